@@ -14,13 +14,10 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { OPTION_QUICK, OPTION_JSON };
-
-static const struct cli_option options[] = {
-    [OPTION_QUICK] = {"quick", 'q', NULL, "smaller sizes: some seconds instead of a minute"},
-    [OPTION_JSON] = {"json", 0, NULL, "print as JSON"},
-    {NULL, 0, NULL, NULL},
-};
+#define OPTIONS(ROW)                                                                               \
+    ROW(QUICK, "quick", 'q', NULL, "smaller sizes: some seconds instead of a minute")              \
+    ROW(JSON, "json", 0, NULL, "print as JSON")
+CLI_OPTIONS(OPTIONS)
 
 /* What all benches print through: a title and rows, or members of one JSON object. */
 struct output {

@@ -15,70 +15,29 @@
 #include <time.h>
 #include <unistd.h>
 
-enum {
-    OPTION_DRIVER,
-    OPTION_GPU,
-    OPTION_ALLOCATION_DATA,
-    OPTION_CONTEXT_DATA,
-    OPTION_COMMAND_DATA,
-    OPTION_POOL_GUARD,
-    OPTION_SURROUNDINGS,
-    OPTION_MODEL,
-    OPTION_PROFILE,
-    OPTION_SEEDS,
-    OPTION_FIRST_SEED,
-    OPTION_JOBS,
-    OPTION_REPEAT,
-    OPTION_MAX_FINDINGS,
-    OPTION_TIME_LIMIT,
-    OPTION_RUN_LIMIT,
-    OPTION_OUT,
-    OPTION_FINDINGS,
-    OPTION_SHRINK_SECONDS,
-    OPTION_NO_SHRINK,
-    OPTION_RESUME,
-    OPTION_SHARD,
-    OPTION_JSON,
-    OPTION_JUNIT,
-    OPTION_SARIF,
-};
-
-static const struct cli_option options[] = {
-    [OPTION_DRIVER] = {"driver", 0, "NAME", "ref, the reference miniport"},
-    [OPTION_GPU] = {"gpu", 0, "NAME",
-                    "sgpu, none, or a model: ./mygpu.so (the driver's; of an image: none)"},
-    [OPTION_ALLOCATION_DATA] = {"allocation-data", 0, "FIELDS",
-                                "private data of allocations, as \"size:u64 flags:u32\""},
-    [OPTION_CONTEXT_DATA] = {"context-data", 0, "FIELDS", "of contexts (none)"},
-    [OPTION_COMMAND_DATA] = {"command-data", 0, "FIELDS", "of command buffers (none)"},
-    [OPTION_POOL_GUARD] = {"pool-guard", 0, "WHERE",
-                           "of pool blocks: end, begin or none (of an image: end)"},
-    [OPTION_SURROUNDINGS] = {"surroundings", 0, "WORDS",
-                             "hardware ID, registry values, devices of others (none)"},
-    [OPTION_MODEL] = {"model", 'm', "MODEL",
-                      "physical, gpummu, iommu or all (all that the driver has)"},
-    [OPTION_PROFILE] = {"profile", 'p', "NAME",
-                        "readings, levels and hardships; list: which there are"},
-    [OPTION_SEEDS] = {"seeds", 'n', "N", "seeds to play, each with every case (100)"},
-    [OPTION_FIRST_SEED] = {"first-seed", 0, "S", "the first of them (1)"},
-    [OPTION_JOBS] = {"jobs", 'j', "J", "worker processes (the processors of this machine)"},
-    [OPTION_REPEAT] = {"repeat", 0, "N", "play every N-th seed twice; 0: none (32)"},
-    [OPTION_MAX_FINDINGS] = {"max-findings", 0, "M", "stop after so many runs with findings"},
-    [OPTION_TIME_LIMIT] = {"time-limit", 0, "S", "begin no run after so many seconds"},
-    [OPTION_RUN_LIMIT] = {"run-limit", 0, "S", "seconds after which one run counts as hung (60)"},
-    [OPTION_OUT] = {"out", 'o', "DIR", "folder for results and findings (none is written)"},
-    [OPTION_FINDINGS] = {"findings", 0, "DIR",
-                         "folder for the smallest case of each cause (findings in that of --out)"},
-    [OPTION_SHRINK_SECONDS] = {"shrink-seconds", 0, "S",
-                               "to make the case of a cause smaller, at most (10)"},
-    [OPTION_NO_SHRINK] = {"no-shrink", 0, NULL, "make no case smaller"},
-    [OPTION_RESUME] = {"resume", 0, NULL, "go on with the folder: what it has is not played again"},
-    [OPTION_SHARD] = {"shard", 0, "I/N", "only every N-th run, beginning with the I-th (1/1)"},
-    [OPTION_JSON] = {"json", 0, NULL, "print the summary as JSON"},
-    [OPTION_JUNIT] = {"junit", 0, "FILE", "write a test case for each rule, as JUnit XML"},
-    [OPTION_SARIF] = {"sarif", 0, "FILE", "write a result for each cause, as SARIF 2.1.0"},
-    {NULL, 0, NULL, NULL},
-};
+#define OPTIONS(ROW)                                                                               \
+    ROW(DRIVER, "driver", 0, "NAME", "ref, the reference miniport")                                \
+    ROW(MODEL, "model", 'm', "MODEL", "physical, gpummu, iommu or all (all that the driver has)")  \
+    ROW(PROFILE, "profile", 'p', "NAME", "readings, levels and faults; list: which there are")     \
+    ROW(SEEDS, "seeds", 'n', "N", "seeds to play, each with every case (100)")                     \
+    ROW(FIRST_SEED, "first-seed", 0, "S", "the first of them (1)")                                 \
+    ROW(JOBS, "jobs", 'j', "J", "worker processes (the processors of this machine)")               \
+    ROW(REPEAT, "repeat", 0, "N", "play every N-th seed twice; 0: none (32)")                      \
+    ROW(MAX_FINDINGS, "max-findings", 0, "M", "stop after so many runs with findings")             \
+    ROW(TIME_LIMIT, "time-limit", 0, "S", "begin no run after so many seconds")                    \
+    ROW(RUN_LIMIT, "run-limit", 0, "S", "seconds after which one run counts as hung (60)")         \
+    ROW(OUT, "out", 'o', "DIR", "folder for results and findings (none is written)")               \
+    ROW(FINDINGS, "findings", 0, "DIR",                                                            \
+        "folder for the smallest case of each cause (findings in that of --out)")                  \
+    ROW(SHRINK_SECONDS, "shrink-seconds", 0, "S",                                                  \
+        "to make the case of a cause smaller, at most (10)")                                       \
+    ROW(NO_SHRINK, "no-shrink", 0, NULL, "make no case smaller")                                   \
+    ROW(RESUME, "resume", 0, NULL, "go on with the folder: what it has is not played again")       \
+    ROW(SHARD, "shard", 0, "I/N", "only every N-th run, beginning with the I-th (1/1)")            \
+    ROW(JSON, "json", 0, NULL, "print the summary as JSON")                                        \
+    ROW(JUNIT, "junit", 0, "FILE", "write a test case for each rule, as JUnit XML")                \
+    ROW(SARIF, "sarif", 0, "FILE", "write a result for each cause, as SARIF 2.1.0")
+CLI_OPTIONS(OPTIONS)
 
 struct request {
     struct campaign_options options;
@@ -158,27 +117,15 @@ static enum cli_status list_profiles(void)
     return CLI_FINE;
 }
 
-/* The options of the GPU, which are options of cases by the same names. */
-static bool get_board(const char *const *values, struct campaign_options *out)
+/* What is an option of cases as well. */
+static bool get_settings(const struct cli_arguments *arguments, struct campaign_options *out)
 {
-    const struct {
-        int option;
-        const char **place;
-    } members[] = {
-        {OPTION_GPU, &out->gpu},
-        {OPTION_ALLOCATION_DATA, &out->allocation_data},
-        {OPTION_CONTEXT_DATA, &out->context_data},
-        {OPTION_COMMAND_DATA, &out->command_data},
-        {OPTION_POOL_GUARD, &out->pool_guard},
-        {OPTION_SURROUNDINGS, &out->surroundings},
-    };
+    struct workload_error error;
 
-    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
-        struct workload_error error;
-
-        *members[i].place = values[members[i].option];
-        if (*members[i].place &&
-            !workload_check_option(options[members[i].option].name, *members[i].place, &error)) {
+    for (size_t i = 0; i < WORKLOAD_OPTION_COUNT; i++) {
+        out->settings[i] = arguments->case_values[i];
+        if (out->settings[i] &&
+            !workload_check_option(workload_options[i].key, out->settings[i], &error)) {
             cli_error("%s", error.text);
             return false;
         }
@@ -198,7 +145,7 @@ static bool get_options(const struct cli_arguments *arguments, struct campaign_o
             return false;
         out->driver = values[OPTION_DRIVER];
     }
-    if (!get_board(values, out))
+    if (!get_settings(arguments, out))
         return false;
     if (values[OPTION_MODEL] && !campaign_find_model(values[OPTION_MODEL], &out->model)) {
         cli_error("option --model: unknown word '%s' (expected physical, gpummu, iommu, all)",
@@ -497,5 +444,6 @@ const struct cli_verb cli_check = {
         "other. What a seed gives depends on driver, case and model only.",
     .options = options,
     .repeated_option = -1,
+    .case_options = CLI_OF_CHECK,
     .run = check,
 };

@@ -2,10 +2,10 @@
  * Command line: `drydock` and its verbs.
  *
  * Place      cli. Uses bench and report; nothing uses it.
- * Model      A verb is a struct cli_verb and a file: what it takes stands in tables, so that
- *            parsing, --help and suggestions are the same for all. Results go to standard output,
- *            messages to standard error as "drydock: ...", and a progress bar there when it is a
- *            terminal.
+ * Model      A verb is a row of verbs.inc and a file with a struct cli_verb: what it takes stands
+ *            in tables, so that parsing, --help and suggestions are the same for all (parse.c).
+ * Results go to standard output, messages to standard error as "drydock: ...", and a progress bar
+ * there when it is a terminal.
  *
  *            | exit status  | means                                                       |
  *            | CLI_FINE     | done, nothing found                                         |
@@ -16,6 +16,7 @@
 #ifndef DRYDOCK_CLI_CLI_H
 #define DRYDOCK_CLI_CLI_H
 
+#include "workload/case/options.h"
 #include "workload/workload.h"
 
 #include <stdbool.h>
@@ -31,12 +32,37 @@ struct cli_option {
     const char *help;
 };
 
+/*
+ * A verb writes its options down once, as a list of rows ROW(PLACE, name, letter, value, help):
+ *
+ *     #define OPTIONS(ROW) ROW(OUT, "out", 'o', "FILE", "the case") ROW(JSON, "json", 0, NULL,
+ * "...") CLI_OPTIONS(OPTIONS)
+ *
+ * makes of it the places OPTION_OUT, OPTION_JSON in the values of struct cli_arguments, and the
+ * table `options`.
+ */
+#define CLI_OPTION_PLACE(place, ...) OPTION_##place,
+#define CLI_OPTION_ROW(place, ...)   {__VA_ARGS__},
+#define CLI_OPTIONS(LIST)                                                                          \
+    enum { LIST(CLI_OPTION_PLACE) };                                                               \
+    static const struct cli_option options[] = {LIST(CLI_OPTION_ROW){NULL, 0, NULL, NULL}};
+
+/* An option of a case that verbs take as --KEY VALUE, by the places of workload_options[]. */
+#define CLI_OF_RUN   (1u << 0)
+#define CLI_OF_CHECK (1u << 1)
+struct cli_case_option {
+    const char *name, *value, *help;
+    unsigned of; /* the verbs */
+};
+extern const struct cli_case_option cli_case_options[WORKLOAD_OPTION_COUNT];
+
 #define CLI_MAX_ARGUMENTS 64
 
 /* What stood on the command line. Values are lent by argv. */
 struct cli_arguments {
     const char *values[CLI_MAX_ARGUMENTS]; /* by place in the verb's options; NULL: not given */
-    const char *rest[CLI_MAX_ARGUMENTS];   /* what is no option */
+    const char *case_values[WORKLOAD_OPTION_COUNT]; /* by place in cli_case_options[] */
+    const char *rest[CLI_MAX_ARGUMENTS];            /* what is no option */
     size_t rest_count;
     /* An option that may be given again: its values in order. */
     const char *repeated[CLI_MAX_ARGUMENTS];
@@ -53,12 +79,16 @@ struct cli_verb {
     const char *details;              /* paragraphs of --help, or NULL */
     const struct cli_option *options; /* ends with name == NULL */
     int repeated_option;              /* its place, or -1 */
+    unsigned case_options;            /* CLI_OF_*: options of cases that it takes besides */
     bool takes_all;                   /* what stands there is the verb's to read */
     enum cli_status (*run)(const struct cli_arguments *arguments);
 };
 
-extern const struct cli_verb cli_run, cli_check, cli_merge, cli_import, cli_gen, cli_ops, cli_bench,
-    cli_rules, cli_explain, cli_zoo, cli_replay, cli_shrink, cli_cc, cli_imports, cli_new;
+#define VERB(name) extern const struct cli_verb cli_##name;
+#include "cli/verbs.inc"
+
+/* Parses what stands behind the verb, and runs it, or prints its help. */
+enum cli_status cli_run_verb(const struct cli_verb *verb, int argc, char **argv);
 
 /* Makes the defects of the zoo drivers, "zoo:ID". Once, before any verb. */
 void cli_add_zoo(void);
@@ -80,7 +110,10 @@ bool cli_number(const char *option, const char *text, uint64_t min, uint64_t max
 /* A case, or a trace that becomes one; NULL with a message. */
 struct workload *cli_load(const char *path, uint32_t steps);
 
-/* Sets what the repeated option --option KEY=VALUE says; false with a message. */
+/*
+ * Sets what the command line says of the case: its options as --KEY VALUE, then those of the
+ * repeated option --option KEY=VALUE. False with a message.
+ */
 bool cli_set_options(const struct cli_arguments *arguments, struct workload *workload);
 
 /* Saves whole or not at all (workload/file.h); false with a message. */

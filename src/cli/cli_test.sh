@@ -43,7 +43,7 @@ expect 0 --version
 prints '^drydock [0-9]'
 expect 0 --help
 prints 'drydock run'
-for verb in run replay shrink check merge import gen ops bench rules explain imports; do
+for verb in run replay shrink check merge import gen options ops zoo rules explain bench cc imports new; do
     expect 0 $verb --help
     prints "drydock $verb"
 done

@@ -90,6 +90,13 @@ bool cli_set_options(const struct cli_arguments *arguments, struct workload *wor
 {
     struct workload_error error;
 
+    for (size_t i = 0; i < WORKLOAD_OPTION_COUNT; i++) {
+        if (arguments->case_values[i] && !workload_set_option(workload, workload_options[i].key,
+                                                              arguments->case_values[i], &error)) {
+            cli_error("%s", error.text);
+            return false;
+        }
+    }
     for (size_t i = 0; i < arguments->repeated_count; i++) {
         const char *equals = strchr(arguments->repeated[i], '=');
         char key[64];

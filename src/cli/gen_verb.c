@@ -10,13 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPTION_OUT, OPTION_JSON };
-
-static const struct cli_option options[] = {
-    [OPTION_OUT] = {"out", 'o', "FILE", "the case; - is standard output (NAME.case)"},
-    [OPTION_JSON] = {"json", 0, NULL, "print what was made, or the list of generators, as JSON"},
-    {NULL, 0, NULL, NULL},
-};
+#define OPTIONS(ROW)                                                                               \
+    ROW(OUT, "out", 'o', "FILE", "the case; - is standard output (NAME.case)")                     \
+    ROW(JSON, "json", 0, NULL, "print what was made, or the list of generators, as JSON")
+CLI_OPTIONS(OPTIONS)
 
 static void list_generators(FILE *out)
 {

@@ -9,14 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPTION_OUT, OPTION_STEPS, OPTION_JSON };
-
-static const struct cli_option options[] = {
-    [OPTION_OUT] = {"out", 'o', "FILE", "the case (input's name with .case); - is standard output"},
-    [OPTION_STEPS] = {"steps", 0, "N", "of a .trace: how often its step is repeated (2)"},
-    [OPTION_JSON] = {"json", 0, NULL, "print what was found as JSON"},
-    {NULL, 0, NULL, NULL},
-};
+#define OPTIONS(ROW)                                                                               \
+    ROW(OUT, "out", 'o', "FILE", "the case (input's name with .case); - is standard output")       \
+    ROW(STEPS, "steps", 0, "N", "of a .trace: how often its step is repeated (2)")                 \
+    ROW(JSON, "json", 0, NULL, "print what was found as JSON")
+CLI_OPTIONS(OPTIONS)
 
 static const char *format_name(enum workload_import_format format)
 {

@@ -18,12 +18,8 @@
 #include <string.h>
 #include <strings.h>
 
-enum { OPTION_JSON };
-
-static const struct cli_option options[] = {
-    [OPTION_JSON] = {"json", 0, NULL, "print as JSON"},
-    {NULL, 0, NULL, NULL},
-};
+#define OPTIONS(ROW) ROW(JSON, "json", 0, NULL, "print as JSON")
+CLI_OPTIONS(OPTIONS)
 
 /* One of the image's, with what the bench says to it. */
 struct need {

@@ -9,15 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPTION_OUT, OPTION_JSON, OPTION_JUNIT, OPTION_SARIF };
-
-static const struct cli_option options[] = {
-    [OPTION_OUT] = {"out", 'o', "DIR", "folder for the results of all (none is written)"},
-    [OPTION_JSON] = {"json", 0, NULL, "print the summary as JSON"},
-    [OPTION_JUNIT] = {"junit", 0, "FILE", "write a test case for each rule, as JUnit XML"},
-    [OPTION_SARIF] = {"sarif", 0, "FILE", "write a result for each cause, as SARIF 2.1.0"},
-    {NULL, 0, NULL, NULL},
-};
+#define OPTIONS(ROW)                                                                               \
+    ROW(OUT, "out", 'o', "DIR", "folder for the results of all (none is written)")                 \
+    ROW(JSON, "json", 0, NULL, "print the summary as JSON")                                        \
+    ROW(JUNIT, "junit", 0, "FILE", "write a test case for each rule, as JUnit XML")                \
+    ROW(SARIF, "sarif", 0, "FILE", "write a result for each cause, as SARIF 2.1.0")
+CLI_OPTIONS(OPTIONS)
 
 /* What stands in the results of an item that was met before. */
 struct known {

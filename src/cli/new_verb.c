@@ -18,7 +18,8 @@
 
 #define NAME_BYTES 40
 
-enum { OPTION_CPP };
+#define OPTIONS(ROW) ROW(CPP, "cpp", 0, NULL, "the driver's source is a C++ file")
+CLI_OPTIONS(OPTIONS)
 
 /* What the templates' words become. */
 struct project {
@@ -200,11 +201,6 @@ static enum cli_status new_project(const struct cli_arguments *arguments)
            project.folder, project.folder, project.name);
     return CLI_FINE;
 }
-
-static const struct cli_option options[] = {
-    [OPTION_CPP] = {"cpp", 0, NULL, "the driver's source is a C++ file"},
-    {NULL, 0, NULL, NULL},
-};
 
 const struct cli_verb cli_new = {
     .name = "new",

@@ -14,15 +14,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { OPTION_JSON, OPTION_OPEN, OPTION_CHECK };
-
-static const struct cli_option options[] = {
-    [OPTION_JSON] = {"json", 0, NULL, "print as JSON"},
-    [OPTION_OPEN] = {"open", 0, NULL, "list only members that are neither covered nor explained"},
-    [OPTION_CHECK] = {"check", 0, NULL,
-                      "play only until there is no such member; exit status 1 if one is left"},
-    {NULL, 0, NULL, NULL},
-};
+#define OPTIONS(ROW)                                                                               \
+    ROW(JSON, "json", 0, NULL, "print as JSON")                                                    \
+    ROW(OPEN, "open", 0, NULL, "list only members that are neither covered nor explained")         \
+    ROW(CHECK, "check", 0, NULL,                                                                   \
+        "play only until there is no such member; exit status 1 if one is left")
+CLI_OPTIONS(OPTIONS)
 
 /* ---- Which cases ----------------------------------------------------------------------------- */
 

@@ -10,14 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPTION_EXPECT, OPTION_SECONDS, OPTION_JSON };
-
-static const struct cli_option options[] = {
-    [OPTION_EXPECT] = {"expect", 0, "RULE", "exit status 0 if this rule is broken, else 1"},
-    [OPTION_SECONDS] = {"seconds", 0, "S", "of wall time until it counts as hung (60)"},
-    [OPTION_JSON] = {"json", 0, NULL, "print the run as JSON"},
-    {NULL, 0, NULL, NULL},
-};
+#define OPTIONS(ROW)                                                                               \
+    ROW(EXPECT, "expect", 0, "RULE", "exit status 0 if this rule is broken, else 1")               \
+    ROW(SECONDS, "seconds", 0, "S", "of wall time until it counts as hung (60)")                   \
+    ROW(JSON, "json", 0, NULL, "print the run as JSON")
+CLI_OPTIONS(OPTIONS)
 
 static void print_result(const struct cli_arguments *arguments, const struct workload *workload,
                          const struct run_result *result)

@@ -14,20 +14,16 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { OPTION_FROM, OPTION_JSON };
-
-static const struct cli_option rules_options[] = {
-    [OPTION_FROM] = {"from", 0, "DIR",
-                     "folder of drydock check or run: how often each was evaluated"},
-    [OPTION_JSON] = {"json", 0, NULL, "print them as JSON"},
-    {NULL, 0, NULL, NULL},
-};
+/* Those of explain are the first of those of rules. */
+#define EXPLAIN_OPTIONS(ROW)                                                                       \
+    ROW(FROM, "from", 0, "DIR", "folder of drydock check or run: how often a rule was evaluated")
+#define OPTIONS(ROW)                                                                               \
+    EXPLAIN_OPTIONS(ROW)                                                                           \
+    ROW(JSON, "json", 0, NULL, "print them as JSON")
+CLI_OPTIONS(OPTIONS)
 
 static const struct cli_option explain_options[] = {
-    [OPTION_FROM] = {"from", 0, "DIR",
-                     "folder of drydock check or run: how often it was evaluated"},
-    {NULL, 0, NULL, NULL},
-};
+    EXPLAIN_OPTIONS(CLI_OPTION_ROW){NULL, 0, NULL, NULL}};
 
 /* counts stays as it is when no folder was named. */
 static bool load_counts(const char *path, struct rule_counts **counts, uint64_t *runs)
@@ -105,7 +101,7 @@ const struct cli_verb cli_rules = {
         "two tests show that it is found when broken and silent when kept, and with --from how "
         "often\n"
         "a campaign evaluated it and found it broken. What was never evaluated was not checked.",
-    .options = rules_options,
+    .options = options,
     .repeated_option = -1,
     .run = list_rules,
 };

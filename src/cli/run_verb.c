@@ -11,95 +11,24 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Options that are options of the case as well stand first, under the same name. */
-enum {
-    OPTION_LOCAL_MEMORY,
-    OPTION_LOCAL_INVISIBLE,
-    OPTION_APERTURE,
-    OPTION_SYSTEM_MEMORY,
-    OPTION_PAGING_BUFFER,
-    OPTION_QUEUE_DEPTH,
-    OPTION_LINK_BANDWIDTH,
-    OPTION_LOCAL_BANDWIDTH,
-    OPTION_NODES,
-    OPTION_CONTENT,
-    OPTION_SEED,
-    OPTION_GPU,
-    OPTION_ALLOCATION_DATA,
-    OPTION_CONTEXT_DATA,
-    OPTION_COMMAND_DATA,
-    OPTION_POOL_GUARD,
-    OPTION_SURROUNDINGS,
-    CASE_OPTION_COUNT,
-    OPTION_MODEL = CASE_OPTION_COUNT,
-    OPTION_DRIVER,
-    OPTION_PAGING_BUFFERS,
-    OPTION_PAGE_TABLES,
-    OPTION_TABLES_IN_SYSTEM,
-    OPTION_HARDWARE_QUEUE,
-    OPTION_PAGES,
-    OPTION_STEPS,
-    OPTION_EVENTS,
-    OPTION_EVENTS_LIMIT,
-    OPTION_CALLS,
-    OPTION_OUT,
-    OPTION_NO_OUT,
-    OPTION_REFERENCE,
-    OPTION_OPTION,
-    OPTION_JSON,
-    OPTION_JUNIT,
-    OPTION_SARIF,
-};
-
-static const struct cli_option options[] = {
-    [OPTION_LOCAL_MEMORY] = {"local-memory", 0, "SIZE", "local memory that the CPU can see"},
-    [OPTION_LOCAL_INVISIBLE] = {"local-invisible", 0, "SIZE",
-                                "further local memory that it cannot"},
-    [OPTION_APERTURE] = {"aperture", 0, "SIZE", "aperture segment (4G)"},
-    [OPTION_SYSTEM_MEMORY] = {"system-memory", 0, "SIZE", "memory of the machine (enough)"},
-    [OPTION_PAGING_BUFFER] = {"paging-buffer", 0, "SIZE",
-                              "bytes of a paging buffer (the driver's)"},
-    [OPTION_QUEUE_DEPTH] = {"queue-depth", 0, "N", "submissions of a context in flight (4)"},
-    [OPTION_LINK_BANDWIDTH] = {"link-bandwidth", 0, "N",
-                               "bytes/s to and from the GPU (15754000000)"},
-    [OPTION_LOCAL_BANDWIDTH] = {"local-bandwidth", 0, "N",
-                                "bytes/s of local memory (400000000000)"},
-    [OPTION_NODES] = {"nodes", 0, "N", "engines of the GPU, 2 to 4 (2)"},
-    [OPTION_CONTENT] = {"content", 0, "full|none", "whether every byte is checked (full)"},
-    [OPTION_SEED] = {"seed", 0, "N", "of every choice that the run makes (1)"},
-    [OPTION_GPU] = {"gpu", 0, "NAME",
-                    "sgpu, none, or a model: ./mygpu.so (the driver's; of an image: none)"},
-    [OPTION_ALLOCATION_DATA] = {"allocation-data", 0, "FIELDS",
-                                "private data of allocations, as \"size:u64 flags:u32\""},
-    [OPTION_CONTEXT_DATA] = {"context-data", 0, "FIELDS", "of contexts (none)"},
-    [OPTION_COMMAND_DATA] = {"command-data", 0, "FIELDS", "of command buffers (none)"},
-    [OPTION_POOL_GUARD] = {"pool-guard", 0, "WHERE",
-                           "of pool blocks: end, begin or none (of an image: end)"},
-    [OPTION_SURROUNDINGS] = {"surroundings", 0, "WORDS",
-                             "hardware ID, registry values, devices of others (none)"},
-    [OPTION_MODEL] = {"model", 'm', "MODEL",
-                      "physical, gpummu, iommu; both: the first two (the driver's)"},
-    [OPTION_DRIVER] = {"driver", 0, "NAME", "ref, the reference miniport"},
-    [OPTION_PAGING_BUFFERS] = {"paging-buffers", 0, "N", "paging buffers in rotation (4)"},
-    [OPTION_PAGE_TABLES] = {"page-tables", 0, "MODE", "gpu-virtual, gpu-physical or cpu updates"},
-    [OPTION_TABLES_IN_SYSTEM] = {"tables-in-system", 0, NULL, "page tables in system memory"},
-    [OPTION_HARDWARE_QUEUE] = {"hardware-queue", 0, "N", "packets with the driver at once (2)"},
-    [OPTION_PAGES] = {"pages", 0, "HOW", "system pages: scattered, fragmented or contiguous"},
-    [OPTION_STEPS] = {"steps", 0, "N", "of a trace: how often its step is repeated (2)"},
-    [OPTION_EVENTS] = {"events", 0, "WHAT", "calls to record: none, paging or all (paging)"},
-    [OPTION_EVENTS_LIMIT] = {"events-limit", 0, "N",
-                             "calls recorded at most (200000, and 32M of them)"},
-    [OPTION_CALLS] = {"calls", 0, "FILE", "the order of the calls, short (one model at a time)"},
-    [OPTION_OUT] = {"out", 'o', "DIR", "output folder (runs/CASE-MODEL-SEED)"},
-    [OPTION_NO_OUT] = {"no-out", 0, NULL, "no output folder"},
-    [OPTION_REFERENCE] = {"reference", 0, "WHEN",
-                          "run without paging: short, always, never (short)"},
-    [OPTION_OPTION] = {"option", 0, "KEY=VALUE", "sets an option of the case; may be repeated"},
-    [OPTION_JSON] = {"json", 0, NULL, "run.json on standard output instead of the summary"},
-    [OPTION_JUNIT] = {"junit", 0, "FILE", "write a test case for each rule, as JUnit XML"},
-    [OPTION_SARIF] = {"sarif", 0, "FILE", "write the findings as SARIF 2.1.0"},
-    {NULL, 0, NULL, NULL},
-};
+#define OPTIONS(ROW)                                                                               \
+    ROW(MODEL, "model", 'm', "MODEL",                                                              \
+        "physical, gpummu, iommu; both: the first two (the driver's)")                             \
+    ROW(DRIVER, "driver", 0, "NAME", "ref, the reference miniport")                                \
+    ROW(TABLES_IN_SYSTEM, "tables-in-system", 0, NULL, "page tables in system memory")             \
+    ROW(PAGES, "pages", 0, "HOW", "system pages: scattered, fragmented or contiguous")             \
+    ROW(STEPS, "steps", 0, "N", "of a trace: how often its step is repeated (2)")                  \
+    ROW(EVENTS, "events", 0, "WHAT", "calls to record: none, paging or all (paging)")              \
+    ROW(EVENTS_LIMIT, "events-limit", 0, "N", "calls recorded at most (200000, and 32M of them)")  \
+    ROW(CALLS, "calls", 0, "FILE", "the order of the calls, short (one model at a time)")          \
+    ROW(OUT, "out", 'o', "DIR", "output folder (runs/CASE-MODEL-SEED)")                            \
+    ROW(NO_OUT, "no-out", 0, NULL, "no output folder")                                             \
+    ROW(REFERENCE, "reference", 0, "WHEN", "run without paging: short, always, never (short)")     \
+    ROW(OPTION, "option", 0, "KEY=VALUE", "sets an option of the case; may be repeated")           \
+    ROW(JSON, "json", 0, NULL, "run.json on standard output instead of the summary")               \
+    ROW(JUNIT, "junit", 0, "FILE", "write a test case for each rule, as JUnit XML")                \
+    ROW(SARIF, "sarif", 0, "FILE", "write the findings as SARIF 2.1.0")
+CLI_OPTIONS(OPTIONS)
 
 #define REPLAY_BYTES 1024
 
@@ -130,20 +59,6 @@ static bool find_word(const char *option, const char *const *words, const char *
     return false;
 }
 
-static bool apply_case_options(const struct cli_arguments *arguments, struct workload *workload)
-{
-    struct workload_error error;
-
-    for (int i = 0; i < CASE_OPTION_COUNT; i++) {
-        if (arguments->values[i] &&
-            !workload_set_option(workload, options[i].name, arguments->values[i], &error)) {
-            cli_error("%s", error.text);
-            return false;
-        }
-    }
-    return cli_set_options(arguments, workload);
-}
-
 static bool apply_models(const char *model, struct request *request)
 {
     static const char *const words[] = {"physical", "gpummu", "iommu", "both", NULL};
@@ -170,7 +85,6 @@ static bool apply_models(const char *model, struct request *request)
 
 static bool apply_options(const struct cli_arguments *arguments, struct request *request)
 {
-    static const char *const update_modes[] = {"gpu-virtual", "gpu-physical", "cpu", NULL};
     static const char *const pages[] = {"scattered", "fragmented", "contiguous", NULL};
     static const char *const events[] = {"none", "paging", "all", NULL};
     static const char *const references[] = {"short", "always", "never", NULL};
@@ -184,11 +98,6 @@ static bool apply_options(const struct cli_arguments *arguments, struct request 
             return false;
         config->driver = values[OPTION_DRIVER];
     }
-    if (values[OPTION_PAGE_TABLES]) {
-        if (!find_word("page-tables", update_modes, values[OPTION_PAGE_TABLES], &word))
-            return false;
-        config->update_mode = (enum run_update_mode)word;
-    }
     if (values[OPTION_PAGES]) {
         if (!find_word("pages", pages, values[OPTION_PAGES], &word))
             return false;
@@ -199,16 +108,6 @@ static bool apply_options(const struct cli_arguments *arguments, struct request 
         if (!find_word("events", events, values[OPTION_EVENTS], &word))
             return false;
         config->events = (enum run_events)word;
-    }
-    if (values[OPTION_PAGING_BUFFERS]) {
-        if (!cli_number("paging-buffers", values[OPTION_PAGING_BUFFERS], 1, 64, &number))
-            return false;
-        config->paging_buffer_count = (unsigned)number;
-    }
-    if (values[OPTION_HARDWARE_QUEUE]) {
-        if (!cli_number("hardware-queue", values[OPTION_HARDWARE_QUEUE], 1, 64, &number))
-            return false;
-        config->hardware_queue_depth = (unsigned)number;
     }
     if (values[OPTION_EVENTS_LIMIT]) {
         if (!cli_number("events-limit", values[OPTION_EVENTS_LIMIT], 1, UINT64_C(1) << 32, &number))
@@ -266,35 +165,37 @@ static void folder_path(char out[512], const struct request *request, const char
     snprintf(out, 512, "runs/%s-%s-%" PRIu64, name, run_model_name(model), request->config.seed);
 }
 
+static void append_option(char out[REPLAY_BYTES], const char *name, const char *value)
+{
+    char word[64];
+
+    snprintf(word, sizeof word, "--%s", name);
+    cli_append_word(out, REPLAY_BYTES, word);
+    if (value)
+        cli_append_word(out, REPLAY_BYTES, value);
+}
+
 /* The command with one model, and without what only says where results go. */
 static void write_replay(const struct cli_arguments *arguments, enum run_model model,
                          char out[REPLAY_BYTES])
 {
-    static const int left_out[] = {OPTION_MODEL, OPTION_EVENTS, OPTION_EVENTS_LIMIT, OPTION_CALLS,
-                                   OPTION_OUT,   OPTION_NO_OUT, OPTION_REFERENCE,    OPTION_OPTION,
-                                   OPTION_JSON,  OPTION_JUNIT,  OPTION_SARIF};
+    static const int kept[] = {OPTION_DRIVER, OPTION_TABLES_IN_SYSTEM, OPTION_PAGES, OPTION_STEPS};
 
     snprintf(out, REPLAY_BYTES, "drydock run");
     cli_append_word(out, REPLAY_BYTES, arguments->rest[0]);
-    cli_append_word(out, REPLAY_BYTES, "--model");
-    cli_append_word(out, REPLAY_BYTES, run_model_name(model));
-    for (int i = 0; options[i].name; i++) {
-        bool is_wanted = arguments->values[i] != NULL;
-        char name[64];
+    append_option(out, "model", run_model_name(model));
+    for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++) {
+        const struct cli_option *option = &options[kept[i]];
 
-        for (size_t j = 0; j < sizeof left_out / sizeof left_out[0]; j++)
-            is_wanted &= left_out[j] != i;
-        if (!is_wanted)
-            continue;
-        snprintf(name, sizeof name, "--%s", options[i].name);
-        cli_append_word(out, REPLAY_BYTES, name);
-        if (options[i].value)
-            cli_append_word(out, REPLAY_BYTES, arguments->values[i]);
+        if (arguments->values[kept[i]])
+            append_option(out, option->name, option->value ? arguments->values[kept[i]] : NULL);
     }
-    for (size_t i = 0; i < arguments->repeated_count; i++) {
-        cli_append_word(out, REPLAY_BYTES, "--option");
-        cli_append_word(out, REPLAY_BYTES, arguments->repeated[i]);
+    for (size_t i = 0; i < WORKLOAD_OPTION_COUNT; i++) {
+        if (arguments->case_values[i])
+            append_option(out, workload_options[i].key, arguments->case_values[i]);
     }
+    for (size_t i = 0; i < arguments->repeated_count; i++)
+        append_option(out, "option", arguments->repeated[i]);
 }
 
 /* Both formats take the findings of all models. False: not all could be written. */
@@ -429,7 +330,7 @@ static enum cli_status run(const struct cli_arguments *arguments)
         return CLI_USAGE;
     run_config_defaults(&request.config);
     results = calloc(2, sizeof *results);
-    if (!results || !apply_case_options(arguments, request.workload)) {
+    if (!results || !cli_set_options(arguments, request.workload)) {
         workload_free(request.workload);
         free(results);
         return CLI_USAGE;
@@ -493,5 +394,6 @@ const struct cli_verb cli_run = {
         "Options of the case are defaults; those of the command line win.",
     .options = options,
     .repeated_option = OPTION_OPTION,
+    .case_options = CLI_OF_RUN,
     .run = run,
 };

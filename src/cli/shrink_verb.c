@@ -7,16 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPTION_RULE, OPTION_OUT, OPTION_SECONDS, OPTION_DRIVER, OPTION_OPTION };
-
-static const struct cli_option options[] = {
-    [OPTION_RULE] = {"rule", 0, "RULE", "that must go on being broken (that of the first finding)"},
-    [OPTION_OUT] = {"out", 'o', "FILE", "the smaller case (standard output)"},
-    [OPTION_SECONDS] = {"seconds", 0, "S", "to try for at most (60)"},
-    [OPTION_DRIVER] = {"driver", 0, "NAME", "of the run, in place of the case's"},
-    [OPTION_OPTION] = {"option", 0, "KEY=VALUE", "sets an option of the case; may be repeated"},
-    {NULL, 0, NULL, NULL},
-};
+#define OPTIONS(ROW)                                                                               \
+    ROW(RULE, "rule", 0, "RULE", "that must go on being broken (that of the first finding)")       \
+    ROW(OUT, "out", 'o', "FILE", "the smaller case (standard output)")                             \
+    ROW(SECONDS, "seconds", 0, "S", "to try for at most (60)")                                     \
+    ROW(DRIVER, "driver", 0, "NAME", "of the run, in place of the case's")                         \
+    ROW(OPTION, "option", 0, "KEY=VALUE", "sets an option of the case; may be repeated")
+CLI_OPTIONS(OPTIONS)
 
 #define HUNG_SECONDS 60
 

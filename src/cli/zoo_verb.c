@@ -12,28 +12,16 @@
 #include <string.h>
 #include <unistd.h>
 
-enum {
-    OPTION_MODEL,
-    OPTION_SEEDS,
-    OPTION_JOBS,
-    OPTION_SECONDS,
-    OPTION_KEEP,
-    OPTION_IMAGE,
-    OPTION_LIST,
-    OPTION_JSON
-};
-
-static const struct cli_option options[] = {
-    [OPTION_MODEL] = {"model", 'm', "MODEL", "physical, gpummu, iommu or all (all)"},
-    [OPTION_SEEDS] = {"seeds", 'n', "N", "seeds to play at most, each defect and model (100)"},
-    [OPTION_JOBS] = {"jobs", 'j', "J", "defects at once (the processors of this machine)"},
-    [OPTION_SECONDS] = {"seconds", 0, "S", "for making the case of a defect smaller (10)"},
-    [OPTION_KEEP] = {"no-shrink", 0, NULL, "leave the cases as they are"},
-    [OPTION_IMAGE] = {"image", 0, "FILE", "the reference driver as an image, to plant them in"},
-    [OPTION_LIST] = {"list", 0, NULL, "name the defects, and play none"},
-    [OPTION_JSON] = {"json", 0, NULL, "print the table as JSON"},
-    {NULL, 0, NULL, NULL},
-};
+#define OPTIONS(ROW)                                                                               \
+    ROW(MODEL, "model", 'm', "MODEL", "physical, gpummu, iommu or all (all)")                      \
+    ROW(SEEDS, "seeds", 'n', "N", "seeds to play at most, each defect and model (100)")            \
+    ROW(JOBS, "jobs", 'j', "J", "defects at once (the processors of this machine)")                \
+    ROW(SECONDS, "seconds", 0, "S", "for making the case of a defect smaller (10)")                \
+    ROW(KEEP, "no-shrink", 0, NULL, "leave the cases as they are")                                 \
+    ROW(IMAGE, "image", 0, "FILE", "the reference driver as an image, to plant them in")           \
+    ROW(LIST, "list", 0, NULL, "name the defects, and play none")                                  \
+    ROW(JSON, "json", 0, NULL, "print the table as JSON")
+CLI_OPTIONS(OPTIONS)
 
 static const unsigned model_bits[] = {
     [CAMPAIGN_PHYSICAL] = ZOO_PHYSICAL,

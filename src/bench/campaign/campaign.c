@@ -155,12 +155,8 @@ void campaign_name_record(const struct campaign_options *options, struct campaig
     snprintf(record->driver, sizeof record->driver, "%s", options->driver);
     snprintf(record->profile, sizeof record->profile, "%s", is_default ? "" : options->profile);
     record->board[0] = '\0';
-    name_board(record, "gpu", options->gpu);
-    name_board(record, "allocation-data", options->allocation_data);
-    name_board(record, "context-data", options->context_data);
-    name_board(record, "command-data", options->command_data);
-    name_board(record, "pool-guard", options->pool_guard);
-    name_board(record, "surroundings", options->surroundings);
+    for (size_t i = 0; i < WORKLOAD_OPTION_COUNT; i++)
+        name_board(record, workload_options[i].key, options->settings[i]);
 }
 
 static void play_workload(const struct campaign_options *options, uint64_t seed,

@@ -29,6 +29,7 @@
 
 #include "base/rng.h"
 #include "bench/run/run_result.h"
+#include "workload/case/options.h"
 #include "workload/workload.h"
 
 #include <stdbool.h>
@@ -134,8 +135,11 @@ uint64_t campaign_record_key(const struct campaign_record *record);
 struct campaign_options {
     const char *driver;
     const char *profile; /* bench/config/profile.h; NULL: by default */
-    /* As run_config's; NULL: what the case says, or what is so by default. */
-    const char *gpu, *allocation_data, *context_data, *command_data, *pool_guard, *surroundings;
+    /*
+     * What the command line says, by the places of workload_options[]; NULL: what the case says, or
+     * what the seed draws. Values have been checked.
+     */
+    const char *settings[WORKLOAD_OPTION_COUNT];
     enum campaign_model model;
     const struct workload *const *cases; /* borrowed; none: random operations */
     size_t case_count;
@@ -150,6 +154,9 @@ struct campaign_options {
     void (*play)(const struct campaign_options *options, uint64_t seed, size_t case_index,
                  struct campaign_record *out_record);
 };
+
+/* What the command line says of an option; NULL: nothing. */
+const char *campaign_setting(const struct campaign_options *options, const char *key);
 
 /* Plays one item here: a crash of the driver is one of the caller. case_index counts only if there
  * are cases. */

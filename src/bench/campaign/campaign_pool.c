@@ -269,7 +269,8 @@ static void record_end(struct pool *pool, struct worker *worker, enum campaign_o
         vigil_explain_hang(worker->vigil, options->run_limit_seconds, how, sizeof how);
     else
         vigil_explain_end(worker->vigil, status, output, how, sizeof how);
-    if (vigil_blames_model(worker->vigil, options->gpu, how, finding->text, sizeof finding->text)) {
+    if (vigil_blames_model(worker->vigil, campaign_setting(options, "gpu"), how, finding->text,
+                           sizeof finding->text)) {
         record->outcome = outcome = CAMPAIGN_REFUSED;
     } else {
         snprintf(finding->text, sizeof finding->text, "%s", how);

@@ -126,6 +126,7 @@ static void options_of_a_case_win(void **state)
     struct workload *workload = test_parse("drydock-case 1\noption model physical\n"
                                            "option paging-buffer 512\noption scatter no\n"
                                            "alloc a size=4K\n");
+    struct campaign_options options = {.driver = "ref", .model = CAMPAIGN_GPUMMU};
     struct campaign_setup setup;
 
     for (uint64_t seed = 0; seed < 50; seed++) {
@@ -135,15 +136,12 @@ static void options_of_a_case_win(void **state)
         assert_int_equal(setup.model, CAMPAIGN_PHYSICAL);
         assert_int_equal(setup.config.paging_buffer_bytes, 512);
         assert_int_equal(setup.config.scatter, MACHINE_CONTIGUOUS);
-        campaign_draw_setup(&(struct campaign_options){.driver = "ref", .model = CAMPAIGN_GPUMMU},
-                            seed, workload, &setup);
+        campaign_draw_setup(&options, seed, workload, &setup);
         assert_int_equal(setup.config.model, RUN_GPUMMU);
         assert_true(setup.config.wddm >= 20);
     }
-    campaign_draw_setup(&(struct campaign_options){.driver = "ref",
-                                                   .model = CAMPAIGN_GPUMMU,
-                                                   .pool_guard = "begin"},
-                        1, workload, &setup);
+    options.settings[workload_option_place("pool-guard")] = "begin";
+    campaign_draw_setup(&options, 1, workload, &setup);
     assert_int_equal(setup.config.pool_guard, RUN_POOL_BEGIN); /* of the command line win over it */
     workload_free(workload);
 }

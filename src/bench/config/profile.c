@@ -8,7 +8,7 @@
 
 static const struct run_profile profiles[] = {
     {.name = RUN_PROFILE_DEFAULT,
-     .summary = "every lawful reading, every level, every hardship",
+     .summary = "every lawful reading, every level, every fault",
      .faults = RUN_FAULT_ALL},
     {.name = "strict-dma-size-lowered",
      .summary = "U1: DmaSize must be lowered by what was written",
@@ -31,7 +31,7 @@ static const struct run_profile profiles[] = {
      .check = {.keeps_straddling = true},
      .faults = RUN_FAULT_ALL},
     {.name = "gentle",
-     .summary = "no hardships: nothing of what the option faults can switch on",
+     .summary = "no faults: nothing of what the option faults can switch on",
      .faults = 0},
     {.name = "wddm-1",
      .summary = "drivers of WDDM 1.x only",

@@ -1,5 +1,5 @@
 /*
- * Profiles: under which readings of the contract, on which levels and with which hardships a driver
+ * Profiles: under which readings of the contract, on which levels and with which faults a driver
  * is judged.
  *
  * Place      bench. A run takes the readings (the option "profile" of a case), a campaign also the

@@ -3,6 +3,7 @@
  * lines of the header and a few operations in their own way.
  */
 #include "workload/case/case_parse.h"
+#include "workload/case/template.h"
 
 #include "base/bits.h"
 

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #define MAX_NAME 250                 /* of an option: paths are names, too */
-#define MUCH     (UINT64_C(1) << 40) /* a bound that nobody meets is not told */
+#define MUCH     (UINT64_C(1) << 40) /* a larger bound is none */
 
 /* ---- The table ------------------------------------------------------------------------------- */
 
@@ -257,7 +257,7 @@ void workload_option_values(const struct workload_option_info *info, char *out, 
         print_size(info->min, min);
         print_size(info->max, max);
     }
-    if (info->max < MUCH)
+    if (info->max <= MUCH)
         snprintf(out, out_bytes, "%s to %s", min, max);
     else
         snprintf(out, out_bytes, "%s and up", min);

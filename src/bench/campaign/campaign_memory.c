@@ -1,0 +1,115 @@
+/*
+ * How much memory a drawn board has: the case's local memory, and what the board takes of it.
+ */
+#include "bench/campaign/campaign_private.h"
+
+#include "base/bits.h"
+
+/* What it takes that allocations are whole tiles, begin at one, and leave gaps between others. */
+static uint64_t tile_bytes(const struct workload *workload)
+{
+    uint64_t bytes = 0;
+
+    for (uint32_t i = 0; i < workload->allocation_count; i++) {
+        if (workload->allocations[i].flags &
+            (WORKLOAD_ALLOCATION_TILED | WORKLOAD_ALLOCATION_SWIZZLED))
+            bytes = max_u64(bytes, align_up(workload->allocations[i].size, SGPU_TILE_BYTES));
+    }
+    return bytes;
+}
+
+/* What gaps between rows take beside packed bytes, and what lies in front of the first row. */
+static uint64_t row_bytes(uint64_t bytes)
+{
+    return bytes / SGPU_ROW_BYTES * (SGPU_PITCH_BYTES - SGPU_ROW_BYTES) + 64 * SGPU_PITCH_BYTES;
+}
+
+/* One page that cannot leave the last fifth may stand in the way of any piece there. */
+static bool has_pinned(const struct workload *workload)
+{
+    for (uint32_t i = 0; i < workload->allocation_count; i++) {
+        if (workload->allocations[i].flags &
+            (WORKLOAD_ALLOCATION_OVERLAY | WORKLOAD_ALLOCATION_CAPTURE))
+            return true;
+    }
+    return false;
+}
+
+/* Tables with tiles stay where they are, and may stand in the way as well. */
+static bool has_tiles(const struct workload *workload)
+{
+    for (uint32_t i = 0; i < workload->op_count; i++) {
+        if (workload->ops[i].kind == WORKLOAD_OP_TILE_MAP)
+            return true;
+    }
+    return false;
+}
+
+/* Roots of a megabyte, six levels of tables, and pages that have to lie in 64 KiB take more. */
+static void make_room(const struct workload *workload, struct run_config *config)
+{
+    if (config->local_bytes && has_pinned(workload))
+        config->local_bytes += config->local_bytes / 2;
+    if (config->local_bytes && config->model == RUN_PHYSICAL)
+        config->local_bytes += tile_bytes(workload);
+    if (config->local_bytes && config->has_pitch && config->model == RUN_PHYSICAL)
+        config->local_bytes += row_bytes(config->local_bytes);
+    if (!config->local_bytes || config->model != RUN_GPUMMU)
+        return;
+    if (has_tiles(workload))
+        config->local_bytes += align_up(config->local_bytes / 4, MiB);
+    if (config->mmu.levels == 2 || config->mmu.levels == 3)
+        config->local_bytes += workload->process_count * (MiB + 256 * KiB) + MiB;
+    if (config->mmu.levels == 6)
+        config->local_bytes += config->local_bytes / 2 + MiB;
+    if (config->mmu.pages_64k != RUN_PAGES_64K_NONE || config->mmu.has_large_pages)
+        config->local_bytes += config->local_bytes / 2 + MiB;
+    if (!workload_option(workload, "local-invisible"))
+        config->visible_bytes = config->local_bytes;
+}
+
+/*
+ * Where a part of local memory is defective, either side of it holds what the whole did. An
+ * aperture as large as local memory holds what local memory does.
+ */
+static void shape_memory(uint64_t seed, const struct workload *workload, struct run_config *config)
+{
+    struct rng rng;
+
+    campaign_stream_of(seed, STREAM_APERTURE, &rng);
+    if (!config->local_bytes)
+        return;
+    if (config->protected_bytes && !workload_option(workload, "protected-memory"))
+        config->local_bytes = 2 * align_up(config->local_bytes, MiB) + 8 * config->protected_bytes;
+    if (config->dead_bytes && !workload_option(workload, "dead-memory"))
+        config->local_bytes = 2 * align_up(config->local_bytes, MiB) + config->dead_bytes;
+    if (!workload_option(workload, "local-invisible"))
+        config->visible_bytes = config->local_bytes;
+    if (!config->aperture_bytes && rng_chance(&rng, config->model == RUN_IOMMU ? 2 : 1, 4))
+        config->aperture_bytes = align_up(config->local_bytes, MiB);
+}
+
+/*
+ * More local memory than the case needs, which the CPU cannot see, so that there is a segment more.
+ */
+static void draw_hidden(uint64_t seed, const struct workload *workload, struct run_config *config)
+{
+    struct rng rng;
+
+    campaign_stream_of(seed, STREAM_HIDDEN, &rng);
+    if (!config->local_bytes || workload_option(workload, "local-invisible") ||
+        rng_chance(&rng, 1, 2))
+        return;
+    config->visible_bytes = align_up(config->local_bytes, PAGE_BYTES);
+    config->local_bytes =
+        config->visible_bytes +
+        align_up(max_u64(64 * KiB, config->visible_bytes / 64 * campaign_magnitude(&rng, 1, 64)),
+                 PAGE_BYTES);
+}
+
+void campaign_draw_memory(const struct campaign_draw *draw, struct run_config *config)
+{
+    make_room(draw->workload, config);
+    shape_memory(draw->seed, draw->workload, config);
+    draw_hidden(draw->seed, draw->workload, config);
+}

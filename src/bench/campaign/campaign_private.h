@@ -1,0 +1,96 @@
+/*
+ * What the files of campaigns share: streams of random numbers, and the steps of a setup.
+ *
+ * Place      bench, private to the folder.
+ * Model      A setup is made in four steps: what the seed draws for each option
+ *            (campaign_draws.c), what the case and the command line say over that
+ *            (campaign_setup.c), memory that fits what came of it (campaign_memory.c), and the line
+ *            that describes it (campaign_describe.c).
+ */
+#ifndef DRYDOCK_BENCH_CAMPAIGN_PRIVATE_H
+#define DRYDOCK_BENCH_CAMPAIGN_PRIVATE_H
+
+#include "base/rng.h"
+#include "bench/campaign/campaign.h"
+#include "bench/config/profile.h"
+#include "bench/drivers/drivers.h"
+
+/*
+ * Every choice draws from a generator of its own stream, so that a choice more does not change what
+ * the others of the same seed are. The numbers of the streams stay as they are: what seeds draw
+ * would be another otherwise. A new option takes STREAM_OWN, which is a number made of its word.
+ */
+enum campaign_stream {
+    STREAM_MODEL,
+    STREAM_LEVEL,
+    STREAM_PAGE_TABLES,
+    STREAM_PAGING_BUFFER,
+    STREAM_PRIVATE_DATA,
+    STREAM_PAGES,
+    STREAM_QUEUES,
+    STREAM_HIDDEN,
+    STREAM_TIMING,
+    STREAM_SWITCHES,
+    STREAM_PIECES,
+    STREAM_BOARD,
+    STREAM_WORKLOAD,
+    STREAM_FAULTS,
+    STREAM_OPERATIONS, /* of the case: which kinds it has */
+    STREAM_BANKS,
+    STREAM_DEAD_MEMORY,
+    STREAM_NOTICES,
+    STREAM_APERTURE,
+    STREAM_SPLITS,
+    STREAM_BUSY,
+    STREAM_BUDGET,
+    STREAM_SLEEP,
+    STREAM_RESETS,
+    STREAM_COHERENCE,
+    STREAM_FILLS,
+    STREAM_DMA_SIZE,
+    STREAM_PITCH,
+    STREAM_RESERVED,
+    STREAM_CONTEXTS,
+    STREAM_FENCES,
+    STREAM_RENAMES,
+    STREAM_DISCARDS,
+    STREAM_OBSERVED,
+    STREAM_PRESSURE,
+    STREAM_COUNT,
+    STREAM_OWN = STREAM_COUNT, /* of one option */
+    STREAM_NONE,               /* nothing is drawn */
+};
+
+void campaign_stream_of(uint64_t seed, uint64_t stream, struct rng *out);
+
+/* From low to high, every magnitude equally likely. */
+uint64_t campaign_magnitude(struct rng *rng, uint64_t low, uint64_t high);
+
+/* For whom a seed draws. */
+struct campaign_draw {
+    const struct campaign_options *options;
+    const struct run_profile *profile;
+    struct run_driver driver;
+    const struct workload *workload;
+    uint64_t seed;
+};
+
+void campaign_draw_init(struct campaign_draw *draw, const struct campaign_options *options,
+                        uint64_t seed, const struct workload *workload);
+
+bool campaign_driver_has_level(const struct run_driver *driver, enum run_model model,
+                               unsigned wddm);
+
+/* What the seed draws for every option of the configuration's model. */
+void campaign_draw_options(const struct campaign_draw *draw, struct run_config *config);
+
+/*
+ * Memory for what the case needs on this board, and its segments. Behind the options of the case,
+ * which say how much local memory the case needs on an ordinary board.
+ */
+void campaign_draw_memory(const struct campaign_draw *draw, struct run_config *config);
+
+/* One line for people. */
+void campaign_describe(const struct run_config *config, char *out, size_t out_bytes);
+
+#endif

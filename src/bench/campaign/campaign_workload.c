@@ -1,0 +1,114 @@
+/*
+ * What a seed draws: a case of random operations.
+ */
+#include "bench/campaign/campaign_private.h"
+
+#include "base/bits.h"
+#include "workload/generate/generate.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+void campaign_stream_of(uint64_t seed, uint64_t stream, struct rng *out)
+{
+    struct rng parent;
+
+    rng_init(&parent, seed);
+    rng_fork(&parent, stream, out);
+}
+
+uint64_t campaign_magnitude(struct rng *rng, uint64_t low, uint64_t high)
+{
+    uint64_t steps = log2_floor_u64(high / low) + 1;
+    uint64_t base = low << rng_below(rng, steps);
+
+    return min_u64(high, base + rng_below(rng, base));
+}
+
+/* What the generator of random operations is told: NAME=VALUE. */
+struct settings {
+    char texts[32][40];
+    const char *pointers[32];
+    size_t count;
+};
+
+static void set(struct settings *settings, const char *name, uint64_t value)
+{
+    char *text = settings->texts[settings->count];
+
+    snprintf(text, sizeof settings->texts[0], "%s=%" PRIu64, name, value);
+    settings->pointers[settings->count++] = text;
+}
+
+static void set_flag(struct settings *settings, const char *name, bool value)
+{
+    char *text = settings->texts[settings->count];
+
+    snprintf(text, sizeof settings->texts[0], "%s=%s", name, value ? "yes" : "no");
+    settings->pointers[settings->count++] = text;
+}
+
+/*
+ * How many allocations of what size, and how many of them at once in local memory of what size. One
+ * third as they come: most of it fits. The others are under pressure: many allocations, of which
+ * few are used at once, so that what fits a submission is far less than what there is.
+ */
+static void draw_sizes(uint64_t seed, struct settings *settings)
+{
+    struct rng rng;
+
+    campaign_stream_of(seed, STREAM_PRESSURE, &rng);
+    if (rng_chance(&rng, 2, 3)) {
+        set(settings, "ops", 150 + rng_below(&rng, 200));
+        set(settings, "allocations", campaign_magnitude(&rng, 32, 96));
+        set(settings, "max-size", campaign_magnitude(&rng, 128 * KiB, 768 * KiB));
+        set(settings, "pressure", campaign_magnitude(&rng, 400, 1600));
+        set(settings, "refs", campaign_magnitude(&rng, 2, 4));
+        set(settings, "held", rng_chance(&rng, 1, 4));
+        set_flag(settings, "full", true);
+        return;
+    }
+    set(settings, "ops", 150 + rng_below(&rng, 300));
+    set(settings, "allocations", campaign_magnitude(&rng, 8, 128));
+    set(settings, "max-size", campaign_magnitude(&rng, 16 * KiB, 2 * MiB));
+    set(settings, "pressure", campaign_magnitude(&rng, 100, 1600));
+    set(settings, "refs", campaign_magnitude(&rng, 1, 6));
+    set(settings, "held", rng_below(&rng, 4));
+    set_flag(settings, "full", rng_chance(&rng, 1, 2));
+}
+
+/* Which kinds of operations the case has. */
+static void draw_kinds(uint64_t seed, struct settings *settings)
+{
+    /* Tiles count only without pte lines, and copies of their entries only in one update mode. */
+    static const struct {
+        const char *name;
+        unsigned sixths; /* of the seeds */
+    } kinds[] = {{"tiles", 6},  {"incidents", 3}, {"power", 2}, {"saves", 2},
+                 {"wishes", 3}, {"tiled", 3},     {"rows", 2},  {"pinned", 2}};
+    struct rng rng;
+
+    campaign_stream_of(seed, STREAM_OPERATIONS, &rng);
+    for (size_t i = 0; i < ARRAY_COUNT(kinds); i++)
+        set_flag(settings, kinds[i].name, rng_chance(&rng, kinds[i].sixths, 6));
+    /* Few drivers have native fences, and for the others the lines are nothing. */
+    set_flag(settings, "fences", rng_chance(&rng, 3, 4));
+    campaign_stream_of(seed, STREAM_DISCARDS, &rng);
+    set_flag(settings, "discards", rng_chance(&rng, 1, 4));
+}
+
+bool campaign_draw_workload(uint64_t seed, struct workload **out, struct workload_error *error)
+{
+    struct settings settings = {.count = 0};
+    struct rng rng;
+
+    draw_sizes(seed, &settings);
+    campaign_stream_of(seed, STREAM_WORKLOAD, &rng);
+    set(&settings, "processes", 1 + rng_below(&rng, 3));
+    set(&settings, "contexts", 1 + rng_below(&rng, 2));
+    set(&settings, "seed", rng_next(&rng));
+    set_flag(&settings, "maps", rng_chance(&rng, 3, 4));
+    set_flag(&settings, "ptes", rng_chance(&rng, 1, 2));
+    draw_kinds(seed, &settings);
+    return workload_generate("random", settings.pointers, settings.count, out, error);
+}
