@@ -1,6 +1,7 @@
 # Makes src/miniport/operation_table.inc from the fact tables (after ddi-layout.awk on the command line): a row
 # OPERATION(name, initializers of struct miniport_operation) for each paging operation, in the order of their
-# values. Offsets are those in DXGKARG_BUILDPAGINGBUFFER. scripts/operation-table.sh writes or compares it.
+# values, and behind them BUSY(name, rule of the contract about ALLOCATION_BUSY). Offsets are those in
+# DXGKARG_BUILDPAGINGBUFFER. scripts/operation-table.sh writes or compares it.
 
 function put(text) {
     if (length(line) + length(text) + 2 > 98) {
@@ -89,11 +90,16 @@ END {
         put_extent(v, "size")
         put_place(v, "source")
         put_place(v, "destination")
+        put_member(v, "list_offset")
         put_arrays(v)
         put_bit(v, "is_idle", "Flags.AllocationIsIdle")
         put_bit(v, "is_end", "Flags.TransferEnd")
-        if (fact[v, "busy"] != "")
-            put(".busy_rule = \"" fact[v, "busy"] "\"")
         print line ")"
+    }
+    for (v = 0; v < operations; v++) {
+        rule = fact[v, "busy"]
+        sub(/-/, "_", rule)
+        if (rule != "")
+            print "BUSY(" operation[v] ", " rule ")"
     }
 }

@@ -4,25 +4,12 @@
 #include "layers/busy.h"
 
 #include "layers/layer.h"
-
-static bool must_be_idle(const DXGKARG_BUILDPAGINGBUFFER *arg)
-{
-    switch (arg->Operation) {
-    case DXGK_OPERATION_TRANSFER:
-        return !arg->Transfer.Flags.AllocationIsIdle;
-    case DXGK_OPERATION_DISCARD_CONTENT:
-        return !arg->DiscardContent.Flags.AllocationIsIdle;
-    case DXGK_OPERATION_SPECIAL_LOCK_TRANSFER:
-        return !arg->SpecialLockTransfer.Flags.AllocationIsIdle;
-    default:
-        return false;
-    }
-}
+#include "miniport/operation.h"
 
 static NTSTATUS busy_build_paging_buffer(struct miniport *self, HANDLE object,
                                          DXGKARG_BUILDPAGINGBUFFER *arg)
 {
-    if (must_be_idle(arg))
+    if (miniport_operation_may_be_busy(arg))
         return STATUS_GRAPHICS_ALLOCATION_BUSY;
     return miniport_forward_build_paging_buffer(self, object, arg);
 }

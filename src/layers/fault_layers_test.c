@@ -29,7 +29,7 @@ static NTSTATUS see_build(struct miniport *self, HANDLE object, DXGKARG_BUILDPAG
 {
     struct seen *seen = (struct seen *)self;
 
-    if (arg->Operation >= MINIPORT_OPERATION_COUNT) {
+    if ((unsigned)arg->Operation >= MINIPORT_OPERATION_COUNT) {
         seen->unknown++;
         arg->pDmaBuffer = (char *)arg->pDmaBuffer + seen->moves;
         return STATUS_SUCCESS;

@@ -4,6 +4,7 @@
 #include "layers/instances.h"
 
 #include "layers/layer.h"
+#include "miniport/operation.h"
 
 struct instance_layer {
     struct layer layer;
@@ -13,24 +14,6 @@ struct instance_layer {
 static struct instances *instances_of(struct miniport *self)
 {
     return ((struct instance_layer *)self)->instances;
-}
-
-static HANDLE *handle_in(DXGKARG_BUILDPAGINGBUFFER *arg)
-{
-    switch (arg->Operation) {
-    case DXGK_OPERATION_TRANSFER:
-        return &arg->Transfer.hAllocation;
-    case DXGK_OPERATION_FILL:
-        return &arg->Fill.hAllocation;
-    case DXGK_OPERATION_DISCARD_CONTENT:
-        return &arg->DiscardContent.hAllocation;
-    case DXGK_OPERATION_MAP_APERTURE_SEGMENT:
-        return &arg->MapApertureSegment.hAllocation;
-    case DXGK_OPERATION_UNMAP_APERTURE_SEGMENT:
-        return &arg->UnmapApertureSegment.hAllocation;
-    default:
-        return NULL;
-    }
 }
 
 /* A handle that another layer has put there meanwhile stays. */
@@ -44,7 +27,7 @@ static NTSTATUS build_above(struct miniport *self, HANDLE object, DXGKARG_BUILDP
 {
     struct instances *instances = instances_of(self);
     HANDLE name = (HANDLE)instances->instance(instances->context);
-    HANDLE *at = handle_in(arg);
+    HANDLE *at = miniport_operation_allocation_member(arg);
     NTSTATUS status;
 
     if (!name || !at || !*at)
@@ -53,7 +36,7 @@ static NTSTATUS build_above(struct miniport *self, HANDLE object, DXGKARG_BUILDP
     instances->handle = *at;
     *at = name;
     status = miniport_forward_build_paging_buffer(self, object, arg);
-    exchange(handle_in(arg), name, instances->handle);
+    exchange(miniport_operation_allocation_member(arg), name, instances->handle);
     instances->name = instances->handle = NULL;
     return status;
 }
@@ -66,9 +49,9 @@ static NTSTATUS build_below(struct miniport *self, HANDLE object, DXGKARG_BUILDP
 
     if (!name)
         return miniport_forward_build_paging_buffer(self, object, arg);
-    exchange(handle_in(arg), name, handle);
+    exchange(miniport_operation_allocation_member(arg), name, handle);
     status = miniport_forward_build_paging_buffer(self, object, arg);
-    exchange(handle_in(arg), handle, name);
+    exchange(miniport_operation_allocation_member(arg), handle, name);
     return status;
 }
 

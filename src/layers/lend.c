@@ -6,6 +6,7 @@
 #include "base/bits.h"
 #include "base/hash.h"
 #include "layers/layer.h"
+#include "miniport/operation.h"
 
 #include <string.h>
 
@@ -101,9 +102,7 @@ static bool lend_adl(struct lend_layer *lend, DXGK_ADL *adl, uint64_t first, uin
 
 static bool has_list(const DXGKARG_BUILDPAGINGBUFFER *arg)
 {
-    return arg->Operation == DXGK_OPERATION_TRANSFER ||
-           arg->Operation == DXGK_OPERATION_MAP_APERTURE_SEGMENT ||
-           arg->Operation == DXGK_OPERATION_MAP_APERTURE_SEGMENT2;
+    return miniport_operation((unsigned)arg->Operation)->list_offset.bytes != 0;
 }
 
 /* Puts the copy in the place of what the arguments point to; false: nothing was replaced. */

@@ -5,6 +5,7 @@
 
 #include "base/rng.h"
 #include "layers/layer.h"
+#include "miniport/operation.h"
 
 #define PROBE_RNG_STREAM 0x70726f6265u /* "probe" */
 #define ONE_IN           48u           /* operations, one is preceded by a probe */
@@ -16,7 +17,9 @@ struct probe_layer {
 };
 
 /* Numbers of operations that a later kit is said to have, and one that no kit will have. */
-static const unsigned unknown_operations[] = {23, 24, 25, 0x7fffffff};
+static const unsigned unknown_operations[] = {MINIPORT_OPERATION_COUNT,
+                                              MINIPORT_OPERATION_COUNT + 1,
+                                              MINIPORT_OPERATION_COUNT + 2, 0x7fffffff};
 
 static void ask(struct probe_layer *probe, const DXGKARG_BUILDPAGINGBUFFER *arg)
 {

@@ -10,14 +10,18 @@
 
 static const struct miniport_operation rows[MINIPORT_OPERATION_COUNT] = {
 #define OPERATION(operation, ...) [DXGK_OPERATION_##operation] = {.name = #operation, __VA_ARGS__},
+#define BUSY(operation, rule)
 #include "miniport/operation_table.inc"
+#undef BUSY
 #undef OPERATION
 };
 
 #define OPERATION(operation, ...)                                                                  \
     _Static_assert(MINIPORT_OPERATION_##operation == (int)DXGK_OPERATION_##operation,              \
                    "rows stand in the order of their values");
+#define BUSY(operation, rule)
 #include "miniport/operation_table.inc"
+#undef BUSY
 #undef OPERATION
 
 static const struct miniport_operation no_row;
@@ -146,6 +150,11 @@ uint64_t miniport_operation_units(const DXGKARG_BUILDPAGINGBUFFER *arg)
     uint64_t number = number_in(arg, &size->member);
 
     return size->unit == MINIPORT_UNIT_BYTES ? number / PAGE_BYTES : number;
+}
+
+uint64_t miniport_operation_list_offset(const DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    return number_in(arg, &row_of((unsigned)arg->Operation)->list_offset);
 }
 
 struct miniport_place miniport_operation_source(const DXGKARG_BUILDPAGINGBUFFER *arg)

@@ -26,7 +26,9 @@
 /* MINIPORT_OPERATION_TRANSFER = 0 and so on, the values of DXGK_OPERATION_*; how many there are. */
 enum {
 #define OPERATION(operation, ...) MINIPORT_OPERATION_##operation,
+#define BUSY(operation, rule)
 #include "miniport/operation_table.inc"
+#undef BUSY
 #undef OPERATION
     MINIPORT_OPERATION_COUNT
 };
@@ -106,10 +108,10 @@ struct miniport_operation {
     struct miniport_extent size;
     struct miniport_place_members source; /* of content that is read, given up or told of */
     struct miniport_place_members destination;
+    struct miniport_member list_offset; /* of the first page of its MDL or ADL that is meant */
     struct miniport_array_members arrays[MINIPORT_OPERATION_ARRAYS];
     struct miniport_bit is_idle; /* AllocationIsIdle: clear, and ALLOCATION_BUSY is an answer */
     struct miniport_bit is_end;  /* TransferEnd: the last part of a transfer */
-    const char *busy_rule;       /* of the contract, about ALLOCATION_BUSY; NULL: PB-008 says it */
 };
 
 /* The row; one without a name and of no kind for a value that is no operation. */
@@ -129,6 +131,9 @@ uint64_t miniport_operation_offset(const DXGKARG_BUILDPAGINGBUFFER *arg);
 uint64_t miniport_operation_bytes(const DXGKARG_BUILDPAGINGBUFFER *arg);
 /* Pages, entries, ranges or fences that it takes one by one; bytes are counted as whole pages. */
 uint64_t miniport_operation_units(const DXGKARG_BUILDPAGINGBUFFER *arg);
+
+/* The first page of the operation's page list that is meant; 0 if it has no list. */
+uint64_t miniport_operation_list_offset(const DXGKARG_BUILDPAGINGBUFFER *arg);
 
 struct miniport_place {
     enum miniport_place_kind kind;

@@ -84,7 +84,6 @@ static void every_row_is_whole(void **state)
         assert_int_not_equal(row->kind, MINIPORT_KIND_NONE);
         assert_int_equal(!row->size.member.bytes, row->size.unit == MINIPORT_UNIT_NONE);
         assert_int_equal(!row->source.address.bytes, row->source.kind == MINIPORT_PLACE_NONE);
-        assert_true(!row->is_idle.mask || row->busy_rule);
     }
 }
 
@@ -114,6 +113,8 @@ static void extents_have_units(void **state)
 
     arg.Transfer.TransferOffset = 0x3000;
     arg.Transfer.TransferSize = 0x5000;
+    arg.Transfer.MdlOffset = 3;
+    assert_int_equal(miniport_operation_list_offset(&arg), 3);
     assert_int_equal(miniport_operation_offset(&arg), 0x3000);
     assert_int_equal(miniport_operation_bytes(&arg), 0x5000);
     assert_int_equal(miniport_operation_units(&arg), 5);

@@ -354,8 +354,6 @@ struct check_device *check_find_client_device(const struct check_ledger *ledger,
 /* What the piece is about; NULL: nothing that still exists. */
 struct check_allocation *check_built_allocation(const struct check_ledger *ledger,
                                                 const struct check_built *piece);
-/* hAllocation of the operation; NULL: it has none. */
-void *check_paging_allocation(const DXGKARG_BUILDPAGINGBUFFER *arg);
 /*
  * What the operation does to its allocation, and for IN and MOVE the destination. The entries of a
  * page table are told by the first of them.

@@ -8,6 +8,7 @@
 
 #include "base/bits.h"
 #include "check/check_watch.h"
+#include "miniport/operation.h"
 
 /* ---- What is built --------------------------------------------------------------------------- */
 
@@ -57,37 +58,22 @@ static struct check_stream *stream_of(struct check_ledger *ledger, HANDLE contex
     return stream;
 }
 
-/* What the operation puts where, in the physical model. */
+/* Where the operation puts content or maps pages, in the physical model. */
 static void enter_target(const struct check_ledger *ledger, struct check_built *piece,
                          const DXGKARG_BUILDPAGINGBUFFER *arg)
 {
-    const struct check_segment *segment;
+    enum miniport_operation_kind kind = miniport_operation_kind((unsigned)arg->Operation);
+    struct miniport_place to = miniport_operation_destination(arg);
+    const struct check_segment *segment = check_find_segment(ledger, to.segment);
 
-    switch ((unsigned)arg->Operation) {
-    case DXGK_OPERATION_TRANSFER:
-        if (!arg->Transfer.Destination.SegmentId)
-            return;
-        piece->target_segment = arg->Transfer.Destination.SegmentId;
-        piece->target = (uint64_t)arg->Transfer.Destination.SegmentAddress.QuadPart +
-                        arg->Transfer.TransferOffset;
-        piece->target_bytes = arg->Transfer.TransferSize;
-        break;
-    case DXGK_OPERATION_FILL:
-        piece->target_segment = arg->Fill.Destination.SegmentId;
-        piece->target = (uint64_t)arg->Fill.Destination.SegmentAddress.QuadPart;
-        piece->target_bytes = arg->Fill.FillSize;
-        break;
-    case DXGK_OPERATION_MAP_APERTURE_SEGMENT:
-        segment = check_find_segment(ledger, arg->MapApertureSegment.SegmentId);
-        if (!segment)
-            return;
-        piece->target_segment = segment->id;
-        piece->target = segment->base + arg->MapApertureSegment.OffsetInPages * PAGE_SIZE;
-        piece->target_bytes = arg->MapApertureSegment.NumberOfPages * PAGE_SIZE;
-        break;
-    default:
-        break;
-    }
+    if (kind == MINIPORT_KIND_MAP && segment)
+        piece->target = segment->base + to.address * PAGE_SIZE;
+    else if ((kind == MINIPORT_KIND_TRANSFER || kind == MINIPORT_KIND_FILL) && to.segment)
+        piece->target = to.address + miniport_operation_offset(arg);
+    else
+        return;
+    piece->target_segment = to.segment;
+    piece->target_bytes = miniport_operation_bytes(arg);
 }
 
 void check_ledger_build(struct check_ledger *ledger, const struct check_call *call)

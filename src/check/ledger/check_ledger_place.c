@@ -10,6 +10,7 @@
 
 #include "base/bits.h"
 #include "check/check_watch.h"
+#include "miniport/operation.h"
 
 /* ---- Finding --------------------------------------------------------------------------------- */
 
@@ -101,42 +102,6 @@ struct check_allocation *check_built_allocation(const struct check_ledger *ledge
 
 /* ---- What an operation does ------------------------------------------------------------------ */
 
-void *check_paging_allocation(const DXGKARG_BUILDPAGINGBUFFER *arg)
-{
-    switch (arg->Operation) {
-    case DXGK_OPERATION_TRANSFER:
-        return arg->Transfer.hAllocation;
-    case DXGK_OPERATION_FILL:
-        return arg->Fill.hAllocation;
-    case DXGK_OPERATION_DISCARD_CONTENT:
-        return arg->DiscardContent.hAllocation;
-    case DXGK_OPERATION_MAP_APERTURE_SEGMENT:
-        return arg->MapApertureSegment.hAllocation;
-    case DXGK_OPERATION_UNMAP_APERTURE_SEGMENT:
-        return arg->UnmapApertureSegment.hAllocation;
-    case DXGK_OPERATION_SPECIAL_LOCK_TRANSFER:
-        return arg->SpecialLockTransfer.hAllocation;
-    case DXGK_OPERATION_VIRTUAL_TRANSFER:
-        return arg->TransferVirtual.hAllocation;
-    case DXGK_OPERATION_VIRTUAL_FILL:
-        return arg->FillVirtual.hAllocation;
-    case DXGK_OPERATION_INIT_CONTEXT_RESOURCE:
-        return arg->InitContextResource.hAllocation;
-    case DXGK_OPERATION_UPDATE_PAGE_TABLE:
-        return arg->UpdatePageTable.hAllocation;
-    case DXGK_OPERATION_NOTIFY_RESIDENCY:
-        return arg->NotifyResidency.hAllocation;
-    case DXGK_OPERATION_MAP_APERTURE_SEGMENT2:
-        return arg->MapApertureSegment2.hAllocation;
-    case DXGK_OPERATION_NOTIFY_RESIDENCY2:
-        return arg->NotifyResidency2.hAllocation;
-    case DXGK_OPERATION_NOTIFY_ALLOC:
-        return arg->NotifyAllocation.hAllocation;
-    default:
-        return NULL;
-    }
-}
-
 static bool is_memory(const struct check_ledger *ledger, unsigned id)
 {
     const struct check_segment *segment = check_find_segment(ledger, id);
@@ -172,58 +137,55 @@ static enum check_effect entries_effect(const struct check_ledger *ledger,
     return first->Valid ? CHECK_EFFECT_VALID : CHECK_EFFECT_INVALID;
 }
 
+static enum check_effect virtual_transfer_effect(const DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    switch (arg->TransferVirtual.TransferDirection) {
+    case DXGK_MEMORY_TRANSFER_LOCAL_TO_SYSTEM:
+        return CHECK_EFFECT_OUT;
+    case DXGK_MEMORY_TRANSFER_SYSTEM_TO_LOCAL:
+        return CHECK_EFFECT_IN;
+    default:
+        return CHECK_EFFECT_MOVE;
+    }
+}
+
 enum check_effect check_paging_effect(const struct check_ledger *ledger,
                                       const DXGKARG_BUILDPAGINGBUFFER *arg, unsigned *out_segment,
                                       uint64_t *out_address, uint64_t *out_size)
 {
+    struct miniport_place to = miniport_operation_destination(arg);
+    bool is_virtual = to.kind == MINIPORT_PLACE_VIRTUAL;
+
     *out_segment = 0;
     *out_address = *out_size = 0;
-    switch (arg->Operation) {
-    case DXGK_OPERATION_TRANSFER:
-        *out_segment = arg->Transfer.Destination.SegmentId;
-        *out_address = (uint64_t)arg->Transfer.Destination.SegmentAddress.QuadPart;
-        *out_size = arg->Transfer.TransferOffset + (uint64_t)arg->Transfer.TransferSize;
-        return transfer_effect(ledger, arg->Transfer.Source.SegmentId, *out_segment);
-    case DXGK_OPERATION_SPECIAL_LOCK_TRANSFER:
-        *out_segment = arg->SpecialLockTransfer.Destination.SegmentId;
-        *out_address = (uint64_t)arg->SpecialLockTransfer.Destination.SegmentAddress.QuadPart;
-        *out_size = arg->SpecialLockTransfer.TransferOffset +
-                    (uint64_t)arg->SpecialLockTransfer.TransferSize;
-        return transfer_effect(ledger, arg->SpecialLockTransfer.Source.SegmentId, *out_segment);
-    case DXGK_OPERATION_FILL:
-        *out_segment = arg->Fill.Destination.SegmentId;
-        *out_address = (uint64_t)arg->Fill.Destination.SegmentAddress.QuadPart;
-        *out_size = arg->Fill.FillSize;
-        return is_memory(ledger, *out_segment) ? CHECK_EFFECT_IN : CHECK_EFFECT_NONE;
-    case DXGK_OPERATION_DISCARD_CONTENT:
-        return CHECK_EFFECT_DISCARD;
-    case DXGK_OPERATION_VIRTUAL_FILL:
-        return CHECK_EFFECT_IN;
-    case DXGK_OPERATION_VIRTUAL_TRANSFER:
-        switch (arg->TransferVirtual.TransferDirection) {
-        case DXGK_MEMORY_TRANSFER_LOCAL_TO_SYSTEM:
-            return CHECK_EFFECT_OUT;
-        case DXGK_MEMORY_TRANSFER_SYSTEM_TO_LOCAL:
+    switch (miniport_operation_kind((unsigned)arg->Operation)) {
+    case MINIPORT_KIND_TRANSFER:
+        if (is_virtual)
+            return virtual_transfer_effect(arg);
+        *out_segment = to.segment;
+        *out_address = to.address;
+        *out_size = miniport_operation_offset(arg) + miniport_operation_bytes(arg);
+        return transfer_effect(ledger, miniport_operation_source(arg).segment, to.segment);
+    case MINIPORT_KIND_FILL:
+        if (is_virtual)
             return CHECK_EFFECT_IN;
-        default:
-            return CHECK_EFFECT_MOVE;
-        }
-    case DXGK_OPERATION_MAP_APERTURE_SEGMENT:
-        *out_segment = arg->MapApertureSegment.SegmentId;
-        if (!arg->MapApertureSegment.MdlOffset)
-            *out_address =
-                slot_address(ledger, *out_segment, arg->MapApertureSegment.OffsetInPages);
+        *out_segment = to.segment;
+        *out_address = to.address;
+        *out_size = miniport_operation_bytes(arg);
+        return is_memory(ledger, to.segment) ? CHECK_EFFECT_IN : CHECK_EFFECT_NONE;
+    case MINIPORT_KIND_DISCARD:
+        return CHECK_EFFECT_DISCARD;
+    case MINIPORT_KIND_MAP:
+        *out_segment = to.segment;
+        if (!miniport_operation_list_offset(arg))
+            *out_address = slot_address(ledger, to.segment, to.address);
         return CHECK_EFFECT_MAP;
-    case DXGK_OPERATION_MAP_APERTURE_SEGMENT2:
-        *out_segment = arg->MapApertureSegment2.SegmentId;
-        if (!arg->MapApertureSegment2.AdlOffset)
-            *out_address =
-                slot_address(ledger, *out_segment, arg->MapApertureSegment2.OffsetInPages);
-        return CHECK_EFFECT_MAP;
-    case DXGK_OPERATION_UNMAP_APERTURE_SEGMENT:
+    case MINIPORT_KIND_UNMAP:
         return CHECK_EFFECT_UNMAP;
-    case DXGK_OPERATION_UPDATE_PAGE_TABLE:
-        return entries_effect(ledger, &arg->UpdatePageTable);
+    case MINIPORT_KIND_TABLE:
+        return arg->Operation == DXGK_OPERATION_UPDATE_PAGE_TABLE
+                   ? entries_effect(ledger, &arg->UpdatePageTable)
+                   : CHECK_EFFECT_NONE;
     default:
         return CHECK_EFFECT_NONE;
     }
@@ -329,18 +291,6 @@ static bool is_only_in_memory(const struct check_ledger *ledger,
 
 /* ---- The way of an operation ----------------------------------------------------------------- */
 
-static bool is_last_part(const DXGKARG_BUILDPAGINGBUFFER *arg)
-{
-    switch (arg->Operation) {
-    case DXGK_OPERATION_TRANSFER:
-        return arg->Transfer.Flags.TransferEnd;
-    case DXGK_OPERATION_SPECIAL_LOCK_TRANSFER:
-        return arg->SpecialLockTransfer.Flags.TransferEnd;
-    default:
-        return true;
-    }
-}
-
 static void remember(struct check_allocation *allocation, uint64_t event,
                      const struct check_built *piece)
 {
@@ -367,7 +317,7 @@ void check_ledger_note_built(struct check_ledger *ledger, const struct check_cal
 {
     const DXGKARG_BUILDPAGINGBUFFER *arg = call->before.build_paging_buffer;
     struct check_allocation *allocation =
-        check_find_allocation(ledger, check_paging_allocation(arg));
+        check_find_allocation(ledger, miniport_operation_allocation(arg));
 
     piece->effect =
         check_paging_effect(ledger, arg, &piece->segment, &piece->address, &piece->size);
@@ -415,9 +365,7 @@ void check_ledger_note_built(struct check_ledger *ledger, const struct check_cal
             allocation->address = piece->address;
         }
         if (is_first)
-            allocation->slot_count += arg->Operation == DXGK_OPERATION_MAP_APERTURE_SEGMENT2
-                                          ? arg->MapApertureSegment2.NumberOfPages
-                                          : arg->MapApertureSegment.NumberOfPages;
+            allocation->slot_count += miniport_operation_units(arg);
         break;
     case CHECK_EFFECT_VALID:
         if (allocation->reclaimed == CHECK_RECLAIMED_EMPTY)
@@ -434,7 +382,7 @@ void check_ledger_note_built(struct check_ledger *ledger, const struct check_cal
         if (ledger->interface_version >= DXGKDDI_INTERFACE_VERSION_WDDM2_0 &&
             is_only_in_memory(ledger, allocation))
             set_out(ledger, allocation, true);
-        if (is_last_part(arg)) {
+        if (miniport_operation_is_end(arg)) {
             allocation->is_placed = false;
             allocation->may_be_in_memory = false; /* if it is not carried out: see below */
             allocation->is_history_lost &= !piece->bytes;

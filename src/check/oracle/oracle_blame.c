@@ -9,6 +9,7 @@
 #include "check/oracle/oracle_private.h"
 
 #include "base/assert.h"
+#include "miniport/operation.h"
 
 #include <stdio.h>
 
@@ -34,17 +35,7 @@ static bool has_segment(const struct paging_operation *operation)
 /* Pages of the allocation in front of the operation's first. */
 static uint64_t offset_of(const struct paging_operation *operation)
 {
-    switch (operation->operation) {
-    case DXGK_OPERATION_TRANSFER:
-    case DXGK_OPERATION_SPECIAL_LOCK_TRANSFER:
-        return operation->arg.Transfer.TransferOffset / PAGE_BYTES;
-    case DXGK_OPERATION_VIRTUAL_TRANSFER:
-        return operation->arg.TransferVirtual.AllocationOffsetInBytes / PAGE_BYTES;
-    case DXGK_OPERATION_VIRTUAL_FILL:
-        return operation->arg.FillVirtual.AllocationOffsetInBytes / PAGE_BYTES;
-    default:
-        return 0;
-    }
+    return miniport_operation_offset(&operation->arg) / PAGE_BYTES;
 }
 
 /* Rows have a pitch on one of the sides at least. */

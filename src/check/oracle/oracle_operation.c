@@ -7,6 +7,8 @@
  */
 #include "check/oracle/oracle_private.h"
 
+#include "miniport/operation.h"
+
 #include <string.h>
 
 /* ---- Locations ---- */
@@ -367,8 +369,8 @@ static struct paging_operation *describe_move(struct oracle *oracle,
  * The segment side stands TransferOffset behind SegmentAddress; the MDL side starts at the page
  * with index mdl_offset, whatever TransferOffset says.
  */
-static struct paging_operation *
-describe_transfer(struct oracle *oracle, const DXGKARG_BUILDPAGINGBUFFER *arg, uint64_t mdl_offset)
+static struct paging_operation *describe_transfer(struct oracle *oracle,
+                                                  const DXGKARG_BUILDPAGINGBUFFER *arg)
 {
     unsigned id = arg->Transfer.Destination.SegmentId;
     uint64_t offset = arg->Transfer.TransferOffset;
@@ -384,7 +386,7 @@ describe_transfer(struct oracle *oracle, const DXGKARG_BUILDPAGINGBUFFER *arg, u
                               is_one_range(oracle, arg->Transfer.hAllocation, id));
     if (!operation)
         return NULL;
-    note_list(operation, arg, mdl_offset);
+    note_list(operation, arg, miniport_operation_list_offset(arg));
     is_reordered = has_layout_in(oracle, operation->allocation, id) ||
                    (operation->allocation->is_swizzled && !arg->Transfer.Flags.Unswizzle);
     if (id)
@@ -392,7 +394,8 @@ describe_transfer(struct oracle *oracle, const DXGKARG_BUILDPAGINGBUFFER *arg, u
                          (uint64_t)arg->Transfer.Destination.SegmentAddress.QuadPart + offset,
                          is_reordered);
     else
-        set_from_mdl(oracle, operation, arg->Transfer.Destination.pMdl, mdl_offset, is_reordered);
+        set_from_mdl(oracle, operation, arg->Transfer.Destination.pMdl,
+                     miniport_operation_list_offset(arg), is_reordered);
     return operation;
 }
 
@@ -502,7 +505,8 @@ static struct paging_operation *map_aperture2(struct oracle *oracle,
     return operation;
 }
 
-static void unmap_aperture(struct oracle *oracle, const DXGKARG_BUILDPAGINGBUFFER *arg)
+static struct paging_operation *unmap_aperture(struct oracle *oracle,
+                                               const DXGKARG_BUILDPAGINGBUFFER *arg)
 {
     struct aperture *aperture = open_aperture(oracle, arg->UnmapApertureSegment.SegmentId);
     uint64_t dummy = (uint64_t)arg->UnmapApertureSegment.DummyPage.QuadPart / PAGE_BYTES;
@@ -510,6 +514,7 @@ static void unmap_aperture(struct oracle *oracle, const DXGKARG_BUILDPAGINGBUFFE
     for (uint64_t i = 0; aperture && i < arg->UnmapApertureSegment.NumberOfPages; i++)
         set_slot(aperture, arg->UnmapApertureSegment.OffsetInPages + i,
                  device_location(oracle, dummy));
+    return NULL;
 }
 
 /* ---- Page tables ---- */
@@ -782,11 +787,14 @@ static struct paging_operation *update_page_table(struct oracle *oracle,
 }
 
 static struct paging_operation *describe_virtual(struct oracle *oracle,
-                                                 const DXGKARG_BUILDPAGINGBUFFER *arg,
-                                                 HANDLE handle, uint64_t offset, uint64_t bytes,
-                                                 uint64_t va)
+                                                 const DXGKARG_BUILDPAGINGBUFFER *arg)
 {
-    return bytes ? describe_at_va(oracle, arg, handle, EFFECT_PLACE, offset, bytes, va) : NULL;
+    uint64_t bytes = miniport_operation_bytes(arg);
+
+    return bytes ? describe_at_va(oracle, arg, miniport_operation_allocation(arg), EFFECT_PLACE,
+                                  miniport_operation_offset(arg), bytes,
+                                  miniport_operation_destination(arg).address)
+                 : NULL;
 }
 
 /* Parts are looked at one by one; that all of them came is not. */
@@ -818,44 +826,35 @@ static struct paging_operation *describe_shown(struct oracle *oracle,
                           notice->SizeInBytes, notice->GpuVirtualAddressAtOffset);
 }
 
-/* What the call does to allocations, or NULL; aperture slots and scratch addresses change now. */
+/*
+ * What a call of the operation does to allocations; NULL: nothing, or to none. Aperture slots,
+ * scratch addresses and the paging process's tables change now.
+ */
+typedef struct paging_operation *describer(struct oracle *oracle,
+                                           const DXGKARG_BUILDPAGINGBUFFER *arg);
+
+static describer *const describers[MINIPORT_OPERATION_COUNT] = {
+    [DXGK_OPERATION_TRANSFER] = describe_transfer,
+    [DXGK_OPERATION_SPECIAL_LOCK_TRANSFER] = describe_transfer,
+    [DXGK_OPERATION_FILL] = describe_fill,
+    [DXGK_OPERATION_DISCARD_CONTENT] = describe_discard,
+    [DXGK_OPERATION_MAP_APERTURE_SEGMENT] = map_aperture,
+    [DXGK_OPERATION_MAP_APERTURE_SEGMENT2] = map_aperture2,
+    [DXGK_OPERATION_UNMAP_APERTURE_SEGMENT] = unmap_aperture,
+    [DXGK_OPERATION_VIRTUAL_TRANSFER] = describe_virtual,
+    [DXGK_OPERATION_VIRTUAL_FILL] = describe_virtual,
+    [DXGK_OPERATION_UPDATE_PAGE_TABLE] = update_page_table,
+    [DXGK_OPERATION_NOTIFY_RESIDENCY] = describe_notice,
+    [DXGK_OPERATION_NOTIFY_RESIDENCY2] = describe_part,
+    [DXGK_OPERATION_NOTIFY_ALLOC] = describe_shown,
+};
+
 struct paging_operation *describe_operation(struct oracle *oracle,
                                             const DXGKARG_BUILDPAGINGBUFFER *arg)
 {
-    switch ((unsigned)arg->Operation) {
-    case DXGK_OPERATION_TRANSFER:
-        return describe_transfer(oracle, arg, arg->Transfer.MdlOffset);
-    case DXGK_OPERATION_SPECIAL_LOCK_TRANSFER:
-        return describe_transfer(oracle, arg, 0);
-    case DXGK_OPERATION_FILL:
-        return describe_fill(oracle, arg);
-    case DXGK_OPERATION_DISCARD_CONTENT:
-        return describe_discard(oracle, arg);
-    case DXGK_OPERATION_NOTIFY_RESIDENCY2:
-        return describe_part(oracle, arg);
-    case DXGK_OPERATION_NOTIFY_ALLOC:
-        return describe_shown(oracle, arg);
-    case DXGK_OPERATION_NOTIFY_RESIDENCY:
-        return describe_notice(oracle, arg);
-    case DXGK_OPERATION_MAP_APERTURE_SEGMENT:
-        return map_aperture(oracle, arg);
-    case DXGK_OPERATION_MAP_APERTURE_SEGMENT2:
-        return map_aperture2(oracle, arg);
-    case DXGK_OPERATION_UNMAP_APERTURE_SEGMENT:
-        unmap_aperture(oracle, arg);
-        return NULL;
-    case DXGK_OPERATION_UPDATE_PAGE_TABLE:
-        return update_page_table(oracle, arg);
-    case DXGK_OPERATION_VIRTUAL_TRANSFER:
-        return describe_virtual(oracle, arg, arg->TransferVirtual.hAllocation,
-                                arg->TransferVirtual.AllocationOffsetInBytes,
-                                arg->TransferVirtual.TransferSizeInBytes,
-                                arg->TransferVirtual.DestinationVirtualAddress);
-    case DXGK_OPERATION_VIRTUAL_FILL:
-        return describe_virtual(
-            oracle, arg, arg->FillVirtual.hAllocation, arg->FillVirtual.AllocationOffsetInBytes,
-            arg->FillVirtual.FillSizeInBytes, arg->FillVirtual.DestinationVirtualAddress);
-    default:
-        return NULL;
-    }
+    unsigned operation = (unsigned)arg->Operation;
+
+    return operation < MINIPORT_OPERATION_COUNT && describers[operation]
+               ? describers[operation](oracle, arg)
+               : NULL;
 }

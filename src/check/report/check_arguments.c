@@ -5,6 +5,7 @@
 #include "check/check_private.h"
 
 #include "check/report/decode.h"
+#include "miniport/operation.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -217,7 +218,7 @@ const struct check_object *check_object_of_call(const struct check *check)
         return NULL;
     if (call->ddi == MINIPORT_DDI_BuildPagingBuffer)
         return check_find(&check->ledger, CHECK_ALLOCATION,
-                          check_paging_allocation(call->before.build_paging_buffer));
+                          miniport_operation_allocation(call->before.build_paging_buffer));
     for (unsigned kind = 0; kind < CHECK_KIND_COUNT && !object; kind++)
         object = check_find(&check->ledger, (enum check_kind)kind, call->object);
     return object;

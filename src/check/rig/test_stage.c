@@ -1,6 +1,8 @@
 /* Stage: the fake driver, and the manager's calls. */
 #include "check/rig/test_stage.h"
 
+#include "miniport/operation.h"
+
 /* ---- The fake driver ---- */
 
 static struct stage_driver *driver_of(struct miniport *miniport)
@@ -122,16 +124,11 @@ static void command_of(struct stage_driver *driver, const DXGKARG_BUILDPAGINGBUF
 
 static uint64_t page_count_of(const DXGKARG_BUILDPAGINGBUFFER *arg)
 {
-    switch (arg->Operation) {
-    case DXGK_OPERATION_TRANSFER:
-        return arg->Transfer.TransferSize / PAGE_BYTES;
-    case DXGK_OPERATION_FILL:
-        return arg->Fill.FillSize / PAGE_BYTES;
-    case DXGK_OPERATION_VIRTUAL_TRANSFER:
-        return arg->TransferVirtual.TransferSizeInBytes / PAGE_BYTES;
-    default:
-        return 0;
-    }
+    enum miniport_operation_kind kind = miniport_operation_kind((unsigned)arg->Operation);
+
+    return kind == MINIPORT_KIND_TRANSFER || kind == MINIPORT_KIND_FILL
+               ? miniport_operation_units(arg)
+               : 0;
 }
 
 static NTSTATUS driver_build(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg)

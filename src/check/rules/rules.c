@@ -1,6 +1,7 @@
 #include "check/rules/rules.h"
 
 #include "base/assert.h"
+#include "miniport/operation.h"
 
 #include <strings.h>
 
@@ -23,6 +24,14 @@ static const bool tested[RULE_COUNT] = {
 #undef RULE_TESTED
 };
 
+static const enum rule_id busy_rules[MINIPORT_OPERATION_COUNT] = {
+#define OPERATION(operation, ...)
+#define BUSY(operation, rule) [MINIPORT_OPERATION_##operation] = RULE_##rule,
+#include "miniport/operation_table.inc"
+#undef BUSY
+#undef OPERATION
+};
+
 const struct rule *rule_get(enum rule_id id)
 {
     ASSERT(id > RULE_NONE && id < RULE_COUNT);
@@ -41,6 +50,11 @@ enum rule_id rule_find(const char *id)
 const char *rule_side_name(enum rule_side side)
 {
     return side == RULE_SIDE_OS ? "os" : "driver";
+}
+
+enum rule_id rule_about_busy(unsigned operation)
+{
+    return operation < MINIPORT_OPERATION_COUNT ? busy_rules[operation] : RULE_NONE;
 }
 
 bool rule_is_carried_out(enum rule_id id)

@@ -44,7 +44,9 @@ struct rule {
 };
 
 const struct rule *rule_get(enum rule_id id); /* not of RULE_NONE */
-enum rule_id rule_find(const char *id);       /* "PB-004", case ignored; RULE_NONE: there is none */
+/* Which rule says when ALLOCATION_BUSY answers the operation; RULE_NONE: none but PB-008. */
+enum rule_id rule_about_busy(unsigned operation);
+enum rule_id rule_find(const char *id); /* "PB-004", case ignored; RULE_NONE: there is none */
 const char *rule_side_name(enum rule_side side); /* "os", "driver" */
 /*
  * A rule of the system's half for what it asks, and of the driver's for what its packets then do:

@@ -139,7 +139,7 @@ static bool map_buffer(struct vidmm *vidmm, const struct paging_buffer *buffer, 
     describe(vidmm, buffer, mdl, &args);
     offered = offer(vidmm, &args);
     vidmm->statistics.build_calls++;
-    vidmm->statistics.operations[args.Operation & 31]++;
+    paging_queue_count(vidmm, &args);
     status = miniport_build_paging_buffer(vidmm->miniport, NULL, &args);
     *out_why = status != STATUS_SUCCESS ? "another status than STATUS_SUCCESS"
                                         : "commands, and none can run before the buffer is mapped";

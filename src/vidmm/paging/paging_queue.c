@@ -497,38 +497,6 @@ static bool take_fresh_buffer(struct paging_queue *queue)
     return false;
 }
 
-static bool may_be_busy(const DXGKARG_BUILDPAGINGBUFFER *args)
-{
-    switch (args->Operation) {
-    case DXGK_OPERATION_TRANSFER:
-        return !args->Transfer.Flags.AllocationIsIdle;
-    case DXGK_OPERATION_DISCARD_CONTENT:
-        return !args->DiscardContent.Flags.AllocationIsIdle;
-    case DXGK_OPERATION_SPECIAL_LOCK_TRANSFER:
-        return !args->SpecialLockTransfer.Flags.AllocationIsIdle;
-    default:
-        return false;
-    }
-}
-
-/* Whatever we move is idle already, so that the second call may say so (XFER-012). */
-static void set_idle(DXGKARG_BUILDPAGINGBUFFER *args)
-{
-    switch (args->Operation) {
-    case DXGK_OPERATION_TRANSFER:
-        args->Transfer.Flags.AllocationIsIdle = 1;
-        break;
-    case DXGK_OPERATION_DISCARD_CONTENT:
-        args->DiscardContent.Flags.AllocationIsIdle = 1;
-        break;
-    case DXGK_OPERATION_SPECIAL_LOCK_TRANSFER:
-        args->SpecialLockTransfer.Flags.AllocationIsIdle = 1;
-        break;
-    default:
-        break;
-    }
-}
-
 /*
  * Takes over what the driver wrote: the buffer's pointer and the private data's. A pointer outside
  * what was offered is the driver's error, and nothing of the call is used.
@@ -632,8 +600,8 @@ static enum build_result build(struct vidmm *vidmm)
         return BUILD_NO_BUFFER;
 
     case (uint32_t)STATUS_GRAPHICS_ALLOCATION_BUSY:
-        if (may_be_busy(&queue->operation)) {
-            set_idle(&queue->operation);
+        if (miniport_operation_may_be_busy(&queue->operation)) {
+            miniport_operation_set_idle(&queue->operation);
             return BUILD_AGAIN;
         }
         /* fall through */
@@ -663,6 +631,14 @@ static bool has_room(struct paging_queue *queue)
     return true;
 }
 
+void paging_queue_count(struct vidmm *vidmm, const DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    unsigned operation = (unsigned)args->Operation;
+
+    ASSERT(operation < ARRAY_COUNT(vidmm->statistics.operations));
+    vidmm->statistics.operations[operation]++;
+}
+
 void paging_queue_build_now(struct vidmm *vidmm, DXGKARG_BUILDPAGINGBUFFER *args)
 {
     NTSTATUS status;
@@ -673,7 +649,7 @@ void paging_queue_build_now(struct vidmm *vidmm, DXGKARG_BUILDPAGINGBUFFER *args
     if (vidmm->config.starts_as_observed) /* of the buffer that there is none of yet */
         args->DmaSize = vidmm->caps.paging_buffer_bytes;
     vidmm->statistics.build_calls++;
-    vidmm->statistics.operations[args->Operation & 31]++;
+    paging_queue_count(vidmm, args);
     status = miniport_build_paging_buffer(vidmm->miniport, NULL, args);
     if (status != STATUS_SUCCESS)
         vidmm_driver_error(vidmm, "PB-008",
@@ -757,7 +733,7 @@ bool paging_queue_run(struct vidmm *vidmm)
         did_anything = true;
         switch (build(vidmm)) {
         case BUILD_COMPLETE:
-            vidmm->statistics.operations[queue->operation.Operation & 31]++;
+            paging_queue_count(vidmm, &queue->operation);
             queue->has_operation = false;
             break;
         case BUILD_AGAIN:

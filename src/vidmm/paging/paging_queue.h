@@ -103,6 +103,8 @@ bool paging_queue_run(struct vidmm *vidmm);
  * (PB-026, PT-020).
  */
 void paging_queue_build_now(struct vidmm *vidmm, DXGKARG_BUILDPAGINGBUFFER *args);
+/* Counts an operation that the driver has built. */
+void paging_queue_count(struct vidmm *vidmm, const DXGKARG_BUILDPAGINGBUFFER *args);
 bool paging_queue_is_idle(const struct vidmm *vidmm);
 /* Everything built so far has retired. */
 bool paging_queue_is_drained(const struct vidmm *vidmm);

@@ -6,34 +6,11 @@
 #ifndef DRYDOCK_VIDMM_TEST_RIG_BUILD_H
 #define DRYDOCK_VIDMM_TEST_RIG_BUILD_H
 
+#include "miniport/operation.h"
 #include "vidmm/rig/test_rig_gpu.h"
 
 #define RIG_MAGIC        0x21474952u
 #define RIG_RECORD_PAGES 64 /* that one record of a move covers */
-
-static inline HANDLE rig_operation_allocation(const DXGKARG_BUILDPAGINGBUFFER *args)
-{
-    switch ((int)args->Operation) {
-    case DXGK_OPERATION_TRANSFER:
-        return args->Transfer.hAllocation;
-    case DXGK_OPERATION_FILL:
-        return args->Fill.hAllocation;
-    case DXGK_OPERATION_DISCARD_CONTENT:
-        return args->DiscardContent.hAllocation;
-    case DXGK_OPERATION_MAP_APERTURE_SEGMENT:
-        return args->MapApertureSegment.hAllocation;
-    case DXGK_OPERATION_UNMAP_APERTURE_SEGMENT:
-        return args->UnmapApertureSegment.hAllocation;
-    case DXGK_OPERATION_VIRTUAL_TRANSFER:
-        return args->TransferVirtual.hAllocation;
-    case DXGK_OPERATION_VIRTUAL_FILL:
-        return args->FillVirtual.hAllocation;
-    case DXGK_OPERATION_UPDATE_PAGE_TABLE:
-        return args->UpdatePageTable.hAllocation;
-    default:
-        return NULL;
-    }
-}
 
 static inline void rig_copy_pfns(struct rig_operation *operation, const MDL *mdl, uint64_t first)
 {
@@ -48,7 +25,7 @@ static inline struct rig_operation *rig_begin_operation(struct rig *rig,
                                                         const DXGKARG_BUILDPAGINGBUFFER *args)
 {
     struct rig_operation *operation = calloc(1, sizeof *operation);
-    HANDLE allocation = rig_operation_allocation(args);
+    HANDLE allocation = miniport_operation_allocation(args);
 
     EXPECT(operation && args->MultipassOffset == 0);
     operation->args = *args;
@@ -144,7 +121,7 @@ static inline void rig_end_operation(struct rig *rig, uint32_t index)
 {
     struct rig_operation *operation = rig->operations[index];
     const DXGKARG_BUILDPAGINGBUFFER *args = &operation->args;
-    HANDLE allocation = rig_operation_allocation(args);
+    HANDLE allocation = miniport_operation_allocation(args);
 
     for (size_t i = 0; i < operation->pin_count; i++) {
         EXPECT(operation->pins[i]->pins > 0);

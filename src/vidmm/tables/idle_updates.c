@@ -24,30 +24,20 @@
 #include "vidmm/work/space_contexts.h"
 
 #include "base/list.h"
+#include "miniport/operation.h"
 
+/* NULL: the operation is about nobody's tables, or about those of nobody who has contexts. */
 static struct vidmm_process *find_process(const struct vidmm *vidmm, HANDLE driver_process)
 {
     struct vidmm_process *process;
 
+    if (!driver_process)
+        return NULL;
     list_for_each (process, &vidmm->processes, struct vidmm_process, link) {
         if (process->space.driver_process == driver_process)
             return process;
     }
     return NULL;
-}
-
-/* Whose tables the operation is about; NULL: nobody's that has contexts. */
-static struct vidmm_process *concerned(const struct vidmm *vidmm,
-                                       const DXGKARG_BUILDPAGINGBUFFER *args)
-{
-    switch ((unsigned)args->Operation) {
-    case DXGK_OPERATION_UPDATE_PAGE_TABLE:
-        return find_process(vidmm, args->UpdatePageTable.hProcess);
-    case DXGK_OPERATION_FLUSH_TLB:
-        return find_process(vidmm, args->FlushTlb.hProcess);
-    default:
-        return NULL;
-    }
 }
 
 static bool process_is_quiet(struct vidmm_process *process)
@@ -81,7 +71,7 @@ bool idle_updates_may_go(struct vidmm *vidmm, struct job *job,
     }
     if (!vidmm->caps.update_requires_idle)
         return true;
-    process = concerned(vidmm, args);
+    process = find_process(vidmm, miniport_operation_process(args));
     return !process || process_is_quiet(process);
 }
 

@@ -13,6 +13,7 @@
 
 #include "base/bits.h"
 #include "base/hash.h"
+#include "miniport/operation.h"
 #include "miniport/poison.h"
 
 #include <stdio.h>
@@ -634,11 +635,10 @@ static void retired(struct check *check, void *state, const struct check_packet 
     if (packet->state != CHECK_COMPLETED || (ledger->has_gpu && !packet->is_gpu_done))
         return;
     list_for_each (piece, &packet->built, struct check_built, link) {
+        enum miniport_operation_kind kind = miniport_operation_kind(piece->operation);
         struct claim *claim, *following;
 
-        if (!piece->is_end || (piece->operation != DXGK_OPERATION_MAP_APERTURE_SEGMENT &&
-                               piece->operation != DXGK_OPERATION_MAP_APERTURE_SEGMENT2 &&
-                               piece->operation != DXGK_OPERATION_UNMAP_APERTURE_SEGMENT))
+        if (!piece->is_end || (kind != MINIPORT_KIND_MAP && kind != MINIPORT_KIND_UNMAP))
             continue;
         list_for_each_safe (claim, following, &watch->pending, struct claim, link) {
             if (claim->number != piece->number)

@@ -9,6 +9,7 @@
 
 #include "base/bits.h"
 #include "base/hash.h"
+#include "miniport/operation.h"
 
 #define MAX_OPENED 16
 #define PAGE       4096u
@@ -375,7 +376,7 @@ static void check_transfer(struct check *check, const struct check_allocation *a
 static void before_build(struct check *check, const DXGKARG_BUILDPAGINGBUFFER *arg)
 {
     const struct check_ledger *ledger = check_ledger(check);
-    void *handle = check_paging_allocation(arg);
+    void *handle = miniport_operation_allocation(arg);
     const struct check_allocation *allocation = check_find_allocation(ledger, handle);
     uint64_t address, size;
     unsigned segment;

@@ -5,6 +5,7 @@
 #include "check/check_watch.h"
 
 #include "base/bits.h"
+#include "miniport/operation.h"
 
 #define PAGE       4096u
 #define MAX_RANGES 64u
@@ -124,17 +125,18 @@ static uint64_t bytes_of(const struct check_ledger *ledger, HANDLE handle, unsig
     return allocation ? check_bytes_in(ledger, allocation, segment) : 0;
 }
 
-static void check_aperture_segment(struct check *check, unsigned id, SIZE_T offset, SIZE_T count)
+static void check_aperture_segment(struct check *check, struct miniport_place slots, uint64_t count)
 {
     const struct check_ledger *ledger = check_ledger(check);
-    const struct check_segment *segment = check_find_segment(ledger, id);
+    const struct check_segment *segment = check_find_segment(ledger, slots.segment);
 
     if (CHECK_RULE(check, RULE_SEG_005, segment && (segment->flags.Aperture || segment->flags.Agp),
-                   NULL, "SegmentId", "is %u: %s (slots 0x%llx and %llu more)", id,
+                   NULL, "SegmentId", "is %u: %s (slots 0x%llx and %llu more)", slots.segment,
                    segment ? "a memory segment" : "the driver reported none with that number",
-                   (unsigned long long)offset, (unsigned long long)count))
+                   (unsigned long long)slots.address, (unsigned long long)count))
         CHECK_RULE(check, RULE_BANK_008, !segment->flags.Agp, NULL, "SegmentId",
-                   "is %u, an AGP aperture: its pages are mapped by the bridge's driver", id);
+                   "is %u, an AGP aperture: its pages are mapped by the bridge's driver",
+                   slots.segment);
 }
 
 static void check_transfer(struct check *check, const struct placement_watch *watch,
@@ -216,19 +218,10 @@ static void before_build(struct check *check, const struct placement_watch *watc
                     });
         break;
     case DXGK_OPERATION_MAP_APERTURE_SEGMENT:
-        check_aperture_segment(check, arg->MapApertureSegment.SegmentId,
-                               arg->MapApertureSegment.OffsetInPages,
-                               arg->MapApertureSegment.NumberOfPages);
-        break;
     case DXGK_OPERATION_MAP_APERTURE_SEGMENT2:
-        check_aperture_segment(check, arg->MapApertureSegment2.SegmentId,
-                               arg->MapApertureSegment2.OffsetInPages,
-                               arg->MapApertureSegment2.NumberOfPages);
-        break;
     case DXGK_OPERATION_UNMAP_APERTURE_SEGMENT:
-        check_aperture_segment(check, arg->UnmapApertureSegment.SegmentId,
-                               arg->UnmapApertureSegment.OffsetInPages,
-                               arg->UnmapApertureSegment.NumberOfPages);
+        check_aperture_segment(check, miniport_operation_destination(arg),
+                               miniport_operation_units(arg));
         break;
     case DXGK_OPERATION_READ_PHYSICAL:
         check_access(check, watch, "ReadPhysical.PhysicalAddress", arg->ReadPhysical.SegmentId,

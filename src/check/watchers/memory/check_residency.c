@@ -9,6 +9,7 @@
 #include "check/check_watch.h"
 
 #include "base/bits.h"
+#include "miniport/operation.h"
 
 #include <string.h>
 
@@ -385,8 +386,7 @@ static void check_offer_in(struct check *check, const struct check_allocation *a
                            const DXGKARG_BUILDPAGINGBUFFER *arg, enum check_effect effect)
 {
     const struct check_ledger *ledger = check_ledger(check);
-    bool is_fill =
-        arg->Operation == DXGK_OPERATION_FILL || arg->Operation == DXGK_OPERATION_VIRTUAL_FILL;
+    bool is_fill = miniport_operation_kind((unsigned)arg->Operation) == MINIPORT_KIND_FILL;
 
     if (effect != CHECK_EFFECT_IN || !ledger->has_client)
         return;
@@ -422,12 +422,10 @@ static void check_drop(struct check *check, const struct check_allocation *alloc
 
 static void check_iommu(struct check *check, const DXGKARG_BUILDPAGINGBUFFER *arg)
 {
-    bool is_of_tables = arg->Operation == DXGK_OPERATION_UPDATE_PAGE_TABLE ||
-                        arg->Operation == DXGK_OPERATION_COPY_PAGE_TABLE_ENTRIES ||
-                        arg->Operation == DXGK_OPERATION_FLUSH_TLB;
-    bool is_of_memory = arg->Operation == DXGK_OPERATION_VIRTUAL_FILL ||
-                        arg->Operation == DXGK_OPERATION_VIRTUAL_TRANSFER ||
-                        arg->Operation == DXGK_OPERATION_FILL;
+    enum miniport_operation_kind kind = miniport_operation_kind((unsigned)arg->Operation);
+    bool is_of_tables = kind == MINIPORT_KIND_TABLE;
+    bool is_of_memory =
+        kind == MINIPORT_KIND_FILL || arg->Operation == DXGK_OPERATION_VIRTUAL_TRANSFER;
 
     if (is_iommu(check))
         CHECK_RULE(check, RULE_RES_017, !is_of_tables && !is_of_memory, NULL, "Operation",
@@ -440,7 +438,7 @@ static void before_build(struct check *check, struct residency_watch *watch,
 {
     const struct check_ledger *ledger = check_ledger(check);
     struct check_allocation *allocation =
-        check_find_allocation(ledger, check_paging_allocation(arg));
+        check_find_allocation(ledger, miniport_operation_allocation(arg));
     uint64_t address, size;
     unsigned segment;
     enum check_effect effect;

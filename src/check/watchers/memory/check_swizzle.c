@@ -3,6 +3,7 @@
  * CPU then reads is the oracle's to compare.
  */
 #include "check/check_watch.h"
+#include "miniport/operation.h"
 
 #define MAX_RANGES 64u
 
@@ -180,7 +181,7 @@ static void before_build(struct check *check, const DXGKARG_BUILDPAGINGBUFFER *a
 {
     const struct check_ledger *ledger = check_ledger(check);
     struct check_allocation *allocation =
-        check_find_allocation(ledger, check_paging_allocation(arg));
+        check_find_allocation(ledger, miniport_operation_allocation(arg));
     DXGK_TRANSFERFLAGS flags = {0};
     uint64_t address, size;
     unsigned segment;

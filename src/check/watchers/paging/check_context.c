@@ -7,6 +7,7 @@
  * a sleep. Which context the system means is known from the call in whose middle the driver asked.
  */
 #include "check/check_watch.h"
+#include "miniport/operation.h"
 
 #define MAX_ALLOCATIONS 256
 
@@ -212,7 +213,7 @@ static void note_place(struct check *check, struct context_watch *watch,
                        const DXGKARG_BUILDPAGINGBUFFER *arg)
 {
     const struct check_ledger *ledger = check_ledger(check);
-    HANDLE handle = check_paging_allocation(arg);
+    HANDLE handle = miniport_operation_allocation(arg);
     struct context_allocation *allocation = handle ? find(watch, handle) : NULL;
     uint64_t address, size;
     unsigned segment;

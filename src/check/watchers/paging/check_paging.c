@@ -53,30 +53,12 @@ static bool is_scheduler_call(enum miniport_ddi ddi)
     }
 }
 
-/* DXGK_BUILDPAGINGBUFFER_OPERATION values of which a later rule says that BUSY is no answer. */
-static bool has_rule_about_busy(unsigned operation)
-{
-    switch (operation) {
-    case DXGK_OPERATION_TRANSFER:
-    case DXGK_OPERATION_FILL:
-    case DXGK_OPERATION_DISCARD_CONTENT:
-    case DXGK_OPERATION_MAP_APERTURE_SEGMENT:
-    case DXGK_OPERATION_UNMAP_APERTURE_SEGMENT:
-    case DXGK_OPERATION_SPECIAL_LOCK_TRANSFER:
-    case DXGK_OPERATION_VIRTUAL_TRANSFER:
-    case DXGK_OPERATION_VIRTUAL_FILL:
-        return true;
-    default:
-        return false;
-    }
-}
-
 /* An operation on aperture slots that the driver does not have: APER-001 and APER-019 say it. */
 static bool is_aperture_missing(unsigned operation, NTSTATUS status)
 {
-    return (operation == DXGK_OPERATION_MAP_APERTURE_SEGMENT ||
-            operation == DXGK_OPERATION_MAP_APERTURE_SEGMENT2 ||
-            operation == DXGK_OPERATION_UNMAP_APERTURE_SEGMENT) &&
+    enum miniport_operation_kind kind = miniport_operation_kind(operation);
+
+    return (kind == MINIPORT_KIND_MAP || kind == MINIPORT_KIND_UNMAP) &&
            (status == STATUS_NOT_SUPPORTED || status == STATUS_NOT_IMPLEMENTED);
 }
 
@@ -328,11 +310,6 @@ static void before(struct check *check, void *state, const struct check_call *ca
 
 /* ---- After ----------------------------------------------------------------------------------- */
 
-static bool is_mmu_operation(unsigned operation)
-{
-    return operation == DXGK_OPERATION_MAP_MMU || operation == DXGK_OPERATION_UNMAP_MMU;
-}
-
 /* NTF-013: to have no such MMU is no reason to fail. */
 static bool check_says_nothing_of_mmu(struct check *check, NTSTATUS status)
 {
@@ -372,9 +349,10 @@ static void check_status(struct check *check, const struct check_call *call)
                     "STATUS_SUCCESS or STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER)",
                     (unsigned)status))
         return;
-    if (status == STATUS_GRAPHICS_ALLOCATION_BUSY && has_rule_about_busy(operation))
+    if (status == STATUS_GRAPHICS_ALLOCATION_BUSY && rule_about_busy(operation) != RULE_NONE)
         return;
-    if (is_mmu_operation(operation) && !check_says_nothing_of_mmu(check, status))
+    if (miniport_operation_kind(operation) == MINIPORT_KIND_MMU &&
+        !check_says_nothing_of_mmu(check, status))
         return;
     if (is_aperture_missing(operation, status))
         return;

@@ -11,6 +11,7 @@
 
 #include "base/bits.h"
 #include "base/hash.h"
+#include "miniport/operation.h"
 
 #define PAGE            UINT64_C(4096)
 #define OPERATION_COUNT 256u /* operations that are remembered: more than one buffer holds */
@@ -514,37 +515,16 @@ static bool is_of_nothing(const DXGKARG_BUILDPAGINGBUFFER *arg)
 static void check_busy(struct check *check, const struct check_call *call)
 {
     const DXGKARG_BUILDPAGINGBUFFER *arg = call->before.build_paging_buffer;
-    bool is_busy = call->status == STATUS_GRAPHICS_ALLOCATION_BUSY;
     unsigned operation = (unsigned)arg->Operation;
-    struct check_allocation *allocation = NULL;
-    enum rule_id rule;
-    bool is_idle;
+    enum rule_id rule = rule_about_busy(operation);
+    bool is_busy = call->status == STATUS_GRAPHICS_ALLOCATION_BUSY;
+    bool is_idle = !miniport_operation_may_be_busy(arg);
+    struct check_allocation *allocation;
 
-    switch (operation) {
-    case DXGK_OPERATION_TRANSFER:
-        rule = RULE_XFER_011;
-        is_idle = arg->Transfer.Flags.AllocationIsIdle;
-        allocation = check_find_allocation(check_ledger(check), arg->Transfer.hAllocation);
-        break;
-    case DXGK_OPERATION_SPECIAL_LOCK_TRANSFER:
-        rule = RULE_SLT_006;
-        is_idle = arg->SpecialLockTransfer.Flags.AllocationIsIdle;
-        allocation =
-            check_find_allocation(check_ledger(check), arg->SpecialLockTransfer.hAllocation);
-        break;
-    case DXGK_OPERATION_DISCARD_CONTENT:
-        rule = RULE_DISC_004;
-        is_idle = arg->DiscardContent.Flags.AllocationIsIdle;
-        allocation = check_find_allocation(check_ledger(check), arg->DiscardContent.hAllocation);
-        break;
-    case DXGK_OPERATION_FILL:
-        rule = RULE_FILL_004;
-        is_idle = true; /* by definition */
-        allocation = check_find_allocation(check_ledger(check), arg->Fill.hAllocation);
-        break;
-    default:
+    if (rule != RULE_XFER_011 && rule != RULE_SLT_006 && rule != RULE_DISC_004 &&
+        rule != RULE_FILL_004)
         return;
-    }
+    allocation = check_find_allocation(check_ledger(check), miniport_operation_allocation(arg));
     if (is_idle || is_busy)
         CHECK_RULE(check, rule, !is_busy || !is_idle, object_of(allocation), "status",
                    "STATUS_GRAPHICS_ALLOCATION_BUSY, though the allocation is idle%s",

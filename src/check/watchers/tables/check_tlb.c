@@ -11,6 +11,7 @@
 #include "check/check_watch.h"
 
 #include "base/bits.h"
+#include "miniport/operation.h"
 
 #include <string.h>
 
@@ -332,32 +333,28 @@ static void check_use(struct check *check, const struct tlb_watch *watch, uint64
         check_looked_at(check, RULE_TLB_003);
 }
 
+static void check_use_of_place(struct check *check, const struct tlb_watch *watch,
+                               struct miniport_place place, uint64_t bytes, const char *field)
+{
+    if (place.kind == MINIPORT_PLACE_VIRTUAL)
+        check_use(check, watch, place.address, bytes, field);
+}
+
 static void check_use_of_operation(struct check *check, const struct tlb_watch *watch,
                                    const DXGKARG_BUILDPAGINGBUFFER *arg)
 {
-    switch ((unsigned)arg->Operation) {
-    case DXGK_OPERATION_VIRTUAL_FILL:
-        check_use(check, watch, arg->FillVirtual.DestinationVirtualAddress,
-                  arg->FillVirtual.FillSizeInBytes, "DestinationVirtualAddress");
-        break;
-    case DXGK_OPERATION_VIRTUAL_TRANSFER:
-        check_use(check, watch, arg->TransferVirtual.SourceVirtualAddress,
-                  arg->TransferVirtual.TransferSizeInBytes, "SourceVirtualAddress");
-        check_use(check, watch, arg->TransferVirtual.DestinationVirtualAddress,
-                  arg->TransferVirtual.TransferSizeInBytes, "DestinationVirtualAddress");
-        break;
-    case DXGK_OPERATION_UPDATE_CONTEXT_ALLOCATION:
-        check_use(check, watch, arg->UpdateContextAllocation.ContextAllocation,
-                  arg->UpdateContextAllocation.ContextAllocationSize, "ContextAllocation");
-        break;
-    case DXGK_OPERATION_UPDATE_PAGE_TABLE:
-        if (arg->UpdatePageTable.UpdateMode == DXGK_PAGETABLEUPDATE_GPU_VIRTUAL)
-            check_use(check, watch, arg->UpdatePageTable.PageTableAddress.GpuVirtual, PAGE_SIZE,
-                      "PageTableAddress");
-        break;
-    default:
-        break;
-    }
+    const struct miniport_operation *row = miniport_operation((unsigned)arg->Operation);
+
+    if (arg->Operation == DXGK_OPERATION_UPDATE_PAGE_TABLE &&
+        arg->UpdatePageTable.UpdateMode == DXGK_PAGETABLEUPDATE_GPU_VIRTUAL)
+        check_use(check, watch, arg->UpdatePageTable.PageTableAddress.GpuVirtual, PAGE_SIZE,
+                  "PageTableAddress");
+    if (row->kind == MINIPORT_KIND_NOTICE || row->kind == MINIPORT_KIND_FENCE)
+        return;
+    check_use_of_place(check, watch, miniport_operation_source(arg), miniport_operation_bytes(arg),
+                       row->source.address.name);
+    check_use_of_place(check, watch, miniport_operation_destination(arg),
+                       miniport_operation_bytes(arg), row->destination.address.name);
 }
 
 static bool holds_page(const struct change *change, const DXGK_PTE *entry)

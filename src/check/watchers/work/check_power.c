@@ -7,6 +7,7 @@
  * breach when it is used after the sleep.
  */
 #include "check/check_watch.h"
+#include "miniport/operation.h"
 
 /* The content of an allocation, in a memory segment. */
 struct power_place {
@@ -148,39 +149,32 @@ static void check_copied(struct check *check, const struct power_watch *watch, H
                    "put there since");
 }
 
-/* Of a TRANSFER and of a SPECIAL_LOCK_TRANSFER, which have the same members. */
-#define FOLLOW_MOVE(check, watch, move)                                                            \
-    do {                                                                                           \
-        if (memory_segment((check), (move)->Source.SegmentId) && (move)->TransferSize)             \
-            check_copied((check), (watch), (move)->hAllocation);                                   \
-        if (memory_segment((check), (move)->Destination.SegmentId))                                \
-            put((check), (watch), (move)->hAllocation, (move)->Destination.SegmentId,              \
-                (uint64_t)(move)->Destination.SegmentAddress.QuadPart,                             \
-                (move)->TransferOffset + (move)->TransferSize);                                    \
-        else if (memory_segment((check), (move)->Source.SegmentId) &&                              \
-                 ((move)->Flags.TransferEnd || !(move)->TransferSize))                             \
-            forget((check), (watch), (move)->hAllocation);                                         \
-    } while (0)
-
 static void follow(struct check *check, struct power_watch *watch, const struct check_call *call)
 {
     const DXGKARG_BUILDPAGINGBUFFER *arg = call->before.build_paging_buffer;
+    struct miniport_place to = miniport_operation_destination(arg);
+    HANDLE handle = miniport_operation_allocation(arg);
+    uint64_t bytes = miniport_operation_bytes(arg);
     struct power_place *place;
+    bool leaves_memory;
 
-    switch ((unsigned)arg->Operation) {
-    case DXGK_OPERATION_TRANSFER:
-        FOLLOW_MOVE(check, watch, &arg->Transfer);
+    switch (miniport_operation_kind((unsigned)arg->Operation)) {
+    case MINIPORT_KIND_TRANSFER:
+        leaves_memory = memory_segment(check, miniport_operation_source(arg).segment);
+        if (leaves_memory && bytes)
+            check_copied(check, watch, handle);
+        if (memory_segment(check, to.segment))
+            put(check, watch, handle, to.segment, to.address,
+                miniport_operation_offset(arg) + bytes);
+        else if (leaves_memory && (miniport_operation_is_end(arg) || !bytes))
+            forget(check, watch, handle);
         break;
-    case DXGK_OPERATION_SPECIAL_LOCK_TRANSFER:
-        FOLLOW_MOVE(check, watch, &arg->SpecialLockTransfer);
+    case MINIPORT_KIND_FILL:
+        if (memory_segment(check, to.segment))
+            put(check, watch, handle, to.segment, to.address, bytes);
         break;
-    case DXGK_OPERATION_FILL:
-        if (memory_segment(check, arg->Fill.Destination.SegmentId))
-            put(check, watch, arg->Fill.hAllocation, arg->Fill.Destination.SegmentId,
-                (uint64_t)arg->Fill.Destination.SegmentAddress.QuadPart, arg->Fill.FillSize);
-        break;
-    case DXGK_OPERATION_DISCARD_CONTENT:
-        place = place_of(check, watch, arg->DiscardContent.hAllocation);
+    case MINIPORT_KIND_DISCARD:
+        place = place_of(check, watch, handle);
         if (place)
             *place = (struct power_place){.is_discarded = true};
         break;

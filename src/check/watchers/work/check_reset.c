@@ -6,6 +6,7 @@
  * that the bench made (CHECK_GPU_HUNG), and the commands are the driver's own, a paging buffer.
  */
 #include "check/check_watch.h"
+#include "miniport/operation.h"
 
 struct reset_node {
     bool has_completed, has_submitted;
@@ -38,20 +39,15 @@ static bool is_memory_segment(struct check *check, unsigned id)
 
 /* ---- Between reset and restart --------------------------------------------------------------- */
 
-/* What only takes note of where nothing is any more. */
+/* The operation only takes note of where nothing is any more. */
 static bool is_clean_up(const DXGKARG_BUILDPAGINGBUFFER *arg)
 {
-    switch ((unsigned)arg->Operation) {
-    case DXGK_OPERATION_TRANSFER:
-        return arg->Transfer.TransferSize == 0;
-    case DXGK_OPERATION_FILL:
-    case DXGK_OPERATION_SPECIAL_LOCK_TRANSFER:
-    case DXGK_OPERATION_READ_PHYSICAL:
-    case DXGK_OPERATION_WRITE_PHYSICAL:
-    case DXGK_OPERATION_MAP_APERTURE_SEGMENT:
-    case DXGK_OPERATION_MAP_APERTURE_SEGMENT2:
-    case DXGK_OPERATION_VIRTUAL_TRANSFER:
-    case DXGK_OPERATION_VIRTUAL_FILL:
+    switch (miniport_operation_kind((unsigned)arg->Operation)) {
+    case MINIPORT_KIND_TRANSFER:
+        return miniport_operation_bytes(arg) == 0;
+    case MINIPORT_KIND_FILL:
+    case MINIPORT_KIND_ACCESS:
+    case MINIPORT_KIND_MAP:
         return false;
     default:
         return true;
@@ -199,32 +195,22 @@ static void follow_content(struct check *check, struct reset_watch *watch,
                            const struct check_call *call)
 {
     const DXGKARG_BUILDPAGINGBUFFER *arg = call->before.build_paging_buffer;
-    uint64_t key;
+    enum miniport_operation_kind kind = miniport_operation_kind((unsigned)arg->Operation);
+    HANDLE handle = miniport_operation_allocation(arg);
+    uint64_t key = (uint64_t)(uintptr_t)handle;
+    uint64_t bytes = miniport_operation_bytes(arg);
+    bool is_from_memory = is_memory_segment(check, miniport_operation_source(arg).segment);
+    bool is_to_memory = is_memory_segment(check, miniport_operation_destination(arg).segment);
 
-    switch ((unsigned)arg->Operation) {
-    case DXGK_OPERATION_TRANSFER:
-        key = (uint64_t)(uintptr_t)arg->Transfer.hAllocation;
-        if (arg->Transfer.TransferSize && is_memory_segment(check, arg->Transfer.Source.SegmentId))
-            check_source(check, watch, arg->Transfer.hAllocation);
-        if (key && is_memory_segment(check, arg->Transfer.Destination.SegmentId) &&
-            !id_map_set(&watch->entered, key, value_of(call->event)))
+    if (kind == MINIPORT_KIND_TRANSFER && bytes && is_from_memory)
+        check_source(check, watch, handle);
+    if ((kind == MINIPORT_KIND_TRANSFER || kind == MINIPORT_KIND_FILL) && key && is_to_memory) {
+        if (!id_map_set(&watch->entered, key, value_of(call->event)))
             check_lost(check);
-        else if (is_memory_segment(check, arg->Transfer.Source.SegmentId) &&
-                 !is_memory_segment(check, arg->Transfer.Destination.SegmentId) &&
-                 (arg->Transfer.Flags.TransferEnd || !arg->Transfer.TransferSize))
-            id_map_remove(&watch->entered, key);
-        break;
-    case DXGK_OPERATION_FILL:
-        key = (uint64_t)(uintptr_t)arg->Fill.hAllocation;
-        if (key && is_memory_segment(check, arg->Fill.Destination.SegmentId) &&
-            !id_map_set(&watch->entered, key, value_of(call->event)))
-            check_lost(check);
-        break;
-    case DXGK_OPERATION_DISCARD_CONTENT:
-        id_map_remove(&watch->entered, (uint64_t)(uintptr_t)arg->DiscardContent.hAllocation);
-        break;
-    default:
-        break;
+    } else if (kind == MINIPORT_KIND_DISCARD ||
+               (kind == MINIPORT_KIND_TRANSFER && is_from_memory && !is_to_memory &&
+                (miniport_operation_is_end(arg) || !bytes))) {
+        id_map_remove(&watch->entered, key);
     }
 }
 
