@@ -1,7 +1,7 @@
 /*
  * Creation, time, the interrupt line, links and the digest.
  */
-#include "machine/machine_internal.h"
+#include "machine/machine_private.h"
 
 #define DEFAULT_PCIE_BYTES_PER_SECOND  UINT64_C(15754000000)  /* PCIe 3.0 x16 */
 #define DEFAULT_LOCAL_BYTES_PER_SECOND UINT64_C(400000000000) /* GDDR6, 256 bits */

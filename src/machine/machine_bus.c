@@ -2,7 +2,7 @@
  * The physical bus: who answers an address, and host pointers to it.
  */
 #define _GNU_SOURCE
-#include "machine/machine_internal.h"
+#include "machine/machine_private.h"
 
 #include "machine/page_window.h"
 

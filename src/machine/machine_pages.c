@@ -6,7 +6,7 @@
  * handed out is scattered and yet touches few of the host's cache lines. A freed page puts its
  * region at the end of the queue. Fragmented allocation takes a random region each time instead.
  */
-#include "machine/machine_internal.h"
+#include "machine/machine_private.h"
 
 #define RNG_STREAM_PAGES UINT64_C(0x7061)
 

@@ -1,7 +1,7 @@
 /*
  * Configuration space: made from the description, then bytes.
  */
-#include "machine/machine_internal.h"
+#include "machine/machine_private.h"
 
 #include <string.h>
 

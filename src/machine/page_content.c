@@ -5,7 +5,7 @@
  * 64 bits, so names differ in every word, words of a page differ from each other, and a word
  * tells its name. The loop is one multiplication a word, which compilers vectorise.
  */
-#include "machine/page_store_internal.h"
+#include "machine/page_store_private.h"
 
 #include "base/hash.h"
 

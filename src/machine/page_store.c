@@ -6,7 +6,7 @@
  * of the group has real bytes, a loop over descriptors; else page by page.
  */
 #define _GNU_SOURCE
-#include "machine/page_store_internal.h"
+#include "machine/page_store_private.h"
 #include "machine/page_window.h"
 
 #include <sys/mman.h>

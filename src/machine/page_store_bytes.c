@@ -2,7 +2,7 @@
  * Real bytes: making them, pinning, mapping scattered pages, and giving host memory back.
  */
 #define _GNU_SOURCE
-#include "machine/page_store_internal.h"
+#include "machine/page_store_private.h"
 
 #include "base/hash.h"
 

@@ -2,7 +2,7 @@
  * Comparisons. Descriptors decide between symbolic pages (page_content.c says why that is exact);
  * where one side has real bytes, both sides' bytes are compared.
  */
-#include "machine/page_store_internal.h"
+#include "machine/page_store_private.h"
 
 static bool report(uint64_t *out_difference, uint64_t offset)
 {

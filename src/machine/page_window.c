@@ -1,7 +1,7 @@
 #define _GNU_SOURCE
 #include "machine/page_window.h"
 
-#include "machine/page_store_internal.h"
+#include "machine/page_store_private.h"
 
 #include "base/list.h"
 

@@ -8,8 +8,8 @@
  *         Pages are counted in groups of 512: a group without real bytes takes the fast path, in
  *         which a run of descriptors is stored or copied in one loop.
  */
-#ifndef DRYDOCK_MACHINE_PAGE_STORE_INTERNAL_H
-#define DRYDOCK_MACHINE_PAGE_STORE_INTERNAL_H
+#ifndef DRYDOCK_MACHINE_PAGE_STORE_PRIVATE_H
+#define DRYDOCK_MACHINE_PAGE_STORE_PRIVATE_H
 
 #include "machine/page_store.h"
 

@@ -3,8 +3,8 @@
  *
  * Place   machine. Nobody else includes this.
  */
-#ifndef DRYDOCK_MACHINE_MACHINE_INTERNAL_H
-#define DRYDOCK_MACHINE_MACHINE_INTERNAL_H
+#ifndef DRYDOCK_MACHINE_MACHINE_PRIVATE_H
+#define DRYDOCK_MACHINE_MACHINE_PRIVATE_H
 
 #include "machine/machine.h"
 
