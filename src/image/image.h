@@ -75,7 +75,7 @@ bool image_open(const struct base_services *services, const void *bytes, size_t 
 /* The image may be NULL. */
 void image_close(struct image *image);
 
-/* ---- Imports and exports ------------------------------------------------------------------ */
+/* ---- Imports and exports --------------------------------------------------------------------- */
 
 struct image_import {
     const char *module; /* as the image spells it */
@@ -107,7 +107,7 @@ bool image_find_export(const struct image *image, const char *name, struct image
 void image_for_each_remark(const struct image *image,
                            void (*visit)(void *context, const char *text), void *context);
 
-/* ---- In memory ---------------------------------------------------------------------------- */
+/* ---- In memory ------------------------------------------------------------------------------- */
 
 struct image_load_options {
     /* The address of an import; 0 refuses the image. Called once for each import. */
@@ -128,7 +128,7 @@ uint64_t image_entry(const struct image *image);
 /* SizeOfImage. */
 uint64_t image_size(const struct image *image);
 
-/* ---- What lies at an address of a loaded image -------------------------------------------- */
+/* ---- What lies at an address of a loaded image ----------------------------------------------- */
 
 bool image_contains(const struct image *image, uint64_t address);
 

@@ -89,7 +89,7 @@ static bool find_name(const struct image *image, const struct export_table *tabl
     return false;
 }
 
-/* ---- Forwarders ----------------------------------------------------------------------------- */
+/* ---- Forwarders ------------------------------------------------------------------------------ */
 
 /* Decimal digits to the end of the text, at most 65535. */
 static bool read_ordinal(const char *text, uint32_t *out)
@@ -187,7 +187,7 @@ static bool follow_forwarder(const struct image *image, const struct export_tabl
     }
 }
 
-/* ---- Judging -------------------------------------------------------------------------------- */
+/* ---- Judging --------------------------------------------------------------------------------- */
 
 static bool check_array(const void *array, const char *name, uint32_t rva, uint32_t count,
                         struct image_error *error)
@@ -270,7 +270,7 @@ bool image_read_exports(const struct image *image, struct image_error *error)
            check_names(image, &table, error) && check_addresses(image, &table, error);
 }
 
-/* ---- Queries -------------------------------------------------------------------------------- */
+/* ---- Queries --------------------------------------------------------------------------------- */
 
 uint32_t image_export_name_count(const struct image *image)
 {

@@ -29,7 +29,7 @@ enum {
 #define SECTION_READ    UINT32_C(0x40000000)
 #define SECTION_WRITE   UINT32_C(0x80000000)
 
-/* ---- Sections ------------------------------------------------------------------------------- */
+/* ---- Sections -------------------------------------------------------------------------------- */
 
 static void read_section_name(struct image_section *section, const uint8_t *entry)
 {
@@ -337,7 +337,7 @@ bool image_read_headers(struct image *image, struct image_error *error)
     return read_sections(image, table, error);
 }
 
-/* ---- Directories ---------------------------------------------------------------------------- */
+/* ---- Directories ----------------------------------------------------------------------------- */
 
 static const char *const directory_names[IMAGE_DIRECTORIES] = {
     "export table",     "import table",     "resource table",     "exception table",

@@ -93,7 +93,7 @@ static inline uint64_t read_u64(const uint8_t *at)
     return read_u32(at) | (uint64_t)read_u32(at + 4) << 32;
 }
 
-/* ---- Reading (image_bytes.c) ---------------------------------------------------------------- */
+/* ---- Reading (image_bytes.c) ----------------------------------------------------------------- */
 
 /* Fills error if it is not NULL, and returns false. */
 __attribute__((format(printf, 2, 3))) bool image_refuse(struct image_error *error,
@@ -115,7 +115,7 @@ const uint8_t *image_file_bytes(const struct image *image, uint64_t rva, uint64_
  */
 const char *image_file_name(const struct image *image, uint64_t rva, const char **reason);
 
-/* ---- Judges, in the order in which image_open() calls them --------------------------------- */
+/* ---- Judges, in the order in which image_open() calls them ----------------------------------- */
 
 bool image_read_headers(struct image *image, struct image_error *error);
 bool image_read_directories(const struct image *image, struct image_error *error);
@@ -125,7 +125,7 @@ bool image_read_functions(struct image *image, struct image_error *error);
 /* False only when there is no memory. */
 bool image_read_symbols(struct image *image, struct image_error *error);
 
-/* ---- Walkers: they judge each entry before they show it ------------------------------------ */
+/* ---- Walkers: they judge each entry before they show it -------------------------------------- */
 
 /* visit may refuse too; it fills error then. NULL: judge only. */
 bool image_walk_imports(const struct image *image,
@@ -135,12 +135,12 @@ bool image_walk_imports(const struct image *image,
 bool image_walk_relocations(const struct image *image, void (*visit)(void *context, uint32_t rva),
                             void *context, struct image_error *error);
 
-/* ---- Exports by index of the name table ---------------------------------------------------- */
+/* ---- Exports by index of the name table ------------------------------------------------------ */
 
 uint32_t image_export_name_count(const struct image *image);
 bool image_export_at(const struct image *image, uint32_t index, struct image_export *out);
 
-/* ---- Unwind information -------------------------------------------------------------------- */
+/* ---- Unwind information ---------------------------------------------------------------------- */
 
 enum image_unwind_flag {
     IMAGE_UNWIND_EXCEPTION_HANDLER = 1,

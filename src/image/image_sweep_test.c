@@ -65,7 +65,7 @@ static void every_byte_may_be_wrong(void **state)
     assert_true(opened > 1000);
 }
 
-/* ---- More than anybody needs ---------------------------------------------------------------- */
+/* ---- More than anybody needs ----------------------------------------------------------------- */
 
 enum { BIG_AT = AT_RELOC + 0x200, BIG_RVA = RVA_RELOC + 0x200 };
 

@@ -152,7 +152,7 @@ bool image_read_symbols(struct image *image, struct image_error *error)
     return true;
 }
 
-/* ---- Query ---------------------------------------------------------------------------------- */
+/* ---- Query ----------------------------------------------------------------------------------- */
 
 static void set_name(struct image_symbol *out, enum image_symbol_kind kind, const char *name,
                      size_t length, uint64_t offset)

@@ -201,7 +201,7 @@ static void it_can_be_loaded_again_and_begins_anew(void **state)
     assert_int_equal(call(fixture, RVA_COUNT, 0), 1);
 }
 
-/* ---- Protections ---------------------------------------------------------------------------- */
+/* ---- Protections ----------------------------------------------------------------------------- */
 
 /* "r-xp" and its like for an address of this process; "" where nothing is mapped. */
 static void protection_at(uint64_t address, char out[5])
@@ -265,7 +265,7 @@ static void a_section_that_is_written_and_executed_is_remarked(void **state)
     assert_string_equal(remarks, "section 3 'INIT' can be written and executed;");
 }
 
-/* ---- Queries -------------------------------------------------------------------------------- */
+/* ---- Queries --------------------------------------------------------------------------------- */
 
 static void addresses_are_found(void **state)
 {
@@ -391,7 +391,7 @@ static void imports_are_listed_before_loading(void **state)
                               "beta.sys!Offset 0 0 0x2020;gamma.sys!Delayed 0 1 0x3040;");
 }
 
-/* ---- Failures ------------------------------------------------------------------------------- */
+/* ---- Failures -------------------------------------------------------------------------------- */
 
 static void an_import_that_nobody_knows_is_named(void **state)
 {

@@ -35,7 +35,7 @@ static bool pop(struct step *step, uint64_t *out)
     return true;
 }
 
-/* ---- Prologs -------------------------------------------------------------------------------- */
+/* ---- Prologs --------------------------------------------------------------------------------- */
 
 /* Rsp after the fixed allocation, as far as the executed part of the prolog has come. */
 static uint64_t frame_base(const struct step *step, const struct image_unwind_info *info,
@@ -133,7 +133,7 @@ static bool undo_prologs(struct step *step, struct image_unwind_info *info, unsi
     return image_refuse(step->error, "unwind information: the chain does not end");
 }
 
-/* ---- Epilogs -------------------------------------------------------------------------------- */
+/* ---- Epilogs --------------------------------------------------------------------------------- */
 
 /* What is left of an epilog. */
 struct epilog {
@@ -295,7 +295,7 @@ static bool finish_epilog(struct step *step, const struct epilog *epilog)
     return true;
 }
 
-/* ---- One step ------------------------------------------------------------------------------- */
+/* ---- One step -------------------------------------------------------------------------------- */
 
 static bool step_function(struct step *step, uint64_t rva, struct image_frame *frame)
 {

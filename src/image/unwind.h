@@ -4,7 +4,7 @@
  * Place      image. For backtraces, and for dispatching exceptions.
  * Model      A context holds rip, rsp and the registers that calls preserve: the caller of a
  *            function may rely on these. image_unwind_step() finds the function of rip in the
- * image's function table and undoes what it has done so far:
+ *            image's function table and undoes what it has done so far:
  *
  *                in the prolog     the codes whose instructions were executed
  *                in an epilog      the instructions that are left are followed; version 2 of the

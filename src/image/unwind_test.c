@@ -127,7 +127,7 @@ static void assert_returned(uint64_t offset)
     assert_int_equal(rig.context.general[RSP], STACK + offset + 8);
 }
 
-/* ---- Codes ---------------------------------------------------------------------------------- */
+/* ---- Codes ----------------------------------------------------------------------------------- */
 
 static void a_leaf_returns_by_its_stack(void **state)
 {
@@ -236,7 +236,7 @@ static void machine_frames_give_rip_and_rsp(void **state)
     }
 }
 
-/* ---- Chains and handlers -------------------------------------------------------------------- */
+/* ---- Chains and handlers --------------------------------------------------------------------- */
 
 /* The function pushes rbx and allocates 48 bytes; its part saves rsi at 40. */
 static void make_chain(uint8_t flags)
@@ -285,7 +285,7 @@ static void handlers_count_in_the_body_only(void **state)
     assert_int_equal(rig.frame.handler_rva, RVA_SQUARE);
 }
 
-/* ---- Epilogs -------------------------------------------------------------------------------- */
+/* ---- Epilogs --------------------------------------------------------------------------------- */
 
 struct epilog_case {
     const char *code;
@@ -422,7 +422,7 @@ static void a_jump_between_parts_of_a_function_is_no_epilog(void **state)
     step(at, IMAGE_IN_EPILOG);
 }
 
-/* ---- Version 2 ------------------------------------------------------------------------------ */
+/* ---- Version 2 ------------------------------------------------------------------------------- */
 
 static void version_2_says_where_epilogs_are(void **state)
 {
@@ -463,7 +463,7 @@ static void a_marked_epilog_that_is_none_is_refused(void **state)
     assert_non_null(strstr(rig.error.text, "what it says is an epilog"));
 }
 
-/* ---- What goes wrong ------------------------------------------------------------------------ */
+/* ---- What goes wrong ------------------------------------------------------------------------- */
 
 static void a_stack_that_ends_leaves_the_context_as_it_was(void **state)
 {

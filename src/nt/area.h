@@ -7,7 +7,7 @@
  *            and when somebody asks what the driver has left. All of them may be NULL.
  *
  *            init, left and freed are called in the order of NT_AREAS, end_threads and fini in the
- *            opposite order. So an area may use the state of those before it until its own end.
+ *            opposite order. So an area may use the areas before it until its own end.
  *
  *            To add an area: a file that defines nt_NAME_area, and its name below.
  * Ownership  The state is zeroed memory of the kernel's, freed with it: NT_STATE(nt, timer).

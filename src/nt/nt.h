@@ -5,17 +5,18 @@
  *            functions that drivers call are declared in wdm.h, under their WDK names and with
  *            their calling convention, and defined here.
  * Model      A struct nt is the kernel as one driver sees it: its pool, its IRQL, its machine.
- *            Imported functions have no argument to find it by, so there is a current one for
- *            each thread, and nt_bind() sets it: before every call into a driver, if a process
- *            runs several. This is the only mutable global of the bench.
- *            IRQL is a number that the host raises before it calls a driver where the contract
- *            says so; spin locks raise it too. There is one processor, so a spin lock that is held
- *            when it is acquired is a deadlock.
- *            Threads of the driver and what waits: scheduler.h.
- *            A driver that breaks a rule of these services is stopped by a bug check, with the
- *            code and parameters of the documented one.
+ *            Imported functions have no argument to find it by, so there is a current one for each
+ *            thread, and nt_bind() sets it: before every call into a driver, if a process runs
+ *            several. This is the only mutable global of the bench.
+ *
+ *            IRQL is a number that the host raises before it calls a driver where the contract says
+ *            so; spin locks raise it too. There is one processor, so a spin lock that is held when
+ *            it is acquired is a deadlock.
+ *
+ *            A driver that breaks a rule of these services is stopped by a bug check, with the code
+ *            and parameters of the documented one. Threads of the driver: threads/scheduler.h.
  * Ownership  nt_create() gives the kernel; services, machine and host are borrowed for its life.
- *            nt_destroy() frees what the driver leaked: list it before.
+ *            nt_destroy() frees the leaks of the driver: list them before.
  * Errors     NULL from nt_create(). A bug check goes to the host, which must not return from it.
  * Units      Bytes.
  * Source     Public documentation of the functions and of bug checks 0x9, 0xA, 0xF, 0x10, 0xC2.
@@ -54,8 +55,8 @@ struct nt_host {
      */
     void (*missing)(void *context, const char *name);
     /*
-     * The same as bug_check for what was no call of KeBugCheckEx: a fault, an exception that nobody
-     * handled. Must not return. NULL: bug_check is called.
+     * The driver has stopped the machine without a call of KeBugCheckEx: by a fault, or an
+     * exception that nobody handled. Must not return. NULL: bug_check is called.
      */
     void (*crash)(void *context, const struct nt_crash *crash);
     /* Whether a fault at this address tells the host something: then it goes to its own handler. */
@@ -71,8 +72,8 @@ struct nt_host {
      */
     void (*misuse)(void *context, const char *text);
     /*
-     * A thread waits for what cannot come: who waits for what, since when. Must not return, like
-     * bug_check.
+     * A thread waits, and no event can end the wait. The text names each waiting thread, its object
+     * and since when it waits. Must not return, like bug_check.
      */
     void (*deadlock)(void *context, const char *text);
 };
@@ -82,10 +83,13 @@ struct nt *nt_create(const struct base_services *services, struct machine *machi
                      const struct nt_host *host);
 void nt_destroy(struct nt *nt);
 
-/* Make this the kernel of the calling thread; NULL for none. Returns what it was before. */
+/*
+ * Make this the kernel of the calling thread; NULL for none. Returns the kernel that was bound
+ * before.
+ */
 struct nt *nt_bind(struct nt *nt);
 
-/* ---- Images --------------------------------------------------------------------------------- */
+/* ---- Images ---------------------------------------------------------------------------------- */
 
 struct boundary;
 struct image;
@@ -103,12 +107,12 @@ void nt_set_boundary(struct nt *nt, struct boundary *boundary);
 void *nt_driver_function(struct nt *nt, const void *function);
 
 /*
- * The bus driver's device object of the board: what DxgkDdiAddDevice gets. Requests for
- * configuration space sent to it are answered.
+ * The bus driver's device object of the board, for DxgkDdiAddDevice. Requests for configuration
+ * space sent to it are answered.
  */
 PDEVICE_OBJECT nt_physical_device(struct nt *nt);
 
-/* Who loads the driver, for the function that registers; NULL: nobody does now. */
+/* The host that loads the driver now, for the function that registers it; NULL: none does. */
 void nt_set_loading(struct nt *nt, void *loading);
 void *nt_loading(const struct nt *nt);
 
@@ -133,14 +137,14 @@ bool nt_unload_driver(struct nt *nt, void (*finish)(void *context), void *contex
 void nt_finish_unload(struct nt *nt);
 
 /*
- * What the graphics kernel's device gives to a driver that asks for the function that registers it.
+ * The function that registers a driver, for those that ask the graphics kernel's device for it.
  */
 void nt_set_registrar(struct nt *nt, const void *function);
 
 /*
- * Functions that the image calls and that are no services of the kernel's, for who tells of them:
- * lent until the next call. parameters: their names, with commas, a star before a pointer's; NULL:
- * nobody knows.
+ * Functions that the image calls and that are not services of the kernel: reports name them. Lent
+ * until the next call. The names of parameters are separated by commas, and a pointer's has a star
+ * before it; NULL: they are not known.
  */
 struct nt_callback {
     const char *name;
@@ -148,15 +152,15 @@ struct nt_callback {
     const char *parameters;
 };
 void nt_set_callbacks(struct nt *nt, const struct nt_callback *callbacks, size_t count);
-/* ---- Surroundings --------------------------------------------------------------------------- */
+/* ---- Surroundings ---------------------------------------------------------------------------- */
 
-/* What Plug and Play calls the device, instead of its PCI function. Borrowed. */
+/* The name of the device for Plug and Play, instead of its PCI function's. Borrowed. */
 void nt_set_hardware_id(struct nt *nt, const char *id);
 
 /* A REG_DWORD in the key of the service, and in that of the driver. STATUS_NO_MEMORY. */
 NTSTATUS nt_set_driver_value(struct nt *nt, const char *name, uint32_t number);
 
-/* A device of another driver, which answers a request with what was sent. */
+/* A device of another driver. It answers a request with the bytes that were sent. */
 struct nt_neighbour {
     char path[128];  /* "\\DosDevices\\RPIQ" */
     bool has_answer; /* the number stands at the offset of every answer */
@@ -171,7 +175,7 @@ UNICODE_STRING nt_device_registry_path(void);
 /* For nt_host.missing. */
 void nt_report_missing(struct nt *nt, const char *name);
 
-/* ---- Threads -------------------------------------------------------------------------------- */
+/* ---- Threads --------------------------------------------------------------------------------- */
 
 /*
  * A call of the driver waits, or a thread of the driver's own runs: the bench must not begin
@@ -208,8 +212,8 @@ void nt_defer(struct nt *nt, struct nt_deferred *deferred, void (*function)(void
 void nt_cancel_deferred(struct nt *nt, struct nt_deferred *deferred);
 
 /*
- * Behind the driver's last call: what of it still runs, is set, is queued or is not closed, a
- * sentence each.
+ * Behind the driver's last call: a sentence for each thread that still runs, timer that is set,
+ * work that is queued and handle that is open.
  */
 void nt_for_each_leftover(struct nt *nt, void (*tell)(void *context, const char *text),
                           void *context);
@@ -226,19 +230,19 @@ void nt_abandon(struct nt *nt);
  */
 void nt_give_up_addresses(struct nt *nt);
 
-/* ---- IRQL --------------------------------------------------------------------------------- */
+/* ---- IRQL ------------------------------------------------------------------------------------ */
 
-/* What a device's interrupt routine runs at. */
+/* The IRQL of a device's interrupt routine. */
 #define NT_DEVICE_IRQL 5
 
-/* Set it for the time of a call into the driver; returns what it was before. */
+/* Set it for the time of a call into the driver; returns the IRQL before. */
 KIRQL nt_set_irql(struct nt *nt, KIRQL irql);
 KIRQL nt_irql(const struct nt *nt);
 
 /* Spin locks that the driver holds now. */
 uint32_t nt_held_lock_count(const struct nt *nt);
 
-/* ---- Pool --------------------------------------------------------------------------------- */
+/* ---- Pool ------------------------------------------------------------------------------------ */
 
 /*
  * Mappings that the driver has not ended, and MDLs whose pages it has not unlocked or given back.
@@ -250,22 +254,22 @@ uint64_t nt_held_list_count(const struct nt *nt, uint64_t *out_bytes);
 enum nt_pool_guard {
     NT_POOL_CHEAP, /* nowhere; small blocks have no pages of their own, and no physical address */
     NT_POOL_OPEN,  /* nowhere near: behind a block's pages are 64 KiB that nobody misses */
-    NT_POOL_GUARD_END,   /* behind the block's last byte (of 16): who writes too far faults */
+    NT_POOL_GUARD_END,   /* behind the block's last byte (of 16): a write too far faults */
     NT_POOL_GUARD_BEGIN, /* before its first byte */
 };
 
-/* For what is allocated from now on; a kernel begins with NT_POOL_CHEAP. */
+/* For blocks that are allocated from now on; a kernel begins with NT_POOL_CHEAP. */
 void nt_pool_set_guard(struct nt *nt, enum nt_pool_guard guard);
 
 /*
- * What a fault's address has to do with a block: "8 bytes behind pool block 12 (100 bytes, tag
- * 'Gpu0')". False: nothing. May run in a signal handler.
+ * The block that a fault's address belongs to, or just misses: "8 bytes behind pool block 12 (100
+ * bytes, tag 'Gpu0')". False: nothing. May run in a signal handler.
  */
 bool nt_pool_explain(const struct nt *nt, const void *address, char *text, size_t size);
 
 /*
- * What a driver can have in all; more fails, as in a kernel that has no more. The host has that
- * memory.
+ * All bytes that a driver can have at a time; an allocation beyond fails, as in a kernel without
+ * memory. The host has that much.
  */
 #define NT_POOL_MOST_BYTES (UINT64_C(2) << 30)
 
@@ -273,8 +277,9 @@ uint64_t nt_pool_live_blocks(const struct nt *nt);
 uint64_t nt_pool_live_bytes(const struct nt *nt);
 
 /*
- * What the driver sees at copy stands for memory of the machine (bytes from stands_for on, as far
- * behind a page boundary): whoever asks for its pages is told those. One at a time; 0 bytes: none.
+ * Bytes at copy, which the driver sees, stand for memory of the machine at stands_for, as far
+ * behind a page boundary: a service that is asked for the pages of the copy gives those of the
+ * machine. One at a time; 0 bytes: none.
  */
 void nt_stand_in(struct nt *nt, const void *copy, const void *stands_for, size_t bytes);
 
@@ -291,7 +296,7 @@ struct nt_pool_block {
     uint64_t sequence; /* which allocation it was, from 1 */
 };
 
-/* Every live block, oldest first: after a driver has been unloaded, what it leaked. */
+/* Every live block, oldest first: after a driver has been unloaded, its leaks. */
 void nt_pool_for_each(const struct nt *nt,
                       void (*callback)(void *context, const struct nt_pool_block *block),
                       void *context);

@@ -1,11 +1,11 @@
 /*
  * Inside of nt: the kernel as one driver sees it, and what every service begins with.
  *
- * Place      nt, private. service.c has the functions. What one source has for a few others is in
- *            the header of that source.
+ * Place      nt, private. service.c has the functions. Functions of one source for a few others are
+ *            in the header of that source.
  * Model      A service finds its kernel by nt_current(), asks nt_require_irql() whether it may be
  *            called now, and tells nt_misuse() of rules that Windows does not stop the machine for.
- *            The state of one area is its own (area.h); struct nt has what several share.
+ *            The state of one area is its own (area.h); struct nt has the state that several share.
  */
 #ifndef DRYDOCK_NT_NT_PRIVATE_H
 #define DRYDOCK_NT_NT_PRIVATE_H
@@ -45,7 +45,7 @@ struct nt {
     struct nt_scheduler scheduler;
     uint64_t process[8]; /* its address stands for the system process */
 
-    /* Of several areas. */
+    /* State of several areas. */
     struct list objects;   /* of struct nt_object */
     struct list mappings;  /* of struct nt_mapping */
     struct nt_pages pages; /* host addresses of pool and mappings */

@@ -1,4 +1,4 @@
-/* What every service begins with: its kernel, its caller, and the IRQL that it is for. */
+/* The first questions of every service: its kernel, its caller, and its highest IRQL. */
 #include "nt/nt_private.h"
 
 #include "nt/machine/boundary.h"

@@ -16,7 +16,7 @@
 
 #include <ntstatus.h>
 
-/* ---- Add and remove ----------------------------------------------------------------------- */
+/* ---- Add and remove -------------------------------------------------------------------------- */
 
 static NTSTATUS add_device(enum refkmd_model model, PVOID *out_context)
 {
@@ -61,7 +61,7 @@ VOID NTAPI RefKmdUnload(VOID)
 {
 }
 
-/* ---- Start and stop ----------------------------------------------------------------------- */
+/* ---- Start and stop -------------------------------------------------------------------------- */
 
 /*
  * The board's two memory ranges, in the order of its base-address registers. The kernel describes
@@ -204,7 +204,7 @@ NTSTATUS NTAPI RefKmdStopDevice(IN_CONST_PVOID MiniportDeviceContext)
     return STATUS_SUCCESS;
 }
 
-/* ---- Power and children ------------------------------------------------------------------- */
+/* ---- Power and children ---------------------------------------------------------------------- */
 
 /* Never fails (PWR-008). Without power the registers do not answer, so interrupts go first. */
 NTSTATUS NTAPI RefKmdSetPowerState(IN_CONST_PVOID MiniportDeviceContext, IN_ULONG DeviceUid,

@@ -33,7 +33,7 @@ static void start(PDRIVER_INITIALIZE entry, uint64_t local_bytes, uint64_t visib
     assert_int_equal(test_start(&kernel), STATUS_SUCCESS);
 }
 
-/* ---- Life --------------------------------------------------------------------------------- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 static void each_model_registers_what_its_version_calls(void **state)
 {
@@ -186,7 +186,7 @@ static void a_node_is_reset_alone(void **state)
     test_destroy(&kernel);
 }
 
-/* ---- Queries ------------------------------------------------------------------------------ */
+/* ---- Queries --------------------------------------------------------------------------------- */
 
 static void driver_caps_fit_what_the_kernel_has_room_for(void **state)
 {
@@ -489,7 +489,7 @@ static void nodes_have_their_kind(void **state)
     test_destroy(&kernel);
 }
 
-/* ---- Allocations -------------------------------------------------------------------------- */
+/* ---- Allocations ----------------------------------------------------------------------------- */
 
 static NTSTATUS create_allocation(struct sgpu_umd_allocation *request, DXGK_ALLOCATIONINFO *info)
 {

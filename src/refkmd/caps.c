@@ -12,7 +12,7 @@
 
 #include <ntstatus.h>
 
-/* ---- Driver capabilities ------------------------------------------------------------------ */
+/* ---- Driver capabilities --------------------------------------------------------------------- */
 
 /*
  * DXGK_DRIVERCAPS has grown at its end with every version. The kernel's own is as long as
@@ -65,7 +65,7 @@ static NTSTATUS query_driver_caps(struct refkmd_adapter *adapter,
     return STATUS_SUCCESS;
 }
 
-/* ---- Physical adapter ---------------------------------------------------------------- */
+/* ---- Physical adapter ------------------------------------------------------------------------ */
 
 /*
  * DxgkPhysicalAdapterHandle is the kernel's, and left alone. The kernel of WDDM 2.0 gives room up
@@ -117,7 +117,7 @@ static NTSTATUS query_iommu_caps(struct refkmd_adapter *adapter,
     return STATUS_SUCCESS;
 }
 
-/* ---- Dispatch ----------------------------------------------------------------------------- */
+/* ---- Dispatch -------------------------------------------------------------------------------- */
 
 #define IN_PHYSICAL (1u << REFKMD_PHYSICAL)
 #define IN_GPU_MMU  (1u << REFKMD_GPU_MMU)

@@ -3,7 +3,7 @@
  *
  * Place      refkmd, private; the bottom. Calls the kernel only.
  * Model      A board that has gone (surprise removal) reads as all ones, as an empty slot of the
- * bus does, and is not written to.
+ *            bus does, and is not written to.
  */
 #ifndef REFKMD_REGISTERS_H
 #define REFKMD_REGISTERS_H

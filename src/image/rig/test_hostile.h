@@ -67,7 +67,7 @@ struct hostile {
     ((uint64_t)(a) | (uint64_t)(b) << 8 | (uint64_t)(c) << 16 | (uint64_t)(d) << 24 |              \
      (uint64_t)(e) << 32 | (uint64_t)(f) << 40 | (uint64_t)(g) << 48 | (uint64_t)(h) << 56)
 
-/* ---- Playing them --------------------------------------------------------------------------- */
+/* ---- Playing them ---------------------------------------------------------------------------- */
 
 /* A resolver that knows every import. */
 uint64_t test_hostile_any_address(void *context, const struct image_import *import);

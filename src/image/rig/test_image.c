@@ -29,7 +29,7 @@ void test_image_text(struct test_image *image, uint32_t rva, const char *text)
     memcpy(image->bytes + test_image_at(rva), text, strlen(text) + 1);
 }
 
-/* ---- Code ----------------------------------------------------------------------------------- */
+/* ---- Code ------------------------------------------------------------------------------------ */
 
 /* Bytes of an instruction; returns where the next one begins. */
 static uint32_t code(struct test_image *image, uint32_t rva, const char *bytes, unsigned count)
@@ -90,7 +90,7 @@ static void write_code(struct test_image *image)
 #undef CODE
 #undef RELATIVE
 
-/* ---- Tables --------------------------------------------------------------------------------- */
+/* ---- Tables ---------------------------------------------------------------------------------- */
 
 static void section(struct test_image *image, unsigned index, const char *name, uint32_t rva,
                     uint32_t bytes, uint32_t at, uint32_t file_bytes, uint32_t flags)

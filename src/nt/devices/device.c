@@ -1,8 +1,8 @@
 /*
  * Devices and requests to them, as far as a display miniport needs them: that of the graphics
  * kernel, through which the WDK's static library registers a driver, those that a driver creates,
- * the bus driver's, and neighbours: devices of other drivers, which answer every request with what
- * was sent.
+ * the bus driver's, and neighbours: devices of other drivers, which answer every request with the
+ * bytes that were sent.
  *
  * That library's DxgkInitialize() loads the service DXGKrnl, asks its device \Device\DxgKrnl by an
  * internal device control request for the address of the function that registers, and calls that.
@@ -67,7 +67,7 @@ void nt_set_registrar(struct nt *nt, const void *function)
     devices_of(nt)->registrar = function;
 }
 
-/* ---- Services ------------------------------------------------------------------------------- */
+/* ---- Services -------------------------------------------------------------------------------- */
 
 /* The graphics kernel is there already; no other driver is. */
 static NTSTATUS find_driver(PCUNICODE_STRING Service)
@@ -89,7 +89,7 @@ NTSTATUS NTAPI ZwUnloadDriver(PUNICODE_STRING Service)
     return find_driver(Service);
 }
 
-/* ---- The graphics kernel's device ----------------------------------------------------------- */
+/* ---- The graphics kernel's device ------------------------------------------------------------ */
 
 struct _FILE_OBJECT {
     struct nt_object object;
@@ -209,7 +209,7 @@ PDEVICE_OBJECT NTAPI IoGetRelatedDeviceObject(PFILE_OBJECT File)
     return File->device;
 }
 
-/* ---- The bus driver's device ---------------------------------------------------------------- */
+/* ---- The bus driver's device ----------------------------------------------------------------- */
 
 static void keep(struct nt *nt, struct nt_object *object)
 {
@@ -251,7 +251,7 @@ static void left(struct nt *nt, nt_leftover *tell, void *context)
         tell(context, "references to the physical device object have not been given up");
 }
 
-/* ---- Requests ------------------------------------------------------------------------------- */
+/* ---- Requests -------------------------------------------------------------------------------- */
 
 struct request {
     IRP irp;
@@ -293,7 +293,7 @@ static void free_request(struct request *request)
     ExFreePoolWithTag(request, REQUEST_TAG);
 }
 
-/* One block for what goes in and what comes out. */
+/* One block for input and output. */
 static bool give_buffer(struct request *request, const void *in, ULONG in_bytes, ULONG out_bytes)
 {
     ULONG bytes = in_bytes > out_bytes ? in_bytes : out_bytes;
@@ -366,8 +366,8 @@ PIRP NTAPI IoBuildSynchronousFsdRequest(ULONG MajorFunction, PDEVICE_OBJECT Devi
 }
 
 /*
- * What a bus driver answers of Plug and Play: configuration space. Other requests it leaves as they
- * are.
+ * The bus driver answers requests for configuration space. It leaves other requests of Plug and
+ * Play as they are.
  */
 static NTSTATUS serve_bus(struct nt *nt, struct request *request)
 {
@@ -409,7 +409,8 @@ static NTSTATUS give_registrar(struct nt *nt, struct request *request)
 }
 
 /*
- * What was sent comes back, as a buffered request does that nobody writes to, but for the answer.
+ * The bytes that were sent come back, as in a buffered request that nobody writes to, with the
+ * answer in them.
  */
 static NTSTATUS answer(const struct nt_neighbour *is, struct request *request)
 {
@@ -461,7 +462,7 @@ static NTSTATUS serve(struct nt *nt, const DEVICE_OBJECT *device, struct request
     }
 }
 
-/* Tells who waits, and ends the packet. */
+/* Signals the event of the request, and ends the request. */
 static void finish(struct request *request)
 {
     PKEVENT event = request->irp.UserEvent;
@@ -508,7 +509,7 @@ VOID NTAPI IofCompleteRequest(PIRP Irp, CCHAR PriorityBoost)
         finish(request); /* it was pending */
 }
 
-/* The routine of the driver that its object names, for a device that it created itself. */
+/* The dispatch routine in the driver's object, for a device that the driver created. */
 static NTSTATUS dispatch(struct nt *nt, PDEVICE_OBJECT device, struct request *request)
 {
     UCHAR major = request->location.MajorFunction;
@@ -542,7 +543,7 @@ static NTSTATUS dispatch(struct nt *nt, PDEVICE_OBJECT device, struct request *r
     return status;
 }
 
-/* Of other drivers nothing is pending: the request is complete when the call returns, and gone. */
+/* Other drivers leave no request pending: it is complete when the call returns, and gone. */
 NTSTATUS NTAPI IofCallDriver(PDEVICE_OBJECT Device, PIRP Irp)
 {
     struct nt *nt = nt_current();
@@ -562,7 +563,7 @@ NTSTATUS NTAPI IofCallDriver(PDEVICE_OBJECT Device, PIRP Irp)
     return status;
 }
 
-/* ---- The driver's own ----------------------------------------------------------------------- */
+/* ---- The driver's own ------------------------------------------------------------------------ */
 
 /* Behind the device's extension, in one block of the pool: one that is left is a leak. */
 struct nt_device {

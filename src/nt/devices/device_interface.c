@@ -1,6 +1,6 @@
 /*
- * Device interfaces: what a driver offers by the GUID of a class. Nobody opens them here; that
- * their state is right, and that none is left enabled, is watched.
+ * Device interfaces: functions of the device that a driver offers by the GUID of a class. Nobody
+ * opens them here. Their state is checked, and an interface that is left enabled is reported.
  */
 #include "nt/memory/pool.h"
 #include "nt/nt_private.h"
@@ -154,7 +154,7 @@ static bool is_listed(const struct device_interface *interface, const GUID *clas
            (interface->is_enabled || flags & DEVICE_INTERFACE_INCLUDE_NONACTIVE);
 }
 
-/* Of this device, which is the only one. */
+/* The interfaces of this device, which is the only one. */
 NTSTATUS NTAPI IoGetDeviceInterfaces(const GUID *InterfaceClassGuid,
                                      PDEVICE_OBJECT PhysicalDeviceObject, ULONG Flags,
                                      PZZWSTR *SymbolicLinkList)

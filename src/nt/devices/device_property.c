@@ -1,6 +1,6 @@
 /*
- * Properties of the device: what Plug and Play knows of the modelled board, and what the driver
- * keeps with it.
+ * Properties of the device: those that Plug and Play knows of the modelled board, and those that
+ * the driver keeps with it.
  */
 #include "nt/nt_private.h"
 
@@ -29,7 +29,7 @@ void nt_set_hardware_id(struct nt *nt, const char *id)
     properties_of(nt)->hardware_id = id;
 }
 
-/* ---- What the bus knows ---------------------------------------------------------------------- */
+/* ---- Properties of the bus ------------------------------------------------------------------- */
 
 #define TEXT_CHARACTERS 512u
 
@@ -190,7 +190,7 @@ NTSTATUS NTAPI IoGetDeviceProperty(PDEVICE_OBJECT DeviceObject,
     return STATUS_SUCCESS;
 }
 
-/* ---- What the driver keeps ------------------------------------------------------------------- */
+/* ---- Properties of the driver ---------------------------------------------------------------- */
 
 struct property {
     struct list link;
@@ -226,7 +226,7 @@ static void fini(struct nt *nt)
         destroy(nt, property);
 }
 
-/* Only what the driver has set: the bus's own are IoGetDeviceProperty's. */
+/* Only properties that the driver has set: the bus's own are IoGetDeviceProperty's. */
 NTSTATUS NTAPI IoGetDevicePropertyData(PDEVICE_OBJECT Pdo, const DEVPROPKEY *PropertyKey, LCID Lcid,
                                        ULONG Flags, ULONG Size, PVOID Data, PULONG RequiredSize,
                                        PDEVPROPTYPE Type)

@@ -3,8 +3,8 @@
  *
  * DriverEntry finds the object as the I/O manager makes it: every request refused, no Unload.
  * Registering with the graphics kernel takes the driver over: its dispatch table, AddDevice and
- * Unload are the graphics kernel's from then on, whatever the driver has put there. What it puts
- * there afterwards stands.
+ * Unload are the graphics kernel's from then on, and replace the functions that the driver has put
+ * there. Functions that it puts there afterwards stay.
  */
 #include "nt/devices/driver_object.h"
 
@@ -40,8 +40,8 @@ static struct drivers *drivers_of(const struct nt *nt)
 }
 
 /*
- * What the I/O manager puts where a driver serves nothing, and the graphics kernel for devices not
- * its own.
+ * For requests that a driver does not serve: of the I/O manager at first, and of the graphics
+ * kernel for devices not its own.
  */
 static NTSTATUS NTAPI refuse_request(PDEVICE_OBJECT device, PIRP irp)
 {
@@ -51,7 +51,7 @@ static NTSTATUS NTAPI refuse_request(PDEVICE_OBJECT device, PIRP irp)
     return STATUS_INVALID_DEVICE_REQUEST;
 }
 
-/* The same functions, but others than the I/O manager's for who compares. */
+/* It does the same under another address, so that a driver sees a change when it compares. */
 static NTSTATUS NTAPI graphics_dispatch(PDEVICE_OBJECT device, PIRP irp)
 {
     return refuse_request(device, irp);

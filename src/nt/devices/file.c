@@ -1,5 +1,5 @@
 /*
- * Files: the volumes are there and empty. What can be opened is a device: a neighbour.
+ * Files: the volumes are there and empty. Only devices can be opened.
  */
 #include "nt/devices/device.h"
 #include "nt/nt_private.h"

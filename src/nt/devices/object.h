@@ -1,11 +1,11 @@
 /*
  * Object: something of the kernel's with references, and with handles that stand for it.
  *
- * Place      nt, private. Threads, events with handles, keys of the registry: whoever makes one
- *            embeds a struct nt_object.
+ * Place      nt, private. Threads, events with handles, keys of the registry: their makers embed a
+ *            struct nt_object.
  * Model      An object lives until its last reference is given up. A handle is one; a pointer that
- *            ObReferenceObjectByHandle() gave is another. What drivers hold is the address of its
- *            body, which may be anything of the maker's, and the object is found by it.
+ *            ObReferenceObjectByHandle() gave is another. Drivers hold the address of its body,
+ *            which may be anything of the maker's; the object is found by that address.
  * Ownership  The maker's memory; destroy() gives it back.
  * Errors     NTSTATUS as the services that they serve.
  */

@@ -1,7 +1,7 @@
 /* References and handles, as drivers get and give them up. */
 #include "nt/nt_private.h"
 
-/* What drivers pass for a type: the address of one of these says which. */
+/* Drivers pass the address of one of these for a type. */
 struct _OBJECT_TYPE {
     const struct nt_object_type *type;
 };
@@ -87,7 +87,7 @@ LONG_PTR NTAPI ObfDereferenceObject(PVOID Object)
     nt_require_irql(nt, "ObfDereferenceObject", DISPATCH_LEVEL);
     if (!object)
         return 0;
-    /* What the bench and open handles hold is not the driver's to give up. */
+    /* References of the bench and of open handles are not the driver's to give up. */
     if (object->references <= object->handles + (object->is_held ? 1 : 0)) {
         nt_misuse(nt, "ObfDereferenceObject: a %s is given up more often than it was referenced",
                   object->type->name);
@@ -98,7 +98,7 @@ LONG_PTR NTAPI ObfDereferenceObject(PVOID Object)
     return left;
 }
 
-/* Tags are for who traces references in a debugger; they have no effect. */
+/* Tags help to trace references in a debugger; they have no effect. */
 NTSTATUS NTAPI ObReferenceObjectByHandleWithTag(HANDLE Handle, ACCESS_MASK DesiredAccess,
                                                 POBJECT_TYPE ObjectType, KPROCESSOR_MODE AccessMode,
                                                 ULONG Tag, PVOID *Object, PVOID HandleInformation)
@@ -147,7 +147,7 @@ static const struct nt_export services[] = {
     NT_SERVICE(ObfReferenceObject),
     NT_SERVICE(ObfDereferenceObject),
     {"ObDereferenceObject", (const void *)ObfDereferenceObject, NT_EXPORT_SERVICE, NULL},
-    /* Drivers declare pointers to these: what the import is bound to is the pointer's value. */
+    /* Drivers declare pointers to these: the import is bound to the pointer's value. */
     {"PsThreadType", &thread_type_pointer, NT_EXPORT_VARIABLE, NULL},
     {"ExEventObjectType", &event_type_pointer, NT_EXPORT_VARIABLE, NULL},
     {"IoFileObjectType", &file_type_pointer, NT_EXPORT_VARIABLE, NULL},

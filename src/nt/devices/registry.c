@@ -22,7 +22,7 @@ static struct tree *tree_of(const struct nt *nt)
     return NT_STATE(nt, registry);
 }
 
-/* ---- The tree ------------------------------------------------------------------------------- */
+/* ---- The tree -------------------------------------------------------------------------------- */
 
 static bool copy_name(struct nt *nt, UNICODE_STRING *name, PCWSTR from, size_t characters)
 {
@@ -179,7 +179,7 @@ NTSTATUS nt_value_set(struct nt *nt, struct nt_key *key, PCWSTR name, size_t cha
     return STATUS_SUCCESS;
 }
 
-/* ---- What stands there at first ------------------------------------------------------------- */
+/* ---- Keys and values of the beginning -------------------------------------------------------- */
 
 struct seed {
     const char *key;
@@ -253,7 +253,7 @@ NTSTATUS nt_set_driver_value(struct nt *nt, const char *name, uint32_t number)
     return STATUS_SUCCESS;
 }
 
-/* ---- Handles -------------------------------------------------------------------------------- */
+/* ---- Handles --------------------------------------------------------------------------------- */
 
 struct open_key {
     struct nt_object object;
@@ -413,7 +413,7 @@ UNICODE_STRING nt_device_registry_path(void)
     return (UNICODE_STRING){sizeof path - sizeof path[0], sizeof path, path};
 }
 
-/* ---- Values --------------------------------------------------------------------------------- */
+/* ---- Values ---------------------------------------------------------------------------------- */
 
 static size_t characters_of(PCUNICODE_STRING name)
 {
@@ -450,8 +450,8 @@ NTSTATUS NTAPI ZwDeleteValueKey(HANDLE Handle, PUNICODE_STRING Name)
 }
 
 /*
- * What a query gives: a head of fixed size, then up to two parts. A buffer without room for the
- * head takes nothing; one without room for the rest takes what fits.
+ * The answer to a query: a head of fixed size, then up to two parts. A buffer without room for the
+ * head takes nothing; one without room for the rest takes as much of it as fits.
  */
 struct answer {
     UCHAR *out;
@@ -532,7 +532,7 @@ NTSTATUS NTAPI ZwEnumerateValueKey(HANDLE Handle, ULONG Index, KEY_VALUE_INFORMA
     return STATUS_NO_MORE_ENTRIES;
 }
 
-/* ---- Keys ----------------------------------------------------------------------------------- */
+/* ---- Keys ------------------------------------------------------------------------------------ */
 
 /* The time of the last write is 0: runs are alike. */
 static NTSTATUS tell_key(struct nt_key *key, KEY_INFORMATION_CLASS class, PVOID out, ULONG room,

@@ -1,10 +1,11 @@
 /*
- * Registry: the keys and values that a driver finds, and what it writes there.
+ * Registry: the keys and values that a driver finds and writes.
  *
  * Place      nt, private.
- * Model      A tree in memory, one for each run: it begins with the keys that every system has, the
- *            service of the driver and what the installation of a display device leaves, and it
- *            ends with the run. Names compare without case; a path goes from the root.
+ * Model      A tree in memory, one for each run: it begins with the keys that every system has,
+ *            those of the service of the driver and those that the installation of a display device
+ *            leaves, and it ends with the run. Names compare without case; a path goes from the
+ *            root.
  * Ownership  The kernel's, with all keys and values.
  * Errors     NTSTATUS as the services.
  */
@@ -37,7 +38,7 @@ struct nt_key {
     NT_REGISTRY_CONTROL "\\Class\\{4d36e968-e325-11ce-bfc1-08002be10318}\\0000"
 
 /*
- * From a key, or the root for NULL, by a path. Creates what is not there, when out_is_new is given.
+ * From a key, or the root for NULL, by a path. Creates missing keys when out_is_new is given.
  * STATUS_OBJECT_NAME_NOT_FOUND, STATUS_NO_MEMORY.
  */
 NTSTATUS nt_key_find(struct nt *nt, struct nt_key *from, PCWSTR path, size_t characters,

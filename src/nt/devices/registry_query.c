@@ -44,7 +44,7 @@ static NTSTATUS find_key(struct nt *nt, ULONG relative, PCWSTR path, bool *out_i
                               : status;
 }
 
-/* ---- Where a value goes --------------------------------------------------------------------- */
+/* ---- Where a value goes ---------------------------------------------------------------------- */
 
 static bool is_string(ULONG type)
 {
@@ -104,7 +104,7 @@ static NTSTATUS store_direct(void *to, ULONG type, const void *data, ULONG bytes
     return STATUS_SUCCESS;
 }
 
-/* ---- One entry of the table ----------------------------------------------------------------- */
+/* ---- One entry of the table ------------------------------------------------------------------ */
 
 struct query {
     struct nt *nt;
@@ -241,7 +241,7 @@ NTSTATUS NTAPI RtlQueryRegistryValues(ULONG Relative, PCWSTR Path, PRTL_QUERY_RE
             status = nt_key_find(query.nt, top, Table->Name, length_of(Table->Name), NULL, &key);
             if (status == STATUS_OBJECT_NAME_NOT_FOUND &&
                 !(Table->Flags & RTL_QUERY_REGISTRY_REQUIRED))
-                key = NULL; /* what follows in it is not there either */
+                key = NULL; /* keys below it are not there either */
             else if (!NT_SUCCESS(status))
                 return status;
             if (key && Table->QueryRoutine)
@@ -264,7 +264,7 @@ NTSTATUS NTAPI RtlQueryRegistryValuesEx(ULONG Relative, PCWSTR Path,
     return RtlQueryRegistryValues(Relative, Path, Table, Context, Environment);
 }
 
-/* ---- One value ------------------------------------------------------------------------------ */
+/* ---- One value ------------------------------------------------------------------------------- */
 
 NTSTATUS NTAPI RtlWriteRegistryValue(ULONG Relative, PCWSTR Path, PCWSTR Name, ULONG Type,
                                      PVOID Data, ULONG Bytes)

@@ -1,6 +1,6 @@
 /*
- * Remove locks. Each acquisition is remembered with its tag, as Driver Verifier does it: who
- * releases with another tag, or releases what nobody acquired, is told.
+ * Remove locks. Each acquisition is remembered with its tag, as Driver Verifier does it: a release
+ * with another tag, or without an acquisition, is reported.
  */
 #include "nt/nt_private.h"
 #include "nt/threads/wait.h"

@@ -16,7 +16,7 @@ static void require_region(struct nt *nt, const char *service)
         nt_misuse(nt, "%s is called where APCs come; it is for critical regions", service);
 }
 
-/* ---- Push locks: 0 free, 1 exclusive, 2 for each reader ------------------------------------- */
+/* ---- Push locks: 0 free, 1 exclusive, 2 for each reader -------------------------------------- */
 
 #define PUSH_EXCLUSIVE 1u
 #define PUSH_READER    2u
@@ -78,7 +78,7 @@ VOID NTAPI ExReleasePushLockSharedEx(PEX_PUSH_LOCK PushLock, ULONG Flags)
                       *PushLock >= PUSH_READER && !(*PushLock & PUSH_EXCLUSIVE), PUSH_READER);
 }
 
-/* ---- ERESOURCEs ----------------------------------------------------------------------------- */
+/* ---- ERESOURCEs ------------------------------------------------------------------------------ */
 
 #define READERS 8u
 

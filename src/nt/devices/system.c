@@ -1,5 +1,5 @@
 /*
- * The system around the driver: Windows 11 24H2, one processor, the system process, nobody who
+ * The system around the driver: Windows 11 24H2, one processor, the system process, no session that
  * traces, and no files. Trace providers register and write without effect, as they do while no
  * session listens.
  */
@@ -23,7 +23,7 @@
 
 #define SYSTEM_PROCESS_ID 4u
 
-/* The state of the area: what was ever given out. */
+/* The state of the area: how many of each were ever given out. */
 struct given {
     uint64_t uuids, trace_providers;
 };
@@ -33,7 +33,7 @@ static struct given *given_by(const struct nt *nt)
     return NT_STATE(nt, system);
 }
 
-/* ---- Version and routines ------------------------------------------------------------------- */
+/* ---- Version and routines -------------------------------------------------------------------- */
 
 void nt_version(PRTL_OSVERSIONINFOW Version)
 {
@@ -108,7 +108,7 @@ PVOID NTAPI MmGetSystemRoutineAddress(PUNICODE_STRING Name)
     return (PVOID)(uintptr_t)service_address(nt_current(), narrow);
 }
 
-/* ---- Processes and privileges --------------------------------------------------------------- */
+/* ---- Processes and privileges ---------------------------------------------------------------- */
 
 PEPROCESS NTAPI IoGetCurrentProcess(VOID)
 {
@@ -152,7 +152,7 @@ BOOLEAN NTAPI SeSinglePrivilegeCheck(LUID Privilege, KPROCESSOR_MODE Mode)
     return Mode == KernelMode;
 }
 
-/* ---- Numbers -------------------------------------------------------------------------------- */
+/* ---- Numbers --------------------------------------------------------------------------------- */
 
 /* Random ones (version 4), the same in every run of a seed. */
 static NTSTATUS create_uuid(GUID *Uuid)
@@ -216,7 +216,7 @@ SIZE_T NTAPI RtlCompareMemory(const VOID *First, const VOID *Second, SIZE_T Leng
     return same;
 }
 
-/* ---- Bug checks ----------------------------------------------------------------------------- */
+/* ---- Bug checks ------------------------------------------------------------------------------ */
 
 VOID NTAPI KeBugCheck(ULONG Code)
 {
@@ -253,7 +253,7 @@ BOOLEAN NTAPI KeDeregisterBugCheckReasonCallback(PKBUGCHECK_REASON_CALLBACK_RECO
     return was_registered;
 }
 
-/* ---- Tracing -------------------------------------------------------------------------------- */
+/* ---- Tracing --------------------------------------------------------------------------------- */
 
 NTSTATUS NTAPI EtwRegister(LPCGUID Provider, PETWENABLECALLBACK Callback, PVOID Context,
                            PREGHANDLE Handle)

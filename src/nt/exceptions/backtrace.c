@@ -43,7 +43,10 @@ static void add_repeats(struct exception_text *text, unsigned *repeats)
     *repeats = 0;
 }
 
-/* For who looks the line up: of a call, inside it, as what it returns to may be the next line. */
+/*
+ * For looking up the line in the source. Of a call the address lies inside the call instruction,
+ * because its return address may belong to the next line.
+ */
 static void add_mark(const struct nt *nt, struct exception_text *text, uint64_t address)
 {
     struct image_symbol symbol;

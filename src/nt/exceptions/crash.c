@@ -1,5 +1,6 @@
 /*
- * The end of what nobody handled: which bug check it would have been, where, and how it came there.
+ * The end of a run by an exception that nobody handled: its bug check, its place, and the frames
+ * that led there.
  */
 #include "nt/exceptions/exception_private.h"
 #include "nt/machine/bug_check.h"

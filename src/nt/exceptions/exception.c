@@ -3,7 +3,7 @@
  *
  * Everything here runs on the bench's stack, as a service of the image. The frames of the image
  * stay where they are on the kernel stack meanwhile, and the handlers run below them, until
- * boundary_resume() goes on in one of them and gives up what is below.
+ * boundary_resume() goes on in one of them and gives up the stack below.
  */
 #include "nt/exceptions/exception_private.h"
 
@@ -20,7 +20,7 @@ typedef EXCEPTION_DISPOSITION NTAPI handler_function(EXCEPTION_RECORD *record, v
 
 /* ---- Contexts -------------------------------------------------------------------------------- */
 
-#define KERNEL_CS   0x10 /* what drivers of Windows x64 find there */
+#define KERNEL_CS   0x10 /* as drivers of Windows x64 find it */
 #define KERNEL_DATA 0x2b
 #define KERNEL_SS   0x18
 
@@ -39,7 +39,7 @@ static void context_of_state(const struct boundary_state *state, CONTEXT *out)
     out->SegDs = out->SegEs = out->SegGs = KERNEL_DATA;
 }
 
-/* The flags that a program may set, and those that are always what they are. */
+/* The flags that a program may set, and those that never change. */
 #define FLAGS_FREE  UINT64_C(0x40cd5)
 #define FLAGS_FIXED UINT64_C(0x202)
 

@@ -2,27 +2,27 @@
  * Exceptions: raised by services and by the processor, handled by the tables of the driver's image.
  *
  * Place      nt. Over image/unwind.h (frames and handlers) and boundary.h (stacks). Services raise
- *            with exception_raise(); trap.c gives the faults. What a driver calls is in
+ *            with exception_raise(); trap.c gives the faults. Services for drivers are declared in
  *            wdm/exception.h.
  * Model      An exception begins where the image called a service, or at the instruction that
  *            faulted. From there on, frame by frame, the handlers of the image are asked:
  *
- *                image: Foo -> Bar -> ExRaiseStatus --service--> bench: Bar's handler? Foo's
- *                handler?
- *                                                                   |          |
- *                image:                                  handler <--entry--    ...
+ *                image: Foo -> Bar -> ExRaiseStatus --service--> bench: Bar's? Foo's?
+ *                                                                   |      |
+ *                image:                                  handler <--entry--  ...
  *
  *            A handler is the image's; that of C calls __C_specific_handler, which is ours, asks
  *            the filters of __except, and unwinds with RtlUnwindEx, which runs every __finally up
  *            to the frame that handles and goes on there. An exception in a filter or in a
- *            __finally is looked for further out, behind what was asking. It does not pass a
- *            service that called the image back (a DPC, a comparison): there it is unhandled.
+ *            __finally is looked for further out, behind the frame whose handlers ran. It does not
+ *            pass a service that called the image back (a DPC, a comparison): there it is
+ *            unhandled.
  *
- *            Faults become what Windows makes of them:
+ *            Faults end as on Windows:
  *
  *                page fault at DISPATCH_LEVEL or above       bug check 0xD1, at once
  *                beyond the kernel stack                     bug check 0x7F, 8: a double fault
- *                executing what is data                      bug check 0xFC
+ *                executing data                              bug check 0xFC
  *                writing to a read-only section of the image bug check 0xBE
  *                an address of the kernel's half, or pages   bug check 0x50
  *                    that are there and may not be touched
@@ -30,22 +30,21 @@
  *                divide error, invalid opcode, int3, ...     their exceptions
  *
  *            A service that faults where an argument of the image led it faults for the image
- *            (service_fault.h): the same, but from DISPATCH_LEVEL on bug check 0xA, which also
- *            services make that raise the level themselves (KeSetEvent). Its exceptions begin where
- *            the image called it, and name the argument. In a callback of the graphics kernel
+ *            (service_fault.h): the same, but from DISPATCH_LEVEL on bug check 0xA, also in
+ *            services that raise the IRQL themselves (KeSetEvent). Its exceptions begin where the
+ *            image called it, and name the argument. In a callback of the graphics kernel
  *            (DxgkCb...) the handlers of the image are not asked.
  *
- *            Of any other fault in the bench's own code while it serves the image nothing is made:
- *            it stays the crash that it is, and the service and where the image was go to standard
- *            error.
+ *            Any other fault in the bench's own code, while it serves the image, stays a crash of
+ *            the bench. The service and the place in the image go to standard error.
  *
- *            What nobody handles is bug check 0x1E, in a thread of the driver 0x7E, and goes to
- *            nt_host.crash with the registers and the frames of the image.
+ *            An exception that nobody handles is bug check 0x1E, in a thread of the driver 0x7E,
+ *            and goes to nt_host.crash with the registers and the frames of the image.
  * Limits     Linked-in drivers have no tables: every exception of theirs is unhandled. A debugger's
  *            second chance, vectored handlers and x87 state: there are none. An integer division
  *            whose quotient is too large is STATUS_INTEGER_DIVIDE_BY_ZERO too: Linux does not tell
  *            them apart.
- * Errors     None: what cannot go on is a crash.
+ * Errors     None: when nothing can go on, the run ends with a crash.
  * Source     Documentation of x64 exception handling, of the functions, and of bug checks 0xA,
  *            0x1E, 0x50, 0x7E, 0x7F, 0xBE, 0xD1 and 0xFC.
  */
@@ -57,9 +56,9 @@
 #include <wdm.h>
 
 /*
- * Raises the exception where the image called the innermost service. Returns never: what handles it
- * is gone on with in the image, and so is the caller when a filter says
- * EXCEPTION_CONTINUE_EXECUTION. ExceptionAddress is filled in when it is NULL.
+ * Raises the exception where the image called the innermost service. Never returns: the image goes
+ * on in its handler, or in the caller when a filter says EXCEPTION_CONTINUE_EXECUTION.
+ * ExceptionAddress is filled in when it is NULL.
  */
 void exception_raise(struct nt *nt, EXCEPTION_RECORD *record) __attribute__((noreturn));
 void exception_raise_status(struct nt *nt, NTSTATUS status) __attribute__((noreturn));

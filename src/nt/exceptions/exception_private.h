@@ -16,8 +16,8 @@
 #include "nt/nt_private.h"
 
 /*
- * The note of a call that works on an exception: where the search goes on when an exception in what
- * it called in the image is not handled there.
+ * The note of a call that works on an exception. When a handler that it called raises an exception
+ * of its own, and nobody handles that, the search goes on where the note says.
  */
 struct exception_note {
     struct image_context at;    /* the next frame */
@@ -45,7 +45,7 @@ struct exception_frame {
     bool is_collided;
 };
 
-/* False: there are no more, or what is there is no frame. */
+/* False: there are no more frames, or the stack is damaged. */
 bool exception_next_frame(struct exception_walk *walk, struct exception_frame *out);
 
 /* One frame outwards, whatever the address is in; false: that is not in the image's reach. */
@@ -70,7 +70,7 @@ void exception_raise_at(struct nt *nt, struct boundary_call *call, EXCEPTION_REC
 bool exception_is_direct(uint64_t address);
 
 /*
- * Ends it. state, which may be NULL, is where the image was; "what" is a sentence without an end.
+ * Ends the run. state is the place in the image, or NULL; "what" is a sentence without an end.
  */
 void exception_crash(struct nt *nt, const struct boundary_state *state, uint32_t bug_check,
                      const uint64_t parameters[4], const char *what) __attribute__((noreturn));

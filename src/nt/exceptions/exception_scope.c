@@ -17,7 +17,7 @@ typedef VOID NTAPI finally_function(BOOLEAN is_abnormal, void *frame);
 
 struct scopes {
     const SCOPE_TABLE_AMD64 *table;
-    ULONG count; /* those that lie in the image: what it says may be anything */
+    ULONG count; /* those that lie in the image: its own count may be anything */
     uint64_t base;
 };
 
@@ -106,7 +106,7 @@ static EXCEPTION_DISPOSITION unwind(struct nt *nt, const struct scopes *scopes,
 
         if (!covers(scopes, i, dispatcher->ControlPc))
             continue;
-        /* What is gone on with lies in this scope or is its __except: it is not left. */
+        /* The place to go on lies in this scope or is its __except: the scope is not left. */
         if (is_target && (is_within(scopes, i, dispatcher->TargetIp) ||
                           (target && dispatcher->TargetIp == scopes->base + target)))
             return ExceptionContinueSearch;

@@ -1,5 +1,5 @@
 /*
- * What drivers import of exceptions and of unwinding.
+ * Services of exceptions and of unwinding.
  */
 #include "nt/exceptions/exception_private.h"
 #include "nt/machine/direct.h"
@@ -195,7 +195,7 @@ __asm__(
 #define CPP_EXCEPTION ((NTSTATUS)0xE06D7363)
 
 /*
- * What the compiler makes of throw and catch: no kernel has it, and a driver that needs it was
+ * Compilers call these for throw and catch. No kernel has them, and a driver that needs them was
  * built wrong.
  */
 static VOID NTAPI refuse_cplusplus(VOID)

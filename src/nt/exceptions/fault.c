@@ -1,8 +1,8 @@
 /*
- * Faults: what the processor refuses to an image becomes an exception or a bug check.
+ * Faults: an access that the processor refuses to an image becomes an exception or a bug check.
  *
- * The signal's handler only looks whose fault it is, and notes it. What is made of it happens when
- * the handler has returned, on the bench's stack, like a service that the image called.
+ * The signal's handler only looks whose fault it is, and notes it. The exception is made when the
+ * handler has returned, on the bench's stack, like a service that the image called.
  */
 #define _GNU_SOURCE /* REG_RIP */
 #include "nt/exceptions/exception_private.h"
@@ -50,7 +50,7 @@ static const char *verb_of(enum access access)
 
 /* ---- Bug checks ------------------------------------------------------------------------------ */
 
-/* "the driver reads 0x10": with what the address has to do with, and what it is. */
+/* "the driver reads 0x10": with the block that the address belongs to. */
 static size_t describe_access(const struct fault *fault, const char *what, char *text, size_t size)
 {
     char block[128];
@@ -78,7 +78,7 @@ static void add_place(const struct fault *fault, char *text, size_t size, size_t
         snprintf(text + used, size - used, ", at %s", where);
 }
 
-/* what: behind the address. */
+/* what: text behind the address. */
 static void __attribute__((noreturn))
 stop(const struct fault *fault, uint32_t bug_check, uint64_t second, uint64_t third,
      uint64_t fourth, const char *what)
@@ -239,8 +239,8 @@ static void go_to_caller(struct fault *fault, const struct boundary_call *call)
 }
 
 /*
- * Handlers are not asked about faults in the graphics kernel's functions: what the bench keeps of a
- * call that is under way there is half done.
+ * Handlers are not asked about faults in the graphics kernel's functions: the bench's own records
+ * of that call are half done.
  */
 static void __attribute__((noreturn))
 raise_in_service(struct fault *fault, struct boundary_call *call, EXCEPTION_RECORD *record)
@@ -271,7 +271,7 @@ static void on_fault(struct boundary_call *call, const void *data)
     fill_record(&fault, &record);
     if (fault.nt->explained == &record)
         fault.nt->explained = NULL;
-    /* A service did for the image what it asked for: it happens to the image. */
+    /* A service touched memory that the image asked it to touch: the fault is the image's. */
     if ((fault.service.name || exception_is_direct(fault.state.rip)) && !call->registers.rsp &&
         call->outer) {
         call = call->outer;
@@ -293,7 +293,7 @@ static void on_fault(struct boundary_call *call, const void *data)
 /* ---- Signals --------------------------------------------------------------------------------- */
 
 /*
- * The bench fails while it serves the image: whoever reads of it wants to know where the image was.
+ * The bench fails while it serves the image: the report has to say where the image was.
  */
 static void tell_caller(const struct fault *fault)
 {
@@ -343,7 +343,7 @@ bool exception_take_fault(struct nt *nt, int signal, const void *information, vo
     struct fault fault = {
         .nt = nt, .signal = signal, .code = info->si_code, .error = (uint64_t)registers[REG_ERR]};
 
-    /* What is below may fault itself, where the bench's own memory has been written over. */
+    /* The code below may fault itself, where the bench's own memory has been written over. */
     if (!nt->image || info->si_code <= 0 || is_taking)
         return false;
     is_taking = 1;

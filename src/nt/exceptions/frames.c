@@ -99,11 +99,14 @@ bool exception_step(const struct nt *nt, struct image_context *context, struct i
     }
     if (direct_is_probe(context->rip))
         context->general[IMAGE_RSP] += DIRECT_PROBE_PUSHED;
-    /* Elsewhere the image has called what is no code. */
+    /* Elsewhere the image has called an address without code. */
     return step_leaf(nt, context);
 }
 
-/* The frames end where the bench called; on they go if it was for an exception that it called. */
+/*
+ * The frames end where the bench called the image. They go on behind that when the bench called for
+ * an exception.
+ */
 static bool cross(struct exception_walk *walk)
 {
     const struct boundary_call *outer = walk->call->outer;

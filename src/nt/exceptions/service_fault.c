@@ -14,7 +14,7 @@
 #define MOST_PARAMETERS BOUNDARY_ARGUMENTS
 #define STRUCTURE_BYTES (64 * KiB) /* how far behind its argument a service may be */
 #define BUFFER_BYTES    (2 * GiB)  /* the same when another argument says so */
-#define NEAR_BYTES      (4 * KiB)  /* and behind a pointer in what it points to */
+#define NEAR_BYTES      (4 * KiB)  /* and behind a pointer inside of its structure */
 #define WORDS_LOOKED_AT 64
 
 /* ---- Names ----------------------------------------------------------------------------------- */
@@ -29,7 +29,7 @@ static const struct {
 #undef CALLBACK_ROW
 };
 
-/* Of several that are one function the first is told. */
+/* Of several names of one function the first is told. */
 static const char *name_of(const struct nt *nt, const void *function, bool *out_is_callback,
                            const char **out_parameters)
 {
@@ -57,7 +57,7 @@ static const char *name_of(const struct nt *nt, const void *function, bool *out_
 
 /*
  * Services that look at their object with the dispatcher's lock held or interrupts off: there no
- * exception comes of a bad pointer, whatever the level of the caller.
+ * exception comes of a bad pointer, at any IRQL of the caller.
  */
 static KIRQL irql_of(const char *name)
 {
@@ -123,7 +123,7 @@ static bool leads_to(uint64_t pointer, uint64_t address, uint64_t reach)
     return pointer <= address && address - pointer < reach;
 }
 
-/* Of a number: a tag or a flag asks for nothing. */
+/* A number may say how much; a tag or a flag does not. */
 static bool says_how_much(const struct parameter *parameter)
 {
     static const char *const words[] = {"Length", "Size", "Bytes", "Count", "Number", "argument"};
@@ -135,8 +135,8 @@ static bool says_how_much(const struct parameter *parameter)
 }
 
 /*
- * How much one of the other arguments may have asked for. What has to do with the pool is the
- * driver's.
+ * How much one of the other arguments may have asked for. An address in or beside a pool block is
+ * the driver's.
  */
 static uint64_t reach_of(const struct nt *nt, const struct parameter *parameters, unsigned count,
                          uint64_t address)
@@ -182,7 +182,7 @@ static const struct parameter *find_direct(const struct nt *nt, const struct par
     return found;
 }
 
-/* What stands first in what it points to is the likeliest: on a stack others lie behind. */
+/* The first pointer of a structure is the likeliest: on a stack other things lie behind. */
 static const struct parameter *find_indirect(const struct parameter *parameters, unsigned count,
                                              uint64_t address, unsigned *out_byte,
                                              uint64_t *out_pointer)

@@ -6,13 +6,14 @@
  *            middle of the kernel is the driver's, and so it is here when one of the arguments
  *            explains it:
  *
- *                it is the address, or lies before it by less than 64 KiB or another argument's
- *                number what it points to has, in its first 512 bytes, a pointer that does
+ *                the argument is the address, or lies before it by less than 64 KiB, or by
+ *                less than another argument's number
  *
- *            A fault that no argument explains may be a mistake of the bench's, or what a driver
- *            that wrote over memory of the bench's has left: it stays the crash that it is, and
- *            says where. Names of parameters are those of include/wdk
- *            (scripts/service-parameters.awk).
+ *                the memory at the argument has a pointer to it in its first 512 bytes
+ *
+ *            A fault that no argument explains may be a mistake of the bench's, or of a driver that
+ *            wrote over memory of the bench: it stays a crash of the bench, and says where. Names
+ *            of parameters are those of include/wdk (scripts/service-parameters.awk).
  * Errors     None. Fit for signal handlers: memory is looked at by a system call, which cannot
  *            fault.
  */

@@ -1,8 +1,8 @@
 /*
  * Boundary: two stacks for each thread, and the code that passes from one to the other.
  *
- * What is the same for all is one processor: the bench has one thread of the host, and what runs on
- * it is found without an argument, because the code below is reached from code that has none to
+ * All boundaries share one processor: the bench has one thread of the host. The boundary that runs
+ * on it is found without an argument, because the code below is reached from code that has none to
  * give.
  */
 #define _GNU_SOURCE /* MAP_ANONYMOUS, REG_RIP */
@@ -31,17 +31,17 @@
 #include <sanitizer/common_interface_defs.h>
 #endif
 
-#define BENCH_STACK      (512u * 1024) /* of a thread's; what is not touched costs nothing */
-#define ARGUMENT_BYTES   (8u * BOUNDARY_ARGUMENTS) /* of the first call, above what is counted */
+#define BENCH_STACK      (512u * 1024)             /* of a thread's; untouched pages cost nothing */
+#define ARGUMENT_BYTES   (8u * BOUNDARY_ARGUMENTS) /* of the first call, above the counted bytes */
 #define THUNK_BYTES      48u
 #define CHUNK_BYTES      (64u * 1024)
 #define CHUNK_THUNKS     (CHUNK_BYTES / THUNK_BYTES)
 #define MOST_FIRST_STACK (UINT64_C(256) << 20) /* where there is no limit */
-#define FRESH_STACK      0xa5                  /* what nobody has written to */
+#define FRESH_STACK      0xa5                  /* bytes that nobody has written to */
 
 enum kind { KIND_ENTRY, KIND_SERVICE, KIND_CLOSURE };
 
-/* What the code of this file and the assembly share; the assembly knows the offsets. */
+/* Shared by the code of this file and the assembly, which knows the offsets. */
 struct processor {
     uint64_t kernel_sp;         /* 0: where the next entry begins */
     uint64_t bench_sp;          /* 8: where the next service begins */
@@ -130,8 +130,8 @@ void boundary_report_lost(uint64_t number) __attribute__((visibility("hidden"), 
 __asm__(
     ".text\n"
     /*
-     * From a stack of the bench to the kernel stack. r10: the function of the image. What the image
-     * has to preserve is set to one value, which is there again when it returns.
+     * From a stack of the bench to the kernel stack. r10: the function of the image. Registers that
+     * the image has to preserve are set to one value, which is there again when it returns.
      */
     ".hidden boundary_enter\n.globl boundary_enter\n.type boundary_enter, @function\n"
     "boundary_enter:\n"
@@ -173,7 +173,7 @@ __asm__(
     "  movl $13, %ecx\n cmpq %r11, %r13\n  jne 2f\n"
     "  movl $14, %ecx\n cmpq %r11, %r14\n  jne 2f\n"
     "  movl $15, %ecx\n cmpq %r11, %r15\n  jne 2f\n"
-    /* What MXCSR controls is preserved, and its flags are not. */
+    /* The control bits of MXCSR are preserved, its flags are not. */
     "3:\n"
     "  stmxcsr 164(%rsp)\n"
     "  movl 164(%rsp), %ecx\n xorl 160(%rsp), %ecx\n testl $0xffc0, %ecx\n je 4f\n"
@@ -201,7 +201,7 @@ __asm__(
     ".size boundary_enter, . - boundary_enter\n"
 
     /*
-     * From the kernel stack to the bench's, above what is in use there. r10: the function of the
+     * From the kernel stack to the bench's, above the part in use there. r10: the function of the
      * bench.
      */
     ".hidden boundary_leave\n.globl boundary_leave\n.type boundary_leave, @function\n"
@@ -425,7 +425,7 @@ bool boundary_is_on_bench_stack(const struct boundary *boundary, uint64_t addres
 
 /* ---- Threads --------------------------------------------------------------------------------- */
 
-/* What the sanitizer has to know of a switch. */
+/* The sanitizer has to know of a switch. */
 static void before_switch(struct boundary_thread *from, const struct boundary_thread *to)
 {
 #ifdef HAS_FIBERS
@@ -481,7 +481,8 @@ struct boundary_thread *boundary_thread_create(struct boundary *boundary,
     thread->bench_bytes = BENCH_STACK;
 #endif
     /*
-     * What boundary_swap() takes from a stack: six registers, and where to. Aligned as in a call.
+     * boundary_swap() takes six registers and an address to go to from a stack. Aligned as in a
+     * call.
      */
     top = (uint64_t *)(void *)(thread->bench_stack + BENCH_MAPPING - PAGE_BYTES);
     top[-1] = 0;
@@ -576,7 +577,7 @@ bool boundary_is_return(uint64_t address)
     return address == (uintptr_t)boundary_returned;
 }
 
-/* As if these calls, and what they called, had returned. */
+/* As if these calls, and the calls in them, had returned. */
 static void give_up_calls(uint64_t rsp)
 {
     while (boundary_processor.call && boundary_processor.call->registers.rsp <= rsp) {
@@ -678,8 +679,8 @@ void boundary_interrupt(struct boundary *boundary, void *signal,
 #endif
 
 /*
- * Behind a longjmp() from the stack of one thread to that of another, of which the sanitizer knows
- * nothing.
+ * Behind a longjmp() from the stack of one thread to that of another, which the sanitizer does not
+ * see.
  */
 static void after_jump(const struct boundary_thread *from, const struct boundary_thread *to)
 {
@@ -690,7 +691,7 @@ static void after_jump(const struct boundary_thread *from, const struct boundary
         return;
     __sanitizer_start_switch_fiber(NULL, to->bench_bottom, to->bench_bytes);
     __sanitizer_finish_switch_fiber(to->fake_stack, NULL, NULL);
-    /* What was below when it was left. */
+    /* The part that was below when it was left. */
     start = max_u64(start, (uintptr_t)to->bench_bottom);
     __asan_unpoison_memory_region((const void *)start, end - start);
 #else

@@ -4,11 +4,11 @@
  * Place      nt. The host of an image makes its imports, its callbacks and the functions that it
  *            registers pass here; drivers that are linked in call the services directly.
  * Model      A thread of the driver has two stacks. On the kernel stack, which has the size of a
- *            real one and pages around it that nobody may touch, runs what is in the image; on the
- *            bench's stack all else. Of the thread that calls the driver's DDIs the kernel's own
- *            frames have taken BOUNDARY_KERNEL_FRAMES before the first of the driver. So a driver
- *            that needs too much stack is found out, and the bench never runs on what it left. Both
- *            grow and shrink together, like one:
+ *            real one and pages around it that nobody may touch, runs the code of the image; on the
+ *            bench's stack all other code. On the thread that calls the driver's DDIs the kernel's
+ *            own frames have taken BOUNDARY_KERNEL_FRAMES before the first frame of the driver. So
+ *            a driver that needs too much stack is found out, and the bench never runs on a stack
+ *            that is nearly used up. Both grow and shrink together, like one:
  *
  *                bench: calls DxgkDdiX --entry--> driver: calls KeSetEvent --service--> bench: ...
  *
@@ -23,7 +23,7 @@
  *            A driver that returns with other preserved registers than it was called with would
  *            break its caller in ways that nobody understands later: the boundary reports it, gives
  *            the caller its registers, and goes on.
- * Ownership  The boundary owns what it makes; the functions behind outlive it.
+ * Ownership  The boundary owns the functions that it makes; those behind them outlive it.
  * Errors     NULL: no memory, or a host that is not x86-64.
  * Units      Bytes.
  * Source     The x64 calling convention's public documentation. A kernel stack of x64 has 24 KiB.
@@ -64,7 +64,7 @@ void *boundary_service(struct boundary *boundary, const void *function);
 void *boundary_closure(struct boundary *boundary, uint64_t(NTAPI *function)(void *context),
                        void *context);
 
-/* What boundary_entry() or boundary_service() made it of; NULL: neither did. */
+/* The function that boundary_entry() or boundary_service() made the thunk of; NULL: neither did. */
 const void *boundary_target(const struct boundary *boundary, const void *thunk);
 
 /* ---- Threads --------------------------------------------------------------------------------- */
@@ -91,14 +91,14 @@ void boundary_switch(struct boundary_thread *to);
 
 /* ---- Who called ------------------------------------------------------------------------------ */
 
-/* What a call preserves, in the order of the registers' numbers. */
+/* Registers that a call preserves, in the order of their numbers. */
 struct boundary_registers {
     uint64_t rbx, rbp, rsi, rdi, r12, r13, r14, r15;
     uint64_t rsp, rip;   /* behind the return from the call */
     uint8_t xmm[10][16]; /* xmm6 to xmm15 */
 };
 
-/* Of all registers: general ones by their numbers, vectors from xmm0 on. */
+/* Picked from all registers: general ones by their numbers, vectors from xmm0 on. */
 static inline struct boundary_registers boundary_preserved(const uint64_t general[16],
                                                            const void *vectors, uint64_t rip)
 {
@@ -130,12 +130,12 @@ struct boundary_call {
     struct boundary_call *outer;         /* the call in which the image was called; NULL: none */
     uint64_t outer_kernel_sp, kernel_sp;
     const void *function; /* of the bench; NULL: none was called, it was interrupted */
-    void *note;           /* NULL; for who serves the call */
+    void *note;           /* NULL; a note of the service that is called */
     uint64_t arguments[BOUNDARY_REGISTERS]; /* the first ones, as they came */
     uint64_t unused;
 };
 
-/* What the image gave as the argument with this number, from 0; 0 where there can be none. */
+/* The argument with this number, from 0; 0 where there can be none. */
 uint64_t boundary_argument(const struct boundary_call *call, unsigned index);
 
 /* The last one of the running thread; NULL: none. */
@@ -203,8 +203,8 @@ void boundary_interrupt(struct boundary *boundary, void *signal,
                         const void *data, size_t bytes);
 
 /*
- * How deep kernel stacks have been, over all threads, with the kernel's own frames; by what was
- * written to.
+ * How deep kernel stacks have been, over all threads, with the kernel's own frames; found by the
+ * bytes that were written to.
  */
 size_t boundary_deepest_stack(const struct boundary *boundary);
 

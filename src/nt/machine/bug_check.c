@@ -88,7 +88,7 @@ void nt_crash_from_thread(struct nt *nt, const struct nt_crash *crash)
 
 /* ---- The end --------------------------------------------------------------------------------- */
 
-/* Of a thread: on that thread. The first one then stops the machine for it. */
+/* On the thread that stops the machine, not on the first one, which only passes it on. */
 static void note_where(struct nt *nt)
 {
     if (!nt->scheduler.stop.thread)

@@ -1,11 +1,12 @@
 /*
- * Direct: what an image calls so often that it does not pass the boundary: memcpy and its like.
+ * Direct: functions that an image calls so often that they do not pass the boundary: memcpy and its
+ * like.
  *
  * Place      nt. Exported by runtime.c; known to exceptions.
  * Model      They run on the image's stack, are leaf functions, and touch memory only. So an
  *            address that a driver should not have passed faults in them as if they were a part of
- *            the image. What they do to registers is fixed: rsi is in r10, rdi in r11, and nothing
- *            is pushed.
+ *            the image. Their use of registers is fixed: rsi is in r10, rdi in r11, and nothing is
+ *            pushed.
  */
 #ifndef DRYDOCK_NT_DIRECT_H
 #define DRYDOCK_NT_DIRECT_H
@@ -29,8 +30,8 @@ void *NTAPI direct_set(void *destination, int fill, SIZE_T bytes);
 int NTAPI direct_compare(const void *first, const void *second, SIZE_T bytes);
 
 /*
- * Writes to every page what is there. Services may call it: faults are those of who called the
- * service.
+ * Writes back one byte of every page. Services may call it: its faults are those of the service's
+ * caller.
  */
 void NTAPI direct_touch(volatile void *memory, SIZE_T bytes);
 

@@ -6,7 +6,7 @@
 
 #include <wdm.h>
 
-#define SAVED 0x46500000u /* "FP" above the level and the thread */
+#define SAVED 0x46500000u /* "FP" above the IRQL and the thread */
 
 static ULONG mark_of(const struct nt *nt)
 {

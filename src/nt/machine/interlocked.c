@@ -10,7 +10,7 @@
  */
 #define FAST_FAIL_CORRUPT_LIST_ENTRY 3
 
-/* Whoever holds the lock was interrupted, and would never give it back. */
+/* The holder of the lock was interrupted, and would never give it back. */
 static void require_free(PKSPIN_LOCK lock)
 {
     if (*lock)

@@ -16,7 +16,7 @@ KIRQL NTAPI KfRaiseIrql(KIRQL NewIrql)
     return nt_set_irql(nt, NewIrql);
 }
 
-/* The export of what headers have as a macro. */
+/* The export behind a macro of the headers. */
 static KIRQL NTAPI raise_to_dispatch(VOID)
 {
     return KfRaiseIrql(DISPATCH_LEVEL);

@@ -10,7 +10,7 @@
 
 #define SET_GS 0x1001 /* arch_prctl()'s ARCH_SET_GS */
 
-/* What is known of it; what follows is zero, as far as a driver could reasonably reach. */
+/* The known members; the bytes behind them are zero, as far as a driver could reasonably reach. */
 struct kpcr {
     uint64_t gdt, tss, user_rsp;
     struct kpcr *self;

@@ -1,7 +1,8 @@
 /*
  * Processor: the kernel's structure of the running processor, where an image reads it: at gs.
  *
- * Place      nt. Set up by trap.c with the rest of what an image finds in place of a processor.
+ * Place      nt. Set up by trap.c, with the other things that an image finds in place of a
+ *            processor.
  * Model      gs points to a KPCR; compilers and public headers inline the reads of it:
  *
  *                gs:[0x18]    the structure itself

@@ -18,8 +18,8 @@
 #define TRAP_FLAG  0x100
 
 /*
- * By the numbers of IsProcessorFeaturePresent(): what every x64 processor has that Windows 11 runs
- * on.
+ * By the numbers of IsProcessorFeaturePresent(): the features of every x64 processor that Windows
+ * 11 runs on.
  */
 static const uint8_t features[] = {
     2,  /* PF_COMPARE_EXCHANGE_DOUBLE */
@@ -64,7 +64,7 @@ static struct {
     bool is_fresh;   /* filled for the instruction that faults next */
     bool is_pending; /* it runs alone */
     int base;        /* its base register, by its place in the signal's state */
-    uint64_t value;  /* what was in it */
+    uint64_t value;  /* its value before */
     uint64_t kept;   /* the bits of it that the instruction does not write */
 } shared __attribute__((aligned(4096)));
 
@@ -139,8 +139,8 @@ static ZydisRegister whole(ZydisRegister name)
 }
 
 /*
- * Whether the instruction uses its base register for nothing but the address, and what it leaves of
- * it.
+ * Whether the instruction uses its base register for nothing but the address, and its value behind
+ * the instruction.
  */
 static bool examine(const ZydisDecodedInstruction *instruction, const ZydisDecodedOperand *operands,
                     ZydisRegister base, uint64_t *out_kept)

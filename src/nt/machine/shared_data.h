@@ -1,12 +1,13 @@
 /*
- * Shared data: what an image reads at 0xFFFFF78000000000 (KUSER_SHARED_DATA).
+ * Shared data: the page of clocks that an image reads at 0xFFFFF78000000000 (KUSER_SHARED_DATA).
  *
  * Place      nt, private; trap.c calls it from its handlers.
  * Model      The address lies in the half that Linux gives to nobody, so a read of it faults. It is
  *            answered by the instruction itself, run alone with its base register moved to a page
  *            of the bench's that has been filled for it; a load of rax from a 64-bit address, which
  *            has no base, is done in its place. A read looks at the clock (nt_look_at_clock()), on
- *            the bench's stack: a driver that polls sees time go on. What is not modelled is zero.
+ *            the bench's stack: a driver that polls sees time go on. Members that are not modelled
+ *            are zero.
  * Limits     Reads with a base register that the instruction uses for something else too, string
  *            instructions and writes are faults, as at a page that is not there.
  * Source     Public documentation of KUSER_SHARED_DATA; TickCountMultiplier is that of

@@ -35,7 +35,7 @@ struct access {
     unsigned bytes;
 };
 
-/* A signal's handler, and who stood there before. */
+/* A signal's handler, and the handler before it. */
 struct hook {
     struct sigaction before;
     bool is_set;
@@ -138,7 +138,7 @@ static bool address_of(const ucontext_t *state, const struct instruction *instru
                                                    &registers, out));
 }
 
-/* What the instruction does to registers, from those of its operands that lie there. */
+/* The instruction's accesses to registers, by its operands that lie there. */
 static bool begin_access(ucontext_t *state)
 {
     struct instruction instruction;
@@ -186,7 +186,9 @@ static void end_access(ucontext_t *state)
         deliver(bytes);
 }
 
-/* The instruction has faulted in another operand, or in what it read: it has not written. */
+/*
+ * The instruction has faulted in another operand, or in the bytes that it read: it has not written.
+ */
 static void give_up_access(ucontext_t *state)
 {
     if (!trap.access.is_pending)
@@ -197,7 +199,7 @@ static void give_up_access(ucontext_t *state)
     trap.access.is_pending = false;
 }
 
-/* ---- What only a kernel may do --------------------------------------------------------------- */
+/* ---- Instructions for a kernel only ---------------------------------------------------------- */
 
 static void report(const char *what, uint64_t rip)
 {
@@ -383,7 +385,7 @@ static void give_signal_stack(void)
         sigaltstack(&stack, NULL);
 }
 
-/* Once for as long as it stays: who has been installed since passes on to it. */
+/* Once for as long as it stays: a handler that has been installed since passes on to it. */
 static void take(struct hook *hook, int signal, void (*handler)(int, siginfo_t *, void *))
 {
     struct sigaction ours = {.sa_sigaction = handler,

@@ -1,26 +1,26 @@
 /*
- * Trap: what the processor refuses to a driver here and would do for it in a kernel.
+ * Trap: instructions that the processor refuses to a driver here and would run in a kernel.
  *
  * Place      nt. Installed while a driver image is loaded.
- * Model      Four kinds of faults of a driver's instruction are answered here; of all others of an
- *            image exceptions are made (exception.h), and what is none of an image's goes to the
+ * Model      Four kinds of faults of a driver's instruction are answered here; all others of an
+ *            image become exceptions (exception.h), and a fault outside of an image goes to the
  *            handler that was there before.
  *
- *            Registers. A mapping of the device's BAR 0 is memory that must not be touched. An
- *            instruction that does, whatever it is, is decoded for what it reads and writes there;
- *            what it reads is fetched from the device and laid where it looks for it, the
- *            instruction runs alone, and what it wrote is given to the device. So inlined volatile
+ *            Registers. A mapping of the device's BAR 0 is memory that must not be touched. Any
+ *            instruction that touches it is decoded, to find its reads and writes there. The values
+ *            to read are fetched from the device and laid where the instruction looks for them, it
+ *            runs alone, and the values that it wrote are given to the device. So inlined volatile
  *            accesses reach the device like READ_REGISTER_ULONG does, in the sizes that they have.
  *
  *            Shared data. Reads of the kernel's page of clocks, which compilers inline for
  *            KeQuerySystemTime() and its like (shared_data.h).
  *
- *            The level. Moves from and to CR8, which compilers inline for KeGetCurrentIrql() and
+ *            The IRQL. Moves from and to CR8, which compilers inline for KeGetCurrentIrql() and
  *            KeRaiseIrql(), are those functions.
  *
- *            What only a kernel may do. Disabling interrupts, flushing caches: nothing to do on the
- *            one processor of the bench. Port and machine register access, halting: reported, reads
- *            give zero. "int 29h" (__fastfail) is bug check 0x139 with its code.
+ *            Instructions for a kernel only. Disabling interrupts, flushing caches: nothing to do
+ *            on the one processor of the bench. Port and machine register access, halting:
+ *            reported, reads give zero. "int 29h" (__fastfail) is bug check 0x139 with its code.
  * Limits     One kernel a process. An access to registers costs two signals, some microseconds.
  *            The time stamp counter (rdtsc) is the host's, so a driver that decides by it is not
  *            deterministic. Linux can refuse it, but only to all code of the thread, and the C
@@ -36,7 +36,7 @@
 
 struct trap_config {
     void *context;
-    /* Whether what only a kernel may do is answered for code at this address. */
+    /* Whether instructions for a kernel only are answered for code at this address. */
     bool (*is_driver)(void *context, uint64_t address);
 };
 

@@ -2,13 +2,13 @@
  * Lookaside lists: entries of one size.
  *
  * How many entries a list keeps is the system's to decide: here none. So every entry is a block of
- * the pool while the driver has it and is freed when it is given back: who uses it afterwards,
- * frees it twice or writes too far meets what the pool has for that.
+ * the pool while the driver has it and is freed when it is given back: a use afterwards, a second
+ * free or a write too far is found as for any block of the pool.
  *
  * Drivers built for Windows before 11 22H2 have the functions inlined: they pop the list's SLIST,
  * find nothing, call the function whose address lies in the list, and free by another one as the
- * SLIST is as long as its depth, which is 0. For them lists have the kernel's layout, and count
- * what the kernel's count.
+ * SLIST is as long as its depth, which is 0. For them lists have the kernel's layout, and the same
+ * counters.
  */
 #include "nt/machine/boundary.h"
 #include "nt/memory/pool.h"
@@ -41,7 +41,7 @@ enum kind { NPAGED, PAGED, EX };
 
 static const char *const names[] = {"NPagedLookasideList", "PagedLookasideList", "LookasideListEx"};
 
-/* What the bench keeps of each list that the driver has. */
+/* The bench's record of a list that the driver has. */
 struct nt_lookaside {
     struct list link;
     struct lookaside *list;
@@ -161,7 +161,7 @@ static VOID NTAPI free_ex(PVOID entry, PLOOKASIDE_LIST_EX list)
     ExFreePool(entry);
 }
 
-/* What inlined code calls: the driver's own function, or a service. */
+/* The function that inlined code calls: the driver's own function, or a service. */
 static const void *function_of(struct nt *nt, const void *driver_function, const void *service)
 {
     if (driver_function)

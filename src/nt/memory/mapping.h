@@ -4,9 +4,9 @@
  * Place      nt, private. MDLs, device memory and contiguous memory are views of the machine's
  *            pages.
  * Model      A mapping shows a list of pages one behind the other, at addresses that are never used
- *            a second time (pages.h) unless the driver reserved them: who uses them when the
- *            mapping is gone, faults. Many pages are shown when they are touched. Registers have
- *            one address each, which is not the mapping's own.
+ *            a second time (pages.h) unless the driver reserved them: a use after the mapping is
+ *            gone faults. Many pages are shown when they are touched. Registers have one address
+ *            each, which is not the mapping's own.
  * Ownership  The kernel's; those that the driver has left end with it.
  * Errors     NULL: the host has no memory or addresses, or nobody answers there.
  * Units      Bytes; a page frame number is a bus address divided by 4096.

@@ -4,7 +4,7 @@
  *
  * An MDL is a block of the nonpaged pool with the tag "Mdl ", so one that is never freed is a leak
  * like any other. Pages that were taken or locked by an MDL are remembered beside it: the driver
- * may have written over what it says.
+ * may have written over its bytes.
  */
 #include "nt/machine/bug_check.h"
 #include "nt/memory/mapping.h"
@@ -106,7 +106,7 @@ static void freed(struct nt *nt, const void *memory, uint64_t bytes)
     }
 }
 
-/* ---- Made and freed ------------------------------------------------------------------------- */
+/* ---- Made and freed -------------------------------------------------------------------------- */
 
 static PMDL create(uint64_t start, uint64_t bytes)
 {
@@ -190,7 +190,7 @@ VOID NTAPI IoBuildPartialMdl(PMDL Source, PMDL Target, PVOID Address, ULONG Leng
     memcpy(MmGetMdlPfnArray(Target), MmGetMdlPfnArray(Source) + first, pages * sizeof(PFN_NUMBER));
 }
 
-/* ---- Pages of what is mapped already -------------------------------------------------------- */
+/* ---- Pages that are mapped already ----------------------------------------------------------- */
 
 /* False: one of them has none that is known. */
 static bool fill_pfns(struct nt *nt, PMDL mdl)
@@ -199,7 +199,7 @@ static bool fill_pfns(struct nt *nt, PMDL mdl)
 
     for (uint64_t i = 0; i < page_count(mdl); i++) {
         if (!nt_address_pfn(nt, address + i * PAGE_SIZE, &MmGetMdlPfnArray(mdl)[i]) &&
-            /* The first page may have more of it than what lies before the block. */
+            /* The block may begin in the middle of its first page. */
             !nt_address_pfn(nt, address + i * PAGE_SIZE + (i ? 0 : mdl->ByteOffset),
                             &MmGetMdlPfnArray(mdl)[i]))
             return false;
@@ -278,7 +278,7 @@ VOID NTAPI MmUnlockPages(PMDL Mdl)
     let_go(nt, held);
 }
 
-/* ---- Pages of the machine ------------------------------------------------------------------- */
+/* ---- Pages of the machine -------------------------------------------------------------------- */
 
 static bool is_in_range(uint64_t pfn, uint64_t lowest, uint64_t highest)
 {
@@ -287,7 +287,7 @@ static bool is_in_range(uint64_t pfn, uint64_t lowest, uint64_t highest)
 
 /*
  * As many of count pages as lie in the range: pages are taken, and those elsewhere put aside until
- * it is done, so that what is free in the range is found. Returns how many; they stand first.
+ * it is done, so that the free pages in the range are found. Returns how many; they stand first.
  */
 static uint64_t take_in_range(struct nt *nt, uint64_t lowest, uint64_t highest, uint64_t count,
                               uint64_t *pfns, uint64_t room)
@@ -427,7 +427,7 @@ VOID NTAPI MmFreePagesFromMdl(PMDL Mdl)
     let_go(nt, held);
 }
 
-/* ---- Mapped --------------------------------------------------------------------------------- */
+/* ---- Mapped ---------------------------------------------------------------------------------- */
 
 PVOID NTAPI MmMapLockedPagesSpecifyCache(PMDL Mdl, KPROCESSOR_MODE Mode,
                                          MEMORY_CACHING_TYPE CacheType, PVOID Requested,

@@ -1,5 +1,5 @@
 /*
- * Physical memory: contiguous blocks, device memory, and what lies where.
+ * Physical memory: contiguous blocks, device memory, and the pages behind addresses.
  */
 #include "nt/machine/boundary.h"
 #include "nt/machine/bug_check.h"
@@ -14,7 +14,7 @@
 
 #define NO_ACCESS_BYTES 0x10000u /* from address 0 on */
 
-/* ---- Contiguous memory ---------------------------------------------------------------------- */
+/* ---- Contiguous memory ----------------------------------------------------------------------- */
 
 static uint64_t power_of_two_for(uint64_t pages)
 {
@@ -106,7 +106,7 @@ VOID NTAPI MmFreeContiguousMemorySpecifyCache(PVOID Address, SIZE_T Bytes,
     MmFreeContiguousMemory(Address);
 }
 
-/* ---- Device memory -------------------------------------------------------------------------- */
+/* ---- Device memory --------------------------------------------------------------------------- */
 
 static void *map_io(uint64_t pa, uint64_t bytes)
 {
@@ -168,10 +168,11 @@ VOID NTAPI MmUnmapIoSpace(PVOID Address, SIZE_T Bytes)
     nt_unmap(nt, mapping);
 }
 
-/* ---- Where ---------------------------------------------------------------------------------- */
+/* ---- Where ----------------------------------------------------------------------------------- */
 
 /*
- * 0 for an address that has no page, as documented for invalid ones; what we cannot tell is told.
+ * 0 for an address that has no page, as documented for invalid ones; a question without a known
+ * answer is reported.
  */
 PHYSICAL_ADDRESS NTAPI MmGetPhysicalAddress(PVOID Address)
 {
@@ -190,9 +191,9 @@ PHYSICAL_ADDRESS NTAPI MmGetPhysicalAddress(PVOID Address)
 }
 
 /*
- * Whether an access would be served: what the kernel has shown the driver, its image and its
- * stacks. Of a driver that is linked in, its own data are everywhere, and nothing but the lowest
- * addresses is known to be none.
+ * Whether an access would be served: to addresses that the kernel has shown the driver, its image
+ * and its stacks. Of a driver that is linked in, its own data are everywhere, and nothing but the
+ * lowest addresses is known to be none.
  */
 BOOLEAN NTAPI MmIsAddressValid(PVOID Address)
 {

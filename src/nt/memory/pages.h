@@ -1,5 +1,5 @@
 /*
- * Pages: host addresses for what drivers allocate and map, each used once.
+ * Pages: host addresses for the allocations and mappings of drivers, each used once.
  *
  * Place      nt, private. Pool and mappings take their addresses here.
  * Model      One large range of addresses without access. A taken piece has a page before and

@@ -1,4 +1,4 @@
-/* The pool's services: what may be asked for at which IRQL, and what a bad pointer is told as. */
+/* The pool's services: the IRQL that each may be called at, and the bug checks for bad pointers. */
 #include "nt/memory/pool.h"
 
 #include "nt/machine/bug_check.h"
@@ -91,8 +91,8 @@ PVOID NTAPI ExAllocatePoolWithTagPriority(POOL_TYPE PoolType, SIZE_T NumberOfByt
 }
 
 /*
- * The system process has no quota; what is particular is that failure raises unless it is told not
- * to.
+ * The system process has no quota; the particular thing is that a failure raises unless the caller
+ * asks for NULL.
  */
 PVOID NTAPI ExAllocatePoolWithQuotaTag(POOL_TYPE PoolType, SIZE_T NumberOfBytes, ULONG Tag)
 {

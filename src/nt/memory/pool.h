@@ -1,10 +1,11 @@
 /*
- * Pool: the blocks that the driver has, and what is known of an address.
+ * Pool: the blocks that the driver has, and the block of an address.
  *
  * Place      nt, private. pool_blocks.c keeps the blocks and uses the machine and pages.h only;
  *            pool.c has the services, and the rules of allocating and freeing.
  * Model      Every block is on a list, and found by its address without looking at the memory
- * there: so a pointer that was never allocated, or was freed before, is told from a good one.
+ *            there: so a pointer that was never allocated, or was freed before, is told from a good
+ *            one.
  * Ownership  A block is the kernel's until it is destroyed.
  * Units      Bytes; a tag's first character is in its low byte.
  */
@@ -72,7 +73,7 @@ struct pool_header *nt_pool_header(const struct nt *nt, const void *memory);
  */
 const struct nt_pool_block *nt_pool_find_freed(const struct nt *nt, const void *address);
 
-/* ---- What is known of an address ------------------------------------------------------------- */
+/* ---- The block of an address ----------------------------------------------------------------- */
 
 /* The live block that begins there. */
 bool nt_pool_find(const struct nt *nt, const void *memory, struct nt_pool_block *out);

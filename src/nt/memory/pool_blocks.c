@@ -1,8 +1,8 @@
 /*
  * Blocks of a page and more, and all of a guarded or open pool, have pages of their own (pages.h).
  * Guarded, a block ends (or begins) at a page that nobody may touch; the rest of its last page is
- * filled with a pattern that must be there when it is freed, and the block faults for whoever uses
- * it afterwards. Open, it is followed by memory, as mostly in a kernel's pool: who reads too far,
+ * filled with a pattern that must be there when it is freed, and a use of the block afterwards
+ * faults. Open, it is followed by memory, as mostly in a kernel's pool: a driver that reads too far
  * reads zeros, and goes on. The pages become pages of the machine when somebody asks for their
  * physical address.
  */
@@ -18,7 +18,7 @@
 
 #define FREED_BYTE 0xdd
 
-/* What follows a block of an open pool. */
+/* Pages behind a block of an open pool. */
 #define PAGES_BEHIND 16u
 
 /* A guarded block costs the host two mappings, of which a process has 65,530. */
@@ -67,7 +67,7 @@ static bool back(struct nt *nt, struct pool_header *header)
         goto free_pages;
     return true;
 
-free_pages: /* the view may have covered what was there: it is put back */
+free_pages: /* the view may have covered the content: it is put back */
     if (nt_pages_open(header->pages, header->page_count)) {
         for (uint64_t i = 0; i < header->page_count; i++)
             page_store_read(ram, header->pfns[i] * PAGE_SIZE, header->pages + i * PAGE_SIZE,
@@ -229,7 +229,7 @@ struct pool_header *nt_pool_take(struct nt *nt, uint64_t bytes, uint32_t tag, bo
     return header;
 }
 
-/* ---- What is known of an address ------------------------------------------------------------- */
+/* ---- The block of an address ----------------------------------------------------------------- */
 
 struct pool_header *nt_pool_header(const struct nt *nt, const void *memory)
 {

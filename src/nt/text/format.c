@@ -25,7 +25,7 @@ struct text {
     WCHAR *wide_out; /* instead */
     size_t size;     /* for text, without the zero */
     size_t length;   /* so far */
-    size_t needed;   /* what it would be with room for all */
+    size_t needed;   /* its length with room for all */
 };
 
 static size_t room_for(struct text *text, size_t length)
@@ -306,7 +306,7 @@ size_t nt_print(char *out, size_t size, bool is_ended, const char *format, nt_va
     return text.needed;
 }
 
-#define LONGEST_CONVERSION 48u /* between % and what follows its letter */
+#define LONGEST_CONVERSION 48u /* from % to the last letter */
 
 size_t nt_print_wide(WCHAR *out, size_t size, bool is_ended, const WCHAR *format,
                      nt_va_list *arguments)

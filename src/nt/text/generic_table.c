@@ -17,7 +17,7 @@ struct node {
     struct node *parent, *left, *right;
 };
 
-/* What the two kinds have in common. */
+/* The common part of both kinds of tables. */
 struct table {
     void *object;
     struct node **root;
@@ -162,7 +162,7 @@ static struct node *previous_of(struct node *node)
     return node->parent;
 }
 
-/* ---- What tables do -------------------------------------------------------------------------- */
+/* ---- Operations of both kinds ---------------------------------------------------------------- */
 
 static RTL_GENERIC_COMPARE_RESULTS compare(const struct table *table, void *first, void *second)
 {

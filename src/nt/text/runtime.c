@@ -1,5 +1,5 @@
 /*
- * Runtime: what the compiler and the headers make calls of.
+ * Runtime: functions that the compiler and the headers call.
  */
 #include "nt/area.h"
 #include "nt/machine/direct.h"

@@ -1,7 +1,7 @@
 /*
  * Functions of the C run time that the kernel exports, for strings of CHAR; those for strings of
- * WCHAR are in wide_text.c. Short ones run where they are called; what formats passes the boundary,
- * because it needs more stack than a driver expects to give.
+ * WCHAR are in wide_text.c. Short ones run where they are called; those that format pass the
+ * boundary, because they need more stack than a driver expects to give.
  */
 #include "nt/text/text.h"
 
@@ -20,7 +20,7 @@ static struct random *random_of(const struct nt *nt)
     return NT_STATE(nt, text);
 }
 
-/* ---- Search and compare --------------------------------------------------------------------- */
+/* ---- Search and compare ---------------------------------------------------------------------- */
 
 static SIZE_T NTAPI text_length(const char *string)
 {
@@ -98,7 +98,7 @@ static void *NTAPI memory_find(const void *memory, int c, SIZE_T bytes)
     return (void *)(uintptr_t)memchr(memory, c, bytes);
 }
 
-/* ---- Copy ----------------------------------------------------------------------------------- */
+/* ---- Copy ------------------------------------------------------------------------------------ */
 
 static char *NTAPI text_copy(char *to, const char *from)
 {
@@ -130,7 +130,7 @@ static char *NTAPI text_append_within(char *to, const char *from, SIZE_T most)
 }
 
 /*
- * The _s functions: what does not fit leaves an empty string and an error. The kernel has no
+ * The _s functions: text that does not fit leaves an empty string and an error. The kernel has no
  * handler for invalid parameters to call.
  */
 static int NTAPI text_append_within_safely(char *to, SIZE_T room, const char *from, SIZE_T most)
@@ -217,7 +217,7 @@ static char *NTAPI text_to_lower(char *string)
     return string;
 }
 
-/* ---- Characters and numbers ----------------------------------------------------------------- */
+/* ---- Characters and numbers ------------------------------------------------------------------ */
 
 static int NTAPI to_upper(int c)
 {
@@ -283,7 +283,7 @@ static LONG NTAPI text_to_integer(const char *string)
     return (LONG)(is_negative ? 0u - value : value);
 }
 
-/* ---- Sorted arrays -------------------------------------------------------------------------- */
+/* ---- Sorted arrays --------------------------------------------------------------------------- */
 
 typedef int(NTAPI compare_function)(const void *first, const void *second);
 
@@ -364,7 +364,7 @@ static VOID NTAPI seed_random_number(unsigned seed)
     random_of(nt_current())->state = seed;
 }
 
-/* ---- Format --------------------------------------------------------------------------------- */
+/* ---- Format ---------------------------------------------------------------------------------- */
 
 #define UNIT     char
 #define NT_PRINT nt_print

@@ -1,5 +1,5 @@
 /*
- * What the C run time's functions for CHAR and for WCHAR share.
+ * Numbers that the C run time's functions for CHAR and for WCHAR share.
  *
  * Place      nt, private.
  * Source     Public documentation of the _s functions and of errno.

@@ -1,6 +1,6 @@
 /*
- * Counted strings. Case is that of ASCII, Latin-1, Greek and Cyrillic letters, which is what the
- * kernel's table says of them too; an ANSI string is in code page 1252's ISO part, Latin-1.
+ * Counted strings. Case is that of ASCII, Latin-1, Greek and Cyrillic letters, as in the kernel's
+ * table; an ANSI string is in code page 1252's ISO part, Latin-1.
  */
 #include "nt/text/unicode.h"
 
@@ -11,8 +11,6 @@
 
 #include <string.h>
 
-/* What the kernel's own strings are allocated with. */
-
 static size_t wide_length(PCWSTR string)
 {
     size_t length = 0;
@@ -22,7 +20,7 @@ static size_t wide_length(PCWSTR string)
     return length;
 }
 
-/* ---- Case ----------------------------------------------------------------------------------- */
+/* ---- Case ------------------------------------------------------------------------------------ */
 
 WCHAR NTAPI RtlUpcaseUnicodeChar(WCHAR c)
 {
@@ -59,7 +57,7 @@ CHAR NTAPI RtlUpperChar(CHAR c)
     return upper < 0x100 ? (CHAR)upper : c;
 }
 
-/* ---- Made and freed ------------------------------------------------------------------------- */
+/* ---- Made and freed -------------------------------------------------------------------------- */
 
 VOID NTAPI RtlInitString(PSTRING String, PCSTR Source)
 {
@@ -125,7 +123,7 @@ VOID NTAPI RtlFreeUTF8String(PUTF8_STRING String)
     RtlFreeAnsiString(String);
 }
 
-/* ---- Copied and joined ---------------------------------------------------------------------- */
+/* ---- Copied and joined ----------------------------------------------------------------------- */
 
 VOID NTAPI RtlCopyUnicodeString(PUNICODE_STRING To, PCUNICODE_STRING From)
 {
@@ -203,7 +201,7 @@ NTSTATUS NTAPI RtlDowncaseUnicodeString(PUNICODE_STRING To, PCUNICODE_STRING Fro
     return change_case(To, From, Allocates, RtlDowncaseUnicodeChar);
 }
 
-/* ---- Compared ------------------------------------------------------------------------------- */
+/* ---- Compared -------------------------------------------------------------------------------- */
 
 LONG NTAPI RtlCompareUnicodeStrings(PCWCH First, SIZE_T FirstLength, PCWCH Second,
                                     SIZE_T SecondLength, BOOLEAN IgnoresCase)
@@ -295,7 +293,7 @@ NTSTATUS NTAPI RtlHashUnicodeString(PCUNICODE_STRING String, BOOLEAN IgnoresCase
     return STATUS_SUCCESS;
 }
 
-/* ---- Converted ------------------------------------------------------------------------------ */
+/* ---- Converted ------------------------------------------------------------------------------- */
 
 ULONG NTAPI RtlxAnsiStringToUnicodeSize(PCANSI_STRING String)
 {
@@ -330,7 +328,7 @@ NTSTATUS NTAPI RtlAnsiStringToUnicodeString(PUNICODE_STRING To, PCANSI_STRING Fr
     return STATUS_SUCCESS;
 }
 
-/* A buffer that is too small takes what fits, ended. */
+/* A buffer that is too small takes as much as fits, and a 0. */
 NTSTATUS NTAPI RtlUnicodeStringToAnsiString(PANSI_STRING To, PCUNICODE_STRING From,
                                             BOOLEAN Allocates)
 {
@@ -391,7 +389,7 @@ static ULONG encode_utf8(ULONG c, UCHAR out[4])
     return 4;
 }
 
-/* Without a destination it tells the size. What has no meaning becomes U+FFFD. */
+/* Without a destination it tells the size. Malformed sequences become U+FFFD. */
 NTSTATUS NTAPI RtlUnicodeToUTF8N(PCHAR To, ULONG Room, PULONG Used, PCWCH From, ULONG FromBytes)
 {
     ULONG count = FromBytes / (ULONG)sizeof(WCHAR), length = 0;
@@ -478,7 +476,7 @@ NTSTATUS NTAPI RtlUTF8ToUnicodeN(PWSTR To, ULONG Room, PULONG Used, PCSTR From, 
     return status;
 }
 
-/* ---- Numbers -------------------------------------------------------------------------------- */
+/* ---- Numbers --------------------------------------------------------------------------------- */
 
 static NTSTATUS put_number(ULONGLONG Value, ULONG Base, PUNICODE_STRING String)
 {
@@ -536,7 +534,7 @@ static ULONG character_at(const struct reader *reader, size_t at)
     return reader->is_wide ? ((const WCHAR *)reader->from)[at] : ((const UCHAR *)reader->from)[at];
 }
 
-/* Spaces, a sign, a prefix when base is 0, digits; what follows is ignored. */
+/* Spaces, a sign, a prefix when base is 0, digits; the rest is ignored. */
 static NTSTATUS read_integer(const struct reader *reader, ULONG base, PULONG value)
 {
     size_t at = 0;
@@ -591,7 +589,7 @@ NTSTATUS NTAPI RtlCharToInteger(PCSTR String, ULONG Base, PULONG Value)
     return read_integer(&reader, Base, Value);
 }
 
-/* ---- GUIDs ---------------------------------------------------------------------------------- */
+/* ---- GUIDs ----------------------------------------------------------------------------------- */
 
 /* Which byte of the structure stands at each place of {01234567-89ab-...}; 16: a dash. */
 static const UCHAR guid_order[] = {3,  2, 1, 0,  16, 5,  4,  16, 7,  6,

@@ -171,7 +171,7 @@ static WCHAR *NTAPI text_to_lower(WCHAR *string)
     return string;
 }
 
-/* ---- Format --------------------------------------------------------------------------------- */
+/* ---- Format ---------------------------------------------------------------------------------- */
 
 #define UNIT     WCHAR
 #define NT_PRINT nt_print_wide

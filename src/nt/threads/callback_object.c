@@ -177,8 +177,8 @@ static struct registration *registration_after(struct callback_object *callback,
 }
 
 /*
- * In the order of registration, at the caller's level. A function may undo its own registration,
- * and others'.
+ * In the order of registration, at the caller's IRQL. A function may undo its own registration, and
+ * others'.
  */
 VOID NTAPI ExNotifyCallback(PVOID CallbackObject, PVOID Argument1, PVOID Argument2)
 {

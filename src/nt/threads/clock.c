@@ -78,7 +78,7 @@ VOID NTAPI ExLocalTimeToSystemTime(PLARGE_INTEGER LocalTime, PLARGE_INTEGER Syst
     *SystemTime = *LocalTime;
 }
 
-/* ---- Processors ----------------------------------------------------------------------------- */
+/* ---- Processors ------------------------------------------------------------------------------ */
 
 ULONG NTAPI KeQueryActiveProcessorCount(PKAFFINITY ActiveProcessors)
 {

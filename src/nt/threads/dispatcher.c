@@ -58,7 +58,10 @@ static void look_in_block(void *context, const struct nt_pool_block *block)
         search->found = *block;
 }
 
-/* By what does not change from one run of a seed to the next, as far as there is such. */
+/*
+ * By the block and its number where there is a block: those do not change from one run of a seed to
+ * the next, as addresses do.
+ */
 void nt_describe(struct nt *nt, const char *what, const void *object, char *text, size_t size)
 {
     struct search search = {.object = object};

@@ -2,9 +2,10 @@
  * Dispatcher objects: events, semaphores, mutexes, threads and timers, in the driver's memory.
  *
  * Place      nt, private. Uses the pool's blocks, to name an object; knows no thread and no wait.
- * Model      The head is as long as the kernel's own and holds a mark, a kind and a state. Who
- * waits for an object is kept by the waits (wait.h) and not in it: so an object that is freed while
- * somebody waits, or was never initialised, is told and breaks nothing of the bench.
+ * Model      The head is as long as the kernel's own and holds a mark, a kind and a state. The
+ *            waits for an object are kept apart (wait.h) and not in it: so an object that is freed
+ *            while somebody waits, or was never initialised, is reported and breaks nothing of the
+ *            bench.
  */
 #ifndef DRYDOCK_NT_DISPATCHER_H
 #define DRYDOCK_NT_DISPATCHER_H

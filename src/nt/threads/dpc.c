@@ -1,6 +1,7 @@
 /*
- * Deferred procedure calls. The queue is the bench's: what lies in the driver's memory is only what
- * the driver gave. One event of the machine runs all that are queued then, at DISPATCH_LEVEL.
+ * Deferred procedure calls. The queue is the bench's: the object in the driver's memory holds only
+ * the driver's own arguments. One event of the machine runs all that are queued then, at
+ * DISPATCH_LEVEL.
  */
 #include "nt/threads/dpc.h"
 
@@ -31,7 +32,7 @@ _Static_assert(sizeof(struct dpc_object) == sizeof(KDPC), "as long as the kernel
 
 struct queued_dpc {
     struct list link;
-    const void *key; /* what it was queued for */
+    const void *key; /* the object that it was queued for */
     const void *routine;
     void *arguments[4];
 };
@@ -156,7 +157,7 @@ VOID NTAPI KeInitializeDpc(PRKDPC Dpc, PKDEFERRED_ROUTINE DeferredRoutine, PVOID
                                                     .context = DeferredContext};
 }
 
-/* May run at DISPATCH_LEVEL like any other, which is what these do here. */
+/* It may run at DISPATCH_LEVEL like any other DPC, and does so here. */
 VOID NTAPI KeInitializeThreadedDpc(PRKDPC Dpc, PKDEFERRED_ROUTINE DeferredRoutine,
                                    PVOID DeferredContext)
 {

@@ -43,8 +43,8 @@ static LONG set_state(const char *service, PRKEVENT event, LONG state)
 }
 
 /*
- * Wait promises that a wait follows at once; it would keep the level, and then must be below
- * DISPATCH_LEVEL.
+ * Wait promises that a wait follows at once; the IRQL would stay raised until then, and must be
+ * below DISPATCH_LEVEL.
  */
 LONG NTAPI KeSetEvent(PRKEVENT Event, KPRIORITY Increment, BOOLEAN Wait)
 {
@@ -86,7 +86,7 @@ LONG NTAPI KeReadStateEvent(PRKEVENT Event)
 /* ---- Events with handles --------------------------------------------------------------------- */
 
 struct event_object {
-    struct nt_dispatcher event; /* first: it is what drivers have the address of */
+    struct nt_dispatcher event; /* first: drivers have its address */
     struct nt_object object;
 };
 

@@ -94,7 +94,7 @@ static void require_no_apcs(const char *service)
                   service);
 }
 
-/* ---- Fast ----------------------------------------------------------------------------------- */
+/* ---- Fast ------------------------------------------------------------------------------------ */
 
 VOID NTAPI ExAcquireFastMutex(PFAST_MUTEX FastMutex)
 {
@@ -136,7 +136,7 @@ VOID NTAPI ExReleaseFastMutexUnsafe(PFAST_MUTEX FastMutex)
     release("ExReleaseFastMutexUnsafe", FastMutex);
 }
 
-/* ---- Guarded -------------------------------------------------------------------------------- */
+/* ---- Guarded --------------------------------------------------------------------------------- */
 
 VOID NTAPI KeInitializeGuardedMutex(PKGUARDED_MUTEX Mutex)
 {

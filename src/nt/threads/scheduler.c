@@ -85,7 +85,7 @@ static void give_turn(struct nt *nt, struct nt_thread *thread)
             nt_stop_run(nt);
         if (thread->state != NT_STALLING)
             break;
-        /* At its level: what is not above that finds so, and comes again. */
+        /* At its IRQL: an event that is not above finds so, and comes again. */
         scheduler->depth++;
         machine_run_until(nt->machine, thread->stall_end_ns);
         scheduler->depth--;

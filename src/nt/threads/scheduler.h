@@ -55,7 +55,7 @@ struct nt_thread {
     uint64_t created_ns, stall_end_ns;
     struct nt_wait *wait; /* the innermost one under way */
 
-    /* What drivers ask for, and leave. */
+    /* Its regions, mutexes and priority, as the driver sets them. */
     uint32_t owned_mutexes;
     const void *owned_mutex; /* the last one that it took */
     int32_t critical_depth, guarded_depth;
@@ -108,7 +108,7 @@ uint64_t nt_timeout_ns(const struct nt *nt, const LARGE_INTEGER *timeout);
 /* Lets time pass with the processor busy: at a raised IRQL only events above it happen. */
 void nt_stall(struct nt *nt, uint64_t ns);
 
-/* Somebody looks at the clock: one who does nothing else must see it move. */
+/* The driver looks at the clock: a loop that does nothing else must see it move. */
 void nt_look_at_clock(struct nt *nt);
 
 /* ---- Turns ----------------------------------------------------------------------------------- */
@@ -116,10 +116,10 @@ void nt_look_at_clock(struct nt *nt);
 /* The thread gets its turn at that time. */
 void nt_make_ready(struct nt_thread *thread, uint64_t time_ns);
 
-/* Of a thread that is not the first: gives its turn back; returns at the next one. */
+/* A thread other than the first gives its turn back; returns at its next turn. */
 void nt_leave(struct nt *nt);
 
-/* No call of the driver waits any more: an event is made of what was put off. */
+/* No call of the driver waits any more: the work that was put off becomes an event. */
 void nt_schedule_deferred(struct nt *nt);
 
 #endif

@@ -95,7 +95,7 @@ VOID NTAPI KeReleaseSpinLockForDpc(PKSPIN_LOCK SpinLock, KIRQL OldIrql)
     KeReleaseSpinLock(SpinLock, OldIrql);
 }
 
-/* ---- Queued --------------------------------------------------------------------------------- */
+/* ---- Queued ---------------------------------------------------------------------------------- */
 
 VOID NTAPI KeAcquireInStackQueuedSpinLock(PKSPIN_LOCK SpinLock, PKLOCK_QUEUE_HANDLE LockHandle)
 {

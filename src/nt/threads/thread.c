@@ -16,7 +16,7 @@
 
 /* ---- Made and ended -------------------------------------------------------------------------- */
 
-/* Of the running thread, which is not the first. */
+/* The running thread ends; it is not the first. */
 static void __attribute__((noreturn)) end_current(struct nt *nt, NTSTATUS status)
 {
     struct nt_thread *thread = nt->scheduler.current;

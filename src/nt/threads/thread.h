@@ -1,8 +1,8 @@
 /*
  * Threads: made, and ended.
  *
- * Place      nt, private: for the services of threads, and for those who have threads of the
- *            bench's own (work items).
+ * Place      nt, private: for the services of threads, and for work items, which threads of the
+ *            bench serve.
  * Ownership  The object has one reference, the running thread's own.
  */
 #ifndef DRYDOCK_NT_THREAD_H
@@ -10,7 +10,7 @@
 
 #include "nt/threads/scheduler.h"
 
-/* Of start, the driver's function, and bench_main one is NULL. */
+/* The thread runs start, a function of the driver, or bench_main; the other one is NULL. */
 NTSTATUS nt_thread_create(struct nt *nt, const void *start, void (*bench_main)(void *context),
                           void *context, struct nt_thread **out_thread);
 

@@ -74,7 +74,7 @@ void nt_describe_thread(const struct nt_thread *thread, char *text, size_t size)
              (unsigned long long)thread->created_ns, thread->wait ? ": " : "", wait);
 }
 
-/* ---- What a wait is for ---------------------------------------------------------------------- */
+/* ---- Objects of a wait ----------------------------------------------------------------------- */
 
 static bool is_signalled(const struct nt_thread *thread, const void *object)
 {
@@ -86,7 +86,7 @@ static bool is_signalled(const struct nt_thread *thread, const void *object)
     return head->state > 0 || (head->kind == NT_MUTEX && mutex->owner == thread);
 }
 
-/* What a wait does to an object that is signalled. */
+/* The end of a wait changes the object that was signalled. */
 static void consume(struct nt_thread *thread, void *object)
 {
     struct nt_dispatcher *head = object;
@@ -143,7 +143,7 @@ static bool try_all(struct nt_wait *wait)
     return true;
 }
 
-/* Whether the wait is over now; then it has got what it waited for. */
+/* Whether the wait is over now; then its thread has got the objects or the lock. */
 static bool try_wait(struct nt_wait *wait)
 {
     if (!wait->count)

@@ -1,9 +1,9 @@
 /*
- * Waits: what the threads that do not run wait for.
+ * Waits of the threads that do not run.
  *
  * Place      nt, private: under the services that wait.
  * Model      A wait is kept here and not in the driver's objects, and lies on the stack of its
- *            thread. Who waits longest for an object gets it first.
+ *            thread. The wait that has lasted longest gets an object first.
  *
  *            A wait of the first thread that nothing can end any more is a deadlock: the host is
  *            told, and the run ends. So is one without a time-out that has lasted NT_ENDLESS_NS.
@@ -35,7 +35,7 @@ void nt_signal(struct nt *nt, void *object);
 /* Lets time pass. */
 NTSTATUS nt_sleep_for(struct nt *nt, const char *service, const LARGE_INTEGER *interval);
 
-/* What the thread waits for, or that it has not ended. */
+/* The wait of the thread, or that it has not ended. */
 void nt_describe_thread(const struct nt_thread *thread, char *text, size_t size);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Work items, served by threads of the bench that are made as they are needed. What is queued is
- * the bench's own copy: an item may be freed by its routine.
+ * Work items, served by threads of the bench that are made as they are needed. The queue holds
+ * copies of the bench's own: an item may be freed by its routine.
  */
 #include "nt/machine/bug_check.h"
 #include "nt/nt_private.h"
@@ -26,7 +26,7 @@ struct allocated_item {
     struct _IO_WORKITEM item;
 };
 
-/* What is queued, or runs. */
+/* Work that is queued, or runs. */
 struct work {
     struct list link;
     const void *key; /* the item */

@@ -13,7 +13,7 @@
 
 #include <ntstatus.h>
 
-/* ---- The board's shape -------------------------------------------------------------------- */
+/* ---- The board's shape ----------------------------------------------------------------------- */
 
 NTSTATUS refkmd_mmu_init(struct refkmd_adapter *adapter)
 {
@@ -58,7 +58,7 @@ static UINT leaf_bytes_64k(const struct refkmd_adapter *adapter)
                : 0;
 }
 
-/* ---- Queries ------------------------------------------------------------------------------ */
+/* ---- Queries --------------------------------------------------------------------------------- */
 
 static DXGK_PAGETABLEUPDATEMODE update_mode(const struct refkmd_adapter *adapter)
 {

@@ -31,7 +31,7 @@ struct save_area_update {
     UINT64 root;
 };
 
-/* ---- Life --------------------------------------------------------------------------------- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 /*
  * The area is accessed physically, so it is contiguous or seen through the aperture (CTX-014), and
@@ -220,7 +220,7 @@ UINT64 refkmd_save_area_address(const struct refkmd_save_area *area)
     return area->va ? area->va : area->allocation.resident_address;
 }
 
-/* ---- INIT_CONTEXT_RESOURCE, UPDATE_CONTEXT_ALLOCATION ------------------------------------- */
+/* ---- INIT_CONTEXT_RESOURCE, UPDATE_CONTEXT_ALLOCATION ---------------------------------------- */
 
 static BOOLEAN write_word(struct paging_call *call, ULONG flags, UINT64 base,
                           const struct image_word *word)

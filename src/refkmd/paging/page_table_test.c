@@ -171,7 +171,7 @@ static void invalidate_scratch(void)
     page_store_fill(local(), SCRATCH_TABLE, PAGE, GUARD);
 }
 
-/* ---- UPDATE_PAGE_TABLE -------------------------------------------------------------------- */
+/* ---- UPDATE_PAGE_TABLE ----------------------------------------------------------------------- */
 
 static void tables_made_by_the_cpu_translate_at_once(void **state)
 {
@@ -330,7 +330,7 @@ static void an_update_of_nothing_writes_nothing(void **state)
     assert_ptr_equal(args.pDmaBuffer, kernel.buffer);
 }
 
-/* ---- VIRTUAL_TRANSFER, VIRTUAL_FILL ------------------------------------------------------- */
+/* ---- VIRTUAL_TRANSFER, VIRTUAL_FILL ---------------------------------------------------------- */
 
 /* Map count pages at FREE_VA + offset to a list, or to local memory from a page on. */
 static void map_pages(UINT first, UINT count, const uint64_t *pfns, uint64_t local_page)
@@ -473,7 +473,7 @@ static void physical_operations_stay_physical_in_a_virtual_submission(void **sta
     test_mdl_fini(&kernel, &mdl);
 }
 
-/* ---- COPY_PAGE_TABLE_ENTRIES ---------------------------------------------------------------- */
+/* ---- COPY_PAGE_TABLE_ENTRIES ----------------------------------------------------------------- */
 
 /* CPTE-002, CPTE-006: as they are, one range behind the other, whatever fits into the buffer. */
 static void entries_are_copied_verbatim_and_in_order(void **state)
@@ -529,7 +529,7 @@ static void copied_entries_are_read_when_the_buffer_runs(void **state)
     assert_int_equal(table_entry(SCRATCH_TABLE, 9), after);
 }
 
-/* ---- FLUSH_TLB ---------------------------------------------------------------------------- */
+/* ---- FLUSH_TLB ------------------------------------------------------------------------------- */
 
 static void fill_page_at(D3DGPU_VIRTUAL_ADDRESS va, UINT pattern)
 {
@@ -626,7 +626,7 @@ static void a_flush_is_ordered_behind_table_writes(void **state)
     assert_true(page_store_is_fill(local(), 0x90000, PAGE, 2, NULL));
 }
 
-/* ---- Submission ---------------------------------------------------------------------------- */
+/* ---- Submission ------------------------------------------------------------------------------ */
 
 /* The other DDI, for the same context: the buffer is named by its virtual address there too. */
 static void a_virtual_context_submits_by_virtual_address(void **state)

@@ -15,7 +15,7 @@
 
 typedef const char *paging_checker(const struct paging_call *call);
 
-/* ---- What is ours ------------------------------------------------------------------------- */
+/* ---- What is ours ---------------------------------------------------------------------------- */
 
 /* NULL is an allocation that the driver did not create: a DMA buffer, a page table. */
 static BOOLEAN is_allocation(HANDLE handle)
@@ -61,7 +61,7 @@ static UINT64 bytes_of_pages(UINT64 pages)
     return pages << SGPU_PAGE_SHIFT;
 }
 
-/* ---- Content by physical address ---------------------------------------------------------- */
+/* ---- Content by physical address ------------------------------------------------------------- */
 
 /*
  * Where the kernel cuts a transfer, the first part starts at the allocation's first byte and the
@@ -114,7 +114,7 @@ static const char *check_init_context_resource(const struct paging_call *call)
     return segment <= call->adapter->segment_count ? NULL : "CTX-006: there is no such segment";
 }
 
-/* ---- Aperture ----------------------------------------------------------------------------- */
+/* ---- Aperture -------------------------------------------------------------------------------- */
 
 static BOOLEAN are_slots(const struct paging_call *call, UINT segment, UINT64 first, UINT64 count)
 {
@@ -168,7 +168,7 @@ static const char *check_unmap_aperture_segment(const struct paging_call *call)
     return NULL;
 }
 
-/* ---- Content by virtual address, page tables ---------------------------------------------- */
+/* ---- Content by virtual address, page tables ------------------------------------------------- */
 
 /* Pages of 64 KiB are said of a board that has them, and begin at their own size (VX-007). */
 static const char *check_virtual_transfer(const struct paging_call *call)
@@ -254,7 +254,7 @@ static const char *check_flush_tlb(const struct paging_call *call)
     return is_process(call, call->args->FlushTlb.hProcess) ? NULL : "TLB-001: hProcess is none";
 }
 
-/* ---- Notices ------------------------------------------------------------------------------ */
+/* ---- Notices --------------------------------------------------------------------------------- */
 
 /*
  * Before an eviction no process is named, before pages leave the IOMMU one is (NTF-016, NTF-018).
@@ -286,7 +286,7 @@ static const char *check_notify_residency2(const struct paging_call *call)
     return NULL;
 }
 
-/* ---- Auxiliary MMUs ----------------------------------------------------------------------- */
+/* ---- Auxiliary MMUs -------------------------------------------------------------------------- */
 
 static UINT64 last_page(const DXGK_ADL *adl)
 {
@@ -326,7 +326,7 @@ static const char *check_unmap_mmu(const struct paging_call *call)
     return NULL;
 }
 
-/* ---- All of them -------------------------------------------------------------------------- */
+/* ---- All of them ----------------------------------------------------------------------------- */
 
 static paging_checker *const checkers[] = {
     [DXGK_OPERATION_TRANSFER] = check_transfer,

@@ -68,7 +68,7 @@ static void check_local(uint64_t address, uint64_t bytes)
     assert_true(page_store_is_fill(local(), address + bytes, PAGE, GUARD, NULL));
 }
 
-/* ---- TRANSFER, FILL, DISCARD_CONTENT ------------------------------------------------------ */
+/* ---- TRANSFER, FILL, DISCARD_CONTENT --------------------------------------------------------- */
 
 static DXGKARG_BUILDPAGINGBUFFER transfer(uint64_t bytes)
 {
@@ -253,7 +253,7 @@ static void discard_needs_no_gpu_whether_idle_or_not(void **state)
     }
 }
 
-/* ---- Aperture ----------------------------------------------------------------------------- */
+/* ---- Aperture -------------------------------------------------------------------------------- */
 
 static HANDLE create_allocation(uint64_t bytes)
 {
@@ -356,7 +356,7 @@ static void cache_coherence_of_the_aperture_is_as_asked(void **state)
     test_mdl_fini(&kernel, &mdl);
 }
 
-/* ---- The packer --------------------------------------------------------------------------- */
+/* ---- The packer ------------------------------------------------------------------------------ */
 
 /* Several operations in one buffer run in the order in which they were built, as one submission. */
 static void operations_are_packed_one_behind_the_other(void **state)

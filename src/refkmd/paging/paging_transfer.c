@@ -33,7 +33,7 @@ static UINT64 bytes_in_pages(UINT64 total, UINT64 first_page, UINT64 pages)
     return smaller_of(pages << SGPU_PAGE_SHIFT, total - (first_page << SGPU_PAGE_SHIFT));
 }
 
-/* ---- TRANSFER ----------------------------------------------------------------------------- */
+/* ---- TRANSFER -------------------------------------------------------------------------------- */
 
 /*
  * One side of a TRANSFER: a linear physical range, or the pages of an MDL. TransferOffset counts
@@ -171,7 +171,7 @@ NTSTATUS paging_build_transfer(struct paging_call *call)
     return paging_build_units(call, pages_of(args->Transfer.TransferSize), build_transfer_pages);
 }
 
-/* ---- FILL, DISCARD_CONTENT ---------------------------------------------------------------- */
+/* ---- FILL, DISCARD_CONTENT ------------------------------------------------------------------- */
 
 static NTSTATUS build_fill(struct paging_call *call, ULONG flags, UINT64 address, UINT64 bytes,
                            ULONG pattern)
@@ -198,7 +198,7 @@ NTSTATUS paging_build_discard_content(struct paging_call *call)
     return STATUS_SUCCESS;
 }
 
-/* ---- VIRTUAL_TRANSFER, VIRTUAL_FILL ------------------------------------------------------- */
+/* ---- VIRTUAL_TRANSFER, VIRTUAL_FILL ---------------------------------------------------------- */
 
 static UINT build_virtual_transfer_pages(struct paging_call *call, UINT64 first, UINT64 limit)
 {

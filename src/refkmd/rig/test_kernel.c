@@ -14,7 +14,7 @@ NTSTATUS NTAPI DxgkInitialize(PDRIVER_OBJECT DriverObject, PUNICODE_STRING Regis
     return STATUS_SUCCESS;
 }
 
-/* ---- Callbacks ---------------------------------------------------------------------------- */
+/* ---- Callbacks ------------------------------------------------------------------------------- */
 
 void test_bind(struct test_kernel *kernel)
 {
@@ -132,7 +132,7 @@ static void test_on_bug_check(void *context, uint32_t code, const uint64_t param
     abort();
 }
 
-/* ---- Start and stop ----------------------------------------------------------------------- */
+/* ---- Start and stop -------------------------------------------------------------------------- */
 
 static void test_add_resource(struct test_kernel *kernel, uint64_t pa, uint64_t bytes)
 {
@@ -250,7 +250,7 @@ NTSTATUS test_query(struct test_kernel *kernel, DXGK_QUERYADAPTERINFOTYPE type, 
     return kernel->ddi.DxgkDdiQueryAdapterInfo(kernel->adapter, &query);
 }
 
-/* ---- Submission --------------------------------------------------------------------------- */
+/* ---- Submission ------------------------------------------------------------------------------ */
 
 void test_run(struct test_kernel *kernel)
 {
@@ -381,7 +381,7 @@ void test_build(struct test_kernel *kernel, DXGKARG_BUILDPAGINGBUFFER *args, UIN
     test_build_at(kernel, args, 0, dma_bytes);
 }
 
-/* ---- Memory ------------------------------------------------------------------------------- */
+/* ---- Memory ---------------------------------------------------------------------------------- */
 
 void test_mdl_init(struct test_kernel *kernel, struct test_mdl *mdl, uint64_t count)
 {

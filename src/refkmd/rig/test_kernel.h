@@ -75,7 +75,7 @@ struct test_kernel {
     int pass_count; /* of the last test_build() */
 };
 
-/* ---- Start and stop ----------------------------------------------------------------------- */
+/* ---- Start and stop -------------------------------------------------------------------------- */
 
 /* 64 MiB of RAM, 16 MiB of local memory, 8 MiB of aperture; change what a test needs otherwise. */
 void test_config_defaults(struct machine_config *config, struct sgpu_config *gpu_config);
@@ -102,7 +102,7 @@ void test_on_interrupt(void *context);
 /* This kernel is the current one again, after another has been created. */
 void test_bind(struct test_kernel *kernel);
 
-/* ---- Submission --------------------------------------------------------------------------- */
+/* ---- Submission ------------------------------------------------------------------------------ */
 
 /* Run the machine until nothing happens any more. */
 void test_run(struct test_kernel *kernel);
@@ -128,7 +128,7 @@ void test_build_at(struct test_kernel *kernel, DXGKARG_BUILDPAGINGBUFFER *args, 
 /* From the beginning of the page. */
 void test_build(struct test_kernel *kernel, DXGKARG_BUILDPAGINGBUFFER *args, UINT dma_bytes);
 
-/* ---- Memory ------------------------------------------------------------------------------- */
+/* ---- Memory ---------------------------------------------------------------------------------- */
 
 /* An MDL of scattered pages, the first skip of them not part of anything. */
 struct test_mdl {

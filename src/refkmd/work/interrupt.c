@@ -219,7 +219,7 @@ VOID NTAPI RefKmdDpcRoutine(IN_CONST_PVOID MiniportDeviceContext)
     adapter->dxgkrnl.DxgkCbNotifyDpc(adapter->dxgkrnl.DeviceHandle);
 }
 
-/* ---- DxgkDdiQueryCurrentFence ------------------------------------------------------------- */
+/* ---- DxgkDdiQueryCurrentFence ---------------------------------------------------------------- */
 
 struct fence_query {
     struct refkmd_adapter *adapter;

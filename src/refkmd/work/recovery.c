@@ -15,7 +15,7 @@ struct node_call {
     UINT fence; /* of a preemption, in; the last aborted one of a reset, out */
 };
 
-/* ---- Preemption --------------------------------------------------------------------------- */
+/* ---- Preemption ------------------------------------------------------------------------------ */
 
 static BOOLEAN NTAPI preempt_at_device_irql(PVOID context)
 {
@@ -49,7 +49,7 @@ NTSTATUS NTAPI RefKmdPreemptCommand(IN_CONST_HANDLE hAdapter, IN_CONST_PDXGKARG_
     return STATUS_SUCCESS;
 }
 
-/* ---- One engine --------------------------------------------------------------------------- */
+/* ---- One engine ------------------------------------------------------------------------------ */
 
 /*
  * All that the node had is dropped, and interrupts of the time before say nothing any more
@@ -128,7 +128,7 @@ NTSTATUS NTAPI RefKmdQueryEngineStatus(IN_CONST_HANDLE hAdapter,
     return STATUS_SUCCESS;
 }
 
-/* ---- The whole adapter -------------------------------------------------------------------- */
+/* ---- The whole adapter ----------------------------------------------------------------------- */
 
 static BOOLEAN NTAPI reset_all_at_device_irql(PVOID context)
 {

@@ -112,7 +112,7 @@ static void set_interrupts(bool are_delivered)
                                   &kernel);
 }
 
-/* ---- Fences ------------------------------------------------------------------------------- */
+/* ---- Fences ---------------------------------------------------------------------------------- */
 
 static void exactly_the_submitted_bytes_run(void **state)
 {
@@ -233,7 +233,7 @@ static void a_lost_interrupt_is_made_up_for(void **state)
     assert_int_equal(kernel.log_count, 1);
 }
 
-/* ---- Rendering ---------------------------------------------------------------------------- */
+/* ---- Rendering ------------------------------------------------------------------------------- */
 
 enum { ALLOCATIONS = 3, ALLOCATION_BYTES = 8 * PAGE };
 
@@ -594,7 +594,7 @@ static void bad_commands_are_refused_and_publish_nothing(void **state)
     scene_fini(&scene);
 }
 
-/* ---- Virtual submissions ------------------------------------------------------------------ */
+/* ---- Virtual submissions --------------------------------------------------------------------- */
 
 /* SUB-012: refused, and its fence completes in its turn. */
 static void a_refused_virtual_submission_completes_its_fence(void **state)
@@ -666,7 +666,7 @@ static void a_page_fault_is_reported_and_reset(void **state)
     check_completed(1, 6, NODE);
 }
 
-/* ---- Preemption and resets ---------------------------------------------------------------- */
+/* ---- Preemption and resets ------------------------------------------------------------------- */
 
 static void preempt(UINT fence)
 {
