@@ -1,15 +1,15 @@
 /*
  * Image: an x64 Windows driver (.sys), read, judged and brought into this process.
  *
- * Place      image. Uses base and POSIX mmap(); knows no kernel service and no miniport. What an
- *            import means is the business of the caller's resolver.
+ * Place      image. Uses base and POSIX mmap(); knows no kernel service and no miniport. The
+ *            caller's resolver knows the meaning of an import.
  * Model      image_open() reads a PE32+ file and judges all of it: headers, sections, directories,
  *            imports, exports, relocations, load configuration, function table and unwind
- *            information. Nothing is mapped, nothing is executed. What it accepts, image_load() can
- *            lay out: it maps the image somewhere above 4 GiB, applies base relocations, binds
- *            imports (delay imports as well: there is no helper that would bind them later), gives
- *            the security cookie its value and the control-flow-guard pointers their targets, and
- *            protects each section by its own flags.
+ *            information. Nothing is mapped, nothing is executed. An image that it accepts,
+ *            image_load() can lay out: it maps the image somewhere above 4 GiB, applies base
+ *            relocations, binds imports (delay imports as well: there is no helper that would bind
+ *            them later), gives the security cookie its value and the control-flow-guard pointers
+ *            their targets, and protects each section by its own flags.
  *
  *                no access    one page
  *                headers      read only
@@ -18,15 +18,14 @@
  *                thunks       one page, RX: "ret" for guard checks, "jmp rax" for guard dispatch
  *
  *            Tables are read from the file's bytes and never from the mapped image, which the
- *            driver may have scribbled over.
- *            Forwarders in the export table are looked at, not followed: image_find_export() tells
- *            what they say. A chain inside of the image that is a circle, or that is longer than
- *            IMAGE_MAX_FORWARDS, is refused.
+ *            driver may have scribbled over. Forwarders in the export table are looked at, not
+ *            followed: image_find_export() gives their text. A chain inside of the image that is a
+ *            circle, or that is longer than IMAGE_MAX_FORWARDS, is refused.
  * Refused    By design: machines other than AMD64, subsystems other than native, managed code,
  *            ARM64EC, thread local storage, stripped relocations, section alignment below a page,
  *            delay imports by address, relocation types other than DIR64 and ABSOLUTE, unwind
- *            information of other versions than 1 and 2.
- *            By size: see the limits below. They are far above what drivers have.
+ *            information of other versions than 1 and 2. By size: see the limits below. They are
+ *            far above the numbers of drivers.
  * Ownership  image_open() gives the image and borrows the file's bytes until image_close(); they
  *            must not change. Names in imports and exports are lent until then. image_close()
  *            unloads.
@@ -128,7 +127,7 @@ uint64_t image_entry(const struct image *image);
 /* SizeOfImage. */
 uint64_t image_size(const struct image *image);
 
-/* ---- What lies at an address of a loaded image ----------------------------------------------- */
+/* ---- Addresses of a loaded image ------------------------------------------------------------- */
 
 bool image_contains(const struct image *image, uint64_t address);
 

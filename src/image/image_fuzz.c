@@ -3,7 +3,7 @@
  *
  * With an even first byte the rest is the file. With an odd one it changes the good image of
  * test_image.h: pairs of 16 bits, where and what. Headers are hard to guess, and the tables are the
- * larger part. What opens is loaded and asked about everything; its code does not run.
+ * larger part. An image that opens is loaded and asked about everything; its code does not run.
  */
 #include "image/image.h"
 #include "image/rig/test_image.h"

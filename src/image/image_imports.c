@@ -10,7 +10,7 @@
  *
  * A table of descriptors ends with a zero one. Names is an array of 64-bit thunks that ends with a
  * zero one: bit 63 and an ordinal, or the rva of a 16-bit hint with a name behind it. Addresses is
- * an array of the same length, which the loader fills; without names it holds what names would.
+ * an array of the same length, which the loader fills; without names it holds the thunks instead.
  */
 #include "image/image_private.h"
 

@@ -1,6 +1,6 @@
 /*
  * Laying an image out in memory. Everything that could be wrong with the file was judged when it
- * was opened; what can fail here is memory and the resolver.
+ * was opened; only memory and the resolver can fail here.
  */
 #define _GNU_SOURCE
 #include "image/image_private.h"

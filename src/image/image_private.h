@@ -148,7 +148,7 @@ enum image_unwind_flag {
     IMAGE_UNWIND_CHAINED = 4,
 };
 
-/* Unwind codes; the number of 16-bit slots is what image_unwind_slots() gives. */
+/* Unwind codes; image_unwind_slots() gives the number of their 16-bit slots. */
 enum image_unwind_code {
     UNWIND_PUSH_NONVOL = 0,
     UNWIND_ALLOC_LARGE = 1,

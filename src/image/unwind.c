@@ -1,6 +1,6 @@
 /*
  * The codes of a prolog are undone from the last to the first. Offsets of saved registers count
- * from the frame: where rsp was after the fixed allocation, or what the frame register says.
+ * from the frame: the value of rsp after the fixed allocation, or that of the frame register.
  */
 #include "image/image_private.h"
 #include "image/unwind.h"
@@ -135,7 +135,7 @@ static bool undo_prologs(struct step *step, struct image_unwind_info *info, unsi
 
 /* ---- Epilogs --------------------------------------------------------------------------------- */
 
-/* What is left of an epilog. */
+/* The rest of an epilog. */
 struct epilog {
     uint64_t rsp; /* before the pops */
     uint8_t pops[MOST_POPS];
@@ -159,8 +159,8 @@ static uint32_t primary_of(const struct step *step, const struct image_function 
 }
 
 /*
- * Whether a jump leaves the function for good: out of it and of all that it is chained with, or to
- * its own beginning, which is a call of itself.
+ * Whether a jump leaves the function for good: out of it and of all functions that it is chained
+ * with. A jump to its own beginning is a call of itself, and leaves it too.
  */
 static bool leaves(const struct step *step, const struct image_function *function, uint64_t target)
 {

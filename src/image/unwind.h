@@ -4,7 +4,7 @@
  * Place      image. For backtraces, and for dispatching exceptions.
  * Model      A context holds rip, rsp and the registers that calls preserve: the caller of a
  *            function may rely on these. image_unwind_step() finds the function of rip in the
- *            image's function table and undoes what it has done so far:
+ *            image's function table and undoes its effects so far:
  *
  *                in the prolog     the codes whose instructions were executed
  *                in an epilog      the instructions that are left are followed; version 2 of the
@@ -21,8 +21,8 @@
  * Threads    As image.h says: no lock, no allocation. With error NULL fit for a signal handler.
  * Units      Registers are numbered as in instructions: rax, rcx, rdx, rbx, rsp, rbp, rsi, rdi,
  *            r8...
- * Source     Documentation of x64 exception handling, of prologs and epilogs; version 2 by what
- *            LLVM's tools say of it.
+ * Source     Documentation of x64 exception handling, of prologs and epilogs; version 2 by LLVM's
+ *            tools.
  */
 #ifndef DRYDOCK_IMAGE_UNWIND_H
 #define DRYDOCK_IMAGE_UNWIND_H

@@ -2,7 +2,7 @@
  * The adapter's life: added, started, stopped, removed.
  *
  * AddDevice makes the context and touches no hardware. StartDevice finds the board, maps it and
- * learns from its registers what was built. StopDevice undoes StartDevice and may be followed by
+ * learns its features from its registers. StopDevice undoes StartDevice and may be followed by
  * another StartDevice; RemoveDevice undoes AddDevice.
  */
 #include "refkmd/adapter.h"
@@ -225,10 +225,11 @@ NTSTATUS NTAPI RefKmdSetPowerState(IN_CONST_PVOID MiniportDeviceContext, IN_ULON
 }
 
 /*
- * The IOMMU is about to give the device another domain, and what is on its way meanwhile may be
+ * The IOMMU is about to give the device another domain, and accesses on their way meanwhile may be
  * translated by either. The kernel has let everything end that the device had to do, and hands it
  * nothing before RefKmdEndExclusiveAccess(). This device reaches system memory for packets alone,
- * so it is silent already (IOMMU-002): what is left to do is to have no interrupt in the window.
+ * so it is silent already (IOMMU-002): the one thing left to do is to have no interrupt in the
+ * window.
  */
 NTSTATUS NTAPI RefKmdBeginExclusiveAccess(IN_CONST_HANDLE hAdapter,
                                           INOUT_PDXGKARG_BEGINEXCLUSIVEACCESS pArgs)
@@ -254,8 +255,9 @@ NTSTATUS NTAPI RefKmdEndExclusiveAccess(IN_CONST_HANDLE hAdapter,
 /*
  * The board has been pulled out, asleep or in the middle of its work. There is nothing to be done
  * at this moment, which may be in the midst of any other call, but to stop touching it: from here
- * on registers are not accessed, and interrupts are somebody else's. The kernel ends what was under
- * way, destroys what it has created and stops the device, and all that frees memory as always.
+ * on registers are not accessed, and interrupts are somebody else's. The kernel ends the work under
+ * way, destroys the objects that it has created and stops the device, and all that frees memory as
+ * always.
  */
 NTSTATUS NTAPI RefKmdNotifySurpriseRemoval(IN_CONST_PVOID MiniportDeviceContext,
                                            DXGK_SURPRISE_REMOVAL_TYPE RemovalType)

@@ -15,7 +15,7 @@
 #include <d3dkmddi.h>
 #include <drydock/sgpu.h>
 
-/* Segment ids, which are 1-based places in what QUERYSEGMENT reports (SEG-005). */
+/* Segment ids: places in the report of QUERYSEGMENT, from 1 (SEG-005). */
 #define REFKMD_SEGMENT_SYSTEM   0u /* implicit: system pages by their physical address */
 #define REFKMD_SEGMENT_LOCAL    1u /* local memory from its start; CPU visible behind BAR 1 */
 #define REFKMD_SEGMENT_APERTURE 2u /* system pages through the aperture's slots */
@@ -46,7 +46,7 @@ struct refkmd_node {
     volatile UINT oldest; /* free running; the slot is the value modulo the number of slots */
     volatile UINT newest; /* the next one to be used */
 
-    /* Of the interrupt routine, or of whoever runs under DxgkCbSynchronizeExecution. */
+    /* Touched by the interrupt routine, or under DxgkCbSynchronizeExecution, only. */
     UINT last_completed_fence; /* reported, or counted as such after a reset */
     UINT completed_register;   /* SGPU_NODE_COMPLETED as it was last looked at */
     UINT preemption_fence;
@@ -57,7 +57,7 @@ struct refkmd_node {
 #define REFKMD_BANKS            4u
 #define REFKMD_SWIZZLING_RANGES SGPU_RANGES
 
-/* A swizzling range, and who has acquired it: nobody while allocation is NULL. */
+/* A swizzling range, and the allocation that has acquired it; NULL: none has. */
 struct refkmd_range {
     HANDLE allocation;
     UINT data;                 /* PrivateDriverData of the acquisition */
@@ -96,7 +96,10 @@ struct refkmd_adapter {
     UINT segment_count;             /* that are reported */
     UINT agp_segment;               /* the last of them if there is an AGP bridge, or 0 */
     SIZE_T bank_ends[REFKMD_BANKS]; /* of the first; the kernel keeps the pointer (BANK-002) */
-    /* By segment id: what the GPU adds to an offset in the segment, to reach it physically... */
+    /*
+     * By segment id: the number that the GPU adds to an offset in the segment, to reach it
+     * physically...
+     */
     UINT64 segment_base[REFKMD_SEGMENT_COUNT];
     /* ...and in a page-table entry. An id that the contract can name and that is not here is 0. */
     UINT64 pte_base[32];

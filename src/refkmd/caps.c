@@ -3,7 +3,7 @@
  *
  * A query that the driver does not know is STATUS_NOT_SUPPORTED, which is how the kernel learns
  * that the feature behind it is absent. One whose buffer is too small is STATUS_BUFFER_TOO_SMALL.
- * Output is written whole: what is not said is zero.
+ * Output is written whole: members without an answer are zero.
  */
 #include "refkmd/ddi.h"
 #include "refkmd/memory/mmu.h"
@@ -16,8 +16,8 @@
 
 /*
  * DXGK_DRIVERCAPS has grown at its end with every version. The kernel's own is as long as
- * OutputDataSize says; it gets that much of ours, but at least what WDDM 1.1 has.
- * Keeps PT-001, PATCH-013, TDR-013, ADL-001.
+ * OutputDataSize says; it gets that much of ours, but at least the members of WDDM 1.1. Keeps
+ * PT-001, PATCH-013, TDR-013, ADL-001.
  */
 static NTSTATUS query_driver_caps(struct refkmd_adapter *adapter,
                                   const DXGKARG_QUERYADAPTERINFO *query)
@@ -69,7 +69,7 @@ static NTSTATUS query_driver_caps(struct refkmd_adapter *adapter,
 
 /*
  * DxgkPhysicalAdapterHandle is the kernel's, and left alone. The kernel of WDDM 2.0 gives room up
- * to the flags, a newer one more: what a structure has at its end is written only where it is.
+ * to the flags, a newer one more: members at the end are written only where there is room for them.
  * Keeps VX-009.
  */
 static NTSTATUS query_physical_adapter_caps(struct refkmd_adapter *adapter,
@@ -90,7 +90,10 @@ static NTSTATUS query_physical_adapter_caps(struct refkmd_adapter *adapter,
     return STATUS_SUCCESS;
 }
 
-/* Of system memory; the device's own addresses have room for no more (IOMMU-004). */
+/*
+ * The highest address of system memory: the device's own addresses have room for no more
+ * (IOMMU-004).
+ */
 static NTSTATUS query_physical_memory_caps(struct refkmd_adapter *adapter,
                                            const DXGKARG_QUERYADAPTERINFO *query)
 {

@@ -1,6 +1,6 @@
 /*
- * Devices: what a process has of the adapter. The driver knows several engines, so buffers and
- * lists are described by contexts, and a device only holds them together.
+ * Devices: the use that a process makes of the adapter. The driver knows several engines, so
+ * buffers and lists are described by contexts, and a device only holds them together.
  */
 #include "refkmd/ddi.h"
 #include "refkmd/objects.h"

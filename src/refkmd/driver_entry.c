@@ -8,7 +8,7 @@
 #include "refkmd/refkmd.h"
 
 /*
- * Which GPU the driver is for, in words for who plays it as an image: a bench cannot tell by
+ * Which GPU the driver is for, in words for a bench that plays it as an image: it cannot tell by
  * looking. A driver for a board that a system finds by its bus needs nothing of the kind.
  */
 #ifdef _WIN32
@@ -16,7 +16,7 @@ __declspec(dllexport) extern const char DrydockGpu[];
 __declspec(dllexport) const char DrydockGpu[] = "sgpu";
 #endif
 
-/* What all levels have in common. */
+/* DDIs of all versions. */
 static void fill_common(DRIVER_INITIALIZATION_DATA *table)
 {
     RtlZeroMemory(table, sizeof *table);

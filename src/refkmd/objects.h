@@ -1,13 +1,13 @@
 /*
- * Objects of processes: what the handles that the driver gives to the kernel point at.
+ * Objects of processes, behind the handles that the driver gives to the kernel.
  *
  * Place      refkmd, private; above adapter.h.
  * Model      adapter > process, device > context; allocations belong to the adapter, openings of
  *            them to a device. A handle that the driver gives to the kernel is the address of its
  *            object.
- * Ownership  The kernel destroys what it created, through the DDI made for that. An object holds
- *            plain pointers to its parents, which outlive it. An allocation knows no device at all
- *            (ALLOC-017).
+ * Ownership  The kernel destroys an object that it has created, through the DDI made for that. An
+ *            object holds plain pointers to its parents, which outlive it. An allocation knows no
+ *            device at all (ALLOC-017).
  */
 #ifndef REFKMD_OBJECTS_H
 #define REFKMD_OBJECTS_H
@@ -64,7 +64,7 @@ struct refkmd_allocation {
     void *cpu_view;          /* its pages for the CPU while they are in the aperture, or NULL */
 };
 
-/* What a device holds of an allocation. */
+/* A device's view of an allocation. */
 struct refkmd_opening {
     struct refkmd_allocation *allocation;
 };

@@ -14,9 +14,10 @@
 /*
  * Boards with SGPU_STRAP_OWN_RANGE want an entry of every root to themselves, that of the paging
  * process too. The kernel gives nobody addresses there and keeps the entry invalid (PT-045); a
- * driver that has tables of its own may point it at those whenever the root becomes resident. Only
- * here can it be asked for, in units of what an entry of the root translates, which Alignment
- * cannot always say (PT-044). The kernel chooses the place; the range ends with the process.
+ * driver that has tables of its own may point it at those whenever the root becomes resident. The
+ * range can be asked for only here, in units of the addresses that an entry of the root translates;
+ * Alignment cannot always say that much (PT-044). The kernel chooses the place; the range ends with
+ * the process.
  */
 static NTSTATUS reserve_range(struct refkmd_process *process, HANDLE kernel_process)
 {

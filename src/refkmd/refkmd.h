@@ -4,8 +4,8 @@
  * Place      refkmd. A driver like any other: it includes the WDK headers and the GPU's manual,
  *            drydock/sgpu.h, and calls the kernel by its WDK names. Nothing in this folder knows
  *            which kernel answers.
- * Model      One source, several drivers. What a machine loads as images of their own is here an
- *            entry point each:
+ * Model      One source, several drivers: each has an entry point, and a machine would load each as
+ *            an image of its own:
  *
  *            | entry point                    | version  | addresses in commands                  |
  *            | RefKmdDriverEntryPhysical      | WDDM 1.3 | physical; DxgkDdiPatch writes them     |

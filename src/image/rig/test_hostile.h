@@ -31,7 +31,7 @@ struct hostile {
     struct patch patches[6];
 };
 
-/* A field of the optional header, a directory, a section's entry, and what lies at an rva. */
+/* A field of the optional header, a directory, a section's entry, and bytes at an rva. */
 #define OPTIONAL(offset, bytes, value)                                                             \
     {                                                                                              \
         AT_OPTIONAL + (offset), (bytes), (value)                                                   \

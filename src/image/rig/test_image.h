@@ -2,7 +2,7 @@
  * Test image: a small driver, put together byte by byte, so that tests need no compiler.
  *
  * Place      image, tests only.
- * Model      Every structure has a fixed place, named below; a test changes what it wants with
+ * Model      Every structure has a fixed place, named below; a test changes bytes with
  *            test_image_put(). Names that begin with RVA_ are offsets in memory, AT_ in the file.
  *
  *                headers   0x0000    file 0x0000, 0x400 bytes
@@ -42,7 +42,7 @@ enum {
     RVA_INIT = 0x5000,
     RVA_RELOC = 0x6000,
 
-    RVA_ENTRY = RVA_TEXT, /* Triple(x), ordinal 7 of it, plus what the pointer leads to */
+    RVA_ENTRY = RVA_TEXT, /* Triple(x), ordinal 7 of it, plus the value behind the pointer */
     RVA_GUARDED = RVA_TEXT + 0x40,
     RVA_SQUARE = RVA_TEXT + 0x80,
     RVA_CALL_DELAYED = RVA_TEXT + 0xa0,

@@ -38,8 +38,8 @@ static void placement_add(struct placement *placement, UINT id)
 }
 
 /*
- * Local memory that the CPU cannot see goes first to those who do not ask for it, so that the rest
- * is left to those who do.
+ * Local memory that the CPU cannot see goes first to allocations that do not ask for CPU access, so
+ * that the rest is left for those that do.
  */
 static struct placement place(const struct refkmd_adapter *adapter, UINT flags)
 {
@@ -74,7 +74,8 @@ static struct placement place(const struct refkmd_adapter *adapter, UINT flags)
 /*
  * Keeps ALLOC-009 (Cached, PermanentSysMem and HistoryBuffer need CpuVisible, and a primary is not
  * one of the first two), ALLOC-011 (UseAlternateVA is for primaries), NTF-002 (notices of residency
- * are about physical addresses) and RES-013 (what the CPU may touch must be somewhere that it can).
+ * are about physical addresses) and RES-013 (an allocation that the CPU may touch must be where it
+ * can).
  */
 static NTSTATUS check_request(const struct refkmd_adapter *adapter,
                               const struct sgpu_umd_allocation *request)
@@ -132,9 +133,9 @@ static DXGK_SEGMENTBANKPREFERENCE hint_bank(const struct refkmd_adapter *adapter
 }
 
 /*
- * What an allocation takes where PitchAlignment says that rows have a pitch: what is no surface of
- * rows is one row, as long as it is. 0, not to be put there, is what no allocation needs
- * (ALLOC-004).
+ * The bytes that an allocation takes where PitchAlignment says that rows have a pitch. An
+ * allocation that is no surface of rows is one row, as long as it is. 0 would mean that it may not
+ * be put there, which no allocation needs (ALLOC-004).
  */
 static SIZE_T pitch_aligned_size(const struct refkmd_adapter *adapter,
                                  const struct sgpu_umd_allocation *request, SIZE_T size)
@@ -163,13 +164,13 @@ static void fill_info(const struct refkmd_adapter *adapter,
         set |= REFKMD_SEGMENT_BIT(placement.ids[i]);
     info->Alignment = request->alignment > SGPU_PAGE_BYTES ? request->alignment : SGPU_PAGE_BYTES;
     info->Size = request->bytes;
-    /* PT-038: what is to be mapped by 64 KiB entries is made of such pages. */
+    /* PT-038: an allocation that is to be mapped by 64 KiB entries is made of such pages. */
     if (adapter->model == REFKMD_GPU_MMU && refkmd_has_64k_pages(adapter) &&
         request->bytes >= SGPU_64K_BYTES)
         info->Size = (request->bytes + SGPU_64K_BYTES - 1) & ~(SIZE_T)(SGPU_64K_BYTES - 1);
     /*
-     * ALLOC-003: also what is too small for them, where it can come to a segment that has such
-     * pages.
+     * ALLOC-003: also an allocation that is too small for them, where it can come to a segment that
+     * has such pages.
      */
     if (adapter->model == REFKMD_GPU_MMU && refkmd_has_64k_pages(adapter) &&
         set != REFKMD_SEGMENT_BIT(REFKMD_SEGMENT_APERTURE) && info->Alignment < SGPU_64K_BYTES)
@@ -271,7 +272,7 @@ static NTSTATUS create_one(const struct refkmd_adapter *adapter, DXGK_ALLOCATION
     return STATUS_SUCCESS;
 }
 
-/* All of them or none. The driver keeps nothing of a resource, so hResource stays what it was. */
+/* All of them or none. The driver keeps nothing of a resource, so hResource stays unchanged. */
 NTSTATUS NTAPI RefKmdCreateAllocation(IN_CONST_HANDLE hAdapter,
                                       INOUT_PDXGKARG_CREATEALLOCATION args)
 {

@@ -1,9 +1,9 @@
 /*
  * CPU host aperture: pages of BAR 1 that the driver points at pages of local memory, so that the
- * CPU reaches what no linear window shows.
+ * CPU reaches memory that no linear window shows.
  *
  * The kernel chooses both lists, in any order and in pages of the segment (CHA-002), and keeps
- * account of what is mapped; the driver only points. It works from the moment the segments have
+ * account of the mapped pages; the driver only points. It works from the moment the segments have
  * been described, before any device or context exists (CHA-001): the kernel writes the paging
  * process's page tables through it.
  */

@@ -1,5 +1,5 @@
 /*
- * Page tables as the driver describes them: what the MMU can do, how large its tables are.
+ * Page tables as the driver describes them: the features of the MMU, and the sizes of its tables.
  *
  * The board says how its tables are shaped; the kernel builds them, and asks here (S-01).
  */
@@ -133,7 +133,7 @@ NTSTATUS refkmd_query_page_table_level(struct refkmd_adapter *adapter,
 /*
  * Asked only of drivers with two levels, whose root grows (PT-007). The GPU takes roots of powers
  * of two, and a root fills at least a page, of 64 KiB where its segment has those; the kernel may
- * use all of what it gets (PT-008).
+ * use all of it (PT-008).
  */
 SIZE_T NTAPI RefKmdGetRootPageTableSize(IN_CONST_HANDLE hAdapter,
                                         INOUT_PDXGKARG_GETROOTPAGETABLESIZE args)

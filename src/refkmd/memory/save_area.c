@@ -15,7 +15,7 @@
 
 #include <ntstatus.h>
 
-/* What the first image and an update write, 64 bits at a time, into the head and the tail. */
+/* The first image and an update write these into the head and the tail, 64 bits at a time. */
 struct image_word {
     UINT64 offset;
     UINT64 value;
@@ -26,7 +26,7 @@ struct image_word {
 #define SAVE_FLAGS                                                                                 \
     (SGPU_UMD_SAVE_MAPPED | SGPU_UMD_SAVE_LOCAL | SGPU_UMD_SAVE_SHARED | SGPU_UMD_SAVE_CPU_IMAGE)
 
-/* What DxgkCbUpdateContextAllocation hands on to UPDATE_CONTEXT_ALLOCATION. */
+/* Private data that DxgkCbUpdateContextAllocation hands on to UPDATE_CONTEXT_ALLOCATION. */
 struct save_area_update {
     UINT64 root;
 };
@@ -37,8 +37,9 @@ struct save_area_update {
  * The area is accessed physically, so it is contiguous or seen through the aperture (CTX-014), and
  * the driver asks to be told where (NTF-002); or it is reached by a virtual address. It belongs to
  * this context alone, or to the device and then to no context (CTX-002), which is no system context
- * (CTX-001). What the CPU is to see while the first image is made is CpuVisible and Protected, in
- * the aperture only (CTX-007). A kernel of WDDM 1.x knows neither kind of access and no notices.
+ * (CTX-001). An area that the CPU is to see while the first image is made is CpuVisible and
+ * Protected, in the aperture only (CTX-007). A kernel of WDDM 1.x knows neither kind of access and
+ * no notices.
  */
 static NTSTATUS ask_for_area(struct refkmd_adapter *adapter, struct refkmd_save_area *area,
                              HANDLE context)
@@ -145,7 +146,7 @@ static NTSTATUS create_area(struct refkmd_context *context, UINT flags, UINT64 b
 
 /*
  * The request comes from user mode: it is copied once and checked. There is nobody to ask before
- * WDDM 1.2, and what a context saves then is not the kernel's business.
+ * WDDM 1.2, and saving contexts is not the kernel's business then.
  */
 NTSTATUS refkmd_save_area_create(struct refkmd_context *context, const DXGKARG_CREATECONTEXT *args)
 {

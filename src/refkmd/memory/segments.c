@@ -100,9 +100,9 @@ static void find_agp(struct refkmd_adapter *adapter, const DXGKARG_QUERYADAPTERI
 }
 
 /*
- * What of local memory outlives which sleep; before WDDM 1.2 there is no bit to say it. Of the four
- * lawful combinations (PWR-001) a segment that hibernation keeps in part says where the part ends:
- * at its last byte, not behind it (PWR-004, PWR-006).
+ * Parts of local memory outlive standby, or hibernation too; before WDDM 1.2 there is no bit to say
+ * it. Of the four lawful combinations (PWR-001) a segment that hibernation keeps in part says where
+ * the part ends: at its last byte, not behind it (PWR-004, PWR-006).
  */
 static void preserve(const struct refkmd_adapter *adapter, struct segment *segment)
 {
@@ -121,8 +121,8 @@ static void preserve(const struct refkmd_adapter *adapter, struct segment *segme
 }
 
 /*
- * What else there is to say of local memory. Each bit has a name from a version on, and is not set
- * before (SEG-014). What is the system's or the firmware's is not both (SEG-013).
+ * Other properties of local memory. Each bit has a name from a version on, and is not set before
+ * (SEG-014). Memory is taken from the system or from the firmware, never from both (SEG-013).
  */
 static void describe_traits(const struct refkmd_adapter *adapter, DXGK_SEGMENTFLAGS *flags)
 {
@@ -318,8 +318,8 @@ NTSTATUS refkmd_query_segments3(struct refkmd_adapter *adapter,
 }
 
 /*
- * What of [start, + bytes) of local memory lies in a segment: offset and size in it; size 0:
- * nothing.
+ * The part of [start, + bytes) of local memory that lies in a segment: offset and size in it; size
+ * 0: none.
  */
 static DXGK_MEMORYRANGE part_in_segment(const struct refkmd_adapter *adapter, UINT id, UINT64 start,
                                         UINT64 bytes)

@@ -3,8 +3,8 @@
  *
  * A range is hardware through which the CPU sees a tiled allocation in the order of its lines: a
  * part of the window on local memory that puts its pages in order. An allocation that is linear is
- * seen as it is everywhere in the window, and what acquiring a range for it amounts to is a note of
- * whose it is. There are REFKMD_SWIZZLING_RANGES of them.
+ * seen as it is everywhere in the window, and acquiring a range for it only notes the owner. There
+ * are REFKMD_SWIZZLING_RANGES of them.
  */
 #include "refkmd/memory/swizzling.h"
 
@@ -84,9 +84,9 @@ NTSTATUS NTAPI RefKmdReleaseSwizzlingRange(IN_CONST_HANDLE hAdapter,
 
 /*
  * The order of bytes that the CPU saw through the range is the linear one, and the one that it must
- * find in system memory (SLT-004). That is what a TRANSFER makes of it, so this is
- * a TRANSFER whose MDL starts at its first page (SLT-003). It is said if the range is not that of
- * the allocation (SLT-005): on the way out it is acquired, on the way in it will be. Keeps SLT-006.
+ * find in system memory (SLT-004). That is what a TRANSFER makes of it, so this is a TRANSFER whose
+ * MDL starts at its first page (SLT-003). A message says so if the range is not that of the
+ * allocation (SLT-005): on the way out it is acquired, on the way in it will be. Keeps SLT-006.
  */
 NTSTATUS paging_build_special_lock_transfer(struct paging_call *call)
 {

@@ -1,5 +1,5 @@
 /*
- * Paging operations: what the packer hands to the function that builds one operation.
+ * Paging operations: the call that the packer hands to the builder of an operation.
  *
  * Place      refkmd, private: between paging_buffer.c and the files of the operations.
  * Model      A builder appends packets to writer until the operation is complete (STATUS_SUCCESS)
@@ -24,7 +24,7 @@ struct paging_call {
 
 typedef NTSTATUS paging_builder(struct paging_call *call);
 
-/* Print what the operation says of the driver's objects that is not so (paging_check.c). */
+/* Print contradictions between the operation and the driver's own objects (paging_check.c). */
 void paging_check(const struct paging_call *call);
 
 paging_builder paging_build_transfer;

@@ -1,9 +1,9 @@
 /*
  * READ_PHYSICAL and WRITE_PHYSICAL: one access by the GPU.
  *
- * The kernel uses them on an AGP segment, to get what the GPU wrote through the bridge before the
- * CPU looks (PHYS-005). Packets run in the order of the buffer, so an access is done before the
- * fence of its submission (PHYS-002). Which value is read or written does not matter (PHYS-003).
+ * The kernel uses them on an AGP segment, to get the GPU's writes through the bridge before the CPU
+ * looks (PHYS-005). Packets run in the order of the buffer, so an access is done before the fence
+ * of its submission (PHYS-002). Which value is read or written does not matter (PHYS-003).
  */
 #include "refkmd/memory/segments.h"
 #include "refkmd/paging/paging.h"

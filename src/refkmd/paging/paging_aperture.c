@@ -6,8 +6,8 @@
  * buffer (APER-014), and other slots are not disturbed (APER-013). Whose device it is makes no
  * difference (APER-006).
  *
- * What is mapped without an allocation is a paging buffer (APER-005): commands to map it would have
- * to run in it, so the slots are written by the CPU, before the call returns.
+ * A mapping without an allocation is one of a paging buffer (APER-005): commands to map it would
+ * have to run in it, so the slots are written by the CPU, before the call returns.
  */
 #include "refkmd/memory/save_area.h"
 #include "refkmd/memory/segments.h"

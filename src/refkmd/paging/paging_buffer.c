@@ -2,9 +2,9 @@
  * DxgkDdiBuildPagingBuffer: the packer.
  *
  * The kernel owns the buffer and decides when to submit it; the driver appends one operation a
- * call. What is common to all operations is here: where the operation's bytes begin and end, the
+ * call. The common part of all operations is here: where the operation's bytes begin and end, the
  * padding that the GPU needs, the private data, and the rule that only a lack of room may stop an
- * operation. What an operation means is in the file of its subject.
+ * operation. The meaning of an operation is in the file of its subject.
  */
 #include "refkmd/ddi.h"
 #include "refkmd/paging/paging.h"
@@ -56,7 +56,10 @@ static const struct paging_handler handlers[] = {
     [DXGK_OPERATION_NOTIFY_ALLOC] = {"NOTIFY_ALLOC", paging_build_notify_alloc},
 };
 
-/* What the kernel promises of the allocation's other users, where it does (XFER-012, DISC-005). */
+/*
+ * The kernel's promise that nothing uses the allocation, in operations that have it (XFER-012,
+ * DISC-005).
+ */
 static BOOLEAN is_idle(const DXGKARG_BUILDPAGINGBUFFER *args)
 {
     switch ((UINT)args->Operation) {
@@ -79,9 +82,9 @@ static BOOLEAN is_idle(const DXGKARG_BUILDPAGINGBUFFER *args)
  * One thing does depend on them. A paging buffer in system memory may have no address in the paging
  * process (DmaBufferGpuVirtualAddress is 0). Its submission then says no more than how far into a
  * buffer it begins, and there are several of them. But the private data are of the buffer: the
- * first record of a submission is that of its first operation, and says where that is. There is
- * always a record then, for the kernel gives what QUERYSEGMENT4 asked for, and that lasts for the
- * smallest operations.
+ * first record of a submission is that of its first operation, and says where that operation is.
+ * There is always a record then, for the kernel gives the private data that QUERYSEGMENT4 asked
+ * for, and they last for the smallest operations.
  */
 static void append_record(const struct refkmd_adapter *adapter, DXGKARG_BUILDPAGINGBUFFER *args,
                           PVOID start, UINT bytes)
@@ -102,8 +105,8 @@ static void append_record(const struct refkmd_adapter *adapter, DXGKARG_BUILDPAG
 /*
  * Keeps PB-002, PB-003 (operations follow each other without gaps, each padded to the alignment of
  * a submission), PB-004, PB-005 (never beyond DmaSize, and pDmaBuffer ends behind the last byte),
- * PB-007 (DmaSize stays as it was), PB-008, PB-009 (two statuses), PB-010..PB-015 (what was written
- * before INSUFFICIENT runs by itself, and progress lives in MultipassOffset), PB-023, PB-024,
+ * PB-007 (DmaSize stays as it was), PB-008, PB-009 (two statuses), PB-010..PB-015 (packets written
+ * before INSUFFICIENT run by themselves, and progress lives in MultipassOffset), PB-023, PB-024,
  * PB-026 (no buffer, no commands) and PB-028.
  *
  * A buffer that is not there has no room. The only operation that then succeeds is the one that

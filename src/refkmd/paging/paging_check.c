@@ -1,11 +1,11 @@
 /*
  * Paging operations, looked at before they are built.
  *
- * An operation is the kernel's word, and there is no way to refuse it (PB-008). But what is built
- * from a handle of somebody else or from a range that leaves its allocation destroys memory long
- * after the call, where nobody can tell why. So whatever an operation says about the driver's own
- * objects is compared with what the driver knows, and a contradiction is printed here, where it can
- * be understood; the operation is built as it was asked for all the same.
+ * An operation is the kernel's word, and there is no way to refuse it (PB-008). But commands built
+ * from a wrong handle, or from a range that leaves its allocation, destroy memory long after the
+ * call, where nobody can tell why. So the operation's claims about the driver's own objects are
+ * compared with the objects, and a contradiction is printed here, where it can be understood; the
+ * operation is built as it was asked for all the same.
  */
 #include "refkmd/memory/segments.h"
 #include "refkmd/paging/paging.h"
@@ -15,7 +15,7 @@
 
 typedef const char *paging_checker(const struct paging_call *call);
 
-/* ---- What is ours ---------------------------------------------------------------------------- */
+/* ---- The driver's objects -------------------------------------------------------------------- */
 
 /* NULL is an allocation that the driver did not create: a DMA buffer, a page table. */
 static BOOLEAN is_allocation(HANDLE handle)

@@ -9,8 +9,8 @@
 /*
  * The value goes to memory behind everything that was built before, because packets run in order,
  * and in one piece: the GPU writes 64 bits at once, so No64BitAtomics is not declared (FENCE-012).
- * The interrupt makes whoever waits on the CPU look again (NTF-007, NTF-009). The address is in the
- * paging process.
+ * The interrupt makes threads that wait on the CPU look again (NTF-007, NTF-009). The address is in
+ * the paging process.
  */
 NTSTATUS paging_build_signal_monitored_fence(struct paging_call *call)
 {
@@ -27,10 +27,10 @@ NTSTATUS paging_build_signal_monitored_fence(struct paging_call *call)
 }
 
 /*
- * Where an allocation that is accessed physically is from now on, or that it is about to leave.
- * What is built later may name the address; the content is not there before the copies built
- * earlier have run, so nothing is read here (NTF-006). The driver takes note and writes no command
- * (PB-027).
+ * The place of an allocation that is accessed physically, from now on, or that it is about to leave
+ * its place. Operations built later may name the address; the content is not there before the
+ * copies built earlier have run, so nothing is read here (NTF-006). The driver takes note and
+ * writes no command (PB-027).
  */
 NTSTATUS paging_build_notify_residency(struct paging_call *call)
 {
@@ -47,10 +47,10 @@ NTSTATUS paging_build_notify_residency(struct paging_call *call)
 }
 
 /*
- * An allocation leaves system memory: whatever the GPU's caches hold of it is written back now.
- * Before an eviction the address is in the paging process (NTF-016), before its pages leave the
- * IOMMU it is in the process named (NTF-018); what is built later does not touch it (NTF-019). A
- * process whose contexts have never run has nothing in a cache.
+ * An allocation leaves system memory: the GPU's caches write their part of it back now. Before an
+ * eviction the address is in the paging process (NTF-016), before its pages leave the IOMMU it is
+ * in the process named (NTF-018); operations built later do not touch it (NTF-019). A process whose
+ * contexts have never run has nothing in a cache.
  */
 NTSTATUS paging_build_notify_alloc(struct paging_call *call)
 {

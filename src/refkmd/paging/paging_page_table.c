@@ -12,7 +12,7 @@
 #include <ntstatus.h>
 
 /*
- * What an entry's flags, all but its segment, are in the hardware's format; 0 when it is not valid.
+ * The flags of an entry, all but its segment, in the hardware's format; 0 when it is not valid.
  */
 static UINT64 entry_bits(const DXGK_PTE *pte, UINT64 constant)
 {
@@ -28,8 +28,8 @@ static UINT64 entry_bits(const DXGK_PTE *pte, UINT64 constant)
 }
 
 /*
- * One hardware entry, always all 64 bits of it: what lay there before is not looked at (PT-014).
- * Not valid is 0, whatever else the kernel's entry says (PT-031). base tells, by segment, what to
+ * One hardware entry, always all 64 bits of it: its value before is not looked at (PT-014). Not
+ * valid is 0, whatever else the kernel's entry says (PT-031). base has, by segment, the number to
  * add to an address in it, in the format of an entry (PT-030).
  */
 static UINT64 hardware_entry(const UINT64 base[32], const DXGK_PTE *pte, UINT64 constant)
@@ -60,8 +60,8 @@ static void convert_entries(const UINT64 base[32], const DXGK_PTE *ptes, UINT co
 }
 
 /*
- * What all entries of a call share. DriverProtection belongs to the virtual address that is being
- * mapped, and goes into leaf entries (PT-027, PT-028); the GPU keeps its low 15 bits.
+ * The bits that all entries of a call share. DriverProtection belongs to the virtual address that
+ * is being mapped, and goes into leaf entries (PT-027, PT-028); the GPU keeps its low 15 bits.
  */
 static UINT64 constant_bits(const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update)
 {
@@ -184,9 +184,9 @@ static BOOLEAN repeats_one_word(const struct paging_call *call)
 }
 
 /*
- * MultipassOffset counts words of entries. Use64KBPages names the other kind of leaf table, whose
- * indices are what they are: nothing else changes (PT-039). Keeps PT-013..PT-032, PT-040 and PT-041
- * where they bind the driver.
+ * MultipassOffset counts words of entries. Use64KBPages names the other kind of leaf table, with
+ * indices of its own: nothing else changes (PT-039). Keeps PT-013..PT-032, PT-040 and PT-041 where
+ * they bind the driver.
  */
 NTSTATUS paging_build_update_page_table(struct paging_call *call)
 {
@@ -248,7 +248,7 @@ NTSTATUS paging_build_copy_page_table_entries(struct paging_call *call)
 /*
  * Two zeros are the whole address space (TLB-001). The pages do not say whether EndVirtualAddress
  * is the last byte of the range or the first one behind it, and a wider flush than asked is lawful
- * (TLB-007): the page that it lies in is flushed too. A range that is none is flushed as all.
+ * (TLB-007): the page that it lies in is flushed too. An empty or reversed range is flushed as all.
  * Packets run in order, so the flush comes behind earlier table writes (TLB-006). Keeps TLB-002.
  */
 NTSTATUS paging_build_flush_tlb(struct paging_call *call)

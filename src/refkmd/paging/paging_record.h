@@ -11,9 +11,9 @@
 #include <drydock/sgpu.h>
 
 /*
- * What one call of DxgkDdiBuildPagingBuffer leaves in the private data of the paging buffer, one
- * record behind the other (PB-024): a submission carries the records of the operations it runs.
- * If it faults, the driver can tell which those were.
+ * The record that one call of DxgkDdiBuildPagingBuffer leaves in the private data of the paging
+ * buffer, one record behind the other (PB-024): a submission carries the records of the operations
+ * it runs. If it faults, the driver can tell which operations those were.
  */
 struct paging_record {
     UINT64 address;  /* physical, of its first byte, where the buffer has no virtual one; else 0 */

@@ -7,7 +7,7 @@
  * ALLOCATION_BUSY (XFER-011, XFER-013, DISC-004, VX-010).
  *
  * Content of tiled allocations is tiled in local memory. In system memory it is linear, unless the
- * allocation is marked Swizzled: then it is what it was, and the kernel keeps account of that.
+ * allocation is marked Swizzled: then it stays as it was, and the kernel keeps account of that.
  * Fills are the same in any order (FILL-007), and local memory is tiled throughout, so that only
  * copies between it and system pages have to look. Surfaces of rows have a pitch in one segment and
  * are packed in all others (XFER-018), so that each side of a transfer has to be looked at by
@@ -81,9 +81,9 @@ static UINT64 pages_in_row(const struct transfer_side *side, UINT64 page)
 }
 
 /*
- * Whether the order of pages changes on the way. For what is marked Swizzled the kernel says so
- * (XFER-014, SWZ-008); all else is linear outside local memory whatever it says (SWZ-007). Without
- * an allocation bytes are bytes (XFER-010).
+ * Whether the order of pages changes on the way. For an allocation that is marked Swizzled the
+ * kernel says so (XFER-014, SWZ-008); all others are linear outside local memory, and its flags do
+ * not matter (SWZ-007). Without an allocation bytes are bytes (XFER-010).
  */
 static BOOLEAN is_reordered(const DXGKARG_BUILDPAGINGBUFFER *args)
 {
@@ -125,8 +125,8 @@ static UINT copy_page_list(struct paging_call *call, const struct transfer_side 
 }
 
 /*
- * Pages of a system page list are wherever they are (XFER-005). What does not fill a page, at the
- * end, is copied by its bytes: exactly TransferSize of them move.
+ * Pages of a system page list are wherever they are (XFER-005). An end that does not fill a page is
+ * copied by its bytes: exactly TransferSize of them move.
  */
 static UINT build_transfer_pages(struct paging_call *call, UINT64 first, UINT64 limit)
 {

@@ -1,8 +1,8 @@
 /*
- * Interrupts: what the GPU has done, reported to the kernel.
+ * Interrupts: work that the GPU has done, reported to the kernel.
  *
- * The kernel may be told about completions at device IRQL only: from the interrupt routine, or
- * from a routine that DxgkCbSynchronizeExecution runs at that level and never at the same time.
+ * The kernel may be told about completions at device IRQL only: from the interrupt routine, or from
+ * a routine that DxgkCbSynchronizeExecution runs at that IRQL and never at the same time.
  * Everything here that reports is called from one of the two (FENCE-005).
  */
 #include "refkmd/work/interrupt.h"
@@ -57,7 +57,7 @@ static BOOLEAN retire_through(struct refkmd_node *node, UINT fence)
     return FALSE;
 }
 
-/* What is under way will not run: it counts in no save area. */
+/* Submissions under way will not run: they count in no save area. */
 void refkmd_drop_submissions(struct refkmd_node *node)
 {
     for (; node->oldest != node->newest; node->oldest++) {
@@ -95,8 +95,8 @@ BOOLEAN refkmd_report_progress(struct refkmd_adapter *adapter, UINT ordinal, BOO
 }
 
 /*
- * LastCompletedFenceId is the true one: what was under way behind it never ran, and the kernel will
- * submit it again (FENCE-007).
+ * LastCompletedFenceId is the true one: submissions behind it never ran, and the kernel will submit
+ * it again (FENCE-007).
  */
 BOOLEAN refkmd_report_preemption(struct refkmd_adapter *adapter, UINT ordinal)
 {
@@ -165,7 +165,7 @@ static void report_fault(struct refkmd_adapter *adapter, UINT ordinal)
     notify(adapter, &data);
 }
 
-/* A fence in memory has got its value: whoever waits for one is to look again (NTF-009). */
+/* A fence in memory has got its value: threads that wait for one are to look again (NTF-009). */
 static void report_fence_write(struct refkmd_adapter *adapter, UINT ordinal)
 {
     DXGKARGCB_NOTIFY_INTERRUPT_DATA data;
@@ -179,7 +179,7 @@ static void report_fence_write(struct refkmd_adapter *adapter, UINT ordinal)
 }
 
 /*
- * Acknowledge first and look afterwards: what happens in between raises the line again. A device
+ * Acknowledge first and look afterwards: an event in between raises the line again. A device
  * without power reads as all ones, and is not the one that calls. The DPC is queued before leaving
  * (FENCE-004).
  */
@@ -243,7 +243,10 @@ static BOOLEAN NTAPI query_fence_at_device_irql(PVOID context)
     return TRUE;
 }
 
-/* Asked when an interrupt may have been lost: report what it would have (FENCE-006). */
+/*
+ * Asked when an interrupt may have been lost: report the progress that it would have reported
+ * (FENCE-006).
+ */
 NTSTATUS NTAPI RefKmdQueryCurrentFence(IN_CONST_HANDLE hAdapter,
                                        INOUT_PDXGKARG_QUERYCURRENTFENCE args)
 {

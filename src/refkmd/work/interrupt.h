@@ -1,5 +1,5 @@
 /*
- * Interrupts: what a node has done, and routines at device IRQL.
+ * Interrupts: the progress of nodes, and routines at device IRQL.
  *
  * Place      refkmd, private.
  */
@@ -12,15 +12,15 @@
 ULONG refkmd_interrupt_mask(const struct refkmd_adapter *adapter);
 
 /*
- * Report what the node has completed since it was last asked. TRUE if anything was. is_signalled
- * says that the node's completion interrupt was pending, which makes COMPLETED news even if it
- * reads as before. At device IRQL only.
+ * Report submissions that the node has completed since it was last asked. TRUE if anything was.
+ * is_signalled says that the node's completion interrupt was pending, which makes COMPLETED news
+ * even if it reads as before. At device IRQL only.
  */
 BOOLEAN refkmd_report_progress(struct refkmd_adapter *adapter, UINT ordinal, BOOLEAN is_signalled);
 
 /*
- * The node has let go of its queue: report a preemption that is pending, and forget what was
- * dropped. TRUE if there was one. After refkmd_report_progress(), at device IRQL only.
+ * The node has let go of its queue: report a preemption that is pending, and forget the submissions
+ * that were dropped. TRUE if there was one. After refkmd_report_progress(), at device IRQL only.
  */
 BOOLEAN refkmd_report_preemption(struct refkmd_adapter *adapter, UINT ordinal);
 

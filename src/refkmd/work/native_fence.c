@@ -3,12 +3,13 @@
  *
  * The unit goes by physical addresses. The kernel makes the driver an object, says with
  * NOTIFY_FENCE_RESIDENCY where its two values are, and says it again whenever they are somewhere
- * else: the driver passes that on to the unit in the order of the paging buffers, so that what is
- * built later finds the new place (NTF-010, NTF-011). The user-mode half learns the fence's number
- * from its private data, and signals it from its command buffers without a kernel call.
+ * else: the driver passes that on to the unit in the order of the paging buffers, so that
+ * operations built later find the new place (NTF-010, NTF-011). The user-mode half learns the
+ * fence's number from its private data, and signals it from its command buffers without a kernel
+ * call.
  *
- * Who waits on the CPU is the kernel's business: the driver is told of each fence which value must
- * be passed for an interrupt.
+ * Waits on the CPU are the kernel's business: it tells the driver, for each fence, the value beyond
+ * which a signal must interrupt.
  */
 #include "refkmd/ddi.h"
 #include "refkmd/memory/segments.h"
@@ -81,7 +82,7 @@ NTSTATUS NTAPI RefKmdUpdateMonitoredValues(IN_CONST_PDXGKARG_UPDATEMONITOREDVALU
 }
 
 /*
- * One packet a fence. What the CPU sees of it is noted for who looks at the driver with a debugger.
+ * One packet a fence. The CPU's addresses of it are noted for a debugger.
  */
 static UINT build_homes(struct paging_call *call, UINT64 first, UINT64 limit)
 {

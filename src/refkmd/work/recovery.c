@@ -1,6 +1,6 @@
 /*
  * Preemption, and engines and adapters that do not come back: PreemptCommand, ResetEngine,
- * ResetFromTimeout, RestartFromTimeout and what the kernel asks around them.
+ * ResetFromTimeout, RestartFromTimeout and the questions of the kernel around them.
  */
 #include "refkmd/ddi.h"
 #include "refkmd/registers.h"
@@ -37,9 +37,9 @@ static BOOLEAN NTAPI preempt_at_device_irql(PVOID context)
 }
 
 /*
- * The GPU ends the submission that it executes and drops what is queued behind it; its interrupt
- * reports the preemption. With nothing under way there is nothing to interrupt about, and the
- * report is made at once (FENCE-008). Keeps FENCE-007, FENCE-009.
+ * The GPU ends the submission that it executes and drops those that are queued behind it; its
+ * interrupt reports the preemption. With nothing under way there is nothing to interrupt about, and
+ * the report is made at once (FENCE-008). Keeps FENCE-007, FENCE-009.
  */
 NTSTATUS NTAPI RefKmdPreemptCommand(IN_CONST_HANDLE hAdapter, IN_CONST_PDXGKARG_PREEMPTCOMMAND args)
 {
@@ -77,7 +77,10 @@ static UINT newest_fence(const struct refkmd_node *node)
     return node->submissions[(node->newest - 1) % SGPU_QUEUE_SLOTS].fence;
 }
 
-/* What has completed by now is reported first; the oldest of the rest is the one that ran. */
+/*
+ * Submissions that have completed by now are reported first; the oldest of the rest is the one that
+ * ran.
+ */
 static BOOLEAN NTAPI reset_engine_at_device_irql(PVOID context)
 {
     struct node_call *call = context;
@@ -94,9 +97,9 @@ static BOOLEAN NTAPI reset_engine_at_device_irql(PVOID context)
 }
 
 /*
- * Done when it returns, with an empty queue and ready for work (TDR-007). What ran is the last that
- * was aborted; what stood behind it has not been touched and is the kernel's to submit again. If
- * the queue ran empty before the reset, it is the last completed one (TDR-008).
+ * Done when it returns, with an empty queue and ready for work (TDR-007). The submission that ran
+ * is the last one aborted; those behind it have not been touched, and the kernel submits them
+ * again. If the queue ran empty before the reset, it is the last completed one (TDR-008).
  */
 NTSTATUS NTAPI RefKmdResetEngine(IN_CONST_HANDLE hAdapter, INOUT_PDXGKARG_RESETENGINE args)
 {
@@ -166,7 +169,7 @@ NTSTATUS NTAPI RefKmdRestartFromTimeout(IN_CONST_HANDLE hAdapter)
     return STATUS_SUCCESS;
 }
 
-/* What a crash dump gets: each node's registers, as far as there is room. */
+/* A crash dump gets each node's registers, as far as there is room. */
 NTSTATUS NTAPI RefKmdCollectDbgInfo(IN_CONST_HANDLE hAdapter, IN_CONST_PDXGKARG_COLLECTDBGINFO args)
 {
     const struct refkmd_adapter *adapter = hAdapter;

@@ -18,7 +18,7 @@
 
 #define REF_FLAGS (SGPU_REF_READ | SGPU_REF_WRITE)
 
-/* What one call of Render has reached so far. Published to the kernel at its end. */
+/* The progress of one call of Render. Published to the kernel at its end. */
 struct translation {
     const struct refkmd_adapter *adapter;
     const DXGKARG_RENDER *args;
@@ -262,8 +262,8 @@ NTSTATUS NTAPI RefKmdRender(IN_CONST_HANDLE hContext, INOUT_PDXGKARG_RENDER args
 
 /*
  * The location is one of Render's, so this always holds; a write anywhere else would be worse than
- * one address too few. It lies in the part of the buffer that is submitted (PATCH-005), and what it
- * names is in the list (PATCH-013).
+ * one address too few. It lies in the part of the buffer that is submitted (PATCH-005), and the
+ * allocation that it names is in the list (PATCH-013).
  */
 static BOOLEAN is_in_submission(const DXGKARG_PATCH *args, const D3DDDI_PATCHLOCATIONLIST *location)
 {

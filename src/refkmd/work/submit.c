@@ -76,9 +76,10 @@ static UINT paging_operations(const void *private_data, UINT bytes)
 
 /*
  * The kernel keeps the area resident while the context has work (CTX-003). The GPU checks that the
- * area says as many runs as there were, which proves that no move has lost any. What a preemption
- * or a reset of the node drops has not run, and is not counted (refkmd_drop_submissions()); a reset
- * of the device takes what local memory held, and the count is given up until there is a new image.
+ * area says as many runs as there were, which proves that no move has lost any. Submissions that a
+ * preemption or a reset of the node drops have not run, and are not counted
+ * (refkmd_drop_submissions()); a reset of the device takes the content of local memory, and the
+ * count is given up until there is a new image.
  */
 static void run_in_save_area(const struct refkmd_context *context, struct submission *submission)
 {
@@ -140,7 +141,7 @@ NTSTATUS NTAPI RefKmdSubmitCommand(IN_CONST_HANDLE hAdapter, IN_CONST_PDXGKARG_S
 
 /*
  * A paging buffer without a virtual address is fetched by its physical one, which the first record
- * of the submission has; what its commands name are virtual addresses all the same.
+ * of the submission has; its commands name virtual addresses all the same.
  */
 static void fetch_by_record(IN_CONST_PDXGKARG_SUBMITCOMMANDVIRTUAL args,
                             struct submission *submission)
