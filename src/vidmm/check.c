@@ -42,7 +42,8 @@ static bool check_allocation(const struct vidmm_allocation *allocation, struct t
     bool is_moving =
         allocation->state == ALLOCATION_ENTERING || allocation->state == ALLOCATION_LEAVING;
     bool is_evictable = allocation->state == ALLOCATION_RESIDENT && !allocation->holds &&
-                        !allocation->is_pinned && !list_is_linked(&allocation->dying);
+                        !allocation->is_pinned && allocation->listed != LISTED_DYING;
+    bool is_on_lru = allocation->listed == LISTED_EVICTABLE && list_is_linked(&allocation->link);
 
     if (allocation->state != ALLOCATION_DYING &&
         (segment != NULL) !=
@@ -52,9 +53,15 @@ static bool check_allocation(const struct vidmm_allocation *allocation, struct t
         return broken("backed without backing store", allocation->handle, 0);
     if (allocation->state == ALLOCATION_EMPTY && (allocation->mdl || allocation->has_content))
         return broken("empty with content", allocation->handle, 0);
-    if (is_evictable != list_is_linked(&allocation->lru))
+    if (is_evictable != is_on_lru)
         return broken("on the LRU list and evictable disagree", allocation->handle,
                       allocation->state);
+    if ((allocation->listed != LISTED_NOWHERE) != list_is_linked(&allocation->link))
+        return broken("on a list and said to be on one disagree", allocation->handle,
+                      allocation->listed);
+    if (allocation->has_holds_aside != (allocation->offered_holds != 0))
+        return broken("references put aside and their count disagree", allocation->handle,
+                      allocation->offered_holds);
     if (allocation->lock_count > allocation->holds)
         return broken("more locks than holds", allocation->lock_count, allocation->holds);
     if (!segment)

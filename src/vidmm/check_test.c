@@ -24,7 +24,19 @@ static void take_more_than_it_has(struct vidmm_allocation *allocation)
 
 static void leave_lru(struct vidmm_allocation *allocation)
 {
-    list_remove(&allocation->lru);
+    list_remove(&allocation->link);
+}
+
+static void forget_listing(struct vidmm_allocation *allocation)
+{
+    /* Held, so that it is on no list; and said to be on one. */
+    allocation_hold(allocation);
+    allocation->listed = LISTED_DYING;
+}
+
+static void put_holds_aside(struct vidmm_allocation *allocation)
+{
+    allocation->offered_holds++;
 }
 
 static void hold_behind_the_back(struct vidmm_allocation *allocation)
@@ -109,6 +121,8 @@ static const struct breakage {
     {empty_with_content, "empty with content"},
     {take_more_than_it_has, "a place has not the bytes of its allocation"},
     {leave_lru, "on the LRU list and evictable disagree"},
+    {forget_listing, "on a list and said to be on one disagree"},
+    {put_holds_aside, "references put aside and their count disagree"},
     {hold_behind_the_back, "on the LRU list and evictable disagree"},
     {lock_without_hold, "more locks than holds"},
     {lose_page_of_a_run, "runs do not add up to the allocation"},

@@ -11,6 +11,7 @@
 #include "vidmm/adapter/adapter_caps.h"
 #include "vidmm/adapter/power.h"
 #include "vidmm/adapter/recovery.h"
+#include "vidmm/memory/alternate_va.h"
 #include "vidmm/memory/segment.h"
 #include "vidmm/paging/monitored_fence.h"
 #include "vidmm/paging/native_fence.h"
@@ -19,6 +20,8 @@
 #include "vidmm/tables/paging_process.h"
 #include "vidmm/tables/segment_tables.h"
 #include "vidmm/vidmm.h"
+
+#include "base/node_pool.h"
 
 struct null_context;
 struct pump_step;
@@ -42,8 +45,8 @@ struct vidmm {
     struct segment system;
     struct segment *segments;  /* [i] has id i + 1 */
     unsigned held_for_updates; /* processes, by idle_updates.c */
-    struct vidmm_allocation *swizzling_ranges[VIDMM_MAX_SWIZZLING_RANGES]; /* who has it */
-    struct segment *agp;                                                   /* NULL: none */
+    struct swizzling_range swizzling_ranges[VIDMM_MAX_SWIZZLING_RANGES];
+    struct segment *agp;     /* NULL: none */
     uint64_t aperture_bytes; /* taken in all apertures, for caps.aperture_commit_limit */
     uint64_t agp_scratch;    /* system page that WRITE_PHYSICAL goes to */
     bool has_agp_scratch;
@@ -76,6 +79,7 @@ struct vidmm {
     struct list tile_updates;    /* first come first */
     struct list waiting_updates; /* of context allocations, whose callers wait in the driver */
 
+    struct node_pool allocation_pool; /* records, a cache line aligned */
     /* D3DKMT handles: index -> allocation. */
     struct vidmm_allocation **handles;
     uint32_t handle_capacity, handle_free; /* free slots are chained through the table */

@@ -26,6 +26,7 @@
 #include "base/assert.h"
 #include "base/bits.h"
 #include "base/list.h"
+#include "base/node_pool.h"
 #include "base/services.h"
 #include "vidsch/vidsch.h"
 
@@ -74,6 +75,8 @@ NTSTATUS vidmm_create(struct miniport *miniport, const struct vidmm_config *conf
     vidmm->miniport = miniport;
     vidmm->config = *config;
     vidmm->services = config->platform.services;
+    node_pool_init(&vidmm->allocation_pool, vidmm->services, sizeof(struct vidmm_allocation),
+                   _Alignof(struct vidmm_allocation));
     if (!vidmm->config.paging_buffer_count)
         vidmm->config.paging_buffer_count = DEFAULT_PAGING_BUFFERS;
     if (!vidmm->config.hardware_queue_depth)
@@ -119,6 +122,7 @@ static void tear_down(struct vidmm *vidmm)
                     sizeof *vidmm->immediate_entries);
     vidmm->entries = vidmm->immediate_entries = NULL;
     vidmm->entry_capacity = 0;
+    node_pool_fini(&vidmm->allocation_pool);
     base_free_array(vidmm->services, vidmm->handles, vidmm->handle_capacity,
                     sizeof *vidmm->handles);
     vidmm->handles = NULL;

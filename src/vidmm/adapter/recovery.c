@@ -79,7 +79,7 @@ static void lose_content(struct vidmm_allocation *allocation)
     vidmm->statistics.lost_allocations++;
     vidmm->statistics.lost_bytes += PAGE_BYTES_OF(allocation->page_count);
     if (events->content_lost)
-        events->content_lost(events->context, allocation->first);
+        events->content_lost(events->context, allocation_first(allocation));
     device_fail(allocation->device, "the content of an allocation was lost");
 }
 
@@ -94,23 +94,31 @@ static void forget_content(struct vidmm_allocation *allocation)
     allocation->has_content = false;
 }
 
+static void keep_for_cleanup(struct recovery *recovery, struct vidmm_allocation *allocation)
+{
+    if (recovery->last)
+        recovery->last->next_reset = allocation;
+    else
+        recovery->first = allocation;
+    recovery->last = allocation;
+    allocation->is_reset = true;
+}
+
 /*
  * Where the table at the top says. Its job, if it had one, is not with the paging queue any more.
  */
 static void settle_allocation(struct vidmm_allocation *allocation)
 {
-    struct recovery *recovery = &allocation->vidmm->recovery;
-    bool is_settled = list_is_linked(&allocation->reset); /* by a reset that is being cleaned up */
+    bool is_settled = allocation->is_reset; /* by a reset that is being cleaned up */
     bool was_moving = allocation->other != NULL;
 
     allocation->entries_valid = false;
-    allocation->walk = NULL;
     if (!allocation->place.segment && allocation->state != ALLOCATION_DYING)
         return;
-    allocation->aperture_cursor = 0;
-    list_remove(&allocation->dying);
+    if (allocation->listed == LISTED_DYING)
+        allocation_leave_list(allocation);
     if (!is_settled)
-        list_push_back(&recovery->allocations, &allocation->reset);
+        keep_for_cleanup(&allocation->vidmm->recovery, allocation);
 
     switch (allocation->state) {
     case ALLOCATION_RESIDENT:
@@ -175,7 +183,6 @@ static void enter_again(struct vidmm_allocation *allocation)
         else
             allocation_map_again(allocation);
     } else if (allocation->state == ALLOCATION_BACKED && is_wanted) {
-        list_remove(&allocation->dying);
         allocation->is_parked = false;
         if (allocation->place.segment->kind == SEGMENT_APERTURE)
             aperture_open_view(allocation); /* unmapping closed it (ADL-011) */
@@ -225,7 +232,7 @@ static bool clean_up(struct vidmm_allocation *allocation, struct job *job,
         /* fall through */
     case CLEANUP_EVICTION:
         if (allocation->eviction_aperture &&
-            aperture_op_unmap(allocation, allocation->eviction_aperture,
+            aperture_op_unmap(allocation, segment_of_eviction_slots(allocation),
                               allocation->eviction_offset, args))
             return true;
         job->phase = CLEANUP_NOTICE;
@@ -244,11 +251,8 @@ static enum job_step cleanup_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *ar
 {
     struct recovery *recovery = container_of(job, struct recovery, cleanup_job);
 
-    if (!recovery->at)
-        recovery->at = recovery->allocations.next;
-    while (recovery->at != &recovery->allocations) {
-        struct vidmm_allocation *allocation =
-            container_of(recovery->at, struct vidmm_allocation, reset);
+    while (recovery->at) {
+        struct vidmm_allocation *allocation = recovery->at;
 
         if (clean_up(allocation, job, args)) {
             allocation->vidmm->queue.subject = allocation;
@@ -257,7 +261,7 @@ static enum job_step cleanup_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *ar
         if (allocation->place.segment && allocation->place.segment->kind == SEGMENT_APERTURE &&
             (allocation->state == ALLOCATION_ENTERING || allocation->state == ALLOCATION_BACKED))
             aperture_open_view(allocation); /* for its next mapping; without, it does without */
-        recovery->at = recovery->at->next;
+        recovery->at = allocation->next_reset;
         job->phase = CLEANUP_PLACE;
     }
     return JOB_DONE;
@@ -266,10 +270,16 @@ static enum job_step cleanup_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *ar
 static void cleanup_finished(struct job *job)
 {
     struct recovery *recovery = container_of(job, struct recovery, cleanup_job);
-    struct list *link;
 
-    while ((link = list_pop_front(&recovery->allocations)) != NULL)
-        allocation_cleaned_up(container_of(link, struct vidmm_allocation, reset));
+    while (recovery->first) {
+        struct vidmm_allocation *allocation = recovery->first;
+
+        recovery->first = allocation->next_reset;
+        allocation->next_reset = NULL;
+        allocation->is_reset = false;
+        allocation_cleaned_up(allocation);
+    }
+    recovery->last = NULL;
 }
 
 static const struct job_ops cleanup_ops = {
@@ -377,7 +387,6 @@ static void rebuild_tables(struct vidmm *vidmm)
 void recovery_init(struct vidmm *vidmm)
 {
     list_init(&vidmm->recovery.unfinished);
-    list_init(&vidmm->recovery.allocations);
     vidmm->recovery.cleanup_job.ops = &cleanup_ops;
     vidmm->recovery.restored_job.ops = &restored_ops;
 }
@@ -479,7 +488,7 @@ static void reset_adapter(struct vidmm *vidmm)
     for_each_allocation(vidmm, settle_allocation);
 
     /* As much of the clean-up as buffers hold is built while the GPU is silent. */
-    recovery->at = NULL;
+    recovery->at = recovery->first;
     paging_queue_add(vidmm, &recovery->cleanup_job);
     paging_queue_run(vidmm);
     status = miniport_restart_from_timeout(vidmm->miniport, NULL);

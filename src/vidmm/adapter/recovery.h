@@ -20,11 +20,11 @@ struct recovery {
     bool is_under_way;  /* packets that retire now with a failure have not run */
     bool blames_owners; /* ... and are the ones that did not end (TDR-009) */
     bool is_put_off;    /* to the watchdog's next look: in this one a call of the driver waited */
-    struct list unfinished;  /* jobs of such packets, in order */
-    struct list allocations; /* whose places are to be cleaned up */
-    struct list *at;         /* where the clean-up job is in them */
-    bool maps_again;         /* mappings of what is resident are to be written */
-    uint64_t now_ns;         /* of the watchdog's last look */
+    struct list unfinished; /* jobs of such packets, in order */
+    /* Allocations whose places are to be cleaned up, by next_reset; the job is at one of them. */
+    struct vidmm_allocation *first, *last, *at;
+    bool maps_again; /* mappings of what is resident are to be written */
+    uint64_t now_ns; /* of the watchdog's last look */
     uint64_t time_outs[VIDMM_MAX_TIMEOUT_LIMIT]; /* when the last ones were, a ring */
     struct job cleanup_job;
     struct job restored_job;

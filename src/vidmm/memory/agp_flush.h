@@ -7,13 +7,14 @@
 #ifndef VIDMM_AGP_FLUSH_H
 #define VIDMM_AGP_FLUSH_H
 
-#include <stdbool.h>
+#include <ntddk.h>
 
 struct vidmm_allocation;
 
 /*
- * True: what the GPU wrote is still on its way to memory; ask again. It may have been started now.
+ * STATUS_GRAPHICS_ALLOCATION_BUSY: the GPU's writes are still on their way to memory, which may
+ * have begun now; ask again. STATUS_NO_MEMORY: the flush could not begin.
  */
-bool agp_flush(struct vidmm_allocation *allocation);
+NTSTATUS agp_flush(struct vidmm_allocation *allocation);
 
 #endif

@@ -29,6 +29,7 @@
 
 #include "base/assert.h"
 #include "base/list.h"
+#include "base/node_pool.h"
 #include "base/services.h"
 
 #include <string.h>
@@ -102,7 +103,7 @@ static void close_driver_handles(struct vidmm_allocation *allocation)
         close.pOpenHandleList = &allocation->device_handle;
         miniport_close_allocation(vidmm->miniport, allocation->device->driver_device, &close);
     }
-    if (allocation->driver_handle && !allocation->is_for_context) {
+    if (allocation->driver_handle && !allocation->context) {
         DXGKARG_DESTROYALLOCATION destroy = {0};
 
         destroy.NumAllocations = 1;
@@ -151,20 +152,27 @@ static NTSTATUS create_in_driver(struct vidmm_allocation *allocation, void *priv
     return STATUS_SUCCESS;
 }
 
-void allocation_init(struct vidmm_allocation *allocation, struct vidmm_device *device)
+struct vidmm_allocation *allocation_alloc(struct vidmm_device *device)
 {
+    struct vidmm_allocation *allocation = node_pool_get(&device->vidmm->allocation_pool);
+
+    if (!allocation)
+        return NULL;
+    memset(allocation, 0, sizeof *allocation);
     allocation->vidmm = device->vidmm;
     allocation->device = device;
-    allocation->first = allocation->current = allocation;
-    allocation->instance_count = 1;
+    list_init(&allocation->link);
     list_init(&allocation->mappings);
-    list_init(&allocation->lru);
-    list_init(&allocation->dying);
-    list_init(&allocation->offered);
-    list_init(&allocation->openings);
-    list_init(&allocation->reset);
     list_init(&allocation->device_link);
-    list_init(&allocation->context_link);
+    return allocation;
+}
+
+void allocation_free(struct vidmm_allocation *allocation)
+{
+    struct vidmm *vidmm = allocation->vidmm;
+
+    base_free(vidmm->services, allocation->context, sizeof *allocation->context);
+    node_pool_put(&vidmm->allocation_pool, allocation);
 }
 
 static NTSTATUS create_allocation(struct vidmm_device *device, const void *private_data,
@@ -179,10 +187,9 @@ static NTSTATUS create_allocation(struct vidmm_device *device, const void *priva
     *out_allocation = NULL;
     if (!NT_SUCCESS(vidmm->refusal))
         return vidmm->refusal;
-    allocation = base_alloc(vidmm->services, sizeof *allocation);
+    allocation = allocation_alloc(device);
     if (!allocation)
         return STATUS_NO_MEMORY;
-    allocation_init(allocation, device);
     allocation->cookie = cookie;
     allocation->is_primary = is_primary;
     if (private_data_bytes) {
@@ -206,7 +213,7 @@ fail:
     close_driver_handles(allocation);
     release_handle(allocation);
     base_free(vidmm->services, private_copy, private_data_bytes);
-    base_free(vidmm->services, allocation, sizeof *allocation);
+    allocation_free(allocation);
     return status;
 }
 
@@ -229,7 +236,7 @@ NTSTATUS vidmm_primary_create(struct vidmm_device *device, const void *private_d
 NTSTATUS vidmm_set_priority(struct vidmm_allocation *named, uint32_t priority)
 {
     struct vidmm_allocation *allocation = allocation_current(named);
-    bool is_listed = list_is_linked(&allocation->lru);
+    bool is_listed = allocation->listed == LISTED_EVICTABLE;
 
     if (!priority || allocation->is_destroyed)
         return priority ? STATUS_INVALID_HANDLE : STATUS_INVALID_PARAMETER;
@@ -245,25 +252,32 @@ NTSTATUS allocation_create_for_context(struct vidmm_device *device, const DXGK_A
                                        struct vidmm_allocation **out_allocation)
 {
     struct vidmm *vidmm = device->vidmm;
-    struct vidmm_allocation *allocation = base_alloc(vidmm->services, sizeof *allocation);
-    NTSTATUS status;
+    struct vidmm_allocation *allocation = allocation_alloc(device);
+    NTSTATUS status = STATUS_NO_MEMORY;
 
     *out_allocation = NULL;
     if (!allocation)
         return STATUS_NO_MEMORY;
-    allocation_init(allocation, device);
-    allocation->is_for_context = true;
+    allocation->context = base_alloc(vidmm->services, sizeof *allocation->context);
+    if (!allocation->context)
+        goto fail;
+    allocation->context->allocation = allocation;
+    list_init(&allocation->context->link);
     status = take_handle(vidmm, allocation);
-    if (NT_SUCCESS(status) && !allocation_accept_info(allocation, info))
+    if (!NT_SUCCESS(status))
+        goto fail;
+    if (!allocation_accept_info(allocation, info)) {
         status = STATUS_INVALID_PARAMETER;
-    if (!NT_SUCCESS(status)) {
-        release_handle(allocation);
-        base_free(vidmm->services, allocation, sizeof *allocation);
-        return status;
+        goto fail;
     }
     list_push_back(&device->allocations, &allocation->device_link);
     *out_allocation = allocation;
     return STATUS_SUCCESS;
+
+fail:
+    release_handle(allocation);
+    allocation_free(allocation);
+    return status;
 }
 
 void *vidmm_allocation_cookie(const struct vidmm_allocation *allocation)
@@ -310,78 +324,93 @@ static NTSTATUS fill_backing(const struct vidmm_allocation *allocation, const ui
     return STATUS_SUCCESS;
 }
 
+static size_t backing_bytes(uint64_t page_count)
+{
+    return offsetof(struct backing, mdl) + mdl_bytes(page_count);
+}
+
+/* Size and ByteCount are too small for large allocations: they say as much as fits. */
+static void describe_backing(MDL *mdl, uint64_t page_count)
+{
+    uint64_t bytes = PAGE_BYTES_OF(page_count);
+
+    mdl->Size = (CSHORT)(mdl_bytes(page_count) < 0x7ff8 ? mdl_bytes(page_count) : 0x7ff8);
+    mdl->MdlFlags = MDL_PAGES_LOCKED;
+    mdl->ByteCount = bytes <= MDL_MOST_BYTES ? (ULONG)bytes : MDL_MOST_BYTES;
+}
+
 NTSTATUS allocation_take_backing(struct vidmm_allocation *allocation)
 {
     const struct vidmm_platform *platform = &allocation->vidmm->config.platform;
-    uint64_t bytes = PAGE_BYTES_OF(allocation->page_count);
-    MDL *mdl;
+    const struct base_services *services = allocation->vidmm->services;
+    uint64_t count = allocation->page_count;
+    struct backing *backing;
+    uint64_t *pages;
     NTSTATUS status;
 
     ASSERT(!allocation->mdl);
-    mdl = base_alloc(allocation->vidmm->services, mdl_bytes(allocation->page_count));
-    if (!mdl)
+    backing = base_alloc(services, backing_bytes(count));
+    if (!backing)
         return STATUS_NO_MEMORY;
+    pages = (uint64_t *)(&backing->mdl + 1);
     do {
-        status =
-            platform->take_pages(platform->context, allocation->page_count, (uint64_t *)(mdl + 1));
+        status = platform->take_pages(platform->context, count, pages);
     } while (!NT_SUCCESS(status) && offer_drop_backing(allocation->vidmm));
     if (!NT_SUCCESS(status)) {
-        base_free(allocation->vidmm->services, mdl, mdl_bytes(allocation->page_count));
-        return STATUS_NO_MEMORY;
+        status = STATUS_NO_MEMORY;
+        goto free_backing;
     }
-    status = fill_backing(allocation, (uint64_t *)(mdl + 1));
-    if (!NT_SUCCESS(status)) {
-        platform->release_pages(platform->context, allocation->page_count, (uint64_t *)(mdl + 1));
-        base_free(allocation->vidmm->services, mdl, mdl_bytes(allocation->page_count));
-        return status;
-    }
-    /* Size and ByteCount are too small for large allocations: they say as much as fits. */
-    mdl->Size =
-        (CSHORT)(mdl_bytes(allocation->page_count) < 0x7ff8 ? mdl_bytes(allocation->page_count)
-                                                            : 0x7ff8);
-    mdl->MdlFlags = MDL_PAGES_LOCKED;
-    if (allocation->wants_cpu_address) {
-        allocation->cpu_address =
-            platform->map_pages(platform->context, allocation->page_count, (uint64_t *)(mdl + 1));
-        if (!allocation->cpu_address) {
-            platform->release_pages(platform->context, allocation->page_count,
-                                    (uint64_t *)(mdl + 1));
-            base_free(allocation->vidmm->services, mdl, mdl_bytes(allocation->page_count));
-            return STATUS_NO_MEMORY;
+    status = fill_backing(allocation, pages);
+    if (!NT_SUCCESS(status))
+        goto release_pages;
+    describe_backing(&backing->mdl, count);
+    if (allocation->context && allocation->context->wants_cpu_address) {
+        backing->cpu_address = platform->map_pages(platform->context, count, pages);
+        if (!backing->cpu_address) {
+            status = STATUS_NO_MEMORY;
+            goto release_pages;
         }
     }
-    mdl->ByteCount = bytes <= MDL_MOST_BYTES ? (ULONG)bytes : MDL_MOST_BYTES;
-    allocation->mdl = mdl;
+    allocation->mdl = &backing->mdl;
     status = iommu_show_backing(allocation);
     if (!NT_SUCCESS(status))
         allocation_release_backing(allocation);
+    return status;
+
+release_pages:
+    platform->release_pages(platform->context, count, pages);
+free_backing:
+    base_free(services, backing, backing_bytes(count));
     return status;
 }
 
 void allocation_release_backing(struct vidmm_allocation *allocation)
 {
     const struct vidmm_platform *platform = &allocation->vidmm->config.platform;
+    struct backing *backing = allocation_backing(allocation);
 
     if (!allocation->mdl)
         return;
     iommu_hide_backing(allocation);
     aperture_close_view(allocation);
-    if (allocation->cpu_address)
-        platform->unmap_pages(platform->context, allocation->cpu_address, allocation->page_count);
-    allocation->cpu_address = NULL;
+    if (backing->cpu_address)
+        platform->unmap_pages(platform->context, backing->cpu_address, allocation->page_count);
     platform->release_pages(platform->context, allocation->page_count,
                             allocation_backing_pages(allocation));
-    base_free(allocation->vidmm->services, allocation->mdl, mdl_bytes(allocation->page_count));
+    base_free(allocation->vidmm->services, backing, backing_bytes(allocation->page_count));
     allocation->mdl = NULL;
 }
 
 /* ---- Holding and moving ---------------------------------------------------------------------- */
 
+/* From here to allocation_unuse(): hot, so they reach the manager through the device (line 1). */
+
 bool allocation_is_idle(const struct vidmm_allocation *allocation)
 {
+    const struct vidmm *vidmm = allocation->device->vidmm;
+
     /* Physical: whatever runs holds what it uses. */
-    return !allocation->vidmm->caps.is_virtual ||
-           allocation->busy_until <= allocation->vidmm->retired;
+    return !vidmm->caps.is_virtual || allocation->busy_until <= vidmm->retired;
 }
 
 void allocation_hold(struct vidmm_allocation *allocation)
@@ -395,7 +424,7 @@ void allocation_unhold(struct vidmm_allocation *allocation)
     ASSERT(allocation->holds > 0);
     if (--allocation->holds)
         return;
-    allocation->busy_until = allocation->vidmm->submitted;
+    allocation->busy_until = allocation->device->vidmm->submitted;
     if (allocation->state == ALLOCATION_RESIDENT)
         segment_lru_add(allocation);
     allocation_bury_if_dead(allocation);
@@ -455,12 +484,13 @@ static NTSTATUS leave(struct vidmm_allocation *allocation, const char *reason, b
     }
     alternate_va_leaves(allocation, is_for_cpu);
     if (!vidmm->caps.is_virtual && segment_holds_content(allocation->place.segment) &&
-        !allocation->has_range && !allocation_is_clean(allocation))
+        !allocation->range && !allocation_is_clean(allocation))
         segment_take_eviction_slots(allocation);
     allocation_set_state(allocation, ALLOCATION_LEAVING);
     vidmm->statistics.evictions++;
     if (vidmm->config.events.evicted)
-        vidmm->config.events.evicted(vidmm->config.events.context, allocation->first, reason);
+        vidmm->config.events.evicted(vidmm->config.events.context, allocation_first(allocation),
+                                     reason);
     allocation->job.ops = vidmm->caps.is_virtual ? &virtual_leave_ops : &physical_leave_ops;
     paging_queue_add(vidmm, &allocation->job);
     return STATUS_SUCCESS;
@@ -557,7 +587,7 @@ static void free_allocation(struct vidmm_allocation *allocation)
     close_driver_handles(allocation);
     release_handle(allocation);
     list_remove(&allocation->device_link);
-    base_free(vidmm->services, allocation, sizeof *allocation);
+    allocation_free(allocation);
     device_free_if_done(device);
 }
 
@@ -597,7 +627,7 @@ bool allocations_bury(struct vidmm *vidmm)
 
     while (!list_is_empty(&vidmm->dying)) {
         struct vidmm_allocation *allocation =
-            container_of(vidmm->dying.next, struct vidmm_allocation, dying);
+            container_of(vidmm->dying.next, struct vidmm_allocation, link);
 
         if (!allocation_is_idle(allocation))
             break;

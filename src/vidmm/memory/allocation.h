@@ -13,130 +13,156 @@
 #ifndef VIDMM_ALLOCATION_H
 #define VIDMM_ALLOCATION_H
 
-#include "vidmm/mappings/scratch_view.h"
 #include "vidmm/memory/allocation_state.h"
 #include "vidmm/memory/segment.h"
 #include "vidmm/paging/job.h"
 #include "vidmm/vidmm.h"
 
-struct vidmm_allocation {
-    struct vidmm *vidmm;
-    struct vidmm_device *device;
-    void *cookie;
-    D3DKMT_HANDLE handle;
-    HANDLE driver_handle; /* hAllocation */
-    HANDLE device_handle; /* hDeviceSpecificAllocation */
-    uint64_t page_count;
-    uint64_t pitched_pages; /* in a segment with PitchAlignment; 0: it is for none */
-    uint64_t alignment;
-    uint8_t preference[8]; /* segment ids, best first */
-    unsigned preference_count;
-    uint32_t eviction_set;
-    unsigned priority_class;
-    bool is_accessed_physically, is_cpu_visible, is_cached;
-    bool is_primary;             /* as its creator says */
-    bool is_pinned;              /* Overlay, Capture: once resident, not evicted */
-    bool is_synchronous;         /* SynchronousPaging */
-    bool forbids_large_pages;    /* DisableLargePageMapping */
-    bool wants_residency_notice; /* ExplicitResidencyNotification */
-    bool wants_eviction_notice;  /* NotifyEviction: before it leaves system memory */
-    bool wants_unmap_notice;     /* NotifyIoMmuUnmap */
-    bool notice_is_resident;     /* NOTIFY_RESIDENCY2: what the last part was about, ... */
-    uint64_t notice_cursor;      /* ... and the first page of the next; 0: none is due */
-    bool is_noticed;             /* in the order of the paging queue: told to be resident */
+struct opening;
 
-    /*
-     * Instances of one allocation of the client's (rename.c). All have its handles; each has a
-     * place, a backing store and users of its own.
-     */
+/* The backing store of an allocation: system pages, whose numbers stand behind the MDL. */
+struct backing {
+    void *cpu_view;                /* the driver's, while an aperture shows the pages */
+    void *cpu_address;             /* of a context allocation that wants one */
+    bool is_contiguous_for_device; /* found out when the pages were mapped last */
+    MDL mdl;
+};
+
+/*
+ * All instances of one allocation of the client's (rename.c). They have its handles; each has a
+ * place, a backing store and users of its own.
+ */
+struct instances {
     struct vidmm_allocation *first;   /* which the client knows, and which outlives the others */
-    struct vidmm_allocation *current; /* of the first: what the client's calls are about */
-    uint32_t instance_count;          /* of the first: that have not gone */
-    uint32_t renaming_limit;          /* MaximumRenamingListLength; 0: none */
+    struct vidmm_allocation *current; /* which the client's calls are about */
+    uint32_t count;                   /* that have not gone */
+};
 
-    enum allocation_state state;
-    bool is_destroyed; /* or not the current one any more */
-    enum departure departure;
-    bool has_content; /* filled, written or locked at least once */
+/* An allocation of the driver's own that belongs to a context or a device (context_allocation.c).
+ */
+struct context_part {
+    struct list link; /* in the list of the context or device, until the driver destroys it */
+    struct vidmm_allocation *allocation;
+    bool wants_cpu_address, is_gpu_va_wanted;
+};
 
-    /* Offered (offer.c): its content may be dropped. */
-    bool is_offered;
-    bool is_dropped;        /* it was, or is going */
-    bool had_content;       /* when it was offered or dropped */
-    unsigned offer_class;   /* LOW first */
-    uint32_t offered_holds; /* residency references put aside */
-    struct list openings;   /* in other devices (sharing.c) */
-    struct list offered;    /* in vidmm->offered while it is BACKED */
+#define CACHE_LINE 64
 
-    struct placement place;  /* the one in force */
-    struct placement *other; /* while the allocation moves (move.c): the place that is not in force.
-                                NULL: it does not move */
+/* The list of the manager that an allocation stands on; its state and its users decide. */
+enum listing {
+    LISTED_NOWHERE,
+    LISTED_EVICTABLE, /* in an LRU list of its segment */
+    LISTED_OFFERED,   /* in vidmm->offered: its system pages may be dropped */
+    LISTED_DYING,     /* in vidmm->dying: it waits for its last work to retire */
+};
 
-    /* Physical model: slots through which it leaves (EvictionSegmentSet); NULL: directly. */
-    struct segment *eviction_aperture;
-    uint64_t eviction_offset;
+/*
+ * Memory of an allocation, by the cache line. A residency reference (GpuMmu), a list and the search
+ * for a victim touch the first line only. A reference of the physical model touches the second one,
+ * too: for the driver's handle and the count of uses.
+ */
+struct vidmm_allocation {
+    /* ---- Line 1: references, lists, victims. ---- */
+    _Alignas(CACHE_LINE) struct list link; /* in the list that `listed` says */
+    struct placement place;                /* the one in force */
+    struct vidmm_device *device;
+    uint64_t busy_until; /* GpuMmu: vidmm->submitted when the last hold went */
+    uint32_t holds;      /* residency references, packets and locks; 0: it may be evicted */
+    /* Changed by allocation_state.c, segment.c and the public functions. */
+    enum allocation_state state : 4;
+    enum departure departure : 3;
+    enum listing listed : 3;
+    unsigned priority_class : 3;
+    unsigned offer_class : 2;     /* while it is offered; LOW first */
+    unsigned is_pinned : 1;       /* Overlay, Capture: once resident, not evicted */
+    unsigned is_offered : 1;      /* its content may be dropped (offer.c) */
+    unsigned has_holds_aside : 1; /* offered_holds is not zero */
+    unsigned is_destroyed : 1;    /* or renamed: not the current instance any more */
+    unsigned is_parked : 1;       /* keeps its place through a sleep: BACKED, or on its way there */
+    unsigned is_published : 1;    /* ENTERING, and its user has been told that it is there */
+    unsigned tables_left : 1;     /* page tables of one of its mappings at least have left */
+    unsigned is_dirty : 1;        /* written since it entered: PermanentSysMem pages are stale */
+    unsigned is_agp_dirty : 1;    /* the GPU wrote through the bridge since the last flush */
 
-    uint64_t aperture_cursor;      /* pages that map or unmap operations have been generated for */
-    bool is_contiguous_for_device; /* its backing store, since it was mapped last */
-    bool wants_cpu_view;           /* MapApertureCpuVisible */
-    void *cpu_view;                /* while it is mapped in an aperture */
-
-    MDL *mdl; /* backing store: the page numbers follow the header; NULL: none */
-
-    /* Who keeps it: residency references, packets, locks. Not evicted while not zero. */
-    uint32_t holds;
+    /* ---- Line 2: references of the physical model, and every move. ---- */
+    HANDLE device_handle;        /* hDeviceSpecificAllocation */
+    struct instances *instances; /* NULL: it has never been renamed */
+    uint32_t uses;               /* physical: packets that refer to it, queued or running; GpuMmu:
+                                    mappings that wait for memory for their tables */
     uint32_t lock_count;
-    uint32_t *host_slots; /* of the CPU host aperture, one a page, while locked; or NULL */
-    uint32_t uses;        /* physical: packets that refer to it, queued or running; GpuMmu: mappings
-                            that wait for memory for their tables */
-    uint64_t busy_until;  /* GpuMmu: vidmm->submitted when the last hold went */
+    struct vidmm *vidmm;
+    HANDLE driver_handle; /* hAllocation; NULL: the driver has destroyed its own */
+    uint64_t page_count;
+    MDL *mdl;                 /* of the backing store (struct backing); NULL: there is none */
+    uint32_t offered_holds;   /* residency references that an offer has put aside */
+    uint8_t range;            /* number of its swizzling range, + 1; 0: none */
+    uint8_t preference_count; /* of preference[] */
+    /* Content (allocation.c, lock.c, offer.c). */
+    bool has_content : 1;       /* filled, written or locked at least once */
+    bool had_content : 1;       /* ... when it was offered or dropped */
+    bool is_dropped : 1;        /* while it is offered: its content has gone, or is going */
+    bool backing_is_linear : 1; /* Swizzled: order of the backing store's content, if any */
+    bool unswizzles : 1;        /* Swizzled: the order is linear when it has left */
+    /* Locks that wait, and how the CPU may look at it (alternate_va.c, agp.c). */
+    bool is_fetched : 1;   /* a request for a waiting lock is under way */
+    bool has_no_range : 1; /* the driver can never show it through a range (SWZ-003) */
+    bool is_flushing : 1;  /* struct flush is under way */
+    /* In the order of the paging queue: changed by generators. */
+    bool entries_valid : 1;         /* the entries of its mappings point at pages */
+    bool is_noticed : 1;            /* the driver has been told that it is resident */
+    bool notice_is_resident : 1;    /* NOTIFY_RESIDENCY2: the last part said so */
+    bool has_unique_protection : 1; /* a mapping has had one (gpu_va.c) */
+    bool is_reset : 1;              /* in vidmm->recovery: its place is to be cleaned up */
 
+    /* ---- Line 3: the job in progress, and the mappings that it walks. ---- */
+    struct job job;
+    struct list mappings;
+
+    /* ---- Line 4: reported or given at creation, and fixed but for the last four. ---- */
+    void *cookie;           /* the client's */
+    uint64_t pitched_pages; /* in a segment with PitchAlignment; 0: it is for none */
+    uint8_t preference[8];  /* segment ids, best first */
+    D3DKMT_HANDLE handle;
+    uint32_t alignment;
+    uint32_t eviction_set;                  /* EvictionSegmentSet */
     uint32_t from_end;                      /* by segment id - 1: placed from the end of it */
     DXGK_SEGMENTBANKPREFERENCE hinted_bank; /* of the first preferred segment (BANK-004) */
-    /*
-     * PermanentSysMem: the backing store stays while it is in memory, and is good until it is
-     * written.
-     */
-    bool is_permanent, is_dirty;
-    bool uses_alternate_va;
-    bool has_no_range; /* the driver can never show it through one (SWZ-003) */
-    bool is_swizzled;  /* Flags.Swizzled: in which order it is outside memory is ours to know */
-    bool backing_is_linear; /* ... what the backing store holds, if anything */
-    bool unswizzles;        /* ... and what it will hold when it has left */
-    bool is_fetched;        /* by a request, for a lock that waits */
-    NTSTATUS fetch_status;  /* of the last such request that failed, until a lock has told */
-    bool has_range;         /* its number is reserved, and acquired while it is resident */
-    bool range_is_acquired;
-    unsigned range_id, range_data;
-    uint64_t range_address; /* where the CPU sees it through the range */
-    bool is_agp_dirty;      /* the GPU wrote it through the bridge since it was flushed */
-    bool is_flushing;
-    struct job flush_job;
-    struct job job;       /* the move in progress; its generator keeps the rest here (GpuMmu) */
-    struct mapping *walk; /* mapping whose entries are being written */
-    uint64_t piece;       /* pages of walk, or of one side of the chunk, that are done */
-    uint64_t chunk_pages; /* of the allocation, from job.cursor on, seen through scratch */
-    uint64_t chunk_va;    /* source side; the destination follows it */
-    uint64_t chunk_protection; /* driver protection of the chunk: 0, or a unique one (VX-012) */
+    uint32_t renaming_limit;                /* MaximumRenamingListLength; 0: none */
+    bool is_primary : 1;                    /* as its creator says */
+    bool is_accessed_physically : 1;
+    bool is_cpu_visible : 1;
+    bool is_cached : 1;
+    bool is_permanent : 1;        /* PermanentSysMem: the backing store outlives a page-in */
+    bool is_swizzled : 1;         /* Flags.Swizzled: the manager knows the order outside memory */
+    bool is_synchronous : 1;      /* SynchronousPaging */
+    bool forbids_large_pages : 1; /* DisableLargePageMapping */
+    bool wants_cpu_view : 1;      /* MapApertureCpuVisible */
+    bool wants_residency_notice : 1; /* ExplicitResidencyNotification */
+    bool wants_eviction_notice : 1;  /* NotifyEviction: before it leaves system memory */
+    bool wants_unmap_notice : 1;     /* NotifyIoMmuUnmap */
+    bool uses_alternate_va : 1;      /* UseAlternateVA, until the driver refuses a range */
+    uint8_t eviction_aperture;       /* id of the aperture it leaves through; 0: directly */
+    NTSTATUS fetch_status;           /* of a fetch that failed, until a lock has told */
+    uint32_t *host_slots; /* of the CPU host aperture, one a page, while locked; or NULL */
 
-    /* Context allocations (context_allocation.c). */
-    bool is_for_context;
-    bool wants_cpu_address, is_gpu_va_wanted;
-    void *cpu_address; /* of the backing store, if wanted */
-    struct list context_link;
-    struct scratch_view view; /* of the job in progress */
-
-    bool is_parked;             /* keeps its place through a sleep: BACKED, or on its way there */
-    bool is_published;          /* ENTERING, and its user has been told that it is there */
-    bool entries_valid;         /* in the order of the paging queue: its PTEs point at pages */
-    bool has_unique_protection; /* a mapping has had one */
-    bool tables_left;           /* of one of its mappings at least */
-    struct list mappings;
-    struct list lru;
+    /* ---- Line 5: parts, and lists of rare things. ---- */
     struct list device_link;
-    struct list dying; /* in vidmm->dying */
-    struct list reset; /* in vidmm->recovery.allocations: where it was is to be cleaned up */
+    struct opening *openings;            /* in other devices (sharing.c) */
+    struct vidmm_allocation *next_reset; /* while is_reset */
+    uint64_t eviction_offset;            /* of the slots in eviction_aperture */
+    struct placement *other; /* while it moves (move.c): the place that is not in force */
+    uint64_t notice_cursor;  /* NOTIFY_RESIDENCY2: first page of the next part; 0: none is due */
+    struct context_part *context; /* of an allocation of the driver's own; NULL: a client's */
 };
+
+#if UINTPTR_MAX == UINT64_MAX
+_Static_assert(offsetof(struct vidmm_allocation, device_handle) == CACHE_LINE,
+               "a reference touches one cache line");
+_Static_assert(offsetof(struct vidmm_allocation, job) == 2 * CACHE_LINE, "the second line");
+_Static_assert(offsetof(struct vidmm_allocation, cookie) == 3 * CACHE_LINE, "the third line");
+_Static_assert(offsetof(struct vidmm_allocation, device_link) == 4 * CACHE_LINE, "the fourth line");
+_Static_assert(sizeof(struct vidmm_allocation) == 5 * CACHE_LINE, "five lines");
+#endif
 
 /* ---- What it is ------------------------------------------------------------------------------ */
 
@@ -177,7 +203,19 @@ static inline bool allocation_is_dead(const struct vidmm_allocation *allocation)
 /* The allocation that the client's call is about: this one, unless it has been renamed. */
 static inline struct vidmm_allocation *allocation_current(const struct vidmm_allocation *allocation)
 {
-    return allocation->first->current;
+    return allocation->instances ? allocation->instances->current
+                                 : (struct vidmm_allocation *)allocation;
+}
+/* The instance that the client knows: this one, unless it came by renaming. */
+static inline struct vidmm_allocation *allocation_first(const struct vidmm_allocation *allocation)
+{
+    return allocation->instances ? allocation->instances->first
+                                 : (struct vidmm_allocation *)allocation;
+}
+/* Only of an allocation that has a backing store. */
+static inline struct backing *allocation_backing(const struct vidmm_allocation *allocation)
+{
+    return container_of(allocation->mdl, struct backing, mdl);
 }
 static inline uint64_t *allocation_backing_pages(const struct vidmm_allocation *allocation)
 {
@@ -193,8 +231,12 @@ static inline struct vidmm_allocation *allocation_of_job(const struct job *job)
 
 /* ---- Beginning and end ----------------------------------------------------------------------- */
 
-/* It is nowhere, in no list, and its own first and current instance. */
-void allocation_init(struct vidmm_allocation *allocation, struct vidmm_device *device);
+/*
+ * Gives a record from the manager's pool, of an allocation that is nowhere and in no list; NULL:
+ * there is no memory. allocation_free() takes it, with its part of a context.
+ */
+struct vidmm_allocation *allocation_alloc(struct vidmm_device *device);
+void allocation_free(struct vidmm_allocation *allocation);
 /*
  * Gives an allocation of the driver's own for a context of the device; info is what
  * DxgkDdiCreateAllocation would have said. The driver is told nothing.

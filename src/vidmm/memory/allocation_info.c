@@ -187,9 +187,9 @@ static void copy_size(struct vidmm_allocation *allocation, const struct report *
 
     allocation->page_count = div_round_up(info->Size, PAGE_BYTES);
     allocation->pitched_pages = div_round_up(info->PitchAlignedSize, PAGE_BYTES);
-    if (allocation->is_for_context) /* nobody asks: one row, as long as it is */
+    if (allocation->context) /* nobody asks: one row, as long as it is */
         allocation->pitched_pages = allocation->page_count;
-    allocation->alignment = info->Alignment > PAGE_BYTES ? info->Alignment : PAGE_BYTES;
+    allocation->alignment = info->Alignment > PAGE_BYTES ? info->Alignment : (uint32_t)PAGE_BYTES;
 }
 
 static void copy_physical(struct vidmm_allocation *allocation, const struct report *report)

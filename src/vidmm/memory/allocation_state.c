@@ -50,19 +50,31 @@ static enum departure departure_of(const struct vidmm_allocation *allocation)
     return allocation->is_destroyed ? DOOMED : STAYS;
 }
 
+void allocation_leave_list(struct vidmm_allocation *allocation)
+{
+    segment_lru_remove(allocation);
+    list_remove(&allocation->link);
+    allocation->listed = LISTED_NOWHERE;
+}
+
+static void enlist(struct vidmm_allocation *allocation, struct list *list, enum listing listing)
+{
+    allocation_leave_list(allocation);
+    list_push_back(list, &allocation->link);
+    allocation->listed = listing;
+}
+
 void allocation_bury_if_dead(struct vidmm_allocation *allocation)
 {
     if (allocation->is_destroyed && !allocation->holds && !allocation->uses &&
-        allocation->state != ALLOCATION_ENTERING && allocation->state != ALLOCATION_LEAVING) {
-        list_push_back(&allocation->vidmm->dying, &allocation->dying);
-        segment_lru_remove(allocation); /* the next request must not evict it as well */
-    }
+        allocation->state != ALLOCATION_ENTERING && allocation->state != ALLOCATION_LEAVING)
+        enlist(allocation, &allocation->vidmm->dying, LISTED_DYING);
 }
 
 void allocation_list_if_offered(struct vidmm_allocation *allocation)
 {
     if (allocation->is_offered && allocation->state == ALLOCATION_BACKED)
-        list_push_back(&allocation->vidmm->offered[allocation->offer_class], &allocation->offered);
+        enlist(allocation, &allocation->vidmm->offered[allocation->offer_class], LISTED_OFFERED);
 }
 
 void allocation_set_state(struct vidmm_allocation *allocation, enum allocation_state state)
@@ -70,11 +82,7 @@ void allocation_set_state(struct vidmm_allocation *allocation, enum allocation_s
     enum allocation_state former = allocation->state;
 
     ASSERT(is_lawful(allocation, state));
-    if (former == ALLOCATION_RESIDENT)
-        segment_lru_remove(allocation);
-    if (former == ALLOCATION_BACKED)
-        list_remove(&allocation->offered);
-    list_remove(&allocation->dying);
+    allocation_leave_list(allocation);
     allocation->state = state;
     segment_set_departure(allocation, departure_of(allocation));
     switch (state) {

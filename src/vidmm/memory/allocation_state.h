@@ -66,5 +66,7 @@ void allocation_bury_if_dead(struct vidmm_allocation *allocation);
 
 /* The system pages of an offered allocation that is BACKED may be dropped. */
 void allocation_list_if_offered(struct vidmm_allocation *allocation);
+/* It is on no list then. */
+void allocation_leave_list(struct vidmm_allocation *allocation);
 
 #endif

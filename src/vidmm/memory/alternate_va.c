@@ -28,18 +28,34 @@
 #include "vidmm/memory/segment.h"
 #include "vidmm/vidmm_private.h"
 
+static struct swizzling_range *range_of(const struct vidmm_allocation *allocation)
+{
+    return &allocation->vidmm->swizzling_ranges[allocation->range - 1];
+}
+
+bool alternate_va_is_acquired(const struct vidmm_allocation *allocation)
+{
+    return allocation->range && range_of(allocation)->is_acquired;
+}
+
+uint64_t alternate_va_address(const struct vidmm_allocation *allocation)
+{
+    return range_of(allocation)->address;
+}
+
 static void release(struct vidmm_allocation *allocation)
 {
     struct vidmm *vidmm = allocation->vidmm;
+    struct swizzling_range *range = range_of(allocation);
     DXGKARG_RELEASESWIZZLINGRANGE args = {0};
     NTSTATUS status;
 
-    if (!allocation->range_is_acquired)
+    if (!range->is_acquired)
         return;
-    allocation->range_is_acquired = false;
+    range->is_acquired = false;
     args.hAllocation = allocation->driver_handle;
-    args.PrivateDriverData = allocation->range_data;
-    args.RangeId = allocation->range_id;
+    args.PrivateDriverData = range->data;
+    args.RangeId = allocation->range - 1;
     status = miniport_release_swizzling_range(vidmm->miniport, NULL, &args);
     if (status != STATUS_SUCCESS)
         vidmm_driver_error(vidmm, "SWZ-004",
@@ -51,20 +67,21 @@ static NTSTATUS acquire(struct vidmm_allocation *allocation)
 {
     struct vidmm *vidmm = allocation->vidmm;
     const struct segment *segment = allocation->place.segment;
+    struct swizzling_range *range = range_of(allocation);
     DXGKARG_ACQUIRESWIZZLINGRANGE args = {0};
     NTSTATUS status;
 
     args.hAllocation = allocation->driver_handle;
-    args.PrivateDriverData = allocation->range_data;
-    args.RangeId = allocation->range_id;
+    args.PrivateDriverData = range->data;
+    args.RangeId = allocation->range - 1;
     args.SegmentId = segment->id;
     args.RangeSize = (SIZE_T)PAGE_BYTES_OF(allocation->page_count);
     args.CPUTranslatedAddress.QuadPart =
         (LONGLONG)(segment->caps->cpu_address + allocation->place.offset);
     status = miniport_acquire_swizzling_range(vidmm->miniport, NULL, &args);
     if (status == STATUS_SUCCESS) {
-        allocation->range_is_acquired = true;
-        allocation->range_address = (uint64_t)args.CPUTranslatedAddress.QuadPart;
+        range->is_acquired = true;
+        range->address = (uint64_t)args.CPUTranslatedAddress.QuadPart;
     } else if (status != STATUS_GRAPHICS_UNSWIZZLING_APERTURE_UNAVAILABLE &&
                status != STATUS_GRAPHICS_UNSWIZZLING_APERTURE_UNSUPPORTED) {
         vidmm_driver_error(vidmm, "SWZ-003",
@@ -77,11 +94,11 @@ static NTSTATUS acquire(struct vidmm_allocation *allocation)
 
 void alternate_va_close(struct vidmm_allocation *allocation)
 {
-    if (!allocation->has_range)
+    if (!allocation->range)
         return;
     release(allocation);
-    allocation->vidmm->swizzling_ranges[allocation->range_id] = NULL;
-    allocation->has_range = false;
+    *range_of(allocation) = (struct swizzling_range){0};
+    allocation->range = 0;
 }
 
 /* A number nobody has, or that of an allocation that can do without; false: none. */
@@ -91,11 +108,11 @@ static bool take_range(struct vidmm *vidmm, unsigned *out_id)
 
     for (id = 0; id < vidmm->caps.swizzling_range_count; id++) {
         *out_id = id;
-        if (!vidmm->swizzling_ranges[id])
+        if (!vidmm->swizzling_ranges[id].owner)
             return true;
     }
     for (id = 0; id < vidmm->caps.swizzling_range_count; id++) {
-        struct vidmm_allocation *owner = vidmm->swizzling_ranges[id];
+        struct vidmm_allocation *owner = vidmm->swizzling_ranges[id].owner;
 
         *out_id = id;
         if (owner->lock_count || owner->state != ALLOCATION_RESIDENT)
@@ -112,16 +129,15 @@ void alternate_va_open(struct vidmm_allocation *allocation)
     const struct segment *segment = allocation->place.segment;
     unsigned id, tries;
 
-    if (allocation->has_no_range || allocation->has_range || !segment ||
+    if (allocation->has_no_range || allocation->range || !segment ||
         segment->kind != SEGMENT_CONTIGUOUS || !segment->caps->is_cpu_visible)
         return;
     for (tries = 0; tries < vidmm->caps.swizzling_range_count && take_range(vidmm, &id); tries++) {
         NTSTATUS status;
 
-        allocation->range_id = id;
-        allocation->range_data = allocation->handle; /* the client's name for this lock */
-        allocation->has_range = true;
-        vidmm->swizzling_ranges[id] = allocation;
+        allocation->range = (uint8_t)(id + 1);
+        vidmm->swizzling_ranges[id] =
+            (struct swizzling_range){.owner = allocation, .data = allocation->handle};
         status = acquire(allocation);
         if (status == STATUS_SUCCESS)
             return;
@@ -136,20 +152,20 @@ void alternate_va_open(struct vidmm_allocation *allocation)
 
 void alternate_va_leaves(struct vidmm_allocation *allocation, bool is_for_cpu)
 {
-    if (allocation->has_range && !allocation->uses_alternate_va && !allocation->lock_count)
+    if (allocation->range && !allocation->uses_alternate_va && !allocation->lock_count)
         alternate_va_close(allocation);
-    allocation->unswizzles = is_for_cpu || allocation->has_range;
+    allocation->unswizzles = is_for_cpu || allocation->range != 0;
 }
 
 void alternate_va_left(struct vidmm_allocation *allocation)
 {
-    if (allocation->has_range)
+    if (allocation->range)
         release(allocation);
 }
 
 void alternate_va_entered(struct vidmm_allocation *allocation)
 {
-    if (!allocation->has_range)
+    if (!allocation->range)
         return;
     if (allocation->place.segment->kind != SEGMENT_CONTIGUOUS ||
         !allocation->place.segment->caps->is_cpu_visible || acquire(allocation) != STATUS_SUCCESS)
@@ -193,7 +209,7 @@ bool alternate_va_op_transfer(struct vidmm_allocation *allocation, bool is_in,
     alternate_va_set_order(allocation, is_in, &args->SpecialLockTransfer.Flags);
     args->SpecialLockTransfer.Flags.TransferStart = 1;
     args->SpecialLockTransfer.Flags.TransferEnd = 1;
-    args->SpecialLockTransfer.SwizzlingRangeId = allocation->range_id;
-    args->SpecialLockTransfer.SwizzlingRangeData = allocation->range_data;
+    args->SpecialLockTransfer.SwizzlingRangeId = allocation->range - 1;
+    args->SpecialLockTransfer.SwizzlingRangeData = range_of(allocation)->data;
     return true;
 }

@@ -11,11 +11,20 @@
 #define VIDMM_ALTERNATE_VA_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include <ntddk.h>
 #include <d3dkmddi.h>
 
 struct vidmm_allocation;
+
+/* A swizzling range of the driver's, in vidmm->swizzling_ranges by its number. */
+struct swizzling_range {
+    struct vidmm_allocation *owner; /* NULL: nobody has it */
+    uint64_t address;               /* where the CPU sees the owner, while it is acquired */
+    uint32_t data;                  /* the client's name for the lock */
+    bool is_acquired;               /* while the owner is resident */
+};
 
 /* A range for a resident allocation that is being locked, if it wants one and there is one. */
 void alternate_va_open(struct vidmm_allocation *allocation);
@@ -25,6 +34,9 @@ void alternate_va_leaves(struct vidmm_allocation *allocation, bool is_for_cpu);
 /* It has left its segment, or has come (back) to one. */
 void alternate_va_left(struct vidmm_allocation *allocation);
 void alternate_va_entered(struct vidmm_allocation *allocation);
+/* The CPU sees the allocation through its range; there. */
+bool alternate_va_is_acquired(const struct vidmm_allocation *allocation);
+uint64_t alternate_va_address(const struct vidmm_allocation *allocation);
 /* SPECIAL_LOCK_TRANSFER in the place of its transfer; false: that was all. */
 bool alternate_va_op_transfer(struct vidmm_allocation *allocation, bool is_in,
                               DXGKARG_BUILDPAGINGBUFFER *args);

@@ -35,6 +35,7 @@ uint64_t device_page(const struct vidmm *vidmm, uint64_t page)
 static void describe_backing(struct vidmm_allocation *allocation, uint64_t at_page, DXGK_ADL *adl)
 {
     const struct vidmm *vidmm = allocation->vidmm;
+    struct backing *backing = allocation_backing(allocation);
     uint64_t *pages = allocation_backing_pages(allocation);
     uint64_t first = device_page(vidmm, pages[0]);
     uint64_t run = 1;
@@ -42,10 +43,10 @@ static void describe_backing(struct vidmm_allocation *allocation, uint64_t at_pa
     if (at_page == 0) {
         while (run < allocation->page_count && device_page(vidmm, pages[run]) == first + run)
             run++;
-        allocation->is_contiguous_for_device = run == allocation->page_count;
+        backing->is_contiguous_for_device = run == allocation->page_count;
     }
     adl->PageCount = (UINT32)allocation->page_count;
-    adl->Flags.Contiguous = allocation->is_contiguous_for_device;
+    adl->Flags.Contiguous = backing->is_contiguous_for_device;
     if (adl->Flags.Contiguous) {
         adl->BasePageNumber = first;
         return;
@@ -58,14 +59,15 @@ static bool next_piece(struct vidmm_allocation *allocation, uint64_t *out_first,
                        uint64_t *out_count)
 {
     uint64_t piece = allocation->vidmm->config.aperture_piece_pages;
-    uint64_t left = allocation->page_count - allocation->aperture_cursor;
+    uint64_t *cursor = &allocation->vidmm->queue.generation.aperture_cursor;
+    uint64_t left = allocation->page_count - *cursor;
 
-    *out_first = allocation->aperture_cursor;
+    *out_first = *cursor;
     *out_count = piece ? min_u64(piece, left) : left;
     if (!left)
-        allocation->aperture_cursor = 0; /* ready for the next walk */
+        *cursor = 0; /* ready for the next walk */
     else
-        allocation->aperture_cursor += *out_count;
+        *cursor += *out_count;
     return left != 0;
 }
 
@@ -87,7 +89,7 @@ bool aperture_op_map(struct vidmm_allocation *allocation, const struct segment *
         describe_backing(allocation, first, &args->MapApertureSegment2.Adl);
         args->MapApertureSegment2.Flags.CacheCoherent = is_coherent;
         args->MapApertureSegment2.AdlOffset = (ULONG)first;
-        args->MapApertureSegment2.CpuVisibleAddress = allocation->cpu_view;
+        args->MapApertureSegment2.CpuVisibleAddress = allocation_backing(allocation)->cpu_view;
         return true;
     }
     args->Operation = DXGK_OPERATION_MAP_APERTURE_SEGMENT;
@@ -128,20 +130,22 @@ bool aperture_op_unmap(struct vidmm_allocation *allocation, const struct segment
 NTSTATUS aperture_open_view(struct vidmm_allocation *allocation)
 {
     const struct vidmm_platform *platform = &allocation->vidmm->config.platform;
+    struct backing *backing = allocation_backing(allocation);
 
-    if (!allocation->wants_cpu_view || allocation->cpu_view)
+    if (!allocation->wants_cpu_view || !allocation->mdl || backing->cpu_view)
         return STATUS_SUCCESS;
-    allocation->cpu_view = platform->map_pages(platform->context, allocation->page_count,
-                                               allocation_backing_pages(allocation));
-    return allocation->cpu_view ? STATUS_SUCCESS : STATUS_NO_MEMORY;
+    backing->cpu_view = platform->map_pages(platform->context, allocation->page_count,
+                                            allocation_backing_pages(allocation));
+    return backing->cpu_view ? STATUS_SUCCESS : STATUS_NO_MEMORY;
 }
 
 void aperture_close_view(struct vidmm_allocation *allocation)
 {
     const struct vidmm_platform *platform = &allocation->vidmm->config.platform;
+    struct backing *backing = allocation_backing(allocation);
 
-    if (!allocation->cpu_view)
+    if (!allocation->mdl || !backing->cpu_view)
         return;
-    platform->unmap_pages(platform->context, allocation->cpu_view, allocation->page_count);
-    allocation->cpu_view = NULL;
+    platform->unmap_pages(platform->context, backing->cpu_view, allocation->page_count);
+    backing->cpu_view = NULL;
 }

@@ -63,7 +63,7 @@ static bool is_in_order(struct vidmm_allocation *allocation, unsigned flags)
         return true;
     if (needs_range || allocation->uses_alternate_va)
         alternate_va_open(allocation);
-    return !needs_range || allocation->range_is_acquired;
+    return !needs_range || alternate_va_is_acquired(allocation);
 }
 
 NTSTATUS vidmm_lock(struct vidmm_allocation *allocation)
@@ -147,8 +147,9 @@ NTSTATUS vidmm_lock_with(struct vidmm_allocation *named, unsigned flags)
             return fetch(allocation);
         break;
     case ALLOCATION_RESIDENT:
-        if (agp_flush(allocation))
-            return STATUS_GRAPHICS_ALLOCATION_BUSY;
+        status = agp_flush(allocation);
+        if (!NT_SUCCESS(status))
+            return status;
         if (is_in_order(allocation, flags) && make_reachable(allocation)) {
             allocation->is_dirty = true; /* the CPU may write where it is */
             break;
@@ -184,8 +185,8 @@ uint64_t vidmm_locked_page_address(const struct vidmm_allocation *named, uint64_
     ASSERT(allocation->lock_count > 0 && page < allocation->page_count);
     if (!allocation->place.segment || !segment_holds_content(allocation->place.segment))
         return PAGE_BYTES_OF(allocation_backing_pages(allocation)[page]);
-    if (allocation->range_is_acquired)
-        return allocation->range_address + PAGE_BYTES_OF(page);
+    if (alternate_va_is_acquired(allocation))
+        return alternate_va_address(allocation) + PAGE_BYTES_OF(page);
     if (allocation->host_slots)
         return host_aperture_address(
                    allocation->place.segment,

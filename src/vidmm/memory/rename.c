@@ -34,14 +34,19 @@ const void *vidmm_allocation_instance(const struct vidmm_allocation *allocation)
 {
     const struct vidmm_allocation *current = allocation_current(allocation);
 
-    return current == allocation->first ? NULL : current;
+    return current == allocation_first(allocation) ? NULL : current;
 }
 
 const void *vidmm_paging_instance(const struct vidmm *vidmm)
 {
     const struct vidmm_allocation *subject = vidmm->queue.is_building ? vidmm->queue.subject : NULL;
 
-    return !subject || subject == subject->first ? NULL : subject;
+    return !subject || subject == allocation_first(subject) ? NULL : subject;
+}
+
+static uint32_t instance_count(const struct vidmm_allocation *allocation)
+{
+    return allocation->instances ? allocation->instances->count : 1;
 }
 
 /*
@@ -49,15 +54,15 @@ const void *vidmm_paging_instance(const struct vidmm *vidmm)
  */
 static bool may_be_renamed(const struct vidmm_allocation *allocation)
 {
-    const struct vidmm_allocation *first = allocation->first;
+    const struct vidmm_allocation *first = allocation_first(allocation);
 
     if (!allocation->vidmm->config.renames || allocation->vidmm->caps.is_virtual ||
         allocation->vidmm->caps.interface_version >= DXGKDDI_INTERFACE_VERSION_WDDM2_0 ||
         allocation->lock_count || allocation->is_primary || allocation->is_pinned ||
-        allocation->is_for_context || allocation->is_swizzled || allocation->uses_alternate_va ||
-        allocation->has_range || !list_is_empty(&first->openings))
+        allocation->context || allocation->is_swizzled || allocation->uses_alternate_va ||
+        allocation->range || first->openings)
         return false;
-    return !first->renaming_limit || first->instance_count < first->renaming_limit;
+    return !first->renaming_limit || instance_count(allocation) < first->renaming_limit;
 }
 
 /* With the creation parameters of the first, without asking the driver again. */
@@ -65,9 +70,6 @@ static void take_after(struct vidmm_allocation *instance, const struct vidmm_all
 {
     unsigned i;
 
-    instance->first = other->first;
-    instance->current = NULL;
-    instance->instance_count = 0;
     instance->cookie = other->cookie;
     instance->driver_handle = other->driver_handle;
     instance->device_handle = other->device_handle;
@@ -88,6 +90,32 @@ static void take_after(struct vidmm_allocation *instance, const struct vidmm_all
     instance->backing_is_linear = true;
 }
 
+/* The part that an allocation has from its first renaming on. */
+static struct instances *make_instances(struct vidmm_allocation *first)
+{
+    struct instances *instances = base_alloc(first->vidmm->services, sizeof *instances);
+
+    if (instances)
+        *instances = (struct instances){.first = first, .current = first, .count = 1};
+    return instances;
+}
+
+static struct vidmm_allocation *make_instance(const struct vidmm_allocation *allocation)
+{
+    struct vidmm_allocation *instance = allocation_alloc(allocation->device);
+
+    if (!instance)
+        return NULL;
+    take_after(instance, allocation);
+    if (!NT_SUCCESS(allocation_take_backing(instance))) {
+        allocation_free(instance);
+        return NULL;
+    }
+    instance->has_content = true;
+    allocation_set_state(instance, ALLOCATION_BACKED);
+    return instance;
+}
+
 struct vidmm_allocation *allocation_rename(struct vidmm_allocation *allocation)
 {
     struct vidmm *vidmm = allocation->vidmm;
@@ -95,20 +123,17 @@ struct vidmm_allocation *allocation_rename(struct vidmm_allocation *allocation)
 
     if (!may_be_renamed(allocation))
         return NULL;
-    instance = base_alloc(vidmm->services, sizeof *instance);
+    if (!allocation->instances)
+        allocation->instances = make_instances(allocation);
+    if (!allocation->instances)
+        return NULL;
+    instance = make_instance(allocation);
     if (!instance)
         return NULL;
-    allocation_init(instance, allocation->device);
-    take_after(instance, allocation);
-    if (!NT_SUCCESS(allocation_take_backing(instance))) {
-        base_free(vidmm->services, instance, sizeof *instance);
-        return NULL;
-    }
-    instance->has_content = true;
-    allocation_set_state(instance, ALLOCATION_BACKED);
     list_push_back(&allocation->device->allocations, &instance->device_link);
-    instance->first->current = instance;
-    instance->first->instance_count++;
+    instance->instances = allocation->instances;
+    instance->instances->current = instance;
+    instance->instances->count++;
     vidmm->statistics.renames++;
     allocation_doom(allocation);
     return instance;
@@ -118,17 +143,22 @@ struct vidmm_allocation *instance_ended(struct vidmm_allocation *instance)
 {
     struct vidmm *vidmm = instance->vidmm;
     const struct vidmm_events *events = &vidmm->config.events;
-    struct vidmm_allocation *first = instance->first;
-    bool is_last = --first->instance_count == 0;
+    struct instances *instances = instance->instances;
+    struct vidmm_allocation *first = allocation_first(instance);
+    bool is_last = !instances || --instances->count == 0;
 
     if ((instance != first || !is_last) && events->instance_ended)
         events->instance_ended(events->context, first, instance == first ? NULL : instance);
     if (instance != first) {
         list_remove(&instance->device_link);
-        base_free(vidmm->services, instance, sizeof *instance);
+        allocation_free(instance);
     } else if (!is_last) {
         allocation_set_state(first, ALLOCATION_EMPTY);
         first->has_content = false;
     }
-    return is_last ? first : NULL;
+    if (!is_last)
+        return NULL;
+    base_free(vidmm->services, instances, sizeof *instances);
+    first->instances = NULL;
+    return first;
 }

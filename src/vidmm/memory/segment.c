@@ -535,36 +535,43 @@ uint64_t segment_page_offset(struct vidmm_allocation *allocation, uint64_t page)
 void segment_take_eviction_slots(struct vidmm_allocation *allocation)
 {
     struct vidmm *vidmm = allocation->vidmm;
+    uint64_t bytes = PAGE_BYTES_OF(allocation->page_count);
     unsigned i;
 
     for (i = 0; i < vidmm->caps.segment_count; i++) {
         struct segment *segment = &vidmm->segments[i];
 
         if (!(allocation->eviction_set >> i & 1) || segment->kind != SEGMENT_APERTURE ||
-            PAGE_BYTES_OF(allocation->page_count) > left_of_limit(vidmm, segment))
+            bytes > left_of_limit(vidmm, segment))
             continue;
-        if (NT_SUCCESS(take_range(segment, PAGE_BYTES_OF(allocation->page_count), PAGE_BYTES,
-                                  &allocation->eviction_offset))) {
-            allocation->eviction_aperture = segment;
-            vidmm->aperture_bytes += PAGE_BYTES_OF(allocation->page_count);
+        if (NT_SUCCESS(take_range(segment, bytes, PAGE_BYTES, &allocation->eviction_offset))) {
+            allocation->eviction_aperture = (uint8_t)segment->id;
+            vidmm->aperture_bytes += bytes;
             return;
         }
     }
 }
 
+struct segment *segment_of_eviction_slots(const struct vidmm_allocation *allocation)
+{
+    return allocation->eviction_aperture
+               ? segment_by_id(allocation->vidmm, allocation->eviction_aperture)
+               : NULL;
+}
+
 void segment_release_eviction_slots(struct vidmm_allocation *allocation)
 {
+    struct segment *aperture = segment_of_eviction_slots(allocation);
+    uint64_t bytes = PAGE_BYTES_OF(allocation->page_count);
     enum range_status status;
 
-    if (!allocation->eviction_aperture)
+    if (!aperture)
         return;
-    status =
-        range_allocator_release(&allocation->eviction_aperture->ranges, allocation->eviction_offset,
-                                PAGE_BYTES_OF(allocation->page_count));
+    status = range_allocator_release(&aperture->ranges, allocation->eviction_offset, bytes);
     ASSERT(status == RANGE_OK);
     (void)status;
-    allocation->vidmm->aperture_bytes -= PAGE_BYTES_OF(allocation->page_count);
-    allocation->eviction_aperture = NULL;
+    allocation->vidmm->aperture_bytes -= bytes;
+    allocation->eviction_aperture = 0;
 }
 
 /* ---- Pages for page tables ------------------------------------------------------------------- */
@@ -603,14 +610,17 @@ void segment_lru_add(struct vidmm_allocation *allocation)
 
     if (allocation->is_pinned)
         return;
-    list_push_back(&allocation->place.segment->lru[class], &allocation->lru);
+    ASSERT(allocation->listed == LISTED_NOWHERE);
+    list_push_back(&allocation->place.segment->lru[class], &allocation->link);
+    allocation->listed = LISTED_EVICTABLE;
     budget_idle(allocation, true);
 }
 
 void segment_lru_remove(struct vidmm_allocation *allocation)
 {
-    if (!list_is_linked(&allocation->lru))
+    if (allocation->listed != LISTED_EVICTABLE)
         return;
-    list_remove(&allocation->lru);
+    list_remove(&allocation->link);
+    allocation->listed = LISTED_NOWHERE;
     budget_idle(allocation, false);
 }

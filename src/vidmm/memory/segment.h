@@ -134,9 +134,11 @@ bool segment_shares_limit(const struct vidmm *vidmm, const struct segment *segme
 
 /*
  * Physical model: slots of an eviction segment for the allocation's way out. Without one, or when
- * none has room, eviction_aperture stays NULL and the transfer goes to the pages directly.
+ * none has room, there are no slots and the transfer goes to the pages directly.
  */
 void segment_take_eviction_slots(struct vidmm_allocation *allocation);
+/* The aperture that the slots are of; NULL: there are none. */
+struct segment *segment_of_eviction_slots(const struct vidmm_allocation *allocation);
 void segment_release_eviction_slots(struct vidmm_allocation *allocation);
 
 /* Contiguous pages for a page table in whole units of a segment of pages (segment_tables.c). */

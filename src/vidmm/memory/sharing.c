@@ -20,7 +20,8 @@
 #include <string.h>
 
 struct opening {
-    struct list allocation_link, device_link;
+    struct opening *next; /* of the allocation, oldest first */
+    struct list device_link;
     struct vidmm_allocation *allocation;
     struct vidmm_device *device;
     HANDLE handle; /* hDeviceSpecificAllocation */
@@ -31,7 +32,7 @@ static struct opening *find_opening(const struct vidmm_allocation *allocation,
 {
     struct opening *opening;
 
-    list_for_each (opening, &allocation->openings, struct opening, allocation_link) {
+    for (opening = allocation->openings; opening; opening = opening->next) {
         if (opening->device == device)
             return opening;
     }
@@ -42,7 +43,7 @@ HANDLE allocation_handle_in(const struct vidmm_allocation *allocation,
                             const struct vidmm_device *device)
 {
     const struct opening *opening =
-        device == allocation->device ? NULL : find_opening(allocation->first, device);
+        device == allocation->device ? NULL : find_opening(allocation_first(allocation), device);
 
     return opening ? opening->handle : allocation->device_handle;
 }
@@ -50,10 +51,13 @@ HANDLE allocation_handle_in(const struct vidmm_allocation *allocation,
 static void close_opening(struct opening *opening)
 {
     struct vidmm *vidmm = opening->device->vidmm;
+    struct opening **at;
     DXGKARG_CLOSEALLOCATION close = {.NumAllocations = 1, .pOpenHandleList = &opening->handle};
 
     miniport_close_allocation(vidmm->miniport, opening->device->driver_device, &close);
-    list_remove(&opening->allocation_link);
+    for (at = &opening->allocation->openings; *at != opening; at = &(*at)->next)
+        ;
+    *at = opening->next;
     list_remove(&opening->device_link);
     base_free(vidmm->services, opening, sizeof *opening);
 }
@@ -64,7 +68,7 @@ NTSTATUS vidmm_allocation_open(struct vidmm_device *device, struct vidmm_allocat
     struct vidmm *vidmm = device->vidmm;
     DXGK_OPENALLOCATIONINFO info = {.hAllocation = allocation->handle};
     DXGKARG_OPENALLOCATION open = {.NumAllocations = 1, .pOpenAllocation = &info};
-    struct opening *opening;
+    struct opening *opening, **last;
     void *copy;
     NTSTATUS status;
 
@@ -94,7 +98,9 @@ NTSTATUS vidmm_allocation_open(struct vidmm_device *device, struct vidmm_allocat
     opening->allocation = allocation;
     opening->device = device;
     opening->handle = info.hDeviceSpecificAllocation;
-    list_push_back(&allocation->openings, &opening->allocation_link);
+    for (last = &allocation->openings; *last; last = &(*last)->next)
+        ;
+    *last = opening;
     list_push_back(&device->openings, &opening->device_link);
     return STATUS_SUCCESS;
 }
@@ -114,8 +120,8 @@ NTSTATUS vidmm_allocation_close(struct vidmm_device *device, struct vidmm_alloca
 
 void openings_close_of_allocation(struct vidmm_allocation *allocation)
 {
-    while (!list_is_empty(&allocation->openings))
-        close_opening(list_first_entry(&allocation->openings, struct opening, allocation_link));
+    while (allocation->openings)
+        close_opening(allocation->openings);
 }
 
 void openings_close_of_device(struct vidmm_device *device)

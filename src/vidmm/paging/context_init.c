@@ -19,7 +19,9 @@ static void destination(const struct vidmm_allocation *allocation, DXGKARG_BUILD
         allocation->vidmm->config.inits_contexts_by_driver_handle
             ? allocation->driver_handle
             : (HANDLE)(uintptr_t)allocation->handle;
-    args->InitContextResource.Destination.VirtualAddress = allocation->cpu_address;
+    if (allocation->mdl)
+        args->InitContextResource.Destination.VirtualAddress =
+            allocation_backing(allocation)->cpu_address;
     if (segment->kind == SEGMENT_SYSTEM) {
         args->InitContextResource.Destination.pMdl = allocation->mdl;
         return;

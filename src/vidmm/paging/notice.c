@@ -126,7 +126,7 @@ static void use_view(struct scratch_view *view, DXGKARG_BUILDPAGINGBUFFER *args)
 enum job_step notice_next_of_eviction(struct vidmm_allocation *allocation,
                                       DXGKARG_BUILDPAGINGBUFFER *args)
 {
-    struct scratch_view *view = &allocation->view;
+    struct scratch_view *view = &allocation->vidmm->queue.generation.view;
     struct job *job = &allocation->job;
 
     for (;;) {

@@ -58,7 +58,7 @@ static bool transfer(struct vidmm_allocation *allocation, bool is_in,
     uint64_t offset = allocation->job.cursor;
     uint64_t size = min_u64(total - offset, allocation->vidmm->config.transfer_bytes);
 
-    if (allocation->has_range)
+    if (allocation->range)
         return alternate_va_op_transfer(allocation, is_in, args);
     if (allocation->is_swizzled || allocation_is_pitched(allocation) ||
         (allocation->other &&
@@ -112,7 +112,7 @@ static enum job_step enter_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args
 {
     struct vidmm_allocation *allocation = job_allocation(job);
 
-    bool wants_image = allocation->is_for_context && !allocation->has_content;
+    bool wants_image = allocation->context && !allocation->has_content;
 
     if (allocation->place.segment->kind == SEGMENT_APERTURE && job->phase == 0) {
         if (aperture_op_map(allocation, allocation->place.segment, allocation->place.offset, args))
@@ -142,6 +142,7 @@ static enum job_step enter_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args
 static enum job_step leave_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args)
 {
     struct vidmm_allocation *allocation = job_allocation(job);
+    const struct segment *aperture = segment_of_eviction_slots(allocation);
 
     if (allocation->place.segment->kind == SEGMENT_APERTURE)
         return aperture_op_unmap(allocation, allocation->place.segment, allocation->place.offset,
@@ -158,29 +159,27 @@ static enum job_step leave_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args
         discard(allocation, args);
         return JOB_OPERATION;
     }
-    if (!allocation->eviction_aperture)
+    if (!aperture)
         return transfer(allocation, false, args) ? JOB_OPERATION : JOB_DONE;
 
     switch (job->phase) {
     case 0:
-        if (aperture_op_map(allocation, allocation->eviction_aperture, allocation->eviction_offset,
-                            args))
+        if (aperture_op_map(allocation, aperture, allocation->eviction_offset, args))
             return JOB_OPERATION;
         job->phase = 1;
         /* fall through */
     case 1:
         if (transfer(allocation, false, args)) {
-            args->Transfer.Destination.SegmentId = allocation->eviction_aperture->id;
+            args->Transfer.Destination.SegmentId = aperture->id;
             args->Transfer.Destination.SegmentAddress.QuadPart =
-                (LONGLONG)(allocation->eviction_aperture->caps->base + allocation->eviction_offset);
+                (LONGLONG)(aperture->caps->base + allocation->eviction_offset);
             args->Transfer.MdlOffset = 0;
             return JOB_OPERATION;
         }
         job->phase = 2;
         /* fall through */
     default:
-        return aperture_op_unmap(allocation, allocation->eviction_aperture,
-                                 allocation->eviction_offset, args)
+        return aperture_op_unmap(allocation, aperture, allocation->eviction_offset, args)
                    ? JOB_OPERATION
                    : JOB_DONE;
     }

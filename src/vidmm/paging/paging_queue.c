@@ -267,6 +267,7 @@ void paging_queue_reset(struct vidmm *vidmm, struct list *unfinished)
     queue->has_operation = false;
     queue->needs_buffer = false;
     queue->fresh_failures = 0;
+    queue->generation = (struct generation){0};
 }
 
 void paging_queue_abandon(struct vidmm *vidmm)

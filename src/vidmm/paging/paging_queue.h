@@ -15,9 +15,11 @@
 #ifndef VIDMM_PAGING_QUEUE_H
 #define VIDMM_PAGING_QUEUE_H
 
+#include "vidmm/mappings/scratch_view.h"
 #include "vidmm/paging/job.h"
 #include "vidsch/vidsch.h"
 
+struct mapping;
 struct vidmm;
 struct vidmm_allocation;
 
@@ -52,6 +54,22 @@ struct paging_submission {
 
 #define PAGING_SUBMISSIONS 64
 
+/*
+ * What a generator that moves an allocation remembers from one operation to the next. One job is
+ * generated at a time, so there is one of it, and it means nothing when a job begins.
+ */
+struct generation {
+    struct mapping *walk; /* mapping whose entries are being written */
+    uint64_t piece;       /* pages of walk, or of one side of the chunk, that are done */
+    /* A chunk is the pages of the allocation, from job.cursor on, that scratch shows (GpuMmu). */
+    uint64_t chunk_pages;
+    uint64_t chunk_va;         /* source side; the destination follows it */
+    uint64_t chunk_protection; /* driver protection: 0, or a unique one (VX-012) */
+    uint64_t
+        aperture_cursor; /* pages that have their map or unmap operation; 0 between two walks */
+    struct scratch_view view; /* view.use is NULL: no view */
+};
+
 struct paging_queue {
     /* The operation that is being built. */
     struct list jobs;   /* the first one is being generated */
@@ -64,6 +82,7 @@ struct paging_queue {
     struct vidmm_allocation *subject;    /* of the operation; NULL: no one allocation */
     unsigned fresh_failures;  /* INSUFFICIENT on fresh buffers without progress (PB-012) */
     unsigned aimless_repeats; /* ... with bytes written, and MultipassOffset as before (PB-014) */
+    struct generation generation;
 
     /* Buffers and what is with the scheduler. */
     struct paging_buffer *buffers;

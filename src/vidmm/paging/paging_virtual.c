@@ -73,6 +73,11 @@ static struct vidmm_allocation *job_allocation(struct job *job)
     return container_of(job, struct vidmm_allocation, job);
 }
 
+static struct generation *generation_of(const struct vidmm_allocation *allocation)
+{
+    return &allocation->vidmm->queue.generation;
+}
+
 static bool is_in_memory_segment(const struct vidmm_allocation *allocation)
 {
     return allocation->place.segment && allocation->place.segment->kind == SEGMENT_PAGES;
@@ -101,8 +106,10 @@ static struct mapping *next_live_mapping(const struct vidmm_allocation *allocati
 
 static void start_walk(struct vidmm_allocation *allocation, enum phase phase)
 {
-    allocation->walk = next_live_mapping(allocation, NULL);
-    allocation->piece = 0;
+    struct generation *generation = generation_of(allocation);
+
+    generation->walk = next_live_mapping(allocation, NULL);
+    generation->piece = 0;
     allocation->job.phase = phase;
 }
 
@@ -110,8 +117,9 @@ static void start_walk(struct vidmm_allocation *allocation, enum phase phase)
 static bool walk_mappings(struct vidmm_allocation *allocation, bool makes_valid,
                           DXGKARG_BUILDPAGINGBUFFER *args)
 {
+    struct generation *generation = generation_of(allocation);
     const struct vidmm *vidmm = allocation->vidmm;
-    struct mapping *mapping = allocation->walk;
+    struct mapping *mapping = generation->walk;
     bool needs_flush = !makes_valid || !vidmm->caps.invalid_not_cached;
     struct address_space *space;
     uint64_t va;
@@ -119,32 +127,32 @@ static bool walk_mappings(struct vidmm_allocation *allocation, bool makes_valid,
     if (!mapping)
         return false;
     space = &mapping->process->space;
-    va = mapping->va + PAGE_BYTES_OF(allocation->piece);
-    if (allocation->piece == mapping->page_count) {
+    va = mapping->va + PAGE_BYTES_OF(generation->piece);
+    if (generation->piece == mapping->page_count) {
         /* Only reached when a flush is wanted. */
         page_table_op_flush(space, mapping->va, PAGE_BYTES_OF(mapping->page_count), args);
-        allocation->walk = next_live_mapping(allocation, mapping);
-        allocation->piece = 0;
+        generation->walk = next_live_mapping(allocation, mapping);
+        generation->piece = 0;
         return true;
     }
     if (makes_valid)
-        allocation->piece += page_table_op_map(
+        generation->piece += page_table_op_map(
             space, va,
             &(struct mapped_pages){.allocation = allocation,
-                                   .first_page = mapping->first_page + allocation->piece,
-                                   .page_count = mapping->page_count - allocation->piece,
+                                   .first_page = mapping->first_page + generation->piece,
+                                   .page_count = mapping->page_count - generation->piece,
                                    .from_backing = !is_in_memory_segment(allocation),
                                    .is_64k = mapping_is_64k(mapping),
                                    .protect = mapping->protect,
                                    .driver_protection = mapping->driver_protection},
             args);
     else
-        allocation->piece += page_table_op_unmap(space, va, mapping->page_count - allocation->piece,
+        generation->piece += page_table_op_unmap(space, va, mapping->page_count - generation->piece,
                                                  mapping_is_64k(mapping), allocation->driver_handle,
-                                                 mapping->first_page + allocation->piece, args);
-    if (allocation->piece == mapping->page_count && !needs_flush) {
-        allocation->walk = next_live_mapping(allocation, mapping);
-        allocation->piece = 0;
+                                                 mapping->first_page + generation->piece, args);
+    if (generation->piece == mapping->page_count && !needs_flush) {
+        generation->walk = next_live_mapping(allocation, mapping);
+        generation->piece = 0;
     }
     return true;
 }
@@ -159,11 +167,12 @@ static bool writes_tables_at_once(const struct vidmm *vidmm)
 /* The side in the segment is seen through 64 KiB tables. */
 static bool chunk_is_64k(const struct vidmm_allocation *allocation)
 {
+    struct generation *generation = generation_of(allocation);
     const struct vidmm_caps *caps = &allocation->vidmm->caps;
 
     return caps->has_64k_leaves && caps->has_dual_pte &&
            allocation->place.segment->unit_pages == PAGES_64K &&
-           is_aligned(allocation->job.cursor | allocation->chunk_pages, PAGES_64K);
+           is_aligned(allocation->job.cursor | generation->chunk_pages, PAGES_64K);
 }
 
 /* Where the chunks of a job go. */
@@ -188,12 +197,13 @@ static uint64_t leaf_table_va(struct vidmm *vidmm, uint64_t va, bool is_64k)
 static void move_chunk(struct vidmm_allocation *allocation, enum way way, bool is_fill,
                        DXGKARG_BUILDPAGINGBUFFER *args)
 {
+    struct generation *generation = generation_of(allocation);
     static const DXGK_MEMORY_TRANSFER_DIRECTION directions[] = {
         [WAY_IN] = DXGK_MEMORY_TRANSFER_SYSTEM_TO_LOCAL,
         [WAY_OUT] = DXGK_MEMORY_TRANSFER_LOCAL_TO_SYSTEM,
         [WAY_MOVE] = DXGK_MEMORY_TRANSFER_LOCAL_TO_LOCAL,
     };
-    uint64_t bytes = PAGE_BYTES_OF(allocation->chunk_pages);
+    uint64_t bytes = PAGE_BYTES_OF(generation->chunk_pages);
 
     if (is_fill) {
         args->Operation = DXGK_OPERATION_VIRTUAL_FILL;
@@ -201,48 +211,50 @@ static void move_chunk(struct vidmm_allocation *allocation, enum way way, bool i
         args->FillVirtual.AllocationOffsetInBytes = PAGE_BYTES_OF(allocation->job.cursor);
         args->FillVirtual.FillSizeInBytes = bytes;
         args->FillVirtual.FillPattern = allocation->vidmm->config.fill_pattern;
-        args->FillVirtual.DestinationVirtualAddress = allocation->chunk_va;
+        args->FillVirtual.DestinationVirtualAddress = generation->chunk_va;
         return;
     }
     args->Operation = DXGK_OPERATION_VIRTUAL_TRANSFER;
     args->TransferVirtual.hAllocation = allocation->driver_handle;
     args->TransferVirtual.AllocationOffsetInBytes = PAGE_BYTES_OF(allocation->job.cursor);
     args->TransferVirtual.TransferSizeInBytes = bytes;
-    args->TransferVirtual.SourceVirtualAddress = allocation->chunk_va;
-    args->TransferVirtual.DestinationVirtualAddress = allocation->chunk_va + bytes;
+    args->TransferVirtual.SourceVirtualAddress = generation->chunk_va;
+    args->TransferVirtual.DestinationVirtualAddress = generation->chunk_va + bytes;
     args->TransferVirtual.Flags.Src64KBPages = way != WAY_IN && chunk_is_64k(allocation);
     args->TransferVirtual.Flags.Dst64KBPages = way != WAY_OUT && chunk_is_64k(allocation);
     args->TransferVirtual.TransferDirection = directions[way];
-    args->TransferVirtual.SourcePageTable = leaf_table_va(allocation->vidmm, allocation->chunk_va,
+    args->TransferVirtual.SourcePageTable = leaf_table_va(allocation->vidmm, generation->chunk_va,
                                                           args->TransferVirtual.Flags.Src64KBPages);
     args->TransferVirtual.DestinationPageTable = leaf_table_va(
-        allocation->vidmm, allocation->chunk_va + bytes, args->TransferVirtual.Flags.Dst64KBPages);
+        allocation->vidmm, generation->chunk_va + bytes, args->TransferVirtual.Flags.Dst64KBPages);
 }
 
 /* One chunk, one protection: 0 but where the pages are mapped with a unique one (VX-012). */
 static void limit_to_protection(struct vidmm_allocation *allocation)
 {
-    uint64_t same = allocation->chunk_pages;
+    struct generation *generation = generation_of(allocation);
+    uint64_t same = generation->chunk_pages;
 
-    allocation->chunk_protection =
+    generation->chunk_protection =
         allocation->has_unique_protection
             ? mapping_unique_protection(allocation, allocation->job.cursor, &same)
             : 0;
-    allocation->chunk_pages = min_u64(allocation->chunk_pages, same);
+    generation->chunk_pages = min_u64(generation->chunk_pages, same);
 }
 
 /* One operation that takes a chunk out of scratch, from piece on; returns for how many pages. */
 static uint64_t unmap_chunk(struct vidmm_allocation *allocation, enum way way, uint64_t sides,
                             DXGKARG_BUILDPAGINGBUFFER *args)
 {
-    uint64_t pages = allocation->chunk_pages;
-    uint64_t piece = allocation->piece;
+    struct generation *generation = generation_of(allocation);
+    uint64_t pages = generation->chunk_pages;
+    uint64_t piece = generation->piece;
     uint64_t in_side = piece % pages;
     bool is_local = sides == 1 || way == WAY_MOVE || (piece >= pages) == (way == WAY_IN);
     bool is_split = chunk_is_64k(allocation);
 
     return page_table_op_unmap(
-        &allocation->vidmm->paging.space, allocation->chunk_va + PAGE_BYTES_OF(piece),
+        &allocation->vidmm->paging.space, generation->chunk_va + PAGE_BYTES_OF(piece),
         is_split ? pages - in_side : sides * pages - piece, is_split && is_local,
         allocation->driver_handle, allocation->job.cursor + in_side, args);
 }
@@ -254,6 +266,7 @@ static uint64_t unmap_chunk(struct vidmm_allocation *allocation, enum way way, u
 static enum job_step next_of_chunks(struct vidmm_allocation *allocation, enum way way,
                                     DXGKARG_BUILDPAGINGBUFFER *args)
 {
+    struct generation *generation = generation_of(allocation);
     struct vidmm *vidmm = allocation->vidmm;
     struct address_space *space = &vidmm->paging.space;
     struct job *job = &allocation->job;
@@ -261,37 +274,37 @@ static enum job_step next_of_chunks(struct vidmm_allocation *allocation, enum wa
     uint64_t sides = is_fill ? 1 : 2;
 
     for (;;) {
-        uint64_t pages = allocation->chunk_pages;
-        uint64_t piece = allocation->piece;
+        uint64_t pages = generation->chunk_pages;
+        uint64_t piece = generation->piece;
 
         switch ((enum phase)job->phase) {
         case PHASE_CHUNK:
             if (job->cursor == allocation->page_count)
                 return JOB_DONE;
-            allocation->chunk_pages =
+            generation->chunk_pages =
                 min_u64(allocation->page_count - job->cursor, paging_process_chunk_pages(vidmm));
             limit_to_protection(allocation);
-            if (!paging_process_take_scratch(vidmm, sides * allocation->chunk_pages,
-                                             &allocation->chunk_va))
+            if (!paging_process_take_scratch(vidmm, sides * generation->chunk_pages,
+                                             &generation->chunk_va))
                 return JOB_WAIT;
-            allocation->piece = 0;
+            generation->piece = 0;
             job->phase = is_fill ? PHASE_CHUNK_DESTINATION : PHASE_CHUNK_SOURCE;
             break;
 
         case PHASE_CHUNK_SOURCE:
             if (piece == pages) {
-                allocation->piece = 0;
+                generation->piece = 0;
                 job->phase = PHASE_CHUNK_DESTINATION;
                 break;
             }
-            allocation->piece += page_table_op_map(
-                space, allocation->chunk_va + PAGE_BYTES_OF(piece),
+            generation->piece += page_table_op_map(
+                space, generation->chunk_va + PAGE_BYTES_OF(piece),
                 &(struct mapped_pages){.allocation = allocation,
                                        .first_page = job->cursor + piece,
                                        .page_count = pages - piece,
                                        .from_backing = way == WAY_IN,
                                        .is_64k = way != WAY_IN && chunk_is_64k(allocation),
-                                       .driver_protection = allocation->chunk_protection},
+                                       .driver_protection = generation->chunk_protection},
                 args);
             return JOB_OPERATION;
 
@@ -302,14 +315,14 @@ static enum job_step next_of_chunks(struct vidmm_allocation *allocation, enum wa
             }
             if (way == WAY_MOVE)
                 move_swap(allocation);
-            allocation->piece += page_table_op_map(
-                space, allocation->chunk_va + PAGE_BYTES_OF((sides - 1) * pages + piece),
+            generation->piece += page_table_op_map(
+                space, generation->chunk_va + PAGE_BYTES_OF((sides - 1) * pages + piece),
                 &(struct mapped_pages){.allocation = allocation,
                                        .first_page = job->cursor + piece,
                                        .page_count = pages - piece,
                                        .from_backing = way == WAY_OUT,
                                        .is_64k = way != WAY_OUT && chunk_is_64k(allocation),
-                                       .driver_protection = allocation->chunk_protection},
+                                       .driver_protection = generation->chunk_protection},
                 args);
             if (way == WAY_MOVE)
                 move_swap(allocation);
@@ -319,11 +332,11 @@ static enum job_step next_of_chunks(struct vidmm_allocation *allocation, enum wa
             job->phase = PHASE_CHUNK_MOVE;
             if (vidmm->caps.invalid_not_cached && !writes_tables_at_once(vidmm))
                 break;
-            page_table_op_flush(space, allocation->chunk_va, PAGE_BYTES_OF(sides * pages), args);
+            page_table_op_flush(space, generation->chunk_va, PAGE_BYTES_OF(sides * pages), args);
             return JOB_OPERATION;
 
         case PHASE_CHUNK_MOVE:
-            allocation->piece = 0;
+            generation->piece = 0;
             job->phase = PHASE_CHUNK_UNMAP;
             move_chunk(allocation, way, is_fill, args);
             return JOB_OPERATION;
@@ -333,7 +346,7 @@ static enum job_step next_of_chunks(struct vidmm_allocation *allocation, enum wa
                 job->phase = PHASE_CHUNK_UNMAP_FLUSH;
                 break;
             }
-            allocation->piece += unmap_chunk(allocation, way, sides, args);
+            generation->piece += unmap_chunk(allocation, way, sides, args);
             return JOB_OPERATION;
 
         case PHASE_CHUNK_UNMAP_FLUSH:
@@ -341,7 +354,7 @@ static enum job_step next_of_chunks(struct vidmm_allocation *allocation, enum wa
             job->phase = PHASE_CHUNK;
             if (writes_tables_at_once(vidmm))
                 break;
-            page_table_op_flush(space, allocation->chunk_va, PAGE_BYTES_OF(sides * pages), args);
+            page_table_op_flush(space, generation->chunk_va, PAGE_BYTES_OF(sides * pages), args);
             return JOB_OPERATION;
 
         default:
@@ -355,6 +368,7 @@ static enum job_step next_of_chunks(struct vidmm_allocation *allocation, enum wa
 static enum job_step enter_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args)
 {
     struct vidmm_allocation *allocation = job_allocation(job);
+    struct generation *generation = generation_of(allocation);
 
     if (job->phase == PHASE_START) {
         job->phase =
@@ -370,14 +384,14 @@ static enum job_step enter_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args
             return JOB_OPERATION;
         job->phase = PHASE_CHUNK;
     }
-    if (allocation->is_for_context && !allocation->has_content && job->phase < PHASE_INITIALISED) {
+    if (allocation->context && !allocation->has_content && job->phase < PHASE_INITIALISED) {
         enum job_step step;
 
         if (job->phase < PHASE_INIT)
-            scratch_view_begin(&allocation->view, allocation, 0, allocation->page_count,
+            scratch_view_begin(&generation->view, allocation, 0, allocation->page_count,
                                context_allocation_init_view);
         job->phase = PHASE_INIT;
-        step = scratch_view_next(&allocation->view, args);
+        step = scratch_view_next(&generation->view, args);
         if (step != JOB_DONE)
             return step;
         job->phase = PHASE_INITIALISED;
@@ -405,17 +419,18 @@ static enum job_step enter_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args
 static enum job_step next_of_retreat(struct vidmm_allocation *allocation,
                                      DXGKARG_BUILDPAGINGBUFFER *args)
 {
+    struct generation *generation = generation_of(allocation);
     struct job *job = &allocation->job;
 
     if (job->phase == PHASE_START) {
         start_walk(allocation, PHASE_TELL_UNMAP);
-        allocation->view.use = NULL;
+        generation->view.use = NULL;
     }
     if (job->phase == PHASE_TELL_UNMAP) {
         if (allocation->wants_unmap_notice && shows_backing(allocation) &&
-            allocation->entries_valid && allocation->walk) {
-            notice_op_iommu_unmap(allocation->walk, args);
-            allocation->walk = next_live_mapping(allocation, allocation->walk);
+            allocation->entries_valid && generation->walk) {
+            notice_op_iommu_unmap(generation->walk, args);
+            generation->walk = next_live_mapping(allocation, generation->walk);
             job->cursor = 1; /* told */
             return JOB_OPERATION;
         }
@@ -426,7 +441,7 @@ static enum job_step next_of_retreat(struct vidmm_allocation *allocation,
         job->cursor = 0;
         start_walk(allocation, PHASE_UNMAP);
         if (!allocation->entries_valid)
-            allocation->walk = NULL;
+            generation->walk = NULL;
         allocation->entries_valid = false;
     }
     if (job->phase == PHASE_UNMAP) {

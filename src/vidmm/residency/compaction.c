@@ -44,7 +44,7 @@ enum unit { UNIT_FREE, UNIT_MOVABLE, UNIT_FIXED };
 static bool is_movable(const struct vidmm_allocation *allocation, const struct segment *segment)
 {
     return allocation->place.segment == segment && allocation->state == ALLOCATION_RESIDENT &&
-           !allocation->lock_count && !allocation->is_for_context && !allocation->is_pinned &&
+           !allocation->lock_count && !allocation->context && !allocation->is_pinned &&
            !allocation->is_destroyed;
 }
 

@@ -53,7 +53,7 @@ void move_release_other(struct vidmm_allocation *allocation)
 NTSTATUS move_take_place(struct vidmm_allocation *allocation, struct segment *target)
 {
     const struct base_services *services = allocation->vidmm->services;
-    bool is_idle = list_is_linked(&allocation->lru);
+    bool is_idle = allocation->listed == LISTED_EVICTABLE;
     struct placement *other = base_alloc(services, sizeof *other);
     NTSTATUS status;
 

@@ -49,7 +49,8 @@ void allocation_drop(struct vidmm_allocation *allocation)
     allocation->had_content = true; /* work that was queued before the offer may have made it */
     vidmm->statistics.evictions++;
     if (vidmm->config.events.evicted)
-        vidmm->config.events.evicted(vidmm->config.events.context, allocation->first, "offered");
+        vidmm->config.events.evicted(vidmm->config.events.context, allocation_first(allocation),
+                                     "offered");
     allocation->job.ops = vidmm->caps.is_virtual ? &virtual_drop_ops : &physical_drop_ops;
     paging_queue_add(vidmm, &allocation->job);
 }
@@ -80,7 +81,7 @@ bool offer_drop_backing(struct vidmm *vidmm)
         struct list *link = list_pop_front(&vidmm->offered[class]);
 
         if (link) {
-            struct vidmm_allocation *victim = container_of(link, struct vidmm_allocation, offered);
+            struct vidmm_allocation *victim = container_of(link, struct vidmm_allocation, link);
 
             forget_content(victim);
             return true;
@@ -113,6 +114,7 @@ static void offer(struct vidmm_allocation *allocation, enum vidmm_offer_priority
         segment_lru_remove(allocation);
     if (allocation->vidmm->caps.is_virtual && allocation->holds) {
         allocation->offered_holds = allocation->holds;
+        allocation->has_holds_aside = true;
         allocation->holds = 0;
         allocation->busy_until = allocation->vidmm->submitted; /* OFFER-002 */
         is_listed = allocation->state == ALLOCATION_RESIDENT;
@@ -159,20 +161,22 @@ static void withdraw(struct vidmm_allocation *allocation)
 {
     bool is_listed = allocation->state == ALLOCATION_RESIDENT && !allocation->holds;
 
-    if (is_listed)
-        segment_lru_remove(allocation);
-    if (list_is_linked(&allocation->offered))
-        list_remove(&allocation->offered);
+    allocation_leave_list(allocation);
     allocation->is_offered = false;
     allocation->is_dropped = false;
     if (is_listed)
         segment_lru_add(allocation);
 }
 
+void offer_drop_hold(struct vidmm_allocation *allocation)
+{
+    allocation->has_holds_aside = --allocation->offered_holds != 0;
+}
+
 static void restore_references(struct vidmm_allocation *allocation)
 {
-    while (allocation->offered_holds) {
-        allocation->offered_holds--;
+    while (allocation->has_holds_aside) {
+        offer_drop_hold(allocation);
         allocation_hold(allocation);
     }
 }

@@ -22,6 +22,8 @@ void allocation_dropped(struct job *job);
 bool offer_drop_backing(struct vidmm *vidmm);
 /* It is destroyed: no offer any more, all references as before. */
 void offer_cancel(struct vidmm_allocation *allocation);
+/* One of the residency references that an offer has put aside is given up. */
+void offer_drop_hold(struct vidmm_allocation *allocation);
 /* A reclaim's request has ended, which held the allocation once. */
 void offer_settle_reclaim(struct vidmm_allocation *allocation, bool is_resident);
 

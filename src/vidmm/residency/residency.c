@@ -256,7 +256,7 @@ static struct vidmm_allocation *find_victim_among(struct segment *segment, unsig
         struct vidmm_allocation *victim;
         unsigned seen = 0;
 
-        list_for_each (victim, &segment->lru[class], struct vidmm_allocation, lru) {
+        list_for_each (victim, &segment->lru[class], struct vidmm_allocation, link) {
             /* An offer takes effect behind all that was submitted before (OFFER-002). */
             if (allocation_is_idle(victim) && !(victim->is_offered && victim->uses) &&
                 (!only_over_budget || budget_is_over(victim)))
@@ -288,7 +288,7 @@ static bool is_more_to_come(const struct vidmm *vidmm)
 {
     return !paging_queue_is_idle(vidmm) || !vidsch_is_idle(vidmm->vidsch) ||
            (!list_is_empty(&vidmm->dying) &&
-            allocation_is_idle(container_of(vidmm->dying.next, struct vidmm_allocation, dying)));
+            allocation_is_idle(container_of(vidmm->dying.next, struct vidmm_allocation, link)));
 }
 
 /* In the segment, or in an aperture that takes from the same limit (APER-017). */
@@ -552,7 +552,7 @@ static uint64_t evictable_bytes(const struct segment *segment)
     unsigned class;
 
     for (class = 0; class < VICTIM_CLASSES; class ++) {
-        list_for_each (allocation, &segment->lru[class], struct vidmm_allocation, lru)
+        list_for_each (allocation, &segment->lru[class], struct vidmm_allocation, link)
             bytes += segment_footprint(segment, allocation);
     }
     return bytes;
@@ -838,8 +838,8 @@ void vidmm_evict(struct vidmm_device *device, unsigned count,
     unsigned i;
 
     for (i = 0; i < count; i++) {
-        if (allocations[i]->offered_holds)
-            allocations[i]->offered_holds--;
+        if (allocations[i]->has_holds_aside)
+            offer_drop_hold(allocations[i]);
         else
             allocation_unhold(allocations[i]);
     }

@@ -75,7 +75,8 @@ static void tell_mappings(const struct address_space *space, const struct page_t
         if (!mapping || !mapping->has_tables)
             continue;
         mapping->is_live = false;
-        mapping->tables_left = mapping->allocation->tables_left = true;
+        mapping->tables_left = true;
+        mapping->allocation->tables_left = true;
     }
 }
 

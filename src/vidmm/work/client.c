@@ -182,7 +182,7 @@ void vidmm_device_destroy(struct vidmm_device *device)
 
     ASSERT(list_is_empty(&device->contexts));
     list_for_each (allocation, &device->allocations, struct vidmm_allocation, device_link)
-        ASSERT(allocation->is_for_context); /* the client's are destroyed */
+        ASSERT(allocation->context); /* the client's are destroyed */
     ASSERT(!device->submission_count);
     openings_close_of_device(device);
     miniport_destroy_device(vidmm->miniport, device->driver_device);

@@ -79,8 +79,7 @@ static struct vidmm_allocation *find(const struct vidmm *vidmm, HANDLE handle)
             ? allocation_by_handle(vidmm, (D3DKMT_HANDLE)(uintptr_t)handle)
             : NULL;
 
-    return allocation && allocation->is_for_context && !allocation->is_destroyed ? allocation
-                                                                                 : NULL;
+    return allocation && allocation->context && !allocation->is_destroyed ? allocation : NULL;
 }
 
 /* ---- Create, destroy, map -------------------------------------------------------------------- */
@@ -165,10 +164,10 @@ NTSTATUS vidmm_context_allocation_create(struct vidmm *vidmm,
     status = allocation_create_for_context(device, &info, &allocation);
     if (!NT_SUCCESS(status))
         return status;
-    allocation->wants_cpu_address = wants_cpu_address(vidmm, args);
-    allocation->is_gpu_va_wanted = args->ContextAllocationFlags.MapGpuVirtualAddress;
+    allocation->context->wants_cpu_address = wants_cpu_address(vidmm, args);
+    allocation->context->is_gpu_va_wanted = args->ContextAllocationFlags.MapGpuVirtualAddress;
     list_push_back(context ? &context->allocations : &device->context_allocations,
-                   &allocation->context_link);
+                   &allocation->context->link);
     args->hAllocation = (HANDLE)(uintptr_t)allocation->handle;
     return STATUS_SUCCESS;
 }
@@ -186,7 +185,7 @@ NTSTATUS vidmm_context_allocation_destroy(struct vidmm *vidmm, HANDLE handle)
 
     if (!allocation)
         return STATUS_INVALID_PARAMETER;
-    list_remove(&allocation->context_link);
+    list_remove(&allocation->context->link);
     forget_driver(allocation);
     vidmm_allocation_destroy(allocation);
     return STATUS_SUCCESS;
@@ -196,7 +195,7 @@ void context_allocations_drop(struct vidmm *vidmm, struct list *allocations)
 {
     while (!list_is_empty(allocations)) {
         struct vidmm_allocation *allocation =
-            container_of(allocations->next, struct vidmm_allocation, context_link);
+            container_of(allocations->next, struct context_part, link)->allocation;
 
         vidmm_driver_error(
             vidmm, "CTX-002",
@@ -204,7 +203,7 @@ void context_allocations_drop(struct vidmm *vidmm, struct list *allocations)
             "what it belongs to",
             (unsigned)allocation->handle,
             (unsigned long long)PAGE_BYTES_OF(allocation->page_count));
-        list_remove(&allocation->context_link);
+        list_remove(&allocation->context->link);
         forget_driver(allocation);
         vidmm_allocation_destroy(allocation);
     }
@@ -219,7 +218,7 @@ NTSTATUS vidmm_context_allocation_map(struct vidmm *vidmm,
     NTSTATUS status;
 
     *out_va = 0;
-    if (!allocation || !allocation->is_gpu_va_wanted || !bytes ||
+    if (!allocation || !allocation->context->is_gpu_va_wanted || !bytes ||
         args->OffsetInPages + args->SizeInPages > allocation->page_count)
         return STATUS_INVALID_PARAMETER;
     if (!args->Protection.Write)
@@ -432,11 +431,10 @@ unsigned context_allocations_count(const struct vidmm_context *context)
 void context_allocations_refer(const struct vidmm_context *context,
                                struct vidmm_reference *references)
 {
-    struct vidmm_allocation *allocation;
+    const struct context_part *part;
 
-    list_for_each (allocation, &context->allocations, struct vidmm_allocation, context_link)
-        (references++)->allocation = allocation;
-    list_for_each (allocation, &context->device->context_allocations, struct vidmm_allocation,
-                   context_link)
-        (references++)->allocation = allocation;
+    list_for_each (part, &context->allocations, struct context_part, link)
+        (references++)->allocation = part->allocation;
+    list_for_each (part, &context->device->context_allocations, struct context_part, link)
+        (references++)->allocation = part->allocation;
 }
