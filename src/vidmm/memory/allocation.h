@@ -1,14 +1,19 @@
 /*
- * Allocation: its states, its place, and what it counts for.
+ * Allocation: the object, its memory, and how it enters and leaves a segment.
  *
  * Place      vidmm. The object that nearly every other file is about.
  * Model      allocation_state.h draws the states. Entering, leaving and dying are jobs of the
- * paging queue; their ends publish the new state. place is where the allocation lies in a segment,
- * mdl its backing store in system memory; either may be missing. Ownership  The client's until
- * vidmm_allocation_destroy(); a destroyed allocation goes when nothing holds or uses it
- * (allocations_bury()). Errors     STATUS_NO_MEMORY where a backing store is taken; state changes
- * that have begun cannot fail. Units      Pages of 4 KiB; offsets in bytes of the segment. Source
- * contract.md ALLOC-001..020, RES-011..014; sequences S-03, S-04, S-06, S-12, S-15.
+ *            paging queue; their ends publish the new state. place is where the allocation lies in
+ *            a segment, mdl its backing store in system memory; either may be missing.
+ * Memory     A record of five cache lines from the manager's pool, and parts that are allocated
+ *            where they are used: the runs of a place, the backing store, the second place of a
+ *            move, instances, openings, the membership of a context, slots of a CPU host aperture.
+ * Ownership  The client's until vidmm_allocation_destroy(); a destroyed allocation goes when
+ *            nothing holds or uses it (allocations_bury()).
+ * Errors     STATUS_NO_MEMORY where the record or a part is allocated; state changes that have
+ *            begun cannot fail.
+ * Units      Pages of 4 KiB; offsets in bytes of the segment.
+ * Source     contract.md ALLOC-001..020, RES-011..014; sequences S-03, S-04, S-06, S-12, S-15.
  */
 #ifndef VIDMM_ALLOCATION_H
 #define VIDMM_ALLOCATION_H
@@ -38,8 +43,7 @@ struct instances {
     uint32_t count;                   /* that have not gone */
 };
 
-/* An allocation of the driver's own that belongs to a context or a device (context_allocation.c).
- */
+/* An allocation of the driver's own, of a context or a device (context_allocation.c). */
 struct context_part {
     struct list link; /* in the list of the context or device, until the driver destroys it */
     struct vidmm_allocation *allocation;
@@ -184,7 +188,7 @@ static inline bool allocation_is_usable(const struct vidmm_allocation *allocatio
 {
     return allocation->state == ALLOCATION_RESIDENT && !allocation->tables_left;
 }
-/* Its backing store holds what it holds itself, in a memory segment (ALLOC-012). */
+/* Its content in a memory segment is in the backing store, too (ALLOC-012). */
 static inline bool allocation_is_clean(const struct vidmm_allocation *allocation)
 {
     bool is_in_order =
@@ -271,7 +275,7 @@ NTSTATUS allocation_park(struct vidmm_allocation *allocation);
 void allocation_die(struct vidmm_allocation *allocation);
 /* Its page tables are new: writes the entries of all its mappings. State ENTERING meanwhile. */
 void allocation_map_again(struct vidmm_allocation *allocation);
-/* Out of its place after a reset, whatever state the job that was lost had left it in. */
+/* Out of its place after a reset, in whichever state the lost job had left it. */
 void allocation_cleaned_up(struct vidmm_allocation *allocation);
 
 /* The ends of these jobs, for the tables of operations of the generators. */

@@ -12,7 +12,7 @@
 
 #define MOST_BYTES (UINT64_C(1) << 46)
 
-/* The driver's report, with what its rules are judged by. */
+/* The driver's report, and the facts by which it is judged. */
 struct report {
     const struct vidmm *vidmm;
     const DXGK_ALLOCATIONINFO *info;
@@ -159,7 +159,8 @@ static bool is_lawful(struct vidmm *vidmm, const struct report *report)
     return true;
 }
 
-/* ---- What is taken over ---------------------------------------------------------------------- */
+/* ---- Copies -----------------------------------------------------------------------------------
+ */
 
 unsigned allocation_priority_class(uint32_t priority)
 {

@@ -1,5 +1,5 @@
 /*
- * Allocation info: what the driver says of an allocation when it is created.
+ * Allocation info: the driver's report of an allocation that is created.
  *
  * Place      vidmm. Used by allocation.c, for DxgkDdiCreateAllocation and for context allocations.
  * Model      The report is judged as a whole, rule by rule, before anything of it is copied.
@@ -15,7 +15,7 @@
 
 struct vidmm_allocation;
 
-/* Takes over what the driver reported; false, and a driver error, when it breaks a rule. */
+/* Takes over the driver's report; false, and a driver error, when it breaks a rule. */
 bool allocation_accept_info(struct vidmm_allocation *allocation, const DXGK_ALLOCATIONINFO *info);
 
 /* Windows' priorities are multiples of 0x28000000 around NORMAL; a class is one of the five. */

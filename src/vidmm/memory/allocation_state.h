@@ -3,44 +3,37 @@
  *
  * Place      vidmm. Used by everything that moves an allocation or gives it content.
  * Model
+ *                           place               entered
+ *             EMPTY ---------------> ENTERING ----------> RESIDENT
+ *              |  ^                    ^   ^               |  |  ^
+ *        lock, |  | offered            |   |   map again   |  |  |
+ *         map, |  | pages go           |   +---------------+  |  | moved
+ *       rename |  |         place      |                      |  |
+ *              v  |  +-----------------+     leave, drop, move|  |
+ *             BACKED                                          v  |
+ *                ^                 left                     LEAVING
+ *                +---------------------------------------------+
  *
- *                            create
- *                              |
- *                              v     lock, IoMmu mapping, new instance
- *           +--------------  EMPTY  --------------------------+
- *           |                  ^ ^                            |
- *           |         dropped  | | offered content goes       |
- *           |                  | +-----------------------+    |
- *           | place            |                         |    v
- *           |                  |          left           |
- *           |       +------ LEAVING ------------------>  BACKED
- *           |       |        ^  ^  ^                    |  ^  ^
- *           |  moved|  leave |  |  |                    |  |  |
- *           |       |  drop  |  |  |              place |  |  |
- *           |       |  move  |  |  | reset, nobody's    |  |  | reset, still wanted:
- *           |       v        |  |  |                    |  |  | keeps its place
- *           |      RESIDENT -+--+  +---- ENTERING <-----+  |  |
- *           |       |  ^  |                 | ^ | |         |  |
- *           |       |  |  |  map again      | | | +---------+  |
- *           |       |  |  +-----------------|-+ |              |
- *           |       |  +--- entered --------+   |              |
- *           |       +---------------------------|--------------+
- *           +-----------------------------------+
- *
- *            EMPTY, BACKED, RESIDENT  --die-->  DYING  -->  freed; or EMPTY, while later instances
- *                                                           of the allocation live (rename.c)
+ *             event                     from                          to
+ *             create                    -                             EMPTY
+ *             dropped                   LEAVING                       EMPTY
+ *             die                       EMPTY, BACKED, RESIDENT       DYING, then freed
+ *             died, others of its       DYING                         EMPTY
+ *             instances live (rename.c)
+ *             reset, it is wanted       ENTERING, RESIDENT, LEAVING   BACKED in its place, and it
+ *                                                                     enters again
+ *             reset, nobody wants it    ENTERING, RESIDENT, LEAVING   LEAVING, then BACKED or EMPTY
  *
  *            Entering, leaving, moving and dying are jobs of the paging queue. The first half of
  *            the change is made when the job is queued, the second half by the job's finished
  *            function, when the last packet of the job has retired. A reset (recovery.c) changes
  *            states without a job: content and jobs are lost.
- * Lists      The state decides on which lists of the manager an allocation is:
- *                the LRU lists of its segment   RESIDENT, and nobody holds it
- *                vidmm->offered                 BACKED and offered
- *                vidmm->dying                   destroyed, nobody holds or uses it, and no job
- *                                               moves it
- *            and which bytes of its segment count it: those that leave (LEAVING, DYING), those
- *            that are doomed (destroyed), or neither. A move keeps both places: neither.
+ * Lists      State and users decide on which list of the manager an allocation is:
+ *                an LRU list of its segment   RESIDENT, and nobody holds it
+ *                vidmm->offered               BACKED and offered
+ *                vidmm->dying                 destroyed; nobody holds or uses it; no job moves it
+ *            They also decide which byte counter of its segment includes it: leaving (LEAVING,
+ *            DYING), doomed (destroyed), or none. While it moves, it has two places: none.
  */
 #ifndef VIDMM_ALLOCATION_STATE_H
 #define VIDMM_ALLOCATION_STATE_H

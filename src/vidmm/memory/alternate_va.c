@@ -1,5 +1,6 @@
 /*
- * Swizzling ranges: how the CPU sees what lies in another order in memory (below WDDM 2.0).
+ * Swizzling ranges: how the CPU sees allocations that lie in another order in memory (below WDDM
+ * 2.0).
  *
  * A lock that asks for it (VIDMM_LOCK_ACQUIRE_APERTURE), of an allocation in a memory segment that
  * the CPU can see, acquires one of the driver's ranges. The range outlives the lock, for the next

@@ -4,8 +4,8 @@
  * A lock holds the allocation where it is, when the CPU can reach it there in linear order or can
  * be given a way: a CPU host aperture, a swizzling range. What has rows with a pitch there is
  * packed for the CPU only in its backing store (XFER-018). Otherwise it leaves for its backing
- * store first, and the caller asks again. A lock of what has no content yet makes the backing
- * store. What work uses is waited for, or with Discard renamed (rename.c).
+ * store first, and the caller asks again. A lock of an allocation without content makes the backing
+ * store. A lock of an allocation that work uses waits, or renames it with Discard (rename.c).
  *
  * Source     contract.md ALLOC-012, ALLOC-013, ALLOC-022, SWZ-001, SWZ-009, CHA, XFER-018.
  */
@@ -159,7 +159,7 @@ NTSTATUS vidmm_lock_with(struct vidmm_allocation *named, unsigned flags)
         status = allocation_leave_for_cpu(allocation);
         vidmm_pump(allocation->vidmm);
         if (NT_SUCCESS(status) && allocation->state == ALLOCATION_BACKED)
-            break; /* it took no packet: what was clean is discarded */
+            break; /* it was clean, was discarded, and took no packet */
         return NT_SUCCESS(status) ? STATUS_GRAPHICS_ALLOCATION_BUSY : status;
     }
     allocation_hold(allocation);

@@ -1,5 +1,6 @@
 /*
- * Renaming: an allocation that is several, for a client that writes anew what the GPU still reads.
+ * Renaming: instances of one allocation, for a client that writes new content while the GPU reads
+ * the old one.
  *
  * A lock with Discard of an allocation that work uses gives another instance of it: a struct
  * vidmm_allocation with the handles of the first one and nothing else in common. The first is what

@@ -1,8 +1,9 @@
 /*
- * Renaming: an allocation that is several, for a client that writes anew what the GPU still reads.
+ * Renaming: instances of one allocation, for a client that writes new content while the GPU reads
+ * the old one.
  *
  * Place      vidmm. A lock with Discard asks for an instance; the end of each instance is told.
- * Model      rename.c. The first instance is what the client knows and outlives the others.
+ * Model      rename.c. The client knows the first instance, which outlives the others.
  * Source     contract.md ALLOC-022.
  */
 #ifndef VIDMM_RENAME_H

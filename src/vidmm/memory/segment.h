@@ -112,8 +112,8 @@ void segment_release_place(struct vidmm_allocation *allocation, struct placement
 NTSTATUS segment_place(struct segment *segment, struct vidmm_allocation *allocation);
 
 /*
- * Whether its place in a segment has to be one piece: the physical model, whatever is reached by
- * physical address, and primaries (ALLOC-016).
+ * Whether its place in a segment has to be one piece: in the physical model, where the GPU reaches
+ * it by physical address, and of a primary (ALLOC-016).
  */
 bool segment_places_whole(const struct vidmm_allocation *allocation);
 void segment_unplace(struct vidmm_allocation *allocation);
@@ -128,7 +128,7 @@ uint64_t segment_page_count(const struct segment *segment,
 uint64_t segment_footprint(const struct segment *segment,
                            const struct vidmm_allocation *allocation);
 uint64_t segment_free(const struct vidmm *vidmm, const struct segment *segment);
-/* Apertures take from one limit: what another one gives back helps this one (APER-017). */
+/* Apertures take from one limit: bytes that another one gives back help this one (APER-017). */
 bool segment_shares_limit(const struct vidmm *vidmm, const struct segment *segment,
                           const struct segment *other);
 
@@ -150,7 +150,7 @@ void segment_release_units(struct segment *segment, uint64_t first_page, uint64_
 void segment_set_departure(struct vidmm_allocation *allocation, enum departure departure);
 
 void segment_lru_add(struct vidmm_allocation *allocation);
-/* Nothing when it is on no list. */
+/* Nothing when it is on no LRU list. */
 void segment_lru_remove(struct vidmm_allocation *allocation);
 
 #endif

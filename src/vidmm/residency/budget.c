@@ -1,12 +1,12 @@
 /*
  * Budgets: how much memory of a group a process should have resident.
  *
- * A budget is advice, not a wall. What is resident of a process counts, in the group of the segment
- * where it is: `used`; of that `idle` may be evicted and `going` is on its way out, so the rest is
- * what the process itself holds. Three things follow from a limit: a request that would make more
- * than that resident is refused with the bytes to trim, unless it says that it cannot trim; whoever
- * holds more is asked to trim; and what is idle of a process that is over its limit is demoted
- * before that of any other.
+ * A budget is advice, not a wall. The resident bytes of a process count as `used` in the group of
+ * the segment where they lie. Of those, `idle` bytes may be evicted and `going` bytes are on their
+ * way out; the process holds the rest. Three things follow from a limit. A request that would make
+ * more than the limit resident is refused with the bytes to trim, unless it says that it cannot
+ * trim. A process that holds more is asked to trim. Idle allocations of a process over its limit
+ * are evicted before those of any other.
  *
  * Source     contract.md RES-004, RES-015, RES-016.
  */
@@ -56,7 +56,7 @@ void budget_init(struct vidmm_process *process)
         process->budgets[i] = (struct budget){.limit = UINT64_MAX};
 }
 
-/* Asks for what is too much, once for each time that the process gets over its limit. */
+/* Asks for the bytes above the limit, once for each time that the process gets over it. */
 static void ask_to_trim(struct vidmm_process *process, enum vidmm_budget_group group)
 {
     struct budget *budget = &process->budgets[group];
@@ -148,7 +148,8 @@ void vidmm_budget_info(const struct vidmm_process *process, enum vidmm_budget_gr
     };
 }
 
-/* What the request would add to the group: each allocation counts where it wants to be, once. */
+/* Bytes that the request would add to the group: an allocation counts once, where it wants to be.
+ */
 static uint64_t added(struct vidmm *vidmm, unsigned count,
                       struct vidmm_allocation *const *allocations, enum vidmm_budget_group group)
 {

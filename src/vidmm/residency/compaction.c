@@ -1,5 +1,5 @@
 /*
- * Compaction: one piece of a segment for what has to be in one, by moving what lies in it.
+ * Compaction: one piece of a segment, made by moving the allocations and page tables in it.
  *
  * The last resort of a request (residency.c), GpuMmu only: nothing is pending in the manager, all
  * that may be evicted has been, and there is room, but in pieces, between allocations that are held
@@ -8,9 +8,9 @@
  *
  *     survey   each unit of the segment: free, movable or fixed
  *     window   the run of units without a fixed one that has the least to move
- *     close    what is free in it is taken, so that nothing new gets there
+ *     close    its free units are taken, so that nothing new gets there
  *     move     allocations (move.c) and page tables (table_move.c), each to a place outside
- *     open     when all have arrived, what was taken is free: the request is asked again
+ *     open     when all have arrived, the taken units are free: the request is asked again
  *
  * All places are taken before anything moves. Fixed are: what is locked, or of a context, or of the
  * paging process (PT-043), tables of tiles, whose entries are copies, and invalid ranges.

@@ -1,5 +1,5 @@
 /*
- * Compaction: one piece of a segment, by moving what lies in it.
+ * Compaction: one piece of a segment, made by moving the allocations and page tables in it.
  *
  * Place      vidmm. A last resort of requests (residency.c); page tables are not put in the window
  *            meanwhile.
@@ -20,7 +20,7 @@ struct compaction {
     bool is_closed; /* nothing is placed in the window */
     bool is_for_pieces;
     struct segment *segment;
-    uint8_t *units; /* what is in each, when it began; NULL: none is under way */
+    uint8_t *units; /* free, movable or fixed when it began; NULL: none is under way */
     uint64_t unit_count;
     uint64_t first_unit, window_count; /* the window */
     struct job end_job;

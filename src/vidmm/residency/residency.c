@@ -1,19 +1,19 @@
 /*
  * Residency: requests for memory, served in the order in which they were made.
  *
- * A request is active from the moment it is the first: it then holds its allocations, so that what
- * is resident stays, and places what is not, making room by evicting, least recently used first
- * and lowest priority class first (offered ones before all others), from the segment that the
- * allocation prefers. When all is
- * placed, a barrier job behind the page-ins ends the request: its last operation writes the value
+ * The first request is active: it holds its allocations, so that resident ones stay, and places the
+ * others. Room is made in the segment that an allocation prefers, by evicting the least recently
+ * used allocations: offered ones first, then the lowest priority class. When all are placed, a
+ * barrier job behind the page-ins ends the request. The barrier's last operation writes the value
  * of the device's paging fence, and seeing the value ends the request; drivers older than WDDM 2.2
- * do not know the operation, and the packet that retires ends it. A request that cannot be placed
- * while nothing else is pending in the whole manager has failed: no event will come that could
- * help. By then all that may be evicted has been; what is left to try, once for each request, is to
- * start over: its own allocations leave too, and the largest is placed first.
+ * do not know the operation, and the packet that retires ends it.
  *
- * Work per reference is constant: a hold and two list operations. Nothing here walks what is
- * resident.
+ * A request fails when an allocation cannot be placed and nothing is pending in the whole manager:
+ * no event will come that could help. Before that it tries its last resorts, each once: its own
+ * allocations leave and the largest is placed first; page tables leave; the segment is compacted.
+ *
+ * A reference costs a hold and two list operations. Only a last resort and the sizes that a failed
+ * request tells walk the LRU lists of a segment.
  *
  * Source     contract.md RES-001..014; sequences S-03..S-07, S-12, S-22, S-23.
  */
@@ -221,27 +221,29 @@ NTSTATUS request_create_for_tables(struct vidmm *vidmm, uint64_t table_bytes,
     return STATUS_SUCCESS;
 }
 
-void request_queue(struct request *request)
+/*
+ * A request that waits for its turn holds nothing; but it uses its allocations, so that one that is
+ * destroyed meanwhile stays.
+ */
+static void begin_waiting(struct request *request)
 {
     unsigned i;
 
-    /* Until its turn comes it holds nothing; but what is destroyed meanwhile has to stay. */
     for (i = 0; i < request->count; i++)
         allocation_use(request->allocations[i]);
     if (request->device)
         request->device->pending_requests++;
+}
+
+void request_queue(struct request *request)
+{
+    begin_waiting(request);
     list_push_back(&request->vidmm->requests, &request->link);
 }
 
 void request_queue_first(struct request *request)
 {
-    unsigned i;
-
-    /* Until its turn comes it holds nothing; but what is destroyed meanwhile has to stay. */
-    for (i = 0; i < request->count; i++)
-        allocation_use(request->allocations[i]);
-    if (request->device)
-        request->device->pending_requests++;
+    begin_waiting(request);
     list_push_front(&request->vidmm->requests, &request->link);
 }
 
@@ -268,7 +270,7 @@ static struct vidmm_allocation *find_victim_among(struct segment *segment, unsig
     return NULL;
 }
 
-/* Offered ones, then those of processes over their budget, then the others by class. */
+/* Offered allocations, then those of processes over their budget, then the others by class. */
 static struct vidmm_allocation *find_victim(struct vidmm *vidmm, struct segment *segment)
 {
     struct vidmm_allocation *victim = find_victim_among(segment, 0, false);
@@ -281,8 +283,9 @@ static struct vidmm_allocation *find_victim(struct vidmm *vidmm, struct segment 
 }
 
 /*
- * Something will retire and may release memory. What is destroyed, but in use by a submission whose
- * own request stands further behind, is not released before the first request has ended.
+ * Something will retire and may release memory. A destroyed allocation may be in use by a
+ * submission whose own request stands further behind; it is not released before the first request
+ * has ended.
  */
 static bool is_more_to_come(const struct vidmm *vidmm)
 {
@@ -318,10 +321,10 @@ static uint64_t leaving_bytes(const struct vidmm *vidmm, const struct segment *s
 }
 
 /*
- * Starts evictions until bytes are free or on their way out. Free bytes that did not do (the space
- * is in pieces) do not count; what destroyed allocations will release when the work that uses them
- * has retired does, for moving others out instead would be traffic for nothing. True: something
- * will be released, ask again then.
+ * Starts evictions until bytes are free or on their way out. Free bytes do not count when there
+ * were enough of them, for then the space is in pieces. Bytes of destroyed allocations count,
+ * although the work that uses them has not retired: evicting others instead would be traffic for
+ * nothing. True: something will be released, ask again then.
  */
 static bool make_room(struct vidmm *vidmm, struct segment *segment, uint64_t bytes,
                       NTSTATUS *status)
@@ -353,7 +356,7 @@ static bool make_room(struct vidmm *vidmm, struct segment *segment, uint64_t byt
     return leaving_bytes(vidmm, segment) > 0 || doomed > 0;
 }
 
-/* What the request still has to place in the segment. */
+/* Bytes that the request still has to place in the segment. */
 static uint64_t request_need(const struct request *request, const struct segment *segment)
 {
     uint64_t need = 0;
@@ -431,7 +434,7 @@ static enum place_result place(struct request *request, struct vidmm_allocation 
                 *status = room;
                 return PLACE_FAILED;
             }
-            /* Its first choice is full of what is in use: second choices only if that stays so. */
+            /* Everything in the preferred segment is in use: another one only if that stays so. */
             if (is_more_to_come(vidmm))
                 return PLACE_LATER;
         }
@@ -480,7 +483,7 @@ static enum place_result place_tables(struct request *request, NTSTATUS *status)
     return NT_SUCCESS(room) ? PLACE_LATER : PLACE_FAILED;
 }
 
-/* Behind the placing, so that what has to be in one piece comes before them. */
+/* Behind the placing, so that allocations in one piece are placed before page tables. */
 static enum place_result restore_tables(struct request *request, NTSTATUS *status)
 {
     struct vidmm *vidmm = request->vidmm;
@@ -544,7 +547,7 @@ static enum place_result place_all(struct request *request, NTSTATUS *status)
     return restore_tables(request, status);
 }
 
-/* What victims would give back if all of them went. */
+/* Bytes that would be free if all victims went. */
 static uint64_t evictable_bytes(const struct segment *segment)
 {
     const struct vidmm_allocation *allocation;
@@ -558,7 +561,7 @@ static uint64_t evictable_bytes(const struct segment *segment)
     return bytes;
 }
 
-/* Where the request does not get on. */
+/* The segment that has no room for the request's next allocation or page tables. */
 static struct segment *failing_segment(const struct request *request)
 {
     if (request->make_tables || request->placed == request->count)
@@ -566,7 +569,7 @@ static struct segment *failing_segment(const struct request *request)
     return segment_by_id(request->vidmm, request->allocations[request->placed]->preference[0]);
 }
 
-/* What it needs there, and what can be had: all but what others hold. */
+/* Bytes that the request needs there, and bytes that can be had: all but those that others hold. */
 static void request_sizes(const struct request *request, uint64_t *out_needed,
                           uint64_t *out_available)
 {
@@ -589,7 +592,7 @@ static void request_sizes(const struct request *request, uint64_t *out_needed,
 
 /* ---- Starting over --------------------------------------------------------------------------- */
 
-/* What has to be in one piece, the largest first; then the rest. */
+/* Allocations that have to be in one piece, the largest first; then the others. */
 static bool goes_before(const struct vidmm_allocation *a, const struct vidmm_allocation *b)
 {
     bool a_is_whole = segment_places_whole(a);
@@ -615,8 +618,9 @@ static void sort_for_placing(struct request *request)
 }
 
 /*
- * Free memory may be in pieces around what the request itself has there. Gives up all it holds and
- * has what nobody else holds leave, to be placed anew, the largest first. False: nothing left.
+ * Free memory may be in pieces around the request's own allocations. The request gives up its
+ * holds, those allocations that nobody else holds leave, and all are placed anew, the largest
+ * first. False: no allocation has left.
  */
 static bool start_over(struct request *request)
 {
@@ -640,7 +644,7 @@ static bool start_over(struct request *request)
     return has_left;
 }
 
-/* One piece of the segment for what does not fit, by moving what may move. */
+/* Makes one piece of the segment for the next allocation, by moving those that may move. */
 static bool compact(struct request *request, struct segment *segment)
 {
     const struct table_shortage *shortage = &request->vidmm->table_shortage;
@@ -663,7 +667,7 @@ enum resort {
     RESORTS,
 };
 
-/* Nothing that is pending will help. True: something is now. */
+/* Nothing that is pending will help. True: a last resort has begun that may. */
 static bool resort(struct request *request)
 {
     struct vidmm *vidmm = request->vidmm;
@@ -696,7 +700,7 @@ static bool resort(struct request *request)
 
 static const char must_succeed_failed[] = "what it needs could not be made resident";
 
-/* The caller hears what it needed, and what could be had: all but what others hold. */
+/* The caller hears the sizes of request_sizes(). */
 static void fail_request(struct request *request, NTSTATUS status)
 {
     uint64_t needed, available;

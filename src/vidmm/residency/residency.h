@@ -3,8 +3,8 @@
  *
  * Place      vidmm. Whoever needs allocations resident makes a request: clients, submissions,
  *            mappings that wait for memory of their tables.
- * Model      residency.c. The first request holds its allocations, places what is not resident, and
- *            a barrier job behind the page-ins ends it.
+ * Model      residency.c. The first request holds its allocations and places those that are not
+ *            resident; a barrier job behind the page-ins ends it.
  * Ownership  A request is the caller's until request_queue(); then done() is called once, and the
  *            request is freed.
  * Errors     STATUS_NO_MEMORY when it is made; done() hears STATUS_GRAPHICS_NO_VIDEO_MEMORY or why
@@ -32,10 +32,10 @@ struct request {
     uint64_t table_bytes;
     bool is_active;    /* its references are held */
     bool must_succeed; /* or the device is in error */
-    bool has_restored; /* page tables of what it holds: their jobs come first */
+    bool has_restored; /* page tables of its allocations: their jobs come first */
     bool is_reclaim;   /* references that were put aside come back with it */
     bool has_ended;    /* by its value in memory, before its barrier's packet has retired */
-    unsigned resorts;  /* what has been tried so that it need not fail (residency.c) */
+    unsigned resorts;  /* last resorts that have been tried (residency.c) */
     unsigned count;
     unsigned placed;
     struct job barrier;
