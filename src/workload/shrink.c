@@ -3,6 +3,7 @@
  * of them gone, or with a line replaced; accepted, it is the array.
  */
 #include "workload/shrink.h"
+#include "workload/case/directives.h"
 #include "workload/case/options.h"
 #include "workload/words.h"
 
@@ -40,15 +41,16 @@ struct shrinker {
 
 static bool is_header(const char *text)
 {
-    static const char *const words[] = {"drydock-case", "name",   "option",
-                                        "process",      "device", "context"};
+    static const char first_line[] = "drydock-case";
     size_t length = strcspn(text, " \t");
 
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
-        if (strlen(words[i]) == length && strncmp(words[i], text, length) == 0)
+    for (const struct directive *d = directives; d < directives + ROW_COUNT; d++) {
+        if (directive_is_header(d) && strlen(d->name) == length &&
+            strncmp(d->name, text, length) == 0)
             return true;
     }
-    return text[0] == '\0' || text[0] == '#';
+    return strncmp(text, first_line, sizeof first_line - 1) == 0 || text[0] == '\0' ||
+           text[0] == '#';
 }
 
 static bool split(struct shrinker *shrinker, const char *text, size_t size)

@@ -112,6 +112,16 @@ enum workload_submit {
     WORKLOAD_SUBMIT_NULL = 1, /* it goes all the way to the GPU, which does not run it */
 };
 
+/* How a `resident` line asks, by the flags of D3DDDI_MAKERESIDENT_FLAGS. */
+enum workload_ask {
+    WORKLOAD_ASK_CANT_TRIM, /* CantTrimFurther */
+    WORKLOAD_ASK_CAN_TRIM,
+    WORKLOAD_ASK_MUST_SUCCEED, /* MustSucceed */
+};
+
+/* Who waits in a `wait-paging` line. */
+enum workload_waiter { WORKLOAD_WAITER_CPU, WORKLOAD_WAITER_GPU };
+
 enum workload_write {
     WORKLOAD_WRITE_DISCARD =
         1, /* what the allocation held elsewhere is not needed any more either */
@@ -154,7 +164,7 @@ enum workload_power {
  */
 struct workload_op {
     uint8_t kind;       /* enum workload_op_kind */
-    uint8_t flags;      /* enum workload_protection, _submit, _write, _power */
+    uint8_t flags;      /* enum workload_protection, _submit, _write, _ask, _power */
     uint8_t segment;    /* enum workload_segment */
     uint8_t page_shift; /* log2 of the page size, 12 and up */
     uint32_t line;      /* of the case file, for messages; 0 when there is no file */

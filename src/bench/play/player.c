@@ -29,7 +29,7 @@ static void step_begin(struct player *player, const char *name, uint32_t line)
     player->step_start = *vidmm_statistics(player->vidmm);
 }
 
-static bool play_step(struct player *player, uint32_t op_index)
+bool player_play_step(struct player *player, uint32_t op_index)
 {
     const struct workload_op *op = player_op(player, op_index);
 
@@ -41,7 +41,7 @@ static bool play_step(struct player *player, uint32_t op_index)
     return true;
 }
 
-static bool play_wait(struct player *player, uint32_t op_index)
+bool player_play_wait(struct player *player, uint32_t op_index)
 {
     uint32_t context = player_op(player, op_index)->object;
 
@@ -55,53 +55,41 @@ static bool play_wait(struct player *player, uint32_t op_index)
 
 /* ---- The whole ------------------------------------------------------------------------------- */
 
-/*
- * Which function plays which operation. An operation without one does nothing by itself: notes,
- * labels, and reservations, whose mappings are said by the pte lines.
- */
-static bool (*const plays[WORKLOAD_OP_COUNT])(struct player *player, uint32_t op_index) = {
-    [WORKLOAD_OP_ALLOC] = player_play_alloc,
-    [WORKLOAD_OP_FREE] = player_play_free,
-    [WORKLOAD_OP_WRITE] = player_play_write,
-    [WORKLOAD_OP_READ] = player_play_read,
-    [WORKLOAD_OP_SUBMIT] = player_play_submit,
-    [WORKLOAD_OP_WAIT] = play_wait,
-    [WORKLOAD_OP_RESIDENT] = player_play_resident,
-    [WORKLOAD_OP_EVICT] = player_play_evict,
-    [WORKLOAD_OP_OFFER] = player_play_offer,
-    [WORKLOAD_OP_RECLAIM] = player_play_reclaim,
-    [WORKLOAD_OP_MOVE] = player_play_move,
-    [WORKLOAD_OP_BUDGET] = player_play_budget,
-    [WORKLOAD_OP_PRIORITY] = player_play_priority,
-    [WORKLOAD_OP_STEP] = play_step,
-    [WORKLOAD_OP_MAP] = player_play_map,
-    [WORKLOAD_OP_UNMAP] = player_play_unmap,
-    [WORKLOAD_OP_PTE_MAP] = player_play_page_table,
-    [WORKLOAD_OP_PTE_UNMAP] = player_play_page_table,
-    [WORKLOAD_OP_TILE_MAP] = player_play_tile,
-    [WORKLOAD_OP_TILE_UNMAP] = player_play_tile,
-    [WORKLOAD_OP_TILE_COPY] = player_play_tile,
-    [WORKLOAD_OP_FENCE_CREATE] = player_play_fence_create,
-    [WORKLOAD_OP_FENCE_DESTROY] = player_play_fence_destroy,
-    [WORKLOAD_OP_FENCE_EXPECT] = player_play_fence_expect,
-    [WORKLOAD_OP_FENCE_WAIT] = player_play_fence_wait,
-    [WORKLOAD_OP_PACK_FENCES] = player_play_pack_fences,
-    [WORKLOAD_OP_HANG] = player_play_hang,
-    [WORKLOAD_OP_PREEMPT] = player_play_preempt,
-    [WORKLOAD_OP_LOSE_INTERRUPT] = player_play_lose_interrupt,
-    [WORKLOAD_OP_RESET] = player_play_reset,
-    [WORKLOAD_OP_SWITCH_DOMAIN] = player_play_switch_domain,
-    [WORKLOAD_OP_POWER] = player_play_power,
-    [WORKLOAD_OP_STOP] = player_play_stop,
-    [WORKLOAD_OP_REMOVE] = player_play_remove,
-};
+/* Remarks, and reservations, whose mappings are said by the pte lines, do nothing by themselves. */
+
+bool player_play_note(struct player *player, uint32_t op_index)
+{
+    return true;
+}
+
+bool player_play_label(struct player *player, uint32_t op_index)
+{
+    return true;
+}
+
+bool player_play_vm_reserve(struct player *player, uint32_t op_index)
+{
+    return true;
+}
+
+bool player_play_vm_release(struct player *player, uint32_t op_index)
+{
+    return true;
+}
 
 static bool play_operation(struct player *player, uint32_t op_index)
 {
-    bool (*play)(struct player * player, uint32_t op_index) =
-        plays[player_op(player, op_index)->kind];
+    static bool (*const plays[WORKLOAD_OP_COUNT])(struct player * player, uint32_t op_index) = {
+#define OPERATION(NAME, name, ...) [WORKLOAD_OP_##NAME] = player_play_##name,
+#define VARIANT(...)
+#define HEADER(...)
+#include "workload/case/directives.inc"
+#undef OPERATION
+#undef VARIANT
+#undef HEADER
+    };
 
-    return !play || play(player, op_index);
+    return plays[player_op(player, op_index)->kind](player, op_index);
 }
 
 static bool tamper(struct player *player)

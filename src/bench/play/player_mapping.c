@@ -109,7 +109,7 @@ bool player_play_unmap(struct player *player, uint32_t op_index)
     return true;
 }
 
-bool player_play_page_table(struct player *player, uint32_t op_index)
+static bool play_page_table(struct player *player, uint32_t op_index)
 {
     const struct workload_op *op = player_op(player, op_index);
     struct vidmm_process *process = player->processes[op->object];
@@ -149,4 +149,14 @@ bool player_play_page_table(struct player *player, uint32_t op_index)
         player_report(player, op_index, "%s at 0x%llx failed with status 0x%08x",
                       workload_op_name(op->kind), (unsigned long long)op->offset, (unsigned)status);
     return true;
+}
+
+bool player_play_pte_map(struct player *player, uint32_t op_index)
+{
+    return play_page_table(player, op_index);
+}
+
+bool player_play_pte_unmap(struct player *player, uint32_t op_index)
+{
+    return play_page_table(player, op_index);
 }

@@ -130,6 +130,32 @@ static bool open_in_other_devices(struct player *player, uint32_t id, const void
     return true;
 }
 
+bool player_play_close(struct player *player, uint32_t op_index)
+{
+    const struct workload_op *op = player_op(player, op_index);
+    struct player_allocation *entry = &player->allocations[op->object];
+    uint32_t device = (uint32_t)op->value;
+    NTSTATUS status;
+
+    if (!entry->handle)
+        return true; /* its alloc line has been reported */
+    for (uint32_t i = 0; i < player->workload->context_count; i++) {
+        if (player->contexts[i].device == device &&
+            !player_wait_context(player, &player->contexts[i]))
+            return false;
+    }
+    player_drop_holds_of_device(player, entry, device);
+    while ((status = vidmm_allocation_close(player->devices[device], entry->handle)) ==
+           STATUS_GRAPHICS_ALLOCATION_BUSY) {
+        if (!player_advance(player))
+            return false;
+    }
+    if (!NT_SUCCESS(status))
+        player_report(player, op_index, "close %s failed with status 0x%08x",
+                      workload_allocation_name(player->workload, op->object), (unsigned)status);
+    return true;
+}
+
 bool player_play_alloc(struct player *player, uint32_t op_index)
 {
     uint32_t id = player_op(player, op_index)->object;

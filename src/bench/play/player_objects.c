@@ -200,6 +200,21 @@ void player_drop_holds(struct player *player, struct player_allocation *entry, u
     }
 }
 
+void player_drop_holds_of_device(struct player *player, struct player_allocation *entry,
+                                 uint32_t device)
+{
+    const struct player_hold *hold = entry->holds;
+
+    while (hold) {
+        if (hold->device == device) {
+            player_drop_holds(player, entry, device, false);
+            hold = entry->holds;
+        } else {
+            hold = hold->next;
+        }
+    }
+}
+
 static void release_running(struct player *player, uint32_t allocation)
 {
     struct player_allocation *entry = &player->allocations[allocation];

@@ -8,9 +8,9 @@
  *            | file                  | what it does                                             |
  *            | player.c              | which function plays which operation; steps, life        |
  *            | player_translations.c | page tables against the pte lines, at the end            |
- *            | player_memory.c       | alloc and free lines                                     |
+ *            | player_memory.c       | alloc, free and close lines                              |
  *            | player_access.c       | read and write lines: the CPU                            |
- *            | player_residency.c    | resident and evict lines                                 |
+ *            | player_residency.c    | resident, evict and wait-paging lines                    |
  *            | player_offer.c        | offer, reclaim, priority, budget and move lines          |
  *            | player_mapping.c      | map, unmap and pte lines                                 |
  *            | player_tile.c         | tile lines                                               |
@@ -199,35 +199,15 @@ static inline const struct workload_op *player_op(const struct player *player, u
 /* ---- Operations: each plays the line at op_index; false: stopped ------------------------------
  */
 
-bool player_play_alloc(struct player *player, uint32_t op_index);
-bool player_play_free(struct player *player, uint32_t op_index);
-bool player_play_write(struct player *player, uint32_t op_index);
-bool player_play_read(struct player *player, uint32_t op_index);
-bool player_play_submit(struct player *player, uint32_t op_index);
-bool player_play_resident(struct player *player, uint32_t op_index);
-bool player_play_evict(struct player *player, uint32_t op_index);
-bool player_play_offer(struct player *player, uint32_t op_index);
-bool player_play_reclaim(struct player *player, uint32_t op_index);
-bool player_play_move(struct player *player, uint32_t op_index);
-bool player_play_budget(struct player *player, uint32_t op_index);
-bool player_play_priority(struct player *player, uint32_t op_index);
-bool player_play_map(struct player *player, uint32_t op_index);
-bool player_play_unmap(struct player *player, uint32_t op_index);
-bool player_play_page_table(struct player *player, uint32_t op_index);
-bool player_play_tile(struct player *player, uint32_t op_index);
-bool player_play_fence_create(struct player *player, uint32_t op_index);
-bool player_play_fence_destroy(struct player *player, uint32_t op_index);
-bool player_play_fence_expect(struct player *player, uint32_t op_index);
-bool player_play_fence_wait(struct player *player, uint32_t op_index);
-bool player_play_pack_fences(struct player *player, uint32_t op_index);
-bool player_play_hang(struct player *player, uint32_t op_index);
-bool player_play_preempt(struct player *player, uint32_t op_index);
-bool player_play_lose_interrupt(struct player *player, uint32_t op_index);
-bool player_play_reset(struct player *player, uint32_t op_index);
-bool player_play_switch_domain(struct player *player, uint32_t op_index);
-bool player_play_power(struct player *player, uint32_t op_index);
-bool player_play_stop(struct player *player, uint32_t op_index);
-bool player_play_remove(struct player *player, uint32_t op_index);
+/* player_play_<name>() for each row of the table of directives. */
+#define OPERATION(NAME, name, ...)                                                                 \
+    bool player_play_##name(struct player *player, uint32_t op_index);
+#define VARIANT(...)
+#define HEADER(...)
+#include "workload/case/directives.inc"
+#undef OPERATION
+#undef VARIANT
+#undef HEADER
 
 /* ---- player_translations.c ------------------------------------------------------------------- */
 
@@ -394,6 +374,8 @@ void player_request_done(void *context, NTSTATUS status, uint64_t needed, uint64
 /* Gives back the references of `resident` lines: the first of the device, or all. */
 void player_drop_holds(struct player *player, struct player_allocation *entry, uint32_t device,
                        bool all);
+void player_drop_holds_of_device(struct player *player, struct player_allocation *entry,
+                                 uint32_t device);
 /* Destroys an allocation that was freed, unless a submission still waits to use it. */
 void player_bury(struct player *player, uint32_t allocation);
 

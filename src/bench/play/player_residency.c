@@ -1,20 +1,50 @@
 /*
- * Residency by hand: resident and evict lines.
+ * Residency by hand: resident, evict and wait-paging lines.
  */
 #include "bench/play/player_private.h"
 
+/* Lets go of all that resident lines of the device hold. */
+static void trim(struct player *player, uint32_t device)
+{
+    for (uint32_t i = 0; i < player->workload->allocation_count; i++) {
+        if (player->allocations[i].handle)
+            player_drop_holds_of_device(player, &player->allocations[i], device);
+    }
+}
+
+/* One call, as the line says. */
+static NTSTATUS ask(struct player *player, uint32_t device, struct vidmm_allocation *allocation,
+                    enum workload_ask how)
+{
+    struct vidmm_device *handle = player->devices[device];
+    uint64_t *fence = &player->request_event.fence, bytes_to_trim = 0;
+    NTSTATUS status = STATUS_SUCCESS;
+
+    if (how == WORKLOAD_ASK_MUST_SUCCEED)
+        return vidmm_make_resident_or_fail(handle, 1, &allocation, player_request_done, player,
+                                           fence);
+    for (unsigned tries = 0; how == WORKLOAD_ASK_CAN_TRIM && tries < 2; tries++) {
+        if (tries)
+            trim(player, device);
+        status = vidmm_make_resident_in_budget(handle, 1, &allocation, player_request_done, player,
+                                               fence, &bytes_to_trim);
+        if (!bytes_to_trim)
+            return status;
+    }
+    return vidmm_make_resident(handle, 1, &allocation, player_request_done, player, fence);
+}
+
 /* A reference for one allocation; waits for the answer. False: stopped. */
 static bool make_resident(struct player *player, uint32_t device,
-                          struct vidmm_allocation *allocation, NTSTATUS *out_status)
+                          struct vidmm_allocation *allocation, enum workload_ask how,
+                          NTSTATUS *out_status)
 {
     unsigned attempts = 0;
 
     do {
         player->is_request_reported = false;
         player_expect_request(player, player->devices[device], allocation, false);
-        *out_status =
-            vidmm_make_resident(player->devices[device], 1, &allocation, player_request_done,
-                                player, &player->request_event.fence);
+        *out_status = ask(player, device, allocation, how);
         player_inform_request(player, CHECK_CLIENT_MAKE_RESIDENT, player->devices[device], 1,
                               &allocation, *out_status, player->request_event.fence);
         if (*out_status != STATUS_PENDING)
@@ -43,8 +73,13 @@ bool player_play_resident(struct player *player, uint32_t op_index)
 
         if (!entry->handle)
             continue;
-        if (!make_resident(player, op->object, entry->handle, &status))
+        if (!make_resident(player, op->object, entry->handle, (enum workload_ask)op->flags,
+                           &status))
             return false;
+        if (!NT_SUCCESS(status) && op->flags == WORKLOAD_ASK_MUST_SUCCEED) {
+            player->needs_pump = true; /* the device is in error for it, and used again */
+            continue;
+        }
         hold = NT_SUCCESS(status) ? base_alloc(player->services, sizeof *hold) : NULL;
         if (hold) {
             hold->device = op->object;
@@ -79,6 +114,57 @@ bool player_play_evict(struct player *player, uint32_t op_index)
 
         if (player->allocations[id].handle)
             player_drop_holds(player, &player->allocations[id], op->object, false);
+    }
+    return true;
+}
+
+/*
+ * The value that the device's paging fence has when all that its submissions asked for is there.
+ * False: some of them have not asked yet.
+ */
+static bool last_paging_value(const struct player *player, uint32_t device, uint64_t *out_value)
+{
+    const struct submission *submission;
+
+    *out_value = 0;
+    for (uint32_t i = 0; i < player->workload->context_count; i++) {
+        if (player->contexts[i].device != device)
+            continue;
+        list_for_each (submission, &player->contexts[i].submissions, struct submission, link) {
+            if (submission->state == SUBMISSION_WAITING)
+                return false;
+            if (submission->is_requesting)
+                *out_value = max_u64(*out_value, submission->paging_fence);
+        }
+    }
+    return true;
+}
+
+bool player_play_wait_paging(struct player *player, uint32_t op_index)
+{
+    const struct workload_op *op = player_op(player, op_index);
+    const struct player_context *context = &player->contexts[op->object];
+    uint64_t value;
+    NTSTATUS status;
+
+    if (!player->is_virtual || !context->handle)
+        return true;
+    while (!last_paging_value(player, context->device, &value)) {
+        if (!player_advance(player))
+            return false;
+    }
+    if (op->value == WORKLOAD_WAITER_GPU) {
+        status = vidmm_context_wait_for_paging(context->handle, value);
+        if (!NT_SUCCESS(status))
+            player_report(
+                player, op_index, "wait-paging %s failed with status 0x%08x",
+                workload_string(player->workload, player->workload->contexts[op->object].name),
+                (unsigned)status);
+        return true;
+    }
+    while (vidmm_device_paging_fence(player->devices[context->device]) < value) {
+        if (!player_advance(player))
+            return false;
     }
     return true;
 }

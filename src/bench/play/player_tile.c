@@ -82,7 +82,7 @@ static bool record(struct player *player, const struct workload_op *op, uint32_t
     return true;
 }
 
-bool player_play_tile(struct player *player, uint32_t op_index)
+static bool play_tile(struct player *player, uint32_t op_index)
 {
     const struct workload_op *op = player_op(player, op_index);
     struct player_context *context = &player->contexts[op->object];
@@ -126,6 +126,21 @@ bool player_play_tile(struct player *player, uint32_t op_index)
     player_report(player, op_index, "%s at 0x%llx failed with status 0x%08x",
                   workload_op_name(op->kind), (unsigned long long)op->offset, (unsigned)status);
     return true;
+}
+
+bool player_play_tile_map(struct player *player, uint32_t op_index)
+{
+    return play_tile(player, op_index);
+}
+
+bool player_play_tile_unmap(struct player *player, uint32_t op_index)
+{
+    return play_tile(player, op_index);
+}
+
+bool player_play_tile_copy(struct player *player, uint32_t op_index)
+{
+    return play_tile(player, op_index);
 }
 
 /* ---- The check ------------------------------------------------------------------------------ */

@@ -81,6 +81,7 @@ static void free_builder(struct workload_builder *builder, const struct base_ser
 {
     base_free_array(services, builder->names, builder->name_room, sizeof *builder->names);
     base_free_array(services, builder->slots, builder->slot_count, sizeof *builder->slots);
+    base_free_array(services, builder->closings, builder->closing_room, sizeof *builder->closings);
     base_free_array(services, builder->stamps, builder->stamp_room, sizeof *builder->stamps);
     base_free(services, builder, sizeof *builder);
 }

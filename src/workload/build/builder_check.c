@@ -47,6 +47,15 @@ bool workload_builder_check_not_offered(struct workload_builder *builder, uint32
     return true;
 }
 
+static bool is_closed(const struct workload_builder *builder, uint32_t allocation, uint32_t device)
+{
+    for (uint32_t i = 0; i < builder->closing_count; i++) {
+        if (builder->closings[i].allocation == allocation && builder->closings[i].device == device)
+            return true;
+    }
+    return false;
+}
+
 bool workload_builder_check_owner(struct workload_builder *builder, uint32_t allocation,
                                   uint32_t device)
 {
@@ -62,6 +71,12 @@ bool workload_builder_check_owner(struct workload_builder *builder, uint32_t all
                               workload_builder_name_of(builder, allocation),
                               out->strings + out->devices[a->device].name,
                               out->strings + out->devices[device].name);
+        return false;
+    }
+    if (a->device != device && is_closed(builder, allocation, device)) {
+        workload_builder_fail(builder, "device %s has closed %s (expected no use of it there)",
+                              out->strings + out->devices[device].name,
+                              workload_builder_name_of(builder, allocation));
         return false;
     }
     return true;

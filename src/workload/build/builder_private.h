@@ -44,6 +44,12 @@ struct workload_name {
     uint32_t context;
 };
 
+/* A device other than its own may not use the allocation any more. */
+struct workload_closing {
+    uint32_t allocation;
+    uint32_t device;
+};
+
 struct workload_builder {
     struct workload_owned *out;
     struct workload_name *names;
@@ -59,6 +65,9 @@ struct workload_builder {
     bool is_off;          /* the power, since an operation said so */
     uint64_t live_fences; /* by number */
     uint32_t fence_processes[WORKLOAD_MAX_FENCES];
+    struct workload_closing *closings; /* shared allocations that a device has closed */
+    uint32_t closing_count;
+    uint32_t closing_room;
     bool in_list;        /* an operation with references is open: its op is already counted */
     uint64_t list_bytes; /* sizes of the distinct allocations of the open operation */
     struct workload_error error;
@@ -81,7 +90,7 @@ struct workload_allocation *workload_builder_live_allocation(struct workload_bui
                                                              uint32_t allocation);
 /* Between an offer and its reclaim nothing may use an allocation. */
 bool workload_builder_check_not_offered(struct workload_builder *builder, uint32_t allocation);
-/* Only the device's own allocations and shared ones may be referred to. */
+/* Only the device's own allocations and shared ones that it has not closed may be referred to. */
 bool workload_builder_check_owner(struct workload_builder *builder, uint32_t allocation,
                                   uint32_t device);
 /* Completes size 0 and checks that the range lies in the allocation. */

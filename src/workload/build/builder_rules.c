@@ -26,6 +26,29 @@ static bool keeps_free(struct workload_builder *builder, struct workload_op *op,
     return entry != NULL;
 }
 
+static bool keeps_close(struct workload_builder *builder, struct workload_op *op,
+                        const struct workload_ref *refs)
+{
+    uint32_t device = (uint32_t)op->value;
+
+    if (builder->out->allocations[op->object].device == device) {
+        workload_builder_fail(builder, "%s belongs to device %s (expected one that has opened it)",
+                              workload_builder_name_of(builder, op->object),
+                              builder->out->strings + builder->out->devices[device].name);
+        return false;
+    }
+    if (!workload_builder_check_owner(builder, op->object, device))
+        return false;
+    if (!workload_grow(builder->out->services, &builder->closings, &builder->closing_room,
+                       builder->closing_count, 1, sizeof *builder->closings)) {
+        workload_builder_fail_memory(builder);
+        return false;
+    }
+    builder->closings[builder->closing_count++] =
+        (struct workload_closing){.allocation = op->object, .device = device};
+    return true;
+}
+
 static bool keeps_access(struct workload_builder *builder, struct workload_op *op,
                          const struct workload_ref *refs)
 {
@@ -338,6 +361,7 @@ static bool keeps_remove(struct workload_builder *builder, struct workload_op *o
 
 workload_rule *const workload_rules[WORKLOAD_OP_COUNT] = {
     [WORKLOAD_OP_FREE] = keeps_free,
+    [WORKLOAD_OP_CLOSE] = keeps_close,
     [WORKLOAD_OP_WRITE] = keeps_access,
     [WORKLOAD_OP_READ] = keeps_access,
     [WORKLOAD_OP_SUBMIT] = keeps_submit,

@@ -168,8 +168,8 @@ static void fail_foreign(struct parser *parser)
             used += (size_t)snprintf(keys + used, sizeof keys - used, "%s%s=", used ? " and " : "",
                                      m->key);
     }
-    fail(parser, "%s with an attribute of %s (expected %s only)", parser->directive->name,
-         other->name, keys);
+    fail(parser, "%s with an attribute of %s (expected %s%s)", parser->directive->name, other->name,
+         keys, used ? " only" : "");
 }
 
 /* ---- Words that are found by where they stand ---- */

@@ -105,7 +105,14 @@ static const char everything[] =
     "write tex offset=0x1000 size=64K discard=yes\n"
     "fence 3 expect value=17\n"
     "pack-fences\n"
-    "fence 3 destroy\n";
+    "fence 3 destroy\n"
+    "alloc common size=64K flags=shared device=d\n"
+    "resident device=e ask=can-trim common\n"
+    "resident device=d ask=must-succeed common\n"
+    "wait-paging draw by=gpu\n"
+    "wait-paging copy\n"
+    "close common device=e\n"
+    "submit draw common:w\n";
 
 static void every_directive_is_read_and_written(void **state)
 {
@@ -122,7 +129,7 @@ static void every_directive_is_read_and_written(void **state)
     assert_int_equal(w->device_count, 2);
     assert_int_equal(w->context_count, 2);
     assert_int_equal(w->contexts[1].node, 1);
-    assert_int_equal(w->allocation_count, 4);
+    assert_int_equal(w->allocation_count, 5);
 
     const struct workload_allocation *tex = &w->allocations[0];
     assert_int_equal(tex->size, MiB);
@@ -383,7 +390,7 @@ static const struct {
      "t.case:6: a belongs to device d0, not d1 (expected an allocation of that device or one"},
     {"device d0\ndevice d1\nalloc a size=1\nalloc b size=1 device=d1\nresident a b\n",
      "t.case:6: b belongs to device d1, not d0 (expected"},
-    {"resident\n", "t.case:2: resident of nothing (expected: resident [device=D] NAME...)"},
+    {"resident\n", "t.case:2: resident of nothing (expected: resident [device=D] [ask="},
     {"evict a\n", "t.case:2: unknown allocation 'a' (expected"},
     {"alloc a size=1\nevict a device=d0\n", "t.case:3: device= after the first reference"},
     {"step\n", "t.case:2: too few words (expected: step NAME"},
@@ -406,6 +413,21 @@ static const struct {
     {"alloc a size=4K\nwrite a discard=maybe\n",
      "t.case:3: 'maybe' is not known here (expected no or yes)"},
     {"submit c0 null=maybe\n", "t.case:2: 'maybe' is not known here (expected no or yes)"},
+    {"device d0\ndevice d1\nalloc a size=1\nclose a device=d1\n",
+     "t.case:5: a belongs to device d0, not d1 (expected"},
+    {"device d0\ndevice d1\nalloc a size=1 flags=shared\nclose a device=d0\n",
+     "t.case:5: a belongs to device d0 (expected one that has opened it)"},
+    {"device d0\ndevice d1\ncontext c device=d1\nalloc a size=1 flags=shared\n"
+     "close a device=d1\nsubmit c a:r\n",
+     "t.case:7: device d1 has closed a (expected no use of it there)"},
+    {"alloc a size=1\nclose a\n", "t.case:3: device= is missing (expected: close NAME device=D)"},
+    {"wait-paging all\n", "t.case:2: unknown context 'all' (expected"},
+    {"wait-paging c0 by=hand\n", "t.case:2: 'hand' is not known here (expected cpu or gpu)"},
+    {"alloc a size=1\nresident ask=nicely a\n",
+     "t.case:3: ask is 'nicely' (expected cant-trim, can-trim or must-succeed)"},
+    {"fence destroy 1\n", "t.case:2: fence 'destroy' (expected a number)"},
+    {"fence 1 create\nfence 1 destroy value=1\n",
+     "t.case:3: fence destroy with an attribute of fence create (expected none)"},
     {"fence 1 create\nsubmit c0 signal=1 value=2 null=yes\n", "t.case:3: null= with signal="},
     {"submit c0 signal=1\n", "t.case:2: signal= without value="},
     {"submit c0 signal=1 value=2\n", "t.case:2: fence 1 does not exist (expected"},

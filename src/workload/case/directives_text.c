@@ -156,9 +156,13 @@ static void put_cell(struct writer *writer, const char *text)
 char *directive_table(enum directive_section section)
 {
     struct writer writer = {.grows = true};
+    bool tells_models = false;
     char syntax[512];
 
-    put(&writer, "| line | models | meaning |\n| --- | --- | --- |\n");
+    for (const struct directive *d = directives; d < directives + ROW_COUNT; d++)
+        tells_models |= d->section == section && d->models != MODELS_ALL;
+    put(&writer, tells_models ? "| line | models | meaning |\n| --- | --- | --- |\n"
+                              : "| line | meaning |\n| --- | --- |\n");
     for (const struct directive *d = directives; d < directives + ROW_COUNT; d++) {
         struct writer form = {.text = syntax, .size = sizeof syntax};
 
@@ -167,7 +171,9 @@ char *directive_table(enum directive_section section)
         put_form(&form, d);
         put(&writer, "| `");
         put_cell(&writer, syntax);
-        put(&writer, "` | %s | ", models_name((enum directive_models)d->models));
+        put(&writer, "` | ");
+        if (tells_models)
+            put(&writer, "%s | ", models_name((enum directive_models)d->models));
         put_cell(&writer, d->meaning);
         put(&writer, " |\n");
     }
