@@ -1,10 +1,13 @@
 /*
- * Owned: the arrays behind a workload, and what every file of the module needs of them.
+ * Owned: the arrays behind a workload, and the line of an error.
  *
- * Place      workload, private to the module. Uses base only: nothing here calls another file of
- * it. Model      struct workload is a view; the arrays behind it grow in struct workload_owned,
- * which begins with the view. Errors     bool: false when there is no memory, and nothing has
- * changed.
+ * Place      workload, private to the module. Uses base only, and calls no other file of the
+ *            module, so that every file can use it.
+ * Model      struct workload is a view. The arrays behind it grow in struct workload_owned, which
+ *            begins with the view.
+ * Ownership  workload_owned_create() gives a workload without content, ended by
+ *            workload_owned_free().
+ * Errors     bool: false when there is no memory, and then nothing has changed.
  */
 #ifndef WORKLOAD_OWNED_H
 #define WORKLOAD_OWNED_H

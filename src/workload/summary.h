@@ -1,8 +1,8 @@
 /*
  * Summary: facts about a finished workload, for headings and for choosing a memory size.
  *
- * Place      workload.
- * Units      Bytes and nanoseconds.
+ * Place      workload. One pass over the operations.
+ * Units      Bytes, unless the name says something else.
  */
 #ifndef WORKLOAD_SUMMARY_H
 #define WORKLOAD_SUMMARY_H

@@ -9,22 +9,21 @@
 
 #include "workload/workload.h"
 
-/*
- * What the pte lines leave behind: each mapped run of GPU VA with the segment and page it
- * translates to. Replays PTE_MAP and PTE_UNMAP up to, not including, operation end_op (op_count
- * for all); a later map of the same VA wins. Runs are sorted by process and VA, do not overlap,
- * and neighbours that continue each other are one run. The caller frees *out with free().
- */
+/* A run of GPU VA, and the segment and page that it translates to. */
 struct workload_translation {
     uint32_t process;
     uint8_t segment; /* enum workload_segment */
     uint8_t flags;   /* enum workload_protection */
     uint64_t va;
-    uint64_t page;
+    uint64_t page; /* a ZERO run: the page of its own address */
     uint64_t page_count;
 };
 
-/* Of a ZERO translation the page is that of its own address. */
+/*
+ * Replays the pte lines in front of operation end_op (op_count: all of them); a later map of the
+ * same VA wins. Runs are sorted by process and VA, do not overlap, and neighbours that continue
+ * each other are one run.
+ */
 bool workload_expected_translations(const struct workload *workload, uint32_t end_op,
                                     struct workload_translation **out, size_t *out_count,
                                     struct workload_error *error);

@@ -2,13 +2,14 @@
  * Builder: the one way to make a workload. Parser, generators and importers all go through it, so
  * all share its checks.
  *
- * Place      workload. Whoever makes a workload; nobody else needs it.
- * Model      Header calls (name, option, process, device, context) come before the first operation.
- *            Each call checks what it is given and appends it.
- * Ownership  workload_builder_create() gives a builder; workload_builder_finish() takes it, and
- * gives the workload. Errors     Errors stick. The first one is kept, later calls do nothing (those
- * that return an index return WORKLOAD_NONE), and workload_builder_finish() reports it: a producer
- * need not look before.
+ * Place      workload. For whoever makes a workload; nobody else needs it.
+ * Model      The calls of the header (name, option, process, device, context) come before the first
+ *            operation. Each call checks what it is given, and appends it.
+ * Ownership  workload_builder_create() gives a builder. workload_builder_finish() takes the builder
+ *            and gives the workload.
+ * Errors     Errors stick. The first error is kept; later calls do nothing, and those that return
+ *            an index return WORKLOAD_NONE. workload_builder_finish() reports the error, so a
+ *            producer need not look before.
  */
 #ifndef WORKLOAD_BUILDER_H
 #define WORKLOAD_BUILDER_H
@@ -53,9 +54,9 @@ void workload_builder_add_text(struct workload_builder *builder, const struct wo
 void workload_builder_add_list(struct workload_builder *builder, const struct workload_op *op,
                                const uint32_t *allocations, uint32_t count);
 
-/* ---- The same, in the words of those who make workloads ---- */
+/* ---- Operations in the words of those who make workloads ---- */
 
-/* Zero is a sensible value for every field but size; device 0 is d0. va 0 or AUTO: automatic. */
+/* Zero is a sensible value of every member but size. va 0 or WORKLOAD_VA_AUTO: automatic. */
 struct workload_allocation_info {
     uint64_t size;
     uint64_t align;
@@ -69,7 +70,7 @@ struct workload_allocation_info {
 
 uint32_t workload_builder_alloc(struct workload_builder *builder, const char *name,
                                 const struct workload_allocation_info *info);
-/* The live allocation of that name, or WORKLOAD_NONE. Not an error. */
+/* The live allocation of that name; WORKLOAD_NONE, and no error: there is none. */
 uint32_t workload_builder_find(const struct workload_builder *builder, const char *name);
 void workload_builder_free(struct workload_builder *builder, uint32_t allocation);
 
@@ -89,16 +90,19 @@ void workload_builder_ref(struct workload_builder *builder, uint32_t allocation,
 void workload_builder_submit_end(struct workload_builder *builder);
 
 void workload_builder_wait(struct workload_builder *builder, uint32_t context);
-/* device WORKLOAD_NONE: that of the first allocation. */
+
+/* Lists of allocations. device WORKLOAD_NONE: the device of the first allocation. */
 void workload_builder_resident(struct workload_builder *builder, uint32_t device,
                                const uint32_t *allocations, uint32_t count);
 void workload_builder_evict(struct workload_builder *builder, uint32_t device,
                             const uint32_t *allocations, uint32_t count);
-/* Until it is reclaimed nothing but free may name it. priority: 0 low, 1 normal, 2 high. */
+/* Until an allocation is reclaimed nothing but free may name it. priority: 0 low, 1 normal, 2 high.
+ */
 void workload_builder_offer(struct workload_builder *builder, uint32_t device,
                             const uint32_t *allocations, uint32_t count, uint32_t priority);
 void workload_builder_reclaim(struct workload_builder *builder, uint32_t device,
                               const uint32_t *allocations, uint32_t count);
+
 void workload_builder_priority(struct workload_builder *builder, uint32_t allocation,
                                uint32_t priority);
 void workload_builder_move(struct workload_builder *builder, uint32_t allocation,
@@ -113,6 +117,11 @@ void workload_builder_unmap(struct workload_builder *builder, uint32_t allocatio
 void workload_builder_pte_map(struct workload_builder *builder, uint32_t process, uint64_t va,
                               enum workload_segment segment, uint64_t page, uint64_t page_count,
                               uint32_t page_shift, uint32_t protection);
+/* Pages that are nowhere: they read as zero. */
+void workload_builder_pte_zero(struct workload_builder *builder, uint32_t process, uint64_t va,
+                               uint64_t page_count);
+void workload_builder_pte_unmap(struct workload_builder *builder, uint32_t process, uint64_t va,
+                                uint64_t page_count);
 /* Tiles: multiples of 64 KiB of the context's addresses; pool pages of 4 KiB. */
 void workload_builder_tile_map(struct workload_builder *builder, uint32_t context, uint32_t pool,
                                uint64_t va, uint64_t page, uint64_t page_count);
@@ -120,25 +129,20 @@ void workload_builder_tile_unmap(struct workload_builder *builder, uint32_t cont
                                  uint64_t page_count);
 void workload_builder_tile_copy(struct workload_builder *builder, uint32_t context, uint64_t from,
                                 uint64_t to, uint64_t page_count);
-/*
- * Native fences. A signal belongs to the submission that is open, behind its
- * work.
- */
+
+/* Native fences. A signal belongs to the submission that is open, behind its work. */
 void workload_builder_fence_create(struct workload_builder *builder, uint32_t process,
                                    uint64_t fence, uint64_t value);
 void workload_builder_fence_destroy(struct workload_builder *builder, uint64_t fence);
 void workload_builder_fence_wait(struct workload_builder *builder, uint64_t fence, uint64_t value);
 void workload_builder_pack_fences(struct workload_builder *builder);
 void workload_builder_signal(struct workload_builder *builder, uint64_t fence, uint64_t value);
-/* Pages that are nowhere: they read as zero. */
-void workload_builder_pte_zero(struct workload_builder *builder, uint32_t process, uint64_t va,
-                               uint64_t page_count);
-void workload_builder_pte_unmap(struct workload_builder *builder, uint32_t process, uint64_t va,
-                                uint64_t page_count);
+/* Ranges of addresses that are taken and given back. */
 void workload_builder_vm_reserve(struct workload_builder *builder, uint32_t process, uint64_t va,
                                  uint64_t size);
 void workload_builder_vm_release(struct workload_builder *builder, uint32_t process, uint64_t va,
                                  uint64_t size);
+
 /* What happens to the GPU. Between a power-down and `power on` only notes stand. */
 void workload_builder_hang(struct workload_builder *builder, uint32_t node, uint64_t packets);
 void workload_builder_preempt(struct workload_builder *builder, uint32_t node);

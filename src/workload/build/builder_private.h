@@ -52,25 +52,31 @@ struct workload_closing {
 
 struct workload_builder {
     struct workload_owned *out;
+    uint32_t line; /* of the source, for what is added from now on */
+    bool failed;
+    bool header_done;
+    struct workload_error error; /* the first one, when failed */
+
+    /* Names: builder.c. */
     struct workload_name *names;
-    uint32_t *slots;  /* open addressing: index + 1 into names; 0: empty */
-    uint32_t *stamps; /* per allocation: op_count + 1 when it was last referred to */
+    uint32_t *slots; /* open addressing: index + 1 into names; 0: empty */
     uint32_t name_count;
     uint32_t name_room;
     uint32_t slot_count; /* power of two, or 0 */
-    uint32_t stamp_room;
-    uint32_t line;
-    bool failed;
-    bool header_done;
-    bool is_off;          /* the power, since an operation said so */
-    uint64_t live_fences; /* by number */
+
+    /* What the operations so far leave behind, for those to come: the rules. */
+    bool is_off;          /* the power */
+    uint64_t live_fences; /* a bit for each number */
     uint32_t fence_processes[WORKLOAD_MAX_FENCES];
     struct workload_closing *closings; /* shared allocations that a device has closed */
     uint32_t closing_count;
     uint32_t closing_room;
-    bool in_list;        /* an operation with references is open: its op is already counted */
-    uint64_t list_bytes; /* sizes of the distinct allocations of the open operation */
-    struct workload_error error;
+
+    /* The operation whose references are added: builder_add.c. */
+    bool in_list;        /* a submission is open: its operation is already counted */
+    uint64_t list_bytes; /* sizes of the distinct allocations so far */
+    uint32_t *stamps;    /* per allocation: op_count when it was last referred to */
+    uint32_t stamp_room;
 };
 
 struct workload_builder *workload_builder_create_with(const struct base_services *services,

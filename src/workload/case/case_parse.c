@@ -52,12 +52,6 @@ static bool parse_quoted(struct parser *parser, const char **at, const char *end
     return true;
 }
 
-const char *case_syntax(struct parser *parser)
-{
-    directive_syntax(parser->first, parser->syntax, sizeof parser->syntax);
-    return parser->syntax;
-}
-
 /* ---- Attributes ---- */
 
 static const struct directive_member *find_key(const struct directive *directive, const char *key,

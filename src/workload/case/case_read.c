@@ -2,6 +2,7 @@
  * Reading: what a word of a case says, by the type of the member that it fills.
  */
 #include "workload/case/case_parse.h"
+#include "workload/case/directives_text.h"
 #include "workload/words.h"
 
 #include "base/bits.h"
@@ -26,6 +27,12 @@ static bool next_item(struct word *rest, char separator, struct word *item)
     return true;
 }
 
+const char *case_syntax(struct parser *parser)
+{
+    directive_syntax(parser->first, parser->syntax, sizeof parser->syntax);
+    return parser->syntax;
+}
+
 /* ---- Names ---- */
 
 static const struct workload_name *lookup(struct parser *parser, struct word word)
@@ -35,7 +42,7 @@ static const struct workload_name *lookup(struct parser *parser, struct word wor
     return workload_builder_lookup(parser->builder, word.text, word.length);
 }
 
-uint32_t case_find_allocation(struct parser *parser, struct word word)
+static uint32_t find_allocation(struct parser *parser, struct word word)
 {
     const struct workload_name *name = lookup(parser, word);
 
@@ -325,7 +332,7 @@ static bool read_value(struct parser *parser, const struct directive_member *mem
 {
     switch ((enum directive_type)member->type) {
     case TYPE_ALLOCATION:
-        *out = case_find_allocation(parser, word);
+        *out = find_allocation(parser, word);
         return *out != WORKLOAD_NONE;
     case TYPE_CONTEXT_OR_ALL:
         if (word_is(word, "all")) {
@@ -450,7 +457,7 @@ static void read_reference(struct parser *parser, struct word word)
             goto malformed;
         name.length = (size_t)(at - name.text);
     }
-    id = case_find_allocation(parser, name);
+    id = find_allocation(parser, name);
     if (id != WORKLOAD_NONE)
         workload_builder_ref(parser->builder, id, offset, size, bits, key);
     return;
@@ -464,7 +471,7 @@ malformed:
 
 static void read_list_allocation(struct parser *parser, struct word word)
 {
-    uint32_t id = case_find_allocation(parser, word);
+    uint32_t id = find_allocation(parser, word);
 
     if (id == WORKLOAD_NONE)
         return;

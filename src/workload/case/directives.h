@@ -2,15 +2,16 @@
  * Directives: what a line of the case format can be, as rows of one table.
  *
  * Place      workload. Data only, and calls nothing, so that every file can read it: the parser,
- * the printer, the checks of the builder, the documentation, and the player, who finds its
- *            functions by it.
+ *            the printer, the checks of the builder, the documentation, and the player, who finds
+ *            its functions by it.
  * Model      directives.inc holds the rows. A row names the words that a line begins with, and its
  *            members: the words and attributes that follow, each with a type and with the member of
- *            struct directive_line that it fills. Rows whose names share the first word ("pte map",
- *            "pte unmap") are forms: the second word stands behind the first member of the line,
- * and what forms have in common they have alike. How a value of a type is read, printed, checked
- * and described is said once for each type: in case_read.c, case_print.c, builder_add.c and
- * directives_text.c.
+ *            struct directive_line that it fills.
+ *            Rows whose names share the first word ("pte map", "pte unmap") are forms of one
+ *            directive. The second word of such a name stands behind the first member of the line.
+ *            Attributes that two forms share have the same type and the same place.
+ *            How a value of a type is read, printed, checked and described is said once for each
+ *            type: in case_read.c, case_print.c, builder_add.c and directives_text.c.
  */
 #ifndef WORKLOAD_DIRECTIVES_H
 #define WORKLOAD_DIRECTIVES_H

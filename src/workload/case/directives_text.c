@@ -146,11 +146,24 @@ static const char *models_name(enum directive_models models)
     return names[models];
 }
 
-/* A text in a cell: what divides cells is escaped. */
+/* A text in a cell: a bar, which would divide cells, is escaped. */
 static void put_cell(struct writer *writer, const char *text)
 {
     for (; *text; text++)
         put(writer, "%s%c", *text == '|' ? "\\" : "", *text);
+}
+
+/* Ways to write a line, each of them as code. */
+static void put_code(struct writer *writer, const char *syntax)
+{
+    const char *other;
+
+    put(writer, "`");
+    for (; (other = strstr(syntax, ", or ")) != NULL; syntax = other + strlen(", or ")) {
+        put(writer, "%.*s`, or `", (int)(other - syntax), syntax);
+    }
+    put_cell(writer, syntax);
+    put(writer, "`");
 }
 
 char *directive_table(enum directive_section section)
@@ -169,9 +182,9 @@ char *directive_table(enum directive_section section)
         if (d->section != section)
             continue;
         put_form(&form, d);
-        put(&writer, "| `");
-        put_cell(&writer, syntax);
-        put(&writer, "` | ");
+        put(&writer, "| ");
+        put_code(&writer, syntax);
+        put(&writer, " | ");
         if (tells_models)
             put(&writer, "%s | ", models_name((enum directive_models)d->models));
         put_cell(&writer, d->meaning);
@@ -256,16 +269,38 @@ static void put_rule(struct writer *writer, const struct directive *directive)
         if (*verb && m == directive->members)
             put(writer, " \"%s\"", verb);
     }
-    put(writer, is_open ? " }\n" : "\n");
+    put(writer, is_open ? " }" : "");
+}
+
+/* A rule in lines of so many columns, where it can be divided. */
+static void put_wrapped(struct writer *writer, const char *rule)
+{
+    const size_t columns = 98, indent = 14;
+
+    while (strlen(rule) > columns - indent) {
+        size_t at = columns - indent;
+
+        while (at && strncmp(rule + at, " | \"", 4) != 0)
+            at--;
+        if (!at)
+            break;
+        put(writer, "%.*s\n%*s", (int)at, rule, (int)indent + 4, "");
+        rule += at + 1;
+    }
+    put(writer, "%s\n", rule);
 }
 
 char *directive_grammar(void)
 {
     struct writer writer = {.grows = true};
+    char rule[1024];
 
     for (const struct directive *d = directives; d < directives + ROW_COUNT; d++) {
+        struct writer one = {.text = rule, .size = sizeof rule};
+
+        put_rule(&one, d);
         put(&writer, d == directives ? "directive   = " : "            | ");
-        put_rule(&writer, d);
+        put_wrapped(&writer, rule);
     }
     return given(&writer);
 }

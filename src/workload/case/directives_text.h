@@ -1,9 +1,9 @@
 /*
  * Directives as text: what the table says of them, for messages and for docs/case-format.md.
  *
- * Place      workload.
- * Ownership  Into the caller's room, cut off where it is too small. The documentation's parts are
- *            given, and freed with free(); NULL without memory.
+ * Place      workload. directives_test.c holds the documentation against it.
+ * Ownership  Short texts go into the caller's room, and are cut off where it is too small. Parts of
+ *            the documentation are given, and freed with free(); NULL: no memory.
  */
 #ifndef WORKLOAD_DIRECTIVES_TEXT_H
 #define WORKLOAD_DIRECTIVES_TEXT_H
