@@ -1,3 +1,6 @@
+/*
+ * drydock bench: how long the parts of the bench and the manager take, as tables or JSON.
+ */
 #include "cli/cli.h"
 
 #include "bench/measure/image_bench.h"

@@ -334,7 +334,7 @@ static const char *missing_name(struct build *build, char *line)
                : text_of(build, "%s", name);
 }
 
-/* What the linker said, to standard error; false when it misses what no kernel can have. */
+/* The linker's messages, to standard error; false when it misses a symbol of no kernel. */
 static bool read_missing(struct build *build, const char *path, bool is_final)
 {
     FILE *file = fopen(path, "r");

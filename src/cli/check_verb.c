@@ -1,3 +1,7 @@
+/*
+ * drydock check: a campaign of seeds over a driver. New causes are told as they come; at the end
+ * each cause gets its smallest case.
+ */
 #include "cli/cli.h"
 
 #include "bench/campaign/campaign_shrink.h"
@@ -117,7 +121,7 @@ static enum cli_status list_profiles(void)
     return CLI_FINE;
 }
 
-/* What is an option of cases as well. */
+/* Options of cases that the command line states. */
 static bool get_settings(const struct cli_arguments *arguments, struct campaign_options *out)
 {
     struct workload_error error;
@@ -206,7 +210,7 @@ static void take_known(void *context, const struct campaign_record *record)
     campaign_summary_add(&request->summary, record);
 }
 
-/* What shows causes best, as its seed is the lowest, says where in the driver's source they are. */
+/* A record that is the first of a cause says where in the driver's source its findings are. */
 static const struct campaign_record *place_causes(struct request *request,
                                                   const struct campaign_record *record)
 {

@@ -43,7 +43,9 @@ expect 0 --version
 prints '^drydock [0-9]'
 expect 0 --help
 prints 'drydock run'
-for verb in run replay shrink check merge import gen options ops zoo rules explain bench cc imports new; do
+verbs=$(sed -n 's/^  drydock \([a-z]*\) .*/\1/p' out)
+[ "$(echo "$verbs" | wc -l)" -ge 16 ] || fail "--help lists too few verbs"
+for verb in $verbs; do
     expect 0 $verb --help
     prints "drydock $verb"
 done
@@ -51,6 +53,14 @@ expect 2 rum
 says "did you mean run"
 expect 2 run
 says "takes one case"
+expect 0 options seed
+prints '^seed  0 and up'
+expect 2 options sead
+says "did you mean seed"
+expect 2 run "$cases/main.case" --page-tables magic
+says "expected gpu-virtual|gpu-physical|cpu"
+expect 2 check "$cases/main.case" --pool-guard nowhere
+says "expected auto|none|end|begin"
 expect 2 run "$cases/main.case" --locl-memory 1G
 says "did you mean --local-memory"
 expect 2 run "$cases/main.case" --local-memory

@@ -1,3 +1,6 @@
+/*
+ * drydock gen: a case from a generator, with its settings as NAME=VALUE.
+ */
 #include "cli/cli.h"
 
 #include "report/report.h"

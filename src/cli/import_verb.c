@@ -1,3 +1,6 @@
+/*
+ * drydock import: a trace or a capture of another tool becomes a case.
+ */
 #include "cli/cli.h"
 
 #include "report/report.h"

@@ -1,3 +1,6 @@
+/*
+ * drydock merge: folders of campaigns become one. Runs that several folders have must agree.
+ */
 #include "cli/cli.h"
 
 #include "bench/campaign/campaign.h"
@@ -16,7 +19,7 @@
     ROW(SARIF, "sarif", 0, "FILE", "write a result for each cause, as SARIF 2.1.0")
 CLI_OPTIONS(OPTIONS)
 
-/* What stands in the results of an item that was met before. */
+/* The result of an item that was met before. */
 struct known {
     uint64_t key, digest;
     enum campaign_outcome outcome;

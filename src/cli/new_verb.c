@@ -21,7 +21,7 @@
 #define OPTIONS(ROW) ROW(CPP, "cpp", 0, NULL, "the driver's source is a C++ file")
 CLI_OPTIONS(OPTIONS)
 
-/* What the templates' words become. */
+/* The project: the words of the templates become these. */
 struct project {
     char name[NAME_BYTES + 1];
     char identifier[NAME_BYTES + 1]; /* the name in C */

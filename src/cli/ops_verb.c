@@ -1,3 +1,7 @@
+/*
+ * drydock ops: which members of the paging operations the cases set, the driver reads and the runs
+ * vary.
+ */
 #include "cli/cli.h"
 
 #include "coverage/coverage.h"

@@ -1,3 +1,6 @@
+/*
+ * drydock replay: a case as its own options say, in a process of its own. Nothing is written.
+ */
 #include "cli/cli.h"
 
 #include "bench/child/repro.h"

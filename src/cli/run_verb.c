@@ -1,3 +1,6 @@
+/*
+ * drydock run: one case in one model or two, with a folder of results.
+ */
 #include "cli/cli.h"
 
 #include "bench/drivers/source_places.h"
@@ -24,7 +27,8 @@
     ROW(OUT, "out", 'o', "DIR", "output folder (runs/CASE-MODEL-SEED)")                            \
     ROW(NO_OUT, "no-out", 0, NULL, "no output folder")                                             \
     ROW(REFERENCE, "reference", 0, "WHEN", "run without paging: short, always, never (short)")     \
-    ROW(OPTION, "option", 0, "KEY=VALUE", "sets an option of the case; may be repeated")           \
+    ROW(OPTION, "option", 0, "KEY=VALUE",                                                          \
+        "sets an option of the case (drydock options); may be repeated")                           \
     ROW(JSON, "json", 0, NULL, "run.json on standard output instead of the summary")               \
     ROW(JUNIT, "junit", 0, "FILE", "write a test case for each rule, as JUnit XML")                \
     ROW(SARIF, "sarif", 0, "FILE", "write the findings as SARIF 2.1.0")

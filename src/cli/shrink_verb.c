@@ -1,3 +1,6 @@
+/*
+ * drydock shrink: the smallest case that shows what a case shows.
+ */
 #include "cli/cli.h"
 
 #include "bench/child/repro.h"
@@ -12,7 +15,8 @@
     ROW(OUT, "out", 'o', "FILE", "the smaller case (standard output)")                             \
     ROW(SECONDS, "seconds", 0, "S", "to try for at most (60)")                                     \
     ROW(DRIVER, "driver", 0, "NAME", "of the run, in place of the case's")                         \
-    ROW(OPTION, "option", 0, "KEY=VALUE", "sets an option of the case; may be repeated")
+    ROW(OPTION, "option", 0, "KEY=VALUE",                                                          \
+        "sets an option of the case (drydock options); may be repeated")
 CLI_OPTIONS(OPTIONS)
 
 #define HUNG_SECONDS 60

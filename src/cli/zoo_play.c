@@ -1,3 +1,6 @@
+/*
+ * One planted defect: seeds are played until one of its rules fires.
+ */
 #include "cli/zoo_play.h"
 
 #include "bench/campaign/campaign_shrink.h"
@@ -15,7 +18,7 @@
 #define HUNG_SECONDS 1
 #define ROW_SECONDS  15.0 /* no new seed of a row after it */
 
-/* Of the process that plays a row. */
+/* The state of the process that plays a row. */
 struct player {
     struct zoo_row *row;
     const struct campaign_options *campaign;
@@ -78,7 +81,7 @@ static bool find_rule(const struct zoo_defect *defect, const struct campaign_rec
     return false;
 }
 
-/* What a run that hangs has broken until then: its record has come without it. */
+/* The record of a run that hangs comes without the rules that the run broke until then. */
 static void add_hung_rules(const struct player *player, struct campaign_record *record)
 {
     struct run_result *result = calloc(1, sizeof *result);

@@ -252,7 +252,7 @@ static bool take_over_lines(struct resume *resume, char error[512])
     return (is_fine && store->lines) || fail(error, "cannot write 'results.jsonl' in", store->path);
 }
 
-/* What a record depends on besides its seed. */
+/* The facts besides its seed on which a record depends. */
 static json_t *identity_json(const struct campaign_options *options)
 {
     json_t *json = json_object(), *cases = json_array();

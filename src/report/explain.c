@@ -1,3 +1,6 @@
+/*
+ * A rule as a lesson: its text, its reason, an example that breaks it and what the bench says then.
+ */
 #include "report/explain.h"
 
 #include "miniport/miniport.h"
@@ -241,7 +244,7 @@ static void tell_check(FILE *out, enum rule_id id, const struct rule_counts *cou
 
 /* ---- Examples -------------------------------------------------------------------------------- */
 
-/* What is called where the rules of an area hold. */
+/* The call in which the rules of an area hold. */
 static const char *call_of(const char *id)
 {
     static const char *const calls[][2] = {
@@ -278,7 +281,7 @@ static const char *call_of(const char *id)
     return call ? call : "the call";
 }
 
-/* Of the area and of what can be seen of the rule. */
+/* A lesson made of the call that the rule's area is about, and of how a breach shows. */
 static void show_generic(FILE *out, const struct rule *rule)
 {
     const char *who = rule->side == RULE_SIDE_OS ? "the memory manager" : "the driver";

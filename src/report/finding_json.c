@@ -1,3 +1,6 @@
+/*
+ * A finding as JSON.
+ */
 #include "report/finding_report.h"
 
 #include <inttypes.h>

@@ -90,7 +90,7 @@ bool report_causes_init(struct report_causes *causes, const struct campaign_summ
                         const char *folder); /* false: no memory */
 void report_causes_fini(struct report_causes *causes);
 
-/* What must hold where a kind of finding is told that no rule names: "content", "crashed", ... */
+/* The sentence that must hold, for a kind of finding that no rule names: "content", "crashed". */
 const char *report_kind_sentence(const char *kind);
 bool report_is_kind(const char *word);
 
@@ -109,11 +109,11 @@ json_t *report_finding_json(const struct report_finding *finding);
  */
 enum rule_side report_side(const struct report_finding *finding, enum rule_id id);
 
-/* What is bad about it for Windows, abbreviations spelled out: into text, which comes back. */
+/* The harm that a breach does to Windows, abbreviations spelled out. Gives text. */
 #define REPORT_VIOLATION_BYTES 256
 const char *report_violation(const struct rule *rule, char text[REPORT_VIOLATION_BYTES]);
 
-/* What JUnit calls a suite: the findings of some runs, and what was evaluated in them. */
+/* A suite of JUnit: the findings of some runs, and the rules that were evaluated in them. */
 struct report_suite {
     const char *name;
     const struct rule_counts *rules;

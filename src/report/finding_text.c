@@ -181,7 +181,7 @@ static bool is_code(const char *at)
     return strncmp(at, "0x1", 3) == 0 && strspn(at + 2, "0123456789ABCDEF") == 3;
 }
 
-/* What the manager asks for is judged by itself, as a finding of the kind manager. */
+/* A wrong byte is the driver's: requests of the manager are judged by rules of their own. */
 enum rule_side report_side(const struct report_finding *finding, enum rule_id id)
 {
     return strcmp(finding->kind, "content") == 0 ? RULE_SIDE_DRIVER : rule_get(id)->side;

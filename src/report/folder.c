@@ -1,3 +1,6 @@
+/*
+ * A folder of results that is whole or not there: it is written under another name and renamed.
+ */
 #include "report/report.h"
 
 #include <dirent.h>
@@ -117,7 +120,7 @@ static void watch_interrupts(const struct report_folder *folder)
     snprintf(interrupted_folder, sizeof interrupted_folder, "%s", folder->partial);
     is_interruptible = 1;
     for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
-        /* What the caller has us ignore stays ignored. */
+        /* A signal that the caller has us ignore stays ignored. */
         if (sigaction(signals[i], NULL, &former) == 0 && former.sa_handler == SIG_DFL)
             sigaction(signals[i], &action, NULL);
     }

@@ -70,7 +70,7 @@ bool folder_replace(int folder, const char *name, const char *text)
         errno = ENAMETOOLONG;
         return false;
     }
-    /* What stands there is not opened: it is nobody's, or a link. */
+    /* A file of that name is not opened: it is nobody's, or a link. */
     if (unlinkat(folder, partial, 0) != 0 && errno != ENOENT)
         return false;
     file = folder_fopen(folder, partial, "w");

@@ -23,7 +23,7 @@ int folder_open_within(int folder, const char *name);
 int folder_open_file(int folder, const char *name, int flags);
 FILE *folder_fopen(int folder, const char *name, const char *mode);
 
-/* Whether a file may be written under this path: nothing is there, or an ordinary file is. */
+/* A file may be written under this path: nothing is there, or an ordinary file is. */
 bool folder_may_write(const char *path);
 
 /* A whole file, in place of the one of that name: the new one, or the old one as it was. */

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of no rule; the first of them are looked for in every run, the others are told when found. */
+/* Kinds that no rule names. Every run looks for the first; the others are told when found. */
 static const char *const kinds[] = {"content", "translation", "driver", "manager",
                                     "fault",   "submission",  "leak",   "crashed",
                                     "hung",    "refused",     "broken", "digest"};

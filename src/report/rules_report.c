@@ -1,3 +1,6 @@
+/*
+ * The catalogue of rules with how often each was evaluated and broken, as text and as JSON.
+ */
 #include "report/rules_report.h"
 
 #include "check/rules/rule_rarities.h"
@@ -23,7 +26,7 @@ const char *rule_state_name(enum rule_state state)
     return names[state];
 }
 
-/* What was evaluated is checked, whatever the list of reasons says. */
+/* A rule that was evaluated is checked, whatever the list of reasons says. */
 enum rule_state rule_state(enum rule_id rule, const struct rule_counts *counts)
 {
     if (counts && counts->evaluated[rule])

@@ -1,3 +1,6 @@
+/*
+ * run.json: the configuration, the result and the findings of runs.
+ */
 #include "report/report.h"
 #include "report/rules_report.h"
 

@@ -27,7 +27,7 @@ static json_t *message_json(const char *text)
     return json;
 }
 
-/* What no rule names goes under its kind. */
+/* A finding that no rule names goes under its kind. */
 static const char *rule_name(const struct report_finding *finding)
 {
     return finding->rule[0] ? finding->rule : finding->kind;

@@ -296,8 +296,6 @@ bool workload_equal(const struct workload *a, const struct workload *b);
  */
 /* The value as written, or NULL when the case does not set it. */
 const char *workload_option(const struct workload *workload, const char *key);
-/* The value, which is a set of words, has the word. */
-bool workload_option_has(const struct workload *workload, const char *key, const char *word);
 /* The number, or fallback. The values of the key must be numbers. */
 uint64_t workload_option_number(const struct workload *workload, const char *key,
                                 uint64_t fallback);

@@ -60,26 +60,62 @@ bool campaign_find_model(const char *name, enum campaign_model *out);
 const char *campaign_outcome_name(enum campaign_outcome outcome);
 bool campaign_find_outcome(const char *name, enum campaign_outcome *out);
 
+/* ---- What a campaign plays ------------------------------------------------------------------- */
+
+struct campaign_record;
+struct campaign_options {
+    /* How an item is played. */
+    const char *driver;
+    const char *profile; /* bench/config/profile.h; NULL: by default */
+    enum campaign_model model;
+    /*
+     * What the command line says, by the places of workload_options[]. Values have been checked.
+     * NULL: the case says it, or the seed draws it.
+     */
+    const char *settings[WORKLOAD_OPTION_COUNT];
+
+    /* Which items there are: each seed with each case. */
+    const struct workload *const *cases; /* borrowed; none: random operations */
+    size_t case_count;
+    uint64_t first_seed, seed_count;
+    unsigned shard, shard_count; /* shard in [0, shard_count); every shard_count-th item */
+
+    /* How many at once, and when it ends. */
+    unsigned jobs;             /* worker processes */
+    unsigned repeat_every;     /* one of so many seeds is played twice; 0: none */
+    uint64_t max_findings;     /* it stops after so many items with findings; 0: no limit */
+    double time_limit_seconds; /* no item begins after so long; 0: no limit */
+    double run_limit_seconds;  /* of one item; 0: no limit */
+
+    /* What a worker does with an item; NULL: campaign_play(). */
+    void (*play)(const struct campaign_options *options, uint64_t seed, size_t case_index,
+                 struct campaign_record *out_record);
+};
+
+/* What the command line says of an option; NULL: nothing. */
+const char *campaign_setting(const struct campaign_options *options, const char *key);
+
 /* ---- What a seed draws ----------------------------------------------------------------------- */
 
 #define CAMPAIGN_SETUP_TEXT 640
 
-/*
- * The configuration of an item. What the case's options say wins over what the seed draws; with
- * CAMPAIGN_ALL_MODELS the seed draws the model as well, of those that driver and profile have, and
- * all else as if it had been asked for.
- */
-struct campaign_options;
 struct campaign_setup {
     struct run_config config;
     enum campaign_model model;
     char text[CAMPAIGN_SETUP_TEXT]; /* one line for people */
 };
-/* For the driver, profile and model of the options; names are lent by them. */
+
+/*
+ * The configuration of an item, for the driver, profile and model of the options, which lend names.
+ *
+ * Options of the case win over what the seed draws, settings of the command line over both. With
+ * CAMPAIGN_ALL_MODELS the seed draws the model as well, of those that driver and profile have; all
+ * else is drawn as if that model had been asked for.
+ */
 void campaign_draw_setup(const struct campaign_options *options, uint64_t seed,
                          const struct workload *workload, struct campaign_setup *out_setup);
 
-/* Whether driver and profile have it. */
+/* Whether driver and profile have the model. */
 bool campaign_has_model(const struct campaign_options *options, enum campaign_model model);
 
 /* The random case of a seed, the same for every model. */
@@ -102,28 +138,32 @@ struct campaign_finding {
 };
 
 struct campaign_record {
+    /* Which item it is. */
     uint64_t seed;
     char case_path[CAMPAIGN_CASE_PATH]; /* "": random operations */
     char driver[256];
-    char profile[32]; /* "": by default */
-    char
-        board[CAMPAIGN_BOARD_TEXT]; /* " --gpu none ...", as campaign_options say it; "": nothing */
+    char profile[32];                /* "": by default */
+    char board[CAMPAIGN_BOARD_TEXT]; /* the settings: " --gpu 'none' ..."; "": none */
     enum campaign_model model;
+
+    /* How it was set up, and how it ended. */
     unsigned wddm;
+    char setup[CAMPAIGN_SETUP_TEXT];
     enum campaign_outcome outcome;
     bool was_repeated;
-    uint64_t digest; /* 0 when there was no end */
+    uint64_t digest;                   /* 0 when there was no end */
+    char detail[CAMPAIGN_DETAIL_TEXT]; /* CRASHED, HUNG: what the worker wrote */
+
+    /* What was counted, and what was found. */
     uint64_t operations, submissions, paging_operations, evictions;
     uint64_t pages_checked, translations_checked, mismatches;
+    struct rule_counts rules; /* of its first playing */
     uint64_t finding_total;
     unsigned finding_count; /* kept */
     struct campaign_finding findings[CAMPAIGN_MAX_FINDINGS];
-    char setup[CAMPAIGN_SETUP_TEXT];
-    char detail[CAMPAIGN_DETAIL_TEXT]; /* CRASHED, HUNG: what the worker wrote */
-    struct rule_counts rules;          /* of its first playing */
 };
 
-/* Driver, profile and board, as a record has them. */
+/* Writes driver, profile and settings of the options into the record. */
 void campaign_name_record(const struct campaign_options *options, struct campaign_record *record);
 
 /* The command that plays the item again, without "drydock ". */
@@ -132,34 +172,10 @@ void campaign_replay_command(const struct campaign_record *record, char *out, si
 /* Which item it is: records of one item have the same key. */
 uint64_t campaign_record_key(const struct campaign_record *record);
 
-struct campaign_options {
-    const char *driver;
-    const char *profile; /* bench/config/profile.h; NULL: by default */
-    /*
-     * What the command line says, by the places of workload_options[]; NULL: what the case says, or
-     * what the seed draws. Values have been checked.
-     */
-    const char *settings[WORKLOAD_OPTION_COUNT];
-    enum campaign_model model;
-    const struct workload *const *cases; /* borrowed; none: random operations */
-    size_t case_count;
-    uint64_t first_seed, seed_count;
-    unsigned shard, shard_count; /* shard in [0, shard_count); every shard_count-th item */
-    unsigned jobs;               /* worker processes */
-    unsigned repeat_every;       /* every so many seeds are played twice; 0: none */
-    uint64_t max_findings;       /* items with findings, then it stops; 0: no limit */
-    double time_limit_seconds;   /* no new item after it; 0: no limit */
-    double run_limit_seconds;    /* of one item; 0: no limit */
-    /* What a worker does with an item; NULL: campaign_play(). */
-    void (*play)(const struct campaign_options *options, uint64_t seed, size_t case_index,
-                 struct campaign_record *out_record);
-};
-
-/* What the command line says of an option; NULL: nothing. */
-const char *campaign_setting(const struct campaign_options *options, const char *key);
-
-/* Plays one item here: a crash of the driver is one of the caller. case_index counts only if there
- * are cases. */
+/*
+ * Plays one item in this process: a crash of the driver is one of the caller. case_index counts
+ * only if there are cases.
+ */
 void campaign_play(const struct campaign_options *options, uint64_t seed, size_t case_index,
                    struct campaign_record *out_record);
 

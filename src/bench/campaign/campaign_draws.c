@@ -56,7 +56,7 @@ struct row {
 
 /* ---- Rows that need more --------------------------------------------------------------------- */
 
-/* Of an image that works with the CPU paging buffers are as it asked for, or it loses count. */
+/* An image that works with the CPU gets the paging buffers that it asked for, or loses count. */
 static bool is_bare(const struct campaign_draw *draw)
 {
     const char *gpu = campaign_setting(draw->options, "gpu");

@@ -5,7 +5,7 @@
 
 #include "base/bits.h"
 
-/* What it takes that allocations are whole tiles, begin at one, and leave gaps between others. */
+/* The bytes that tiled allocations take in whole tiles, and lose in gaps between others. */
 static uint64_t tile_bytes(const struct workload *workload)
 {
     uint64_t bytes = 0;
@@ -18,7 +18,7 @@ static uint64_t tile_bytes(const struct workload *workload)
     return bytes;
 }
 
-/* What gaps between rows take beside packed bytes, and what lies in front of the first row. */
+/* The bytes of gaps between rows, and of the space in front of the first row. */
 static uint64_t row_bytes(uint64_t bytes)
 {
     return bytes / SGPU_ROW_BYTES * (SGPU_PITCH_BYTES - SGPU_ROW_BYTES) + 64 * SGPU_PITCH_BYTES;

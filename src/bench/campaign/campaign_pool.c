@@ -212,7 +212,7 @@ static void name_rule(struct campaign_record *record, struct campaign_finding *f
     record->rules.broken[found->rule]++;
 }
 
-/* Which one it was, whatever the record says. */
+/* Names the item that the worker played, whatever the record says. */
 static void name_item(const struct pool *pool, const struct worker *worker,
                       struct campaign_record *record)
 {

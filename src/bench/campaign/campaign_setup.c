@@ -25,41 +25,7 @@ bool campaign_find_model(const char *name, enum campaign_model *out)
     return false;
 }
 
-const char *campaign_setting(const struct campaign_options *options, const char *key)
-{
-    return options->settings[workload_option_place(key)];
-}
-
 /* ---- Driver and profile ---------------------------------------------------------------------- */
-
-void campaign_draw_init(struct campaign_draw *draw, const struct campaign_options *options,
-                        uint64_t seed, const struct workload *workload)
-{
-    const struct run_profile *profile =
-        options->profile ? run_find_profile(options->profile) : NULL;
-
-    *draw = (struct campaign_draw){
-        .options = options,
-        .profile = profile ? profile : run_profile_at(0),
-        .workload = workload,
-        .seed = seed,
-    };
-    /* The reference driver where there is none of that name. */
-    if (!run_find_driver(options->driver, &draw->driver))
-        draw->driver = (struct run_driver){.name = "ref"};
-}
-
-bool campaign_driver_has_level(const struct run_driver *driver, enum run_model model, unsigned wddm)
-{
-    enum run_model has;
-    unsigned level;
-
-    for (unsigned i = 0; run_driver_level(driver, i, &has, &level); i++) {
-        if (level == wddm && has == model)
-            return true;
-    }
-    return false;
-}
 
 static bool has_model(const struct campaign_draw *draw, enum run_model model)
 {
@@ -99,7 +65,7 @@ static enum campaign_model model_of_level(const struct run_driver *driver, unsig
     return CAMPAIGN_ALL_MODELS;
 }
 
-/* What the case says, by its model or by its level. */
+/* The model that the case states, by its name or by its level. */
 static enum campaign_model model_of_case(const struct campaign_draw *draw)
 {
     const char *name = workload_option(draw->workload, "model");

@@ -3,6 +3,7 @@
  */
 #include "bench/campaign/campaign_shrink.h"
 #include "bench/config/profile.h"
+#include "bench/config/run_options.h"
 #include "bench/whole_runs/test_drivers.h"
 #include "bench/child/vigil.h"
 
@@ -143,6 +144,41 @@ static void options_of_a_case_win(void **state)
     options.settings[workload_option_place("pool-guard")] = "begin";
     campaign_draw_setup(&options, 1, workload, &setup);
     assert_int_equal(setup.config.pool_guard, RUN_POOL_BEGIN); /* of the command line win over it */
+    workload_free(workload);
+}
+
+/* No seed draws an option for a model or level in which it does not count. */
+static void nothing_is_drawn_where_it_does_not_count(void **state)
+{
+    const struct campaign_options options = {.driver = "ref", .model = CAMPAIGN_ALL_MODELS};
+    struct workload *workload = test_parse("drydock-case 1\nalloc a size=4K\n");
+    bool is_drawn[WORKLOAD_OPTION_COUNT] = {false};
+    struct run_config defaults;
+
+    run_config_defaults(&defaults);
+    for (uint64_t seed = 1; seed <= 500; seed++) {
+        struct campaign_setup setup;
+
+        campaign_draw_setup(&options, seed, workload, &setup);
+        for (size_t i = 0; i < WORKLOAD_OPTION_COUNT; i++) {
+            const struct workload_option_where *where = &workload_options[i].where;
+            bool counts =
+                setup.config.wddm >= where->wddm && (where->models >> setup.config.model & 1);
+            char initial[RUN_OPTION_VALUE_BYTES], value[RUN_OPTION_VALUE_BYTES];
+
+            run_option_print(i, &defaults, initial);
+            run_option_print(i, &setup.config, value);
+            is_drawn[i] |= strcmp(initial, value) != 0;
+            if (!counts && strcmp(initial, value) != 0)
+                fail_msg("seed %llu: %s is %s in the %s model", (unsigned long long)seed,
+                         workload_options[i].key, value, run_model_name(setup.config.model));
+        }
+    }
+    /* A row at either end of the table, one with a function, and one of several to a stream. */
+    assert_true(is_drawn[workload_option_place("wddm")]);
+    assert_true(is_drawn[workload_option_place("initial-update")]);
+    assert_true(is_drawn[workload_option_place("private-data")]);
+    assert_true(is_drawn[workload_option_place("idle-updates")]);
     workload_free(workload);
 }
 
@@ -589,6 +625,7 @@ int main(void)
         cmocka_unit_test(a_seed_draws_the_same_case_and_setup_again),
         cmocka_unit_test(seeds_reach_every_model_level_and_size),
         cmocka_unit_test(options_of_a_case_win),
+        cmocka_unit_test(nothing_is_drawn_where_it_does_not_count),
         cmocka_unit_test(records_do_not_depend_on_the_number_of_workers),
         cmocka_unit_test(shards_and_known_items_add_up_to_the_whole),
         cmocka_unit_test(a_driver_is_played_in_the_models_that_it_has),

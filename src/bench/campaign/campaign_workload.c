@@ -9,23 +9,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-void campaign_stream_of(uint64_t seed, uint64_t stream, struct rng *out)
-{
-    struct rng parent;
-
-    rng_init(&parent, seed);
-    rng_fork(&parent, stream, out);
-}
-
-uint64_t campaign_magnitude(struct rng *rng, uint64_t low, uint64_t high)
-{
-    uint64_t steps = log2_floor_u64(high / low) + 1;
-    uint64_t base = low << rng_below(rng, steps);
-
-    return min_u64(high, base + rng_below(rng, base));
-}
-
-/* What the generator of random operations is told: NAME=VALUE. */
+/* The settings of the generator of random operations: NAME=VALUE. */
 struct settings {
     char texts[32][40];
     const char *pointers[32];

@@ -4,7 +4,7 @@
  * written, too.
  */
 #include "bench/campaign/campaign.h"
-#include "bench/config/run_config.h"
+#include "bench/config/run_options.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -15,6 +15,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 /* As options and back. */
 static void check(const struct run_config *config, struct workload *workload)
 {
+    char values[WORKLOAD_OPTION_COUNT][RUN_OPTION_VALUE_BYTES], value[RUN_OPTION_VALUE_BYTES];
     struct run_config once, twice;
     struct workload_error error;
 
@@ -22,14 +23,17 @@ static void check(const struct run_config *config, struct workload *workload)
         return; /* a name that no case can state */
     run_config_defaults(&once);
     run_config_from_workload(&once, workload);
+    for (size_t i = 0; i < WORKLOAD_OPTION_COUNT; i++)
+        run_option_print(i, &once, values[i]);
     if (!run_config_to_options(&once, workload, &error))
         abort();
     run_config_defaults(&twice);
     run_config_from_workload(&twice, workload);
-    twice.driver = once.driver; /* names are the workload's own, and those of before are gone */
-    twice.profile = once.profile;
-    if (memcmp(&once, &twice, sizeof once) != 0)
-        abort();
+    for (size_t i = 0; i < WORKLOAD_OPTION_COUNT; i++) {
+        run_option_print(i, &twice, value);
+        if (strcmp(values[i], value) != 0)
+            abort();
+    }
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

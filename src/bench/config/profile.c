@@ -1,3 +1,6 @@
+/*
+ * The profiles.
+ */
 #include "bench/config/profile.h"
 
 #include "bench/config/run_config.h"

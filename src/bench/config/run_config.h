@@ -27,7 +27,7 @@
 #define RUN_GPU_NONE        "none"
 #define RUN_ALLOCATION_DATA "size:u64,flags:u32,index:u32"
 
-/* What a run can follow: system memory, and what a case has alive at once. More is refused. */
+/* Most system memory, and most bytes alive at once, that a run can follow. More is refused. */
 #define RUN_MAX_BYTES (UINT64_C(1) << 40)
 
 enum run_model { RUN_PHYSICAL, RUN_GPUMMU, RUN_IOMMU };
@@ -83,7 +83,7 @@ enum run_preserve {
     RUN_PRESERVE_PART,      /* the same, hibernation only the first quarter of the memory */
 };
 
-/* What is made harder for the driver than it need be, by the run's seed; all of it lawful. */
+/* Faults: the run's seed makes these harder for the driver than need be, all of it lawful. */
 enum run_fault {
     RUN_FAULT_PROBES = 1 << 0,     /* operations that no driver can know (layers/probe.h) */
     RUN_FAULT_PAGE_LISTS = 1 << 1, /* page lists are parts of longer ones (layers/lend.h) */

@@ -281,18 +281,6 @@ void workload_option_runs(const struct workload_option_info *info, char *out, si
 
 /* ---- What a case sets ------------------------------------------------------------------------ */
 
-bool workload_option_has(const struct workload *workload, const char *key, const char *word)
-{
-    const char *at = workload_option(workload, key);
-    size_t length;
-
-    for (; at && next_word(&at, &length); at = behind_word(at, length)) {
-        if (length == strlen(word) && memcmp(at, word, length) == 0)
-            return true;
-    }
-    return false;
-}
-
 const char *workload_option(const struct workload *workload, const char *key)
 {
     for (uint32_t i = 0; i < workload->option_count; i++) {
