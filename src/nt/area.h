@@ -18,17 +18,20 @@
 #include "nt/exports.h"
 #include "nt/nt.h"
 
+/*
+ * The areas in their order. Mappings end before the reserved ranges that they point to, and the
+ * pages of MDLs behind both. From bitmap on areas have services only, or state that needs no end.
+ */
 #define NT_AREAS(X)                                                                                \
-    /* Areas with an end. mapping stands behind reserved_mapping, whose ranges mappings point to.  \
-     */                                                                                            \
     X(pool_blocks)                                                                                 \
     X(mdl)                                                                                         \
     X(thread)                                                                                      \
     X(object)                                                                                      \
     X(scheduler)                                                                                   \
-    X(work)                                                                                        \
+    X(work_item)                                                                                   \
     X(timer)                                                                                       \
     X(dpc)                                                                                         \
+    X(request)                                                                                     \
     X(device)                                                                                      \
     X(callback_object)                                                                             \
     X(lookaside)                                                                                   \
@@ -39,7 +42,6 @@
     X(device_interface)                                                                            \
     X(device_property)                                                                             \
     X(registry)                                                                                    \
-    /* Areas of services only, and of state that needs no end. */                                  \
     X(bitmap)                                                                                      \
     X(bug_check)                                                                                   \
     X(calendar)                                                                                    \
@@ -47,7 +49,7 @@
     X(debug)                                                                                       \
     X(driver_object)                                                                               \
     X(event)                                                                                       \
-    X(exception)                                                                                   \
+    X(exception_services)                                                                          \
     X(file)                                                                                        \
     X(float_state)                                                                                 \
     X(generic_table)                                                                               \

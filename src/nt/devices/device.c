@@ -12,6 +12,7 @@
 #include "nt/devices/device.h"
 
 #include "nt/devices/driver_object.h"
+#include "nt/devices/request.h"
 #include "nt/machine/boundary.h"
 #include "nt/nt_private.h"
 #include "nt/text/unicode.h"
@@ -22,11 +23,8 @@
 
 #include <string.h>
 
-#define IO_TYPE_IRP 6
-
-#define REQUEST_TAG 0x20707249u /* "Irp " */
-#define DEVICE_TAG  0x69766544u /* "Devi" */
-#define LINK_TAG    0x6b6e694cu /* "Link" */
+#define DEVICE_TAG 0x69766544u /* "Devi" */
+#define LINK_TAG   0x6b6e694cu /* "Link" */
 
 #define IOCTL_REGISTER              0x23003Fu
 #define IOCTL_REGISTER_DISPLAY_ONLY 0x230043u
@@ -36,7 +34,6 @@
 struct devices {
     struct list created;           /* of struct nt_device: by the driver */
     struct list symbolic_links;    /* of struct symbolic_link: by the driver */
-    struct list requests;          /* of struct request: that the driver built */
     struct list neighbours;        /* of struct neighbour: devices of other drivers */
     DEVICE_OBJECT graphics_device; /* \Device\DxgKrnl */
     DEVICE_OBJECT physical_device; /* the bus driver's, of the board */
@@ -253,55 +250,15 @@ static void left(struct nt *nt, nt_leftover *tell, void *context)
 
 /* ---- Requests -------------------------------------------------------------------------------- */
 
-struct request {
-    IRP irp;
-    IO_STACK_LOCATION location; /* the one that the called driver gets */
-    struct list link;           /* in struct devices.requests */
-    PVOID out;
-    ULONG out_bytes;
-    ULONG buffer_bytes; /* of irp.AssociatedIrp.SystemBuffer, in the pool; 0: there is none */
-    unsigned calls;     /* dispatch routines that have it: one may send it on to another device */
-    bool is_complete;
-};
-
-static struct request *create_request(struct nt *nt, UCHAR major, PDEVICE_OBJECT device,
-                                      PKEVENT event, PIO_STATUS_BLOCK result)
-{
-    struct request *request = ExAllocatePool2(POOL_FLAG_NON_PAGED, sizeof *request, REQUEST_TAG);
-
-    if (!request)
-        return NULL;
-    request->irp.Type = IO_TYPE_IRP;
-    request->irp.Size = sizeof request->irp + sizeof request->location;
-    request->irp.StackCount = 1;
-    request->irp.CurrentLocation = 2;
-    request->irp.UserIosb = result;
-    request->irp.UserEvent = event;
-    request->irp.Tail.Overlay.CurrentStackLocation = &request->location + 1;
-    request->irp.Tail.Overlay.Thread = KeGetCurrentThread();
-    request->location.MajorFunction = major;
-    request->location.DeviceObject = device;
-    list_push_back(&devices_of(nt)->requests, &request->link);
-    return request;
-}
-
-static void free_request(struct request *request)
-{
-    list_remove(&request->link);
-    if (request->buffer_bytes)
-        ExFreePoolWithTag(request->irp.AssociatedIrp.SystemBuffer, REQUEST_TAG);
-    ExFreePoolWithTag(request, REQUEST_TAG);
-}
-
 /* One block for input and output. */
-static bool give_buffer(struct request *request, const void *in, ULONG in_bytes, ULONG out_bytes)
+static bool give_buffer(struct nt_request *request, const void *in, ULONG in_bytes, ULONG out_bytes)
 {
     ULONG bytes = in_bytes > out_bytes ? in_bytes : out_bytes;
 
     if (!bytes)
         return true;
     request->irp.AssociatedIrp.SystemBuffer =
-        ExAllocatePool2(POOL_FLAG_NON_PAGED, bytes, REQUEST_TAG);
+        ExAllocatePool2(POOL_FLAG_NON_PAGED, bytes, NT_REQUEST_TAG);
     if (!request->irp.AssociatedIrp.SystemBuffer)
         return false;
     request->buffer_bytes = bytes;
@@ -315,9 +272,9 @@ PIRP NTAPI IoBuildDeviceIoControlRequest(ULONG Code, PDEVICE_OBJECT Device, PVOI
                                          PKEVENT Event, PIO_STATUS_BLOCK Result)
 {
     struct nt *nt = nt_current();
-    struct request *request =
-        create_request(nt, IsInternal ? IRP_MJ_INTERNAL_DEVICE_CONTROL : IRP_MJ_DEVICE_CONTROL,
-                       Device, Event, Result);
+    struct nt_request *request =
+        nt_request_create(nt, IsInternal ? IRP_MJ_INTERNAL_DEVICE_CONTROL : IRP_MJ_DEVICE_CONTROL,
+                          Device, Event, Result);
 
     nt_require_irql(nt, "IoBuildDeviceIoControlRequest", PASSIVE_LEVEL);
     if (!request)
@@ -329,7 +286,7 @@ PIRP NTAPI IoBuildDeviceIoControlRequest(ULONG Code, PDEVICE_OBJECT Device, PVOI
     request->out_bytes = OutBytes;
     if ((Code & 3) == METHOD_BUFFERED && Device && Device->DriverObject == nt_driver_object(nt)) {
         if (!give_buffer(request, In, InBytes, OutBytes)) {
-            free_request(request);
+            nt_request_free(request);
             return NULL;
         }
     } else {
@@ -344,7 +301,7 @@ PIRP NTAPI IoBuildSynchronousFsdRequest(ULONG MajorFunction, PDEVICE_OBJECT Devi
                                         PIO_STATUS_BLOCK Result)
 {
     struct nt *nt = nt_current();
-    struct request *request = create_request(nt, (UCHAR)MajorFunction, Device, Event, Result);
+    struct nt_request *request = nt_request_create(nt, (UCHAR)MajorFunction, Device, Event, Result);
 
     nt_require_irql(nt, "IoBuildSynchronousFsdRequest", PASSIVE_LEVEL);
     if (!request)
@@ -357,7 +314,7 @@ PIRP NTAPI IoBuildSynchronousFsdRequest(ULONG MajorFunction, PDEVICE_OBJECT Devi
         if (Device && Device->Flags & DO_BUFFERED_IO) {
             request->out_bytes = MajorFunction == IRP_MJ_READ ? Length : 0;
             if (!give_buffer(request, Buffer, MajorFunction == IRP_MJ_WRITE ? Length : 0, Length)) {
-                free_request(request);
+                nt_request_free(request);
                 return NULL;
             }
         }
@@ -369,7 +326,7 @@ PIRP NTAPI IoBuildSynchronousFsdRequest(ULONG MajorFunction, PDEVICE_OBJECT Devi
  * The bus driver answers requests for configuration space. It leaves other requests of Plug and
  * Play as they are.
  */
-static NTSTATUS serve_bus(struct nt *nt, struct request *request)
+static NTSTATUS serve_bus(struct nt *nt, struct nt_request *request)
 {
     const IO_STACK_LOCATION *location = &request->location;
     ULONG offset = location->Parameters.ReadWriteConfig.Offset;
@@ -390,7 +347,7 @@ static NTSTATUS serve_bus(struct nt *nt, struct request *request)
 }
 
 /* The function that registers, as the driver may call it. */
-static NTSTATUS give_registrar(struct nt *nt, struct request *request)
+static NTSTATUS give_registrar(struct nt *nt, struct nt_request *request)
 {
     const void *function = devices_of(nt)->registrar;
 
@@ -412,7 +369,7 @@ static NTSTATUS give_registrar(struct nt *nt, struct request *request)
  * The bytes that were sent come back, as in a buffered request that nobody writes to, with the
  * answer in them.
  */
-static NTSTATUS answer(const struct nt_neighbour *is, struct request *request)
+static NTSTATUS answer(const struct nt_neighbour *is, struct nt_request *request)
 {
     const IO_STACK_LOCATION *location = &request->location;
     const void *in = location->Parameters.DeviceIoControl.Type3InputBuffer;
@@ -437,7 +394,7 @@ static NTSTATUS answer(const struct nt_neighbour *is, struct request *request)
     return STATUS_SUCCESS;
 }
 
-static NTSTATUS serve(struct nt *nt, const DEVICE_OBJECT *device, struct request *request)
+static NTSTATUS serve(struct nt *nt, const DEVICE_OBJECT *device, struct nt_request *request)
 {
     struct neighbour *neighbour;
 
@@ -462,55 +419,8 @@ static NTSTATUS serve(struct nt *nt, const DEVICE_OBJECT *device, struct request
     }
 }
 
-/* Signals the event of the request, and ends the request. */
-static void finish(struct request *request)
-{
-    PKEVENT event = request->irp.UserEvent;
-    ULONG_PTR bytes = request->irp.IoStatus.Information;
-
-    if (request->buffer_bytes && request->out_bytes && !NT_ERROR(request->irp.IoStatus.Status) &&
-        bytes)
-        memcpy(request->out, request->irp.AssociatedIrp.SystemBuffer,
-               bytes < request->out_bytes ? bytes : request->out_bytes);
-    if (request->irp.UserIosb)
-        *request->irp.UserIosb = request->irp.IoStatus;
-    free_request(request);
-    if (event)
-        KeSetEvent(event, IO_NO_INCREMENT, FALSE);
-}
-
-/* NULL, told: it was built by nobody, or is complete. */
-static struct request *request_of(struct nt *nt, const char *service, PIRP irp)
-{
-    struct request *request;
-
-    list_for_each (request, &devices_of(nt)->requests, struct request, link) {
-        if (&request->irp == irp)
-            return request;
-    }
-    nt_misuse(nt, "%s: there is no such request, or it was completed before", service);
-    return NULL;
-}
-
-VOID NTAPI IofCompleteRequest(PIRP Irp, CCHAR PriorityBoost)
-{
-    struct nt *nt = nt_current();
-    struct request *request = request_of(nt, "IofCompleteRequest", Irp);
-
-    nt_require_irql(nt, "IofCompleteRequest", DISPATCH_LEVEL);
-    if (!request)
-        return;
-    if (request->is_complete) {
-        nt_misuse(nt, "IofCompleteRequest: the request is completed a second time");
-        return;
-    }
-    request->is_complete = true;
-    if (!request->calls)
-        finish(request); /* it was pending */
-}
-
 /* The dispatch routine in the driver's object, for a device that the driver created. */
-static NTSTATUS dispatch(struct nt *nt, PDEVICE_OBJECT device, struct request *request)
+static NTSTATUS dispatch(struct nt *nt, PDEVICE_OBJECT device, struct nt_request *request)
 {
     UCHAR major = request->location.MajorFunction;
     PDRIVER_DISPATCH function =
@@ -529,7 +439,7 @@ static NTSTATUS dispatch(struct nt *nt, PDEVICE_OBJECT device, struct request *r
     request->calls--;
     if (request->is_complete) {
         if (!request->calls)
-            finish(request);
+            nt_request_finish(request);
         return status;
     }
     if (status == STATUS_PENDING)
@@ -539,7 +449,7 @@ static NTSTATUS dispatch(struct nt *nt, PDEVICE_OBJECT device, struct request *r
     request->irp.IoStatus.Status = status;
     request->is_complete = true;
     if (!request->calls)
-        finish(request);
+        nt_request_finish(request);
     return status;
 }
 
@@ -547,7 +457,7 @@ static NTSTATUS dispatch(struct nt *nt, PDEVICE_OBJECT device, struct request *r
 NTSTATUS NTAPI IofCallDriver(PDEVICE_OBJECT Device, PIRP Irp)
 {
     struct nt *nt = nt_current();
-    struct request *request = request_of(nt, "IofCallDriver", Irp);
+    struct nt_request *request = nt_request_of(nt, "IofCallDriver", Irp);
     NTSTATUS status;
 
     nt_require_irql(nt, "IofCallDriver", DISPATCH_LEVEL);
@@ -559,7 +469,7 @@ NTSTATUS NTAPI IofCallDriver(PDEVICE_OBJECT Device, PIRP Irp)
     request->irp.IoStatus.Status = status;
     request->is_complete = true;
     if (!request->calls)
-        finish(request);
+        nt_request_finish(request);
     return status;
 }
 
@@ -707,7 +617,6 @@ static void init(struct nt *nt)
 
     list_init(&devices->created);
     list_init(&devices->symbolic_links);
-    list_init(&devices->requests);
     list_init(&devices->neighbours);
 }
 
@@ -720,7 +629,6 @@ static const struct nt_export services[] = {
     NT_SERVICE(IoBuildSynchronousFsdRequest),
     NT_SERVICE(IoGetAttachedDeviceReference),
     NT_SERVICE(IofCallDriver),
-    NT_SERVICE(IofCompleteRequest),
     NT_SERVICE(IoCreateDevice),
     NT_SERVICE(IoDeleteDevice),
     NT_SERVICE(IoCreateSymbolicLink),

@@ -239,4 +239,4 @@ static const struct nt_export services[] = {
     {0},
 };
 
-const struct nt_area nt_exception_area = {.exports = services};
+const struct nt_area nt_exception_services_area = {.exports = services};

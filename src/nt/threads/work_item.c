@@ -51,7 +51,7 @@ struct works {
 
 static struct works *works_of(const struct nt *nt)
 {
-    return NT_STATE(nt, work);
+    return NT_STATE(nt, work_item);
 }
 
 /* ---- Threads --------------------------------------------------------------------------------- */
@@ -326,7 +326,7 @@ static const struct nt_export services[] = {
     {0},
 };
 
-const struct nt_area nt_work_area = {
+const struct nt_area nt_work_item_area = {
     .exports = services,
     .state_bytes = sizeof(struct works),
     .init = init,
