@@ -111,8 +111,8 @@ void check_gpu(struct check *check, const struct check_gpu_event *event)
 
     seen.packet = packet;
     /*
-     * That it hangs is the bench's doing: it says so of a GPU that tells nothing, too. Some tell of
-     * flushes.
+     * HUNG is the bench's doing: the bench tells it of a silent GPU, too. A GPU that is silent
+     * otherwise may tell of flushes.
      */
     check->ledger.has_gpu |= event->kind != CHECK_GPU_HUNG && event->kind != CHECK_GPU_FLUSHED;
     check->ledger.has_hung |= event->kind == CHECK_GPU_HUNG;

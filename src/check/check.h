@@ -1,15 +1,15 @@
 /*
  * Check: the layer that judges both sides of the driver's interface by the rules of the contract.
  *
- * Place      check. A miniport among others, right above what lends and tampers, so that it sees
- *            what the manager sent and what the driver answered. Knows neither the memory manager
+ * Place      check. A miniport among others, right above the layers that lend and tamper, so that
+ *            it sees the manager's calls and the driver's answers. Knows neither the memory manager
  *            nor the GPU model; keeps an account of its own (check_ledger.h) and trusts neither
  *            side.
  * Model      The layer turns every DDI call and every callback into an event and shows it to the
  *            watchers (check_watch.h), each of which judges one area of the catalogue: it counts
  *            every evaluation of a rule and reports every breach. A rule of the driver's side that
  *            is broken is the driver's fault; one of the other side is a fault of our manager.
- *            Buffers go down as copies between guard pages, with canaries behind what was offered
+ *            Buffers go down as copies between guard pages, with canaries behind the offered bytes
  *            (check_guard.h).
  * Ownership  check_create() gives the check, check_layer_create() a miniport that owns the next one
  *            and borrows the check, which must outlive it.
@@ -34,7 +34,7 @@ struct check_packet;
 /* The readings that a profile forbids; all false accepts every lawful one. */
 struct check_profile {
     bool keeps_straddling; /* PWR-005: what begins in the kept part of a segment may stay there */
-    bool wants_dma_size_lowered;   /* U1: DmaSize must be lowered by what was written */
+    bool wants_dma_size_lowered;   /* U1: DmaSize must be lowered by the bytes written */
     bool wants_dma_size_unchanged; /* U1: it must not */
     bool wants_host_aperture_last; /* SEG-017: behind all other segments */
     bool wants_one_mmu;            /* C3: GpuMmu and IoMmu not both */
@@ -82,14 +82,14 @@ struct check_config {
     /* The processor's level. */
     unsigned (*irql)(void *context);
     /*
-     * What the GPU finds in memory for an address, with the root table at an address of system
-     * memory or of its own, past what is cached. False: nothing answers there.
+     * The page table entries in memory for an address, past all caches, with the root table at an
+     * address of system memory or of the GPU's own. False: nothing answers there.
      */
     bool (*walk)(void *context, bool is_system, uint64_t root, uint64_t va,
                  struct check_gpu_walk *out_walk);
 
     /*
-     * What the device really has: the page, as the device names it, that slot number `slot` of the
+     * The device's own state: the page, as the device names it, that slot number `slot` of the
      * aperture segment that starts at GPU address base shows; false: none.
      */
     bool (*slot_page)(void *context, uint64_t base, uint64_t slot, uint64_t *out_page);
@@ -114,8 +114,8 @@ NTSTATUS check_layer_create(struct check *check, struct miniport *next,
                             struct miniport **out_layer);
 
 /*
- * What the GPU did, in the order in which it happens: the truth behind what the driver reports. A
- * bench whose GPU cannot tell says nothing, and what needs it is not judged.
+ * The GPU's events, in the order in which they happen: the truth behind the driver's reports. A
+ * bench whose GPU cannot tell gives none, and rules that need them are not evaluated.
  */
 enum check_gpu_kind {
     CHECK_GPU_QUEUED, /* the driver handed it a submission */
@@ -161,7 +161,7 @@ enum check_client_kind {
     CHECK_CLIENT_UNLOCK,
     CHECK_CLIENT_RENAMED,        /* by the lock: its name stands for another instance from now on */
     CHECK_CLIENT_INSTANCE_ENDED, /* an instance is no more, and the allocation is */
-    CHECK_CLIENT_BUDGET,         /* what is told of a group: budget, bytes, held, used */
+    CHECK_CLIENT_BUDGET,         /* the answer about a group: budget, bytes, held, used */
     CHECK_CLIENT_TRIM,           /* the process was asked to trim: bytes */
     CHECK_CLIENT_SLEEP,          /* about to go to sleep */
     CHECK_CLIENT_WAKE,           /* awake, or it did not sleep */
@@ -203,10 +203,10 @@ bool check_explain_address(const struct check *check, const void *address,
                            struct finding *out_finding);
 
 /*
- * Nothing more will happen in the bench. What the driver was handed then and has not reported is
- * reported (FENCE-004), once for each node, and so are preemptions: how many of these; 0: it has
- * nothing to do with the driver. The manager's rules are silent from then on: what it takes down
- * does not end in order.
+ * Nothing more will happen in the bench. Packets that the driver was handed and has not reported
+ * are findings (FENCE-004), one for each node, and so are preemptions. Gives how many; 0: the
+ * standstill has nothing to do with the driver. The manager's rules are silent from then on: its
+ * objects do not end in order.
  */
 unsigned check_stands_still(struct check *check);
 

@@ -70,7 +70,7 @@ static void guard_call(struct check *check, struct check_call *call)
         return;
     at = arg->pDmaBuffer;
     if (at && arg->DmaSize) {
-        /* Behind what was built before, or another buffer. */
+        /* Behind the operations built before, or another buffer. */
         start = guard->real && at == guard->real + guard->used &&
                         guard->used + arg->DmaSize == guard->size
                     ? guard->real
@@ -153,7 +153,7 @@ MINIPORT_DDI_LIST(X)
 MINIPORT_PLAIN_LIST(X)
 #undef X
 
-/* The driver patches a copy, whose bytes outside of the submission are not for it. */
+/* The driver patches a copy. Its bytes outside of the submission are not for the driver. */
 static NTSTATUS watch_guarded_patch(struct miniport *self, HANDLE object, const DXGKARG_PATCH *arg)
 {
     struct check *check = check_of(self);

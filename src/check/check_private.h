@@ -1,4 +1,4 @@
-/* Check: what the check and its layer share, and no watcher sees. */
+/* Check: the state that the check, its layer and its reports share. No watcher sees it. */
 #ifndef DRYDOCK_CHECK_PRIVATE_H
 #define DRYDOCK_CHECK_PRIVATE_H
 
@@ -62,7 +62,7 @@ struct check {
  */
 void check_write_arguments(const struct check *check, const char *field, char *text, size_t size);
 /*
- * What the call that is happening is about, as far as it says; NULL: nothing that the ledger has.
+ * The object that the call that is happening names; NULL: none that the ledger has.
  */
 const struct check_object *check_object_of_call(const struct check *check);
 

@@ -1,4 +1,4 @@
-/* Watchers: what each of them may ask of the check that it belongs to. */
+/* Watchers: the questions that a watcher may ask its check. */
 #include "check/check_private.h"
 
 struct check_ledger *check_ledger(struct check *check)

@@ -69,8 +69,11 @@ struct check_callback {
 
 struct check_watcher {
     const char *name;
-    size_t state_bytes; /* what the hooks get as state, zeroed; 0: NULL */
-    /* What zeros do not say of the state, and what it owns. These and all hooks may be NULL. */
+    size_t state_bytes; /* of the state that the hooks get, zeroed; 0: they get NULL */
+    /*
+     * init() enters values that are not zero in the state; fini() frees the memory that the state
+     * points at. These two and all hooks may be NULL.
+     */
     void (*init)(struct check *check, void *state);
     void (*fini)(struct check *check, void *state);
     void (*before)(struct check *check, void *state, const struct check_call *call);
@@ -78,10 +81,11 @@ struct check_watcher {
     void (*callback)(struct check *check, void *state, const struct check_callback *callback);
     void (*retired)(struct check *check, void *state, const struct check_packet *packet);
     void (*gpu)(struct check *check, void *state, const struct check_gpu_event *event);
-    /* What the client says, as entered; its allocations are there still when it destroys them. */
+    /* An event of the client, which the ledger has entered. Allocations that it destroys exist
+     * still. */
     void (*client)(struct check *check, void *state, const struct check_client_event *event);
     void (*end)(struct check *check, void *state, bool is_orderly);
-    /* Nothing more will happen: how much of what is awaited the driver owes. */
+    /* Nothing more will happen. Gives how many reports the driver owes. */
     unsigned (*stands_still)(struct check *check, void *state);
 };
 
@@ -106,7 +110,7 @@ struct check_watcher {
     X(check_tlb_watcher)                                                                           \
     X(check_threading_watcher)                                                                         \
     X(check_table_look_watcher)                                                                    \
-    X(check_transfer_watcher) /* behind the look: what it blames on tables is theirs */            \
+    X(check_transfer_watcher) /* behind table look: a wrong table is found there first */           \
     X(check_notice_watcher)                                                                        \
     X(check_allocation_watcher)                                                                    \
     X(check_residency_watcher)                                                                     \

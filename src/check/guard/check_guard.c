@@ -7,8 +7,8 @@
 
 #define PAGE              4096u
 #define NEAR_BYTES        256u /* of a canary, looked at after every call */
-#define PRIVATE_ALIGNMENT 64u  /* of which nobody asks more of private data */
-#define GAP_BYTES         8u   /* fewer at the end may be what the driver wrote */
+#define PRIVATE_ALIGNMENT 64u  /* nobody asks for more of private data */
+#define GAP_BYTES         8u   /* fewer at the end may have been written so by the driver */
 
 void guard_fini(struct guard *guard)
 {

@@ -23,13 +23,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define GUARD_FILL   0xa5 /* what the driver has not written */
+#define GUARD_FILL   0xa5 /* in bytes that the driver has not written */
 #define GUARD_CANARY 0x5c
 
 struct guard {
     char *real; /* start of the buffer that the copy stands for, NULL: none */
     size_t size;
-    size_t used; /* from the start: what was copied to the real buffer */
+    size_t used; /* bytes from the start that were copied to the real buffer */
     char *map;   /* of the copy, guard pages included */
     size_t map_bytes;
     char *copy;     /* of real */
@@ -37,11 +37,11 @@ struct guard {
     bool is_shared; /* private data: what is behind used is in the copy, and perhaps not in real */
 };
 
-/* What a driver did to bytes that it should not have written. */
+/* Bytes that a driver should not have written, and has. */
 struct guard_verdict {
     bool is_before, is_behind, is_unsaid, is_gap;
     size_t before_offset; /* bytes in front of the buffer, counted backwards from 1 */
-    size_t behind_offset; /* bytes behind what was offered, from 0 */
+    size_t behind_offset; /* bytes behind the offered ones, from 0 */
     size_t unsaid_offset; /* bytes behind the pointer that came back, from 0 */
     size_t gap_bytes;     /* said to be written at the end, and not written */
 };

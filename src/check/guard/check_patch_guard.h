@@ -39,7 +39,7 @@ struct patch_verdict {
     bool is_outside; /* of the submission, or of the buffer */
     bool is_foreign; /* where only a location points that is not of the submission */
     int64_t outside_offset;
-    bool is_edited; /* the submission is not what it was */
+    bool is_edited; /* the submission has changed */
     uint32_t edited_offset;
 };
 

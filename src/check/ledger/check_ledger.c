@@ -1,10 +1,12 @@
+/*
+ * Ledger: objects from their creation to their end, caps and segments as the driver reports them,
+ * and what a call that succeeded changes.
+ */
 #include "check/ledger/check_ledger.h"
 
 #include "base/bits.h"
 #include "check/check_watch.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 static uint64_t key_of(const void *handle)
@@ -79,64 +81,6 @@ void check_ledger_fini(struct check_ledger *ledger)
 }
 
 /* ---- Objects --------------------------------------------------------------------------------- */
-
-struct check_object *check_find(const struct check_ledger *ledger, enum check_kind kind,
-                                const void *handle)
-{
-    return handle ? id_map_find(&ledger->objects[kind], key_of(handle)) : NULL;
-}
-
-struct check_allocation *check_find_allocation(const struct check_ledger *ledger,
-                                               const void *handle)
-{
-    return (struct check_allocation *)check_find(ledger, CHECK_ALLOCATION, handle);
-}
-
-struct check_context *check_find_context(const struct check_ledger *ledger, const void *handle)
-{
-    return (struct check_context *)check_find(ledger, CHECK_CONTEXT, handle);
-}
-
-struct check_process *check_find_process(const struct check_ledger *ledger, const void *handle)
-{
-    return (struct check_process *)check_find(ledger, CHECK_PROCESS, handle);
-}
-
-struct check_device *check_find_device(const struct check_ledger *ledger, const void *handle)
-{
-    return (struct check_device *)check_find(ledger, CHECK_DEVICE, handle);
-}
-
-const char *check_object_name(const struct check_object *object, char *out, size_t size)
-{
-    static const char *const names[CHECK_KIND_COUNT] = {
-        [CHECK_PROCESS] = "process p",
-        [CHECK_DEVICE] = "device d",
-        [CHECK_CONTEXT] = "context c",
-        [CHECK_ALLOCATION] = "allocation a",
-        [CHECK_OPEN_ALLOCATION] = "open allocation o",
-    };
-
-    if (object)
-        snprintf(out, size, "%s%llu", names[object->kind], (unsigned long long)object->number);
-    else
-        snprintf(out, size, "none");
-    return out;
-}
-
-void check_remember(struct check_object *object, uint64_t event, const char *format, ...)
-{
-    struct check_happening *happening;
-    va_list arguments;
-
-    if (!object)
-        return;
-    happening = &object->history[object->happening_count++ % CHECK_HISTORY];
-    happening->event = event;
-    va_start(arguments, format);
-    vsnprintf(happening->text, sizeof happening->text, format, arguments);
-    va_end(arguments);
-}
 
 /*
  * A handle that is there already names another object from now on: the driver gave it twice, which
@@ -258,45 +202,9 @@ static void orphan(struct check_ledger *ledger, const struct check_object *owner
     }
 }
 
-struct check_movement *check_movement_of(const struct check_ledger *ledger,
-                                         struct check_allocation *allocation)
-{
-    struct check_movement *movement = &allocation->movement;
-
-    if (movement->epoch != ledger->movement_epoch) {
-        movement->epoch = ledger->movement_epoch;
-        movement->segment = 0;
-        movement->busy_operation = 0;
-        movement->is_used = false;
-        movement->next_chunk = 0;
-    }
-    return movement;
-}
-
-uint64_t check_allocation_pages(const struct check_allocation *allocation)
-{
-    return bytes_to_pages(allocation->bytes);
-}
-
-uint64_t check_bytes_in(const struct check_ledger *ledger,
-                        const struct check_allocation *allocation, unsigned segment_id)
-{
-    const struct check_segment *segment = check_find_segment(ledger, segment_id);
-    bool is_aligned = ledger->interface_version < DXGKDDI_INTERFACE_VERSION_WDDM2_0 && segment &&
-                      segment->flags.PitchAlignment;
-
-    return is_aligned ? max_u64(allocation->bytes, allocation->info.PitchAlignedSize)
-                      : allocation->bytes;
-}
-
 /* ---- Caps ------------------------------------------------------------------------------------ */
 
 #define MAX_SEGMENTS CHECK_MAX_SEGMENTS
-
-const struct check_segment *check_find_segment(const struct check_ledger *ledger, unsigned id)
-{
-    return id && id <= ledger->segment_count ? &ledger->segments[id - 1] : NULL;
-}
 
 static void enter_segment(struct check_ledger *ledger, unsigned index,
                           const DXGK_SEGMENTDESCRIPTOR4 *whole)
@@ -520,6 +428,21 @@ static void enter_context(struct check_ledger *ledger, const struct check_call *
     context->info = arg->ContextInfo;
     if (context->device)
         context->device->context_count++;
+}
+
+void check_ledger_handle_data(struct check_ledger *ledger, const struct check_callback *callback)
+{
+    const struct check_call *outer = callback->outer;
+    const DXGKARGCB_GETHANDLEDATA *data = callback->data;
+    const DXGKARG_OPENALLOCATION *open;
+
+    if (!outer || outer->ddi != MINIPORT_DDI_OpenAllocation || !callback->result)
+        return;
+    open = outer->arg.open_allocation;
+    for (UINT i = 0; i < open->NumAllocations && i < CHECK_MAX_ASKED; i++) {
+        if (open->pOpenAllocation[i].hAllocation == data->hObject)
+            ledger->asked[i] = callback->result;
+    }
 }
 
 /* ---- In and out ------------------------------------------------------------------------------ */

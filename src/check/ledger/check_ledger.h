@@ -1,15 +1,15 @@
 /*
- * Ledger: the checking layer's own account of what exists and what is under way.
+ * Ledger: the checking layer's own account of objects, and of work that is under way.
  *
  * Place      check, private. Entered by check_layer.c from what passes the driver's interface and
  *            from nothing else; read by the watchers.
  * Model      Objects are numbered in the order in which they were created, each kind from 1, as the
  *            trace does, and remember the last things that happened to them. Paging operations are
- *            numbered from 1; what is built of them is matched by length with what is submitted, as
- *            the manager may build ahead. A packet is one submission and lives until the driver
- *            reports it finished or a reset ends it.
- * Ownership  Objects belong to the ledger until the call that destroys them has been shown to all.
- * Errors     check_lost() when there is no memory: what was not entered is not judged.
+ *            numbered from 1. Built bytes are matched by length with submitted bytes, as the
+ * manager may build ahead. A packet is one submission and lives until the driver reports it
+ * finished or a reset ends it. Ownership  Objects belong to the ledger until the call that destroys
+ * them has been shown to all. Errors     check_lost() when there is no memory: an object that was
+ * not entered is not judged.
  */
 #ifndef DRYDOCK_CHECK_LEDGER_H
 #define DRYDOCK_CHECK_LEDGER_H
@@ -109,7 +109,7 @@ struct check_movement {
     unsigned range_id, range_data;
 };
 
-/* What the last reclaim said of the content, as long as nobody wrote to it or brought it in. */
+/* The last reclaim's answer about the content, until somebody writes to it or brings it in. */
 enum check_reclaimed { CHECK_RECLAIMED_NOT, CHECK_RECLAIMED_WHOLE, CHECK_RECLAIMED_EMPTY };
 
 /* What a device of the client has to do with an allocation; it stays until the allocation goes. */
@@ -130,8 +130,9 @@ struct check_allocation {
     const void *client; /* the client's name for it, NULL: it has told none */
     /* Of an allocation that is renamed: the others, oldest first; the last one is in force. */
     struct list instances;
-    struct list instance_link;      /* of another one: in the first one's list */
-    struct check_allocation *first; /* whose instance it is; NULL: it is the first itself */
+    struct list instance_link; /* of another one: in the first one's list */
+    struct check_allocation
+        *first;              /* the allocation whose instance this is; NULL: the first itself */
     bool is_first_over;      /* the first has ended as an instance; it is there as the handle */
     bool is_primary;         /* says the client */
     bool is_dying;           /* the client has destroyed it */
@@ -185,7 +186,7 @@ struct check_segment {
     unsigned id; /* from 1 */
     DXGK_SEGMENTFLAGS flags;
     uint64_t base, size, commit_limit;
-    DXGK_SEGMENTDESCRIPTOR4 whole; /* what the version of the query has; the rest 0 */
+    DXGK_SEGMENTDESCRIPTOR4 whole; /* members that the version of the query lacks are 0 */
 };
 
 enum check_packet_state {
@@ -214,9 +215,9 @@ struct check_packet {
     unsigned gpu_queued;   /* times that the GPU was handed it, since it was submitted last */
     bool is_gpu_done;      /* it has run */
     unsigned gpu_done;     /* times that the GPU said so */
-    /* Paging: what was built into it, struct check_built in order. */
+    /* Paging: the pieces that were built into it, struct check_built in order. */
     struct list built;
-    bool is_matched; /* that is as long as what was submitted */
+    bool is_matched; /* the pieces are as long as the submission */
 };
 
 /* What an operation does to its allocation. */
@@ -289,9 +290,9 @@ struct check_ledger {
     uint64_t created[CHECK_KIND_COUNT];      /* ever: the last number */
     uint64_t instances_created;
     bool is_whole;
-    bool has_gpu;            /* it tells what it does */
+    bool has_gpu;            /* the GPU tells its events */
     bool has_hung;           /* the bench made it */
-    bool is_pulled_out;      /* by surprise: what is left is torn down, and no rule is about that */
+    bool is_pulled_out;      /* by surprise: the rest is torn down, and no rule is about that */
     uint64_t movement_epoch; /* of struct check_movement */
 
     uint64_t operation;     /* number of the paging operation that is being, or was, built */
@@ -303,18 +304,20 @@ struct check_ledger {
     struct id_map clients;                      /* by the client's name: allocations and devices */
     struct check_allocation *newest_allocation; /* that no name has been told of */
     struct check_device *newest_device;
-    bool has_client; /* it tells what it does */
+    bool has_client; /* the client tells its events */
     bool is_next_primary;
     bool is_gone;   /* the adapter goes: says the client */
     bool is_asleep; /* or on the way there: says the client */
 #define CHECK_MAX_ASKED 16
-    void *asked[CHECK_MAX_ASKED]; /* OpenAllocation: what the driver was told its handles are */
+    void *asked[CHECK_MAX_ASKED]; /* OpenAllocation: answers of DxgkCbGetHandleData */
     struct id_map graves;         /* handles of allocations that were destroyed */
     struct list packets;          /* submitted, neither finished nor lost, oldest first */
 };
 
 void check_ledger_init(struct check_ledger *ledger, const struct base_services *services);
 void check_ledger_fini(struct check_ledger *ledger);
+
+/* ---- Questions (check_find.c) ---- */
 
 /* Nothing that the manager had built is under way. */
 bool check_paging_rests(const struct check_ledger *ledger);
@@ -332,16 +335,17 @@ const struct check_segment *check_find_segment(const struct check_ledger *ledger
 /* The oldest live packet of the node with the fence; NULL: none. */
 struct check_packet *check_find_packet(const struct check_ledger *ledger, unsigned node,
                                        uint32_t fence);
-/* What the open handle of a device stands for; NULL: not known, or gone. */
+/* The allocation of an open handle of a device; NULL: not known, or gone. */
 struct check_allocation *check_find_opened(const struct check_ledger *ledger, const void *handle);
 /*
- * What an entry of an allocation list means: of a renamed allocation, the instance at that place;
- * where there is none, the one of which no place is known, and else the one in force. NULL: nobody
- * could tell, as in an AGP segment, where no operation says a place.
+ * The allocation that an entry of an allocation list means. Of a renamed allocation it is the
+ * instance at that place; where there is none, the instance whose place is not known; else the
+ * instance in force. NULL: nobody could tell, as in an AGP segment, where no operation says a
+ * place.
  */
 struct check_allocation *check_find_listed(const struct check_ledger *ledger,
                                            const DXGK_ALLOCATIONLIST *entry);
-/* Whose end the event tells (CHECK_CLIENT_INSTANCE_ENDED); NULL: unknown. */
+/* The instance that has ended (CHECK_CLIENT_INSTANCE_ENDED); NULL: unknown. */
 struct check_client_event;
 struct check_allocation *check_find_ended(const struct check_ledger *ledger,
                                           const struct check_client_event *event);
@@ -351,11 +355,11 @@ unsigned check_instance_count(const struct check_allocation *first);
 struct check_allocation *check_find_client_allocation(const struct check_ledger *ledger,
                                                       const void *name);
 struct check_device *check_find_client_device(const struct check_ledger *ledger, const void *name);
-/* What the piece is about; NULL: nothing that still exists. */
+/* The allocation of the piece; NULL: none that still exists. */
 struct check_allocation *check_built_allocation(const struct check_ledger *ledger,
                                                 const struct check_built *piece);
 /*
- * What the operation does to its allocation, and for IN and MOVE the destination. The entries of a
+ * The operation's effect on its allocation, and for IN and MOVE the destination. The entries of a
  * page table are told by the first of them.
  */
 enum check_effect check_paging_effect(const struct check_ledger *ledger,
@@ -386,7 +390,7 @@ struct check_movement *check_movement_of(const struct check_ledger *ledger,
                                          struct check_allocation *allocation);
 /* In pages, as the driver answered. */
 uint64_t check_allocation_pages(const struct check_allocation *allocation);
-/* Bytes that it takes in the segment: with PitchAlignment more than it has (XFER-018). */
+/* Bytes that it takes in the segment: with PitchAlignment more than its own (XFER-018). */
 uint64_t check_bytes_in(const struct check_ledger *ledger,
                         const struct check_allocation *allocation, unsigned segment_id);
 
@@ -430,17 +434,18 @@ void check_ledger_interrupt(struct check_ledger *ledger,
                             void (*retired)(void *context, const struct check_packet *packet),
                             void *context);
 
-/* ---- For check_ledger.c: what is built, and packets (check_ledger_packet.c) ---- */
+/* ---- For check_ledger.c: built pieces, and packets (check_ledger_packet.c) ---- */
 
 void check_ledger_build(struct check_ledger *ledger, const struct check_call *call);
-/* A reset or a sleep: what is built may run or not. */
+/* A reset or a sleep: the pieces that are built may run or not. */
 void check_ledger_lose_built(struct check_ledger *ledger);
 void check_ledger_forget_built(struct check_ledger *ledger);
 void check_ledger_forget_packets(struct check_ledger *ledger);
-/* What the engine did not come to is submitted again: paging packets with the fences they had. */
+/* Packets that the engine did not reach are submitted again, paging packets with the fences they
+ * had. */
 void check_ledger_abort_packets(struct check_ledger *ledger, const DXGKARG_RESETENGINE *reset);
 
-/* ---- For these two: the way of an operation (check_ledger_place.c) ---- */
+/* ---- For check_ledger*.c: the way of an operation (check_ledger_place.c) ---- */
 
 void check_ledger_note_built(struct check_ledger *ledger, const struct check_call *call,
                              bool is_first, struct check_built *piece);
@@ -449,9 +454,17 @@ void check_ledger_note_submitted(struct check_ledger *ledger, struct check_built
 void check_ledger_note_ended(struct check_ledger *ledger, const struct check_built *piece,
                              bool is_done);
 void check_ledger_note_leaving(struct check_ledger *ledger, struct check_object *object);
-/* A reset: nothing is known of what was in memory segments. */
+/* Its content is out of memory, or in it; nobody knows; it is offered, or a reclaim pages it in. */
+void check_ledger_set_out(struct check_ledger *ledger, struct check_allocation *allocation,
+                          bool is_out);
+void check_ledger_lose_history(struct check_allocation *allocation);
+void check_ledger_set_offered(struct check_ledger *ledger, struct check_allocation *allocation,
+                              bool is_offered, bool is_reclaiming);
+/* A device that holds it may not run. */
+bool check_is_missing(const struct check_allocation *allocation);
+/* A reset: no place in a memory segment is known any more. */
 void check_ledger_forget_places(struct check_ledger *ledger);
-/* A reset: what is in memory segments may be what it was, or not. */
+/* A reset: content in memory segments may be the old one, or not. */
 void check_ledger_forget_content(struct check_ledger *ledger);
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * Ledger: what is built, and the packets that it goes to the GPU in.
+ * Ledger: built pieces of operations, and the packets in which they go to the GPU.
  *
- * Each context of the system has a stream of what was built for it, in order. A packet takes from
- * its start what is as long as it is itself, and keeps it until it retires.
+ * Each context of the system has a stream of the pieces that were built for it, in order. A packet
+ * takes pieces of its own length from the start of the stream, and keeps them until it retires.
  */
 #include "check/ledger/check_ledger.h"
 
@@ -10,7 +10,7 @@
 #include "check/check_watch.h"
 #include "miniport/operation.h"
 
-/* ---- What is built --------------------------------------------------------------------------- */
+/* ---- Built pieces ---------------------------------------------------------------------------- */
 
 static void end_built(struct check_ledger *ledger, struct check_built *piece, bool is_done)
 {
@@ -44,7 +44,7 @@ static struct check_stream *stream_of(struct check_ledger *ledger, HANDLE contex
 
     for (unsigned i = 0; i < ledger->stream_count && !context; i++) {
         if (!list_is_empty(&ledger->streams[i].built))
-            return &ledger->streams[i]; /* nobody's (SUB-003): of what there is */
+            return &ledger->streams[i]; /* nobody's (SUB-003): the first stream with pieces */
     }
     for (unsigned i = 0; i < ledger->stream_count; i++) {
         if (ledger->streams[i].context == context)
@@ -228,36 +228,6 @@ void check_ledger_abort_packets(struct check_ledger *ledger, const DXGKARG_RESET
     }
 }
 
-bool check_fence_reached(uint32_t fence, uint32_t reached)
-{
-    return (int32_t)(reached - fence) >= 0;
-}
-
-bool check_is_in_flight(const struct check_ledger *ledger, const struct check_packet *packet)
-{
-    return packet->state == CHECK_SUBMITTED &&
-           (!ledger->has_gpu || (packet->gpu_queued && !packet->is_gpu_done));
-}
-
-struct check_packet *check_find_packet(const struct check_ledger *ledger, unsigned node,
-                                       uint32_t fence)
-{
-    struct check_packet *packet;
-
-    list_for_each (packet, &ledger->packets, struct check_packet, link) {
-        if (packet->node == node && packet->fence == fence)
-            return packet;
-    }
-    return NULL;
-}
-
-uint64_t check_packet_last(const struct check_packet *packet)
-{
-    const struct check_built *last = list_entry(packet->built.prev, struct check_built, link);
-
-    return last->number - !last->is_end;
-}
-
 struct check_packet *check_ledger_submit(struct check_ledger *ledger, const struct check_call *call)
 {
     bool is_virtual = call->ddi == MINIPORT_DDI_SubmitCommandVirtual;
@@ -312,24 +282,6 @@ struct check_packet *check_ledger_submit(struct check_ledger *ledger, const stru
             take_built(ledger, stream_of(ledger, packet->context), packet->bytes, &packet->built);
     list_push_back(&ledger->packets, &packet->link);
     return packet;
-}
-
-bool check_paging_rests(const struct check_ledger *ledger)
-{
-    const struct check_packet *packet;
-    const struct check_built *piece;
-
-    for (unsigned i = 0; i < ledger->stream_count; i++) {
-        list_for_each (piece, &ledger->streams[i].built, struct check_built, link) {
-            if (piece->bytes) /* what wrote nothing is in no packet */
-                return false;
-        }
-    }
-    list_for_each (packet, &ledger->packets, struct check_packet, link) {
-        if (packet->is_paging)
-            return false;
-    }
-    return true;
 }
 
 void check_ledger_interrupt(struct check_ledger *ledger,

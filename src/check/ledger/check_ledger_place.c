@@ -2,103 +2,15 @@
  * Ledger: where allocations are and who may use them, as far as operations, lists and the client
  * tell.
  *
- * Places follow the operations as they are built, which is the order in which they run; what is not
- * finished yet is counted at its allocation. Where an operation is lost (a reset) nothing is known
- * of the place until the next operation says it.
+ * Places follow the operations as they are built, which is the order in which they run. Operations
+ * that have not finished are counted at their allocation. Where an operation is lost (a reset)
+ * nothing is known of the place until the next operation says it.
  */
 #include "check/ledger/check_ledger.h"
 
 #include "base/bits.h"
 #include "check/check_watch.h"
 #include "miniport/operation.h"
-
-/* ---- Finding --------------------------------------------------------------------------------- */
-
-static bool is_at(const struct check_allocation *allocation, const DXGK_ALLOCATIONLIST *entry)
-{
-    return allocation->is_placed && allocation->segment == entry->SegmentId &&
-           allocation->address == (uint64_t)entry->PhysicalAddress.QuadPart;
-}
-
-struct check_allocation *check_find_opened(const struct check_ledger *ledger, const void *handle)
-{
-    const struct check_open_allocation *opened =
-        (struct check_open_allocation *)check_find(ledger, CHECK_OPEN_ALLOCATION, handle);
-    struct check_allocation *allocation =
-        opened ? check_find_allocation(ledger, opened->allocation) : NULL;
-
-    return allocation && allocation->object.number == opened->allocation_number ? allocation : NULL;
-}
-
-struct check_allocation *check_find_listed(const struct check_ledger *ledger,
-                                           const DXGK_ALLOCATIONLIST *entry)
-{
-    struct check_allocation *first = check_find_opened(ledger, entry->hDeviceSpecificAllocation);
-    const struct check_segment *segment = check_find_segment(ledger, entry->SegmentId);
-    struct check_allocation *lost = first && first->is_place_lost ? first : NULL;
-    unsigned lost_count = lost ? 1 : 0;
-    struct check_allocation *instance;
-
-    if (!first || list_is_empty(&first->instances) || is_at(first, entry))
-        return first;
-    list_for_each (instance, &first->instances, struct check_allocation, instance_link) {
-        if (is_at(instance, entry))
-            return instance;
-        if (instance->is_place_lost) {
-            lost = instance;
-            lost_count++;
-        }
-    }
-    if (lost_count > 1 || (segment && segment->flags.Agp))
-        return NULL;
-    return lost ? lost : list_last_entry(&first->instances, struct check_allocation, instance_link);
-}
-
-struct check_allocation *check_find_ended(const struct check_ledger *ledger,
-                                          const struct check_client_event *event)
-{
-    struct check_allocation *named =
-        check_find_client_allocation(ledger, event->count ? event->allocations[0] : NULL);
-
-    if (event->kind != CHECK_CLIENT_INSTANCE_ENDED)
-        return NULL;
-    if (event->instance)
-        return check_find_allocation(ledger, event->instance);
-    return named && named->first ? named->first : named;
-}
-
-unsigned check_instance_count(const struct check_allocation *first)
-{
-    return (unsigned)list_count(&first->instances) + !first->is_first_over;
-}
-
-static struct check_object *find_client(const struct check_ledger *ledger, const void *name)
-{
-    return name ? id_map_find(&ledger->clients, (uint64_t)(uintptr_t)name) : NULL;
-}
-
-struct check_allocation *check_find_client_allocation(const struct check_ledger *ledger,
-                                                      const void *name)
-{
-    struct check_object *object = find_client(ledger, name);
-
-    return object && object->kind == CHECK_ALLOCATION ? (struct check_allocation *)object : NULL;
-}
-
-struct check_device *check_find_client_device(const struct check_ledger *ledger, const void *name)
-{
-    struct check_object *object = find_client(ledger, name);
-
-    return object && object->kind == CHECK_DEVICE ? (struct check_device *)object : NULL;
-}
-
-struct check_allocation *check_built_allocation(const struct check_ledger *ledger,
-                                                const struct check_built *piece)
-{
-    struct check_allocation *allocation = check_find_allocation(ledger, piece->allocation);
-
-    return allocation && allocation->object.number == piece->allocation_number ? allocation : NULL;
-}
 
 /* ---- What an operation does ------------------------------------------------------------------ */
 
@@ -193,36 +105,6 @@ enum check_effect check_paging_effect(const struct check_ledger *ledger,
 
 /* ---- Who may use it -------------------------------------------------------------------------- */
 
-static bool may_use(const struct check_ledger *ledger, const struct check_packet *packet,
-                    const struct check_allocation *allocation)
-{
-    const struct check_context *context = check_find_context(ledger, packet->context);
-
-    for (const struct check_holder *holder = allocation->holders; holder; holder = holder->next) {
-        if (context && context->device && context->device->object.number == holder->device &&
-            packet->number <= holder->last_packet)
-            return true;
-    }
-    return false;
-}
-
-const struct check_packet *check_find_user(const struct check_ledger *ledger,
-                                           const struct check_allocation *allocation)
-{
-    const struct check_packet *packet;
-
-    if (!allocation->has_use && !allocation->holders)
-        return NULL;
-    list_for_each (packet, &ledger->packets, struct check_packet, link) {
-        if (!packet->is_paging && !packet->is_gpu_done &&
-            ((allocation->has_use && packet->node == allocation->use_node &&
-              packet->fence == allocation->use_fence) ||
-             may_use(ledger, packet, allocation)))
-            return packet;
-    }
-    return NULL;
-}
-
 /* ---- Missing allocations --------------------------------------------------------------------- */
 
 static struct check_device *device_by_number(const struct check_ledger *ledger, uint64_t number)
@@ -250,29 +132,30 @@ static void count_missing(struct check_ledger *ledger, const struct check_alloca
     }
 }
 
-static bool is_missing(const struct check_allocation *allocation)
+bool check_is_missing(const struct check_allocation *allocation)
 {
     return allocation->is_out && !allocation->is_offered && !allocation->is_reclaiming;
 }
 
-static void set_out(struct check_ledger *ledger, struct check_allocation *allocation, bool is_out)
+void check_ledger_set_out(struct check_ledger *ledger, struct check_allocation *allocation,
+                          bool is_out)
 {
-    bool was_missing = is_missing(allocation);
+    bool was_missing = check_is_missing(allocation);
 
     allocation->is_out = is_out;
-    if (is_missing(allocation) != was_missing)
+    if (check_is_missing(allocation) != was_missing)
         count_missing(ledger, allocation, was_missing ? -1 : 1);
 }
 
 /* Until a reclaim has paged it in its references do not count. */
-static void set_offered(struct check_ledger *ledger, struct check_allocation *allocation,
-                        bool is_offered, bool is_reclaiming)
+void check_ledger_set_offered(struct check_ledger *ledger, struct check_allocation *allocation,
+                              bool is_offered, bool is_reclaiming)
 {
-    bool was_missing = is_missing(allocation);
+    bool was_missing = check_is_missing(allocation);
 
     allocation->is_offered = is_offered;
     allocation->is_reclaiming = is_reclaiming;
-    if (is_missing(allocation) != was_missing)
+    if (check_is_missing(allocation) != was_missing)
         count_missing(ledger, allocation, was_missing ? -1 : 1);
 }
 
@@ -381,7 +264,7 @@ void check_ledger_note_built(struct check_ledger *ledger, const struct check_cal
         allocation->has_content |= piece->bytes != 0; /* 0: behind a reset, nothing is moved */
         if (ledger->interface_version >= DXGKDDI_INTERFACE_VERSION_WDDM2_0 &&
             is_only_in_memory(ledger, allocation))
-            set_out(ledger, allocation, true);
+            check_ledger_set_out(ledger, allocation, true);
         if (miniport_operation_is_end(arg)) {
             allocation->is_placed = false;
             allocation->may_be_in_memory = false; /* if it is not carried out: see below */
@@ -390,7 +273,7 @@ void check_ledger_note_built(struct check_ledger *ledger, const struct check_cal
         break;
     case CHECK_EFFECT_DISCARD:
         allocation->is_placed = false;
-        /* What is PermanentSysMem and clean leaves so, and keeps its content. */
+        /* A clean PermanentSysMem allocation leaves so, and keeps its content. */
         allocation->is_dropped |= allocation->is_offered && !allocation->info.Flags.PermanentSysMem;
         break;
     default:
@@ -399,10 +282,10 @@ void check_ledger_note_built(struct check_ledger *ledger, const struct check_cal
 }
 
 /*
- * What has become of its content is the manager's to tell: it is not followed until it is taken
+ * The manager decides what becomes of the content: the content is not followed until it is taken
  * out.
  */
-static void lose_history(struct check_allocation *allocation)
+void check_ledger_lose_history(struct check_allocation *allocation)
 {
     allocation->has_content = allocation->had_content = false;
     allocation->is_written = true;
@@ -432,13 +315,13 @@ void check_ledger_note_ended(struct check_ledger *ledger, const struct check_bui
         if (!piece->is_submitted)
             allocation->entering_unsubmitted -= piece->is_counted;
         if (!allocation->entering)
-            set_out(ledger, allocation, false);
+            check_ledger_set_out(ledger, allocation, false);
     }
     if (!is_done) {
         allocation->is_placed = false;
         allocation->is_place_lost = true;
-        lose_history(allocation);
-        set_out(ledger, allocation, false);
+        check_ledger_lose_history(allocation);
+        check_ledger_set_out(ledger, allocation, false);
     }
 }
 
@@ -454,7 +337,7 @@ void check_ledger_forget_places(struct check_ledger *ledger)
         allocation->is_place_lost = true;
         allocation->stay++;
 
-        set_out(ledger, allocation, false);
+        check_ledger_set_out(ledger, allocation, false);
     }
 }
 
@@ -467,7 +350,7 @@ void check_ledger_forget_content(struct check_ledger *ledger)
         struct check_allocation *allocation = (struct check_allocation *)object;
 
         if (allocation->may_be_in_memory)
-            lose_history(allocation);
+            check_ledger_lose_history(allocation);
     }
 }
 
@@ -486,7 +369,7 @@ void check_ledger_note_leaving(struct check_ledger *ledger, struct check_object 
         name = allocation->client;
         if (ledger->newest_allocation == allocation)
             ledger->newest_allocation = NULL;
-        set_out(ledger, allocation, false);
+        check_ledger_set_out(ledger, allocation, false);
         while (allocation->holders) {
             struct check_holder *holder = allocation->holders;
 
@@ -494,183 +377,6 @@ void check_ledger_note_leaving(struct check_ledger *ledger, struct check_object 
             base_free(ledger->services, holder, sizeof *holder);
         }
     }
-    if (name && find_client(ledger, name) == object)
+    if (name && id_map_find(&ledger->clients, (uint64_t)(uintptr_t)name) == object)
         id_map_remove(&ledger->clients, (uint64_t)(uintptr_t)name);
-}
-
-void check_ledger_handle_data(struct check_ledger *ledger, const struct check_callback *callback)
-{
-    const struct check_call *outer = callback->outer;
-    const DXGKARGCB_GETHANDLEDATA *data = callback->data;
-    const DXGKARG_OPENALLOCATION *open;
-
-    if (!outer || outer->ddi != MINIPORT_DDI_OpenAllocation || !callback->result)
-        return;
-    open = outer->arg.open_allocation;
-    for (UINT i = 0; i < open->NumAllocations && i < CHECK_MAX_ASKED; i++) {
-        if (open->pOpenAllocation[i].hAllocation == data->hObject)
-            ledger->asked[i] = callback->result;
-    }
-}
-
-/* ---- What the client does -------------------------------------------------------------------- */
-
-static struct check_holder *holder_of(struct check_ledger *ledger,
-                                      struct check_allocation *allocation,
-                                      const struct check_device *device)
-{
-    struct check_holder *holder = allocation->holders;
-
-    while (holder && holder->device != device->object.number)
-        holder = holder->next;
-    if (holder)
-        return holder;
-    holder = base_alloc(ledger->services, sizeof *holder);
-    if (!holder) {
-        ledger->is_whole = false;
-        return NULL;
-    }
-    *holder = (struct check_holder){.next = allocation->holders, .device = device->object.number};
-    allocation->holders = holder;
-    return holder;
-}
-
-static void change_references(struct check_ledger *ledger, const struct check_client_event *event,
-                              bool is_taken_back)
-{
-    struct check_device *device = check_find_client_device(ledger, event->device);
-
-    for (unsigned i = 0; i < event->count && device; i++) {
-        struct check_allocation *allocation =
-            check_find_client_allocation(ledger, event->allocations[i]);
-        struct check_holder *holder = allocation ? holder_of(ledger, allocation, device) : NULL;
-        bool was_held = holder && holder->made > holder->evicted;
-
-        if (!holder)
-            continue;
-        if (is_taken_back && was_held)
-            holder->evicted++;
-        else if (!is_taken_back)
-            holder->made++;
-        holder->last_packet = ledger->packets_submitted;
-        if (is_missing(allocation) && was_held != (holder->made > holder->evicted))
-            device->missing_count += was_held ? -1u : 1u;
-        if (holder->made == holder->evicted)
-            holder->made = holder->evicted = 0;
-    }
-}
-
-static bool name_object(struct check_ledger *ledger, struct check_object *object, const void *name)
-{
-    return id_map_set(&ledger->clients, (uint64_t)(uintptr_t)name, object);
-}
-
-/* The fence value is there, and so is what was asked for, though no packet was reported yet. */
-static void believe_arrival(struct check_ledger *ledger, const struct check_client_event *event)
-{
-    for (unsigned i = 0; i < event->count; i++) {
-        struct check_allocation *allocation =
-            check_find_client_allocation(ledger, event->allocations[i]);
-
-        if (allocation && allocation->entering && !allocation->entering_unsubmitted)
-            set_out(ledger, allocation, false);
-    }
-}
-
-bool check_ledger_client(struct check_ledger *ledger, const struct check_client_event *event)
-{
-    struct check_allocation *allocation =
-        event->count ? check_find_client_allocation(ledger, event->allocations[0]) : NULL;
-
-    ledger->is_whole = true;
-    ledger->has_client = true;
-    switch (event->kind) {
-    case CHECK_CLIENT_DEVICE:
-        if (ledger->newest_device) {
-            ledger->newest_device->client = event->device;
-            ledger->is_whole &= name_object(ledger, &ledger->newest_device->object, event->device);
-        }
-        ledger->newest_device = NULL;
-        break;
-    case CHECK_CLIENT_CREATE:
-        ledger->newest_allocation = NULL;
-        ledger->is_next_primary = event->is_primary;
-        break;
-    case CHECK_CLIENT_CREATED:
-        ledger->is_next_primary = false;
-        if (ledger->newest_allocation && event->count && NT_SUCCESS(event->status)) {
-            ledger->newest_allocation->client = event->allocations[0];
-            ledger->is_whole &=
-                name_object(ledger, &ledger->newest_allocation->object, event->allocations[0]);
-        }
-        ledger->newest_allocation = NULL;
-        break;
-    case CHECK_CLIENT_DESTROY:
-        if (allocation)
-            allocation->is_dying = true;
-        break;
-    case CHECK_CLIENT_MAKE_RESIDENT:
-        if (event->status == STATUS_SUCCESS)
-            change_references(ledger, event, false);
-        break;
-    case CHECK_CLIENT_RESIDENT:
-        if (event->is_reclaim && allocation && NT_SUCCESS(event->status))
-            set_offered(ledger, allocation, allocation->is_offered, false);
-        else if (NT_SUCCESS(event->status))
-            change_references(ledger, event, false);
-        if (NT_SUCCESS(event->status))
-            believe_arrival(ledger, event);
-        break;
-    case CHECK_CLIENT_EVICT:
-        change_references(ledger, event, true);
-        break;
-    case CHECK_CLIENT_OFFER:
-        if (allocation && NT_SUCCESS(event->status)) {
-            for (struct check_holder *holder = allocation->holders; holder; holder = holder->next)
-                holder->last_packet = ledger->packets_submitted;
-            set_offered(ledger, allocation, true, false);
-            allocation->offer_class = event->priority;
-            allocation->offer_rest = ledger->paging_rests + !check_paging_rests(ledger);
-            allocation->is_dropped = false;
-        }
-        break;
-    case CHECK_CLIENT_RECLAIM:
-        if (allocation && NT_SUCCESS(event->status) && event->result != CHECK_RECLAIM_NOT_COMMITTED)
-            set_offered(ledger, allocation, false, event->status == STATUS_PENDING);
-        break;
-    case CHECK_CLIENT_LOST:
-        if (allocation)
-            lose_history(allocation);
-        break;
-    case CHECK_CLIENT_LOCKED:
-        if (allocation && NT_SUCCESS(event->status))
-            allocation->lock_count++;
-        if (allocation)
-            allocation->is_written = true;
-        break;
-    case CHECK_CLIENT_RENAMED:
-        if (allocation)
-            ledger->is_whole &= check_ledger_enter_instance(ledger, allocation, event);
-        break;
-    case CHECK_CLIENT_UNLOCK:
-        if (allocation && allocation->lock_count)
-            allocation->lock_count--;
-        break;
-    case CHECK_CLIENT_SLEEP:
-        ledger->is_asleep = true;
-        break;
-    case CHECK_CLIENT_WAKE:
-        ledger->is_asleep = false;
-        break;
-    case CHECK_CLIENT_PULLED:
-        ledger->is_pulled_out = true;
-        /* fall through */
-    case CHECK_CLIENT_GONE:
-        ledger->is_gone = true;
-        check_ledger_forget_places(ledger);
-        break;
-    default:
-        break;
-    }
-    return ledger->is_whole;
 }

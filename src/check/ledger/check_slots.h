@@ -5,7 +5,7 @@
  * Model      A claim is what one operation said of a range of slots; each slot knows the last claim
  *            on it and the page that the claim put there. A claim lives as long as a slot knows it,
  *            or its operation is under way. Slots are made when they are first claimed, a chunk at
- *            a time, so that a large aperture costs what is used of it.
+ *            a time, so that a large aperture costs as much as its used slots.
  * Ownership  claim_create() gives a claim that is held once; claim_put() ends a hold.
  * Errors     NULL or false: no memory.
  */
@@ -58,7 +58,7 @@ struct slots {
     const struct base_services *services;
     uint64_t count;
     struct slot **chunks; /* NULL before the first claim, as each of them */
-    uint64_t mapped;      /* slots whose last claim was no unmap */
+    uint64_t mapped;      /* slots with a last claim that is no unmap */
     uint64_t new_start, new_end;
 };
 
@@ -73,7 +73,7 @@ uint64_t slots_next(const struct slots *slots, uint64_t index);
 
 struct claim *claim_create(const struct base_services *services);
 void claim_put(const struct base_services *services, struct claim *claim);
-/* The slot shows what the claim says from now on. */
+/* The slot shows the claim's page from now on. */
 void slots_claim(struct slots *slots, uint64_t index, struct slot *slot, struct claim *claim,
                  uint64_t page);
 

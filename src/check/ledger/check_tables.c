@@ -328,13 +328,14 @@ struct check_table *check_table_of_update(const struct check_ledger *ledger,
 
     if (table)
         return table;
-    /* The first time that it is named in this way. */
+    /* The table is named in this way for the first time. */
     table = check_table_in_role_of(ledger, update);
     return table && !*address_field(table, mode) ? table : NULL;
 }
 
-uint64_t check_place_of_update(const struct check_ledger *ledger,
-                               const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update)
+/* The memory of the table that the operation writes, as CHECK_PLACE(); CHECK_NOWHERE: not known. */
+static uint64_t place_of_update(const struct check_ledger *ledger,
+                                const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update)
 {
     const DXGK_PAGETABLEUPDATEADDRESS *address = &update->PageTableAddress;
     uint64_t word, page;
@@ -353,7 +354,7 @@ uint64_t check_place_of_update(const struct check_ledger *ledger,
     }
 }
 
-/* By what memory is told apart: where it is, else what the CPU calls it. */
+/* The key of a table's memory: its place, else its CPU address. */
 static uint64_t place_key(uint64_t place, uint64_t cpu_address)
 {
     return place != CHECK_NOWHERE ? place + 1 : cpu_address | UINT64_C(1) << 63;
@@ -362,7 +363,7 @@ static uint64_t place_key(uint64_t place, uint64_t cpu_address)
 struct check_table *check_table_in_place_of(const struct check_ledger *ledger,
                                             const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update)
 {
-    uint64_t place = check_place_of_update(ledger, update);
+    uint64_t place = place_of_update(ledger, update);
 
     if (place == CHECK_NOWHERE && update->UpdateMode != DXGK_PAGETABLEUPDATE_CPU_VIRTUAL)
         return NULL;
@@ -542,7 +543,7 @@ static struct check_table *begin_table(struct check_ledger *ledger,
         .is_64k = update->Flags.Use64KBPages,
         .first_va = table_start(ledger, update->PageTableLevel, update->FirstPteVirtualAddress),
         .number = ++ledger->tables.count,
-        .place = check_place_of_update(ledger, update),
+        .place = place_of_update(ledger, update),
         .epoch = ledger->tables.epoch,
         .is_current = true,
     };

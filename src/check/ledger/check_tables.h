@@ -8,9 +8,9 @@
  *            and, where the paging process maps it or the mode names it, by its place (segment and
  *            page). The same table may get another memory: then the account has both until the
  *            place is used for something else, and the newer one is current. Entries are kept as
- *            runs of ascending pages; what is in no run is invalid. An entry is a word
- *            (check_word_of()), 0: invalid. The account is of what was built, which the GPU may not
- *            have executed yet. A reset or a loss of power makes what was known before unknown
+ *            runs of ascending pages; an index in no run is invalid. An entry is a word
+ *            (check_word_of()), 0: invalid. The account is of built operations, which the GPU may
+ *            not have executed yet. A reset or a loss of power makes what was known before unknown
  *            until it is initialised again.
  * Ownership  Tables belong to their process in the ledger.
  * Errors     False: no memory, and the table has no runs any more and is unknown.
@@ -39,7 +39,7 @@ struct check_run {
     bool is_same;
 };
 
-/* Ascending; what is in none is invalid. */
+/* Ascending; an index in none of them is invalid. */
 struct check_runs {
     struct check_run *items;
     uint32_t count, capacity;
@@ -54,12 +54,12 @@ struct check_table {
     uint64_t number;                   /* in the order in which they were entered, from 1 */
     uint64_t cpu_address, gpu_address; /* as operations name it, 0: none did */
     uint64_t place;                    /* CHECK_PLACE(), CHECK_NOWHERE: not known */
-    uint64_t epoch;             /* in which it was initialised; 0: what it says is not known */
+    uint64_t epoch;             /* in which it was initialised; 0: its entries are not known */
     uint32_t initialised_count; /* entries with InitialUpdate, in any order */
     bool is_current;            /* no other memory has taken its role */
     bool is_initialised, is_evicted;
     uint64_t event;     /* of its initialisation */
-    uint64_t rewritten; /* operation that last changed what was valid */
+    uint64_t rewritten; /* operation that last changed a valid entry */
     uint64_t written;   /* operation that last wrote it */
     bool is_by_cpu;     /* which the CPU did, at once */
     struct check_runs runs;
@@ -77,7 +77,7 @@ struct check_table {
 #define CHECK_TABLES_FOLLOWED 8192u
 
 struct check_tables {
-    bool has_wrong_entry;        /* one was found in memory that is not what was asked for */
+    bool has_wrong_entry;        /* an entry in memory was found that nobody asked for */
     struct id_map by_place;      /* of the driver's memory: CHECK_PLACE() + 1, or CPU address */
     struct id_map by_address[3]; /* by update mode: as operations name it */
     uint64_t epoch;
@@ -123,9 +123,6 @@ struct check_table *check_table_in_place_of(const struct check_ledger *ledger,
  */
 struct check_table *check_table_in_role_of(const struct check_ledger *ledger,
                                            const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update);
-/* The memory of an operation's table as CHECK_PLACE(); CHECK_NOWHERE: not known. */
-uint64_t check_place_of_update(const struct check_ledger *ledger,
-                               const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update);
 /* The table whose memory the paging process sees at an address; out: the entry there. */
 struct check_table *check_table_at_address(const struct check_ledger *ledger, uint64_t va,
                                            uint32_t *out_index);

@@ -17,9 +17,9 @@
  *            | what the CPU reads      | when it does                            | every byte |
  *            | everything alive        | in oracle_final_check()                 | every page |
  *
- *            DxgkDdiResetFromTimeout ends what is under way: what an operation would have moved is
- *            where it was, and what was in local memory is lost (TDR-011): nothing is expected of
- *            it until it is written anew.
+ *            DxgkDdiResetFromTimeout ends all operations under way: their pages are where they
+ * were, and pages in local memory are lost (TDR-011): nothing is expected of it until it is written
+ * anew.
  *
  *            An operation that wrote no bytes takes effect with what was built before it, at once
  *            if nothing was. Repeats after STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER are parts of one
@@ -63,9 +63,6 @@ enum oracle_problem {
     ORACLE_PROBLEM_COUNT
 };
 
-/* "content", "unlocated", ... */
-const char *oracle_problem_name(enum oracle_problem problem);
-
 #define ORACLE_TEXT_BYTES 1024
 #define ORACLE_NO_ID      UINT64_MAX
 struct oracle_report {
@@ -93,7 +90,7 @@ struct oracle_counters {
     uint64_t operations_foreign; /* of allocations that the workload does not know             */
     uint64_t lost_operations;    /* not followed for want of memory: places are not checked    */
     uint64_t packets;            /* paging packets retired                                     */
-    uint64_t unmatched_packets;  /* whose size is not that of the operations built before      */
+    uint64_t unmatched_packets;  /* with another size than the operations built before         */
     uint64_t submissions;        /* of the workload, retired                                   */
     uint64_t lost_pages;         /* whose only copy was in local memory in a reset               */
     uint64_t lost_pages_read;    /* looked at for the workload, and not checked for that reason  */

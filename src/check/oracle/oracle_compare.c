@@ -1,5 +1,5 @@
 /*
- * Oracle: looking at content, and saying what is wrong with it.
+ * Oracle: content is compared, and differences are reported.
  *
  * Everything that is compared comes through compare_pages() or compare_bytes(). Both go on behind
  * a page that differs, so that mismatched_pages counts them all, and report the first one.
@@ -13,19 +13,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-const char *oracle_problem_name(enum oracle_problem problem)
-{
-    static const char *const names[] = {
-        [ORACLE_CONTENT] = "content",       [ORACLE_UNLOCATED] = "unlocated",
-        [ORACLE_COVERAGE] = "coverage",     [ORACLE_RUN_COUNT] = "run count",
-        [ORACLE_UNFINISHED] = "unfinished", [ORACLE_NOTICE] = "notice",
-        [ORACLE_WRITE_LOST] = "write lost",
-    };
-
-    _Static_assert(ARRAY_COUNT(names) == ORACLE_PROBLEM_COUNT, "every problem has a name");
-    return (unsigned)problem < ORACLE_PROBLEM_COUNT ? names[problem] : "?";
-}
 
 /* Counts it; true when it is to be told, and then it counts as told. */
 static bool count_problem(struct oracle *oracle, enum oracle_problem problem, bool *is_reported)
@@ -304,22 +291,6 @@ static void report_content(struct oracle *oracle, struct oracle_allocation *allo
 }
 
 /* ---- Comparisons ---- */
-
-bool is_undefined(const struct oracle_allocation *allocation, uint64_t page)
-{
-    if (allocation->is_unfollowed)
-        return true;
-    return allocation->undefined && (allocation->undefined[page / 64] >> (page % 64) & 1);
-}
-
-bool is_as_at_first(const struct oracle *oracle, const struct oracle_allocation *allocation,
-                    uint64_t page)
-{
-    uint64_t address = (allocation->expected_page + page) * PAGE_BYTES;
-
-    return page_store_is_fill(oracle->expected, address, PAGE_BYTES, oracle->config.initial_pattern,
-                              NULL);
-}
 
 /* All pages of the piece are defined. */
 static void compare_defined_pages(struct oracle *oracle, struct oracle_allocation *allocation,

@@ -217,7 +217,7 @@ static NTSTATUS watch_reset_from_timeout(struct miniport *self, HANDLE object)
     return status;
 }
 
-/* The board sleeps: local memory need not keep what nobody wants any more. */
+/* The board sleeps: local memory need not keep content that nobody wants any more. */
 static NTSTATUS watch_set_power_state(struct miniport *self, ULONG device_uid,
                                       DEVICE_POWER_STATE state, POWER_ACTION action)
 {
@@ -226,7 +226,7 @@ static NTSTATUS watch_set_power_state(struct miniport *self, ULONG device_uid,
     return miniport_set_power_state(self->next, device_uid, state, action);
 }
 
-/* Whatever was under way does not happen; what was in local memory has gone with it. */
+/* Operations under way do not happen, and the content of local memory is lost. */
 static NTSTATUS watch_notify_surprise_removal(struct miniport *self,
                                               DXGK_SURPRISE_REMOVAL_TYPE type)
 {

@@ -1,8 +1,8 @@
 /*
  * Oracle: what the driver is told about residency, against where pages are.
  *
- * A notice is judged when its packet retires, in the order of the operations: what was built before
- * it has been published, what was built behind it has not.
+ * A notice is judged when its packet retires, in the order of the operations: those built before
+ * it have been published, those built behind it have not.
  *
  * Source  contract.md NTF-003, NTF-004, NTF-005, NTF-016.
  */

@@ -2,109 +2,14 @@
  * Oracle: what a call of BuildPagingBuffer says.
  *
  * It is resolved to locations when it is made: MDLs, page lists and entries are the caller's,
- * aperture slots and the paging process's addresses change with later calls. What it does is
- * believed later (oracle_paging.c).
+ * aperture slots and the paging process's addresses change with later calls. It takes effect
+ * later (oracle_paging.c).
  */
 #include "check/oracle/oracle_private.h"
 
 #include "miniport/operation.h"
 
 #include <string.h>
-
-/* ---- Locations ---- */
-
-struct page_store *location_store(const struct oracle *oracle, uint64_t location)
-{
-    switch (location_kind(location)) {
-    case LOCATION_SYSTEM:
-        return oracle->config.ram;
-    case LOCATION_LOCAL:
-        return oracle->config.local;
-    default:
-        return NULL;
-    }
-}
-
-uint64_t location_in(const struct oracle *oracle, const struct page_store *store, uint64_t page)
-{
-    if (!store || page >= page_store_page_count(store))
-        return LOCATION_UNKNOWN;
-    if (store == oracle->config.ram)
-        return LOCATION_SYSTEM | page;
-    return store == oracle->config.local ? LOCATION_LOCAL | page : LOCATION_UNKNOWN;
-}
-
-uint64_t device_location(const struct oracle *oracle, uint64_t page)
-{
-    if (oracle->config.system_page &&
-        !oracle->config.system_page(oracle->config.context, page, &page))
-        return LOCATION_UNKNOWN;
-    return location_in(oracle, oracle->config.ram, page);
-}
-
-bool ensure_locations(struct oracle *oracle, struct oracle_allocation *allocation)
-{
-    const struct base_services *services = oracle->services;
-    uint64_t count = allocation->page_count;
-
-    if (allocation->locations)
-        return true;
-    allocation->locations = base_alloc_array(services, count, sizeof(uint64_t));
-    allocation->backing = base_alloc_array(services, count, sizeof(uint64_t));
-    if (allocation->locations && allocation->backing)
-        return true;
-    base_free_array(services, allocation->locations, count, sizeof(uint64_t));
-    base_free_array(services, allocation->backing, count, sizeof(uint64_t));
-    allocation->locations = NULL;
-    allocation->backing = NULL;
-    allocation->is_unfollowed = true;
-    oracle->counters.lost_operations++;
-    return false;
-}
-
-/* ---- Segments ---- */
-
-const struct oracle_segment *find_segment(const struct oracle *oracle, unsigned id)
-{
-    return id && id <= oracle->segment_count ? &oracle->segments[id - 1] : NULL;
-}
-
-bool oracle_segment_address(const struct oracle *oracle, const struct oracle_segment *segment,
-                            uint64_t offset, uint64_t bytes, struct page_store **out_store,
-                            uint64_t *out_address)
-{
-    *out_store = oracle->config.local;
-    *out_address = 0;
-    if (offset > segment->size || bytes > segment->size - offset)
-        return false;
-    if (oracle->config.resolve)
-        return oracle->config.resolve(oracle->config.context, segment, offset, bytes, out_store,
-                                      out_address);
-    *out_address = segment->base + offset;
-    return true;
-}
-
-/* The location of a page of a segment, by its offset in the segment. */
-static uint64_t segment_location(const struct oracle *oracle, unsigned id, uint64_t offset)
-{
-    const struct oracle_segment *segment = find_segment(oracle, id);
-    struct page_store *store;
-    uint64_t address;
-
-    if (!segment)
-        return LOCATION_UNKNOWN;
-    if (segment->is_aperture) {
-        const struct aperture *aperture = &oracle->apertures[id - 1];
-        uint64_t slot = offset / PAGE_BYTES;
-
-        return slot < aperture->slot_count ? aperture->slots[slot] : LOCATION_UNKNOWN;
-    }
-    if (!oracle_segment_address(oracle, segment, offset, PAGE_BYTES, &store, &address))
-        return LOCATION_UNKNOWN;
-    return location_in(oracle, store, address / PAGE_BYTES);
-}
-
-/* ---- Operations ---- */
 
 static size_t operation_bytes(uint64_t location_count)
 {
@@ -116,12 +21,6 @@ void free_operation(struct oracle *oracle, struct paging_operation *operation)
     operation->allocation->operation_count--;
     allocation_put(oracle, operation->allocation);
     base_free(oracle->services, operation, operation_bytes(operation->location_count));
-}
-
-void lose_operation(struct oracle *oracle)
-{
-    oracle->counters.lost_operations++;
-    oracle->is_blind = true;
 }
 
 /*
@@ -183,13 +82,6 @@ static struct paging_operation *new_operation(struct oracle *oracle,
     if (operation)
         memset(operation->locations, 0, operation->location_count * sizeof(uint64_t));
     return operation;
-}
-
-uint64_t operation_location(const struct paging_operation *operation, uint64_t i)
-{
-    if (!operation->is_linear)
-        return operation->locations[i];
-    return operation->locations[0] ? operation->locations[0] + i : LOCATION_UNKNOWN;
 }
 
 /* Pages in an MDL. */
@@ -263,20 +155,6 @@ static void set_from_segment(struct oracle *oracle, struct paging_operation *ope
         !location_in(oracle, store, address / PAGE_BYTES + operation->page_count - 1))
         return;
     operation->locations[0] = location_in(oracle, store, address / PAGE_BYTES);
-}
-
-static bool is_memory_segment(const struct oracle *oracle, unsigned id)
-{
-    const struct oracle_segment *segment = find_segment(oracle, id);
-
-    return segment && !segment->is_aperture;
-}
-
-bool has_layout_in(const struct oracle *oracle, const struct oracle_allocation *allocation,
-                   unsigned segment_id)
-{
-    return allocation->layout && is_memory_segment(oracle, segment_id) &&
-           (!allocation->is_pitched || find_segment(oracle, segment_id)->is_pitch_aligned);
 }
 
 /* Its place can be told by one location: a range of a memory segment, with its pages in order. */
@@ -826,10 +704,7 @@ static struct paging_operation *describe_shown(struct oracle *oracle,
                           notice->SizeInBytes, notice->GpuVirtualAddressAtOffset);
 }
 
-/*
- * What a call of the operation does to allocations; NULL: nothing, or to none. Aperture slots,
- * scratch addresses and the paging process's tables change now.
- */
+/* As enter_operation(), of one kind of operation. */
 typedef struct paging_operation *describer(struct oracle *oracle,
                                            const DXGKARG_BUILDPAGINGBUFFER *arg);
 
@@ -849,8 +724,8 @@ static describer *const describers[MINIPORT_OPERATION_COUNT] = {
     [DXGK_OPERATION_NOTIFY_ALLOC] = describe_shown,
 };
 
-struct paging_operation *describe_operation(struct oracle *oracle,
-                                            const DXGKARG_BUILDPAGINGBUFFER *arg)
+struct paging_operation *enter_operation(struct oracle *oracle,
+                                         const DXGKARG_BUILDPAGINGBUFFER *arg)
 {
     unsigned operation = (unsigned)arg->Operation;
 

@@ -106,24 +106,6 @@ static void publish(struct oracle *oracle, const struct paging_operation *operat
     }
 }
 
-uint64_t location_run(const uint64_t *locations, uint64_t count)
-{
-    uint64_t i = 1;
-
-    /* Eight at a time while all go on; then to the exact place. */
-    for (; i + 8 <= count; i += 8) {
-        uint64_t wrong = 0;
-
-        for (uint64_t j = 0; j < 8; j++)
-            wrong |= locations[i + j] ^ (locations[0] + i + j);
-        if (wrong)
-            break;
-    }
-    while (i < count && locations[i] == locations[0] + i)
-        i++;
-    return i;
-}
-
 /*
  * Pages in one store from page i on that are where the list of the operation put them and hold what
  * is expected, as their descriptors tell: of system pages few follow each other, and looking at
@@ -275,7 +257,7 @@ void oracle_built(struct oracle *oracle, const DXGKARG_BUILDPAGINGBUFFER *arg, u
     enter_buffer(oracle, arg, bytes);
     oracle->discards_write |= bytes && arg->Operation == DXGK_OPERATION_DISCARD_CONTENT;
     if (is_complete)
-        operation = describe_operation(oracle, arg);
+        operation = enter_operation(oracle, arg);
     if (operation)
         operation->is_repeated = oracle->has_parts_before;
     oracle->has_parts_before = !is_complete;
@@ -305,7 +287,7 @@ void oracle_built(struct oracle *oracle, const DXGKARG_BUILDPAGINGBUFFER *arg, u
     list_push_back(&oracle->parts, &part->link);
 }
 
-/* Moves what the submission covers, from the oldest part on, into the packet. */
+/* Moves the parts that the submission covers, from the oldest one on, into the packet. */
 static uint64_t take_parts(struct oracle *oracle, uint64_t bytes, struct paging_packet *packet)
 {
     struct list *link;

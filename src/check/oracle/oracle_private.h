@@ -1,12 +1,15 @@
 /*
- * Oracle internals, shared by oracle.c (life, the workload and the GPU), oracle_compare.c (looking
- * and reporting), oracle_operation.c (what a call says), oracle_paging.c (the shadow: packets,
- * places), oracle_slots.c (apertures) and oracle_layer.c (the miniport).
+ * Oracle internals.
  *
- * Place   check. Nobody else includes this.
- * Model   A location is a store and a page in it, in eight bytes. An allocation has one a page,
- *         from the first time that anything is known of it, and next to it the system page that
- *         held the page before it went to local memory: what a discard falls back to.
+ * Place   check. The files oracle*.c include this, and nobody else. No two of them call each other;
+ *         from below: oracle_place.c (where pages are) and oracle_allocation.c (what is expected of
+ *         them), oracle_blame.c (which rule is broken), oracle_compare.c (looking and reporting),
+ *         oracle_fence.c and oracle_notice.c, oracle_operation.c (what a call says),
+ * oracle_paging.c (the shadow: parts, packets, what takes effect), oracle.c (life, the workload and
+ * the GPU) with oracle_reset.c, and oracle_layer.c (the miniport). Model   A location is a store
+ * and a page in it, in eight bytes. An allocation has one a page, from the first time that anything
+ * is known of it, and next to it the system page that held the page before it went to local memory:
+ * what a discard falls back to.
  *
  *         Parts (what one BuildPagingBuffer call wrote) wait in build order until a submission
  *         takes those it covers; packets wait in submission order until their fence is reported.
@@ -82,7 +85,7 @@ struct submission_reference {
     struct oracle_allocation *allocation;
     uint64_t read_bytes; /* of the run that is going on, or of the last one */
     uint64_t written_bytes;
-    bool is_expected; /* what it wrote, since a piece of the render ended */
+    bool is_expected; /* its writes are expected content, since a piece of the render ended */
 };
 
 struct submission {
@@ -120,7 +123,7 @@ struct paging_operation {
     enum operation_effect effect;
     unsigned operation; /* DXGK_OPERATION_* */
     uint64_t event;     /* when it was built */
-    /* As it was then: what it points at is gone. */
+    /* The argument as it was then. Its pointers lead nowhere any more. */
     DXGKARG_BUILDPAGINGBUFFER arg;
     bool has_list;          /* a side of the transfer is a page list: */
     uint64_t list_page;     /* ... its page at the index at which the transfer begins */
@@ -177,7 +180,7 @@ struct oracle {
     struct va_chunk *last_chunk; /* found last, under last_chunk_key */
     uint64_t last_chunk_key;
 
-    uint64_t reset_count;  /* resets and sleeps: local memory lost what it held */
+    uint64_t reset_count;  /* resets and sleeps: local memory lost its content */
     bool discards_write;   /* the driver has commands for DISCARD_CONTENT */
     bool has_parts_before; /* the operation that is being built came back for want of room */
     struct list parts;
@@ -192,14 +195,70 @@ struct oracle {
     struct oracle_counters counters;
 };
 
-/* ---- oracle.c ---- */
+/* The number of the call that is happening. */
+static inline uint64_t oracle_event(const struct oracle *oracle)
+{
+    return oracle->config.event ? oracle->config.event(oracle->config.context)
+                                : oracle->event_count;
+}
 
-uint64_t oracle_event(const struct oracle *oracle);
+/* ---- oracle_allocation.c ---- */
+
 void allocation_get(struct oracle_allocation *allocation);
 void allocation_put(struct oracle *oracle, struct oracle_allocation *allocation);
 
-/* Nothing is expected of the page until it is written. */
+/* Nothing is expected of the page, or of any page, until it is written. */
 void lose_page(struct oracle *oracle, struct oracle_allocation *allocation, uint64_t page);
+void lose_pages(struct oracle *oracle, struct oracle_allocation *allocation);
+
+bool is_undefined(const struct oracle_allocation *allocation, uint64_t page);
+bool is_as_at_first(const struct oracle *oracle, const struct oracle_allocation *allocation,
+                    uint64_t page);
+
+/* Memory for locations; false when there is none. */
+bool ensure_locations(struct oracle *oracle, struct oracle_allocation *allocation);
+
+/* ---- oracle_place.c ---- */
+
+struct page_store *location_store(const struct oracle *oracle, uint64_t location);
+
+/* The location of a page of a store; LOCATION_UNKNOWN when it is none of ram or local. */
+uint64_t location_in(const struct oracle *oracle, const struct page_store *store, uint64_t page);
+
+/* The location of a system page that the device names: not of one in an MDL. */
+uint64_t device_location(const struct oracle *oracle, uint64_t page);
+
+/* How many locations follow the first one, page by page; the first one is counted. */
+uint64_t location_run(const uint64_t *locations, uint64_t count);
+
+/* Of page i of the operation. */
+uint64_t operation_location(const struct paging_operation *operation, uint64_t i);
+
+/* NULL: the driver reported none with that number. */
+const struct oracle_segment *find_segment(const struct oracle *oracle, unsigned id);
+bool is_memory_segment(const struct oracle *oracle, unsigned id);
+
+/* The address in local memory of part of a memory segment; bytes may be 0. */
+bool oracle_segment_address(const struct oracle *oracle, const struct oracle_segment *segment,
+                            uint64_t offset, uint64_t bytes, struct page_store **out_store,
+                            uint64_t *out_address);
+
+/* The location of a page of a segment, by its offset in the segment. */
+uint64_t segment_location(const struct oracle *oracle, unsigned id, uint64_t offset);
+
+/* The pages of the allocation have an order of their own in that segment. */
+bool has_layout_in(const struct oracle *oracle, const struct oracle_allocation *allocation,
+                   unsigned segment_id);
+
+/* An operation cannot be followed for want of memory: places are not known any more. */
+void lose_operation(struct oracle *oracle);
+
+/* NULL: it is no aperture, or there is no memory to follow it. */
+struct aperture *open_aperture(struct oracle *oracle, unsigned id);
+void set_slot(struct aperture *aperture, uint64_t slot, uint64_t location);
+void free_slots(struct oracle *oracle);
+
+/* ---- oracle.c ---- */
 
 /* The driver gave or took back an hAllocation. */
 void oracle_handle_created(struct oracle *oracle, uint64_t handle);
@@ -244,13 +303,9 @@ void compare_bytes(struct oracle *oracle, struct oracle_allocation *allocation, 
                    struct page_store *store, uint64_t address, uint64_t bytes,
                    const struct occasion *occasion);
 
-bool is_undefined(const struct oracle_allocation *allocation, uint64_t page);
-bool is_as_at_first(const struct oracle *oracle, const struct oracle_allocation *allocation,
-                    uint64_t page);
-
 /* ---- oracle_blame.c ---- */
 
-/* It was compared: what it could have broken was looked at. */
+/* The operation was compared: counts the rules that it could have broken. */
 void oracle_evaluate(struct oracle *oracle, const struct paging_operation *operation);
 
 #define BLAME_BYTES 160
@@ -264,33 +319,14 @@ enum rule_id oracle_blame(struct oracle *oracle, const struct oracle_allocation 
 
 /* ---- oracle_operation.c ---- */
 
-/* What the call does, by locations; NULL: nothing to content, or it was lost for want of memory. */
-struct paging_operation *describe_operation(struct oracle *oracle,
-                                            const DXGKARG_BUILDPAGINGBUFFER *arg);
+/*
+ * Enters what the call changes at once: aperture slots, and addresses of the paging process. Gives
+ * what it does to an allocation when its packet retires, by locations; NULL: nothing, or it was
+ * lost for want of memory.
+ */
+struct paging_operation *enter_operation(struct oracle *oracle,
+                                         const DXGKARG_BUILDPAGINGBUFFER *arg);
 void free_operation(struct oracle *oracle, struct paging_operation *operation);
-
-/* An operation cannot be followed for want of memory: places are not known any more. */
-void lose_operation(struct oracle *oracle);
-
-/* NULL: the driver reported none with that number. */
-const struct oracle_segment *find_segment(const struct oracle *oracle, unsigned id);
-
-/* The pages of the allocation have an order of their own in that segment. */
-bool has_layout_in(const struct oracle *oracle, const struct oracle_allocation *allocation,
-                   unsigned segment_id);
-
-struct page_store *location_store(const struct oracle *oracle, uint64_t location);
-
-/* The address in local memory of part of a memory segment; bytes may be 0. */
-bool oracle_segment_address(const struct oracle *oracle, const struct oracle_segment *segment,
-                            uint64_t offset, uint64_t bytes, struct page_store **out_store,
-                            uint64_t *out_address);
-
-/* The location of a page of a store; LOCATION_UNKNOWN when it is none of ram or local. */
-uint64_t location_in(const struct oracle *oracle, const struct page_store *store, uint64_t page);
-
-/* Memory for locations; false when there is none. */
-bool ensure_locations(struct oracle *oracle, struct oracle_allocation *allocation);
 
 /* ---- oracle_paging.c ---- */
 
@@ -300,11 +336,8 @@ void oracle_built(struct oracle *oracle, const DXGKARG_BUILDPAGINGBUFFER *arg, u
 void oracle_submitted(struct oracle *oracle, uint64_t bytes, uint32_t fence, unsigned node);
 void oracle_completed(struct oracle *oracle, uint32_t fence, unsigned node);
 void oracle_forget_paging(struct oracle *oracle);
-/* What is built or under way will not happen. */
+/* Operations that are built or under way will not happen. */
 void oracle_drop_operations(struct oracle *oracle);
-
-/* The location of a system page that the device names: not of one in an MDL. */
-uint64_t device_location(const struct oracle *oracle, uint64_t page);
 
 /* ---- oracle_fence.c ---- */
 
@@ -320,22 +353,10 @@ void oracle_fences_told(struct oracle *oracle,
 /* The adapter has been reset. */
 void oracle_was_reset(struct oracle *oracle);
 
-/* ---- oracle_slots.c ---- */
-
-/* NULL: it is none, or there is no memory to follow it. */
-struct aperture *open_aperture(struct oracle *oracle, unsigned id);
-void set_slot(struct aperture *aperture, uint64_t slot, uint64_t location);
-void free_slots(struct oracle *oracle);
-
 /* ---- oracle_notice.c ---- */
 
 /* A notice takes effect: the driver's idea of the place against the shadow's. */
 void publish_notice(struct oracle *oracle, const struct paging_operation *operation);
 /* Pages are placed: not while the driver believes the allocation to be somewhere (NTF-004). */
 void check_noticed_move(struct oracle *oracle, const struct paging_operation *operation);
-uint64_t operation_location(const struct paging_operation *operation, uint64_t i);
-
-/* Runs of locations that follow each other; every page once. */
-uint64_t location_run(const uint64_t *locations, uint64_t count);
-
 #endif

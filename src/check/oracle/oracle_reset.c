@@ -1,5 +1,5 @@
 /*
- * Oracle: what a reset of the adapter takes, and what it must not.
+ * Oracle: the pages that a reset of the adapter takes, and those that it must not.
  */
 #include "check/oracle/oracle_private.h"
 

@@ -11,10 +11,11 @@
  *            was seen. Evaluate a rule only where it could be broken. A rule is told once for each
  *            object and place; the others are counted.
  *
- *            The two halves exist for what is looked at in one place and found in another:
- *            check_looked_at() counts an evaluation, check_report() tells a breach that has been
- *            counted. After a surprise removal every rule holds and nothing is counted.
- * Ownership  Everything is borrowed for the call. A finding is lent to check_config.report.
+ *            Some rules are evaluated in one place and found broken in another. For them there are
+ *            the two halves: check_looked_at() counts an evaluation, check_report() tells a breach
+ *            whose evaluation has been counted. After a surprise removal every rule holds and
+ * nothing is counted. Ownership  Everything is borrowed for the call. A finding is lent to
+ * check_config.report.
  */
 #ifndef DRYDOCK_CHECK_REPORT_H
 #define DRYDOCK_CHECK_REPORT_H
@@ -34,7 +35,7 @@ struct check_object;
 #define CHECK_RULE(check, rule, holds, ...)                                                        \
     check_verdict(check_holds(check, rule, holds) || check_report(check, rule, __VA_ARGS__))
 
-/* The rule could have been broken here, and what was to be seen was right. */
+/* Counts an evaluation of a rule that could have been broken here. */
 void check_looked_at(struct check *check, enum rule_id rule);
 
 /*

@@ -1,8 +1,8 @@
 /*
- * Finding: what was seen to be wrong, whole enough to be understood without the run.
+ * Finding: a mistake that was seen, told so that it is understood without the run.
  *
  * Place      check. Made by the checking layer and the oracle, kept by bench, printed by report.
- * Model      `where` is the path to what is wrong, from the call down to the field; `text` is the
+ * Model      `where` is the path to the mistake, from the call down to the field; `text` is the
  *            sentence that stands alone with it; the others are lines for people, empty when there
  *            is nothing to say. What follows from the rule (sentence, source, bug check) is in the
  *            rule table, not here. Findings of one cause have the same finding_cause().

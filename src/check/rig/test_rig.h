@@ -70,9 +70,9 @@ struct rig {
     unsigned paging_segment;
     uint32_t paging_private_bytes;
 
-    /* Says what the driver does in a call, instead of rig_answer(); NULL: that. */
+    /* The driver's answer to a call; NULL: rig_answer(). */
     NTSTATUS (*answer)(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg);
-    void *told; /* to answer, by the test */
+    void *told; /* the test's, for answer */
     /* What the GPU finds in page tables (struct check_config.walk); NULL: nobody can tell. */
     bool (*walk)(struct rig *rig, bool is_system, uint64_t root, uint64_t va,
                  struct check_gpu_walk *out_walk);
@@ -130,7 +130,8 @@ HANDLE rig_create_device(struct rig *rig, HANDLE process);
 /* With the root of its page tables at page 103 of local memory. */
 HANDLE rig_create_context(struct rig *rig, HANDLE device, unsigned node, bool is_system);
 
-/* Of 64 KiB in local memory. info gives what is to be otherwise, and has the driver's answer. */
+/* An allocation of 64 KiB in local memory. Members of info that are set replace the plain ones;
+ * info has the driver's answer. */
 HANDLE rig_create_allocation(struct rig *rig, DXGK_ALLOCATIONINFO *info);
 void rig_destroy_allocation(struct rig *rig, HANDLE allocation);
 
@@ -143,7 +144,7 @@ void rig_fini(struct rig *rig);
 /* The operation, behind what stands in the buffer; the rest of the structure is filled in. */
 NTSTATUS rig_build(struct rig *rig, DXGKARG_BUILDPAGINGBUFFER *arg);
 
-/* Submits what was built to node 0. Gives the fence. */
+/* Submits the operations that were built to node 0. Gives the fence. */
 uint32_t rig_submit(struct rig *rig);
 
 /* The next operation goes to the start of the buffer. */

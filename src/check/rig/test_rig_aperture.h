@@ -30,7 +30,7 @@ DXGKARG_BUILDPAGINGBUFFER rig_map_of(struct rig *rig, HANDLE allocation, SIZE_T 
                                      struct rig_frames *frames);
 DXGKARG_BUILDPAGINGBUFFER rig_unmap_of(struct rig *rig, HANDLE allocation, SIZE_T slot);
 
-/* Submits what was built; it retires. */
+/* Submits the operations that were built; their packet retires. */
 void rig_retire(struct rig *rig);
 void rig_build_and_retire(struct rig *rig, DXGKARG_BUILDPAGINGBUFFER arg);
 

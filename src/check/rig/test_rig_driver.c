@@ -1,5 +1,5 @@
 /*
- * Test rig: what is below the layer. A lawful driver, which answers what the rig's tables say, and
+ * Test rig: the side below the layer. A lawful driver, which answers as the rig's tables say, and
  * the kernel's callbacks, which do nothing.
  */
 #include "check/rig/test_rig.h"

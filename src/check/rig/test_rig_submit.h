@@ -38,7 +38,7 @@ void rig_preempted(struct rig *rig, unsigned node, uint32_t preemption, uint32_t
 uint32_t rig_query_fence(struct rig *rig, unsigned node);
 void rig_reset_adapter(struct rig *rig);
 
-/* Of node 1. Gives what the driver says of it. */
+/* Resets the engine of node 1. Gives the driver's LastAbortedFenceId. */
 uint32_t rig_reset_engine(struct rig *rig);
 
 /* ---- One call that is answered otherwise ---- */

@@ -45,7 +45,7 @@ void rig_make_tables(struct rig *rig);
 void rig_map(struct rig *rig, uint64_t va, HANDLE allocation, uint64_t page, unsigned count);
 void rig_unmap(struct rig *rig, uint64_t va, HANDLE allocation, unsigned count);
 
-/* A companion of the rig's context: what is built and submitted from now on is on it. */
+/* Operations are built and submitted on a companion of the rig's context from now on. */
 void rig_enter_companion(struct rig *rig);
 
 /* Of a process, whole with two zeros. Its root is at page 103. */

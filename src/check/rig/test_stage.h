@@ -107,7 +107,7 @@ void stage_close(struct stage *stage);
 NTSTATUS stage_create(struct stage *stage, uint64_t id, uint64_t bytes);
 void stage_destroy(struct stage *stage, uint64_t id);
 
-/* Submits what the buffer holds since the last submission; gives the fence. */
+/* Submits the bytes that were built since the last submission; gives the fence. */
 uint32_t stage_submit(struct stage *stage);
 void stage_complete(struct stage *stage, uint32_t fence);
 

@@ -6,7 +6,7 @@
  * that is wrong then may be late (APER-014). All of them are compared when nothing is built and
  * under way, and at the end, where the GPU's slots must still be what they were (APER-013).
  *
- * A reset or a sleep ends what is known: nothing is expected of a slot before it is named again,
+ * A reset or a sleep ends all knowledge: nothing is expected of a slot before it is named again,
  * and it may be unmapped once whatever it showed (APER-018).
  */
 #include "check/watchers/aperture/check_aperture.h"
@@ -20,7 +20,7 @@
 #include <string.h>
 
 #define SAMPLES        2u  /* slots between the first and the last */
-#define DUMMY_INTERVAL 64u /* quiet moments between two looks at what the dummy page holds */
+#define DUMMY_INTERVAL 64u /* quiet moments between two looks at the dummy page */
 
 static bool read_request(const DXGKARG_BUILDPAGINGBUFFER *arg, struct request *out)
 {
@@ -85,7 +85,7 @@ static uint64_t page_of(const struct request *request, uint64_t i)
     return 0;
 }
 
-/* ---- What the GPU has ------------------------------------------------------------------------ */
+/* ---- The GPU's slots ------------------------------------------------------------------------- */
 
 static const char *claim_operation(const struct claim *claim)
 {
@@ -103,7 +103,7 @@ static bool find_shown(struct check *check, unsigned segment_id, uint64_t slot, 
     return segment && config->slot_page(config->context, segment->base, slot, out_page);
 }
 
-/* An operation has said what it shows, and nothing has taken that back. */
+/* An operation has said which page the slot shows, and nothing has taken that back. */
 static bool is_told(const struct aperture_watch *watch, const struct slot *slot)
 {
     return slot && slot->claim && slot->claim->is_built && slot->claim->epoch == watch->epoch &&
@@ -119,7 +119,7 @@ static enum rule_id missing_rule(const struct check_ledger *ledger, const struct
     return claim->kind == CLAIM_UNMAP && is_two ? RULE_APER_019 : RULE_APER_001;
 }
 
-/* The driver wrote nothing for the operation, and its first slot is what it was. */
+/* The driver wrote nothing for the operation, and its first slot has not changed. */
 static bool is_ignored(struct check *check, const struct claim *claim)
 {
     uint64_t shown;
@@ -243,7 +243,7 @@ static void settle_late(struct check *check, struct aperture_watch *watch, struc
     check_slot(check, claim, claim->late_slot, slot);
 }
 
-/* What stood beside the slots of the operation is what it was. */
+/* A slot beside those of the operation has not changed. */
 static void check_neighbour(struct check *check, struct aperture_watch *watch,
                             const struct claim *claim, uint64_t index)
 {
@@ -473,7 +473,7 @@ static void after_build(struct check *check, struct aperture_watch *watch,
     end_claim(check, claim);
 }
 
-/* What a client's packet says that it will use. */
+/* The slots that a client's packet will use. */
 static void before_patch(struct check *check, struct aperture_watch *watch,
                          const DXGKARG_PATCH *arg)
 {
@@ -502,7 +502,7 @@ static void before_patch(struct check *check, struct aperture_watch *watch,
 
 /* ---- Calls ----------------------------------------------------------------------------------- */
 
-/* What is under way may not happen: nothing is expected of it. */
+/* Operations under way may not happen: nothing is expected of their slots. */
 static void forget_pending(struct check *check, struct aperture_watch *watch)
 {
     watch->open = NULL;
@@ -516,7 +516,7 @@ static void forget_pending(struct check *check, struct aperture_watch *watch)
     }
 }
 
-/* And what has happened may be lost. */
+/* And the effect of operations that have run may be lost. */
 static void forget(struct check *check, struct aperture_watch *watch)
 {
     watch->epoch++;

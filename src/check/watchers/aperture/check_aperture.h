@@ -1,7 +1,7 @@
 /*
- * Aperture: what the two files of the watcher share. check_aperture.c follows the slots and looks
- * at what the GPU has; check_aperture_request.c judges what the system asks, address lists for
- * everybody.
+ * Aperture: declarations that the two files of the watcher share. check_aperture.c follows the
+ * slots and looks at the GPU's; check_aperture_request.c judges the system's requests, address
+ * lists for everybody.
  */
 #ifndef DRYDOCK_CHECK_APERTURE_H
 #define DRYDOCK_CHECK_APERTURE_H
@@ -57,7 +57,7 @@ bool check_bounds(struct check *check, const struct check_segment *segment,
                   const struct request *request);
 /* A list of system memory, as the device sees it (ADL-004, ADL-005, ADL-008). */
 void check_address_list(struct check *check, const DXGK_ADL *adl, const char *field);
-/* What a map may be of: whose, how cached, by which operation. */
+/* A map is lawful for its allocation: owner, caching, operation. */
 void check_map(struct check *check, const struct check_segment *segment,
                const struct request *request, const struct check_allocation *allocation);
 /* mapped is what an unmap takes away, NULL: nothing that is known. */

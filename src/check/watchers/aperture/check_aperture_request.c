@@ -1,5 +1,5 @@
 /*
- * Watcher: what the system asks of an aperture (APER, ADL): slots that are there and free, lists
+ * Watcher: the system's requests of an aperture (APER, ADL): slots that are there and free, lists
  * that are long enough, the right owner, nobody at work on them.
  */
 #include "check/watchers/aperture/check_aperture.h"

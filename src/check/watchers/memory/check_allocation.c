@@ -32,7 +32,7 @@ static bool is_memory(const struct check_segment *segment)
 
 /* ---- Creation -------------------------------------------------------------------------------- */
 
-/* Segments of the set of which `is` says so; 0: none. */
+/* The first segment of the set for which `is` is true; 0: none. */
 static unsigned find_in_set(struct check *check, uint32_t set,
                             bool (*is)(const struct check_segment *segment))
 {
@@ -248,7 +248,7 @@ static void before_destroy(struct check *check, const DXGKARG_DESTROYALLOCATION 
         CHECK_RULE(check, RULE_ALLOC_018, !allocation->open_count, &allocation->object,
                    "pAllocationList", "it is destroyed while %u devices have it open",
                    allocation->open_count);
-        /* That it gave its place up is DISC-001. */
+        /* An allocation that kept its place is DISC-001's. */
         CHECK_RULE(check, RULE_ALLOC_020, !allocation->pending, &allocation->object,
                    "pAllocationList",
                    "it is destroyed with %u paging operations that have not finished",
@@ -344,7 +344,7 @@ static void check_transfer(struct check *check, const struct check_allocation *a
                            const DXGKARG_BUILDPAGINGBUFFER *arg, enum check_effect effect)
 {
     const struct check_ledger *ledger = check_ledger(check);
-    /* What is in its own order in system memory is no copy that the CPU can read. */
+    /* Content in its own order in system memory is no copy that the CPU can read. */
     bool is_for_cpu =
         (arg->Operation == DXGK_OPERATION_TRANSFER && arg->Transfer.Flags.Unswizzle) ||
         (arg->Operation == DXGK_OPERATION_SPECIAL_LOCK_TRANSFER &&

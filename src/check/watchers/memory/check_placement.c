@@ -307,7 +307,7 @@ static void after_query(struct check *check, struct placement_watch *watch,
 
 /* ---- Calls ----------------------------------------------------------------------------------- */
 
-/* SEG-027: what is still there when the device stops is in some segment, or leaks. */
+/* SEG-027: an allocation that is still there when the device stops is in some segment, or leaks. */
 static void before_stop(struct check *check, const struct placement_watch *watch)
 {
     const struct id_map *allocations = &check_ledger(check)->objects[CHECK_ALLOCATION];

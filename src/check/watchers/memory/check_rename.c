@@ -1,5 +1,6 @@
 /*
- * Renamed allocations (ALLOC-022): a lock with Discard may give another instance of what is in use.
+ * Renamed allocations (ALLOC-022): a lock with Discard may give another instance of an allocation
+ * that is in use.
  *
  * That the driver sees one hAllocation at several places is what renaming is. What can be broken is
  * that it is the same handle (no DxgkDdiCreateAllocation comes with such a lock), that there are no

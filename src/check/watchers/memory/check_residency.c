@@ -32,14 +32,14 @@ struct places {
     size_t count, room;
 };
 
-/* Whose a page was, as page tables said last. */
+/* The owner of a page, as page tables said last. */
 struct owner {
     void *allocation;
     uint64_t number;
     unsigned stay;
 };
 
-/* What was told of a process and a group. */
+/* The last answer about a process and a group. */
 struct budget_watch {
     const void *process;
     unsigned group;

@@ -191,8 +191,7 @@ static void before_build(struct check *check, const DXGKARG_BUILDPAGINGBUFFER *a
     if (!is_swizzled(check, allocation) || ledger->is_operation_open)
         return;
     if (arg->Operation == DXGK_OPERATION_TRANSFER && !arg->Transfer.TransferSize)
-        return; /* a reset took it (XFER-016): in system memory it is in the order that it had there
-                 */
+        return; /* a reset took it (XFER-016): its order in system memory holds again */
     effect = check_paging_effect(ledger, arg, &segment, &address, &size);
     if (arg->Operation == DXGK_OPERATION_TRANSFER)
         flags = arg->Transfer.Flags;

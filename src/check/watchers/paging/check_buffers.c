@@ -1,5 +1,5 @@
 /*
- * Watcher: what the driver writes around the paging buffer and its private data (PB-004, PB-005,
+ * Watcher: the driver's writes around the paging buffer and its private data (PB-004, PB-005,
  * PB-023), as the guards saw it.
  */
 #include "check/check_watch.h"

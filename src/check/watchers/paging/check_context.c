@@ -126,7 +126,7 @@ static void count_update(struct check *check, struct context_watch *watch)
     watch->last_update = ledger->operation + 1;
 }
 
-/* CTX-012: the system would wait for what it is building. */
+/* CTX-012: the system would wait for an operation that it is building. */
 static void on_update(struct check *check, struct context_watch *watch,
                       const struct check_callback *callback)
 {
@@ -310,7 +310,7 @@ static void forget_device(struct context_watch *watch, HANDLE device)
     }
 }
 
-/* ---- What the driver writes ------------------------------------------------------------------ */
+/* ---- The driver's bytes ---------------------------------------------------------------------- */
 
 /*
  * CTX-006, CTX-010: what the bytes are to be only the driver knows, but without a command and

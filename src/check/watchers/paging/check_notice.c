@@ -310,7 +310,7 @@ static bool is_word(const D3DGPU_PHYSICAL_ADDRESS *address, const void *cpu)
            (uintptr_t)cpu % PAGE_SIZE == address->SegmentOffset % PAGE_SIZE;
 }
 
-/* NTF-010: that the places are right, with the values in them, is what the oracle looks at. */
+/* NTF-010. The oracle judges whether the places are right and have the values in them. */
 static void before_fences(struct check *check,
                           const DXGK_BUILDPAGINGBUFFER_NOTIFY_FENCE_RESIDENCY *notice)
 {

@@ -2,7 +2,7 @@
  * Watcher: how paging buffers are offered, filled and repeated (PB).
  *
  * Follows one stream: the buffer that is being built into, how far it is, and the operation that
- * ran out of it. What the driver writes around the buffer is seen by check_buffers.c.
+ * ran out of it. The driver's writes around the buffer are seen by check_buffers.c.
  */
 #include "check/check_watch.h"
 
@@ -27,7 +27,7 @@ struct paging_watch {
     unsigned stalls;  /* fresh buffers in a row on which nothing happened */
     bool is_given_up; /* the manager may drop the operation */
     unsigned aimless; /* repeats without a change of MultipassOffset */
-    unsigned circles; /* ... on which something did, and of which nothing is left but bytes */
+    unsigned circles; /* ... on which something changed, but nothing other than bytes is left */
 
     /* The private data as the driver left them. */
     uintptr_t private_start;
@@ -215,7 +215,7 @@ static void check_order(struct check *check, const struct check_call *call)
         check_looked_at(check, RULE_PB_029);
 }
 
-/* A part that came back for want of room ends the buffer: what is submitted ends with it. */
+/* A part that came back for want of room ends the buffer: the submission ends with it. */
 static void check_packet(struct check *check, const struct check_call *call)
 {
     const struct check_packet *packet = call->packet;
@@ -257,7 +257,7 @@ static void before_submit(struct check *check, struct paging_watch *watch,
                    arg->DmaBufferSubmissionEndOffset, alignment);
 }
 
-/* What is submitted by address starts where the operation before ended. */
+/* A submission by address starts where the operation before ended. */
 static void check_start(struct check *check, const DXGKARG_SUBMITCOMMANDVIRTUAL *arg)
 {
     unsigned alignment = check_configuration(check)->submission_alignment;
@@ -415,7 +415,7 @@ static void check_progress(struct check *check, struct paging_watch *watch,
     }
     if (!is_fresh)
         return;
-    /* The next call will be the same as this one: what it did is noted nowhere. */
+    /* The next call will be the same as this one: no member notes progress. */
     watch->circles = has_moved && arg->MultipassOffset == was->MultipassOffset &&
                              arg->pDmaBufferPrivateData == was->pDmaBufferPrivateData &&
                              !has_private_changed
@@ -509,8 +509,8 @@ static void after(struct check *check, void *state, const struct check_call *cal
                          call->arg.patch->DmaBufferPrivateDataSize);
         break;
     /*
-     * What was being built is built anew, or not at all. An engine that is reset alone interrupts
-     * nothing: paging that it took ends with the whole adapter (TDR-009).
+     * An operation that was being built is built anew, or not at all. An engine that is reset alone
+     * interrupts nothing: paging that it took ends with the whole adapter (TDR-009).
      */
     case MINIPORT_DDI_ResetFromTimeout:
     case MINIPORT_DDI_SetPowerState:

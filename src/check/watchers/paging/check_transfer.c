@@ -5,7 +5,7 @@
  * use an allocation as far as a patched allocation list says so. What the bytes say is the
  * oracle's.
  *
- * A reset, a sleep or a removal begins a new epoch: what was known of places before is forgotten.
+ * A reset, a sleep or a removal begins a new epoch: places known before are forgotten.
  */
 #include "check/check_watch.h"
 
@@ -17,7 +17,7 @@
 #define OPERATION_COUNT 256u /* operations that are remembered: more than one buffer holds */
 
 struct transfer_watch {
-    /* The transfer whose end is due. */
+    /* The transfer that has begun and not ended. */
     bool is_open;
     HANDLE open_allocation;
     uint64_t next;
@@ -193,7 +193,7 @@ static void note_users(struct check *check, struct transfer_watch *watch, const 
     }
 }
 
-/* ---- Before: what the manager asks for ------------------------------------------------------- */
+/* ---- Before: the manager's request ----------------------------------------------------------- */
 
 static void check_side(struct check *check, const struct move *move, bool is_source)
 {
@@ -505,7 +505,7 @@ static void before(struct check *check, void *state, const struct check_call *ca
     }
 }
 
-/* ---- After: what the driver answered --------------------------------------------------------- */
+/* ---- After: the driver's answer -------------------------------------------------------------- */
 
 static bool is_of_nothing(const DXGKARG_BUILDPAGINGBUFFER *arg)
 {

@@ -2,7 +2,7 @@
  * Watcher: transfers and fills by virtual address (VX).
  *
  * Follows the chunks in which an allocation moves, and the last leaf entries of the paging process,
- * which say what stands behind the addresses of an operation. What the bytes say is the oracle's.
+ * which say what stands behind the addresses of an operation. Content is judged by the oracle.
  */
 #include "check/check_watch.h"
 

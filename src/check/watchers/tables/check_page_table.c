@@ -25,7 +25,7 @@ struct page_table_watch {
     unsigned unique_count;
 };
 
-/* What is looked at: an operation, with what it is about. */
+/* An operation that is judged, with its process and allocation. */
 struct subject {
     struct check *check;
     const struct check_ledger *ledger;

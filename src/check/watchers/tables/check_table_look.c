@@ -34,7 +34,7 @@ struct sample {
     bool is_64k;
     uint64_t first_va, va; /* of the table, of the entry */
     uint32_t index, start; /* of the entry, of the operation */
-    uint64_t word;         /* what the entry is to say */
+    uint64_t word;         /* of the entry that was asked for */
     uint64_t protection;
     bool has_protection;
     bool is_initial, is_repeat, is_copy, reads_late, is_by_cpu;
@@ -43,7 +43,7 @@ struct sample {
     unsigned mode;
 };
 
-/* A FLUSH_TLB that the GPU is to carry out: what is left of its range. */
+/* A FLUSH_TLB that the GPU is to carry out: the rest of its range. */
 struct flush {
     uint64_t operation;
     bool is_system;
@@ -60,7 +60,7 @@ struct look_watch {
     uint64_t seen;      /* operations */
     uint64_t retired;   /* the last operation that has */
     uint64_t submitted; /* the last operation that the GPU has */
-    /* Of the operation that is being built: what the first entry said before. */
+    /* Of the operation that is being built: the first entry as it was before. */
     uint64_t old_word;
     bool is_old_known;
     /* The operation goes on in another buffer: the table that it writes (0: none), or a copy. */
@@ -169,7 +169,7 @@ static bool has_protection(const struct check_gpu_entry *entry, const struct sam
 
 /* ---- Judging --------------------------------------------------------------------------------- */
 
-/* What is looked at when a sample is. */
+/* Counts the rules that a look at a sample evaluates. */
 static void count(struct check *check, const struct sample *sample,
                   const struct check_gpu_entry *found)
 {
@@ -664,7 +664,7 @@ static void before(struct check *check, void *state, const struct check_call *ca
         watch->old_word = check_runs_word(&table->runs, arg->UpdatePageTable.StartIndex);
 }
 
-/* What is written in parts is entered when all of it is built; the GPU may be faster. */
+/* An update in parts is entered when all of it is built; the GPU may be faster. */
 static void note_open(struct look_watch *watch, const struct check_ledger *ledger,
                       const DXGKARG_BUILDPAGINGBUFFER *arg)
 {

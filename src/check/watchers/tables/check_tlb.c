@@ -3,7 +3,7 @@
  * flushes (PT-009, PT-010, PT-036, TLB-001, TLB-003, TLB-004, CPTE-001, CPTE-004, CPTE-005,
  * CPTE-007).
  *
- * What has changed and has not been flushed is a short list of ranges (struct change). It is looked
+ * Ranges that have changed and have not been flushed are a short list (struct change). It is looked
  * at when an operation of the paging process uses one of these addresses, and when one of the pages
  * is mapped for another allocation. A list that is full forgets the oldest: then that is not
  * judged.
@@ -307,7 +307,7 @@ static void note_changes(struct check *check, struct tlb_watch *watch,
     }
 }
 
-/* ---- Use of what has changed ----------------------------------------------------------------- */
+/* ---- Use of changed ranges ------------------------------------------------------------------- */
 
 /* An operation reads or writes addresses of the paging process. */
 static void check_use(struct check *check, const struct tlb_watch *watch, uint64_t va,
@@ -402,7 +402,7 @@ static void skip_bytes(struct change *change, uint64_t bytes)
 static void flush_changes(struct tlb_watch *watch, const struct check_process *process,
                           uint64_t start, uint64_t end)
 {
-    struct change behind[MAX_CHANGES]; /* what is left behind a flush from the middle on */
+    struct change behind[MAX_CHANGES]; /* the rest of a range behind a flush in its middle */
     unsigned kept = 0, behind_count = 0;
 
     for (unsigned i = 0; i < watch->change_count; i++) {
@@ -469,7 +469,7 @@ static void before_flush(struct check *check, struct tlb_watch *watch,
 
 /*
  * CPTE-001: a companion is a context of the paging process that is not the system context, on a
- * node that the driver named for some context. What it waits for is the system's business.
+ * node that the driver named for some context. Its waits are the system's business.
  */
 static void check_companion(struct check *check, const struct tlb_watch *watch, HANDLE handle)
 {

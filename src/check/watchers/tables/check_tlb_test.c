@@ -167,18 +167,65 @@ RULE_KEPT(TLB_001)
     rig_flush(rig, rig->process, 0, 0);
 }
 
+static void flush_root(struct rig *rig, unsigned segment, uint64_t page)
+{
+    DXGKARG_BUILDPAGINGBUFFER arg = {.Operation = DXGK_OPERATION_FLUSH_TLB};
+
+    arg.FlushTlb.hProcess = rig->process;
+    arg.FlushTlb.RootPageTableAddress.SegmentId = segment;
+    arg.FlushTlb.RootPageTableAddress.SegmentOffset = page * 4096;
+    rig_build(rig, &arg);
+}
+
+static void set_root_at(struct rig *rig, uint64_t page)
+{
+    DXGKARG_SETROOTPAGETABLE root = {.hContext = rig->context, .NumEntries = RIG_ENTRIES};
+
+    root.Address.SegmentId = 1;
+    root.Address.SegmentOffset = page * 4096;
+    miniport_set_root_page_table(rig->top, NULL, &root);
+}
+
 static void a_flush_of_another_root_breaks_TLB_001(void **state)
 {
     struct rig *rig = malloc(sizeof *rig);
-    DXGKARG_BUILDPAGINGBUFFER arg = {.Operation = DXGK_OPERATION_FLUSH_TLB};
 
     assert_non_null(rig);
     rig_init(rig, RIG_GPUMMU);
     rig_set_root(rig, rig->context);
-    arg.FlushTlb.hProcess = rig->process;
-    arg.FlushTlb.RootPageTableAddress.SegmentId = 1;
-    arg.FlushTlb.RootPageTableAddress.SegmentOffset = 104 * 4096;
-    rig_build(rig, &arg);
+    flush_root(rig, 1, 104);
+    rig_expect_only(rig, RULE_TLB_001);
+    rig_fini(rig);
+    free(rig);
+}
+
+/* What is cached under the root before is flushed still; under the one before that, no more. */
+static void a_flush_of_the_former_root_is_lawful(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_GPUMMU); /* with the root at page 103 */
+    set_root_at(rig, 105);
+    flush_root(rig, 1, 103);
+    flush_root(rig, 1, 105);
+    rig_expect_silence(rig, RULE_TLB_001);
+    set_root_at(rig, 106);
+    flush_root(rig, 1, 105);
+    rig_expect_silence(rig, RULE_TLB_001);
+    flush_root(rig, 1, 103);
+    rig_expect_only(rig, RULE_TLB_001);
+    rig_fini(rig);
+    free(rig);
+}
+
+static void a_first_root_has_no_former_one(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_GPUMMU);
+    flush_root(rig, 0, 0);
     rig_expect_only(rig, RULE_TLB_001);
     rig_fini(rig);
     free(rig);
@@ -473,6 +520,8 @@ int main(void)
         cmocka_unit_test(tables_do_not_change_under_work),
         cmocka_unit_test(an_update_without_bytes_is_over_at_once),
         cmocka_unit_test(a_flush_of_another_root_breaks_TLB_001),
+        cmocka_unit_test(a_flush_of_the_former_root_is_lawful),
+        cmocka_unit_test(a_first_root_has_no_former_one),
         cmocka_unit_test(a_flush_of_less_breaks_TLB_003),
         cmocka_unit_test(a_flush_in_the_middle_leaves_both_sides),
     };

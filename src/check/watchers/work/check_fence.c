@@ -1,5 +1,5 @@
 /*
- * Watcher: what the driver reports of fences, and how (FENCE).
+ * Watcher: the driver's reports of fences (FENCE).
  */
 #include "check/check_watch.h"
 
@@ -8,7 +8,7 @@ struct fence_node {
     bool was_reset;       /* with the adapter, and nothing has been submitted since */
     bool is_engine_reset; /* alone, the same */
     uint32_t submitted, reported;
-    bool is_fence_due;    /* a native fence passed what is waited for, and nobody was told */
+    bool is_fence_due;    /* a native fence passed the awaited value, and nobody was told */
     bool is_fence_missed; /* that was so when the interrupt was taken */
     bool is_preempting;
     bool was_empty; /* when the preemption was asked for */
@@ -58,7 +58,7 @@ static void forget_native(struct fence_watch *watch, unsigned first, unsigned en
         watch->nodes[i].is_fence_due = watch->nodes[i].is_fence_missed = false;
 }
 
-/* What was due when the driver took the interrupt is told when it leaves. */
+/* Reports that were due when the driver took the interrupt have been made when it leaves. */
 static void check_native(struct check *check, struct fence_watch *watch)
 {
     for (unsigned i = 0; i < CHECK_MAX_NODES; i++) {
@@ -142,7 +142,7 @@ static void before_signal(struct check *check, const DXGKARG_BUILDPAGINGBUFFER *
                "0x%llx is no multiple of 8, the bytes of its value", (unsigned long long)va);
 }
 
-/* What the driver was to write is in memory when it comes back. */
+/* The values that the driver was to write are in memory when it comes back. */
 static void after_update(struct check *check, const struct check_call *call)
 {
     const DXGKARG_UPDATEMONITOREDVALUES *arg = call->arg.update_monitored_values;
@@ -221,7 +221,7 @@ static void before(struct check *check, void *state, const struct check_call *ca
     }
 }
 
-/* What has run must be told before the call comes back. */
+/* Packets that have run must be reported before the call comes back. */
 static void after_query(struct check *check, const DXGKARG_QUERYCURRENTFENCE *arg)
 {
     const struct check_packet *packet;
@@ -254,7 +254,7 @@ static void check_unanswered(struct check *check, struct fence_watch *watch, uns
     }
 }
 
-/* An engine is reset with its progress known: what has run before it is reported before it. */
+/* An engine is reset with its progress known: packets that have run are reported before. */
 static void check_unreported(struct check *check, unsigned node)
 {
     const struct check_packet *packet;
@@ -293,7 +293,7 @@ static unsigned check_stuck(struct check *check)
     return count;
 }
 
-/* A report of which nobody was told has been found when it was made. */
+/* A report without a DPC has been found when it was made. */
 static unsigned stands_still(struct check *check, void *state)
 {
     struct fence_watch *watch = state;
@@ -356,7 +356,7 @@ static void after(struct check *check, void *state, const struct check_call *cal
         if (NT_SUCCESS(call->status))
             after_query(check, call->arg.query_current_fence);
         break;
-    case MINIPORT_DDI_ResetFromTimeout: /* what has run by then may stay untold (TDR-006) */
+    case MINIPORT_DDI_ResetFromTimeout: /* packets that have run may stay untold (TDR-006) */
         check_unanswered(check, watch, 0, CHECK_MAX_NODES);
         forget_native(watch, 0, CHECK_MAX_NODES);
         for (unsigned i = 0; i < CHECK_MAX_NODES; i++)
@@ -426,7 +426,7 @@ static void check_preempted(struct check *check, struct fence_watch *watch,
     bool is_asked = node && node->is_preempting && node->preemption == fence;
     bool is_back = node && node->has_reported && !check_fence_reached(node->reported, last);
 
-    /* What has run is not preempted; what has not is not complete. */
+    /* A packet that has run is not preempted; one that has not run is not complete. */
     list_for_each (packet, &check_ledger(check)->packets, struct check_packet, link) {
         if (packet->node == ordinal && packet->state == CHECK_SUBMITTED && packet->bytes &&
             packet->gpu_queued && packet->is_gpu_done != check_fence_reached(packet->fence, last) &&

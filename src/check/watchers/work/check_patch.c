@@ -1,7 +1,7 @@
 /*
  * Watcher: what Render makes, and what Patch makes of it (PATCH).
  *
- * Whose hardware takes which bits for an address is told by the bench
+ * The bits that a GPU takes for an address are told by the bench
  * (check_config.patched_address), so that the bytes of a patched buffer are compared and not only
  * seen to change.
  */
@@ -17,7 +17,7 @@ struct patched_buffer {
     uint32_t patched_end;
 };
 
-/* The Patch of what is submitted next from a place. */
+/* The Patch of the next submission from a place. */
 struct pending_patch {
     DXGKARG_PATCH arg;
     bool is_pending;
@@ -422,7 +422,7 @@ static void gpu(struct check *check, void *state, const struct check_gpu_event *
 
     if (!packet || packet->is_paging || packet->is_virtual)
         return;
-    /* Whose hardware's addresses nobody knows shows a wrong one when it is used. */
+    /* A GPU whose addresses nobody knows shows a wrong one when it uses the address. */
     if (event->kind == CHECK_GPU_FAULT && !event->is_malformed_packet &&
         !check_configuration(check)->patched_address)
         CHECK_RULE(check, RULE_PATCH_004, false, context_of(check, packet->context), "",

@@ -1,5 +1,5 @@
 /*
- * Watcher: what sleeps take, and what has to leave before and come back behind (PWR).
+ * Watcher: allocations that a sleep takes, which have to leave before and come back behind (PWR).
  *
  * Where allocations are is known from the operations of the physical model, which name segments;
  * those of the others name virtual addresses. What is left where a sleep does not keep it may have
@@ -64,7 +64,7 @@ static const struct check_object *allocation_of(struct check *check, HANDLE hand
     return allocation ? &allocation->object : NULL;
 }
 
-/* ---- What is reported of segments ------------------------------------------------------------ */
+/* ---- Flags of segments ----------------------------------------------------------------------- */
 
 static void check_flags(struct check *check, const struct check_segment *segment)
 {
@@ -135,7 +135,7 @@ static void report_lost(struct check *check, struct power_place *place,
     place->lost = RULE_NONE;
 }
 
-/* PWR-011: what was thrown away is not copied. */
+/* PWR-011: content that was thrown away is not copied. */
 static void check_copied(struct check *check, const struct power_watch *watch, HANDLE handle)
 {
     struct power_place *place = id_map_find(&watch->places, (uint64_t)(uintptr_t)handle);
@@ -232,7 +232,7 @@ static void check_places(struct check *check, struct power_watch *watch, POWER_A
     }
 }
 
-/* What a client's packet is about to use. */
+/* The places that a client's packet is about to use. */
 static void check_patched(struct check *check, struct power_watch *watch, const DXGKARG_PATCH *arg)
 {
     struct power_place *place;
@@ -275,7 +275,7 @@ static void before_sleep(struct check *check, struct power_watch *watch,
     const struct check_packet *packet, *left = NULL;
     const struct check_call *outer = call->outer;
 
-    /* What a completion sets going is called from where the completion is told. */
+    /* Calls that follow from a completion are made where the completion is told. */
     while (outer &&
            (outer->ddi == MINIPORT_DDI_InterruptRoutine || outer->ddi == MINIPORT_DDI_DpcRoutine))
         outer = outer->outer;

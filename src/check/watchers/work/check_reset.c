@@ -152,7 +152,7 @@ static void check_debt(struct check *check, struct reset_watch *watch,
                watch->hit);
 }
 
-/* The oldest of a node is what it hangs in. */
+/* A node hangs in its oldest packet. */
 static void check_hang(struct check *check, struct reset_watch *watch)
 {
     const struct check_packet *packet;
@@ -175,7 +175,7 @@ static void check_hang(struct check *check, struct reset_watch *watch)
 
 /* ---- Content --------------------------------------------------------------------------------- */
 
-/* What was in memory when the adapter was reset is lost: nobody reads it from there any more. */
+/* Content in memory is lost when the adapter is reset: nobody reads it from there any more. */
 static void check_source(struct check *check, struct reset_watch *watch, HANDLE handle)
 {
     uint64_t event = (uint64_t)(uintptr_t)id_map_find(&watch->entered, (uint64_t)(uintptr_t)handle);

@@ -1,7 +1,7 @@
 /*
- * Watcher: what is submitted, and what becomes of it (SUB).
+ * Watcher: submissions, and what the GPU gets of them (SUB).
  *
- * What the GPU says stands behind what the driver says: it was handed each packet once, with the
+ * The GPU's word stands behind the driver's: it was handed each packet once, with the
  * bytes that were submitted.
  */
 #include "check/check_watch.h"
@@ -28,7 +28,7 @@ static const struct check_object *context_of(struct check *check, HANDLE context
 
 /* ---- Before ---------------------------------------------------------------------------------- */
 
-/* After a preemption, what was preempted of the paging work comes first, with its fences. */
+/* After a preemption, preempted paging packets come first, with their fences. */
 static void check_order(struct check *check, const struct check_packet *packet)
 {
     const struct check_packet *other, *oldest = NULL;
@@ -189,7 +189,7 @@ static void before(struct check *check, void *state, const struct check_call *ca
 
 /* ---- After ----------------------------------------------------------------------------------- */
 
-/* Which rule a failed submission breaks: what is special about it, or the plain one. */
+/* The rule that a failed submission breaks: of its special kind, or the plain one. */
 static enum rule_id rule_of_failure(const DXGKARG_SUBMITCOMMAND *arg)
 {
     if (arg->Flags.Resubmission)

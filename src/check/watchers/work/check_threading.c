@@ -1,17 +1,17 @@
 /*
- * Watcher: which calls may be made in the middle of which (the threading levels), and what passes
- * the IOMMU (IOMMU).
+ * Watcher: calls in the middle of other calls (the threading levels), and accesses through the
+ * IOMMU (IOMMU).
  *
  * The bench has one thread: two calls are at the same time when one is made in the middle of the
- * other. What a completion sets going is called from the DPC that tells of it, which is of level
- * zero.
+ * other. Calls that follow from a completion are made in the DPC that tells of it, which is of
+ * level zero.
  */
 #include "check/check_watch.h"
 
 #include <string.h>
 
 struct threading_watch {
-    bool is_silent; /* the GPU hangs or has gone: nobody ends what was under way */
+    bool is_silent; /* the GPU hangs or has gone: nobody ends its packets */
     bool has_iommu_caps, is_started;
     bool used_old_lists; /* callbacks that a remapped device has no use for */
     DXGK_IOMMU_CAPS iommu;
@@ -90,7 +90,7 @@ static void check_scheduler(struct check *check, const struct check_call *call)
 {
     const struct check_call *outer = call_around(call);
 
-    /* What is called in the middle of building is PB-029's. */
+    /* A call in the middle of building is PB-029's. */
     if (!is_of_scheduler(call->ddi) || !outer || outer->ddi == MINIPORT_DDI_BuildPagingBuffer)
         return;
     CHECK_RULE(check, RULE_IOMMU_006, is_level_zero(outer->ddi) || !is_of_scheduler(outer->ddi),
@@ -106,7 +106,7 @@ static void check_level_three(struct check *check, const struct threading_watch 
     bool is_alone = !outer;
 
     if (outer && is_level_three(outer->ddi)) {
-        /* What is called in the middle of a reset is TDR-002's. */
+        /* A call in the middle of a reset is TDR-002's. */
         if (outer->ddi == MINIPORT_DDI_ResetFromTimeout || is_interrupt(call->ddi))
             return;
         is_alone = call->ddi == MINIPORT_DDI_QueryAdapterInfo;
@@ -188,7 +188,7 @@ static void reached_memory(struct check *check, struct threading_watch *watch)
 
 /* ---- The IOMMU ------------------------------------------------------------------------------- */
 
-/* What two answers say of one thing. */
+/* Two answers about one cap agree. */
 static void check_caps(struct check *check, const struct threading_watch *watch)
 {
     const struct check_caps *caps = &check_ledger(check)->caps;
@@ -217,7 +217,7 @@ static void check_caps(struct check *check, const struct threading_watch *watch)
                    adapter->GpuVaIommuRequired, adapter->GpuVaIommuGlobalRequired);
 }
 
-/* What has to be known before the device starts may be unknown, but not known later. */
+/* Caps that are needed before the device starts may be refused for good, but not known later. */
 static void check_early(struct check *check, DXGK_QUERYADAPTERINFOTYPE type, NTSTATUS status)
 {
     if (type != DXGKQAITYPE_IOMMU_CAPS && type != DXGKQAITYPE_PHYSICAL_MEMORY_CAPS)
@@ -310,7 +310,7 @@ static enum memory_callback kind_of(const char *name)
     return NOT_OF_MEMORY;
 }
 
-/* The bench has none of them; that they are called, and from where, is seen all the same. */
+/* The bench has none of these callbacks, but sees their calls, and from where they come. */
 static void callback(struct check *check, void *state, const struct check_callback *event)
 {
     struct threading_watch *watch = state;
@@ -332,7 +332,7 @@ static void callback(struct check *check, void *state, const struct check_callba
                check_irql(check));
 }
 
-/* A life without the old callbacks is what the rule asks of a driver whose device is remapped. */
+/* The rule is kept by a driver of a remapped device that never used the old callbacks. */
 static void check_lists_unused(struct check *check, const struct threading_watch *watch)
 {
     if (check_configuration(check)->remaps_dma && watch->iommu.DmaRemappingSupported &&
