@@ -16,6 +16,16 @@ const struct check_call *check_current_call(const struct check *check)
     return check->call;
 }
 
+const struct check_call *check_call_around(const struct check_call *call)
+{
+    const struct check_call *outer = call->outer;
+
+    while (outer &&
+           (outer->ddi == MINIPORT_DDI_InterruptRoutine || outer->ddi == MINIPORT_DDI_DpcRoutine))
+        outer = outer->outer;
+    return outer;
+}
+
 unsigned check_irql(const struct check *check)
 {
     return check->config.irql ? check->config.irql(check->config.context) : PASSIVE_LEVEL;

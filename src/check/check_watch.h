@@ -127,6 +127,11 @@ struct check_ledger *check_ledger(struct check *check);
 const struct check_config *check_configuration(const struct check *check);
 /* The innermost call, NULL outside of calls. */
 const struct check_call *check_current_call(const struct check *check);
+/*
+ * The nearest call around this one that is not an interrupt's: calls that follow from a completion
+ * are made where the completion is told.
+ */
+const struct check_call *check_call_around(const struct check_call *call);
 /* PASSIVE_LEVEL when nobody tells. */
 unsigned check_irql(const struct check *check);
 /* Memory ran out: the account is not whole any more. */

@@ -29,8 +29,8 @@ static void leave_copy(struct guard *guard, char *at, size_t size)
 }
 
 /*
- * A fresh copy of size bytes, as far behind a boundary of alignment as real is; what it holds is
- * the caller's to write. Pages are mapped anew only when those that there are do not suffice.
+ * A fresh copy of size bytes, as far behind a boundary of alignment as real is. Its bytes are
+ * the caller's to write. Pages are mapped anew only when the old ones do not suffice.
  */
 static bool make_copy(struct guard *guard, char *real, size_t size, size_t alignment)
 {
@@ -78,7 +78,7 @@ char *guard_begin(struct guard *guard, char *start, char *at, size_t bytes)
             return NULL;
         memset(guard->copy, GUARD_FILL, size);
     }
-    if (guard->used < offset) { /* what was written before is there, as it would be */
+    if (guard->used < offset) { /* bytes that were written before are there */
         memcpy(guard->copy + guard->used, start + guard->used, offset - guard->used);
         guard->used = offset;
     }

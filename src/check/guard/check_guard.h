@@ -3,10 +3,10 @@
  *
  * Place      check, private. Used by check_layer.c around DxgkDdiBuildPagingBuffer.
  * Model      A copy has the alignment of the buffer that it stands for: a page offset is the same
- *            in both. Behind what is offered and in front of it lie canaries, beyond them pages
- *            without access. What the driver has not been offered yet, or has not said that it
- *            wrote, reads GUARD_FILL. After the call what was written is copied to the real buffer,
- *            so that nobody above or below notices.
+ *            in both. Behind the offered bytes and in front of them lie canaries, beyond those
+ *            pages without access. Bytes that the driver was not offered yet, or does not claim to
+ *            have written, read GUARD_FILL. After the call the written bytes are copied to the real
+ *            buffer, so that nobody above or below notices.
  *
  *                no access | canary | earlier operations | offered .... | canary | no access
  *                                                        ^ pDmaBuffer   ^ + DmaSize
@@ -67,8 +67,8 @@ bool guard_end(struct guard *guard, char *at, size_t bytes, size_t written,
  * goes into the copy, and all of it comes back. NULL: as above.
  *
  * A call that goes on where the last one stopped finds the rest in the copy. When it returns, the
- * real memory has what the pointer was moved over, and the first GUARD_SHOWN_BYTES in any case;
- * what is behind them, only when another part is lent, or with guard_settle(), which comes before
+ * real memory has the bytes that the pointer was moved over, and the first GUARD_SHOWN_BYTES in any
+ * case. It gets the rest only when another part is lent, or by guard_settle(), which comes before
  * anybody else looks there.
  */
 #define GUARD_SHOWN_BYTES 512u

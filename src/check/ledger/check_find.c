@@ -44,6 +44,21 @@ const struct check_segment *check_find_segment(const struct check_ledger *ledger
     return id && id <= ledger->segment_count ? &ledger->segments[id - 1] : NULL;
 }
 
+bool check_is_memory_segment(const struct check_segment *segment)
+{
+    return segment && !segment->flags.Aperture && !segment->flags.Agp;
+}
+
+bool check_is_memory(const struct check_ledger *ledger, unsigned id)
+{
+    return check_is_memory_segment(check_find_segment(ledger, id));
+}
+
+bool check_is_version(const struct check_ledger *ledger, ULONG least)
+{
+    return ledger->interface_version >= least;
+}
+
 const char *check_object_name(const struct check_object *object, char *out, size_t size)
 {
     static const char *const names[CHECK_KIND_COUNT] = {
@@ -207,6 +222,17 @@ bool check_is_in_flight(const struct check_ledger *ledger, const struct check_pa
 {
     return packet->state == CHECK_SUBMITTED &&
            (!ledger->has_gpu || (packet->gpu_queued && !packet->is_gpu_done));
+}
+
+const struct check_packet *check_find_in_flight(const struct check_ledger *ledger)
+{
+    const struct check_packet *packet;
+
+    list_for_each (packet, &ledger->packets, struct check_packet, link) {
+        if (check_is_in_flight(ledger, packet))
+            return packet;
+    }
+    return NULL;
 }
 
 struct check_packet *check_find_packet(const struct check_ledger *ledger, unsigned node,

@@ -332,6 +332,11 @@ struct check_process *check_find_process(const struct check_ledger *ledger, cons
 struct check_device *check_find_device(const struct check_ledger *ledger, const void *handle);
 /* NULL: id is 0 or not reported. */
 const struct check_segment *check_find_segment(const struct check_ledger *ledger, unsigned id);
+/* Neither an aperture nor AGP; false for a segment that is not there. */
+bool check_is_memory_segment(const struct check_segment *segment);
+bool check_is_memory(const struct check_ledger *ledger, unsigned id);
+/* The driver's interface is of that version or later. */
+bool check_is_version(const struct check_ledger *ledger, ULONG least);
 /* The oldest live packet of the node with the fence; NULL: none. */
 struct check_packet *check_find_packet(const struct check_ledger *ledger, unsigned node,
                                        uint32_t fence);
@@ -373,6 +378,8 @@ const struct check_packet *check_find_user(const struct check_ledger *ledger,
  * and not still under way.
  */
 bool check_is_in_flight(const struct check_ledger *ledger, const struct check_packet *packet);
+/* The oldest one; NULL: none. */
+const struct check_packet *check_find_in_flight(const struct check_ledger *ledger);
 /* a <= b for fences, which wrap. */
 bool check_fence_reached(uint32_t fence, uint32_t reached);
 

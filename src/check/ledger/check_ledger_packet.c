@@ -132,8 +132,8 @@ static void drop_built(struct check_ledger *ledger, struct check_built *lost)
 }
 
 /*
- * After a reset what was built before it has most likely been dropped: it is, when what was built
- * since is as long as the packet.
+ * After a reset the pieces built before it have most likely been dropped. They are dropped here
+ * when the pieces built since are as long as the packet.
  */
 static struct list *find_end_since_reset(struct check_ledger *ledger, struct check_stream *stream,
                                          uint64_t bytes)
@@ -150,8 +150,8 @@ static struct list *find_end_since_reset(struct check_ledger *ledger, struct che
 }
 
 /*
- * Moves what was built, and is bytes long together, from the stream to the packet. Operations of no
- * bytes go with what was built before them.
+ * Moves the next pieces, as many bytes together, from the stream to the packet. A piece of no bytes
+ * goes with the piece before it.
  */
 static bool take_built(struct check_ledger *ledger, struct check_stream *stream, uint64_t bytes,
                        struct list *out_built)

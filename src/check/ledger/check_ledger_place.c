@@ -14,19 +14,12 @@
 
 /* ---- What an operation does ------------------------------------------------------------------ */
 
-static bool is_memory(const struct check_ledger *ledger, unsigned id)
-{
-    const struct check_segment *segment = check_find_segment(ledger, id);
-
-    return segment && !segment->flags.Aperture && !segment->flags.Agp;
-}
-
 static enum check_effect transfer_effect(const struct check_ledger *ledger, unsigned from,
                                          unsigned to)
 {
-    if (is_memory(ledger, to))
-        return is_memory(ledger, from) ? CHECK_EFFECT_MOVE : CHECK_EFFECT_IN;
-    return is_memory(ledger, from) ? CHECK_EFFECT_OUT : CHECK_EFFECT_NONE;
+    if (check_is_memory(ledger, to))
+        return check_is_memory(ledger, from) ? CHECK_EFFECT_MOVE : CHECK_EFFECT_IN;
+    return check_is_memory(ledger, from) ? CHECK_EFFECT_OUT : CHECK_EFFECT_NONE;
 }
 
 static uint64_t slot_address(const struct check_ledger *ledger, unsigned id, uint64_t slot)
@@ -84,7 +77,7 @@ enum check_effect check_paging_effect(const struct check_ledger *ledger,
         *out_segment = to.segment;
         *out_address = to.address;
         *out_size = miniport_operation_bytes(arg);
-        return is_memory(ledger, to.segment) ? CHECK_EFFECT_IN : CHECK_EFFECT_NONE;
+        return check_is_memory(ledger, to.segment) ? CHECK_EFFECT_IN : CHECK_EFFECT_NONE;
     case MINIPORT_KIND_DISCARD:
         return CHECK_EFFECT_DISCARD;
     case MINIPORT_KIND_MAP:
@@ -166,7 +159,7 @@ static bool is_only_in_memory(const struct check_ledger *ledger,
     uint32_t set = allocation->info.SupportedWriteSegmentSet;
 
     for (unsigned i = 0; i < ledger->segment_count; i++) {
-        if ((set >> i & 1) && !is_memory(ledger, i + 1))
+        if ((set >> i & 1) && !check_is_memory(ledger, i + 1))
             return false;
     }
     return set != 0;

@@ -10,8 +10,8 @@
  *            place is used for something else, and the newer one is current. Entries are kept as
  *            runs of ascending pages; an index in no run is invalid. An entry is a word
  *            (check_word_of()), 0: invalid. The account is of built operations, which the GPU may
- *            not have executed yet. A reset or a loss of power makes what was known before unknown
- *            until it is initialised again.
+ *            not have executed yet. After a reset or a loss of power a table is unknown until
+ *            it is initialised again.
  * Ownership  Tables belong to their process in the ledger.
  * Errors     False: no memory, and the table has no runs any more and is unknown.
  * Units      Pages of 4 KiB.
@@ -72,7 +72,7 @@ struct check_table {
 /* Of all tables; part of the ledger. */
 /*
  * Updates of page tables that are followed, and judged, in a run. Pages that lie anywhere are a run
- * each, so a run of millions of updates would cost several times as much as what it is about.
+ * each, so a run of millions of updates would cost several times as much without the limit.
  */
 #define CHECK_TABLES_FOLLOWED 8192u
 

@@ -1,6 +1,6 @@
 /*
- * Oracle: life, allocations and their expected content, submissions and what the GPU does with
- * them. oracle_private.h says what stands where.
+ * Oracle: life, the workload's reads and writes, and the GPU's runs of submissions. The files of
+ * the oracle are listed in oracle_private.h.
  */
 #include "check/oracle/oracle_private.h"
 

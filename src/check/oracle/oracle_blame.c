@@ -1,10 +1,10 @@
 /*
  * Oracle: which rule is broken where content is wrong.
  *
- * Each mistake leaves its own picture. What is found in place of a page is looked for in the
- * allocation: content of another page tells a shift, and the shift whose offset was misused. Where
- * what was there before is found, it is asked whether the page stands where a driver with a certain
- * mistake would have put it. What no picture fits is not blamed on a rule.
+ * Each mistake leaves its own picture. The wrong content is looked for in the allocation: the
+ * content of another page tells a shift, and the shift tells which offset was misused. Where the
+ * old content stands, the page is looked for where a driver with a certain mistake would have put
+ * it. A mismatch that fits no picture is blamed on no rule.
  */
 #include "check/oracle/oracle_private.h"
 

@@ -549,7 +549,8 @@ static uint64_t set_system_pages(struct oracle *oracle, uint64_t va_page, const 
 }
 
 /*
- * How many entries from the first one on say nothing, or say what is behind it in the same memory.
+ * How many entries from the first one on are empty, or name pages that follow each other in the
+ * same memory.
  */
 static uint64_t entry_run(const DXGK_PTE *entries, uint64_t count, uint64_t pages_each)
 {

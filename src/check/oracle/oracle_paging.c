@@ -1,10 +1,10 @@
 /*
  * Oracle: the shadow of where pages are.
  *
- * What an operation does (oracle_operation.c) is believed when its packet has retired: all
- * operations of the packets that one fence completes are published in the order they were built,
- * and then looked at where nothing later moved the page again. So a packet that two interrupts
- * merge into one is judged as it is: by what is there now.
+ * An operation (oracle_operation.c) takes effect when its packet has retired: all operations of the
+ * packets that one fence completes are published in the order in which they were built, and then
+ * compared where no later operation moved the page again. So packets that two interrupts merge into
+ * one are judged by the content that is there now.
  */
 #include "check/oracle/oracle_private.h"
 #include "miniport/operation.h"
@@ -39,9 +39,9 @@ static void publish_places(const struct paging_operation *operation)
 }
 
 /*
- * What is discarded is still where it was, and nobody has the place yet: the manager learns of the
- * end only now. That goes for one that is being destroyed, too; offered content may be gone
- * already.
+ * A discarded page is still where it was, and nobody has the place yet: the manager learns of the
+ * end only now. That holds for an allocation that is being destroyed, too; offered content may be
+ * gone already.
  */
 static void look_at_discarded(struct oracle *oracle, const struct paging_operation *operation)
 {

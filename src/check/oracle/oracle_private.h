@@ -310,8 +310,8 @@ void oracle_evaluate(struct oracle *oracle, const struct paging_operation *opera
 
 #define BLAME_BYTES 160
 /*
- * Which rule is broken where a page has not what was written last, and a half sentence that says
- * why; RULE_NONE and "": nothing tells.
+ * The rule that is broken where a page does not hold its last content, and a half sentence that
+ * says why; RULE_NONE and "": unknown.
  */
 enum rule_id oracle_blame(struct oracle *oracle, const struct oracle_allocation *allocation,
                           uint64_t page, struct page_store *store, uint64_t store_page,

@@ -38,7 +38,7 @@ static void keep_notices(struct oracle *oracle)
 }
 
 /*
- * Nothing was lost where no page was in local memory: then what the owner is told is not believed.
+ * Where no page was in local memory nothing was lost, and the owner's message is not believed.
  */
 void oracle_reset_took(struct oracle *oracle, uint64_t id)
 {

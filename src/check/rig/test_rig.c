@@ -1,7 +1,7 @@
 /* Test rig: the manager's calls above the layer, and what a test expects of the check. */
 #include "check/rig/test_rig.h"
 
-/* ---- What the check asks its bench ---- */
+/* ---- The bench that the check asks ---- */
 
 static bool rig_slot_page(void *context, uint64_t base, uint64_t slot, uint64_t *out_page)
 {

@@ -21,7 +21,7 @@ struct rig_frames {
     PFN_NUMBER pages[RIG_PAGES];
 };
 
-/* A driver that does what its `told` says with an operation on slots, and is lawful otherwise. */
+/* Stands for a lawful driver's answer to an operation on slots (RIG_ANSWER_WITH()). */
 typedef NTSTATUS rig_build_function(struct rig *rig, DXGKARG_BUILDPAGINGBUFFER *arg);
 
 struct rig_frames rig_frames_of(PFN_NUMBER first);

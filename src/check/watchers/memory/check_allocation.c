@@ -20,16 +20,6 @@ struct allocation_watch {
     uint64_t private_hash[MAX_OPENED]; /* of the private data of an open, before it went down */
 };
 
-static bool is_version(struct check *check, ULONG least)
-{
-    return check_ledger(check)->interface_version >= least;
-}
-
-static bool is_memory(const struct check_segment *segment)
-{
-    return segment && !segment->flags.Aperture && !segment->flags.Agp;
-}
-
 /* ---- Creation -------------------------------------------------------------------------------- */
 
 /* The first segment of the set for which `is` is true; 0: none. */
@@ -86,7 +76,7 @@ static void check_sets(struct check *check, const DXGK_ALLOCATIONINFO *info, uns
                        const struct check_object *object)
 {
     const struct check_ledger *ledger = check_ledger(check);
-    bool is_new = is_version(check, DXGKDDI_INTERFACE_VERSION_WDDM2_0);
+    bool is_new = check_is_version(check_ledger(check), DXGKDDI_INTERFACE_VERSION_WDDM2_0);
     uint32_t all = (uint32_t)((UINT64_C(1) << ledger->segment_count) - 1);
     uint32_t set = info->SupportedWriteSegmentSet | (is_new ? 0 : info->SupportedReadSegmentSet);
     const unsigned preferred[5] = {
@@ -110,7 +100,7 @@ static void check_sets(struct check *check, const DXGK_ALLOCATIONINFO *info, uns
                    object, field_of(check, index, "Alignment"),
                    "is 0x%x; segment %u of the supported 0x%x has 64 KiB pages", info->Alignment,
                    large, set);
-    in_memory = is_new ? 0 : find_in_set(check, info->EvictionSegmentSet, is_memory);
+    in_memory = is_new ? 0 : find_in_set(check, info->EvictionSegmentSet, check_is_memory_segment);
     if (!is_new)
         CHECK_RULE(check, RULE_ALLOC_007, !in_memory, object,
                    field_of(check, index, "EvictionSegmentSet"),
@@ -123,8 +113,9 @@ static void check_flags(struct check *check, const DXGK_ALLOCATIONINFO *info, un
     const struct check_ledger *ledger = check_ledger(check);
     /* The bits that are looked at are in the same places in both shapes, but UseAlternateVA's. */
     const DXGK_ALLOCATIONINFOFLAGS *flags = &info->Flags;
-    bool is_new = is_version(check, DXGKDDI_INTERFACE_VERSION_WDDM2_0);
-    bool has_history = is_version(check, DXGKDDI_INTERFACE_VERSION_WDDM1_3) && flags->HistoryBuffer;
+    bool is_new = check_is_version(check_ledger(check), DXGKDDI_INTERFACE_VERSION_WDDM2_0);
+    bool has_history = check_is_version(check_ledger(check), DXGKDDI_INTERFACE_VERSION_WDDM1_3) &&
+                       flags->HistoryBuffer;
     unsigned kinds = flags->Protected + flags->PermanentSysMem + flags->ExistingSysMem +
                      flags->ExistingKernelSysMem;
     bool needs_cpu = flags->PermanentSysMem || flags->Cached || has_history;
@@ -145,7 +136,7 @@ static void check_flags(struct check *check, const DXGK_ALLOCATIONINFO *info, un
                    field_of(check, index, "Flags"),
                    "0x%x: UseAlternateVA, but it is not the primary", flags->Value);
     /* Nothing of this system tells a driver that the feature is enabled. */
-    if (is_version(check, DXGKDDI_INTERFACE_VERSION_WDDM3_1))
+    if (check_is_version(check_ledger(check), DXGKDDI_INTERFACE_VERSION_WDDM3_1))
         CHECK_RULE(check, RULE_ALLOC_021, !info->Flags2.ShareBackingStoreWithKmd, object,
                    field_of(check, index, "Flags2"),
                    "0x%x: ShareBackingStoreWithKmd, but the feature is not enabled",
@@ -312,7 +303,7 @@ static void check_entries(struct check *check, const struct check_allocation *al
 
     if (!allocation->info.FlagsWddm2.AccessedPhysically)
         return;
-    if (!is_memory(segment)) {
+    if (!check_is_memory_segment(segment)) {
         CHECK_RULE(check, RULE_ALLOC_016, allocation->slot_count != 0, &allocation->object,
                    "UpdatePageTable",
                    "it is accessed physically, and its %u pages from 0x%llx on are in system "
@@ -334,7 +325,7 @@ static void check_segment_of(struct check *check, const struct check_allocation 
 {
     uint32_t set = allocation->info.SupportedWriteSegmentSet;
 
-    if (!id || !is_version(check, DXGKDDI_INTERFACE_VERSION_WDDM2_0))
+    if (!id || !check_is_version(check_ledger(check), DXGKDDI_INTERFACE_VERSION_WDDM2_0))
         return;
     CHECK_RULE(check, RULE_ALLOC_006, set >> (id - 1) & 1, &allocation->object, "",
                "it comes to segment %u; SupportedWriteSegmentSet is 0x%x", id, set);
@@ -349,7 +340,7 @@ static void check_transfer(struct check *check, const struct check_allocation *a
         (arg->Operation == DXGK_OPERATION_TRANSFER && arg->Transfer.Flags.Unswizzle) ||
         (arg->Operation == DXGK_OPERATION_SPECIAL_LOCK_TRANSFER &&
          arg->SpecialLockTransfer.Flags.Unswizzle);
-    bool is_new = is_version(check, DXGKDDI_INTERFACE_VERSION_WDDM2_0);
+    bool is_new = check_is_version(check_ledger(check), DXGKDDI_INTERFACE_VERSION_WDDM2_0);
     /*
      * Behind a reset it is told of each allocation that it has left memory; nothing moves
      * (XFER-016).
@@ -407,7 +398,7 @@ static void before_build(struct check *check, const DXGKARG_BUILDPAGINGBUFFER *a
         segment = (unsigned)(arg->UpdatePageTable.pPageTableEntries
                                  ? arg->UpdatePageTable.pPageTableEntries[0].Segment
                                  : arg->UpdatePageTable.pPageTableEntries64KB[0].Segment);
-        if (is_memory(check_find_segment(ledger, segment)))
+        if (check_is_memory(ledger, segment))
             check_segment_of(check, allocation, segment);
         break;
     default:
@@ -438,7 +429,8 @@ static void before_submit(struct check *check, const struct check_packet *packet
     const struct check_allocation *allocation =
         packet->is_paging ? synchronous_in(check, packet) : NULL;
 
-    if (is_version(check, DXGKDDI_INTERFACE_VERSION_WDDM2_0) || (packet->is_paging && !allocation))
+    if (check_is_version(check_ledger(check), DXGKDDI_INTERFACE_VERSION_WDDM2_0) ||
+        (packet->is_paging && !allocation))
         return;
     list_for_each (other, &check_ledger(check)->packets, struct check_packet, link) {
         if (other == packet || other->is_paging == packet->is_paging ||

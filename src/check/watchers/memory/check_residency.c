@@ -1,6 +1,6 @@
 /*
- * Watcher: what is resident when it is used, what becomes of requests and offers, and that nothing
- * comes to a place that is still in use (RES, OFFER).
+ * Watcher: allocations are resident when they are used, requests and offers end as they should, and
+ * nothing comes to a place that is still in use (RES, OFFER).
  *
  * Places are followed as packets are submitted, because operations are built ahead. In the physical
  * model they are ranges; by page tables an allocation is in many pieces, and the first page of each
@@ -59,24 +59,12 @@ struct residency_watch {
     } faults[CHECK_MAX_NODES];
 };
 
-static bool is_version(struct check *check, ULONG least)
-{
-    return check_ledger(check)->interface_version >= least;
-}
-
 static bool is_iommu(struct check *check)
 {
     const struct check_caps *caps = &check_ledger(check)->caps;
 
     return caps->has_driver && caps->driver.MemoryManagementCaps.IoMmuSupported &&
            !caps->driver.MemoryManagementCaps.GpuMmuSupported;
-}
-
-static bool is_memory(struct check *check, unsigned id)
-{
-    const struct check_segment *segment = check_find_segment(check_ledger(check), id);
-
-    return segment && !segment->flags.Aperture && !segment->flags.Agp;
 }
 
 /* ---- Places ---------------------------------------------------------------------------------- */
@@ -212,7 +200,7 @@ static void check_owner(struct check *check, struct residency_watch *watch,
     struct owner *owner = id_map_find(&watch->owners, key);
     const struct check_allocation *other;
 
-    if (!is_memory(check, (unsigned)first->Segment))
+    if (!check_is_memory(check_ledger(check), (unsigned)first->Segment))
         return;
     if (!owner) {
         owner = base_alloc(check_configuration(check)->services, sizeof *owner);
@@ -267,13 +255,13 @@ static void before_paging_submit(struct check *check, struct residency_watch *wa
         if (!allocation)
             continue;
         check_offered(check, allocation, piece->effect);
-        if (is_version(check, DXGKDDI_INTERFACE_VERSION_WDDM2_0))
+        if (check_is_version(check_ledger(check), DXGKDDI_INTERFACE_VERSION_WDDM2_0))
             continue;
         if (piece->effect == CHECK_EFFECT_OUT || piece->effect == CHECK_EFFECT_DISCARD ||
             piece->effect == CHECK_EFFECT_MOVE)
             leave_place(watch, allocation, piece->from_segment, piece->from_address);
         if ((piece->effect == CHECK_EFFECT_IN || piece->effect == CHECK_EFFECT_MOVE) &&
-            is_memory(check, piece->segment))
+            check_is_memory(check_ledger(check), piece->segment))
             occupy(check, watch, piece, allocation);
     }
 }
@@ -319,7 +307,7 @@ static void before_patch(struct check *check, const DXGKARG_PATCH *arg)
 {
     struct check_ledger *ledger = check_ledger(check);
     const struct check_context *context = check_find_context(ledger, arg->hContext);
-    bool is_new = is_version(check, DXGKDDI_INTERFACE_VERSION_WDDM2_0);
+    bool is_new = check_is_version(check_ledger(check), DXGKDDI_INTERFACE_VERSION_WDDM2_0);
     enum rule_id rule = is_new ? RULE_RES_008 : RULE_RES_001;
 
     if (arg->Flags.Paging)
@@ -342,7 +330,8 @@ static void before_patch(struct check *check, const DXGKARG_PATCH *arg)
         allocation->has_use = context != NULL;
         allocation->use_node = context ? context->node : 0;
         allocation->use_fence = arg->SubmissionFenceId;
-        if (is_new || allocation->is_place_lost || !is_memory(check, entry->SegmentId)) {
+        if (is_new || allocation->is_place_lost ||
+            !check_is_memory(check_ledger(check), entry->SegmentId)) {
             check_looked_at(check, rule);
             continue;
         }
@@ -361,8 +350,8 @@ static void before_patch(struct check *check, const DXGKARG_PATCH *arg)
 /* ---- Offers ---------------------------------------------------------------------------------- */
 
 /*
- * Another one in the same segment that was to go before, and could. What was under way when it was
- * offered may have been decided before.
+ * Another allocation in the same segment that had to go before, and could. Operations that were
+ * under way when it was offered may have been decided before.
  */
 static const struct check_allocation *find_lower(const struct check_ledger *ledger,
                                                  const struct check_allocation *than)
@@ -406,7 +395,7 @@ static void check_drop(struct check *check, const struct check_allocation *alloc
     const struct check_allocation *lower;
 
     if (!allocation->is_offered || allocation->is_dying || ledger->is_asleep || ledger->is_gone ||
-        is_version(check, DXGKDDI_INTERFACE_VERSION_WDDM2_0))
+        check_is_version(check_ledger(check), DXGKDDI_INTERFACE_VERSION_WDDM2_0))
         return;
     if (effect != CHECK_EFFECT_DISCARD)
         return;
@@ -522,7 +511,7 @@ static void after(struct check *check, void *state, const struct check_call *cal
         const DXGK_CONTEXTINFO *info = &call->arg.create_context->ContextInfo;
 
         if (!NT_SUCCESS(call->status) || !info->Caps.NoPatchingRequired ||
-            !is_version(check, DXGKDDI_INTERFACE_VERSION_WDDM2_0))
+            !check_is_version(check_ledger(check), DXGKDDI_INTERFACE_VERSION_WDDM2_0))
             break;
         CHECK_RULE(check, RULE_RES_009,
                    !info->PatchLocationListSize && info->AllocationListSize == WRITTEN_PRIMARIES,
@@ -587,7 +576,8 @@ static void gpu(struct check *check, void *state, const struct check_gpu_event *
     struct residency_watch *watch = state;
 
     if (event->kind != CHECK_GPU_FAULT || event->is_malformed_packet ||
-        event->node >= CHECK_MAX_NODES || !is_version(check, DXGKDDI_INTERFACE_VERSION_WDDM2_0))
+        event->node >= CHECK_MAX_NODES ||
+        !check_is_version(check_ledger(check), DXGKDDI_INTERFACE_VERSION_WDDM2_0))
         return;
     watch->faults[event->node].is_pending = true;
     watch->faults[event->node].was_interrupted = false;
@@ -603,7 +593,7 @@ static void check_is_there(struct check *check, const struct check_client_event 
 {
     const struct check_ledger *ledger = check_ledger(check);
     /* The value may be seen before the packet is reported. */
-    bool is_early = is_version(check, DXGKDDI_INTERFACE_VERSION_WDDM2_2);
+    bool is_early = check_is_version(check_ledger(check), DXGKDDI_INTERFACE_VERSION_WDDM2_2);
 
     for (unsigned i = 0; i < event->count; i++) {
         const struct check_allocation *allocation =
@@ -698,8 +688,8 @@ static void on_lock(struct check *check, const struct check_client_event *event)
 
         if (!(allocation->info.SupportedWriteSegmentSet >> i & 1))
             continue;
-        has_aperture |= !is_memory(check, i + 1);
-        is_local |= is_memory(check, i + 1) && !segment->flags.CpuVisible;
+        has_aperture |= !check_is_memory(check_ledger(check), i + 1);
+        is_local |= check_is_memory(check_ledger(check), i + 1) && !segment->flags.CpuVisible;
     }
     if (!NT_SUCCESS(event->status)) {
         bool is_lawful = event->status == STATUS_GRAPHICS_ALLOCATION_BUSY ||
@@ -717,7 +707,7 @@ static void on_lock(struct check *check, const struct check_client_event *event)
     if (has_aperture && is_local && allocation->info.Flags.CpuVisible)
         check_looked_at(check, RULE_RES_013);
     allocation->reclaimed = CHECK_RECLAIMED_NOT;
-    is_outside = is_version(check, DXGKDDI_INTERFACE_VERSION_WDDM2_0)
+    is_outside = check_is_version(check_ledger(check), DXGKDDI_INTERFACE_VERSION_WDDM2_0)
                      ? allocation->is_out || !allocation->has_content
                      : !allocation->is_placed && !allocation->is_place_lost;
     if (!has_aperture && is_outside)

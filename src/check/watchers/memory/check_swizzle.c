@@ -1,6 +1,6 @@
 /*
- * Watcher: swizzling ranges, and the order of allocations that are marked Swizzled (SWZ). What the
- * CPU then reads is the oracle's to compare.
+ * Watcher: swizzling ranges, and the order of allocations that are marked Swizzled (SWZ). The
+ * CPU's reads are compared by the oracle.
  */
 #include "check/check_watch.h"
 #include "miniport/operation.h"
@@ -28,13 +28,6 @@ static bool is_about_range(const struct check_call *call)
                     call->ddi == MINIPORT_DDI_ReleaseSwizzlingRange);
 }
 
-static bool is_memory(struct check *check, unsigned id)
-{
-    const struct check_segment *segment = check_find_segment(check_ledger(check), id);
-
-    return segment && !segment->flags.Aperture && !segment->flags.Agp;
-}
-
 /* Marked, and there is memory for it where its own order means something (SWZ-008). */
 static bool is_swizzled(struct check *check, const struct check_allocation *allocation)
 {
@@ -43,7 +36,8 @@ static bool is_swizzled(struct check *check, const struct check_allocation *allo
     if (!allocation || is_new(check) || !allocation->info.Flags.Swizzled)
         return false;
     for (unsigned i = 0; i < ledger->segment_count; i++) {
-        if ((allocation->info.SupportedWriteSegmentSet >> i & 1) && is_memory(check, i + 1))
+        if ((allocation->info.SupportedWriteSegmentSet >> i & 1) &&
+            check_is_memory(check_ledger(check), i + 1))
             return true;
     }
     return false;
@@ -83,7 +77,7 @@ static void before_acquire(struct check *check, struct swizzle_watch *watch,
     bool was_asked = !ledger->has_client || (allocation && (allocation->wants_aperture ||
                                                             allocation->info.Flags.UseAlternateVA ||
                                                             allocation->info.Flags.Swizzled));
-    bool is_in_memory = is_memory(check, arg->SegmentId);
+    bool is_in_memory = check_is_memory(check_ledger(check), arg->SegmentId);
     unsigned id = arg->RangeId;
 
     check_is_old(check, object);

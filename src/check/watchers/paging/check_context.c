@@ -282,7 +282,7 @@ static void before_submission(struct check *check, const struct context_watch *w
     }
 }
 
-/* The handle that the system used in CreateContext is that of what was asked for in its middle. */
+/* Allocations that the driver asked for in the middle of CreateContext belong to that context. */
 static void after_create_context(struct context_watch *watch, const struct check_call *call)
 {
     for (unsigned i = 0; i < watch->count; i++) {
@@ -313,8 +313,8 @@ static void forget_device(struct context_watch *watch, HANDLE device)
 /* ---- The driver's bytes ---------------------------------------------------------------------- */
 
 /*
- * CTX-006, CTX-010: what the bytes are to be only the driver knows, but without a command and
- * without an address for the CPU there are none.
+ * CTX-006, CTX-010: only the driver knows the bytes, but without a command and without an address
+ * for the CPU there are none.
  */
 static void check_content(struct check *check, const struct context_watch *watch,
                           const DXGKARG_BUILDPAGINGBUFFER *arg)

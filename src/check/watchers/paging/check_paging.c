@@ -98,7 +98,7 @@ static void check_pointer(struct check *check, struct paging_watch *watch,
 }
 
 /*
- * After INSUFFICIENT: what was written is submitted, and the same operation goes on in a fresh
+ * After INSUFFICIENT: the bytes written are submitted, and the same operation goes on in a fresh
  * buffer.
  */
 static void check_repeat(struct check *check, struct paging_watch *watch,

@@ -2,8 +2,8 @@
  * Watcher: transfers, fills and discards by physical address (XFER, FILL, DISC, PHYS, SLT).
  *
  * Follows where operations leave each allocation, the transfer that is under way, and which packets
- * use an allocation as far as a patched allocation list says so. What the bytes say is the
- * oracle's.
+ * use an allocation as far as a patched allocation list says so. Content is judged by the
+ * oracle.
  *
  * A reset, a sleep or a removal begins a new epoch: places known before are forgotten.
  */
@@ -25,7 +25,7 @@ struct transfer_watch {
     /* The operation that came back for want of room is due again. */
     bool is_repeat;
     DXGKARG_BUILDPAGINGBUFFER repeat; /* as it was called */
-    uint64_t written_hash;            /* of what the driver wrote for it */
+    uint64_t written_hash;            /* of the driver's bytes for it */
     uint32_t written_bytes;
 
     uint64_t with_list[OPERATION_COUNT]; /* numbers of transfers that begin amid a page list */
@@ -81,11 +81,6 @@ static struct check_object *object_of(struct check_allocation *allocation)
     return allocation ? &allocation->object : NULL;
 }
 
-static bool is_memory(const struct check_segment *segment)
-{
-    return segment && !segment->flags.Aperture && !segment->flags.Agp;
-}
-
 /* ---- Places ---------------------------------------------------------------------------------- */
 
 static uint64_t place_key(unsigned segment, uint64_t address)
@@ -112,7 +107,7 @@ static void enter_place(struct check *check, struct transfer_watch *watch,
     struct check_movement *movement = check_movement_of(ledger, allocation);
 
     leave_place(watch, ledger, allocation);
-    if (!is_memory(check_find_segment(ledger, segment)))
+    if (!check_is_memory(ledger, segment))
         return;
     movement->segment = segment;
     movement->address = address;
@@ -386,9 +381,9 @@ static void before_fill(struct check *check, const DXGKARG_BUILDPAGINGBUFFER *ar
     const struct check_packet *user = allocation ? find_user(ledger, allocation) : NULL;
     struct check_object *object = object_of(allocation);
 
-    CHECK_RULE(check, RULE_FILL_002, is_memory(segment), object, "Destination.SegmentId",
-               "%u is %s (expected a memory segment)", arg->Fill.Destination.SegmentId,
-               segment ? "an aperture segment" : "no segment");
+    CHECK_RULE(check, RULE_FILL_002, check_is_memory_segment(segment), object,
+               "Destination.SegmentId", "%u is %s (expected a memory segment)",
+               arg->Fill.Destination.SegmentId, segment ? "an aperture segment" : "no segment");
     CHECK_RULE(check, RULE_FILL_006, arg->Fill.FillSize % 4 == 0, object, "FillSize",
                "is 0x%llx bytes, which is not a multiple of the pattern's 4",
                (unsigned long long)arg->Fill.FillSize);
@@ -582,7 +577,7 @@ static void after_transfer(struct check *check, struct transfer_watch *watch,
     }
     if (!move.allocation || !move.flags.TransferEnd)
         return;
-    if (is_memory(check_find_segment(ledger, move.to))) {
+    if (check_is_memory(ledger, move.to)) {
         enter_place(check, watch, move.allocation, move.to, move.to_address);
         check_remember(&move.allocation->object, call->event, "transferred to segment %u at 0x%llx",
                        move.to, (unsigned long long)move.to_address);

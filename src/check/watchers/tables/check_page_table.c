@@ -1,7 +1,7 @@
 /*
- * Watcher: what UPDATE_PAGE_TABLE says, operation by operation: the level, the range, the entries
- * (PT-002, PT-012, PT-018, PT-020, PT-024, PT-025, PT-027, PT-029..034, PT-038). What it means for
- * the tables is check_table_life.c's.
+ * Watcher: UPDATE_PAGE_TABLE, operation by operation: the level, the range, the entries (PT-002,
+ * PT-012, PT-018, PT-020, PT-024, PT-025, PT-027, PT-029..034, PT-038). Its effect on the tables is
+ * judged by check_table_life.c.
  *
  * Entries are looked at once an operation; a rule about entries is evaluated once for all of them.
  */

@@ -1,15 +1,15 @@
 /*
- * Watcher: what a driver made of page tables, seen in the memory that the GPU walks (PT-014,
- * PT-016, PT-017, PT-019, PT-021, PT-023, PT-028, PT-039, PT-041, CPTE-002, CPTE-003), and what it
- * flushed (TLB-002, TLB-005..007).
+ * Watcher: the driver's page tables, seen in the memory that the GPU walks (PT-014, PT-016, PT-017,
+ * PT-019, PT-021, PT-023, PT-028, PT-039, PT-041, CPTE-002, CPTE-003), and its flushes (TLB-002,
+ * TLB-005..007).
  *
  * Of each operation the first and the last entry and two between are remembered as samples; of one
  * that leads to a table, two of that table as well. They are compared with the tables when the
  * packet has retired, and with CPU_VIRTUAL when the call returns. A sample is given up when a later
- * operation has changed what it is about, or the way to it, for the account is ahead of the GPU;
- * and when it is about a table that an operation is writing of which the GPU has a part, for the
- * account is behind it then. After the first operations only some are sampled, so that long runs
- * stay as fast.
+ * operation has changed its entry, or the way to the entry, for the account is ahead of the GPU. It
+ * is given up as well when its table is being written and the GPU has a part of that operation, for
+ * the account is behind the GPU then. After the first operations only some are sampled, so that
+ * long runs stay as fast.
  *
  * A mismatch has one cause, so it is told as one rule: the one that the way in which it differs
  * suggests.
@@ -371,7 +371,7 @@ static void sample_range(struct check *check, struct look_watch *watch, const st
         sample_entry(check, watch, *sample, table, first + 1 + (uint32_t)(random % (count - 2)));
 }
 
-/* A table that is linked now: what its entries said when it was initialised, if that is all. */
+/* A table that is linked now: two entries as its initial update wrote them. */
 static void sample_child(struct check *check, struct look_watch *watch, struct sample sample,
                          const struct check_table *table, uint64_t va)
 {
@@ -510,7 +510,7 @@ static void after_flush(struct check *check, struct look_watch *watch,
 }
 
 /*
- * What was to be written in front of flush number `first` or, from there on, of another one: is it?
+ * Notes which entries are not written yet though they stand in front of a flush from `first` on.
  */
 static void look_at_flushes(struct check *check, struct look_watch *watch, unsigned first,
                             unsigned end)

@@ -1,12 +1,12 @@
 /*
- * Watcher: what is done so that the GPU uses page tables as they are: roots, idle address spaces,
- * flushes (PT-009, PT-010, PT-036, TLB-001, TLB-003, TLB-004, CPTE-001, CPTE-004, CPTE-005,
+ * Watcher: the GPU comes to use page tables as they are: roots, idle address spaces, flushes
+ * (PT-009, PT-010, PT-036, TLB-001, TLB-003, TLB-004, CPTE-001, CPTE-004, CPTE-005,
  * CPTE-007).
  *
  * Ranges that have changed and have not been flushed are a short list (struct change). It is looked
  * at when an operation of the paging process uses one of these addresses, and when one of the pages
- * is mapped for another allocation. A list that is full forgets the oldest: then that is not
- * judged.
+ * is mapped for another allocation. A full list forgets its oldest range, which is not judged
+ * then.
  */
 #include "check/check_watch.h"
 
@@ -18,7 +18,7 @@
 #define MAX_CHANGES 64
 #define MAX_UPDATED 64
 
-/* Entries of a leaf that were written, and what they said before. */
+/* Entries of a leaf that were written, with their old values. */
 struct change {
     const struct check_process *process;
     uint64_t va, bytes;

@@ -28,13 +28,6 @@ struct patch_watch {
     struct id_map patches; /* by physical address and segment */
 };
 
-static const struct check_object *context_of(struct check *check, HANDLE context)
-{
-    const struct check_context *known = check_find_context(check_ledger(check), context);
-
-    return known ? &known->object : NULL;
-}
-
 /* NULL: no memory. */
 static void *find_or_make(struct check *check, struct id_map *map, uint64_t key, size_t size)
 {
@@ -204,7 +197,8 @@ static void after_render(struct check *check, struct patch_watch *watch,
                          const struct check_call *call)
 {
     const DXGKARG_RENDER *before = call->before.render, *arg = call->arg.render;
-    const struct check_object *context = context_of(check, call->object);
+    const struct check_object *context =
+        check_find(check_ledger(check), CHECK_CONTEXT, call->object);
     int64_t moved = (int64_t)((uintptr_t)arg->pDmaBuffer - (uintptr_t)before->pDmaBuffer);
     int64_t listed = (int64_t)((uintptr_t)arg->pPatchLocationListOut -
                                (uintptr_t)before->pPatchLocationListOut) /
@@ -249,7 +243,8 @@ static void before_patch(struct check *check, struct patch_watch *watch,
                          const struct check_call *call)
 {
     const DXGKARG_PATCH *arg = call->arg.patch;
-    const struct check_object *context = context_of(check, arg->hContext);
+    const struct check_object *context =
+        check_find(check_ledger(check), CHECK_CONTEXT, arg->hContext);
     uint64_t physical = (uint64_t)arg->DmaBufferPhysicalAddress.QuadPart;
     struct patched_buffer *buffer;
 
@@ -341,7 +336,8 @@ static void after_patch(struct check *check, struct patch_watch *watch,
                         const struct check_call *call)
 {
     const DXGKARG_PATCH *arg = call->arg.patch;
-    const struct check_object *context = context_of(check, arg->hContext);
+    const struct check_object *context =
+        check_find(check_ledger(check), CHECK_CONTEXT, arg->hContext);
     uint64_t place =
         key_of_place(arg->DmaBufferSegmentId, (uint64_t)arg->DmaBufferPhysicalAddress.QuadPart);
     struct pending_patch *pending;
@@ -387,7 +383,7 @@ static void before_submit(struct check *check, struct patch_watch *watch,
                        arg->DmaBufferPrivateDataSubmissionStartOffset &&
                    patch->DmaBufferPrivateDataSubmissionEndOffset ==
                        arg->DmaBufferPrivateDataSubmissionEndOffset,
-               context_of(check, arg->hContext), "",
+               check_find(check_ledger(check), CHECK_CONTEXT, arg->hContext), "",
                "bytes 0x%x to 0x%x with fence 0x%x; Patch was called for 0x%x to 0x%x and "
                "fence 0x%x",
                arg->DmaBufferSubmissionStartOffset, arg->DmaBufferSubmissionEndOffset,
@@ -400,8 +396,8 @@ static void before_submit(struct check *check, struct patch_watch *watch,
 static void before(struct check *check, void *state, const struct check_call *call)
 {
     if (call->ddi == MINIPORT_DDI_Render)
-        check_list(check, context_of(check, call->object), call->arg.render->pAllocationList,
-                   call->arg.render->AllocationListSize);
+        check_list(check, check_find(check_ledger(check), CHECK_CONTEXT, call->object),
+                   call->arg.render->pAllocationList, call->arg.render->AllocationListSize);
     else if (call->ddi == MINIPORT_DDI_Patch)
         before_patch(check, state, call);
     else if (call->ddi == MINIPORT_DDI_SubmitCommand)
@@ -425,12 +421,14 @@ static void gpu(struct check *check, void *state, const struct check_gpu_event *
     /* A GPU whose addresses nobody knows shows a wrong one when it uses the address. */
     if (event->kind == CHECK_GPU_FAULT && !event->is_malformed_packet &&
         !check_configuration(check)->patched_address)
-        CHECK_RULE(check, RULE_PATCH_004, false, context_of(check, packet->context), "",
+        CHECK_RULE(check, RULE_PATCH_004, false,
+                   check_find(check_ledger(check), CHECK_CONTEXT, packet->context), "",
                    "faulted at 0x%llx in the packet with fence 0x%x",
                    (unsigned long long)event->address, packet->fence);
     if (event->kind == CHECK_GPU_DONE)
-        CHECK_RULE(check, RULE_PATCH_008, packet->gpu_done == 1, context_of(check, packet->context),
-                   "", "signalled fence 0x%x %u times: it is in the buffer, or written at Submit",
+        CHECK_RULE(check, RULE_PATCH_008, packet->gpu_done == 1,
+                   check_find(check_ledger(check), CHECK_CONTEXT, packet->context), "",
+                   "signalled fence 0x%x %u times: it is in the buffer, or written at Submit",
                    packet->fence, packet->gpu_done);
 }
 

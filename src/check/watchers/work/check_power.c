@@ -2,9 +2,9 @@
  * Watcher: allocations that a sleep takes, which have to leave before and come back behind (PWR).
  *
  * Where allocations are is known from the operations of the physical model, which name segments;
- * those of the others name virtual addresses. What is left where a sleep does not keep it may have
- * been destroyed already, which no driver is told before its content is discarded: so it is a
- * breach when it is used after the sleep.
+ * those of the others name virtual addresses. An allocation that a sleep does not keep may have
+ * been destroyed already, which no driver is told before its content is discarded: so the breach is
+ * its use after the sleep.
  */
 #include "check/check_watch.h"
 #include "miniport/operation.h"
@@ -272,18 +272,9 @@ static bool loses_tables(struct check *check, POWER_ACTION action)
 static void before_sleep(struct check *check, struct power_watch *watch,
                          const struct check_call *call)
 {
-    const struct check_packet *packet, *left = NULL;
-    const struct check_call *outer = call->outer;
+    const struct check_packet *left = check_find_in_flight(check_ledger(check));
 
-    /* Calls that follow from a completion are made where the completion is told. */
-    while (outer &&
-           (outer->ddi == MINIPORT_DDI_InterruptRoutine || outer->ddi == MINIPORT_DDI_DpcRoutine))
-        outer = outer->outer;
-    list_for_each (packet, &check_ledger(check)->packets, struct check_packet, link) {
-        if (!left && check_is_in_flight(check_ledger(check), packet))
-            left = packet;
-    }
-    CHECK_RULE(check, RULE_PWR_007, !left && !outer, NULL, "DevicePowerState",
+    CHECK_RULE(check, RULE_PWR_007, !left && !check_call_around(call), NULL, "DevicePowerState",
                left ? "the packet with fence 0x%x of node %u is still under way"
                     : "is called in the middle of another call",
                left ? left->fence : 0, left ? left->node : 0);

@@ -1,6 +1,6 @@
 /*
- * Watcher: engines and adapters that are reset, and what may happen until they go on (TDR). What is
- * said of fences around a reset (TDR-006, TDR-010) is judged with the other fences.
+ * Watcher: engines and adapters that are reset, and what may happen until they go on (TDR). Reports
+ * of fences around a reset (TDR-006, TDR-010) are judged with the other fences.
  *
  * A packet that does not end is the driver's fault when nothing else explains it: no fault, no hang
  * that the bench made (CHECK_GPU_HUNG), and the commands are the driver's own, a paging buffer.

@@ -19,13 +19,6 @@ struct submission_watch {
     uint64_t asked[CHECK_MAX_NODES]; /* event of the last QueryCurrentFence */
 };
 
-static const struct check_object *context_of(struct check *check, HANDLE context)
-{
-    const struct check_context *known = check_find_context(check_ledger(check), context);
-
-    return known ? &known->object : NULL;
-}
-
 /* ---- Before ---------------------------------------------------------------------------------- */
 
 /* After a preemption, preempted paging packets come first, with their fences. */
@@ -41,7 +34,7 @@ static void check_order(struct check *check, const struct check_packet *packet)
     if (!oldest)
         return;
     CHECK_RULE(check, RULE_SUB_009, packet->submit_count > 1 && packet->number < oldest->number,
-               context_of(check, packet->context), "SubmissionFenceId",
+               check_find(check_ledger(check), CHECK_CONTEXT, packet->context), "SubmissionFenceId",
                "0x%x is submitted to node %u before the paging packet with fence 0x%x, which "
                "was preempted there",
                packet->fence, packet->node, oldest->fence);
@@ -56,8 +49,8 @@ static void check_flags(struct check *check, const struct check_packet *packet,
     bool may_be_back = packet->may_be_back && has_flag;
 
     CHECK_RULE(check, RULE_SUB_008, may_be_back || !!flags.Resubmission == is_back,
-               context_of(check, packet->context), "Flags.Resubmission",
-               "is %u on the %s submission of fence 0x%x", flags.Resubmission,
+               check_find(check_ledger(check), CHECK_CONTEXT, packet->context),
+               "Flags.Resubmission", "is %u on the %s submission of fence 0x%x", flags.Resubmission,
                packet->submit_count > 1 ? "second" : "first", packet->fence);
 }
 
@@ -92,7 +85,8 @@ static void check_private_offsets(struct check *check, const struct check_call *
     } else {
         return;
     }
-    CHECK_RULE(check, RULE_SUB_006, holds, context_of(check, packet->context),
+    CHECK_RULE(check, RULE_SUB_006, holds,
+               check_find(check_ledger(check), CHECK_CONTEXT, packet->context),
                "DmaBufferPrivateDataSubmissionStartOffset",
                "0x%x to 0x%x is not where the driver left its private data",
                arg->DmaBufferPrivateDataSubmissionStartOffset,
@@ -107,7 +101,7 @@ static void before_virtual(struct check *check, const struct check_call *call)
                arg->DmaBufferUmdPrivateDataSize <= arg->DmaBufferPrivateDataSize &&
                    (arg->DmaBufferVirtualAddress || !arg->DmaBufferSize ||
                     arg->Flags.Paging /* in a buffer without an address: its start */),
-               context_of(check, arg->hContext),
+               check_find(check_ledger(check), CHECK_CONTEXT, arg->hContext),
                arg->DmaBufferVirtualAddress ? "DmaBufferUmdPrivateDataSize"
                                             : "DmaBufferVirtualAddress",
                "%u bytes of private data are user mode's, of %u; the buffer of %u bytes is at "
@@ -209,15 +203,17 @@ static void after_submit(struct check *check, const struct check_call *call)
 
     if (rule != RULE_SUB_001)
         check_looked_at(check, RULE_SUB_001);
-    if (CHECK_RULE(check, rule, call->status == STATUS_SUCCESS, context_of(check, arg->hContext),
-                   "status", "0x%08x for fence 0x%x (expected STATUS_SUCCESS)%s",
-                   (unsigned)call->status, arg->SubmissionFenceId,
+    if (CHECK_RULE(check, rule, call->status == STATUS_SUCCESS,
+                   check_find(check_ledger(check), CHECK_CONTEXT, arg->hContext), "status",
+                   "0x%08x for fence 0x%x (expected STATUS_SUCCESS)%s", (unsigned)call->status,
+                   arg->SubmissionFenceId,
                    rule == RULE_SUB_003   ? "; the handles are NULL, as they may be for paging"
                    : rule == RULE_SUB_007 ? "; there are no private data"
                    : rule == RULE_SUB_010 ? "; the packet was preempted before and comes back"
                                           : "") &&
         !is_level)
-        check_report(check, RULE_SUB_001, context_of(check, arg->hContext), "",
+        check_report(check, RULE_SUB_001,
+                     check_find(check_ledger(check), CHECK_CONTEXT, arg->hContext), "",
                      "came back at IRQL %u (expected DISPATCH_LEVEL)", check_irql(check));
 }
 
@@ -228,7 +224,7 @@ static void after_virtual(struct check *check, struct submission_watch *watch,
 
     CHECK_RULE(check, RULE_SUB_011,
                call->status == STATUS_SUCCESS || call->status == STATUS_INVALID_PARAMETER,
-               context_of(check, arg->hContext), "status",
+               check_find(check_ledger(check), CHECK_CONTEXT, arg->hContext), "status",
                "0x%08x for fence 0x%x (expected STATUS_SUCCESS or STATUS_INVALID_PARAMETER)",
                (unsigned)call->status, arg->SubmissionFenceId);
     if (call->status == STATUS_INVALID_PARAMETER && arg->NodeOrdinal < MAX_REFUSED) {
@@ -277,19 +273,22 @@ static void check_left(struct check *check, const struct submission_watch *watch
             continue;
         was_asked = packet->node < CHECK_MAX_NODES && packet->event < watch->asked[packet->node];
         if (was_asked && packet->bytes == 0)
-            CHECK_RULE(check, RULE_SUB_004, false, context_of(check, packet->context),
+            CHECK_RULE(check, RULE_SUB_004, false,
+                       check_find(check_ledger(check), CHECK_CONTEXT, packet->context),
                        "SubmissionFenceId",
                        "0x%x of a packet without commands was never reported complete on node %u",
                        packet->fence, packet->node);
         if (was_asked && packet->is_null)
-            CHECK_RULE(check, RULE_SUB_005, false, context_of(check, packet->context),
+            CHECK_RULE(check, RULE_SUB_005, false,
+                       check_find(check_ledger(check), CHECK_CONTEXT, packet->context),
                        "SubmissionFenceId",
                        "0x%x of a packet that was not to run was never reported complete on node "
                        "%u",
                        packet->fence, packet->node);
         if (packet->submit_count > 1 && check_ledger(check)->has_gpu)
             CHECK_RULE(check, RULE_SUB_010, packet->gpu_queued != 0,
-                       context_of(check, packet->context), "SubmissionFenceId",
+                       check_find(check_ledger(check), CHECK_CONTEXT, packet->context),
+                       "SubmissionFenceId",
                        "0x%x came back after a preemption, and the GPU of node %u never got it",
                        packet->fence, packet->node);
         if (!is_every_node || packet->bytes)
@@ -332,14 +331,15 @@ static void gpu(struct check *check, void *state, const struct check_gpu_event *
     if (event->kind != CHECK_GPU_QUEUED || !packet)
         return;
     if (packet->is_null) {
-        CHECK_RULE(check, RULE_SUB_005, event->bytes == 0, context_of(check, packet->context), "",
+        CHECK_RULE(check, RULE_SUB_005, event->bytes == 0,
+                   check_find(check_ledger(check), CHECK_CONTEXT, packet->context), "",
                    "was handed 0x%x bytes with fence 0x%x, which is not to run", event->bytes,
                    event->fence);
     } else if (packet->bytes == 0) {
         check_looked_at(check, RULE_SUB_004);
     } else {
         CHECK_RULE(check, RULE_SUB_002, event->bytes == packet->bytes && packet->gpu_queued == 1,
-                   context_of(check, packet->context), "",
+                   check_find(check_ledger(check), CHECK_CONTEXT, packet->context), "",
                    packet->gpu_queued == 1
                        ? "was handed 0x%x bytes with fence 0x%x; 0x%llx were submitted"
                        : "was handed 0x%x bytes with fence 0x%x again; 0x%llx were submitted once",
@@ -364,8 +364,8 @@ static void retired(struct check *check, void *state, const struct check_packet 
         check_looked_at(check, RULE_SUB_005);
     if (!check_ledger(check)->has_gpu || packet->is_null || !packet->bytes)
         return;
-    CHECK_RULE(check, rule, packet->gpu_queued != 0, context_of(check, packet->context),
-               "SubmissionFenceId",
+    CHECK_RULE(check, rule, packet->gpu_queued != 0,
+               check_find(check_ledger(check), CHECK_CONTEXT, packet->context), "SubmissionFenceId",
                "0x%x is reported complete; the GPU of node %u was never handed its 0x%llx "
                "bytes",
                packet->fence, packet->node, (unsigned long long)packet->bytes);

@@ -76,19 +76,9 @@ static bool is_interrupt(enum miniport_ddi ddi)
     return ddi == MINIPORT_DDI_InterruptRoutine || ddi == MINIPORT_DDI_DpcRoutine;
 }
 
-/* The nearest call around this one that is not an interrupt's. */
-static const struct check_call *call_around(const struct check_call *call)
-{
-    const struct check_call *outer = call->outer;
-
-    while (outer && is_interrupt(outer->ddi))
-        outer = outer->outer;
-    return outer;
-}
-
 static void check_scheduler(struct check *check, const struct check_call *call)
 {
-    const struct check_call *outer = call_around(call);
+    const struct check_call *outer = check_call_around(call);
 
     /* A call in the middle of building is PB-029's. */
     if (!is_of_scheduler(call->ddi) || !outer || outer->ddi == MINIPORT_DDI_BuildPagingBuffer)
@@ -101,8 +91,8 @@ static void check_scheduler(struct check *check, const struct check_call *call)
 static void check_level_three(struct check *check, const struct threading_watch *watch,
                               const struct check_call *call)
 {
-    const struct check_call *outer = call_around(call);
-    const struct check_packet *packet, *left = NULL;
+    const struct check_call *outer = check_call_around(call);
+    const struct check_packet *left = NULL;
     bool is_alone = !outer;
 
     if (outer && is_level_three(outer->ddi)) {
@@ -113,12 +103,8 @@ static void check_level_three(struct check *check, const struct threading_watch 
     } else if (!is_level_three(call->ddi) || call->ddi == MINIPORT_DDI_ResetFromTimeout) {
         return;
     }
-    if (call->ddi == MINIPORT_DDI_StopDevice && !watch->is_silent) {
-        list_for_each (packet, &check_ledger(check)->packets, struct check_packet, link) {
-            if (!left && check_is_in_flight(check_ledger(check), packet))
-                left = packet;
-        }
-    }
+    if (call->ddi == MINIPORT_DDI_StopDevice && !watch->is_silent)
+        left = check_find_in_flight(check_ledger(check));
     if (left)
         CHECK_RULE(check, RULE_IOMMU_007, false, NULL, "",
                    "is called while the packet with fence 0x%x of node %u is under way",
@@ -140,7 +126,7 @@ static bool may_be_in_window(enum miniport_ddi ddi)
 static void check_window(struct check *check, struct threading_watch *watch,
                          const struct check_call *call)
 {
-    const struct check_packet *packet, *left = NULL;
+    const struct check_packet *left = NULL;
 
     if (watch->is_exclusive && !may_be_in_window(call->ddi)) {
         watch->was_called = true;
@@ -150,11 +136,8 @@ static void check_window(struct check *check, struct threading_watch *watch,
     }
     if (call->ddi != MINIPORT_DDI_BeginExclusiveAccess || watch->is_silent)
         return;
-    list_for_each (packet, &check_ledger(check)->packets, struct check_packet, link) {
-        if (!left && check_is_in_flight(check_ledger(check), packet))
-            left = packet;
-    }
-    CHECK_RULE(check, RULE_IOMMU_001, !left && !call_around(call), NULL, "",
+    left = check_find_in_flight(check_ledger(check));
+    CHECK_RULE(check, RULE_IOMMU_001, !left && !check_call_around(call), NULL, "",
                left ? "is called while the packet with fence 0x%x of node %u is under way"
                     : "is called in the middle of another call",
                left ? left->fence : 0, left ? left->node : 0);
