@@ -1,6 +1,6 @@
 /*
- * Shrink: the text as an array of lines, of which some are gone. A candidate is the array with more
- * of them gone, or with a line replaced; accepted, it is the array.
+ * Shrink: the text is an array of lines, and some of the lines are gone. A candidate is the array
+ * with more lines gone, or with a line replaced. An accepted candidate is the array from then on.
  */
 #include "workload/shrink.h"
 #include "workload/case/directives.h"
@@ -144,7 +144,7 @@ static unsigned long line_of(const struct workload_error *error)
     return strtoul(error->text + sizeof PATH, NULL, 10);
 }
 
-/* Parses the candidate; what does not fit any more is dropped. NULL: nothing sensible is left. */
+/* Parses the candidate; lines that do not fit any more go. NULL: nothing sensible is left. */
 static struct workload *parse(struct shrinker *shrinker)
 {
     struct workload *workload = NULL;
@@ -177,7 +177,7 @@ static uint32_t count_ops(const struct shrinker *shrinker)
     return count;
 }
 
-/* Whether the candidate shows it too; then it is what there is from now on. */
+/* Whether the candidate shows it too; then the candidate is the case from now on. */
 static bool try_candidate(struct shrinker *shrinker)
 {
     const struct workload_shrink *shrink = shrinker->shrink;
@@ -298,8 +298,8 @@ static bool try_line(struct shrinker *shrinker, size_t index, char *text)
 }
 
 /*
- * From the end, doubling while that goes well and halving when not: what happens behind the finding
- * is nearly all of a long case.
+ * Lines from the end, doubling while that goes well and halving when not: nearly all of a long case
+ * stands behind the finding.
  */
 static void take_tail(struct shrinker *shrinker)
 {
@@ -350,7 +350,7 @@ static bool take_words(struct shrinker *shrinker, size_t index)
     return has_changed;
 }
 
-/* Where the number behind key is in the line, of how many characters; NULL: there is none. */
+/* The place of the number behind key in the line, and its characters; NULL: there is none. */
 static const char *find_number(const char *text, const char *key, size_t *out_length,
                                uint64_t *out_number)
 {
@@ -437,8 +437,8 @@ static bool take_memory_of(struct shrinker *shrinker, size_t index, const char *
 }
 
 /*
- * Less memory is filled by fewer allocations: what is shown only under pressure needs less of a
- * case then.
+ * Less memory is filled by fewer allocations: a finding that shows only under pressure needs less
+ * of a case then.
  */
 static bool take_memory(struct shrinker *shrinker)
 {
@@ -535,7 +535,7 @@ static bool is_name_at(const char *text, size_t at, const char *name, size_t len
     return after == '\0' || after == ' ' || after == ':' || after == '@';
 }
 
-/* The line with one name in place of another; NULL: it has none of it. */
+/* The line with one name in place of another; NULL: it does not have that name. */
 static char *renamed(const char *text, const char *from, size_t from_length, const char *to,
                      size_t to_length)
 {
@@ -560,7 +560,7 @@ static char *renamed(const char *text, const char *from, size_t from_length, con
     return copy;
 }
 
-/* The second word of a line of that kind, "context c1 ..."; NULL: it is another. */
+/* The second word of a line of that kind, "context c1 ..."; NULL: a line of another kind. */
 static const char *name_of(const struct line *line, const char *kind, size_t *out_length)
 {
     size_t length = strlen(kind);
@@ -586,8 +586,8 @@ static char *with_both_sizes(const struct shrinker *shrinker, size_t later, size
 }
 
 /*
- * What uses the one of the later line uses that of the earlier, and the later line goes.
- * adds_sizes: the one that stays takes as much room as both took.
+ * Users of the object of the later line use the object of the earlier line, and the later line
+ * goes. adds_sizes: the object that stays takes as much room as both took.
  */
 static bool merge_lines(struct shrinker *shrinker, const char *kind, size_t later, size_t earlier,
                         bool adds_sizes)
@@ -623,7 +623,7 @@ static bool merge_kind(struct shrinker *shrinker, const char *kind, bool adds_si
     return has_changed;
 }
 
-/* Copies what a submission refers to, "a:rw b@0+4096:r" with a space in front, behind text. */
+/* Copies the references of a submission, " a:rw b@0+4096:r", behind text. */
 static void copy_references(char *text, const char *line)
 {
     size_t used = strlen(text);

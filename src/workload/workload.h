@@ -42,7 +42,7 @@ struct workload_error {
     char text[512];
 };
 
-/* Where memory can be. The player maps these to the segments of its GPU model. */
+/* Kinds of memory. The player maps them to the segments of its GPU model. */
 enum workload_segment {
     WORKLOAD_SEGMENT_LOCAL,           /* local memory, CPU visible where there are two kinds */
     WORKLOAD_SEGMENT_LOCAL_INVISIBLE, /* local memory that no BAR shows to the CPU */
@@ -212,7 +212,7 @@ struct workload_device {
     uint32_t process;
 };
 
-/* What the driver keeps of a context in memory of its own. */
+/* A context-save area: memory in which the driver keeps the state of a context. */
 struct workload_save_area {
     uint64_t bytes;     /* 0: none; else a multiple of 8, at least 64 */
     bool is_local;      /* in local memory, else in system memory */

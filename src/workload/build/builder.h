@@ -47,10 +47,13 @@ void workload_builder_save_area(struct workload_builder *builder, uint32_t conte
  */
 void workload_builder_add(struct workload_builder *builder, const struct workload_op *op,
                           const struct workload_ref *refs, uint32_t ref_count);
-/* The same with a text, which becomes op->text. */
+/* workload_builder_add() with a text, which becomes op->text. */
 void workload_builder_add_text(struct workload_builder *builder, const struct workload_op *op,
                                const char *text);
-/* The same with whole allocations; op->object WORKLOAD_NONE: the device of the first one. */
+/*
+ * workload_builder_add() with references to whole allocations. op->object is the device;
+ * WORKLOAD_NONE: the device of the first allocation.
+ */
 void workload_builder_add_list(struct workload_builder *builder, const struct workload_op *op,
                                const uint32_t *allocations, uint32_t count);
 
@@ -143,7 +146,7 @@ void workload_builder_vm_reserve(struct workload_builder *builder, uint32_t proc
 void workload_builder_vm_release(struct workload_builder *builder, uint32_t process, uint64_t va,
                                  uint64_t size);
 
-/* What happens to the GPU. Between a power-down and `power on` only notes stand. */
+/* Events of the GPU. Between a power-down and `power on` only notes stand. */
 void workload_builder_hang(struct workload_builder *builder, uint32_t node, uint64_t packets);
 void workload_builder_preempt(struct workload_builder *builder, uint32_t node);
 void workload_builder_lose_interrupt(struct workload_builder *builder, uint32_t node);

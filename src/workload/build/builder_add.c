@@ -11,7 +11,7 @@
 
 #include <inttypes.h>
 
-/* What may stand between a power-down and the power-up. */
+/* Operations that may stand between a power-down and the power-up. */
 static bool may_be_asleep(enum workload_op_kind kind)
 {
     return kind == WORKLOAD_OP_NOTE || kind == WORKLOAD_OP_POWER || kind == WORKLOAD_OP_REMOVE;
@@ -50,7 +50,7 @@ struct workload_op *workload_builder_append(struct workload_builder *builder,
     return op;
 }
 
-/* What a member of an operation names exists. */
+/* The object that a member of an operation names exists. */
 static bool check_member(struct workload_builder *builder, struct workload_op *op,
                          const struct directive_member *member)
 {

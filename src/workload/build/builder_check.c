@@ -1,5 +1,5 @@
 /*
- * What operations have in common: the checks of the objects, ranges and addresses that they name.
+ * Checks that operations have in common: of the objects, ranges and addresses that they name.
  */
 #include "workload/build/builder_private.h"
 

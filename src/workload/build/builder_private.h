@@ -32,7 +32,7 @@ _Static_assert(WORKLOAD_MAX_ALLOCATIONS *WORKLOAD_MAX_ALLOCATION <= UINT64_MAX,
 _Static_assert(WORKLOAD_MAX_OP_REFS * 118u + 256u <= WORKLOAD_MAX_LINE,
                "the longest submit can be read back");
 
-/* What a name means at this point of the workload; WORKLOAD_NONE where nothing. */
+/* The objects that a name means at this point of the workload; WORKLOAD_NONE: none. */
 struct workload_name {
     uint32_t text; /* offset into strings */
     uint32_t length;
@@ -64,7 +64,7 @@ struct workload_builder {
     uint32_t name_room;
     uint32_t slot_count; /* power of two, or 0 */
 
-    /* What the operations so far leave behind, for those to come: the rules. */
+    /* State that operations leave behind for those to come: builder_rules.c. */
     bool is_off;          /* the power */
     uint64_t live_fences; /* a bit for each number */
     uint32_t fence_processes[WORKLOAD_MAX_FENCES];
@@ -117,8 +117,8 @@ bool workload_builder_check_page_count(struct workload_builder *builder, uint64_
 /*
  * ---- builder_rules.c ----
  *
- * What an operation has to keep beyond what the types of its members say; NULL: nothing. refs are
- * op->ref_count references. A rule may complete the operation. False after an error.
+ * A rule: a condition of an operation beyond the types of its members; NULL: there is none. refs
+ * are op->ref_count references. A rule may complete the operation. False after an error.
  */
 typedef bool workload_rule(struct workload_builder *builder, struct workload_op *op,
                            const struct workload_ref *refs);
@@ -140,7 +140,7 @@ const struct workload_name *workload_builder_lookup(const struct workload_builde
 /* Declares the default process, device and context where none was declared. */
 bool workload_builder_end_header(struct workload_builder *builder);
 
-/* The same with names that need no terminator, for the parser. */
+/* workload_builder_alloc() with a name that needs no terminator, for the parser. */
 uint32_t workload_builder_alloc_n(struct workload_builder *builder, const char *name, size_t length,
                                   const struct workload_allocation_info *info);
 

@@ -1,6 +1,6 @@
 /*
- * What an operation has to keep beyond what the types of its members say, and what it changes for
- * the operations behind it. A rule may complete its operation.
+ * The rules of operations: conditions beyond the types of their members, and the state that they
+ * leave behind for later operations. A rule may complete its operation.
  */
 #include "workload/build/builder_private.h"
 #include "workload/words.h"

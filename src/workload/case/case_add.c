@@ -1,5 +1,5 @@
 /*
- * What has been read of a line goes to the builder: most operations as their members were filled,
+ * A line that has been read goes to the builder: most operations as their members were filled,
  * lines of the header and a few operations in their own way.
  */
 #include "workload/case/case_parse.h"

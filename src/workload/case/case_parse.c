@@ -215,7 +215,7 @@ static uint32_t given_members(const struct parser *parser, bool *out_foreign)
     return bits;
 }
 
-/* What every form needs is there. */
+/* The attributes that every form needs are there. */
 static bool check_needs(struct parser *parser, uint32_t given)
 {
     uint32_t needs = parser->needs[parser->directive - directives];
@@ -232,7 +232,7 @@ static bool check_needs(struct parser *parser, uint32_t given)
     return true;
 }
 
-/* What the form needs is there, and what is left out has its fallback. */
+/* The attributes that the form needs are there; those that are left out have their fallbacks. */
 static void check_form(struct parser *parser, uint32_t given)
 {
     const struct directive_member *m = parser->directive->members;
@@ -343,7 +343,7 @@ static void note_member(struct parser *parser, struct directive_head *head,
         head->may_have_text = true;
 }
 
-/* What is asked of every line is found out once. */
+/* Facts that every line asks for are found out once. */
 static void list_heads(struct parser *parser)
 {
     const struct directive *first = directives;

@@ -27,7 +27,7 @@ struct word {
     size_t length;
 };
 
-#define PARSER_MAX_WORDS 3 /* an object, a verb, one more */
+#define PARSER_MAX_WORDS 3 /* words without a key: an object, a verb, one more */
 #define PARSER_SYNTAX    512
 
 /* A word that lines begin with. */
@@ -45,7 +45,7 @@ struct directive_head {
 struct parser {
     struct workload_builder *builder;
 
-    /* Of the table of directives, found out once. */
+    /* Facts of the table of directives, found out once. */
     struct directive_head heads[ROW_COUNT];
     unsigned head_count;
     uint32_t needs[ROW_COUNT];   /* bits of the members that a row needs */

@@ -201,7 +201,7 @@ static const char *in_words(const char *choices, char *out, size_t size)
     return out;
 }
 
-/* Which of the words that choices names, from 0. */
+/* The number of the word among those of choices, from 0. */
 static bool read_choice(struct parser *parser, const struct directive_member *member,
                         const char *choices, struct word word, uint64_t *out)
 {

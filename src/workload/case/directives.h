@@ -21,7 +21,7 @@
 
 #include <string.h>
 
-/* What a value is; the comment says what it fills. */
+/* Types of values. The comment says what fills the place of the member. */
 enum directive_type {
     TYPE_NEW_NAME,       /* nothing: an object gets this name */
     TYPE_ALLOCATION,     /* the index of a live allocation */
@@ -69,7 +69,7 @@ enum directive_presence {
     PRESENCE_LIST,
 };
 
-/* Where docs/case-format.md describes it. */
+/* The section of docs/case-format.md that describes a row. */
 enum directive_section {
     SECTION_ALLOCATIONS,
     SECTION_CPU,
@@ -93,7 +93,7 @@ enum directive_models {
     MODELS_GPUMMU,
 };
 
-/* What the members of a line fill, and what is printed of an operation. */
+/* The places that the members of a line fill; the printer fills them from an operation. */
 struct directive_line {
     struct workload_op op; /* first: a member of it is found in an operation alone, too */
     struct workload_ref ref;
@@ -180,7 +180,7 @@ static inline uint64_t directive_get(const void *line, const struct directive_me
     }
 }
 
-/* What does not fit becomes the largest value that does. */
+/* A value that does not fit becomes the largest one that does. */
 static inline void directive_put(void *line, const struct directive_member *member, uint64_t value)
 {
     uint8_t *place = (uint8_t *)line + member->place;

@@ -280,7 +280,8 @@ static void put_wrapped(struct writer *writer, const char *rule)
     while (strlen(rule) > columns - indent) {
         size_t at = columns - indent;
 
-        while (at && strncmp(rule + at, " | \"", 4) != 0)
+        while (at && (strncmp(rule + at, " | \"", 4) != 0 ||
+                      rule[at + 4 + strcspn(rule + at + 4, "=\"")] != '='))
             at--;
         if (!at)
             break;

@@ -33,7 +33,7 @@ static bool read_number(const char *text, size_t length, uint32_t *out)
     return true;
 }
 
-/* What was expected; NULL: nothing is wrong. */
+/* The word that was expected; NULL: the word is right. */
 static const char *read_word(const char *text, size_t length, struct workload_surrounding *out)
 {
     const char *end = text + length, *equals = memchr(text, '=', length), *at;

@@ -40,7 +40,7 @@ struct field {
     unsigned count;
 };
 
-/* What is wrong with it; NULL: nothing. */
+/* A sentence about the mistake of a field; NULL: there is none. */
 static const char *read_type(const char *text, size_t length, struct field *field)
 {
     static const struct {

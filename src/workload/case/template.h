@@ -25,24 +25,24 @@
 #define WORKLOAD_MAX_TEMPLATE       250  /* characters */
 #define WORKLOAD_MAX_TEMPLATE_BYTES 4096 /* of the data */
 
-/* What the names stand for. */
+/* The values that the names of a template stand for. */
 struct workload_template_values {
-    uint64_t size;   /* bytes */
-    uint64_t pages;  /* of 4 KiB, rounded up */
-    uint64_t flags;  /* SGPU_UMD_* of drydock/sgpu.h */
-    uint64_t width;  /* as a surface of 4 bytes a pixel, ... */
-    uint64_t height; /* ... which holds at least size */
+    uint64_t size;  /* bytes */
+    uint64_t pages; /* of 4 KiB, rounded up */
+    uint64_t flags; /* SGPU_UMD_* of drydock/sgpu.h */
+    uint64_t width; /* pixels of a surface of 4 bytes a pixel that holds at least size */
+    uint64_t height;
     uint64_t format; /* of that surface: D3DDDIFMT_A8R8G8B8 */
-    uint64_t index;  /* which one it is, from 0 */
+    uint64_t index;  /* number of the allocation, context or command, from 0 */
     uint64_t seed;   /* of the run */
 };
 
-/* Of something of so many bytes; index, flags and seed are the caller's to set. */
+/* The values of an object of so many bytes; the caller sets index, flags and seed. */
 struct workload_template_values workload_template_values_of(uint64_t size);
 
 bool workload_template_check(const char *text, struct workload_error *error);
 
-/* Of the data that the template makes; 0 for NULL. */
+/* Bytes of the data that the template makes; 0 for NULL. */
 uint32_t workload_template_bytes(const char *text);
 void workload_template_fill(const char *text, const struct workload_template_values *values,
                             uint8_t *out);

@@ -1,14 +1,14 @@
 /*
  * random: any operation at any time, for stress and for tests.
  *
- * The generator keeps the list of what is alive and draws each operation from a weighted choice.
- * What it draws is always valid, and means the same in every run: where two contexts use one
+ * The generator keeps a list of the live allocations and draws each operation from a weighted
+ * choice. Each operation is valid, and means the same in every run: where two contexts use one
  * allocation and one of them writes it, the second waits for the first. Nothing refers to an
  * allocation that has no GPU VA. Raw page-table updates and reservations go to GPU VAs from
  * PTE_BASE up, where no memory manager of ours puts a mapping; fixed VAs of allocations and maps
- * go below it, each at a place of its own. Tiles have the addresses of the former. A case has raw
- * updates, or what does not go together with them: tiles, save areas at GPU VAs, sleep, and resets,
- * after which nobody could make those updates again.
+ * go below it, each at a place of its own. Tiles have the addresses of raw updates. A case
+ * has either raw updates, or operations that do not go together with them: tiles, save areas at GPU
+ * VAs, sleep, and resets, after which nobody could make those updates again.
  */
 #include "workload/generate/gen.h"
 
@@ -141,7 +141,7 @@ static uint64_t fresh_va(struct random *r, uint64_t size)
     return va;
 }
 
-/* What few allocations want, beside the flags that they have. */
+/* Flags that few allocations have, beside those given. */
 static uint32_t random_wishes(struct random *r, uint32_t flags)
 {
     uint32_t wishes = 0;
@@ -281,7 +281,7 @@ static void random_range(struct random *r, uint64_t size, uint64_t *offset, uint
     *length = 1 + below(r, size - *offset);
 }
 
-/* What is offered is reclaimed before it is used; its content may be gone then. */
+/* An offered allocation is reclaimed before it is used; its content may be gone then. */
 static void reclaim(struct random *r, struct live *live)
 {
     if (!live->is_offered)
@@ -393,7 +393,7 @@ static void random_signal(struct random *r, uint32_t context)
     workload_builder_signal(r->builder, (uint64_t)(fence - r->fences), fence->value);
 }
 
-/* Something that the device may use; NULL: a few looks have found nothing. */
+/* An allocation that the device may use; NULL: a few looks have found none. */
 static struct live *find_usable(struct random *r, uint32_t device)
 {
     for (unsigned tries = 0; tries < 4 && r->live_count; tries++) {
@@ -464,8 +464,8 @@ static void use_whole(struct random *r, uint32_t context, struct live *live)
 }
 
 /*
- * What is waited for has been submitted. No value is expected: after a reset it may be an older
- * one, and a wait for a lost signal is given up.
+ * A fence line. A wait is for a value whose signal has been submitted. No line expects a value:
+ * after a reset the fence may have an older one, and a wait for a lost signal is given up.
  */
 static void play_fence(struct random *r)
 {
@@ -504,7 +504,7 @@ static void play_fence(struct random *r)
     }
 }
 
-/* Few are held resident at once: what is held, nothing can make room of. */
+/* Few allocations are held resident at once: nothing can make room of a held one. */
 static void random_residency(struct random *r)
 {
     uint32_t device = (uint32_t)below(r, r->values[PROCESSES]);
@@ -550,7 +550,7 @@ static void random_memory(struct random *r)
         break;
     case 2:
     case 3:
-        /* What is held does not move, nor what is pinned. */
+        /* Held and pinned allocations do not move. */
         if (live->is_offered || live->is_held || live->is_pinned)
             break;
         if (!live->nomap && rng_chance(r->rng, 1, 2)) /* from segment to segment */
@@ -712,7 +712,7 @@ static void random_shown_tiles(struct random *r)
     use_whole(r, context, pool);
 }
 
-/* Something goes wrong with an engine, or is made to. */
+/* Something goes wrong with an engine, or the manager interrupts it. */
 static void random_incident(struct random *r)
 {
     uint32_t node = (uint32_t)below(r, max_u64(r->values[NODES], 2)), context;
@@ -741,7 +741,7 @@ static void random_incident(struct random *r)
     }
 }
 
-/* Everything drains for it: a sleep, or another domain of the IOMMU. */
+/* Operations for which everything drains: a sleep, or another domain of the IOMMU. */
 static void random_sleep(struct random *r)
 {
     static const enum workload_power powers[] = {WORKLOAD_POWER_STANDBY, WORKLOAD_POWER_HIBERNATE,
@@ -807,7 +807,7 @@ static void random_op(struct random *r, uint64_t index)
     }
 }
 
-/* Few pages, for two of three contexts. */
+/* A save area of few pages, for two of three contexts. */
 static void random_save_area(struct random *r, uint32_t context)
 {
     bool is_shared = rng_chance(r->rng, 1, 4);

@@ -134,7 +134,7 @@ static bool peak_resident_bytes(const struct workload *workload, uint64_t *out)
     return true;
 }
 
-/* What save areas take of local memory when all contexts run. */
+/* Bytes of local memory that save areas take when all contexts run. */
 static uint64_t saved_bytes(const struct workload *workload)
 {
     uint64_t bytes = 0;
@@ -147,8 +147,10 @@ static uint64_t saved_bytes(const struct workload *workload)
     return bytes;
 }
 
-/* Local memory such that the peak is pressure percent of it, and the largest submission fits beside
- * what is held resident, with room for pages that are not full and for holes. */
+/*
+ * Local memory such that the peak is pressure percent of it, and the largest submission fits beside
+ * the allocations that are held resident, with room for pages that are not full and for holes.
+ */
 static bool set_local_memory(struct workload *workload, const uint64_t *common,
                              struct workload_error *error)
 {
