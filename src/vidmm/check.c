@@ -9,6 +9,7 @@
 #include "vidmm/vidmm.h"
 #include "vidmm/vidmm_private.h"
 #include "vidmm/work/client.h"
+#include "vidmm/work/submission.h"
 
 #include "base/assert.h"
 #include "base/bits.h"
@@ -143,12 +144,45 @@ static bool check_process(const struct vidmm_process *process, struct tally *tal
     return text ? broken(text, 0, 0) : true;
 }
 
+/* One of a context that has gone is not used again, not even to compare addresses. */
+static bool is_companion_there(const struct vidmm *vidmm, const struct companion *companion)
+{
+    const struct vidmm_process *process;
+    const struct vidmm_device *device;
+    const struct vidmm_context *context;
+
+    list_for_each (process, &vidmm->processes, struct vidmm_process, link) {
+        list_for_each (device, &process->devices, struct vidmm_device, link) {
+            list_for_each (context, &device->contexts, struct vidmm_context, link) {
+                if (&context->companion == companion)
+                    return true;
+            }
+        }
+    }
+    return !companion;
+}
+
+static bool check_queues(const struct vidmm *vidmm)
+{
+    uint64_t retired = vidmm->submitted;
+
+    if (!is_companion_there(vidmm, vidmm->queue.companion) ||
+        !is_companion_there(vidmm, vidmm->queue.submitted_for))
+        return broken("the paging queue knows a companion that has gone", 0, 0);
+    if (!list_is_empty(&vidmm->submissions))
+        retired = container_of(vidmm->submissions.next, struct submission, link)->sequence - 1;
+    return vidmm->retired == retired ||
+           broken("submissions have retired beyond the oldest", vidmm->retired, retired);
+}
+
 bool vidmm_check(const struct vidmm *vidmm)
 {
     const struct vidmm_process *process;
     struct tally tally = {0};
     unsigned i;
 
+    if (!check_queues(vidmm))
+        return false;
     list_for_each (process, &vidmm->processes, struct vidmm_process, link) {
         if (!check_process(process, &tally))
             return false;

@@ -1,7 +1,16 @@
 /*
  * The invariant walk: each invariant is broken by hand in a child process, and must be named there.
  */
+#include "vidmm/memory/allocation.h"
+#include "vidmm/memory/allocation_state.h"
+#include "vidmm/memory/allocation_use.h"
+#include "vidmm/memory/segment.h"
 #include "vidmm/rig/test_rig_run.h"
+#include "vidmm/vidmm.h"
+#include "vidmm/work/client.h"
+
+#include "base/bits.h"
+#include "base/list.h"
 
 #include <signal.h>
 #include <sys/wait.h>

@@ -7,7 +7,15 @@
  * step is asked for again and succeeds, all content is what it was, and nothing has leaked when all
  * is destroyed.
  */
+#include "vidmm/memory/page_units.h"
+#include "vidmm/rig/test_rig.h"
+#include "vidmm/rig/test_rig_driver.h"
 #include "vidmm/rig/test_rig_run.h"
+#include "vidmm/tables/page_table.h"
+#include "vidmm/vidmm.h"
+
+#include "base/bits.h"
+#include "base/failing_services.h"
 
 enum failure { FAIL_HOST, FAIL_PAGES };
 

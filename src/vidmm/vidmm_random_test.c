@@ -6,7 +6,15 @@
  *
  * A run is one seed. VIDMM_SEED=n in the environment runs only that one.
  */
+#include "vidmm/memory/allocation.h"
+#include "vidmm/memory/allocation_state.h"
+#include "vidmm/memory/page_units.h"
+#include "vidmm/rig/test_rig.h"
 #include "vidmm/rig/test_rig_run.h"
+#include "vidmm/vidmm.h"
+
+#include "base/bits.h"
+#include "base/rng.h"
 
 #define SEED_COUNT   160
 #define STEP_COUNT   1500

@@ -1,5 +1,9 @@
 /* Drivers that break the contract, and GPUs that hang: told by rule, and the manager goes on. */
+#include "vidmm/rig/test_rig_build.h"
 #include "vidmm/rig/test_rig_run.h"
+#include "vidmm/vidmm.h"
+
+#include "base/bits.h"
 
 /* ---- BuildPagingBuffer ---- */
 

@@ -3,6 +3,9 @@
  * driver.
  */
 #include "vidmm/rig/test_rig_run.h"
+#include "vidmm/vidmm.h"
+
+#include "base/bits.h"
 
 static void expect_refusals(struct rig *rig, struct rig_object *object)
 {

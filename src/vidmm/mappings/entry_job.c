@@ -15,6 +15,7 @@
  */
 #include "vidmm/mappings/entry_job.h"
 
+#include "vidmm/memory/allocation.h"
 #include "vidmm/memory/page_units.h"
 #include "vidmm/paging/job.h"
 #include "vidmm/tables/page_table.h"

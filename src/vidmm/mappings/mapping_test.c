@@ -1,5 +1,11 @@
 /* Mappings: page tables, their order and arithmetic, conflicts, and the ends of things. GpuMmu. */
+#include "vidmm/memory/page_units.h"
+#include "vidmm/rig/test_rig.h"
+#include "vidmm/rig/test_rig_gpu.h"
 #include "vidmm/rig/test_rig_run.h"
+#include "vidmm/vidmm.h"
+
+#include "base/bits.h"
 
 #define VIRTUAL_MODELS 3
 

@@ -10,10 +10,11 @@
 #include "vidmm/adapter/pump.h"
 #include "vidmm/mappings/entry_job.h"
 #include "vidmm/mappings/mapping.h"
+#include "vidmm/memory/allocation.h"
 #include "vidmm/memory/page_units.h"
 #include "vidmm/memory/segment.h"
 #include "vidmm/paging/paging_queue.h"
-#include "vidmm/residency/residency.h"
+#include "vidmm/residency/request.h"
 #include "vidmm/tables/address_space.h"
 #include "vidmm/tables/page_table.h"
 #include "vidmm/tables/page_tree.h"
@@ -23,7 +24,6 @@
 #include "vidmm/work/client.h"
 
 #include "base/bits.h"
-#include "base/list.h"
 #include "base/range_allocator.h"
 #include "base/services.h"
 

@@ -1,7 +1,13 @@
 /*
  * Ranges that the driver reserves while a process is created: where, whose, for how long. GpuMmu.
  */
+#include "vidmm/rig/test_rig.h"
+#include "vidmm/rig/test_rig_driver.h"
+#include "vidmm/rig/test_rig_gpu.h"
 #include "vidmm/rig/test_rig_run.h"
+#include "vidmm/vidmm.h"
+
+#include "base/bits.h"
 
 #include <string.h>
 

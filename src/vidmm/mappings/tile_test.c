@@ -1,5 +1,12 @@
 /* Tiles: what they show after maps, copies and unmaps, when, and while their pools move. GpuMmu. */
+#include "vidmm/memory/page_units.h"
+#include "vidmm/rig/test_rig.h"
+#include "vidmm/rig/test_rig_gpu.h"
 #include "vidmm/rig/test_rig_run.h"
+#include "vidmm/vidmm.h"
+#include "vidmm/work/client.h"
+
+#include "base/bits.h"
 
 #define BASE (UINT64_C(16) * MiB)
 
@@ -229,6 +236,31 @@ static void copies_run_on_a_companion_of_the_context(void **state)
     }
 }
 
+/* A new context may lie where the old one did: nobody takes its companion for the old one's. */
+static void a_companion_goes_with_its_context(void **state)
+{
+    struct rig_config config = rig_model(1);
+    struct rig *rig = rig_create(&config);
+    struct vidmm_tile_operation operation;
+    struct rig_object pool;
+
+    rig_object(rig, 64, 1, &pool);
+    rig_make_resident(rig, &pool);
+    operation = map(&pool, 0, 0, 64);
+    update(rig, 1, &operation);
+    assert_ptr_equal(rig->vidmm->queue.submitted_for, &rig->context->companion);
+    vidmm_context_destroy(rig->context);
+    assert_null(rig->vidmm->queue.companion);
+    assert_null(rig->vidmm->queue.submitted_for);
+    assert_true(vidmm_check(rig->vidmm));
+    assert_int_equal(vidmm_context_create(rig->device, 0, NULL, 0, &rig->context), STATUS_SUCCESS);
+    operation = copy(0, 8, 64);
+    update(rig, 1, &operation);
+    check_tile(rig, 8, &pool, 0);
+    rig_destroy_object(rig, &pool);
+    rig_free(rig);
+}
+
 static void bad_arguments_are_refused(void **state)
 {
     struct rig_config config = rig_model(1);
@@ -317,6 +349,7 @@ int main(void)
         cmocka_unit_test(tiles_follow_their_pool),
         cmocka_unit_test(updates_wait_for_work_and_are_counted),
         cmocka_unit_test(copies_run_on_a_companion_of_the_context),
+        cmocka_unit_test(a_companion_goes_with_its_context),
         cmocka_unit_test(bad_arguments_are_refused),
         cmocka_unit_test(addresses_of_pools_are_kept_from_clients),
     };

@@ -10,11 +10,12 @@
 #include "vidmm/adapter/pump.h"
 #include "vidmm/memory/agp.h"
 #include "vidmm/memory/allocation.h"
+#include "vidmm/memory/allocation_use.h"
 #include "vidmm/paging/job.h"
 #include "vidmm/paging/paging_queue.h"
+#include "vidmm/vidmm.h"
 #include "vidmm/vidmm_private.h"
 
-#include "base/list.h"
 #include "base/services.h"
 
 /* The part that an allocation has while the GPU's writes to it are on their way. */

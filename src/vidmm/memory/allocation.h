@@ -196,14 +196,6 @@ static inline bool allocation_is_clean(const struct vidmm_allocation *allocation
 
     return allocation->is_permanent && allocation->mdl && !allocation->is_dirty && is_in_order;
 }
-/* No work that the GPU has been given may still use it; holds are not looked at. */
-bool allocation_is_idle(const struct vidmm_allocation *allocation);
-/* It waits for its burial, and nothing that is queued uses it. */
-static inline bool allocation_is_dead(const struct vidmm_allocation *allocation)
-{
-    return allocation->is_destroyed && !allocation->holds && !allocation->uses &&
-           allocation_is_idle(allocation);
-}
 /* The allocation that the client's call is about: this one, unless it has been renamed. */
 static inline struct vidmm_allocation *allocation_current(const struct vidmm_allocation *allocation)
 {
@@ -247,41 +239,15 @@ void allocation_free(struct vidmm_allocation *allocation);
  */
 NTSTATUS allocation_create_for_context(struct vidmm_device *device, const DXGK_ALLOCATIONINFO *info,
                                        struct vidmm_allocation **out_allocation);
-/* Nobody asks for it any more: it goes when nothing uses it. */
-void allocation_doom(struct vidmm_allocation *allocation);
 /* Destroyed allocations that have become idle go. True if any did. */
 bool allocations_bury(struct vidmm *vidmm);
 
-NTSTATUS allocation_take_backing(struct vidmm_allocation *allocation);
-void allocation_release_backing(struct vidmm_allocation *allocation);
-
-void allocation_hold(struct vidmm_allocation *allocation);
-void allocation_unhold(struct vidmm_allocation *allocation);
-/* A packet of the physical model refers to it, from the client's call to the packet's end. */
-void allocation_use(struct vidmm_allocation *allocation);
-void allocation_unuse(struct vidmm_allocation *allocation);
-
-/* ---- Changes of state: they queue a job, whose end publishes --------------------------------- */
-
-/* It is placed; ENTERING. */
-void allocation_enter(struct vidmm_allocation *allocation);
-/* Its backing store is there, or can be taken; LEAVING. */
-NTSTATUS allocation_leave(struct vidmm_allocation *allocation, const char *reason);
-/* Like allocation_leave(), so that the CPU can look at it: in linear order. */
-NTSTATUS allocation_leave_for_cpu(struct vidmm_allocation *allocation);
-/* Like allocation_leave(), of an allocation that is held or used: it keeps its place. */
-NTSTATUS allocation_park(struct vidmm_allocation *allocation);
-/* Content is dropped; DYING. */
+/*
+ * The end of a destroyed allocation that is idle: its place is given back by a job; DYING. When
+ * that has retired, or at once where there is no place, it is freed.
+ */
 void allocation_die(struct vidmm_allocation *allocation);
-/* Its page tables are new: writes the entries of all its mappings. State ENTERING meanwhile. */
-void allocation_map_again(struct vidmm_allocation *allocation);
-/* Out of its place after a reset, in whichever state the lost job had left it. */
+/* Out of its place after a reset, whatever state the job that was lost had left it in. */
 void allocation_cleaned_up(struct vidmm_allocation *allocation);
-
-/* The ends of these jobs, for the tables of operations of the generators. */
-void allocation_entered(struct job *job);
-void allocation_left(struct job *job);
-void allocation_died(struct job *job);
-void allocation_mapped_again(struct job *job);
 
 #endif

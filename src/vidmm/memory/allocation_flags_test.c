@@ -1,5 +1,8 @@
 /* Flags of allocations: what must not be said together, what is refused, what is pinned. */
 #include "vidmm/rig/test_rig_run.h"
+#include "vidmm/vidmm.h"
+
+#include "base/bits.h"
 
 static uint32_t flags_of(DXGK_ALLOCATIONINFOFLAGS flags)
 {

@@ -16,6 +16,7 @@
 #include "vidmm/mappings/mapping.h"
 #include "vidmm/memory/allocation.h"
 #include "vidmm/memory/allocation_state.h"
+#include "vidmm/memory/backing.h"
 #include "vidmm/vidmm.h"
 #include "vidmm/vidmm_private.h"
 #include "vidmm/work/client.h"

@@ -1,7 +1,13 @@
 /*
  * Renaming: a lock with Discard of what work uses gives another instance, under the same handles.
  */
+#include "vidmm/memory/page_units.h"
+#include "vidmm/memory/rename.h"
 #include "vidmm/rig/test_rig_run.h"
+#include "vidmm/vidmm.h"
+
+#include "base/failing_services.h"
+#include "miniport/miniport.h"
 
 #define MOST_SEEN 16
 

@@ -1,7 +1,13 @@
 /*
  * Sharing: openings in other devices, and that they are closed before the allocation is destroyed.
  */
+#include "vidmm/memory/allocation.h"
+#include "vidmm/memory/sharing.h"
 #include "vidmm/rig/test_rig_run.h"
+#include "vidmm/vidmm.h"
+
+#include "base/bits.h"
+#include "miniport/miniport.h"
 
 static struct {
     unsigned opens, closes, destroys;

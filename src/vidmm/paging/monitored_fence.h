@@ -2,11 +2,12 @@
  * Monitored fences: 64-bit values in memory that the GPU writes and everybody waits for.
  *
  * Place      vidmm. The paging fence of each device is one. The paging process maps the block of
- * values; requests wait for them. Model      Drivers of WDDM 2.2 and later write values by
- * SIGNAL_MONITORED_FENCE. For others there is no memory (cpu is NULL), and packets that retire
- * stand for the values. Ownership  A fence is the caller's from monitored_fence_init() to
- * monitored_fence_fini(). Errors     STATUS_INSUFFICIENT_RESOURCES: all values are taken. Source
- * contract.md NTF-007..009, FENCE-011, FENCE-012, RES-005, RES-006; sequence S-24.
+ *            values; requests wait for them.
+ * Model      Drivers of WDDM 2.2 and later write values by SIGNAL_MONITORED_FENCE. For others there
+ *            is no memory (cpu is NULL), and packets that retire stand for the values.
+ * Ownership  A fence is the caller's from monitored_fence_init() to monitored_fence_fini().
+ * Errors     STATUS_INSUFFICIENT_RESOURCES: all values are taken.
+ * Source     contract.md NTF-007..009, FENCE-011, FENCE-012, RES-005, RES-006; sequence S-24.
  */
 #ifndef VIDMM_MONITORED_FENCE_H
 #define VIDMM_MONITORED_FENCE_H

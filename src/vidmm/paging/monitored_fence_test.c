@@ -1,5 +1,8 @@
 /* Paging fences: values in memory, who waits for them on the CPU and on the GPU. */
 #include "vidmm/rig/test_rig_run.h"
+#include "vidmm/vidmm.h"
+
+#include "base/list.h"
 
 static void submissions_wait_for_the_paging_fence_on_the_gpu(void **state)
 {

@@ -31,6 +31,7 @@
 #include "vidmm/adapter/driver_error.h"
 #include "vidmm/adapter/power.h"
 #include "vidmm/adapter/pump.h"
+#include "vidmm/memory/allocation.h"
 #include "vidmm/memory/aperture.h"
 #include "vidmm/memory/page_units.h"
 #include "vidmm/paging/job.h"

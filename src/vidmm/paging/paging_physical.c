@@ -33,12 +33,9 @@
 #include "vidmm/memory/segment.h"
 #include "vidmm/paging/context_init.h"
 #include "vidmm/paging/job.h"
-#include "vidmm/residency/move.h"
-#include "vidmm/residency/offer.h"
 #include "vidmm/vidmm_private.h"
 
 #include "base/bits.h"
-#include "base/list.h"
 
 static struct vidmm_allocation *job_allocation(struct job *job)
 {
@@ -108,7 +105,7 @@ static void discard(struct vidmm_allocation *allocation, DXGKARG_BUILDPAGINGBUFF
     args->DiscardContent.SegmentAddress.QuadPart = segment_address(allocation);
 }
 
-static enum job_step enter_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args)
+enum job_step physical_enter_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args)
 {
     struct vidmm_allocation *allocation = job_allocation(job);
 
@@ -139,7 +136,7 @@ static enum job_step enter_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args
     return transfer(allocation, true, args) ? JOB_OPERATION : JOB_DONE;
 }
 
-static enum job_step leave_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args)
+enum job_step physical_leave_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args)
 {
     struct vidmm_allocation *allocation = job_allocation(job);
     const struct segment *aperture = segment_of_eviction_slots(allocation);
@@ -186,7 +183,7 @@ static enum job_step leave_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args
 }
 
 /* From segment to segment (XFER-019). */
-static enum job_step move_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args)
+enum job_step physical_move_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args)
 {
     struct vidmm_allocation *allocation = job_allocation(job);
     const struct placement *target = allocation->other;
@@ -201,7 +198,7 @@ static enum job_step move_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args)
     return JOB_OPERATION;
 }
 
-static enum job_step die_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args)
+enum job_step physical_die_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args)
 {
     struct vidmm_allocation *allocation = job_allocation(job);
 
@@ -216,14 +213,3 @@ static enum job_step die_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args)
     discard(allocation, args);
     return JOB_OPERATION;
 }
-
-const struct job_ops physical_enter_ops = {
-    .kind = JOB_ENTER, .next = enter_next, .finished = allocation_entered};
-const struct job_ops physical_leave_ops = {
-    .kind = JOB_LEAVE, .next = leave_next, .finished = allocation_left};
-const struct job_ops physical_die_ops = {
-    .kind = JOB_DIE, .next = die_next, .finished = allocation_died};
-const struct job_ops physical_move_ops = {
-    .kind = JOB_MOVE, .next = move_next, .finished = allocation_moved};
-const struct job_ops physical_drop_ops = {
-    .kind = JOB_DROP, .next = die_next, .finished = allocation_dropped};

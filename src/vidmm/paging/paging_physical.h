@@ -1,7 +1,9 @@
 /*
- * Physical paging: the generators that move allocations in the physical model.
+ * Physical paging: the operations that move an allocation in the physical model.
  *
- * Place      vidmm. Tables of operations for struct vidmm_allocation.job.
+ * Place      vidmm. Generators for struct vidmm_allocation.job; allocation_paging.c queues them.
+ * Model      Each fills the next operation of its job, or says JOB_DONE (job.h). The tables of
+ *            operations for each kind of segment are at the head of paging_physical.c.
  * Source     contract.md XFER, FILL, DISC, APER; sequences S-03, S-04, S-06, S-11, S-12.
  */
 #ifndef VIDMM_PAGING_PHYSICAL_H
@@ -9,7 +11,10 @@
 
 #include "vidmm/paging/job.h"
 
-extern const struct job_ops physical_enter_ops, physical_leave_ops, physical_die_ops;
-extern const struct job_ops physical_drop_ops, physical_move_ops;
+enum job_step physical_enter_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args);
+enum job_step physical_leave_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args);
+enum job_step physical_move_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args);
+/* The content goes: of an allocation that was destroyed, or was offered and is dropped. */
+enum job_step physical_die_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args);
 
 #endif

@@ -1,5 +1,9 @@
 /* Paging: allocations move between their segments and the backing store, in every model. */
+#include "vidmm/rig/test_rig.h"
 #include "vidmm/rig/test_rig_run.h"
+#include "vidmm/vidmm.h"
+
+#include "base/bits.h"
 
 /* ---- Content ---- */
 

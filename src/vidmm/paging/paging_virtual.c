@@ -34,10 +34,8 @@
 #include "vidmm/paging/context_init.h"
 #include "vidmm/paging/job.h"
 #include "vidmm/paging/notice.h"
-#include "vidmm/paging/paging_physical.h"
 #include "vidmm/paging/paging_queue.h"
 #include "vidmm/residency/move.h"
-#include "vidmm/residency/offer.h"
 #include "vidmm/tables/auxiliary_mmu.h"
 #include "vidmm/tables/page_table.h"
 #include "vidmm/tables/paging_process.h"
@@ -45,7 +43,6 @@
 #include "vidmm/work/client.h"
 
 #include "base/bits.h"
-#include "base/list.h"
 
 enum phase {
     PHASE_START,
@@ -365,7 +362,7 @@ static enum job_step next_of_chunks(struct vidmm_allocation *allocation, enum wa
 
 /* ---- Generators ------------------------------------------------------------------------------ */
 
-static enum job_step enter_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args)
+enum job_step virtual_enter_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args)
 {
     struct vidmm_allocation *allocation = job_allocation(job);
     struct generation *generation = generation_of(allocation);
@@ -479,7 +476,7 @@ static enum job_step next_of_retreat(struct vidmm_allocation *allocation,
     return JOB_DONE;
 }
 
-static enum job_step leave_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args)
+enum job_step virtual_leave_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args)
 {
     struct vidmm_allocation *allocation = job_allocation(job);
     enum job_step step = next_of_retreat(allocation, args);
@@ -489,12 +486,12 @@ static enum job_step leave_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args
     return is_in_memory_segment(allocation) ? next_of_chunks(allocation, WAY_OUT, args) : JOB_DONE;
 }
 
-static enum job_step die_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args)
+enum job_step virtual_die_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args)
 {
     return next_of_retreat(job_allocation(job), args);
 }
 
-static enum job_step move_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args)
+enum job_step virtual_move_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args)
 {
     struct vidmm_allocation *allocation = job_allocation(job);
 
@@ -525,18 +522,7 @@ static enum job_step move_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args)
     return walk_mappings(allocation, true, args) ? JOB_OPERATION : JOB_DONE;
 }
 
-const struct job_ops virtual_move_ops = {
-    .kind = JOB_MOVE, .next = move_next, .finished = allocation_moved};
-const struct job_ops virtual_enter_ops = {
-    .kind = JOB_ENTER, .next = enter_next, .finished = allocation_entered};
-const struct job_ops virtual_leave_ops = {
-    .kind = JOB_LEAVE, .next = leave_next, .finished = allocation_left};
-const struct job_ops virtual_die_ops = {
-    .kind = JOB_DIE, .next = die_next, .finished = allocation_died};
-const struct job_ops virtual_drop_ops = {
-    .kind = JOB_DROP, .next = die_next, .finished = allocation_dropped};
-
-static enum job_step map_again_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args)
+enum job_step virtual_map_again_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args)
 {
     struct vidmm_allocation *allocation = job_allocation(job);
 
@@ -546,6 +532,3 @@ static enum job_step map_again_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *
     }
     return walk_mappings(allocation, true, args) ? JOB_OPERATION : JOB_DONE;
 }
-
-const struct job_ops virtual_map_again_ops = {
-    .kind = JOB_MAP_AGAIN, .next = map_again_next, .finished = allocation_mapped_again};

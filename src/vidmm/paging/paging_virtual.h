@@ -1,7 +1,9 @@
 /*
- * Virtual paging: the generators that move allocations in the GpuMmu and IoMmu models.
+ * Virtual paging: the operations that move an allocation in the GpuMmu and IoMmu models.
  *
- * Place      vidmm. Tables of operations for struct vidmm_allocation.job.
+ * Place      vidmm. Generators for struct vidmm_allocation.job; allocation_paging.c queues them.
+ * Model      Each fills the next operation of its job, or says JOB_DONE (job.h). What an allocation
+ *            does in which kind of segment is at the head of paging_virtual.c.
  * Source     contract.md VX-001..012, PT-020..025, TLB-003; sequences S-05, S-07.
  */
 #ifndef VIDMM_PAGING_VIRTUAL_H
@@ -9,7 +11,12 @@
 
 #include "vidmm/paging/job.h"
 
-extern const struct job_ops virtual_enter_ops, virtual_leave_ops, virtual_die_ops;
-extern const struct job_ops virtual_drop_ops, virtual_move_ops, virtual_map_again_ops;
+enum job_step virtual_enter_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args);
+enum job_step virtual_leave_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args);
+enum job_step virtual_move_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args);
+/* The content goes: of an allocation that was destroyed, or was offered and is dropped. */
+enum job_step virtual_die_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args);
+/* The entries of its mappings alone: the tables are new. */
+enum job_step virtual_map_again_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args);
 
 #endif

@@ -22,7 +22,7 @@
 #include "base/assert.h"
 #include "base/bits.h"
 
-static enum vidmm_budget_group group_of(const struct segment *segment)
+enum vidmm_budget_group budget_group_of(const struct segment *segment)
 {
     DXGK_SEGMENTFLAGS flags = {0};
 
@@ -42,10 +42,10 @@ static enum vidmm_budget_group group_of(const struct segment *segment)
 static struct budget *budget_of(const struct vidmm_allocation *allocation,
                                 const struct placement *place)
 {
-    return &allocation->device->process->budgets[group_of(place->segment)];
+    return &allocation->device->process->budgets[budget_group_of(place->segment)];
 }
 
-static uint64_t held(const struct budget *budget)
+uint64_t budget_held(const struct budget *budget)
 {
     return budget->used - budget->idle - budget->going;
 }
@@ -61,12 +61,12 @@ static void ask_to_trim(struct vidmm_process *process, enum vidmm_budget_group g
 {
     struct budget *budget = &process->budgets[group];
     const struct vidmm_events *events = &process->vidmm->config.events;
-    bool is_over = held(budget) > budget->limit;
+    bool is_over = budget_held(budget) > budget->limit;
 
     if (is_over && !budget->is_asked) {
         process->vidmm->statistics.trim_requests++;
         if (events->trim)
-            events->trim(events->context, process, group, held(budget) - budget->limit);
+            events->trim(events->context, process, group, budget_held(budget) - budget->limit);
     }
     budget->is_asked = is_over;
 }
@@ -74,7 +74,7 @@ static void ask_to_trim(struct vidmm_process *process, enum vidmm_budget_group g
 void budget_placed(const struct vidmm_allocation *allocation, const struct placement *place)
 {
     budget_of(allocation, place)->used += place->bytes;
-    ask_to_trim(allocation->device->process, group_of(place->segment));
+    ask_to_trim(allocation->device->process, budget_group_of(place->segment));
 }
 
 void budget_unplaced(const struct vidmm_allocation *allocation, const struct placement *place)
@@ -93,8 +93,8 @@ void budget_idle(const struct vidmm_allocation *allocation, bool is_idle)
     ASSERT(is_idle || budget->idle >= place->bytes);
     budget->idle = is_idle ? budget->idle + place->bytes : budget->idle - place->bytes;
     if (!is_idle)
-        ask_to_trim(allocation->device->process, group_of(place->segment));
-    else if (held(budget) <= budget->limit)
+        ask_to_trim(allocation->device->process, budget_group_of(place->segment));
+    else if (budget_held(budget) <= budget->limit)
         budget->is_asked = false;
 }
 
@@ -105,7 +105,7 @@ void budget_going(const struct vidmm_allocation *allocation, bool is_going)
 
     ASSERT(is_going || budget->going >= place->bytes);
     budget->going = is_going ? budget->going + place->bytes : budget->going - place->bytes;
-    if (held(budget) <= budget->limit)
+    if (budget_held(budget) <= budget->limit)
         budget->is_asked = false; /* the next time that it is over is another one */
 }
 
@@ -144,52 +144,6 @@ void vidmm_budget_info(const struct vidmm_process *process, enum vidmm_budget_gr
     *out_info = (struct vidmm_budget_info){
         .budget = budget->limit == UINT64_MAX ? 0 : budget->limit,
         .resident = budget->used,
-        .held = held(budget),
+        .held = budget_held(budget),
     };
-}
-
-/* Bytes that the request would add to the group: an allocation counts once, where it wants to be.
- */
-static uint64_t added(struct vidmm *vidmm, unsigned count,
-                      struct vidmm_allocation *const *allocations, enum vidmm_budget_group group)
-{
-    uint64_t bytes = 0;
-    unsigned i, j;
-
-    for (i = 0; i < count; i++) {
-        struct vidmm_allocation *a = allocations[i];
-        const struct segment *segment =
-            a->place.segment ? a->place.segment : segment_by_id(vidmm, a->preference[0]);
-
-        if (a->holds || group_of(segment) != group)
-            continue;
-        for (j = 0; j < i && allocations[j] != a; j++)
-            ;
-        bytes += j == i ? segment_footprint(segment, a) : 0;
-    }
-    return bytes;
-}
-
-NTSTATUS vidmm_make_resident_in_budget(struct vidmm_device *device, unsigned count,
-                                       struct vidmm_allocation *const *allocations, vidmm_done done,
-                                       void *context, uint64_t *out_fence_value,
-                                       uint64_t *out_bytes_to_trim)
-{
-    unsigned group;
-
-    *out_fence_value = 0;
-    *out_bytes_to_trim = 0;
-    for (group = 0; group < ARRAY_COUNT(device->process->budgets); group++) {
-        const struct budget *budget = &device->process->budgets[group];
-        uint64_t bytes;
-
-        if (budget->limit == UINT64_MAX)
-            continue;
-        bytes = added(device->vidmm, count, allocations, (enum vidmm_budget_group)group);
-        if (bytes && held(budget) + bytes > budget->limit)
-            *out_bytes_to_trim += held(budget) + bytes - budget->limit;
-    }
-    if (*out_bytes_to_trim)
-        return STATUS_GRAPHICS_NO_VIDEO_MEMORY;
-    return vidmm_make_resident(device, count, allocations, done, context, out_fence_value);
 }

@@ -10,10 +10,10 @@
 #ifndef VIDMM_BUDGET_H
 #define VIDMM_BUDGET_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "vidmm/vidmm.h"
 
 struct placement;
+struct segment;
 struct vidmm_allocation;
 struct vidmm_process;
 
@@ -24,6 +24,10 @@ struct budget {
     uint64_t going; /* of used: on its way out */
     bool is_asked;  /* to trim, since it got over its limit */
 };
+
+enum vidmm_budget_group budget_group_of(const struct segment *segment);
+/* Bytes that the process itself holds resident: neither evictable nor on their way out. */
+uint64_t budget_held(const struct budget *budget);
 
 void budget_init(struct vidmm_process *process);
 void budget_fini(struct vidmm_process *process);

@@ -1,5 +1,8 @@
 /* Budgets: accounting, requests that are refused, trim requests, who is demoted. */
 #include "vidmm/rig/test_rig_run.h"
+#include "vidmm/vidmm.h"
+
+#include "base/bits.h"
 
 static struct vidmm_budget_info info_of(const struct rig *rig)
 {

@@ -21,6 +21,7 @@
 #include "vidmm/residency/compaction.h"
 
 #include "vidmm/memory/allocation.h"
+#include "vidmm/memory/allocation_paging.h"
 #include "vidmm/memory/allocation_state.h"
 #include "vidmm/memory/segment.h"
 #include "vidmm/paging/job.h"

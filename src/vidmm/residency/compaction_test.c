@@ -1,5 +1,15 @@
 /* Page tables that leave and come back, and what moves so that others fit in one piece. GpuMmu. */
+#include "vidmm/memory/segment.h"
+#include "vidmm/rig/test_rig.h"
+#include "vidmm/rig/test_rig_gpu.h"
 #include "vidmm/rig/test_rig_run.h"
+#include "vidmm/tables/page_table.h"
+#include "vidmm/vidmm.h"
+#include "vidmm/work/client.h"
+
+#include "base/bits.h"
+#include "base/failing_services.h"
+#include "base/page_allocator.h"
 
 #define MODELS 2 /* whose page tables are in local memory */
 

@@ -20,35 +20,15 @@
 #include "vidmm/adapter/power.h"
 #include "vidmm/adapter/pump.h"
 #include "vidmm/memory/allocation.h"
+#include "vidmm/memory/allocation_paging.h"
 #include "vidmm/memory/allocation_state.h"
+#include "vidmm/memory/allocation_use.h"
 #include "vidmm/memory/alternate_va.h"
-#include "vidmm/memory/page_units.h"
 #include "vidmm/memory/segment.h"
-#include "vidmm/paging/paging_physical.h"
-#include "vidmm/paging/paging_queue.h"
-#include "vidmm/paging/paging_virtual.h"
 #include "vidmm/vidmm.h"
 #include "vidmm/vidmm_private.h"
 
-#include "base/list.h"
 #include "base/services.h"
-
-void move_swap(struct vidmm_allocation *allocation)
-{
-    const struct placement place = allocation->place;
-
-    allocation->place = *allocation->other;
-    *allocation->other = place;
-}
-
-void move_release_other(struct vidmm_allocation *allocation)
-{
-    if (!allocation->other)
-        return;
-    segment_release_place(allocation, allocation->other);
-    base_free(allocation->vidmm->services, allocation->other, sizeof *allocation->other);
-    allocation->other = NULL;
-}
 
 NTSTATUS move_take_place(struct vidmm_allocation *allocation, struct segment *target)
 {
@@ -69,26 +49,6 @@ NTSTATUS move_take_place(struct vidmm_allocation *allocation, struct segment *ta
     else
         base_free(services, other, sizeof *other);
     return status;
-}
-
-void move_begin(struct vidmm_allocation *allocation)
-{
-    struct vidmm *vidmm = allocation->vidmm;
-
-    allocation_set_state(allocation, ALLOCATION_LEAVING);
-    allocation->job.ops = vidmm->caps.is_virtual ? &virtual_move_ops : &physical_move_ops;
-    paging_queue_add(vidmm, &allocation->job);
-}
-
-void allocation_moved(struct job *job)
-{
-    struct vidmm_allocation *allocation = container_of(job, struct vidmm_allocation, job);
-
-    if (!allocation->vidmm->caps.is_virtual)
-        move_swap(allocation);
-    move_release_other(allocation);
-    allocation->vidmm->statistics.moved_bytes += PAGE_BYTES_OF(allocation->page_count);
-    allocation_set_state(allocation, ALLOCATION_RESIDENT);
 }
 
 static bool is_allowed_in(const struct vidmm_allocation *allocation, unsigned segment_id)

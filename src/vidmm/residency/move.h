@@ -10,22 +10,20 @@
 #ifndef VIDMM_MOVE_H
 #define VIDMM_MOVE_H
 
-#include <ntddk.h>
-
-struct job;
-struct segment;
-struct vidmm_allocation;
+#include "vidmm/memory/allocation.h"
 
 /*
  * Takes another place in the target for a resident allocation, which is its `other` until
  * move_begin(), or move_release_other() when nothing comes of it.
  */
 NTSTATUS move_take_place(struct vidmm_allocation *allocation, struct segment *target);
-void move_begin(struct vidmm_allocation *allocation);
 /* The two places of a moving allocation change roles. */
-void move_swap(struct vidmm_allocation *allocation);
-/* Releases the place that is not in force; nothing if there is none. */
-void move_release_other(struct vidmm_allocation *allocation);
-void allocation_moved(struct job *job);
+static inline void move_swap(struct vidmm_allocation *allocation)
+{
+    const struct placement place = allocation->place;
+
+    allocation->place = *allocation->other;
+    *allocation->other = place;
+}
 
 #endif

@@ -1,5 +1,9 @@
 /* Moves: between segments, to better places, and what they wait for. */
+#include "vidmm/memory/allocation.h"
 #include "vidmm/rig/test_rig_run.h"
+#include "vidmm/vidmm.h"
+
+#include "base/bits.h"
 
 static struct rig *rig_of_two_segments(unsigned model)
 {

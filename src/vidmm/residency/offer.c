@@ -23,72 +23,13 @@
 #include "vidmm/adapter/pump.h"
 #include "vidmm/memory/allocation.h"
 #include "vidmm/memory/allocation_state.h"
-#include "vidmm/memory/page_units.h"
+#include "vidmm/memory/allocation_use.h"
+#include "vidmm/memory/backing.h"
 #include "vidmm/memory/segment.h"
-#include "vidmm/paging/paging_physical.h"
-#include "vidmm/paging/paging_queue.h"
-#include "vidmm/paging/paging_virtual.h"
-#include "vidmm/residency/residency.h"
+#include "vidmm/residency/request.h"
 #include "vidmm/vidmm.h"
 #include "vidmm/vidmm_private.h"
 #include "vidmm/work/client.h"
-
-#include "base/assert.h"
-#include "base/list.h"
-
-/* ---- Dropping -------------------------------------------------------------------------------- */
-
-void allocation_drop(struct vidmm_allocation *allocation)
-{
-    struct vidmm *vidmm = allocation->vidmm;
-
-    ASSERT(allocation->is_offered && allocation->state == ALLOCATION_RESIDENT &&
-           !allocation->holds);
-    allocation_set_state(allocation, ALLOCATION_LEAVING);
-    allocation->is_dropped = true;
-    allocation->had_content = true; /* work that was queued before the offer may have made it */
-    vidmm->statistics.evictions++;
-    if (vidmm->config.events.evicted)
-        vidmm->config.events.evicted(vidmm->config.events.context, allocation_first(allocation),
-                                     "offered");
-    allocation->job.ops = vidmm->caps.is_virtual ? &virtual_drop_ops : &physical_drop_ops;
-    paging_queue_add(vidmm, &allocation->job);
-}
-
-static void forget_content(struct vidmm_allocation *allocation)
-{
-    allocation->vidmm->statistics.discarded_bytes += PAGE_BYTES_OF(allocation->page_count);
-    allocation_release_backing(allocation);
-    allocation->has_content = false;
-    allocation->is_dropped = true;
-    allocation->had_content = true;
-    allocation_set_state(allocation, ALLOCATION_EMPTY);
-}
-
-void allocation_dropped(struct job *job)
-{
-    struct vidmm_allocation *allocation = container_of(job, struct vidmm_allocation, job);
-
-    segment_unplace(allocation);
-    forget_content(allocation);
-}
-
-bool offer_drop_backing(struct vidmm *vidmm)
-{
-    unsigned class;
-
-    for (class = 0; class < OFFER_CLASSES; class ++) {
-        struct list *link = list_pop_front(&vidmm->offered[class]);
-
-        if (link) {
-            struct vidmm_allocation *victim = container_of(link, struct vidmm_allocation, link);
-
-            forget_content(victim);
-            return true;
-        }
-    }
-    return false;
-}
 
 /* ---- Offering -------------------------------------------------------------------------------- */
 

@@ -11,15 +11,9 @@
 
 #include <stdbool.h>
 
-struct job;
 struct vidmm;
 struct vidmm_allocation;
 
-/* Like allocation_leave(), without content: state LEAVING, then EMPTY. */
-void allocation_drop(struct vidmm_allocation *allocation);
-void allocation_dropped(struct job *job);
-/* Releases the system pages of one offered allocation that is out; false: there is none. */
-bool offer_drop_backing(struct vidmm *vidmm);
 /* It is destroyed: no offer any more, all references as before. */
 void offer_cancel(struct vidmm_allocation *allocation);
 /* One of the residency references that an offer has put aside is given up. */

@@ -1,7 +1,12 @@
 /*
  * Offer and reclaim: who is dropped and when, what comes back, references, priorities that change.
  */
+#include "vidmm/memory/allocation.h"
+#include "vidmm/memory/allocation_state.h"
 #include "vidmm/rig/test_rig_run.h"
+#include "vidmm/vidmm.h"
+
+#include "base/bits.h"
 
 static void offer(struct rig *rig, struct rig_object *object, enum vidmm_offer_priority priority)
 {

@@ -1,5 +1,5 @@
 /*
- * Residency: requests for memory, served in the order in which they were made.
+ * Residency: requests are served, in the order in which they were made.
  *
  * The first request is active: it holds its allocations, so that resident ones stay, and places the
  * others. Room is made in the segment that an allocation prefers, by evicting the least recently
@@ -24,8 +24,11 @@
 #include "vidmm/mappings/mapping.h"
 #include "vidmm/memory/agp.h"
 #include "vidmm/memory/allocation.h"
+#include "vidmm/memory/allocation_paging.h"
 #include "vidmm/memory/allocation_state.h"
+#include "vidmm/memory/allocation_use.h"
 #include "vidmm/memory/aperture.h"
+#include "vidmm/memory/backing.h"
 #include "vidmm/memory/page_units.h"
 #include "vidmm/memory/segment.h"
 #include "vidmm/paging/job.h"
@@ -34,6 +37,7 @@
 #include "vidmm/residency/budget.h"
 #include "vidmm/residency/compaction.h"
 #include "vidmm/residency/offer.h"
+#include "vidmm/residency/request.h"
 #include "vidmm/tables/page_table.h"
 #include "vidmm/tables/segment_tables.h"
 #include "vidmm/tables/table_eviction.h"
@@ -44,7 +48,6 @@
 
 #include "base/bits.h"
 #include "base/list.h"
-#include "base/services.h"
 #include "vidsch/vidsch.h"
 
 /* How many entries of an LRU list are looked at before giving up: all but the first few of those
@@ -171,81 +174,6 @@ static void barrier_finished(struct job *job)
 }
 
 static const struct job_ops barrier_ops = {.next = barrier_next, .finished = barrier_finished};
-
-NTSTATUS request_create(struct vidmm_device *device, unsigned count, vidmm_done done, void *context,
-                        struct request **out_request)
-{
-    struct vidmm *vidmm = device->vidmm;
-    size_t bytes = sizeof(struct request) + (size_t)count * sizeof(struct vidmm_allocation *);
-    struct request *request;
-
-    *out_request = NULL;
-    request = base_alloc(vidmm->services, bytes);
-    if (!request)
-        return STATUS_NO_MEMORY;
-    request->vidmm = vidmm;
-    request->device = device;
-    request->done = done;
-    request->context = context;
-    request->count = count;
-    request->bytes = bytes;
-    request->barrier.ops = &barrier_ops;
-    list_init(&request->link);
-    *out_request = request;
-    return STATUS_SUCCESS;
-}
-
-void request_free(struct request *request)
-{
-    base_free(request->vidmm->services, request, request->bytes);
-}
-
-NTSTATUS request_create_for_tables(struct vidmm *vidmm, uint64_t table_bytes,
-                                   NTSTATUS (*make_tables)(void *subject), vidmm_done done,
-                                   void *subject, struct request **out_request)
-{
-    struct request *request;
-
-    *out_request = NULL;
-    request = base_alloc(vidmm->services, sizeof *request);
-    if (!request)
-        return STATUS_NO_MEMORY;
-    request->vidmm = vidmm;
-    request->make_tables = make_tables;
-    request->table_bytes = table_bytes;
-    request->done = done;
-    request->context = subject;
-    request->bytes = sizeof *request;
-    list_init(&request->link);
-    *out_request = request;
-    return STATUS_SUCCESS;
-}
-
-/*
- * A request that waits for its turn holds nothing; but it uses its allocations, so that one that is
- * destroyed meanwhile stays.
- */
-static void begin_waiting(struct request *request)
-{
-    unsigned i;
-
-    for (i = 0; i < request->count; i++)
-        allocation_use(request->allocations[i]);
-    if (request->device)
-        request->device->pending_requests++;
-}
-
-void request_queue(struct request *request)
-{
-    begin_waiting(request);
-    list_push_back(&request->vidmm->requests, &request->link);
-}
-
-void request_queue_first(struct request *request)
-{
-    begin_waiting(request);
-    list_push_front(&request->vidmm->requests, &request->link);
-}
 
 /* ---- Making room ----------------------------------------------------------------------------- */
 
@@ -718,6 +646,7 @@ static void queue_barrier(struct request *request)
 
     if (writes_fence(request))
         list_push_back(&vidmm->signalling, &request->link);
+    request->barrier.ops = &barrier_ops;
     paging_queue_add(vidmm, &request->barrier);
 }
 

@@ -1,5 +1,12 @@
 /* Residency: requests, who leaves first, what waits for whom, locks, the end of things in use. */
+#include "vidmm/memory/allocation.h"
+#include "vidmm/memory/segment.h"
 #include "vidmm/rig/test_rig_run.h"
+#include "vidmm/vidmm.h"
+
+#include "base/bits.h"
+#include "base/failing_services.h"
+#include "base/list.h"
 
 /* Both used by one submission, which may fail; GpuMmu: both made resident, and given up again. */
 static void rig_together(struct rig *rig, struct rig_object **objects, unsigned count,

@@ -3,8 +3,7 @@
  *
  * Place      vidmm, tests only. This file: types, memory, the platform. test_rig_gpu.h: what the
  *            GPU does with records. test_rig_build.h, test_rig_driver.h: the miniport at the
- *            bottom. test_rig_run.h: what tests call. Headers only, because every .c file here
- *            belongs to the library.
+ *            bottom. test_rig_run.h: what tests call, and all that most of them include.
  * Model      Memory is pages of one 64-bit word: system pages and the pages of each segment. The
  *            driver turns an operation into records of a few words in the paging buffer and keeps
  *            the operation aside; the GPU reads the records back when the rig completes the packet,
@@ -18,70 +17,8 @@
 #ifndef DRYDOCK_VIDMM_TEST_RIG_H
 #define DRYDOCK_VIDMM_TEST_RIG_H
 
-#include "vidmm/adapter/adapter_caps.h"
-#include "vidmm/adapter/driver_error.h"
-#include "vidmm/adapter/exclusive_access.h"
-#include "vidmm/adapter/power.h"
-#include "vidmm/adapter/pump.h"
-#include "vidmm/adapter/recovery.h"
-#include "vidmm/adapter/removal.h"
-#include "vidmm/mappings/entry_job.h"
-#include "vidmm/mappings/gpu_va.h"
-#include "vidmm/mappings/mapping.h"
-#include "vidmm/mappings/scratch_view.h"
-#include "vidmm/mappings/tile.h"
-#include "vidmm/memory/agp.h"
-#include "vidmm/memory/agp_flush.h"
-#include "vidmm/memory/allocation.h"
-#include "vidmm/memory/allocation_flags.h"
-#include "vidmm/memory/allocation_info.h"
-#include "vidmm/memory/allocation_state.h"
-#include "vidmm/memory/alternate_va.h"
-#include "vidmm/memory/aperture.h"
-#include "vidmm/memory/host_aperture.h"
-#include "vidmm/memory/iommu.h"
-#include "vidmm/memory/page_units.h"
-#include "vidmm/memory/rename.h"
-#include "vidmm/memory/segment.h"
-#include "vidmm/memory/sharing.h"
-#include "vidmm/paging/context_init.h"
-#include "vidmm/paging/job.h"
-#include "vidmm/paging/monitored_fence.h"
-#include "vidmm/paging/native_fence.h"
-#include "vidmm/paging/notice.h"
-#include "vidmm/paging/paging_aperture.h"
-#include "vidmm/paging/paging_physical.h"
-#include "vidmm/paging/paging_queue.h"
-#include "vidmm/paging/paging_virtual.h"
-#include "vidmm/residency/budget.h"
-#include "vidmm/residency/compaction.h"
-#include "vidmm/residency/move.h"
-#include "vidmm/residency/offer.h"
-#include "vidmm/residency/residency.h"
-#include "vidmm/tables/address_space.h"
-#include "vidmm/tables/auxiliary_mmu.h"
-#include "vidmm/tables/companion.h"
-#include "vidmm/tables/idle_updates.h"
-#include "vidmm/tables/null_context.h"
-#include "vidmm/tables/page_table.h"
-#include "vidmm/tables/page_tree.h"
-#include "vidmm/tables/paging_process.h"
-#include "vidmm/tables/physical_entries.h"
-#include "vidmm/tables/root_change.h"
-#include "vidmm/tables/segment_tables.h"
-#include "vidmm/tables/table_burial.h"
-#include "vidmm/tables/table_eviction.h"
-#include "vidmm/tables/table_fallback.h"
-#include "vidmm/tables/table_memory.h"
-#include "vidmm/tables/table_move.h"
 #include "vidmm/vidmm_private.h"
-#include "vidmm/work/client.h"
-#include "vidmm/work/context_allocation.h"
-#include "vidmm/work/device.h"
-#include "vidmm/work/render.h"
-#include "vidmm/work/space_contexts.h"
-#include "vidmm/work/submission.h"
-#include "vidmm/vidmm.h"
+
 #include "base/failing_services.h"
 #include "base/rng.h"
 
@@ -337,284 +274,52 @@ struct rig {
 };
 
 /* The command that repeats a failing run; set by random tests. */
-static char rig_repeat[128];
+extern char rig_repeat[128];
 
-static inline void rig_expect_at(bool holds, const char *text, const char *file, int line)
-{
-    if (!holds && rig_repeat[0])
-        print_error("repeat: %s\n", rig_repeat);
-    _assert_true(holds, text, file, line);
-}
+void rig_expect_at(bool holds, const char *text, const char *file, int line);
+
 #define EXPECT(expression) rig_expect_at((expression), #expression, __FILE__, __LINE__)
 
-static inline struct rig *rig_of(struct miniport *self)
-{
-    return (struct rig *)self;
-}
+struct rig *rig_of(struct miniport *self);
 
 /* ---- Pages ----------------------------------------------------------------------------------- */
 
-static inline bool rig_is_aperture(const struct rig *rig, unsigned segment)
-{
-    return segment == rig->segment_count ||
-           (rig->config.has_two_apertures && segment + 1 == rig->segment_count);
-}
+bool rig_is_aperture(const struct rig *rig, unsigned segment);
 
 /* In the arrays of slots, those of the last segment first. */
-static inline uint64_t rig_slot(const struct rig *rig, unsigned segment, uint64_t page)
-{
-    return page + (rig->segment_count - segment) * rig->config.aperture_pages;
-}
-
-static inline uint64_t rig_segment_base(unsigned segment)
-{
-    return (uint64_t)segment << 40;
-}
-
-static inline uint64_t rig_segment_window(unsigned segment)
-{
-    return (uint64_t)(segment + 0x10) << 40;
-}
+uint64_t rig_slot(const struct rig *rig, unsigned segment, uint64_t page);
+uint64_t rig_segment_base(unsigned segment);
+uint64_t rig_segment_window(unsigned segment);
 
 /* Segment 0: a system page that the platform has given out. */
-static inline struct rig_page *rig_page(struct rig *rig, unsigned segment, uint64_t page)
-{
-    EXPECT(segment <= rig->segment_count && !(segment && rig_is_aperture(rig, segment)));
-    if (segment) {
-        EXPECT(page < rig->segment_pages[segment - 1]);
-        return &rig->segments[segment - 1][page];
-    }
-    EXPECT(page >= RIG_FIRST_PAGE && page - RIG_FIRST_PAGE < rig->config.system_pages);
-    EXPECT(rig->system[page - RIG_FIRST_PAGE].is_taken);
-    return &rig->system[page - RIG_FIRST_PAGE];
-}
-
-static inline struct rig_page *rig_page_at(struct rig *rig, uint64_t address)
-{
-    unsigned segment = (unsigned)(address >> 40);
-
-    if (segment >= 0x10)
-        return rig_page(rig, segment - 0x10, (address & (TiB - 1)) / PAGE_BYTES);
-    return rig_page(rig, 0, address / PAGE_BYTES);
-}
-
-/* A page may be handed to this allocation: no unfinished work belongs to another one. */
-static inline void rig_check_free_for(const struct rig_page *page, uint32_t owner)
-{
-    EXPECT(!page->pins || page->pin_owner == owner);
-    EXPECT(!page->packet_pins || page->owner == owner);
-}
-
-static inline void rig_pin(struct rig_operation *operation, struct rig_page *page, uint32_t owner)
-{
-    rig_check_free_for(page, owner);
-    if (operation->pin_count == operation->pin_capacity) {
-        operation->pin_capacity = operation->pin_capacity * 2 + 16;
-        operation->pins =
-            realloc(operation->pins, operation->pin_capacity * sizeof *operation->pins);
-        EXPECT(operation->pins);
-    }
-    operation->pins[operation->pin_count++] = page;
-    page->pins++;
-    page->pin_owner = owner;
-}
+struct rig_page *rig_page(struct rig *rig, unsigned segment, uint64_t page);
+struct rig_page *rig_page_at(struct rig *rig, uint64_t address);
+void rig_pin(struct rig_operation *operation, struct rig_page *page, uint32_t owner);
 
 /* ---- Platform -------------------------------------------------------------------------------- */
 
-static inline bool rig_page_call_fails(struct rig *rig)
-{
-    return rig->fail_pages_at && --rig->fail_pages_at == 0;
-}
-
-static inline NTSTATUS rig_take_pages(void *context, uint64_t count, uint64_t *out_pages)
-{
-    struct rig *rig = context;
-
-    if (rig_page_call_fails(rig) ||
-        count > rig->system_free_count + rig->config.system_pages - rig->system_next)
-        return STATUS_NO_MEMORY;
-    for (uint64_t i = 0; i < count; i++) {
-        struct rig_page *page;
-        uint64_t index;
-
-        if (rig->system_free_count)
-            index = rig->system_free[--rig->system_free_count];
-        else
-            index = rig->system_next++ ^ 1; /* never contiguous */
-        page = &rig->system[index];
-        EXPECT(!page->is_taken && !page->pins && !page->packet_pins);
-        page->is_taken = true;
-        page->content = 0;
-        page->owner = 0;
-        page->table = 0;
-        out_pages[i] = RIG_FIRST_PAGE + index;
-    }
-    rig->taken_pages += count;
-    return STATUS_SUCCESS;
-}
-
-static inline void rig_release_pages(void *context, uint64_t count, const uint64_t *pages)
-{
-    struct rig *rig = context;
-
-    for (uint64_t i = 0; i < count; i++) {
-        struct rig_page *page = rig_page(rig, 0, pages[i]);
-
-        EXPECT(!page->pins);
-        EXPECT(!page->packet_pins);
-        page->is_taken = false;
-        page->content = RIG_POISON;
-        page->owner = 0;
-        rig->system_free[rig->system_free_count++] = pages[i] - RIG_FIRST_PAGE;
-    }
-    rig->taken_pages -= count;
-}
-
-static inline NTSTATUS rig_take_contiguous(void *context, uint64_t count, uint64_t *out_first_page)
-{
-    struct rig *rig = context;
-
-    if (rig_page_call_fails(rig))
-        return STATUS_NO_MEMORY;
-    for (unsigned i = 0; i < RIG_BLOCKS; i++) {
-        struct rig_block *block = &rig->blocks[i];
-
-        if (block->memory)
-            continue;
-        block->memory = calloc(count, PAGE_BYTES);
-        EXPECT(block->memory);
-        block->first_page = RIG_FIRST_BLOCK + i * UINT64_C(0x1000);
-        block->page_count = count;
-        rig->taken_blocks++;
-        *out_first_page = block->first_page;
-        return STATUS_SUCCESS;
-    }
-    return STATUS_NO_MEMORY;
-}
-
-static inline void rig_release_contiguous(void *context, uint64_t count, uint64_t first_page)
-{
-    struct rig *rig = context;
-    struct rig_block *block = &rig->blocks[(first_page - RIG_FIRST_BLOCK) / 0x1000];
-
-    EXPECT(block->memory && block->first_page == first_page && block->page_count == count);
-    for (unsigned node = 0; node < 2; node++) {
-        struct rig_packet *packet;
-
-        list_for_each (packet, &rig->queued[node], struct rig_packet, link)
-            EXPECT(packet->start < block->memory ||
-                   packet->start >= block->memory + count * PAGE_BYTES);
-    }
-    free(block->memory);
-    block->memory = NULL;
-    rig->taken_blocks--;
-}
+NTSTATUS rig_take_pages(void *context, uint64_t count, uint64_t *out_pages);
+void rig_release_pages(void *context, uint64_t count, const uint64_t *pages);
+NTSTATUS rig_take_contiguous(void *context, uint64_t count, uint64_t *out_first_page);
+void rig_release_contiguous(void *context, uint64_t count, uint64_t first_page);
 
 /* A page table for the CPU: the pointer leads to what it names. */
 struct rig_cpu_table {
     struct rig_page *page;
 };
 
-static inline void *rig_map_pages(void *context, uint64_t count, const uint64_t *pages)
-{
-    struct rig *rig = context;
-    struct rig_cpu_table *table;
-
-    EXPECT(count == 1);
-    if (rig_page_call_fails(rig))
-        return NULL;
-    table = malloc(sizeof *table);
-    EXPECT(table);
-    table->page = rig_page(rig, 0, pages[0]);
-    rig->mapped_ranges++;
-    return table;
-}
-
-static inline void rig_unmap_pages(void *context, void *address, uint64_t count)
-{
-    struct rig *rig = context;
-
-    EXPECT(count == 1 && rig->mapped_ranges);
-    rig->mapped_ranges--;
-    free(address);
-}
-
-static inline struct rig_block *rig_block_at(struct rig *rig, uint64_t address)
-{
-    uint64_t page = address / PAGE_BYTES;
-    struct rig_block *block;
-
-    EXPECT(page >= RIG_FIRST_BLOCK && (page - RIG_FIRST_BLOCK) / 0x1000 < RIG_BLOCKS);
-    block = &rig->blocks[(page - RIG_FIRST_BLOCK) / 0x1000];
-    EXPECT(block->memory && page - block->first_page < block->page_count);
-    return block;
-}
+void *rig_map_pages(void *context, uint64_t count, const uint64_t *pages);
+void rig_unmap_pages(void *context, void *address, uint64_t count);
+struct rig_block *rig_block_at(struct rig *rig, uint64_t address);
 
 /*
  * What the GPU finds at an address of a segment: a slot shows the block's first page, or 0 it is.
  */
-static inline struct rig_block *rig_block_behind(struct rig *rig, unsigned segment,
-                                                 uint64_t address)
-{
-    uint64_t slot;
-
-    EXPECT(segment == (rig->config.pages_through_aperture ? rig->segment_count : 0));
-    if (!segment)
-        return rig_block_at(rig, address);
-    slot = rig_slot(rig, segment, (address - rig_segment_base(segment)) / PAGE_BYTES);
-    EXPECT(rig->slots[slot]);
-    return rig_block_at(rig, PAGE_BYTES_OF(rig->slots[slot] - 1));
-}
+struct rig_block *rig_block_behind(struct rig *rig, unsigned segment, uint64_t address);
 
 /* A paging buffer, which has no allocation, is mapped when the call returns. */
-static inline bool rig_maps_buffer(struct rig *rig, const DXGKARG_BUILDPAGINGBUFFER *args)
-{
-    const uint64_t *pages = (const uint64_t *)(args->MapApertureSegment.pMdl + 1);
-
-    if (args->Operation != DXGK_OPERATION_MAP_APERTURE_SEGMENT ||
-        args->MapApertureSegment.hAllocation)
-        return false;
-    EXPECT(rig->config.pages_through_aperture && args->pDmaBuffer &&
-           args->MapApertureSegment.SegmentId == rig->segment_count);
-    for (uint64_t i = 0; i < args->MapApertureSegment.NumberOfPages; i++)
-        rig->slots[rig_slot(rig, rig->segment_count, args->MapApertureSegment.OffsetInPages + i)] =
-            pages[args->MapApertureSegment.MdlOffset + i] + 1;
-    return true;
-}
-
-static inline void *rig_map_bus(void *context, uint64_t address, uint64_t bytes)
-{
-    struct rig *rig = context;
-
-    if (rig_page_call_fails(rig))
-        return NULL;
-    rig->mapped_ranges++;
-    if (address >= rig_segment_window(0)) {
-        struct rig_cpu_table *table = malloc(sizeof *table);
-
-        EXPECT(table && bytes == PAGE_BYTES);
-        EXPECT(!rig->config.hides_segment[(address >> 40) - 0x11]);
-        table->page = rig_page_at(rig, address);
-        return table;
-    }
-    return rig_block_at(rig, address)->memory +
-           (address - PAGE_BYTES * rig_block_at(rig, address)->first_page);
-}
-
-static inline void rig_unmap_bus(void *context, void *address, uint64_t bytes)
-{
-    struct rig *rig = context;
-
-    EXPECT(rig->mapped_ranges);
-    rig->mapped_ranges--;
-    for (unsigned i = 0; i < RIG_BLOCKS; i++) {
-        struct rig_block *block = &rig->blocks[i];
-
-        if (block->memory && (uint8_t *)address >= block->memory &&
-            (uint8_t *)address < block->memory + block->page_count * PAGE_BYTES)
-            return;
-    }
-    free(address);
-}
+bool rig_maps_buffer(struct rig *rig, const DXGKARG_BUILDPAGINGBUFFER *args);
+void *rig_map_bus(void *context, uint64_t address, uint64_t bytes);
+void rig_unmap_bus(void *context, void *address, uint64_t bytes);
 
 #endif

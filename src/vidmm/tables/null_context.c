@@ -6,7 +6,6 @@
 #include "vidmm/vidmm_private.h"
 #include "vidmm/work/client.h"
 
-#include "base/list.h"
 #include "base/services.h"
 #include "vidsch/vidsch.h"
 

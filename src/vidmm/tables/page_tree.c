@@ -10,6 +10,7 @@
  */
 #include "vidmm/tables/page_tree.h"
 
+#include "vidmm/memory/allocation.h"
 #include "vidmm/memory/page_units.h"
 #include "vidmm/tables/page_table.h"
 #include "vidmm/tables/root_change.h"

@@ -2,13 +2,15 @@
  * Page tree: tables of an address space are made and freed.
  *
  * Place      vidmm. Uses table memory, the growth of roots and the fallback to 4 KiB leaves; used
- * by mappings and the paging process. page_table.h has the operations that write tables. Model
- * Tables are made for a range of addresses, all or none, when a mapping needs them. Their memory is
- * garbage until the mapping's job has initialised and linked them. They stay until the space goes,
- * unless others want their memory (table_eviction.c). Ownership  The tree owns its tables; a fresh
- * list borrows them for the job that links them. Errors     As table_memory_take():
- * STATUS_GRAPHICS_NO_VIDEO_MEMORY, STATUS_NO_MEMORY. On failure nothing has changed. Units Virtual
- * addresses and sizes in bytes. Source     contract.md PT-005..013, PT-038, PT-040.
+ *            by mappings and the paging process. page_table.h has the operations that write tables.
+ * Model      Tables are made for a range of addresses, all or none, when a mapping needs them.
+ *            Their memory is garbage until the mapping's job has initialised and linked them. They
+ *            stay until the space goes, unless others want their memory (table_eviction.c).
+ * Ownership  The tree owns its tables; a fresh list borrows them for the job that links them.
+ * Errors     As table_memory_take(): STATUS_GRAPHICS_NO_VIDEO_MEMORY, STATUS_NO_MEMORY. On failure
+ *            nothing has changed.
+ * Units      Virtual addresses and sizes in bytes.
+ * Source     contract.md PT-005..013, PT-038, PT-040.
  */
 #ifndef VIDMM_PAGE_TREE_H
 #define VIDMM_PAGE_TREE_H

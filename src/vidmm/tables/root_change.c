@@ -18,6 +18,7 @@
 #include "vidmm/tables/root_change.h"
 
 #include "vidmm/adapter/driver_error.h"
+#include "vidmm/memory/allocation.h"
 #include "vidmm/memory/page_units.h"
 #include "vidmm/paging/job.h"
 #include "vidmm/paging/paging_queue.h"
@@ -29,7 +30,6 @@
 
 #include "base/assert.h"
 #include "base/bits.h"
-#include "base/list.h"
 #include "base/services.h"
 #include "miniport/miniport.h"
 

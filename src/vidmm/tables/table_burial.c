@@ -15,6 +15,7 @@
  */
 #include "vidmm/tables/table_burial.h"
 
+#include "vidmm/memory/allocation.h"
 #include "vidmm/paging/job.h"
 #include "vidmm/paging/paging_queue.h"
 #include "vidmm/tables/page_table.h"

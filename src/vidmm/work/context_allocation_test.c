@@ -3,6 +3,9 @@
  * content and movements are tested by whole runs (bench/whole_runs/context_allocation_test.c).
  */
 #include "vidmm/rig/test_rig_run.h"
+#include "vidmm/vidmm.h"
+
+#include "base/bits.h"
 
 static DXGKARGCB_CREATECONTEXTALLOCATION request(const struct rig *rig, int *driver_object)
 {

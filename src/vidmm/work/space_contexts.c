@@ -5,6 +5,7 @@
  */
 #include "vidmm/work/space_contexts.h"
 
+#include "vidmm/memory/allocation.h"
 #include "vidmm/memory/page_units.h"
 #include "vidmm/tables/address_space.h"
 #include "vidmm/tables/page_table.h"
@@ -14,7 +15,6 @@
 #include "vidmm/work/client.h"
 
 #include "base/assert.h"
-#include "base/list.h"
 #include "vidsch/vidsch.h"
 
 /* The next context of the process's devices; NULL after the last. */

@@ -6,7 +6,8 @@
 #include "vidmm/work/submission.h"
 
 #include "vidmm/memory/allocation.h"
-#include "vidmm/residency/residency.h"
+#include "vidmm/memory/allocation_use.h"
+#include "vidmm/residency/request.h"
 #include "vidmm/vidmm.h"
 #include "vidmm/vidmm_private.h"
 #include "vidmm/work/client.h"

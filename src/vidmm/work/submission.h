@@ -7,7 +7,7 @@
 #ifndef VIDMM_SUBMISSION_H
 #define VIDMM_SUBMISSION_H
 
-#include "vidmm/residency/residency.h"
+#include "vidmm/residency/request.h"
 #include "vidmm/vidmm.h"
 #include "vidsch/vidsch.h"
 

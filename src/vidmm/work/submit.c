@@ -6,7 +6,8 @@
 #include "vidmm/work/submission.h"
 
 #include "vidmm/adapter/pump.h"
-#include "vidmm/residency/residency.h"
+#include "vidmm/memory/allocation.h"
+#include "vidmm/residency/request.h"
 #include "vidmm/tables/null_context.h"
 #include "vidmm/vidmm.h"
 #include "vidmm/vidmm_private.h"
@@ -14,7 +15,6 @@
 #include "vidmm/work/device.h"
 #include "vidmm/work/space_contexts.h"
 
-#include "base/list.h"
 #include "vidsch/vidsch.h"
 
 #include <string.h>

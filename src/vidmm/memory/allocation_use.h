@@ -1,0 +1,32 @@
+/*
+ * Use of allocations: who keeps one where it is, and who keeps it alive.
+ *
+ * Place      vidmm. Uses states and segments; used by requests, submissions and locks.
+ * Model      A hold keeps a resident allocation where it is: it is in no LRU list. A use keeps an
+ *            allocation that is destroyed from going. Work that the GPU has been given is neither:
+ *            busy_until says which submissions have to retire before an allocation is idle.
+ * Source     contract.md RES-011..014.
+ */
+#ifndef VIDMM_ALLOCATION_USE_H
+#define VIDMM_ALLOCATION_USE_H
+
+#include "vidmm/memory/allocation.h"
+
+void allocation_hold(struct vidmm_allocation *allocation);
+void allocation_unhold(struct vidmm_allocation *allocation);
+/* A packet of the physical model refers to it, from the client's call to the packet's end. */
+void allocation_use(struct vidmm_allocation *allocation);
+void allocation_unuse(struct vidmm_allocation *allocation);
+
+/* No work that the GPU has been given may still use it; holds are not looked at. */
+bool allocation_is_idle(const struct vidmm_allocation *allocation);
+/* It waits for its burial, and nothing that is queued uses it. */
+static inline bool allocation_is_dead(const struct vidmm_allocation *allocation)
+{
+    return allocation->is_destroyed && !allocation->holds && !allocation->uses &&
+           allocation_is_idle(allocation);
+}
+/* Nobody asks for it any more: it goes when nothing uses it. */
+void allocation_doom(struct vidmm_allocation *allocation);
+
+#endif
