@@ -11,6 +11,17 @@
  *            An inner node holds for each child its first start, exactly, and a bound: no hole
  *            below is larger. Bounds are raised at once and lowered lazily, by the searches that
  *            find them too high; each such visit is paid for by the change that made it stale.
+ *
+ *            A take splits a hole, and a release makes it whole (range_allocator.c). In one leaf:
+ *
+ *                before     | A |            hole h            | B |
+ *                take C         |  low  |    C    |    high    |
+ *                after      | A |   h   |    C    |     i      | B |   h shrinks, i is new
+ *                release C  | A |            hole h            | B |   i goes into h
+ *
+ *            Where low or high is empty there is no such tile. A leaf without room for two more
+ *            tiles shares with a sibling, or splits (range_tree_make_room()), before anything
+ *            changes.
  * Layout     A leaf is 512 bytes in eight cache lines, four of starts and four of values, 16.5
  *            bytes a tile when full. A search of the starts touches those four lines, in parallel.
  * Errors     Only range_tree_init() and range_tree_make_room() can fail, for memory.

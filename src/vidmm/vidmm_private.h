@@ -34,7 +34,7 @@ struct vidmm {
     struct vidsch *vidsch;
     struct vidsch_events scheduler_events;
     bool is_started;
-    NTSTATUS refusal; /* what new work ends with (removal.c); STATUS_SUCCESS: it is taken */
+    NTSTATUS refusal; /* the status of new work (removal.c); STATUS_SUCCESS: it is taken */
     bool is_removed;  /* nothing goes to the driver any more */
     const struct pump_step *pump_steps; /* a table of adapter.c */
     bool is_pumping, pump_again;

@@ -8,7 +8,7 @@
  *     paging packets     to node.resubmit, in order, with their ids
  *     the others         to the head of their context's queue, in order
  *
- * A reset of the engine does the same with what stood behind the packet that it aborted.
+ * A reset of the engine does the same with the packets behind the one that it aborted.
  */
 #include "vidsch/vidsch_private.h"
 
@@ -53,7 +53,7 @@ static void put_back(struct vidsch_packet *packet)
     vidsch_place_context(context);
 }
 
-/* What the driver let go of without running it, newest first. */
+/* Packets that the driver let go of without running them, newest first. */
 static void take_apart(struct node *node)
 {
     struct list *link = node->submitted.prev;
@@ -112,7 +112,8 @@ bool vidsch_preempt(struct vidsch *vidsch, unsigned node_index)
 /* ---- The watchdog ---- */
 
 /*
- * Asks the driver what is complete. True if that was news: an interrupt had got lost (FENCE-006).
+ * Asks the driver for its last completed id. True if that was news: an interrupt had got lost
+ * (FENCE-006).
  */
 static bool query_finds_progress(struct vidsch *vidsch, unsigned node_index)
 {
@@ -186,7 +187,7 @@ void vidsch_watch(struct vidsch *vidsch, uint64_t now_ns)
 
 /* ---- Resets ---- */
 
-/* What was reported counts, whether its DPC has run or not. */
+/* Reported ids count, whether their DPC has run or not. */
 static void settle(struct vidsch *vidsch, struct node *node)
 {
     node->completed_id = node->reported_id;
@@ -196,7 +197,7 @@ static void settle(struct vidsch *vidsch, struct node *node)
     vidsch_retire_completed(vidsch, node);
 }
 
-/* Retires what is with the driver up to an id. True if a paging packet was among it. */
+/* Retires the driver's packets up to an id. True if a paging packet was among them. */
 static bool abort_through(struct vidsch *vidsch, struct node *node, uint32_t last_id,
                           NTSTATUS status)
 {
@@ -241,7 +242,7 @@ NTSTATUS vidsch_reset_engine(struct vidsch *vidsch, unsigned node_index, NTSTATU
         vidsch->events->driver_error(vidsch->events->context, "TDR-007", text);
         return STATUS_INVALID_PARAMETER;
     }
-    /* What the retired functions submit goes afterwards. */
+    /* Packets that the retired functions submit go afterwards. */
     vidsch->is_running = true;
     settle(vidsch, node);
     node->heard_id = args.LastAbortedFenceId;
@@ -254,7 +255,7 @@ NTSTATUS vidsch_reset_engine(struct vidsch *vidsch, unsigned node_index, NTSTATU
     return STATUS_SUCCESS;
 }
 
-/* Paging packets that have not gone yet stand on what was lost. In order, of all contexts. */
+/* Paging packets that have not gone yet rely on lost content. In order, of all contexts. */
 static void drop_paging_queues(struct vidsch *vidsch, NTSTATUS status)
 {
     struct list dropped = LIST_INITIALIZER(dropped);

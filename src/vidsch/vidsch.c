@@ -316,7 +316,7 @@ static void resubmit_one(struct vidsch *vidsch, unsigned node_index)
         submit_packet(vidsch, node_index, packet);
 }
 
-/* Submits what can go on this node. True if anything went. */
+/* Submits all packets that can go on this node. True if any went. */
 static bool submit_ready(struct vidsch *vidsch, unsigned node_index)
 {
     struct node *node = &vidsch->nodes[node_index];
@@ -529,7 +529,7 @@ static void tell_error(struct vidsch *vidsch, const struct report_error *error)
     vidsch->events->driver_error(vidsch->events->context, rule, text);
 }
 
-/* Tells what interrupts recorded besides completions. */
+/* Tells of the interrupts' other records: errors and page faults. */
 static void tell_recorded(struct vidsch *vidsch)
 {
     struct report_error errors[ERROR_RING_COUNT];
@@ -582,7 +582,7 @@ void vidsch_run(struct vidsch *vidsch)
             vidsch_retire_completed(vidsch, &vidsch->nodes[i]);
         for (unsigned i = 0; i < vidsch->config.node_count; i++)
             vidsch_end_preemption(vidsch, &vidsch->nodes[i]);
-        /* What went may have been refused, and then it is to retire. */
+        /* A packet that went may have been refused, and then it is to retire. */
         for (unsigned i = 0; i < vidsch->config.node_count; i++) {
             if (submit_ready(vidsch, i))
                 vidsch->run_again = true;
@@ -612,7 +612,7 @@ void vidsch_take_queue(struct vidsch_context *context, struct list *taken)
     }
 }
 
-/* Collects every packet, each node's submitted ones first, then what contexts have queued. */
+/* Collects every packet, each node's submitted ones first, then those that contexts have queued. */
 static void collect_packets(struct vidsch *vidsch)
 {
     struct list queued = LIST_INITIALIZER(queued);
@@ -642,7 +642,7 @@ void vidsch_abort(struct vidsch *vidsch, NTSTATUS status)
 
     ASSERT(!vidsch->is_submitting);
 
-    /* What the retired functions submit is new: it is not dropped, and it goes afterwards. */
+    /* Packets that the retired functions submit are new: not dropped, they go afterwards. */
     vidsch->is_running = true;
     collect_packets(vidsch);
     while ((packet = first_packet(&vidsch->aborted)) != NULL)

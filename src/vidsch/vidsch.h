@@ -10,7 +10,7 @@
  *            to the driver. Contexts of a node take turns; paging contexts go first.
  *            The driver reports fence ids from its interrupt routine (notify_interrupt) and the
  *            packets retire when its DPC calls notify_dpc: in order, each exactly once.
- * Preemption A node can be told to let go of what it has not finished (vidsch_preempt()). What had
+ * Preemption A node can be told to let go of unfinished packets (vidsch_preempt()). What had
  * not
  *            run comes back: paging packets with the fence ids they had, in order and before
  *            anything else, others to the head of their context with new ids, prepared again.
@@ -135,7 +135,7 @@ void vidsch_fence_signal(struct vidsch *vidsch, struct vidsch_fence *fence, uint
 
 /* From the driver's DxgkCbNotifyInterrupt, at device IRQL: only records. */
 void vidsch_notify_interrupt(struct vidsch *vidsch, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data);
-/* From the driver's DxgkCbNotifyDpc: retires what was reported, submits what can go. */
+/* From the driver's DxgkCbNotifyDpc: retires reported packets, submits all that can go. */
 void vidsch_notify_dpc(struct vidsch *vidsch);
 
 /* No packet queued or submitted anywhere. */
@@ -156,7 +156,7 @@ void vidsch_cancel(struct vidsch_packet *packet, NTSTATUS status);
 
 /* ---- Preemption, time-outs, resets (recovery.c) ---------------------------------------------- */
 
-/* What may go to the driver. */
+/* Which packets may go to the driver. */
 enum vidsch_gate { VIDSCH_OPEN, VIDSCH_PAGING_ONLY, VIDSCH_CLOSED };
 void vidsch_set_gate(struct vidsch *vidsch, enum vidsch_gate gate);
 
@@ -164,8 +164,8 @@ void vidsch_set_gate(struct vidsch *vidsch, enum vidsch_gate gate);
 bool vidsch_is_drained(const struct vidsch *vidsch);
 
 /*
- * Asks the driver to preempt the node; what did not run comes back by itself. False: the driver
- * has no DxgkDdiPreemptCommand, or refused, or a preemption is under way already.
+ * Asks the driver to preempt the node; packets that did not run come back by themselves. False: the
+ * driver has no DxgkDdiPreemptCommand, or refused, or a preemption is under way already.
  */
 bool vidsch_preempt(struct vidsch *vidsch, unsigned node);
 

@@ -1,8 +1,12 @@
 /*
- * Private: the scheduler's objects, shared by vidsch.c (submission and completion) and recovery.c
- * (preemption, the watchdog, resets).
+ * Scheduler internals: its objects, shared by vidsch.c (submission and completion) and recovery.c
+ * (preemption, the watchdog, resets). The two files call each other: a completion may end a
+ * preemption, and the end of a preemption submits again.
  *
  * Place      vidsch, included by its own files only.
+ * Model      Packets of a context wait in its queue. The first one makes the context ready; a node
+ *            takes from its ready contexts, paging before all others, in the order of submission.
+ *            Packets that are with the driver are in node.submitted, in the order of fence ids.
  */
 #ifndef VIDSCH_PRIVATE_H
 #define VIDSCH_PRIVATE_H
@@ -18,7 +22,7 @@
 #define ERROR_RING_COUNT 8
 
 enum error_kind {
-    ERROR_ID,        /* an id outside of what the node may report */
+    ERROR_ID,        /* an id that the node may not report */
     ERROR_NODE,      /* a node that is not there */
     ERROR_PREEMPTED, /* a preemption that nobody asked for */
     ERROR_LAST,      /* a preemption whose last completed id cannot be */
@@ -43,8 +47,8 @@ struct node {
     uint32_t submitted_id; /* last one that went to SubmitCommand */
     uint32_t reported_id;  /* last one that an interrupt reported */
     uint32_t completed_id; /* reported_id as of the last DPC */
-    uint32_t
-        heard_id; /* last one that the driver named: a reset counts more as reported (TDR-006) */
+    uint32_t heard_id;     /* last one that the driver named; a reset counts more as reported
+                              (TDR-006) */
 
     /* A preemption. From the request to the end of its DPC nothing is submitted to the node. */
     uint32_t preemption_id; /* of the last request */
@@ -114,14 +118,14 @@ static inline struct vidsch_packet *first_packet(const struct list *head)
 
 /* ---- vidsch.c ---- */
 
-/* Does all that can be done; safe from any callback. */
+/* Submits and retires as long as it can; safe from any callback. */
 void vidsch_run(struct vidsch *vidsch);
 
-/* Puts a context with a new head packet where it belongs: ready, or waiting for its fence. */
+/* Puts a context with a new head packet into the ready list, or has it wait for its fence. */
 void vidsch_place_context(struct vidsch_context *context);
 
 /*
- * Moves what the context has queued to where it belongs in taken, which is in the order of
+ * Moves the packets that the context has queued to their places in taken, which is in the order of
  * submission.
  */
 void vidsch_take_queue(struct vidsch_context *context, struct list *taken);
@@ -129,12 +133,12 @@ void vidsch_take_queue(struct vidsch_context *context, struct list *taken);
 /* The packet leaves; neither it nor its context is touched after its function was called. */
 void vidsch_retire(struct vidsch *vidsch, struct vidsch_packet *packet, NTSTATUS status);
 
-/* Retires what is complete up to the node's completed_id. */
+/* Retires the packets up to the node's completed_id. */
 void vidsch_retire_completed(struct vidsch *vidsch, struct node *node);
 
 /* ---- recovery.c ---- */
 
-/* The preemption is over: what did not run goes back to where it came from. */
+/* The preemption is over: packets that did not run go back to where they came from. */
 void vidsch_end_preemption(struct vidsch *vidsch, struct node *node);
 
 #endif

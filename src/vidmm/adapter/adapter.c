@@ -1,5 +1,5 @@
 /*
- * Adapter: start and stop, the callbacks in, and the table of what the pump drives.
+ * Adapter: start and stop, the callbacks in, and the table of the steps that the pump drives.
  */
 #include "vidmm/adapter/pump.h"
 

@@ -4,7 +4,7 @@
  *
  * Not to be seen in a report, and therefore checked elsewhere or not at all: SEG-011 (linear CPU
  * access), SEG-013 (where the memory came from), SEG-017 (an observation of others, not a rule),
- * SEG-018, SEG-020 to SEG-024 (what the manager does), PT-008 (checked when the root is sized).
+ * SEG-018, SEG-020 to SEG-024 (rules for the manager), PT-008 (checked when the root is sized).
  */
 #include "vidmm/adapter/adapter_caps_private.h"
 
@@ -91,7 +91,8 @@ static NTSTATUS query_driver(struct caps_query *query)
 
     if (!NT_SUCCESS(status))
         return status;
-    /* What it says of itself counts, not the headers that it was built with (WDDMVersion). */
+    /* The version that the driver tells counts, not that of the headers it was built with
+     * (WDDMVersion). */
     query->version = miniport_interface_version(query->miniport);
     query->caps->interface_version = query->version;
     query->caps->highest_address = (uint64_t)driver.HighestAcceptableAddress.QuadPart;
@@ -302,7 +303,7 @@ static NTSTATUS query_levels(struct caps_query *query)
     return STATUS_SUCCESS;
 }
 
-/* What the levels say of segments; both are known now. */
+/* Each level names a segment; levels and segments are known now. */
 static NTSTATUS check_level_segments(struct caps_query *query)
 {
     const struct vidmm_caps *caps = query->caps;

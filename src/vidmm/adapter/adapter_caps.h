@@ -1,10 +1,10 @@
 /*
- * Adapter caps: what the driver reports at start, asked for, checked, and normalised.
+ * Adapter caps: the driver's reports at start, asked for, checked, and normalised.
  *
  * Place      vidmm. Uses base and miniport. The rest of the manager reads struct vidmm_caps and
  *            never a WDK caps structure, so that it is indifferent to the driver's version.
  * Model      vidmm_caps_query() runs sequence S-01 and applies every rule that a report can break.
- * Ownership  vidmm_caps_fini() frees what the query allocated; harmless on zeroed caps.
+ * Ownership  vidmm_caps_fini() frees the memory that the query allocated; harmless on zeroed caps.
  * Errors     STATUS_INVALID_PARAMETER: a rule is broken (failure->rule and the field);
  *            STATUS_NOT_SUPPORTED: lawful, but this build does not do it (failure->rule is empty);
  *            STATUS_NO_MEMORY; else the driver's own status. Caps are then zeroed.
@@ -100,7 +100,7 @@ struct vidmm_caps {
     bool source_table_in_transfer; /* LegacyBehaviors.SourcePageTableVaInTransfer */
 };
 
-/* What Windows 11 does beside the queries of S-01 (docs/observed.md); NULL: nothing. */
+/* Calls that Windows 11 makes beside the queries of S-01 (docs/observed.md); NULL: none. */
 struct vidmm_caps_extra {
     /*
      * WDDM 1: called when *out_caps says what DRIVERCAPS did, and before the segments are asked

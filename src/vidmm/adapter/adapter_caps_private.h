@@ -1,7 +1,7 @@
 /*
- * Adapter caps internals, shared by adapter_caps.c and adapter_caps_segments.c.
+ * Adapter caps internals, shared by the sources adapter_caps*.c.
  *
- * Place   vidmm. Nobody else includes this.
+ * Place   vidmm. Only the sources adapter_caps*.c include it.
  */
 #ifndef VIDMM_ADAPTER_CAPS_PRIVATE_H
 #define VIDMM_ADAPTER_CAPS_PRIVATE_H
@@ -10,7 +10,7 @@
 
 #include "base/bits.h"
 
-/* What any version of the descriptor says. */
+/* A segment's descriptor, the same for all versions. */
 struct segment_report {
     DXGK_SEGMENTFLAGS flags;
     uint64_t base;
@@ -75,7 +75,7 @@ NTSTATUS caps_enter_ranges(struct caps_query *query, unsigned index);
 
 /* ---- adapter_caps_segments.c ---- */
 
-/* Everything about segments and the paging buffer; what it allocates hangs on the caps. */
+/* Everything about segments and the paging buffer. Memory for it hangs on the caps. */
 NTSTATUS caps_query_segments(struct caps_query *query);
 
 #endif

@@ -1,10 +1,10 @@
 /*
  * Adapter caps: the ranges of a segment in which nothing is placed.
  *
- * Three kinds, kept in one list. What is defective (NumInvalidMemoryRanges, SEGMENTMEMORYSTATE).
+ * Three kinds, kept in one list. Defective memory (NumInvalidMemoryRanges, SEGMENTMEMORYSTATE).
  * Where the firmware's picture stands (NumUEFIFrameBufferRanges, UEFIFRAMEBUFFERRANGES, which
  * answers in the same structure; WDDM 2.2). And the range for protected content (VprSupported; WDDM
- * 2.1): nothing here is protected, and what is not has no business there.
+ * 2.1): nothing here is protected, so nothing is placed there.
  */
 #include "vidmm/adapter/adapter_caps_private.h"
 

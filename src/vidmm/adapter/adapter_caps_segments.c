@@ -636,7 +636,7 @@ static NTSTATUS check_together(struct caps_query *query)
     return STATUS_SUCCESS;
 }
 
-/* ---- Segments: what is kept ---- */
+/* ---- Segments: the caps that are kept ---- */
 
 static NTSTATUS copy_banks(struct caps_query *query, unsigned index)
 {

@@ -1,7 +1,7 @@
 /*
  * Driver errors: a rule of the contract that the driver has broken, told to the embedder.
  *
- * Place      vidmm. Uses nothing; used by whoever reads what the driver hands back.
+ * Place      vidmm. Uses nothing; used by every file that reads answers of the driver.
  */
 #ifndef VIDMM_DRIVER_ERROR_H
 #define VIDMM_DRIVER_ERROR_H

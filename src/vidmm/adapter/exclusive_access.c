@@ -1,7 +1,7 @@
 /*
  * Exclusive access: the device is silent while the IOMMU gives it another domain.
  *
- * A domain is not swapped at one stroke: what the device sends meanwhile may be translated by the
+ * A domain is not swapped at one stroke: accesses of the device meanwhile may be translated by the
  * old one, by the new one or not at all. So rendering and paging are drained as for a sleep
  * (power.c, whose states this uses), but everything stays where it is; the driver is told, and from
  * then on nothing goes to it until the window closes.

@@ -1,18 +1,18 @@
 /*
  * Power: everything that a sleep would take leaves, and comes back.
  *
- *     DRAINING   rendering is held back; what is with the GPU and in the paging queue ends
- *     PURGING    what the sleep does not keep leaves: by a transfer, by UNMAP; offered content is
- *                dropped (PWR-011). Who is held or used keeps the place and is parked
- *     TABLES     page tables that the sleep does not keep are told of (NotifyEviction)
- *     OFF        after SetPowerState; nothing is built, nothing runs (PWR-007)
- *     ON         the paging process's tables are written anew, then all others, then what was
- *                parked enters; mappings of what was kept are written again. The rest comes back on
- *                demand
+ *     DRAINING   rendering is held back; work of the GPU and of the paging queue ends
+ *     PURGING    memory that the sleep does not keep is emptied: by a transfer, by UNMAP; offered
+ * content is dropped (PWR-011). Who is held or used keeps the place and is parked TABLES     page
+ * tables that the sleep does not keep are told of (NotifyEviction) OFF        after SetPowerState;
+ * nothing is built, nothing runs (PWR-007) ON         the paging process's tables are written anew,
+ * then all others, then parked allocations enter; mappings of the kept ones are written again. The
+ * rest comes back on demand
  *
- * What a segment keeps is what its flags say for this kind of sleep (PWR-001..003); a segment that
- * hibernation keeps in part keeps what ends at or before SystemMemoryEndAddress (PWR-004, PWR-005;
- * config.keeps_straddling: what begins there). Aperture slots are kept by nothing.
+ * Whether a segment keeps its memory is told by its flags for this kind of sleep (PWR-001..003).
+ * One that hibernation keeps in part keeps allocations that end at or before SystemMemoryEndAddress
+ * (PWR-004, PWR-005; config.keeps_straddling: that begin there). Aperture slots are kept by
+ * nothing.
  *
  * Source     contract.md PWR-001..011, PT-037; sequence S-16.
  */
@@ -45,7 +45,7 @@
 
 #define ADAPTER_ID UINT32_MAX /* DISPLAY_ADAPTER_HW_ID: not one of the adapter's children */
 
-/* ---- What is kept ---------------------------------------------------------------------------- */
+/* ---- Kept memory ----------------------------------------------------------------------------- */
 
 /* How many bytes of the segment, from its start, outlive the sleep. */
 static uint64_t kept_bytes(const struct segment *segment, enum vidmm_sleep sleep)
@@ -211,7 +211,7 @@ void power_abandon(struct vidmm *vidmm, NTSTATUS status)
         power_end(vidmm, POWER_ON, status);
 }
 
-/* Takes back what has left already, and goes on as before. */
+/* Allocations that have left already come back, and all goes on as before. */
 static void give_up(struct vidmm *vidmm)
 {
     NTSTATUS status = vidmm->power.status;

@@ -1,7 +1,7 @@
 /*
  * Power: everything that a sleep would take leaves, and comes back.
  *
- * Place      vidmm. vidmm_pump() drives it; what else goes on depends on its state.
+ * Place      vidmm. vidmm_pump() drives it, and runs the other steps depending on its state.
  * Model      enum power_state; power.c draws its course. Exclusive access shares the states.
  * Source     contract.md PWR-001..011, PT-037; sequence S-16.
  */

@@ -85,7 +85,7 @@ static void lose_content(struct vidmm_allocation *allocation)
     device_fail(allocation->device, "the content of an allocation was lost");
 }
 
-/* What was offered may go without anybody being told before it is reclaimed (OFFER-003). */
+/* Offered content may go without anybody being told before it is reclaimed (OFFER-003). */
 static void forget_content(struct vidmm_allocation *allocation)
 {
     if (allocation->is_offered)
@@ -325,7 +325,7 @@ static enum job_step rebuild_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *ar
 }
 
 /*
- * The contexts are still kept from the GPU: they are told before what waits in them runs (PT-009,
+ * The contexts are still kept from the GPU: they are told before their waiting work runs (PT-009,
  * PT-010).
  */
 static void rebuild_finished(struct job *job)
@@ -343,7 +343,7 @@ static enum job_step restored_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *a
     return JOB_DONE;
 }
 
-/* What rendering uses is there again. */
+/* Everything that rendering uses is there again. */
 static void restored_finished(struct job *job)
 {
     struct vidmm *vidmm = container_of(job, struct vidmm, recovery.restored_job);
@@ -427,9 +427,9 @@ static void queue_unfinished(struct vidmm *vidmm)
 }
 
 /*
- * What was queued while the tables were gone (by allocations that went with a reset, by calls
- * during a sleep) is as what a reset aborts: the tables that are made anew are those of the end of
- * it.
+ * Jobs that were queued while the tables were gone (by allocations that went with a reset, by calls
+ * during a sleep) are treated like aborted ones: the tables that are made anew are those of the
+ * end.
  */
 static void restart_queued(struct list *jobs)
 {
@@ -589,8 +589,8 @@ static void end_adapter(struct vidmm *vidmm, unsigned node)
 
 /*
  * A reset is alone in the driver (TDR-002). When a call of the driver waits for an update, which
- * may be among what does not end, the wait ends, the call returns, and the next look finds the node
- * as it is.
+ * may be among the work that does not end, the wait ends, the call returns, and the next look finds
+ * the node as it is.
  */
 bool recovery_timed_out(void *context, unsigned node)
 {

@@ -23,7 +23,7 @@ struct recovery {
     struct list unfinished; /* jobs of such packets, in order */
     /* Allocations whose places are to be cleaned up, by next_reset; the job is at one of them. */
     struct vidmm_allocation *first, *last, *at;
-    bool maps_again; /* mappings of what is resident are to be written */
+    bool maps_again; /* the mappings of resident allocations are to be written */
     uint64_t now_ns; /* of the watchdog's last look */
     uint64_t time_outs[VIDMM_MAX_TIMEOUT_LIMIT]; /* when the last ones were, a ring */
     struct job cleanup_job;
@@ -32,8 +32,8 @@ struct recovery {
 
 void recovery_init(struct vidmm *vidmm);
 /*
- * Builds up again what is gone: the page tables, if they were lost, what has kept its place without
- * being there, and the mappings of what is there. Rendering goes on when that has retired.
+ * Builds up again: the page tables, if they were lost; allocations that have kept their place
+ * without their content; the mappings of the others. Rendering goes on when that has retired.
  */
 void recovery_restore(struct vidmm *vidmm, bool lost_tables);
 /* A node does not answer: resets it, or everything. False: not now, a call of the driver waits. */

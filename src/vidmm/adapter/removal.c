@@ -9,7 +9,7 @@
  *     waits for fences      end at once                      end at once
  *     paging operations     built and run as always          never built again
  *
- * All that ends so ends with STATUS_DEVICE_REMOVED, and what is asked for from now on is refused
+ * All that ends so ends with STATUS_DEVICE_REMOVED, and new work is refused from now on
  * with it. Destroying goes on as always: its jobs run, and where the adapter has gone the paging
  * queue asks them for their operations, so that they come to their ends, and drops these.
  *
@@ -69,7 +69,7 @@ void removal_give_up(struct vidmm *vidmm, const char *reason)
     vidmm->callback_depth--;
 }
 
-/* The driver hears of what it said that it can hear of. */
+/* The driver hears of a removal if it said that it can. */
 static NTSTATUS tell_driver(struct vidmm *vidmm, DXGK_SURPRISE_REMOVAL_TYPE type)
 {
     bool is_supported = type == DxgkRemovalHibernation ? vidmm->caps.hears_of_removal_asleep

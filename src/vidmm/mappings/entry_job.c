@@ -2,9 +2,9 @@
  * Entry jobs: the tables of a range are made, its entries written, its tables linked.
  *
  *     PHASE_SHOW          each new table gets its entry in the paging process's window
- *     PHASE_SHOW_FLUSH    once, where the window may have cached what a slot showed before
+ *     PHASE_SHOW_FLUSH    once, where the GPU may have cached the former entry of a slot
  *     PHASE_INITIALISE    each new table is set invalid throughout
- *     PHASE_ENTRIES       what the job is for (next_entries())
+ *     PHASE_ENTRIES       the entries that the job is for (next_entries())
  *     PHASE_LINK          the tables, children before their parents: only now the GPU finds them
  *     PHASE_FLUSH         of the range, where it is needed (flush())
  *

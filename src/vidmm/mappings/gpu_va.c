@@ -152,7 +152,7 @@ static bool can_be_in_4k_pages(const struct vidmm_allocation *allocation)
 
 /*
  * PT-038; alignment is that of the address, of the allocation and of the part of it. Where there is
- * no way back to 64 KiB entries, only what can be nowhere else has them.
+ * no way back to 64 KiB entries, only an allocation that can be nowhere else has them.
  */
 static bool may_be_64k(const struct mapping *mapping)
 {

@@ -2,7 +2,7 @@
  * GPU virtual addresses: mappings of allocations are made, and end.
  *
  * Place      vidmm. Uses the page tree, the paging queue and requests; public functions are in
- *            vidmm.h. mapping.h has what others ask of a mapping.
+ *            vidmm.h. mapping.h answers what others ask of a mapping.
  * Ownership  A mapping ends with vidmm_unmap_gpu_va(), or with its allocation.
  * Errors     As page_tables_prepare(); STATUS_INVALID_PARAMETER; nothing has changed then. Where
  *            there is no room for the tables, the mapping waits for it.

@@ -1,5 +1,5 @@
 /*
- * Mappings: which of them an address is in, and what the entries of one are to be like.
+ * Mappings: which of them an address is in, and which entries they are to have.
  *
  * Source     contract.md PT-013, PT-029, PT-038.
  */

@@ -21,7 +21,7 @@
 enum mapping_role {
     MAPPING_ORDINARY,
     MAPPING_PRIVILEGED, /* of a whole tile pool, for tile.c alone */
-    MAPPING_TILE,       /* its job makes tables only: what it shows is copied */
+    MAPPING_TILE,       /* its job makes tables only: its entries are copies */
 };
 
 struct mapping {

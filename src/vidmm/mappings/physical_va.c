@@ -2,8 +2,8 @@
  * Physical mappings: addresses of pages that the caller has chosen, whoever owns them.
  *
  * They own whole leaf tables' worth of address space, so that any pages within may be mapped and
- * unmapped in any order; nothing follows when whatever lies in those pages moves. What is to be in
- * their entries is recorded (physical_entries.c).
+ * unmapped in any order; entries do not follow when content of those pages moves. The entries
+ * are recorded (physical_entries.c).
  *
  * Source     contract.md PT-013, PT-031; sequence S-13.
  */
@@ -144,7 +144,7 @@ static NTSTATUS create_update(struct vidmm_process *process, uint64_t va, uint64
 
 /*
  * Makes every leaf table's range in [va, va + bytes) physical. Nothing is taken when a part is in
- * use; when memory runs out, what was taken stays so, for the next attempt.
+ * use; when memory runs out, ranges taken so far stay taken, for the next attempt.
  */
 static NTSTATUS claim_leaves(struct address_space *space, uint64_t va, uint64_t bytes)
 {

@@ -85,7 +85,7 @@ static NTSTATUS take(struct range_allocator *ranges, uint64_t low, uint64_t high
     return status;
 }
 
-/* The first range of the paging process makes what they are taken from. */
+/* The first range of the paging process makes the allocator that all are taken from. */
 static NTSTATUS take_of_paging_process(struct vidmm *vidmm, uint64_t unit,
                                        DXGKARGCB_RESERVEGPUVIRTUALADDRESSRANGE *range)
 {

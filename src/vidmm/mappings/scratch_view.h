@@ -26,7 +26,7 @@ struct scratch_view {
     scratch_view_use *use; /* fills the operation */
 };
 
-/* Where the pages are is decided now: a job that is queued now sees what is queued before it. */
+/* The pages are taken where they are now: jobs that were queued before have run by then. */
 void scratch_view_begin(struct scratch_view *view, struct vidmm_allocation *allocation,
                         uint64_t first_page, uint64_t page_count, scratch_view_use *use);
 enum job_step scratch_view_next(struct scratch_view *view, DXGKARG_BUILDPAGINGBUFFER *args);

@@ -86,7 +86,7 @@ static bool can_copy(const struct vidmm *vidmm)
            !vidmm->caps.update_requires_idle;
 }
 
-/* ---- The job -------------------------------------------------------------------------------- */
+/* ---- The job --------------------------------------------------------------------------------- */
 
 static struct tile_update *job_update(struct job *job)
 {
@@ -152,7 +152,7 @@ static bool op_copy(struct tile_update *update, DXGKARG_BUILDPAGINGBUFFER *args)
     return count > 0;
 }
 
-/* CPTE-005: the same by UPDATE_PAGE_TABLE. What becomes invalid names whose pages it led to. */
+/* CPTE-005: the same by UPDATE_PAGE_TABLE. Invalid entries name the allocation that they led to. */
 static void op_write(struct tile_update *update, const struct tile *tile,
                      DXGKARG_BUILDPAGINGBUFFER *args)
 {
@@ -270,7 +270,7 @@ static void update_finished(struct job *job)
 
 static const struct job_ops update_ops = {.next = update_next, .finished = update_finished};
 
-/* ---- Getting ready -------------------------------------------------------------------------- */
+/* ---- Getting ready --------------------------------------------------------------------------- */
 
 static struct mapping *privileged_mapping(const struct vidmm_process *process,
                                           const struct vidmm_allocation *pool)
@@ -284,7 +284,7 @@ static struct mapping *privileged_mapping(const struct vidmm_process *process,
     return NULL;
 }
 
-/* What the tile of the current operation is to show: a pool, or nothing. */
+/* The pool that the tile of the current operation is to show, or nothing. */
 static void set_target(const struct tile_update *update, uint64_t index, struct tile *tile)
 {
     const struct vidmm_tile_operation *operation = &update->operations[update->at];
@@ -429,7 +429,7 @@ bool tile_updates_run(struct vidmm *vidmm)
     return true;
 }
 
-/* ---- The call ------------------------------------------------------------------------------- */
+/* ---- The call -------------------------------------------------------------------------------- */
 
 static bool is_range(const struct vidmm *vidmm, const struct address_space *space, uint64_t va,
                      uint64_t page_count)

@@ -3,7 +3,7 @@
  *
  * The bridge's GART driver, here the platform, maps system pages in the AGP window; the display
  * driver sees no operation 5 or 6 for them (BANK-008) and gets bus addresses in that window
- * (BANK-007). The bridge may still hold what the GPU wrote when the CPU wants to read it: before
+ * (BANK-007). The bridge may still hold the GPU's writes when the CPU wants to read them: before
  * the CPU gets such an allocation, the GPU writes to a scratch page of ours and reads from the
  * allocation, and when those have run everything written before them is in memory (PHYS-004,
  * PHYS-005).

@@ -3,8 +3,7 @@
  *
  * Place      vidmm. Segments of the kind SEGMENT_AGP, physical model.
  * Model      The platform's GART maps system pages in the AGP window; the driver sees no operation.
- *            What the GPU wrote through the bridge is fetched by two operations before the CPU
- *            reads it.
+ *            Two operations fetch the GPU's writes from the bridge before the CPU reads them.
  * Errors     STATUS_NO_MEMORY.
  * Source     contract.md BANK-006..008, PHYS-001..005.
  */
@@ -27,7 +26,7 @@ void agp_close(struct vidmm *vidmm);
 NTSTATUS agp_map(struct vidmm_allocation *allocation);
 void agp_unmap(struct vidmm_allocation *allocation);
 /*
- * The next operation that gets what the GPU wrote to the allocation through the bridge, counted in
+ * The next operation that gets the GPU's writes to the allocation out of the bridge, counted in
  * *step from 0; false when all have been generated.
  */
 bool agp_op_flush(struct vidmm_allocation *allocation, unsigned *step,

@@ -1,5 +1,5 @@
 /*
- * AGP flush: what the GPU wrote through the bridge is in memory before the CPU reads it.
+ * AGP flush: the GPU's writes through the bridge are in memory before the CPU reads them.
  *
  * A job of two operations (agp_op_flush()), which holds the allocation while it runs.
  *

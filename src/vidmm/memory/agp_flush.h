@@ -1,5 +1,5 @@
 /*
- * AGP flush: what the GPU wrote through the bridge is in memory before the CPU reads it.
+ * AGP flush: the GPU's writes through the bridge are in memory before the CPU reads them.
  *
  * Place      vidmm. Uses agp.h and the paging queue; used by locks.
  * Source     contract.md PHYS-004, PHYS-005.

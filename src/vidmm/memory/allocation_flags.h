@@ -1,5 +1,5 @@
 /*
- * Allocation flags: what the driver's flags of an allocation say together.
+ * Allocation flags: the driver's flags of an allocation, judged together.
  *
  * Place      vidmm, below allocation.c.
  * Errors     STATUS_INVALID_PARAMETER and a driver error when flags contradict each other;

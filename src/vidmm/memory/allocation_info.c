@@ -159,8 +159,7 @@ static bool is_lawful(struct vidmm *vidmm, const struct report *report)
     return true;
 }
 
-/* ---- Copies -----------------------------------------------------------------------------------
- */
+/* ---- Copies ---------------------------------------------------------------------------------- */
 
 unsigned allocation_priority_class(uint32_t priority)
 {

@@ -27,8 +27,7 @@
 #include "base/assert.h"
 #include "base/services.h"
 
-/* ---- Entering -----------------------------------------------------------------------------------
- */
+/* ---- Entering -------------------------------------------------------------------------------- */
 
 static void allocation_entered(struct job *job)
 {
@@ -81,8 +80,7 @@ void allocation_map_again(struct vidmm_allocation *allocation)
     paging_queue_add(allocation->vidmm, &allocation->job);
 }
 
-/* ---- Leaving ------------------------------------------------------------------------------------
- */
+/* ---- Leaving --------------------------------------------------------------------------------- */
 
 static void allocation_left(struct job *job)
 {
@@ -152,8 +150,7 @@ NTSTATUS allocation_park(struct vidmm_allocation *allocation)
     return status;
 }
 
-/* ---- Dropping -----------------------------------------------------------------------------------
- */
+/* ---- Dropping -------------------------------------------------------------------------------- */
 
 static void allocation_dropped(struct job *job)
 {
@@ -186,8 +183,7 @@ void allocation_drop(struct vidmm_allocation *allocation)
     paging_queue_add(vidmm, &allocation->job);
 }
 
-/* ---- Moving -------------------------------------------------------------------------------------
- */
+/* ---- Moving ---------------------------------------------------------------------------------- */
 
 void move_release_other(struct vidmm_allocation *allocation)
 {

@@ -5,7 +5,7 @@
  *            locks, power and recovery.
  * Model      Each is a job of the paging queue, whose end publishes the new state.
  * Errors     STATUS_NO_MEMORY where a backing store is needed and there is none; nothing has
- *            changed then. What has begun cannot fail.
+ *            changed then. A change that has begun cannot fail.
  * Source     contract.md ALLOC-012, RES-011..014, OFFER-001, XFER-019; sequences S-03..S-07, S-11.
  */
 #ifndef VIDMM_ALLOCATION_PAGING_H

@@ -31,7 +31,7 @@ uint64_t device_page(const struct vidmm *vidmm, uint64_t page)
     return platform->device_page ? platform->device_page(platform->context, page) : page;
 }
 
-/* The whole backing store; what kind of list it needs is found out with its first page. */
+/* The whole backing store; its first page tells which kind of list it needs. */
 static void describe_backing(struct vidmm_allocation *allocation, uint64_t at_page, DXGK_ADL *adl)
 {
     const struct vidmm *vidmm = allocation->vidmm;

@@ -33,7 +33,7 @@ bool aperture_op_unmap(struct vidmm_allocation *allocation, const struct segment
 NTSTATUS aperture_open_view(struct vidmm_allocation *allocation);
 void aperture_close_view(struct vidmm_allocation *allocation);
 
-/* What the device calls a system page: its number, or its logical page behind an IOMMU. */
+/* The device's number of a system page: the page's own, or its logical page behind an IOMMU. */
 uint64_t device_page(const struct vidmm *vidmm, uint64_t page);
 
 #endif

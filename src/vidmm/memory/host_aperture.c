@@ -8,7 +8,8 @@
  * them share its slot.
  *
  * While the adapter is in D3 nothing is mapped (CHA-005): all slots are unmapped before, and mapped
- * again to what they showed. Their owners do not notice, as the CPU does not touch them meanwhile.
+ * again to the pages they showed. Their owners do not notice, as the CPU does not touch them
+ * meanwhile.
  *
  * Source     contract.md CHA-001..005.
  */

@@ -27,8 +27,7 @@ NTSTATUS host_aperture_map_range(struct vidmm *vidmm, struct segment *segment, u
                                  uint64_t count, uint32_t *out_first_slot, uint64_t *out_address);
 void host_aperture_unmap_range(struct vidmm *vidmm, struct segment *segment, uint32_t first_slot,
                                uint64_t first_page, uint64_t count);
-/* Around D3: in between nothing is mapped, and the driver is not told of slots that are released.
- */
+/* Around D3: in between nothing is mapped, and the driver hears of no slot that is released. */
 void host_apertures_close(struct vidmm *vidmm);
 void host_apertures_open(struct vidmm *vidmm);
 /* All pages of a placed allocation, until it is unmapped; it must not move meanwhile. */

@@ -47,7 +47,7 @@ struct segment {
     uint64_t size;                         /* bytes usable, after limits */
     uint64_t unit_pages;                   /* 16 with Use64KBPages, else 1 */
 
-    /* What is free (segment.c). */
+    /* Free space (segment.c). */
     struct range_allocator ranges; /* CONTIGUOUS and APERTURE */
     struct page_allocator pages;   /* PAGES; counts units */
     struct list table_units;       /* that page tables share (segment_tables.c) */

@@ -4,9 +4,9 @@
  * Place      vidmm. Embedded in the object that the work is for: an allocation, a mapping, a table
  *            that moves. Only the paging queue calls it, and recovery.c after a reset.
  * Model      Jobs run strictly in the order in which they were queued. The queue asks the first job
- *            for its next operation until the job says JOB_DONE, and then asks the next job. So
- *            what a generator sees of earlier jobs is what the GPU sees when the operation runs. A
- *            job is finished when the packet that holds its last operation has retired.
+ *            for its next operation until the job says JOB_DONE, and then asks the next job. So a
+ *            generator sees earlier jobs as the GPU will see them when the operation runs. A job
+ *            is finished when the packet that holds its last operation has retired.
  *
  *                request                 job                    operation
  *                (residency.h)  queues   (allocation, mapping,  next() fills one
@@ -19,7 +19,7 @@
  *                retirement  <------ fence of the packet ------ scheduler and GPU
  *
  * Ownership  The job belongs to its object, which stays from paging_queue_add() to finished().
- * Errors     A queued job cannot fail on our side: what it needs is reserved before it is queued.
+ * Errors     A queued job cannot fail on our side: its memory is reserved before it is queued.
  */
 #ifndef VIDMM_JOB_H
 #define VIDMM_JOB_H
@@ -44,7 +44,7 @@ enum job_step {
 /* Which job it is, for those who treat some of them alike. */
 enum job_kind {
     JOB_OTHER,
-    /* struct vidmm_allocation.job, by what becomes of the allocation. */
+    /* struct vidmm_allocation.job, by the fate of the allocation. */
     JOB_ENTER,     /* it is paged in */
     JOB_LEAVE,     /* it is paged out */
     JOB_DROP,      /* it was offered, and goes without its content */
@@ -58,14 +58,14 @@ enum job_kind {
 struct job_ops {
     enum job_kind kind;
     /*
-     * Fills operation and its member of the union; the rest of *args is the queue's. What args
-     * points to stays valid until the next call.
+     * Fills operation and its member of the union; the rest of *args is the queue's. Arrays
+     * that args points to stay valid until the next call.
      */
     enum job_step (*next)(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args);
     /* Everything the job generated has retired. May free the job and queue others. */
     void (*finished)(struct job *job);
     /*
-     * What the job generated, if anything, is lost (the adapter was reset, or slept), tables are as
+     * Operations that the job generated are lost (the adapter was reset, or slept), tables are as
      * new, and the job will be asked again from phase 0 and cursor 0 on: forget the rest. NULL:
      * there is no rest.
      */

@@ -7,10 +7,10 @@
  *            that is free, and a block goes with its last fence.
  * Telling    NOTIFY_FENCE_RESIDENCY, in the order of the paging queue, of every fence whose storage
  *            has come or is another one: when it is created, when it is moved by packing, and of
- *            all fences when the driver has lost what it knew (a reset, a sleep). A fence may be
+ *            all fences when the driver has lost its knowledge (a reset, a sleep). A fence may be
  *            used when its first notice has retired.
  * Packing    Fences move to free slots of earlier blocks. None of the work that could signal them
- *            is with the GPU: it has retired, and what comes is held until the driver knows. The
+ *            is with the GPU: it has retired, and new work is held until the driver knows. The
  *            old slots are given another value before they are free, so that a late write or read
  *            shows.
  *
@@ -105,7 +105,7 @@ struct fence_notice {
     DXGK_FENCE_RESIDENCY_INFO *infos;
 };
 
-/* ---- Storage -------------------------------------------------------------------------------- */
+/* ---- Storage --------------------------------------------------------------------------------- */
 
 static volatile uint64_t *word_of(const struct fence_place *place, unsigned page)
 {
@@ -188,7 +188,7 @@ static void release_place(struct vidmm *vidmm, struct fence_place *place)
     place->block = NULL;
 }
 
-/* ---- Notices -------------------------------------------------------------------------------- */
+/* ---- Notices --------------------------------------------------------------------------------- */
 
 static D3DGPU_PHYSICAL_ADDRESS address_of(const struct vidmm *vidmm,
                                           const struct fence_place *place, unsigned page)
@@ -297,7 +297,7 @@ static void notice_queue(struct fence_notice *notice)
     paging_queue_add(notice->vidmm, &notice->job);
 }
 
-/* ---- Telling of all of them again ----------------------------------------------------------- */
+/* ---- Telling of all of them again ------------------------------------------------------------ */
 
 static enum job_step restore_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args)
 {
@@ -354,7 +354,7 @@ static NTSTATUS reserve_info(struct vidmm *vidmm)
     return STATUS_SUCCESS;
 }
 
-/* ---- Life ----------------------------------------------------------------------------------- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 void native_fences_init(struct vidmm *vidmm)
 {
@@ -378,9 +378,9 @@ static bool is_busy(const struct vidmm *vidmm)
            vidmm->power.state != POWER_ON;
 }
 
-/* ---- Waiting -------------------------------------------------------------------------------- */
+/* ---- Waiting --------------------------------------------------------------------------------- */
 
-/* What must be passed for an interrupt. */
+/* The value beyond which there is an interrupt. */
 static uint64_t wanted_monitored(const struct vidmm_native_fence *fence)
 {
     return list_is_empty(&fence->waits)
@@ -548,7 +548,7 @@ NTSTATUS vidmm_native_fence_cancel_waits(struct vidmm_native_fence *fence)
     return STATUS_SUCCESS;
 }
 
-/* ---- Coming and going ----------------------------------------------------------------------- */
+/* ---- Coming and going ------------------------------------------------------------------------ */
 
 static void driver_destroy(struct vidmm *vidmm, HANDLE handle)
 {
@@ -560,7 +560,7 @@ static void driver_destroy(struct vidmm *vidmm, HANDLE handle)
                            (unsigned)status);
 }
 
-/* Makes the driver's object, and copies what it tells the user-mode half. */
+/* Makes the driver's object, and copies its message to the user-mode half. */
 static NTSTATUS driver_create(struct vidmm_native_fence *fence,
                               uint8_t private_data[VIDMM_NATIVE_FENCE_DATA_BYTES])
 {
@@ -668,7 +668,7 @@ uint64_t vidmm_native_fence_value(const struct vidmm_native_fence *fence)
     return *word_of(&fence->place, CURRENT_PAGE);
 }
 
-/* ---- Packing -------------------------------------------------------------------------------- */
+/* ---- Packing --------------------------------------------------------------------------------- */
 
 /* Fences that have a free slot before them, as many as such slots, last ones first. */
 static unsigned count_moves(const struct vidmm *vidmm)
@@ -688,7 +688,7 @@ static unsigned count_moves(const struct vidmm *vidmm)
     return count;
 }
 
-/* Its values go to a slot further in front, and are what the driver is told of from now on. */
+/* Its values go to a slot further in front; from now on the driver is told of that slot. */
 static bool move_forward(struct vidmm_native_fence *fence, const struct fence_block *end)
 {
     struct fence_place place;
@@ -768,7 +768,7 @@ NTSTATUS vidmm_native_fences_pack(struct vidmm *vidmm, vidmm_done done, void *co
     return STATUS_PENDING;
 }
 
-/* ---- The invariant walk --------------------------------------------------------------------- */
+/* ---- The invariant walk ---------------------------------------------------------------------- */
 
 bool native_fences_check(const struct vidmm *vidmm)
 {

@@ -1,7 +1,7 @@
 /*
  * Native fences: 64-bit values that the GPU keeps by itself, and the driver is told where.
  *
- * Place      vidmm. Public functions are in vidmm.h; here is what start, recovery and removal need.
+ * Place      vidmm. Public functions are in vidmm.h; those here serve start, recovery, removal.
  * Model      native_fence.c: storage, telling, packing, waiting.
  * Ownership  Fences belong to the client until vidmm_native_fence_destroy().
  * Source     contract.md NTF-010, NTF-011, FENCE-011, FENCE-013..015; docs/contract-choices.md, C8.
@@ -27,7 +27,7 @@ struct native_fences {
 
 void native_fences_init(struct vidmm *vidmm);
 void native_fences_fini(struct vidmm *vidmm);
-/* The driver has lost what it knew: tells it of all of them. Its job is the recovery's. */
+/* The driver knows of no fence any more: tells it of all, by a job of the recovery. */
 void native_fences_restore(struct vidmm *vidmm);
 /* Ends the waits whose values are there, unless that has to wait; and all of them. */
 void native_fences_rescan(struct vidmm *vidmm);

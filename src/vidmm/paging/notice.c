@@ -89,7 +89,7 @@ void notice_op_residency(struct vidmm_allocation *allocation, bool is_resident,
     notice->PhysicalAddress = address_of(allocation, 0);
 }
 
-/* The operation was made and then never shown to the driver: it is told what it was told before. */
+/* The operation was made and then never shown to the driver: it is told the same as before. */
 void notice_take_back(struct vidmm_allocation *allocation, const DXGKARG_BUILDPAGINGBUFFER *args)
 {
     const DXGK_BUILDPAGINGBUFFER_NOTIFYRESIDENCY2 *part = &args->NotifyResidency2;

@@ -4,11 +4,11 @@
  * The CPU writes them in system memory as ever; the GPU finds them behind slots, which
  * MAP_APERTURE_SEGMENT points at their pages before anything is built (APER-005: it names no
  * allocation). The driver has to do that itself, when it is called: commands for it could only run
- * in a buffer that is mapped already. Slots lose what they show with the power, and are pointed
- * again when it is back.
+ * in a buffer that is mapped already. Slots show nothing any more after a loss of power, and are
+ * pointed again when it is back.
  *
  * In the GpuMmu model the paging process maps the buffers like any other, and no slot is needed,
- * which is what Windows has been seen to do (docs/observed.md, O28).
+ * as Windows has been seen to do (docs/observed.md, O28).
  *
  * Source     contract.md PB-018, APER-005, SUB-006; sequence S-01, step 6.
  */
@@ -108,7 +108,7 @@ static void describe(struct vidmm *vidmm, const struct paging_buffer *buffer, MD
     }
 }
 
-/* The call goes behind what has been built in the current buffer, as any other. */
+/* The call appends to the operations of the current buffer, as any other. */
 static void *offer(struct vidmm *vidmm, DXGKARG_BUILDPAGINGBUFFER *args)
 {
     const struct paging_buffer *current = &vidmm->queue.buffers[vidmm->queue.current];

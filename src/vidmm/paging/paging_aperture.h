@@ -23,9 +23,9 @@ struct vidmm_failure;
 bool paging_aperture_is_used(const struct vidmm *vidmm);
 NTSTATUS paging_aperture_take(struct vidmm *vidmm, struct paging_buffer *buffer);
 void paging_aperture_release(struct vidmm *vidmm, struct paging_buffer *buffer);
-/* At the start, and when the slots have lost what they showed. */
+/* At the start, and when the slots do not show the buffers any more. */
 NTSTATUS paging_aperture_map(struct vidmm *vidmm, struct vidmm_failure *failure);
-/* What a submission names in the physical model: a segment and an address in it. */
+/* The segment and the address in it that a submission names in the physical model. */
 uint64_t paging_aperture_address(struct vidmm *vidmm, const struct paging_buffer *buffer,
                                  UINT *out_segment);
 

@@ -1,24 +1,21 @@
 /*
  * Paging operations of the physical model: how an allocation enters, leaves and dies.
  *
- *     memory segment   enter   FILL without content (INIT_CONTEXT_RESOURCE for what belongs to a
- *                              context), else TRANSFER from the backing store
- *                      leave   DISCARD_CONTENT where the backing store is still good, else
- *                              TRANSFER to the backing store, directly or, with an eviction
- *                              segment, through aperture slots that show it: MAP, TRANSFER, UNMAP
- *                      die, drop an offered one   DISCARD_CONTENT
- *     AGP              the bridge's driver maps; leaving, READ_PHYSICAL and WRITE_PHYSICAL get
- *                      what the GPU wrote through it
- *     aperture         enter   MAP_APERTURE_SEGMENT of the backing store, and behind it the first
+ *     memory segment   enter   FILL without content (INIT_CONTEXT_RESOURCE for one that belongs to
+ * a context), else TRANSFER from the backing store leave   DISCARD_CONTENT where the backing store
+ * is still good, else TRANSFER to the backing store, directly or, with an eviction segment, through
+ * aperture slots that show it: MAP, TRANSFER, UNMAP die, drop an offered one   DISCARD_CONTENT AGP
+ * the bridge's driver maps; leaving, READ_PHYSICAL and WRITE_PHYSICAL get the GPU's writes out of
+ * it aperture         enter   MAP_APERTURE_SEGMENT of the backing store, and behind it the first
  *                              INIT_CONTEXT_RESOURCE
  *                      leave   UNMAP_APERTURE_SEGMENT (the content is in the backing store already)
  *                      die, drop   UNMAP_APERTURE_SEGMENT
  *
  * A transfer of more than vidmm_config.transfer_bytes is cut, at the latest because TransferOffset
- * is 32 bits wide; MdlOffset moves with it (XFER-006, XFER-007). What is marked Swizzled goes at
- * once: a part of one order is not a part of the other. So does what takes more of its segment than
- * it has bytes: TransferSize is that of the packed copy, and where its rows are is for the driver
- * to know (XFER-018).
+ * is 32 bits wide; MdlOffset moves with it (XFER-006, XFER-007). A Swizzled allocation goes at
+ * once: a part of one order is not a part of the other. So does one that takes more of its segment
+ * than it has bytes: TransferSize is that of the packed copy, and where its rows are is for the
+ * driver to know (XFER-018).
  *
  * Source     contract.md XFER, FILL, DISC, APER; sequences S-03, S-04, S-06, S-11, S-12.
  */

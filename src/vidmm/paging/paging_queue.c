@@ -1,13 +1,13 @@
 /*
  * Paging queue: jobs into operations, operations into buffers, buffers to the GPU.
  *
- * One buffer is current. Operations are built into it one behind the other; whatever is built when
- * nothing more can be is submitted, and building goes on behind it in the same buffer until the
- * driver says INSUFFICIENT. Then the next buffer that has no submission in flight becomes current,
- * always starting on a page. A job ends in the submission that holds its last operation, or, when
- * that is empty, in the one before.
+ * One buffer is current. Operations are built into it one behind the other; when no
+ * further one can be built now, they are submitted, and building goes on behind it in the same
+ * buffer until the driver says INSUFFICIENT. Then the next buffer that has no submission in flight
+ * becomes current, always starting on a page. A job ends in the submission that holds its last
+ * operation, or, when that is empty, in the one before.
  *
- * What is built for a companion context is in buffers of its own and runs on another node. It is
+ * Operations for a companion context are in buffers of their own and runs on another node. It is
  * built in its turn like everything else, whatever is still with the GPU; its submission waits, in
  * the scheduler, until the one in front of it has retired, and so does the first one behind it. So
  * submissions run in the order of the queue on whatever nodes they are.
@@ -310,7 +310,7 @@ static HANDLE context_of_submission(const struct vidmm *vidmm)
 }
 
 /*
- * Hands what has been built in the current buffer to the scheduler, with the jobs that ended in
+ * Hands the built operations of the current buffer to the scheduler, with the jobs that ended in
  * it. Jobs whose operations wrote nothing end with the submission before, or now if there is none.
  */
 static void submit_built(struct vidmm *vidmm)
@@ -499,8 +499,8 @@ static bool take_fresh_buffer(struct paging_queue *queue)
 }
 
 /*
- * Takes over what the driver wrote: the buffer's pointer and the private data's. A pointer outside
- * what was offered is the driver's error, and nothing of the call is used.
+ * Takes over the driver's pointers behind the buffer and the private data. A pointer outside of the
+ * room that was offered is the driver's error, and nothing of the call is used.
  */
 static bool accept_output(struct vidmm *vidmm, struct paging_buffer *buffer,
                           const DXGKARG_BUILDPAGINGBUFFER *args)
@@ -659,7 +659,7 @@ void paging_queue_build_now(struct vidmm *vidmm, DXGKARG_BUILDPAGINGBUFFER *args
                            miniport_operation_name(args->Operation), (unsigned)status);
 }
 
-/* What was built for another context is submitted: each buffer is for one. */
+/* Operations for another context are submitted: each buffer is for one. */
 static bool enter_context(struct vidmm *vidmm, struct companion *companion)
 {
     struct paging_queue *queue = &vidmm->queue;

@@ -3,9 +3,9 @@
  *
  * Place      vidmm. Calls jobs (job.h), the driver and the scheduler. vidmm_pump() drives it.
  * Model      One buffer is current; operations are built into it one behind the other. When no
- *            further operation can be built now, what has been built is submitted. INSUFFICIENT
- *            goes on in a fresh buffer with the same operation and the driver's MultipassOffset.
- *            A job ends in the submission that holds its last operation.
+ *            further operation can be built now, those that have been built are submitted.
+ *            INSUFFICIENT goes on in a fresh buffer with the same operation and the driver's
+ *            MultipassOffset. A job ends in the submission that holds its last operation.
  * Ownership  paging_queue_add() lends the job until its finished() is called.
  * Errors     Whatever can fail for lack of memory fails in paging_queue_init(). A driver that
  *            breaks a rule is reported, and the operation is dropped.
@@ -84,7 +84,7 @@ struct paging_queue {
     unsigned aimless_repeats; /* ... with bytes written, and MultipassOffset as before (PB-014) */
     struct generation generation;
 
-    /* Buffers and what is with the scheduler. */
+    /* Buffers, and submissions that are with the scheduler. */
     struct paging_buffer *buffers;
     unsigned buffer_count;
     unsigned current;  /* index into buffers */
@@ -92,8 +92,8 @@ struct paging_queue {
     struct list in_flight;
     struct list idle;
     struct paging_submission submissions[PAGING_SUBMISSIONS];
-    NTSTATUS retired_status;     /* of the packet whose jobs are being finished */
-    struct companion *companion; /* of what is built and not submitted; NULL: the system context */
+    NTSTATUS retired_status;         /* of the packet whose jobs are being finished */
+    struct companion *companion;     /* of built operations; NULL: the system context */
     struct companion *submitted_for; /* the same of the last submission */
     uint64_t submitted;              /* its number */
     struct vidsch_fence retired;     /* the number of the last one that has */
@@ -115,7 +115,7 @@ void paging_queue_fini(struct vidmm *vidmm);
 bool paging_queue_hides_buffers(const struct vidmm *vidmm);
 
 void paging_queue_add(struct vidmm *vidmm, struct job *job);
-/* Builds and submits what can be; called by vidmm_pump(). True if it did anything. */
+/* Builds and submits all it can; called by vidmm_pump(). True if it did anything. */
 bool paging_queue_run(struct vidmm *vidmm);
 /*
  * Has the driver execute an operation at once, without a buffer: page tables of the paging process
@@ -135,13 +135,13 @@ bool paging_queue_is_drained(const struct vidmm *vidmm);
 const DXGKARG_BUILDPAGINGBUFFER *paging_queue_unseen(const struct vidmm *vidmm,
                                                      struct vidmm_allocation **out_subject);
 /*
- * The adapter has been reset and nothing is with the driver: forgets what is built and appends the
- * jobs that have not finished, in their order, to unfinished.
+ * The adapter has been reset and nothing is with the driver: forgets built operations and appends
+ * the jobs that have not finished, in their order, to unfinished.
  */
 void paging_queue_reset(struct vidmm *vidmm, struct list *unfinished);
 /* The companion goes, and none of its jobs is left. */
 void paging_queue_leave(struct vidmm *vidmm, const struct companion *companion);
-/* The adapter has gone: what is built is forgotten; jobs run to their ends without the driver. */
+/* The adapter has gone: forgets built operations; jobs run to their ends without the driver. */
 void paging_queue_abandon(struct vidmm *vidmm);
 
 #endif

@@ -2,8 +2,8 @@
  * Virtual paging: the operations that move an allocation in the GpuMmu and IoMmu models.
  *
  * Place      vidmm. Generators for struct vidmm_allocation.job; allocation_paging.c queues them.
- * Model      Each fills the next operation of its job, or says JOB_DONE (job.h). What an allocation
- *            does in which kind of segment is at the head of paging_virtual.c.
+ * Model      Each fills the next operation of its job, or says JOB_DONE (job.h). The tables of
+ *            operations for each kind of segment are at the head of paging_virtual.c.
  * Source     contract.md VX-001..012, PT-020..025, TLB-003; sequences S-05, S-07.
  */
 #ifndef VIDMM_PAGING_VIRTUAL_H

@@ -1,8 +1,8 @@
 /*
  * Budgets: how much memory of a group of segments a process should have resident.
  *
- * Place      vidmm. Segments report what is placed and what may be evicted; residency asks who is
- *            over.
+ * Place      vidmm. Segments report places that are taken or may be evicted; residency asks
+ *            who is over.
  * Model      A budget is advice, not a wall (budget.c).
  * Units      Bytes, of one process in one group of segments (enum vidmm_budget_group).
  * Source     contract.md RES-004, RES-015, RES-016.

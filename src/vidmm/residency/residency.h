@@ -3,8 +3,8 @@
  *
  * Place      vidmm. vidmm_pump() drives it. Uses everything that places an allocation or makes room
  *            for it.
- * Model      The first request holds its allocations, places what is not resident, and a barrier
- *            job behind the page-ins ends it (residency.c).
+ * Model      The first request holds its allocations and places those that are not resident; a
+ *            barrier job behind the page-ins ends it (residency.c).
  * Source     contract.md RES-001..014; sequences S-03..S-07, S-12, S-22, S-23.
  */
 #ifndef VIDMM_RESIDENCY_H

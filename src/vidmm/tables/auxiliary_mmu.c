@@ -2,15 +2,13 @@
  * Auxiliary MMUs: MAP_MMU and UNMAP_MMU (WDDM 3.2).
  *
  * No public page says how an adapter reports MMUs beside that of its engines, nor the units of the
- * fields. The reading here: the embedder says how many there are (config.auxiliary_mmus), numbered
- * from
- * 1. An allocation that is accessed physically and resident in a segment is mapped in each of them,
- *    at
- * the address that the GPU reaches it by physically, part by part, and unmapped from them before it
- * leaves; in an aperture behind its slots and before they go. Offsets and counts are pages.
- * SegmentId says what the list counts in: pages of that memory segment, which are one range, or, 0,
- * of system memory, which are one if the part happens to be. Where an IOMMU remaps the device they
- * are logical pages, and always one range: the backing store is (ADL-008).
+ * fields. The reading here: the embedder says how many there are (config.auxiliary_mmus), and they
+ * have numbers from 1 on. An allocation that is accessed physically and resident in a segment is
+ * mapped in each of them, at the address that the GPU reaches it by physically, part by part, and
+ * unmapped from them before it leaves; in an aperture behind its slots and before they go. Offsets
+ * and counts are pages. SegmentId gives the list's unit: pages of that memory segment, which are
+ * one range, or, 0, of system memory, which are one if the part happens to be. Where an IOMMU
+ * remaps the device they are logical pages, and always one range: the backing store is (ADL-008).
  *
  * Source     contract.md NTF-012, NTF-013, ADL-004, ADL-005, ADL-008; docs/contract-choices.md, U9.
  */
@@ -28,7 +26,7 @@
 
 #define PART_PAGES UINT64_C(64)
 
-/* In the segment; what is accessed physically is one range there (CTX-014, ALLOC-016). */
+/* In the segment, where a physically accessed allocation is one range (CTX-014, ALLOC-016). */
 static uint64_t address_of_page(struct vidmm_allocation *allocation, uint64_t page)
 {
     return allocation->place.segment->kind == SEGMENT_PAGES

@@ -1,5 +1,5 @@
 /*
- * Companion contexts: what copies of page table entries run on (S-25).
+ * Companion contexts: copies of page table entries run on them (S-25).
  *
  * Model  A context whose tiles are updated by copies has a companion, made with its first update,
  *        on the node that the driver named when it created the context (PagingCompanionNodeId). It

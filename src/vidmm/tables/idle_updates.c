@@ -4,7 +4,7 @@
  * The first kind are those of drivers whose page tables may not change while the GPU uses them
  * (PageTableUpdateRequireAddressSpaceIdle).
  *
- * The first operation on tables of a process, or on what is cached of them, holds the contexts of
+ * The first operation on tables of a process, or on cached entries of them, holds the contexts of
  * the process and waits until they are quiet; they go on when everything that was built has
  * retired. The paging process is not concerned: its tables are used by the buffers that change
  * them.

@@ -143,7 +143,7 @@ void null_contexts_forget(struct vidmm *vidmm, const struct vidmm_context *conte
         vidsch_cancel(&node->packet, STATUS_CANCELLED);
 }
 
-/* What is queued would lead out of contexts that the GPU has lost; it has left them. */
+/* Queued switches would lead out of contexts that the GPU has lost; it has left them. */
 void null_contexts_reset(struct vidmm *vidmm)
 {
     unsigned i;
@@ -203,7 +203,7 @@ static const struct vidmm_allocation *taken_by(const struct job *job)
 
 /*
  * While the adapter is going to sleep, only paging goes to the GPU, and nobody else's work comes
- * back; while contexts are held for what is being built, none of them runs.
+ * back; while contexts are held for the current operation, none of them runs.
  */
 bool null_contexts_may_go(struct vidmm *vidmm, const struct job *job)
 {

@@ -33,7 +33,7 @@ void null_contexts_ran_companion(struct vidmm *vidmm, unsigned node);
 void null_contexts_forget(struct vidmm *vidmm, const struct vidmm_context *context);
 
 /*
- * The adapter was reset: no node is in any context, and what still waits to leave one does not go.
+ * The adapter was reset: no node is in any context, and switches that still wait are cancelled.
  */
 void null_contexts_reset(struct vidmm *vidmm);
 

@@ -184,7 +184,7 @@ static void set_entry(DXGK_PTE *entry, unsigned segment, uint64_t page)
     entry->PageAddress = page;
 }
 
-/* Only what the driver has said that it knows (PT-032). */
+/* Only bits that the driver has said that it knows (PT-032). */
 static void set_protection(const struct vidmm *vidmm, DXGK_PTE *entry, uint32_t protect)
 {
     entry->ReadOnly = (protect & VIDMM_PROTECT_READ_ONLY) && vidmm->caps.has_read_only;
@@ -208,8 +208,8 @@ void page_table_op_initialise(struct address_space *space, struct page_table *ta
 #define LISTED_ENTRIES 16
 
 /*
- * As Windows has been seen to (docs/observed.md): by Repeat what lies before some entries, then
- * what lies behind them, then those.
+ * As Windows has been seen to (docs/observed.md): by Repeat the entries before some of them, then
+ * the entries behind those, then those.
  */
 bool page_table_op_initialise_part(struct address_space *space, struct page_table *table,
                                    DXGKARG_BUILDPAGINGBUFFER *args)
@@ -247,8 +247,7 @@ bool page_table_op_initialise_part(struct address_space *space, struct page_tabl
 }
 
 /*
- * What an entry above the leaf says of a child; invalid while there is none, or none that is
- * linked.
+ * An entry above the leaf for a child; invalid while there is none, or none that is linked.
  */
 static void set_pointer(const struct vidmm *vidmm, DXGK_PTE *entry, const struct page_table *child)
 {
@@ -270,7 +269,7 @@ void page_table_op_farewell(struct address_space *space, struct page_table *tabl
     set_range(space->vidmm, update, table->first_va, 0, 0);
 }
 
-/* Writes the parent's entry for a table by what is in its place in the tree now. */
+/* Writes the parent's entry for a table, by the tables that are in the tree now. */
 static void point(struct address_space *space, struct page_table *table,
                   DXGKARG_BUILDPAGINGBUFFER *args)
 {

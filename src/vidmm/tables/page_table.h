@@ -15,7 +15,7 @@
  *                                                          turned, TLB flushed, 64K leaf freed
  *
  * Ownership  The tree owns its tables (page_tree.h).
- * Errors     None: what an operation needs was reserved when its job was made.
+ * Errors     None: the memory for operations was reserved when their job was made.
  * Units      Virtual addresses in bytes, pages of 4 KiB, entries by index.
  * Source     contract.md PT-009..040, TLB-001..004; sequences S-02, S-05, S-07, S-13, S-14.
  */
@@ -72,7 +72,7 @@ void page_tables_collect(struct address_space *space, struct list *tables);
 typedef void page_table_visit(struct page_table *table, void *context);
 void page_tables_visit(struct address_space *space, page_table_visit *visit, void *context);
 
-/* How many entries one table of the level holds, and what one entry covers. */
+/* How many entries one table of the level holds, and how many bytes one entry covers. */
 uint64_t page_table_entries(const struct vidmm *vidmm, unsigned level);
 uint64_t page_table_coverage(const struct vidmm *vidmm, unsigned level);
 /* Which entry of a table of the level translates va. */
@@ -80,8 +80,7 @@ unsigned page_table_index(const struct vidmm *vidmm, unsigned level, uint64_t va
 /* Tables of 64 KiB pages stand beside the others, or in their place. */
 bool page_table_has_64k_leaves(const struct vidmm *vidmm);
 
-/* ---- Operations: they fill *args; the entries last until the next one is filled ---------------
- */
+/* ---- Operations: they fill *args; the entries last until the next one is filled -------------- */
 
 void page_table_op_initialise(struct address_space *space, struct page_table *table,
                               DXGKARG_BUILDPAGINGBUFFER *args);

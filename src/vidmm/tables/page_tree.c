@@ -23,8 +23,7 @@
 #include "base/list.h"
 #include "base/services.h"
 
-/* ---- One table ----------------------------------------------------------------------------------
- */
+/* ---- One table ------------------------------------------------------------------------------- */
 
 static void destroy_table(struct address_space *space, struct page_table *table)
 {
@@ -103,8 +102,7 @@ void page_table_free_detached(struct address_space *space, struct page_table *ta
     destroy_table(space, table);
 }
 
-/* ---- Ranges -------------------------------------------------------------------------------------
- */
+/* ---- Ranges ---------------------------------------------------------------------------------- */
 
 /* A root that reaches end at least. */
 static NTSTATUS create_root(struct address_space *space, uint64_t end, struct list *fresh)
@@ -218,8 +216,7 @@ NTSTATUS page_tables_prepare(struct address_space *space, uint64_t va, uint64_t 
     return status;
 }
 
-/* ---- The end ------------------------------------------------------------------------------------
- */
+/* ---- The end --------------------------------------------------------------------------------- */
 
 static void free_tree(struct address_space *space, struct page_table *table)
 {

@@ -1,12 +1,13 @@
 /*
  * Paging process: the system process that paging operations run in (GpuMmu).
  *
- * Its address space has a fixed layout (PT-043), by powers of two of what the GPU translates:
+ * Its address space has a fixed layout (PT-043), by powers of two of the addresses that the GPU
+ * translates:
  *
  *     va_size / 16  monitored fences
  *     va_size / 8   paging buffers, one behind the other with a free page between, if they have
  *                   addresses
- *     va_size / 4   scratch: what VIRTUAL_TRANSFER and VIRTUAL_FILL see, used in turn
+ *     va_size / 4   scratch: pages for VIRTUAL_TRANSFER and VIRTUAL_FILL, used in turn
  *     va_size / 2   window: page tables of all processes, a page each (GPU_VIRTUAL only)
  *
  * Its tables are pinned and written by the CPU when they are created, without a buffer, whatever
@@ -57,7 +58,7 @@ static void clear_args(DXGKARG_BUILDPAGINGBUFFER *args)
     *args = empty;
 }
 
-/* Runs what follows with the CPU writing the tables at once. */
+/* Until end_bootstrap() the CPU writes the tables, at once. */
 static bool begin_bootstrap(struct vidmm *vidmm)
 {
     bool was_ready = vidmm->paging.is_ready;

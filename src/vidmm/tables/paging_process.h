@@ -3,13 +3,14 @@
  *
  * Place      vidmm. Uses page_table.h; used by the generators that need scratch addresses, and by
  *            table memory, for the window.
- * Model      A fixed layout (PT-043), by powers of two of what the GPU translates:
+ * Model      A fixed layout (PT-043), by powers of two of the addresses that the GPU translates:
  *
  *                0             va_size/16     /8          /4             /2             va_size
  *                | driver's ..... | fences     | buffers   | scratch      | window       |
  *
- *            Scratch is what VIRTUAL_TRANSFER and VIRTUAL_FILL see, used in turn. The window shows
- *            the page tables of all processes, a slot of a page each (GPU_VIRTUAL only).
+ *            VIRTUAL_TRANSFER and VIRTUAL_FILL find pages in scratch, which is used in turn. The
+ *            window shows the page tables of all processes, a slot of a page each
+ *            (GPU_VIRTUAL only).
  * Ownership  In struct vidmm. Window slots are the caller's until paging_process_release_slot().
  * Errors     STATUS_NO_MEMORY, STATUS_NOT_SUPPORTED: the layout does not fit; the driver's own.
  * Units      Addresses in bytes; scratch and tables in pages of 4 KiB; slots by number, 0: none.
@@ -57,7 +58,7 @@ bool paging_process_take_scratch(struct vidmm *vidmm, uint64_t pages, uint64_t *
 /* Most pages that one chunk may have on each side. */
 uint64_t paging_process_chunk_pages(const struct vidmm *vidmm);
 NTSTATUS paging_process_init(struct vidmm *vidmm);
-/* What the driver knows it by while it is created. */
+/* The process's handle for the driver while it is created. */
 #define PAGING_PROCESS_HANDLE ((HANDLE)(uintptr_t)1)
 /* Nothing of its own is below; known as soon as the caps are. */
 uint64_t paging_process_layout_start(const struct vidmm *vidmm);
@@ -71,7 +72,7 @@ void paging_process_fini(struct vidmm *vidmm);
 /*
  * The first of consecutive window slots for a table of page_count pages (GPU_VIRTUAL), never 0. All
  * lie in one leaf table of the window: STATUS_NOT_SUPPORTED when it is larger than that. A used
- * slot has shown another table before, so what it is to show now needs a flush: the GPU may have
+ * slot has shown another table before, so a new table in it needs a flush: the GPU may have
  * cached it with its neighbours at any time.
  */
 NTSTATUS paging_process_take_slot(struct vidmm *vidmm, uint64_t page_count, uint32_t *out_slot,

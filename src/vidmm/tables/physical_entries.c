@@ -1,5 +1,5 @@
 /*
- * Physical entries: what mappings of physical pages have left in each leaf table.
+ * Physical entries: the entries that mappings of physical pages have left in each leaf table.
  *
  * Nobody but the caller of vidmm_map_physical() knows why those pages are mapped there, so when a
  * sleep or a reset takes the page tables, the entries can be written again from a record only:
@@ -8,7 +8,7 @@
  *
  * A leaf gets its record, one word for each entry, before the first job that writes physical
  * entries to it is queued. It is changed when a job is queued, not when that runs: a recovery
- * writes what is to be in the end, and jobs that had not finished come to the same behind it.
+ * writes the entries of the end, and jobs that had not finished come to the same behind it.
  *
  * Source     contract.md PWR-009, PT-013; sequence S-16.
  */
@@ -46,7 +46,7 @@ static unsigned segment_of(uint64_t entry)
     return (unsigned)(entry >> SEGMENT_AT) & SEGMENT_MASK;
 }
 
-/* What the entry behind it holds when both are of one run. */
+/* The entry behind it when both are of one run. */
 static uint64_t follower(uint64_t entry)
 {
     return protection_of(entry) & VIDMM_PROTECT_ZERO ? entry : entry + NEXT_PAGE;

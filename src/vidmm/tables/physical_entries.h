@@ -1,5 +1,5 @@
 /*
- * Physical entries: what mappings of physical pages have left in each leaf table.
+ * Physical entries: the entries that mappings of physical pages have left in each leaf table.
  *
  * Place      vidmm. Set by gpu_va.c, read by whoever writes a table anew.
  * Model      A leaf has a record, one word for each entry, from the first physical mapping on.

@@ -24,7 +24,7 @@ struct table_burial {
     uint64_t va, bytes;
     bool is_moot;     /* the adapter was reset */
     bool is_eviction; /* its tables are going to be needed again */
-    /* Where all tables of a process go: what ends with them. */
+    /* Called when all tables of a process have gone: the process ends with them. */
     void (*done)(struct vidmm_process *process);
     struct vidmm_process *process; /* NULL: only tables */
 };
@@ -34,8 +34,8 @@ bool tables_bury_all(struct vidmm_process *process, void (*done)(struct vidmm_pr
 /* Buries the tables of a range that has become free, as far as nothing else is in theirs. */
 void tables_bury_empty(struct address_space *space, uint64_t va, uint64_t bytes);
 /*
- * Takes a table out of the tree, and what has no child left above it, to the front of the burial's
- * tables. The root stays.
+ * Takes a table out of the tree, and tables above it that have no child left, to the front of the
+ * burial's tables. The root stays.
  */
 void table_detach(struct page_table *table, struct list *tables);
 NTSTATUS table_burial_create(struct address_space *space, struct table_burial **out_burial);

@@ -25,11 +25,11 @@ struct vidmm_allocation;
  */
 bool tables_evict(struct vidmm *vidmm, const struct segment *segment);
 /*
- * Makes the tables of the allocation's mappings that have left, behind what is queued, which may
- * have been its page-in. STATUS_GRAPHICS_NO_VIDEO_MEMORY: some are still missing; ask again.
+ * Makes the tables of the allocation's mappings that have left, behind all queued jobs, which may
+ * include its page-in. STATUS_GRAPHICS_NO_VIDEO_MEMORY: some are still missing; ask again.
  */
 NTSTATUS tables_restore(struct vidmm_allocation *allocation);
-/* What the table holds is known: the manager could write it again. */
+/* All entries of the table are known: the manager could write them again. */
 bool table_is_reproducible(const struct address_space *space, const struct page_table *table);
 
 #endif

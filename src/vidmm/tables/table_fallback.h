@@ -15,7 +15,8 @@ struct address_space;
 struct page_table;
 
 /*
- * Queues what puts the 4 KiB leaf, which is in the tree, in the place of the 64 KiB one beside it.
+ * Queues the job that puts the 4 KiB leaf, which is in the tree, in the place of the 64 KiB one
+ * beside it.
  */
 NTSTATUS table_fallback_begin(struct address_space *space, struct page_table *table);
 

@@ -38,7 +38,7 @@ struct table_memory {
 NTSTATUS table_memory_take(struct address_space *space, unsigned level, uint64_t bytes,
                            uint64_t entry_count, struct table_memory *out_memory);
 void table_memory_release(struct address_space *space, struct table_memory *memory);
-/* Its first page as the device reaches it: of the segment, or what stands for a system page. */
+/* Its first page for the device: of the segment, or the device's page of a system page. */
 static inline uint64_t table_memory_device_page(const struct vidmm *vidmm,
                                                 const struct table_memory *memory)
 {

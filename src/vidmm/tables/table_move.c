@@ -1,11 +1,11 @@
 /*
- * Table moves: a page table gets another place in its segment, with what it says.
+ * Table moves: a page table gets another place in its segment, with its entries.
  *
  * The entries are not copied: the manager knows them (table_is_reproducible()), and writes them
  * anew. While a table moves the contexts of its process are held, and have become quiet:
  *
  *     new memory   shown in the window, set invalid throughout (InitialUpdate)
- *                  a leaf: the entries of what is mapped there, physical pages too, as they are
+ *                  a leaf: the entries of its mappings, of physical pages too, as they are
  *                  recorded (physical_entries.c); else the pointers to its children
  *     the parent's entry points at it, FLUSH_TLB
  *     old memory   NotifyEviction; with ExplicitPageTableInvalidation all its entries invalid too
@@ -62,7 +62,7 @@ static void swap_memory(struct table_move *move)
     move->memory = memory;
 }
 
-/* What the whole table translates. */
+/* The bytes that the whole table translates. */
 static uint64_t table_bytes(const struct table_move *move)
 {
     return page_table_coverage(move->space->vidmm, move->table->level) *

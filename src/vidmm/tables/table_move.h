@@ -1,5 +1,5 @@
 /*
- * Table moves: a page table gets another place in its segment, with what it says.
+ * Table moves: a page table gets another place in its segment, with its entries.
  *
  * Place      vidmm. Used by compaction.c.
  * Model      table_move.c: the new memory is written anew, the parent points at it, the old memory

@@ -36,8 +36,7 @@
 /* Address space below this stays free: null pointers fault. */
 #define FIRST_VA (64 * KiB)
 
-/* ---- Processes ----------------------------------------------------------------------------------
- */
+/* ---- Processes ------------------------------------------------------------------------------- */
 
 NTSTATUS vidmm_process_create(struct vidmm *vidmm, struct vidmm_process **out_process)
 {
@@ -132,8 +131,7 @@ bool vidmm_process_root(const struct vidmm_process *process, unsigned *out_segme
     return root != NULL;
 }
 
-/* ---- Devices ------------------------------------------------------------------------------------
- */
+/* ---- Devices --------------------------------------------------------------------------------- */
 
 NTSTATUS vidmm_device_create(struct vidmm_process *process, struct vidmm_device **out_device)
 {
@@ -198,10 +196,9 @@ uint64_t vidmm_device_paging_fence(const struct vidmm_device *device)
                                     : device->paging_fence.waiters.value;
 }
 
-/* ---- Contexts -----------------------------------------------------------------------------------
- */
+/* ---- Contexts -------------------------------------------------------------------------------- */
 
-/* What an aperture segment would show of a DMA buffer are pages of system memory, too. */
+/* An aperture segment would show a DMA buffer's pages of system memory, too. */
 static bool may_be_in_system_memory(const struct vidmm *vidmm, UINT set)
 {
     for (unsigned i = 0; i < vidmm->caps.segment_count; i++) {

@@ -33,7 +33,7 @@ struct vidmm_process {
 
 struct vidmm_device {
     bool is_in_error;  /* until its owner says otherwise, nothing more is submitted */
-    bool is_destroyed; /* and waits for the end of what the driver had for its contexts */
+    bool is_destroyed; /* and waits for the end of the driver's allocations for its contexts */
     struct vidmm_process *process;
     struct vidmm *vidmm;
     HANDLE driver_device;

@@ -41,7 +41,7 @@
 
 /* ---- Whose ----------------------------------------------------------------------------------- */
 
-/* Handles are what the manager told the driver: the address of the object. */
+/* Handles are those that the manager gave the driver: the address of the object. */
 static struct vidmm_device *find_device(const struct vidmm *vidmm, HANDLE handle)
 {
     const struct vidmm_process *process;
@@ -85,7 +85,7 @@ static struct vidmm_allocation *find(const struct vidmm *vidmm, HANDLE handle)
 
 /* ---- Create, destroy, map -------------------------------------------------------------------- */
 
-/* What a driver says about an allocation, in the words of DxgkDdiCreateAllocation. */
+/* The driver's description of an allocation, in the words of DxgkDdiCreateAllocation. */
 static void describe(const struct vidmm *vidmm, const DXGKARGCB_CREATECONTEXTALLOCATION *args,
                      DXGK_ALLOCATIONINFO *info)
 {
@@ -173,7 +173,7 @@ NTSTATUS vidmm_context_allocation_create(struct vidmm *vidmm,
     return STATUS_SUCCESS;
 }
 
-/* The driver's object is gone when the call returns: what is generated later names none. */
+/* The driver's object is gone when the call returns: later operations name none. */
 static void forget_driver(struct vidmm_allocation *allocation)
 {
     allocation->driver_handle = NULL;
@@ -421,7 +421,7 @@ NTSTATUS vidmm_context_allocation_update(struct vidmm *vidmm,
     return STATUS_PENDING;
 }
 
-/* ---- Residency of what a submission runs in -------------------------------------------------- */
+/* ---- Residency for submissions --------------------------------------------------------------- */
 
 unsigned context_allocations_count(const struct vidmm_context *context)
 {

@@ -24,7 +24,7 @@ void context_allocations_refer(const struct vidmm_context *context,
  * there were.
  */
 bool context_updates_end_waits(struct vidmm *vidmm);
-/* What the driver has left in a list of context or device, when that goes. */
+/* Destroys those that the driver has left in the list of a context or device, which goes. */
 void context_allocations_drop(struct vidmm *vidmm, struct list *allocations);
 
 #endif

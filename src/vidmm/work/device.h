@@ -2,7 +2,7 @@
  * Devices: their end, and their state of error.
  *
  * Place      vidmm. Uses the scheduler only. Recovery, submissions and requests put devices in
- *            error; what is asked of a device looks for it first.
+ *            error; whoever is asked for something by a device looks for that first.
  * Source     contract.md TDR-009, SUB-011.
  */
 #ifndef VIDMM_DEVICE_H
@@ -12,7 +12,7 @@
 
 struct vidmm_device;
 
-/* What the device has queued will fail, what it submits is refused. */
+/* Submissions that the device has queued will fail, new ones are refused. */
 void device_fail(struct vidmm_device *device, const char *reason);
 /* Why nothing may be submitted to the device; STATUS_SUCCESS: it may. */
 NTSTATUS device_refusal(const struct vidmm_device *device);

@@ -138,7 +138,7 @@ static void give_back_buffer(struct vidmm_context *context, struct dma_buffer *b
     context->free_buffers = buffer;
 }
 
-/* What the part holds: what its locations refer to, and what the context runs in. */
+/* The part holds the allocations of its locations, and those that the context runs in. */
 static void unhold_part(struct submission *submission)
 {
     unsigned i;
@@ -216,7 +216,7 @@ static void render_retired(struct vidsch_packet *packet, NTSTATUS status)
 
 /* ---- Patch and submit ------------------------------------------------------------------------ */
 
-/* What a list entry says of an allocation: where it is, or nothing (PATCH-011, PATCH-015). */
+/* A list entry of an allocation: where it is, or nothing (PATCH-011, PATCH-015). */
 static void describe(const struct vidmm_device *device, const struct vidmm_reference *reference,
                      DXGK_ALLOCATIONLIST *entry)
 {
@@ -309,7 +309,7 @@ static const struct vidsch_packet_ops render_packet_ops = {prepare_render, submi
 static void references_resident(void *context, NTSTATUS status, uint64_t needed,
                                 uint64_t available);
 
-/* A request for what the part holds, in memory for all of the list. */
+/* A request for the part's allocations, in memory for all of the list. */
 static void fill_request(struct submission *submission, struct request *request)
 {
     unsigned i;
@@ -400,7 +400,7 @@ static struct request *take_spare_request(struct render_call *call)
 
 /*
  * Cuts the part in two at a split point that the driver gave (PATCH-012), each with a request of
- * its own for what it refers to. The submission has no request. NULL, and nothing has changed:
+ * its own for its allocations. The submission has no request. NULL, and nothing has changed:
  * there is no such point.
  */
 static struct submission *split(struct submission *submission)
@@ -435,7 +435,7 @@ static struct submission *split(struct submission *submission)
     return second;
 }
 
-/* What does not fit together may fit one after the other: nothing else is pending. */
+/* Parts that do not fit together may fit one after the other: nothing else is pending. */
 static void references_resident(void *context, NTSTATUS status, uint64_t needed, uint64_t available)
 {
     struct submission *submission = context;

@@ -1,5 +1,5 @@
 /*
- * Submission: what a client has asked the GPU to run, from the call to its retirement.
+ * Submission: work that a client has given the GPU, from the call to its retirement.
  *
  * Place      vidmm. submit.c (GpuMmu) and render.c (physical) share it.
  * Ownership  It belongs to the scheduler while it is queued; its retired function frees it.

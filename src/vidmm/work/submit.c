@@ -117,7 +117,7 @@ NTSTATUS vidmm_submit_virtual(struct vidmm_context *context, uint64_t va, uint32
         submission->packet.wait_fence = &context->device->paging_fence.waiters;
         submission->packet.wait_value = context->paging_wait;
     }
-    /* From here on what is in use is in use by it, too, though it may wait for its request. */
+    /* From here on it counts as a user of allocations, though it may wait for its request. */
     submission_begin(submission);
     if (request) {
         request_queue(request);
