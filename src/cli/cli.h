@@ -33,13 +33,12 @@ struct cli_option {
 };
 
 /*
- * A verb writes its options down once, as a list of rows ROW(PLACE, name, letter, value, help):
+ * A verb writes its options down once, as a list OPTIONS(ROW) of rows
  *
- *     #define OPTIONS(ROW) ROW(OUT, "out", 'o', "FILE", "the case") ROW(JSON, "json", 0, NULL,
- * "...") CLI_OPTIONS(OPTIONS)
+ *     ROW(OUT, "out", 'o', "FILE", "the case (NAME.case)")
  *
- * makes of it the places OPTION_OUT, OPTION_JSON in the values of struct cli_arguments, and the
- * table `options`.
+ * CLI_OPTIONS(OPTIONS) makes of the list the places in the values of struct cli_arguments
+ * (OPTION_OUT), and the table `options` of the verb.
  */
 #define CLI_OPTION_PLACE(place, ...) OPTION_##place,
 #define CLI_OPTION_ROW(place, ...)   {__VA_ARGS__},

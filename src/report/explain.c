@@ -3,135 +3,16 @@
  */
 #include "report/explain.h"
 
-#include "miniport/miniport.h"
-#include "miniport/operation.h"
 #include "report/finding_report.h"
+#include "report/plain_words.h"
 #include "report/report.h"
 #include "report/rules_report.h"
 
-#include <ctype.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define LINE_WIDTH  100
 #define LABEL_WIDTH 10
-
-/* ---- Words ----------------------------------------------------------------------------------- */
-
-/* Replaced where they stand. */
-static const char *const names[][2] = {
-    {"BPB", "DxgkDdiBuildPagingBuffer"},
-    {"QAI", "DxgkDdiQueryAdapterInfo"},
-    {"VA", "GPU virtual address"},
-    {"VAs", "GPU virtual addresses"},
-    {"INSUFFICIENT", "STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER"},
-    {"INSUFFICIENT_DMA_BUFFER", "STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER"},
-    {"GRAPHICS_INSUFFICIENT_DMA_BUFFER", "STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER"},
-    {"BUSY", "STATUS_GRAPHICS_ALLOCATION_BUSY"},
-    {"ALLOCATION_BUSY", "STATUS_GRAPHICS_ALLOCATION_BUSY"},
-    {"GRAPHICS_ALLOCATION_BUSY", "STATUS_GRAPHICS_ALLOCATION_BUSY"},
-    {"SUCCESS", "STATUS_SUCCESS"},
-    {"INVALID_PARAMETER", "STATUS_INVALID_PARAMETER"},
-    {"OS", "operating system"},
-};
-
-/* Told behind, where they occur. */
-static const char *const words[][2] = {
-    {"ADL", "address descriptor list: pages by number, as a device addresses them"},
-    {"AGP", "accelerated graphics port: a bus with an aperture of its own"},
-    {"BAR", "base address register: a window of the bus onto the device"},
-    {"DPC", "deferred procedure call: what runs after an interrupt, at DISPATCH_LEVEL"},
-    {"GART", "graphics address remapping table: of an AGP bridge"},
-    {"IOMMU", "translates what a device addresses, as the processor's MMU does for programs"},
-    {"IRQL", "interrupt request level: what may interrupt the processor, and what it may call"},
-    {"ISR", "interrupt service routine"},
-    {"KMD", "kernel-mode driver: the display miniport"},
-    {"LDA", "linked display adapters: several GPUs that act as one"},
-    {"MDL", "memory descriptor list: the system pages behind a buffer"},
-    {"MMIO", "registers of the device, read and written by the CPU"},
-    {"MMU", "memory management unit: translates virtual addresses"},
-    {"PASID", "process address space id: whose addresses a device means"},
-    {"PFN", "page frame number: a physical address in pages"},
-    {"PTE", "page-table entry"},
-    {"TDR", "timeout detection and recovery: what ends a GPU that does not answer"},
-    {"TLB", "translation lookaside buffer: where a GPU keeps translations"},
-    {"UMD", "user-mode driver"},
-    {"VPR", "video protected region of memory"},
-    {"VidMm", "video memory manager: the system's half"},
-    {"VRAM", "local memory of the board"},
-};
-#define NAME_COUNT (sizeof names / sizeof names[0])
-#define WORD_COUNT (sizeof words / sizeof words[0])
-
-static size_t word_length(const char *at)
-{
-    size_t length = 0;
-
-    while (isalnum((unsigned char)at[length]) || at[length] == '_')
-        length++;
-    return length;
-}
-
-static const char *find_in(const char *const (*table)[2], size_t count, const char *word,
-                           size_t length)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (strlen(table[i][0]) == length && strncmp(table[i][0], word, length) == 0)
-            return table[i][1];
-    }
-    return NULL;
-}
-
-/*
- * "op 17", "Ops 5/6", and in the areas that are about few operations their bare numbers. The digits
- * must stand alone: 64 is none, nor is the 17 of 17.2.
- */
-static bool is_operation(const char *area, const char *text, const char *at, size_t length)
-{
-    unsigned number = (unsigned)strtoul(at, NULL, 10);
-    const char *word = at;
-
-    if (length > 2 || strspn(at, "0123456789") != length || number >= MINIPORT_OPERATION_COUNT ||
-        (at[length] == '.' && isdigit((unsigned char)at[length + 1])))
-        return false;
-    while (word > text && (isdigit((unsigned char)word[-1]) || word[-1] == '/'))
-        word--;
-    if (word - text >= 3 && strncasecmp(word - 3, "op ", 3) == 0)
-        return true;
-    if (word - text >= 4 && strncasecmp(word - 4, "ops ", 4) == 0)
-        return true;
-    return (strcmp(area, "NTF") == 0 && number >= 15) ||
-           (strcmp(area, "ADL") == 0 && (number == 17 || number == 5 || number == 6));
-}
-
-const char *report_plain_words(const char *area, const char *sentence,
-                               char text[REPORT_SENTENCE_BYTES])
-{
-    size_t used = 0;
-
-    text[0] = '\0';
-    for (const char *at = sentence; *at && used < REPORT_SENTENCE_BYTES;) {
-        size_t length = word_length(at), room = REPORT_SENTENCE_BYTES - used;
-        const char *name = find_in(names, NAME_COUNT, at, length);
-        char short_area[16];
-
-        snprintf(short_area, sizeof short_area, "%.*s", (int)strcspn(area, "-"), area);
-        if (!length) {
-            used += (size_t)snprintf(text + used, room, "%c", *at++);
-            continue;
-        }
-        if (is_operation(short_area, sentence, at, length))
-            used += (size_t)snprintf(text + used, room, "%s (%.*s)",
-                                     miniport_operation_name((unsigned)strtoul(at, NULL, 10)),
-                                     (int)length, at);
-        else
-            used += (size_t)snprintf(text + used, room, "%.*s", name ? 64 : (int)length,
-                                     name ? name : at);
-        at += length;
-    }
-    return text;
-}
 
 /* ---- Lines ----------------------------------------------------------------------------------- */
 
@@ -276,9 +157,13 @@ static const char *call_of(const char *id)
         {"TDR", "DxgkDdiResetFromTimeout, DxgkDdiResetEngine"},
         {"IOMMU", "BeginExclusiveAccess, EndExclusiveAccess"},
     };
-    const char *call = find_in(calls, sizeof calls / sizeof calls[0], id, strcspn(id, "-"));
+    size_t length = strcspn(id, "-");
 
-    return call ? call : "the call";
+    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
+        if (strlen(calls[i][0]) == length && strncmp(calls[i][0], id, length) == 0)
+            return calls[i][1];
+    }
+    return "the call";
 }
 
 /* A lesson made of the call that the rule's area is about, and of how a breach shows. */
@@ -299,22 +184,14 @@ static void show_generic(FILE *out, const struct rule *rule)
 
 static void tell_words(FILE *out, const struct rule *rule)
 {
+    const struct report_abbreviation *abbreviation;
     const char *name = "Words";
 
-    for (size_t i = 0; i < WORD_COUNT; i++) {
-        bool occurs = false;
-
-        for (const char *at = rule->sentence; *at && !occurs; at++) {
-            size_t length = word_length(at);
-
-            occurs = find_in(&words[i], 1, at, length) ||
-                     (length && at[length - 1] == 's' && find_in(&words[i], 1, at, length - 1));
-            at += length ? length - 1 : 0;
-        }
-        if (!occurs)
+    for (unsigned i = 0; (abbreviation = report_abbreviation_at(i)) != NULL; i++) {
+        if (!report_has_abbreviation(rule->sentence, abbreviation))
             continue;
         label(out, name);
-        fprintf(out, "%s: %s\n", words[i][0], words[i][1]);
+        fprintf(out, "%s: %s\n", abbreviation->word, abbreviation->meaning);
         name = "";
     }
 }

@@ -13,18 +13,9 @@
 
 #include "check/rules/rules.h"
 
-#include <stddef.h>
 #include <stdio.h>
 
 /* counts of a campaign, NULL: none were given. */
 void report_explain(FILE *out, enum rule_id rule, const struct rule_counts *counts);
-
-/*
- * The sentence of a rule with names in full: DxgkDdiBuildPagingBuffer for BPB,
- * MAP_APERTURE_SEGMENT2 (17) for op 17. Into text, which comes back.
- */
-#define REPORT_SENTENCE_BYTES 1024
-const char *report_plain_words(const char *area, const char *sentence,
-                               char text[REPORT_SENTENCE_BYTES]);
 
 #endif

@@ -2,6 +2,7 @@
  * Explanations: every rule has one that is whole, and words are spelled out.
  */
 #include "report/explain.h"
+#include "report/plain_words.h"
 
 #include "base/bits.h"
 

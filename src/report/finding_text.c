@@ -3,7 +3,7 @@
  */
 #include "report/finding_report.h"
 
-#include "report/explain.h"
+#include "report/plain_words.h"
 #include "report/plain_text.h"
 #include "report/report.h"
 

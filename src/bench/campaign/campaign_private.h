@@ -1,11 +1,12 @@
 /*
- * What the files of campaigns share: streams of random numbers, and the steps of a setup.
+ * Steps of a setup, and the generators that seeds draw from.
  *
  * Place      bench, private to the folder.
- * Model      A setup is made in four steps: what the seed draws for each option
- *            (campaign_draws.c), what the case and the command line say over that
- *            (campaign_setup.c), memory that fits what came of it (campaign_memory.c), and the line
- *            that describes it (campaign_describe.c).
+ * Model      A setup is made in four steps: amounts that the seed draws for each option
+ *            (campaign_options.c), options of the case and the command line over them
+ *            (campaign_setup.c), memory for all of that (campaign_memory.c), and the line that
+ *            describes it (campaign_describe.c). campaign_workload.c draws a case.
+ * Ownership  Everything is borrowed during the call.
  */
 #ifndef DRYDOCK_BENCH_CAMPAIGN_PRIVATE_H
 #define DRYDOCK_BENCH_CAMPAIGN_PRIVATE_H
@@ -16,9 +17,9 @@
 #include "bench/drivers/drivers.h"
 
 /*
- * Every choice draws from a generator of its own stream, so that a choice more does not change what
- * the others of the same seed are. The numbers of the streams stay as they are: what seeds draw
- * would be another otherwise. A new option takes STREAM_OWN, which is a number made of its word.
+ * Each choice has a stream, and each stream of a seed a generator: a further choice leaves the
+ * others of the seed as they are. The numbers of the streams never change, or seeds would draw
+ * other setups. A new option takes STREAM_OWN, whose number is made of the option's word.
  */
 enum campaign_stream {
     STREAM_MODEL,
@@ -66,7 +67,7 @@ void campaign_stream_of(uint64_t seed, uint64_t stream, struct rng *out);
 /* From low to high, every magnitude equally likely. */
 uint64_t campaign_magnitude(struct rng *rng, uint64_t low, uint64_t high);
 
-/* For whom a seed draws. */
+/* For whom a seed draws: campaign_draw.c. */
 struct campaign_draw {
     const struct campaign_options *options;
     const struct run_profile *profile;
@@ -81,16 +82,16 @@ void campaign_draw_init(struct campaign_draw *draw, const struct campaign_option
 bool campaign_driver_has_level(const struct run_driver *driver, enum run_model model,
                                unsigned wddm);
 
-/* What the seed draws for every option of the configuration's model. */
+/* Sets each member whose option the seed draws in the configuration's model. */
 void campaign_draw_options(const struct campaign_draw *draw, struct run_config *config);
 
 /*
- * Memory for what the case needs on this board, and its segments. Behind the options of the case,
- * which say how much local memory the case needs on an ordinary board.
+ * Makes local memory and its segments large enough for the case on this board. Called behind the
+ * options of the case: they say how much local memory the case needs on an ordinary board.
  */
 void campaign_draw_memory(const struct campaign_draw *draw, struct run_config *config);
 
-/* One line for people. */
+/* Writes the line for people. */
 void campaign_describe(const struct run_config *config, char *out, size_t out_bytes);
 
 #endif
