@@ -3,6 +3,8 @@
 
 #include "base/failing_services.h"
 
+#include <string.h>
+
 static uint64_t random_address(struct rng *rng, bool is_virtual)
 {
     static const uint64_t bases[] = {0, SGPU_PA_APERTURE, SGPU_PA_SYSTEM, 60 * MiB};

@@ -1,6 +1,9 @@
 /* GPU: registers, queues, every packet in physical addresses, every fault, interrupts, timing. */
 #include "sgpu/test_rig.h"
 
+#include <stdio.h>
+#include <string.h>
+
 static void registers_describe_the_board(void **state)
 {
     struct machine_config board = rig_board();

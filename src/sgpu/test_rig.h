@@ -1,5 +1,10 @@
 /*
- * A machine with a GPU, and a command buffer to build packets in. For the tests of this folder.
+ * A machine with a GPU, and a command buffer to build packets in.
+ *
+ * Place      sgpu, tests only.
+ * Model      Packets are built one behind the other; rig_submit() hands those to a node that have
+ *            been built since the last time. Nothing runs before rig_run() or a function that
+ *            expects something.
  */
 #ifndef DRYDOCK_SGPU_SGPU_TEST_RIG_H
 #define DRYDOCK_SGPU_SGPU_TEST_RIG_H
@@ -8,9 +13,6 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include <cmocka.h>
 
@@ -30,292 +32,75 @@ struct rig {
     uint64_t next_table; /* local address of the next page for a table */
 };
 
-static inline void rig_init_with(struct rig *rig, const struct machine_config *board,
-                                 const struct sgpu_config *config)
-{
-    uint64_t pfn;
+/* ---- Life ------------------------------------------------------------------------------------ */
 
-    memset(rig, 0, sizeof *rig);
-    rig->machine = machine_create(base_services_libc(), board);
-    assert_non_null(rig->machine);
-    rig->gpu = sgpu_create(rig->machine, config);
-    assert_non_null(rig->gpu);
-    rig->ram = machine_ram(rig->machine);
-    rig->local = machine_local(rig->machine);
-    rig->bar0 = machine_map_physical(rig->machine, machine_bar0_pa(rig->machine), SGPU_BAR0_BYTES);
-    assert_true(machine_alloc_contiguous(rig->machine, RIG_COMMAND_PAGES, 1, &pfn));
-    rig->command_base = pfn * PAGE_BYTES;
-    rig->command_pa = rig->command_base;
-    rig->next_table = 32 * MiB;
-}
-
-static inline struct machine_config rig_board(void)
-{
-    struct machine_config board;
-
-    machine_config_defaults(&board, 1);
-    board.ram_bytes = 64 * MiB;
-    board.local_bytes = 64 * MiB;
-    board.visible_bytes = 16 * MiB;
-    board.aperture_bytes = 16 * MiB;
-    return board;
-}
-
-static inline void rig_init(struct rig *rig)
-{
-    struct machine_config board = rig_board();
-    struct sgpu_config config = {0};
-
-    rig_init_with(rig, &board, &config);
-}
-
-static inline void rig_fini(struct rig *rig)
-{
-    sgpu_destroy(rig->gpu);
-    machine_destroy(rig->machine);
-}
-
-static inline uint32_t rig_read(struct rig *rig, uint64_t offset)
-{
-    return (uint32_t)machine_read_register(rig->machine, rig->bar0 + offset, 4);
-}
-
-static inline void rig_write(struct rig *rig, uint64_t offset, unsigned size, uint64_t value)
-{
-    machine_write_register(rig->machine, rig->bar0 + offset, size, value);
-}
+void rig_init_with(struct rig *rig, const struct machine_config *board,
+                   const struct sgpu_config *config);
+/* The board of rig_init(). */
+struct machine_config rig_board(void);
+void rig_init(struct rig *rig);
+void rig_fini(struct rig *rig);
+/* Registers. */
+uint32_t rig_read(struct rig *rig, uint64_t offset);
+void rig_write(struct rig *rig, uint64_t offset, unsigned size, uint64_t value);
 
 /* ---- Packets -------------------------------------------------------------------------------- */
 
-static inline void rig_bytes(struct rig *rig, const void *bytes, uint64_t size)
-{
-    assert_true(rig->command_pa + rig->used + size <= rig->command_base + RIG_COMMAND_BYTES);
-    page_store_write(rig->ram, rig->command_pa + rig->used, bytes, size);
-    rig->used += size;
-}
+void rig_bytes(struct rig *rig, const void *bytes, uint64_t size);
 
 /* A packet: its fixed part, and a tail of 64-bit words. The length is filled in. */
-static inline void rig_packet(struct rig *rig, enum sgpu_opcode opcode, void *packet, uint64_t size,
-                              const void *tail, uint64_t tail_size)
-{
-    *(uint32_t *)packet = SGPU_PACKET_HEADER(opcode, (size + tail_size) / 4);
-    rig_bytes(rig, packet, size);
-    if (tail_size)
-        rig_bytes(rig, tail, tail_size);
-}
-
-static inline void rig_copy(struct rig *rig, uint32_t flags, uint64_t to, uint64_t from,
-                            uint64_t bytes)
-{
-    struct sgpu_packet_copy packet = {
-        .flags = flags, .source = from, .destination = to, .bytes = bytes};
-
-    rig_packet(rig, SGPU_OP_COPY, &packet, sizeof packet, NULL, 0);
-}
-
-static inline void rig_fill(struct rig *rig, uint64_t to, uint64_t bytes, uint32_t pattern)
-{
-    struct sgpu_packet_fill packet = {.destination = to, .bytes = bytes, .pattern = pattern};
-
-    rig_packet(rig, SGPU_OP_FILL, &packet, sizeof packet, NULL, 0);
-}
-
-static inline void rig_copy_pages(struct rig *rig, uint32_t flags, uint64_t linear,
-                                  const uint64_t *pages, uint32_t count)
-{
-    struct sgpu_packet_copy_pages packet = {.flags = flags, .linear = linear, .page_count = count};
-
-    rig_packet(rig, SGPU_OP_COPY_PAGES, &packet, sizeof packet, pages, UINT64_C(8) * count);
-}
-
-static inline void rig_gart(struct rig *rig, enum sgpu_opcode opcode, uint32_t flags,
-                            uint32_t first, uint32_t count, const uint64_t *pages)
-{
-    struct sgpu_packet_gart packet = {.flags = flags, .first_slot = first, .slot_count = count};
-
-    rig_packet(rig, opcode, &packet, sizeof packet, pages,
-               opcode == SGPU_OP_GART_FILL ? 8 : UINT64_C(8) * count);
-}
-
-static inline void rig_pte(struct rig *rig, enum sgpu_opcode opcode, uint32_t flags, uint64_t table,
-                           uint32_t first, uint32_t count, const uint64_t *entries)
-{
-    struct sgpu_packet_pte packet = {
-        .flags = flags, .table = table, .first = first, .count = count};
-
-    rig_packet(rig, opcode, &packet, sizeof packet, entries,
-               opcode == SGPU_OP_PTE_FILL ? 8 : UINT64_C(8) * count);
-}
-
-static inline void rig_flush(struct rig *rig, uint32_t flags, uint64_t root, uint64_t start,
-                             uint64_t end)
-{
-    struct sgpu_packet_tlb_flush packet = {
-        .flags = flags, .root = root, .start = start, .end = end};
-
-    rig_packet(rig, SGPU_OP_TLB_FLUSH, &packet, sizeof packet, NULL, 0);
-}
-
-static inline void rig_fence(struct rig *rig, uint32_t flags, uint64_t address, uint64_t value)
-{
-    struct sgpu_packet_fence packet = {.flags = flags, .address = address, .value = value};
-
-    rig_packet(rig, SGPU_OP_FENCE, &packet, sizeof packet, NULL, 0);
-}
-
-static inline void rig_render(struct rig *rig, uint64_t token, uint64_t duration_ns,
-                              const struct sgpu_render_ref *refs, uint32_t count)
-{
-    struct sgpu_packet_render packet = {
-        .token = token, .duration_ns = duration_ns, .ref_count = count};
-
-    rig_packet(rig, SGPU_OP_RENDER, &packet, sizeof packet, refs, count * sizeof *refs);
-}
+void rig_packet(struct rig *rig, enum sgpu_opcode opcode, void *packet, uint64_t size,
+                const void *tail, uint64_t tail_size);
+void rig_copy(struct rig *rig, uint32_t flags, uint64_t to, uint64_t from, uint64_t bytes);
+void rig_fill(struct rig *rig, uint64_t to, uint64_t bytes, uint32_t pattern);
+void rig_copy_pages(struct rig *rig, uint32_t flags, uint64_t linear, const uint64_t *pages,
+                    uint32_t count);
+void rig_gart(struct rig *rig, enum sgpu_opcode opcode, uint32_t flags, uint32_t first,
+              uint32_t count, const uint64_t *pages);
+void rig_pte(struct rig *rig, enum sgpu_opcode opcode, uint32_t flags, uint64_t table,
+             uint32_t first, uint32_t count, const uint64_t *entries);
+void rig_flush(struct rig *rig, uint32_t flags, uint64_t root, uint64_t start, uint64_t end);
+void rig_fence(struct rig *rig, uint32_t flags, uint64_t address, uint64_t value);
+void rig_render(struct rig *rig, uint64_t token, uint64_t duration_ns,
+                const struct sgpu_render_ref *refs, uint32_t count);
 
 /* ---- Submitting ----------------------------------------------------------------------------- */
 
-static inline uint32_t rig_submit_at(struct rig *rig, uint32_t node, uint64_t address,
-                                     uint64_t root, uint64_t size, uint32_t flags)
-{
-    uint64_t base = SGPU_REG_NODE(node);
+uint32_t rig_submit_at(struct rig *rig, uint32_t node, uint64_t address, uint64_t root,
+                       uint64_t size, uint32_t flags);
 
-    rig_write(rig, base + SGPU_NODE_ADDRESS, 8, address);
-    rig_write(rig, base + SGPU_NODE_ROOT, 8, root);
-    rig_write(rig, base + SGPU_NODE_SIZE, 4, size);
-    rig_write(rig, base + SGPU_NODE_FENCE, 4, ++rig->fence);
-    rig_write(rig, base + SGPU_NODE_DOORBELL, 4, flags);
-    return rig->fence;
-}
+/* Submit the packets built since the last call; the next packets start behind them. */
+uint32_t rig_submit(struct rig *rig, uint32_t node);
 
-/* Submit what has been built since the last call; the next packets start behind it. */
-static inline uint32_t rig_submit(struct rig *rig, uint32_t node)
-{
-    uint64_t size = rig->used;
-    uint32_t fence = rig_submit_at(rig, node, SGPU_PA_SYSTEM | rig->command_pa, 0, size, 0);
-
-    rig->command_pa += align_up(size, SGPU_SUBMIT_ALIGN);
-    rig->used = 0;
-    return fence;
-}
-
-static inline void rig_run(struct rig *rig)
-{
-    while (machine_run_next(rig->machine))
-        ;
-}
-
-static inline uint32_t rig_completed(struct rig *rig, uint32_t node)
-{
-    return rig_read(rig, SGPU_REG_NODE(node) + SGPU_NODE_COMPLETED);
-}
+/* Until nothing happens any more. */
+void rig_run(struct rig *rig);
+uint32_t rig_completed(struct rig *rig, uint32_t node);
 
 /* Run, and expect that the node has completed the fence. */
-static inline void rig_expect_done(struct rig *rig, uint32_t node, uint32_t fence)
-{
-    rig_run(rig);
-    rig->command_pa = rig->command_base;
-    assert_int_equal(rig_read(rig, SGPU_REG_NODE(node) + SGPU_NODE_FAULT_KIND), SGPU_FAULT_NONE);
-    assert_int_equal(rig_completed(rig, node), fence);
-    assert_true(sgpu_is_idle(rig->gpu));
-}
-
-static inline void rig_execute(struct rig *rig, uint32_t node)
-{
-    rig_expect_done(rig, node, rig_submit(rig, node));
-}
+void rig_expect_done(struct rig *rig, uint32_t node, uint32_t fence);
+void rig_execute(struct rig *rig, uint32_t node);
 
 /* Run, and expect that the node has faulted on the fence; then reset it. */
-static inline void rig_expect_fault_at(struct rig *rig, uint32_t node, uint32_t fence,
-                                       uint32_t kind, uint64_t address)
-{
-    uint64_t base = SGPU_REG_NODE(node);
-
-    rig_run(rig);
-    rig->command_pa = rig->command_base;
-    assert_int_equal(rig_read(rig, base + SGPU_NODE_FAULT_KIND), kind);
-    assert_int_equal(machine_read_register(rig->machine, rig->bar0 + base + SGPU_NODE_FAULT_VA, 8),
-                     address);
-    assert_int_equal(rig_read(rig, base + SGPU_NODE_FAULT_FENCE), fence);
-    assert_int_not_equal(rig_completed(rig, node), fence);
-    assert_true(rig_read(rig, SGPU_REG_IRQ_STATUS) & SGPU_IRQ_FAULTED(node));
-    assert_false(sgpu_is_idle(rig->gpu));
-    rig_write(rig, SGPU_REG_IRQ_STATUS, 4, SGPU_IRQ_FAULTED(node));
-    rig_write(rig, base + SGPU_NODE_CONTROL, 4, SGPU_CONTROL_RESET);
-    assert_int_equal(rig_read(rig, base + SGPU_NODE_FAULT_KIND), SGPU_FAULT_NONE);
-    assert_true(sgpu_is_idle(rig->gpu));
-}
-
-static inline void rig_expect_fault(struct rig *rig, uint32_t node, uint32_t kind, uint64_t address)
-{
-    uint32_t fence = rig_submit(rig, node);
-
-    rig_expect_fault_at(rig, node, fence, kind, address);
-}
+void rig_expect_fault_at(struct rig *rig, uint32_t node, uint32_t fence, uint32_t kind,
+                         uint64_t address);
+void rig_expect_fault(struct rig *rig, uint32_t node, uint32_t kind, uint64_t address);
 
 /* ---- Page tables by CPU --------------------------------------------------------------------- */
 
-static inline uint64_t *rig_entries(struct rig *rig, uint64_t table)
-{
-    return (uint64_t *)(void *)page_store_bytes(rig->local, table / PAGE_BYTES);
-}
+uint64_t *rig_entries(struct rig *rig, uint64_t table);
 
 /* A new empty table in local memory. */
-static inline uint64_t rig_table(struct rig *rig)
-{
-    uint64_t table = rig->next_table;
-
-    rig->next_table += PAGE_BYTES;
-    memset(rig_entries(rig, table), 0, PAGE_BYTES);
-    return table;
-}
+uint64_t rig_table(struct rig *rig);
 
 /* The leaf entry of va, its tables made as needed. */
-static inline uint64_t *rig_leaf(struct rig *rig, uint64_t root, uint64_t va)
-{
-    uint64_t table = root;
-
-    for (unsigned level = 3; level > 0; level--) {
-        uint64_t *entry = &rig_entries(rig, table)[va >> (12 + 9 * level) & 511];
-
-        if (!(*entry & SGPU_PTE_VALID))
-            *entry = rig_table(rig) | SGPU_PTE_VALID;
-        table = *entry & SGPU_PTE_ADDRESS_MASK;
-    }
-    return &rig_entries(rig, table)[va >> 12 & 511];
-}
-
-static inline void rig_map(struct rig *rig, uint64_t root, uint64_t va, uint64_t pages,
-                           uint64_t entry)
-{
-    for (uint64_t i = 0; i < pages; i++)
-        *rig_leaf(rig, root, va + i * PAGE_BYTES) = entry + i * PAGE_BYTES;
-}
+uint64_t *rig_leaf(struct rig *rig, uint64_t root, uint64_t va);
+void rig_map(struct rig *rig, uint64_t root, uint64_t va, uint64_t pages, uint64_t entry);
 
 /* Where rig_submit_virtual() expects the command buffer. */
 #define RIG_COMMAND_VA (UINT64_C(1) << 40)
 
-static inline uint64_t rig_root(struct rig *rig)
-{
-    uint64_t root = rig_table(rig);
-
-    rig_map(rig, root, RIG_COMMAND_VA, RIG_COMMAND_PAGES,
-            rig->command_base | SGPU_PTE_VALID | SGPU_PTE_SYSTEM);
-    return root;
-}
-
-static inline uint32_t rig_submit_virtual(struct rig *rig, uint32_t node, uint64_t root)
-{
-    uint64_t address = RIG_COMMAND_VA + (rig->command_pa - rig->command_base);
-    uint64_t size = rig->used;
-
-    rig->command_pa += align_up(size, SGPU_SUBMIT_ALIGN);
-    rig->used = 0;
-    return rig_submit_at(rig, node, address, root, size, SGPU_SUBMIT_VIRTUAL);
-}
-
-static inline void rig_execute_virtual(struct rig *rig, uint32_t node, uint64_t root)
-{
-    rig_expect_done(rig, node, rig_submit_virtual(rig, node, root));
-}
+uint64_t rig_root(struct rig *rig);
+uint32_t rig_submit_virtual(struct rig *rig, uint32_t node, uint64_t root);
+void rig_execute_virtual(struct rig *rig, uint32_t node, uint64_t root);
 
 #endif
