@@ -16,40 +16,9 @@ const char *nt_bug_check_name(uint32_t code)
         uint32_t code;
         const char *name;
     } names[] = {
-        {0x01, "APC_INDEX_MISMATCH"},
-        {0x09, "IRQL_NOT_GREATER_OR_EQUAL"},
-        {0x0A, "IRQL_NOT_LESS_OR_EQUAL"},
-        {0x0C, "MAXIMUM_WAIT_OBJECTS_EXCEEDED"},
-        {0x0F, "SPIN_LOCK_ALREADY_OWNED"},
-        {0x10, "SPIN_LOCK_NOT_OWNED"},
-        {0x11, "THREAD_NOT_MUTEX_OWNER"},
-        {0x1E, "KMODE_EXCEPTION_NOT_HANDLED"},
-        {0x39, "SYSTEM_EXIT_OWNED_MUTEX"},
-        {0x40, "TARGET_MDL_TOO_SMALL"},
-        {0x4D, "NO_PAGES_AVAILABLE"},
-        {0x4E, "PFN_LIST_CORRUPT"},
-        {0x50, "PAGE_FAULT_IN_NONPAGED_AREA"},
-        {0x7E, "SYSTEM_THREAD_EXCEPTION_NOT_HANDLED"},
-        {0x7F, "UNEXPECTED_KERNEL_MODE_TRAP"},
-        {0xB8, "ATTEMPTED_SWITCH_FROM_DPC"},
-        {0xBE, "ATTEMPTED_WRITE_TO_READONLY_MEMORY"},
-        {0xBF, "MUTEX_ALREADY_OWNED"},
-        {0xC1, "SPECIAL_POOL_DETECTED_MEMORY_CORRUPTION"},
-        {0xC2, "BAD_POOL_CALLER"},
-        {0xC7, "TIMER_OR_DPC_INVALID"},
-        {0xD1, "DRIVER_IRQL_NOT_LESS_OR_EQUAL"},
-        {0xDA, "SYSTEM_PTE_MISUSE"},
-        {0xE1, "WORKER_THREAD_RETURNED_AT_BAD_IRQL"},
-        {0xE3, "RESOURCE_NOT_OWNED"},
-        {0xE4, "WORKER_INVALID"},
-        {0xE9, "ACTIVE_EX_WORKER_THREAD_TERMINATION"},
-        {0xFC, "ATTEMPTED_EXECUTE_OF_NOEXECUTE_MEMORY"},
-        {0x10E, "VIDEO_MEMORY_MANAGEMENT_INTERNAL"},
-        {0x113, "VIDEO_DXGKRNL_FATAL_ERROR"},
-        {0x116, "VIDEO_TDR_FAILURE"},
-        {0x119, "VIDEO_SCHEDULER_INTERNAL_ERROR"},
-        {0x139, "KERNEL_SECURITY_CHECK_FAILURE"},
-        {0x4000008A, "THREAD_TERMINATE_HELD_MUTEX"},
+#define X(name, code) {(code), #name},
+        NT_BUG_CHECKS(X)
+#undef X
     };
 
     for (size_t i = 0; i < ARRAY_COUNT(names); i++)

@@ -22,36 +22,48 @@ void nt_deadlock(struct nt *nt, const char *text) __attribute__((noreturn));
 /* On the first thread, when a thread has stopped the machine: ends the run as it has noted. */
 void nt_stop_run(struct nt *nt);
 
-#define NT_APC_INDEX_MISMATCH                    0x01u
-#define NT_IRQL_NOT_GREATER_OR_EQUAL             0x09u
-#define NT_IRQL_NOT_LESS_OR_EQUAL                0x0Au
-#define NT_MAXIMUM_WAIT_OBJECTS_EXCEEDED         0x0Cu
-#define NT_SPIN_LOCK_ALREADY_OWNED               0x0Fu
-#define NT_SPIN_LOCK_NOT_OWNED                   0x10u
-#define NT_THREAD_NOT_MUTEX_OWNER                0x11u
-#define NT_KMODE_EXCEPTION_NOT_HANDLED           0x1Eu
-#define NT_SYSTEM_EXIT_OWNED_MUTEX               0x39u
-#define NT_TARGET_MDL_TOO_SMALL                  0x40u
-#define NT_NO_PAGES_AVAILABLE                    0x4Du
-#define NT_PFN_LIST_CORRUPT                      0x4Eu
-#define NT_PAGE_FAULT_IN_NONPAGED_AREA           0x50u
-#define NT_SYSTEM_THREAD_EXCEPTION_NOT_HANDLED   0x7Eu
-#define NT_UNEXPECTED_KERNEL_MODE_TRAP           0x7Fu
-#define NT_ATTEMPTED_SWITCH_FROM_DPC             0xB8u
-#define NT_ATTEMPTED_WRITE_TO_READONLY_MEMORY    0xBEu
-#define NT_MUTEX_ALREADY_OWNED                   0xBFu
-#define NT_SPECIAL_POOL_CORRUPTION               0xC1u
-#define NT_BAD_POOL_CALLER                       0xC2u
-#define NT_TIMER_OR_DPC_INVALID                  0xC7u
-#define NT_DRIVER_IRQL_NOT_LESS_OR_EQUAL         0xD1u
-#define NT_SYSTEM_PTE_MISUSE                     0xDAu
-#define NT_WORKER_THREAD_RETURNED_AT_BAD_IRQL    0xE1u
-#define NT_RESOURCE_NOT_OWNED                    0xE3u
-#define NT_WORKER_INVALID                        0xE4u
-#define NT_ACTIVE_EX_WORKER_THREAD_TERMINATION   0xE9u
-#define NT_ATTEMPTED_EXECUTE_OF_NOEXECUTE_MEMORY 0xFCu
-#define NT_KERNEL_SECURITY_CHECK_FAILURE         0x139u
-#define NT_THREAD_TERMINATE_HELD_MUTEX           0x4000008Au
+/* By code: those that services and faults raise, and those of the graphics kernel. */
+#define NT_BUG_CHECKS(X)                                                                           \
+    X(APC_INDEX_MISMATCH, 0x1)                                                                     \
+    X(IRQL_NOT_GREATER_OR_EQUAL, 0x9)                                                              \
+    X(IRQL_NOT_LESS_OR_EQUAL, 0xA)                                                                 \
+    X(MAXIMUM_WAIT_OBJECTS_EXCEEDED, 0xC)                                                          \
+    X(SPIN_LOCK_ALREADY_OWNED, 0xF)                                                                \
+    X(SPIN_LOCK_NOT_OWNED, 0x10)                                                                   \
+    X(THREAD_NOT_MUTEX_OWNER, 0x11)                                                                \
+    X(KMODE_EXCEPTION_NOT_HANDLED, 0x1E)                                                           \
+    X(SYSTEM_EXIT_OWNED_MUTEX, 0x39)                                                               \
+    X(TARGET_MDL_TOO_SMALL, 0x40)                                                                  \
+    X(NO_PAGES_AVAILABLE, 0x4D)                                                                    \
+    X(PFN_LIST_CORRUPT, 0x4E)                                                                      \
+    X(PAGE_FAULT_IN_NONPAGED_AREA, 0x50)                                                           \
+    X(SYSTEM_THREAD_EXCEPTION_NOT_HANDLED, 0x7E)                                                   \
+    X(UNEXPECTED_KERNEL_MODE_TRAP, 0x7F)                                                           \
+    X(ATTEMPTED_SWITCH_FROM_DPC, 0xB8)                                                             \
+    X(ATTEMPTED_WRITE_TO_READONLY_MEMORY, 0xBE)                                                    \
+    X(MUTEX_ALREADY_OWNED, 0xBF)                                                                   \
+    X(SPECIAL_POOL_DETECTED_MEMORY_CORRUPTION, 0xC1)                                               \
+    X(BAD_POOL_CALLER, 0xC2)                                                                       \
+    X(TIMER_OR_DPC_INVALID, 0xC7)                                                                  \
+    X(DRIVER_IRQL_NOT_LESS_OR_EQUAL, 0xD1)                                                         \
+    X(SYSTEM_PTE_MISUSE, 0xDA)                                                                     \
+    X(WORKER_THREAD_RETURNED_AT_BAD_IRQL, 0xE1)                                                    \
+    X(RESOURCE_NOT_OWNED, 0xE3)                                                                    \
+    X(WORKER_INVALID, 0xE4)                                                                        \
+    X(ACTIVE_EX_WORKER_THREAD_TERMINATION, 0xE9)                                                   \
+    X(ATTEMPTED_EXECUTE_OF_NOEXECUTE_MEMORY, 0xFC)                                                 \
+    X(VIDEO_MEMORY_MANAGEMENT_INTERNAL, 0x10E)                                                     \
+    X(VIDEO_DXGKRNL_FATAL_ERROR, 0x113)                                                            \
+    X(VIDEO_TDR_FAILURE, 0x116)                                                                    \
+    X(VIDEO_SCHEDULER_INTERNAL_ERROR, 0x119)                                                       \
+    X(KERNEL_SECURITY_CHECK_FAILURE, 0x139)                                                        \
+    X(THREAD_TERMINATE_HELD_MUTEX, 0x4000008A)
+
+enum {
+#define X(name, code) NT_##name = (code),
+    NT_BUG_CHECKS(X)
+#undef X
+};
 
 /* First parameter of NT_PFN_LIST_CORRUPT. */
 #define NT_PFN_LIST_IS_WRONG 0x99u
@@ -74,7 +86,7 @@ void nt_stop_run(struct nt *nt);
 #define NT_PTE_UNMAP_OF_NOTHING    0x109u
 #define NT_PTE_UNMAP_OF_NOT_MAPPED 0x10Bu
 
-/* Fourth parameter of NT_SPECIAL_POOL_CORRUPTION. */
+/* Fourth parameter of NT_SPECIAL_POOL_DETECTED_MEMORY_CORRUPTION. */
 #define NT_SPECIAL_POOL_NEARBY 0x23u
 #define NT_SPECIAL_POOL_BEHIND 0x24u
 

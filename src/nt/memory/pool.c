@@ -122,12 +122,12 @@ static void check_slack(const struct pool_header *header)
     changed =
         find_change(header->memory + header->bytes, header->pages + header->page_count * PAGE_SIZE);
     if (changed)
-        KeBugCheckEx(NT_SPECIAL_POOL_CORRUPTION, (ULONG_PTR)header->memory, (ULONG_PTR)changed, 0,
-                     NT_SPECIAL_POOL_BEHIND);
+        KeBugCheckEx(NT_SPECIAL_POOL_DETECTED_MEMORY_CORRUPTION, (ULONG_PTR)header->memory,
+                     (ULONG_PTR)changed, 0, NT_SPECIAL_POOL_BEHIND);
     changed = find_change(header->pages, header->memory);
     if (changed)
-        KeBugCheckEx(NT_SPECIAL_POOL_CORRUPTION, (ULONG_PTR)header->memory, (ULONG_PTR)changed, 0,
-                     NT_SPECIAL_POOL_NEARBY);
+        KeBugCheckEx(NT_SPECIAL_POOL_DETECTED_MEMORY_CORRUPTION, (ULONG_PTR)header->memory,
+                     (ULONG_PTR)changed, 0, NT_SPECIAL_POOL_NEARBY);
 }
 
 /* Tag 0 frees any block. */

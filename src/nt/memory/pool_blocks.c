@@ -113,14 +113,18 @@ static struct nt_pool_block describe(const struct pool_header *header)
 
 static void remember_freed(struct nt *nt, const struct pool_header *header)
 {
-    nt_pool_of(nt)->freed[nt_pool_of(nt)->freed_count++ % NT_POOL_REMEMBERED] = describe(header);
+    struct nt_pool *pool = nt_pool_of(nt);
+
+    pool->freed[pool->freed_count++ % NT_POOL_REMEMBERED] = describe(header);
 }
 
 const struct nt_pool_block *nt_pool_find_freed(const struct nt *nt, const void *address)
 {
-    for (uint64_t n = 0; n < NT_POOL_REMEMBERED && n < nt_pool_of(nt)->freed_count; n++) {
+    const struct nt_pool *pool = nt_pool_of(nt);
+
+    for (uint64_t n = 0; n < NT_POOL_REMEMBERED && n < pool->freed_count; n++) {
         const struct nt_pool_block *block =
-            &nt_pool_of(nt)->freed[(nt_pool_of(nt)->freed_count - 1 - n) % NT_POOL_REMEMBERED];
+            &pool->freed[(pool->freed_count - 1 - n) % NT_POOL_REMEMBERED];
 
         if ((uintptr_t)address - (uintptr_t)block->memory < block->bytes)
             return block;
@@ -130,18 +134,19 @@ const struct nt_pool_block *nt_pool_find_freed(const struct nt *nt, const void *
 
 void nt_pool_destroy(struct nt *nt, struct pool_header *header)
 {
+    struct nt_pool *pool = nt_pool_of(nt);
     uint64_t bytes = header->bytes;
 
     list_remove(&header->block);
     list_remove(&header->bucket);
-    nt_pool_of(nt)->live_blocks--;
-    nt_pool_of(nt)->live_bytes -= bytes;
+    pool->live_blocks--;
+    pool->live_bytes -= bytes;
     if (!header->pages) {
         memset(header, FREED_BYTE, sizeof *header + bytes);
         base_free(nt->services, header, sizeof *header + bytes);
         return;
     }
-    nt_pool_of(nt)->guarded_blocks--;
+    pool->guarded_blocks--;
     if (header->pfns) {
         page_store_unmap(machine_ram(nt->machine), &header->view);
         machine_free_pages(nt->machine, header->pfns, header->page_count);
@@ -167,14 +172,14 @@ static void fini(struct nt *nt)
 
 static struct pool_header *take_pages(struct nt *nt, uint64_t bytes)
 {
+    struct nt_pool *pool = nt_pool_of(nt);
     struct pool_header *header = base_alloc(nt->services, sizeof *header);
 
     if (!header)
         return NULL;
     header->page_count = div_round_up(bytes, PAGE_SIZE);
-    header->is_guarded =
-        nt_pool_of(nt)->guard == NT_POOL_GUARD_END || nt_pool_of(nt)->guard == NT_POOL_GUARD_BEGIN;
-    header->pages_behind = nt_pool_of(nt)->guard == NT_POOL_OPEN ? PAGES_BEHIND : 0;
+    header->is_guarded = pool->guard == NT_POOL_GUARD_END || pool->guard == NT_POOL_GUARD_BEGIN;
+    header->pages_behind = pool->guard == NT_POOL_OPEN ? PAGES_BEHIND : 0;
     header->pages = nt_pages_take(&nt->pages, header->page_count + header->pages_behind);
     if (!header->pages ||
         !nt_pages_open(header->pages, header->page_count + header->pages_behind)) {
@@ -183,7 +188,7 @@ static struct pool_header *take_pages(struct nt *nt, uint64_t bytes)
     }
     /* A block of a page or more begins at one, as the kernel promises. */
     header->memory = header->pages;
-    if (nt_pool_of(nt)->guard == NT_POOL_GUARD_END && bytes < PAGE_SIZE)
+    if (pool->guard == NT_POOL_GUARD_END && bytes < PAGE_SIZE)
         header->memory += PAGE_SIZE - align_up(bytes, 16);
     if (header->is_guarded) {
         uint64_t before = (uint64_t)(header->memory - header->pages);
@@ -192,7 +197,7 @@ static struct pool_header *take_pages(struct nt *nt, uint64_t bytes)
         memset(header->memory + bytes, NT_POOL_SLACK_BYTE,
                header->page_count * PAGE_SIZE - before - bytes);
     }
-    nt_pool_of(nt)->guarded_blocks++;
+    pool->guarded_blocks++;
     return header;
 }
 
