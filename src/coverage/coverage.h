@@ -2,9 +2,9 @@
  * Coverage: which members of the paging operations the manager sets, the driver reads, and runs
  * vary.
  *
- * Place      bench. A run records into it when its configuration names one; `drydock ops` prints
+ * Place      coverage. A run records into it when its configuration names one; `drydock ops` prints
  *            it.
- * Model      A group is what the members of one structure belong to: each paging operation's part
+ * Model      The members of one structure are a group: each paging operation's part
  *            of the union of DXGKARG_BUILDPAGINGBUFFER, what all of them share, DXGKARG_PATCH, the
  *            elements of the arrays that these point at, and the three segment descriptors. The
  *            members come from the fact tables in data/ddi when the program is built
@@ -25,10 +25,11 @@
  *            and every 512th after them are watched, with the arrays that are short. Set and
  *            varied are taken from all calls.
  * Ownership  coverage_create() gives; runs borrow. Case names are copied.
- * Errors     NULL: no memory. Recording never fails; what finds no memory is not recorded.
+ * Errors     NULL: no memory. Recording never fails: a value for which there is no memory is not
+ * recorded.
  */
-#ifndef DRYDOCK_BENCH_COVERAGE_H
-#define DRYDOCK_BENCH_COVERAGE_H
+#ifndef DRYDOCK_COVERAGE_COVERAGE_H
+#define DRYDOCK_COVERAGE_COVERAGE_H
 
 #include "base/services.h"
 #include "miniport/miniport.h"
@@ -81,7 +82,7 @@ struct coverage;
 struct coverage *coverage_create(void);
 void coverage_destroy(struct coverage *coverage);
 
-/* What is recorded from here on belongs to this case. False: no memory. */
+/* Calls from here on are recorded for this case. False: no memory. */
 bool coverage_begin_case(struct coverage *coverage, const char *name);
 /*
  * From here on, no more calls of a kind are watched than it takes to see every member of it read.

@@ -2,8 +2,8 @@
  * Coverage: the layers.
  *
  * The driver's layer copies the arguments of a call into memory of its own, the structure first and
- * the arrays that it points at behind it, watches that memory during the call, and copies back
- * what the driver may change. Long arrays stay where they are and are not watched.
+ * the arrays that it points at behind it, watches that memory during the call, and copies the
+ * members back that the driver may change. Long arrays stay where they are and are not watched.
  */
 #include "base/bits.h"
 #include "coverage/access_watch.h"
@@ -121,7 +121,8 @@ static void note_reads(const struct call *call, unsigned group)
     }
 }
 
-/* What the driver changed; the arrays are the caller's again. */
+/* Copies the members back that the driver changed; the pointers to arrays are the caller's again.
+ */
 static void copy_back(const struct call *call)
 {
     const void *pointers[MAX_ARRAYS];
@@ -255,7 +256,7 @@ static NTSTATUS watch_query_adapter_info(struct miniport *self, HANDLE object,
     return status;
 }
 
-/* Whatever comes next, the manager is through with the descriptors. */
+/* At the manager's next call, whichever it is, the manager is through with the descriptors. */
 #define X(function, ddi, argument)                                                                 \
     static NTSTATUS end_before_##function(struct miniport *self, HANDLE object, argument arg)      \
     {                                                                                              \

@@ -1,6 +1,9 @@
-/* What coverage.c has from coverage_table.c: facts about members that the layout does not tell. */
-#ifndef DRYDOCK_BENCH_COVERAGE_PRIVATE_H
-#define DRYDOCK_BENCH_COVERAGE_PRIVATE_H
+/*
+ * Coverage, private: facts about members that the layout does not tell, which coverage.c has from
+ * coverage_table.c.
+ */
+#ifndef DRYDOCK_COVERAGE_PRIVATE_H
+#define DRYDOCK_COVERAGE_PRIVATE_H
 
 #include "coverage/coverage.h"
 

@@ -1,5 +1,6 @@
 /*
- * Coverage: the members, which of several alternatives is meant, and what cannot be covered.
+ * Coverage: the members, which of several alternatives is meant, and the members that cannot be
+ * covered.
  *
  * A reason is a fact about the contract or about this bench, in one sentence; "not written yet" is
  * none.

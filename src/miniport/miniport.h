@@ -99,7 +99,7 @@ const char *miniport_ddi_name(enum miniport_ddi ddi);
 
 struct miniport_host;
 
-/* What DxgkCbReadDeviceSpace and DxgkCbWriteDeviceSpace are about. */
+/* The arguments of DxgkCbReadDeviceSpace and DxgkCbWriteDeviceSpace. */
 struct miniport_space {
     ULONG type; /* DXGK_WHICHSPACE_CONFIG, ... */
     PVOID buffer;
@@ -108,8 +108,8 @@ struct miniport_space {
 };
 
 /*
- * What the driver calls in the kernel. Every function is there. Interrupt-time functions say so;
- * all others are called at PASSIVE_LEVEL.
+ * The functions of the kernel that the driver calls. None is NULL. A function that is called at
+ * another level than PASSIVE_LEVEL says so.
  */
 /* clang-format off */
 struct miniport_host_ops {
@@ -171,7 +171,7 @@ struct miniport_ops {
     NTSTATUS (*remove_device)(struct miniport *self);
     NTSTATUS (*set_power_state)(struct miniport *self, ULONG device_uid, DEVICE_POWER_STATE state,
                                 POWER_ACTION action);
-    /* The device has gone, whatever the driver was about (WDDM 1.2 and later). */
+    /* The device has gone, in the middle of any work of the driver's (WDDM 1.2 and later). */
     NTSTATUS (*notify_surprise_removal)(struct miniport *self, DXGK_SURPRISE_REMOVAL_TYPE type);
     bool (*interrupt)(struct miniport *self, ULONG message); /* at device IRQL */
     void (*dpc)(struct miniport *self);                      /* at DISPATCH_LEVEL */

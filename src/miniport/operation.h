@@ -6,7 +6,8 @@
  * writes. Model      One row an operation, made from data/ddi (operation_table.inc). A row says
  * which member of the operation's arguments plays which part; a part that an operation does not
  * have is absent, and the functions below then answer 0, NULL or false. So they do for a value that
- * is no operation. What an operation does is not here: that is the code of whoever does it.
+ * is no operation. The effect of an operation is not here: it is the code of the driver,
+ *            the GPU and the oracle.
  * Ownership  Rows are constant. Arguments are borrowed for the call.
  * Units      Offsets and sizes of members in bytes. An extent has the unit that its row says.
  * Source     data/ddi/operations.tsv, enums.tsv, layout-x64.tsv; scripts/operation-table.sh makes
@@ -33,7 +34,7 @@ enum {
     MINIPORT_OPERATION_COUNT
 };
 
-/* What an operation is about. */
+/* The subject of an operation. */
 enum miniport_operation_kind {
     MINIPORT_KIND_NONE, /* no operation has this value */
     MINIPORT_KIND_TRANSFER,

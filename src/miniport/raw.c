@@ -40,8 +40,8 @@ static struct running {
 /* ---- Versions ---- */
 
 /*
- * What each version has of the two tables: everything before the first slot of a later one.
- * raw_test.c holds this to the fact tables.
+ * The part of the two tables that each version has: every slot before the first one of a later
+ * version. raw_test.c holds this to the fact tables.
  */
 static const struct version {
     ULONG version;
@@ -501,7 +501,7 @@ static ULONG version_of_wddm(DXGK_WDDMVERSION wddm)
     return 0;
 }
 
-/* Of all answers, DRIVERCAPS says what the driver is. */
+/* The answer to DRIVERCAPS tells the driver's version. */
 static void note_answer(struct raw *raw, enum miniport_ddi ddi, const void *arg)
 {
     const DXGKARG_QUERYADAPTERINFO *query = arg;
@@ -527,7 +527,7 @@ static void settle(const struct raw *raw, enum miniport_ddi ddi, const void *arg
         raw->overwritten(raw->witness, ddi, member);
 }
 
-/* What is in front of the argument structure differs. */
+/* The arguments in front of the structure differ. */
 #define CALL_WITH(arguments, function, ddi, argument)                                              \
     static NTSTATUS raw_##function(struct miniport *m, HANDLE object, argument arg)                \
     {                                                                                              \

@@ -177,7 +177,7 @@ static BOOLEAN NTAPI synchronized(PVOID context)
 
 static void callbacks_reach_the_host(void **state)
 {
-    struct miniport *raw = new_raw(DXGKDDI_INTERFACE_VERSION_WDDM3_2);
+    struct miniport *raw = test_raw_create(DXGKDDI_INTERFACE_VERSION_WDDM3_2);
     const DXGKRNL_INTERFACE *kernel = &driver.kernel;
     PHYSICAL_ADDRESS address = {.QuadPart = 0xfee00000};
     DXGKARGCB_RESERVEGPUVIRTUALADDRESSRANGE range = {.hDxgkProcess = &address};
@@ -194,7 +194,7 @@ static void callbacks_reach_the_host(void **state)
 
     hosts_init();
     miniport_set_host(raw, &host.host);
-    start(raw);
+    test_raw_start(raw);
     handle = kernel->DeviceHandle;
 
 #define REACHES(call, with)                                                                        \
@@ -245,7 +245,7 @@ static void callbacks_reach_the_host(void **state)
 
 static void a_wrong_device_handle_is_refused(void **state)
 {
-    struct miniport *raw = new_raw(DXGKDDI_INTERFACE_VERSION_WDDM3_2);
+    struct miniport *raw = test_raw_create(DXGKDDI_INTERFACE_VERSION_WDDM3_2);
     const DXGKRNL_INTERFACE *kernel = &driver.kernel;
     DXGKARGCB_CREATECONTEXTALLOCATION allocation = {.hAdapter = &allocation};
     DXGKARGCB_RESERVEGPUVIRTUALADDRESSRANGE range = {0};
@@ -257,7 +257,7 @@ static void a_wrong_device_handle_is_refused(void **state)
     BOOLEAN return_value;
 
     hosts_init();
-    start(raw); /* without a host, no handle is good */
+    test_raw_start(raw); /* without a host, no handle is good */
     stale = driver.kernel.DeviceHandle;
     assert_int_equal(kernel->DxgkCbGetDeviceInformation(stale, &info), STATUS_INVALID_PARAMETER);
     miniport_set_host(raw, &host.host);
@@ -349,15 +349,15 @@ static void call_unsupported_slot(char **columns, void *context)
 
 static void every_other_callback_tells_its_name(void **state)
 {
-    struct miniport *raw = new_raw(DXGKDDI_INTERFACE_VERSION_WDDM3_2);
+    struct miniport *raw = test_raw_create(DXGKDDI_INTERFACE_VERSION_WDDM3_2);
     const DXGKRNL_INTERFACE *kernel = &driver.kernel;
     DXGKARGCB_ENUMHANDLECHILDREN children = {0};
     struct slot_count count = {0};
 
     hosts_init();
     miniport_set_host(raw, &host.host);
-    start(raw);
-    read_layout("DXGKRNL_INTERFACE", call_unsupported_slot, &count);
+    test_raw_start(raw);
+    test_read_layout("DXGKRNL_INTERFACE", call_unsupported_slot, &count);
     assert_int_equal(count.supported, 18);
     assert_int_equal(count.unsupported, 52);
     assert_int_equal(count.supported + count.unsupported,
@@ -384,8 +384,8 @@ static void call_without_a_handle(void)
 
 static void a_callback_without_a_handle_finds_the_running_adapter(void **state)
 {
-    DRIVER_INITIALIZATION_DATA *table = new_table(DXGKDDI_INTERFACE_VERSION_WDDM3_2);
-    struct miniport *first = new_raw(DXGKDDI_INTERFACE_VERSION_WDDM3_2);
+    DRIVER_INITIALIZATION_DATA *table = test_raw_table(DXGKDDI_INTERFACE_VERSION_WDDM3_2);
+    struct miniport *first = test_raw_create(DXGKDDI_INTERFACE_VERSION_WDDM3_2);
     DXGKARG_BUILDPAGINGBUFFER build = {0};
     struct miniport *second;
 
@@ -394,8 +394,8 @@ static void a_callback_without_a_handle_finds_the_running_adapter(void **state)
     hosts_init();
     miniport_set_host(first, &host.host);
     miniport_set_host(second, &second_host.host);
-    start(first);
-    start(second);
+    test_raw_start(first);
+    test_raw_start(second);
     driver.when_called = call_without_a_handle;
     miniport_build_paging_buffer(second, NULL, &build);
     assert_int_equal(host.unsupported_count, 0);
@@ -419,7 +419,7 @@ static VOID NTAPI count_unload(VOID)
 
 static void a_driver_is_unloaded_when_its_device_is_gone(void **state)
 {
-    DRIVER_INITIALIZATION_DATA *table = new_table(DXGKDDI_INTERFACE_VERSION_WDDM3_2);
+    DRIVER_INITIALIZATION_DATA *table = test_raw_table(DXGKDDI_INTERFACE_VERSION_WDDM3_2);
     struct miniport *raw;
 
     unload_count = 0;
@@ -428,7 +428,7 @@ static void a_driver_is_unloaded_when_its_device_is_gone(void **state)
     free(table);
     hosts_init();
     miniport_set_host(raw, &host.host);
-    start(raw);
+    test_raw_start(raw);
     miniport_raw_unload(raw);
     assert_int_equal(unload_count, 0); /* its device is still there */
     driver.remove_status = STATUS_SUCCESS;
@@ -448,12 +448,12 @@ static void stop_the_machine(void)
 
 static void a_driver_that_is_left_for_good_runs_no_more(void **state)
 {
-    struct miniport *raw = new_raw(DXGKDDI_INTERFACE_VERSION_WDDM3_2);
+    struct miniport *raw = test_raw_create(DXGKDDI_INTERFACE_VERSION_WDDM3_2);
     DXGKARG_BUILDPAGINGBUFFER build = {0};
 
     hosts_init();
     miniport_set_host(raw, &host.host);
-    start(raw);
+    test_raw_start(raw);
     driver.when_called = stop_the_machine;
     if (!setjmp(stopped)) {
         miniport_build_paging_buffer(raw, NULL, &build);
@@ -488,7 +488,7 @@ static void on_overwritten(void *context, enum miniport_ddi ddi, const char *mem
 
 static void what_a_driver_may_only_read_is_put_back(void **state)
 {
-    struct miniport *raw = new_raw(DXGKDDI_INTERFACE_VERSION_WDDM3_2);
+    struct miniport *raw = test_raw_create(DXGKDDI_INTERFACE_VERSION_WDDM3_2);
     DXGK_ALLOCATIONINFO info = {0};
     DXGKARG_CREATEALLOCATION create = {.NumAllocations = 1, .pAllocationInfo = &info};
     HANDLE list[1] = {&info};
@@ -498,7 +498,7 @@ static void what_a_driver_may_only_read_is_put_back(void **state)
 
     hosts_init();
     miniport_set_host(raw, &host.host);
-    start(raw);
+    test_raw_start(raw);
     miniport_raw_set_witness(raw, on_overwritten, &scribble);
     assert_int_equal(miniport_create_allocation(raw, NULL, &create), STATUS_PENDING);
     assert_int_equal(scribble.told, 0);

@@ -3,12 +3,12 @@
 
 static void every_ddi_reaches_its_slot(void **state)
 {
-    struct miniport *raw = new_raw(DXGKDDI_INTERFACE_VERSION_WDDM3_2);
+    struct miniport *raw = test_raw_create(DXGKDDI_INTERFACE_VERSION_WDDM3_2);
     DXGKARG_GETROOTPAGETABLESIZE size = {.NumberOfPte = 512};
     char object = 0;
     uint64_t argument[64] = {0}; /* the largest structure fits */
 
-    start(raw);
+    test_raw_start(raw);
     /* SetRootPageTable returns nothing, which is success. */
 #define X(function, ddi, type)                                                                     \
     assert_true(miniport_has(raw, MINIPORT_DDI_##ddi));                                            \
@@ -48,7 +48,7 @@ static void every_ddi_reaches_its_slot(void **state)
 
 static void a_device_lives_from_add_to_remove(void **state)
 {
-    struct miniport *raw = new_raw(DXGKDDI_INTERFACE_VERSION_WDDM2_0);
+    struct miniport *raw = test_raw_create(DXGKDDI_INTERFACE_VERSION_WDDM2_0);
     PDEVICE_OBJECT device_object = (PDEVICE_OBJECT)&driver;
     DXGKARG_QUERYADAPTERINFO query = {0};
     DXGKARG_GETROOTPAGETABLESIZE size = {.NumberOfPte = 1};
@@ -74,7 +74,7 @@ static void a_device_lives_from_add_to_remove(void **state)
                      STATUS_DEVICE_NOT_READY);
     driver.add_status = STATUS_SUCCESS;
     miniport_raw_set_device_object(raw, device_object);
-    start(raw);
+    test_raw_start(raw);
     assert_ptr_equal(driver.device_object, device_object);
     assert_int_equal(miniport_add_device(raw), STATUS_INVALID_DEVICE_REQUEST);
 
@@ -117,9 +117,9 @@ static void slots_of_later_versions_are_absent(void **state)
     DXGKARG_SETROOTPAGETABLE root = {0};
 
     for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
-        struct miniport *raw = new_raw(cases[i].version);
+        struct miniport *raw = test_raw_create(cases[i].version);
 
-        start(raw);
+        test_raw_start(raw);
         assert_int_equal(miniport_has(raw, MINIPORT_DDI_ResetEngine), cases[i].has_reset_engine);
         assert_int_equal(miniport_reset_engine(raw, NULL, &reset),
                          cases[i].has_reset_engine ? STATUS_PENDING : STATUS_NOT_IMPLEMENTED);
@@ -156,9 +156,9 @@ static void caps_may_say_an_older_version_than_the_table(void **state)
         .Type = DXGKQAITYPE_DRIVERCAPS, .pOutputData = &caps, .OutputDataSize = sizeof caps};
 
     for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
-        struct miniport *raw = new_raw(cases[i].table);
+        struct miniport *raw = test_raw_create(cases[i].table);
 
-        start(raw);
+        test_raw_start(raw);
         assert_int_equal(miniport_interface_version(raw), cases[i].table);
         driver.wddm = cases[i].told;
         query.OutputDataSize = offsetof(DXGK_DRIVERCAPS, WDDMVersion);
@@ -274,8 +274,8 @@ static void sizes_are_those_of_the_fact_table(void **state)
         struct size_search table = {.version = cases[i].number};
         struct size_search kernel = {.version = cases[i].number};
 
-        read_layout("DRIVER_INITIALIZATION_DATA", find_size, &table);
-        read_layout("DXGKRNL_INTERFACE", find_size, &kernel);
+        test_read_layout("DRIVER_INITIALIZATION_DATA", find_size, &table);
+        test_read_layout("DXGKRNL_INTERFACE", find_size, &kernel);
         assert_true(table.slot_count > 100 && kernel.slot_count > 50);
         assert_int_equal(miniport_raw_table_size(cases[i].version), table.size);
         assert_int_equal(miniport_raw_interface_size(cases[i].version), kernel.size);

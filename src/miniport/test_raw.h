@@ -1,11 +1,13 @@
 /*
- * Test helper: a small fake driver, registered with raw in any version, and the fact table of
- * layouts.
+ * Fake driver: a test rig of miniport/raw.h. A driver of a few lines registers with raw in any
+ * version; the fact table of layouts is read beside it.
  *
- * Place      miniport, tests only. One of each a program.
+ * Place      miniport, tests only.
+ * Model      One driver a program, whose state test_raw_create() sets to zero. Each of its
+ * functions notes its name and arguments and returns STATUS_PENDING, a status that only it gives.
  */
-#ifndef MINIPORT_TEST_RAW_H
-#define MINIPORT_TEST_RAW_H
+#ifndef DRYDOCK_MINIPORT_TEST_RAW_H
+#define DRYDOCK_MINIPORT_TEST_RAW_H
 
 #include "miniport/raw.h"
 
@@ -21,9 +23,7 @@
 
 #include <cmocka.h>
 
-/* ---- The fake driver ---- */
-
-static struct {
+struct test_driver {
     const char *last;
     const void *object;
     const void *argument;
@@ -35,202 +35,19 @@ static struct {
     void (*when_called)(void); /* from the fake BuildPagingBuffer ... */
     bool is_for_all;           /* ... and all others with an argument */
     DXGK_WDDMVERSION wddm;     /* 0: QueryAdapterInfo is like the others */
-} driver;
+};
 
-static NTSTATUS note(const char *function, const void *object, const void *argument)
-{
-    const DXGKARG_QUERYADAPTERINFO *query = argument;
+extern struct test_driver driver;
 
-    if (driver.wddm && !strcmp(function, "QueryAdapterInfo")) {
-        ((DXGK_DRIVERCAPS *)query->pOutputData)->WDDMVersion = driver.wddm;
-        return STATUS_SUCCESS;
-    }
-    driver.last = function;
-    driver.object = object;
-    driver.argument = argument;
-    return STATUS_PENDING;
-}
+/* A table of exactly the size that the version has, so that a read behind it is seen. malloc(). */
+DRIVER_INITIALIZATION_DATA *test_raw_table(ULONG version);
+/* The adapter of a fresh driver that registered with the version. */
+struct miniport *test_raw_create(ULONG version);
+/* Adds and starts its device. */
+void test_raw_start(struct miniport *raw);
 
-#define X(function, ddi, type)                                                                     \
-    static NTSTATUS NTAPI fake_##ddi(HANDLE object, PVOID argument)                                \
-    {                                                                                              \
-        if (driver.when_called &&                                                                  \
-            (MINIPORT_DDI_##ddi == MINIPORT_DDI_BuildPagingBuffer || driver.is_for_all))           \
-            driver.when_called();                                                                  \
-        return note(#ddi, object, argument);                                                       \
-    }
-MINIPORT_HANDLE_LIST(X)
-#undef X
-#define X(function, ddi, type)                                                                     \
-    static NTSTATUS NTAPI fake_##ddi(PVOID argument)                                               \
-    {                                                                                              \
-        return note(#ddi, NULL, argument);                                                         \
-    }
-MINIPORT_ARGUMENT_LIST(X)
-#undef X
-
-static NTSTATUS NTAPI fake_DestroyProcess(const HANDLE adapter, const HANDLE process)
-{
-    return note("DestroyProcess", process, adapter);
-}
-
-static NTSTATUS NTAPI fake_DestroyDevice(const HANDLE object)
-{
-    return note("DestroyDevice", object, NULL);
-}
-
-static NTSTATUS NTAPI fake_DestroyContext(const HANDLE object)
-{
-    return note("DestroyContext", object, NULL);
-}
-
-static NTSTATUS NTAPI fake_ResetFromTimeout(const HANDLE object)
-{
-    return note("ResetFromTimeout", object, NULL);
-}
-
-static NTSTATUS NTAPI fake_RestartFromTimeout(const HANDLE object)
-{
-    return note("RestartFromTimeout", object, NULL);
-}
-
-static SIZE_T NTAPI fake_GetRootPageTableSize(HANDLE adapter, DXGKARG_GETROOTPAGETABLESIZE *arg)
-{
-    note("GetRootPageTableSize", adapter, arg);
-    return (SIZE_T)arg->NumberOfPte * 8;
-}
-
-static NTSTATUS NTAPI fake_AddDevice(const PDEVICE_OBJECT device_object, PVOID *device_context)
-{
-    driver.device_object = device_object;
-    *device_context = &driver.adapter;
-    return driver.add_status;
-}
-
-static NTSTATUS NTAPI fake_StartDevice(const PVOID device_context, PDXGK_START_INFO start,
-                                       PDXGKRNL_INTERFACE kernel, PULONG sources, PULONG children)
-{
-    memset(&driver.kernel, 0, sizeof driver.kernel);
-    memcpy(&driver.kernel, kernel, kernel->Size);
-    *sources = 1;
-    *children = 2;
-    return note("StartDevice", device_context, NULL);
-}
-
-static NTSTATUS NTAPI fake_StopDevice(const PVOID device_context)
-{
-    return note("StopDevice", device_context, NULL);
-}
-
-static NTSTATUS NTAPI fake_RemoveDevice(const PVOID device_context)
-{
-    note("RemoveDevice", device_context, NULL);
-    return driver.remove_status;
-}
-
-static NTSTATUS NTAPI fake_SetPowerState(const PVOID device_context, ULONG uid,
-                                         DEVICE_POWER_STATE state, POWER_ACTION action)
-{
-    assert_int_equal(uid, 0xffffffff);
-    assert_int_equal(state, PowerDeviceD3);
-    assert_int_equal(action, PowerActionSleep);
-    return note("SetPowerState", device_context, NULL);
-}
-
-static NTSTATUS NTAPI fake_NotifySurpriseRemoval(const PVOID device_context,
-                                                 DXGK_SURPRISE_REMOVAL_TYPE type)
-{
-    assert_int_equal(type, DxgkRemovalPnPNotify);
-    return note("NotifySurpriseRemoval", device_context, NULL);
-}
-
-static BOOLEAN NTAPI fake_InterruptRoutine(const PVOID device_context, ULONG message)
-{
-    note("InterruptRoutine", device_context, NULL);
-    return message == 9 ? 0x80 : FALSE; /* any non-zero BOOLEAN is true */
-}
-
-static VOID NTAPI fake_DpcRoutine(const PVOID device_context)
-{
-    note("DpcRoutine", device_context, NULL);
-}
-
-/* A table of exactly the size that the version has, so that a read behind it is seen. */
-static DRIVER_INITIALIZATION_DATA *new_table(ULONG version)
-{
-    DRIVER_INITIALIZATION_DATA full = {0};
-    size_t size = miniport_raw_table_size(version);
-    DRIVER_INITIALIZATION_DATA *table = malloc(size);
-
-    assert_non_null(table);
-    full.Version = version;
-#define SET(ddi)               full.DxgkDdi##ddi = (void *)fake_##ddi;
-#define X(function, ddi, type) SET(ddi)
-    MINIPORT_DDI_LIST(X)
-#undef X
-#define X(function, ddi) SET(ddi)
-    MINIPORT_PLAIN_LIST(X)
-#undef X
-    SET(GetRootPageTableSize)
-    SET(AddDevice)
-    SET(StartDevice)
-    SET(StopDevice)
-    SET(RemoveDevice)
-    SET(SetPowerState)
-    SET(NotifySurpriseRemoval)
-    SET(InterruptRoutine)
-    SET(DpcRoutine)
-#undef SET
-    memcpy(table, &full, size);
-    return table;
-}
-
-static struct miniport *new_raw(ULONG version)
-{
-    DRIVER_INITIALIZATION_DATA *table = new_table(version);
-    struct miniport *raw;
-
-    memset(&driver, 0, sizeof driver);
-    assert_int_equal(miniport_raw_create(base_services_libc(), table, &raw), STATUS_SUCCESS);
-    free(table);
-    return raw;
-}
-
-static void start(struct miniport *raw)
-{
-    DXGK_START_INFO info = {0};
-    ULONG sources, children;
-
-    assert_int_equal(miniport_add_device(raw), STATUS_SUCCESS);
-    assert_int_equal(miniport_start_device(raw, &info, &sources, &children), STATUS_PENDING);
-    assert_int_equal(sources, 1);
-    assert_int_equal(children, 2);
-}
-
-/* ---- data/ddi/layout-x64.tsv ---- */
-
-/* Calls visit for each line of the struct, with the tab-separated columns. */
-static void read_layout(const char *name, void (*visit)(char **columns, void *context),
-                        void *context)
-{
-    FILE *file = fopen(DRYDOCK_SOURCE_DIR "/data/ddi/layout-x64.tsv", "r");
-    char line[1024];
-
-    assert_non_null(file);
-    while (fgets(line, sizeof line, file)) {
-        char *columns[16] = {line};
-        unsigned count = 1;
-
-        for (char *c = line; *c && count < ARRAY_COUNT(columns); c++) {
-            if (*c == '\t' || *c == '\n') {
-                *c = '\0';
-                columns[count++] = c + 1;
-            }
-        }
-        if (count >= 10 && strcmp(columns[0], name) == 0)
-            visit(columns, context);
-    }
-    fclose(file);
-}
+/* Calls visit for each line of data/ddi/layout-x64.tsv about the struct, with its columns. */
+void test_read_layout(const char *name, void (*visit)(char **columns, void *context),
+                      void *context);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * Trace: the layer that counts and shows every call and every callback.
  *
- * Place      miniport. A layer like any other; changes nothing that passes.
+ * Place      trace. A layer like any other, which changes nothing of the calls that pass it.
  * Model      Each call down (a DDI) and up (a callback of struct miniport_host_ops) is counted.
  *            With a sink, each is also handed to it twice, before and after, with the argument
  *            structure as it is at that moment. Calls nest: a driver notifies an interrupt from
@@ -18,8 +18,8 @@
  * Errors     Handing on never allocates and never fails. The handle numbers need memory when a
  *            line is made; without it the handle is printed as "a?".
  */
-#ifndef MINIPORT_TRACE_H
-#define MINIPORT_TRACE_H
+#ifndef DRYDOCK_TRACE_TRACE_H
+#define DRYDOCK_TRACE_TRACE_H
 
 #include "base/services.h"
 #include "miniport/miniport.h"
@@ -60,7 +60,7 @@ const char *trace_query_name(unsigned type);
 
 struct trace_counters {
     uint64_t calls[MINIPORT_DDI_COUNT];
-    uint64_t failures[MINIPORT_DDI_COUNT];             /* calls that returned no success */
+    uint64_t failures[MINIPORT_DDI_COUNT];             /* calls that returned an error */
     uint64_t operations[MINIPORT_OPERATION_COUNT + 1]; /* the last is for unknown operations */
     uint64_t paging_bytes;                             /* written by BuildPagingBuffer */
     uint64_t callbacks[TRACE_CALLBACK_COUNT];
@@ -86,10 +86,11 @@ struct trace_event {
     const void *argument;
     NTSTATUS status; /* after; success for what returns none */
     /*
-     * What is not in a structure, before: SetPowerState {uid, state, action},
+     * Values that stand in no structure. Before the call: SetPowerState {uid, state, action},
      * NotifySurpriseRemoval {type}, InterruptRoutine {message}, MapMemory {address, length},
-     * SynchronizeExecution {message}. After: StartDevice {sources, children}, InterruptRoutine and
-     * QueueDpc {result}, GetRootPageTableSize {bytes}, SynchronizeExecution {result}.
+     * SynchronizeExecution {message}. After the call: StartDevice {sources, children},
+     * InterruptRoutine and QueueDpc {result}, GetRootPageTableSize {bytes}, SynchronizeExecution
+     * {result}.
      */
     uint64_t values[3];
     /* After BuildPagingBuffer and Render: how far the driver moved pDmaBuffer. */

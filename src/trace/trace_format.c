@@ -2,8 +2,9 @@
  * Trace: one line of an event.
  *
  * Fields keep their WDK names, in the order of the structure, as name=value; unnamed unions show
- * the member that is in force. Before the call a line shows what goes in, after it the status and
- * what comes out. What has no fields to show (display, diagnostics) is the name and the object.
+ * the member that is in force. Before the call a line shows the arguments that go in, after it the
+ * status and the arguments that come out. A line of a DDI without fields to show (display,
+ * diagnostics) is its name and its object.
  */
 #include "trace/trace_line.h"
 
@@ -14,7 +15,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Of an UpdateMonitoredValues; a line is for people. */
+/* Values of an UpdateMonitoredValues that a line shows: a line is for people. */
 #define TRACE_MOST_MONITORED_VALUES 4u
 
 /* ---- Names ---- */
@@ -733,7 +734,7 @@ static void put_callback(struct trace_line *line, const struct trace_event *even
 
 /* ---- The line ---- */
 
-/* What the object of a call is, which its DDI says. */
+/* The kind of object that a call of the DDI is made on. */
 static enum trace_handle_kind object_kind(enum miniport_ddi ddi)
 {
     switch ((unsigned)ddi) {

@@ -1,17 +1,17 @@
 /*
  * Trace handles: small numbers for the pointers that a driver and the manager use as handles.
  *
- * Place      miniport; used by the trace layer only.
+ * Place      trace; used by the trace layer only.
  * Model      Handles of each kind are numbered from 1 as they are first asked for: a1, a2, c1. A
  *            handle keeps its number until it is forgotten; if the memory comes back as a new
  *            object, that gets a new number. So two runs with the same calls print the same
  *            numbers, whatever the allocator did, and a driver whose device 1 and allocation 1 are
  *            both the handle 1 has two objects here.
  *            A hash table with linear probing, at most half full.
- * Errors     Without memory a pointer has no number (0) and nothing else is lost.
+ * Errors     A pointer for which there is no memory has no number (0). Nothing else is lost.
  */
-#ifndef MINIPORT_TRACE_HANDLES_H
-#define MINIPORT_TRACE_HANDLES_H
+#ifndef DRYDOCK_TRACE_HANDLES_H
+#define DRYDOCK_TRACE_HANDLES_H
 
 #include "base/services.h"
 

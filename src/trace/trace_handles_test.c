@@ -1,12 +1,12 @@
 /* Trace: the numbers that stand for handles in its lines. */
-#include "trace/trace_stage.h"
+#include "trace/test_stage.h"
 
 #include "base/rng.h"
 #include "trace/trace_handles.h"
 
 static void a_handle_that_comes_back_gets_a_new_number(void **state)
 {
-    struct fixture fixture;
+    struct stage stage;
     DXGK_ALLOCATIONINFO info[2] = {{0}};
     DXGKARG_CREATEALLOCATION create = {.NumAllocations = 1, .pAllocationInfo = info};
     HANDLE list[2];
@@ -14,15 +14,15 @@ static void a_handle_that_comes_back_gets_a_new_number(void **state)
     DXGKARG_BUILDPAGINGBUFFER build = {0};
     char memory[4];
 
-    fixture_init(&fixture, true);
+    stage_init(&stage, true);
     bottom_state.created = memory;
     create.NumAllocations = 2;
-    miniport_create_allocation(fixture.trace, NULL, &create);
+    miniport_create_allocation(stage.trace, NULL, &create);
     list[0] = info[1].hAllocation;
     list[1] = info[0].hAllocation;
-    miniport_destroy_allocation(fixture.trace, NULL, &destroy);
+    miniport_destroy_allocation(stage.trace, NULL, &destroy);
     assert_lines(
-        &fixture,
+        &stage,
         "> DxgkDdiCreateAllocation PrivateDriverDataSize=0 NumAllocations=2 Flags=0x0 "
         "pAllocationInfo=[{PrivateDriverDataSize=0} {PrivateDriverDataSize=0}]\n"
         "< DxgkDdiCreateAllocation 0x00000000 pAllocationInfo=[{a1 Alignment=0 Size=65536 "
@@ -43,32 +43,32 @@ static void a_handle_that_comes_back_gets_a_new_number(void **state)
 
         if (number > 3) {
             create.NumAllocations = 1;
-            miniport_create_allocation(fixture.trace, NULL, &create);
+            miniport_create_allocation(stage.trace, NULL, &create);
         }
-        fixture.length = 0;
+        stage.length = 0;
         build.Operation = DXGK_OPERATION_FILL;
-        miniport_build_paging_buffer(fixture.trace, NULL, &build);
+        miniport_build_paging_buffer(stage.trace, NULL, &build);
         snprintf(golden, sizeof golden, " hAllocation=a%u ", number);
-        assert_non_null(strstr(fixture.text, golden));
+        assert_non_null(strstr(stage.text, golden));
     }
 
     /* A destroy call that fails destroys nothing. */
     list[0] = memory;
     destroy.NumAllocations = 1;
     bottom_state.status = STATUS_UNSUCCESSFUL;
-    fixture.length = 0;
-    miniport_destroy_allocation(fixture.trace, NULL, &destroy);
-    miniport_destroy_allocation(fixture.trace, NULL, &destroy);
-    assert_lines(&fixture, "> DxgkDdiDestroyAllocation pAllocationList=[a5] hResource=- Flags=0x0\n"
-                           "< DxgkDdiDestroyAllocation 0xC0000001\n"
-                           "> DxgkDdiDestroyAllocation pAllocationList=[a5] hResource=- Flags=0x0\n"
-                           "< DxgkDdiDestroyAllocation 0xC0000001\n");
-    fixture_fini(&fixture);
+    stage.length = 0;
+    miniport_destroy_allocation(stage.trace, NULL, &destroy);
+    miniport_destroy_allocation(stage.trace, NULL, &destroy);
+    assert_lines(&stage, "> DxgkDdiDestroyAllocation pAllocationList=[a5] hResource=- Flags=0x0\n"
+                         "< DxgkDdiDestroyAllocation 0xC0000001\n"
+                         "> DxgkDdiDestroyAllocation pAllocationList=[a5] hResource=- Flags=0x0\n"
+                         "< DxgkDdiDestroyAllocation 0xC0000001\n");
+    stage_fini(&stage);
 }
 
 static void handles_of_each_kind_have_their_own_numbers(void **state)
 {
-    struct fixture fixture;
+    struct stage stage;
     char one; /* a driver whose handles are all the same value */
     DXGKARG_CREATEPROCESS process = {.hDxgkProcess = &one};
     DXGKARG_CREATEDEVICE device = {.hKmdProcess = &one};
@@ -78,49 +78,48 @@ static void handles_of_each_kind_have_their_own_numbers(void **state)
     HANDLE list[] = {&one};
     DXGKARG_CLOSEALLOCATION close = {.NumAllocations = 1, .pOpenHandleList = list};
 
-    fixture_init(&fixture, true);
+    stage_init(&stage, true);
     bottom_state.created = &one;
-    miniport_create_process(fixture.trace, NULL, &process);
-    miniport_create_device(fixture.trace, NULL, &device);
-    miniport_create_context(fixture.trace, &one, &context);
-    miniport_open_allocation(fixture.trace, &one, &open);
-    miniport_close_allocation(fixture.trace, &one, &close);
-    miniport_open_allocation(fixture.trace, &one, &open);
-    miniport_destroy_context(fixture.trace, &one);
-    miniport_destroy_device(fixture.trace, &one);
-    miniport_destroy_process(fixture.trace, &one);
-    miniport_create_process(fixture.trace, NULL, &process);
-    assert_lines(&fixture,
-                 "> DxgkDdiCreateProcess hDxgkProcess=q1 Flags=0x0\n"
-                 "< DxgkDdiCreateProcess 0x00000000 hKmdProcess=p1\n"
-                 "> DxgkDdiCreateDevice Flags=0x0 hKmdProcess=p1\n"
-                 "< DxgkDdiCreateDevice 0x00000000 hDevice=d1\n"
-                 "> DxgkDdiCreateContext d1 NodeOrdinal=1 EngineAffinity=0x0 Flags=0x0 "
-                 "PrivateDriverDataSize=0\n"
-                 "< DxgkDdiCreateContext 0x00000000 hContext=c1 DmaBufferSize=0 "
-                 "DmaBufferSegmentSet=0x0 DmaBufferPrivateDataSize=0 AllocationListSize=0 "
-                 "PatchLocationListSize=0 Caps=0x0 PagingCompanionNodeId=0\n"
-                 "> DxgkDdiOpenAllocation d1 Flags=0x0 pOpenAllocation=[0x40]\n"
-                 "< DxgkDdiOpenAllocation 0x00000000 pOpenAllocation=[0x40:o1]\n"
-                 "> DxgkDdiCloseAllocation d1 pOpenHandleList=[o1]\n"
-                 "< DxgkDdiCloseAllocation 0x00000000\n"
-                 "> DxgkDdiOpenAllocation d1 Flags=0x0 pOpenAllocation=[0x40]\n"
-                 "< DxgkDdiOpenAllocation 0x00000000 pOpenAllocation=[0x40:o2]\n"
-                 "> DxgkDdiDestroyContext c1\n"
-                 "< DxgkDdiDestroyContext 0x00000000\n"
-                 "> DxgkDdiDestroyDevice d1\n"
-                 "< DxgkDdiDestroyDevice 0x00000000\n"
-                 "> DxgkDdiDestroyProcess p1\n"
-                 "< DxgkDdiDestroyProcess 0x00000000\n"
-                 "> DxgkDdiCreateProcess hDxgkProcess=q2 Flags=0x0\n"
-                 "< DxgkDdiCreateProcess 0x00000000 hKmdProcess=p2\n");
-    fixture_fini(&fixture);
+    miniport_create_process(stage.trace, NULL, &process);
+    miniport_create_device(stage.trace, NULL, &device);
+    miniport_create_context(stage.trace, &one, &context);
+    miniport_open_allocation(stage.trace, &one, &open);
+    miniport_close_allocation(stage.trace, &one, &close);
+    miniport_open_allocation(stage.trace, &one, &open);
+    miniport_destroy_context(stage.trace, &one);
+    miniport_destroy_device(stage.trace, &one);
+    miniport_destroy_process(stage.trace, &one);
+    miniport_create_process(stage.trace, NULL, &process);
+    assert_lines(&stage, "> DxgkDdiCreateProcess hDxgkProcess=q1 Flags=0x0\n"
+                         "< DxgkDdiCreateProcess 0x00000000 hKmdProcess=p1\n"
+                         "> DxgkDdiCreateDevice Flags=0x0 hKmdProcess=p1\n"
+                         "< DxgkDdiCreateDevice 0x00000000 hDevice=d1\n"
+                         "> DxgkDdiCreateContext d1 NodeOrdinal=1 EngineAffinity=0x0 Flags=0x0 "
+                         "PrivateDriverDataSize=0\n"
+                         "< DxgkDdiCreateContext 0x00000000 hContext=c1 DmaBufferSize=0 "
+                         "DmaBufferSegmentSet=0x0 DmaBufferPrivateDataSize=0 AllocationListSize=0 "
+                         "PatchLocationListSize=0 Caps=0x0 PagingCompanionNodeId=0\n"
+                         "> DxgkDdiOpenAllocation d1 Flags=0x0 pOpenAllocation=[0x40]\n"
+                         "< DxgkDdiOpenAllocation 0x00000000 pOpenAllocation=[0x40:o1]\n"
+                         "> DxgkDdiCloseAllocation d1 pOpenHandleList=[o1]\n"
+                         "< DxgkDdiCloseAllocation 0x00000000\n"
+                         "> DxgkDdiOpenAllocation d1 Flags=0x0 pOpenAllocation=[0x40]\n"
+                         "< DxgkDdiOpenAllocation 0x00000000 pOpenAllocation=[0x40:o2]\n"
+                         "> DxgkDdiDestroyContext c1\n"
+                         "< DxgkDdiDestroyContext 0x00000000\n"
+                         "> DxgkDdiDestroyDevice d1\n"
+                         "< DxgkDdiDestroyDevice 0x00000000\n"
+                         "> DxgkDdiDestroyProcess p1\n"
+                         "< DxgkDdiDestroyProcess 0x00000000\n"
+                         "> DxgkDdiCreateProcess hDxgkProcess=q2 Flags=0x0\n"
+                         "< DxgkDdiCreateProcess 0x00000000 hKmdProcess=p2\n");
+    stage_fini(&stage);
 }
 
 static void without_memory_only_the_numbers_are_lost(void **state)
 {
     struct failing_services memory;
-    struct fixture fixture;
+    struct stage stage;
     struct miniport *trace = &bottom;
     char handle;
 
@@ -129,15 +128,15 @@ static void without_memory_only_the_numbers_are_lost(void **state)
     assert_int_equal(miniport_trace_create(&memory.services, &bottom, &trace), STATUS_NO_MEMORY);
     assert_null(trace);
 
-    fixture_init(&fixture, true);
-    failing_services_fail_at(&fixture.memory, 1);
-    assert_int_equal(miniport_destroy_device(fixture.trace, &handle), STATUS_SUCCESS);
-    assert_int_equal(miniport_destroy_device(fixture.trace, &handle), STATUS_SUCCESS);
-    assert_lines(&fixture, "> DxgkDdiDestroyDevice d?\n"
-                           "< DxgkDdiDestroyDevice 0x00000000\n"
-                           "> DxgkDdiDestroyDevice d1\n"
-                           "< DxgkDdiDestroyDevice 0x00000000\n");
-    fixture_fini(&fixture);
+    stage_init(&stage, true);
+    failing_services_fail_at(&stage.memory, 1);
+    assert_int_equal(miniport_destroy_device(stage.trace, &handle), STATUS_SUCCESS);
+    assert_int_equal(miniport_destroy_device(stage.trace, &handle), STATUS_SUCCESS);
+    assert_lines(&stage, "> DxgkDdiDestroyDevice d?\n"
+                         "< DxgkDdiDestroyDevice 0x00000000\n"
+                         "> DxgkDdiDestroyDevice d1\n"
+                         "< DxgkDdiDestroyDevice 0x00000000\n");
+    stage_fini(&stage);
 }
 
 static void random_handles_agree_with_a_plain_list(void **state)

@@ -16,7 +16,7 @@
  * format with any other goes to vsnprintf() as a whole.
  */
 
-/* What stands between % and the conversion of a 64-bit number: of PRIu64, without its u. */
+/* The characters between % and the conversion of a 64-bit number: those of PRIu64 without its u. */
 static const char wide[] = PRIu64;
 #define WIDE_CHARACTERS (sizeof wide - 2)
 

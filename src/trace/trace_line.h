@@ -1,12 +1,12 @@
 /*
  * Trace line: the parts that the lines of the trace are made of.
  *
- * Place      miniport; used by the files that format events.
- * Model      A line is the caller's buffer and the length so far, which goes on past its end.
- *            Fields are " name=value". Nothing here prints a host pointer.
+ * Place      trace; used by the files that format events.
+ * Model      A line is the caller's buffer and the length of the text so far. The length counts on
+ * when the buffer is full. Fields are " name=value". Nothing here prints a host pointer.
  */
-#ifndef MINIPORT_TRACE_LINE_H
-#define MINIPORT_TRACE_LINE_H
+#ifndef DRYDOCK_TRACE_LINE_H
+#define DRYDOCK_TRACE_LINE_H
 
 #include "trace/trace.h"
 #include "trace/trace_handles.h"
@@ -34,10 +34,10 @@ void trace_put_handle(struct trace_line *line, const char *name, enum trace_hand
 void trace_put_handles(struct trace_line *line, const char *name, enum trace_handle_kind kind,
                        const HANDLE *handles, UINT count);
 
-/* A CPU address is worth no more than its being there: "cpu" or "-". */
+/* "cpu", or "-" for NULL: two runs need not have the same address. */
 void trace_put_cpu_address(struct trace_line *line, const char *name, const void *address);
 
-/* Bytes and first page frame; pages and first page. */
+/* An MDL's bytes and first page frame; an ADL's pages and first page. */
 void trace_put_mdl(struct trace_line *line, const char *name, const MDL *mdl);
 void trace_put_adl(struct trace_line *line, const char *name, const DXGK_ADL *adl);
 

@@ -51,7 +51,7 @@ static const struct text texts[] = {
 #undef TEXT
 };
 
-/* Of each operation, its rows in `texts`. */
+/* The rows of each operation in `texts`. */
 static const struct {
     uint16_t first, count;
 } lines[MINIPORT_OPERATION_COUNT] = {

@@ -1,5 +1,5 @@
 /* Trace: counting, handing on, and the lines, held to golden text. */
-#include "trace/trace_stage.h"
+#include "trace/test_stage.h"
 
 #include "miniport/operation.h"
 
@@ -18,150 +18,149 @@ static union {
 static void every_ddi_is_counted_and_passes_unchanged(void **state)
 {
     for (unsigned with_sink = 0; with_sink < 2; with_sink++) {
-        struct fixture fixture;
+        struct stage stage;
         struct trace_counters *counters;
         char object = 0;
 
-        fixture_init(&fixture, with_sink);
-        counters = miniport_trace_counters(fixture.trace);
+        stage_init(&stage, with_sink);
+        counters = miniport_trace_counters(stage.trace);
         bottom_state.status = STATUS_PENDING;
         memset(&arguments, 0, sizeof arguments);
 #define X(function, ddi, type)                                                                     \
-    assert_int_equal(miniport_##function(fixture.trace, &object, (type)(void *)&arguments),        \
+    assert_int_equal(miniport_##function(stage.trace, &object, (type)(void *)&arguments),          \
                      STATUS_PENDING);                                                              \
     assert_ptr_equal(bottom_state.object, &object);                                                \
     assert_ptr_equal(bottom_state.argument, &arguments);                                           \
     assert_int_equal(counters->calls[MINIPORT_DDI_##ddi], 1);                                      \
     memset(&arguments, 0, sizeof arguments);                                                       \
-    fixture.length = 0;
+    stage.length = 0;
         MINIPORT_DDI_LIST(X)
 #undef X
         bottom_state.status = STATUS_UNSUCCESSFUL;
 #define X(function, ddi)                                                                           \
-    assert_int_equal(miniport_##function(fixture.trace, &object), STATUS_UNSUCCESSFUL);            \
+    assert_int_equal(miniport_##function(stage.trace, &object), STATUS_UNSUCCESSFUL);              \
     assert_ptr_equal(bottom_state.object, &object);                                                \
     assert_int_equal(counters->calls[MINIPORT_DDI_##ddi], 1);                                      \
     assert_int_equal(counters->failures[MINIPORT_DDI_##ddi], 1);
         MINIPORT_PLAIN_LIST(X)
 #undef X
-        assert_int_equal(miniport_get_root_page_table_size(fixture.trace, (void *)&arguments),
-                         4096);
+        assert_int_equal(miniport_get_root_page_table_size(stage.trace, (void *)&arguments), 4096);
         for (unsigned ddi = 0; ddi < MINIPORT_DDI_AddDevice; ddi++)
             assert_int_equal(counters->calls[ddi], 1);
-        assert_int_equal(fixture.event_count, with_sink ? 2 * MINIPORT_DDI_AddDevice : 0);
-        assert_int_equal(miniport_interface_version(fixture.trace),
+        assert_int_equal(stage.event_count, with_sink ? 2 * MINIPORT_DDI_AddDevice : 0);
+        assert_int_equal(miniport_interface_version(stage.trace),
                          DXGKDDI_INTERFACE_VERSION_WDDM2_6);
-        assert_true(miniport_has(fixture.trace, MINIPORT_DDI_Patch));
-        assert_false(miniport_has(fixture.trace, MINIPORT_DDI_Render));
-        fixture_fini(&fixture);
+        assert_true(miniport_has(stage.trace, MINIPORT_DDI_Patch));
+        assert_false(miniport_has(stage.trace, MINIPORT_DDI_Render));
+        stage_fini(&stage);
     }
 }
 
 static void operations_and_bytes_are_counted(void **state)
 {
-    struct fixture fixture;
+    struct stage stage;
     struct trace_counters *counters;
     DXGKARG_BUILDPAGINGBUFFER build = {0};
     char buffer[256];
 
-    fixture_init(&fixture, false);
-    counters = miniport_trace_counters(fixture.trace);
+    stage_init(&stage, false);
+    counters = miniport_trace_counters(stage.trace);
     build.pDmaBuffer = buffer;
     bottom_state.written = 16;
     for (unsigned operation = 0; operation <= MINIPORT_OPERATION_COUNT; operation++) {
         build.pDmaBuffer = buffer;
         build.DmaSize = 16;
         build.Operation = operation;
-        miniport_build_paging_buffer(fixture.trace, NULL, &build);
+        miniport_build_paging_buffer(stage.trace, NULL, &build);
         assert_int_equal(counters->operations[operation], 1);
     }
     build.Operation = (DXGK_BUILDPAGINGBUFFER_OPERATION)4711;
     bottom_state.status = STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
     bottom_state.written = 0;
-    miniport_build_paging_buffer(fixture.trace, NULL, &build);
+    miniport_build_paging_buffer(stage.trace, NULL, &build);
     assert_int_equal(counters->operations[MINIPORT_OPERATION_COUNT], 2);
     assert_int_equal(counters->failures[MINIPORT_DDI_BuildPagingBuffer], 1);
     assert_int_equal(counters->paging_bytes, 16 * (MINIPORT_OPERATION_COUNT + 1));
     /* What lies behind the end, or nowhere, is none. */
     bottom_state.status = STATUS_SUCCESS;
     bottom_state.written = 17;
-    miniport_build_paging_buffer(fixture.trace, NULL, &build);
+    miniport_build_paging_buffer(stage.trace, NULL, &build);
     build.pDmaBuffer = NULL;
     bottom_state.written = 16;
-    miniport_build_paging_buffer(fixture.trace, NULL, &build);
+    miniport_build_paging_buffer(stage.trace, NULL, &build);
     assert_int_equal(counters->paging_bytes, 16 * (MINIPORT_OPERATION_COUNT + 1));
-    assert_int_equal(fixture.memory.allocation_count, 1); /* the layer: nothing since */
-    fixture_fini(&fixture);
+    assert_int_equal(stage.memory.allocation_count, 1); /* the layer: nothing since */
+    stage_fini(&stage);
 }
 
 static void callbacks_nest_inside_the_calls(void **state)
 {
-    struct fixture fixture;
+    struct stage stage;
     struct trace_counters *counters;
 
-    fixture_init(&fixture, true);
-    assert_true(miniport_interrupt(fixture.trace, 3));
-    assert_lines(&fixture, "> DxgkDdiInterruptRoutine message=3\n"
-                           "  > DxgkCbNotifyInterrupt DMA_COMPLETED SubmissionFenceId=12 "
-                           "NodeOrdinal=1 EngineOrdinal=0\n"
-                           "  < DxgkCbNotifyInterrupt 0x00000000\n"
-                           "  > DxgkCbQueueDpc\n"
-                           "  < DxgkCbQueueDpc 0x00000000 queued=1\n"
-                           "< DxgkDdiInterruptRoutine 0x00000000 ours=1\n");
-    miniport_trace_set_sink(fixture.trace, NULL);
-    miniport_dpc(fixture.trace);
-    assert_lines(&fixture, "");
-    counters = miniport_trace_counters(fixture.trace);
+    stage_init(&stage, true);
+    assert_true(miniport_interrupt(stage.trace, 3));
+    assert_lines(&stage, "> DxgkDdiInterruptRoutine message=3\n"
+                         "  > DxgkCbNotifyInterrupt DMA_COMPLETED SubmissionFenceId=12 "
+                         "NodeOrdinal=1 EngineOrdinal=0\n"
+                         "  < DxgkCbNotifyInterrupt 0x00000000\n"
+                         "  > DxgkCbQueueDpc\n"
+                         "  < DxgkCbQueueDpc 0x00000000 queued=1\n"
+                         "< DxgkDdiInterruptRoutine 0x00000000 ours=1\n");
+    miniport_trace_set_sink(stage.trace, NULL);
+    miniport_dpc(stage.trace);
+    assert_lines(&stage, "");
+    counters = miniport_trace_counters(stage.trace);
     assert_int_equal(counters->callbacks[TRACE_CALLBACK_notify_interrupt], 1);
     assert_int_equal(counters->callbacks[TRACE_CALLBACK_queue_dpc], 1);
     assert_int_equal(counters->callbacks[TRACE_CALLBACK_notify_dpc], 1);
     assert_int_equal(counters->calls[MINIPORT_DDI_InterruptRoutine], 1);
     assert_int_equal(counters->calls[MINIPORT_DDI_DpcRoutine], 1);
 
-    miniport_set_host(fixture.trace, NULL);
+    miniport_set_host(stage.trace, NULL);
     assert_null(bottom_state.host);
-    fixture_fini(&fixture);
+    stage_fini(&stage);
 }
 
 static void the_life_of_a_device_has_its_lines(void **state)
 {
-    struct fixture fixture;
+    struct stage stage;
     DXGK_START_INFO start = {0};
     ULONG sources, children;
 
-    fixture_init(&fixture, true);
-    miniport_add_device(fixture.trace);
-    miniport_start_device(fixture.trace, &start, &sources, &children);
+    stage_init(&stage, true);
+    miniport_add_device(stage.trace);
+    miniport_start_device(stage.trace, &start, &sources, &children);
     assert_int_equal(sources, 1);
     assert_int_equal(children, 2);
-    miniport_set_power_state(fixture.trace, 0xffffffff, PowerDeviceD3, PowerActionHibernate);
-    miniport_dpc(fixture.trace);
-    miniport_notify_surprise_removal(fixture.trace, DxgkRemovalPnPNotify);
-    miniport_stop_device(fixture.trace);
+    miniport_set_power_state(stage.trace, 0xffffffff, PowerDeviceD3, PowerActionHibernate);
+    miniport_dpc(stage.trace);
+    miniport_notify_surprise_removal(stage.trace, DxgkRemovalPnPNotify);
+    miniport_stop_device(stage.trace);
     bottom_state.status = STATUS_UNSUCCESSFUL;
-    miniport_remove_device(fixture.trace);
-    assert_lines(&fixture, "> DxgkDdiAddDevice\n"
-                           "< DxgkDdiAddDevice 0x00000000\n"
-                           "> DxgkDdiStartDevice\n"
-                           "< DxgkDdiStartDevice 0x00000000 sources=1 children=2\n"
-                           "> DxgkDdiSetPowerState uid=0xffffffff state=D3 action=3\n"
-                           "< DxgkDdiSetPowerState 0x00000000\n"
-                           "> DxgkDdiDpcRoutine\n"
-                           "  > DxgkCbNotifyDpc\n"
-                           "  < DxgkCbNotifyDpc 0x00000000\n"
-                           "< DxgkDdiDpcRoutine 0x00000000\n"
-                           "> DxgkDdiNotifySurpriseRemoval type=1\n"
-                           "< DxgkDdiNotifySurpriseRemoval 0x00000000\n"
-                           "> DxgkDdiStopDevice\n"
-                           "< DxgkDdiStopDevice 0x00000000\n"
-                           "> DxgkDdiRemoveDevice\n"
-                           "< DxgkDdiRemoveDevice 0xC0000001\n");
-    fixture_fini(&fixture);
+    miniport_remove_device(stage.trace);
+    assert_lines(&stage, "> DxgkDdiAddDevice\n"
+                         "< DxgkDdiAddDevice 0x00000000\n"
+                         "> DxgkDdiStartDevice\n"
+                         "< DxgkDdiStartDevice 0x00000000 sources=1 children=2\n"
+                         "> DxgkDdiSetPowerState uid=0xffffffff state=D3 action=3\n"
+                         "< DxgkDdiSetPowerState 0x00000000\n"
+                         "> DxgkDdiDpcRoutine\n"
+                         "  > DxgkCbNotifyDpc\n"
+                         "  < DxgkCbNotifyDpc 0x00000000\n"
+                         "< DxgkDdiDpcRoutine 0x00000000\n"
+                         "> DxgkDdiNotifySurpriseRemoval type=1\n"
+                         "< DxgkDdiNotifySurpriseRemoval 0x00000000\n"
+                         "> DxgkDdiStopDevice\n"
+                         "< DxgkDdiStopDevice 0x00000000\n"
+                         "> DxgkDdiRemoveDevice\n"
+                         "< DxgkDdiRemoveDevice 0xC0000001\n");
+    stage_fini(&stage);
 }
 
 static void callbacks_have_their_lines(void **state)
 {
-    struct fixture fixture;
+    struct stage stage;
     struct miniport_host *host;
     DXGKARGCB_GETHANDLEDATA data = {.hObject = 0x40, .Type = DXGK_HANDLE_ALLOCATION};
     DXGKARGCB_RESERVEGPUVIRTUALADDRESSRANGE range = {
@@ -175,7 +174,7 @@ static void callbacks_have_their_lines(void **state)
     BOOLEAN result;
     PVOID mapped;
 
-    fixture_init(&fixture, true);
+    stage_init(&stage, true);
     host = bottom_state.host;
     host->ops->get_device_information(host, &info);
     host->ops->map_memory(host, address, 4096, FALSE, FALSE, 0, &mapped);
@@ -187,7 +186,7 @@ static void callbacks_have_their_lines(void **state)
     assert_ptr_equal(host->ops->get_handle_data(host, &data), &top);
     data.hObject = 0x80;
     assert_null(host->ops->get_handle_data(host, &data));
-    assert_lines(&fixture,
+    assert_lines(&stage,
                  "> DxgkCbGetDeviceInformation\n"
                  "< DxgkCbGetDeviceInformation 0x00000000\n"
                  "> DxgkCbMapMemory TranslatedAddress=0xfe000000 Length=4096\n"
@@ -210,7 +209,7 @@ static void callbacks_have_their_lines(void **state)
     host->ops->destroy_context_allocation(host, allocation.hAllocation);
     host->ops->log(host, "hello");
     host->ops->unsupported(host, "DxgkCbSignalEvent");
-    assert_lines(&fixture,
+    assert_lines(&stage,
                  "> DxgkCbReserveGpuVirtualAddressRange hDxgkProcess=q1 SizeInBytes=1048576 "
                  "Alignment=65536 BaseAddress=0x0 Flags=0x0\n"
                  "< DxgkCbReserveGpuVirtualAddressRange 0x00000000 StartVirtualAddress=0x200000\n"
@@ -237,7 +236,7 @@ static void callbacks_have_their_lines(void **state)
     memset(&interrupt, 0, sizeof interrupt);
     interrupt.InterruptType = DXGK_INTERRUPT_CRTC_VSYNC;
     host->ops->notify_interrupt(host, &interrupt);
-    assert_lines(&fixture,
+    assert_lines(&stage,
                  "> DxgkCbNotifyInterrupt DMA_PREEMPTED PreemptionFenceId=9 LastCompletedFenceId=7 "
                  "NodeOrdinal=0 EngineOrdinal=0\n"
                  "< DxgkCbNotifyInterrupt 0x00000000\n"
@@ -247,14 +246,14 @@ static void callbacks_have_their_lines(void **state)
                  "< DxgkCbNotifyInterrupt 0x00000000\n"
                  "> DxgkCbNotifyInterrupt CRTC_VSYNC\n"
                  "< DxgkCbNotifyInterrupt 0x00000000\n");
-    fixture_fini(&fixture);
+    stage_fini(&stage);
 }
 
 /* ---- Submissions ---- */
 
 static void submissions_have_their_lines(void **state)
 {
-    struct fixture fixture;
+    struct stage stage;
     char context, opened;
     DXGK_ALLOCATIONLIST allocations[2] = {
         {.hDeviceSpecificAllocation = NULL},
@@ -300,13 +299,13 @@ static void submissions_have_their_lines(void **state)
 
     patch.DmaBufferPhysicalAddress.QuadPart = 0x8000;
     submit.Flags.Paging = 1;
-    fixture_init(&fixture, true);
+    stage_init(&stage, true);
     bottom_state.written = 48;
-    miniport_patch(fixture.trace, NULL, &patch);
-    miniport_submit_command(fixture.trace, NULL, &submit);
-    miniport_submit_command_virtual(fixture.trace, NULL, &virtual_submit);
-    miniport_render(fixture.trace, &context, &render);
-    assert_lines(&fixture,
+    miniport_patch(stage.trace, NULL, &patch);
+    miniport_submit_command(stage.trace, NULL, &submit);
+    miniport_submit_command_virtual(stage.trace, NULL, &virtual_submit);
+    miniport_render(stage.trace, &context, &render);
+    assert_lines(&stage,
                  "> DxgkDdiPatch hContext=c1 DmaBuffer=1:0x8000+4096 Submission=[64,128) "
                  "PrivateData=[0,0)/0 SubmissionFenceId=5 Flags=0x0 EngineOrdinal=0 "
                  "pAllocationList=[-@0:0x0 o1w@2:0x0] PatchLocationListSubmissionStart=1 "
@@ -325,14 +324,14 @@ static void submissions_have_their_lines(void **state)
                  "DmaBuffer=0:0x0 pAllocationList=[]\n"
                  "< DxgkDdiRender 0x00000000 written=48 MultipassOffset=0\n");
 
-    miniport_query_adapter_info(fixture.trace, NULL, &query);
-    miniport_preempt_command(fixture.trace, NULL, &preempt);
-    miniport_query_current_fence(fixture.trace, NULL, &fence);
-    miniport_reset_engine(fixture.trace, NULL, &reset);
-    miniport_set_root_page_table(fixture.trace, NULL, &root);
-    miniport_get_root_page_table_size(fixture.trace, &size);
-    miniport_map_cpu_host_aperture(fixture.trace, NULL, &map);
-    assert_lines(&fixture,
+    miniport_query_adapter_info(stage.trace, NULL, &query);
+    miniport_preempt_command(stage.trace, NULL, &preempt);
+    miniport_query_current_fence(stage.trace, NULL, &fence);
+    miniport_reset_engine(stage.trace, NULL, &reset);
+    miniport_set_root_page_table(stage.trace, NULL, &root);
+    miniport_get_root_page_table_size(stage.trace, &size);
+    miniport_map_cpu_host_aperture(stage.trace, NULL, &map);
+    assert_lines(&stage,
                  "> DxgkDdiQueryAdapterInfo Type=DRIVERCAPS InputDataSize=0 OutputDataSize=8\n"
                  "< DxgkDdiQueryAdapterInfo 0x00000000 Type=DRIVERCAPS\n"
                  "> DxgkDdiPreemptCommand PreemptionFenceId=7 NodeOrdinal=1 EngineOrdinal=0\n"
@@ -352,7 +351,7 @@ static void submissions_have_their_lines(void **state)
                  "> DxgkDdiMapCpuHostAperture hAllocation=- SegmentId=1 PhysicalAdapterIndex=0 "
                  "NumberOfPages=2 [4>0x40 5>0x60]\n"
                  "< DxgkDdiMapCpuHostAperture 0x00000000\n");
-    fixture_fini(&fixture);
+    stage_fini(&stage);
 }
 
 /* ---- The line and the numbers ---- */
@@ -376,15 +375,15 @@ static void cut(void *context, const struct trace_event *event)
 
 static void a_long_line_is_cut_and_its_length_told(void **state)
 {
-    struct fixture fixture;
+    struct stage stage;
     struct trace_sink sink = {cut, NULL};
 
-    fixture_init(&fixture, false);
-    miniport_trace_set_sink(fixture.trace, &sink);
-    miniport_set_power_state(fixture.trace, 1, PowerDeviceD0, PowerActionNone);
+    stage_init(&stage, false);
+    miniport_trace_set_sink(stage.trace, &sink);
+    miniport_set_power_state(stage.trace, 1, PowerDeviceD0, PowerActionNone);
     assert_string_equal(cut_lines.cut, "< DxgkDdiSetPowerState ");
     assert_int_equal(cut_lines.full, strlen("< DxgkDdiSetPowerState 0x00000000"));
-    fixture_fini(&fixture);
+    stage_fini(&stage);
 }
 
 static void interrupts_and_queries_have_the_names_of_the_fact_table(void **state)

@@ -4,6 +4,8 @@
  */
 #include "refkmd/rig/test_kernel.h"
 
+#include "miniport/operation.h"
+
 #include <string.h>
 
 #define LOCAL 1u
@@ -449,7 +451,8 @@ static void private_data_is_optional(void **state)
 /* PB-028. */
 static void unknown_operations_succeed_and_write_nothing(void **state)
 {
-    const int operations[] = {23, 24, 0x7fffffff, -1};
+    const int operations[] = {MINIPORT_OPERATION_COUNT, MINIPORT_OPERATION_COUNT + 1, 0x7fffffff,
+                              -1};
 
     for (size_t i = 0; i < sizeof operations / sizeof operations[0]; i++) {
         DXGKARG_BUILDPAGINGBUFFER args = {.Operation = DXGK_OPERATION_TRANSFER};

@@ -1,37 +1,9 @@
-/*
- * Test stage of the trace layer: a bottom that does what a test tells it, a host at the top, and a
- * sink that collects lines.
- *
- * Place  miniport, tests only: trace_test.c and trace_handles_test.c.
- */
-#ifndef DRYDOCK_MINIPORT_TRACE_STAGE_H
-#define DRYDOCK_MINIPORT_TRACE_STAGE_H
-
-#include "trace/trace.h"
-
-#include "base/bits.h"
-#include "base/failing_services.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+/* Stage: the bottom, the host and the sink of the trace layer's tests. */
+#include "trace/test_stage.h"
 
 /* ---- A bottom that does what a test tells it ---- */
 
-static struct {
-    NTSTATUS status;
-    const void *object;
-    const void *argument;
-    UINT written; /* by which BuildPagingBuffer and Render move pDmaBuffer */
-    HANDLE created;
-    struct miniport_host *host;
-    unsigned destroyed_count;
-} bottom_state;
+struct stage_bottom bottom_state;
 
 static NTSTATUS note(enum miniport_ddi ddi, const void *object, const void *argument)
 {
@@ -193,7 +165,7 @@ static const struct miniport_ops bottom_ops = {
 #undef X
 };
 
-static struct miniport bottom = {&bottom_ops, NULL};
+struct miniport bottom = {&bottom_ops, NULL};
 
 /* ---- A host at the top, and a sink that collects lines ---- */
 
@@ -299,61 +271,42 @@ static const struct miniport_host_ops top_ops = {
 #undef X
 };
 
-static struct miniport_host top = {&top_ops};
-
-struct fixture {
-    struct failing_services memory;
-    struct miniport *trace;
-    char text[16384];
-    size_t length;
-    unsigned event_count;
-    uint64_t last_sequence;
-};
+struct miniport_host top = {&top_ops};
 
 static void collect(void *context, const struct trace_event *event)
 {
-    struct fixture *fixture = context;
-    size_t room = sizeof fixture->text - fixture->length;
-    size_t length = trace_event_format(event, fixture->text + fixture->length, room);
+    struct stage *stage = context;
+    size_t room = sizeof stage->text - stage->length;
+    size_t length = trace_event_format(event, stage->text + stage->length, room);
 
     assert_true(length + 2 < room);
-    fixture->length += length;
-    fixture->text[fixture->length++] = '\n';
-    fixture->text[fixture->length] = '\0';
-    fixture->event_count++;
+    stage->length += length;
+    stage->text[stage->length++] = '\n';
+    stage->text[stage->length] = '\0';
+    stage->event_count++;
     if (event->phase == TRACE_BEFORE) {
-        assert_int_equal(event->sequence, fixture->last_sequence + 1);
-        fixture->last_sequence++;
+        assert_int_equal(event->sequence, stage->last_sequence + 1);
+        stage->last_sequence++;
     }
 }
 
-static void fixture_init(struct fixture *fixture, bool has_sink)
+void stage_init(struct stage *stage, bool has_sink)
 {
-    struct trace_sink sink = {collect, fixture};
+    struct trace_sink sink = {collect, stage};
 
-    memset(fixture, 0, sizeof *fixture);
+    memset(stage, 0, sizeof *stage);
     memset(&bottom_state, 0, sizeof bottom_state);
-    failing_services_init(&fixture->memory);
-    assert_int_equal(miniport_trace_create(&fixture->memory.services, &bottom, &fixture->trace),
+    failing_services_init(&stage->memory);
+    assert_int_equal(miniport_trace_create(&stage->memory.services, &bottom, &stage->trace),
                      STATUS_SUCCESS);
-    miniport_set_host(fixture->trace, &top);
+    miniport_set_host(stage->trace, &top);
     if (has_sink)
-        miniport_trace_set_sink(fixture->trace, &sink);
+        miniport_trace_set_sink(stage->trace, &sink);
 }
 
-static void fixture_fini(struct fixture *fixture)
+void stage_fini(struct stage *stage)
 {
-    miniport_destroy(fixture->trace);
+    miniport_destroy(stage->trace);
     assert_int_equal(bottom_state.destroyed_count, 1);
-    assert_int_equal(fixture->memory.live_blocks, 0);
+    assert_int_equal(stage->memory.live_blocks, 0);
 }
-
-/* The lines since the last call of this. */
-#define assert_lines(fixture, golden)                                                              \
-    do {                                                                                           \
-        assert_string_equal((fixture)->text, golden);                                              \
-        (fixture)->length = 0;                                                                     \
-        (fixture)->text[0] = '\0';                                                                 \
-    } while (0)
-
-#endif
