@@ -2,7 +2,7 @@
  * The drivers that the command line knows beside those of the bench: the defects of the zoo,
  * "zoo:ID" over the reference driver that is linked in, "zoo:ID@FILE" over an image of it.
  */
-#include "bench/drivers/driver_image.h"
+#include "bench/drivers/driver_files.h"
 #include "bench/drivers/drivers.h"
 #include "cli/cli.h"
 #include "zoo/zoo.h"
@@ -35,7 +35,7 @@ static bool find_defect(const char *name, struct run_driver *out_driver)
         return false;
     snprintf(id, sizeof id, "%.*s", (int)(at ? at - name - 4 : 63), name + 4);
     defect = zoo_find(id);
-    if (!defect || (at && !driver_image_find(at + 1, out_driver)))
+    if (!defect || (at && !driver_file_find(at + 1, out_driver)))
         return false;
     if (!at)
         *out_driver = (struct run_driver){0};
@@ -76,8 +76,8 @@ bool cli_find_driver(const char *name)
 
     if (run_find_driver(name, &driver))
         return true;
-    if (driver_image_error()[0]) {
-        cli_error("%s", driver_image_error());
+    if (driver_file_error()[0]) {
+        cli_error("%s", driver_file_error());
         return false;
     }
     nearest = nearest_defect(name, kept);

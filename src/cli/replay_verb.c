@@ -5,7 +5,7 @@
 
 #include "bench/child/repro.h"
 #include "bench/drivers/source_places.h"
-#include "bench/child/trial.h"
+#include "bench/child/child_run.h"
 #include "report/plain_text.h"
 #include "report/report.h"
 
@@ -78,7 +78,7 @@ static enum cli_status play(const struct cli_arguments *arguments, struct run_re
     config.progress = cli_progress;
     if (!cli_find_driver(config.driver)) {
         status = CLI_USAGE;
-    } else if (trial_execute(&config, workload, (double)seconds, result)) {
+    } else if (child_run_execute(&config, workload, (double)seconds, result)) {
         source_places_add_to_result(result);
         cli_progress_end();
         print_result(arguments, workload, result);

@@ -4,7 +4,7 @@
 #include "cli/cli.h"
 
 #include "bench/drivers/source_places.h"
-#include "bench/child/trial.h"
+#include "bench/child/child_run.h"
 #include "bench/drivers/drivers.h"
 #include "report/report.h"
 
@@ -291,7 +291,7 @@ static enum cli_status run_model(const struct request *request, const char *path
         snprintf(events_path, sizeof events_path, "%s/events.txt", folder.partial);
         config.events_path = events_path;
     }
-    if (!trial_execute(&config, request->workload, 0, result)) {
+    if (!child_run_execute(&config, request->workload, 0, result)) {
         cli_error("the process of the run cannot be made");
         report_folder_abandon(&folder);
         result->outcome = RUN_REFUSED;

@@ -4,7 +4,7 @@
 #include "cli/cli.h"
 
 #include "bench/child/repro.h"
-#include "bench/child/trial.h"
+#include "bench/child/child_run.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,7 +74,7 @@ static enum cli_status look_and_shrink(const struct cli_arguments *arguments,
     config.progress = cli_progress;
     if (!cli_find_driver(config.driver))
         return CLI_USAGE;
-    if (!trial_execute(&config, workload, HUNG_SECONDS, result)) {
+    if (!child_run_execute(&config, workload, HUNG_SECONDS, result)) {
         cli_error("the process of the run cannot be made");
         return CLI_INTERNAL;
     }

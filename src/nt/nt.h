@@ -65,7 +65,7 @@ struct nt_host {
      * Whether code runs that is neither the driver's nor the bench's, whose faults are not looked
      * into. NULL: never.
      */
-    bool (*runs_foreign)(void *context);
+    bool (*runs_gpu_model)(void *context);
     /*
      * The driver broke a rule of a service, in a way that Windows does not stop the machine for: a
      * sentence. It goes on. NULL: nobody cares.

@@ -2,7 +2,7 @@
 
 #include "base/bits.h"
 #include "base/list.h"
-#include "bench/child/vigil.h"
+#include "bench/child/crash_recorder.h"
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -52,9 +52,9 @@ static uint64_t read_register(void *context, uint64_t offset, unsigned size)
 
     if (plugin->is_off)
         return ones;
-    before = vigil_enter_model("read_register()");
+    before = crash_recorder_enter_model("read_register()");
     value &= plugin->model->read_register(plugin->gpu, offset, size);
-    vigil_enter_model(before);
+    crash_recorder_enter_model(before);
     return value;
 }
 
@@ -65,10 +65,10 @@ static void write_register(void *context, uint64_t offset, unsigned size, uint64
     machine_digest_add(plugin->machine, offset);
     machine_digest_add(plugin->machine, value);
     if (!plugin->is_off) {
-        const char *before = vigil_enter_model("write_register()");
+        const char *before = crash_recorder_enter_model("write_register()");
 
         plugin->model->write_register(plugin->gpu, offset, size, value);
-        vigil_enter_model(before);
+        crash_recorder_enter_model(before);
     }
 }
 
@@ -90,18 +90,18 @@ static void raise_interrupt(void *context, uint32_t message);
 
 static void reset_model(struct gpu_plugin *plugin)
 {
-    const char *before = vigil_enter_model("reset()");
+    const char *before = crash_recorder_enter_model("reset()");
 
     plugin->model->reset(plugin->gpu);
-    vigil_enter_model(before);
+    crash_recorder_enter_model(before);
 }
 
 static void run_event(const struct plugin_event *event)
 {
-    const char *before = vigil_enter_model("an event that it has scheduled");
+    const char *before = crash_recorder_enter_model("an event that it has scheduled");
 
     event->fn(event->argument);
-    vigil_enter_model(before);
+    crash_recorder_enter_model(before);
 }
 
 static void tell_endless(struct gpu_plugin *plugin)
@@ -572,9 +572,9 @@ bool gpu_plugin_load(const struct base_services *services, const char *path,
     }
     if (!plugin->object || !find_model(plugin, path, error))
         goto unload;
-    before = vigil_enter_model("create()");
+    before = crash_recorder_enter_model("create()");
     plugin->gpu = plugin->model->create(&plugin->interface, &board);
-    vigil_enter_model(before);
+    crash_recorder_enter_model(before);
     if (!plugin->gpu) {
         refuse(error, path, "its create() failed");
         goto unload;
@@ -610,10 +610,10 @@ void gpu_plugin_unload(struct gpu_plugin *plugin)
         machine_set_pci(plugin->machine, NULL);
     }
     if (plugin->gpu) {
-        const char *before = vigil_enter_model("destroy()");
+        const char *before = crash_recorder_enter_model("destroy()");
 
         plugin->model->destroy(plugin->gpu);
-        vigil_enter_model(before);
+        crash_recorder_enter_model(before);
     }
     if (plugin->object)
         dlclose(plugin->object);
@@ -632,11 +632,11 @@ void gpu_plugin_set_host(struct gpu_plugin *plugin, struct bench_host *host)
 
 void gpu_plugin_power(struct gpu_plugin *plugin, bool is_on)
 {
-    const char *before = vigil_enter_model("power()");
+    const char *before = crash_recorder_enter_model("power()");
 
     if (plugin->model->power)
         plugin->model->power(plugin->gpu, is_on ? DRYDOCK_GPU_POWER_ON : DRYDOCK_GPU_POWER_OFF);
-    vigil_enter_model(before);
+    crash_recorder_enter_model(before);
     plugin->is_off = !is_on;
     drop_events(plugin);
     reset_model(plugin);
@@ -665,10 +665,10 @@ const struct drydock_gpu_model *gpu_plugin_model(const struct gpu_plugin *plugin
 bool gpu_plugin_translate(const struct gpu_plugin *plugin, struct drydock_gpu_place root,
                           uint64_t va, struct drydock_gpu_translation *out)
 {
-    const char *before = vigil_enter_model("translate()");
+    const char *before = crash_recorder_enter_model("translate()");
     bool is_known = plugin->model->translate(plugin->gpu, root, va, out);
 
-    vigil_enter_model(before);
+    crash_recorder_enter_model(before);
     return is_known;
 }
 
@@ -676,29 +676,29 @@ uint32_t gpu_plugin_allocation_data(const struct gpu_plugin *plugin,
                                     const struct drydock_gpu_allocation *allocation, void *out,
                                     uint32_t room)
 {
-    const char *before = vigil_enter_model("allocation_data()");
+    const char *before = crash_recorder_enter_model("allocation_data()");
     uint32_t bytes = plugin->model->allocation_data(plugin->gpu, allocation, out, room);
 
-    vigil_enter_model(before);
+    crash_recorder_enter_model(before);
     return bytes;
 }
 
 uint32_t gpu_plugin_context_data(const struct gpu_plugin *plugin, uint32_t node, void *out,
                                  uint32_t room)
 {
-    const char *before = vigil_enter_model("context_data()");
+    const char *before = crash_recorder_enter_model("context_data()");
     uint32_t bytes = plugin->model->context_data(plugin->gpu, node, out, room);
 
-    vigil_enter_model(before);
+    crash_recorder_enter_model(before);
     return bytes;
 }
 
 uint32_t gpu_plugin_commands(const struct gpu_plugin *plugin, const struct drydock_gpu_work *work,
                              void *out, uint32_t room)
 {
-    const char *before = vigil_enter_model("commands()");
+    const char *before = crash_recorder_enter_model("commands()");
     uint32_t bytes = plugin->model->commands(plugin->gpu, work, out, room);
 
-    vigil_enter_model(before);
+    crash_recorder_enter_model(before);
     return bytes;
 }

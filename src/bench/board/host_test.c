@@ -4,7 +4,7 @@
  */
 #include "bench/board/host.h"
 
-#include "bench/board/bare_device.h"
+#include "bench/board/foreign_board.h"
 
 #include <drydock/sgpu.h>
 
@@ -190,7 +190,7 @@ static void rig_open(struct rig *rig, uint64_t local_bytes)
     config.visible_bytes = local_bytes;
     rig->machine = machine_create(base_services_libc(), &config);
     assert_non_null(rig->machine);
-    assert_true(bare_registers_open(rig->machine));
+    assert_true(foreign_registers_open(rig->machine));
     rig->nt = nt_create(base_services_libc(), rig->machine, &nt_host);
     assert_non_null(rig->nt);
     assert_int_equal(host_init(&rig->host, rig->machine, rig->nt), STATUS_SUCCESS);
@@ -224,7 +224,7 @@ static void the_device_has_two_ranges_and_a_line_whatever_their_size(void **stat
     assert_int_equal(list->Count, 3);
     assert_int_equal(list->PartialDescriptors[0].u.Memory.Start.QuadPart,
                      machine_bar0_pa(rig.machine));
-    assert_int_equal(list->PartialDescriptors[0].u.Memory.Length, BARE_REGISTER_BYTES);
+    assert_int_equal(list->PartialDescriptors[0].u.Memory.Length, FOREIGN_REGISTER_BYTES);
     assert_int_equal((list->PartialDescriptors + 1)->Type, CmResourceTypeMemory);
     assert_int_equal((list->PartialDescriptors + 1)->u.Memory.Length, 256 * MiB);
     assert_int_equal((list->PartialDescriptors + 2)->Type, CmResourceTypeInterrupt);

@@ -12,8 +12,8 @@
  */
 #define _GNU_SOURCE /* memfd_create() */
 #include "bench/campaign/campaign.h"
-#include "bench/child/distrust.h"
-#include "bench/child/vigil.h"
+#include "bench/child/validate.h"
+#include "bench/child/crash_recorder.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -42,7 +42,7 @@ struct worker {
     pid_t pid; /* 0: there is none */
     int socket;
     int errors; /* what it writes to standard error */
-    struct vigil *vigil;
+    struct crash_recorder *recorder;
     bool is_busy;
     struct item item;
     double started;
@@ -89,7 +89,7 @@ static bool transfer_all(int socket, void *data, size_t size, bool is_send)
 }
 
 _Noreturn static void work(const struct campaign_options *options, int socket, int errors,
-                           struct vigil *vigil)
+                           struct crash_recorder *recorder)
 {
     struct campaign_record *record = malloc(sizeof *record);
     struct item item;
@@ -99,7 +99,7 @@ _Noreturn static void work(const struct campaign_options *options, int socket, i
     while (record && transfer_all(socket, &item, sizeof item, false)) {
         if (ftruncate(errors, 0) == 0)
             lseek(errors, 0, SEEK_SET);
-        vigil_begin(vigil);
+        crash_recorder_begin(recorder);
         (options->play ? options->play : campaign_play)(options, item.seed, item.case_index,
                                                         record);
         if (!transfer_all(socket, record, sizeof *record, true))
@@ -117,9 +117,9 @@ static bool start_worker(struct pool *pool, struct worker *worker)
 
     if (errors < 0)
         return false;
-    if (!worker->vigil)
-        worker->vigil = vigil_shared_memory(sizeof *worker->vigil);
-    if (!worker->vigil || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) {
+    if (!worker->recorder)
+        worker->recorder = crash_recorder_share_memory(sizeof *worker->recorder);
+    if (!worker->recorder || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) {
         close(errors);
         return false;
     }
@@ -132,7 +132,7 @@ static bool start_worker(struct pool *pool, struct worker *worker)
                 close(pool->workers[i].socket);
         }
         close(pair[0]);
-        work(pool->options, pair[1], errors, worker->vigil);
+        work(pool->options, pair[1], errors, worker->recorder);
     }
     close(pair[1]);
     if (worker->pid < 0) {
@@ -238,14 +238,14 @@ static void record_end(struct pool *pool, struct worker *worker, enum campaign_o
     struct workload *drawn = NULL;
     const struct workload *workload =
         options->case_count ? options->cases[worker->item.case_index] : NULL;
-    char output[VIGIL_TEXT], how[FINDING_TEXT_BYTES];
+    char output[CRASH_RECORDER_TEXT], how[FINDING_TEXT_BYTES];
     ssize_t got;
 
     if (!record) {
         stop(pool, CAMPAIGN_NO_WORKERS);
         return;
     }
-    distrust_vigil(worker->vigil);
+    validate_crash_recorder(worker->recorder);
     record->seed = worker->item.seed;
     record->outcome = outcome;
     campaign_name_record(options, record);
@@ -262,23 +262,23 @@ static void record_end(struct pool *pool, struct worker *worker, enum campaign_o
     workload_free(drawn);
     got = pread(worker->errors, output, sizeof output - 1, 0);
     output[got > 0 ? got : 0] = '\0';
-    vigil_describe(worker->vigil, output, record->detail, sizeof record->detail);
+    crash_recorder_describe(worker->recorder, output, record->detail, sizeof record->detail);
     finding = &record->findings[0];
     record->finding_total = record->finding_count = 1;
     if (outcome == CAMPAIGN_HUNG)
-        vigil_explain_hang(worker->vigil, options->run_limit_seconds, how, sizeof how);
+        crash_recorder_explain_hang(worker->recorder, options->run_limit_seconds, how, sizeof how);
     else
-        vigil_explain_end(worker->vigil, status, output, how, sizeof how);
-    if (vigil_blames_model(worker->vigil, campaign_setting(options, "gpu"), how, finding->text,
-                           sizeof finding->text)) {
+        crash_recorder_explain_end(worker->recorder, status, output, how, sizeof how);
+    if (crash_recorder_blames_model(worker->recorder, campaign_setting(options, "gpu"), how,
+                                    finding->text, sizeof finding->text)) {
         record->outcome = outcome = CAMPAIGN_REFUSED;
     } else {
         snprintf(finding->text, sizeof finding->text, "%s", how);
-        run_detail_explain(&finding->detail, worker->vigil->place);
+        run_detail_explain(&finding->detail, worker->recorder->place);
     }
     snprintf(finding->kind, sizeof finding->kind, "%s", campaign_outcome_name(outcome));
-    if (worker->vigil->has_finding)
-        name_rule(record, finding, &worker->vigil->finding);
+    if (worker->recorder->has_finding)
+        name_rule(record, finding, &worker->recorder->finding);
     deliver(pool, record);
     free(record);
 }
@@ -307,7 +307,7 @@ static void feed(struct pool *pool, struct worker *worker)
 static void answer(struct pool *pool, struct worker *worker, struct campaign_record *record)
 {
     if (transfer_all(worker->socket, record, sizeof *record, false)) {
-        distrust_record(record);
+        validate_record(record);
         name_item(pool, worker, record);
         worker->is_busy = false;
         deliver(pool, record);
@@ -400,7 +400,8 @@ enum campaign_stop campaign_run(const struct campaign_options *options,
                 end_worker(&pool->workers[i]);
                 close(pool->workers[i].errors);
             }
-            vigil_release_memory(pool->workers[i].vigil, sizeof *pool->workers[i].vigil);
+            crash_recorder_release_memory(pool->workers[i].recorder,
+                                          sizeof *pool->workers[i].recorder);
         }
     }
     free(record);

@@ -3,7 +3,7 @@
  */
 #include "bench/campaign/campaign_shrink.h"
 
-#include "bench/child/trial.h"
+#include "bench/child/child_run.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -26,7 +26,7 @@ bool campaign_try_again(const struct campaign_options *options,
     run_config_defaults(&config);
     run_config_from_workload(&config, workload);
     config.reference = RUN_REFERENCE_NEVER;
-    is_played = trial_execute(&config, workload, seconds, out_result);
+    is_played = child_run_execute(&config, workload, seconds, out_result);
     workload_free(workload);
     return is_played;
 }

@@ -5,7 +5,7 @@
 #include "bench/config/profile.h"
 #include "bench/config/run_options.h"
 #include "bench/whole_runs/test_drivers.h"
-#include "bench/child/vigil.h"
+#include "bench/child/crash_recorder.h"
 
 #include <signal.h>
 #include <unistd.h>
@@ -292,7 +292,7 @@ static void play_badly(const struct campaign_options *options, uint64_t seed, si
                        struct campaign_record *out_record)
 {
     if (seed == 3) {
-        vigil_note_line("> DxgkDdiTheLastOne");
+        crash_recorder_note_line("> DxgkDdiTheLastOne");
         fprintf(stderr, "before the end\nsomewhere.c:1: assertion failed: true\n");
         raise(SIGSEGV);
     }

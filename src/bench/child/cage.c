@@ -29,14 +29,14 @@
 #define ANSWER(what)      (struct sock_filter) BPF_STMT(BPF_RET | BPF_K, what)
 #define JUMP(op, k, t, f) (struct sock_filter) BPF_JUMP(BPF_JMP | (op) | BPF_K, k, t, f)
 
-static cage_teller *teller;
-static void *teller_context;
+static cage_reporter *reporter;
+static void *reporter_context;
 static bool is_closed;
 
-void cage_set_teller(cage_teller *tell, void *context)
+void cage_set_reporter(cage_reporter *report, void *context)
 {
-    teller = tell;
-    teller_context = context;
+    reporter = report;
+    reporter_context = context;
 }
 
 /* ---- What nobody may do ---------------------------------------------------------------------- */
@@ -109,8 +109,8 @@ static void on_system_call(int signal, siginfo_t *info, void *context)
     state->uc_mcontext.gregs[REG_RAX] = info->si_errno == REASON_NUMBER ? -EPERM : -ENOSYS;
     if (info->si_errno == REASON_NUMBER)
         call.name = name_of(call.number);
-    if (teller)
-        teller(teller_context, &call);
+    if (reporter)
+        reporter(reporter_context, &call);
 }
 
 #define REFUSE(reason) ANSWER(SECCOMP_RET_TRAP | (reason))
@@ -258,7 +258,7 @@ bool cage_close(void)
 
 #else
 
-void cage_set_teller(cage_teller *tell, void *context)
+void cage_set_reporter(cage_reporter *report, void *context)
 {
 }
 

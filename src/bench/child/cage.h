@@ -35,11 +35,11 @@ struct cage_call {
     const void *state; /* of the signal: a ucontext_t */
 };
 
-/* Who is told of one. Stays for the life of the process. Called in a signal handler. */
-typedef void cage_teller(void *context, const struct cage_call *call);
+/* Hears of such a call. Stays for the life of the process. Called in a signal handler. */
+typedef void cage_reporter(void *context, const struct cage_call *call);
 
-/* Whom calls are told to from now on; NULL: nobody. */
-void cage_set_teller(cage_teller *tell, void *context);
+/* Who hears of calls from now on; NULL: nobody. */
+void cage_set_reporter(cage_reporter *report, void *context);
 
 /*
  * False: this system has no such thing, and nothing is kept from the driver. Done once, it stays.

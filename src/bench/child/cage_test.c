@@ -26,13 +26,13 @@
  * calls as leaves, which do not come back into this file: without volatile these would be read too
  * early.
  */
-static volatile struct cage_call told;
-static volatile unsigned told_count;
+static volatile struct cage_call reported;
+static volatile unsigned report_count;
 
 static void on_call(void *context, const struct cage_call *call)
 {
-    told = *call;
-    told_count = told_count + 1;
+    reported = *call;
+    report_count = report_count + 1;
 }
 
 /* mov eax, SYS_getpid; syscall; ret */
@@ -51,19 +51,19 @@ static int look_from_inside(void)
     call = (int (*)(void))(uintptr_t)made;
     if (call() != getpid())
         return 1;
-    cage_set_teller(on_call, NULL);
+    cage_set_reporter(on_call, NULL);
     if (!cage_close())
         return 2;
     result = call();
-    if (result != -ENOSYS || told_count != 1)
+    if (result != -ENOSYS || report_count != 1)
         return 3;
-    if (told.number != SYS_getpid || told.address != (uintptr_t)made + 7 || told.name)
+    if (reported.number != SYS_getpid || reported.address != (uintptr_t)made + 7 || reported.name)
         return 4;
     /* The bench itself goes on. */
-    if (getpid() <= 0 || !cage_close() || told_count != 1)
+    if (getpid() <= 0 || !cage_close() || report_count != 1)
         return 5;
-    cage_set_teller(NULL, NULL);
-    if (call() != -ENOSYS || told_count != 1)
+    cage_set_reporter(NULL, NULL);
+    if (call() != -ENOSYS || report_count != 1)
         return 6;
     return 0;
 }
@@ -72,11 +72,11 @@ static int look_from_inside(void)
 static const unsigned char old_code[] = {0xb8, 20, 0, 0, 0, 0xcd, 0x80, 0xc3};
 
 /* One call since the last time, and of that name. */
-static bool is_told(const char *name)
+static bool is_reported(const char *name)
 {
-    bool is_right = told_count == 1 && told.name && strcmp(told.name, name) == 0;
+    bool is_right = report_count == 1 && reported.name && strcmp(reported.name, name) == 0;
 
-    told_count = 0;
+    report_count = 0;
     return is_right;
 }
 
@@ -92,34 +92,34 @@ static int reach_out(void)
     mprotect(made, 4096, PROT_READ | PROT_EXEC);
     if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0)
         return 1;
-    cage_set_teller(on_call, NULL);
+    cage_set_reporter(on_call, NULL);
     if (cage_is_closed() || !cage_close() || !cage_is_closed())
         return 2;
-    if (socket(AF_INET, SOCK_STREAM, 0) != -1 || errno != EPERM || !is_told("socket"))
+    if (socket(AF_INET, SOCK_STREAM, 0) != -1 || errno != EPERM || !is_reported("socket"))
         return 3;
-    if (syscall(SYS_fork) != -1 || errno != EPERM || !is_told("fork"))
+    if (syscall(SYS_fork) != -1 || errno != EPERM || !is_reported("fork"))
         return 4;
-    if (execl("/bin/true", "true", NULL) != -1 || errno != EPERM || !is_told("execve"))
+    if (execl("/bin/true", "true", NULL) != -1 || errno != EPERM || !is_reported("execve"))
         return 5;
     if (open("/tmp/drydock-cage-test", O_WRONLY | O_CREAT, 0600) != -1 || errno != EPERM ||
-        !is_told("open for writing"))
+        !is_reported("open for writing"))
         return 6;
-    if (unlink("/tmp/drydock-cage-test") != -1 || errno != EPERM || !is_told("unlink"))
+    if (unlink("/tmp/drydock-cage-test") != -1 || errno != EPERM || !is_reported("unlink"))
         return 7;
-    if (kill(getppid(), 0) != -1 || errno != EPERM || !is_told("kill"))
+    if (kill(getppid(), 0) != -1 || errno != EPERM || !is_reported("kill"))
         return 8;
-    if (ioctl(0, TIOCSTI, &byte) != -1 || errno != EPERM || !is_told("ioctl"))
+    if (ioctl(0, TIOCSTI, &byte) != -1 || errno != EPERM || !is_reported("ioctl"))
         return 9;
-    if (((int (*)(void))(uintptr_t)made)() >= 0 || told_count != 1 || told.name)
+    if (((int (*)(void))(uintptr_t)made)() >= 0 || report_count != 1 || reported.name)
         return 10;
-    told_count = 0;
+    report_count = 0;
     /* The bench needs these. */
     file = open("/proc/self/status", O_RDONLY);
     if (file < 0 || read(file, &byte, 1) != 1 || kill(getpid(), 0) != 0 ||
         send(ends[0], &byte, 1, MSG_NOSIGNAL) != 1 || recv(ends[1], &byte, 1, 0) != 1)
         return 11;
     isatty(0);
-    return told_count ? 12 : 0;
+    return report_count ? 12 : 0;
 }
 
 static void assert_child(int (*run)(void))

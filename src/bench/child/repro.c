@@ -1,7 +1,7 @@
 #include "bench/child/repro.h"
 
 #include "base/hash.h"
-#include "bench/child/trial.h"
+#include "bench/child/child_run.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -100,7 +100,7 @@ static bool play(struct shrinking *shrinking, const struct workload *candidate,
     run_config_defaults(&config);
     run_config_from_workload(&config, candidate);
     config.reference = RUN_REFERENCE_NEVER;
-    return trial_execute(&config, candidate, shrinking->try_seconds, result);
+    return child_run_execute(&config, candidate, shrinking->try_seconds, result);
 }
 
 static bool shows(void *context, const struct workload *candidate)

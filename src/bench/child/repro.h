@@ -1,14 +1,13 @@
 /*
  * Repro: a case that shows one finding, and the smallest that still does.
  *
- * Place      bench, above trial and the case's text-level shrinking (workload/shrink.h).
+ * Place      bench, above child_run.h and the case's text-level shrinking (workload/shrink.h).
  * Model      What is to be shown is a rule, or, for a finding that no rule names, its kind and
  *            cause (finding_cause()). A case shows it when a run as its options say does:
  *            candidates stand alone, so options go like lines, towards what a run has by default. A
- *            driver that crashes or hangs does it in a child (trial.h), so such findings are made
- *            smaller as well.
- * Ownership  repro_shrink() gives a workload; a comment for its file is repro_save()'s.
- * Errors     bool and a line in struct workload_error.
+ *            driver that crashes or hangs does it in a child (child_run.h), so such findings are
+ * made smaller as well. Ownership  repro_shrink() gives a workload; a comment for its file is
+ * repro_save()'s. Errors     bool and a line in struct workload_error.
  */
 #ifndef DRYDOCK_BENCH_REPRO_H
 #define DRYDOCK_BENCH_REPRO_H

@@ -5,8 +5,8 @@
 #include "bench/child/repro.h"
 
 #include "bench/whole_runs/test_drivers.h"
-#include "bench/child/trial.h"
-#include "bench/child/vigil.h"
+#include "bench/child/child_run.h"
+#include "bench/child/crash_recorder.h"
 
 #include <unistd.h>
 
@@ -45,7 +45,7 @@ static struct run_result *try_case(struct workload *workload, double seconds)
     run_config_defaults(&config);
     run_config_from_workload(&config, workload);
     config.reference = RUN_REFERENCE_NEVER;
-    assert_true(trial_execute(&config, workload, seconds, result));
+    assert_true(child_run_execute(&config, workload, seconds, result));
     return result;
 }
 

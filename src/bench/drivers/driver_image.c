@@ -3,15 +3,13 @@
  * imports when the image is loaded, its table when it has registered, the kernel's table when it is
  * started.
  */
-#define _GNU_SOURCE /* MAP_ANONYMOUS, strsignal() */
 #include "bench/drivers/driver_image.h"
 
 #include "base/bits.h"
 #include "base/hash.h"
 #include "bench/child/cage.h"
-#include "bench/child/distrust.h"
 #include "bench/board/host.h"
-#include "bench/child/vigil.h"
+#include "bench/child/crash_recorder.h"
 #include "image/image.h"
 #include "image/image_file.h"
 #include "miniport/raw.h"
@@ -20,21 +18,8 @@
 #include "nt/exports.h"
 #include "nt/machine/trap.h"
 
-#include <errno.h>
-#include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <strings.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#define LOOK_SECONDS   20 /* for DriverEntry to return */
-#define CAPS_SECONDS   3  /* for AddDevice and a query behind it */
-#define GPU_NAME_BYTES 64
 
 struct missing {
     struct driver_image *driver;
@@ -229,9 +214,9 @@ bool driver_image_load(const struct base_services *services, const char *path, s
     nt_set_image(nt, driver->image, driver->file);
     nt_set_registrar(nt, (const void *)DxgkInitialize);
     loaded = driver;
-    cage_set_teller(tell_system_call, driver);
-    vigil_set_teller(tell_place);
-    if (vigil_is_kept())
+    cage_set_reporter(tell_system_call, driver);
+    crash_recorder_set_locator(tell_place);
+    if (crash_recorder_is_on())
         cage_close();
     *out = driver;
     return true;
@@ -248,8 +233,8 @@ void driver_image_unload(struct driver_image *driver)
     if (!driver)
         return;
     if (loaded == driver) {
-        vigil_set_teller(NULL);
-        cage_set_teller(NULL, NULL);
+        crash_recorder_set_locator(NULL);
+        cage_set_reporter(NULL, NULL);
         trap_remove(driver->nt);
         nt_set_image(driver->nt, NULL, NULL);
         nt_set_boundary(driver->nt, NULL);
@@ -269,18 +254,6 @@ void driver_image_abandon(struct driver_image *driver)
 {
     if (driver)
         boundary_abandon(driver->boundary);
-}
-
-bool driver_image_symbol(const struct driver_image *driver, uint64_t address, char *text,
-                         size_t size)
-{
-    struct image_symbol symbol;
-
-    if (!driver || !image_symbol_at(driver->image, address, &symbol))
-        return false;
-    snprintf(text, size, "%s!%.80s+0x%llx", driver->file, symbol.name,
-             (unsigned long long)symbol.offset);
-    return true;
 }
 
 bool driver_image_function(const struct driver_image *driver, const char *ddi, char *text,
@@ -402,328 +375,21 @@ NTSTATUS driver_image_enter(struct driver_image *driver, DRIVER_INITIALIZATION_D
     return STATUS_SUCCESS;
 }
 
-/* ---- By name --------------------------------------------------------------------------------- */
-
-/* What a process of its own found when it let the driver register. */
-struct traits {
-    bool is_known;
-    ULONG version;
-    bool is_physical; /* commands hold physical addresses, whatever the version */
-    bool has_caps;    /* it answered before it was started: */
-    struct vidmm_model_caps caps;
-    char gpu[GPU_NAME_BYTES]; /* "": it does not say */
-    char error[DRIVER_IMAGE_ERROR_BYTES];
-};
-
-/* Of the file as it was: one that has been built anew is looked at anew. */
-static struct {
-    char path[1024];
-    struct stat file;
-    struct traits traits;
-} last;
-
-static bool is_same_file(const struct stat *one, const struct stat *other)
-{
-    return one->st_dev == other->st_dev && one->st_ino == other->st_ino &&
-           one->st_size == other->st_size && one->st_mtim.tv_sec == other->st_mtim.tv_sec &&
-           one->st_mtim.tv_nsec == other->st_mtim.tv_nsec;
-}
-
-static char last_error[DRIVER_IMAGE_ERROR_BYTES];
-
-const char *driver_image_error(void)
-{
-    return last_error;
-}
-
-/* Which GPU it says it is for. */
-static void look_for_gpu(const struct driver_image *driver, char gpu[GPU_NAME_BYTES])
+bool driver_image_exported_text(const struct driver_image *driver, const char *name, char *out,
+                                size_t size)
 {
     struct image_export mark;
     const char *text;
 
-    if (!image_find_export(driver->image, DRIVER_IMAGE_GPU_MARK, &mark) || mark.forwarder)
-        return;
+    out[0] = '\0';
+    if (!image_find_export(driver->image, name, &mark) || mark.forwarder)
+        return false;
     text = (const char *)(uintptr_t)(image_base(driver->image) + mark.rva);
-    for (size_t i = 0; i + 1 < GPU_NAME_BYTES && image_contains(driver->image, (uintptr_t)text + i);
-         i++) {
-        gpu[i] = text[i];
+    for (size_t i = 0; i + 1 < size && image_contains(driver->image, (uintptr_t)text + i); i++) {
+        out[i] = text[i];
         if (!text[i])
-            return;
+            return true;
     }
-    gpu[0] = '\0'; /* no name is that long */
-}
-
-/* ---- Ends of DriverEntry, in the process of its own ---- */
-
-static struct {
-    const char *path;
-    struct traits *out;
-    struct nt *nt;
-    bool is_loaded;
-} entered;
-
-/* Ends the process: it says what the driver did, and where, as far as that is known. */
-static void __attribute__((noreturn)) end_look(const char *frames, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static void end_look(const char *frames, const char *format, ...)
-{
-    char *error = entered.out->error;
-    const size_t size = sizeof entered.out->error;
-    const char *registers = strstr(frames, "\n  rax=");
-    size_t used = (size_t)snprintf(error, size, "%s: %s ", entered.path,
-                                   entered.is_loaded ? "in DriverEntry" : "while it is loaded");
-    va_list arguments;
-
-    va_start(arguments, format);
-    if (used < size)
-        vsnprintf(error + used, size - used, format, arguments);
-    va_end(arguments);
-    used = strlen(error);
-    snprintf(error + used, size - used, "%.*s",
-             registers ? (int)(registers - frames) : (int)strlen(frames), frames);
-    _exit(0);
-}
-
-static void end_by_crash(void *context, const struct nt_crash *crash)
-{
-    const char *name = nt_bug_check_name(crash->bug_check);
-
-    end_look(crash->state, "the driver stops the machine: bug check 0x%x%s%s: %s", crash->bug_check,
-             name[0] ? " " : "", name, crash->what);
-}
-
-static void end_by_bug_check(void *context, uint32_t code, const uint64_t parameters[4])
-{
-    const char *name = nt_bug_check_name(code);
-
-    end_look(nt_stopped_at(entered.nt),
-             "the driver stops the machine: bug check 0x%x%s%s (0x%llx, 0x%llx, 0x%llx, 0x%llx)",
-             code, name[0] ? " " : "", name, (unsigned long long)parameters[0],
-             (unsigned long long)parameters[1], (unsigned long long)parameters[2],
-             (unsigned long long)parameters[3]);
-}
-
-static void end_by_deadlock(void *context, const char *text)
-{
-    char frames[1024];
-
-    exception_backtrace(entered.nt, NULL, frames, sizeof frames);
-    end_look(frames, "there is a %s", text);
-}
-
-/* It does not return, or the bench fails in the middle of it. */
-static void end_by_signal(int signal, siginfo_t *info, void *context)
-{
-    char frames[1024];
-
-    exception_backtrace(entered.nt, context, frames, sizeof frames);
-    if (signal == SIGALRM)
-        end_look(frames, "the driver does not return within %u s of wall time", LOOK_SECONDS);
-    end_look(frames, "the process ends by signal %d (%s)", signal, strsignal(signal));
-}
-
-/* What is the image's does not come here: trap_install() stands before. */
-static void watch_entry(const char *path, struct nt *nt, struct traits *out)
-{
-    static const int signals[] = {SIGALRM, SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL};
-    struct sigaction action = {.sa_sigaction = end_by_signal, .sa_flags = SA_SIGINFO | SA_ONSTACK};
-
-    entered.path = path;
-    entered.out = out;
-    entered.nt = nt;
-    sigemptyset(&action.sa_mask);
-    for (size_t i = 0; i < ARRAY_COUNT(signals); i++)
-        sigaction(signals[i], &action, NULL);
-    alarm(LOOK_SECONDS);
-}
-
-/*
- * Which model it is of, as the driver says of a device that has been added and not been started:
- * the kernel asks later, but what the driver says then hangs on no hardware, mostly. If it fails,
- * or does not come back, what it has registered has to do.
- */
-static void look_at_caps(const struct base_services *services,
-                         const DRIVER_INITIALIZATION_DATA *data, struct traits *out)
-{
-    struct vidmm_model_caps caps;
-    struct miniport *raw;
-
-    alarm(CAPS_SECONDS);
-    if (!NT_SUCCESS(miniport_raw_create(services, data, &raw)) ||
-        !NT_SUCCESS(raw->ops->add_device(raw)) || !vidmm_query_model(raw, &caps))
-        return;
-    out->version = miniport_interface_version(raw); /* DRIVERCAPS.WDDMVersion may be lower */
-    out->caps = caps;
-    out->has_caps = true;
-}
-
-static void look(const char *path, struct traits *out)
-{
-    const struct base_services *services = base_services_libc();
-    const struct nt_host host = {
-        .bug_check = end_by_bug_check, .crash = end_by_crash, .deadlock = end_by_deadlock};
-    struct machine_config config;
-    struct driver_image *driver;
-    DRIVER_INITIALIZATION_DATA data;
-    NTSTATUS status;
-    struct nt *nt;
-
-    /* DriverEntry may make threads and timers, and take memory. */
-    machine_config_defaults(&config, 1);
-    config.local_bytes = config.visible_bytes = config.aperture_bytes = 0;
-    nt = nt_create(services, machine_create(services, &config), &host);
-    nt_bind(nt);
-    if (!nt)
-        return;
-    watch_entry(path, nt, out);
-    if (!driver_image_load(services, path, nt, &driver, out->error))
-        return;
-    entered.is_loaded = true;
-    nt_set_irql(nt, PASSIVE_LEVEL);
-    nt_pool_set_guard(nt, NT_POOL_GUARD_END);
-    cage_close();
-    status = driver_image_enter(driver, &data);
-    if (NT_SUCCESS(status)) {
-        look_for_gpu(driver, out->gpu);
-        out->version = data.Version;
-        out->is_physical = data.Version < DXGKDDI_INTERFACE_VERSION_WDDM2_0 ||
-                           (!data.DxgkDdiSubmitCommandVirtual && data.DxgkDdiRender);
-        out->is_known = true;
-        look_at_caps(services, &data, out);
-    } else {
-        snprintf(out->error, sizeof out->error,
-                 "%s: DriverEntry did not register the driver: status 0x%08x", path,
-                 (unsigned)status);
-    }
-}
-
-/* A driver may do anything, already there: it runs in a process that may end. */
-/* An image may have written over what its process hands over. */
-static void distrust_traits(struct traits *traits)
-{
-    traits->error[sizeof traits->error - 1] = traits->gpu[sizeof traits->gpu - 1] = '\0';
-    traits->is_known = distrust_truth(&traits->is_known);
-    traits->is_physical = distrust_truth(&traits->is_physical);
-    traits->has_caps = distrust_truth(&traits->has_caps);
-    traits->caps.is_virtual = distrust_truth(&traits->caps.is_virtual);
-    traits->caps.has_gpummu = distrust_truth(&traits->caps.has_gpummu);
-    traits->caps.has_iommu = distrust_truth(&traits->caps.has_iommu);
-}
-
-static void look_from_afar(const char *path, struct traits *out)
-{
-    struct traits *shared =
-        mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    pid_t child;
-    int status = 0;
-
-    memset(out, 0, sizeof *out);
-    if (shared == MAP_FAILED) {
-        snprintf(out->error, sizeof out->error, "%s: no memory", path);
-        return;
-    }
-    fflush(NULL);
-    child = fork();
-    if (child == 0) {
-        look(path, shared);
-        _exit(0);
-    }
-    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
-        ;
-    *out = *shared;
-    munmap(shared, sizeof *shared);
-    distrust_traits(out);
-    if (out->is_known)
-        out->error[0] = '\0'; /* what happens behind DriverEntry is told of when it is played */
-    if (child < 0)
-        snprintf(out->error, sizeof out->error, "%s: %s", path, strerror(errno));
-    else if (WIFSIGNALED(status) && !out->is_known && !out->error[0])
-        snprintf(out->error, sizeof out->error, "%s: DriverEntry ended by signal %d (%s)", path,
-                 WTERMSIG(status), strsignal(WTERMSIG(status)));
-}
-
-static bool looks_like_path(const char *name)
-{
-    size_t length = strlen(name);
-
-    return strchr(name, '/') || (length > 4 && strcasecmp(name + length - 4, ".sys") == 0);
-}
-
-static bool physical_level(const struct run_driver *driver, unsigned index,
-                           enum run_model *out_model, unsigned *out_wddm)
-{
-    *out_wddm = driver->wddm;
-    *out_model = RUN_PHYSICAL;
-    return index == 0;
-}
-
-static bool gpummu_level(const struct run_driver *driver, unsigned index, enum run_model *out_model,
-                         unsigned *out_wddm)
-{
-    *out_wddm = driver->wddm;
-    *out_model = RUN_GPUMMU;
-    return index == 0;
-}
-
-static bool iommu_level(const struct run_driver *driver, unsigned index, enum run_model *out_model,
-                        unsigned *out_wddm)
-{
-    *out_wddm = driver->wddm;
-    *out_model = RUN_IOMMU;
-    return index == 0;
-}
-
-/* A driver that is given virtual addresses, and does not say by which model. */
-static bool virtual_level(const struct run_driver *driver, unsigned index,
-                          enum run_model *out_model, unsigned *out_wddm)
-{
-    static const enum run_model models[] = {RUN_GPUMMU, RUN_IOMMU};
-
-    *out_wddm = driver->wddm;
-    *out_model = models[index % ARRAY_COUNT(models)];
-    return index < ARRAY_COUNT(models);
-}
-
-static void choose_level(const struct traits *traits, struct run_driver *driver)
-{
-    if (traits->has_caps)
-        driver->level = !traits->caps.is_virtual  ? physical_level
-                        : traits->caps.has_gpummu ? gpummu_level
-                                                  : iommu_level;
-    else
-        driver->level = traits->is_physical ? physical_level : virtual_level;
-}
-
-bool driver_image_find(const char *name, struct run_driver *out_driver)
-{
-    struct stat file = {0};
-    unsigned wddm;
-
-    last_error[0] = '\0';
-    if (!looks_like_path(name) || strlen(name) >= sizeof last.path)
-        return false;
-    if (stat(name, &file) != 0)
-        memset(&file, 0, sizeof file);
-    /* Nobody looks out of a cage: there it is the file that it was. */
-    if (strcmp(last.path, name) != 0 || (!cage_is_closed() && !is_same_file(&last.file, &file))) {
-        look_from_afar(name, &last.traits);
-        snprintf(last.path, sizeof last.path, "%s", name);
-        last.file = file;
-    }
-    wddm = miniport_raw_wddm(last.traits.version);
-    if (last.traits.is_known && !wddm)
-        snprintf(last.traits.error, sizeof last.traits.error,
-                 "%s: its interface version 0x%x is not known", name,
-                 (unsigned)last.traits.version);
-    snprintf(last_error, sizeof last_error, "%s", last.traits.error);
-    if (!last.traits.is_known || !wddm)
-        return false;
-    *out_driver = (struct run_driver){.name = name,
-                                      .image_path = name,
-                                      .wddm = wddm,
-                                      .gpu = last.traits.gpu[0] ? last.traits.gpu : NULL};
-    choose_level(&last.traits, out_driver);
-    return true;
+    out[0] = '\0';
+    return false;
 }

@@ -14,7 +14,7 @@
 #ifndef DRYDOCK_BENCH_DRIVER_IMAGE_H
 #define DRYDOCK_BENCH_DRIVER_IMAGE_H
 
-#include "bench/drivers/drivers.h"
+#include "base/services.h"
 #include "nt/nt.h"
 
 #include <d3dkmddi.h>
@@ -47,9 +47,9 @@ void driver_image_abandon(struct driver_image *driver);
  */
 const void *driver_image_service(const char *name, bool *out_is_direct);
 
-/* Names an address of the image: "mygpu.sys!Function+0x1f". False: it is elsewhere. */
-bool driver_image_symbol(const struct driver_image *driver, uint64_t address, char *text,
-                         size_t size);
+/* The text behind an export of the name; false: there is none, or it does not fit. */
+bool driver_image_exported_text(const struct driver_image *driver, const char *name, char *out,
+                                size_t size);
 
 /*
  * Names the driver's function behind the DDI that a text begins with,
@@ -58,14 +58,5 @@ bool driver_image_symbol(const struct driver_image *driver, uint64_t address, ch
  */
 bool driver_image_function(const struct driver_image *driver, const char *ddi, char *text,
                            size_t size);
-
-/*
- * A run_driver_finder for names that are paths: they have a slash, or end in ".sys". Which level
- * the driver is of is found by letting it register in a process of its own, which model by asking
- * it for DRIVERCAPS there, when its device has been added; a driver that does not answer then is
- * taken for what its functions say. What is wrong is remembered for driver_image_error().
- */
-bool driver_image_find(const char *name, struct run_driver *out_driver);
-const char *driver_image_error(void);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * Drivers by the path of a file: looked at anew when they are built anew, and DriverEntry's ends.
  */
-#include "bench/drivers/driver_image.h"
+#include "bench/drivers/driver_files.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -78,18 +78,18 @@ static void a_file_that_is_built_anew_is_looked_at_anew(void **state)
     struct run_driver driver;
 
     build("DXGKDDI_INTERFACE_VERSION_WDDM2_0", "");
-    assert_true(driver_image_find(path, &driver));
+    assert_true(driver_file_find(path, &driver));
     assert_int_equal(driver.wddm, 20);
-    assert_true(driver_image_find(path, &driver));
+    assert_true(driver_file_find(path, &driver));
     build("DXGKDDI_INTERFACE_VERSION_WDDM3_0", "");
-    assert_true(driver_image_find(path, &driver));
+    assert_true(driver_file_find(path, &driver));
     assert_int_equal(driver.wddm, 30);
     unlink(path);
-    assert_false(driver_image_find(path, &driver));
-    assert_non_null(strstr(driver_image_error(), "No such file"));
+    assert_false(driver_file_find(path, &driver));
+    assert_non_null(strstr(driver_file_error(), "No such file"));
     build("DXGKDDI_INTERFACE_VERSION_WDDM2_0", "");
-    assert_true(driver_image_find(path, &driver));
-    assert_string_equal(driver_image_error(), "");
+    assert_true(driver_file_find(path, &driver));
+    assert_string_equal(driver_file_error(), "");
 }
 
 static void assert_says(const char *body, const char *text)
@@ -97,10 +97,10 @@ static void assert_says(const char *body, const char *text)
     struct run_driver driver;
 
     build("DXGKDDI_INTERFACE_VERSION_WDDM2_0", body);
-    assert_false(driver_image_find(path, &driver));
-    if (!strstr(driver_image_error(), text) || !strstr(driver_image_error(), "\n  #") ||
-        !strstr(driver_image_error(), "driver.sys!body+"))
-        fail_msg("'%s' is not in, or no frames: %s", text, driver_image_error());
+    assert_false(driver_file_find(path, &driver));
+    if (!strstr(driver_file_error(), text) || !strstr(driver_file_error(), "\n  #") ||
+        !strstr(driver_file_error(), "driver.sys!body+"))
+        fail_msg("'%s' is not in, or no frames: %s", text, driver_file_error());
 }
 
 static void ends_of_driver_entry_are_told_as_what_they_are(void **state)

@@ -3,7 +3,7 @@
  */
 #include "bench/drivers/drivers.h"
 
-#include "bench/drivers/driver_image.h"
+#include "bench/drivers/driver_files.h"
 
 #include "base/assert.h"
 
@@ -101,7 +101,7 @@ bool run_find_driver(const char *name, struct run_driver *out_driver)
         if (finders[i](name, out_driver))
             return true;
     }
-    return driver_image_find(name, out_driver);
+    return driver_file_find(name, out_driver);
 }
 
 static void choose_gpu(struct run_config *config)

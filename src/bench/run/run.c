@@ -20,7 +20,7 @@
 #include "bench/run/run_private.h"
 
 #include "base/hash.h"
-#include "bench/child/vigil.h"
+#include "bench/child/crash_recorder.h"
 #include "miniport/raw.h"
 #include "trace/trace.h"
 #include "nt/machine/trap.h"
@@ -273,7 +273,7 @@ static void lower_check(struct run_assembly *run, bool is_orderly)
 {
     if (!run->check)
         return;
-    vigil_watch(NULL);
+    crash_recorder_set_check(NULL);
     check_end(run->check, is_orderly);
     if (!check_is_whole(run->check))
         run_break(run, "the checking layer ran out of memory and lost sight of calls");

@@ -1,6 +1,6 @@
 #include "bench/run/run_events.h"
 
-#include "bench/child/vigil.h"
+#include "bench/child/crash_recorder.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -110,14 +110,14 @@ static void note_event(void *context, const struct trace_event *event)
         is_written = false;
     }
     if (is_hashed)
-        vigil_note_paging(event);
+        crash_recorder_note_paging(event);
     if (is_hashed && !is_written)
         return;
     length = trace_event_format(event, line, sizeof line);
     if (length >= sizeof line)
         length = sizeof line - 1;
     if (!is_hashed)
-        vigil_note_line(line);
+        crash_recorder_note_line(line);
     if (!is_hashed)
         hash_line(log, line, length);
     if (is_written)

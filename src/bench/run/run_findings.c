@@ -4,7 +4,7 @@
  */
 #include "bench/run/run_private.h"
 
-#include "bench/child/vigil.h"
+#include "bench/child/crash_recorder.h"
 #include "miniport/raw.h"
 #include "nt/exceptions/exception.h"
 
@@ -134,7 +134,7 @@ static void on_deadlock(void *context, const char *text)
 
 static bool runs_model(void *context)
 {
-    return vigil_runs_model();
+    return crash_recorder_runs_model();
 }
 
 struct nt_host run_kernel_host(struct run_assembly *run)
@@ -145,7 +145,7 @@ struct nt_host run_kernel_host(struct run_assembly *run)
                             .missing = on_missing,
                             .crash = on_crash,
                             .owns_address = owns_address,
-                            .runs_foreign = runs_model,
+                            .runs_gpu_model = runs_model,
                             .misuse = on_misuse,
                             .deadlock = on_deadlock};
 }

@@ -8,7 +8,7 @@
 #include "bench/run/run_private.h"
 
 #include "base/bits.h"
-#include "bench/board/bare_device.h"
+#include "bench/board/foreign_board.h"
 #include "bench/board/run_tables.h"
 #include "bench/config/run_mmu.h"
 #include "workload/summary.h"
@@ -127,7 +127,8 @@ static bool raise_gpu(struct run_assembly *run)
         return run_refuse(run, "no GPU with %u nodes (expected 2 to %u)", config->node_count,
                           SGPU_MAX_NODES);
     if (strcmp(config->gpu, RUN_GPU_NONE) == 0)
-        return bare_registers_open(run->machine) || run_refuse(run, "no memory for the registers");
+        return foreign_registers_open(run->machine) ||
+               run_refuse(run, "no memory for the registers");
     if (gpu_plugin_is_path(config->gpu))
         return gpu_plugin_load(&run->own.services, config->gpu, run->machine, &run->plugin, why) ||
                run_refuse(run, "%s", why);
@@ -433,7 +434,8 @@ static bool find_in_segment(void *context, const struct oracle_segment *segment,
 {
     const struct run_assembly *run = context;
 
-    return bare_device_resolve(run->bare, segment, offset, bytes, out_store, out_address);
+    return foreign_board_resolve(run->foreign_board, segment, offset, bytes, out_store,
+                                 out_address);
 }
 
 static bool walk_tables(void *context, bool is_system, uint64_t root, uint64_t va,

@@ -65,7 +65,8 @@ struct run_assembly {
     struct platform platform;
     bool has_platform;
     struct miniport *raw, *trace, *deny, *top;
-    struct miniport *bare; /* bench/board/bare_device.h; NULL: the device is another one */
+    struct miniport
+        *foreign_board; /* bench/board/foreign_board.h; NULL: the device is another one */
     struct instances instances;
     bool is_added, is_started;
     struct vidmm_early_caps early;

@@ -55,8 +55,8 @@ enum run_finding_kind {
     RUN_FINDING_FAULT,       /* the GPU faulted */
     RUN_FINDING_SUBMISSION,  /* a submission or request that could not be played */
     RUN_FINDING_LEAK,        /* something left after everything was destroyed */
-    RUN_FINDING_CRASHED,     /* the process of the run ended in the middle (bench/child/trial.h) */
-    RUN_FINDING_HUNG,        /* it had to be ended */
+    RUN_FINDING_CRASHED, /* the process of the run ended in the middle (bench/child/child_run.h) */
+    RUN_FINDING_HUNG,    /* it had to be ended */
     RUN_FINDING_KIND_COUNT
 };
 const char *run_finding_kind_name(enum run_finding_kind kind);

@@ -5,8 +5,8 @@
 #include "bench/run/run_stack.h"
 
 #include "base/bits.h"
-#include "bench/board/bare_device.h"
-#include "bench/child/vigil.h"
+#include "bench/board/foreign_board.h"
+#include "bench/child/crash_recorder.h"
 #include "bench/config/profile.h"
 #include "coverage/coverage.h"
 #include "layers/busy.h"
@@ -33,9 +33,9 @@ static bool has_no_gpu(const struct run_assembly *run)
 static NTSTATUS create_board(struct run_assembly *run, struct miniport *next,
                              struct miniport **out_layer)
 {
-    NTSTATUS status = bare_device_create(services_of(run), run->machine, next, out_layer);
+    NTSTATUS status = foreign_board_create(services_of(run), run->machine, next, out_layer);
 
-    run->bare = *out_layer;
+    run->foreign_board = *out_layer;
     return status;
 }
 
@@ -185,7 +185,7 @@ static NTSTATUS create_check(struct run_assembly *run, struct miniport *next,
     if (NT_SUCCESS(status))
         status = check_layer_create(run->check, next, out_layer);
     if (NT_SUCCESS(status))
-        vigil_watch(run->check);
+        crash_recorder_set_check(run->check);
     return status;
 }
 
@@ -280,7 +280,7 @@ static NTSTATUS create_added_layer(struct run_assembly *run, struct miniport *ne
 /* ---- The table ------------------------------------------------------------------------------- */
 
 static const struct run_layer layers[] = {
-    {.name = "bare device",
+    {.name = "foreign board",
      .when = "without the Drydock GPU",
      .sentence = "learns the segments of the driver's own board; takes from memory what sleeps and "
                  "resets take",

@@ -10,7 +10,7 @@
  *
  *            A new layer is a file in src/layers (layers/layer.h) and a row in run_stack.c.
  * Ownership  Each layer owns the one below it. Some are also borrowed by the assembly, which asks
- *            them later (run->trace, run->deny, run->bare).
+ *            them later (run->trace, run->deny, run->foreign_board).
  * Errors     False: no memory for a layer. The run is refused with a sentence that names it, and
  *            run->top is the stack up to there.
  */

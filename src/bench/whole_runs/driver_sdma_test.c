@@ -19,7 +19,7 @@ static int mistake;
 #include "base/bits.h"
 #include "bench/drivers/drivers.h"
 #include "bench/whole_runs/test_run.h"
-#include "bench/child/trial.h"
+#include "bench/child/child_run.h"
 
 static bool sdma_level(const struct run_driver *driver, unsigned index, enum run_model *out_model,
                        unsigned *out_wddm)
@@ -181,7 +181,7 @@ static void expect_blame(const char *model, double seconds, const char *text)
     run_config_defaults(&config);
     run_config_from_workload(&config, workload);
     config.reference = RUN_REFERENCE_NEVER;
-    assert_true(trial_execute(&config, workload, seconds, result));
+    assert_true(child_run_execute(&config, workload, seconds, result));
     if (result->outcome != RUN_REFUSED || !strstr(result->error, path) ||
         !strstr(result->error, text) || !strstr(result->error, "tells nothing of the driver"))
         fail_msg("%s: %s, '%s'", model, run_outcome_name(result->outcome), result->error);

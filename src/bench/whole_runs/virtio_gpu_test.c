@@ -19,7 +19,7 @@ static int mistake;
 #include "base/bits.h"
 #include "bench/drivers/drivers.h"
 #include "bench/whole_runs/test_run.h"
-#include "bench/child/trial.h"
+#include "bench/child/child_run.h"
 
 #define MODEL        GPU_FOLDER "/virtio_gpu.so"
 #define LOCAL_BYTES  (8 * MiB)

@@ -324,7 +324,7 @@ static void look_for_service(struct fault *fault)
     const struct boundary_call *call = boundary_innermost_call(fault->nt->boundary);
     uint64_t rsp = fault->state.general[IMAGE_RSP], place = (uintptr_t)call;
 
-    if (fault->nt->host.runs_foreign && fault->nt->host.runs_foreign(fault->nt->host.context))
+    if (fault->nt->host.runs_gpu_model && fault->nt->host.runs_gpu_model(fault->nt->host.context))
         return;
     if (call && call->function && rsp < place && place - rsp < BENCH_STACK)
         service_fault_explain(fault->nt, call,

@@ -1,50 +1,21 @@
-#define _GNU_SOURCE /* process_vm_readv() */
-#include "bench/child/distrust.h"
+/*
+ * Results, records and crash recorders that a child has left are made to make sense.
+ */
+#include "bench/child/validate.h"
+
+#include "bench/child/validate_value.h"
 #include "bench/drivers/drivers.h"
 
 #include "base/bits.h"
 #include "check/rules/rules.h"
 
-#include <ctype.h>
 #include <string.h>
-#include <sys/uio.h>
-#include <unistd.h>
-
-#define LITERAL_BYTES 128
 
 #define END(text) ((text)[sizeof(text) - 1] = '\0')
 
-const char *distrust_literal(const char *text)
-{
-    char copy[LITERAL_BYTES];
-    struct iovec to = {copy, sizeof copy}, from = {(void *)(uintptr_t)text, sizeof copy};
-    size_t left = PAGE_BYTES - (uintptr_t)text % PAGE_BYTES;
-    ssize_t got;
-
-    if (!text)
-        return NULL;
-    from.iov_len = min_u64(from.iov_len, left); /* a whole page is there or is not */
-    got = process_vm_readv(getpid(), &to, 1, &from, 1, 0);
-    for (ssize_t i = 0; i < got; i++) {
-        if (!copy[i])
-            return text;
-        if (!isprint((unsigned char)copy[i]))
-            return NULL;
-    }
-    return NULL;
-}
-
-bool distrust_truth(const bool *value)
-{
-    unsigned char byte;
-
-    memcpy(&byte, value, 1);
-    return byte != 0;
-}
-
 static void set_truth(bool *value)
 {
-    bool is_true = distrust_truth(value);
+    bool is_true = validate_truth(value);
 
     memcpy(value, &is_true, sizeof is_true);
 }
@@ -59,7 +30,7 @@ static void set_truth(bool *value)
             (value) = (otherwise);                                                                 \
     } while (0)
 
-static void distrust_detail(struct finding_detail *detail)
+static void validate_detail(struct finding_detail *detail)
 {
     END(detail->where);
     END(detail->function);
@@ -68,7 +39,7 @@ static void distrust_detail(struct finding_detail *detail)
     END(detail->bytes);
 }
 
-static void distrust_findings(struct run_result *result)
+static void validate_findings(struct run_result *result)
 {
     result->finding_count = (uint32_t)min_u64(result->finding_count, RUN_MAX_FINDINGS);
     for (uint32_t i = 0; i < result->finding_count; i++) {
@@ -77,11 +48,11 @@ static void distrust_findings(struct run_result *result)
         LIMIT(finding->kind, RUN_FINDING_KIND_COUNT, RUN_FINDING_CRASHED);
         END(finding->rule);
         END(finding->text);
-        distrust_detail(&finding->detail);
+        validate_detail(&finding->detail);
     }
 }
 
-void distrust_result(struct run_result *result, const struct run_config *config,
+void validate_result(struct run_result *result, const struct run_config *config,
                      const struct workload *workload, uint32_t most_steps)
 {
     uint32_t buffers = result->config.paging_buffer_count;
@@ -104,35 +75,35 @@ void distrust_result(struct run_result *result, const struct run_config *config,
         set_truth(&result->segments[i].is_aperture);
     result->ddi_count = (unsigned)min_u64(result->ddi_count, RUN_MAX_DDI);
     for (unsigned i = 0; i < result->ddi_count; i++)
-        if (!distrust_literal(result->ddi_names[i]))
+        if (!validate_literal(result->ddi_names[i]))
             result->ddi_names[i] = "?";
     result->eviction_reason_count =
         (unsigned)min_u64(result->eviction_reason_count, ARRAY_COUNT(result->eviction_reasons));
     for (unsigned i = 0; i < result->eviction_reason_count; i++)
-        if (!distrust_literal(result->eviction_reasons[i]))
+        if (!validate_literal(result->eviction_reasons[i]))
             result->eviction_reasons[i] = "?";
-    distrust_findings(result);
+    validate_findings(result);
 }
 
-void distrust_vigil(struct vigil *vigil)
+void validate_crash_recorder(struct crash_recorder *recorder)
 {
-    for (size_t i = 0; i < ARRAY_COUNT(vigil->lines); i++) {
-        set_truth(&vigil->lines[i].is_paging);
-        set_truth(&vigil->lines[i].has_returned);
-        END(vigil->lines[i].text);
+    for (size_t i = 0; i < ARRAY_COUNT(recorder->lines); i++) {
+        set_truth(&recorder->lines[i].is_paging);
+        set_truth(&recorder->lines[i].has_returned);
+        END(recorder->lines[i].text);
     }
-    set_truth(&vigil->has_finding);
-    set_truth(&vigil->is_image);
-    LIMIT(vigil->finding.rule, RULE_COUNT, RULE_NONE);
-    vigil->has_finding = vigil->has_finding && vigil->finding.rule != RULE_NONE;
-    END(vigil->finding.text);
-    distrust_detail(&vigil->finding.detail);
-    END(vigil->ddi);
-    END(vigil->place);
-    vigil->model = distrust_literal(vigil->model);
+    set_truth(&recorder->has_finding);
+    set_truth(&recorder->is_image);
+    LIMIT(recorder->finding.rule, RULE_COUNT, RULE_NONE);
+    recorder->has_finding = recorder->has_finding && recorder->finding.rule != RULE_NONE;
+    END(recorder->finding.text);
+    validate_detail(&recorder->finding.detail);
+    END(recorder->ddi);
+    END(recorder->place);
+    recorder->model = validate_literal(recorder->model);
 }
 
-void distrust_record(struct campaign_record *record)
+void validate_record(struct campaign_record *record)
 {
     END(record->case_path);
     END(record->driver);
@@ -148,6 +119,6 @@ void distrust_record(struct campaign_record *record)
         END(record->findings[i].kind);
         END(record->findings[i].rule);
         END(record->findings[i].text);
-        distrust_detail(&record->findings[i].detail);
+        validate_detail(&record->findings[i].detail);
     }
 }

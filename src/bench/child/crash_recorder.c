@@ -1,9 +1,9 @@
 /*
  * The handler runs where anything may be broken: it allocates nothing, and what it needs was loaded
- * when the vigil began.
+ * when the recorder began.
  */
 #define _GNU_SOURCE /* SA_ONSTACK */
-#include "bench/child/vigil.h"
+#include "bench/child/crash_recorder.h"
 
 #include "base/bits.h"
 #include "miniport/operation.h"
@@ -23,20 +23,20 @@
 
 static const int fatal_signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 
-static struct vigil *current;
+static struct crash_recorder *current;
 static struct check *guards;
-static size_t (*tell_place)(const void *signal_context, char *text, size_t size);
+static size_t (*locate_driver)(const void *signal_context, char *text, size_t size);
 static bool is_catching, has_caught;
 static char handler_stack[STACK_BYTES];
 
-void *vigil_shared_memory(size_t bytes)
+void *crash_recorder_share_memory(size_t bytes)
 {
     void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
     return memory == MAP_FAILED ? NULL : memory;
 }
 
-void vigil_release_memory(void *memory, size_t bytes)
+void crash_recorder_release_memory(void *memory, size_t bytes)
 {
     if (memory)
         munmap(memory, bytes);
@@ -57,9 +57,9 @@ static void note_place(const void *context)
     if (ddi)
         strncat(current->ddi, ddi, sizeof current->ddi - 1);
     current->ddi_seconds = wall_now() - current->noted;
-    current->is_image = tell_place != NULL;
-    if (tell_place)
-        tell_place(context, current->place, sizeof current->place);
+    current->is_image = locate_driver != NULL;
+    if (locate_driver)
+        locate_driver(context, current->place, sizeof current->place);
 }
 
 static void on_fatal_signal(int number, siginfo_t *info, void *context)
@@ -98,31 +98,32 @@ static void catch_signals(void)
         sigaction(fatal_signals[i], &action, NULL);
 }
 
-void vigil_begin(struct vigil *vigil)
+void crash_recorder_begin(struct crash_recorder *recorder)
 {
-    current = vigil;
-    if (!vigil)
+    current = recorder;
+    if (!recorder)
         return;
-    vigil->count = 0;
-    vigil->has_finding = false;
-    vigil->noted = wall_now();
-    vigil->is_image = false;
-    vigil->ddi[0] = vigil->place[0] = '\0';
-    vigil->model = NULL;
+    recorder->count = 0;
+    recorder->has_finding = false;
+    recorder->noted = wall_now();
+    recorder->is_image = false;
+    recorder->ddi[0] = recorder->place[0] = '\0';
+    recorder->model = NULL;
     catch_signals();
 }
 
-bool vigil_is_kept(void)
+bool crash_recorder_is_on(void)
 {
     return current != NULL;
 }
 
-void vigil_set_teller(size_t (*tell)(const void *signal_context, char *text, size_t size))
+void crash_recorder_set_locator(size_t (*locate)(const void *signal_context, char *text,
+                                                 size_t size))
 {
-    tell_place = tell;
+    locate_driver = locate;
 }
 
-const char *vigil_enter_model(const char *what)
+const char *crash_recorder_enter_model(const char *what)
 {
     const char *before = current ? current->model : NULL;
 
@@ -131,37 +132,37 @@ const char *vigil_enter_model(const char *what)
     return before;
 }
 
-bool vigil_runs_model(void)
+bool crash_recorder_runs_model(void)
 {
     return current && current->model;
 }
 
-bool vigil_blames_model(const struct vigil *vigil, const char *gpu, const char *how, char *text,
-                        size_t size)
+bool crash_recorder_blames_model(const struct crash_recorder *recorder, const char *gpu,
+                                 const char *how, char *text, size_t size)
 {
-    if (!vigil->model)
+    if (!recorder->model)
         return false;
     snprintf(text, size, "GPU model '%.150s', in %s: %.200s; this tells nothing of the driver",
-             gpu ? gpu : "", vigil->model, how);
+             gpu ? gpu : "", recorder->model, how);
     return true;
 }
 
-void vigil_watch(struct check *check)
+void crash_recorder_set_check(struct check *check)
 {
     guards = check;
 }
 
 /* ---- Calls ----------------------------------------------------------------------------------- */
 
-static struct vigil_line *next_line(void)
+static struct crash_recorder_line *next_line(void)
 {
     current->noted = wall_now();
-    return &current->lines[current->count++ % VIGIL_LINES];
+    return &current->lines[current->count++ % CRASH_RECORDER_LINES];
 }
 
-void vigil_note_line(const char *line)
+void crash_recorder_note_line(const char *line)
 {
-    struct vigil_line *noted;
+    struct crash_recorder_line *noted;
 
     if (!current)
         return;
@@ -171,10 +172,10 @@ void vigil_note_line(const char *line)
     strncat(noted->text, line, sizeof noted->text - 1);
 }
 
-void vigil_note_paging(const struct trace_event *event)
+void crash_recorder_note_paging(const struct trace_event *event)
 {
     const DXGKARG_BUILDPAGINGBUFFER *arg = event->argument;
-    struct vigil_line *noted;
+    struct crash_recorder_line *noted;
 
     if (!current)
         return;
@@ -188,7 +189,7 @@ void vigil_note_paging(const struct trace_event *event)
     noted->written = event->written;
 }
 
-static size_t add_paging(const struct vigil_line *line, char *text, size_t size)
+static size_t add_paging(const struct crash_recorder_line *line, char *text, size_t size)
 {
     const char *operation = miniport_operation_name(line->operation);
 
@@ -203,27 +204,29 @@ static size_t add_paging(const struct vigil_line *line, char *text, size_t size)
                             operation, line->size, line->offset);
 }
 
-void vigil_describe(const struct vigil *vigil, const char *output, char *text, size_t size)
+void crash_recorder_describe(const struct crash_recorder *recorder, const char *output, char *text,
+                             size_t size)
 {
-    uint64_t first = vigil->count > VIGIL_LINES ? vigil->count - VIGIL_LINES : 0;
+    uint64_t first =
+        recorder->count > CRASH_RECORDER_LINES ? recorder->count - CRASH_RECORDER_LINES : 0;
     size_t used = (size_t)snprintf(text, size, "%s%s", output,
                                    output[0] && output[strlen(output) - 1] != '\n' ? "\n" : "");
 
-    if (used < size && vigil->count)
+    if (used < size && recorder->count)
         used += (size_t)snprintf(text + used, size - used, "last calls:\n");
-    for (uint64_t i = first; i < vigil->count && used < size; i++) {
-        const struct vigil_line *line = &vigil->lines[i % VIGIL_LINES];
+    for (uint64_t i = first; i < recorder->count && used < size; i++) {
+        const struct crash_recorder_line *line = &recorder->lines[i % CRASH_RECORDER_LINES];
 
         used += line->is_paging ? add_paging(line, text + used, size - used)
                                 : (size_t)snprintf(text + used, size - used, "%.*s\n",
-                                                   VIGIL_LINE_BYTES - 1, line->text);
+                                                   CRASH_RECORDER_LINE_BYTES - 1, line->text);
     }
 }
 
 /* ---- Ends ------------------------------------------------------------------------------------ */
 
 /* The line of what a process wrote that says most; "" when it wrote nothing but a backtrace. */
-static void find_telling_line(const char *output, char *out, size_t size)
+static void find_best_line(const char *output, char *out, size_t size)
 {
     static const char *const marks[] = {"assertion failed", "the bench fails in",
                                         "ERROR: ", "runtime error"};
@@ -242,26 +245,26 @@ static void find_telling_line(const char *output, char *out, size_t size)
 }
 
 /* What no line says: of a signal that the bench itself has met, or that somebody sent. */
-static const char *guess_at(const struct vigil *vigil, int status)
+static const char *guess_at(const struct crash_recorder *recorder, int status)
 {
     int number = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 
     if (number == SIGKILL)
         return "the host had no memory left, or somebody ended it";
-    if (vigil->is_image && (number == SIGSEGV || number == SIGBUS))
+    if (recorder->is_image && (number == SIGSEGV || number == SIGBUS))
         return "in code of the bench: a mistake of it, or the driver has written over its memory";
     return "";
 }
 
-void vigil_explain_end(const struct vigil *vigil, int status, const char *output, char *text,
-                       size_t size)
+void crash_recorder_explain_end(const struct crash_recorder *recorder, int status,
+                                const char *output, char *text, size_t size)
 {
     char line[400];
     const char *colon;
 
-    find_telling_line(output, line, sizeof line);
+    find_best_line(output, line, sizeof line);
     if (!line[0])
-        snprintf(line, sizeof line, "%s", guess_at(vigil, status));
+        snprintf(line, sizeof line, "%s", guess_at(recorder, status));
     colon = line[0] ? ": " : "";
     if (WIFSIGNALED(status))
         snprintf(text, size, "ended by signal %d (%s)%s%s", WTERMSIG(status),
@@ -271,12 +274,14 @@ void vigil_explain_end(const struct vigil *vigil, int status, const char *output
 }
 
 /* In the driver: what began last has taken half of the time, at least. */
-void vigil_explain_hang(const struct vigil *vigil, double seconds, char *text, size_t size)
+void crash_recorder_explain_hang(const struct crash_recorder *recorder, double seconds, char *text,
+                                 size_t size)
 {
-    bool is_in_driver = !vigil->model && vigil->ddi[0] && vigil->ddi_seconds >= seconds / 2;
+    bool is_in_driver =
+        !recorder->model && recorder->ddi[0] && recorder->ddi_seconds >= seconds / 2;
 
     snprintf(text, size, "no end within %g s of wall time%s%s%s", seconds,
              is_in_driver ? ": the driver does not return from " : "",
-             is_in_driver ? vigil->ddi : "",
-             is_in_driver && vigil->place[0] ? "; where it is stands below" : "");
+             is_in_driver ? recorder->ddi : "",
+             is_in_driver && recorder->place[0] ? "; where it is stands below" : "");
 }

@@ -7,7 +7,7 @@
 #include "../tests/images/softcopy/softcopy.c"
 
 #include "base/bits.h"
-#include "bench/board/bare_device.h"
+#include "bench/board/foreign_board.h"
 #include "bench/drivers/drivers.h"
 #include "bench/whole_runs/test_run.h"
 

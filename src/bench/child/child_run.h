@@ -1,5 +1,6 @@
 /*
- * Trial: a run in a process of its own, so that a driver that crashes or hangs is one finding more.
+ * Child run: a run in a process of its own, so that a driver that crashes or hangs is one finding
+ * more.
  *
  * Place      bench, above run; used by the verbs that play one case, and for trying many while a
  *            case is made smaller (repro.h). A try is a fork without an exec: milliseconds.
@@ -12,13 +13,13 @@
  * Errors     false: no process or no memory; nothing was run. Progress is drawn by the caller's
  *            process.
  */
-#ifndef DRYDOCK_BENCH_TRIAL_H
-#define DRYDOCK_BENCH_TRIAL_H
+#ifndef DRYDOCK_BENCH_CHILD_RUN_H
+#define DRYDOCK_BENCH_CHILD_RUN_H
 
 #include "bench/run/run_result.h"
 
 /* seconds: of wall time until it counts as hung; 0: no limit. */
-bool trial_execute(const struct run_config *config, const struct workload *workload, double seconds,
-                   struct run_result *out_result);
+bool child_run_execute(const struct run_config *config, const struct workload *workload,
+                       double seconds, struct run_result *out_result);
 
 #endif

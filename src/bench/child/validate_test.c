@@ -1,5 +1,6 @@
 /* What comes out of a process that ran a driver, with anything in it. */
-#include "bench/child/distrust.h"
+#include "bench/child/validate.h"
+#include "bench/child/validate_value.h"
 
 #include "base/rng.h"
 #include "workload/workload.h"
@@ -62,11 +63,11 @@ static void anything_at_all_can_be_read_afterwards(void **state)
 {
     struct run_result *result = malloc(sizeof *result);
     struct campaign_record *record = malloc(sizeof *record);
-    struct vigil *vigil = malloc(sizeof *vigil);
+    struct crash_recorder *recorder = malloc(sizeof *recorder);
     struct workload *workload = small_workload();
     struct run_config config;
     struct rng rng;
-    char text[VIGIL_TEXT];
+    char text[CRASH_RECORDER_TEXT];
 
     run_config_defaults(&config);
     rng_init(&rng, 1);
@@ -74,17 +75,17 @@ static void anything_at_all_can_be_read_afterwards(void **state)
         int value = round == 0 ? 0xff : round == 1 ? 0x41 : round == 2 ? 0 : -1;
 
         fill(&rng, result, sizeof *result, value);
-        distrust_result(result, &config, workload, 7);
+        validate_result(result, &config, workload, 7);
         use_result(result);
         assert_string_equal(result->config.driver, config.driver);
-        fill(&rng, vigil, sizeof *vigil, value);
-        distrust_vigil(vigil);
-        vigil_describe(vigil, "", text, sizeof text);
-        vigil_explain_end(vigil, 11, "", text, sizeof text);
-        vigil_explain_hang(vigil, 2, text, sizeof text);
-        assert_true(!vigil->has_finding || rule_get(vigil->finding.rule) != NULL);
+        fill(&rng, recorder, sizeof *recorder, value);
+        validate_crash_recorder(recorder);
+        crash_recorder_describe(recorder, "", text, sizeof text);
+        crash_recorder_explain_end(recorder, 11, "", text, sizeof text);
+        crash_recorder_explain_hang(recorder, 2, text, sizeof text);
+        assert_true(!recorder->has_finding || rule_get(recorder->finding.rule) != NULL);
         fill(&rng, record, sizeof *record, value);
-        distrust_record(record);
+        validate_record(record);
         assert_non_null(campaign_outcome_name(record->outcome));
         assert_non_null(campaign_model_name(record->model));
         assert_in_range(record->finding_count, 0, CAMPAIGN_MAX_FINDINGS);
@@ -92,7 +93,7 @@ static void anything_at_all_can_be_read_afterwards(void **state)
             use_detail(&record->findings[i].detail);
     }
     workload_free(workload);
-    free(vigil);
+    free(recorder);
     free(record);
     free(result);
 }
@@ -103,12 +104,12 @@ static void literals_are_texts_that_are_there(void **state)
     char *endless = malloc(4096);
 
     memset(endless, 'x', 4096);
-    assert_string_equal(distrust_literal("evicted"), "evicted");
-    assert_null(distrust_literal(NULL));
-    assert_null(distrust_literal((const char *)(uintptr_t)0x41414141));
-    assert_null(distrust_literal((const char *)(uintptr_t)UINT64_C(0x4141414141414141)));
-    assert_null(distrust_literal(binary));
-    assert_null(distrust_literal(endless));
+    assert_string_equal(validate_literal("evicted"), "evicted");
+    assert_null(validate_literal(NULL));
+    assert_null(validate_literal((const char *)(uintptr_t)0x41414141));
+    assert_null(validate_literal((const char *)(uintptr_t)UINT64_C(0x4141414141414141)));
+    assert_null(validate_literal(binary));
+    assert_null(validate_literal(endless));
     free(endless);
 }
 

@@ -1,13 +1,14 @@
 /*
  *     parent                                        child
- *       shared: vigil, progress, result  <--------    plays the run, writes into them as it goes
+ *       shared: recorder, progress, result  <--------    plays the run, writes into them as it goes
  *       waits at a pipe: it closes when the child ends, however it ends
  */
 #define _GNU_SOURCE /* memfd_create() */
-#include "bench/child/trial.h"
+#include "bench/child/child_run.h"
 
-#include "bench/child/distrust.h"
-#include "bench/child/vigil.h"
+#include "bench/child/validate.h"
+#include "bench/child/validate_value.h"
+#include "bench/child/crash_recorder.h"
 #include "bench/run/run.h"
 #include "workload/summary.h"
 
@@ -28,7 +29,7 @@
 #define LAST_MS     1000 /* for a hung process to say where it is */
 
 struct area {
-    struct vigil vigil;
+    struct crash_recorder recorder;
     bool has_ended;
     const char *progress_what; /* a literal: the child has it where the parent has */
     uint64_t progress_done, progress_total;
@@ -67,7 +68,7 @@ _Noreturn static void play(const struct run_config *config, const struct workloa
         own.progress = note_progress;
         own.progress_context = area;
     }
-    vigil_begin(&area->vigil);
+    crash_recorder_begin(&area->recorder);
     run_execute(&own, workload, &area->result);
     memcpy(area->steps, area->result.steps, area->result.step_count * sizeof *area->steps);
     area->has_ended = true;
@@ -76,7 +77,7 @@ _Noreturn static void play(const struct run_config *config, const struct workloa
 
 static void show_progress(const struct run_config *config, const struct area *area)
 {
-    const char *what = distrust_literal(area->progress_what);
+    const char *what = validate_literal(area->progress_what);
 
     if (config->progress && what)
         config->progress(config->progress_context, what, area->progress_done, area->progress_total);
@@ -109,7 +110,7 @@ static int end_child(const struct run_config *config, const struct area *area, p
 
     *out_is_hung = !wait_for_end(config, area, pipe_end, seconds);
     if (*out_is_hung) {
-        kill(child, SIGABRT); /* the vigil writes where it is */
+        kill(child, SIGABRT); /* the recorder writes where it is */
         if (!wait_for_end(config, area, pipe_end, LAST_MS / 1000.0))
             kill(child, SIGKILL);
     }
@@ -122,20 +123,20 @@ static int end_child(const struct run_config *config, const struct area *area, p
 static void report_end(struct area *area, int status, bool is_hung, double seconds, int errors)
 {
     struct run_result *result = &area->result;
-    const struct finding *found = &area->vigil.finding;
+    const struct finding *found = &area->recorder.finding;
     enum run_finding_kind kind = is_hung ? RUN_FINDING_HUNG : RUN_FINDING_CRASHED;
-    char output[VIGIL_TEXT], text[FINDING_TEXT_BYTES];
+    char output[CRASH_RECORDER_TEXT], text[FINDING_TEXT_BYTES];
     ssize_t got = pread(errors, output, sizeof output - 1, 0);
     struct run_finding *finding;
 
     output[got > 0 ? got : 0] = '\0';
-    vigil_describe(&area->vigil, output, result->ending, sizeof result->ending);
+    crash_recorder_describe(&area->recorder, output, result->ending, sizeof result->ending);
     if (is_hung)
-        vigil_explain_hang(&area->vigil, seconds, text, sizeof text);
+        crash_recorder_explain_hang(&area->recorder, seconds, text, sizeof text);
     else
-        vigil_explain_end(&area->vigil, status, output, text, sizeof text);
-    if (vigil_blames_model(&area->vigil, result->config.gpu, text, result->error,
-                           sizeof result->error)) {
+        crash_recorder_explain_end(&area->recorder, status, output, text, sizeof text);
+    if (crash_recorder_blames_model(&area->recorder, result->config.gpu, text, result->error,
+                                    sizeof result->error)) {
         result->outcome = RUN_REFUSED;
         return;
     }
@@ -144,8 +145,8 @@ static void report_end(struct area *area, int status, bool is_hung, double secon
         result->finding_count--; /* this one says more than the last of so many */
     finding = run_result_report(result, kind, 0, 0, "%s", text);
     if (finding)
-        run_result_explain(finding, area->vigil.place);
-    if (!area->vigil.has_finding || !finding)
+        run_result_explain(finding, area->recorder.place);
+    if (!area->recorder.has_finding || !finding)
         return;
     result->rules.broken[found->rule]++;
     snprintf(finding->rule, sizeof finding->rule, "%s", rule_get(found->rule)->id);
@@ -191,23 +192,23 @@ static bool fork_and_wait(const struct run_config *config, const struct workload
     }
     status = end_child(config, area, child, ends[0], seconds, &is_hung);
     close(ends[0]);
-    distrust_vigil(&area->vigil);
-    distrust_result(&area->result, config, workload, most_steps);
+    validate_crash_recorder(&area->recorder);
+    validate_result(&area->result, config, workload, most_steps);
     /* Whatever it wrote there last. */
     *out_has_ended =
-        WIFEXITED(status) && WEXITSTATUS(status) == 0 && distrust_truth(&area->has_ended);
+        WIFEXITED(status) && WEXITSTATUS(status) == 0 && validate_truth(&area->has_ended);
     if (!*out_has_ended)
         report_end(area, status, is_hung, seconds, errors);
     return true;
 }
 
-bool trial_execute(const struct run_config *config, const struct workload *workload, double seconds,
-                   struct run_result *out_result)
+bool child_run_execute(const struct run_config *config, const struct workload *workload,
+                       double seconds, struct run_result *out_result)
 {
     struct workload_summary summary;
     struct area *area;
     size_t bytes;
-    int errors = memfd_create("trial", MFD_CLOEXEC);
+    int errors = memfd_create("child run", MFD_CLOEXEC);
     bool is_done, has_ended;
 
     memset(out_result, 0, sizeof *out_result);
@@ -215,12 +216,12 @@ bool trial_execute(const struct run_config *config, const struct workload *workl
         return false;
     workload_summarise(workload, &summary);
     bytes = sizeof *area + ((size_t)summary.step_count + 1) * sizeof *area->steps;
-    area = vigil_shared_memory(bytes);
+    area = crash_recorder_share_memory(bytes);
     is_done = area &&
               fork_and_wait(config, workload, seconds, summary.step_count + 1, area, errors,
                             &has_ended) &&
               take_result(area, has_ended, out_result);
-    vigil_release_memory(area, bytes);
+    crash_recorder_release_memory(area, bytes);
     close(errors);
     return is_done;
 }

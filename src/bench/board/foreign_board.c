@@ -1,4 +1,4 @@
-#include "bench/board/bare_device.h"
+#include "bench/board/foreign_board.h"
 
 #include "base/bits.h"
 
@@ -15,7 +15,7 @@ struct bare_segment {
     uint64_t kept_bytes; /* of one that hibernation keeps in part */
 };
 
-struct bare_device {
+struct foreign_board {
     struct miniport miniport;
     struct miniport_ops ops;
     const struct base_services *services;
@@ -35,10 +35,10 @@ static void write_nothing(void *context, uint64_t offset, unsigned size, uint64_
 {
 }
 
-bool bare_registers_open(struct machine *machine)
+bool foreign_registers_open(struct machine *machine)
 {
     static const struct machine_registers registers = {
-        .bytes = BARE_REGISTER_BYTES, .read = read_nothing, .write = write_nothing};
+        .bytes = FOREIGN_REGISTER_BYTES, .read = read_nothing, .write = write_nothing};
 
     return machine_set_registers(machine, &registers, NULL);
 }
@@ -50,7 +50,7 @@ bool bare_registers_open(struct machine *machine)
     learn(device, (descriptor)->Flags, (uint64_t)(descriptor)->BaseAddress.QuadPart,               \
           (uint64_t)(descriptor)->CpuTranslatedAddress.QuadPart, (descriptor)->Size, end)
 
-static void learn(struct bare_device *device, DXGK_SEGMENTFLAGS flags, uint64_t base,
+static void learn(struct foreign_board *device, DXGK_SEGMENTFLAGS flags, uint64_t base,
                   uint64_t cpu_address, uint64_t size, uint64_t end)
 {
     if (device->segment_count == MOST_SEGMENTS)
@@ -67,7 +67,7 @@ static void learn(struct bare_device *device, DXGK_SEGMENTFLAGS flags, uint64_t 
 static NTSTATUS query_adapter_info(struct miniport *self, HANDLE object,
                                    const DXGKARG_QUERYADAPTERINFO *query)
 {
-    struct bare_device *device = (struct bare_device *)self;
+    struct foreign_board *device = (struct foreign_board *)self;
     NTSTATUS status = miniport_forward_query_adapter_info(self, object, query);
 
     if (!NT_SUCCESS(status) || !query->pOutputData)
@@ -109,7 +109,7 @@ static NTSTATUS query_adapter_info(struct miniport *self, HANDLE object,
     return status;
 }
 
-static bool find_memory(const struct bare_device *device, const struct bare_segment *segment,
+static bool find_memory(const struct foreign_board *device, const struct bare_segment *segment,
                         uint64_t offset, uint64_t bytes, struct page_store **out_store,
                         uint64_t *out_address)
 {
@@ -130,11 +130,11 @@ static bool find_memory(const struct bare_device *device, const struct bare_segm
     return *out_store && page_store_contains(*out_store, *out_address, bytes);
 }
 
-bool bare_device_resolve(const struct miniport *layer, const struct oracle_segment *segment,
-                         uint64_t offset, uint64_t bytes, struct page_store **out_store,
-                         uint64_t *out_address)
+bool foreign_board_resolve(const struct miniport *layer, const struct oracle_segment *segment,
+                           uint64_t offset, uint64_t bytes, struct page_store **out_store,
+                           uint64_t *out_address)
 {
-    const struct bare_device *device = (const struct bare_device *)layer;
+    const struct foreign_board *device = (const struct foreign_board *)layer;
 
     return segment->id <= device->segment_count &&
            find_memory(device, &device->segments[segment->id - 1], offset, bytes, out_store,
@@ -143,7 +143,7 @@ bool bare_device_resolve(const struct miniport *layer, const struct oracle_segme
 
 /* ---- What gets lost -------------------------------------------------------------------------- */
 
-static void lose(struct bare_device *device, const struct bare_segment *segment, uint64_t first)
+static void lose(struct foreign_board *device, const struct bare_segment *segment, uint64_t first)
 {
     struct page_store *store;
     uint64_t address;
@@ -164,7 +164,7 @@ static uint64_t kept_bytes(const struct bare_segment *segment, POWER_ACTION acti
 static NTSTATUS set_power_state(struct miniport *self, ULONG device_uid, DEVICE_POWER_STATE state,
                                 POWER_ACTION action)
 {
-    struct bare_device *device = (struct bare_device *)self;
+    struct foreign_board *device = (struct foreign_board *)self;
     NTSTATUS status = miniport_set_power_state(self->next, device_uid, state, action);
 
     for (unsigned i = 0; i < device->segment_count && state == PowerDeviceD3; i++)
@@ -174,7 +174,7 @@ static NTSTATUS set_power_state(struct miniport *self, ULONG device_uid, DEVICE_
 
 static NTSTATUS reset_from_timeout(struct miniport *self, HANDLE object)
 {
-    struct bare_device *device = (struct bare_device *)self;
+    struct foreign_board *device = (struct foreign_board *)self;
     NTSTATUS status = miniport_forward_reset_from_timeout(self, object);
 
     for (unsigned i = 0; i < device->segment_count; i++)
@@ -186,13 +186,13 @@ static NTSTATUS reset_from_timeout(struct miniport *self, HANDLE object)
 
 static void destroy(struct miniport *self)
 {
-    base_free(((struct bare_device *)self)->services, self, sizeof(struct bare_device));
+    base_free(((struct foreign_board *)self)->services, self, sizeof(struct foreign_board));
 }
 
-NTSTATUS bare_device_create(const struct base_services *services, struct machine *machine,
-                            struct miniport *next, struct miniport **out_layer)
+NTSTATUS foreign_board_create(const struct base_services *services, struct machine *machine,
+                              struct miniport *next, struct miniport **out_layer)
 {
-    struct bare_device *device = base_alloc(services, sizeof *device);
+    struct foreign_board *device = base_alloc(services, sizeof *device);
 
     *out_layer = NULL;
     if (!device)
@@ -201,7 +201,7 @@ NTSTATUS bare_device_create(const struct base_services *services, struct machine
     device->services = services;
     device->machine = machine;
     device->ops = miniport_forward_ops;
-    device->ops.name = "bare device";
+    device->ops.name = "foreign board";
     device->ops.destroy = destroy;
     device->ops.query_adapter_info = query_adapter_info;
     device->ops.set_power_state = set_power_state;

@@ -1,0 +1,43 @@
+/*
+ * Foreign board: the board of a driver of another GPU than the Drydock GPU.
+ *
+ * Place      bench. A layer right above the driver, and the registers behind BAR 0 when no model of
+ *            that GPU is there (gpu_plugin.h). Used by run.
+ * Model      Without a model, registers read as ones and keep nothing; BAR 1 shows local memory; no
+ *            engine runs. A driver of such a board does its work with the CPU.
+ *
+ *            Where its memory segments are follows from what it answers to QUERYSEGMENT: at
+ *            CpuTranslatedAddress, in BAR 1 or in system memory, where it gives one; else at
+ *            BaseAddress, counted from the start of local memory.
+ *
+ *            Memory is as volatile as the segment flags say: DxgkDdiSetPowerState to D3 takes what
+ *            they do not preserve in this kind of sleep, DxgkDdiResetFromTimeout takes all of it.
+ *            What was taken reads as SGPU_LOST_PATTERN, once the driver has returned.
+ * Ownership  foreign_board_create() gives it, and the miniport stack owns it from then on; the
+ *            machine is borrowed, and rid of the registers when it goes.
+ * Errors     STATUS_NO_MEMORY.
+ * Source     contract.md SEG-010, SEG-011, PWR-001 to PWR-005, TDR-011.
+ */
+#ifndef DRYDOCK_BENCH_FOREIGN_BOARD_H
+#define DRYDOCK_BENCH_FOREIGN_BOARD_H
+
+#include "base/services.h"
+#include "check/oracle/oracle.h"
+#include "machine/machine.h"
+#include "miniport/miniport.h"
+
+#define FOREIGN_REGISTER_BYTES (UINT64_C(1) << 20) /* of BAR 0 */
+
+/* False: the machine has no room for registers. They are there until the machine goes. */
+bool foreign_registers_open(struct machine *machine);
+
+/* On failure next is still the caller's. */
+NTSTATUS foreign_board_create(const struct base_services *services, struct machine *machine,
+                              struct miniport *next, struct miniport **out_layer);
+
+/* As oracle_config.resolve, of a layer that foreign_board_create() gave. */
+bool foreign_board_resolve(const struct miniport *layer, const struct oracle_segment *segment,
+                           uint64_t offset, uint64_t bytes, struct page_store **out_store,
+                           uint64_t *out_address);
+
+#endif

@@ -1,0 +1,220 @@
+/*
+ * The process that lets a driver register: it loads the image, has DriverEntry run, asks what can
+ * be asked, and ends. Whatever ends it early says what the driver did, in memory that the parent
+ * has.
+ */
+#define _GNU_SOURCE /* MAP_ANONYMOUS, strsignal() */
+#include "bench/drivers/driver_look.h"
+
+#include "base/bits.h"
+#include "bench/child/cage.h"
+#include "bench/child/validate_value.h"
+#include "machine/machine.h"
+#include "miniport/raw.h"
+#include "nt/exceptions/exception.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define LOOK_SECONDS 20 /* for DriverEntry to return */
+#define CAPS_SECONDS 3  /* for AddDevice and a query behind it */
+
+/* ---- Ends of DriverEntry, in the process of its own -------------------------------------------
+ */
+
+static struct {
+    const char *path;
+    struct driver_traits *out;
+    struct nt *nt;
+    bool is_loaded;
+} entered;
+
+/* Ends the process: it says what the driver did, and where, as far as that is known. */
+static void __attribute__((noreturn)) end_look(const char *frames, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void end_look(const char *frames, const char *format, ...)
+{
+    char *error = entered.out->error;
+    const size_t size = sizeof entered.out->error;
+    const char *registers = strstr(frames, "\n  rax=");
+    size_t used = (size_t)snprintf(error, size, "%s: %s ", entered.path,
+                                   entered.is_loaded ? "in DriverEntry" : "while it is loaded");
+    va_list arguments;
+
+    va_start(arguments, format);
+    if (used < size)
+        vsnprintf(error + used, size - used, format, arguments);
+    va_end(arguments);
+    used = strlen(error);
+    snprintf(error + used, size - used, "%.*s",
+             registers ? (int)(registers - frames) : (int)strlen(frames), frames);
+    _exit(0);
+}
+
+static void end_by_crash(void *context, const struct nt_crash *crash)
+{
+    const char *name = nt_bug_check_name(crash->bug_check);
+
+    end_look(crash->state, "the driver stops the machine: bug check 0x%x%s%s: %s", crash->bug_check,
+             name[0] ? " " : "", name, crash->what);
+}
+
+static void end_by_bug_check(void *context, uint32_t code, const uint64_t parameters[4])
+{
+    const char *name = nt_bug_check_name(code);
+
+    end_look(nt_stopped_at(entered.nt),
+             "the driver stops the machine: bug check 0x%x%s%s (0x%llx, 0x%llx, 0x%llx, 0x%llx)",
+             code, name[0] ? " " : "", name, (unsigned long long)parameters[0],
+             (unsigned long long)parameters[1], (unsigned long long)parameters[2],
+             (unsigned long long)parameters[3]);
+}
+
+static void end_by_deadlock(void *context, const char *text)
+{
+    char frames[1024];
+
+    exception_backtrace(entered.nt, NULL, frames, sizeof frames);
+    end_look(frames, "there is a %s", text);
+}
+
+/* It does not return, or the bench fails in the middle of it. */
+static void end_by_signal(int signal, siginfo_t *info, void *context)
+{
+    char frames[1024];
+
+    exception_backtrace(entered.nt, context, frames, sizeof frames);
+    if (signal == SIGALRM)
+        end_look(frames, "the driver does not return within %u s of wall time", LOOK_SECONDS);
+    end_look(frames, "the process ends by signal %d (%s)", signal, strsignal(signal));
+}
+
+/* What is the image's does not come here: trap_install() stands before. */
+static void watch_entry(const char *path, struct nt *nt, struct driver_traits *out)
+{
+    static const int signals[] = {SIGALRM, SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL};
+    struct sigaction action = {.sa_sigaction = end_by_signal, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+
+    entered.path = path;
+    entered.out = out;
+    entered.nt = nt;
+    sigemptyset(&action.sa_mask);
+    for (size_t i = 0; i < ARRAY_COUNT(signals); i++)
+        sigaction(signals[i], &action, NULL);
+    alarm(LOOK_SECONDS);
+}
+
+/*
+ * Which model it is of, as the driver says of a device that has been added and not been started:
+ * the kernel asks later, but what the driver says then hangs on no hardware, mostly. If it fails,
+ * or does not come back, what it has registered has to do.
+ */
+static void look_at_caps(const struct base_services *services,
+                         const DRIVER_INITIALIZATION_DATA *data, struct driver_traits *out)
+{
+    struct vidmm_model_caps caps;
+    struct miniport *raw;
+
+    alarm(CAPS_SECONDS);
+    if (!NT_SUCCESS(miniport_raw_create(services, data, &raw)) ||
+        !NT_SUCCESS(raw->ops->add_device(raw)) || !vidmm_query_model(raw, &caps))
+        return;
+    out->version = miniport_interface_version(raw); /* DRIVERCAPS.WDDMVersion may be lower */
+    out->caps = caps;
+    out->has_caps = true;
+}
+
+static void look(const char *path, struct driver_traits *out)
+{
+    const struct base_services *services = base_services_libc();
+    const struct nt_host host = {
+        .bug_check = end_by_bug_check, .crash = end_by_crash, .deadlock = end_by_deadlock};
+    struct machine_config config;
+    struct driver_image *driver;
+    DRIVER_INITIALIZATION_DATA data;
+    NTSTATUS status;
+    struct nt *nt;
+
+    /* DriverEntry may make threads and timers, and take memory. */
+    machine_config_defaults(&config, 1);
+    config.local_bytes = config.visible_bytes = config.aperture_bytes = 0;
+    nt = nt_create(services, machine_create(services, &config), &host);
+    nt_bind(nt);
+    if (!nt)
+        return;
+    watch_entry(path, nt, out);
+    if (!driver_image_load(services, path, nt, &driver, out->error))
+        return;
+    entered.is_loaded = true;
+    nt_set_irql(nt, PASSIVE_LEVEL);
+    nt_pool_set_guard(nt, NT_POOL_GUARD_END);
+    cage_close();
+    status = driver_image_enter(driver, &data);
+    if (NT_SUCCESS(status)) {
+        driver_image_exported_text(driver, DRIVER_IMAGE_GPU_MARK, out->gpu, sizeof out->gpu);
+        out->version = data.Version;
+        out->is_physical = data.Version < DXGKDDI_INTERFACE_VERSION_WDDM2_0 ||
+                           (!data.DxgkDdiSubmitCommandVirtual && data.DxgkDdiRender);
+        out->is_known = true;
+        look_at_caps(services, &data, out);
+    } else {
+        snprintf(out->error, sizeof out->error,
+                 "%s: DriverEntry did not register the driver: status 0x%08x", path,
+                 (unsigned)status);
+    }
+}
+
+/* ---- The parent ------------------------------------------------------------------------------ */
+
+/* An image may have written over what its process hands over. */
+static void validate_traits(struct driver_traits *traits)
+{
+    traits->error[sizeof traits->error - 1] = traits->gpu[sizeof traits->gpu - 1] = '\0';
+    traits->is_known = validate_truth(&traits->is_known);
+    traits->is_physical = validate_truth(&traits->is_physical);
+    traits->has_caps = validate_truth(&traits->has_caps);
+    traits->caps.is_virtual = validate_truth(&traits->caps.is_virtual);
+    traits->caps.has_gpummu = validate_truth(&traits->caps.has_gpummu);
+    traits->caps.has_iommu = validate_truth(&traits->caps.has_iommu);
+}
+
+/* A driver may do anything, already in DriverEntry: it runs in a process that may end. */
+/* A driver may do anything, already there: it runs in a process that may end. */
+void driver_look(const char *path, struct driver_traits *out)
+{
+    struct driver_traits *shared =
+        mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    pid_t child;
+    int status = 0;
+
+    memset(out, 0, sizeof *out);
+    if (shared == MAP_FAILED) {
+        snprintf(out->error, sizeof out->error, "%s: no memory", path);
+        return;
+    }
+    fflush(NULL);
+    child = fork();
+    if (child == 0) {
+        look(path, shared);
+        _exit(0);
+    }
+    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
+        ;
+    *out = *shared;
+    munmap(shared, sizeof *shared);
+    validate_traits(out);
+    if (out->is_known)
+        out->error[0] = '\0'; /* what happens behind DriverEntry is told of when it is played */
+    if (child < 0)
+        snprintf(out->error, sizeof out->error, "%s: %s", path, strerror(errno));
+    else if (WIFSIGNALED(status) && !out->is_known && !out->error[0])
+        snprintf(out->error, sizeof out->error, "%s: DriverEntry ended by signal %d (%s)", path,
+                 WTERMSIG(status), strsignal(WTERMSIG(status)));
+}

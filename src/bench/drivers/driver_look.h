@@ -1,0 +1,31 @@
+/*
+ * Driver look: what a driver file says of itself when it is let register, in a process of its own.
+ *
+ * Place      bench. Used by driver_files.c, before a run loads the file.
+ * Model      The child loads the image, closes the cage, runs DriverEntry and asks an added device
+ *            for DRIVERCAPS. A child that crashes, stops the machine, waits for ever or takes too
+ *            long is ended, and the error says in which call and where.
+ * Errors     is_known is false, and error says why. What the driver does behind DriverEntry is no
+ *            error here: it is told of when the driver is played.
+ */
+#ifndef DRYDOCK_BENCH_DRIVER_LOOK_H
+#define DRYDOCK_BENCH_DRIVER_LOOK_H
+
+#include "bench/drivers/driver_image.h"
+#include "vidmm/vidmm.h"
+
+#define DRIVER_GPU_NAME_BYTES 64
+
+struct driver_traits {
+    bool is_known;
+    ULONG version;
+    bool is_physical; /* commands hold physical addresses, whatever the version */
+    bool has_caps;    /* it answered before it was started: */
+    struct vidmm_model_caps caps;
+    char gpu[DRIVER_GPU_NAME_BYTES]; /* "": it does not say */
+    char error[DRIVER_IMAGE_ERROR_BYTES];
+};
+
+void driver_look(const char *path, struct driver_traits *out);
+
+#endif
