@@ -453,12 +453,6 @@ static void what_sdma_does_not_know_is_a_fault(void **state)
 static struct tutorial_packet seen[16];
 static unsigned seen_count;
 
-struct looking_layer {
-    struct miniport miniport;
-    struct miniport_ops ops;
-    const struct base_services *services;
-};
-
 static NTSTATUS look_at_render(struct miniport *self, HANDLE object, DXGKARG_RENDER *arg)
 {
     assert_int_equal(arg->CommandLength % sizeof seen[0], 0);
@@ -468,25 +462,10 @@ static NTSTATUS look_at_render(struct miniport *self, HANDLE object, DXGKARG_REN
     return miniport_forward_render(self, object, arg);
 }
 
-static void looking_destroy(struct miniport *self)
-{
-    base_free(((struct looking_layer *)self)->services, self, sizeof(struct looking_layer));
-}
-
 static NTSTATUS wrap_looking(const struct run_driver *driver, const struct base_services *services,
                              struct miniport *next, struct miniport **out_layer)
 {
-    struct looking_layer *layer = base_alloc(services, sizeof *layer);
-
-    assert_non_null(layer);
-    memset(layer, 0, sizeof *layer);
-    layer->services = services;
-    layer->ops = miniport_forward_ops;
-    layer->ops.destroy = looking_destroy;
-    layer->ops.render = look_at_render;
-    layer->miniport.ops = &layer->ops;
-    layer->miniport.next = next;
-    *out_layer = &layer->miniport;
+    test_put_layer(services, next, out_layer)->render = look_at_render;
     return STATUS_SUCCESS;
 }
 

@@ -5,6 +5,7 @@
 #include "bench/config/profile.h"
 #include "bench/config/run_options.h"
 #include "bench/whole_runs/test_drivers.h"
+#include "bench/whole_runs/test_run.h"
 #include "bench/child/crash_recorder.h"
 
 #include <signal.h>

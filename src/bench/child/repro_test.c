@@ -5,6 +5,7 @@
 #include "bench/child/repro.h"
 
 #include "bench/whole_runs/test_drivers.h"
+#include "bench/whole_runs/test_run.h"
 #include "bench/child/child_run.h"
 #include "bench/child/crash_recorder.h"
 
@@ -42,9 +43,7 @@ static struct run_result *try_case(struct workload *workload, double seconds)
     struct run_config config;
 
     assert_non_null(result);
-    run_config_defaults(&config);
-    run_config_from_workload(&config, workload);
-    config.reference = RUN_REFERENCE_NEVER;
+    config = test_config(workload);
     assert_true(child_run_execute(&config, workload, seconds, result));
     return result;
 }

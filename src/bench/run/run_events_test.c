@@ -22,9 +22,7 @@ static struct recorded record(uint64_t limit, uint64_t bytes)
 
     assert_non_null(result);
     snprintf(path, sizeof path, "/tmp/drydock-run-events-test-%ld", (long)getpid());
-    run_config_defaults(&config);
-    run_config_from_workload(&config, workload);
-    config.reference = RUN_REFERENCE_NEVER;
+    config = test_config(workload);
     config.events = RUN_EVENTS_PAGING;
     config.events_path = path;
     config.events_limit = limit;

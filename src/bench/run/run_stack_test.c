@@ -68,9 +68,7 @@ static unsigned count_layers(const char *model, const char *options[][2], size_t
     test_option(workload, "model", model);
     for (size_t i = 0; i < option_count; i++)
         test_option(workload, options[i][0], options[i][1]);
-    run_config_defaults(&config);
-    run_config_from_workload(&config, workload);
-    config.reference = RUN_REFERENCE_NEVER;
+    config = test_config(workload);
     config.add_layer = look_down;
     config.layer_context = &count;
     run_execute(&config, workload, result);

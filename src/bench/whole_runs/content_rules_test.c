@@ -9,12 +9,6 @@
 
 #define PAGE 4096u
 
-/* A layer right above the driver that alters the arguments of paging operations. */
-struct altering {
-    struct miniport miniport;
-    struct miniport_ops ops;
-};
-
 typedef void alter(DXGKARG_BUILDPAGINGBUFFER *arg);
 
 static alter *altered; /* by the driver "test:altered" */
@@ -33,26 +27,10 @@ static NTSTATUS build(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGB
     return status;
 }
 
-static void destroy(struct miniport *self)
-{
-    free(self);
-}
-
 static NTSTATUS wrap(const struct run_driver *driver, const struct base_services *services,
                      struct miniport *next, struct miniport **out_layer)
 {
-    struct altering *layer = calloc(1, sizeof *layer);
-
-    *out_layer = NULL;
-    if (!layer)
-        return STATUS_NO_MEMORY;
-    layer->ops = miniport_forward_ops;
-    layer->ops.name = "altering";
-    layer->ops.destroy = destroy;
-    layer->ops.build_paging_buffer = build;
-    layer->miniport.ops = &layer->ops;
-    layer->miniport.next = next;
-    *out_layer = &layer->miniport;
+    test_put_layer(services, next, out_layer)->build_paging_buffer = build;
     return STATUS_SUCCESS;
 }
 
@@ -75,12 +53,9 @@ struct scene {
 
 static struct miniport *put_on_top(void *context, struct miniport *next)
 {
-    struct base_services services = {0};
     struct miniport *layer = NULL;
 
-    (void)context;
-    wrap(NULL, &services, next, &layer);
-    assert_non_null(layer);
+    wrap(NULL, base_services_libc(), next, &layer);
     return layer;
 }
 
@@ -92,9 +67,7 @@ static struct run_result *play(const struct scene *scene, alter *function)
     struct run_config config;
 
     assert_non_null(result);
-    run_config_defaults(&config);
-    run_config_from_workload(&config, workload);
-    config.reference = RUN_REFERENCE_NEVER;
+    config = test_config(workload);
     config.model = scene->model;
     config.driver = function && scene->side == DRIVER ? "test:altered" : "ref";
     if (function && scene->side == MANAGER)

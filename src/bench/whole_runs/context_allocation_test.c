@@ -68,22 +68,16 @@ static struct miniport *add_observer(void *context, struct miniport *next)
 static struct run_result *observe(struct observer *observer, uint32_t buffer_bytes)
 {
     struct workload *workload = test_load(CASE);
-    struct run_result *result = calloc(1, sizeof *result);
+    struct run_result *result;
     struct run_config config;
 
-    assert_non_null(result);
-    run_config_defaults(&config);
-    run_config_from_workload(&config, workload);
-    config.reference = RUN_REFERENCE_NEVER;
+    config = test_config(workload);
     config.model = observer->model;
     config.inits_by_driver_handle = observer->by_driver_handle;
     config.paging_buffer_bytes = buffer_bytes;
     config.add_layer = add_observer;
     config.layer_context = observer;
-    run_execute(&config, workload, result);
-    for (uint32_t i = 0; i < result->step_count; i++)
-        result->steps[i].name = NULL; /* lent by the workload */
-    workload_free(workload);
+    result = test_execute(&config, workload);
     return result;
 }
 

@@ -178,9 +178,7 @@ static void expect_blame(const char *model, double seconds, const char *text)
     snprintf(path, sizeof path, GPU_FOLDER "/odd-%s.so", model);
     test_option(workload, "driver", "test:sdma");
     test_option(workload, "gpu", path);
-    run_config_defaults(&config);
-    run_config_from_workload(&config, workload);
-    config.reference = RUN_REFERENCE_NEVER;
+    config = test_config(workload);
     assert_true(child_run_execute(&config, workload, seconds, result));
     if (result->outcome != RUN_REFUSED || !strstr(result->error, path) ||
         !strstr(result->error, text) || !strstr(result->error, "tells nothing of the driver"))

@@ -85,23 +85,17 @@ static struct run_result *play(const char *name, enum run_model model, unsigned 
                                uint64_t seed, struct watcher *watcher)
 {
     struct workload *workload = test_load(name);
-    struct run_result *result = calloc(1, sizeof *result);
+    struct run_result *result;
     struct run_config config;
 
-    assert_non_null(result);
     memset(watcher, 0, sizeof *watcher);
-    run_config_defaults(&config);
-    run_config_from_workload(&config, workload);
-    config.reference = RUN_REFERENCE_NEVER;
+    config = test_config(workload);
     config.model = model;
     config.faults = faults;
     config.seed = seed;
     config.add_layer = add_watcher;
     config.layer_context = watcher;
-    run_execute(&config, workload, result);
-    for (uint32_t i = 0; i < result->step_count; i++)
-        result->steps[i].name = NULL; /* lent by the workload */
-    workload_free(workload);
+    result = test_execute(&config, workload);
     return result;
 }
 

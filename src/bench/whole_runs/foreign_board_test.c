@@ -1,9 +1,9 @@
 /*
- * Runs without a GPU model, with a driver that copies in software (tests/images/softcopy), linked
+ * Runs on a foreign board, with a driver that copies in software (tests/images/softcopy), linked
  * in.
  */
 /* The driver is part of this file; a program has several of them. */
-#define DriverEntry bare_device_driver_entry
+#define DriverEntry foreign_board_driver_entry
 #include "../tests/images/softcopy/softcopy.c"
 
 #include "base/bits.h"
@@ -26,31 +26,10 @@ struct test_mistake {
     NTSTATUS (*build)(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg);
 };
 
-struct mistake_layer {
-    struct miniport miniport;
-    struct miniport_ops ops;
-    const struct base_services *services;
-};
-
-static void mistake_destroy(struct miniport *self)
-{
-    base_free(((struct mistake_layer *)self)->services, self, sizeof(struct mistake_layer));
-}
-
 static NTSTATUS wrap_mistake(const struct run_driver *driver, const struct base_services *services,
                              struct miniport *next, struct miniport **out_layer)
 {
-    struct mistake_layer *layer = base_alloc(services, sizeof *layer);
-
-    assert_non_null(layer);
-    memset(layer, 0, sizeof *layer);
-    layer->services = services;
-    layer->ops = miniport_forward_ops;
-    layer->ops.destroy = mistake_destroy;
-    layer->ops.build_paging_buffer = planted->build;
-    layer->miniport.ops = &layer->ops;
-    layer->miniport.next = next;
-    *out_layer = &layer->miniport;
+    test_put_layer(services, next, out_layer)->build_paging_buffer = planted->build;
     return STATUS_SUCCESS;
 }
 

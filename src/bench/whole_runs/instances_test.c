@@ -52,30 +52,10 @@ static NTSTATUS look(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBU
     return status;
 }
 
-struct looking_layer {
-    struct miniport miniport;
-    struct miniport_ops ops;
-    const struct base_services *services;
-};
-
-static void destroy(struct miniport *self)
-{
-    base_free(((struct looking_layer *)self)->services, self, sizeof(struct looking_layer));
-}
-
 static NTSTATUS wrap(const struct run_driver *driver, const struct base_services *services,
                      struct miniport *next, struct miniport **out_layer)
 {
-    struct looking_layer *layer = base_alloc(services, sizeof *layer);
-
-    assert_non_null(layer);
-    layer->services = services;
-    layer->ops = miniport_forward_ops;
-    layer->ops.destroy = destroy;
-    layer->ops.build_paging_buffer = look;
-    layer->miniport.ops = &layer->ops;
-    layer->miniport.next = next;
-    *out_layer = &layer->miniport;
+    test_put_layer(services, next, out_layer)->build_paging_buffer = look;
     return STATUS_SUCCESS;
 }
 
@@ -88,22 +68,16 @@ static bool find_driver(const char *name, struct run_driver *out_driver)
 static struct run_result *play(bool renames, bool keeps_first)
 {
     struct workload *workload = test_load("renamed.case");
-    struct run_result *result = calloc(1, sizeof *result);
+    struct run_result *result;
     struct run_config config;
 
-    assert_non_null(result);
     memset(&seen, 0, sizeof seen);
     seen.keeps_first = keeps_first;
     test_option(workload, "model", "physical");
     test_option(workload, "rename", renames ? "yes" : "no");
-    run_config_defaults(&config);
-    run_config_from_workload(&config, workload);
-    config.reference = RUN_REFERENCE_NEVER;
+    config = test_config(workload);
     config.driver = "test:looks";
-    run_execute(&config, workload, result);
-    for (uint32_t i = 0; i < result->step_count; i++)
-        result->steps[i].name = NULL; /* lent by the workload */
-    workload_free(workload);
+    result = test_execute(&config, workload);
     return result;
 }
 

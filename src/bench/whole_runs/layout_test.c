@@ -65,19 +65,13 @@ static struct miniport *add_order_layer(void *context, struct miniport *next)
 /* Takes the workload. */
 static struct run_result *play_in_order(struct workload *workload, struct order_layer *layer)
 {
-    struct run_result *result = calloc(1, sizeof *result);
+    struct run_result *result;
     struct run_config config;
 
-    assert_non_null(result);
-    run_config_defaults(&config);
-    run_config_from_workload(&config, workload);
-    config.reference = RUN_REFERENCE_NEVER;
+    config = test_config(workload);
     config.add_layer = add_order_layer;
     config.layer_context = layer;
-    run_execute(&config, workload, result);
-    for (uint32_t i = 0; i < result->step_count; i++)
-        result->steps[i].name = NULL; /* lent by the workload */
-    workload_free(workload);
+    result = test_execute(&config, workload);
     return result;
 }
 
@@ -321,9 +315,7 @@ static void a_primary_is_nobodys_in_an_aperture(void **state)
     struct run_config config;
     struct run_result result;
 
-    run_config_defaults(&config);
-    run_config_from_workload(&config, workload);
-    config.reference = RUN_REFERENCE_NEVER;
+    config = test_config(workload);
     config.add_layer = add_owner_layer;
     config.layer_context = &layer;
     run_execute(&config, workload, &result);

@@ -68,9 +68,7 @@ static struct run_config config_for(const struct workload *workload)
 {
     struct run_config config;
 
-    run_config_defaults(&config);
-    run_config_from_workload(&config, workload);
-    config.reference = RUN_REFERENCE_NEVER;
+    config = test_config(workload);
     return config;
 }
 

@@ -164,19 +164,13 @@ static void a_call_that_waits_returns_before_the_removal(void **state)
                    "context c1 device=d0 node=0 save=20480 save-in=system save-by=address "
                    "save-for=device\n"
                    "submit c0\nhang 1\nremove after=1000000\nsubmit c1\nwait all\n");
-    struct run_result *result = calloc(1, sizeof *result);
+    struct run_result *result;
     struct run_config config;
 
-    assert_non_null(result);
-    run_config_defaults(&config);
-    run_config_from_workload(&config, workload);
-    config.reference = RUN_REFERENCE_NEVER;
+    config = test_config(workload);
     config.add_layer = add_guard;
     config.layer_context = &guard;
-    run_execute(&config, workload, result);
-    for (uint32_t i = 0; i < result->step_count; i++)
-        result->steps[i].name = NULL; /* lent by the workload */
-    workload_free(workload);
+    result = test_execute(&config, workload);
     test_assert_clean(result);
     assert_true(result->driver_heard_of_removal);
     assert_int_equal(result->statistics.timeouts, 0);

@@ -34,9 +34,7 @@ static struct run_result *execute(struct workload *workload, const struct run_ta
     struct run_config config;
 
     assert_non_null(result);
-    run_config_defaults(&config);
-    run_config_from_workload(&config, workload);
-    config.reference = RUN_REFERENCE_NEVER;
+    config = test_config(workload);
     config.tamper = tamper;
     run_execute(&config, workload, result);
     return result;

@@ -125,9 +125,7 @@ static void a_refused_virtual_submission_fails_its_device_alone(void **state)
     struct run_config config;
 
     assert_non_null(result);
-    run_config_defaults(&config);
-    run_config_from_workload(&config, workload);
-    config.reference = RUN_REFERENCE_NEVER;
+    config = test_config(workload);
     config.add_layer = add_bender;
     config.layer_context = &bender;
     run_execute(&config, workload, result);

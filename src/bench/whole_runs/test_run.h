@@ -20,77 +20,24 @@
 
 #include <cmocka.h>
 
-static inline struct workload *test_load(const char *name)
-{
-    struct workload_error error;
-    struct workload *workload;
-    char path[512];
+/* A case of cases/, or a text. */
+struct workload *test_load(const char *name);
+struct workload *test_parse(const char *text);
+void test_option(struct workload *workload, const char *key, const char *value);
 
-    snprintf(path, sizeof path, "%s/cases/%s", DRYDOCK_SOURCE_DIR, name);
-    if (!workload_load(path, &workload, &error))
-        fail_msg("%s", error.text);
-    return workload;
-}
+/* By default, and as the options of the case say; without a reference run. */
+struct run_config test_config(const struct workload *workload);
 
-static inline struct workload *test_parse(const char *text)
-{
-    struct workload_error error;
-    struct workload *workload;
+/* Each plays and frees the workload; the caller ends the result with test_finish(). */
+struct run_result *test_execute(const struct run_config *config, struct workload *workload);
+struct run_result *test_play(struct workload *workload);
+void test_finish(struct run_result *result);
 
-    if (!workload_parse(text, strlen(text), "test.case", &workload, &error))
-        fail_msg("%s", error.text);
-    return workload;
-}
+void test_assert_clean(const struct run_result *result);
+uint64_t test_count(const struct run_result *result, unsigned operation);
 
-static inline void test_option(struct workload *workload, const char *key, const char *value)
-{
-    struct workload_error error;
-
-    if (!workload_set_option(workload, key, value, &error))
-        fail_msg("%s", error.text);
-}
-
-/* Plays and frees the workload; the caller ends the result with test_finish(). */
-static inline struct run_result *test_play(struct workload *workload)
-{
-    struct run_result *result = calloc(1, sizeof *result);
-    struct run_config config;
-
-    assert_non_null(result);
-    run_config_defaults(&config);
-    run_config_from_workload(&config, workload);
-    config.reference = RUN_REFERENCE_NEVER;
-    run_execute(&config, workload, result);
-    for (uint32_t i = 0; i < result->step_count; i++)
-        result->steps[i].name = NULL; /* lent by the workload */
-    workload_free(workload);
-    return result;
-}
-
-static inline void test_finish(struct run_result *result)
-{
-    run_result_fini(result);
-    free(result);
-}
-
-static inline void test_assert_clean(const struct run_result *result)
-{
-    if (result->outcome != RUN_CLEAN) {
-        fprintf(stderr, "%s, %s: %s %s\n", result->case_name, run_model_name(result->config.model),
-                run_outcome_name(result->outcome), result->error);
-        for (uint32_t i = 0; i < result->finding_count; i++)
-            fprintf(stderr, "  line %u: %s %s: %s\n", result->findings[i].line,
-                    result->findings[i].rule, result->findings[i].detail.where,
-                    result->findings[i].text);
-    }
-    assert_int_equal(result->outcome, RUN_CLEAN);
-    assert_int_equal(result->mismatches, 0);
-    assert_int_equal(result->failed_submissions, 0);
-}
-
-static inline uint64_t test_count(const struct run_result *result, unsigned operation)
-{
-    return result->statistics.operations[operation];
-}
+/* A layer that forwards, for run_driver.wrap; gives its functions, to be replaced. */
+struct miniport_ops *test_put_layer(const struct base_services *services, struct miniport *next,
+                                    struct miniport **out_layer);
 
 #endif
