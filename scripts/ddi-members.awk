@@ -1,13 +1,13 @@
 # Makes the table of members that `drydock ops` reports on from the fact tables (after ddi-layout.awk on the
-# command line): MEMBER(group, name, offset, size, first bit or -1, bits, when, size of when, is_equal,
-# value) for src/coverage/coverage_table.c. Structures that lie in another one by value are spelled
+# command line): MEMBER(group, name, offset, size, first bit or -1, bits, is_address, when, size of when,
+# is_equal, value) for src/coverage/coverage_table.c. Structures that lie in another one by value are spelled
 # out; alternatives that name the same bits as a whole (Value) are left out. A member that shares its
 # bytes with others is meant if the word at `when` is_equal, or is not, to the value.
 
-function member(group, full, at, bytes, first_bit, bits) {
-    printf "MEMBER(%s, \"%s\", %d, %d, %d, %d, %d, %d, %d, %d)\n", group, full, at, bytes,
-           first_bit == "" ? -1 : first_bit, first_bit == "" ? 0 : bits, when_at, when_size,
-           when_is_equal, when_value
+function member(group, full, at, bytes, first_bit, bits, t) {
+    printf "MEMBER(%s, \"%s\", %d, %d, %d, %d, %d, %d, %d, %d, %d)\n", group, full, at, bytes,
+           first_bit == "" ? -1 : first_bit, first_bit == "" ? 0 : bits,
+           t ~ /\*$|^(HANDLE|PVOID|PMDL)$/, when_at, when_size, when_is_equal, when_value
 }
 
 function is_leaf(t) {
@@ -26,7 +26,7 @@ function emit(group, s, prefix, base, outer, inside, outer_base,
         alternative(s, i, base, outer, inside, outer_base)
         if (is_leaf(type[s, i]))
             member(group, prefix name[s, i], base + offset[s, i], size[s, i], bit[s, i],
-                   width[s, i])
+                   width[s, i], type[s, i])
         else
             emit(group, type[s, i], prefix name[s, i] ".", base + offset[s, i], s,
                  name[s, i] ".", base)
@@ -52,9 +52,9 @@ END {
         alternative(s, i, 0, "")
         inner = substr(name[s, i], length(parts[1]) + 2)
         if (!(parts[1] in operation_of))
-            member("COVERAGE_BUILD", name[s, i], offset[s, i], size[s, i], "")
+            member("COVERAGE_BUILD", name[s, i], offset[s, i], size[s, i], "", 0, type[s, i])
         else if (is_leaf(type[s, i]))
-            member(operation_of[parts[1]], inner, offset[s, i], size[s, i], "")
+            member(operation_of[parts[1]], inner, offset[s, i], size[s, i], "", 0, type[s, i])
         else
             emit(operation_of[parts[1]], type[s, i], inner == "" ? "" : inner ".", offset[s, i], s,
                  name[s, i] ".", 0)

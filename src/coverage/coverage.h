@@ -11,13 +11,14 @@
  *            (scripts/ddi-members.awk).
  *
  *            | set    | a call had a value in it that is not zero                              |
- *            | varied | two calls had different values in it                                  |
+ *            | varied | two calls had different values in it; an address: it is set            |
  *            | read   | the other side loaded a byte of it from memory (coverage/access_watch.h)  |
  *
  *            Operations and lists are set by the manager and read by the driver; descriptors are
  *            set by the driver and read by the manager. A member that shares its bytes with
  *            another one counts only in calls in which it is the one that is meant. Bits that
- *            are loaded as a whole word count as read together.
+ *            are loaded as a whole word count as read together. Which address a pointer or a
+ *            handle has, nobody chose: two runs may find the same memory or not.
  *
  *            Reading is measured by two layers: one right above the driver hands it copies of the
  *            argument structures that are watched, one right below the manager watches the
@@ -62,6 +63,7 @@ struct coverage_member {
     uint32_t offset, bytes;
     int first_bit; /* of the bytes; negative: the member is all of them */
     unsigned bits;
+    bool is_address; /* a pointer or a handle */
     /*
      * Of members that share their bytes this one is meant if the word at `when` is (or is not) the
      * value; when_bytes 0: it shares them with none.

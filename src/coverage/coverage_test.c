@@ -170,7 +170,7 @@ static void patching_is_watched_with_its_lists(void **state)
     const DXGKARG_PATCH args = {.pAllocationList = list, .AllocationListSize = 1};
 
     miniport_patch(rig.top, NULL, &args);
-    assert_tally(COVERAGE_PATCH, "pAllocationList", true, true, false);
+    assert_tally(COVERAGE_PATCH, "pAllocationList", true, true, true);
     assert_tally(COVERAGE_PATCH, "AllocationListSize", true, false, false);
     assert_tally(COVERAGE_ALLOCATION_LIST, "SegmentId", true, true, false);
     assert_tally(COVERAGE_ALLOCATION_LIST, "PhysicalAddress", false, false, false);
