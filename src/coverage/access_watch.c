@@ -1,5 +1,5 @@
 /*
- * The handlers touch nothing but the static state here: what they watch may share a page with any
+ * The handlers touch nothing but the static state here: the watched bytes may share a page with any
  * block of the heap.
  */
 #define _GNU_SOURCE /* names of the registers of a signal's context */

@@ -181,9 +181,8 @@ void coverage_note_values(struct coverage *coverage, unsigned group, const void 
             continue;
         value = value_of(&coverage_members[i], structure);
         tally->is_set |= value != 0;
-        tally->is_varied |= coverage_members[i].is_address
-                                ? value != 0
-                                : tally->has_value && tally->value != value;
+        tally->is_varied |=
+            coverage_members[i].is_address ? value != 0 : tally->has_value && tally->value != value;
         if (!tally->has_value)
             tally->value = value;
         tally->has_value = true;

@@ -2,7 +2,7 @@
  * Deny: a layer that lets callbacks of the driver fail, as their pages say that they may.
  *
  * Place      layers. Nearest to the manager, above the layers that record and judge: they see a
- *            callback that fails, and what it returned.
+ *            callback that fails, and its status.
  * Model      Two kinds, each switched on by itself. DENY_START: while the first
  *            DxgkDdiStartDevice runs, DxgkCbGetDeviceInformation or DxgkCbMapMemory fails, once.
  *            A driver that then fails its start is removed by its kernel, and may be added and

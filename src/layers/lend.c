@@ -1,5 +1,5 @@
 /*
- * Copies of page lists, poisoned outside of what they are lent for.
+ * Copies of page lists, in which only the pages that the call is about are real.
  */
 #include "layers/lend.h"
 
@@ -43,7 +43,10 @@ static bool lend_pages(struct lend_layer *lend, const uint64_t *pages, uint64_t 
     return true;
 }
 
-/* Of half of the lists, by what is the same in each repeat and in each run. */
+/*
+ * How many pages come before a list, for half of the lists. The choice is the same in each repeat
+ * and in each run.
+ */
 static uint64_t pages_before(const struct lend_layer *lend, uint64_t first, uint64_t count)
 {
     uint64_t choice = hash_pair(lend->seed, hash_pair(first, count));

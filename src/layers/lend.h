@@ -4,8 +4,8 @@
  * Place      layers. Below the layers that judge, so that they do not see its copies.
  * Model      The page lists of DxgkDdiBuildPagingBuffer (MDLs and address descriptor lists) belong
  *            to the kernel and are lent for the call. The driver is given a copy in which only the
- *            pages that the operation is about are real: what lies before the offset or behind the
- *            last page reads LEND_POISON_PAGE, and when the call returns all of the copy
+ *            pages that the operation is about are real: entries before the offset or behind the
+ *            last page read LEND_POISON_PAGE, and when the call returns all of the copy
  *            LEND_STALE_PAGE. Who uses a page that is not its own, or keeps the list, reaches for
  *            memory that is not there. With a seed, lists of transfers are lent as parts of longer
  *            ones: up to LEND_MOST_BEFORE poisoned pages come before, and MdlOffset says so; or as

@@ -1,5 +1,5 @@
 /*
- * Lowered size: DmaSize is what is left behind pDmaBuffer.
+ * Lowered size: DmaSize becomes the number of bytes that are left behind pDmaBuffer.
  */
 #include "layers/lowered_size.h"
 

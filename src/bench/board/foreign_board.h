@@ -6,13 +6,13 @@
  * Model      Without a model, registers read as ones and keep nothing; BAR 1 shows local memory; no
  *            engine runs. A driver of such a board does its work with the CPU.
  *
- *            Where its memory segments are follows from what it answers to QUERYSEGMENT: at
+ *            Where its memory segments are follows from its answer to QUERYSEGMENT: at
  *            CpuTranslatedAddress, in BAR 1 or in system memory, where it gives one; else at
  *            BaseAddress, counted from the start of local memory.
  *
  *            Memory is as volatile as the segment flags say: DxgkDdiSetPowerState to D3 takes what
  *            they do not preserve in this kind of sleep, DxgkDdiResetFromTimeout takes all of it.
- *            What was taken reads as SGPU_LOST_PATTERN, once the driver has returned.
+ *            Bytes that were taken read as SGPU_LOST_PATTERN, once the driver has returned.
  * Ownership  foreign_board_create() gives it, and the miniport stack owns it from then on; the
  *            machine is borrowed, and rid of the registers when it goes.
  * Errors     STATUS_NO_MEMORY.

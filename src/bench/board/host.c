@@ -434,7 +434,7 @@ static NTSTATUS update_context_allocation(struct miniport_host *base,
         return status;
     while (!wait.is_over) {
         if (!machine_run_next(host->machine)) {
-            /* Nothing will come: what is pending ends, and this call with it. */
+            /* Nothing will come: the requests that are pending end, and this call with them. */
             vidmm_abort(host->vidmm, STATUS_UNSUCCESSFUL);
             break;
         }

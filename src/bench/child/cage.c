@@ -47,7 +47,7 @@ static const struct {
 } forbidden[] = {
 /* clang-format off */
 #define X(name) {SYS_##name, #name},
-    /* Connections. Of what is open already, send() and recv() stay. */
+    /* Connections. send() and recv() stay, for connections that are open already. */
     X(socket) X(socketpair) X(connect) X(bind) X(listen) X(accept) X(accept4) X(sendmsg) X(sendmmsg)
     /* Processes, programs. */
     X(fork) X(vfork) X(clone) X(clone3) X(execve) X(execveat) X(ptrace) X(process_vm_writev)

@@ -3,16 +3,16 @@
  *
  * Place      bench. Closed once in a process that is made to run drivers, when the first image is
  *            loaded.
- * Model      A driver image has no business with the operating system of the bench: what it wants
- *            it asks the kernel services for, which open no file and no connection for it. So a
- *            system call is lawful from the code of the bench and of the libraries that it has
- *            loaded, by the address that it comes from, and from nowhere else: not from the image,
- *            nor from memory that the image wrote code into. And wherever it comes from, it is none
- *            of those that reach out of the process: connections, other processes, programs, files
- *            that are written or renamed or removed by name, devices, the system's own settings.
- *            Such a call does not happen; it fails, with "no such system call" or "not permitted",
- *            and is told. No core file is written, and when the host has no memory left, this
- *            process is the first that the system ends.
+ * Model      A driver image has no business with the operating system of the bench: it asks the
+ *            kernel services, which open no file and no connection for it. So a system call is
+ *            lawful from the code of the bench and of the libraries that it has loaded, by the
+ *            address that it comes from, and from nowhere else: not from the image, nor from memory
+ *            that the image wrote code into. And wherever it comes from, it is none of those that
+ *            reach out of the process: connections, other processes, programs, files that are
+ *            written or renamed or removed by name, devices, the system's own settings. Such a call
+ *            does not happen; it fails, with "no such system call" or "not permitted", and is
+ *            reported. No core file is written, and when the host has no memory left, this process
+ *            is the first that the system ends.
  * Protects   from code that was built for another system, from wild jumps and from mistakes. Not
  *            from a driver that sets out to harm: it shares the address space, and may read files
  *            through the C library and write to what the bench has open. Run what you do not trust

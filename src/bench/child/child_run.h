@@ -4,11 +4,11 @@
  *
  * Place      bench, above run; used by the verbs that play one case, and for trying many while a
  *            case is made smaller (repro.h). A try is a fork without an exec: milliseconds.
- * Model      The result is in memory that both processes have: what was found before the end is
+ * Model      The result is in memory that both processes have: findings from before the end are
  *            there, whatever the end was. A process that ends in the middle adds a finding of kind
  *            "crashed", with the rule PB-005 or PB-023 where a guard page tells; one without an end
  *            is made to write where it is, ended, and adds one of kind "hung". result->ending then
- *            holds what it wrote, the backtrace and the last calls.
+ *            holds its output, the backtrace and the last calls.
  * Ownership  As run_execute(): the caller ends the result with run_result_fini().
  * Errors     false: no process or no memory; nothing was run. Progress is drawn by the caller's
  *            process.

@@ -1,6 +1,6 @@
 /*
- * The handler runs where anything may be broken: it allocates nothing, and what it needs was loaded
- * when the recorder began.
+ * The handler runs where anything may be broken: it allocates nothing, and the libraries that it
+ * needs were loaded when the recorder began.
  */
 #define _GNU_SOURCE /* SA_ONSTACK */
 #include "bench/child/crash_recorder.h"
@@ -76,7 +76,10 @@ static void on_fatal_signal(int number, siginfo_t *info, void *context)
         note_place(context);
         backtrace_symbols_fd(frames, backtrace(frames, BACKTRACE_MAX), STDERR_FILENO);
     }
-    /* What a signal of the machine was for happens again on return; others are sent again. */
+    /*
+     * The instruction behind a signal of the machine faults again on return; other signals are sent
+     * again.
+     */
     if (is_sent)
         raise(number);
 }
@@ -91,7 +94,7 @@ static void catch_signals(void)
     if (is_catching)
         return;
     is_catching = true;
-    backtrace(&frame, 1); /* loads what it needs now, not in a handler */
+    backtrace(&frame, 1); /* loads its library now, not in a handler */
     sigemptyset(&action.sa_mask);
     sigaltstack(&stack, NULL);
     for (size_t i = 0; i < ARRAY_COUNT(fatal_signals); i++)
@@ -225,7 +228,7 @@ void crash_recorder_describe(const struct crash_recorder *recorder, const char *
 
 /* ---- Ends ------------------------------------------------------------------------------------ */
 
-/* The line of what a process wrote that says most; "" when it wrote nothing but a backtrace. */
+/* The line of a process's output that says most; "" when it wrote nothing but a backtrace. */
 static void find_best_line(const char *output, char *out, size_t size)
 {
     static const char *const marks[] = {"assertion failed", "the bench fails in",
@@ -244,7 +247,7 @@ static void find_best_line(const char *output, char *out, size_t size)
     }
 }
 
-/* What no line says: of a signal that the bench itself has met, or that somebody sent. */
+/* The likely cause of a signal that no line of the output explains. */
 static const char *guess_at(const struct crash_recorder *recorder, int status)
 {
     int number = WIFSIGNALED(status) ? WTERMSIG(status) : 0;

@@ -22,7 +22,7 @@
 
 #define CRASH_RECORDER_LINES      24
 #define CRASH_RECORDER_LINE_BYTES 224
-#define CRASH_RECORDER_TEXT       4096 /* of what a process wrote, or of the calls as text */
+#define CRASH_RECORDER_TEXT       4096 /* of a process's output, or of the calls as text */
 #define CRASH_RECORDER_PLACE      1536
 
 /* A call as it began or ended; a paging operation is made a line of when it is read. */
@@ -39,10 +39,10 @@ struct crash_recorder {
     struct crash_recorder_line lines[CRASH_RECORDER_LINES];
     bool has_finding; /* the guards explain the signal */
     struct finding finding;
-    double noted;       /* when the last line was, on the monotonic clock */
-    char ddi[64];       /* of the driver, that the signal came in; "": none */
-    double ddi_seconds; /* how long nothing had been called or had returned then */
-    bool is_image;      /* the driver was an image: what it does itself does not end so */
+    double noted;                     /* when the last line was, on the monotonic clock */
+    char ddi[64];                     /* of the driver, that the signal came in; "": none */
+    double ddi_seconds;               /* how long nothing had been called or had returned then */
+    bool is_image;                    /* the driver was an image: its own faults do not end so */
     char place[CRASH_RECORDER_PLACE]; /* frames of the driver there; "": it ran none, or is no image
                                        */
     const char *model; /* what of a GPU model runs, a literal; NULL: nothing of one */
@@ -85,7 +85,7 @@ void crash_recorder_set_check(struct check *check);
 void crash_recorder_note_line(const char *line);
 void crash_recorder_note_paging(const struct trace_event *event);
 
-/* The calls, a line each, the last one last; and what was written to standard error before them. */
+/* The calls, a line each, the last one last; and the output to standard error before them. */
 void crash_recorder_describe(const struct crash_recorder *recorder, const char *output, char *text,
                              size_t size);
 

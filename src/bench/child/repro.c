@@ -21,7 +21,8 @@ static double wall_now(void)
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-/* ---- What is to be shown --------------------------------------------------------------------- */
+/* ---- The finding to be shown
+ * --------------------------------------------------------------------- */
 
 void repro_of_rule(struct repro *out, const char *rule)
 {

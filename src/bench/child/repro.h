@@ -2,7 +2,7 @@
  * Repro: a case that shows one finding, and the smallest that still does.
  *
  * Place      bench, above child_run.h and the case's text-level shrinking (workload/shrink.h).
- * Model      What is to be shown is a rule, or, for a finding that no rule names, its kind and
+ * Model      The thing to be shown is a rule, or, for a finding that no rule names, its kind and
  *            cause (finding_cause()). A case shows it when a run as its options say does:
  *            candidates stand alone, so options go like lines, towards what a run has by default. A
  *            driver that crashes or hangs does it in a child (child_run.h), so such findings are

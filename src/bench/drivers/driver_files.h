@@ -1,10 +1,10 @@
 /*
  * Driver files: drivers that `--driver` names by a path.
  *
- * Place      bench. Used by drivers.c, and by the command line for what is wrong with a file.
+ * Place      bench. Used by drivers.c, and by the command line, which prints the error of a file.
  * Model      Which level a driver is of is found by letting it register in a process of its own
  *            (driver_look.h), which model by asking it for DRIVERCAPS there. A driver that does not
- *            answer is taken for what its functions say. The last file that was looked at is
+ *            answer has the model that its functions suggest. The last file that was looked at is
  *            remembered until it changes.
  * Ownership  The driver's texts are lent until the next call.
  * Errors     False, and a text in driver_file_error(); "" for a name that is no path.

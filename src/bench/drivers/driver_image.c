@@ -38,7 +38,7 @@ struct driver_image {
     struct missing *missing;
     DRIVER_INITIALIZATION_DATA own;     /* its table, as it registered it */
     DXGKDDI_START_DEVICE *start_device; /* the driver's, behind the boundary */
-    DXGKRNL_INTERFACE kernel;           /* what it gets */
+    DXGKRNL_INTERFACE kernel;           /* the table that the driver gets */
 };
 
 /* DxgkDdiStartDevice has no argument that leads here; a process has one image. */

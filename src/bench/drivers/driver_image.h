@@ -3,13 +3,13 @@
  *
  * Place      bench. Between image (which loads it), nt (whose services it imports) and run.
  * Model      Imports are bound to the services of nt by name, through the boundary; DxgkInitialize
- *            to the host's. What nobody has is bound to a report that names it. Of the table that
- *            the driver registers every function passes the boundary, and so does, the other way,
- *            every callback of the DXGKRNL_INTERFACE that its DxgkDdiStartDevice gets: neither side
- *            knows.
+ *            to the host's. A name that nobody has is bound to a report of it. Every function of
+ *            the table that the driver registers passes the boundary, and so does, the other way,
+ *            every callback of the DXGKRNL_INTERFACE that its DxgkDdiStartDevice gets. Neither side
+ *            knows of it.
  * Ownership  driver_image_load() gives it; it borrows nt, and holds its boundary until unloaded.
  *            The table is good until then.
- * Errors     False and a message that names the file and what is wrong with it.
+ * Errors     False and a message that names the file and its defect.
  */
 #ifndef DRYDOCK_BENCH_DRIVER_IMAGE_H
 #define DRYDOCK_BENCH_DRIVER_IMAGE_H
@@ -43,7 +43,7 @@ void driver_image_abandon(struct driver_image *driver);
 
 /*
  * What an import of this name is bound to, NULL: nobody has it. Direct: without passing the
- * boundary. For who tells what an image needs and what there is.
+ * boundary. For a verb that lists the imports of an image.
  */
 const void *driver_image_service(const char *name, bool *out_is_direct);
 

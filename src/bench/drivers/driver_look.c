@@ -1,7 +1,7 @@
 /*
- * The process that lets a driver register: it loads the image, has DriverEntry run, asks what can
- * be asked, and ends. Whatever ends it early says what the driver did, in memory that the parent
- * has.
+ * The process that lets a driver register: it loads the image, has DriverEntry run, asks for
+ * DRIVERCAPS, and ends. When something ends it early, a text in memory that the parent shares says
+ * what the driver did.
  */
 #define _GNU_SOURCE /* MAP_ANONYMOUS, strsignal() */
 #include "bench/drivers/driver_look.h"
@@ -96,7 +96,7 @@ static void end_by_signal(int signal, siginfo_t *info, void *context)
     end_look(frames, "the process ends by signal %d (%s)", signal, strsignal(signal));
 }
 
-/* What is the image's does not come here: trap_install() stands before. */
+/* Signals from the image's own code do not come here: trap_install() takes them first. */
 static void watch_entry(const char *path, struct nt *nt, struct driver_traits *out)
 {
     static const int signals[] = {SIGALRM, SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL};
@@ -211,7 +211,8 @@ void driver_look(const char *path, struct driver_traits *out)
     munmap(shared, sizeof *shared);
     validate_traits(out);
     if (out->is_known)
-        out->error[0] = '\0'; /* what happens behind DriverEntry is told of when it is played */
+        out->error[0] =
+            '\0'; /* an error behind DriverEntry is reported when the driver is played */
     if (child < 0)
         snprintf(out->error, sizeof out->error, "%s: %s", path, strerror(errno));
     else if (WIFSIGNALED(status) && !out->is_known && !out->error[0])

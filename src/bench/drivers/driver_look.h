@@ -1,12 +1,12 @@
 /*
- * Driver look: what a driver file says of itself when it is let register, in a process of its own.
+ * Driver look: a driver file registers in a process of its own, and its answers are its traits.
  *
  * Place      bench. Used by driver_files.c, before a run loads the file.
  * Model      The child loads the image, closes the cage, runs DriverEntry and asks an added device
  *            for DRIVERCAPS. A child that crashes, stops the machine, waits for ever or takes too
  *            long is ended, and the error says in which call and where.
- * Errors     is_known is false, and error says why. What the driver does behind DriverEntry is no
- *            error here: it is told of when the driver is played.
+ * Errors     is_known is false, and error says why. An error behind DriverEntry is none here: it is
+ *            reported when the driver is played.
  */
 #ifndef DRYDOCK_BENCH_DRIVER_LOOK_H
 #define DRYDOCK_BENCH_DRIVER_LOOK_H

@@ -223,7 +223,8 @@ void source_places_add(const char *image_path, const struct source_text *texts, 
         replace(&places, texts[i].text, texts[i].size);
 }
 
-/* ---- What is told ---------------------------------------------------------------------------- */
+/* ---- Texts to add to ----------------------------------------------------------------------------
+ */
 
 static size_t list_detail(struct finding_detail *detail, struct source_text texts[2])
 {

@@ -26,7 +26,7 @@ struct source_text {
 
 void source_places_add(const char *image_path, const struct source_text *texts, size_t count);
 
-/* In what is told of a run, or of an item of a campaign, whose driver is a file. */
+/* In the texts of a run, or of an item of a campaign, whose driver is a file. */
 void source_places_add_to_result(struct run_result *result);
 void source_places_add_to_record(struct campaign_record *record);
 

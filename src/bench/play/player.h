@@ -4,8 +4,8 @@
  * Place      bench. Uses vidmm, workload, machine, sgpu and the oracle. Is to the manager what
  *            user-mode driver and runtime are: it makes private data and command buffers, keeps
  *            residency, maps addresses, waits for fences.
- * Model      Operations are played in order. Those that wait let the machine run until what they
- *            wait for has happened; submissions do not wait but for a place in the queue of their
+ * Model      Operations are played in order. Operations that wait let the machine run until their
+ *            event has happened; submissions do not wait but for a place in the queue of their
  *            context. Callbacks of the manager only note what happened, and player_advance() acts
  *            on it, so the manager is never entered from inside itself.
  *
@@ -78,16 +78,19 @@ bool player_play(struct player *player);
 enum player_stop player_stop_reason(const struct player *player, char text[512]);
 
 /*
- * After a stop: makes the manager drop what is with the GPU (vidmm_abort; not of an adapter that
- * has ended, of which everything ends by itself), forgets what waits, and goes on as if it had
+ * After a stop: makes the manager drop the work that the GPU has (vidmm_abort; not of an adapter
+ * that has ended, of which everything ends by itself), forgets what waits, and goes on as if it had
  * never been stopped, so that everything can be taken down.
  */
 void player_give_up(struct player *player);
 
-/* Destroys what is alive, in order, and waits until the manager is idle. False: it got stuck. */
+/*
+ * Destroys the objects that are alive, in order, and waits until the manager is idle. False: it got
+ * stuck.
+ */
 bool player_take_down(struct player *player);
 
-/* Frees the player. After a stop, what it had in the manager is left there. */
+/* Frees the player. After a stop, its objects in the manager are left there. */
 void player_destroy(struct player *player);
 
 /* Line of the case whose submission has this token; 0 when there is none. */

@@ -58,7 +58,10 @@ static void access_locked(struct player *player, uint32_t op_index, uint32_t id,
     }
 }
 
-/* What it held is not needed any more, and what it is now may be another instance than it was. */
+/*
+ * The content of the allocation is not needed any more, and the allocation may be another instance
+ * than it was.
+ */
 static bool inform_of_discard(struct player *player, uint32_t id, const void *former)
 {
     const struct vidmm_allocation *handle = player->allocations[id].handle;
@@ -185,7 +188,6 @@ bool player_play_read(struct player *player, uint32_t op_index)
     return play_access(player, op_index, false);
 }
 
-/* What the line has the GPU write. False: stopped. */
 bool player_write_for_gpu(struct player *player, uint32_t op_index)
 {
     const struct workload_op *op = player_op(player, op_index);

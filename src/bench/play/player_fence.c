@@ -46,7 +46,7 @@ static bool has_work(const struct player *player)
     return false;
 }
 
-/* Work that a reset has ended signals nothing: what was to come of it is given up. */
+/* Work that a reset has ended signals nothing: the wait for its signal is given up. */
 static bool give_up_wait(struct player *player, const struct workload_op *op)
 {
     struct player_fence *fence = &player->fences[op->offset];

@@ -1,5 +1,5 @@
 /*
- * What happens to the GPU by the lines of a case: sleeps, exclusive access, hangs, lost interrupts,
+ * Lines of a case about the GPU: sleeps, exclusive access, hangs, lost interrupts,
  * preemptions, resets, and its end.
  */
 #include "bench/play/player_private.h"
@@ -143,7 +143,10 @@ bool player_play_switch_domain(struct player *player, uint32_t op_index)
 
 /* ---- The end of the adapter ------------------------------------------------------------------ */
 
-/* Nothing more is played; what is left is taken down (player_give_up(), player_take_down()). */
+/*
+ * Nothing more is played; the objects that are left are taken down (player_give_up(),
+ * player_take_down()).
+ */
 static void end(struct player *player, const char *how)
 {
     machine_cancel(player->machine, &player->removal);

@@ -6,9 +6,9 @@
 #include "workload/words.h"
 
 /*
- * The same for a line of the case, at an address that it may name: what was there before it went
- * with a `free` or `unmap`, which the manager ends behind the work that still uses it. An address
- * that is taken when nothing is under way any more stays so. False: stopped.
+ * The address may still be taken by a mapping whose `free` or `unmap` line was played: the manager
+ * ends it behind the work that uses it. An address that is taken when nothing is under way any more
+ * stays so.
  */
 bool player_map_for_line(struct player *player, uint32_t allocation, uint64_t offset,
                          uint64_t bytes, uint64_t va, uint32_t protect, uint64_t driver_protection,
@@ -57,7 +57,7 @@ bool player_play_map(struct player *player, uint32_t op_index)
     return true;
 }
 
-/* For the end of what was asked for last, map or unmap. False: stopped. */
+/* For the end of the last request, map or unmap. False: stopped. */
 static bool wait_mapping(const struct player_mapping *mapping)
 {
     while (!mapping->is_ready) {

@@ -179,7 +179,7 @@ bool player_play_move(struct player *player, uint32_t op_index)
     }
     if (status == STATUS_GRAPHICS_ALLOCATION_BUSY && !entry->holds)
         return false; /* stopped */
-    /* What is not resident, or has no better place, stays where it is. */
+    /* An allocation that is not resident, or has no better place, stays where it is. */
     if (!NT_SUCCESS(status) && status != STATUS_INVALID_PARAMETER &&
         status != STATUS_GRAPHICS_NO_VIDEO_MEMORY)
         player_report(player, op_index, "move %s failed with status 0x%08x",

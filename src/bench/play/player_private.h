@@ -141,7 +141,7 @@ struct player {
     struct vidmm_device **devices;
     struct player_context *contexts;
     struct player_allocation *allocations;
-    struct vidmm_allocation **live_handles; /* what a tamper sees */
+    struct vidmm_allocation **live_handles; /* the handles that a tamper sees */
     struct player_fence fences[WORKLOAD_MAX_FENCES];
 
     uint8_t protections; /* enum workload_protection, and VIDMM_PROTECT_*: what entries can say */
@@ -229,16 +229,15 @@ bool player_is_tiled(const struct player *player, const struct workload_allocati
 
 /*
  * The CPU writes what a submit line has the GPU write, when nothing uses the allocations: each with
- * its key, or fresh names. What cannot be locked is left. False: stopped.
+ * its key, or fresh names. An allocation that cannot be locked is left alone. False: stopped.
  */
 bool player_write_for_gpu(struct player *player, uint32_t op_index);
 
 /* ---- player_mapping.c ------------------------------------------------------------------------ */
 
 /*
- * player_map() for a line of the case, at an address that the line may name. What was there before
- * went with a `free` or `unmap`, which the manager ends behind the work that still uses it. An
- * address that is taken when nothing is under way any more stays so. False: stopped.
+ * player_map() for a line of the case, at an address that the line may name. Waits while a mapping
+ * that a `free` or `unmap` line has ended still holds the address. False: stopped.
  */
 bool player_map_for_line(struct player *player, uint32_t allocation, uint64_t offset,
                          uint64_t bytes, uint64_t va, uint32_t protect, uint64_t driver_protection,
@@ -268,7 +267,7 @@ bool player_context_close(struct player *player, struct player_context *context)
 /* ---- player_wait.c: false: stopped ----------------------------------------------------------- */
 
 /*
- * Lets something happen: acts on what was called back, else runs one event. False: stopped (the
+ * Lets something happen: acts on callbacks that have come, else runs one event. False: stopped (the
  * reason is noted), so that every wait is `while (!done) if (!player_advance(p)) return false`.
  */
 bool player_advance(struct player *player);
@@ -280,7 +279,7 @@ bool player_wait_request(struct player *player);
 
 /* ---- player_pump.c --------------------------------------------------------------------------- */
 
-/* Starts and ends what can be; true if anything was. */
+/* Takes each submission as far as it goes now; true if any has moved. */
 bool player_pump(struct player *player);
 void player_abandon_submissions(struct player *player);
 
@@ -290,7 +289,10 @@ void player_abandon_submissions(struct player *player);
 uint64_t player_command_bytes(const struct player *player, const struct workload_op *op);
 /* Writes the commands, at ring_start in GpuMmu, and gives them to the manager. */
 NTSTATUS player_hand_over(struct player *player, struct submission *submission);
-/* The manager's answer to a request for residency, and the end of what was handed over. */
+/*
+ * The manager's answer to a request for residency, and the end of a submission that was handed
+ * over.
+ */
 void player_submission_done(void *context, NTSTATUS status, uint64_t needed, uint64_t available);
 void player_release_residency(struct player *player, struct submission *submission);
 

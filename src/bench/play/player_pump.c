@@ -135,9 +135,9 @@ static void make_oracle_forget(struct player *player, struct submission *submiss
 }
 
 /*
- * What a failure of the manager means: another try, another try alone, or the end of this
- * submission. The submission is not with the manager. In the physical model the manager itself
- * has waited for everything that could make room.
+ * A submission that the manager refused is tried again, tried again alone, or ended. The submission
+ * is not with the manager. In the physical model the manager itself has waited for everything that
+ * could make room.
  */
 static void submission_refused(struct player *player, struct submission *submission,
                                NTSTATUS status)
@@ -287,7 +287,10 @@ static bool start(struct player *player, struct submission *submission)
     submission->state = SUBMISSION_RUNNING;
     status = player_hand_over(player, submission);
     if (!NT_SUCCESS(status)) {
-        /* From the start: one that must run alone would wait for what this one holds resident. */
+        /*
+         * From the start: a submission that must run alone would wait for the allocations that this
+         * one holds resident.
+         */
         submission->state = SUBMISSION_WAITING;
         leave_request(player, submission);
         player_release_residency(player, submission);

@@ -10,9 +10,9 @@
 #include <drydock/sgpu.h>
 
 /*
- * Takes bytes of the ring, whole; false: not before an earlier submission has ended. What is taken
- * lies between the start of the oldest submission that holds some and ring_head, and the two meet
- * only when nothing is taken.
+ * Takes bytes of the ring, whole; false: not before an earlier submission has ended. The taken
+ * bytes lie between the start of the oldest submission that holds some and ring_head; the two meet
+ * only when none are taken.
  */
 bool player_ring_take(struct player_context *context, struct submission *submission, uint64_t bytes)
 {

@@ -2,8 +2,8 @@
  * Tile lines: which tiles show what, and the check at the end that the page tables say so too.
  *
  * Every tile that shows something is a player_mapping of its pool, so that submissions use it like
- * any other. A line goes on when the manager says that the update counts; what was submitted before
- * may still run when it is asked for.
+ * any other. A line goes on when the manager says that the update counts; earlier submissions may
+ * still run when it is asked for.
  */
 #include "bench/play/player_private.h"
 
@@ -143,7 +143,7 @@ bool player_play_tile_copy(struct player *player, uint32_t op_index)
     return play_tile(player, op_index);
 }
 
-/* ---- The check ------------------------------------------------------------------------------ */
+/* ---- The check ------------------------------------------------------------------------------- */
 
 struct places {
     uint64_t start;

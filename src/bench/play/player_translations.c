@@ -2,7 +2,7 @@
  * The look at page tables: what the workload's pte lines left against what the GPU would walk.
  *
  * Both sides are runs sorted by address. The tables also hold what the manager mapped for
- * allocations and command buffers; those ranges are known, and what lies in them is left out. Then
+ * allocations and command buffers; those ranges are known, and left out. Then
  * the two lists must say the same, page for page:
  *
  *     tables     [--- A ---)[-- ring --)      [---- B ----)
@@ -337,7 +337,10 @@ static bool check_run_attributes(void *context, const struct sgpu_run *run)
     return false;
 }
 
-/* What a mapping asks for is in every entry that is valid now, and nothing else is. */
+/*
+ * Every entry of the mapping that is valid now has the protection that the mapping asks for, and no
+ * other.
+ */
 static void check_protected_mapping(struct player *player, uint32_t allocation,
                                     const struct player_mapping *mapping)
 {

@@ -1,6 +1,6 @@
 /*
- * Waiting: lets the machine run and acts on what was called back, until what was waited for is
- * there or nothing more will happen.
+ * Waiting: lets the machine run and acts on callbacks, until the awaited event has happened or
+ * nothing more will happen.
  */
 #include "bench/play/player_private.h"
 

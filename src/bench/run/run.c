@@ -1,7 +1,7 @@
 /*
  * One run, from an empty machine to a result.
  *
- * What stands on what, and so the order of going up; down is the reverse:
+ * The order of going up; each part stands on those above it here. Down is the reverse:
  *
  *     machine, GPU                   the hardware
  *     oracle                         told by player and GPU, looks through its layer
@@ -154,7 +154,7 @@ static void note_stop(struct run_assembly *run)
             run_break(run, text);
         break;
     case PLAYER_ENDED:
-        break; /* as it should: what is left is to go without a trace */
+        break; /* as the case says: everything has to be taken down without a trace */
     }
 }
 
@@ -199,7 +199,7 @@ static void collect(struct run_assembly *run)
     result->events_written = run->events.written;
     result->events_dropped = run->events.dropped;
 
-    /* Calls in order, what the device retired, what was read and left in memory. */
+    /* The calls in order, the work that the device retired, the bytes that were read and left. */
     hash_init(&digest, 0);
     hash_update_u64(&digest, hash_final(&run->events.hash));
     hash_update_u64(&digest, machine_digest(run->machine));

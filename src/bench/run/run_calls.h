@@ -2,9 +2,9 @@
  * Run calls: the order of a run's calls, short enough to be read and compared.
  *
  * Place      bench. Fed by the trace layer's sink; written to the file that a configuration names.
- * Model      One line a call, in the order in which they are made, with the fields that tell what a
- *            call is about: objects, segments, levels, flags, fence values; no address, no size of
- *            a buffer, no time. A line says how often it came in a row. A status other than success
+ * Model      One line a call, in the order in which they are made, with the fields that identify
+ *            its subject: objects, segments, levels, flags, fence values; no address, no size of a
+ *            buffer, no time. A line says how often it came in a row. A status other than success
  *            is a line of its own. Of the callbacks only interrupts are there; the routines that
  *            they run in are not.
  *

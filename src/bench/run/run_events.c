@@ -70,8 +70,8 @@ static void note_steps(struct run_event_log *log)
 }
 
 /*
- * One line a call at the level "paging": what it was called with is kept until it returns, and what
- * it returned, which begins with the status, is put behind it.
+ * One line a call at the level "paging": the line of the call is kept until the call returns, and
+ * its results, which begin with the status, are put behind it.
  */
 static void write_event(struct run_event_log *log, const struct trace_event *event,
                         const char *line)

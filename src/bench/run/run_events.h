@@ -9,11 +9,11 @@
  *
  *                1234567 > DxgkDdiSubmitCommand ...
  *
- *            (at the level "paging" one line a call, "> call and fields < status and results"),
- *            up to a number of calls and of bytes; what is left out is counted, and the file's last
- *            line says so. Handles are numbered as they are first printed, so their numbers depend
- *            on what is recorded: the digest leaves them out, and is the same whatever is written
- *            down.
+ *            (at the level "paging" one line a call, "> call and fields < status and results"), up
+ *            to a number of calls and of bytes; calls that are left out are counted, and the file's
+ *            last line says so. Handles are numbered as they are first printed, so their numbers
+ *            depend on which calls are recorded: the digest leaves them out, and is the same
+ *            whatever is written down.
  * Errors     A file that cannot be written ends the writing; the digest goes on.
  */
 #ifndef DRYDOCK_BENCH_RUN_EVENTS_H
@@ -34,7 +34,7 @@ struct run_event_log {
     FILE *file; /* NULL: nothing is written */
     enum run_events level;
     uint64_t limit, byte_limit;
-    uint64_t written, dropped, bytes; /* bytes of what was written */
+    uint64_t written, dropped, bytes; /* bytes in the file */
     char call[RUN_EVENT_LINE_BYTES];  /* level "paging": the call under way */
     struct run_calls calls;
     const struct run_result *result; /* its steps are parts of the calls */
@@ -47,7 +47,7 @@ bool run_event_log_open(struct run_event_log *log, struct machine *machine,
                         const struct run_config *config, const struct run_result *result);
 
 struct trace_sink run_event_log_sink(struct run_event_log *log);
-/* The workload has ended: what comes is taking everything down, and only in the list of calls. */
+/* The workload has ended. Calls that take everything down go only into the list of calls. */
 void run_event_log_close(struct run_event_log *log);
 /* Everything has been taken down. False: the list of calls could not be written. */
 bool run_event_log_end(struct run_event_log *log);

@@ -90,7 +90,7 @@ static bool owns_address(void *context, const void *address)
     return run->check && check_explain_address(run->check, address, &finding);
 }
 
-/* What the driver calls an error it found in what it was asked to do, or in itself. */
+/* The driver prints at the level of errors: it found one in its task, or in itself. */
 static void on_driver_log(void *context, uint32_t component, uint32_t level, const char *text)
 {
     struct run_assembly *run = context;

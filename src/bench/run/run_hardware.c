@@ -1,9 +1,9 @@
 /*
- * The hardware of a run: machine and GPU go up, and what others hear and ask of them.
+ * The hardware of a run: machine and GPU go up; others hear of their events and ask about them.
  *
- * The GPU tells the oracle what a client's work reads and writes, and the checking layer which
- * submissions, fences, flushes and faults it had. The checking layer and the oracle ask what only a
- * model of the GPU or the machine knows: where a page table leads, what an aperture slot shows.
+ * The oracle hears of the reads and writes of a client's work, the checking layer of submissions,
+ * fences, flushes and faults. Both ask questions that only a model of the GPU, or the machine, can
+ * answer: where a page table leads, which page an aperture slot shows.
  */
 #include "bench/run/run_private.h"
 

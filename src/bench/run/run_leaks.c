@@ -1,5 +1,5 @@
 /*
- * What is left when something has been taken down: of the driver, the manager and the machine.
+ * Leaks: things of the driver, the manager and the machine that are left when their owner is gone.
  */
 #include "bench/run/run_private.h"
 
@@ -34,7 +34,7 @@ struct run_held run_what_driver_holds(const struct run_assembly *run)
     return held;
 }
 
-/* What is there beyond what may be. */
+/* A leak of as many as are there beyond the number that may be kept. */
 static void report_more(struct run_assembly *run, const char *after, const char *what,
                         uint64_t count, uint64_t bytes, uint64_t kept, uint64_t kept_bytes)
 {

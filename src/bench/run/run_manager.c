@@ -1,6 +1,6 @@
 /*
- * The memory manager of a run goes up; what it tells goes to the player, the checking layer, the
- * oracle and the counts of the result.
+ * The memory manager of a run goes up. Its events go to the player, the checking layer, the oracle
+ * and the counts of the result.
  */
 #include "bench/run/run_private.h"
 
@@ -53,7 +53,7 @@ static void on_content_lost(void *context, struct vidmm_allocation *allocation)
                                      .kind = CHECK_CLIENT_LOST, .count = 1, .allocations = &name});
 }
 
-/* A process was asked to hold less: what it does about it is the case's business. */
+/* A process was asked to hold less. Whether it does is the business of the case. */
 static void on_trim(void *context, struct vidmm_process *process, enum vidmm_budget_group group,
                     uint64_t bytes)
 {

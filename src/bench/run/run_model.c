@@ -1,6 +1,6 @@
 /*
- * Run: which model the driver is of, when it has started, and the functions without which none of
- * that model can be played.
+ * Run: which model the started driver is of, and whether it has the functions without which no
+ * driver of that model can be played.
  *
  * By its interface version (DRIVER_INITIALIZATION_DATA.Version, or DRIVERCAPS.WDDMVersion where
  * that is lower) and model a driver has to register them; others are asked for where they are
@@ -71,7 +71,7 @@ static bool is_of_model(struct run_assembly *run)
     return has_functions(run);
 }
 
-/* What the driver says now counts, whatever it said before its start (driver_image.c). */
+/* The driver's answer of now counts, whatever it said before its start (driver_look.c). */
 bool run_is_of_model(struct run_assembly *run)
 {
     bool is = is_of_model(run);

@@ -5,16 +5,17 @@
  *
  *            | file           | what it does                                                  |
  *            | run.c          | the order of going up and down, the run, its digest           |
- *            | run_hardware.c | raises machine and GPU; answers what others ask of them       |
+ *            | run_hardware.c | raises machine and GPU; answers questions about them          |
  *            | run_driver.c   | raises the driver: kernel services, host, DriverEntry, start  |
  *            | run_stack.c    | the table of the layers between driver and manager            |
  *            | run_model.c    | judges whether the driver is of the run's model               |
- *            | run_manager.c  | raises the memory manager; hands on what it tells             |
- *            | run_findings.c | makes findings of what others report of the driver            |
- *            | run_leaks.c    | makes findings of what is left when something was taken down  |
+ *            | run_manager.c  | raises the memory manager; hands on its events                |
+ *            | run_findings.c | makes findings of reports about the driver                    |
+ *            | run_leaks.c    | makes findings of things left when their owner is gone        |
  *            | run_outcome.c  | refused, broken, or by its findings                           |
  *
- * Model      The members are set in the order of going up; what is not up yet is NULL or false.
+ * Model      The members are set in the order of going up; a part that is not up yet is NULL or
+ *            false.
  * Ownership  The assembly owns all that it points to but config, workload and result.
  * Errors     false: the run ends here, and run_refuse() has put the reason into the result.
  */
@@ -39,7 +40,7 @@
 
 #include <setjmp.h>
 
-/* What a driver holds of the kernel. */
+/* Memory of the kernel that a driver holds. */
 struct run_held {
     uint64_t blocks, block_bytes, mappings, mapping_bytes, lists, list_bytes;
 };
@@ -77,7 +78,7 @@ struct run_assembly {
     struct player *player;
     jmp_buf bug_check;
     bool has_stopped_machine;                 /* the driver did, with a bug check */
-    bool is_driver_stuck;                     /* it reports nothing more of what it was handed */
+    bool is_driver_stuck;                     /* it reports nothing more of the work that it has */
     bool is_in_entry;                         /* in DriverEntry */
     bool is_in_unload;                        /* in the Unload that its object names */
     bool has_overwritten[MINIPORT_DDI_COUNT]; /* told once each */

@@ -137,8 +137,7 @@ struct run_result {
 
     uint64_t events_written, events_dropped;
 
-    char
-        ending[RUN_ENDING_BYTES]; /* CRASHED, HUNG: what was written, a backtrace, the last calls */
+    char ending[RUN_ENDING_BYTES]; /* CRASHED, HUNG: the last output, a backtrace, the last calls */
 };
 
 void run_result_fini(struct run_result *result);
