@@ -207,7 +207,7 @@ void player_give_up(struct player *player)
     player->has_ended = player->stop == PLAYER_ENDED;
     player->stop = PLAYER_NOT_STOPPED;
     player->is_giving_up = true;
-    player->quiet_events = 0;
+    player->progress.quiet_events = 0;
     if (!player->has_ended) {
         player_inform_hang(player, 0);
         player_inform(player, &(struct check_client_event){.kind = CHECK_CLIENT_GONE});

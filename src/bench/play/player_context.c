@@ -31,8 +31,8 @@ static void ring_resident(void *context, NTSTATUS status, uint64_t needed, uint6
 {
     struct player *player = context;
 
-    player->is_request_reported = true;
-    player->request_status = status;
+    player->request.is_reported = true;
+    player->request.status = status;
     player->needs_pump = true;
 }
 
@@ -82,17 +82,17 @@ static NTSTATUS open_ring(struct player *player, struct player_context *context)
     if (!NT_SUCCESS(status))
         return status;
     do {
-        player->is_request_reported = false;
+        player->request.is_reported = false;
         status = vidmm_make_resident(player->devices[context->device], 1, &context->ring,
                                      ring_resident, player, &fence_value);
         player_inform_request(player, CHECK_CLIENT_MAKE_RESIDENT, player->devices[context->device],
                               1, &context->ring, status, fence_value);
         if (status == STATUS_PENDING) {
-            while (!player->is_request_reported) {
+            while (!player->request.is_reported) {
                 if (!player_advance(player))
                     return STATUS_UNSUCCESSFUL;
             }
-            status = player->request_status;
+            status = player->request.status;
             player_inform_request(player, CHECK_CLIENT_RESIDENT, player->devices[context->device],
                                   1, &context->ring, status, fence_value);
         }

@@ -78,7 +78,7 @@ bool player_play_fence_create(struct player *player, uint32_t op_index)
 
     for (;;) {
         memset(&data, 0, sizeof data);
-        player->is_request_reported = false;
+        player->request.is_reported = false;
         status = vidmm_native_fence_create(player->processes[op->object], op->value, data.bytes,
                                            player_request_done, player, &fence->handle);
         if (status == STATUS_DEVICE_BUSY) {
@@ -152,7 +152,7 @@ bool player_play_pack_fences(struct player *player, uint32_t op_index)
     NTSTATUS status;
 
     for (;;) {
-        player->is_request_reported = false;
+        player->request.is_reported = false;
         status = vidmm_native_fences_pack(player->vidmm, player_request_done, player);
         if (status == STATUS_PENDING)
             return player_wait_request(player);

@@ -26,8 +26,8 @@ static void power_is_down(void *context, NTSTATUS status, uint64_t needed, uint6
 {
     struct player *player = context;
 
-    player->is_request_reported = true;
-    player->request_status = status;
+    player->request.is_reported = true;
+    player->request.status = status;
     player->needs_pump = true;
 }
 
@@ -47,14 +47,14 @@ static bool sleep(struct player *player, uint32_t op_index, enum workload_power 
 
     player_inform(player, &(struct check_client_event){.kind = CHECK_CLIENT_SLEEP});
     do {
-        player->is_request_reported = false;
+        player->request.is_reported = false;
         status = vidmm_power_down(player->vidmm, kinds[power].manager, power_is_down, player);
-        while (NT_SUCCESS(status) && !player->is_request_reported) {
+        while (NT_SUCCESS(status) && !player->request.is_reported) {
             if (!player_advance(player))
                 return false;
         }
         if (NT_SUCCESS(status))
-            status = player->request_status;
+            status = player->request.status;
     } while (player_should_repeat(player, status, &attempts));
     player->is_asleep = NT_SUCCESS(status);
     if (player->is_asleep && !player_is_foreign(player))
@@ -115,16 +115,16 @@ bool player_play_switch_domain(struct player *player, uint32_t op_index)
 
     if (!has_node(player, op_index))
         return true;
-    player->is_request_reported = false;
+    player->request.is_reported = false;
     status = vidmm_begin_exclusive_access(player->vidmm, power_is_down, player);
     if (status == STATUS_NOT_SUPPORTED)
         return true; /* a driver of an earlier level, or of another kind */
-    while (NT_SUCCESS(status) && !player->is_request_reported) {
+    while (NT_SUCCESS(status) && !player->request.is_reported) {
         if (!player_advance(player))
             return false;
     }
     if (NT_SUCCESS(status))
-        status = player->request_status;
+        status = player->request.status;
     if (NT_SUCCESS(status)) {
         watch_system_memory(player, true);
         machine_run_until(player->machine, machine_now(player->machine) +

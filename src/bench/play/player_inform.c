@@ -37,12 +37,12 @@ void player_inform_request(struct player *player, enum check_client_kind kind,
 void player_expect_request(struct player *player, const struct vidmm_device *device,
                            const struct vidmm_allocation *allocation, bool is_reclaim)
 {
-    player->request_name = allocation;
-    player->request_event = (struct check_client_event){
+    player->request.allocation = allocation;
+    player->request.event = (struct check_client_event){
         .kind = CHECK_CLIENT_RESIDENT,
         .device = device,
         .count = 1,
-        .allocations = &player->request_name,
+        .allocations = &player->request.allocation,
         .is_reclaim = is_reclaim,
     };
 }

@@ -168,16 +168,16 @@ void player_request_done(void *context, NTSTATUS status, uint64_t needed, uint64
 {
     struct player *player = context;
 
-    player->is_request_reported = true;
-    player->request_status = status;
-    player->request_needed = needed;
-    player->request_available = available;
+    player->request.is_reported = true;
+    player->request.status = status;
+    player->request.needed = needed;
+    player->request.available = available;
     player->needs_pump = true;
-    if (player->request_event.device) {
-        player->request_event.status = status;
-        player_inform(player, &player->request_event);
+    if (player->request.event.device) {
+        player->request.event.status = status;
+        player_inform(player, &player->request.event);
     }
-    player->request_event.device = NULL;
+    player->request.event.device = NULL;
 }
 
 void player_drop_holds(struct player *player, struct player_allocation *entry, uint32_t device,

@@ -86,19 +86,19 @@ static bool reclaim_one(struct player *player, uint32_t op_index, uint32_t id)
     NTSTATUS status;
 
     do {
-        player->is_request_reported = false;
+        player->request.is_reported = false;
         player_expect_request(player, player->devices[op->object], entry->handle, true);
         status = vidmm_reclaim(player->devices[op->object], 1, &entry->handle, &result,
-                               player_request_done, player, &player->request_event.fence);
+                               player_request_done, player, &player->request.event.fence);
         player_inform(
             player, &(struct check_client_event){.kind = CHECK_CLIENT_RECLAIM,
                                                  .count = 1,
                                                  .allocations = (const void *const *)&entry->handle,
                                                  .status = status,
-                                                 .fence = player->request_event.fence,
+                                                 .fence = player->request.event.fence,
                                                  .result = results[result]});
         if (status != STATUS_PENDING)
-            player->request_event.device = NULL;
+            player->request.event.device = NULL;
     } while (player_should_repeat(player, status, &attempts));
     if (NT_SUCCESS(status) && result == VIDMM_RECLAIM_NOT_COMMITTED) {
         player_report(player, op_index, "reclaim %s: there is no memory for it", name);
@@ -114,13 +114,13 @@ static bool reclaim_one(struct player *player, uint32_t op_index, uint32_t id)
         return true;
     if (!player_wait_request(player))
         return false;
-    if (!NT_SUCCESS(player->request_status))
+    if (!NT_SUCCESS(player->request.status))
         player_report(player, op_index,
                       "reclaim %s: paging it in failed with status 0x%08x; needs %llu bytes, %llu "
                       "are available",
-                      name, (unsigned)player->request_status,
-                      (unsigned long long)player->request_needed,
-                      (unsigned long long)player->request_available);
+                      name, (unsigned)player->request.status,
+                      (unsigned long long)player->request.needed,
+                      (unsigned long long)player->request.available);
     return true;
 }
 

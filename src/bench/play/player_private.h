@@ -126,7 +126,26 @@ struct player_preemptions {
     bool is_due;
 };
 
+/* The one request that a line has under way (player_request_done()). */
+struct player_request {
+    bool is_reported;
+    NTSTATUS status;
+    uint64_t needed, available; /* bytes, when it failed for lack of memory */
+    /* Its end, for the checking layer; device NULL: the checking layer is not informed. */
+    struct check_client_event event;
+    const void *allocation; /* of the event */
+};
+
+/* How long nothing has moved on (player_wait.c). */
+struct player_progress {
+    uint64_t quiet_events;  /* since anything was seen to move on */
+    uint64_t calls;         /* of the manager to the driver, when last seen */
+    uint32_t op_index;      /* the operation that resets_before is about */
+    uint64_t resets_before; /* when that operation began to wait */
+};
+
 struct player {
+    /* Set by player_create(), and the same for the whole run. */
     struct player_config config;
     const struct base_services *services;
     const struct workload *workload;
@@ -136,7 +155,9 @@ struct player {
     struct oracle *oracle;
     bool is_virtual, has_page_tables;
     unsigned queue_depth;
+    uint8_t protections; /* enum workload_protection, and VIDMM_PROTECT_*: what entries can say */
 
+    /* Objects, by their index in the workload. */
     struct vidmm_process **processes;
     struct vidmm_device **devices;
     struct player_context *contexts;
@@ -144,51 +165,42 @@ struct player {
     struct vidmm_allocation **live_handles; /* the handles that a tamper sees */
     struct player_fence fences[WORKLOAD_MAX_FENCES];
 
-    uint8_t protections; /* enum workload_protection, and VIDMM_PROTECT_*: what entries can say */
+    /* Given out one after the other. */
+    uint64_t va_next, va_end; /* addresses that no line names; empty: the manager chooses */
+    uint64_t next_token;      /* of submissions */
+    uint64_t next_tag;        /* of content */
 
-    /*
-     * Addresses that the workload leaves alone, for what it does not place; empty: the manager's.
-     */
-    uint64_t va_next, va_end;
+    /* The operation that is being played, and its step. */
+    uint32_t op_index;
+    struct player_request request;
+    struct run_step *step;
+    struct vidmm_statistics step_start;
 
-    uint32_t op_index; /* being played */
-    uint64_t next_token;
-    uint64_t next_tag;
+    /* Submissions: player_pump.c. */
     struct submission *alone; /* all others wait for it */
     unsigned running_count;   /* with the manager, all contexts */
     unsigned requesting_count;
     bool needs_pump, is_pumping;
-    unsigned page_table_pending; /* requests of pte lines */
+    uint8_t *command; /* a command buffer being made */
+    size_t command_room;
+
+    /* Requests of pte lines. */
+    unsigned page_table_pending;
     uint64_t page_table_failures;
 
-    uint64_t quiet_events; /* since anything was seen to progress */
-    uint64_t last_progress;
-    uint64_t resets_before_op; /* when the operation began to wait */
-    uint32_t reset_op_index;   /* that one */
+    /* Waiting and stopping: player_wait.c, player_report.c. */
+    struct player_progress progress;
     bool has_faulted, is_giving_up;
     bool has_ended; /* the adapter was stopped or removed: giving up is as it should be */
     enum player_stop stop;
     char stop_text[512];
 
-    /* The request of a `resident` line. */
-    bool is_request_reported;
-    NTSTATUS request_status;
-    uint64_t request_needed, request_available;
-    /* The same, for the checking layer: who asked for what; device NULL: nothing is to be told. */
-    struct check_client_event request_event;
-    const void *request_name;
-
+    /* Events of the machine that come by themselves: player_clock.c, player_gpu.c. */
     struct machine_event watchdog;
+    struct player_preemptions preemptions;
     struct machine_event removal;    /* of a `remove` line */
     struct nt_deferred late_removal; /* that came amid a call of the driver */
-    struct player_preemptions preemptions;
-    bool is_asleep; /* the GPU, since a `power` line */
-
-    uint8_t *command; /* a command buffer being made */
-    size_t command_room;
-
-    struct run_step *step;
-    struct vidmm_statistics step_start;
+    bool is_asleep;                  /* the GPU, since a `power` line */
 };
 
 static inline const struct workload_op *player_op(const struct player *player, uint32_t op_index)
@@ -395,7 +407,7 @@ void player_inform_request(struct player *player, enum check_client_kind kind,
                            uint64_t fence);
 /*
  * player_request_done() will inform of the end of this request; its fence value goes to
- * request_event.fence.
+ * request.event.fence.
  */
 void player_expect_request(struct player *player, const struct vidmm_device *device,
                            const struct vidmm_allocation *allocation, bool is_reclaim);

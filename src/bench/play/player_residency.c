@@ -17,7 +17,7 @@ static NTSTATUS ask(struct player *player, uint32_t device, struct vidmm_allocat
                     enum workload_ask how)
 {
     struct vidmm_device *handle = player->devices[device];
-    uint64_t *fence = &player->request_event.fence, bytes_to_trim = 0;
+    uint64_t *fence = &player->request.event.fence, bytes_to_trim = 0;
     NTSTATUS status = STATUS_SUCCESS;
 
     if (how == WORKLOAD_ASK_MUST_SUCCEED)
@@ -42,17 +42,17 @@ static bool make_resident(struct player *player, uint32_t device,
     unsigned attempts = 0;
 
     do {
-        player->is_request_reported = false;
+        player->request.is_reported = false;
         player_expect_request(player, player->devices[device], allocation, false);
         *out_status = ask(player, device, allocation, how);
         player_inform_request(player, CHECK_CLIENT_MAKE_RESIDENT, player->devices[device], 1,
-                              &allocation, *out_status, player->request_event.fence);
+                              &allocation, *out_status, player->request.event.fence);
         if (*out_status != STATUS_PENDING)
-            player->request_event.device = NULL;
+            player->request.event.device = NULL;
         if (*out_status == STATUS_PENDING) {
             if (!player_wait_request(player))
                 return false;
-            *out_status = player->request_status;
+            *out_status = player->request.status;
         }
     } while (player_should_repeat(player, *out_status, &attempts));
     return true;
@@ -95,11 +95,11 @@ bool player_play_resident(struct player *player, uint32_t op_index)
                                 "resident %s failed with status 0x%08x: needs %llu bytes, %llu are "
                                 "available",
                                 workload_allocation_name(player->workload, id), (unsigned)status,
-                                (unsigned long long)player->request_needed,
-                                (unsigned long long)player->request_available);
+                                (unsigned long long)player->request.needed,
+                                (unsigned long long)player->request.available);
         if (finding) {
-            finding->needed = player->request_needed;
-            finding->available = player->request_available;
+            finding->needed = player->request.needed;
+            finding->available = player->request.available;
         }
     }
     return true;

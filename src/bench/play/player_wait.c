@@ -53,7 +53,7 @@ static uint64_t resets_of(const struct vidmm_statistics *statistics)
 
 static void note_progress(struct player *player)
 {
-    player->quiet_events = 0;
+    player->progress.quiet_events = 0;
     if (player->config.plugin)
         gpu_plugin_note_progress(player->config.plugin);
 }
@@ -76,16 +76,16 @@ bool player_advance(struct player *player)
     player_preempt_when_due(player);
     statistics = vidmm_statistics(player->vidmm);
     progress = statistics->build_calls + statistics->paging_submissions;
-    if (progress != player->last_progress) {
-        player->last_progress = progress;
+    if (progress != player->progress.calls) {
+        player->progress.calls = progress;
         note_progress(player);
-    } else if (++player->quiet_events > QUIET_EVENT_LIMIT) {
+    } else if (++player->progress.quiet_events > QUIET_EVENT_LIMIT) {
         return stop_stuck(player, "events go on without progress");
     }
-    if (player->op_index != player->reset_op_index) {
-        player->reset_op_index = player->op_index;
-        player->resets_before_op = resets_of(statistics);
-    } else if (resets_of(statistics) - player->resets_before_op > RESET_LIMIT) {
+    if (player->op_index != player->progress.op_index) {
+        player->progress.op_index = player->op_index;
+        player->progress.resets_before = resets_of(statistics);
+    } else if (resets_of(statistics) - player->progress.resets_before > RESET_LIMIT) {
         return stop_stuck(player, "resets go on without progress");
     }
     return player->stop == PLAYER_NOT_STOPPED;
@@ -116,7 +116,7 @@ bool player_wait_idle(struct player *player)
 bool player_wait_request(struct player *player)
 {
     player->requesting_count++;
-    while (!player->is_request_reported) {
+    while (!player->request.is_reported) {
         if (!player_advance(player))
             return false;
     }

@@ -46,42 +46,55 @@ struct run_held {
 };
 
 struct run_assembly {
+    /* Given by whoever runs it. */
     const struct run_config *config;
     const struct workload *workload;
     struct run_result *result;
+
+    /* Memory of the run, and of the manager alone, whose n-th allocation a test may fail. */
     struct run_memory own, managers;
+
+    /* The hardware. */
     struct machine *machine;
     struct sgpu *gpu;          /* NULL: the run has another GPU, or none */
     struct gpu_plugin *plugin; /* that other one */
+
+    /* The driver, and its surroundings. */
     struct nt *nt;
     struct nt *previous_nt;
     char hardware_id[WORKLOAD_MAX_SURROUNDING_NAME + 1]; /* that the case gives the device */
-    struct run_driver driver;
-    struct driver_image *image; /* NULL: the driver is linked in */
-    struct oracle *oracle;
-    struct check *check;
     struct bench_host host;
     bool has_host;
-    struct run_held entered; /* what the driver held when DriverEntry had returned */
-    struct platform platform;
-    bool has_platform;
-    struct miniport *raw, *trace, *deny, *top;
-    struct miniport
-        *foreign_board; /* bench/board/foreign_board.h; NULL: the device is another one */
-    struct instances instances;
+    struct run_driver driver;
+    struct driver_image *image; /* NULL: the driver is linked in */
+    struct run_held entered;    /* memory that the driver held when DriverEntry had returned */
     bool is_added, is_started;
-    struct vidmm_early_caps early;
+
+    /* The stack of layers (run_stack.c): its upper end, and those that are asked later. */
+    struct miniport *top;
+    struct miniport *raw, *trace, *deny;
+    struct miniport *foreign_board; /* NULL: the board is the Drydock GPU's */
+    struct instances instances;
+    struct check *check;
+    struct oracle *oracle;
     struct run_event_log events;
     bool has_events;
+
+    /* The memory manager, and who plays on it. */
+    struct platform platform;
+    bool has_platform;
+    struct vidmm_early_caps early;
     struct vidmm *vidmm;
     bool is_manager_started;
     struct player *player;
-    jmp_buf bug_check;
-    bool has_stopped_machine;                 /* the driver did, with a bug check */
-    bool is_driver_stuck;                     /* it reports nothing more of the work that it has */
+
+    /* Where the driver is, and how it has ended the run. */
     bool is_in_entry;                         /* in DriverEntry */
     bool is_in_unload;                        /* in the Unload that its object names */
-    bool has_overwritten[MINIPORT_DDI_COUNT]; /* told once each */
+    jmp_buf bug_check;                        /* back to the run's start, when the machine stops */
+    bool has_stopped_machine;                 /* the driver did, with a bug check */
+    bool is_driver_stuck;                     /* it reports nothing more of the work that it has */
+    bool has_overwritten[MINIPORT_DDI_COUNT]; /* reported once each */
 };
 
 /* ---- run_outcome.c --------------------------------------------------------------------------- */
