@@ -10,138 +10,55 @@
 
 #include "base/bits.h"
 #include "bench/drivers/drivers.h"
+#include "bench/whole_runs/test_model.h"
 #include "bench/whole_runs/test_run.h"
 
 #include <unistd.h>
 
-#define LOCAL_BYTES  (8 * MiB)
 #define TUTORIAL_BIT (UINT64_C(1) << 63)
 #define SDMA_FB      (UINT64_C(0x80) << 32)
 
 struct rig {
-    struct machine *machine;
-    struct gpu_plugin *plugin;
-    struct nt *nt;
-    struct bench_host host;
-    struct miniport driver;
-    struct miniport_ops ops;
-    unsigned interrupts;
-    char fault[64];
-    uint64_t begun, ended, read_bytes, written_bytes;
+    struct test_model model;
     uint64_t page; /* a system page for packets, and two for data */
     uint64_t data[2];
 };
 
-static struct rig *current;
-
-static bool take_interrupt(struct miniport *self, ULONG message)
-{
-    assert_int_equal(message, 0);
-    current->interrupts++;
-    return true;
-}
-
-static void ignore_host(struct miniport *self, struct miniport_host *host)
-{
-}
-
-static void note_fault(void *context, uint32_t node, uint32_t fence, uint64_t address,
-                       const char *text)
-{
-    snprintf(((struct rig *)context)->fault, sizeof current->fault, "%s", text);
-}
-
-static void note_begin(void *context, uint64_t token, uint32_t node)
-{
-    ((struct rig *)context)->begun = token;
-}
-
-static void note_read(void *context, uint64_t token, uint32_t index, uint64_t offset,
-                      struct page_store *store, uint64_t address, uint64_t bytes)
-{
-    ((struct rig *)context)->read_bytes += bytes;
-}
-
-static void note_write(void *context, uint64_t token, uint32_t index, uint64_t offset,
-                       struct page_store *store, uint64_t address, uint64_t bytes)
-{
-    ((struct rig *)context)->written_bytes += bytes;
-}
-
-static void note_end(void *context, uint64_t token)
-{
-    ((struct rig *)context)->ended = token;
-}
-
 static void rig_open(struct rig *rig, const char *model)
 {
-    const struct nt_host nt_host = {.context = rig};
-    const struct gpu_plugin_observer observer = {.context = rig,
-                                                 .fault = note_fault,
-                                                 .begin = note_begin,
-                                                 .read = note_read,
-                                                 .write = note_write,
-                                                 .end = note_end};
-    struct machine_config config;
-    char path[512], error[GPU_PLUGIN_ERROR_BYTES];
     uint64_t pages[3];
 
     memset(rig, 0, sizeof *rig);
-    current = rig;
-    machine_config_defaults(&config, 1);
-    config.local_bytes = config.visible_bytes = LOCAL_BYTES;
-    rig->machine = machine_create(base_services_libc(), &config);
-    assert_non_null(rig->machine);
-    snprintf(path, sizeof path, GPU_FOLDER "/%s.so", model);
-    if (!gpu_plugin_load(base_services_libc(), path, rig->machine, &rig->plugin, error))
-        fail_msg("%s", error);
-    gpu_plugin_set_observer(rig->plugin, &observer);
-    rig->nt = nt_create(base_services_libc(), rig->machine, &nt_host);
-    assert_int_equal(host_init(&rig->host, rig->machine, rig->nt), STATUS_SUCCESS);
-    rig->ops = miniport_forward_ops;
-    rig->ops.interrupt = take_interrupt;
-    rig->ops.set_host = ignore_host;
-    rig->driver.ops = &rig->ops;
-    host_set_miniport(&rig->host, &rig->driver);
-    gpu_plugin_set_host(rig->plugin, &rig->host);
-    assert_true(machine_alloc_pages(rig->machine, 3, pages));
-    rig->page = pages[0] * PAGE_BYTES;
-    rig->data[0] = pages[1] * PAGE_BYTES;
-    rig->data[1] = pages[2] * PAGE_BYTES;
-}
-
-static void rig_close(struct rig *rig)
-{
-    host_set_miniport(&rig->host, NULL);
-    gpu_plugin_unload(rig->plugin);
-    host_fini(&rig->host);
-    nt_destroy(rig->nt);
-    machine_destroy(rig->machine);
+    test_model_open(&rig->model, model, ARRAY_COUNT(pages), pages);
+    rig->page = pages[0];
+    rig->data[0] = pages[1];
+    rig->data[1] = pages[2];
 }
 
 static void poke(struct rig *rig, uint64_t offset, unsigned size, uint64_t value)
 {
-    assert_true(
-        machine_bus_write(rig->machine, machine_bar0_pa(rig->machine) + offset, &value, size));
+    assert_true(machine_bus_write(rig->model.machine, machine_bar0_pa(rig->model.machine) + offset,
+                                  &value, size));
 }
 
 static uint32_t peek(struct rig *rig, uint64_t offset)
 {
     uint32_t value = 0;
 
-    machine_bus_read(rig->machine, machine_bar0_pa(rig->machine) + offset, &value, sizeof value);
+    machine_bus_read(rig->model.machine, machine_bar0_pa(rig->model.machine) + offset, &value,
+                     sizeof value);
     return value;
 }
 
 static void run_dry(struct rig *rig)
 {
-    while (machine_run_next(rig->machine))
+    while (machine_run_next(rig->model.machine))
         ;
 }
 
 static void write_memory(struct rig *rig, uint64_t address, const void *from, uint64_t bytes)
 {
-    page_store_write(machine_ram(rig->machine), address, from, bytes);
+    page_store_write(machine_ram(rig->model.machine), address, from, bytes);
 }
 
 /* ---- Loading --------------------------------------------------------------------------------- */
@@ -214,10 +131,10 @@ static void a_model_of_the_oldest_version_is_taken(void **state)
     struct rig rig;
 
     rig_open(&rig, "odd-old");
-    assert_int_equal(gpu_plugin_model(rig.plugin)->api_version, DRYDOCK_GPU_MODEL_OLDEST_API);
-    assert_false(gpu_plugin_tells_flushes(rig.plugin));
+    assert_int_equal(gpu_plugin_model(rig.model.plugin)->api_version, DRYDOCK_GPU_MODEL_OLDEST_API);
+    assert_false(gpu_plugin_tells_flushes(rig.model.plugin));
     assert_int_equal(peek(&rig, 0), 0);
-    rig_close(&rig);
+    test_model_close(&rig.model);
 }
 
 static void a_run_without_its_model_is_refused(void **state)
@@ -262,17 +179,18 @@ static void the_tutorial_copies_fills_and_tells(void **state)
     packets[1].to = rig.data[0];
     assert_int_equal(peek(&rig, 0), 0x7475);
     tutorial_run(&rig, packets, ARRAY_COUNT(packets));
-    assert_string_equal(rig.fault, "");
+    assert_string_equal(rig.model.fault, "");
     assert_int_equal(peek(&rig, 0x04), 7);
-    assert_int_equal(rig.interrupts, 1);
+    assert_int_equal(rig.model.messages[0], 1);
+    assert_true(page_store_is_fill(machine_ram(rig.model.machine), rig.data[0], PAGE_BYTES,
+                                   0x01020304, NULL));
     assert_true(
-        page_store_is_fill(machine_ram(rig.machine), rig.data[0], PAGE_BYTES, 0x01020304, NULL));
-    assert_true(page_store_is_tag(machine_local(rig.machine), 0x20000, 2 * PAGE_BYTES, 99, NULL));
-    assert_int_equal(rig.begun, 5);
-    assert_int_equal(rig.ended, 5);
-    assert_int_equal(rig.written_bytes, 2 * PAGE_BYTES);
-    assert_int_equal(rig.read_bytes, PAGE_BYTES);
-    rig_close(&rig);
+        page_store_is_tag(machine_local(rig.model.machine), 0x20000, 2 * PAGE_BYTES, 99, NULL));
+    assert_int_equal(rig.model.begun, 5);
+    assert_int_equal(rig.model.ended, 5);
+    assert_int_equal(rig.model.written_bytes, 2 * PAGE_BYTES);
+    assert_int_equal(rig.model.read_bytes, PAGE_BYTES);
+    test_model_close(&rig.model);
 }
 
 /* At any address and over page borders the pattern begins with its low byte. */
@@ -290,36 +208,37 @@ static void a_fill_begins_with_the_patterns_first_byte(void **state)
         const struct tutorial_packet packet = {
             .op = 2, .to = start, .from = 0x04030201, .bytes = count};
 
-        gpu_plugin_power(rig.plugin, false);
-        gpu_plugin_power(rig.plugin, true);
+        gpu_plugin_power(rig.model.plugin, false);
+        gpu_plugin_power(rig.model.plugin, true);
         tutorial_run(&rig, &packet, 1);
-        assert_string_equal(rig.fault, "");
-        page_store_read(is_local ? machine_local(rig.machine) : machine_ram(rig.machine),
+        assert_string_equal(rig.model.fault, "");
+        page_store_read(is_local ? machine_local(rig.model.machine)
+                                 : machine_ram(rig.model.machine),
                         start & ~TUTORIAL_BIT, bytes, count);
         for (uint64_t at = 0; at < count; at++)
             assert_int_equal(bytes[at], 1 + at % 4);
     }
-    rig_close(&rig);
+    test_model_close(&rig.model);
 }
 
 static void a_bad_address_is_a_fault_until_power_comes_back(void **state)
 {
     struct rig rig;
     const struct tutorial_packet packet = {
-        .op = 2, .to = TUTORIAL_BIT | LOCAL_BYTES, .bytes = PAGE_BYTES};
+        .op = 2, .to = TUTORIAL_BIT | TEST_MODEL_LOCAL_BYTES, .bytes = PAGE_BYTES};
     const struct tutorial_packet good = {.op = 2, .to = TUTORIAL_BIT, .bytes = PAGE_BYTES};
 
     rig_open(&rig, "tutorial");
     tutorial_run(&rig, &packet, 1);
-    assert_string_equal(rig.fault, "a packet failed");
-    assert_int_equal(rig.interrupts, 0);
-    gpu_plugin_power(rig.plugin, false);
+    assert_string_equal(rig.model.fault, "a packet failed");
+    assert_int_equal(rig.model.messages[0], 0);
+    gpu_plugin_power(rig.model.plugin, false);
     assert_int_equal(peek(&rig, 0), UINT32_MAX);
-    gpu_plugin_power(rig.plugin, true);
+    gpu_plugin_power(rig.model.plugin, true);
     tutorial_run(&rig, &good, 1);
     assert_int_equal(peek(&rig, 0x04), 7);
-    assert_int_equal(rig.interrupts, 1);
-    rig_close(&rig);
+    assert_int_equal(rig.model.messages[0], 1);
+    test_model_close(&rig.model);
 }
 
 /* ---- SDMA ------------------------------------------------------------------------------------ */
@@ -381,19 +300,19 @@ static void sdma_moves_fills_writes_fences_and_traps(void **state)
         };
 
         sdma_run(&rig, dwords, ARRAY_COUNT(dwords));
-        assert_string_equal(rig.fault, "");
+        assert_string_equal(rig.model.fault, "");
         assert_int_equal(peek(&rig, 0x0c), sizeof dwords); /* RPTR is at WPTR */
     }
-    assert_int_equal(rig.interrupts, 1);
+    assert_int_equal(rig.model.messages[0], 1);
     assert_int_equal(peek(&rig, 0x18), 0x42);
-    assert_true(
-        page_store_is_fill(machine_ram(rig.machine), rig.data[0], PAGE_BYTES, 0xcafef00d, NULL));
-    page_store_read(machine_ram(rig.machine), rig.data[1], data, sizeof data);
-    page_store_read(machine_ram(rig.machine), rig.data[1] + 64, &fence, sizeof fence);
+    assert_true(page_store_is_fill(machine_ram(rig.model.machine), rig.data[0], PAGE_BYTES,
+                                   0xcafef00d, NULL));
+    page_store_read(machine_ram(rig.model.machine), rig.data[1], data, sizeof data);
+    page_store_read(machine_ram(rig.model.machine), rig.data[1] + 64, &fence, sizeof fence);
     assert_int_equal(data[0], 0x11111111);
     assert_int_equal(data[1], 0x22222222);
     assert_int_equal(fence, 0x1234);
-    rig_close(&rig);
+    test_model_close(&rig.model);
 }
 
 /* A tree of four tables in local memory, one behind the other, each written by a packet. */
@@ -417,12 +336,12 @@ static void sdma_writes_page_tables_that_translate(void **state)
 
         memcpy(dwords + 10 * level, packet, sizeof packet);
     }
-    assert_true(gpu_plugin_translate(rig.plugin, root, va, &found));
+    assert_true(gpu_plugin_translate(rig.model.plugin, root, va, &found));
     assert_false(found.is_valid);
     sdma_run(&rig, dwords, ARRAY_COUNT(dwords));
-    assert_string_equal(rig.fault, "");
+    assert_string_equal(rig.model.fault, "");
     for (unsigned i = 0; i < 4; i++) {
-        assert_true(gpu_plugin_translate(rig.plugin, root, va + i * PAGE_BYTES, &found));
+        assert_true(gpu_plugin_translate(rig.model.plugin, root, va + i * PAGE_BYTES, &found));
         assert_int_equal(found.is_valid, i < 3);
         if (!found.is_valid)
             break;
@@ -430,7 +349,7 @@ static void sdma_writes_page_tables_that_translate(void **state)
         assert_true(found.is_no_execute);
         assert_int_equal(found.at.address, rig.data[0] + i * PAGE_BYTES);
     }
-    rig_close(&rig);
+    test_model_close(&rig.model);
 }
 
 static void what_sdma_does_not_know_is_a_fault(void **state)
@@ -440,12 +359,12 @@ static void what_sdma_does_not_know_is_a_fault(void **state)
 
     rig_open(&rig, "sdma");
     sdma_run(&rig, unknown, 1);
-    assert_string_equal(rig.fault, "a packet is not known");
+    assert_string_equal(rig.model.fault, "a packet is not known");
     poke(&rig, 0x14, 4, 1);
     sdma_run(&rig, cut, 3);
-    assert_string_equal(rig.fault, "the stream ends amid a packet");
-    assert_int_equal(rig.interrupts, 0);
-    rig_close(&rig);
+    assert_string_equal(rig.model.fault, "the stream ends amid a packet");
+    assert_int_equal(rig.model.messages[0], 0);
+    test_model_close(&rig.model);
 }
 
 /* ---- The user-mode half ---------------------------------------------------------------------- */

@@ -9,7 +9,7 @@
 
 #include "base/bits.h"
 #include "bench/board/foreign_board.h"
-#include "bench/board/run_tables.h"
+#include "bench/board/sgpu_walk.h"
 #include "bench/config/run_mmu.h"
 #include "workload/summary.h"
 
@@ -441,7 +441,7 @@ static bool find_in_segment(void *context, const struct oracle_segment *segment,
 static bool walk_tables(void *context, bool is_system, uint64_t root, uint64_t va,
                         struct check_gpu_walk *out_walk)
 {
-    return run_tables_walk(((struct run_assembly *)context)->gpu, is_system, root, va, out_walk);
+    return sgpu_walk_tables(((struct run_assembly *)context)->gpu, is_system, root, va, out_walk);
 }
 
 /* A model tells of leaves, whatever its tables look like. */

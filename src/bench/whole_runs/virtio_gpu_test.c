@@ -18,11 +18,11 @@ static int mistake;
 
 #include "base/bits.h"
 #include "bench/drivers/drivers.h"
+#include "bench/whole_runs/test_model.h"
 #include "bench/whole_runs/test_run.h"
 #include "bench/child/child_run.h"
 
 #define MODEL        GPU_FOLDER "/virtio_gpu.so"
-#define LOCAL_BYTES  (8 * MiB)
 #define VIRGL        1u
 #define READY        (STATUS_ACKNOWLEDGE | STATUS_DRIVER | STATUS_FEATURES | STATUS_READY)
 #define NEEDS_RESET  64u
@@ -39,135 +39,53 @@ static int mistake;
 #define BAD_CONTEXT  0x1204u
 
 struct rig {
-    struct machine *machine;
-    struct gpu_plugin *plugin;
-    struct nt *nt;
-    struct bench_host host;
-    struct miniport driver;
-    struct miniport_ops ops;
-    unsigned messages[3];
-    char fault[96];
-    uint64_t begun, ended, read_bytes, written_bytes;
+    struct test_model model;
     uint64_t ring, request, answer, data[2]; /* pages */
     uint16_t asked;
 };
 
-static struct rig *current;
-
-static bool take_interrupt(struct miniport *self, ULONG message)
-{
-    assert_true(message < ARRAY_COUNT(current->messages));
-    current->messages[message]++;
-    return true;
-}
-
-static void ignore_host(struct miniport *self, struct miniport_host *host)
-{
-}
-
-static void note_fault(void *context, uint32_t node, uint32_t fence, uint64_t address,
-                       const char *text)
-{
-    snprintf(((struct rig *)context)->fault, sizeof current->fault, "%s", text);
-}
-
-static void note_begin(void *context, uint64_t token, uint32_t node)
-{
-    ((struct rig *)context)->begun = token;
-}
-
-static void note_read(void *context, uint64_t token, uint32_t index, uint64_t offset,
-                      struct page_store *store, uint64_t address, uint64_t bytes)
-{
-    ((struct rig *)context)->read_bytes += bytes;
-}
-
-static void note_write(void *context, uint64_t token, uint32_t index, uint64_t offset,
-                       struct page_store *store, uint64_t address, uint64_t bytes)
-{
-    ((struct rig *)context)->written_bytes += bytes;
-}
-
-static void note_end(void *context, uint64_t token)
-{
-    ((struct rig *)context)->ended = token;
-}
-
 static void rig_open(struct rig *rig)
 {
-    const struct nt_host nt_host = {.context = rig};
-    const struct gpu_plugin_observer observer = {.context = rig,
-                                                 .fault = note_fault,
-                                                 .begin = note_begin,
-                                                 .read = note_read,
-                                                 .write = note_write,
-                                                 .end = note_end};
-    struct machine_config config;
-    char error[GPU_PLUGIN_ERROR_BYTES];
     uint64_t pages[5];
 
     memset(rig, 0, sizeof *rig);
-    current = rig;
-    machine_config_defaults(&config, 1);
-    config.local_bytes = config.visible_bytes = LOCAL_BYTES;
-    rig->machine = machine_create(base_services_libc(), &config);
-    assert_non_null(rig->machine);
-    if (!gpu_plugin_load(base_services_libc(), MODEL, rig->machine, &rig->plugin, error))
-        fail_msg("%s", error);
-    gpu_plugin_set_observer(rig->plugin, &observer);
-    rig->nt = nt_create(base_services_libc(), rig->machine, &nt_host);
-    assert_int_equal(host_init(&rig->host, rig->machine, rig->nt), STATUS_SUCCESS);
-    rig->ops = miniport_forward_ops;
-    rig->ops.interrupt = take_interrupt;
-    rig->ops.set_host = ignore_host;
-    rig->driver.ops = &rig->ops;
-    host_set_miniport(&rig->host, &rig->driver);
-    gpu_plugin_set_host(rig->plugin, &rig->host);
-    assert_true(machine_alloc_pages(rig->machine, ARRAY_COUNT(pages), pages));
-    rig->ring = pages[0] * PAGE_BYTES;
-    rig->request = pages[1] * PAGE_BYTES;
-    rig->answer = pages[2] * PAGE_BYTES;
-    rig->data[0] = pages[3] * PAGE_BYTES;
-    rig->data[1] = pages[4] * PAGE_BYTES;
-}
-
-static void rig_close(struct rig *rig)
-{
-    host_set_miniport(&rig->host, NULL);
-    gpu_plugin_unload(rig->plugin);
-    host_fini(&rig->host);
-    nt_destroy(rig->nt);
-    machine_destroy(rig->machine);
+    test_model_open(&rig->model, "virtio_gpu", ARRAY_COUNT(pages), pages);
+    rig->ring = pages[0];
+    rig->request = pages[1];
+    rig->answer = pages[2];
+    rig->data[0] = pages[3];
+    rig->data[1] = pages[4];
 }
 
 static void poke(struct rig *rig, uint64_t offset, unsigned size, uint64_t value)
 {
-    assert_true(machine_bus_write(rig->machine, machine_pci(rig->machine)->bars[4].pa + offset,
-                                  &value, size));
+    assert_true(machine_bus_write(
+        rig->model.machine, machine_pci(rig->model.machine)->bars[4].pa + offset, &value, size));
 }
 
 static uint64_t peek(struct rig *rig, uint64_t offset, unsigned size)
 {
     uint64_t value = 0;
 
-    machine_bus_read(rig->machine, machine_pci(rig->machine)->bars[4].pa + offset, &value, size);
+    machine_bus_read(rig->model.machine, machine_pci(rig->model.machine)->bars[4].pa + offset,
+                     &value, size);
     return value;
 }
 
 static void run_dry(struct rig *rig)
 {
-    while (machine_run_next(rig->machine))
+    while (machine_run_next(rig->model.machine))
         ;
 }
 
 static void put(struct rig *rig, uint64_t address, const void *from, uint64_t bytes)
 {
-    page_store_write(machine_ram(rig->machine), address, from, bytes);
+    page_store_write(machine_ram(rig->model.machine), address, from, bytes);
 }
 
 static void get(struct rig *rig, uint64_t address, void *to, uint64_t bytes)
 {
-    page_store_read(machine_ram(rig->machine), address, to, bytes);
+    page_store_read(machine_ram(rig->model.machine), address, to, bytes);
 }
 
 static void get_ready(struct rig *rig)
@@ -247,7 +165,7 @@ static void make_resource(struct rig *rig)
     assert_int_equal(command(rig, CTX_CREATE, name, ARRAY_COUNT(name)), OK);
     assert_int_equal(command(rig, RESOURCE_CREATE_3D, create, ARRAY_COUNT(create)), OK);
     assert_int_equal(command(rig, ATTACH_BACKING, attach, ARRAY_COUNT(attach)), OK);
-    assert_string_equal(rig->fault, "");
+    assert_string_equal(rig->model.fault, "");
 }
 
 /* ---- The device ------------------------------------------------------------------------------ */
@@ -259,21 +177,21 @@ static void its_function_is_found_and_negotiated_with(void **state)
     uint8_t at = 0, kinds = 0;
 
     rig_open(&rig);
-    machine_pci_read(rig.machine, 0, &id, sizeof id);
+    machine_pci_read(rig.model.machine, 0, &id, sizeof id);
     assert_int_equal(id, 0x10501af4);
-    for (machine_pci_read(rig.machine, CONFIG_CAPABILITIES, &at, 1); at;
-         machine_pci_read(rig.machine, at + 1u, &at, 1)) {
+    for (machine_pci_read(rig.model.machine, CONFIG_CAPABILITIES, &at, 1); at;
+         machine_pci_read(rig.model.machine, at + 1u, &at, 1)) {
         uint8_t head[5];
 
-        machine_pci_read(rig.machine, at, head, sizeof head);
+        machine_pci_read(rig.model.machine, at, head, sizeof head);
         if (head[0] == CAPABILITY_VENDOR) {
             kinds |= (uint8_t)(1 << head[3]);
             assert_int_equal(head[4], 4);
         }
     }
     assert_int_equal(kinds, 1 << 1 | 1 << 2 | 1 << 3 | 1 << 4);
-    machine_pci_read(rig.machine, CONFIG_BARS + 4 * 4, &bar, sizeof bar);
-    assert_int_equal(bar & ~0xfu, (uint32_t)machine_pci(rig.machine)->bars[4].pa);
+    machine_pci_read(rig.model.machine, CONFIG_BARS + 4 * 4, &bar, sizeof bar);
+    assert_int_equal(bar & ~0xfu, (uint32_t)machine_pci(rig.model.machine)->bars[4].pa);
 
     poke(&rig, STATUS_BYTE, 1, STATUS_ACKNOWLEDGE | STATUS_DRIVER);
     poke(&rig, FEATURE_SELECT, 4, 0);
@@ -290,7 +208,7 @@ static void its_function_is_found_and_negotiated_with(void **state)
     assert_int_equal(peek(&rig, QUEUE_ENABLE, 2), 0);
     poke(&rig, QUEUE_SELECT, 2, 2);
     assert_int_equal(peek(&rig, QUEUE_SIZE, 2), 0); /* there is no third */
-    rig_close(&rig);
+    test_model_close(&rig.model);
 }
 
 static void it_tells_of_its_display_once(void **state)
@@ -300,9 +218,9 @@ static void it_tells_of_its_display_once(void **state)
 
     rig_open(&rig);
     get_ready(&rig);
-    assert_int_equal(rig.messages[0], 0);
+    assert_int_equal(rig.model.messages[0], 0);
     run_dry(&rig);
-    assert_int_equal(rig.messages[0], 1);
+    assert_int_equal(rig.model.messages[0], 1);
     assert_int_equal(peek(&rig, DEVICE, 4), 1);
     poke(&rig, DEVICE + 4, 4, 1);
     assert_int_equal(peek(&rig, DEVICE, 4), 0);
@@ -313,8 +231,8 @@ static void it_tells_of_its_display_once(void **state)
     get(&rig, rig.answer + sizeof(struct header), display, sizeof display);
     assert_int_equal(display[2], 1024);
     assert_int_equal(display[3], 768);
-    assert_int_equal(rig.messages[1], 1);
-    rig_close(&rig);
+    assert_int_equal(rig.model.messages[1], 1);
+    test_model_close(&rig.model);
 }
 
 static void an_answer_with_an_error_is_a_fault(void **state)
@@ -325,12 +243,13 @@ static void an_answer_with_an_error_is_a_fault(void **state)
     rig_open(&rig);
     get_ready(&rig);
     assert_int_equal(command(&rig, RESOURCE_UNREF, unknown, 2), BAD_RESOURCE);
-    assert_non_null(strstr(rig.fault, "ERR_INVALID_RESOURCE_ID"));
+    assert_non_null(strstr(rig.model.fault, "ERR_INVALID_RESOURCE_ID"));
     assert_int_equal(command(&rig, SUBMIT_3D, unknown, 4), BAD_CONTEXT);
     assert_int_equal(command(&rig, ATTACH, unknown, 2), BAD_CONTEXT);
     assert_int_equal(command(&rig, 0x777, unknown, 2), BAD);
-    make_resource((memset(rig.fault, 0, sizeof rig.fault), &rig)); /* the queue goes on */
-    rig_close(&rig);
+    make_resource(
+        (memset(rig.model.fault, 0, sizeof rig.model.fault), &rig)); /* the queue goes on */
+    test_model_close(&rig.model);
 }
 
 static void a_second_backing_is_refused_until_the_first_is_gone(void **state)
@@ -348,7 +267,7 @@ static void a_second_backing_is_refused_until_the_first_is_gone(void **state)
     assert_int_equal(command(&rig, ATTACH_BACKING, attach, ARRAY_COUNT(attach)), OK);
     assert_int_equal(command(&rig, RESOURCE_UNREF, attach, 2), OK);
     assert_int_equal(command(&rig, DETACH_BACKING, attach, 2), BAD_RESOURCE);
-    rig_close(&rig);
+    test_model_close(&rig.model);
 }
 
 /* 6,000 bytes from byte 1,000 on: two pieces, in the order of the backing. */
@@ -363,15 +282,15 @@ static void work_goes_through_the_backing(void **state)
     get_ready(&rig);
     make_resource(&rig);
     assert_int_equal(command(&rig, SUBMIT_3D, work, ARRAY_COUNT(work)), OK);
-    assert_string_equal(rig.fault, "");
-    assert_int_equal(rig.begun, 5);
-    assert_int_equal(rig.ended, 5);
-    assert_int_equal(rig.read_bytes, 6000);
-    assert_int_equal(rig.written_bytes, 6000);
+    assert_string_equal(rig.model.fault, "");
+    assert_int_equal(rig.model.begun, 5);
+    assert_int_equal(rig.model.ended, 5);
+    assert_int_equal(rig.model.read_bytes, 6000);
+    assert_int_equal(rig.model.written_bytes, 6000);
     assert_int_equal(command(&rig, SUBMIT_3D, stream, ARRAY_COUNT(stream)), OK);
     work[14] = 2 * PAGE_BYTES; /* beyond its end */
     assert_int_equal(command(&rig, SUBMIT_3D, work, ARRAY_COUNT(work)), BAD);
-    rig_close(&rig);
+    test_model_close(&rig.model);
 }
 
 static void a_ring_that_is_not_there_breaks_the_device(void **state)
@@ -383,15 +302,15 @@ static void a_ring_that_is_not_there_breaks_the_device(void **state)
     get_ready(&rig);
     poke(&rig, QUEUE_DESC, 8, UINT64_C(1) << 50);
     run_dry(&rig);
-    rig.messages[0] = 0;
+    rig.model.messages[0] = 0;
     assert_int_equal(command(&rig, GET_DISPLAY_INFO, nothing, ARRAY_COUNT(nothing)), 0);
     assert_true(peek(&rig, STATUS_BYTE, 1) & NEEDS_RESET);
-    assert_int_equal(rig.messages[0], 1);
+    assert_int_equal(rig.model.messages[0], 1);
     assert_int_equal(command(&rig, GET_DISPLAY_INFO, nothing, ARRAY_COUNT(nothing)), 0);
-    gpu_plugin_power(rig.plugin, false);
-    gpu_plugin_power(rig.plugin, true);
+    gpu_plugin_power(rig.model.plugin, false);
+    gpu_plugin_power(rig.model.plugin, true);
     assert_int_equal(peek(&rig, STATUS_BYTE, 1), 0);
-    rig_close(&rig);
+    test_model_close(&rig.model);
 }
 
 /* ---- With a driver --------------------------------------------------------------------------- */

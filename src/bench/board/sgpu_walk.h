@@ -3,14 +3,14 @@
  *
  * Place      bench. Knows the GPU's entries, which check does not.
  */
-#ifndef DRYDOCK_BENCH_RUN_TABLES_H
-#define DRYDOCK_BENCH_RUN_TABLES_H
+#ifndef DRYDOCK_BENCH_SGPU_WALK_H
+#define DRYDOCK_BENCH_SGPU_WALK_H
 
 #include "check/check.h"
 #include "sgpu/sgpu.h"
 
 /* As struct check_config.walk. */
-bool run_tables_walk(struct sgpu *gpu, bool is_system, uint64_t root, uint64_t va,
-                     struct check_gpu_walk *out_walk);
+bool sgpu_walk_tables(struct sgpu *gpu, bool is_system, uint64_t root, uint64_t va,
+                      struct check_gpu_walk *out_walk);
 
 #endif

@@ -1,4 +1,4 @@
-#include "bench/board/run_tables.h"
+#include "bench/board/sgpu_walk.h"
 
 #include <drydock/sgpu.h>
 
@@ -22,8 +22,8 @@ static struct check_gpu_entry entry_of(uint64_t entry)
     };
 }
 
-bool run_tables_walk(struct sgpu *gpu, bool is_system, uint64_t root, uint64_t va,
-                     struct check_gpu_walk *out_walk)
+bool sgpu_walk_tables(struct sgpu *gpu, bool is_system, uint64_t root, uint64_t va,
+                      struct check_gpu_walk *out_walk)
 {
     struct sgpu_walk walk;
 
