@@ -120,12 +120,13 @@ NTSTATUS coverage_manager_layer_create(struct coverage *coverage,
                                        const struct base_services *services, struct miniport *next,
                                        struct miniport **out_layer);
 
-/* For the layers: one structure of the group, in a call that is about to be made or has been. */
+/* For the layers: notes the values of one structure of the group, before or after its call. */
 void coverage_note_values(struct coverage *coverage, unsigned group, const void *structure,
                           const DXGKARG_BUILDPAGINGBUFFER *around);
 /*
- * The same structure has been watched, at this place of the watched memory. values is a copy from
- * before the call: which of several alternatives is meant is seen there.
+ * For the layers: notes which members of the structure were read, at this place of the watched
+ * memory. values is a copy from before the call: which of several alternatives is meant is seen
+ * there.
  */
 void coverage_note_reads(struct coverage *coverage, unsigned group, const void *values,
                          size_t offset, const DXGKARG_BUILDPAGINGBUFFER *around);

@@ -21,7 +21,7 @@
 #include "miniport/miniport.h"
 
 struct instances {
-    /* Which instance the operation that is being built is about, as vidmm_paging_instance(). */
+    /* Gives the instance that the operation under way is about, as vidmm_paging_instance(). */
     const void *(*instance)(void *context);
     void *context;
     HANDLE name, handle; /* of the call that is under way; NULL: none is renamed */

@@ -1,5 +1,5 @@
 /*
- * What all layers begin as: a miniport that forwards.
+ * Every layer begins as a miniport that forwards.
  */
 #include "layers/layer.h"
 

@@ -153,7 +153,7 @@ static NTSTATUS lend_build_paging_buffer(struct miniport *self, HANDLE object,
     for (uint64_t i = 0; i < lend->lent_pages; i++)
         lend->copy.pages[i] = LEND_STALE_PAGE;
     memset(&lend->copy.mdl, 0, sizeof lend->copy.mdl);
-    /* What the driver may change. */
+    /* Members that the driver may change. */
     arg->pDmaBuffer = lent.pDmaBuffer;
     arg->DmaSize = lent.DmaSize;
     arg->pDmaBufferPrivateData = lent.pDmaBufferPrivateData;

@@ -118,7 +118,7 @@ static bool find_memory(const struct foreign_board *device, const struct bare_se
     *out_store = machine_local(device->machine);
     *out_address = segment->base + offset;
     if (segment->cpu_address) {
-        /* Of no bytes at all: where the first one would be. */
+        /* No bytes at all have the address that the first one would have. */
         if (!machine_bus_find(device->machine, segment->cpu_address + offset, max_u64(bytes, 1),
                               &target) ||
             !target.store)

@@ -35,7 +35,7 @@ bool foreign_registers_open(struct machine *machine);
 NTSTATUS foreign_board_create(const struct base_services *services, struct machine *machine,
                               struct miniport *next, struct miniport **out_layer);
 
-/* As oracle_config.resolve, of a layer that foreign_board_create() gave. */
+/* oracle_config.resolve, for the layer that foreign_board_create() gave. */
 bool foreign_board_resolve(const struct miniport *layer, const struct oracle_segment *segment,
                            uint64_t offset, uint64_t bytes, struct page_store **out_store,
                            uint64_t *out_address);

@@ -391,7 +391,7 @@ static bool refuse(char error[GPU_PLUGIN_ERROR_BYTES], const char *path, const c
 #define OWN_MACHINE EM_AARCH64
 #endif
 
-/* What the loader would say in words that lead astray, or not at all. */
+/* Errors for which the loader has no words, or words that lead astray. */
 static bool is_loadable(const char *path, char error[])
 {
     FILE *file = fopen(path, "rb");
@@ -425,7 +425,7 @@ static bool is_loadable(const char *path, char error[])
     return true;
 }
 
-/* What the table lacks; NULL: nothing. */
+/* The name of a function that the table lacks; NULL: it lacks none. */
 static const char *missing_in(const struct drydock_gpu_model *model)
 {
     if (!model->create || !model->destroy || !model->reset)
@@ -566,7 +566,7 @@ bool gpu_plugin_load(const struct base_services *services, const char *path,
         const char *why = dlerror();
         size_t length = strlen(full);
 
-        /* It mostly names the file itself. */
+        /* The loader's text mostly names the file. */
         refuse(error, path,
                strncmp(why, full, length) == 0 && why[length] == ':' ? why + length + 2 : why);
     }

@@ -35,7 +35,7 @@ bool gpu_plugin_load(const struct base_services *services, const char *path,
 /* NULL is fine. */
 void gpu_plugin_unload(struct gpu_plugin *plugin);
 
-/* What the model tells. A store of NULL is not told of. */
+/* Callbacks of the model. An access with a store of NULL is not reported. */
 struct gpu_plugin_observer {
     void *context;
     void (*fault)(void *context, uint32_t node, uint32_t fence, uint64_t address, const char *text);
@@ -48,13 +48,13 @@ struct gpu_plugin_observer {
     /* root NULL: of every address space. */
     void (*flushed)(void *context, const struct drydock_gpu_place *root, uint64_t start,
                     uint64_t end);
-    /* It never comes to rest; text: a sentence. Need not return. */
+    /* The model never comes to rest; text is a sentence that says so. Need not return. */
     void (*endless)(void *context, const char *text);
 };
 /* Functions may be NULL. */
 void gpu_plugin_set_observer(struct gpu_plugin *plugin, const struct gpu_plugin_observer *observer);
 
-/* Whose interrupt routine is called; NULL: nobody's. */
+/* The host whose interrupt routine is called; NULL: none. */
 void gpu_plugin_set_host(struct gpu_plugin *plugin, struct bench_host *host);
 
 void gpu_plugin_power(struct gpu_plugin *plugin, bool is_on);
@@ -68,7 +68,10 @@ bool gpu_plugin_names_allocations(const struct gpu_plugin *plugin);
 /* The driver was given something: what the model does is counted anew. */
 void gpu_plugin_note_progress(struct gpu_plugin *plugin);
 
-/* Which of its functions it has. They are called by what follows, and only where it has them. */
+/*
+ * The model's table: which functions it has. The functions below call them only where they are
+ * there.
+ */
 const struct drydock_gpu_model *gpu_plugin_model(const struct gpu_plugin *plugin);
 
 bool gpu_plugin_translate(const struct gpu_plugin *plugin, struct drydock_gpu_place root,

@@ -32,7 +32,7 @@ static inline bool platform_remap_is_on(const struct platform_remap *remap)
 }
 
 bool platform_remap_show(struct platform_remap *remap, const uint64_t *pages, uint64_t count);
-/* What one call showed, whole. */
+/* A range that one call showed, whole. */
 void platform_remap_hide(struct platform_remap *remap, const uint64_t *pages, uint64_t count);
 void platform_remap_hide_range(struct platform_remap *remap, uint64_t first_page, uint64_t count);
 

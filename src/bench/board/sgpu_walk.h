@@ -9,7 +9,7 @@
 #include "check/check.h"
 #include "sgpu/sgpu.h"
 
-/* As struct check_config.walk. */
+/* struct check_config.walk for the Drydock GPU. */
 bool sgpu_walk_tables(struct sgpu *gpu, bool is_system, uint64_t root, uint64_t va,
                       struct check_gpu_walk *out_walk);
 

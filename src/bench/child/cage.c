@@ -127,7 +127,7 @@ static unsigned add_equal(struct sock_filter *at, uint32_t number, unsigned argu
     return 5;
 }
 
-/* The same if one of the bits is set. */
+/* Forbids the call if one of the bits is set. */
 static unsigned add_bits(struct sock_filter *at, uint32_t number, unsigned argument, uint32_t bits)
 {
     at[0] = JUMP(BPF_JEQ, number, 0, 4);

@@ -194,7 +194,7 @@ static bool fork_and_wait(const struct run_config *config, const struct workload
     close(ends[0]);
     validate_crash_recorder(&area->recorder);
     validate_result(&area->result, config, workload, most_steps);
-    /* Whatever it wrote there last. */
+    /* The child may have written any byte there. */
     *out_has_ended =
         WIFEXITED(status) && WEXITSTATUS(status) == 0 && validate_truth(&area->has_ended);
     if (!*out_has_ended)

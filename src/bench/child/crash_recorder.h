@@ -43,8 +43,7 @@ struct crash_recorder {
     char ddi[64];                     /* of the driver, that the signal came in; "": none */
     double ddi_seconds;               /* how long nothing had been called or had returned then */
     bool is_image;                    /* the driver was an image: its own faults do not end so */
-    char place[CRASH_RECORDER_PLACE]; /* frames of the driver there; "": it ran none, or is no image
-                                       */
+    char place[CRASH_RECORDER_PLACE]; /* frames of the driver there; "": none ran */
     const char *model; /* what of a GPU model runs, a literal; NULL: nothing of one */
 };
 
@@ -66,8 +65,8 @@ void crash_recorder_set_locator(size_t (*locate)(const void *signal_context, cha
                                                  size_t size));
 
 /*
- * What of a GPU model (bench/board/gpu_plugin.h) runs from now on, a literal; gives what ran
- * before, NULL: nothing.
+ * A function of a GPU model (bench/board/gpu_plugin.h) runs from now on: its name, a literal, or
+ * NULL when none runs. Gives the name that was there before.
  */
 const char *crash_recorder_enter_model(const char *what);
 bool crash_recorder_runs_model(void);
@@ -96,7 +95,7 @@ void crash_recorder_describe(const struct crash_recorder *recorder, const char *
 void crash_recorder_explain_end(const struct crash_recorder *recorder, int status,
                                 const char *output, char *text, size_t size);
 
-/* The same for one that was ended because it did not end within so many seconds. */
+/* Why a process was ended that had not ended within so many seconds. */
 void crash_recorder_explain_hang(const struct crash_recorder *recorder, double seconds, char *text,
                                  size_t size);
 

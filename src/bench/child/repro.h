@@ -23,7 +23,8 @@ struct repro {
 };
 
 /*
- * Of the finding that says most: one of the driver's by its rule, then any by rule, then the first.
+ * Shows the finding that says most: one of the driver's by its rule, then any by rule, then the
+ * first.
  */
 bool repro_of_result(struct repro *out, const struct run_result *result);
 void repro_of_rule(struct repro *out, const char *rule);

@@ -12,7 +12,7 @@
 /* The pointer if it leads to a short text in this process, else NULL. */
 const char *validate_literal(const char *text);
 
-/* Whatever byte is there: any but 0 is true. */
+/* Reads the byte, whatever it is: any byte but 0 is true. */
 bool validate_truth(const bool *value);
 
 #endif

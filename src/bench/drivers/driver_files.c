@@ -13,7 +13,7 @@
 #include <strings.h>
 #include <sys/stat.h>
 
-/* Of the file as it was: one that has been built anew is looked at anew. */
+/* The last file, as it was: a file that has been built anew is looked at anew. */
 static struct {
     char path[1024];
     struct stat file;

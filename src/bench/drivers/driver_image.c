@@ -157,7 +157,7 @@ static size_t tell_place(const void *signal_context, char *text, size_t size)
     return exception_backtrace(loaded->nt, signal_context, text, size);
 }
 
-/* The same in every run of a seed, and never the value that linkers leave there. */
+/* A cookie that is the same in every run of a seed, and never the one that linkers leave. */
 static uint64_t cookie_of(const struct driver_image *driver)
 {
     return (hash_u64(driver->bytes.size) & UINT64_C(0x0000ffffffffffff)) | 1;

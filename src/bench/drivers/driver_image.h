@@ -42,8 +42,8 @@ NTSTATUS driver_image_enter(struct driver_image *driver, DRIVER_INITIALIZATION_D
 void driver_image_abandon(struct driver_image *driver);
 
 /*
- * What an import of this name is bound to, NULL: nobody has it. Direct: without passing the
- * boundary. For a verb that lists the imports of an image.
+ * The address that an import of this name is bound to; NULL: nobody has it. Direct: calls do not
+ * pass the boundary. For a verb that lists the imports of an image.
  */
 const void *driver_image_service(const char *name, bool *out_is_direct);
 

@@ -25,8 +25,7 @@
 #define LOOK_SECONDS 20 /* for DriverEntry to return */
 #define CAPS_SECONDS 3  /* for AddDevice and a query behind it */
 
-/* ---- Ends of DriverEntry, in the process of its own -------------------------------------------
- */
+/* ---- Ends of DriverEntry, in the process of its own ------------------------------------------ */
 
 static struct {
     const char *path;
@@ -85,7 +84,7 @@ static void end_by_deadlock(void *context, const char *text)
     end_look(frames, "there is a %s", text);
 }
 
-/* It does not return, or the bench fails in the middle of it. */
+/* DriverEntry does not return, or the bench fails in the middle of it. */
 static void end_by_signal(int signal, siginfo_t *info, void *context)
 {
     char frames[1024];
@@ -112,7 +111,7 @@ static void watch_entry(const char *path, struct nt *nt, struct driver_traits *o
 }
 
 /*
- * Which model it is of, as the driver says of a device that has been added and not been started:
+ * Asks the driver which model it is of, for a device that has been added and not been started:
  * the kernel asks later, but what the driver says then hangs on no hardware, mostly. If it fails,
  * or does not come back, what it has registered has to do.
  */

@@ -1,5 +1,5 @@
 /*
- * Which drivers there are by name, and which levels the reference driver comes in, for which model.
+ * Drivers by name, and the levels of the reference driver for each model.
  */
 #include "bench/drivers/drivers.h"
 

@@ -23,11 +23,11 @@ struct run_driver {
      struct miniport **out_layer);
     const void *context;                                                      /* of wrap */
     bool (*has_model)(const struct run_driver *driver, enum run_model model); /* NULL: all */
-    /* As run_driver_level(); NULL: those of the reference driver. */
+    /* Gives run_driver_level(); NULL: the levels are those of the reference driver. */
     bool (*level)(const struct run_driver *driver, unsigned index, enum run_model *out_model,
                   unsigned *out_wddm);
     const char *image_path; /* of a driver that is a file; NULL: linked in */
-    /* Of a driver that is linked in and is not the reference driver; level says what it is. */
+    /* The entry point of a driver that is linked in and is not the reference driver. */
     DRIVER_INITIALIZE *entry;
     unsigned wddm; /* the one level of an image */
     /* The GPU that it is for, as run_config.gpu; NULL: it does not say. */

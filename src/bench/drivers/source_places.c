@@ -223,8 +223,7 @@ void source_places_add(const char *image_path, const struct source_text *texts, 
         replace(&places, texts[i].text, texts[i].size);
 }
 
-/* ---- Texts to add to ----------------------------------------------------------------------------
- */
+/* ---- Texts to add to ------------------------------------------------------------------------- */
 
 static size_t list_detail(struct finding_detail *detail, struct source_text texts[2])
 {

@@ -77,7 +77,7 @@ bool image_bench_seeds(const char *driver, enum run_model model, unsigned wddm, 
         struct workload *workload;
         struct workload_error error;
 
-        /* The same seeds for both: those that draw this level with the reference driver. */
+        /* Both play the same seeds: those that draw this level with the reference driver. */
         if (!campaign_draw_workload(seed, &workload, &error)) {
             is_clean = false;
             break;

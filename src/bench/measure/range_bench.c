@@ -199,7 +199,7 @@ static int compare_u32(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* What two readings of the clock in a row differ by, most often. */
+/* The most frequent difference between two readings of the clock in a row. */
 static uint32_t clock_cost_ns(void)
 {
     uint32_t samples[1001];

@@ -57,7 +57,7 @@ struct player_config {
 
 struct player;
 
-/* What made the player stop before the end. */
+/* Why the player stopped before the end. */
 enum player_stop {
     PLAYER_NOT_STOPPED,
     PLAYER_OBJECT,  /* a process, device or context could not be created */

@@ -14,7 +14,10 @@
 
 #define LOWEST_VA (4 * GiB)
 #define VA_UNIT   (64 * KiB)
-/* What the largest leaf table of any board translates: physical mappings own whole leaf tables. */
+/*
+ * The bytes that the largest leaf table of any board translates: physical mappings own whole leaf
+ * tables.
+ */
 #define LARGEST_LEAF (8 * MiB)
 
 struct named_range {

@@ -87,7 +87,7 @@ bool player_foreign_context_data(struct player *player, uint32_t index, uint8_t 
 
 /* ---- Commands -------------------------------------------------------------------------------- */
 
-/* What the line refers to; submission NULL: with no addresses and keys. NULL: no memory. */
+/* The references of the line; submission NULL: without addresses and keys. NULL: no memory. */
 static struct drydock_gpu_reference *references_of(struct player *player,
                                                    const struct workload_op *op,
                                                    const struct submission *submission)

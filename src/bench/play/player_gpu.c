@@ -95,8 +95,7 @@ bool player_play_power(struct player *player, uint32_t op_index)
     return true;
 }
 
-/* ---- Exclusive access -------------------------------------------------------------------------
- */
+/* ---- Exclusive access ------------------------------------------------------------------------ */
 
 /* How long an IOMMU takes to change its domain. */
 #define DOMAIN_SWITCH_NS 1000u

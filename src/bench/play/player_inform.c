@@ -1,6 +1,6 @@
 /*
- * What the player asks of the manager and is answered, for the checking layer, which sees the
- * driver's side only.
+ * The checking layer sees the driver's side only: it is informed here of the player's requests to
+ * the manager, and of the answers.
  */
 #include "bench/play/player_private.h"
 

@@ -57,7 +57,7 @@ bool player_play_map(struct player *player, uint32_t op_index)
     return true;
 }
 
-/* For the end of the last request, map or unmap. False: stopped. */
+/* Waits for the end of the last request, map or unmap. False: stopped. */
 static bool wait_mapping(const struct player_mapping *mapping)
 {
     while (!mapping->is_ready) {

@@ -208,8 +208,7 @@ static inline const struct workload_op *player_op(const struct player *player, u
     return &player->workload->ops[op_index];
 }
 
-/* ---- Operations: each plays the line at op_index; false: stopped ------------------------------
- */
+/* ---- Operations: each plays the line at op_index; false: stopped ----------------------------- */
 
 /* player_play_<name>() for each row of the table of directives. */
 #define OPERATION(NAME, name, ...)                                                                 \
@@ -297,7 +296,7 @@ void player_abandon_submissions(struct player *player);
 
 /* ---- player_commands.c ----------------------------------------------------------------------- */
 
-/* Of the commands of a submission: a RENDER packet, and one that signals a fence. */
+/* The bytes of a submission's commands: a RENDER packet, and one that signals a fence. */
 uint64_t player_command_bytes(const struct player *player, const struct workload_op *op);
 /* Writes the commands, at ring_start in GpuMmu, and gives them to the manager. */
 NTSTATUS player_hand_over(struct player *player, struct submission *submission);
@@ -317,8 +316,7 @@ bool player_ring_take(struct player_context *context, struct submission *submiss
 bool player_ring_write(struct player *player, struct player_context *context, uint64_t offset,
                        const uint8_t *from, uint64_t bytes);
 
-/* ---- player_foreign.c: the driver is of another GPU than the Drydock GPU ----------------------
- */
+/* ---- player_foreign.c: the driver is of another GPU than the Drydock GPU --------------------- */
 
 /*
  * Private data by the run's templates, or by the user-mode half of the GPU's model; the caller
@@ -352,8 +350,7 @@ void player_start_preemptions(struct player *player);
 void player_stop_preemptions(struct player *player);
 void player_preempt_when_due(struct player *player);
 
-/* ---- player_objects.c: nothing here waits -----------------------------------------------------
- */
+/* ---- player_objects.c: nothing here waits ---------------------------------------------------- */
 
 /* Fresh names for the content of a range. */
 uint64_t player_take_tags(struct player *player, uint64_t offset, uint64_t bytes);
@@ -393,11 +390,10 @@ void player_drop_holds_of_device(struct player *player, struct player_allocation
 /* Destroys an allocation that was freed, unless a submission still waits to use it. */
 void player_bury(struct player *player, uint32_t allocation);
 
-/* ---- player_inform.c: nothing when rules are not checked --------------------------------------
- */
+/* ---- player_inform.c: nothing when rules are not checked ------------------------------------- */
 
 void player_inform(struct player *player, const struct check_client_event *event);
-/* Of one allocation. */
+/* An event about one allocation. */
 void player_inform_of(struct player *player, enum check_client_kind kind,
                       const struct vidmm_allocation *allocation, NTSTATUS status);
 /* MAKE_RESIDENT, RESIDENT and EVICT. */

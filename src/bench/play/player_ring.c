@@ -1,9 +1,9 @@
 /*
  * The ring of command buffers of a context (GpuMmu): memory that the CPU writes and the GPU reads.
  *
- * It is an allocation like any other, in system memory by preference, resident, mapped and locked
- * for as long as the context lives. Command buffers are taken one behind the other and come back
- * in the order in which they were taken.
+ * The ring is an allocation like any other, in system memory by preference, resident, mapped and
+ * locked for as long as the context lives. Command buffers are taken one behind the other and come
+ * back in the order in which they were taken.
  */
 #include "bench/play/player_private.h"
 

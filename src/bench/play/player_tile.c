@@ -60,7 +60,7 @@ static bool add_tile(struct player *player, uint32_t process, uint64_t va, uint3
     return true;
 }
 
-/* What the line leaves, once the manager has done it. */
+/* The tiles that the line leaves, once the manager has done it. */
 static bool record(struct player *player, const struct workload_op *op, uint32_t process)
 {
     for (uint64_t at = 0; at < op->size; at += VIDMM_TILE_BYTES) {
@@ -94,7 +94,10 @@ static bool play_tile(struct player *player, uint32_t op_index)
 
     if (!player->has_page_tables || !context->handle)
         return true;
-    /* What looks for its addresses only when it is handed over would not find them then. */
+    /*
+     * A submission that looks for its addresses only when it is handed over would not find them
+     * then.
+     */
     for (uint32_t i = 0; i < player->workload->context_count; i++) {
         while (player->contexts[i].count > player->contexts[i].running_count) {
             if (!player_advance(player))

@@ -378,8 +378,8 @@ static void check_mappings(struct player *player)
 }
 
 /*
- * What the pte lines leave mapped; nothing in the physical model and where there are no such lines.
- * The caller frees *out_list. False: stopped.
+ * The translations that the pte lines leave; none in the physical model and where there are no such
+ * lines. The caller frees *out_list. False: stopped.
  */
 static bool expected_translations(struct player *player, bool *out_has_lines,
                                   struct workload_translation **out_list, size_t *out_count)

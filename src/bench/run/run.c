@@ -71,7 +71,7 @@ static uint64_t peak_memory(void)
 
 /* ---- Going up -------------------------------------------------------------------------------- */
 
-/* What the case asks of the manager that it would have to guess at. */
+/* The manager would have to guess at some flags of allocations: such a case is refused. */
 static bool can_be_followed(struct run_assembly *run)
 {
     const char *flag = run_config_refused_flag(run->workload);
@@ -281,7 +281,7 @@ static void lower_check(struct run_assembly *run, bool is_orderly)
     run->check = NULL;
 }
 
-/* Which of the driver's functions a finding is about; while it is known. */
+/* Findings get the name of the driver's function that they are about, while the image is loaded. */
 static void name_functions(struct run_assembly *run)
 {
     for (unsigned i = 0; i < run->result->finding_count; i++) {
@@ -431,7 +431,7 @@ static void execute_once(const struct run_config *config, const struct workload 
 }
 
 /*
- * The same workload where nothing has to leave local memory: what the slowdown is measured against.
+ * The reference of the slowdown: the same workload where nothing has to leave local memory.
  * Its first uploads are in both times.
  */
 static void run_reference(const struct workload *workload, struct run_result *result)

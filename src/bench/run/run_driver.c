@@ -15,7 +15,7 @@
 
 /* ---- Kernel services and host ---------------------------------------------------------------- */
 
-/* What else there is in the system, for the driver to find. */
+/* The other things of the system that the driver can find: ids, registry values, neighbours. */
 static bool place_surroundings(struct run_assembly *run)
 {
     const char *at = run->config->surroundings;
@@ -76,7 +76,7 @@ static enum nt_pool_guard pool_guard(const struct run_config *config, bool is_im
     return NT_POOL_CHEAP;
 }
 
-/* Of a driver that is linked in, registers are trapped; the rest of its code is the bench's own. */
+/* The registers of a driver that is linked in are trapped; its code counts as the bench's own. */
 static bool is_nowhere(void *context, uint64_t address)
 {
     return false;

@@ -36,8 +36,7 @@ static void explain_frames(const struct run_assembly *run, struct run_finding *f
         run_result_explain(finding, frames);
 }
 
-/* ---- The kernel services ----------------------------------------------------------------------
- */
+/* ---- The kernel services --------------------------------------------------------------------- */
 
 static void __attribute__((noreturn)) stop_machine(struct run_assembly *run)
 {
@@ -150,8 +149,7 @@ struct nt_host run_kernel_host(struct run_assembly *run)
                             .deadlock = on_deadlock};
 }
 
-/* ---- Layers, oracle and manager ---------------------------------------------------------------
- */
+/* ---- Layers, oracle and manager -------------------------------------------------------------- */
 
 void run_report_overwritten(void *context, enum miniport_ddi ddi, const char *member)
 {
@@ -170,7 +168,7 @@ void run_report_overwritten(void *context, enum miniport_ddi ddi, const char *me
         run_result_place(finding);
 }
 
-/* What the checking layer has told already is not told again by the manager, which saw it too. */
+/* A breach that the checking layer has reported is not reported again by the manager. */
 void run_report_driver_error(void *context, const char *rule, const char *text)
 {
     struct run_assembly *run = context;

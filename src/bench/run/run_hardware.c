@@ -44,7 +44,10 @@ static uint32_t straps_of(const struct run_config *config)
 
 _Static_assert(WORKLOAD_MAX_NODES == SGPU_MAX_NODES, "cases name no node that no GPU has");
 
-/* What drivers of WDDM 2 can keep the manager out of; the eighth keeps such ranges apart. */
+/*
+ * The size of a range that a driver of WDDM 2 keeps to itself; an eighth of the memory at most, so
+ * that such ranges do not meet.
+ */
 static uint64_t reserved_bytes(const struct run_config *config, uint64_t bytes)
 {
     return config->model == RUN_GPUMMU
@@ -140,8 +143,7 @@ static bool raise_gpu(struct run_assembly *run)
     return raise_drydock_gpu(run);
 }
 
-/* ---- What the Drydock GPU tells ---------------------------------------------------------------
- */
+/* ---- What the Drydock GPU tells -------------------------------------------------------------- */
 
 static void on_render_begin(void *context, uint64_t token, uint32_t node)
 {
@@ -277,8 +279,7 @@ static const struct sgpu_observer *gpu_observer(bool follows_content)
     return follows_content ? &observer : &faults_only;
 }
 
-/* ---- What another GPU model tells -------------------------------------------------------------
- */
+/* ---- What another GPU model tells ------------------------------------------------------------ */
 
 static void on_plugin_fault(void *context, uint32_t node, uint32_t fence, uint64_t address,
                             const char *text)
@@ -342,8 +343,7 @@ static void watch_gpu(struct run_assembly *run)
         gpu_plugin_set_observer(run->plugin, &observer);
 }
 
-/* ---- What the checking layer and the oracle ask ------------------------------------------------
- */
+/* ---- What the checking layer and the oracle ask ---------------------------------------------- */
 
 /* The Drydock GPU takes bus addresses; behind an AGP bridge the system's are marked. */
 static bool patched_address(void *context, DXGK_SEGMENTFLAGS segment, uint64_t address,
@@ -354,7 +354,7 @@ static bool patched_address(void *context, DXGK_SEGMENTFLAGS segment, uint64_t a
     return true;
 }
 
-/* Of the Drydock GPU's packets. */
+/* The references in a buffer of the Drydock GPU's packets. */
 static uint32_t count_references(void *context, const void *commands, uint64_t bytes)
 {
     const char *next = commands;

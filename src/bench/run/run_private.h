@@ -107,8 +107,7 @@ void run_break(struct run_assembly *run, const char *text);
 /* A run that is still clean has findings when any were counted. */
 void run_settle_outcome(struct run_result *result);
 
-/* ---- Going up: false has refused the run ------------------------------------------------------
- */
+/* ---- Going up: false has refused the run ----------------------------------------------------- */
 
 bool run_raise_hardware(struct run_assembly *run);
 
@@ -133,8 +132,7 @@ void run_report_leak(struct run_assembly *run, const char *what, uint64_t count,
  */
 void run_report_driver_leaks(struct run_assembly *run, const char *after, bool is_unloaded);
 
-/* ---- run_findings.c: each is called with the assembly as its context ---------------------------
- */
+/* ---- run_findings.c: each is called with the assembly as its context ------------------------- */
 
 struct nt_host run_kernel_host(struct run_assembly *run);
 void run_report_overwritten(void *context, enum miniport_ddi ddi, const char *member);
@@ -142,8 +140,7 @@ void run_report_driver_error(void *context, const char *rule, const char *text);
 void run_report_rule(void *context, const struct finding *found);
 void run_report_content(void *context, const struct oracle_report *report);
 
-/* ---- run_hardware.c: the members of a configuration that ask about the hardware ----------------
- */
+/* ---- run_hardware.c: the members of a configuration that ask about the hardware -------------- */
 
 void run_hardware_for_oracle(struct run_assembly *run, struct oracle_config *config);
 void run_hardware_for_check(struct run_assembly *run, struct check_config *config);
