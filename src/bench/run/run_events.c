@@ -169,8 +169,6 @@ void run_event_log_close(struct run_event_log *log)
                 log->dropped, log->written);
     else
         fprintf(log->file, "# complete: %" PRIu64 " calls\n", log->written);
-    log->has_failed = ferror(log->file) != 0;
-    if (fclose(log->file) != 0)
-        log->has_failed = true;
+    fclose(log->file);
     log->file = NULL;
 }

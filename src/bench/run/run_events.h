@@ -39,7 +39,6 @@ struct run_event_log {
     struct run_calls calls;
     const struct run_result *result; /* its steps are parts of the calls */
     uint32_t steps_noted;
-    bool has_failed; /* the file could not be written */
 };
 
 /* Opens the files of the configuration, as far as it names any. False: one cannot be made. */

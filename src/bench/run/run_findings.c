@@ -40,7 +40,6 @@ static void explain_frames(const struct run_assembly *run, struct run_finding *f
 
 static void __attribute__((noreturn)) stop_machine(struct run_assembly *run)
 {
-    run->has_stopped_machine = true;
     longjmp(run->bug_check, 1);
 }
 

@@ -311,7 +311,6 @@ static void on_plugin_endless(void *context, const char *text)
     struct run_assembly *run = context;
 
     run_refuse(run, "%s", text);
-    run->has_stopped_machine = true;
     longjmp(run->bug_check, 1);
 }
 

@@ -92,7 +92,6 @@ struct run_assembly {
     bool is_in_entry;                         /* in DriverEntry */
     bool is_in_unload;                        /* in the Unload that its object names */
     jmp_buf bug_check;                        /* back to the run's start, when the machine stops */
-    bool has_stopped_machine;                 /* the driver did, with a bug check */
     bool is_driver_stuck;                     /* it reports nothing more of the work that it has */
     bool has_overwritten[MINIPORT_DDI_COUNT]; /* reported once each */
 };
