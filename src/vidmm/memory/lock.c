@@ -183,18 +183,17 @@ void vidmm_unlock(struct vidmm_allocation *named)
 
 uint64_t vidmm_locked_page_address(const struct vidmm_allocation *named, uint64_t page)
 {
-    const struct vidmm_allocation *allocation = allocation_current(named);
+    struct vidmm_allocation *allocation = allocation_current(named);
 
     ASSERT(allocation->lock_count > 0 && page < allocation->page_count);
     if (!allocation->place.segment || !segment_holds_content(allocation->place.segment))
         return PAGE_BYTES_OF(allocation_backing_pages(allocation)[page]);
-    if (alternate_va_is_acquired(allocation))
+    if (allocation->range && alternate_va_is_acquired(allocation))
         return alternate_va_address(allocation) + PAGE_BYTES_OF(page);
     if (allocation->host_slots)
         return host_aperture_address(
                    allocation->place.segment,
                    allocation->host_slots[page / allocation->place.segment->unit_pages]) +
                PAGE_BYTES_OF(page % allocation->place.segment->unit_pages);
-    return allocation->place.segment->caps->cpu_address +
-           segment_page_offset(allocation_current(named), page);
+    return allocation->place.segment->caps->cpu_address + segment_page_offset(allocation, page);
 }
