@@ -27,7 +27,7 @@
  *            varied are taken from all calls.
  * Ownership  coverage_create() gives; runs borrow. Case names are copied.
  * Errors     NULL: no memory. Recording never fails: a value for which there is no memory is not
- * recorded.
+ *            recorded.
  */
 #ifndef DRYDOCK_COVERAGE_COVERAGE_H
 #define DRYDOCK_COVERAGE_COVERAGE_H

@@ -9,10 +9,12 @@
  *            asks the manager which instance a paging operation is about. Where that is another
  *            instance than the one that the allocation was made with, the upper layer puts the
  *            instance's name for hAllocation, and the lower layer puts the handle back. Allocation
- * lists keep the driver's handles: there an entry says a place. Operations of WDDM 1 alone: no
- * other drivers' allocations are renamed. Ownership  Each layer owns its next one; on failure next
- * is still the caller's. struct instances is the caller's and outlives both. Errors
- * STATUS_NO_MEMORY. Source     contract.md ALLOC-022.
+ *            lists keep the driver's handles: there an entry says a place. Operations of WDDM 1
+ *            alone: no other drivers' allocations are renamed.
+ * Ownership  Each layer owns its next one; on failure next is still the caller's. struct instances
+ *            is the caller's and outlives both.
+ * Errors     STATUS_NO_MEMORY.
+ * Source     contract.md ALLOC-022.
  */
 #ifndef DRYDOCK_LAYERS_INSTANCES_H
 #define DRYDOCK_LAYERS_INSTANCES_H

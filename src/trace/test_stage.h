@@ -4,9 +4,9 @@
  *
  * Place      trace, tests only.
  * Model      The bottom is one for the program. stage_init() sets its state to zero and puts a
- * trace layer above it; stage_fini() destroys the layer, and with it the bottom, once. Ownership  A
- * stage is the test's own memory. The layer's memory comes from `memory`, where a test may let an
- * allocation fail; none may be left at the end.
+ *            trace layer above it; stage_fini() destroys the layer, and with it the bottom, once.
+ * Ownership  A stage is the test's own memory. The layer's memory comes from `memory`, where a test
+ *            may let an allocation fail; none may be left at the end.
  */
 #ifndef DRYDOCK_TRACE_TEST_STAGE_H
 #define DRYDOCK_TRACE_TEST_STAGE_H

@@ -3,7 +3,7 @@
  *
  * Place      trace; used by the files that format events.
  * Model      A line is the caller's buffer and the length of the text so far. The length counts on
- * when the buffer is full. Fields are " name=value". Nothing here prints a host pointer.
+ *            when the buffer is full. Fields are " name=value". Nothing here prints a host pointer.
  */
 #ifndef DRYDOCK_TRACE_LINE_H
 #define DRYDOCK_TRACE_LINE_H

@@ -8,8 +8,8 @@
  * Ownership  gpu_plugin_load() gives it; it borrows the machine. Observer and host are borrowed
  *            until it is unloaded; they may be set later than it is loaded. While a function of the
  *            model runs, the recorder knows: a crash or an end that does not come is the model's
- * then, and so is what goes on without end though the driver is given nothing. Errors     False and
- * a sentence that names the file.
+ *            then, and so is what goes on without end though the driver is given nothing.
+ * Errors     False and a sentence that names the file.
  */
 #ifndef DRYDOCK_BENCH_GPU_PLUGIN_H
 #define DRYDOCK_BENCH_GPU_PLUGIN_H

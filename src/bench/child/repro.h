@@ -6,8 +6,9 @@
  *            cause (finding_cause()). A case shows it when a run as its options say does:
  *            candidates stand alone, so options go like lines, towards what a run has by default. A
  *            driver that crashes or hangs does it in a child (child_run.h), so such findings are
- * made smaller as well. Ownership  repro_shrink() gives a workload; a comment for its file is
- * repro_save()'s. Errors     bool and a line in struct workload_error.
+ *            made smaller as well.
+ * Ownership  repro_shrink() gives a workload; a comment for its file is repro_save()'s.
+ * Errors     bool and a line in struct workload_error.
  */
 #ifndef DRYDOCK_BENCH_REPRO_H
 #define DRYDOCK_BENCH_REPRO_H

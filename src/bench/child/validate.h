@@ -3,10 +3,11 @@
  *
  * Place      bench, used by the parent of that process (child_run.c, campaign_pool.c).
  * Model      An image runs in the address space of its run, and may have written over the results
- * in shared memory or over what the child sends. So they are treated like a file from elsewhere:
- * texts end, counts and enumerations are in range, truth values are 0 or 1, and a pointer counts
- * only if it leads to a text here. Numbers may be any: they harm nobody. Errors     None: a value
- * that makes no sense becomes the least one that does.
+ *            in shared memory or over what the child sends. So they are treated like a file from
+ *            elsewhere: texts end, counts and enumerations are in range, truth values are 0 or 1,
+ *            and a pointer counts only if it leads to a text here. Numbers may be any: they harm
+ *            nobody.
+ * Errors     None: a value that makes no sense becomes the least one that does.
  */
 #ifndef DRYDOCK_BENCH_VALIDATE_H
 #define DRYDOCK_BENCH_VALIDATE_H

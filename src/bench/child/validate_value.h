@@ -2,7 +2,8 @@
  * Single values that a child process hands back, before the parent believes them.
  *
  * Place      bench. Used by validate.c for whole structures, and by drivers/driver_look.c. Uses
- * base alone. Errors     None: a value that makes no sense becomes the least one that does.
+ *            base alone.
+ * Errors     None: a value that makes no sense becomes the least one that does.
  */
 #ifndef DRYDOCK_BENCH_VALIDATE_VALUE_H
 #define DRYDOCK_BENCH_VALIDATE_VALUE_H

@@ -3,7 +3,7 @@
  *
  * Place      bench, part of struct run_config.
  * Model      0 throughout is the ordinary board, of 4 levels. A shape that the chosen levels make
- * larger than a page needs page tables in local memory (PT-006).
+ *            larger than a page needs page tables in local memory (PT-006).
  */
 #ifndef DRYDOCK_BENCH_RUN_MMU_H
 #define DRYDOCK_BENCH_RUN_MMU_H
