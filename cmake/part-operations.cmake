@@ -1,5 +1,6 @@
-# What is made from the fact tables of data/ddi about paging operations: the rows of src/trace/trace_paging.c. The
-# table of src/miniport/operation.c is kept in the tree, and a test compares it.
+# The tables that are made from the fact tables of data/ddi when building: for lines of the trace, the members that
+# `drydock ops` reports on, and the arguments in findings. The table of
+# src/miniport/operation.c is kept in the tree, and a test compares it.
 set(DDI_TABLES ${CMAKE_SOURCE_DIR}/data/ddi/enums.tsv ${CMAKE_SOURCE_DIR}/data/ddi/operations.tsv
                ${CMAKE_SOURCE_DIR}/data/ddi/alternatives.tsv ${CMAKE_SOURCE_DIR}/data/ddi/layout-x64.tsv)
 
@@ -20,6 +21,7 @@ endfunction()
 
 if(DRYDOCK_BENCH)
     drydock_make_from_ddi(drydock_trace ddi_text.inc ddi-text)
+    drydock_make_from_ddi(drydock_trace ddi_names.inc ddi-names)
     drydock_make_from_ddi(drydock_coverage ddi_members.inc ddi-members)
     drydock_make_from_ddi(drydock_check ddi_fields.inc ddi-fields)
 endif()

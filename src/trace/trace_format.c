@@ -34,30 +34,13 @@ const char *trace_callback_name(enum trace_callback callback)
 const char *trace_interrupt_name(unsigned type)
 {
     switch (type) {
-#define NAME(name)                                                                                 \
-    case DXGK_INTERRUPT_##name:                                                                    \
-        return #name;
-        NAME(DMA_COMPLETED)
-        NAME(DMA_PREEMPTED)
-        NAME(CRTC_VSYNC)
-        NAME(DMA_FAULTED)
-        NAME(DISPLAYONLY_VSYNC)
-        NAME(DISPLAYONLY_PRESENT_PROGRESS)
-        NAME(CRTC_VSYNC_WITH_MULTIPLANE_OVERLAY)
-        NAME(MICACAST_CHUNK_PROCESSING_COMPLETE)
-        NAME(DMA_PAGE_FAULTED)
-        NAME(CRTC_VSYNC_WITH_MULTIPLANE_OVERLAY2)
-        NAME(MONITORED_FENCE_SIGNALED)
-        NAME(HWQUEUE_PAGE_FAULTED)
-        NAME(HWCONTEXTLIST_SWITCH_COMPLETED)
-        NAME(PERIODIC_MONITORED_FENCE_SIGNALED)
-        NAME(SCHEDULING_LOG_INTERRUPT)
-        NAME(GPU_ENGINE_TIMEOUT)
-        NAME(SUSPEND_CONTEXT_COMPLETED)
-        NAME(CRTC_VSYNC_WITH_MULTIPLANE_OVERLAY3)
-        NAME(NATIVE_FENCE_SIGNALED)
-        NAME(GPU_ENGINE_STATE_CHANGE)
-#undef NAME
+#define INTERRUPT(value, name)                                                                     \
+    case value:                                                                                    \
+        return name;
+#define QUERY(value, name)
+#include "ddi_names.inc"
+#undef QUERY
+#undef INTERRUPT
     default:
         return "?";
     }
@@ -66,58 +49,13 @@ const char *trace_interrupt_name(unsigned type)
 const char *trace_query_name(unsigned type)
 {
     switch (type) {
-#define NAME(name)                                                                                 \
-    case DXGKQAITYPE_##name:                                                                       \
-        return #name;
-        NAME(UMDRIVERPRIVATE)
-        NAME(DRIVERCAPS)
-        NAME(QUERYSEGMENT)
-        NAME(RESERVED)
-        NAME(QUERYSEGMENT2)
-        NAME(QUERYSEGMENT3)
-        NAME(NUMPOWERCOMPONENTS)
-        NAME(POWERCOMPONENTINFO)
-        NAME(PREFERREDGPUNODE)
-        NAME(POWERCOMPONENTPSTATEINFO)
-        NAME(HISTORYBUFFERPRECISION)
-        NAME(QUERYSEGMENT4)
-        NAME(SEGMENTMEMORYSTATE)
-        NAME(GPUMMUCAPS)
-        NAME(PAGETABLELEVELDESC)
-        NAME(PHYSICALADAPTERCAPS)
-        NAME(DISPLAY_DRIVERCAPS_EXTENSION)
-        NAME(INTEGRATED_DISPLAY_DESCRIPTOR)
-        NAME(UEFIFRAMEBUFFERRANGES)
-        NAME(QUERYCOLORIMETRYOVERRIDES)
-        NAME(DISPLAYID_DESCRIPTOR)
-        NAME(FRAMEBUFFERSAVESIZE)
-        NAME(HARDWARERESERVEDRANGES)
-        NAME(INTEGRATED_DISPLAY_DESCRIPTOR2)
-        NAME(NODEPERFDATA)
-        NAME(ADAPTERPERFDATA)
-        NAME(ADAPTERPERFDATA_CAPS)
-        NAME(GPUVERSION)
-        NAME(DEVICE_TYPE_CAPS)
-        NAME(WDDMDEVICECAPS)
-        NAME(GPUPCAPS)
-        NAME(QUERYTARGETGAMMACAPS)
-        NAME(SCANOUT_CAPS)
-        NAME(PHYSICAL_MEMORY_CAPS)
-        NAME(IOMMU_CAPS)
-        NAME(HARDWARERESERVEDRANGES2)
-        NAME(NATIVE_FENCE_CAPS)
-        NAME(USERMODESUBMISSION_CAPS)
-        NAME(DIRTYBITTRACKINGCAPS)
-        NAME(DIRTYBITTRACKINGSEGMENTCAPS)
-        NAME(SCATTER_RESERVE)
-        NAME(QUERYPAGINGBUFFERINFO)
-        NAME(QUERYSEGMENTCOUNT)
-        NAME(QUERYSEGMENT5)
-        NAME(QUERYMMUCOUNT)
-        NAME(QUERYMMUS)
-        NAME(64BITONLYCAPS)
-        NAME(PAGINGPROCESSGPUVASIZE)
-#undef NAME
+#define INTERRUPT(value, name)
+#define QUERY(value, name)                                                                         \
+    case value:                                                                                    \
+        return name;
+#include "ddi_names.inc"
+#undef QUERY
+#undef INTERRUPT
     default:
         return "?";
     }

@@ -7,6 +7,7 @@
  * Source  contract.md NTF-003, NTF-004, NTF-005, NTF-016.
  */
 #include "check/oracle/oracle_private.h"
+#include "miniport/operation.h"
 
 static const char *memory_of(uint64_t location)
 {
@@ -43,9 +44,7 @@ void publish_notice(struct oracle *oracle, const struct paging_operation *operat
     bool is_resident = operation->effect == EFFECT_NOTICE;
 
     if (operation->effect == EFFECT_SHOWN) {
-        check_places(oracle, operation,
-                     operation->operation == DXGK_OPERATION_NOTIFY_ALLOC ? "NOTIFY_ALLOC"
-                                                                         : "NOTIFY_RESIDENCY2");
+        check_places(oracle, operation, miniport_operation_name(operation->operation));
         return;
     }
     if (allocation->is_noticed == is_resident)
