@@ -27,10 +27,10 @@ deps:
 	@scripts/install-deps.sh
 
 format:
-	git ls-files '*.c' '*.h' | xargs clang-format -i
+	scripts/check-format.sh --mend
 
 check-format: deps
-	git ls-files '*.c' '*.h' | xargs clang-format --dry-run -Werror
+	scripts/check-format.sh
 
 install: build
 	cmake --install build/release $(if $(PREFIX),--prefix $(PREFIX))

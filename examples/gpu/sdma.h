@@ -30,13 +30,13 @@
 
 /* Of an engine, from its block on. */
 #define SDMA_BLOCK(engine) (0x100u * (engine))
-#define SDMA_RB_CNTL       0x00u /* bit 0: enabled; bits 1 to 5: log2 of the ring's size in dwords */
+#define SDMA_RB_CNTL       0x00u /* bit 0: enabled; bits 1 to 5: log2 of the ring's dwords */
 #define SDMA_RB_BASE       0x04u /* address of the ring, bits 8 to 39 */
 #define SDMA_RB_BASE_HI    0x08u /* bits 40 on */
 #define SDMA_RB_RPTR       0x0cu /* r: in bytes, ever growing */
 #define SDMA_RB_WPTR       0x10u /* the same; starts the engine */
 #define SDMA_RESET         0x14u /* w: stands still, and all of its registers are 0 */
-#define SDMA_TRAPS         0x18u /* r: contexts of the traps since it was read, one or the other bit */
+#define SDMA_TRAPS         0x18u /* r: contexts of the traps since the last read, a bit each */
 
 /* Of the memory controller. */
 #define SDMA_VM_BASE(vmid)                                                                         \

@@ -2,16 +2,17 @@
  * Operation: what the fact tables say about each paging operation.
  *
  * Place      miniport. Used by everybody who is handed a DXGKARG_BUILDPAGINGBUFFER and wants to
- * know the same thing of every operation: its allocation, how long it is, where it reads and
- * writes. Model      One row an operation, made from data/ddi (operation_table.inc). A row says
- * which member of the operation's arguments plays which part; a part that an operation does not
- * have is absent, and the functions below then answer 0, NULL or false. So they do for a value that
- * is no operation. The effect of an operation is not here: it is the code of the driver,
- *            the GPU and the oracle.
+ *            know the same thing of every operation: its allocation, how long it is, where it reads
+ *            and writes.
+ * Model      One row an operation, made from data/ddi (operation_table.inc). A row says which
+ *            member of the operation's arguments plays which part. A part that an operation does
+ *            not have is absent: the functions below then answer 0, NULL or false, as they do for a
+ *            value that is no operation. The effect of an operation is not here: the code of the
+ *            driver, the GPU and the oracle has it.
  * Ownership  Rows are constant. Arguments are borrowed for the call.
  * Units      Offsets and sizes of members in bytes. An extent has the unit that its row says.
  * Source     data/ddi/operations.tsv, enums.tsv, layout-x64.tsv; scripts/operation-table.sh makes
- * the rows.
+ *            the rows.
  */
 #ifndef MINIPORT_OPERATION_H
 #define MINIPORT_OPERATION_H

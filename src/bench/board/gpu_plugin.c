@@ -14,7 +14,7 @@
 #define SYSTEM_PAGE_BYTES    4096u
 #define MOST_MESSAGES        2048u /* of MSI-X */
 #define MOST_MSI             32u
-#define MOST_HAPPENINGS      500000u /* without anything for the driver to do: it goes on for ever */
+#define MOST_HAPPENINGS      500000u /* without work for the driver: the model goes on for ever */
 
 /* Something that will happen to the model: a call of its own, or (fn NULL) an interrupt. */
 struct plugin_event {

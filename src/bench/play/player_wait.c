@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 #define QUIET_EVENT_LIMIT UINT64_C(2000000) /* events without progress: nothing will come of it */
-#define RESET_LIMIT       64u /* resets in one operation: what brings them on comes again after each */
+#define RESET_LIMIT       64u /* resets in one operation: the cause comes again after each */
 
 /* Nothing more will happen although something is pending: says what. */
 static bool stop_stuck(struct player *player, const char *why)

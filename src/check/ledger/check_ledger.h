@@ -6,10 +6,11 @@
  * Model      Objects are numbered in the order in which they were created, each kind from 1, as the
  *            trace does, and remember the last things that happened to them. Paging operations are
  *            numbered from 1. Built bytes are matched by length with submitted bytes, as the
- * manager may build ahead. A packet is one submission and lives until the driver reports it
- * finished or a reset ends it. Ownership  Objects belong to the ledger until the call that destroys
- * them has been shown to all. Errors     check_lost() when there is no memory: an object that was
- * not entered is not judged.
+ *            manager may build ahead. A packet is one submission and lives until the driver reports
+ *            it finished or a reset ends it.
+ * Ownership  Objects belong to the ledger until the call that destroys them has been shown to all
+ *            watchers.
+ * Errors     check_lost() when there is no memory: an object that was not entered is not judged.
  */
 #ifndef DRYDOCK_CHECK_LEDGER_H
 #define DRYDOCK_CHECK_LEDGER_H

@@ -1,18 +1,21 @@
 /*
  * Oracle internals.
  *
- * Place   check. The files oracle*.c include this, and nobody else. No two of them call each other;
- *         from below: oracle_place.c (where pages are) and oracle_allocation.c (what is expected of
- *         them), oracle_blame.c (which rule is broken), oracle_compare.c (looking and reporting),
- *         oracle_fence.c and oracle_notice.c, oracle_operation.c (what a call says),
- * oracle_paging.c (the shadow: parts, packets, what takes effect), oracle.c (life, the workload and
- * the GPU) with oracle_reset.c, and oracle_layer.c (the miniport). Model   A location is a store
- * and a page in it, in eight bytes. An allocation has one a page, from the first time that anything
- * is known of it, and next to it the system page that held the page before it went to local memory:
- * what a discard falls back to.
+ * Place      check. The files oracle*.c include this, and nobody else. No two of them call each
+ *            other; from below: oracle_place.c (where pages are) and oracle_allocation.c (the
+ *            expected content), oracle_blame.c (which rule is broken), oracle_compare.c (looking
+ *            and reporting), oracle_fence.c and oracle_notice.c, oracle_operation.c (what a call
+ *            says), oracle_paging.c (the shadow: parts, packets, what takes effect), oracle.c
+ *            (life, the workload and the GPU) with oracle_reset.c, and oracle_layer.c (the
+ *            miniport).
+ * Model      A location is a store and a page in it, in eight bytes. An allocation has one location
+ *            a page, from the first time that anything is known of the page. Next to it stands the
+ *            system page that held the page before it went to local memory: a discard falls back to
+ *            that one.
  *
- *         Parts (what one BuildPagingBuffer call wrote) wait in build order until a submission
- *         takes those it covers; packets wait in submission order until their fence is reported.
+ *            Parts (what one BuildPagingBuffer call wrote) wait in build order until a submission
+ *            takes those that it covers; packets wait in submission order until their fence is
+ *            reported.
  */
 #ifndef DRYDOCK_CHECK_ORACLE_PRIVATE_H
 #define DRYDOCK_CHECK_ORACLE_PRIVATE_H

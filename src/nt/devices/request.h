@@ -3,9 +3,9 @@
  *
  * Place      nt, private. Below devices, which serve requests; uses the pool and events only.
  * Model      A request is complete when its status has been told with IofCompleteRequest(), and
- * ends when the last dispatch routine that has it returns. A request that no routine has when it is
- * completed was pending, and ends at once. Ownership  A block of the pool: a request that is never
- * completed is a leak.
+ *            ends when the last dispatch routine that has it returns. A request that no routine has
+ *            when it is completed was pending, and ends at once.
+ * Ownership  A block of the pool: a request that is never completed is a leak.
  */
 #ifndef DRYDOCK_NT_REQUEST_H
 #define DRYDOCK_NT_REQUEST_H

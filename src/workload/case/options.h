@@ -5,8 +5,9 @@
  *            workload.h; the bench has the same options by the same places (bench/config/
  *            run_options.h).
  * Model      workload_options[] is the columns of run_options.inc that the case format needs, in
- * the order of its rows. Ownership  The table is constant. Errors     bool, and one line in struct
- * workload_error.
+ *            the order of its rows.
+ * Ownership  The table is constant.
+ * Errors     bool, and one line in struct workload_error.
  */
 #ifndef DRYDOCK_WORKLOAD_OPTIONS_H
 #define DRYDOCK_WORKLOAD_OPTIONS_H

@@ -11,7 +11,7 @@
 #define PAGE              UINT64_C(4096)
 #define LARGE_PAGE        UINT64_C(65536)
 #define UNIQUE_PROTECTION (UINT64_C(1) << 63)
-#define MAPPING_COUNT     16u /* updates that are remembered: more than one chunk needs at its ends */
+#define MAPPING_COUNT     16u /* updates that are remembered: more than a chunk needs at its ends */
 #define MOST_OVERRUN      LARGE_PAGE /* behind the end of a transfer that is still a part of it */
 #define OPERATION_COUNT   64u /* operations that are remembered: more than one buffer holds */
 
