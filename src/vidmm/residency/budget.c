@@ -71,6 +71,13 @@ static void ask_to_trim(struct vidmm_process *process, enum vidmm_budget_group g
     budget->is_asked = is_over;
 }
 
+/* The next time that the process is over its limit is another one. */
+static void forget_request_if_under(struct budget *budget)
+{
+    if (budget_held(budget) <= budget->limit)
+        budget->is_asked = false;
+}
+
 void budget_placed(const struct vidmm_allocation *allocation, const struct placement *place)
 {
     budget_of(allocation, place)->used += place->bytes;
@@ -83,6 +90,7 @@ void budget_unplaced(const struct vidmm_allocation *allocation, const struct pla
 
     ASSERT(budget->used >= place->bytes); /* RES-015 */
     budget->used -= place->bytes;
+    forget_request_if_under(budget);
 }
 
 void budget_idle(const struct vidmm_allocation *allocation, bool is_idle)
@@ -94,8 +102,8 @@ void budget_idle(const struct vidmm_allocation *allocation, bool is_idle)
     budget->idle = is_idle ? budget->idle + place->bytes : budget->idle - place->bytes;
     if (!is_idle)
         ask_to_trim(allocation->device->process, budget_group_of(place->segment));
-    else if (budget_held(budget) <= budget->limit)
-        budget->is_asked = false;
+    else
+        forget_request_if_under(budget);
 }
 
 void budget_going(const struct vidmm_allocation *allocation, bool is_going)
@@ -105,8 +113,7 @@ void budget_going(const struct vidmm_allocation *allocation, bool is_going)
 
     ASSERT(is_going || budget->going >= place->bytes);
     budget->going = is_going ? budget->going + place->bytes : budget->going - place->bytes;
-    if (budget_held(budget) <= budget->limit)
-        budget->is_asked = false; /* the next time that it is over is another one */
+    forget_request_if_under(budget);
 }
 
 bool budget_is_over(const struct vidmm_allocation *allocation)

@@ -98,6 +98,28 @@ static void whoever_gets_over_the_budget_is_asked_to_trim_once(void **state)
     rig_free(rig);
 }
 
+/* While a better place is looked for both places count, and then the one that is not better goes.
+ */
+static void whoever_gets_over_the_budget_behind_a_move_is_asked_again(void **state)
+{
+    struct rig *rig = rig_of_256_pages();
+    struct rig_object object;
+    unsigned asked;
+
+    rig_object(rig, 80, 1, &object);
+    rig_make_resident(rig, &object);
+    rig_evict(rig, &object);
+    vidmm_set_budget(rig->process, VIDMM_BUDGET_LOCAL, 64 * PAGE_BYTES);
+    assert_int_equal(vidmm_move(object.allocation, 1), STATUS_GRAPHICS_NO_VIDEO_MEMORY);
+    assert_int_equal(info_of(rig).held, 0);
+    asked = rig->trim_count;
+    rig_make_resident(rig, &object);
+    assert_int_equal(info_of(rig).held, 80 * PAGE_BYTES);
+    assert_int_equal(rig->trim_count, asked + 1);
+    rig_destroy_object(rig, &object);
+    rig_free(rig);
+}
+
 static void who_is_over_the_budget_is_demoted_before_all_others(void **state)
 {
     struct rig *rig = rig_of_256_pages();
@@ -134,6 +156,7 @@ int main(void)
         cmocka_unit_test(what_is_resident_and_held_is_counted),
         cmocka_unit_test(a_request_over_the_budget_is_told_how_much_to_trim),
         cmocka_unit_test(whoever_gets_over_the_budget_is_asked_to_trim_once),
+        cmocka_unit_test(whoever_gets_over_the_budget_behind_a_move_is_asked_again),
         cmocka_unit_test(who_is_over_the_budget_is_demoted_before_all_others),
     };
 
