@@ -348,6 +348,33 @@ static struct submission *first_not_running(struct player_context *context)
     return NULL;
 }
 
+/*
+ * A submission that failed waits in its old place, and those behind it may have asked already. They
+ * cannot overtake it, and it may have to run alone: they give back what they were given.
+ */
+static bool take_back_behind(struct player *player, struct player_context *context)
+{
+    const struct submission *first = first_not_running(context);
+    struct submission *submission;
+    bool did = false;
+
+    list_for_each (submission, &context->submissions, struct submission, link) {
+        bool is_answered = submission->state == SUBMISSION_READY ||
+                           (submission->state == SUBMISSION_REQUESTING && submission->is_reported);
+
+        if (submission == first || !is_answered)
+            continue;
+        submission->is_resident |=
+            submission->state == SUBMISSION_REQUESTING && NT_SUCCESS(submission->status);
+        submission->is_reported = false;
+        submission->state = SUBMISSION_WAITING;
+        leave_request(player, submission);
+        player_release_residency(player, submission);
+        did = true;
+    }
+    return did;
+}
+
 static bool pump_context(struct player *player, struct player_context *context)
 {
     struct submission *submission, *following;
@@ -359,6 +386,7 @@ static bool pump_context(struct player *player, struct player_context *context)
             did = true;
         }
     }
+    did |= take_back_behind(player, context);
     /* Order within a context: nobody overtakes. A step that returns false may have ended it. */
     while ((submission = first_not_running(context)) && submission_step(player, submission))
         did = true;

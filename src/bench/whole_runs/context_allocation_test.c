@@ -179,6 +179,33 @@ static void older_kernels_are_asked_for_nothing(void **state)
     test_finish(result);
 }
 
+/*
+ * The area of c1 does not fit beside what both contexts use. Its first submission is tried again
+ * alone, and the second one, which has asked already, gives back what it was given.
+ */
+static void a_submission_that_runs_alone_does_not_wait_for_the_one_behind_it(void **state)
+{
+    struct run_result *result = test_play(
+        test_parse("drydock-case 1\n"
+                   "option model gpummu\n"
+                   "option local-memory 1769472\n"
+                   "option page-table-memory system\n"
+                   "process p0\n"
+                   "device d0 process=p0\n"
+                   "context c0 device=d0 node=0\n"
+                   "context c1 device=d0 node=0 save=63456 save-in=local save-by=address\n"
+                   "alloc a size=1600K\n"
+                   "alloc b size=128K\n"
+                   "submit c1 a:r\n"
+                   "submit c0 duration=38353 b:r\n"
+                   "submit c1 a:r\n"
+                   "wait all\n"));
+
+    test_assert_clean(result);
+    assert_int_equal(result->submissions, 3);
+    test_finish(result);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -187,6 +214,7 @@ int main(void)
         cmocka_unit_test(parts_of_a_submission_hold_the_area_each),
         cmocka_unit_test(preempted_submissions_find_their_area),
         cmocka_unit_test(older_kernels_are_asked_for_nothing),
+        cmocka_unit_test(a_submission_that_runs_alone_does_not_wait_for_the_one_behind_it),
     };
 
     return cmocka_run_group_tests_name("bench/context_allocation", tests, NULL, NULL);
