@@ -188,6 +188,9 @@ struct player {
     unsigned page_table_pending;
     uint64_t page_table_failures;
 
+    struct player_mapping
+        tile_update; /* of the tile line; answered late, when the GPU has stopped */
+
     /* Waiting and stopping: player_wait.c, player_report.c. */
     struct player_progress progress;
     bool has_faulted, is_giving_up;

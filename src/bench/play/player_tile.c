@@ -88,7 +88,7 @@ static bool play_tile(struct player *player, uint32_t op_index)
     struct player_context *context = &player->contexts[op->object];
     struct vidmm_tile_operation operation = {
         .kind = VIDMM_TILE_UNMAP, .va = op->offset, .page_count = op->size / PAGE_BYTES};
-    struct player_mapping update = {.player = player};
+    struct player_mapping *update = &player->tile_update;
     unsigned attempts = 0;
     NTSTATUS status;
 
@@ -115,15 +115,16 @@ static bool play_tile(struct player *player, uint32_t op_index)
         operation.kind = VIDMM_TILE_COPY;
         operation.source_va = op->value;
     }
+    *update = (struct player_mapping){.player = player};
     do {
-        status = vidmm_update_gpu_va(context->handle, 1, &operation, player_mapping_done, &update);
+        status = vidmm_update_gpu_va(context->handle, 1, &operation, player_mapping_done, update);
     } while (player_should_repeat(player, status, &attempts));
-    while (NT_SUCCESS(status) && !update.is_ready) {
+    while (NT_SUCCESS(status) && !update->is_ready) {
         if (!player_advance(player))
             return false;
     }
     if (NT_SUCCESS(status))
-        status = update.status;
+        status = update->status;
     if (NT_SUCCESS(status))
         return record(player, op, context->process);
     player_report(player, op_index, "%s at 0x%llx failed with status 0x%08x",

@@ -729,6 +729,27 @@ static void a_lost_submission_ends_the_run_with_what_is_pending(void **state)
     workload_free(workload);
 }
 
+/* The manager answers a tile line when the run has been given up: the line has long ended. */
+static void a_lost_submission_of_tiles_ends_the_run_too(void **state)
+{
+    struct workload *workload = load("tiles-of-pools-that-go.case");
+    unsigned broken = 0;
+
+    for (unsigned passes = 0; passes < 40; passes++) {
+        struct swallower swallower = {.passes = passes};
+        struct run_config config = config_for(workload, RUN_GPUMMU);
+        struct run_result *result;
+
+        config.add_layer = add_submission_swallower;
+        config.layer_context = &swallower;
+        result = execute(&config, workload);
+        broken += result->outcome == RUN_BROKEN;
+        finish(result);
+    }
+    assert_true(broken > 0);
+    workload_free(workload);
+}
+
 /* What a driver does that frees memory which it never had. */
 static NTSTATUS stop_the_machine(struct miniport *layer, HANDLE object,
                                  const DXGKARG_SUBMITCOMMANDVIRTUAL *args)
@@ -794,6 +815,7 @@ int main(void)
         cmocka_unit_test(every_nth_allocation_failure_leaves_the_run_whole),
         cmocka_unit_test(lost_page_table_updates_become_findings),
         cmocka_unit_test(a_lost_submission_ends_the_run_with_what_is_pending),
+        cmocka_unit_test(a_lost_submission_of_tiles_ends_the_run_too),
         cmocka_unit_test(a_bug_check_ends_the_run_as_a_finding),
     };
 
