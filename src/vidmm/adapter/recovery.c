@@ -343,12 +343,15 @@ static enum job_step restored_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *a
     return JOB_DONE;
 }
 
-/* Everything that rendering uses is there again. */
+/*
+ * Everything that rendering uses is there again; unless a reset has retired the last packet, which
+ * takes it once more.
+ */
 static void restored_finished(struct job *job)
 {
     struct vidmm *vidmm = container_of(job, struct vidmm, recovery.restored_job);
 
-    if (vidmm->power.state == POWER_ON && !vidmm->is_removed)
+    if (vidmm->power.state == POWER_ON && !vidmm->is_removed && !vidmm->recovery.is_silent)
         vidsch_set_gate(vidmm->vidsch, VIDSCH_OPEN);
 }
 
@@ -475,6 +478,7 @@ static void reset_adapter(struct vidmm *vidmm)
     NTSTATUS status;
 
     vidmm->statistics.adapter_resets++;
+    recovery->is_silent = true;
     vidsch_set_gate(vidmm->vidsch, VIDSCH_CLOSED);
     status = miniport_reset_from_timeout(vidmm->miniport, NULL);
     if (status != STATUS_SUCCESS)
@@ -497,6 +501,7 @@ static void reset_adapter(struct vidmm *vidmm)
     if (status != STATUS_SUCCESS)
         vidmm_driver_error(vidmm, "TDR-005", "DxgkDdiRestartFromTimeout returned 0x%08x",
                            (unsigned)status);
+    recovery->is_silent = false;
 
     if (vidmm->power.state != POWER_ON && vidmm->power.state != POWER_SUSPENDING)
         vidmm->power.state = POWER_DRAINING; /* once more */

@@ -19,6 +19,7 @@ struct vidmm;
 struct recovery {
     bool is_under_way;  /* packets that retire now with a failure have not run */
     bool blames_owners; /* ... and are the ones that did not end (TDR-009) */
+    bool is_silent;     /* ResetFromTimeout was called, and RestartFromTimeout will be */
     bool is_put_off;    /* to the watchdog's next look: in this one a call of the driver waited */
     struct list unfinished; /* jobs of such packets, in order */
     /* Allocations whose places are to be cleaned up, by next_reset; the job is at one of them. */

@@ -338,7 +338,10 @@ void allocation_cleaned_up(struct vidmm_allocation *allocation)
         free_allocation(allocation);
         break;
     default:
-        break; /* it has kept its place */
+        /* It has kept its place, or was parked and is wanted by nobody any more. */
+        if (allocation->listed != LISTED_DYING)
+            allocation_bury_if_dead(allocation);
+        break;
     }
 }
 

@@ -122,10 +122,12 @@ void rig_end_operation(struct rig *rig, uint32_t index)
     }
     if (args->Operation == DXGK_OPERATION_UNMAP_APERTURE_SEGMENT) {
         for (uint64_t unit = 0; unit < operation->units; unit++) {
-            rig->slot_owner[rig_slot(rig, args->UnmapApertureSegment.SegmentId,
-                                     args->UnmapApertureSegment.OffsetInPages + unit)] = 0;
-            rig->slot_is_busy[rig_slot(rig, args->UnmapApertureSegment.SegmentId,
-                                       args->UnmapApertureSegment.OffsetInPages + unit)] = false;
+            uint64_t slot = rig_slot(rig, args->UnmapApertureSegment.SegmentId,
+                                     args->UnmapApertureSegment.OffsetInPages + unit);
+
+            if (rig->slot_is_busy[slot]) /* else mapped again meanwhile */
+                rig->slot_owner[slot] = 0;
+            rig->slot_is_busy[slot] = false;
         }
     }
     if (allocation)

@@ -574,7 +574,11 @@ void rig_accept_map(struct rig *rig, struct rig_operation *operation)
     for (uint64_t unit = 0; unit < operation->units; unit++) {
         struct rig_page *page = rig_page(rig, 0, operation->pfns[unit]);
 
-        EXPECT(!rig->slot_owner[first + unit] && !rig->slot_is_busy[first + unit]);
+        /* Its own slots may be mapped again right behind their unmapping: after a reset they are.
+         */
+        EXPECT(rig->slot_is_busy[first + unit] ? rig->slot_owner[first + unit] == allocation->number
+                                               : !rig->slot_owner[first + unit]);
+        rig->slot_is_busy[first + unit] = false;
         rig->slot_owner[first + unit] = allocation->number;
         EXPECT(!page->owner || page->owner == allocation->number);
         rig_own(page, allocation->number, (uint32_t)unit);
