@@ -456,6 +456,53 @@ static void a_switch_that_waits_does_not_go_beside_synchronous_paging(void **sta
     }
 }
 
+/* Every page had arrived behind its slots, but nobody knows: its owner is told that it is lost. */
+static void an_eviction_whose_slots_are_still_mapped_is_lost(void **state)
+{
+    struct run_result *result = test_play(test_parse("drydock-case 1\n"
+                                                     "option model physical\n"
+                                                     "option eviction aperture\n"
+                                                     "option paging-buffer 128\n"
+                                                     "alloc a size=7819\n"
+                                                     "submit c0 a:w\n"
+                                                     "alloc b size=1\n"
+                                                     "wait c0\n"
+                                                     "submit c0 a:w b:w\n"
+                                                     "hang 1 after=7\n"
+                                                     "power standby\n"));
+
+    test_assert_clean(result);
+    assert_int_equal(result->statistics.adapter_resets, 1);
+    test_finish(result);
+}
+
+/* It went out for a lock before the reset, and comes back by the same operation behind it. */
+static void content_behind_an_alternate_address_is_not_lost(void **state)
+{
+    struct run_result *result =
+        test_play(test_parse("drydock-case 1\n"
+                             "option model physical\n"
+                             "option local-memory 655360\n"
+                             "alloc a size=341272\n"
+                             "alloc b size=128K\n"
+                             "alloc p size=205134 flags=primary,use-alternate-va\n"
+                             "alloc q size=4K flags=primary,use-alternate-va\n"
+                             "submit c0 a:w p:r\n"
+                             "write p\n"
+                             "alloc r size=4K flags=primary,use-alternate-va\n"
+                             "submit c0 b:rw a:w\n"
+                             "wait all\n"
+                             "hang 1\n"
+                             "submit c0 q:rw r:w p:r\n"
+                             "write r\n"
+                             "read q\n"
+                             "submit c0 a:r\n"));
+
+    test_assert_clean(result);
+    assert_int_equal(result->statistics.adapter_resets, 1);
+    test_finish(result);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -471,6 +518,8 @@ int main(void)
         cmocka_unit_test(a_case_that_ends_asleep_is_woken),
         cmocka_unit_test(pages_mapped_by_number_outlive_resets_and_sleeps),
         cmocka_unit_test(an_eviction_that_was_half_done_is_lost_as_a_whole),
+        cmocka_unit_test(an_eviction_whose_slots_are_still_mapped_is_lost),
+        cmocka_unit_test(content_behind_an_alternate_address_is_not_lost),
         cmocka_unit_test(a_notice_that_a_reset_dropped_was_not_given),
         cmocka_unit_test(a_switch_that_waits_does_not_go_beside_synchronous_paging),
     };

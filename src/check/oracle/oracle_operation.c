@@ -392,7 +392,8 @@ static struct paging_operation *unmap_aperture(struct oracle *oracle,
     for (uint64_t i = 0; aperture && i < arg->UnmapApertureSegment.NumberOfPages; i++)
         set_slot(aperture, arg->UnmapApertureSegment.OffsetInPages + i,
                  device_location(oracle, dummy));
-    return NULL;
+    return new_operation(oracle, arg, arg->UnmapApertureSegment.hAllocation, EFFECT_UNMAP, 0,
+                         UINT64_MAX, true);
 }
 
 /* ---- Page tables ---- */

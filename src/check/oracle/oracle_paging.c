@@ -67,9 +67,26 @@ static void look_at_discarded(struct oracle *oracle, const struct paging_operati
     }
 }
 
+/* From local memory to system memory, by its slots in an aperture. */
+static bool goes_out_through_slots(const struct oracle *oracle,
+                                   const struct paging_operation *operation)
+{
+    const DXGKARG_BUILDPAGINGBUFFER *arg = &operation->arg;
+
+    return operation->operation == DXGK_OPERATION_TRANSFER &&
+           is_memory_segment(oracle, arg->Transfer.Source.SegmentId) &&
+           arg->Transfer.Destination.SegmentId &&
+           !is_memory_segment(oracle, arg->Transfer.Destination.SegmentId);
+}
+
 static void publish(struct oracle *oracle, const struct paging_operation *operation)
 {
     struct oracle_allocation *allocation = operation->allocation;
+
+    if (operation->effect == EFFECT_UNMAP) {
+        allocation->is_leaving = false;
+        return;
+    }
 
     if (operation->effect == EFFECT_NOTICE || operation->effect == EFFECT_SHOWN ||
         operation->effect == EFFECT_FAREWELL) {
@@ -79,6 +96,7 @@ static void publish(struct oracle *oracle, const struct paging_operation *operat
     if (operation->effect == EFFECT_PLACE) {
         check_noticed_move(oracle, operation);
         publish_places(operation);
+        allocation->is_leaving = goes_out_through_slots(oracle, operation);
         return;
     }
     if (operation->effect == EFFECT_DISCARD)
@@ -101,6 +119,7 @@ static void publish(struct oracle *oracle, const struct paging_operation *operat
         case EFFECT_NOTICE:
         case EFFECT_SHOWN:
         case EFFECT_FAREWELL:
+        case EFFECT_UNMAP:
             break; /* above */
         }
     }
@@ -157,6 +176,8 @@ static void look_at(struct oracle *oracle, const struct paging_operation *operat
         return; /* it goes with its content */
     if (allocation->is_offered)
         return; /* the content may be gone: what is expected is known when it is reclaimed */
+    if (operation->effect == EFFECT_UNMAP)
+        return; /* no page is anywhere else for it */
     if (operation->effect == EFFECT_FAREWELL || operation->effect == EFFECT_NOTICE ||
         operation->effect == EFFECT_SHOWN)
         return; /* judged when it was published */

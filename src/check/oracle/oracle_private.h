@@ -78,6 +78,7 @@ struct oracle_allocation {
     bool is_offered; /* its content may be nowhere */
     bool is_bound;
     bool is_reported;
+    bool is_leaving;    /* it has gone out through slots of an aperture, which are still mapped */
     bool is_noticed;    /* NOTIFY_RESIDENCY said that it is resident */
     bool is_unfollowed; /* no memory to follow it: nothing is compared any more */
     char name[NAME_BYTES];
@@ -112,12 +113,13 @@ struct va_chunk {
 };
 
 enum operation_effect {
-    EFFECT_PLACE,   /* the pages are at the destination now                       */
-    EFFECT_LEARN,   /* they are there, if nothing better was known                */
-    EFFECT_DISCARD, /* they are no longer in local memory                         */
-    EFFECT_NOTICE,  /* nothing: the driver is told that they are there            */
-    EFFECT_SHOWN,   /* nothing: the driver is shown them there, in the paging process */
-    EFFECT_FAREWELL /* nothing: the driver is told that they go                   */
+    EFFECT_PLACE,    /* the pages are at the destination now                       */
+    EFFECT_LEARN,    /* they are there, if nothing better was known                */
+    EFFECT_DISCARD,  /* they are no longer in local memory                         */
+    EFFECT_NOTICE,   /* nothing: the driver is told that they are there            */
+    EFFECT_SHOWN,    /* nothing: the driver is shown them there, in the paging process */
+    EFFECT_FAREWELL, /* nothing: the driver is told that they go                  */
+    EFFECT_UNMAP     /* nothing: slots that they went out through are given back   */
 };
 
 struct paging_operation {

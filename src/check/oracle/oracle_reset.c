@@ -3,9 +3,15 @@
  */
 #include "check/oracle/oracle_private.h"
 
-/* Pages in local memory are lost; where they will be is learnt anew. */
+/*
+ * Pages in local memory are lost; where they will be is learnt anew. An eviction whose slots are
+ * still mapped was half done, though every page may have arrived.
+ */
 static void lose_local_pages(struct oracle *oracle, struct oracle_allocation *allocation)
 {
+    if (allocation->is_leaving)
+        allocation->last_loss = oracle->reset_count;
+    allocation->is_leaving = false;
     for (uint64_t page = 0; allocation->locations && page < allocation->page_count; page++) {
         if (location_kind(allocation->locations[page]) != LOCATION_LOCAL)
             continue;
@@ -38,7 +44,8 @@ static void keep_notices(struct oracle *oracle)
 }
 
 /*
- * Where no page was in local memory nothing was lost, and the owner's message is not believed.
+ * Where no page was in local memory, or on its way out of it, nothing was lost, and the owner's
+ * message is not believed.
  */
 void oracle_reset_took(struct oracle *oracle, uint64_t id)
 {
