@@ -101,6 +101,34 @@ static void tables_that_hold_nothing_leave_for_others_and_come_back(void **state
     }
 }
 
+/* It prefers a segment that it could never fit in: the other one is where room is made. */
+static void room_is_made_in_the_first_segment_that_is_large_enough(void **state)
+{
+    for (unsigned model = 0; model < MODELS; model++) {
+        struct rig_config config = rig_model(model + 1);
+        struct rig_request request = {.preferred = {2, 1}};
+        struct rig_object used, large;
+        struct rig *rig;
+        uint64_t all;
+
+        config.memory_segments = 2;
+        config.segment_pages[1] = 16;
+        rig = rig_create(&config);
+        all = free_pages(rig);
+        rig_object(rig, 8, 1, &used);
+        rig_map(rig, &used);
+        map_at(rig, &used, 64 * MiB);
+        request.bytes = (all - 1) * PAGE_BYTES;
+        assert_int_equal(rig_try_object(rig, rig->device, &request, &large), STATUS_SUCCESS);
+        assert_int_equal(try_resident(rig, &large), STATUS_SUCCESS);
+        assert_true(vidmm_statistics(rig->vidmm)->evicted_tables > 0);
+        rig_evict(rig, &large);
+        rig_destroy_object(rig, &used);
+        rig_destroy_object(rig, &large);
+        rig_free(rig);
+    }
+}
+
 /* An address is given up, and another one taken, while its tables are out. */
 static void what_is_unmapped_while_its_tables_are_out_needs_none(void **state)
 {
@@ -344,6 +372,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tables_that_hold_nothing_leave_for_others_and_come_back),
+        cmocka_unit_test(room_is_made_in_the_first_segment_that_is_large_enough),
         cmocka_unit_test(what_is_unmapped_while_its_tables_are_out_needs_none),
         cmocka_unit_test(what_is_held_moves_with_its_tables_for_what_has_to_be_in_one_piece),
         cmocka_unit_test(what_is_locked_stays_where_it_is),

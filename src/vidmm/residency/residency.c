@@ -284,6 +284,20 @@ static bool make_room(struct vidmm *vidmm, struct segment *segment, uint64_t byt
     return leaving_bytes(vidmm, segment) > 0 || doomed > 0;
 }
 
+/* The first of the preferred segments that is large enough, or, where none is, the first. */
+static struct segment *wanted_segment(const struct vidmm_allocation *allocation)
+{
+    struct vidmm *vidmm = allocation->device->vidmm;
+
+    for (unsigned i = 0; i < allocation->preference_count; i++) {
+        struct segment *segment = segment_by_id(vidmm, allocation->preference[i]);
+
+        if (segment_footprint(segment, allocation) <= segment->size)
+            return segment;
+    }
+    return segment_by_id(vidmm, allocation->preference[0]);
+}
+
 /* Bytes that the request still has to place in the segment. */
 static uint64_t request_need(const struct request *request, const struct segment *segment)
 {
@@ -293,7 +307,7 @@ static uint64_t request_need(const struct request *request, const struct segment
     for (i = request->placed; i < request->count; i++) {
         const struct vidmm_allocation *allocation = request->allocations[i];
 
-        if (!allocation_is_placed(allocation) && allocation->preference[0] == segment->id)
+        if (!allocation_is_placed(allocation) && wanted_segment(allocation) == segment)
             need += segment_footprint(segment, allocation);
     }
     return need;
@@ -354,7 +368,7 @@ static enum place_result place(struct request *request, struct vidmm_allocation 
             NTSTATUS room;
             uint64_t need = segment_footprint(segment, allocation);
 
-            if (i == 0 && request_need(request, segment) > need)
+            if (segment == wanted_segment(allocation) && request_need(request, segment) > need)
                 need = request_need(request, segment);
             if (make_room(vidmm, segment, need, &room))
                 return PLACE_LATER;
@@ -494,7 +508,7 @@ static struct segment *failing_segment(const struct request *request)
 {
     if (request->make_tables || request->placed == request->count)
         return table_segment(request->vidmm);
-    return segment_by_id(request->vidmm, request->allocations[request->placed]->preference[0]);
+    return wanted_segment(request->allocations[request->placed]);
 }
 
 /* Bytes that the request needs there, and bytes that can be had: all but those that others hold. */
@@ -508,7 +522,7 @@ static void request_sizes(const struct request *request, uint64_t *out_needed,
     for (i = 0; i < request->count; i++) {
         const struct vidmm_allocation *allocation = request->allocations[i];
 
-        if (allocation->preference[0] != segment->id)
+        if (wanted_segment(allocation) != segment)
             continue;
         needed += segment_footprint(segment, allocation);
         if (allocation->place.segment == segment)
