@@ -188,8 +188,7 @@ struct player {
     unsigned page_table_pending;
     uint64_t page_table_failures;
 
-    struct player_mapping
-        tile_update; /* of the tile line; answered late, when the GPU has stopped */
+    struct player_mapping tile_update; /* of a tile line; its answer may come when that has ended */
 
     /* Waiting and stopping: player_wait.c, player_report.c. */
     struct player_progress progress;

@@ -67,16 +67,18 @@ static void look_at_discarded(struct oracle *oracle, const struct paging_operati
     }
 }
 
-/* From local memory to system memory, by its slots in an aperture. */
-static bool goes_out_through_slots(const struct oracle *oracle,
-                                   const struct paging_operation *operation)
+/* Counts pages that went from local memory to system memory by their slots in an aperture. */
+static void count_leaving(const struct oracle *oracle, const struct paging_operation *operation)
 {
     const DXGKARG_BUILDPAGINGBUFFER *arg = &operation->arg;
 
-    return operation->operation == DXGK_OPERATION_TRANSFER &&
-           is_memory_segment(oracle, arg->Transfer.Source.SegmentId) &&
-           arg->Transfer.Destination.SegmentId &&
-           !is_memory_segment(oracle, arg->Transfer.Destination.SegmentId);
+    if (operation->operation == DXGK_OPERATION_TRANSFER &&
+        is_memory_segment(oracle, arg->Transfer.Source.SegmentId) &&
+        arg->Transfer.Destination.SegmentId &&
+        !is_memory_segment(oracle, arg->Transfer.Destination.SegmentId))
+        operation->allocation->leaving_pages += operation->page_count;
+    else
+        operation->allocation->leaving_pages = 0;
 }
 
 static void publish(struct oracle *oracle, const struct paging_operation *operation)
@@ -84,7 +86,8 @@ static void publish(struct oracle *oracle, const struct paging_operation *operat
     struct oracle_allocation *allocation = operation->allocation;
 
     if (operation->effect == EFFECT_UNMAP) {
-        allocation->is_leaving = false;
+        allocation->leaving_pages -=
+            min_u64(allocation->leaving_pages, operation->arg.UnmapApertureSegment.NumberOfPages);
         return;
     }
 
@@ -96,7 +99,7 @@ static void publish(struct oracle *oracle, const struct paging_operation *operat
     if (operation->effect == EFFECT_PLACE) {
         check_noticed_move(oracle, operation);
         publish_places(operation);
-        allocation->is_leaving = goes_out_through_slots(oracle, operation);
+        count_leaving(oracle, operation);
         return;
     }
     if (operation->effect == EFFECT_DISCARD)

@@ -69,6 +69,7 @@ struct oracle_allocation {
     uint64_t *undefined;      /* a bit a page, NULL: all defined */
     uint64_t reference_count; /* alive, bound, submissions, operations */
     uint64_t operation_count; /* built and not retired */
+    uint64_t leaving_pages;   /* gone out through slots of an aperture that are still mapped */
     uint64_t last_loss;       /* the reset, counted from 1, that took pages of it last; 0: none */
     uint64_t handle;          /* hAllocation, when is_bound */
     oracle_layout *layout;    /* order of its pages in local memory; NULL: linear */
@@ -78,7 +79,6 @@ struct oracle_allocation {
     bool is_offered; /* its content may be nowhere */
     bool is_bound;
     bool is_reported;
-    bool is_leaving;    /* it has gone out through slots of an aperture, which are still mapped */
     bool is_noticed;    /* NOTIFY_RESIDENCY said that it is resident */
     bool is_unfollowed; /* no memory to follow it: nothing is compared any more */
     char name[NAME_BYTES];

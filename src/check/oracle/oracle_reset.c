@@ -9,9 +9,9 @@
  */
 static void lose_local_pages(struct oracle *oracle, struct oracle_allocation *allocation)
 {
-    if (allocation->is_leaving)
+    if (allocation->leaving_pages)
         allocation->last_loss = oracle->reset_count;
-    allocation->is_leaving = false;
+    allocation->leaving_pages = 0;
     for (uint64_t page = 0; allocation->locations && page < allocation->page_count; page++) {
         if (location_kind(allocation->locations[page]) != LOCATION_LOCAL)
             continue;
