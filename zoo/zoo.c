@@ -30,10 +30,23 @@ const struct zoo_defect *zoo_defect_at(unsigned index)
     return NULL;
 }
 
+const struct zoo_defect *zoo_lawful_at(unsigned index)
+{
+    for (const struct zoo_defect *driver = zoo_lawful_drivers; driver->id; driver++) {
+        if (index-- == 0)
+            return driver;
+    }
+    return NULL;
+}
+
 const struct zoo_defect *zoo_find(const char *id)
 {
     const struct zoo_defect *defect;
 
+    for (unsigned i = 0; (defect = zoo_lawful_at(i)); i++) {
+        if (strcmp(defect->id, id) == 0)
+            return defect;
+    }
     for (unsigned i = 0; (defect = zoo_defect_at(i)); i++) {
         if (strcmp(defect->id, id) == 0)
             return defect;

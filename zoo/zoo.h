@@ -1,5 +1,6 @@
 /*
- * Zoo: planted defects, to see what the bench finds.
+ * Zoo: planted defects, to see what the bench finds, and lawful drivers, of which it must say
+ * nothing.
  *
  * Place      zoo, beside the sources. Uses base, miniport and the WDK's headers, and the manual of
  *            the modelled GPU where a defect changes commands. Nothing of the bench knows it: the
@@ -8,7 +9,9 @@
  *            in one documented way: it alters arguments on their way in, or bytes, pointers,
  *            statuses and timing on their way out. The patterns are those of real drivers and of
  *            the contract. Each stands in the table of its file (zoo_paging.c, ...); zoo.c lists
- *            the files.
+ *            the files. A lawful driver is such a layer, too: it does what is unusual and what the
+ *            contract allows, so that a finding about it is the bench's mistake. Lawful drivers
+ *            stand in zoo_lawful.c.
  * Ownership  create gives a miniport that owns next; on failure next is still the caller's.
  */
 #ifndef DRYDOCK_ZOO_ZOO_H
@@ -30,6 +33,9 @@ struct zoo_defect {
     const char *rules;    /* ids of rules of which one should fire, separated by spaces; or
                            * the kind of a finding where the contract has no rule: "leak" */
     const char *since;    /* version of the bench that finds it first; NULL: it does not */
+    const char *profile;  /* under which it is a mistake; NULL: under any */
+    const char *lawful;   /* the page that allows it; NULL: a defect. rules is "", since NULL */
+    bool is_particular;   /* only one lawful reading serves it: not run_driver.is_tolerant */
     /* What is otherwise; one of them, the rest forwards. */
     void (*alter)(struct zoo_layer *layer, DXGKARG_BUILDPAGINGBUFFER *arg); /* on its way in */
     NTSTATUS (*build)(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg);
@@ -59,7 +65,9 @@ NTSTATUS zoo_build_as(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGB
 
 /* By number from 0; NULL behind the last. */
 const struct zoo_defect *zoo_defect_at(unsigned index);
-const struct zoo_defect *zoo_find(const char *id); /* NULL: there is none */
+const struct zoo_defect *zoo_lawful_at(unsigned index);
+/* Of both kinds; NULL: there is none. */
+const struct zoo_defect *zoo_find(const char *id);
 
 NTSTATUS zoo_create(const struct zoo_defect *defect, const struct base_services *services,
                     struct miniport *next, struct miniport **out_layer);

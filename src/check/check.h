@@ -37,6 +37,11 @@ struct check_profile {
     bool wants_dma_size_lowered;   /* U1: DmaSize must be lowered by the bytes written */
     bool wants_dma_size_unchanged; /* U1: it must not */
     bool wants_host_aperture_last; /* SEG-017: behind all other segments */
+    bool wants_end_with_flag;      /* PWR-006: no SystemMemoryEndAddress without its flag */
+    bool wants_offset_progress;    /* PB-014: progress between repeats is in MultipassOffset */
+    bool wants_own_addresses;      /* SEG-006: no two segments at one address, 0 neither */
+    bool wants_power_of_two;       /* ALLOC-001: of Alignment */
+    bool wants_built_complete;     /* PATCH-009: paging buffers need no Patch */
     bool wants_one_mmu;            /* C3: GpuMmu and IoMmu not both */
 };
 

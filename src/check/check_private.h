@@ -43,6 +43,7 @@ struct check {
                           judged by no rule */
     uint64_t told[CHECK_MAX_TOLD]; /* cause and object */
     unsigned told_count;
+    bool is_advised[RULE_COUNT];     /* advice about it was given */
     char field[FINDING_WHERE_BYTES]; /* check_field() */
     struct finding finding;          /* being made */
 };

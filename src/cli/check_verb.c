@@ -319,6 +319,8 @@ static bool shrink_causes(struct request *request)
         unsigned number = 1;
         char path[600];
 
+        if (campaign_is_advice(cause))
+            continue;
         for (size_t i = 0; i < shrinking.index; i++)
             number += strcmp(name_of_cause(&summary->causes[i]), name_of_cause(cause)) == 0;
         snprintf(path, sizeof path, "%s/%s-%u.case", request->findings, name_of_cause(cause),

@@ -1,5 +1,5 @@
 /*
- * The drivers that the command line knows beside those of the bench: the defects of the zoo,
+ * The drivers that the command line knows beside those of the bench: the rows of the zoo,
  * "zoo:ID" over the reference driver that is linked in, "zoo:ID@FILE" over an image of it.
  */
 #include "bench/drivers/driver_files.h"
@@ -43,6 +43,7 @@ static bool find_defect(const char *name, struct run_driver *out_driver)
     out_driver->wrap = wrap_defect;
     out_driver->context = defect;
     out_driver->has_model = defect_has_model;
+    out_driver->is_tolerant = !defect->is_particular;
     return true;
 }
 

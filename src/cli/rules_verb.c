@@ -139,8 +139,9 @@ static void show_zoo(enum rule_id rule)
         if (!count++)
             printf("\n  In the zoo\n");
         printf("      %s: %s\n", defect->id, defect->sentence);
-        printf("          drydock check --driver zoo:%s --model %s --seeds 20\n", defect->id,
-               model_of(defect));
+        printf("          drydock check --driver zoo:%s --model %s --seeds 20%s%s\n", defect->id,
+               model_of(defect), defect->profile ? " --profile " : "",
+               defect->profile ? defect->profile : "");
     }
 }
 

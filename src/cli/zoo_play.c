@@ -106,10 +106,13 @@ static bool take_record(void *context, const struct campaign_record *given)
         add_hung_rules(player, record);
     row->seeds++;
     row->operations += record->operations;
-    row->is_found = find_rule(row->defect, record, player->rule);
+    row->is_found = row->defect->lawful ? record->outcome != CAMPAIGN_CLEAN
+                                        : find_rule(row->defect, record, player->rule);
     if (row->is_found) {
         row->rule_count = 0; /* of what shows it, not of what was seen before */
-        add_rule(row, player->rule);
+        row->seed = record->seed;
+        if (!row->defect->lawful)
+            add_rule(row, player->rule);
     }
     for (enum rule_id rule = RULE_NONE + 1; rule < RULE_COUNT; rule++) {
         if (record->rules.broken[rule])
@@ -118,6 +121,8 @@ static bool take_record(void *context, const struct campaign_record *given)
     for (unsigned i = 0; i < record->finding_count; i++) {
         if (!record->findings[i].rule[0])
             add_rule(row, record->findings[i].kind);
+        else if (row->defect->lawful) /* the manager says it, where no rule was broken */
+            add_rule(row, record->findings[i].rule);
     }
     return !row->is_found;
 }
@@ -127,13 +132,14 @@ static bool play_row(const struct zoo_play *play, struct zoo_row *row)
     char driver[1200];
     struct campaign_options campaign = {
         .driver = driver,
+        .profile = row->defect->profile,
         .model = row->model,
         .first_seed = FIRST_SEED,
         .seed_count = play->seeds,
         .shard_count = 1,
         .jobs = 1,
         .run_limit_seconds = RUN_SECONDS,
-        .time_limit_seconds = ROW_SECONDS,
+        .time_limit_seconds = row->defect->lawful ? 0 : ROW_SECONDS,
     };
     const struct repro_shrink how = {.seconds = play->shrink_seconds};
     struct player *player = calloc(1, sizeof *player);
@@ -151,7 +157,7 @@ static bool play_row(const struct zoo_play *play, struct zoo_row *row)
     snprintf(driver, sizeof driver, "zoo:%s%s%s", row->defect->id, play->image ? "@" : "",
              play->image ? play->image : "");
     row->is_played = campaign_run(&campaign, &watcher) != CAMPAIGN_NO_WORKERS;
-    if (row->is_found && play->shrink_seconds > 0) {
+    if (row->is_found && !row->defect->lawful && play->shrink_seconds > 0) {
         row->is_shrunk = find_kind(&player->shown, player->rule, &finding)
                              ? campaign_shrink_finding(&campaign, &player->shown, finding, &how,
                                                        &small, &result, &repro, &error)

@@ -6,7 +6,8 @@
  *            in order, until a run breaks one of the rules that the defect should break; the case
  *            of that run is then made smaller. Each row has a process of its own, so that several
  *            play at once and what a row finds does not depend on how many; rows are in memory that
- *            all of them have.
+ *            all of them have. A lawful driver is played with all of its seeds, or until a run says
+ *            anything about it.
  * Ownership  zoo_rows_new() gives the rows of a table; zoo_rows_free() takes them.
  * Errors     bool: no memory, no process.
  */
@@ -21,7 +22,9 @@
 struct zoo_row {
     const struct zoo_defect *defect;
     enum campaign_model model;
-    bool is_played, is_found;
+    bool is_played;
+    bool is_found; /* a rule of the defect is broken; of a lawful driver: anything was said */
+    uint64_t seed; /* is_found: that of the run */
     bool is_shrunk;
     uint32_t shrunk_lines; /* operations of the smallest case; with is_shrunk */
     uint64_t seeds;        /* played, up to the one that shows it */

@@ -14,12 +14,13 @@
 
 #define OPTIONS(ROW)                                                                               \
     ROW(MODEL, "model", 'm', "MODEL", "physical, gpummu, iommu or all (all)")                      \
-    ROW(SEEDS, "seeds", 'n', "N", "seeds to play at most, each defect and model (100)")            \
+    ROW(SEEDS, "seeds", 'n', "N", "seeds to play at most, each row (100; lawful: 300)")            \
     ROW(JOBS, "jobs", 'j', "J", "defects at once (the processors of this machine)")                \
     ROW(SECONDS, "seconds", 0, "S", "for making the case of a defect smaller (10)")                \
     ROW(KEEP, "no-shrink", 0, NULL, "leave the cases as they are")                                 \
     ROW(IMAGE, "image", 0, "FILE", "the reference driver as an image, to plant them in")           \
     ROW(LIST, "list", 0, NULL, "name the defects, and play none")                                  \
+    ROW(LAWFUL, "lawful", 0, NULL, "the lawful drivers instead: nothing may be said of them")      \
     ROW(JSON, "json", 0, NULL, "print the table as JSON")
 CLI_OPTIONS(OPTIONS)
 
@@ -31,10 +32,24 @@ static const unsigned model_bits[] = {
 
 /* ---- What is printed ---- */
 
-static void print_head(void)
+static void print_head(bool is_lawful)
 {
-    printf("%-27s %-8s  %-9s %5s %10s %6s  %s\n", "defect", "model", "", "seeds", "operations",
-           "shrunk", "rules broken");
+    printf("%-27s %-8s  %-9s %5s %10s %6s  %s\n", is_lawful ? "lawful driver" : "defect", "model",
+           "", "seeds", "operations", is_lawful ? "seed" : "shrunk",
+           is_lawful ? "said of it" : "rules broken");
+}
+
+static const char *verdict_of(const struct zoo_row *row)
+{
+    if (row->defect->lawful)
+        return row->is_found ? "ACCUSED" : row->rule_count ? "advice" : "silence";
+    return row->is_found ? "found" : "NOT FOUND";
+}
+
+/* What the row is there for: a defect found, a lawful driver left alone. */
+static bool is_right(const struct zoo_row *row)
+{
+    return row->is_found == !row->defect->lawful;
 }
 
 static void print_row(const struct zoo_row *row)
@@ -47,9 +62,11 @@ static void print_row(const struct zoo_row *row)
     }
     if (row->is_shrunk)
         snprintf(shrunk, sizeof shrunk, "%u", row->shrunk_lines);
+    else if (row->defect->lawful && row->is_found)
+        snprintf(shrunk, sizeof shrunk, "%" PRIu64, row->seed);
     printf("%-27s %-8s  %-9s %5" PRIu64 " %10" PRIu64 " %6s  %s\n", row->defect->id,
-           campaign_model_name(row->model), row->is_found ? "found" : "NOT FOUND", row->seeds,
-           row->operations, shrunk, rules);
+           campaign_model_name(row->model), verdict_of(row), row->seeds, row->operations, shrunk,
+           rules);
     fflush(stdout);
 }
 
@@ -75,8 +92,15 @@ static json_t *row_json(const struct zoo_row *row)
     json_object_set_new(json, "id", json_string(row->defect->id));
     json_object_set_new(json, "model", json_string(campaign_model_name(row->model)));
     json_object_set_new(json, "does", json_string(row->defect->sentence));
-    json_object_set_new(json, "since", json_string(row->defect->since));
-    json_object_set_new(json, "found", json_boolean(row->is_found));
+    if (row->defect->lawful) {
+        json_object_set_new(json, "source", json_string(row->defect->lawful));
+        json_object_set_new(json, "accused", json_boolean(row->is_found));
+        json_object_set_new(json, "seed",
+                            row->is_found ? json_integer((json_int_t)row->seed) : json_null());
+    } else {
+        json_object_set_new(json, "since", json_string(row->defect->since));
+        json_object_set_new(json, "found", json_boolean(row->is_found));
+    }
     json_object_set_new(json, "expected_rules", words(row->defect->rules));
     json_object_set_new(json, "rules", rules);
     json_object_set_new(json, "seeds", json_integer((json_int_t)row->seeds));
@@ -116,6 +140,12 @@ static void print_summary(const struct zoo_row *rows, size_t count)
         defects_found += is_any;
     }
     qsort(seeds, found, sizeof *seeds, compare_u64);
+    if (count && rows[0].defect->lawful) {
+        printf("%zu of %zu lawful drivers accused; in %zu of %zu models\n", defects_found, defects,
+               found, count);
+        free(seeds);
+        return;
+    }
     printf("%zu of %zu defects found; in %zu of %zu models; median of %" PRIu64 " seeds\n",
            defects_found, defects, found, count, found ? seeds[found / 2] : 0);
     if (most_lines)
@@ -125,14 +155,21 @@ static void print_summary(const struct zoo_row *rows, size_t count)
 
 /* ---- The verb ---- */
 
-static void list_defects(void)
+static const struct zoo_defect *row_at(bool is_lawful, unsigned index)
+{
+    return is_lawful ? zoo_lawful_at(index) : zoo_defect_at(index);
+}
+
+static void list_defects(bool is_lawful)
 {
     const struct zoo_defect *defect;
 
-    for (unsigned i = 0; (defect = zoo_defect_at(i)); i++)
-        printf("%-26s %s%s%s  %s\n%-26s      should break %s\n", defect->id,
+    for (unsigned i = 0; (defect = row_at(is_lawful, i)); i++)
+        printf("%-26s %s%s%s  %s\n%-26s      %s %s\n", defect->id,
                defect->models & ZOO_PHYSICAL ? "p" : "-", defect->models & ZOO_GPUMMU ? "g" : "-",
-               defect->models & ZOO_IOMMU ? "i" : "-", defect->sentence, "", defect->rules);
+               defect->models & ZOO_IOMMU ? "i" : "-", defect->sentence, "",
+               is_lawful ? "allowed by" : "should break",
+               is_lawful ? defect->lawful : defect->rules);
 }
 
 static bool is_wanted(const struct cli_arguments *arguments, const struct zoo_defect *defect)
@@ -153,7 +190,7 @@ static size_t make_rows(const struct cli_arguments *arguments, enum campaign_mod
     const struct zoo_defect *defect;
     size_t count = 0;
 
-    for (unsigned i = 0; (defect = zoo_defect_at(i)); i++) {
+    for (unsigned i = 0; (defect = row_at(arguments->values[OPTION_LAWFUL] != NULL, i)); i++) {
         for (unsigned m = 0; m < CAMPAIGN_ALL_MODELS && is_wanted(arguments, defect); m++) {
             if (!(defect->models & model_bits[m]) || (model != CAMPAIGN_ALL_MODELS && model != m) ||
                 !campaign_has_model(&base, (enum campaign_model)m))
@@ -196,7 +233,7 @@ static enum cli_status play_zoo(const struct zoo_play *how, struct zoo_row *rows
     play.played = put_row;
     play.context = &output;
     if (!is_json)
-        print_head();
+        print_head(count && rows[0].defect->lawful);
     if (!zoo_play_rows(&play, rows, count)) {
         cli_progress_end();
         cli_error("no process could be made for a defect");
@@ -205,7 +242,7 @@ static enum cli_status play_zoo(const struct zoo_play *how, struct zoo_row *rows
     }
     cli_progress_end();
     for (size_t i = 0; i < count; i++) {
-        if (!rows[i].is_found)
+        if (!is_right(&rows[i]))
             status = CLI_FINDINGS;
     }
     if (is_json) {
@@ -225,14 +262,15 @@ static enum cli_status run(const struct cli_arguments *arguments)
     const char *const *values = arguments->values;
     enum campaign_model model = CAMPAIGN_ALL_MODELS;
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    uint64_t seeds = 100, jobs = processors > 0 ? (uint64_t)processors : 1, seconds = 10;
+    uint64_t seeds = values[OPTION_LAWFUL] ? 300 : 100,
+             jobs = processors > 0 ? (uint64_t)processors : 1, seconds = 10;
     enum cli_status status;
     struct zoo_row *rows;
     struct zoo_play play;
     size_t count;
 
     if (values[OPTION_LIST]) {
-        list_defects();
+        list_defects(values[OPTION_LAWFUL] != NULL);
         return CLI_FINE;
     }
     if (values[OPTION_MODEL] && !campaign_find_model(values[OPTION_MODEL], &model)) {
@@ -274,7 +312,9 @@ const struct cli_verb cli_zoo = {
     .details =
         "A defect is the reference driver with one documented mistake; drydock run and check\n"
         "play one as --driver zoo:ID. An ID may be the beginning of several. The first case that\n"
-        "shows a defect is made as small as time allows. Exit status 1 when one was not found.",
+        "shows a defect is made as small as time allows. Exit status 1 when one was not found.\n"
+        "A lawful driver (--lawful) does what is unusual and allowed: exit status 1 when anything\n"
+        "is said of one.",
     .options = options,
     .repeated_option = -1,
     .run = run,

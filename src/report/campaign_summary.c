@@ -24,9 +24,12 @@ void campaign_report_summary(FILE *out, const struct campaign_summary *summary, 
 {
     char number[REPORT_NUMBER_BYTES];
     unsigned evaluated = 0, broken = 0;
+    size_t causes = 0;
 
-    for (size_t i = 0; i < summary->cause_count; i++)
+    for (size_t i = 0; i < summary->cause_count; i++) {
         campaign_report_cause(out, &summary->causes[i], folder);
+        causes += !campaign_is_advice(&summary->causes[i]);
+    }
     for (unsigned i = 0; i < RULE_COUNT; i++) {
         evaluated += summary->rules.evaluated[i] != 0;
         broken += summary->rules.broken[i] != 0;
@@ -55,7 +58,7 @@ void campaign_report_summary(FILE *out, const struct campaign_summary *summary, 
     fprintf(out, "%" PRIu64 " with another digest; digest of all %016" PRIx64 "\n",
             summary->runs_by_outcome[CAMPAIGN_UNREPEATABLE], summary->digest);
     fprintf(out, "  findings  %s runs, ", report_count(number, summary->findings));
-    fprintf(out, "%zu cause%s", summary->cause_count, summary->cause_count == 1 ? "" : "s");
+    fprintf(out, "%zu cause%s", causes, causes == 1 ? "" : "s");
     for (unsigned i = 1; i < CAMPAIGN_OUTCOME_COUNT; i++) {
         if (summary->runs_by_outcome[i])
             fprintf(out, ", %" PRIu64 " %s", summary->runs_by_outcome[i],

@@ -93,6 +93,8 @@ void report_causes_fini(struct report_causes *causes);
 /* The sentence that must hold, for a kind of finding that no rule names: "content", "crashed". */
 const char *report_kind_sentence(const char *kind);
 bool report_is_kind(const char *word);
+/* Told and no failure: JUnit leaves it out, SARIF has it as a note. */
+bool report_is_advice(const struct report_finding *finding);
 
 /* The lines of the drawing above. */
 void report_finding_text(FILE *out, const struct report_finding *finding);

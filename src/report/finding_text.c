@@ -151,6 +151,7 @@ static const char *const kinds[][2] = {
     {"refused", "An adapter must start."},
     {"broken", "A run must come to its end in order."},
     {"digest", "The same run must do the same again."},
+    {"advice", "What documents leave open is better done as all of them say."},
     {NULL, "A run must have nothing to tell."},
 };
 
@@ -161,6 +162,11 @@ static const char *const *find_kind(const char *kind)
     while (kinds[i][0] && strcmp(kinds[i][0], kind) != 0)
         i++;
     return kinds[i];
+}
+
+bool report_is_advice(const struct report_finding *finding)
+{
+    return strcmp(finding->kind, run_finding_kind_name(RUN_FINDING_ADVICE)) == 0;
 }
 
 const char *report_kind_sentence(const char *kind)
@@ -282,7 +288,8 @@ static void finding_lines(FILE *out, const struct report_finding *finding)
 {
     const struct finding_detail *detail = finding->detail;
 
-    fprintf(out, "error %s", finding->rule[0] ? finding->rule : finding->kind);
+    fprintf(out, "%s %s", report_is_advice(finding) ? "advice" : "error",
+            finding->rule[0] ? finding->rule : finding->kind);
     if (detail->where[0])
         fprintf(out, "  %s", detail->where);
     else if (finding->line)

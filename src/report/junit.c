@@ -66,6 +66,8 @@ static void put_escaped(FILE *out, const char *text)
 
 static bool is_of(const struct report_finding *finding, const char *rule, const char *kind)
 {
+    if (report_is_advice(finding))
+        return false;
     if (rule)
         return strcmp(finding->rule, rule) == 0;
     return !finding->rule[0] && strcmp(finding->kind, kind) == 0;

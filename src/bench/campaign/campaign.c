@@ -77,6 +77,7 @@ static bool is_first_of_rule(const struct run_result *result, uint32_t place)
 
 /*
  * One of each rule before a second one: what a driver says at every start does not hide the rest.
+ * Advice comes last.
  */
 static void take_findings(struct campaign_record *record, const struct run_result *result)
 {
@@ -84,11 +85,13 @@ static void take_findings(struct campaign_record *record, const struct run_resul
     uint64_t total = 0;
 
     for (unsigned i = 0; i < RUN_FINDING_KIND_COUNT; i++)
-        total += result->finding_totals[i];
-    for (unsigned pass = 0; pass < 2; pass++) {
+        total += i == RUN_FINDING_ADVICE ? 0 : result->finding_totals[i];
+    for (unsigned pass = 0; pass < 3; pass++) {
         for (uint32_t i = 0; i < result->finding_count; i++) {
-            if (record->finding_count + is_stopped < CAMPAIGN_MAX_FINDINGS &&
-                is_first_of_rule(result, i) == (pass == 0))
+            unsigned turn =
+                result->findings[i].kind == RUN_FINDING_ADVICE ? 2 : !is_first_of_rule(result, i);
+
+            if (record->finding_count + is_stopped < CAMPAIGN_MAX_FINDINGS && turn == pass)
                 take_finding(record, &result->findings[i]);
         }
     }
@@ -276,6 +279,12 @@ static uint64_t cause_of(const struct campaign_finding *finding)
 {
     return hash_pair(hash_string(finding->kind),
                      finding_cause(rule_find(finding->rule), finding->detail.where, finding->text));
+}
+
+bool campaign_is_advice(const struct campaign_cause *cause)
+{
+    return strcmp(cause->first.findings[cause->finding].kind,
+                  run_finding_kind_name(RUN_FINDING_ADVICE)) == 0;
 }
 
 static void add_cause(struct campaign_summary *summary, const struct campaign_record *record,

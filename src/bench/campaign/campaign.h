@@ -218,6 +218,8 @@ void campaign_shrunk_command(const struct campaign_cause *cause, char *out, size
 bool campaign_summary_init(struct campaign_summary *summary); /* false: no memory */
 void campaign_summary_fini(struct campaign_summary *summary);
 void campaign_summary_add(struct campaign_summary *summary, const struct campaign_record *record);
+/* Told with the causes, and none: documents leave open what it is about. */
+bool campaign_is_advice(const struct campaign_cause *cause);
 
 /* ---- Many ------------------------------------------------------------------------------------ */
 

@@ -40,7 +40,7 @@ void campaign_draw_init(struct campaign_draw *draw, const struct campaign_option
     };
     /* The reference driver where there is none of that name. */
     if (!run_find_driver(options->driver, &draw->driver))
-        draw->driver = (struct run_driver){.name = "ref"};
+        draw->driver = (struct run_driver){.name = "ref", .is_tolerant = true};
 }
 
 bool campaign_driver_has_level(const struct run_driver *driver, enum run_model model, unsigned wddm)

@@ -206,12 +206,21 @@ static bool draw_reserved_range(struct drawing *drawing, struct rng *rng, uint64
     return true;
 }
 
+/*
+ * What a driver declares is what it needs, unless it says that less will do, as the reference
+ * driver does; a profile draws less for all.
+ */
+static bool may_be_small(const struct campaign_draw *draw)
+{
+    return !is_bare(draw) && (draw->driver.is_tolerant || draw->profile->draws_small_buffers);
+}
+
 /* Half of the small ones for a few commands, so that most operations come in parts. */
 static bool draw_paging_buffer(struct drawing *drawing, struct rng *rng, uint64_t *number)
 {
     uint64_t most;
 
-    if (is_bare(drawing->draw))
+    if (!may_be_small(drawing->draw))
         return false;
     most = rng_chance(rng, 1, 2) ? PAGE_BYTES : 6 * LEAST_PAGING_BUFFER;
     if (rng_chance(rng, 2, 3))
@@ -227,7 +236,7 @@ static bool draw_private_data(struct drawing *drawing, struct rng *rng, uint64_t
 {
     static const uint32_t bytes[] = {0, 0, 0, 4, 24, 72};
 
-    if (!is_bare(drawing->draw) && rng_chance(rng, 2, 3))
+    if (may_be_small(drawing->draw) && rng_chance(rng, 2, 3))
         *number = bytes[rng_below(rng, ARRAY_COUNT(bytes))];
     return true;
 }

@@ -417,9 +417,12 @@ static bool has_only_gpummu(const struct run_driver *driver, enum run_model mode
 
 static bool find_gpummu_driver(const char *name, struct run_driver *out_driver)
 {
-    if (strcmp(name, "test:gpummu") != 0)
+    const bool is_tolerant = strcmp(name, "test:gpummu") == 0;
+
+    if (!is_tolerant && strcmp(name, "test:particular") != 0)
         return false;
-    *out_driver = (struct run_driver){.name = "test:gpummu", .has_model = has_only_gpummu};
+    *out_driver =
+        (struct run_driver){.name = name, .has_model = has_only_gpummu, .is_tolerant = is_tolerant};
     return true;
 }
 
@@ -442,6 +445,29 @@ static void seeds_draw_among_the_models_of_the_driver(void **state)
             assert_string_equal(usual.text, setup.text);
     }
     workload_free(workload);
+}
+
+/* Whoever does not say that less will do gets what it declares, and Patch for paging buffers. */
+static void a_driver_gets_what_it_declares(void **state)
+{
+    struct campaign_options options = {.driver = "test:particular", .model = CAMPAIGN_GPUMMU};
+    struct workload *workload = test_parse("drydock-case 1\nalloc a size=4K\n");
+    unsigned smaller = 0;
+
+    for (uint64_t seed = 1; seed <= 200; seed++) {
+        struct campaign_setup setup;
+
+        options.profile = NULL;
+        campaign_draw_setup(&options, seed, workload, &setup);
+        assert_int_equal(setup.config.paging_buffer_bytes, 0);
+        assert_int_equal(setup.config.private_data_bytes, RUN_DRIVERS_OWN);
+        assert_false(setup.config.skips_paging_patch);
+        options.profile = "small-buffers";
+        campaign_draw_setup(&options, seed, workload, &setup);
+        smaller += setup.config.paging_buffer_bytes != 0;
+    }
+    workload_free(workload);
+    assert_in_range(smaller, 50, 200);
 }
 
 static void a_profile_narrows_levels_and_faults(void **state)
@@ -635,6 +661,7 @@ int main(void)
         cmocka_unit_test(a_campaign_stops_when_it_is_told),
         cmocka_unit_test(findings_that_differ_in_numbers_have_one_cause),
         cmocka_unit_test(seeds_draw_among_the_models_of_the_driver),
+        cmocka_unit_test(a_driver_gets_what_it_declares),
         cmocka_unit_test(a_profile_narrows_levels_and_faults),
         cmocka_unit_test(a_strict_profile_finds_what_the_default_accepts),
         cmocka_unit_test(the_reference_driver_follows_a_strict_profile),

@@ -32,6 +32,11 @@ struct run_driver {
     unsigned wddm; /* the one level of an image */
     /* The GPU that it is for, as run_config.gpu; NULL: it does not say. */
     const char *gpu;
+    /*
+     * It works where no driver needs to: with paging buffers and private data smaller than it
+     * declares, down to a few packets, and without Patch for paging buffers.
+     */
+    bool is_tolerant;
 };
 
 /* The GPU that a run of the driver has where nothing else is asked for. */

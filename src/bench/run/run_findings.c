@@ -189,7 +189,8 @@ void run_report_rule(void *context, const struct finding *found)
 {
     struct run_assembly *run = context;
     const struct rule *rule = rule_get(found->rule);
-    enum run_finding_kind kind = found->is_carried_out        ? RUN_FINDING_CONTENT
+    enum run_finding_kind kind = found->is_advice             ? RUN_FINDING_ADVICE
+                                 : found->is_carried_out      ? RUN_FINDING_CONTENT
                                  : rule->side == RULE_SIDE_OS ? RUN_FINDING_MANAGER
                                                               : RUN_FINDING_DRIVER;
     struct run_finding *finding =

@@ -122,29 +122,12 @@ const char *check_field(struct check *check, const char *format, ...)
     return check->field;
 }
 
-bool check_report(struct check *check, enum rule_id rule, const struct check_object *object,
-                  const char *field, const char *format, ...)
+static void tell(struct check *check, const struct check_object *object, const char *field,
+                 const char *format, va_list arguments)
 {
     struct finding *finding = &check->finding;
-    uint64_t about = object ? hash_pair(object->kind + 1, object->number) : 0;
-    va_list arguments;
 
-    ASSERT(rule != RULE_NONE);
-    if (is_silent(check, rule))
-        return false;
-    check->config.counts->broken[rule]++;
-    memset(finding, 0, sizeof *finding);
-    finding->rule = rule;
-    finding->is_carried_out = check->gpu_event && rule_is_carried_out(rule);
-    finding->detail.event = check->callback ? check->callback->event
-                            : check->call   ? check->call->event
-                                            : 0;
-    write_where(check, field, finding->detail.where, sizeof finding->detail.where);
-    if (!is_new(check, hash_pair(finding_cause(rule, finding->detail.where, ""), about)))
-        return false;
-    va_start(arguments, format);
     vsnprintf(finding->text, sizeof finding->text, format, arguments);
-    va_end(arguments);
     if (object)
         finding->object = object->number;
     else
@@ -155,6 +138,56 @@ bool check_report(struct check *check, enum rule_id rule, const struct check_obj
                           sizeof finding->detail.arguments);
     if (check->config.report)
         check->config.report(check->config.context, finding);
+}
+
+/* All but text, objects and arguments. */
+static struct finding *begin_finding(struct check *check, enum rule_id rule, const char *field)
+{
+    struct finding *finding = &check->finding;
+
+    memset(finding, 0, sizeof *finding);
+    finding->rule = rule;
+    finding->detail.event = check->callback ? check->callback->event
+                            : check->call   ? check->call->event
+                                            : 0;
+    write_where(check, field, finding->detail.where, sizeof finding->detail.where);
+    return finding;
+}
+
+bool check_report(struct check *check, enum rule_id rule, const struct check_object *object,
+                  const char *field, const char *format, ...)
+{
+    uint64_t about = object ? hash_pair(object->kind + 1, object->number) : 0;
+    struct finding *finding;
+    va_list arguments;
+
+    ASSERT(rule != RULE_NONE);
+    if (is_silent(check, rule))
+        return false;
+    check->config.counts->broken[rule]++;
+    finding = begin_finding(check, rule, field);
+    finding->is_carried_out = check->gpu_event && rule_is_carried_out(rule);
+    if (!is_new(check, hash_pair(finding_cause(rule, finding->detail.where, ""), about)))
+        return false;
+    va_start(arguments, format);
+    tell(check, object, field, format, arguments);
+    va_end(arguments);
+    return false;
+}
+
+bool check_advise(struct check *check, enum rule_id rule, const struct check_object *object,
+                  const char *field, const char *format, ...)
+{
+    va_list arguments;
+
+    ASSERT(rule != RULE_NONE);
+    if (is_silent(check, rule) || check->is_advised[rule])
+        return false;
+    check->is_advised[rule] = true;
+    begin_finding(check, rule, field)->is_advice = true;
+    va_start(arguments, format);
+    tell(check, object, field, format, arguments);
+    va_end(arguments);
     return false;
 }
 

@@ -35,6 +35,16 @@ struct check_object;
 #define CHECK_RULE(check, rule, holds, ...)                                                        \
     check_verdict(check_holds(check, rule, holds) || check_report(check, rule, __VA_ARGS__))
 
+/*
+ * The same for a reading that documents leave open: where it does not hold that is advice, told
+ * once a run, and the rule is not broken. The text names both readings, the profile for the strict
+ * one makes it a breach (is_strict).
+ */
+#define CHECK_ADVICE(check, rule, is_strict, holds, ...)                                           \
+    check_verdict(check_holds(check, rule, holds) ||                                               \
+                  ((is_strict) ? check_report(check, rule, __VA_ARGS__)                            \
+                               : check_advise(check, rule, __VA_ARGS__)))
+
 /* Counts an evaluation of a rule that could have been broken here. */
 void check_looked_at(struct check *check, enum rule_id rule);
 
@@ -44,6 +54,10 @@ void check_looked_at(struct check *check, enum rule_id rule);
  * false.
  */
 bool check_report(struct check *check, enum rule_id rule, const struct check_object *object,
+                  const char *field, const char *format, ...) __attribute__((format(printf, 5, 6)));
+
+/* Of CHECK_ADVICE(): gives false. */
+bool check_advise(struct check *check, enum rule_id rule, const struct check_object *object,
                   const char *field, const char *format, ...) __attribute__((format(printf, 5, 6)));
 
 /* The name of a field that is made of numbers. Lent until the next call. */

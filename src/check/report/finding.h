@@ -37,6 +37,7 @@ struct finding_detail {
 struct finding {
     enum rule_id rule;   /* RULE_NONE: no rule of the catalogue names it */
     uint64_t object;     /* number of the object that it is about, 0: none */
+    bool is_advice;      /* the documents leave it open: nobody is at fault (CHECK_ADVICE()) */
     bool is_carried_out; /* what the GPU did shows it: the driver's (rule_is_carried_out()) */
     char text[FINDING_TEXT_BYTES]; /* "moved 288 bytes; 256 were offered" */
     struct finding_detail detail;

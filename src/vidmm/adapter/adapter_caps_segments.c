@@ -382,18 +382,19 @@ static bool is_preserve_triple(const struct caps_query *query, const struct segm
     return (!hibernate && !partial) || (standby && hibernate != partial);
 }
 
+/* An end without its flag says nothing: the page wants it to be 0 by "should". */
 static bool is_end_with_flag(const struct caps_query *query, const struct segment_report *s,
                              uint64_t *v)
 {
     *v = s->system_memory_end;
-    return (s->system_memory_end != 0) == (s->flags.PartiallyPreservedDuringHibernate != 0);
+    return s->system_memory_end || !s->flags.PartiallyPreservedDuringHibernate;
 }
 
 static bool is_end_inside(const struct caps_query *query, const struct segment_report *s,
                           uint64_t *v)
 {
     *v = s->system_memory_end;
-    return s->system_memory_end < s->size;
+    return s->system_memory_end < s->size || !s->flags.PartiallyPreservedDuringHibernate;
 }
 
 static bool is_banked_memory(const struct caps_query *query, const struct segment_report *s,
@@ -545,9 +546,8 @@ static const struct segment_rule {
     {"PWR-001", "Flags.Preserved*",
      "(standby, hibernate, partial) to be 000, 100, 101 or 110, standby being bit 0", SINCE_1_2,
      EVER, is_preserve_triple},
-    {"PWR-006", "SystemMemoryEndAddress",
-     "not 0 with PartiallyPreservedDuringHibernate, and 0 without", SINCE_1_2, EVER,
-     is_end_with_flag},
+    {"PWR-006", "SystemMemoryEndAddress", "not 0 with PartiallyPreservedDuringHibernate", SINCE_1_2,
+     EVER, is_end_with_flag},
     {"PWR-006", "SystemMemoryEndAddress", "an address inside the segment", SINCE_1_2, EVER,
      is_end_inside},
     {"BANK-001", "Flags.UseBanking", "a memory segment with it", ALWAYS, BEFORE_2_0,
@@ -606,7 +606,8 @@ static NTSTATUS check_together(struct caps_query *query)
         for (unsigned j = 0; j < i; j++) {
             const struct segment_report *other = &query->reports[j];
 
-            if (!ranges_overlap(segment->base, segment->size, other->base, other->size))
+            if (!ranges_overlap(segment->base, segment->size, other->base, other->size) ||
+                (!segment->base && !other->base)) /* addresses count within each of them */
                 continue;
             snprintf(expected, sizeof expected, "no address of pSegmentDescriptor[%u] (0x%llx)", j,
                      (unsigned long long)other->base);

@@ -257,7 +257,6 @@ CHANGE(preserved_111, set_preserved(fake, true, true, true))
 CHANGE(preserved_100, set_preserved(fake, true, false, false))
 CHANGE(preserved_101, set_preserved(fake, true, false, true))
 CHANGE(preserved_110, set_preserved(fake, true, true, false))
-CHANGE(end_alone, fake->segments[0].SystemMemoryEndAddress = 0xfff)
 CHANGE(flag_alone, set_preserved(fake, true, false, true);
        fake->segments[0].SystemMemoryEndAddress = 0)
 CHANGE(end_outside, set_preserved(fake, true, false, true);
@@ -391,8 +390,6 @@ static void every_broken_rule_is_named_with_its_field(void **state)
         {"PWR-001", "Flags.Preserved* is 0x4;", WIN8, preserved_001},
         {"PWR-001", "Flags.Preserved* is 0x6;", WDDM20, preserved_011},
         {"PWR-001", "Flags.Preserved* is 0x7;", WDDM20, preserved_111},
-        {"PWR-006", "QUERYSEGMENT3.pSegmentDescriptor[0].SystemMemoryEndAddress is 0xfff;", WDDM13,
-         end_alone},
         {"PWR-006", "pSegmentDescriptor[0].SystemMemoryEndAddress is 0x0;", WDDM20, flag_alone},
         {"PWR-006", "pSegmentDescriptor[0].SystemMemoryEndAddress is 0x10000000;", WDDM20,
          end_outside},

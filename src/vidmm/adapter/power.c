@@ -198,7 +198,7 @@ static void set_power(struct vidmm *vidmm, DEVICE_POWER_STATE state, POWER_ACTIO
 {
     NTSTATUS status = miniport_set_power_state(vidmm->miniport, ADAPTER_ID, state, action);
 
-    if (status != STATUS_SUCCESS)
+    if (!NT_SUCCESS(status))
         vidmm_driver_error(vidmm, "PWR-008", "DxgkDdiSetPowerState(%u) returned 0x%08x",
                            (unsigned)state, (unsigned)status);
 }

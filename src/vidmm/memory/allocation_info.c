@@ -17,7 +17,8 @@ struct report {
     const struct vidmm *vidmm;
     const DXGK_ALLOCATIONINFO *info;
     uint32_t all;          /* segments of the adapter, one bit each */
-    uint32_t set;          /* the supported ones */
+    uint32_t supported;    /* for reading or for writing */
+    uint32_t set;          /* in which it may be placed */
     unsigned preferred[5]; /* segment ids, best first; 0: none */
     bool from_end[5];      /* ... to be placed from the end of it */
 };
@@ -29,6 +30,7 @@ static struct report make_report(const struct vidmm *vidmm, const DXGK_ALLOCATIO
         .vidmm = vidmm,
         .info = info,
         .all = (uint32_t)((UINT64_C(1) << vidmm->caps.segment_count) - 1),
+        .supported = info->SupportedWriteSegmentSet,
         .set = info->SupportedWriteSegmentSet,
         .preferred = {preferred->SegmentId0, preferred->SegmentId1, preferred->SegmentId2,
                       preferred->SegmentId3, preferred->SegmentId4},
@@ -36,8 +38,12 @@ static struct report make_report(const struct vidmm *vidmm, const DXGK_ALLOCATIO
                      preferred->Direction3, preferred->Direction4},
     };
 
-    if (!vidmm->caps.is_virtual)
-        report.set &= info->SupportedReadSegmentSet; /* GpuMmu: only the write set (ALLOC-006) */
+    if (vidmm->caps.is_virtual)
+        return report; /* GpuMmu: only the write set (ALLOC-006) */
+    report.supported |= info->SupportedReadSegmentSet;
+    /* Where both do not meet, it is placed as for writing, which any use may be. */
+    if (report.set & info->SupportedReadSegmentSet)
+        report.set &= info->SupportedReadSegmentSet;
     return report;
 }
 
@@ -57,10 +63,11 @@ static bool has_size(const struct report *report, char *text)
     return report->info->Size != 0 && report->info->Size <= MOST_BYTES;
 }
 
+/* One that is no power of two counts as the next one. */
 static bool has_alignment(const struct report *report, char *text)
 {
-    snprintf(text, TEXT_BYTES, "Alignment is %u, not a power of two", report->info->Alignment);
-    return !report->info->Alignment || is_power_of_two(report->info->Alignment);
+    snprintf(text, TEXT_BYTES, "Alignment is %u, more than 2^31", report->info->Alignment);
+    return report->info->Alignment <= UINT32_C(1) << 31;
 }
 
 static bool has_segments(const struct report *report, char *text)
@@ -94,11 +101,11 @@ static bool prefers_supported(const struct report *report, char *text)
     for (i = 0; i < ARRAY_COUNT(report->preferred); i++) {
         unsigned id = report->preferred[i];
 
-        if (!id || (id <= report->vidmm->caps.segment_count && (report->set >> (id - 1) & 1)))
+        if (!id || (id <= report->vidmm->caps.segment_count && (report->supported >> (id - 1) & 1)))
             continue;
         snprintf(text, TEXT_BYTES,
                  "PreferredSegment.SegmentId%u is %u, outside the supported set 0x%x", i, id,
-                 report->set);
+                 report->supported);
         return false;
     }
     return true;
@@ -189,7 +196,9 @@ static void copy_size(struct vidmm_allocation *allocation, const struct report *
     allocation->pitched_pages = div_round_up(info->PitchAlignedSize, PAGE_BYTES);
     if (allocation->context) /* nobody asks: one row, as long as it is */
         allocation->pitched_pages = allocation->page_count;
-    allocation->alignment = info->Alignment > PAGE_BYTES ? info->Alignment : (uint32_t)PAGE_BYTES;
+    allocation->alignment = info->Alignment > PAGE_BYTES
+                                ? UINT32_C(1) << log2_ceil_u64(info->Alignment)
+                                : (uint32_t)PAGE_BYTES;
 }
 
 static void copy_physical(struct vidmm_allocation *allocation, const struct report *report)
@@ -279,10 +288,11 @@ static void copy_preferences(struct vidmm_allocation *allocation, const struct r
     for (i = 0; i < ARRAY_COUNT(report->preferred); i++) {
         unsigned id = report->preferred[i];
 
-        if (id && report->from_end[i])
+        if (!id || !(report->set >> (id - 1) & 1))
+            continue; /* one for reading only is no place here */
+        if (report->from_end[i])
             allocation->from_end |= 1u << (id - 1);
-        if (id)
-            prefer(allocation, id);
+        prefer(allocation, id);
     }
     if (report->info->Flags.FromEndOfSegment)
         allocation->from_end = UINT32_MAX;

@@ -51,17 +51,17 @@ static void check_answer(struct check *check, const DXGK_ALLOCATIONINFO *info, u
     bool is_doubled = object && object->is_doubled;
     bool has_alignment = !info->Alignment || is_power_of_two(info->Alignment);
 
-    CHECK_RULE(check, RULE_ALLOC_001,
-               info->hAllocation && !is_doubled && info->Size && has_alignment, object,
-               field_of(check, index,
-                        !info->hAllocation || is_doubled ? "hAllocation"
-                        : !info->Size                    ? "Size"
-                                                         : "Alignment"),
+    CHECK_RULE(check, RULE_ALLOC_001, info->hAllocation && !is_doubled && info->Size, object,
+               field_of(check, index, !info->hAllocation || is_doubled ? "hAllocation" : "Size"),
                !info->hAllocation ? "is NULL: size %llu, alignment 0x%x"
-               : is_doubled  ? "is the handle of another live allocation: size %llu, alignment 0x%x"
-               : !info->Size ? "is 0 (%llu), alignment 0x%x"
-                             : "size %llu, alignment 0x%x: expected a power of two",
+               : is_doubled ? "is the handle of another live allocation: size %llu, alignment 0x%x"
+                            : "is 0 (%llu), alignment 0x%x",
                (unsigned long long)info->Size, info->Alignment);
+    CHECK_ADVICE(check, RULE_ALLOC_001, check_configuration(check)->profile.wants_power_of_two,
+                 has_alignment, object, field_of(check, index, "Alignment"),
+                 "is 0x%x, no power of two: the page does not ask for one; by the other reading "
+                 "nothing else is an alignment, and here it counts as the next power of two",
+                 info->Alignment);
     CHECK_RULE(check, RULE_ALLOC_008, info->AllocationPriority != 0, object,
                field_of(check, index, "AllocationPriority"),
                "is 0 (D3DDDI_ALLOCATIONPRIORITY_NORMAL is 0x%x)", D3DDDI_ALLOCATIONPRIORITY_NORMAL);

@@ -48,6 +48,27 @@ RULE_KEPT(ALLOC_001)
     create_answering(rig, plain_info(rig));
 }
 
+static void an_odd_alignment_is_advice(void **state)
+{
+    for (int is_strict = 0; is_strict < 2; is_strict++) {
+        struct rig *rig = malloc(sizeof *rig);
+        DXGK_ALLOCATIONINFO info;
+
+        assert_non_null(rig);
+        rig_prepare(rig, RIG_GPUMMU);
+        rig->config.profile.wants_power_of_two = is_strict;
+        rig_init_prepared(rig);
+        info = plain_info(rig);
+        info.Alignment = 3 * 4096;
+        create_answering(rig, info);
+        assert_int_equal(rig->last.is_advice, !is_strict);
+        assert_int_equal(rig->last.rule, RULE_ALLOC_001);
+        rig_expect_only(rig, is_strict ? RULE_ALLOC_001 : RULE_NONE);
+        rig_fini(rig);
+        free(rig);
+    }
+}
+
 static void a_handle_of_a_live_allocation_is_found(void **state)
 {
     struct rig *rig = malloc(sizeof *rig);
@@ -586,6 +607,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_handle_of_a_live_allocation_is_found),
+        cmocka_unit_test(an_odd_alignment_is_advice),
         cmocka_unit_test(a_cached_primary_is_found),
         cmocka_unit_test(one_handle_may_serve_several_devices),
         cmocka_unit_test(what_was_destroyed_is_found_when_it_is_paged),

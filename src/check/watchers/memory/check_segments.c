@@ -309,6 +309,15 @@ static void check_overlap(struct check *check, const struct check_segment *segme
 
         if (segment->flags.Agp || other->flags.Agp)
             continue;
+        if (!segment->base && !other->base &&
+            !check_configuration(check)->profile.wants_own_addresses) {
+            CHECK_ADVICE(check, RULE_SEG_006, false, false, NULL,
+                         check_field(check, "pSegmentDescriptor[%u].BaseAddress", segment->id - 1),
+                         "is 0 as that of segment %u: by one reading segments do not overlap, by "
+                         "the other an address counts within its segment",
+                         other->id);
+            continue;
+        }
         SEGMENT_RULE(RULE_SEG_006,
                      !ranges_overlap(segment->base, segment->size, other->base, other->size),
                      "BaseAddress", "0x%llx and 0x%llx bytes overlap segment %u at 0x%llx",

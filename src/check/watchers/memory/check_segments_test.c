@@ -131,6 +131,25 @@ RULE_KEPT(SEG_004)
 
 DESCRIPTOR_PAIR(SEG_006, segments[1].BaseAddress.QuadPart = 16 * MiB - 4096,
                 segments[1].BaseAddress.QuadPart = 16 * MiB)
+/* Segments that all begin at 0 are advice, and a breach where the profile says so. */
+static void segments_may_begin_at_zero_together(void **state)
+{
+    for (int is_strict = 0; is_strict < 2; is_strict++) {
+        struct rig *rig = malloc(sizeof *rig);
+
+        assert_non_null(rig);
+        rig_prepare(rig, RIG_GPUMMU);
+        rig->config.profile.wants_own_addresses = is_strict;
+        rig->segments[1].BaseAddress.QuadPart = 0;
+        rig_init_prepared(rig);
+        assert_int_equal(rig->last.is_advice, !is_strict);
+        assert_int_equal(rig->last.rule, RULE_SEG_006);
+        rig_expect_only(rig, is_strict ? RULE_SEG_006 : RULE_NONE);
+        rig_fini(rig);
+        free(rig);
+    }
+}
+
 DESCRIPTOR_PAIR(SEG_007, segments[1].Size += 1, segments[1].Size += 4096)
 DESCRIPTOR_PAIR(SEG_009, segments[0].CommitLimit -= 4096, segments[1].CommitLimit -= 4096)
 DESCRIPTOR_PAIR(SEG_010, segments[0].Flags.CpuVisible = 1, segments[0].Flags.CpuVisible = 1;
@@ -498,5 +517,9 @@ RULE_KEPT_IN(BANK_008, RIG_PHYSICAL)
 
 int main(void)
 {
-    return RIG_RUN_RULES();
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(segments_may_begin_at_zero_together),
+    };
+
+    return RIG_RUN_TESTS(tests);
 }

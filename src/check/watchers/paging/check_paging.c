@@ -391,7 +391,7 @@ static void check_progress(struct check *check, struct paging_watch *watch,
 {
     const DXGKARG_BUILDPAGINGBUFFER *was = call->before.build_paging_buffer;
     const DXGKARG_BUILDPAGINGBUFFER *arg = call->arg.build_paging_buffer;
-    bool is_fresh = (uintptr_t)was->pDmaBuffer == watch->start;
+    bool is_fresh = (uintptr_t)was->pDmaBuffer == watch->start, is_strict;
     bool has_moved = advance || arg->MultipassOffset != was->MultipassOffset ||
                      arg->pDmaBufferPrivateData != was->pDmaBufferPrivateData;
     enum rule_id rule = has_declared_bytes(check, was) ? RULE_PB_020 : RULE_PB_012;
@@ -421,15 +421,18 @@ static void check_progress(struct check *check, struct paging_watch *watch,
                              !has_private_changed
                          ? watch->circles + 1
                          : 0;
-    CHECK_RULE(check, RULE_PB_014, watch->circles < 2, NULL, "MultipassOffset",
-               "is %u as before, like the private data, though %u bytes were written into a "
-               "fresh buffer of %u, twice in a row",
-               arg->MultipassOffset, advance, was->DmaSize);
+    is_strict = check_configuration(check)->profile.wants_offset_progress;
+    CHECK_ADVICE(check, RULE_PB_014, is_strict, watch->circles < 2, NULL, "MultipassOffset",
+                 "is %u as before, like the private data, though %u bytes were written into a "
+                 "fresh buffer of %u, twice in a row: by one reading of the page progress is in "
+                 "MultipassOffset, by the other the driver may know it (a reset or a sleep in "
+                 "between must not lose it)",
+                 arg->MultipassOffset, advance, was->DmaSize);
     CHECK_RULE(check, rule, watch->stalls < 2, NULL, "status",
                "STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER on two fresh buffers of %u bytes in a "
                "row, and nothing was written (MultipassOffset %u)",
                was->DmaSize, arg->MultipassOffset);
-    if (watch->stalls >= 2 || watch->circles >= 2) {
+    if (watch->stalls >= 2 || (is_strict && watch->circles >= 2)) {
         watch->stalls = 0;
         watch->is_repeat_due = false;
         watch->is_given_up = true;

@@ -1,3 +1,4 @@
+#include "miniport/operation.h"
 #include "check/rig/test_rig_submit.h"
 
 /* What the driver does to an operation, as the test says. */
@@ -282,9 +283,35 @@ static void go_in_circles(struct rig *rig, UINT step)
     fill_again(rig, &fill);
 }
 
+/* Longer than any operation of its size takes: whoever knows how far it is, it never ends. */
 RULE_BROKEN(PB_014)
 {
-    go_in_circles(rig, 0);
+    struct way way = {.status = STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER, .written = 16};
+    DXGKARG_BUILDPAGINGBUFFER fill = fill_in_a_way(rig, &way);
+    uint64_t most = miniport_operation_most_aimless(&fill);
+
+    for (uint64_t i = 1; i < most; i++) {
+        rig_expect_only(rig, RULE_NONE);
+        fill_again(rig, &fill);
+    }
+}
+
+static void progress_that_the_driver_keeps_is_advice(void **state)
+{
+    for (int is_strict = 0; is_strict < 2; is_strict++) {
+        struct rig *rig = malloc(sizeof *rig);
+
+        assert_non_null(rig);
+        rig_prepare(rig, RIG_GPUMMU);
+        rig->config.profile.wants_offset_progress = is_strict;
+        rig_init_prepared(rig);
+        go_in_circles(rig, 0);
+        assert_int_equal(rig->last.is_advice, !is_strict);
+        assert_int_equal(rig->last.rule, RULE_PB_014);
+        rig_expect_only(rig, is_strict ? RULE_PB_014 : RULE_NONE);
+        rig_fini(rig);
+        free(rig);
+    }
 }
 
 RULE_KEPT(PB_014)
@@ -600,6 +627,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_profile_may_want_DmaSize_untouched),
+        cmocka_unit_test(progress_that_the_driver_keeps_is_advice),
     };
 
     return RIG_RUN_TESTS(tests);

@@ -31,6 +31,7 @@ struct fence_watch {
     unsigned in_interrupt; /* callbacks of NotifyInterrupt under way */
     bool is_dpc_due;       /* an event was reported, and no DPC queued yet */
     bool is_notify_due;    /* ... and NotifyDpc not called yet */
+    bool is_notify_owed;   /* ... since before the DPC that runs: this one has to call it */
     bool is_notify_missed; /* ... nor by the DPC that was there for it, nor since */
 };
 
@@ -207,6 +208,9 @@ static void before(struct check *check, void *state, const struct check_call *ca
         for (unsigned i = 0; i < CHECK_MAX_NODES; i++)
             watch->nodes[i].is_fence_missed = watch->nodes[i].is_fence_due;
         break;
+    case MINIPORT_DDI_DpcRoutine:
+        watch->is_notify_owed = watch->is_notify_due;
+        break;
     case MINIPORT_DDI_PreemptCommand:
         node = node_of(watch, call->arg.preempt_command->NodeOrdinal);
         if (!node)
@@ -293,12 +297,19 @@ static unsigned check_stuck(struct check *check)
     return count;
 }
 
-/* A report without a DPC has been found when it was made. */
+/*
+ * A report of an interrupt without a DPC has been found when it was made, and one that a DPC did
+ * not pass on, too.
+ */
 static unsigned stands_still(struct check *check, void *state)
 {
     struct fence_watch *watch = state;
-    unsigned count = check_stuck(check) + watch->is_notify_missed;
+    unsigned count = check_stuck(check) + (watch->is_notify_missed || watch->is_notify_due);
 
+    if (watch->is_notify_due)
+        CHECK_RULE(check, RULE_FENCE_004, false, NULL, "",
+                   "an event was reported, and no DPC called DxgkCbNotifyDpc after it: nothing is "
+                   "left that could happen (Windows resets the adapter after 2 s)");
     for (unsigned i = 0; i < CHECK_MAX_NODES; i++) {
         const struct fence_node *node = &watch->nodes[i];
 
@@ -332,10 +343,12 @@ static void after(struct check *check, void *state, const struct check_call *cal
         watch->is_dpc_due = false;
         break;
     case MINIPORT_DDI_DpcRoutine:
-        CHECK_RULE(check, RULE_FENCE_004, !watch->is_notify_due, NULL, "",
+        /* An event of the time in which the DPC ran is the next one's, if need be. */
+        CHECK_RULE(check, RULE_FENCE_004, !watch->is_notify_owed, NULL, "",
                    "an event was reported, and the DPC did not call DxgkCbNotifyDpc");
-        watch->is_notify_missed |= watch->is_notify_due;
-        watch->is_notify_due = false;
+        watch->is_notify_missed |= watch->is_notify_owed;
+        if (watch->is_notify_owed)
+            watch->is_notify_due = watch->is_notify_owed = false;
         break;
     case MINIPORT_DDI_PreemptCommand:
     case MINIPORT_DDI_CancelCommand:
@@ -518,7 +531,7 @@ static void callback(struct check *check, void *state, const struct check_callba
         break;
     case TRACE_CALLBACK_notify_dpc:
         watch->is_notify_missed = false;
-        watch->is_notify_due = false;
+        watch->is_notify_due = watch->is_notify_owed = false;
         break;
     default:
         break;

@@ -130,6 +130,57 @@ static void a_dpc_that_tells_nobody_is_found(void **state)
     free(rig);
 }
 
+/* The kernel submits from within DxgkCbNotifyDpc, to a driver that is done when it has submitted.
+ */
+static NTSTATUS complete_at_once(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
+{
+    struct way *way = rig->told;
+    struct miniport_host *host = rig->drivers_host;
+    DXGKARGCB_NOTIFY_INTERRUPT_DATA data = {.InterruptType = DXGK_INTERRUPT_DMA_COMPLETED};
+    unsigned before = rig->irql;
+
+    if (ddi == MINIPORT_DDI_SubmitCommand) {
+        const DXGKARG_SUBMITCOMMAND *submit = arg;
+
+        data.DmaCompleted.SubmissionFenceId = submit->SubmissionFenceId;
+        data.DmaCompleted.NodeOrdinal = submit->NodeOrdinal;
+        rig->irql = way->irql;
+        host->ops->notify_interrupt(host, &data);
+        rig->irql = before;
+        host->ops->queue_dpc(host);
+    } else if (ddi == MINIPORT_DDI_DpcRoutine) {
+        host->ops->notify_dpc(host);
+        if (way->queues_dpc) {
+            way->queues_dpc = false;
+            rig_render(rig); /* by the kernel, before the callback comes back */
+        }
+    }
+    return rig_answer(rig, ddi, object, arg);
+}
+
+static void what_is_done_while_a_dpc_tells_is_told_by_the_next_one(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    for (int is_told = 0; is_told < 2; is_told++) {
+        struct way way = {.irql = 5, .queues_dpc = true};
+
+        rig_init(rig, RIG_GPUMMU);
+        rig->answer = complete_at_once;
+        rig->told = &way;
+        rig_render(rig);
+        miniport_dpc(rig->top);
+        rig_expect_only(rig, RULE_NONE);
+        if (is_told)
+            miniport_dpc(rig->top);
+        assert_int_equal(check_stands_still(rig->check), !is_told);
+        rig_expect_only(rig, is_told ? RULE_NONE : RULE_FENCE_004);
+        rig_fini(rig);
+    }
+    free(rig);
+}
+
 static void a_preemption_that_is_never_reported_is_found_when_all_stands_still(void **state)
 {
     struct rig *rig = malloc(sizeof *rig);
@@ -510,6 +561,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_dpc_that_tells_nobody_is_found),
+        cmocka_unit_test(what_is_done_while_a_dpc_tells_is_told_by_the_next_one),
         cmocka_unit_test(a_preemption_that_is_never_reported_is_found_when_all_stands_still),
         cmocka_unit_test(a_packet_that_is_never_reported_is_found_when_all_stands_still),
         cmocka_unit_test(a_preemption_that_nobody_asked_for_is_found),

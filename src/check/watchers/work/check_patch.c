@@ -327,9 +327,13 @@ static void check_edits(struct check *check, const struct check_object *context,
                (long long)verdict->outside_offset, arg->DmaBufferSubmissionStartOffset,
                arg->DmaBufferSubmissionEndOffset);
     if (arg->Flags.Paging)
-        CHECK_RULE(check, RULE_PATCH_009, !verdict->is_edited, context, "pDmaBuffer",
-                   "byte 0x%x of a paging buffer changed: it has to be complete without Patch",
-                   verdict->edited_offset);
+        CHECK_ADVICE(check, RULE_PATCH_009,
+                     check_configuration(check)->profile.wants_built_complete, !verdict->is_edited,
+                     context, "pDmaBuffer",
+                     "byte 0x%x of a paging buffer changed: by the page of BuildPagingBuffer Patch "
+                     "is called for it, by that of submission it need not be, and then the buffer "
+                     "has to be complete without",
+                     verdict->edited_offset);
 }
 
 static void after_patch(struct check *check, struct patch_watch *watch,

@@ -420,7 +420,25 @@ static void patch_paging(struct rig *rig, bool edits)
 
 BROKEN(PATCH_009)
 {
+    rig_fini(rig);
+    rig_prepare(rig, RIG_PHYSICAL);
+    rig->config.profile.wants_built_complete = true;
+    rig_init_prepared(rig);
     patch_paging(rig, true);
+}
+
+static void what_patch_adds_to_a_paging_buffer_is_advice(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_PHYSICAL);
+    patch_paging(rig, true);
+    assert_true(rig->last.is_advice);
+    assert_int_equal(rig->last.rule, RULE_PATCH_009);
+    rig_expect_only(rig, RULE_NONE);
+    rig_fini(rig);
+    free(rig);
 }
 
 KEPT(PATCH_009)
@@ -597,6 +615,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_patched_is_resident),
+        cmocka_unit_test(what_patch_adds_to_a_paging_buffer_is_advice),
         cmocka_unit_test(a_fault_is_a_wrong_address),
         cmocka_unit_test(bytes_around_the_buffer_are_watched),
         cmocka_unit_test(every_address_has_a_location),

@@ -108,14 +108,18 @@ RULE_KEPT(PWR_006)
     query_again(rig, true, false, true, (16 << 20) - 1);
 }
 
+/* Without its flag an end is advice, and a breach where the profile says so. */
 static void an_end_goes_with_its_flag(void **state)
 {
-    for (unsigned i = 0; i < 2; i++) {
-        struct rig *rig = new_rig(RIG_PHYSICAL, true, false, i);
+    for (unsigned i = 0; i < 3; i++) {
+        struct rig *rig = new_rig(RIG_PHYSICAL, true, false, i == 2);
 
-        rig->segments[0].SystemMemoryEndAddress = i ? 0 : KEPT_BYTES - 1;
+        rig->segments[0].SystemMemoryEndAddress = i == 2 ? 0 : KEPT_BYTES - 1;
+        rig->config.profile.wants_end_with_flag = i == 1;
         rig_init_prepared(rig);
-        end_rig(rig, RULE_PWR_006);
+        assert_int_equal(rig->last.is_advice, i == 0);
+        assert_int_equal(rig->finding_count, 1);
+        end_rig(rig, i ? RULE_PWR_006 : RULE_NONE);
     }
 }
 
@@ -306,12 +310,27 @@ RULE_BROKEN(PWR_008)
 
     rig_refuse(rig, &refusal);
     rig->top->ops->set_power_state(rig->top, 0, PowerDeviceD3, PowerActionSleep);
-    assert_string_equal(rig->last.text, "0xc0000001 for D3 (expected STATUS_SUCCESS)");
+    assert_string_equal(rig->last.text, "0xc0000001 for D3 (expected a success status)");
 }
 
 RULE_KEPT(PWR_008)
 {
     sleep_and_wake(rig, PowerActionNone);
+}
+
+static void any_success_is_right_for_a_change_of_power(void **state)
+{
+    static const NTSTATUS lawful[] = {STATUS_WAIT_1, STATUS_PENDING, STATUS_OBJECT_NAME_EXISTS};
+
+    for (size_t i = 0; i < sizeof lawful / sizeof *lawful; i++) {
+        struct rig *rig = new_rig(RIG_PHYSICAL, false, false, false);
+        struct rig_refusal refusal = {MINIPORT_DDI_SetPowerState, lawful[i]};
+
+        rig_init_prepared(rig);
+        rig_refuse(rig, &refusal);
+        sleep_and_wake(rig, PowerActionSleep);
+        end_rig(rig, RULE_NONE);
+    }
 }
 
 /* ---- Page tables ---- */
@@ -367,6 +386,7 @@ int main(void)
         cmocka_unit_test(a_profile_lets_straddling_stay),
         cmocka_unit_test(an_end_goes_with_its_flag),
         cmocka_unit_test(nothing_is_built_for_a_device_that_sleeps),
+        cmocka_unit_test(any_success_is_right_for_a_change_of_power),
     };
 
     return RIG_RUN_TESTS(tests);
