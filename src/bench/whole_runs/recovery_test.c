@@ -503,6 +503,27 @@ static void content_behind_an_alternate_address_is_not_lost(void **state)
     test_finish(result);
 }
 
+/* What is offered goes for the sleep, by an operation of no bytes behind the last packet. */
+static void a_place_that_was_given_up_for_a_sleep_is_free(void **state)
+{
+    struct run_result *result = test_play(test_parse("drydock-case 1\n"
+                                                     "option model physical\n"
+                                                     "option paging-buffer 384\n"
+                                                     "alloc a size=220857\n"
+                                                     "alloc b size=1885\n"
+                                                     "alloc o size=4K\n"
+                                                     "submit c0 b:w o:w a:rw\n"
+                                                     "offer priority=low o\n"
+                                                     "move a local\n"
+                                                     "power standby\n"
+                                                     "power on\n"
+                                                     "submit c0 a:r\n"));
+
+    test_assert_clean(result);
+    assert_true(result->rules.evaluated[RULE_RES_011] > 0);
+    test_finish(result);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -519,6 +540,7 @@ int main(void)
         cmocka_unit_test(pages_mapped_by_number_outlive_resets_and_sleeps),
         cmocka_unit_test(an_eviction_that_was_half_done_is_lost_as_a_whole),
         cmocka_unit_test(an_eviction_whose_slots_are_still_mapped_is_lost),
+        cmocka_unit_test(a_place_that_was_given_up_for_a_sleep_is_free),
         cmocka_unit_test(content_behind_an_alternate_address_is_not_lost),
         cmocka_unit_test(a_notice_that_a_reset_dropped_was_not_given),
         cmocka_unit_test(a_switch_that_waits_does_not_go_beside_synchronous_paging),

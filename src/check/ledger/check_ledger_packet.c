@@ -183,12 +183,26 @@ void check_ledger_forget_built(struct check_ledger *ledger)
         forget_built(ledger, &ledger->streams[i].built, false);
 }
 
+/* Behind all that was submitted there are pieces of no bytes at most: nothing is left to run. */
+static bool has_run_dry(const struct check_stream *stream)
+{
+    const struct check_built *piece;
+
+    list_for_each (piece, &stream->built, struct check_built, link) {
+        if (piece->bytes || !piece->is_end)
+            return false;
+    }
+    return true;
+}
+
 void check_ledger_lose_built(struct check_ledger *ledger)
 {
     for (unsigned i = 0; i < ledger->stream_count; i++) {
         struct check_built *piece;
 
         ledger->streams[i].may_skip = true;
+        if (has_run_dry(&ledger->streams[i]))
+            continue;
         list_for_each (piece, &ledger->streams[i].built, struct check_built, link) {
             piece->is_before_reset = true;
             check_ledger_note_ended(ledger, piece, false);
