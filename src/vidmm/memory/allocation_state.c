@@ -2,6 +2,7 @@
 
 #include "vidmm/memory/allocation.h"
 #include "vidmm/memory/segment.h"
+#include "vidmm/residency/budget.h"
 #include "vidmm/vidmm_private.h"
 
 #include "base/assert.h"
@@ -66,9 +67,11 @@ static void enlist(struct vidmm_allocation *allocation, struct list *list, enum 
 
 void allocation_bury_if_dead(struct vidmm_allocation *allocation)
 {
-    if (allocation->is_destroyed && !allocation->holds && !allocation->uses &&
-        allocation->state != ALLOCATION_ENTERING && allocation->state != ALLOCATION_LEAVING)
-        enlist(allocation, &allocation->vidmm->dying, LISTED_DYING);
+    if (!allocation->is_destroyed || allocation->holds || allocation->uses ||
+        allocation->state == ALLOCATION_ENTERING || allocation->state == ALLOCATION_LEAVING)
+        return;
+    enlist(allocation, &allocation->vidmm->dying, LISTED_DYING);
+    budget_settled(allocation); /* it may not be evicted any more, and its process holds it */
 }
 
 void allocation_list_if_offered(struct vidmm_allocation *allocation)
@@ -77,7 +80,7 @@ void allocation_list_if_offered(struct vidmm_allocation *allocation)
         enlist(allocation, &allocation->vidmm->offered[allocation->offer_class], LISTED_OFFERED);
 }
 
-void allocation_set_state(struct vidmm_allocation *allocation, enum allocation_state state)
+static void change_state(struct vidmm_allocation *allocation, enum allocation_state state)
 {
     enum allocation_state former = allocation->state;
 
@@ -105,4 +108,10 @@ void allocation_set_state(struct vidmm_allocation *allocation, enum allocation_s
         return;
     }
     allocation_bury_if_dead(allocation);
+}
+
+void allocation_set_state(struct vidmm_allocation *allocation, enum allocation_state state)
+{
+    change_state(allocation, state);
+    budget_settled(allocation); /* on the way it was not idle, and counted as held */
 }

@@ -7,6 +7,7 @@
 
 #include "vidmm/memory/allocation_state.h"
 #include "vidmm/memory/segment.h"
+#include "vidmm/residency/budget.h"
 #include "vidmm/vidmm_private.h"
 #include "vidmm/work/client.h"
 
@@ -22,8 +23,10 @@ bool allocation_is_idle(const struct vidmm_allocation *allocation)
 
 void allocation_hold(struct vidmm_allocation *allocation)
 {
-    if (allocation->holds++ == 0 && allocation->state == ALLOCATION_RESIDENT)
+    if (allocation->holds++ == 0 && allocation->state == ALLOCATION_RESIDENT) {
         segment_lru_remove(allocation);
+        budget_settled(allocation);
+    }
 }
 
 void allocation_unhold(struct vidmm_allocation *allocation)

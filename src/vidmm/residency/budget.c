@@ -81,7 +81,8 @@ static void forget_request_if_under(struct budget *budget)
 void budget_placed(const struct vidmm_allocation *allocation, const struct placement *place)
 {
     budget_of(allocation, place)->used += place->bytes;
-    ask_to_trim(allocation->device->process, budget_group_of(place->segment));
+    if (place == &allocation->place) /* else it may turn out to be no better than the one it has */
+        ask_to_trim(allocation->device->process, budget_group_of(place->segment));
 }
 
 void budget_unplaced(const struct vidmm_allocation *allocation, const struct placement *place)
@@ -100,10 +101,14 @@ void budget_idle(const struct vidmm_allocation *allocation, bool is_idle)
 
     ASSERT(is_idle || budget->idle >= place->bytes);
     budget->idle = is_idle ? budget->idle + place->bytes : budget->idle - place->bytes;
-    if (!is_idle)
-        ask_to_trim(allocation->device->process, budget_group_of(place->segment));
-    else
+    if (is_idle)
         forget_request_if_under(budget);
+}
+
+void budget_settled(const struct vidmm_allocation *allocation)
+{
+    if (allocation->place.segment && allocation->device->vidmm->limited_budgets)
+        ask_to_trim(allocation->device->process, budget_group_of(allocation->place.segment));
 }
 
 void budget_going(const struct vidmm_allocation *allocation, bool is_going)

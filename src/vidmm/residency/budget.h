@@ -37,6 +37,8 @@ void budget_unplaced(const struct vidmm_allocation *allocation, const struct pla
 /* The place in force may be evicted or not any more; it is on its way out or not any more. */
 void budget_idle(const struct vidmm_allocation *allocation, bool is_idle);
 void budget_going(const struct vidmm_allocation *allocation, bool is_going);
+/* Its state and holds are what they will be: its process is asked to trim if it is over now. */
+void budget_settled(const struct vidmm_allocation *allocation);
 /* Its process has more than its budget where it is. */
 bool budget_is_over(const struct vidmm_allocation *allocation);
 

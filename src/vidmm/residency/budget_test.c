@@ -150,6 +150,35 @@ static void who_is_over_the_budget_is_demoted_before_all_others(void **state)
     rig_free(rig);
 }
 
+/* Memory that nobody holds goes, or its class changes: the process holds nothing, before and after.
+ */
+static void nobody_is_asked_to_trim_what_is_not_held(void **state)
+{
+    struct rig *rig = rig_of_256_pages();
+    struct vidmm_process *other;
+    struct vidmm_device *device;
+    const struct rig_request request = {.bytes = 200 * PAGE_BYTES, .preferred = {1}};
+    struct rig_object object, more;
+
+    assert_int_equal(vidmm_process_create(rig->vidmm, &other), STATUS_SUCCESS);
+    assert_int_equal(vidmm_device_create(other, &device), STATUS_SUCCESS);
+    rig_object(rig, 80, 1, &object);
+    rig_make_resident(rig, &object);
+    rig_evict(rig, &object);
+    vidmm_set_budget(rig->process, VIDMM_BUDGET_LOCAL, 64 * PAGE_BYTES);
+    assert_int_equal(vidmm_set_priority(object.allocation, 0xc8000000), STATUS_SUCCESS);
+    assert_int_equal(rig_try_object(rig, device, &request, &more), STATUS_SUCCESS);
+    rig_make_resident(rig, &more);
+    assert_ptr_equal(rig->last_evicted, object.allocation);
+    assert_int_equal(rig->trim_count, 0);
+    rig_destroy_object(rig, &object);
+    rig_destroy_object(rig, &more);
+    rig_drain(rig);
+    vidmm_device_destroy(device);
+    vidmm_process_destroy(other);
+    rig_free(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -157,6 +186,7 @@ int main(void)
         cmocka_unit_test(a_request_over_the_budget_is_told_how_much_to_trim),
         cmocka_unit_test(whoever_gets_over_the_budget_is_asked_to_trim_once),
         cmocka_unit_test(whoever_gets_over_the_budget_behind_a_move_is_asked_again),
+        cmocka_unit_test(nobody_is_asked_to_trim_what_is_not_held),
         cmocka_unit_test(who_is_over_the_budget_is_demoted_before_all_others),
     };
 
