@@ -27,6 +27,8 @@
     ROW(OUT, "out", 'o', "DIR", "output folder (runs/CASE-MODEL-SEED)")                            \
     ROW(NO_OUT, "no-out", 0, NULL, "no output folder")                                             \
     ROW(REFERENCE, "reference", 0, "WHEN", "run without paging: short, always, never (short)")     \
+    ROW(RUN_LIMIT, "run-limit", 0, "S",                                                            \
+        "seconds of wall time after which it counts as hung (600)")                                \
     ROW(OPTION, "option", 0, "KEY=VALUE",                                                          \
         "sets an option of the case (drydock options); may be repeated")                           \
     ROW(JSON, "json", 0, NULL, "run.json on standard output instead of the summary")               \
@@ -34,7 +36,8 @@
     ROW(SARIF, "sarif", 0, "FILE", "write the findings as SARIF 2.1.0")
 CLI_OPTIONS(OPTIONS)
 
-#define REPLAY_BYTES 1024
+#define REPLAY_BYTES      1024
+#define RUN_LIMIT_SECONDS 600
 
 struct request {
     struct workload *workload;
@@ -42,6 +45,7 @@ struct request {
     enum run_model models[2];
     size_t model_count;
     bool has_folder;
+    uint64_t run_limit_seconds;
     /* By model: how to play it again. */
     char replays[2][REPLAY_BYTES];
     struct report_origin origins[2];
@@ -118,6 +122,10 @@ static bool apply_options(const struct cli_arguments *arguments, struct request 
             return false;
         config->events_limit = number;
     }
+    request->run_limit_seconds = RUN_LIMIT_SECONDS;
+    if (values[OPTION_RUN_LIMIT] && !cli_number("run-limit", values[OPTION_RUN_LIMIT], 1, 1u << 30,
+                                                &request->run_limit_seconds))
+        return false;
     config->has_tables_in_system_memory |= values[OPTION_TABLES_IN_SYSTEM] != NULL;
     if (values[OPTION_REFERENCE]) {
         if (!find_word("reference", references, values[OPTION_REFERENCE], &word))
@@ -291,7 +299,8 @@ static enum cli_status run_model(const struct request *request, const char *path
         snprintf(events_path, sizeof events_path, "%s/events.txt", folder.partial);
         config.events_path = events_path;
     }
-    if (!child_run_execute(&config, request->workload, 0, result)) {
+    if (!child_run_execute(&config, request->workload, (double)request->run_limit_seconds,
+                           result)) {
         cli_error("the process of the run cannot be made");
         report_folder_abandon(&folder);
         result->outcome = RUN_REFUSED;

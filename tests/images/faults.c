@@ -26,7 +26,7 @@ static ULONG recursion(volatile ULONG *depth)
 
 static DXGKRNL_INTERFACE kernel;
 
-#if FAULT == 34
+#if FAULT == 34 || FAULT >= 40
 struct elf {
     UCHAR mark[32];
     ULONG64 headers;
@@ -41,13 +41,15 @@ struct map {
     struct map *next;
 };
 
+extern const PVOID __imp_IoFreeMdl;
+
 /*
  * From a function of the bench to its headers, to the list of what is loaded, to an instruction
  * that asks.
  */
 static ULONG64 find_library(void)
 {
-    ULONG64 at = *(ULONG64 *)((PUCHAR)(ULONG_PTR)kernel.DxgkCbNotifyDpc + 2) & ~4095ull;
+    ULONG64 at = *(ULONG64 *)((PUCHAR)(ULONG_PTR)__imp_IoFreeMdl + 2) & ~4095ull;
     const struct elf *elf;
     const struct map *map = NULL;
 
@@ -71,16 +73,42 @@ static ULONG64 find_library(void)
     return 0;
 }
 
-static void ask_through_library(ULONG64 number, ULONG64 first, ULONG64 second, ULONG64 third)
+/* Four arguments; the system's answer. */
+static inline __attribute__((always_inline)) ULONG64
+ask_through_library(ULONG64 number, ULONG64 first, ULONG64 second, ULONG64 third, ULONG64 fourth)
 {
+    register ULONG64 last __asm__("r10") = fourth;
     ULONG64 at = find_library() + 0x30000;
 
     while (*(USHORT *)at != 0x050f || *(UCHAR *)(at + 2) != 0xc3)
         at++;
-    __asm__ volatile("call *%4"
+    __asm__ volatile("call *%[at]"
                      : "+a"(number)
-                     : "D"(first), "S"(second), "d"(third), "r"(at)
+                     : "D"(first), "S"(second), "d"(third), "r"(last), [at] "r"(at)
                      : "rcx", "r11", "memory");
+    return number;
+}
+
+#define TEXT(words) (ULONG64)(ULONG_PTR)(words)
+#define ASK(...)    ask_through_library(__VA_ARGS__)
+#define HERE        (ULONG64) - 100 /* AT_FDCWD */
+#define MOST_FILES  32
+
+/* No signal comes through any more, but for the one that none can block. */
+static inline __attribute__((always_inline)) void block_signals(void)
+{
+    ULONG64 all = ~0ull;
+
+    ASK(14, 2, (ULONG64)(ULONG_PTR)&all, 0, sizeof all);
+}
+
+/* For ever, without spending the processor. */
+static inline __attribute__((always_inline)) void sleep_for_ever(void)
+{
+    LONG64 long_time[2] = {1000000, 0};
+
+    while (!zero)
+        ASK(35, (ULONG64)(ULONG_PTR)long_time, 0, 0, 0);
 }
 #endif
 
@@ -192,15 +220,63 @@ static void __attribute__((noinline)) do_fault(void)
 #elif FAULT == 33                               /* and in the one for 32 bits */
     __asm__ volatile("sysenter" : : "a"(20) : "rcx", "rdx", "memory");
 #elif FAULT == 34                               /* ask through the C library */
-    ask_through_library(41, 2, 1, 0);
-#elif FAULT == 35                               /* write over the bench */
+    ASK(41, 2, 1, 0, 0);
+#elif FAULT == 40 /* have another process sent signals: F_SETOWN, F_SETSIG, O_ASYNC */
+    ASK(72, 2, 8, 1, 0);
+    ASK(72, 2, 10, 9, 0);
+    ASK(72, 2, 4, 020000, 0);
+#elif FAULT == 41 /* limits */
+    ULONG64 limits[2] = {16, 16};
+    ASK(302, 0, 7, (ULONG64)(ULONG_PTR)limits, 0);
+#elif FAULT == 42 /* a file system of its own */
+    ASK(430, TEXT("tmpfs"), 0, 0, 0);
+#elif FAULT == 43
+    ASK(428, HERE, TEXT("/"), 0, 0);
+#elif FAULT == 44 /* read a file of the user */
+    ASK(257, HERE, TEXT(VICTIM), 0, 0);
+#elif FAULT == 45 /* read what the process was started with */
+    ASK(2, TEXT("/proc/self/environ"), 0, 0, 0);
+#elif FAULT == 46 /* memory that stays */
+    ASK(29, 0x64727964, 4096, 01600, 0);
+#elif FAULT == 47 /* change a file of the user */
+    ASK(452, HERE, TEXT(VICTIM), 0777, 0);
+#elif FAULT == 48
+    ASK(90, TEXT(VICTIM), 0777, 0, 0);
+#elif FAULT == 49
+    ASK(188, TEXT(VICTIM), TEXT("user.drydock"), TEXT("x"), 1);
+#elif FAULT == 50
+    ASK(190, 2, TEXT("user.drydock"), TEXT("x"), 1);
+#elif FAULT == 51 /* a signal to another process */
+    ASK(62, 1, 0, 0, 0);
+#elif FAULT == 52 /* nobody hears of refused calls */
+    ULONG64 action[4] = {1, 0, 0, 0};
+    ASK(13, 31, (ULONG64)(ULONG_PTR)action, 0, 8);
+#elif FAULT == 53 /* calls in a queue, past the filter */
+    ASK(425, 1, TEXT(""), 0, 0);
+#elif FAULT == 54 /* hang, deaf */
+    block_signals();
+    sleep_for_ever();
+#elif FAULT == 55 /* hang up on the parent, and go on */
+    block_signals();
+    for (ULONG i = 3; i < MOST_FILES; i++)
+        ASK(3, i, 0, 0, 0);
+    sleep_for_ever();
+#elif FAULT == 56 /* begin an answer, and go on */
+    block_signals();
+    for (ULONG i = 3; i < MOST_FILES; i++)
+        ASK(1, i, TEXT("x"), 1, 0);
+    sleep_for_ever();
+#elif FAULT == 57 /* print, where a machine that builds looks for commands */
+    ASK(1, 1, TEXT("::error ::forged\n"), 17, 0);
+    ASK(41, 2, 1, 0, 0);
+#elif FAULT == 35 /* write over the bench */
     for (ULONG i = 0; i < 16 * 1024; i++)
         ((volatile ULONG *)kernel.DeviceHandle)[i] = 0x41414141;
-#elif FAULT == 37                               /* lose the stack */
+#elif FAULT == 37 /* lose the stack */
     __asm__ volatile("movq $0x1000, %%rsp\n pushq $0" : : : "memory");
-#elif FAULT == 36                               /* write over the way into it */
+#elif FAULT == 36 /* write over the way into it */
     *(volatile ULONG *)(ULONG_PTR)kernel.DxgkCbNotifyDpc = 0x90909090;
-#elif FAULT == 31                               /* write over what it is only lent: below */
+#elif FAULT == 31 /* write over what it is only lent: below */
 #else
 #error FAULT is not one of them
 #endif

@@ -2,6 +2,7 @@
 
 #include "base/bits.h"
 #include "base/list.h"
+#include "bench/child/cage.h"
 #include "bench/child/crash_recorder.h"
 
 #include <dlfcn.h>
@@ -379,6 +380,25 @@ bool gpu_plugin_is_path(const char *name)
     return strchr(name, '/') || (length > 3 && strcmp(name + length - 3, ".so") == 0);
 }
 
+/*
+ * The model that was used when the cage closed. From then on no library can be loaded, so it stays
+ * for the runs that follow in this process.
+ */
+static struct {
+    char path[1024];
+    void *object; /* of dlopen() */
+} kept;
+
+static void give_back(const char *path, void *object)
+{
+    if (!cage_is_closed()) {
+        dlclose(object);
+    } else if (object != kept.object) {
+        snprintf(kept.path, sizeof kept.path, "%s", path);
+        kept.object = object;
+    }
+}
+
 static bool refuse(char error[GPU_PLUGIN_ERROR_BYTES], const char *path, const char *text)
 {
     snprintf(error, GPU_PLUGIN_ERROR_BYTES, "%.150s: %.230s", path, text);
@@ -559,9 +579,12 @@ bool gpu_plugin_load(const struct base_services *services, const char *path,
     };
     /* Without a slash the system would look elsewhere. */
     snprintf(full, sizeof full, "%s%s", strchr(path, '/') ? "" : "./", path);
-    if (!is_loadable(path, error))
+    if (cage_is_closed() && strcmp(kept.path, path) == 0)
+        plugin->object = kept.object;
+    else if (is_loadable(path, error))
+        plugin->object = dlopen(full, RTLD_NOW | RTLD_LOCAL);
+    else
         goto unload;
-    plugin->object = dlopen(full, RTLD_NOW | RTLD_LOCAL);
     if (!plugin->object) {
         const char *why = dlerror();
         size_t length = strlen(full);
@@ -616,7 +639,7 @@ void gpu_plugin_unload(struct gpu_plugin *plugin)
         crash_recorder_enter_model(before);
     }
     if (plugin->object)
-        dlclose(plugin->object);
+        give_back(plugin->path, plugin->object);
     base_free(plugin->services, plugin, sizeof *plugin);
 }
 

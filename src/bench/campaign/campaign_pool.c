@@ -12,6 +12,8 @@
  */
 #define _GNU_SOURCE /* memfd_create() */
 #include "bench/campaign/campaign.h"
+#include "bench/child/cage.h"
+#include "bench/child/child_end.h"
 #include "bench/child/validate.h"
 #include "bench/child/crash_recorder.h"
 
@@ -32,6 +34,7 @@
 #define MAX_WORKERS 256
 #define POLL_MS     200
 #define LAST_MS     1000 /* for a hung worker to write where it is */
+#define RECORD_MS   5000 /* for a record to come whole */
 
 struct item {
     uint64_t seed;
@@ -96,6 +99,7 @@ _Noreturn static void work(const struct campaign_options *options, int socket, i
 
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     dup2(errors, STDERR_FILENO);
+    cage_leave_files((const int[]){socket, errors}, 2);
     while (record && transfer_all(socket, &item, sizeof item, false)) {
         if (ftruncate(errors, 0) == 0)
             lseek(errors, 0, SEEK_SET);
@@ -147,17 +151,38 @@ static bool start_worker(struct pool *pool, struct worker *worker)
     return true;
 }
 
-/* Waits for its end, which is near. */
-static int end_worker(struct worker *worker)
+/* Waits for its end, which is near: a worker that puts it off is killed. */
+static int end_worker(struct worker *worker, bool *out_is_late)
 {
-    int status = 0;
+    int status;
 
     close(worker->socket);
-    while (waitpid(worker->pid, &status, 0) < 0 && errno == EINTR)
-        ;
+    status = child_end_wait(worker->pid, CHILD_END_SECONDS, out_is_late);
     worker->pid = 0;
     worker->is_busy = false;
     return status;
+}
+
+/* False: the worker has ended, or it does not send a whole record. */
+static bool receive_record(const struct worker *worker, struct campaign_record *record)
+{
+    const double until = wall_now() + RECORD_MS / 1000.0;
+    struct pollfd polled = {.fd = worker->socket, .events = POLLIN};
+    size_t size = 0;
+
+    while (size < sizeof *record) {
+        ssize_t got =
+            recv(worker->socket, (char *)record + size, sizeof *record - size, MSG_DONTWAIT);
+        double left = until - wall_now();
+
+        if (got == 0 || (got < 0 && errno != EINTR && errno != EAGAIN) || left <= 0)
+            return false;
+        if (got > 0)
+            size += (size_t)got;
+        else
+            poll(&polled, 1, (int)(left * 1000) + 1);
+    }
+    return true;
 }
 
 /* The next item of this shard that nobody knows yet; false: there is none. */
@@ -287,6 +312,7 @@ static void record_end(struct pool *pool, struct worker *worker, enum campaign_o
 static void feed(struct pool *pool, struct worker *worker)
 {
     struct item item;
+    bool is_late;
 
     if (!pool->is_stopping && next_item(pool, &item)) {
         if (!worker->pid && !start_worker(pool, worker)) {
@@ -299,22 +325,23 @@ static void feed(struct pool *pool, struct worker *worker)
         /* If it cannot take it, its socket says so when it is polled. */
         transfer_all(worker->socket, &item, sizeof item, true);
     } else if (worker->pid) {
-        end_worker(worker);
+        end_worker(worker, &is_late);
         close(worker->errors);
     }
 }
 
 static void answer(struct pool *pool, struct worker *worker, struct campaign_record *record)
 {
-    if (transfer_all(worker->socket, record, sizeof *record, false)) {
+    if (receive_record(worker, record)) {
         validate_record(record);
         name_item(pool, worker, record);
         worker->is_busy = false;
         deliver(pool, record);
     } else {
-        int status = end_worker(worker);
+        bool is_late;
+        int status = end_worker(worker, &is_late);
 
-        record_end(pool, worker, CAMPAIGN_CRASHED, status);
+        record_end(pool, worker, is_late ? CAMPAIGN_HUNG : CAMPAIGN_CRASHED, status);
         close(worker->errors);
     }
     feed(pool, worker);
@@ -332,6 +359,7 @@ static void make_it_tell(const struct worker *worker)
 static void kill_late(struct pool *pool)
 {
     double now = wall_now();
+    bool is_late;
 
     if (pool->options->time_limit_seconds &&
         now - pool->started > pool->options->time_limit_seconds)
@@ -343,7 +371,7 @@ static void kill_late(struct pool *pool)
             continue;
         make_it_tell(worker);
         kill(worker->pid, SIGKILL);
-        end_worker(worker);
+        end_worker(worker, &is_late);
         record_end(pool, worker, CAMPAIGN_HUNG, 0);
         close(worker->errors);
         feed(pool, worker);
@@ -396,8 +424,10 @@ enum campaign_stop campaign_run(const struct campaign_options *options,
             kill_late(pool);
         why = pool->is_stopping ? pool->stop : CAMPAIGN_DONE;
         for (unsigned i = 0; i < pool->worker_count; i++) {
+            bool is_late;
+
             if (pool->workers[i].pid) {
-                end_worker(&pool->workers[i]);
+                end_worker(&pool->workers[i], &is_late);
                 close(pool->workers[i].errors);
             }
             crash_recorder_release_memory(pool->workers[i].recorder,

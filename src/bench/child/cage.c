@@ -2,6 +2,7 @@
 #include "bench/child/cage.h"
 
 #include "base/bits.h"
+#include "bench/child/system_call_names.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,8 +12,10 @@
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -20,6 +23,14 @@
 #include <unistd.h>
 
 #if defined(__x86_64__)
+
+/* Newer than some C libraries' headers. */
+#define POPULATE_READ           22
+#define POPULATE_WRITE          23
+#define LANDLOCK_CREATE_RULESET 444
+#define LANDLOCK_RESTRICT_SELF  446
+#define LANDLOCK_VERSION_FLAG   1
+#define SYS_CLOSE_RANGE         436
 
 #define MAX_RANGES        128
 #define RANGE_STEPS       6
@@ -39,59 +50,72 @@ void cage_set_reporter(cage_reporter *report, void *context)
     reporter_context = context;
 }
 
-/* ---- What nobody may do ---------------------------------------------------------------------- */
+/* ---- What may be done ------------------------------------------------------------------------ */
 
-static const struct {
-    uint32_t number;
-    const char *name;
-} forbidden[] = {
-/* clang-format off */
-#define X(name) {SYS_##name, #name},
-    /* Connections. send() and recv() stay, for connections that are open already. */
-    X(socket) X(socketpair) X(connect) X(bind) X(listen) X(accept) X(accept4) X(sendmsg) X(sendmmsg)
-    /* Processes, programs. */
-    X(fork) X(vfork) X(clone) X(clone3) X(execve) X(execveat) X(ptrace) X(process_vm_writev)
-    X(tkill) X(rt_sigqueueinfo) X(rt_tgsigqueueinfo) X(pidfd_open) X(pidfd_getfd)
-    X(pidfd_send_signal) X(unshare) X(setns) X(setpgid) X(setsid)
-    /* Files by name. */
-    X(creat) X(openat2) X(open_by_handle_at) X(unlink) X(unlinkat) X(rename) X(renameat)
-    X(renameat2) X(link) X(linkat) X(symlink) X(symlinkat) X(mkdir) X(mkdirat) X(rmdir) X(mknod)
-    X(mknodat) X(chmod) X(fchmodat) X(chown) X(lchown) X(fchownat) X(truncate) X(utime) X(utimes)
-    X(utimensat) X(futimesat) X(setxattr) X(lsetxattr) X(removexattr) X(lremovexattr)
-    /* The system. */
-    X(mount) X(umount2) X(pivot_root) X(chroot) X(swapon) X(swapoff) X(reboot) X(kexec_load)
-    X(kexec_file_load) X(init_module) X(finit_module) X(delete_module) X(bpf) X(perf_event_open)
-    X(keyctl) X(add_key) X(request_key) X(io_uring_setup) X(io_uring_enter) X(io_uring_register)
-    X(settimeofday) X(clock_settime) X(adjtimex) X(clock_adjtime) X(sethostname) X(setdomainname)
-    X(acct) X(quotactl) X(iopl) X(ioperm) X(syslog) X(setuid) X(setgid) X(setreuid) X(setregid)
-    X(setresuid) X(setresgid) X(setgroups) X(capset)
-/* clang-format on */
-#undef X
+#define MAX_VALUES     12
+#define MAX_CONDITIONS 2
+
+/* An argument that a call on the list has to have. */
+struct condition {
+    enum { NO_CONDITION, IS_OWN_PROCESS, IS_OWN_PROCESS_OR_ZERO, IS_NULL, IS_ONE_OF, IS_NOT } kind;
+    unsigned argument;
+    unsigned value_count;
+    uint32_t values[MAX_VALUES]; /* of IS_ONE_OF; the first one of IS_NOT */
 };
 
-/* Lawful or not by an argument. */
-#define WRITES (O_WRONLY | O_RDWR | O_CREAT | O_TRUNC | O_APPEND)
+struct allowed_call {
+    uint32_t number;
+    struct condition conditions[MAX_CONDITIONS];
+};
 
-static const char *name_of(int number)
-{
-    for (size_t i = 0; i < ARRAY_COUNT(forbidden); i++)
-        if (forbidden[i].number == (uint32_t)number)
-            return forbidden[i].name;
-    switch (number) {
-    case SYS_open:
-    case SYS_openat:
-        return "open for writing";
-    case SYS_kill:
-    case SYS_tgkill:
-        return "kill";
-    case SYS_process_vm_readv:
-        return "process_vm_readv";
-    case SYS_ioctl:
-        return "ioctl";
-    default:
-        return NULL;
+#define FREE(name)                                                                                 \
+    {                                                                                              \
+        .number = SYS_##name                                                                       \
     }
-}
+#define CALL(name, ...)                                                                            \
+    {                                                                                              \
+        .number = SYS_##name, .conditions = { __VA_ARGS__ }                                        \
+    }
+#define IF(what, index)                                                                            \
+    {                                                                                              \
+        .kind = what, .argument = index                                                            \
+    }
+#define IF_VALUE(what, index, ...)                                                                 \
+    {                                                                                              \
+        .kind = what, .argument = index, .value_count = ARRAY_COUNT(((uint32_t[]){__VA_ARGS__})),  \
+        .values = {                                                                                \
+            __VA_ARGS__                                                                            \
+        }                                                                                          \
+    }
+
+/* The list. What a run asks for most often comes first: the filter is read from its start. */
+static const struct allowed_call allowed[] = {
+    /* clang-format off */
+    FREE(mprotect), FREE(mmap), FREE(munmap), FREE(rt_sigreturn),
+    CALL(madvise, IF_VALUE(IS_ONE_OF, 2, MADV_NORMAL, MADV_RANDOM, MADV_SEQUENTIAL, MADV_WILLNEED,
+                           MADV_DONTNEED, MADV_FREE, MADV_HUGEPAGE, MADV_NOHUGEPAGE, MADV_DONTDUMP,
+                           MADV_DODUMP, POPULATE_READ, POPULATE_WRITE)),
+    /* Files that are open. */
+    FREE(read), FREE(write), FREE(readv), FREE(writev), FREE(pread64), FREE(pwrite64), FREE(lseek),
+    FREE(close), FREE(fstat), FREE(ftruncate),
+    CALL(sendto, IF(IS_NULL, 4)), CALL(recvfrom, IF(IS_NULL, 4)),
+    CALL(fcntl, IF_VALUE(IS_ONE_OF, 1, F_GETFD, F_SETFD, F_GETFL)),
+    CALL(ioctl, IF_VALUE(IS_ONE_OF, 1, TCGETS)), /* isatty() */
+    /* Memory of its own. */
+    FREE(brk), FREE(mremap), FREE(memfd_create), CALL(process_vm_readv, IF(IS_OWN_PROCESS, 0)),
+    /* Its own signals, without the one that reports refused calls. */
+    CALL(rt_sigaction, IF_VALUE(IS_NOT, 0, SIGSYS)), FREE(rt_sigprocmask), FREE(sigaltstack),
+    FREE(rt_sigpending), FREE(rt_sigsuspend), FREE(rt_sigtimedwait), FREE(alarm),
+    CALL(kill, IF(IS_OWN_PROCESS, 0)), CALL(tgkill, IF(IS_OWN_PROCESS, 0)),
+    /* Time, chance, and what the C library and sanitizers ask of themselves. */
+    FREE(clock_gettime), FREE(clock_getres), FREE(gettimeofday), FREE(time), FREE(nanosleep),
+    FREE(clock_nanosleep), FREE(restart_syscall), FREE(getrandom), FREE(futex), FREE(sched_yield),
+    FREE(getpid), FREE(gettid), FREE(getrusage), FREE(sysinfo), FREE(arch_prctl), FREE(getcpu),
+    FREE(getrlimit), CALL(sched_getaffinity, IF(IS_OWN_PROCESS_OR_ZERO, 0)),
+    CALL(prlimit64, IF(IS_OWN_PROCESS_OR_ZERO, 0), IF(IS_NULL, 2)),
+    FREE(exit), FREE(exit_group),
+    /* clang-format on */
+};
 
 /* A filter of ours says which of the two it is by the data that comes with the signal. */
 enum reason { REASON_PLACE = 1, REASON_NUMBER = 2 };
@@ -107,57 +131,78 @@ static void on_system_call(int signal, siginfo_t *info, void *context)
     };
 
     state->uc_mcontext.gregs[REG_RAX] = info->si_errno == REASON_NUMBER ? -EPERM : -ENOSYS;
-    if (info->si_errno == REASON_NUMBER)
-        call.name = name_of(call.number);
+    if (info->si_errno == REASON_NUMBER) {
+        call.name = system_call_name(call.number);
+        if (!call.name)
+            call.name = "not a call that this bench knows";
+    }
     if (reporter)
         reporter(reporter_context, &call);
 }
 
-#define REFUSE(reason) ANSWER(SECCOMP_RET_TRAP | (reason))
+#define REFUSE(reason)  ANSWER(SECCOMP_RET_TRAP | (reason))
+#define CONDITION_STEPS (MAX_VALUES + 2)
+#define CALL_STEPS      (2 + MAX_CONDITIONS * CONDITION_STEPS)
+#define LIST_STEPS      (ARRAY_COUNT(allowed) * CALL_STEPS + 8)
 
-/* The call with this number unless the low half of an argument is the value. */
-static unsigned add_equal(struct sock_filter *at, uint32_t number, unsigned argument,
-                          uint32_t value)
+/*
+ * Refuses the call unless its argument meets the condition. The kernel takes numbers of processes,
+ * files, commands and signals from the low half of an argument, pointers from both.
+ */
+static unsigned add_condition(struct sock_filter *at, const struct condition *condition)
 {
-    at[0] = JUMP(BPF_JEQ, number, 0, 4);
-    at[1] = LOAD(offsetof(struct seccomp_data, args) + 8 * argument);
-    at[2] = JUMP(BPF_JEQ, value, 1, 0);
-    at[3] = REFUSE(REASON_NUMBER);
-    at[4] = LOAD(offsetof(struct seccomp_data, nr));
-    return 5;
+    const size_t low = offsetof(struct seccomp_data, args) + 8 * condition->argument;
+    unsigned count = 0;
+
+    at[count++] = LOAD(low);
+    switch (condition->kind) {
+    case NO_CONDITION:
+        return 0;
+    case IS_OWN_PROCESS:
+        at[count++] = JUMP(BPF_JEQ, (uint32_t)getpid(), 1, 0);
+        break;
+    case IS_OWN_PROCESS_OR_ZERO:
+        at[count++] = JUMP(BPF_JEQ, (uint32_t)getpid(), 2, 0);
+        at[count++] = JUMP(BPF_JEQ, 0, 1, 0);
+        break;
+    case IS_NULL:
+        at[count++] = JUMP(BPF_JEQ, 0, 0, 2);
+        at[count++] = LOAD(low + 4);
+        at[count++] = JUMP(BPF_JEQ, 0, 1, 0);
+        break;
+    case IS_ONE_OF:
+        for (unsigned i = 0; i < condition->value_count; i++)
+            at[count++] =
+                JUMP(BPF_JEQ, condition->values[i], (uint8_t)(condition->value_count - i), 0);
+        break;
+    case IS_NOT:
+        at[count++] = JUMP(BPF_JEQ, condition->values[0], 0, 1);
+        break;
+    }
+    at[count++] = REFUSE(REASON_NUMBER);
+    return count;
 }
 
-/* Forbids the call if one of the bits is set. */
-static unsigned add_bits(struct sock_filter *at, uint32_t number, unsigned argument, uint32_t bits)
+/* Each row of the list, as steps; a call that is on it goes on behind the last of them. */
+static unsigned add_list(struct sock_filter *steps)
 {
-    at[0] = JUMP(BPF_JEQ, number, 0, 4);
-    at[1] = LOAD(offsetof(struct seccomp_data, args) + 8 * argument);
-    at[2] = JUMP(BPF_JSET, bits, 0, 1);
-    at[3] = REFUSE(REASON_NUMBER);
-    at[4] = LOAD(offsetof(struct seccomp_data, nr));
-    return 5;
-}
-
-#define FORBIDDEN_STEPS (2 * ARRAY_COUNT(forbidden) + 48)
-
-static unsigned add_forbidden(struct sock_filter *steps)
-{
-    uint32_t own = (uint32_t)getpid();
+    unsigned ends[ARRAY_COUNT(allowed)];
     unsigned count = 0;
 
     steps[count++] = LOAD(offsetof(struct seccomp_data, nr));
     steps[count++] = JUMP(BPF_JGE, 0x40000000, 0, 1); /* the x32 convention */
     steps[count++] = REFUSE(REASON_PLACE);
-    for (size_t i = 0; i < ARRAY_COUNT(forbidden); i++) {
-        steps[count++] = JUMP(BPF_JEQ, forbidden[i].number, 0, 1);
-        steps[count++] = REFUSE(REASON_NUMBER);
+    for (size_t i = 0; i < ARRAY_COUNT(allowed); i++) {
+        const unsigned start = count++;
+
+        for (size_t j = 0; j < MAX_CONDITIONS; j++)
+            count += add_condition(steps + count, &allowed[i].conditions[j]);
+        ends[i] = count++;
+        steps[start] = JUMP(BPF_JEQ, allowed[i].number, 0, (uint8_t)(count - start - 1));
     }
-    count += add_bits(steps + count, SYS_open, 1, WRITES);
-    count += add_bits(steps + count, SYS_openat, 2, WRITES);
-    count += add_equal(steps + count, SYS_kill, 0, own);
-    count += add_equal(steps + count, SYS_tgkill, 0, own);
-    count += add_equal(steps + count, SYS_process_vm_readv, 0, own);
-    count += add_equal(steps + count, SYS_ioctl, 1, TCGETS); /* isatty() */
+    steps[count++] = REFUSE(REASON_NUMBER);
+    for (size_t i = 0; i < ARRAY_COUNT(allowed); i++)
+        steps[ends[i]] = (struct sock_filter)BPF_STMT(BPF_JMP | BPF_JA, count - ends[i] - 1);
     return count;
 }
 
@@ -222,6 +267,81 @@ static void be_the_first_to_go(void)
     fclose(file);
 }
 
+/* ---- What is left behind --------------------------------------------------------------------- */
+
+/* A copy of the parent's environment may hold what is secret: words for a machine that builds. */
+static void empty_environment(void)
+{
+    for (char **word = environ; word && *word; word++)
+        explicit_bzero(*word, strlen(*word));
+    clearenv();
+}
+
+/* Nothing is read from where the bench is typed at, nor written where its results are printed. */
+static void leave_terminal(void)
+{
+    int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+    if (nothing < 0)
+        return;
+    dup2(nothing, STDIN_FILENO);
+    dup2(nothing, STDOUT_FILENO);
+    if (nothing > STDERR_FILENO)
+        close(nothing);
+}
+
+void cage_leave_files(const int *kept, unsigned count)
+{
+    const int most = (int)sysconf(_SC_OPEN_MAX);
+    int first = STDERR_FILENO + 1;
+
+    for (;;) {
+        int next = -1;
+
+        for (unsigned i = 0; i < count; i++)
+            if (kept[i] >= first && (next < 0 || kept[i] < next))
+                next = kept[i];
+        if (next != first && syscall(SYS_CLOSE_RANGE, first, next < 0 ? ~0u : next - 1u, 0) != 0)
+            for (int file = first; file < (next < 0 ? most : next); file++)
+                close(file);
+        if (next < 0)
+            return;
+        first = next + 1;
+    }
+}
+
+/*
+ * Closes all files, where the kernel has landlock. The filter refuses the same calls and is
+ * everywhere; this stays when the filter forgets one.
+ */
+static void close_file_system(void)
+{
+    /* By the version of the interface: rights on files, on connections, on signals to others. */
+    static const uint64_t file_rights[] = {0, 0x1fff, 0x3fff, 0x7fff, 0x7fff, 0xffff};
+    struct {
+        uint64_t files, connections, scopes;
+    } rules = {0};
+    long version = syscall(LANDLOCK_CREATE_RULESET, NULL, 0, LANDLOCK_VERSION_FLAG);
+    size_t size = version < 4 ? 8 : version < 6 ? 16 : 24;
+    int set;
+
+    if (version <= 0)
+        return; /* a kernel without it */
+    rules.files = file_rights[version < 5 ? version : 5];
+    rules.connections = version < 4 ? 0 : 3;
+    rules.scopes = version < 6 ? 0 : 3;
+    set = (int)syscall(LANDLOCK_CREATE_RULESET, &rules, size, 0);
+    if (set < 0)
+        return;
+    syscall(LANDLOCK_RESTRICT_SELF, set, 0);
+    close(set);
+}
+
+/* A sanitizer reads then what it wants of the system later; without one there is none. */
+void __sanitizer_sandbox_on_notify(void *arguments) __attribute__((weak));
+
+/* ---- Closing --------------------------------------------------------------------------------- */
+
 bool cage_is_closed(void)
 {
     return is_closed;
@@ -229,7 +349,7 @@ bool cage_is_closed(void)
 
 bool cage_close(void)
 {
-    static struct sock_filter steps[(MAX_RANGES + 1) * RANGE_STEPS + FORBIDDEN_STEPS + 4];
+    static struct sock_filter steps[(MAX_RANGES + 1) * RANGE_STEPS + LIST_STEPS + 4];
     struct sigaction action = {.sa_sigaction = on_system_call, .sa_flags = SA_SIGINFO | SA_ONSTACK};
     const struct rlimit no_core = {0, 0};
     struct sock_fprog program = {.filter = steps};
@@ -239,26 +359,36 @@ bool cage_close(void)
         return true;
     setrlimit(RLIMIT_CORE, &no_core);
     be_the_first_to_go();
+    if (__sanitizer_sandbox_on_notify)
+        __sanitizer_sandbox_on_notify(NULL);
     steps[count++] = LOAD(offsetof(struct seccomp_data, arch));
     steps[count++] = JUMP(BPF_JEQ, AUDIT_ARCH_X86_64, 1, 0);
     steps[count++] = REFUSE(REASON_PLACE);
-    count += add_forbidden(steps + count);
+    count += add_list(steps + count);
     ranges = add_ranges(steps + count);
     count += ranges;
     steps[count++] = REFUSE(REASON_PLACE);
     program.len = (unsigned short)count;
     sigemptyset(&action.sa_mask);
     if (!ranges || sigaction(SIGSYS, &action, NULL) != 0 ||
-        prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
-        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
+        prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+        return false;
+    leave_terminal();
+    close_file_system();
+    if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
         return false;
     is_closed = true;
+    empty_environment();
     return true;
 }
 
 #else
 
 void cage_set_reporter(cage_reporter *report, void *context)
+{
+}
+
+void cage_leave_files(const int *kept, unsigned count)
 {
 }
 

@@ -4,20 +4,21 @@
  * Place      bench. Closed once in a process that is made to run drivers, when the first image is
  *            loaded.
  * Model      A driver image has no business with the operating system of the bench: it asks the
- *            kernel services, which open no file and no connection for it. So a system call is
- *            lawful from the code of the bench and of the libraries that it has loaded, by the
- *            address that it comes from, and from nowhere else: not from the image, nor from memory
- *            that the image wrote code into. And wherever it comes from, it is none of those that
- *            reach out of the process: connections, other processes, programs, files that are
- *            written or renamed or removed by name, devices, the system's own settings. Such a call
- *            does not happen; it fails, with "no such system call" or "not permitted", and is
- *            reported. No core file is written, and when the host has no memory left, this process
- *            is the first that the system ends.
- * Protects   from code that was built for another system, from wild jumps and from mistakes. Not
- *            from a driver that sets out to harm: it shares the address space, and may read files
- *            through the C library and write to what the bench has open. Run what you do not trust
- *            in a container or a virtual machine.
- * Limits     Libraries that are loaded later are outside. What the bench writes is opened before.
+ *            kernel services, which open no file and no connection for it. So the cage is a list
+ *            of system calls, with their arguments: reading, writing and closing files that are
+ *            open, memory, signals of the own process, time, the end. No other call happens; it
+ *            fails with "not permitted" and is reported. A call of the list is lawful from the code
+ *            of the bench and of the libraries that it has loaded, by the address that it comes
+ *            from. From the image, or from code that the image wrote, it fails with "no such system
+ *            call" and is reported. Where the kernel has landlock, it keeps all files closed too.
+ *            The environment is emptied, standard input and output lead nowhere, no core file is
+ *            written, and when the host has no memory left, this process is the first that the
+ *            system ends.
+ * Protects   the machine and the user's other processes, files and secrets, from code that means
+ *            harm too. Not the run itself: the driver shares the address space of the bench, and
+ *            can write over the findings. docs/security.md says what is promised.
+ * Limits     What the bench reads and writes is opened before the cage closes. Libraries that are
+ *            loaded later cannot be.
  */
 #ifndef DRYDOCK_BENCH_CAGE_H
 #define DRYDOCK_BENCH_CAGE_H
@@ -29,7 +30,7 @@
 struct cage_call {
     int number;
     const char
-        *name; /* of one that nobody may make; NULL: of any other, from where none is lawful */
+        *name; /* of a call that is not on the list; NULL: it is, and came from the wrong place */
     uint64_t address;  /* behind it */
     uint64_t stack;    /* the stack pointer */
     const void *state; /* of the signal: a ucontext_t */
@@ -40,6 +41,12 @@ typedef void cage_reporter(void *context, const struct cage_call *call);
 
 /* Who hears of calls from now on; NULL: nobody. */
 void cage_set_reporter(cage_reporter *report, void *context);
+
+/*
+ * Closes all files but these and the first three. For a process that was just made to run drivers:
+ * it has the files of its parent, and among them those of results.
+ */
+void cage_leave_files(const int *kept, unsigned count);
 
 /*
  * False: this system has no such thing, and nothing is kept from the driver. Done once, it stays.

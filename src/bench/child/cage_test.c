@@ -9,10 +9,15 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/ipc.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -80,12 +85,12 @@ static bool is_reported(const char *name)
     return is_right;
 }
 
-/* The same for calls that nobody may make: from the bench's own code, and the C library's. */
+/* Calls that are not on the list, from the bench's own code, and the C library's. */
 static int reach_out(void)
 {
     unsigned char *made =
         mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    int ends[2], file;
+    int ends[2], file = open("/proc/self/status", O_RDONLY);
     char byte = 1;
 
     memcpy(made, old_code, sizeof old_code);
@@ -101,25 +106,136 @@ static int reach_out(void)
         return 4;
     if (execl("/bin/true", "true", NULL) != -1 || errno != EPERM || !is_reported("execve"))
         return 5;
-    if (open("/tmp/drydock-cage-test", O_WRONLY | O_CREAT, 0600) != -1 || errno != EPERM ||
-        !is_reported("open for writing"))
-        return 6;
     if (unlink("/tmp/drydock-cage-test") != -1 || errno != EPERM || !is_reported("unlink"))
         return 7;
-    if (kill(getppid(), 0) != -1 || errno != EPERM || !is_reported("kill"))
+    if (kill(getppid(), 0) != -1 || errno != EPERM || report_count != 2) /* getppid() too */
         return 8;
+    report_count = 0;
     if (ioctl(0, TIOCSTI, &byte) != -1 || errno != EPERM || !is_reported("ioctl"))
         return 9;
     if (((int (*)(void))(uintptr_t)made)() >= 0 || report_count != 1 || reported.name)
         return 10;
     report_count = 0;
     /* The bench needs these. */
-    file = open("/proc/self/status", O_RDONLY);
     if (file < 0 || read(file, &byte, 1) != 1 || kill(getpid(), 0) != 0 ||
         send(ends[0], &byte, 1, MSG_NOSIGNAL) != 1 || recv(ends[1], &byte, 1, 0) != 1)
         return 11;
     isatty(0);
     return report_count ? 12 : 0;
+}
+
+static int open_files(void)
+{
+    static const char path[] = "/etc/passwd";
+    struct stat state;
+
+    cage_set_reporter(on_call, NULL);
+    if (!cage_close())
+        return 1;
+    if (open(path, O_RDONLY) != -1 || errno != EPERM || !is_reported("openat"))
+        return 2;
+    if (syscall(SYS_open, path, O_RDONLY) != -1 || errno != EPERM || !is_reported("open"))
+        return 3;
+    if (open("/tmp/drydock-cage-test", O_WRONLY | O_CREAT, 0600) != -1 || !is_reported("openat"))
+        return 4;
+    if (stat(path, &state) != -1 || errno != EPERM || report_count != 1)
+        return 5;
+    report_count = 0;
+    if (access(path, R_OK) != -1 || !is_reported("access"))
+        return 6;
+    if (syscall(SYS_fchmod, 2, 0600) != -1 || !is_reported("fchmod"))
+        return 7;
+    if (syscall(SYS_fsetxattr, 2, "user.x", "x", 1, 0) != -1 || !is_reported("fsetxattr"))
+        return 8;
+    return 0;
+}
+
+/* A process of the user that stands for all of them. */
+static pid_t victim;
+
+static int harm_processes(void)
+{
+    const struct rlimit limit = {1, 1};
+    struct rlimit got;
+    int ends[2], status;
+
+    if (pipe(ends) != 0)
+        return 1;
+    cage_set_reporter(on_call, NULL);
+    if (!cage_close())
+        return 2;
+    if (fcntl(ends[0], F_SETOWN, victim) != -1 || errno != EPERM || !is_reported("fcntl"))
+        return 3;
+    if (fcntl(ends[0], F_SETSIG, SIGKILL) != -1 || !is_reported("fcntl"))
+        return 4;
+    if (fcntl(ends[0], F_SETFL, O_ASYNC) != -1 || !is_reported("fcntl"))
+        return 5;
+    if (prlimit(victim, RLIMIT_CPU, &limit, NULL) != -1 || !is_reported("prlimit64"))
+        return 6;
+    if (prlimit(0, RLIMIT_CPU, &limit, NULL) != -1 || !is_reported("prlimit64"))
+        return 7;
+    if (prlimit(0, RLIMIT_CPU, NULL, &got) != 0 || fcntl(ends[0], F_GETFL) < 0 || report_count)
+        return 8;
+    if (kill(victim, SIGKILL) != -1 || !is_reported("kill"))
+        return 9;
+    if (kill(0, 0) != -1 || kill(-1, 0) != -1 || report_count != 2)
+        return 10;
+    report_count = 0;
+    if (syscall(SYS_wait4, victim, &status, 0, NULL) != -1 || !is_reported("wait4"))
+        return 11;
+    if (syscall(SYS_shmget, IPC_PRIVATE, 4096, 0600) != -1 || !is_reported("shmget"))
+        return 12;
+    return 0;
+}
+
+/* Who replaces the handler of refused calls would not be heard of. */
+static int silence_the_cage(void)
+{
+    cage_set_reporter(on_call, NULL);
+    if (!cage_close())
+        return 1;
+    if (signal(SIGSYS, SIG_IGN) != SIG_ERR || !is_reported("rt_sigaction"))
+        return 2;
+    return signal(SIGUSR1, SIG_IGN) == SIG_ERR || report_count ? 3 : 0;
+}
+
+static int look_for_secrets(void)
+{
+    static char word[] = "DRYDOCK_CAGE_TEST=secret";
+    static const char nothing[sizeof word];
+
+    putenv(word);
+    if (!getenv("DRYDOCK_CAGE_TEST") || !cage_close())
+        return 1;
+    if (getenv("DRYDOCK_CAGE_TEST") || getenv("PATH"))
+        return 2;
+    return memcmp(word, nothing, sizeof word) == 0 ? 0 : 3;
+}
+
+/* Printed words would stand among those of the bench. */
+static int print(void)
+{
+    int ends[2];
+    char byte;
+
+    if (pipe(ends) != 0 || dup2(ends[1], STDOUT_FILENO) < 0 || close(ends[1]) != 0 || !cage_close())
+        return 1;
+    if (write(STDOUT_FILENO, "x", 1) != 1)
+        return 2;
+    return read(ends[0], &byte, 1) == 0 ? 0 : 3; /* nobody has the other end */
+}
+
+static int keep_two_files(void)
+{
+    int files[5];
+
+    for (unsigned i = 0; i < 5; i++)
+        files[i] = dup(STDERR_FILENO);
+    cage_leave_files((const int[]){files[3], files[1]}, 2);
+    for (unsigned i = 0; i < 5; i++)
+        if ((fcntl(files[i], F_GETFD) >= 0) != (i == 1 || i == 3))
+            return 1 + (int)i;
+    return fcntl(STDERR_FILENO, F_GETFD) >= 0 ? 0 : 6;
 }
 
 static void assert_child(int (*run)(void))
@@ -144,10 +260,59 @@ static void nobody_reaches_out_of_the_process(void **state)
     assert_child(reach_out);
 }
 
+static void no_file_is_opened(void **state)
+{
+    assert_child(open_files);
+}
+
+static void no_other_process_is_harmed(void **state)
+{
+    int status;
+
+    victim = fork();
+    if (victim == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        pause();
+        _exit(0);
+    }
+    assert_child(harm_processes);
+    assert_int_equal(waitpid(victim, &status, WNOHANG), 0); /* it lives */
+    kill(victim, SIGKILL);
+    assert_int_equal(waitpid(victim, &status, 0), victim);
+}
+
+static void the_report_of_refused_calls_stays(void **state)
+{
+    assert_child(silence_the_cage);
+}
+
+static void the_environment_is_gone(void **state)
+{
+    assert_child(look_for_secrets);
+}
+
+static void standard_output_leads_nowhere(void **state)
+{
+    assert_child(print);
+}
+
+static void only_the_named_files_stay_open(void **state)
+{
+    assert_child(keep_two_files);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(only_the_bench_makes_system_calls),
-                                       cmocka_unit_test(nobody_reaches_out_of_the_process)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(only_the_bench_makes_system_calls),
+        cmocka_unit_test(nobody_reaches_out_of_the_process),
+        cmocka_unit_test(no_file_is_opened),
+        cmocka_unit_test(no_other_process_is_harmed),
+        cmocka_unit_test(the_report_of_refused_calls_stays),
+        cmocka_unit_test(the_environment_is_gone),
+        cmocka_unit_test(standard_output_leads_nowhere),
+        cmocka_unit_test(only_the_named_files_stay_open),
+    };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,13 +6,14 @@
 #define _GNU_SOURCE /* memfd_create() */
 #include "bench/child/child_run.h"
 
+#include "bench/child/cage.h"
+#include "bench/child/child_end.h"
 #include "bench/child/validate.h"
 #include "bench/child/validate_value.h"
 #include "bench/child/crash_recorder.h"
 #include "bench/run/run.h"
 #include "workload/summary.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -55,7 +56,7 @@ static void note_progress(void *context, const char *what, uint64_t done, uint64
 }
 
 _Noreturn static void play(const struct run_config *config, const struct workload *workload,
-                           struct area *area, int errors)
+                           struct area *area, int errors, int pipe_end)
 {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP}; /* the parent's to handle */
     struct run_config own = *config;
@@ -64,6 +65,7 @@ _Noreturn static void play(const struct run_config *config, const struct workloa
     for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++)
         signal(signals[i], SIG_DFL);
     dup2(errors, STDERR_FILENO);
+    cage_leave_files(&pipe_end, 1);
     if (own.progress) {
         own.progress = note_progress;
         own.progress_context = area;
@@ -88,7 +90,7 @@ static bool wait_for_end(const struct run_config *config, const struct area *are
                          double seconds)
 {
     double until = wall_now() + seconds;
-    struct pollfd polled = {.fd = pipe_end, .events = POLLIN};
+    struct pollfd polled = {.fd = pipe_end}; /* the child may write there: that is no end */
 
     for (;;) {
         double left = until - wall_now();
@@ -106,7 +108,8 @@ static bool wait_for_end(const struct run_config *config, const struct area *are
 static int end_child(const struct run_config *config, const struct area *area, pid_t child,
                      int pipe_end, double seconds, bool *out_is_hung)
 {
-    int status = 0;
+    bool is_late;
+    int status;
 
     *out_is_hung = !wait_for_end(config, area, pipe_end, seconds);
     if (*out_is_hung) {
@@ -114,8 +117,8 @@ static int end_child(const struct run_config *config, const struct area *area, p
         if (!wait_for_end(config, area, pipe_end, LAST_MS / 1000.0))
             kill(child, SIGKILL);
     }
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
-        ;
+    status = child_end_wait(child, CHILD_END_SECONDS, &is_late);
+    *out_is_hung |= is_late;
     return status;
 }
 
@@ -183,7 +186,7 @@ static bool fork_and_wait(const struct run_config *config, const struct workload
     child = fork();
     if (child == 0) {
         close(ends[0]);
-        play(config, workload, area, errors);
+        play(config, workload, area, errors, ends[1]);
     }
     close(ends[1]);
     if (child < 0) {

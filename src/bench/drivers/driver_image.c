@@ -3,6 +3,7 @@
  * imports when the image is loaded, its table when it has registered, the kernel's table when it is
  * started.
  */
+#define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include "bench/drivers/driver_image.h"
 
 #include "base/bits.h"
@@ -20,6 +21,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 
 struct missing {
     struct driver_image *driver;
@@ -32,7 +34,6 @@ struct driver_image {
     const struct base_services *services;
     struct nt *nt;
     const char *file; /* its name without the folder, lent by whoever named it */
-    struct image_file bytes;
     struct image *image;
     struct boundary *boundary;
     struct missing *missing;
@@ -43,6 +44,47 @@ struct driver_image {
 
 /* DxgkDdiStartDevice has no argument that leads here; a process has one image. */
 static struct driver_image *loaded;
+
+/*
+ * The file that was read last. A process in a cage opens no file, and plays the same driver many
+ * times: it keeps the bytes of the first time.
+ */
+static struct {
+    char path[1024];
+    struct image_file bytes;
+} kept_file;
+
+/* A copy: the file may be built anew while it is played. */
+static bool keep_file(const struct image_file *file)
+{
+    void *bytes =
+        mmap(NULL, file->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (bytes == MAP_FAILED)
+        return false;
+    memcpy(bytes, file->bytes, file->size);
+    mprotect(bytes, file->size, PROT_READ);
+    kept_file.bytes = (struct image_file){bytes, file->size};
+    return true;
+}
+
+static bool read_file(const char *path, const char **out_reason)
+{
+    struct image_file file;
+    bool is_kept;
+
+    if (cage_is_closed() && kept_file.bytes.bytes && strcmp(kept_file.path, path) == 0)
+        return true;
+    image_file_unmap(&kept_file.bytes);
+    snprintf(kept_file.path, sizeof kept_file.path, "%s", path);
+    if (!image_file_map(path, &file, out_reason))
+        return false;
+    is_kept = keep_file(&file);
+    if (!is_kept)
+        *out_reason = "no memory";
+    image_file_unmap(&file);
+    return is_kept;
+}
 
 static const char *file_of(const char *path)
 {
@@ -160,7 +202,7 @@ static size_t tell_place(const void *signal_context, char *text, size_t size)
 /* A cookie that is the same in every run of a seed, and never the one that linkers leave. */
 static uint64_t cookie_of(const struct driver_image *driver)
 {
-    return (hash_u64(driver->bytes.size) & UINT64_C(0x0000ffffffffffff)) | 1;
+    return (hash_u64(kept_file.bytes.size) & UINT64_C(0x0000ffffffffffff)) | 1;
 }
 
 static bool is_in_image(void *context, uint64_t address)
@@ -184,11 +226,11 @@ bool driver_image_load(const struct base_services *services, const char *path, s
     driver->services = services;
     driver->nt = nt;
     driver->file = file_of(path);
-    if (!image_file_map(path, &driver->bytes, &reason)) {
+    if (!read_file(path, &reason)) {
         refuse(error, path, reason);
         goto unload;
     }
-    if (!image_open(services, driver->bytes.bytes, driver->bytes.size, &driver->image, &why)) {
+    if (!image_open(services, kept_file.bytes.bytes, kept_file.bytes.size, &driver->image, &why)) {
         refuse(error, path, why.text);
         goto unload;
     }
@@ -246,7 +288,6 @@ void driver_image_unload(struct driver_image *driver)
         driver->missing = missing->next;
         base_free(driver->services, missing, sizeof *missing);
     }
-    image_file_unmap(&driver->bytes);
     base_free(driver->services, driver, sizeof *driver);
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/bits.h"
 #include "bench/child/cage.h"
+#include "bench/child/child_end.h"
 #include "bench/child/validate_value.h"
 #include "machine/machine.h"
 #include "miniport/raw.h"
@@ -24,6 +25,7 @@
 
 #define LOOK_SECONDS 20 /* for DriverEntry to return */
 #define CAPS_SECONDS 3  /* for AddDevice and a query behind it */
+#define END_SECONDS  2  /* for the process to end by itself */
 
 /* ---- Ends of DriverEntry, in the process of its own ------------------------------------------ */
 
@@ -185,12 +187,12 @@ static void validate_traits(struct driver_traits *traits)
 }
 
 /* A driver may do anything, already in DriverEntry: it runs in a process that may end. */
-/* A driver may do anything, already there: it runs in a process that may end. */
 void driver_look(const char *path, struct driver_traits *out)
 {
     struct driver_traits *shared =
         mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     pid_t child;
+    bool is_late = false;
     int status = 0;
 
     memset(out, 0, sizeof *out);
@@ -201,11 +203,12 @@ void driver_look(const char *path, struct driver_traits *out)
     fflush(NULL);
     child = fork();
     if (child == 0) {
+        cage_leave_files(NULL, 0);
         look(path, shared);
         _exit(0);
     }
-    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
-        ;
+    if (child > 0)
+        status = child_end_wait(child, LOOK_SECONDS + CAPS_SECONDS + END_SECONDS, &is_late);
     *out = *shared;
     munmap(shared, sizeof *shared);
     validate_traits(out);
@@ -214,6 +217,11 @@ void driver_look(const char *path, struct driver_traits *out)
             '\0'; /* an error behind DriverEntry is reported when the driver is played */
     if (child < 0)
         snprintf(out->error, sizeof out->error, "%s: %s", path, strerror(errno));
+    else if (is_late && !out->is_known)
+        snprintf(out->error, sizeof out->error,
+                 "%s: in DriverEntry the driver does not return within %u s of wall time, and "
+                 "blocks the signals that would say where it is",
+                 path, LOOK_SECONDS);
     else if (WIFSIGNALED(status) && !out->is_known && !out->error[0])
         snprintf(out->error, sizeof out->error, "%s: DriverEntry ended by signal %d (%s)", path,
                  WTERMSIG(status), strsignal(WTERMSIG(status)));

@@ -1,0 +1,40 @@
+#define _GNU_SOURCE
+#include "bench/child/child_end.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#define FIRST_NAP_NS 100000
+#define LONGEST_NAP  10000000
+
+static double wall_now(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+int child_end_wait(pid_t child, double seconds, bool *out_is_late)
+{
+    const double until = wall_now() + seconds;
+    struct timespec nap = {0, FIRST_NAP_NS};
+    int status = 0;
+    pid_t got;
+
+    *out_is_late = false;
+    while ((got = waitpid(child, &status, WNOHANG)) == 0 || (got < 0 && errno == EINTR)) {
+        if (wall_now() >= until) {
+            *out_is_late = true;
+            kill(child, SIGKILL);
+            while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+                ;
+            break;
+        }
+        nanosleep(&nap, NULL);
+        nap.tv_nsec = nap.tv_nsec * 2 < LONGEST_NAP ? nap.tv_nsec * 2 : LONGEST_NAP;
+    }
+    return status;
+}
