@@ -209,6 +209,19 @@ static bool is_done(const struct coverage *coverage, bool is_check)
     return is_check && coverage_is_all_settled(coverage);
 }
 
+/* The run has this process: an image would have the rights of the user. */
+static bool is_linked_in(const char *path, const struct run_config *config)
+{
+    struct run_driver driver;
+
+    if (strchr(config->driver, '/') == NULL &&
+        !(run_find_driver(config->driver, &driver) && driver.image_path))
+        return true;
+    cli_error("%s: option driver: '%s' is an image, and ops plays drivers that are linked in", path,
+              config->driver);
+    return false;
+}
+
 static enum cli_status play_case(struct coverage *coverage, const char *path, bool is_check)
 {
     struct set_up set_up = {0};
@@ -226,6 +239,10 @@ static enum cli_status play_case(struct coverage *coverage, const char *path, bo
     }
     run_config_defaults(&config);
     run_config_from_workload(&config, workload);
+    if (!is_linked_in(path, &config)) {
+        workload_free(workload);
+        return CLI_USAGE;
+    }
     set_up.only_wddm = config.wddm;
     set_up.has_only_model = workload_option(workload, "model") != NULL;
     set_up.only_model = config.model;

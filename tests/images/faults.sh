@@ -208,6 +208,9 @@ done <"$work/faults"
 limited 54 BuildPagingBuffer "no end within"
 limited 44 BuildPagingBuffer "system call 257 .openat."
 limited 57 BuildPagingBuffer "system call 41 .socket."
+# A verb without a process for the run does not play an image at all.
+(cd "$work" && "$drydock" ops hostile.case) >"$work/out" 2>"$work/log" </dev/null
+[ $? -eq 2 ] && grep -q "is an image, and ops plays drivers that are linked in" "$work/log" || fail "drydock ops plays an image"
 deaf_entry
 
 if [ "$which" = all ]; then
