@@ -214,10 +214,9 @@ static bool is_linked_in(const char *path, const struct run_config *config)
 {
     struct run_driver driver;
 
-    if (strchr(config->driver, '/') == NULL &&
-        !(run_find_driver(config->driver, &driver) && driver.image_path))
+    if (run_find_driver(config->driver, &driver) && !driver.image_path)
         return true;
-    cli_error("%s: option driver: '%s' is an image, and ops plays drivers that are linked in", path,
+    cli_error("%s: option driver: '%s' is not linked in, and ops plays no images", path,
               config->driver);
     return false;
 }
