@@ -129,6 +129,42 @@ static void room_is_made_in_the_first_segment_that_is_large_enough(void **state)
     }
 }
 
+/* Two of three would fit in the segment that they prefer: what is smaller goes to the other one. */
+static void a_request_starts_over_when_another_segment_may_help(void **state)
+{
+    for (unsigned model = 0; model < MODELS; model++) {
+        struct rig_config config = rig_model(model + 1);
+        const struct rig_request small = {.bytes = 30 * PAGE_BYTES, .preferred = {2, 1}};
+        const struct rig_request large = {
+            .bytes = 90 * PAGE_BYTES, .preferred = {2, 1}, .is_physical = true};
+        struct vidmm_allocation *allocations[3];
+        struct rig_object objects[3];
+        struct rig_done done = {0};
+        struct rig *rig;
+        uint64_t fence;
+
+        config.keeps_tables_in_system = true;
+        config.memory_segments = 2;
+        config.segment_pages[0] = config.segment_pages[1] = 100;
+        rig = rig_create(&config);
+        assert_int_equal(rig_try_object(rig, rig->device, &small, &objects[0]), STATUS_SUCCESS);
+        rig_object(rig, 30, 1, &objects[1]);
+        assert_int_equal(rig_try_object(rig, rig->device, &large, &objects[2]), STATUS_SUCCESS);
+        for (unsigned i = 0; i < 3; i++)
+            allocations[i] = objects[i].allocation;
+        assert_int_equal(vidmm_make_resident(rig->device, 3, allocations, rig_done, &done, &fence),
+                         STATUS_PENDING);
+        rig_drain(rig);
+        assert_int_equal(done.status, STATUS_SUCCESS);
+        for (unsigned i = 0; i < 3; i++) {
+            objects[i].references = 1;
+            rig_evict(rig, &objects[i]);
+            rig_destroy_object(rig, &objects[i]);
+        }
+        rig_free(rig);
+    }
+}
+
 /* An address is given up, and another one taken, while its tables are out. */
 static void what_is_unmapped_while_its_tables_are_out_needs_none(void **state)
 {
@@ -373,6 +409,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tables_that_hold_nothing_leave_for_others_and_come_back),
         cmocka_unit_test(room_is_made_in_the_first_segment_that_is_large_enough),
+        cmocka_unit_test(a_request_starts_over_when_another_segment_may_help),
         cmocka_unit_test(what_is_unmapped_while_its_tables_are_out_needs_none),
         cmocka_unit_test(what_is_held_moves_with_its_tables_for_what_has_to_be_in_one_piece),
         cmocka_unit_test(what_is_locked_stays_where_it_is),

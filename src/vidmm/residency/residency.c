@@ -586,6 +586,23 @@ static bool start_over(struct request *request)
     return has_left;
 }
 
+/* The next allocation may be in another segment, too, that is large enough. */
+static bool may_go_elsewhere(const struct request *request, const struct segment *segment)
+{
+    const struct vidmm_allocation *allocation;
+
+    if (request->make_tables || request->placed == request->count)
+        return false;
+    allocation = request->allocations[request->placed];
+    for (unsigned i = 0; i < allocation->preference_count; i++) {
+        const struct segment *other = segment_by_id(request->vidmm, allocation->preference[i]);
+
+        if (other != segment && segment_footprint(other, allocation) <= other->size)
+            return true;
+    }
+    return false;
+}
+
 /* Makes one piece of the segment for the next allocation, by moving those that may move. */
 static bool compact(struct request *request, struct segment *segment)
 {
@@ -614,15 +631,17 @@ static bool resort(struct request *request)
 {
     struct vidmm *vidmm = request->vidmm;
     struct segment *segment = failing_segment(request);
+    bool is_elsewhere = may_go_elsewhere(request, segment);
     uint64_t needed, available;
 
     request_sizes(request, &needed, &available);
-    if (needed > available && needed > available + segment->table_bytes)
+    if (needed > available && needed > available + segment->table_bytes && !is_elsewhere)
         return false;
     while (request->resorts < RESORTS) {
         switch ((enum resort)request->resorts++) {
         case RESORT_START_OVER:
-            if (needed <= available && !request->make_tables && start_over(request))
+            if ((needed <= available || is_elsewhere) && !request->make_tables &&
+                start_over(request))
                 return true;
             break;
         case RESORT_EVICT_TABLES:
