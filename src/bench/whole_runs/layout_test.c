@@ -356,6 +356,27 @@ static void flags_of_later_drivers_are_followed(void **state)
     finish_clean(test_play(test_parse(every_other)));
 }
 
+/* Dropped, it leaves its place without its range, through which the next one there would be seen.
+ */
+static void a_range_goes_with_an_offered_allocation(void **state)
+{
+    struct run_result *result = test_play(test_parse("drydock-case 1\n"
+                                                     "option model physical\n"
+                                                     "option local-memory 720896\n"
+                                                     "alloc a size=4K\n"
+                                                     "alloc t size=642632 flags=tiled\n"
+                                                     "alloc b size=56K\n"
+                                                     "submit c0 a:w t:r\n"
+                                                     "write t\n"
+                                                     "offer priority=low t\n"
+                                                     "submit c0 b:r\n"
+                                                     "write b\n"
+                                                     "submit c0 b:r\n"));
+
+    test_assert_clean(result);
+    test_finish(result);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -370,6 +391,7 @@ int main(void)
         cmocka_unit_test(a_primary_is_nobodys_in_an_aperture),
         cmocka_unit_test(flags_without_a_documented_meaning_are_refused),
         cmocka_unit_test(flags_of_later_drivers_are_followed),
+        cmocka_unit_test(a_range_goes_with_an_offered_allocation),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

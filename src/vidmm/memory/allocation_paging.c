@@ -156,6 +156,7 @@ static void allocation_dropped(struct job *job)
 {
     struct vidmm_allocation *allocation = container_of(job, struct vidmm_allocation, job);
 
+    alternate_va_close(allocation); /* what comes to the place is not looked at through its range */
     segment_unplace(allocation);
     allocation_forget_content(allocation);
 }
