@@ -386,6 +386,7 @@ static enum cli_status run_campaign(struct request *request, bool is_resumed)
 {
     const struct campaign_watcher watcher = {request, is_known, take_record, draw_progress};
     enum campaign_stop stop;
+    enum cli_status status;
     char error[512];
 
     if (request->folder && !campaign_store_open(request->folder, &request->options, is_resumed,
@@ -399,16 +400,20 @@ static enum cli_status run_campaign(struct request *request, bool is_resumed)
         request->summary.rules = *campaign_store_rules(request->store);
         if (damage->count)
             cli_error("%s/results.jsonl:%" PRIu64 ": %" PRIu64
-                      " damaged line(s) put aside in results.damaged; their runs are played again",
+                      " damaged line(s) put aside in results.aside; their runs are played again",
                       request->folder, damage->first, damage->count);
+        if (campaign_store_uncounted(request->store))
+            cli_error("%s: the rules of %" PRIu64
+                      " run(s) were not counted when it ended; the runs are played again",
+                      request->folder, campaign_store_uncounted(request->store));
     }
     request->started = wall_now();
     stop = campaign_run(&request->options, &watcher);
     cli_progress_end();
-    campaign_store_close(request->store);
-    if (!shrink_causes(request))
-        return CLI_USAGE;
-    return finish(request, stop);
+    campaign_store_flush(request->store);
+    status = shrink_causes(request) ? finish(request, stop) : CLI_USAGE;
+    campaign_store_close(request->store); /* nobody else has had the folder meanwhile */
+    return status;
 }
 
 static enum cli_status check(const struct cli_arguments *arguments)

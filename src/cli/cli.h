@@ -4,8 +4,8 @@
  * Place      cli. Uses bench and report; nothing uses it.
  * Model      A verb is a row of verbs.inc and a file with a struct cli_verb: what it takes stands
  *            in tables, so that parsing, --help and suggestions are the same for all (parse.c).
- * Results go to standard output, messages to standard error as "drydock: ...", and a progress bar
- * there when it is a terminal.
+ * Results    Go to standard output; messages go to standard error as "drydock: ...", with a
+ * progress bar when that is a terminal.
  *
  *            | exit status  | means                                                       |
  *            | CLI_FINE     | done, nothing found                                         |

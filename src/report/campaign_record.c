@@ -182,6 +182,8 @@ bool campaign_line_parse(const char *line, struct campaign_record *out_record)
     char tail[CHECK_TAIL + 1];
 
     memset(out_record, 0, sizeof *out_record);
+    if (!strstr(line, CHECK_KEY)) /* of an earlier version */
+        return length && line[length - 1] == '\n' && campaign_record_parse(line, out_record);
     if (length <= CHECK_TAIL || line[length - 1] != '\n')
         return false;
     length -= CHECK_TAIL + 1;

@@ -11,13 +11,14 @@
  *                    findings/MODEL-SEED.case      its random case
  *
  *            A line ends with a checksum of itself. A line that was cut off or changed costs the
- *            run that it told of and no other: resumed, the folder keeps it aside, in
- *            results.damaged, and the run is played again. The lines of several folders may be put
- *            together in any order.
+ *            run that it told of and no other: resumed, the folder keeps the line aside, in
+ *            results.aside, and the run is played again. Lines without a checksum, of earlier
+ *            versions, are taken as they are. `drydock merge` puts several folders together.
  *
  *            rules.json is written now and then, and says how many bytes of results.jsonl it
  *            counts. Lines behind these are of runs whose rules were lost when the campaign was
- *            ended: resumed, they are played again, so that rules.json counts every run. (The run
+ *            ended: resumed, the lines go aside and the runs are played again, so that rules.json
+ *            counts every run. (The run
  * of a line that was damaged counts twice.)
  *
  *            One process has a folder at a time: opening it a second time fails. No file in it is
@@ -66,6 +67,8 @@ struct campaign_store;
 bool campaign_store_open(const char *path, const struct campaign_options *options, bool is_resumed,
                          void (*known)(void *context, const struct campaign_record *record),
                          void *context, struct campaign_store **out_store, char error[512]);
+/* Saves the counts of rules now; NULL is no store. */
+void campaign_store_flush(struct campaign_store *store);
 void campaign_store_close(struct campaign_store *store);
 
 /* Whether the folder has a record of the item. */
@@ -82,6 +85,8 @@ const struct rule_counts *campaign_store_rules(const struct campaign_store *stor
 
 /* The damaged lines that were put aside when the folder was opened. */
 const struct campaign_damage *campaign_store_damage(const struct campaign_store *store);
+/* The lines that were whole and put aside then, because their rules were not counted. */
+uint64_t campaign_store_uncounted(const struct campaign_store *store);
 
 /* Each record of a folder, in the order of its lines; the callback says whether to go on. */
 bool campaign_store_read(const char *path,

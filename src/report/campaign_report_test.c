@@ -214,7 +214,7 @@ static void a_changed_line_costs_its_own_run(void **state)
     campaign_store_close(store);
 
     /* Nothing is lost: the line lies beside, and the results are whole. */
-    aside = read_text(folder, "results.damaged");
+    aside = read_text(folder, "results.aside");
     assert_non_null(strstr(aside, "92345"));
     known = 0;
     assert_true(campaign_store_read(folder, count_all, &known, &damage, error));
@@ -225,9 +225,18 @@ static void a_changed_line_costs_its_own_run(void **state)
     remove_folder(folder);
 }
 
+static void append_line(const char *path, const char *line)
+{
+    FILE *file = fopen(path, "a");
+
+    assert_non_null(file);
+    fprintf(file, "%s\n", line);
+    fclose(file);
+}
+
 static void runs_whose_rules_were_lost_are_played_again(void **state)
 {
-    char folder[] = "/tmp/campaign-XXXXXX", error[512], *rules;
+    char folder[] = "/tmp/campaign-XXXXXX", error[512], *rules, *aside;
     const struct rule_counts counts = {.evaluated = {[RULE_PB_004] = 10}};
     struct campaign_record record = some_record(5);
     struct campaign_store *store;
@@ -247,11 +256,48 @@ static void runs_whose_rules_were_lost_are_played_again(void **state)
     assert_true(campaign_store_open(folder, &options, true, count_known, &known, &store, error));
     assert_int_equal(known, 4);
     assert_false(campaign_store_has(store, 5, ""));
+    assert_int_equal(campaign_store_uncounted(store), 1);
+    aside = read_text(folder, "results.aside");
+    assert_non_null(strstr(aside, "\"seed\":5"));
+    free(aside);
     assert_true(campaign_store_add(store, &record, error));
     assert_true(campaign_store_count_rules(store, &counts, 1, error));
     assert_int_equal(campaign_store_rules(store)->evaluated[RULE_PB_004], 50);
+    record = some_record(6);
+    assert_true(campaign_store_add(store, &record, error));
+    campaign_store_close(store); /* before the rules of the last run were counted */
+    known = 0;
+    assert_true(campaign_store_open(folder, &options, true, count_known, &known, &store, error));
+    assert_int_equal(known, 5);
+    assert_false(campaign_store_has(store, 6, ""));
     campaign_store_close(store);
     free(rules);
+    remove_folder(folder);
+}
+
+/* Folders of others: without rules.json, without checksums, without campaign.json. */
+static void records_of_a_strange_folder_stay(void **state)
+{
+    char folder[] = "/tmp/campaign-XXXXXX", error[512], path[64], *json;
+    struct campaign_record record = some_record(77);
+    struct campaign_store *store;
+    unsigned known = 0;
+
+    make_folder(folder);
+    snprintf(path, sizeof path, "%s/rules.json", folder);
+    unlink(path);
+    json = campaign_record_json(&record);
+    snprintf(path, sizeof path, "%s/results.jsonl", folder);
+    append_line(path, json);
+    free(json);
+    assert_true(campaign_store_open(folder, &options, true, count_known, &known, &store, error));
+    assert_int_equal(known, 5);
+    assert_true(campaign_store_has(store, 77, ""));
+    campaign_store_close(store);
+    snprintf(path, sizeof path, "%s/campaign.json", folder);
+    unlink(path);
+    assert_false(campaign_store_open(folder, &options, false, NULL, NULL, &store, error));
+    assert_non_null(strstr(error, "results.jsonl"));
     remove_folder(folder);
 }
 
@@ -328,6 +374,7 @@ int main(void)
         cmocka_unit_test(a_folder_goes_on_where_it_was_cut_off),
         cmocka_unit_test(a_changed_line_costs_its_own_run),
         cmocka_unit_test(runs_whose_rules_were_lost_are_played_again),
+        cmocka_unit_test(records_of_a_strange_folder_stay),
         cmocka_unit_test(a_folder_has_one_campaign_at_a_time),
         cmocka_unit_test(links_in_a_folder_lead_nowhere),
         cmocka_unit_test(a_rule_is_no_path),

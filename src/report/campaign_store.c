@@ -31,6 +31,8 @@ struct campaign_store {
     FILE *lines;
     struct report_rule_file rules;
     struct campaign_damage damage; /* found when it was opened */
+    uint64_t uncounted;            /* lines that were whole and put aside then */
+    uint64_t counted_bytes;        /* of results.jsonl: the lines whose rules are counted */
     uint64_t runs_saved;           /* of rules.runs: what the file has */
     time_t saved_at;               /* seconds of the monotonic clock */
     uint64_t *keys;                /* open addressing, 0: free */
@@ -120,6 +122,7 @@ static bool read_lines(FILE *file,
 
         goes_on = take(context, line, (size_t)length, is_whole ? record : NULL);
     }
+    goes_on = goes_on && !ferror(file);
     free(line);
     free(record);
     return goes_on;
@@ -184,18 +187,18 @@ struct resume {
     void (*known)(void *context, const struct campaign_record *record);
     void *context;
     FILE *kept;             /* becomes results.jsonl */
-    FILE *damaged;          /* results.damaged, opened when there is something for it */
+    FILE *aside;            /* results.aside, opened when there is something for it */
     uint64_t at;            /* offset of the line in the old file */
     uint64_t number, drops; /* lines, and those that do not stay */
     bool has_failed;
 };
 
-static bool keep_damaged(struct resume *resume, const char *line, size_t length)
+static bool put_aside(struct resume *resume, const char *line, size_t length)
 {
-    if (!resume->damaged)
-        resume->damaged = folder_fopen(resume->store->folder, "results.damaged", "a");
-    return resume->damaged && fwrite(line, 1, length, resume->damaged) == length &&
-           (line[length - 1] == '\n' || fputc('\n', resume->damaged) != EOF);
+    if (!resume->aside)
+        resume->aside = folder_fopen(resume->store->folder, "results.aside", "a");
+    return resume->aside && fwrite(line, 1, length, resume->aside) == length &&
+           (line[length - 1] == '\n' || fputc('\n', resume->aside) != EOF);
 }
 
 static bool resume_line(void *context, const char *line, size_t length,
@@ -210,7 +213,8 @@ static bool resume_line(void *context, const char *line, size_t length,
         resume->store->damage.first = resume->number;
     if (!record || !is_counted) {
         resume->drops++;
-        resume->has_failed = !record && !keep_damaged(resume, line, length);
+        resume->store->uncounted += record != NULL;
+        resume->has_failed = !put_aside(resume, line, length);
         return !resume->has_failed;
     }
     resume->has_failed = fwrite(line, 1, length, resume->kept) != length ||
@@ -236,8 +240,8 @@ static bool take_over_lines(struct resume *resume, char error[512])
         unlinkat(store->folder, "results.partial", 0);
         resume->kept = folder_fopen(store->folder, "results.partial", "w");
         is_fine = resume->kept && read_lines(old, resume_line, resume);
-        if (resume->damaged)
-            is_fine &= fclose(resume->damaged) == 0;
+        if (resume->aside)
+            is_fine &= fclose(resume->aside) == 0;
         if (resume->kept)
             is_fine &= fclose(resume->kept) == 0;
         if (is_fine && resume->drops)
@@ -290,6 +294,10 @@ static bool check_identity(const struct campaign_store *store, bool is_resumed, 
                  "'%.400s/campaign.json' is of another campaign: driver, profile, model or cases "
                  "differ",
                  store->path);
+    } else if (!is_resumed && faccessat(store->folder, "results.jsonl", F_OK, 0) == 0) {
+        snprintf(error, 512, "'%.400s/results.jsonl' is there already, and of no known campaign",
+                 store->path);
+        is_fine = false;
     } else {
         char *text = json_dumps(wanted, JSON_INDENT(2) | JSON_SORT_KEYS);
 
@@ -348,13 +356,18 @@ static time_t seconds_now(void)
     return now.tv_sec;
 }
 
-/* The runs of all lines so far are counted. */
-static bool save_rules(struct campaign_store *store, char error[512])
+/* The rules of all lines that are in the file are counted. */
+static void count_lines(struct campaign_store *store)
 {
     struct stat status;
 
-    store->rules.results_bytes =
+    store->counted_bytes =
         fstat(fileno(store->lines), &status) == 0 ? (uint64_t)status.st_size : UINT64_MAX;
+}
+
+static bool save_rules(struct campaign_store *store, char error[512])
+{
+    store->rules.results_bytes = store->counted_bytes;
     store->runs_saved = store->rules.runs;
     store->saved_at = seconds_now();
     return report_rule_file_write(store->folder, &store->rules, error);
@@ -381,7 +394,10 @@ bool campaign_store_open(const char *path, const struct campaign_options *option
         !check_identity(store, is_resumed, error) ||
         !report_rule_file_read(store->folder, &store->rules, error))
         goto free_store;
-    if (!take_over_lines(&resume, error) || !save_rules(store, error))
+    if (!take_over_lines(&resume, error))
+        goto free_store;
+    count_lines(store);
+    if (!save_rules(store, error))
         goto free_store;
     *out_store = store;
     return true;
@@ -401,27 +417,38 @@ const struct campaign_damage *campaign_store_damage(const struct campaign_store 
     return &store->damage;
 }
 
+uint64_t campaign_store_uncounted(const struct campaign_store *store)
+{
+    return store->uncounted;
+}
+
 bool campaign_store_count_rules(struct campaign_store *store, const struct rule_counts *counts,
                                 uint64_t runs, char error[512])
 {
     rule_counts_add(&store->rules.counts, counts);
     store->rules.runs += runs;
+    count_lines(store);
     if (store->rules.runs - store->runs_saved < RULES_SAVED_EVERY &&
         seconds_now() - store->saved_at < RULES_SAVED_SECONDS)
         return true;
     return save_rules(store, error);
 }
 
-void campaign_store_close(struct campaign_store *store)
+void campaign_store_flush(struct campaign_store *store)
 {
     char error[512];
 
+    if (store && store->lines)
+        save_rules(store, error);
+}
+
+void campaign_store_close(struct campaign_store *store)
+{
     if (!store)
         return;
-    if (store->lines) {
-        save_rules(store, error);
+    campaign_store_flush(store);
+    if (store->lines)
         fclose(store->lines);
-    }
     if (store->findings >= 0)
         close(store->findings);
     if (store->folder >= 0)

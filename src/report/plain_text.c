@@ -7,8 +7,9 @@
 
 /*
  * How many bytes from here on are one character that is not to be printed; 0: it may be. In UTF-8,
- * the second set of control characters is c2 80 to c2 9f, and the marks of direction are e2 80 8e,
- * e2 80 8f, e2 80 aa to ae and e2 81 a6 to a9. Some terminals take 80 to 9f alone for controls.
+ * the second set of control characters is c2 80 to c2 9f, and the marks of direction are d8 9c,
+ * e2 80 8e, e2 80 8f, e2 80 aa to ae and e2 81 a6 to a9. Some terminals take 80 to 9f alone for
+ * controls.
  */
 static size_t unprintable(const unsigned char *at, size_t length, bool is_within_character)
 {
@@ -18,6 +19,8 @@ static size_t unprintable(const unsigned char *at, size_t length, bool is_within
         return !is_within_character;
     if (length >= 2 && at[0] == 0xc2 && at[1] >= 0x80 && at[1] < 0xa0)
         return 2;
+    if (length >= 2 && at[0] == 0xd8 && at[1] == 0x9c)
+        return 2;
     if (length >= 3 && at[0] == 0xe2 &&
         ((at[1] == 0x80 && (at[2] == 0x8e || at[2] == 0x8f || (at[2] >= 0xaa && at[2] <= 0xae))) ||
          (at[1] == 0x81 && at[2] >= 0xa6 && at[2] <= 0xa9)))
@@ -25,34 +28,54 @@ static size_t unprintable(const unsigned char *at, size_t length, bool is_within
     return 0;
 }
 
+/* A command to a build service: "::name" at the beginning of a line, "##[name" or "##vso[" in it.
+ */
+static bool is_command(const char *text, size_t length, bool is_line_start)
+{
+    size_t letters = 2;
+
+    if (length < 3)
+        return is_line_start && length == 2 && memcmp(text, "::", 2) == 0;
+    if (is_line_start && memcmp(text, "::", 2) == 0)
+        return true;
+    if (memcmp(text, "##", 2) != 0)
+        return false;
+    while (letters < length && text[letters] >= 'a' && text[letters] <= 'z')
+        letters++;
+    return letters < length && text[letters] == '[';
+}
+
+/* How many bytes follow the first byte of a character of UTF-8. */
+static unsigned followers(unsigned char first)
+{
+    return first >= 0xf8 ? 0 : first >= 0xf0 ? 3 : first >= 0xe0 ? 2 : first >= 0xc2 ? 1 : 0;
+}
+
 void plain_text_write(FILE *out, const char *text, size_t length)
 {
     const unsigned char *bytes = (const unsigned char *)text;
     unsigned continues = 0; /* bytes of the character that has begun */
-    bool is_line_start = true;
+    bool is_line_start =
+        true; /* nothing of ASCII but blanks in the line: others may be blanks, too */
 
-    for (size_t i = 0; i < length;) {
+    for (size_t i = 0; i < length; i++) {
         size_t hidden = unprintable(bytes + i, length - i, continues != 0);
 
-        for (size_t j = 0; j < hidden; j++)
-            fprintf(out, "\\x%02x", bytes[i + j]);
-        i += hidden;
         if (hidden) {
+            for (size_t j = 0; j < hidden; j++)
+                fprintf(out, "\\x%02x", bytes[i + j]);
+            i += hidden - 1;
             is_line_start = false;
             continues = 0;
             continue;
         }
-        if ((is_line_start && strncmp(text + i, "::", length - i < 2 ? length - i : 2) == 0 &&
-             length - i >= 2) ||
-            (length - i >= 3 && memcmp(text + i, "##[", 3) == 0))
+        if (is_command(text + i, length - i, is_line_start))
             fputc('\\', out);
         fputc(bytes[i], out);
-        if (bytes[i] >= 0xc0)
-            continues = bytes[i] >= 0xf0 ? 3 : bytes[i] >= 0xe0 ? 2 : 1;
-        else
-            continues -= continues != 0;
-        is_line_start = bytes[i] == '\n' || (is_line_start && strchr(" \t", bytes[i]));
-        i++;
+        continues = bytes[i] >= 0x80 && bytes[i] < 0xc0 ? continues - (continues != 0)
+                                                        : followers(bytes[i]);
+        is_line_start =
+            bytes[i] == '\n' || (is_line_start && (bytes[i] >= 0x80 || strchr(" \t", bytes[i])));
     }
 }
 

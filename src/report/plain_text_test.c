@@ -47,6 +47,13 @@ static void control_characters_are_shown(void **state)
            "live",
            "\\xe2\\x80\\xaelive");
     expect("\xe2\x81\xa6.", "\\xe2\\x81\\xa6.");
+    expect("\xf0"
+           "aa\x9b"
+           "31m",
+           "\xf0"
+           "aa\\x9b"
+           "31m");
+    expect("\xd8\x9c.", "\\xd8\\x9c.");
 }
 
 static void commands_of_build_services_are_parted(void **state)
@@ -54,6 +61,9 @@ static void commands_of_build_services_are_parted(void **state)
     expect("::error ::x", "\\::error ::x");
     expect("a\n  ::set-output name=a::b", "a\n  \\::set-output name=a::b");
     expect("see ##[group]x", "see \\##[group]x");
+    expect("a ##vso[task.setvariable]x", "a \\##vso[task.setvariable]x");
+    expect("\xc2\xa0::error::x", "\xc2\xa0\\::error::x");
+    expect("\xe3\x80\x80::stop-commands::x", "\xe3\x80\x80\\::stop-commands::x");
     expect("Foo ::bar", "Foo ::bar");
 }
 

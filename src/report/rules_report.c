@@ -140,6 +140,7 @@ bool report_rule_file_read(int folder, struct report_rule_file *out_file, char e
     bool is_fine;
 
     memset(out_file, 0, sizeof *out_file);
+    out_file->results_bytes = UINT64_MAX;
     if (!file) {
         snprintf(error, 512, "cannot read 'rules.json': %s", strerror(errno));
         return errno == ENOENT;

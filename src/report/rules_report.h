@@ -57,7 +57,8 @@ struct report_rule_file {
     json_t *others;         /* counts of rules that this version does not know, or NULL */
 };
 
-/* Without a file, all is 0. False: it cannot be read, or is damaged. */
+/* Without a file, no rule was evaluated and all of results.jsonl is taken for counted. False: it
+ * cannot be read, or is damaged. */
 bool report_rule_file_read(int folder, struct report_rule_file *out_file, char error[512]);
 /* Whole, or not at all. */
 bool report_rule_file_write(int folder, const struct report_rule_file *file, char error[512]);

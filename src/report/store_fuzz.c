@@ -24,7 +24,7 @@ static void path_of(char out[128], const char *name)
 
 static void remove_folder(void)
 {
-    static const char *const names[] = {"rules.json", "results.jsonl", "results.damaged",
+    static const char *const names[] = {"rules.json", "results.jsonl", "results.aside",
                                         "campaign.json", "findings"};
     char path[128];
 
@@ -114,7 +114,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     path_of(path, "campaign.json");
     remove(path);
-    path_of(path, "results.damaged");
+    path_of(path, "results.aside");
     remove(path);
     free(counts);
     return 0;

@@ -10,10 +10,9 @@
  *            to the driver. Contexts of a node take turns; paging contexts go first.
  *            The driver reports fence ids from its interrupt routine (notify_interrupt) and the
  *            packets retire when its DPC calls notify_dpc: in order, each exactly once.
- * Preemption A node can be told to let go of unfinished packets (vidsch_preempt()). What had
- * not
- *            run comes back: paging packets with the fence ids they had, in order and before
- *            anything else, others to the head of their context with new ids, prepared again.
+ * Preemption A node can be told to let go of unfinished packets (vidsch_preempt()). Packets that
+ *            have not run come back: paging packets with the fence ids they had, in order and
+ *            before anything else, others to the head of their context, with new ids.
  * Watchdog   The owner tells the time (vidsch_watch()). A packet that stays with the GPU for longer
  *            than the time-out is asked about (a completion may have got lost), then preempted;
  *            when that is not answered in time either, events->timed_out is told, and the owner

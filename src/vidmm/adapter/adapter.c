@@ -76,7 +76,7 @@ NTSTATUS vidmm_create(struct miniport *miniport, const struct vidmm_config *conf
     vidmm->config = *config;
     vidmm->services = config->platform.services;
     node_pool_init(&vidmm->allocation_pool, vidmm->services, sizeof(struct vidmm_allocation),
-                   _Alignof(struct vidmm_allocation));
+                   CACHE_LINE);
     if (!vidmm->config.paging_buffer_count)
         vidmm->config.paging_buffer_count = DEFAULT_PAGING_BUFFERS;
     if (!vidmm->config.hardware_queue_depth)

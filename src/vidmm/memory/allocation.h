@@ -62,13 +62,15 @@ enum listing {
 
 /*
  * Memory of an allocation, by the cache line. A residency reference (GpuMmu), a list and the search
- * for a victim touch the first line only. A reference of the physical model touches the second one,
- * too: for the driver's handle and the count of uses.
+ * for a victim touch the first line only. The pool of the manager begins each allocation at a cache
+ * line. (The type does not ask for it: the end of a walk over a list is the address of the list's
+ * head, taken for an allocation, which is at no line.) A reference of the physical model touches
+ * the second line, too: for the driver's handle and the count of uses.
  */
 struct vidmm_allocation {
     /* ---- Line 1: references, lists, victims. ---- */
-    _Alignas(CACHE_LINE) struct list link; /* in the list that `listed` says */
-    struct placement place;                /* the one in force */
+    struct list link;       /* in the list that `listed` says */
+    struct placement place; /* the one in force */
     struct vidmm_device *device;
     uint64_t busy_until; /* GpuMmu: vidmm->submitted when the last hold went */
     uint32_t holds;      /* residency references, packets and locks; 0: it may be evicted */
@@ -208,10 +210,10 @@ static inline struct vidmm_allocation *allocation_first(const struct vidmm_alloc
     return allocation->instances ? allocation->instances->first
                                  : (struct vidmm_allocation *)allocation;
 }
-/* Only of an allocation that has a backing store. */
+/* NULL: the allocation has no backing store. */
 static inline struct backing *allocation_backing(const struct vidmm_allocation *allocation)
 {
-    return container_of(allocation->mdl, struct backing, mdl);
+    return allocation->mdl ? container_of(allocation->mdl, struct backing, mdl) : NULL;
 }
 static inline uint64_t *allocation_backing_pages(const struct vidmm_allocation *allocation)
 {

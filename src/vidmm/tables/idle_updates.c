@@ -26,18 +26,23 @@
 #include "base/list.h"
 #include "miniport/operation.h"
 
-/* NULL: the operation is about nobody's tables, or about those of nobody who has contexts. */
+/* NULL: the driver knows no process that has contexts by this handle. */
 static struct vidmm_process *find_process(const struct vidmm *vidmm, HANDLE driver_process)
 {
     struct vidmm_process *process;
 
-    if (!driver_process)
-        return NULL;
     list_for_each (process, &vidmm->processes, struct vidmm_process, link) {
         if (process->space.driver_process == driver_process)
             return process;
     }
     return NULL;
+}
+
+/* Of a driver that gives its processes no handle of its own, the name is NULL. */
+static bool names_process(const DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    return args->Operation == DXGK_OPERATION_UPDATE_PAGE_TABLE ||
+           args->Operation == DXGK_OPERATION_FLUSH_TLB;
 }
 
 static bool process_is_quiet(struct vidmm_process *process)
@@ -71,7 +76,7 @@ bool idle_updates_may_go(struct vidmm *vidmm, struct job *job,
     }
     if (!vidmm->caps.update_requires_idle)
         return true;
-    process = find_process(vidmm, miniport_operation_process(args));
+    process = names_process(args) ? find_process(vidmm, miniport_operation_process(args)) : NULL;
     return !process || process_is_quiet(process);
 }
 

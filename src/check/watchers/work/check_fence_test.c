@@ -397,8 +397,11 @@ static NTSTATUS report_fence(struct rig *rig, enum miniport_ddi ddi, HANDLE obje
 
 static void pass_fence(struct rig *rig, unsigned told_node)
 {
+    static unsigned node; /* told at every interrupt from now on */
+
+    node = told_node;
     rig->answer = report_fence;
-    rig->told = &told_node;
+    rig->told = &node;
     rig_gpu_event(rig, CHECK_GPU_FENCE, RIG_CLIENT_NODE, 0, 0);
     miniport_interrupt(rig->top, 0);
 }

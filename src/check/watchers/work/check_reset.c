@@ -44,7 +44,7 @@ static bool is_clean_up(const DXGKARG_BUILDPAGINGBUFFER *arg)
 {
     switch (miniport_operation_kind((unsigned)arg->Operation)) {
     case MINIPORT_KIND_TRANSFER:
-        return miniport_operation_bytes(arg) == 0;
+        return (unsigned)arg->Operation == DXGK_OPERATION_TRANSFER && !arg->Transfer.TransferSize;
     case MINIPORT_KIND_FILL:
     case MINIPORT_KIND_ACCESS:
     case MINIPORT_KIND_MAP:
