@@ -131,8 +131,8 @@ void campaign_draw_setup(const struct campaign_options *options, uint64_t seed,
     config->check_interval = 16;
     campaign_draw_options(&draw, config);
     /* Documents disagree on whether it is called: who was told so may rely on it (C2). */
-    config->skips_paging_patch &=
-        draw.driver.is_tolerant || draw.profile->check.wants_built_complete;
+    config->skips_paging_patch &= draw.driver.is_tolerant || draw.profile->draws_small_buffers ||
+                                  draw.profile->check.wants_built_complete;
     drawn = *config;
     run_config_from_workload(config, workload);
     take_command_line(&draw, &drawn, config);

@@ -43,7 +43,7 @@ static const struct run_profile profiles[] = {
      .check = {.keeps_straddling = true},
      .faults = RUN_FAULT_ALL},
     {.name = "small-buffers",
-     .summary = "paging buffers and private data smaller than the driver declares, whoever it is",
+     .summary = "buffers smaller than the driver declares, and paging without Patch, whoever it is",
      .draws_small_buffers = true,
      .faults = RUN_FAULT_ALL},
     {.name = "gentle",

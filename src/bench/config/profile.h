@@ -19,7 +19,7 @@ struct run_profile {
     struct check_profile check;
     unsigned first_wddm, last_wddm; /* of the drivers that seeds draw; both 0: any */
     unsigned faults;                /* enum run_fault that seeds may draw */
-    bool draws_small_buffers;       /* below what any driver declares, too */
+    bool draws_small_buffers;       /* and no Patch: for every driver */
 };
 
 #define RUN_PROFILE_DEFAULT "default"
