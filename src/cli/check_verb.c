@@ -7,8 +7,8 @@
 #include "bench/campaign/campaign_shrink.h"
 #include "bench/config/profile.h"
 #include "bench/drivers/source_places.h"
-#include "report/campaign_report.h"
-#include "report/folder_files.h"
+#include "report/campaign/campaign_report.h"
+#include "report/campaign/folder_files.h"
 
 #include <errno.h>
 #include <inttypes.h>

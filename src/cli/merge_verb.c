@@ -4,7 +4,7 @@
 #include "cli/cli.h"
 
 #include "bench/campaign/campaign.h"
-#include "report/campaign_report.h"
+#include "report/campaign/campaign_report.h"
 #include "report/rules_report.h"
 
 #include <inttypes.h>

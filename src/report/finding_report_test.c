@@ -4,7 +4,7 @@
  */
 #include "report/finding_report.h"
 #include "report/report.h"
-#include "report/folder_files.h"
+#include "report/campaign/folder_files.h"
 #include "report/rules_report.h"
 
 #include "base/bits.h"

@@ -4,7 +4,7 @@
 #include "report/rules_report.h"
 
 #include "check/rules/rule_rarities.h"
-#include "report/folder_files.h"
+#include "report/campaign/folder_files.h"
 #include "report/report.h"
 
 #include <errno.h>

@@ -11,7 +11,7 @@
 #include "vidmm/adapter/adapter_caps.h"
 #include "vidmm/adapter/power.h"
 #include "vidmm/adapter/recovery.h"
-#include "vidmm/memory/alternate_va.h"
+#include "vidmm/views/alternate_va.h"
 #include "vidmm/memory/segment.h"
 #include "vidmm/paging/monitored_fence.h"
 #include "vidmm/paging/native_fence.h"

@@ -14,7 +14,7 @@
 #include "vidmm/mappings/mapping.h"
 #include "vidmm/memory/allocation.h"
 #include "vidmm/memory/allocation_use.h"
-#include "vidmm/memory/iommu.h"
+#include "vidmm/views/iommu.h"
 #include "vidmm/memory/page_units.h"
 #include "vidmm/memory/segment.h"
 #include "vidmm/paging/job.h"

@@ -26,7 +26,7 @@
 #include "vidmm/memory/segment.h"
 #include "vidmm/paging/job.h"
 #include "vidmm/paging/paging_queue.h"
-#include "vidmm/tables/companion.h"
+#include "vidmm/work/companion.h"
 #include "vidmm/tables/page_table.h"
 #include "vidmm/vidmm.h"
 #include "vidmm/vidmm_private.h"

@@ -12,7 +12,7 @@
 #include "vidmm/memory/allocation_info.h"
 #include "vidmm/memory/allocation_state.h"
 #include "vidmm/memory/allocation_use.h"
-#include "vidmm/memory/alternate_va.h"
+#include "vidmm/views/alternate_va.h"
 #include "vidmm/memory/backing.h"
 #include "vidmm/memory/page_units.h"
 #include "vidmm/memory/rename.h"

@@ -12,7 +12,7 @@
 
 #include "vidmm/memory/allocation.h"
 #include "vidmm/memory/allocation_state.h"
-#include "vidmm/memory/alternate_va.h"
+#include "vidmm/views/alternate_va.h"
 #include "vidmm/memory/backing.h"
 #include "vidmm/memory/page_units.h"
 #include "vidmm/memory/segment.h"

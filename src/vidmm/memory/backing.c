@@ -9,8 +9,8 @@
 
 #include "vidmm/memory/allocation.h"
 #include "vidmm/memory/allocation_state.h"
-#include "vidmm/memory/aperture.h"
-#include "vidmm/memory/iommu.h"
+#include "vidmm/views/aperture.h"
+#include "vidmm/views/iommu.h"
 #include "vidmm/memory/page_units.h"
 #include "vidmm/memory/segment.h"
 #include "vidmm/vidmm_private.h"

@@ -10,9 +10,9 @@
 #include "vidmm/memory/segment.h"
 
 #include "vidmm/adapter/adapter_caps.h"
-#include "vidmm/memory/agp.h"
+#include "vidmm/views/agp.h"
 #include "vidmm/memory/allocation.h"
-#include "vidmm/memory/host_aperture.h"
+#include "vidmm/views/host_aperture.h"
 #include "vidmm/memory/page_units.h"
 #include "vidmm/residency/budget.h"
 #include "vidmm/vidmm_private.h"

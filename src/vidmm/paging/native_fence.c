@@ -32,7 +32,7 @@
 #include "vidmm/adapter/power.h"
 #include "vidmm/adapter/pump.h"
 #include "vidmm/memory/allocation.h"
-#include "vidmm/memory/aperture.h"
+#include "vidmm/views/aperture.h"
 #include "vidmm/memory/page_units.h"
 #include "vidmm/paging/job.h"
 #include "vidmm/paging/paging_queue.h"

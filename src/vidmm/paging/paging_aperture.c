@@ -15,7 +15,7 @@
 #include "vidmm/paging/paging_aperture.h"
 
 #include "vidmm/adapter/adapter_caps.h"
-#include "vidmm/memory/aperture.h"
+#include "vidmm/views/aperture.h"
 #include "vidmm/memory/page_units.h"
 #include "vidmm/memory/segment.h"
 #include "vidmm/paging/paging_queue.h"

@@ -22,10 +22,10 @@
 #include "vidmm/paging/paging_physical.h"
 
 #include "vidmm/adapter/adapter_caps.h"
-#include "vidmm/memory/agp.h"
+#include "vidmm/views/agp.h"
 #include "vidmm/memory/allocation.h"
-#include "vidmm/memory/alternate_va.h"
-#include "vidmm/memory/aperture.h"
+#include "vidmm/views/alternate_va.h"
+#include "vidmm/views/aperture.h"
 #include "vidmm/memory/page_units.h"
 #include "vidmm/memory/segment.h"
 #include "vidmm/paging/context_init.h"

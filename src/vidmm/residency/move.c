@@ -23,7 +23,7 @@
 #include "vidmm/memory/allocation_paging.h"
 #include "vidmm/memory/allocation_state.h"
 #include "vidmm/memory/allocation_use.h"
-#include "vidmm/memory/alternate_va.h"
+#include "vidmm/views/alternate_va.h"
 #include "vidmm/memory/segment.h"
 #include "vidmm/vidmm.h"
 #include "vidmm/vidmm_private.h"

@@ -10,7 +10,7 @@
 
 #include "vidmm/adapter/adapter_caps.h"
 #include "vidmm/memory/allocation.h"
-#include "vidmm/memory/aperture.h"
+#include "vidmm/views/aperture.h"
 #include "vidmm/memory/page_units.h"
 #include "vidmm/memory/segment.h"
 #include "vidmm/tables/paging_process.h"

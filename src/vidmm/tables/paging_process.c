@@ -20,7 +20,7 @@
 #include "vidmm/tables/paging_process.h"
 
 #include "vidmm/memory/allocation.h"
-#include "vidmm/memory/aperture.h"
+#include "vidmm/views/aperture.h"
 #include "vidmm/memory/page_units.h"
 #include "vidmm/paging/monitored_fence.h"
 #include "vidmm/paging/paging_queue.h"

@@ -6,7 +6,7 @@
  */
 #include "vidmm/tables/table_memory.h"
 
-#include "vidmm/memory/host_aperture.h"
+#include "vidmm/views/host_aperture.h"
 #include "vidmm/memory/page_units.h"
 #include "vidmm/memory/segment.h"
 #include "vidmm/tables/paging_process.h"

@@ -12,7 +12,7 @@
 #ifndef VIDMM_TABLE_MEMORY_H
 #define VIDMM_TABLE_MEMORY_H
 
-#include "vidmm/memory/aperture.h"
+#include "vidmm/views/aperture.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -14,7 +14,7 @@
 #include "vidmm/paging/monitored_fence.h"
 #include "vidmm/residency/budget.h"
 #include "vidmm/tables/address_space.h"
-#include "vidmm/tables/companion.h"
+#include "vidmm/work/companion.h"
 #include "vidmm/tables/table_burial.h"
 
 struct dma_buffer;

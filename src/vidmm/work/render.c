@@ -23,7 +23,7 @@
 #include "vidmm/memory/segment.h"
 #include "vidmm/memory/sharing.h"
 #include "vidmm/residency/request.h"
-#include "vidmm/tables/null_context.h"
+#include "vidmm/work/null_context.h"
 #include "vidmm/vidmm.h"
 #include "vidmm/vidmm_private.h"
 #include "vidmm/work/client.h"

@@ -8,7 +8,7 @@
 #include "vidmm/adapter/pump.h"
 #include "vidmm/memory/allocation.h"
 #include "vidmm/residency/request.h"
-#include "vidmm/tables/null_context.h"
+#include "vidmm/work/null_context.h"
 #include "vidmm/vidmm.h"
 #include "vidmm/vidmm_private.h"
 #include "vidmm/work/client.h"

@@ -11,7 +11,7 @@
  *
  * Source     contract.md RES-017, IOMMU-003, PT-001.
  */
-#include "vidmm/memory/iommu.h"
+#include "vidmm/views/iommu.h"
 
 #include "vidmm/mappings/mapping.h"
 #include "vidmm/memory/allocation.h"

@@ -19,7 +19,7 @@
  *
  * Source     contract.md SWZ-001..010, SLT-001..007, XFER-014, XFER-015; sequence S-19.
  */
-#include "vidmm/memory/alternate_va.h"
+#include "vidmm/views/alternate_va.h"
 
 #include "vidmm/adapter/adapter_caps.h"
 #include "vidmm/adapter/driver_error.h"

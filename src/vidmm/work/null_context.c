@@ -1,4 +1,4 @@
-#include "vidmm/tables/null_context.h"
+#include "vidmm/work/null_context.h"
 
 #include "vidmm/adapter/power.h"
 #include "vidmm/memory/allocation.h"

@@ -4,7 +4,7 @@
  * merge` and `drydock rules --from` read them, and the folder is resumed: what it then holds can be
  * read.
  */
-#include "report/campaign_report.h"
+#include "report/campaign/campaign_report.h"
 #include "report/rules_report.h"
 
 #include <stdint.h>

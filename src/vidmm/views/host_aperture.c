@@ -13,7 +13,7 @@
  *
  * Source     contract.md CHA-001..005.
  */
-#include "vidmm/memory/host_aperture.h"
+#include "vidmm/views/host_aperture.h"
 
 #include "vidmm/adapter/driver_error.h"
 #include "vidmm/memory/allocation.h"

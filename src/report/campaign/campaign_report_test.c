@@ -2,7 +2,7 @@
  * Campaign folders: lines that come back as they went, and what is left of a campaign that was
  * ended.
  */
-#include "report/campaign_report.h"
+#include "report/campaign/campaign_report.h"
 #include "report/rules_report.h"
 
 #include <setjmp.h>

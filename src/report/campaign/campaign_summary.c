@@ -1,7 +1,7 @@
 /*
  * A campaign's summary, as text and as JSON.
  */
-#include "report/campaign_report.h"
+#include "report/campaign/campaign_report.h"
 
 #include "report/report.h"
 #include "report/rules_report.h"

@@ -2,12 +2,12 @@
  * The folder of a campaign.
  */
 #define _GNU_SOURCE /* getline(), ftruncate() */
-#include "report/campaign_report.h"
+#include "report/campaign/campaign_report.h"
 
 #include "base/hash.h"
 #include "bench/config/profile.h"
 #include "report/finding_report.h"
-#include "report/folder_files.h"
+#include "report/campaign/folder_files.h"
 #include "report/plain_text.h"
 #include "report/rules_report.h"
 

@@ -12,7 +12,7 @@
  *
  * Source     contract.md APER-001..019, ADL-001..014; sequences S-12, S-21.
  */
-#include "vidmm/memory/aperture.h"
+#include "vidmm/views/aperture.h"
 
 #include "vidmm/adapter/adapter_caps.h"
 #include "vidmm/memory/allocation.h"

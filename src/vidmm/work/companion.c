@@ -9,7 +9,7 @@
  *
  * Source contract.md CPTE-001, CPTE-007, PT-009; sequence S-25.
  */
-#include "vidmm/tables/companion.h"
+#include "vidmm/work/companion.h"
 
 #include "vidmm/adapter/driver_error.h"
 #include "vidmm/paging/paging_queue.h"

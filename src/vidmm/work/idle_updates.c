@@ -15,10 +15,10 @@
  *
  * Source     contract.md PT-036, TLB-003, ALLOC-015.
  */
-#include "vidmm/tables/idle_updates.h"
+#include "vidmm/work/idle_updates.h"
 
 #include "vidmm/memory/allocation.h"
-#include "vidmm/tables/null_context.h"
+#include "vidmm/work/null_context.h"
 #include "vidmm/vidmm_private.h"
 #include "vidmm/work/client.h"
 #include "vidmm/work/space_contexts.h"

@@ -2,7 +2,7 @@
  * Fuzz target: any bytes as a line of results.jsonl. What is accepted and written again stays as it
  * is.
  */
-#include "report/campaign_report.h"
+#include "report/campaign/campaign_report.h"
 
 #include <stdint.h>
 #include <stdlib.h>

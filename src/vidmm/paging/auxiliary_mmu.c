@@ -12,11 +12,11 @@
  *
  * Source     contract.md NTF-012, NTF-013, ADL-004, ADL-005, ADL-008; docs/contract-choices.md, U9.
  */
-#include "vidmm/tables/auxiliary_mmu.h"
+#include "vidmm/paging/auxiliary_mmu.h"
 
 #include "vidmm/adapter/adapter_caps.h"
 #include "vidmm/memory/allocation.h"
-#include "vidmm/memory/aperture.h"
+#include "vidmm/views/aperture.h"
 #include "vidmm/memory/page_units.h"
 #include "vidmm/memory/segment.h"
 #include "vidmm/vidmm_private.h"

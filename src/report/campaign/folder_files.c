@@ -1,5 +1,5 @@
 #define _GNU_SOURCE /* O_NOFOLLOW and the calls on folders */
-#include "report/folder_files.h"
+#include "report/campaign/folder_files.h"
 
 #include <errno.h>
 #include <fcntl.h>

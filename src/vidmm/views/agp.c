@@ -10,7 +10,7 @@
  *
  * Source     contract.md BANK-006..008, PHYS-001..005.
  */
-#include "vidmm/memory/agp.h"
+#include "vidmm/views/agp.h"
 
 #include "vidmm/adapter/adapter_caps.h"
 #include "vidmm/memory/allocation.h"

@@ -5,10 +5,10 @@
  *
  * Source     contract.md PHYS-004, PHYS-005.
  */
-#include "vidmm/memory/agp_flush.h"
+#include "vidmm/views/agp_flush.h"
 
 #include "vidmm/adapter/pump.h"
-#include "vidmm/memory/agp.h"
+#include "vidmm/views/agp.h"
 #include "vidmm/memory/allocation.h"
 #include "vidmm/memory/allocation_use.h"
 #include "vidmm/paging/job.h"

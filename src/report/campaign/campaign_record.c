@@ -1,7 +1,7 @@
 /*
  * Records of a campaign as JSON.
  */
-#include "report/campaign_report.h"
+#include "report/campaign/campaign_report.h"
 
 #include "base/hash.h"
 #include "bench/config/profile.h"
