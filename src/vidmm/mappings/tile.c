@@ -49,10 +49,11 @@ enum phase {
 /* One of the current operation. */
 struct tile {
     struct mapping *mapping;       /* NULL: nothing is there, and nothing will be */
-    struct vidmm_allocation *pool; /* that it will show; NULL: it goes */
+    struct vidmm_allocation *pool; /* the pool that the tile will show; NULL: the tile goes */
     uint64_t first_page;
-    uint64_t source_va;            /* where these pages' entries are now */
-    struct vidmm_allocation *held; /* that it showed: not to go before the job has ended */
+    uint64_t source_va; /* where these pages' entries are now */
+    struct vidmm_allocation
+        *held; /* the pool that the tile showed; it stays until the job has ended */
     uint64_t held_page;
 };
 
@@ -321,7 +322,7 @@ static NTSTATUS prepare(struct tile_update *update)
 
     if (operation->kind == VIDMM_TILE_MAP && can_copy(process->vidmm) &&
         !privileged_mapping(process, operation->pool)) {
-        operation->pool->forbids_large_pages = true; /* leaf entries are what is copied */
+        operation->pool->forbids_large_pages = true; /* copies are of leaf entries */
         status = mapping_create(
             process,
             &(struct vidmm_map_request){.allocation = operation->pool,

@@ -85,7 +85,7 @@ struct vidmm_allocation {
     unsigned has_holds_aside : 1; /* offered_holds is not zero */
     unsigned is_destroyed : 1;    /* or renamed: not the current instance any more */
     unsigned is_parked : 1;       /* keeps its place through a sleep: BACKED, or on its way there */
-    unsigned is_published : 1;    /* ENTERING, and its user has been told that it is there */
+    unsigned is_published : 1;    /* ENTERING, and its user has been told of the place */
     unsigned tables_left : 1;     /* page tables of one of its mappings at least have left */
     unsigned is_dirty : 1;        /* written since it entered: PermanentSysMem pages are stale */
     unsigned is_agp_dirty : 1;    /* the GPU wrote through the bridge since the last flush */

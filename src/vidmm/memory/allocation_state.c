@@ -30,7 +30,7 @@ const char *allocation_state_name(enum allocation_state state)
     return names[state];
 }
 
-/* Says what is not lawful; the debug build stops there. */
+/* Tells an unlawful change; the debug build stops there. */
 static bool is_lawful(const struct vidmm_allocation *allocation, enum allocation_state state)
 {
     if (lawful[allocation->state] >> state & 1)

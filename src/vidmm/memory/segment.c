@@ -234,7 +234,7 @@ static NTSTATUS take_range(struct segment *segment, uint64_t bytes, uint64_t ali
     return take_request(segment, &request, out_offset);
 }
 
-/* Where the last 20 % of the segment begin, to which what is pinned is limited (ALLOC-014). */
+/* The start of the last 20 % of the segment, the only place of pinned allocations (ALLOC-014). */
 static uint64_t pinned_start(const struct segment *segment,
                              const struct vidmm_allocation *allocation)
 {

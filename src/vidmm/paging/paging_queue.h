@@ -43,7 +43,7 @@ struct paging_submission {
     struct vidsch_packet packet;
     struct vidmm *vidmm;
     struct paging_buffer *buffer;
-    struct companion *companion; /* that it runs on; NULL: the system context */
+    struct companion *companion; /* the context that the buffer runs on; NULL: the system context */
     uint64_t number;             /* in the order of the queue, from 1 */
     uint32_t start, end;
     uint32_t private_start, private_end;

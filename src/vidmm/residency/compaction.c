@@ -176,7 +176,7 @@ static bool find_window(struct compaction *compaction, uint64_t count, uint64_t 
     return best != UINT64_MAX && best != 0;
 }
 
-/* Takes, or gives back, what was free in the window when it was chosen. */
+/* Takes, or gives back, the ranges that were free in the window when it was chosen. */
 static void set_window_closed(struct compaction *compaction, bool is_closed)
 {
     struct page_allocator *pages = &compaction->segment->pages;
@@ -233,7 +233,7 @@ static void take_table_place(struct page_table *table, void *context)
         list_push_back(walk->moves, &move->link);
 }
 
-/* In the order of what is hardest to place: what is in one piece, then tables, then the rest. */
+/* The hardest to place first: allocations in one piece, then tables, then the rest. */
 static NTSTATUS take_places(struct compaction *compaction, struct vidmm *vidmm, struct list *moves)
 {
     struct table_walk walk = {.compaction = compaction, .moves = moves};

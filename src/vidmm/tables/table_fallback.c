@@ -89,7 +89,7 @@ static bool next_entries(struct table_fallback *fallback, DXGKARG_BUILDPAGINGBUF
     return false;
 }
 
-/* The old table leaves the tree; all that it translated is in the new one. */
+/* The old table leaves the tree; the new one has all of its translations. */
 static void take_old(struct table_fallback *fallback)
 {
     struct page_table *old = page_table_find_64k(fallback->space, fallback->table->first_va);

@@ -156,7 +156,7 @@ static void op_farewell(struct table_move *move, DXGKARG_BUILDPAGINGBUFFER *args
     swap_memory(move);
 }
 
-/* What was translated through the old place; of a root, which names what is cached: all of it. */
+/* Addresses translated through the old place; of a root, by which a TLB names entries: all. */
 static void op_flush(struct table_move *move, DXGKARG_BUILDPAGINGBUFFER *args)
 {
     bool is_root = !move->table->parent;

@@ -168,7 +168,7 @@ static void unmap_pages(struct vidmm_allocation *allocation, uint64_t count)
     }
 }
 
-/* Slots that it needs: it begins with a page of the segment. */
+/* Slots for the allocation, which begins with a page of the segment. */
 static uint64_t slot_count(const struct vidmm_allocation *allocation)
 {
     return unit_count(allocation->place.segment, 0, allocation->page_count);

@@ -18,7 +18,7 @@
 #include "vidmm/memory/segment.h"
 
 struct host_slot {
-    uint64_t page;    /* of the segment, + 1 that it shows, 0: none */
+    uint64_t page;    /* number + 1 of the segment's page in the slot; 0: none */
     uint32_t sharers; /* besides the first: page tables in the same page */
 };
 

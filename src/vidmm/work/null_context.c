@@ -13,12 +13,12 @@
 struct null_context {
     struct vidsch_packet packet;
     struct vidmm *vidmm;
-    struct vidsch_context *scheduler;    /* what is not paging */
+    struct vidsch_context *scheduler;    /* client work, no paging */
     const struct vidmm_context *current; /* ran last; NULL: the system's, or none */
     bool is_system;                      /* ... the system's */
     bool is_under_way;
     bool is_held;          /* the scheduler is, by idle_updates.c */
-    HANDLE driver_context; /* that it leaves */
+    HANDLE driver_context; /* the context that the node leaves */
     unsigned node;
 };
 

@@ -45,7 +45,8 @@ bool null_contexts_hold(struct vidmm *vidmm);
 void null_contexts_release(struct vidmm *vidmm);
 
 /*
- * False: the next operation of the job waits until nodes have left the contexts that it is about.
+ * False: the next operation of the job waits until nodes have left the contexts of the device whose
+ * allocation the job takes away.
  */
 bool null_contexts_may_go(struct vidmm *vidmm, const struct job *job);
 /*

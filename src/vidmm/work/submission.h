@@ -49,7 +49,7 @@ struct submission *submission_create(struct vidmm_context *context,
 /* From here on it counts: nothing it may use counts as idle before it retires. */
 void submission_begin(struct submission *submission);
 void submission_free(struct submission *submission);
-/* A request for all that it holds; done has the submission as its context. */
+/* A request for all allocations of the submission, which is the context of done. */
 NTSTATUS submission_request(struct submission *submission, vidmm_done done,
                             struct request **out_request);
 void submission_unhold(struct submission *submission);
