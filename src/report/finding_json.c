@@ -2,6 +2,7 @@
  * A finding as JSON.
  */
 #include "report/finding_report.h"
+#include "report/text_json.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -11,12 +12,9 @@ static void set(json_t *object, const char *key, uint64_t value)
     json_object_set_new(object, key, json_integer((json_int_t)value));
 }
 
-/* Names come from cases, which are bytes: what is no UTF-8 is not printed. */
 static void set_text(json_t *object, const char *key, const char *value)
 {
-    json_t *text = json_string(value);
-
-    json_object_set_new(object, key, text ? text : json_string("(not UTF-8)"));
+    json_object_set_new(object, key, report_text_json(value));
 }
 
 /* The lines of a text, as an array. */

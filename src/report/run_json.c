@@ -6,6 +6,7 @@
 
 #include "miniport/miniport.h"
 #include "miniport/operation.h"
+#include "report/text_json.h"
 
 #include <jansson.h>
 #include <stdlib.h>
@@ -23,10 +24,7 @@ static void set(json_t *object, const char *key, uint64_t value)
 
 static void set_text(json_t *object, const char *key, const char *value)
 {
-    json_t *text = json_string(value);
-
-    /* Names come from cases, which are bytes: what is no UTF-8 is not printed. */
-    json_object_set_new(object, key, text ? text : json_string("(not UTF-8)"));
+    json_object_set_new(object, key, report_text_json(value));
 }
 
 static void set_bool(json_t *object, const char *key, bool value)

@@ -4,6 +4,7 @@
  * fingerprint that stays when the numbers change.
  */
 #include "report/finding_report.h"
+#include "report/text_json.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -12,18 +13,11 @@
 
 #define SCHEMA "https://json.schemastore.org/sarif-2.1.0.json"
 
-static json_t *text_json(const char *text)
-{
-    json_t *json = json_string(text);
-
-    return json ? json : json_string("(not UTF-8)");
-}
-
 static json_t *message_json(const char *text)
 {
     json_t *json = json_object();
 
-    json_object_set_new(json, "text", text_json(text));
+    json_object_set_new(json, "text", report_text_json(text));
     return json;
 }
 
@@ -83,7 +77,7 @@ static json_t *rule_json(const struct report_finding *finding)
     json_object_set_new(properties, "tags", tags);
     json_object_set_new(properties, "precision", json_string("very-high"));
     json_object_set_new(properties, "problem.severity", json_string(level_of(finding)));
-    json_object_set_new(json, "id", text_json(rule_name(finding)));
+    json_object_set_new(json, "id", report_text_json(rule_name(finding)));
     json_object_set_new(json, "shortDescription", message_json(sentence));
     json_object_set_new(json, "fullDescription", message_json(sentence));
     json_object_set_new(json, "help", message_json(help ? help : sentence));
@@ -171,7 +165,7 @@ static json_t *uri_json(const char *path)
         else
             fprintf(out, "%%%02X", (unsigned char)*path);
     }
-    json = fclose(out) == 0 && text[0] ? text_json(text) : json_string("unknown");
+    json = fclose(out) == 0 && text[0] ? report_text_json(text) : json_string("unknown");
     free(text);
     return json;
 }
@@ -211,7 +205,7 @@ static json_t *location_json(const struct report_finding *finding)
     if (finding->detail->where[0]) {
         json_t *logical = json_array(), *one = json_object();
 
-        json_object_set_new(one, "fullyQualifiedName", text_json(finding->detail->where));
+        json_object_set_new(one, "fullyQualifiedName", report_text_json(finding->detail->where));
         json_array_append_new(logical, one);
         json_object_set_new(location, "logicalLocations", logical);
     }
@@ -229,7 +223,7 @@ static json_t *result_json(json_t *rules, const struct report_finding *finding)
     snprintf(line, sizeof line, "%s:1", cause);
     snprintf(text, sizeof text, "%s%s%s\n\nTo see it again: %s", finding->detail->where,
              finding->detail->where[0] ? ": " : "", finding->text, finding->replay);
-    json_object_set_new(json, "ruleId", text_json(rule_name(finding)));
+    json_object_set_new(json, "ruleId", report_text_json(rule_name(finding)));
     json_object_set_new(json, "ruleIndex", json_integer((json_int_t)enter_rule(rules, finding)));
     json_object_set_new(json, "level", json_string(level_of(finding)));
     json_object_set_new(json, "kind", json_string("fail"));

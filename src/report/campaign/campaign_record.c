@@ -5,19 +5,12 @@
 
 #include "base/hash.h"
 #include "bench/config/profile.h"
+#include "report/text_json.h"
 
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
-
-json_t *campaign_text_json(const char *text)
-{
-    json_t *json = json_string(text);
-
-    /* Names come from cases, which are bytes: what is no UTF-8 is not printed. */
-    return json ? json : json_string("(not UTF-8)");
-}
 
 /* All counts of a record, in one list for both directions. */
 #define COUNTS(X)                                                                                  \
@@ -42,34 +35,34 @@ char *campaign_record_json(const struct campaign_record *record)
     snprintf(digest, sizeof digest, "%016" PRIx64, record->digest);
     campaign_replay_command(record, replay, sizeof replay);
     json_object_set_new(json, "digest", json_string(digest));
-    json_object_set_new(json, "case", campaign_text_json(record->case_path));
-    json_object_set_new(json, "driver", campaign_text_json(record->driver));
+    json_object_set_new(json, "case", report_text_json(record->case_path));
+    json_object_set_new(json, "driver", report_text_json(record->driver));
     json_object_set_new(
         json, "profile",
-        campaign_text_json(record->profile[0] ? record->profile : RUN_PROFILE_DEFAULT));
+        report_text_json(record->profile[0] ? record->profile : RUN_PROFILE_DEFAULT));
     if (record->board[0])
-        json_object_set_new(json, "board", campaign_text_json(record->board));
+        json_object_set_new(json, "board", report_text_json(record->board));
     json_object_set_new(json, "model", json_string(campaign_model_name(record->model)));
     json_object_set_new(json, "wddm", json_integer(record->wddm));
     json_object_set_new(json, "outcome", json_string(campaign_outcome_name(record->outcome)));
     json_object_set_new(json, "was_repeated", json_boolean(record->was_repeated));
-    json_object_set_new(json, "setup", campaign_text_json(record->setup));
-    json_object_set_new(json, "detail", campaign_text_json(record->detail));
-    json_object_set_new(json, "replay", campaign_text_json(replay));
+    json_object_set_new(json, "setup", report_text_json(record->setup));
+    json_object_set_new(json, "detail", report_text_json(record->detail));
+    json_object_set_new(json, "replay", report_text_json(replay));
     for (unsigned i = 0; i < record->finding_count; i++) {
         const struct campaign_finding *finding = &record->findings[i];
         json_t *one = json_object();
 
-        json_object_set_new(one, "kind", campaign_text_json(finding->kind));
-        json_object_set_new(one, "rule", campaign_text_json(finding->rule));
+        json_object_set_new(one, "kind", report_text_json(finding->kind));
+        json_object_set_new(one, "rule", report_text_json(finding->rule));
         json_object_set_new(one, "line", json_integer(finding->line));
-        json_object_set_new(one, "text", campaign_text_json(finding->text));
+        json_object_set_new(one, "text", report_text_json(finding->text));
         json_object_set_new(one, "event", json_integer((json_int_t)finding->detail.event));
-        json_object_set_new(one, "where", campaign_text_json(finding->detail.where));
-        json_object_set_new(one, "function", campaign_text_json(finding->detail.function));
-        json_object_set_new(one, "objects", campaign_text_json(finding->detail.objects));
-        json_object_set_new(one, "arguments", campaign_text_json(finding->detail.arguments));
-        json_object_set_new(one, "bytes", campaign_text_json(finding->detail.bytes));
+        json_object_set_new(one, "where", report_text_json(finding->detail.where));
+        json_object_set_new(one, "function", report_text_json(finding->detail.function));
+        json_object_set_new(one, "objects", report_text_json(finding->detail.objects));
+        json_object_set_new(one, "arguments", report_text_json(finding->detail.arguments));
+        json_object_set_new(one, "bytes", report_text_json(finding->detail.bytes));
         json_array_append_new(findings, one);
     }
     json_object_set_new(json, "findings", findings);

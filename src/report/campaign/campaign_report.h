@@ -32,7 +32,6 @@
 
 #include "bench/campaign/campaign.h"
 
-#include <jansson.h>
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -42,9 +41,6 @@
 char *campaign_record_json(const struct campaign_record *record);
 /* False: it is no record. */
 bool campaign_record_parse(const char *text, struct campaign_record *out_record);
-
-/* The text as JSON; what is no UTF-8 is told so. The caller owns it. */
-json_t *campaign_text_json(const char *text);
 
 /* A line of results.jsonl: the record with its checksum, and the end of the line. */
 char *campaign_line(const struct campaign_record *record);

@@ -10,6 +10,7 @@
 #include "report/campaign/folder_files.h"
 #include "report/plain_text.h"
 #include "report/rules_report.h"
+#include "report/text_json.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -20,8 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Counts of rules are saved when so many runs, or runs of so many seconds, are not in the file yet.
- */
+/* Counts of rules are saved after so many runs, or so many seconds, that the file does not have. */
 #define RULES_SAVED_EVERY   256
 #define RULES_SAVED_SECONDS 2
 
@@ -262,16 +262,16 @@ static json_t *identity_json(const struct campaign_options *options)
     json_t *json = json_object(), *cases = json_array();
     struct campaign_record named;
 
-    json_object_set_new(json, "driver", campaign_text_json(options->driver));
+    json_object_set_new(json, "driver", report_text_json(options->driver));
     json_object_set_new(json, "model", json_string(campaign_model_name(options->model)));
     for (size_t i = 0; i < options->case_count; i++)
-        json_array_append_new(cases, campaign_text_json(options->cases[i]->path));
+        json_array_append_new(cases, report_text_json(options->cases[i]->path));
     json_object_set_new(json, "cases", cases);
     if (options->profile && strcmp(options->profile, RUN_PROFILE_DEFAULT) != 0)
-        json_object_set_new(json, "profile", campaign_text_json(options->profile));
+        json_object_set_new(json, "profile", report_text_json(options->profile));
     campaign_name_record(options, &named);
     if (named.board[0])
-        json_object_set_new(json, "board", campaign_text_json(named.board));
+        json_object_set_new(json, "board", report_text_json(named.board));
     return json;
 }
 
