@@ -92,6 +92,13 @@ struct vidmm_platform {
 /* Segments are counted in two groups, as their LocalBudgetGroup and NonLocalBudgetGroup say. */
 enum vidmm_budget_group { VIDMM_BUDGET_LOCAL, VIDMM_BUDGET_NON_LOCAL };
 
+/* How an allocation leaves the place where it lies. */
+enum vidmm_departure {
+    VIDMM_DEPARTURE_EVICTED, /* its content goes to system memory */
+    VIDMM_DEPARTURE_DROPPED, /* it is offered: its content is given up */
+    VIDMM_DEPARTURE_MOVED,   /* to another place */
+};
+
 struct vidmm_events {
     void *context;
     /* The driver broke the contract: rule id of contract.md and one line. The manager goes on. */
@@ -100,6 +107,11 @@ struct vidmm_events {
     void (*page_fault)(void *context, unsigned node, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data);
     /* An allocation is being evicted to make room (reason), or leaves for another reason. */
     void (*evicted)(void *context, struct vidmm_allocation *allocation, const char *reason);
+    /*
+     * It has been decided that an allocation leaves its place. The operations are built later, in
+     * the order of the paging queue. Nothing may be called from here.
+     */
+    void (*departs)(void *context, struct vidmm_allocation *allocation, enum vidmm_departure how);
     /*
      * After a reset: the only copy of the allocation's content was in the GPU's memory. It is zero
      * now, or what it was before the GPU last got it.

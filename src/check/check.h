@@ -158,8 +158,11 @@ enum check_client_kind {
     CHECK_CLIENT_MAKE_RESIDENT, /* asked for references: status, fence, bytes to trim */
     CHECK_CLIENT_RESIDENT,      /* a request that was pending has ended: status, fence */
     CHECK_CLIENT_EVICT,         /* one reference each is being taken back */
+    CHECK_CLIENT_QUEUED,        /* work with a list of allocations goes to the manager: work */
+    CHECK_CLIENT_ENDED,         /* it has ended, or was refused: work */
     CHECK_CLIENT_OFFER,         /* status, priority */
     CHECK_CLIENT_RECLAIM,       /* status, result, fence */
+    CHECK_CLIENT_DEPARTS,       /* was told: it will leave its place; is_dropped */
     CHECK_CLIENT_LOST,          /* was told: its content is lost, behind a reset */
     CHECK_CLIENT_LOCK,          /* about to be asked for */
     CHECK_CLIENT_LOCKED,        /* the answer: status */
@@ -180,6 +183,7 @@ struct check_client_event {
     unsigned count;
     const void *const *allocations;
     NTSTATUS status;
+    const void *work;      /* QUEUED, ENDED: the client's name for it, until it has ended */
     uint64_t fence;        /* paging fence value; 0: none */
     bool is_primary;       /* CREATE */
     bool is_reclaim;       /* RESIDENT: it was a reclaim's, and gives no references */
@@ -187,6 +191,7 @@ struct check_client_event {
     bool wants_aperture;   /* LOCK: linear, whatever the order in memory */
     bool ignores_sync;     /* LOCK */
     bool discards;         /* LOCK */
+    bool is_dropped;       /* DEPARTS: its content is given up */
     const void *instance; /* RENAMED, INSTANCE_ENDED: its handle, below; NULL: the one made first */
     unsigned priority;    /* OFFER: 0 goes first */
     enum check_reclaim result;

@@ -92,8 +92,10 @@ void player_submission_done(void *context, NTSTATUS status, uint64_t needed, uin
                               submission->player->devices[submission->context->device],
                               submission->allocation_count, submission->handles, status,
                               submission->paging_fence);
-    if (submission->state == SUBMISSION_RUNNING)
+    if (submission->state == SUBMISSION_RUNNING) {
+        player_inform_work(submission->player, CHECK_CLIENT_ENDED, submission);
         player_release_residency(submission->player, submission);
+    }
 }
 
 uint64_t player_command_bytes(const struct player *player, const struct workload_op *op)
@@ -271,8 +273,15 @@ static NTSTATUS submit_physical(struct player *player, struct submission *submis
 
 NTSTATUS player_hand_over(struct player *player, struct submission *submission)
 {
-    if (!player->is_virtual)
-        return submit_physical(player, submission);
+    if (!player->is_virtual) {
+        NTSTATUS status;
+
+        player_inform_work(player, CHECK_CLIENT_QUEUED, submission);
+        status = submit_physical(player, submission);
+        if (!NT_SUCCESS(status))
+            player_inform_work(player, CHECK_CLIENT_ENDED, submission);
+        return status;
+    }
     return player_is_foreign(player) ? submit_virtual_foreign(player, submission)
                                      : submit_virtual(player, submission);
 }

@@ -34,6 +34,18 @@ void player_inform_request(struct player *player, enum check_client_kind kind,
                           });
 }
 
+void player_inform_work(struct player *player, enum check_client_kind kind,
+                        const struct submission *submission)
+{
+    if (!player->is_virtual)
+        player_inform(player, &(struct check_client_event){
+                                  .kind = kind,
+                                  .count = submission->allocation_count,
+                                  .allocations = (const void *const *)submission->handles,
+                                  .work = submission,
+                              });
+}
+
 void player_expect_request(struct player *player, const struct vidmm_device *device,
                            const struct vidmm_allocation *allocation, bool is_reclaim)
 {

@@ -403,6 +403,9 @@ void player_inform_request(struct player *player, enum check_client_kind kind,
                            const struct vidmm_device *device, unsigned count,
                            struct vidmm_allocation *const *allocations, NTSTATUS status,
                            uint64_t fence);
+/* QUEUED and ENDED. Nothing is told of work that names no allocations: that of a virtual model. */
+void player_inform_work(struct player *player, enum check_client_kind kind,
+                        const struct submission *submission);
 /*
  * player_request_done() will inform of the end of this request; its fence value goes to
  * request.event.fence.

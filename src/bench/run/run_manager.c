@@ -41,6 +41,19 @@ static void on_evicted(void *context, struct vidmm_allocation *allocation, const
     result->evictions_by_reason[i]++;
 }
 
+static void on_departs(void *context, struct vidmm_allocation *allocation, enum vidmm_departure how)
+{
+    struct run_assembly *run = context;
+    const void *name = allocation;
+
+    if (run->check)
+        check_client(run->check,
+                     &(struct check_client_event){.kind = CHECK_CLIENT_DEPARTS,
+                                                  .count = 1,
+                                                  .allocations = &name,
+                                                  .is_dropped = how == VIDMM_DEPARTURE_DROPPED});
+}
+
 static void on_content_lost(void *context, struct vidmm_allocation *allocation)
 {
     struct run_assembly *run = context;
@@ -89,6 +102,7 @@ static struct vidmm_events manager_events(struct run_assembly *run)
         .adapter_ended = on_adapter_ended,
         .page_fault = on_page_fault,
         .evicted = on_evicted,
+        .departs = on_departs,
         .content_lost = on_content_lost,
         .trim = on_trim,
         .instance_ended = on_instance_ended,

@@ -254,24 +254,6 @@ uint64_t check_packet_last(const struct check_packet *packet)
     return last->number - !last->is_end;
 }
 
-bool check_paging_rests(const struct check_ledger *ledger)
-{
-    const struct check_packet *packet;
-    const struct check_built *piece;
-
-    for (unsigned i = 0; i < ledger->stream_count; i++) {
-        list_for_each (piece, &ledger->streams[i].built, struct check_built, link) {
-            if (piece->bytes) /* what wrote nothing is in no packet */
-                return false;
-        }
-    }
-    list_for_each (packet, &ledger->packets, struct check_packet, link) {
-        if (packet->is_paging)
-            return false;
-    }
-    return true;
-}
-
 static bool may_use(const struct check_ledger *ledger, const struct check_packet *packet,
                     const struct check_allocation *allocation)
 {

@@ -26,6 +26,7 @@ void check_ledger_init(struct check_ledger *ledger, const struct base_services *
     id_map_init(&ledger->clients, services);
     id_map_init(&ledger->graves, services);
     list_init(&ledger->packets);
+    list_init(&ledger->works);
     check_tables_init(&ledger->tables, services);
 }
 
@@ -67,6 +68,7 @@ void check_ledger_fini(struct check_ledger *ledger)
 {
     check_ledger_forget_packets(ledger);
     check_ledger_forget_built(ledger);
+    check_ledger_forget_work(ledger);
     for (unsigned kind = CHECK_KIND_COUNT; kind-- > 0;) {
         size_t position = 0;
         struct check_object *object;

@@ -157,16 +157,17 @@ struct check_allocation {
     /* Operations that bring content in, built: in no packet yet, and not finished. */
     unsigned entering_unsubmitted, entering;
     unsigned pending; /* all operations that name it, built and not finished */
+    unsigned
+        work_count; /* of clients, queued with the manager and not ended, whose list names it */
 
     struct check_holder *holders;
     unsigned lock_count;
     bool is_offered, is_reclaiming; /* the latter until its request has ended */
     unsigned offer_class;
-    uint64_t offer_rest; /* what paging_rests is when nothing of before the offer is under way any
-                            more */
-    bool is_dropped;     /* content was given up since it was offered */
-    bool had_content;    /* when it was offered */
-    bool has_entered;    /* while it was offered, for work that was queued before */
+    bool departs;     /* while it is offered: the manager has decided that it leaves its place */
+    bool is_dropped;  /* content was given up since it was offered */
+    bool had_content; /* when it was offered */
+    bool has_entered; /* while it was offered, for work that was queued before */
     enum check_reclaimed reclaimed;
     bool wants_aperture;    /* somebody locked it with AcquireAperture */
     bool is_in_own_order;   /* Swizzled: so it was taken out */
@@ -300,7 +301,6 @@ struct check_ledger {
     bool is_operation_open; /* its last part is not built yet */
     struct check_stream streams[CHECK_MAX_STREAMS];
     unsigned stream_count;
-    uint64_t paging_rests; /* times that all that was built had run */
     uint64_t packets_submitted;
     struct id_map clients;                      /* by the client's name: allocations and devices */
     struct check_allocation *newest_allocation; /* that no name has been told of */
@@ -313,15 +313,13 @@ struct check_ledger {
     void *asked[CHECK_MAX_ASKED]; /* OpenAllocation: answers of DxgkCbGetHandleData */
     struct id_map graves;         /* handles of allocations that were destroyed */
     struct list packets;          /* submitted, neither finished nor lost, oldest first */
+    struct list works;            /* of clients: queued and not ended (check_ledger_work.c) */
 };
 
 void check_ledger_init(struct check_ledger *ledger, const struct base_services *services);
 void check_ledger_fini(struct check_ledger *ledger);
 
 /* ---- Questions (check_find.c) ---- */
-
-/* Nothing that the manager had built is under way. */
-bool check_paging_rests(const struct check_ledger *ledger);
 
 /* NULL: there is none with that handle. */
 struct check_object *check_find(const struct check_ledger *ledger, enum check_kind kind,
@@ -452,6 +450,12 @@ void check_ledger_forget_packets(struct check_ledger *ledger);
 /* Packets that the engine did not reach are submitted again, paging packets with the fences they
  * had. */
 void check_ledger_abort_packets(struct check_ledger *ledger, const DXGKARG_RESETENGINE *reset);
+
+/* ---- For check_ledger_client.c: work of clients (check_ledger_work.c) ---- */
+
+void check_ledger_queue_work(struct check_ledger *ledger, const struct check_client_event *event);
+void check_ledger_end_work(struct check_ledger *ledger, const void *name);
+void check_ledger_forget_work(struct check_ledger *ledger);
 
 /* ---- For check_ledger*.c: the way of an operation (check_ledger_place.c) ---- */
 

@@ -120,7 +120,7 @@ bool check_ledger_client(struct check_ledger *ledger, const struct check_client_
                 holder->last_packet = ledger->packets_submitted;
             check_ledger_set_offered(ledger, allocation, true, false);
             allocation->offer_class = event->priority;
-            allocation->offer_rest = ledger->paging_rests + !check_paging_rests(ledger);
+            allocation->departs = false;
             allocation->is_dropped = false;
         }
         break;
@@ -152,12 +152,19 @@ bool check_ledger_client(struct check_ledger *ledger, const struct check_client_
     case CHECK_CLIENT_WAKE:
         ledger->is_asleep = false;
         break;
+    case CHECK_CLIENT_QUEUED:
+        check_ledger_queue_work(ledger, event);
+        break;
+    case CHECK_CLIENT_ENDED:
+        check_ledger_end_work(ledger, event->work);
+        break;
     case CHECK_CLIENT_PULLED:
         ledger->is_pulled_out = true;
         /* fall through */
     case CHECK_CLIENT_GONE:
         ledger->is_gone = true;
         check_ledger_forget_places(ledger);
+        check_ledger_forget_work(ledger);
         break;
     default:
         break;

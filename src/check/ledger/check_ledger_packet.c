@@ -326,5 +326,4 @@ void check_ledger_interrupt(struct check_ledger *ledger,
             forget_preempted(ledger, packet);
         }
     }
-    ledger->paging_rests += check_paging_rests(ledger);
 }

@@ -106,6 +106,14 @@ static const struct job_ops physical_leave_ops = {
 static const struct job_ops virtual_leave_ops = {
     .kind = JOB_LEAVE, .next = virtual_leave_next, .finished = allocation_left};
 
+static void tell_departure(struct vidmm_allocation *allocation, enum vidmm_departure how)
+{
+    const struct vidmm_events *events = &allocation->vidmm->config.events;
+
+    if (events->departs)
+        events->departs(events->context, allocation_first(allocation), how);
+}
+
 static NTSTATUS leave(struct vidmm_allocation *allocation, const char *reason, bool is_for_cpu)
 {
     struct vidmm *vidmm = allocation->vidmm;
@@ -126,6 +134,7 @@ static NTSTATUS leave(struct vidmm_allocation *allocation, const char *reason, b
     if (vidmm->config.events.evicted)
         vidmm->config.events.evicted(vidmm->config.events.context, allocation_first(allocation),
                                      reason);
+    tell_departure(allocation, VIDMM_DEPARTURE_EVICTED);
     allocation->job.ops = vidmm->caps.is_virtual ? &virtual_leave_ops : &physical_leave_ops;
     paging_queue_add(vidmm, &allocation->job);
     return STATUS_SUCCESS;
@@ -180,6 +189,7 @@ void allocation_drop(struct vidmm_allocation *allocation)
     if (vidmm->config.events.evicted)
         vidmm->config.events.evicted(vidmm->config.events.context, allocation_first(allocation),
                                      "offered");
+    tell_departure(allocation, VIDMM_DEPARTURE_DROPPED);
     allocation->job.ops = vidmm->caps.is_virtual ? &virtual_drop_ops : &physical_drop_ops;
     paging_queue_add(vidmm, &allocation->job);
 }
@@ -217,6 +227,7 @@ void move_begin(struct vidmm_allocation *allocation)
     struct vidmm *vidmm = allocation->vidmm;
 
     allocation_set_state(allocation, ALLOCATION_LEAVING);
+    tell_departure(allocation, VIDMM_DEPARTURE_MOVED);
     allocation->job.ops = vidmm->caps.is_virtual ? &virtual_move_ops : &physical_move_ops;
     paging_queue_add(vidmm, &allocation->job);
 }

@@ -239,6 +239,9 @@ static void check_offered(struct check *check, const struct check_allocation *al
                "what was offered is dropped while the packet with fence 0x%x on node %u, "
                "submitted before, has not finished",
                user->fence, user->node);
+    CHECK_RULE(check, RULE_OFFER_002, user || !allocation->work_count, &allocation->object, "",
+               "what was offered is dropped while work that was queued before waits (%u pieces)",
+               allocation->work_count);
 }
 
 static void before_paging_submit(struct check *check, struct residency_watch *watch,
@@ -350,8 +353,8 @@ static void before_patch(struct check *check, const DXGKARG_PATCH *arg)
 /* ---- Offers ---------------------------------------------------------------------------------- */
 
 /*
- * Another allocation in the same segment that had to go before, and could. Operations that were
- * under way when it was offered may have been decided before.
+ * Another allocation in the same segment that had to go before, and could. Its offer takes effect
+ * behind the work that was queued before (OFFER-002).
  */
 static const struct check_allocation *find_lower(const struct check_ledger *ledger,
                                                  const struct check_allocation *than)
@@ -364,11 +367,34 @@ static const struct check_allocation *find_lower(const struct check_ledger *ledg
 
         if (allocation->is_offered && allocation->is_placed && !allocation->is_dying &&
             allocation->offer_class < than->offer_class && allocation->segment == than->segment &&
-            ledger->paging_rests >= allocation->offer_rest && !allocation->pending &&
+            !allocation->departs && !allocation->pending && !allocation->work_count &&
             !check_find_user(ledger, allocation))
             return allocation;
     }
     return NULL;
+}
+
+/*
+ * Judged when the manager decides, not when the operation is built: the operation may wait in the
+ * paging queue, and others are offered meanwhile.
+ */
+static void on_departure(struct check *check, struct check_allocation *allocation, bool is_dropped)
+{
+    const struct check_ledger *ledger = check_ledger(check);
+    const struct check_allocation *lower;
+
+    if (!allocation || !allocation->is_offered)
+        return;
+    allocation->departs = true;
+    if (!is_dropped || !allocation->is_placed || allocation->is_dying || ledger->is_asleep ||
+        ledger->is_gone || check_is_version(ledger, DXGKDDI_INTERFACE_VERSION_WDDM2_0))
+        return;
+    lower = find_lower(ledger, allocation);
+    CHECK_RULE(check, RULE_OFFER_001, !lower, &allocation->object, "",
+               "it is dropped, offered with priority %u, while allocation a%llu, offered with "
+               "%u, is in segment %u and idle",
+               allocation->offer_class, (unsigned long long)lower->object.number,
+               lower->offer_class, lower->segment);
 }
 
 static void check_offer_in(struct check *check, const struct check_allocation *allocation,
@@ -386,25 +412,6 @@ static void check_offer_in(struct check *check, const struct check_allocation *a
         CHECK_RULE(check, RULE_OFFER_005, is_fill, &allocation->object, "",
                    "it is brought in from a backing store; its content was dropped when it was "
                    "offered, and nobody wrote to it since");
-}
-
-static void check_drop(struct check *check, const struct check_allocation *allocation,
-                       enum check_effect effect)
-{
-    const struct check_ledger *ledger = check_ledger(check);
-    const struct check_allocation *lower;
-
-    if (!allocation->is_offered || allocation->is_dying || ledger->is_asleep || ledger->is_gone ||
-        check_is_version(check_ledger(check), DXGKDDI_INTERFACE_VERSION_WDDM2_0))
-        return;
-    if (effect != CHECK_EFFECT_DISCARD)
-        return;
-    lower = find_lower(ledger, allocation);
-    CHECK_RULE(check, RULE_OFFER_001, !lower, &allocation->object, "",
-               "it is dropped, offered with priority %u, while allocation a%llu, offered with "
-               "%u, is in segment %u and idle",
-               allocation->offer_class, (unsigned long long)lower->object.number,
-               lower->offer_class, lower->segment);
 }
 
 /* ---- Calls ----------------------------------------------------------------------------------- */
@@ -436,7 +443,6 @@ static void before_build(struct check *check, struct residency_watch *watch,
     if (!allocation || ledger->is_operation_open)
         return;
     effect = check_paging_effect(ledger, arg, &segment, &address, &size);
-    check_drop(check, allocation, effect);
     check_offer_in(check, allocation, arg, effect);
     if (effect == CHECK_EFFECT_IN)
         CHECK_RULE(check, RULE_RES_014, !allocation->is_locked_outside, &allocation->object, "",
@@ -775,6 +781,9 @@ static void client(struct check *check, void *state, const struct check_client_e
             allocation->reclaimed = CHECK_RECLAIMED_NOT;
             allocation->has_entered = false;
         }
+        break;
+    case CHECK_CLIENT_DEPARTS:
+        on_departure(check, allocation, event->is_dropped);
         break;
     case CHECK_CLIENT_RECLAIM:
         on_reclaim(check, event);

@@ -463,8 +463,27 @@ RULE_KEPT(RES_017)
 
 static const char second_name;
 
+static void tell_of(struct rig *rig, const void *name, struct check_client_event event)
+{
+    event.count = 1;
+    event.allocations = &name;
+    check_client(rig->check, &event);
+}
+
+/* What the first allocation is doing when it is decided that one of the two is dropped. */
+enum first_one { FIRST_IS_IDLE, FIRST_HAS_WORK, FIRST_HAD_WORK, FIRST_DEPARTS, FIRST_IS_LATE };
+
+static void offer_second(struct rig *rig, bool is_dropped)
+{
+    tell_of(rig, &second_name,
+            (struct check_client_event){.kind = CHECK_CLIENT_OFFER, .priority = 1});
+    if (is_dropped)
+        tell_of(rig, &second_name,
+                (struct check_client_event){.kind = CHECK_CLIENT_DEPARTS, .is_dropped = true});
+}
+
 /* Two allocations side by side; the first one is offered low, the second one high. */
-static void drop_one_of_two(struct rig *rig, bool is_first, bool is_late)
+static void drop_one_of_two(struct rig *rig, bool is_first, enum first_one how)
 {
     const void *names[2] = {&first_name, &second_name};
     DXGKARG_BUILDPAGINGBUFFER drop;
@@ -475,30 +494,25 @@ static void drop_one_of_two(struct rig *rig, bool is_first, bool is_late)
 
         check_client(rig->check, &(struct check_client_event){.kind = CHECK_CLIENT_CREATE});
         allocations[i] = rig_create_allocation(rig, NULL);
-        check_client(rig->check, &(struct check_client_event){.kind = CHECK_CLIENT_CREATED,
-                                                              .count = 1,
-                                                              .allocations = &names[i]});
+        tell_of(rig, names[i], (struct check_client_event){.kind = CHECK_CLIENT_CREATED});
         fill = rig_fill(allocations[i]);
         fill.Fill.Destination.SegmentAddress.QuadPart = i * 65536;
         run(rig, fill);
-        if (!is_late)
-            check_client(rig->check, &(struct check_client_event){.kind = CHECK_CLIENT_OFFER,
-                                                                  .count = 1,
-                                                                  .allocations = &names[i],
-                                                                  .priority = i});
     }
-    for (unsigned i = 2; is_late && i--;) {
-        check_client(rig->check, &(struct check_client_event){.kind = CHECK_CLIENT_OFFER,
-                                                              .count = 1,
-                                                              .allocations = &names[i],
-                                                              .priority = i});
-        if (i) { /* under way when the other one is offered */
-            DXGKARG_BUILDPAGINGBUFFER fill = rig_fill(rig_create_allocation(rig, NULL));
-
-            fill.Fill.Destination.SegmentAddress.QuadPart = 2 * 65536;
-            build_and_submit(rig, fill);
-        }
-    }
+    if (how == FIRST_HAS_WORK || how == FIRST_HAD_WORK)
+        tell_of(rig, names[0],
+                (struct check_client_event){.kind = CHECK_CLIENT_QUEUED, .work = rig});
+    if (how == FIRST_IS_LATE)
+        offer_second(rig, !is_first);
+    tell_of(rig, names[0], (struct check_client_event){.kind = CHECK_CLIENT_OFFER});
+    if (how == FIRST_HAD_WORK)
+        check_client(rig->check,
+                     &(struct check_client_event){.kind = CHECK_CLIENT_ENDED, .work = rig});
+    if (is_first || how == FIRST_DEPARTS)
+        tell_of(rig, names[0],
+                (struct check_client_event){.kind = CHECK_CLIENT_DEPARTS, .is_dropped = true});
+    if (how != FIRST_IS_LATE)
+        offer_second(rig, !is_first);
     drop = discard(allocations[is_first ? 0 : 1]);
     drop.DiscardContent.SegmentAddress.QuadPart = is_first ? 0 : 65536;
     run(rig, drop);
@@ -506,28 +520,44 @@ static void drop_one_of_two(struct rig *rig, bool is_first, bool is_late)
 
 RULE_BROKEN_IN(OFFER_001, RIG_PHYSICAL)
 {
-    drop_one_of_two(rig, false, false);
+    drop_one_of_two(rig, false, FIRST_IS_IDLE);
 }
 
 RULE_KEPT_IN(OFFER_001, RIG_PHYSICAL)
 {
-    drop_one_of_two(rig, true, false);
+    drop_one_of_two(rig, true, FIRST_IS_IDLE);
 }
 
-/*
- * The one that was to go first was offered when paging was under way: what is built may have been
- * decided before.
- */
-static void an_offer_comes_too_late_for_what_is_under_way(void **state)
+static void drop_expecting(bool is_first, enum first_one how, enum rule_id rule)
 {
     struct rig *rig = malloc(sizeof *rig);
 
     assert_non_null(rig);
     rig_init(rig, RIG_PHYSICAL);
-    drop_one_of_two(rig, false, true);
-    rig_expect_only(rig, RULE_NONE);
+    drop_one_of_two(rig, is_first, how);
+    rig_expect_only(rig, rule);
     rig_fini(rig);
     free(rig);
+}
+
+/* The operation is built behind the offer; what it does was decided before. */
+static void an_offer_comes_too_late_for_what_has_been_decided(void **state)
+{
+    drop_expecting(false, FIRST_IS_LATE, RULE_NONE);
+}
+
+static void what_leaves_already_is_not_asked_to_go_first(void **state)
+{
+    drop_expecting(false, FIRST_DEPARTS, RULE_NONE);
+}
+
+/* An offer takes effect behind the work that was queued before, though nothing of it runs yet. */
+static void an_offer_takes_effect_behind_work_that_waits(void **state)
+{
+    drop_expecting(false, FIRST_HAS_WORK, RULE_NONE);
+    drop_expecting(false, FIRST_HAD_WORK, RULE_OFFER_001);
+    drop_expecting(true, FIRST_HAS_WORK, RULE_OFFER_002);
+    drop_expecting(true, FIRST_HAD_WORK, RULE_NONE);
 }
 
 static void drop_used(struct rig *rig, bool is_finished)
@@ -670,7 +700,9 @@ RULE_KEPT_IN(OFFER_005, RIG_PHYSICAL)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_offer_comes_too_late_for_what_is_under_way),
+        cmocka_unit_test(an_offer_comes_too_late_for_what_has_been_decided),
+        cmocka_unit_test(what_leaves_already_is_not_asked_to_go_first),
+        cmocka_unit_test(an_offer_takes_effect_behind_work_that_waits),
         cmocka_unit_test(what_had_left_memory_is_followed_through_a_reset),
         cmocka_unit_test(two_at_one_place_are_found),
     };
