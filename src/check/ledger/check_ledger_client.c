@@ -67,6 +67,18 @@ static void believe_arrival(struct check_ledger *ledger, const struct check_clie
     }
 }
 
+/*
+ * The client knows that the content is gone, also where it had left memory before and no operation
+ * says so. Work that was queued before the offer may have brought it in anew.
+ */
+static void note_discarded(struct check_allocation *allocation)
+{
+    if (allocation->has_entered)
+        return;
+    allocation->has_content = false;
+    allocation->is_in_own_order = false; /* who writes to it next is the CPU, or it is filled */
+}
+
 bool check_ledger_client(struct check_ledger *ledger, const struct check_client_event *event)
 {
     struct check_allocation *allocation =
@@ -127,6 +139,8 @@ bool check_ledger_client(struct check_ledger *ledger, const struct check_client_
     case CHECK_CLIENT_RECLAIM:
         if (allocation && NT_SUCCESS(event->status) && event->result != CHECK_RECLAIM_NOT_COMMITTED)
             check_ledger_set_offered(ledger, allocation, false, event->status == STATUS_PENDING);
+        if (allocation && NT_SUCCESS(event->status) && event->result == CHECK_RECLAIM_DISCARDED)
+            note_discarded(allocation);
         break;
     case CHECK_CLIENT_LOST:
         if (allocation)

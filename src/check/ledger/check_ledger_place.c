@@ -266,6 +266,7 @@ void check_ledger_note_built(struct check_ledger *ledger, const struct check_cal
         break;
     case CHECK_EFFECT_DISCARD:
         allocation->is_placed = false;
+        allocation->has_entered = false;
         /* A clean PermanentSysMem allocation leaves so, and keeps its content. */
         allocation->is_dropped |= allocation->is_offered && !allocation->info.Flags.PermanentSysMem;
         break;

@@ -616,6 +616,25 @@ RULE_KEPT_IN(OFFER_003, RIG_PHYSICAL)
     reclaim_dropped(rig, CHECK_RECLAIM_OK, false);
 }
 
+/* The first reclaim told that the content is gone; the second one has nothing to lose. */
+static void what_was_dropped_is_offered_and_reclaimed_again(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+
+    HANDLE allocation;
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_PHYSICAL);
+    allocation = reclaim_dropped(rig, CHECK_RECLAIM_DISCARDED, true);
+    tell(rig, (struct check_client_event){.kind = CHECK_CLIENT_OFFER});
+    tell(rig,
+         (struct check_client_event){.kind = CHECK_CLIENT_RECLAIM, .result = CHECK_RECLAIM_OK});
+    run(rig, rig_fill(allocation));
+    rig_expect_only(rig, RULE_NONE);
+    rig_fini(rig);
+    free(rig);
+}
+
 /* A reset takes what is in memory, and nothing that had left it. */
 static void reclaim_behind_a_reset(struct rig *rig, bool has_left)
 {
@@ -703,6 +722,7 @@ int main(void)
         cmocka_unit_test(an_offer_comes_too_late_for_what_has_been_decided),
         cmocka_unit_test(what_leaves_already_is_not_asked_to_go_first),
         cmocka_unit_test(an_offer_takes_effect_behind_work_that_waits),
+        cmocka_unit_test(what_was_dropped_is_offered_and_reclaimed_again),
         cmocka_unit_test(what_had_left_memory_is_followed_through_a_reset),
         cmocka_unit_test(two_at_one_place_are_found),
     };

@@ -272,6 +272,37 @@ static void what_a_reset_takes_comes_back_in_the_order_outside(void **state)
     free(rig);
 }
 
+/* It had left in its own order; then its content was dropped. The CPU writes it anew, in lines. */
+static void what_was_dropped_is_in_no_order(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+    const void *name;
+    DXGKARG_BUILDPAGINGBUFFER fill;
+    HANDLE allocation;
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_PHYSICAL);
+    name = name_of(rig);
+    allocation = create_locked(rig, (DXGK_ALLOCATIONINFO){.Flags.Swizzled = 1}, false);
+    fill = rig_fill(allocation);
+    rig_build(rig, &fill);
+    rig_complete(rig, 0, rig_submit(rig));
+    transfer(rig, allocation, false, 0);
+    check_client(rig->check, &(struct check_client_event){
+                                 .kind = CHECK_CLIENT_OFFER, .count = 1, .allocations = &name});
+    check_client(rig->check, &(struct check_client_event){.kind = CHECK_CLIENT_RECLAIM,
+                                                          .count = 1,
+                                                          .allocations = &name,
+                                                          .result = CHECK_RECLAIM_DISCARDED});
+    check_client(rig->check, &(struct check_client_event){
+                                 .kind = CHECK_CLIENT_LOCKED, .count = 1, .allocations = &name});
+    transfer(rig, allocation, true, 1); /* Swizzle */
+    assert_int_equal(rig->counts.broken[RULE_SWZ_008], 0);
+    assert_int_equal(rig->counts.evaluated[RULE_SWZ_008], 3);
+    rig_fini(rig);
+    free(rig);
+}
+
 static void lock_ignoring_sync(struct rig *rig, NTSTATUS status)
 {
     const void *name = name_of(rig);
@@ -309,6 +340,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_range_of_somebody_else_is_found),
         cmocka_unit_test(what_a_reset_takes_comes_back_in_the_order_outside),
+        cmocka_unit_test(what_was_dropped_is_in_no_order),
     };
 
     return RIG_RUN_TESTS(tests);
