@@ -21,6 +21,7 @@
 #include "miniport/miniport.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 
 enum zoo_models { ZOO_PHYSICAL = 1, ZOO_GPUMMU = 2, ZOO_IOMMU = 4, ZOO_BOTH = 3, ZOO_ALL = 7 };
 
@@ -57,6 +58,11 @@ struct zoo_layer {
 static inline struct zoo_layer *zoo_layer_of(struct miniport *self)
 {
     return (struct zoo_layer *)self;
+}
+
+static inline struct zoo_layer *zoo_layer_of_host(struct miniport_host *host)
+{
+    return (struct zoo_layer *)((char *)host - offsetof(struct zoo_layer, host.host));
 }
 
 /* Has the driver build another operation than the kernel asked for. */

@@ -144,6 +144,86 @@ static void plant_split(struct zoo_layer *layer)
     layer->ops.create_allocation = create_split;
 }
 
+/* ---- L05: slots that the CPU writes ---- */
+
+/* state[0]: where the registers are mapped; state[1]: the device has gone. */
+static NTSTATUS map_registers(struct miniport_host *host, PHYSICAL_ADDRESS translated, ULONG length,
+                              BOOLEAN in_io_space, BOOLEAN map_to_user_mode, ULONG cache_type,
+                              PVOID *virtual_address)
+{
+    NTSTATUS status = miniport_host_forward_ops.map_memory(
+        host, translated, length, in_io_space, map_to_user_mode, cache_type, virtual_address);
+
+    if (NT_SUCCESS(status) && length == SGPU_BAR0_BYTES)
+        zoo_layer_of_host(host)->state[0] = (uintptr_t)*virtual_address;
+    return status;
+}
+
+static NTSTATUS note_gone(struct miniport *self, DXGK_SURPRISE_REMOVAL_TYPE type)
+{
+    zoo_layer_of(self)->state[1] = 1;
+    return miniport_forward_ops.notify_surprise_removal(self, type);
+}
+
+/* Does what the packets of slots would do, from at to end. */
+static void write_slots(const struct zoo_layer *layer, const char *at, const char *end)
+{
+    char *registers = (char *)(uintptr_t)layer->state[0];
+    struct sgpu_packet_gart gart;
+
+    for (; at < end; at += 4 * SGPU_PACKET_WORDS(gart.header)) {
+        const char *pages = at + sizeof gart;
+        bool is_fill;
+
+        memcpy(&gart.header, at, sizeof gart.header);
+        if (SGPU_PACKET_OPCODE(gart.header) == SGPU_OP_NOP)
+            continue;
+        memcpy(&gart, at, sizeof gart);
+        is_fill = SGPU_PACKET_OPCODE(gart.header) == SGPU_OP_GART_FILL;
+        WRITE_REGISTER_ULONG((volatile ULONG *)(registers + SGPU_REG_SLOT),
+                             gart.first_slot |
+                                 (gart.flags & SGPU_GART_COHERENT ? SGPU_SLOT_COHERENT : 0));
+        for (uint32_t i = 0; i < gart.slot_count; i++) {
+            uint64_t page;
+
+            memcpy(&page, pages + (is_fill ? 0 : i) * sizeof page, sizeof page);
+            WRITE_REGISTER_ULONG64((volatile ULONG64 *)(registers + SGPU_REG_SLOT_PAGE), page);
+        }
+    }
+}
+
+/* Maps and unmaps have taken effect when the call returns; there is nothing to submit. */
+static NTSTATUS build_slots_now(struct miniport *self, HANDLE object,
+                                DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    const struct zoo_layer *layer = zoo_layer_of(self);
+    DXGKARG_BUILDPAGINGBUFFER as = *arg;
+    char packets[4096];
+    NTSTATUS status;
+
+    if (!arg->pDmaBuffer || (arg->Operation != DXGK_OPERATION_MAP_APERTURE_SEGMENT &&
+                             arg->Operation != DXGK_OPERATION_MAP_APERTURE_SEGMENT2 &&
+                             arg->Operation != DXGK_OPERATION_UNMAP_APERTURE_SEGMENT))
+        return miniport_forward_build_paging_buffer(self, object, arg);
+    as.pDmaBufferPrivateData = NULL;
+    as.DmaBufferPrivateDataSize = 0;
+    do {
+        as.pDmaBuffer = packets;
+        as.DmaSize = sizeof packets;
+        status = miniport_forward_build_paging_buffer(self, object, &as);
+        if (!layer->state[1])
+            write_slots(layer, packets, as.pDmaBuffer);
+    } while (status == STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER);
+    return status;
+}
+
+static void plant_slots_now(struct zoo_layer *layer)
+{
+    layer->host_ops.map_memory = map_registers;
+    layer->ops.notify_surprise_removal = note_gone;
+    layer->ops.build_paging_buffer = build_slots_now;
+}
+
 /* ---- L06: paging buffers that Patch completes ---- */
 
 #define UNFINISHED UINT32_C(0x80) /* in an opcode: the GPU knows none with it */
@@ -247,6 +327,9 @@ const struct zoo_defect zoo_lawful_drivers[] = {
     {.id = "L04-split-sets", .models = ZOO_PHYSICAL, .rules = "",
      .sentence = "supports one segment for writing and others for reading",
      .lawful = "ns-_dxgk_allocationinfo", .plant = plant_split},
+    {.id = "L05-slots-by-cpu", .models = ZOO_ALL, .rules = "",
+     .sentence = "writes aperture slots by registers while it builds, and no commands for them",
+     .lawful = "nc-dxgkddi_buildpagingbuffer", .plant = plant_slots_now},
     {.id = "L06-paging-patched", .models = ZOO_PHYSICAL, .rules = "", .is_particular = true,
      .sentence = "completes its paging buffers in DxgkDdiPatch",
      .lawful = "nc-dxgkddi_buildpagingbuffer", .plant = plant_unfinished},

@@ -7,11 +7,6 @@
 #include <stddef.h>
 #include <string.h>
 
-static struct zoo_layer *layer_of_host(struct miniport_host *host)
-{
-    return (struct zoo_layer *)((char *)host - offsetof(struct zoo_layer, host));
-}
-
 /* ---- Start ---- */
 
 /*
@@ -167,7 +162,7 @@ static NTSTATUS submit_virtual_noted(struct miniport *self, HANDLE object,
 
 static void tell_all_done(struct miniport_host *host, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
 {
-    struct zoo_layer *layer = layer_of_host(host);
+    struct zoo_layer *layer = zoo_layer_of_host(host);
     DXGKARGCB_NOTIFY_INTERRUPT_DATA as = *data;
 
     if (data->InterruptType == DXGK_INTERRUPT_DMA_COMPLETED)
@@ -189,7 +184,7 @@ static void plant_done_early(struct zoo_layer *layer)
  */
 static void note_completed(struct miniport_host *host, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
 {
-    struct zoo_layer *layer = layer_of_host(host);
+    struct zoo_layer *layer = zoo_layer_of_host(host);
 
     if (data->InterruptType == DXGK_INTERRUPT_DMA_COMPLETED)
         layer->state[0] = data->DmaCompleted.SubmissionFenceId;

@@ -238,11 +238,6 @@ static void plant_patch_outside(struct zoo_layer *layer)
 /* ---- Interrupts ---- */
 
 /* Which of the two the interrupt handler calls: what the driver says of fences on its way up. */
-static struct zoo_layer *layer_of_host(struct miniport_host *host)
-{
-    return (struct zoo_layer *)((char *)host - offsetof(struct zoo_layer, host));
-}
-
 static void tell(struct zoo_layer *layer, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
 {
     layer->host.upper->ops->notify_interrupt(layer->host.upper, data);
@@ -255,7 +250,7 @@ static bool is_completion(const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
 
 static void tell_twice(struct miniport_host *host, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
 {
-    struct zoo_layer *layer = layer_of_host(host);
+    struct zoo_layer *layer = zoo_layer_of_host(host);
 
     tell(layer, data);
     if (is_completion(data) && EVERY(layer, 5))
@@ -269,7 +264,7 @@ static void plant_tell_twice(struct zoo_layer *layer)
 
 static void tell_unknown(struct miniport_host *host, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
 {
-    struct zoo_layer *layer = layer_of_host(host);
+    struct zoo_layer *layer = zoo_layer_of_host(host);
     DXGKARGCB_NOTIFY_INTERRUPT_DATA as = *data;
 
     if (is_completion(data) && EVERY(layer, 6)) {
@@ -286,7 +281,7 @@ static void plant_tell_unknown(struct zoo_layer *layer)
 
 static void tell_other_node(struct miniport_host *host, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
 {
-    struct zoo_layer *layer = layer_of_host(host);
+    struct zoo_layer *layer = zoo_layer_of_host(host);
     DXGKARGCB_NOTIFY_INTERRUPT_DATA as = *data;
 
     if (is_completion(data) && EVERY(layer, 6))
@@ -301,7 +296,7 @@ static void plant_tell_other_node(struct zoo_layer *layer)
 
 static void tell_nothing(struct miniport_host *host, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
 {
-    struct zoo_layer *layer = layer_of_host(host);
+    struct zoo_layer *layer = zoo_layer_of_host(host);
 
     if (!is_completion(data) || !EVERY(layer, 8))
         tell(layer, data);
@@ -319,7 +314,7 @@ static void tell_preempted_wrong(struct miniport_host *host,
 
     if (data->InterruptType == DXGK_INTERRUPT_DMA_PREEMPTED)
         as.DmaPreempted.LastCompletedFenceId--;
-    tell(layer_of_host(host), &as);
+    tell(zoo_layer_of_host(host), &as);
 }
 
 static void plant_tell_preempted_wrong(struct zoo_layer *layer)
@@ -329,7 +324,7 @@ static void plant_tell_preempted_wrong(struct zoo_layer *layer)
 
 static void tell_reserved(struct miniport_host *host, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
 {
-    struct zoo_layer *layer = layer_of_host(host);
+    struct zoo_layer *layer = zoo_layer_of_host(host);
     DXGKARGCB_NOTIFY_INTERRUPT_DATA as = *data;
 
     if (is_completion(data) && EVERY(layer, 12)) {
@@ -349,7 +344,7 @@ static void tell_no_fence(struct miniport_host *host, const DXGKARGCB_NOTIFY_INT
 {
     if (data->InterruptType != DXGK_INTERRUPT_MONITORED_FENCE_SIGNALED ||
         data->MonitoredFenceSignaled.NodeOrdinal != 0)
-        tell(layer_of_host(host), data);
+        tell(zoo_layer_of_host(host), data);
 }
 
 static void plant_tell_no_fence(struct zoo_layer *layer)
@@ -370,7 +365,7 @@ static void plant_update_nothing(struct zoo_layer *layer)
 
 static bool queue_no_dpc(struct miniport_host *host)
 {
-    struct zoo_layer *layer = layer_of_host(host);
+    struct zoo_layer *layer = zoo_layer_of_host(host);
 
     return EVERY(layer, 9) ? true : layer->host.upper->ops->queue_dpc(layer->host.upper);
 }
@@ -382,7 +377,7 @@ static void plant_queue_no_dpc(struct zoo_layer *layer)
 
 static void notify_no_dpc(struct miniport_host *host)
 {
-    struct zoo_layer *layer = layer_of_host(host);
+    struct zoo_layer *layer = zoo_layer_of_host(host);
 
     if (!EVERY(layer, 9))
         layer->host.upper->ops->notify_dpc(layer->host.upper);

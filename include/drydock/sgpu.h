@@ -101,9 +101,11 @@
 #define SGPU_REG_FENCE_FORGET 0x110u /* 4 w  number of a fence that has no home any more    */
 /*
  * Aperture slots without a packet: SLOT names one, the second half of SLOT_PAGE points it at the
- * page and names the next. At once, whatever the nodes do.
+ * page and names the next. At once, whatever the nodes do. With SGPU_SLOT_COHERENT in SLOT the
+ * slots snoop CPU caches.
  */
 #define SGPU_REG_SLOT      0x118u /* 4 w  number of a slot                                 */
+#define SGPU_SLOT_COHERENT (1u << 31)
 #define SGPU_REG_SLOT_PAGE 0x120u /* 8 w  number of a system page                          */
 
 #define SGPU_WINDOW_NOTHING 0xffffffffu

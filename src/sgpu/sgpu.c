@@ -385,13 +385,15 @@ static void write_word(struct sgpu *gpu, uint64_t offset, uint32_t value)
         gpu->window_pages[gpu->window_slot] =
             value < gpu->local_bytes / PAGE_BYTES ? value : UINT64_MAX;
     } else if (offset == SGPU_REG_SLOT) {
-        gpu->register_slot = value;
+        gpu->register_slot = value & ~SGPU_SLOT_COHERENT;
+        gpu->register_attributes = value & SGPU_SLOT_COHERENT ? SLOT_COHERENT : 0;
     } else if (offset == SGPU_REG_SLOT_PAGE) {
         gpu->register_page = value;
     } else if (offset == SGPU_REG_SLOT_PAGE + 4 && gpu->register_slot < gpu->slot_count) {
         sgpu_note_slots(gpu, gpu->register_slot, 1);
         gpu->slots[gpu->register_slot++] =
-            ((gpu->register_page | (uint64_t)value << 32) + 1) & ~SLOT_COHERENT;
+            (((gpu->register_page | (uint64_t)value << 32) + 1) & ~SLOT_COHERENT) |
+            gpu->register_attributes;
     } else if (range_bound(gpu, offset)) {
         set_range(gpu, range_bound(gpu, offset), value);
     } else if (offset == SGPU_REG_FENCE_FORGET) {

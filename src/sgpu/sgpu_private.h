@@ -139,8 +139,9 @@ struct sgpu {
     uint64_t *window_pages; /* of BAR 1, with SGPU_STRAP_HOST_APERTURE; else NULL */
     uint64_t window_page_count;
     uint32_t window_slot;
-    uint32_t register_slot; /* of the aperture, as SGPU_REG_SLOT names it */
-    uint32_t register_page; /* the first half of SGPU_REG_SLOT_PAGE */
+    uint32_t register_slot;       /* of the aperture, as SGPU_REG_SLOT names it */
+    uint32_t register_page;       /* the first half of SGPU_REG_SLOT_PAGE */
+    uint64_t register_attributes; /* of the slots that registers point somewhere */
     uint32_t range_first[SGPU_RANGES], range_end[SGPU_RANGES]; /* pages of BAR 1 */
     uint64_t dead_start, dead_end; /* defective local memory; both local_bytes when none is */
     uint64_t aperture_bytes;

@@ -39,6 +39,11 @@ static void aperture_slots_are_pointed_by_registers_too(void **state)
     assert_int_equal(sgpu_aperture_page(rig.gpu, 3), UINT64_C(0x100000077));
     assert_int_equal(sgpu_aperture_page(rig.gpu, 4), 0x78);
     assert_int_equal(sgpu_aperture_page(rig.gpu, 5), SGPU_NO_PAGE);
+    assert_false(sgpu_aperture_is_coherent(rig.gpu, 3));
+    rig_write(&rig, SGPU_REG_SLOT, 4, 7 | SGPU_SLOT_COHERENT);
+    rig_write(&rig, SGPU_REG_SLOT_PAGE, 8, 0x81);
+    assert_int_equal(sgpu_aperture_page(rig.gpu, 7), 0x81);
+    assert_true(sgpu_aperture_is_coherent(rig.gpu, 7));
     rig_write(&rig, SGPU_REG_SLOT, 4, 16 * MiB / PAGE_BYTES - 1);
     rig_write(&rig, SGPU_REG_SLOT_PAGE, 8, 0x79);
     rig_write(&rig, SGPU_REG_SLOT_PAGE, 8, 0x7a); /* behind the last one: nothing */

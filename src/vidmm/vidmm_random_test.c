@@ -77,6 +77,7 @@ static struct rig_config random_config(uint64_t seed)
     config.skips_discards = rng_chance(&rng, 1, 2);
     config.completes_at_once = rng_chance(&rng, 1, 8);
     config.skips_patch = rng_chance(&rng, 1, 3);
+    config.slots_at_once = rng_chance(&rng, 1, 3);
     return config;
 }
 

@@ -477,6 +477,47 @@ static const struct vidsch_packet_ops paging_packet_ops = {
     .retired = paging_retired,
 };
 
+/* ---- Aperture slots -------------------------------------------------------------------------- */
+
+static bool is_behind_slots(struct vidmm *vidmm, struct miniport_place place)
+{
+    const struct segment *segment = segment_by_id(vidmm, place.segment);
+
+    return place.kind == MINIPORT_PLACE_VIRTUAL || /* whose entries may name an aperture */
+           (segment && segment->kind == SEGMENT_APERTURE);
+}
+
+static bool changes_slots(const DXGKARG_BUILDPAGINGBUFFER *operation)
+{
+    enum miniport_operation_kind kind = miniport_operation_kind((unsigned)operation->Operation);
+
+    return kind == MINIPORT_KIND_MAP || kind == MINIPORT_KIND_UNMAP;
+}
+
+/* Commands of the operation have been written: they run in the next submission. */
+static void note_slot_user(struct vidmm *vidmm)
+{
+    struct paging_queue *queue = &vidmm->queue;
+    const DXGKARG_BUILDPAGINGBUFFER *operation = &queue->operation;
+
+    if (!changes_slots(operation) &&
+        (is_behind_slots(vidmm, miniport_operation_source(operation)) ||
+         is_behind_slots(vidmm, miniport_operation_destination(operation))))
+        queue->slot_user = queue->submitted + 1;
+}
+
+/*
+ * A driver may take slots away by registers, before it returns from the call (APER-013). So all
+ * that was built to go through slots has retired by then (APER-012).
+ */
+static bool slots_may_change(const struct vidmm *vidmm)
+{
+    const struct paging_queue *queue = &vidmm->queue;
+
+    return miniport_operation_kind((unsigned)queue->operation.Operation) != MINIPORT_KIND_UNMAP ||
+           queue->slot_user <= queue->retired.value || paging_queue_is_drained(vidmm);
+}
+
 /* ---- Building -------------------------------------------------------------------------------- */
 
 /* Makes a buffer current that has nothing in flight. False: all are busy. */
@@ -529,6 +570,8 @@ static bool accept_output(struct vidmm *vidmm, struct paging_buffer *buffer,
             buffer->private_bytes - buffer->private_used);
         return false;
     }
+    if (written)
+        note_slot_user(vidmm);
     buffer->used += (uint32_t)written;
     buffer->private_used += (uint32_t)private_written;
     vidmm->statistics.paging_bytes += written;
@@ -723,7 +766,7 @@ bool paging_queue_run(struct vidmm *vidmm)
             queue->aimless_repeats = 0;
         }
         if (!idle_updates_may_go(vidmm, job, &queue->operation) ||
-            !null_contexts_may_go(vidmm, job))
+            !null_contexts_may_go(vidmm, job) || !slots_may_change(vidmm))
             break;
 
         if (current_buffer(queue)->used == current_buffer(queue)->bytes &&

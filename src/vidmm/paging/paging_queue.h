@@ -97,6 +97,7 @@ struct paging_queue {
     struct companion *submitted_for; /* the same of the last submission */
     uint64_t submitted;              /* its number */
     struct vidsch_fence retired;     /* the number of the last one that has */
+    uint64_t slot_user; /* the number of that with the last operation through aperture slots */
 
     /* The system context. */
     HANDLE driver_process, driver_device, driver_context;

@@ -87,13 +87,15 @@ static const char *trace(const struct rig *rig)
 
 static void eviction_goes_through_an_aperture_that_the_allocation_names(void **state)
 {
-    for (unsigned has_room = 0; has_room < 2; has_room++) {
+    for (unsigned variant = 0; variant < 4; variant++) {
+        bool has_room = variant & 1;
         struct rig_config config = rig_model(0);
         struct rig_request request = {
             .bytes = 70 * PAGE_BYTES, .preferred = {1}, .eviction_set = 2};
         struct rig_object object;
         struct rig *rig;
 
+        config.slots_at_once = variant & 2;
         config.hides_segment[0] = true;
         config.aperture_pages = has_room ? 80 : 60;
         rig = rig_create(&config);

@@ -66,6 +66,7 @@ struct rig_config {
     bool is_busy_once;                    /* TRANSFER and DISCARD are BUSY before they are idle */
     bool skips_discards;                  /* DISCARD writes nothing */
     bool completes_at_once;               /* packets run inside SubmitCommand */
+    bool slots_at_once;                   /* written while the driver builds, without a byte */
     bool skips_patch;                     /* vidmm_config.skips_patch_for_paging */
     bool pages_through_aperture;          /* PagingBufferSegmentId; physical model */
     bool hides_address;                   /* vidmm_config.hides_buffer_address; one buffer */

@@ -202,7 +202,7 @@ static void rig_stop_at(struct rig *rig, const DXGKARG_BUILDPAGINGBUFFER *args)
     rig->last_private_end = args->pDmaBufferPrivateData;
 }
 
-/* Tables that the CPU writes: done when the call returns, without a byte. */
+/* Tables and slots that the CPU writes: done when the call returns, without a byte. */
 static NTSTATUS rig_build_at_once(struct rig *rig, const DXGKARG_BUILDPAGINGBUFFER *args)
 {
     struct rig_operation *operation = rig_begin_operation(rig, args);
@@ -257,6 +257,11 @@ NTSTATUS rig_build(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFF
             rig_stop_at(rig, args);
             return rig_build_at_once(rig, args);
         }
+    }
+    if (rig->config.slots_at_once && (args->Operation == DXGK_OPERATION_MAP_APERTURE_SEGMENT ||
+                                      args->Operation == DXGK_OPERATION_UNMAP_APERTURE_SEGMENT)) {
+        rig_stop_at(rig, args);
+        return rig_build_at_once(rig, args);
     }
     if (operation) {
         /* The same operation again, on a fresh buffer or behind what is there (PB-010, PB-015). */

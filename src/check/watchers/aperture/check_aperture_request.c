@@ -4,6 +4,8 @@
  */
 #include "check/watchers/aperture/check_aperture.h"
 
+#include "miniport/operation.h"
+
 static bool is_list_long_enough(const struct request *request, uint64_t *out_pages)
 {
     *out_pages = 0;
@@ -173,6 +175,47 @@ void look_at_slot(struct check *check, const struct aperture_watch *watch,
     }
 }
 
+/* Of the pieces, one with commands that put content into the slots; NULL: none does. */
+static const struct check_built *find_writer(const struct list *built,
+                                             const struct check_segment *segment,
+                                             const struct request *request)
+{
+    uint64_t start = segment->base + request->first * APERTURE_PAGE;
+    uint64_t end = start + request->count * APERTURE_PAGE;
+    const struct check_built *piece;
+
+    list_for_each (piece, built, struct check_built, link) {
+        if (piece->bytes && piece->target_segment == segment->id && !piece->is_before_reset &&
+            piece->target < end && start < piece->target + piece->target_bytes &&
+            miniport_operation_kind(piece->operation) != MINIPORT_KIND_MAP)
+            return piece;
+    }
+    return NULL;
+}
+
+/* A driver may change slots before it returns: what was built to go through them has run by then.
+ */
+static void check_writers(struct check *check, const struct check_segment *segment,
+                          const struct request *request, const struct check_object *object)
+{
+    const struct check_ledger *ledger = check_ledger(check);
+    const struct check_built *writer = NULL;
+    const struct check_packet *packet;
+
+    for (unsigned i = 0; i < ledger->stream_count && !writer; i++)
+        writer = find_writer(&ledger->streams[i].built, segment, request);
+    list_for_each (packet, &ledger->packets, struct check_packet, link) {
+        if (!writer && packet->state == CHECK_SUBMITTED && !packet->is_gpu_done)
+            writer = find_writer(&packet->built, segment, request);
+    }
+    if (writer)
+        CHECK_RULE(check, RULE_APER_012, false, object, "OffsetInPages",
+                   "0x%llx: %s, operation %llu, was built to write through these slots, and has "
+                   "not retired",
+                   (unsigned long long)request->first, miniport_operation_name(writer->operation),
+                   (unsigned long long)writer->number);
+}
+
 void judge_walk(struct check *check, struct aperture_watch *watch,
                 const struct check_segment *segment, const struct request *request,
                 const struct walk *walk)
@@ -205,6 +248,7 @@ void judge_walk(struct check *check, struct aperture_watch *watch,
                    "0x%llx: the packet with fence %u of node %u uses these slots, and has not "
                    "retired",
                    (unsigned long long)request->first, walk->user.use_fence, walk->user.use_node);
+    check_writers(check, segment, request, object);
 }
 
 void check_limits(struct check *check, const struct aperture_watch *watch,

@@ -366,6 +366,42 @@ RULE_KEPT_IN(APER_012, RIG_PHYSICAL)
     unmap_behind_a_packet(rig, true);
 }
 
+/* A paging operation writes through slot 8; whether it retires before the slot is unmapped, too. */
+static void unmap_behind_a_transfer(struct rig *rig, bool is_retired)
+{
+    HANDLE allocation = rig_map_some(rig);
+    DXGKARG_BUILDPAGINGBUFFER fill = rig_fill(allocation);
+
+    fill.Fill.FillSize = RIG_PAGES * 4096;
+    rig_build(rig, &fill);
+    fill = (DXGKARG_BUILDPAGINGBUFFER){
+        .Operation = DXGK_OPERATION_TRANSFER,
+        .Transfer = {.hAllocation = allocation,
+                     .TransferSize = RIG_PAGES * 4096,
+                     .Source = {.SegmentId = 1},
+                     .Destination = {.SegmentId = RIG_APERTURE,
+                                     .SegmentAddress.QuadPart = (1u << 30) + 8 * 4096},
+                     .Flags = {.TransferStart = 1, .TransferEnd = 1}}};
+    rig_build(rig, &fill);
+    if (is_retired)
+        rig_retire(rig);
+    rig_build_and_retire(rig, rig_unmap_of(rig, allocation, 8));
+}
+
+static void slots_in_use_by_paging_are_not_unmapped(void **state)
+{
+    for (unsigned is_retired = 0; is_retired < 2; is_retired++) {
+        struct rig *rig = malloc(sizeof *rig);
+
+        assert_non_null(rig);
+        rig_init(rig, RIG_PHYSICAL);
+        unmap_behind_a_transfer(rig, is_retired);
+        rig_expect_only(rig, is_retired ? RULE_NONE : RULE_APER_012);
+        rig_fini(rig);
+        free(rig);
+    }
+}
+
 RULE_BROKEN(APER_016)
 {
     rig_build_and_retire(rig, rig_unmap_of(rig, rig_map_some(rig), 9));
@@ -470,6 +506,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_list_that_is_too_short_or_not_locked_is_found),
         cmocka_unit_test(another_dummy_page_is_found),
+        cmocka_unit_test(slots_in_use_by_paging_are_not_unmapped),
         cmocka_unit_test(a_driver_that_says_it_cannot_map_is_found),
         cmocka_unit_test(a_slot_that_changes_by_itself_is_found_at_the_end),
     };

@@ -110,7 +110,10 @@ static void before_virtual(struct check *check, const struct check_call *call)
                (unsigned long long)arg->DmaBufferVirtualAddress);
 }
 
-/* A paging packet of another node that has not ended and puts something there. */
+/*
+ * A paging packet of another node that has not ended and puts something there. An operation for
+ * which the driver wrote no commands was over when it was built.
+ */
 static const struct check_packet *pending_at(struct check *check, unsigned node, unsigned segment,
                                              uint64_t address)
 {
@@ -122,7 +125,7 @@ static const struct check_packet *pending_at(struct check *check, unsigned node,
             !check_is_in_flight(check_ledger(check), packet))
             continue;
         list_for_each (piece, &packet->built, struct check_built, link) {
-            if (piece->target_segment == segment && address >= piece->target &&
+            if (piece->bytes && piece->target_segment == segment && address >= piece->target &&
                 address - piece->target < piece->target_bytes)
                 return packet;
         }

@@ -485,6 +485,30 @@ RULE_KEPT_IN(SUB_014, RIG_PHYSICAL)
     use_after(rig, true);
 }
 
+static NTSTATUS write_nothing(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
+{
+    return ddi == MINIPORT_DDI_BuildPagingBuffer ? STATUS_SUCCESS
+                                                 : rig_answer(rig, ddi, object, arg);
+}
+
+/* A piece without commands is in the packet of its neighbours, and waits for none of them. */
+static void what_needs_no_commands_has_arrived_when_it_is_built(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+    DXGKARG_BUILDPAGINGBUFFER other;
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_PHYSICAL);
+    other = rig_fill(rig_create_allocation(rig, NULL));
+    other.Fill.Destination.SegmentAddress.QuadPart = 1 << 20;
+    rig_build(rig, &other);
+    rig->answer = write_nothing;
+    use_after(rig, false);
+    rig_expect_silence(rig, RULE_SUB_014);
+    rig_fini(rig);
+    free(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -494,6 +518,7 @@ int main(void)
         cmocka_unit_test(a_switch_comes_back_behind_other_packets),
         cmocka_unit_test(what_comes_back_must_reach_the_gpu),
         cmocka_unit_test(only_paging_begins_at_address_0),
+        cmocka_unit_test(what_needs_no_commands_has_arrived_when_it_is_built),
     };
 
     return RIG_RUN_TESTS(tests);
