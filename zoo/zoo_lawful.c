@@ -313,6 +313,31 @@ static void plant_alignment(struct zoo_layer *layer)
     layer->ops.create_allocation = create_aligned;
 }
 
+/* ---- L09: flushes that end where they are asked to ---- */
+
+/* The reference driver flushes one page more (docs/contract-choices.md, U4). */
+static NTSTATUS build_exact_flush(struct miniport *self, HANDLE object,
+                                  DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    const DXGK_BUILDPAGINGBUFFER_FLUSHTLB *asked = &arg->FlushTlb;
+    char *at = arg->pDmaBuffer;
+    struct sgpu_packet_tlb_flush packet;
+    NTSTATUS status = miniport_forward_build_paging_buffer(self, object, arg);
+
+    if (arg->Operation != DXGK_OPERATION_FLUSH_TLB || !at || arg->pDmaBuffer == at)
+        return status;
+    memcpy(&packet, at, sizeof packet);
+    if (!(packet.flags & SGPU_TLB_ALL) && asked->EndVirtualAddress > packet.start)
+        packet.end = asked->EndVirtualAddress;
+    memcpy(at, &packet, sizeof packet);
+    return status;
+}
+
+static void plant_exact_flush(struct zoo_layer *layer)
+{
+    layer->ops.build_paging_buffer = build_exact_flush;
+}
+
 /* clang-format off */
 const struct zoo_defect zoo_lawful_drivers[] = {
     {.id = "L01-power-status", .models = ZOO_ALL, .rules = "",
@@ -339,6 +364,9 @@ const struct zoo_defect zoo_lawful_drivers[] = {
     {.id = "L08-alignment", .models = ZOO_ALL, .rules = "",
      .sentence = "wants allocations at multiples of 12 KiB",
      .lawful = "ns-_dxgk_allocationinfo", .plant = plant_alignment},
+    {.id = "L09-exact-flush", .models = ZOO_GPUMMU, .rules = "",
+     .sentence = "flushes [start, end) of the address space, and not a page more",
+     .lawful = "ns-_dxgk_buildpagingbuffer_flushtlb", .plant = plant_exact_flush},
     {0},
 };
 /* clang-format on */

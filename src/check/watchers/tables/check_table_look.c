@@ -38,8 +38,6 @@ struct sample {
     uint64_t protection;
     bool has_protection;
     bool is_initial, is_repeat, is_copy, reads_late, is_by_cpu;
-    bool was_wrong_at_flush;
-    uint64_t flush; /* the operation that flushed then */
     unsigned mode;
 };
 
@@ -50,6 +48,8 @@ struct flush {
     uint64_t root; /* address */
     uint64_t start, end;
     bool is_begun;
+    bool was_early;       /* the GPU flushed some of the range before this entry was written: */
+    struct sample behind; /* ... of an operation in front */
 };
 
 struct look_watch {
@@ -319,12 +319,6 @@ static void judge(struct check *check, const struct look_watch *watch, const str
         tell(check, sample, diagnose(check, watch, sample, table, &found), &found);
         return;
     }
-    if (sample->was_wrong_at_flush && sample->flush <= watch->retired)
-        check_report(check, RULE_TLB_006, &sample->process->object, "FLUSH_TLB",
-                     "was carried out before entry %u of level %u, VA 0x%llx was written, which "
-                     "operation %llu did in front of it",
-                     sample->index, sample->level, (unsigned long long)sample->va,
-                     (unsigned long long)sample->operation);
 }
 
 /* ---- Taking samples -------------------------------------------------------------------------- */
@@ -509,80 +503,88 @@ static void after_flush(struct check *check, struct look_watch *watch,
     watch->flushes[watch->flush_count++] = flush;
 }
 
-/*
- * Notes which entries are not written yet though they stand in front of a flush from `first` on.
- */
-static void look_at_flushes(struct check *check, struct look_watch *watch, unsigned first,
-                            unsigned end)
+/* The first entry that is not written yet, of what the GPU has; NULL: all of them are. */
+static const struct sample *find_unwritten(struct check *check, const struct look_watch *watch)
 {
     const struct check_ledger *ledger = check_ledger(check);
-    unsigned flush = first;
 
     for (unsigned i = 0; i < watch->count; i++) {
-        struct sample *sample = &watch->samples[(watch->first + i) % MAX_SAMPLES];
+        const struct sample *sample = &watch->samples[(watch->first + i) % MAX_SAMPLES];
         const struct check_table *table;
         struct check_gpu_entry found;
 
-        while (flush < end && watch->flushes[flush].operation < sample->operation)
-            flush++;
-        if (flush == end)
+        if (sample->operation > watch->submitted)
             break;
         table = table_of_sample(ledger, watch, sample);
-        sample->was_wrong_at_flush = false;
         if (!table || !look_up(check, watch, sample, table, &found))
             continue;
         check_looked_at(check, RULE_TLB_006);
-        sample->was_wrong_at_flush = !is_right(ledger, sample, &found);
-        sample->flush = watch->flushes[flush].operation;
+        if (!is_right(ledger, sample, &found))
+            return sample;
     }
+    return NULL;
 }
 
 /*
- * A GPU that tells of flushes and of nothing else may do more of them than it was asked for, at any
- * time, and one for several: each serves all that are under way, and the last of them is what
- * counts.
+ * The GPU has flushed. It may do more of that than it was asked for, at any time, and once for
+ * several operations: this one serves those in front of which everything is written by now.
  */
-static void on_any_flush(struct check *check, struct look_watch *watch,
-                         const struct check_gpu_event *event)
-{
-    uint64_t end = event->end ? event->end : UINT64_MAX;
-    unsigned i;
-
-    for (i = 0; i < watch->flush_count && watch->flushes[i].operation <= watch->submitted; i++) {
-        struct flush *flush = &watch->flushes[i];
-
-        if (!event->is_everywhere &&
-            (flush->is_system != event->is_system || flush->root != event->address))
-            continue;
-        flush->is_begun = true;
-        if (event->start <= flush->start && end >= flush->end)
-            flush->start = flush->end;
-    }
-    look_at_flushes(check, watch, 0, i);
-}
-
 static void on_flushed(struct check *check, struct look_watch *watch,
                        const struct check_gpu_event *event)
 {
     uint64_t end = event->end ? event->end : UINT64_MAX;
-    bool is_looked_at = false;
+    const struct sample *unwritten = NULL;
+    bool has_looked = false;
 
     for (unsigned i = 0; i < watch->flush_count; i++) {
         struct flush *flush = &watch->flushes[i];
 
         if (flush->operation > watch->submitted)
             break;
-        if (flush->is_system != event->is_system || flush->root != event->address ||
+        if ((!event->is_everywhere &&
+             (flush->is_system != event->is_system || flush->root != event->address)) ||
             event->start >= flush->end || end <= flush->start)
             continue;
-        if (!is_looked_at && !flush->is_begun)
-            look_at_flushes(check, watch, i, i + 1);
-        is_looked_at = flush->is_begun = true;
-        if (event->start <= flush->start)
+        if (!has_looked)
+            unwritten = find_unwritten(check, watch);
+        has_looked = flush->is_begun = true;
+        if (unwritten && unwritten->operation < flush->operation) {
+            flush->was_early = true;
+            flush->behind = *unwritten;
+        } else if (event->start <= flush->start) {
             flush->start = min_u64(end, flush->end);
-        else if (end >= flush->end)
+        } else if (end >= flush->end) {
             flush->end = event->start;
+        }
     }
+}
+
+/* The packet has retired, and the GPU flushed too early or too little, or not at all. */
+static void tell_flush(struct check *check, const struct look_watch *watch,
+                       const struct flush *flush)
+{
+    const struct check_table *table =
+        flush->was_early ? table_of_sample(check_ledger(check), watch, &flush->behind) : NULL;
+    struct check_gpu_entry found;
+
+    if (!flush->was_early) {
+        check_report(check, flush->is_begun ? RULE_TLB_007 : RULE_TLB_002, NULL, "FLUSH_TLB",
+                     "operation %llu has retired; the GPU was %s VA 0x%llx to 0x%llx of root "
+                     "0x%llx",
+                     (unsigned long long)flush->operation,
+                     flush->is_begun ? "told to flush less, and not" : "never told to flush",
+                     (unsigned long long)flush->start, (unsigned long long)flush->end,
+                     (unsigned long long)flush->root);
+        return;
+    }
+    /* An entry that is wrong to this day was not late: it is told of by itself. */
+    if (table && look_up(check, watch, &flush->behind, table, &found) &&
+        is_right(check_ledger(check), &flush->behind, &found))
+        check_report(check, RULE_TLB_006, &flush->behind.process->object, "FLUSH_TLB",
+                     "was carried out before entry %u of level %u, VA 0x%llx was written, which "
+                     "operation %llu did in front of it",
+                     flush->behind.index, flush->behind.level, (unsigned long long)flush->behind.va,
+                     (unsigned long long)flush->behind.operation);
 }
 
 static void retire_flushes(struct check *check, struct look_watch *watch)
@@ -591,7 +593,6 @@ static void retire_flushes(struct check *check, struct look_watch *watch)
 
     for (unsigned i = 0; i < watch->flush_count; i++) {
         const struct flush *flush = &watch->flushes[i];
-        bool is_done = flush->start >= flush->end;
 
         if (flush->operation > watch->retired) {
             watch->flushes[kept++] = *flush;
@@ -599,14 +600,8 @@ static void retire_flushes(struct check *check, struct look_watch *watch)
         }
         check_looked_at(check, RULE_TLB_002);
         check_looked_at(check, RULE_TLB_007);
-        if (!is_done)
-            check_report(check, flush->is_begun ? RULE_TLB_007 : RULE_TLB_002, NULL, "FLUSH_TLB",
-                         "operation %llu has retired; the GPU was %s VA 0x%llx to 0x%llx of root "
-                         "0x%llx",
-                         (unsigned long long)flush->operation,
-                         flush->is_begun ? "told to flush less, and not" : "never told to flush",
-                         (unsigned long long)flush->start, (unsigned long long)flush->end,
-                         (unsigned long long)flush->root);
+        if (flush->start < flush->end)
+            tell_flush(check, watch, flush);
     }
     watch->flush_count = kept;
 }
@@ -617,6 +612,25 @@ static void forget(struct look_watch *watch)
 {
     watch->count = 0;
     watch->flush_count = 0;
+}
+
+static void forget_process(struct look_watch *watch, const struct check_process *process)
+{
+    unsigned kept = 0;
+
+    for (unsigned i = 0; i < watch->count; i++) {
+        struct sample sample = watch->samples[(watch->first + i) % MAX_SAMPLES];
+
+        if (sample.process != process)
+            watch->samples[(watch->first + kept++) % MAX_SAMPLES] = sample;
+    }
+    watch->count = kept;
+    for (unsigned i = 0; i < watch->flush_count; i++) {
+        struct flush *flush = &watch->flushes[i];
+
+        if (flush->was_early && flush->behind.process == process)
+            flush->start = flush->end; /* nothing is left to compare */
+    }
 }
 
 static bool has_late_source(const struct check_ledger *ledger, const struct look_watch *watch,
@@ -705,8 +719,6 @@ static void after_build(struct check *check, struct look_watch *watch,
 static void after(struct check *check, void *state, const struct check_call *call)
 {
     struct look_watch *watch = state;
-    const struct check_process *process;
-    unsigned kept = 0;
 
     if (check_ledger(check)->tables.is_off)
         return;
@@ -715,14 +727,7 @@ static void after(struct check *check, void *state, const struct check_call *cal
         after_build(check, watch, call);
         break;
     case MINIPORT_DDI_DestroyProcess:
-        process = check_find_process(check_ledger(check), call->object);
-        for (unsigned i = 0; i < watch->count; i++) {
-            struct sample sample = watch->samples[(watch->first + i) % MAX_SAMPLES];
-
-            if (sample.process != process)
-                watch->samples[(watch->first + kept++) % MAX_SAMPLES] = sample;
-        }
-        watch->count = kept;
+        forget_process(watch, check_find_process(check_ledger(check), call->object));
         break;
     case MINIPORT_DDI_ResetFromTimeout:
     case MINIPORT_DDI_ResetEngine:
@@ -838,10 +843,7 @@ static void look_at_fault(struct check *check, const struct look_watch *watch,
 static void on_gpu(struct check *check, void *state, const struct check_gpu_event *event)
 {
     if (event->kind == CHECK_GPU_FLUSHED) {
-        if (check_configuration(check)->hears_flushes)
-            on_any_flush(check, state, event);
-        else
-            on_flushed(check, state, event);
+        on_flushed(check, state, event);
     } else if (event->kind == CHECK_GPU_FAULT) {
         look_at_fault(check, state, event);
         check_fault(check, event);

@@ -457,11 +457,12 @@ static void gpu_flushes(struct rig *rig, uint64_t start, uint64_t end)
                           });
 }
 
-static void gpu_runs(struct rig *rig, uint32_t fence)
+static void gpu_runs(struct rig *rig, uint32_t fence, unsigned operations)
 {
-    check_gpu(rig->check,
-              &(struct check_gpu_event){
-                  .kind = CHECK_GPU_QUEUED, .fence = fence, .address = 0x10000, .bytes = 32});
+    check_gpu(rig->check, &(struct check_gpu_event){.kind = CHECK_GPU_QUEUED,
+                                                    .fence = fence,
+                                                    .address = 0x10000,
+                                                    .bytes = operations * RIG_PACKET_BYTES});
     check_gpu(rig->check, &(struct check_gpu_event){.kind = CHECK_GPU_DONE, .fence = fence});
 }
 
@@ -483,7 +484,7 @@ static void flush_on_gpu(struct rig *rig, uint64_t start, uint64_t end, bool is_
         gpu_flushes(rig, start, end);
     if (!is_in_order)
         write_memory(rig, &update, NO_MISTAKE);
-    gpu_runs(rig, fence);
+    gpu_runs(rig, fence, 2);
     rig_complete(rig, 0, fence);
     rig->walk = NULL;
 }
@@ -517,6 +518,49 @@ RULE_BROKEN(TLB_006)
 RULE_KEPT(TLB_006)
 {
     flush_on_gpu(rig, RIG_VA + 0x10000, RIG_VA + 0x20000, true);
+}
+
+/*
+ * Two flushes of one range, an entry written between them: the GPU's first one serves the first
+ * operation alone. Whether it serves the second one in order is the test's.
+ */
+static void a_flush_serves_what_was_written_before_it(void **state)
+{
+    for (unsigned is_in_order = 0; is_in_order < 2; is_in_order++) {
+        struct rig *rig = malloc(sizeof *rig);
+        struct rig_update first, second;
+        struct memory memory;
+        uint32_t fence;
+
+        assert_non_null(rig);
+        rig_init(rig, RIG_GPUMMU);
+        prepare_tables(rig, &memory);
+        rig_begin_map(rig, &first, RIG_VA + 0x10000, NULL, 32, 16);
+        rig_update(rig, &first);
+        rig_flush(rig, rig->process, RIG_VA + 0x10000, RIG_VA + 0x20000);
+        rig_flush(rig, rig->process, RIG_VA + 0x10000, RIG_VA + 0x20000);
+        rig_begin_map(rig, &second, RIG_VA + 0x20000, NULL, 64, 16);
+        rig_update(rig, &second);
+        rig_flush(rig, rig->process, RIG_VA + 0x10000, RIG_VA + 0x30000);
+        fence = rig_submit(rig);
+        write_memory(rig, &first, NO_MISTAKE);
+        gpu_flushes(rig, RIG_VA + 0x10000, RIG_VA + 0x20000);
+        gpu_flushes(rig, RIG_VA + 0x10000, RIG_VA + 0x20000);
+        if (is_in_order)
+            write_memory(rig, &second, NO_MISTAKE);
+        gpu_flushes(rig, RIG_VA + 0x10000, RIG_VA + 0x30000);
+        if (!is_in_order)
+            write_memory(rig, &second, NO_MISTAKE);
+        gpu_runs(rig, fence, 5);
+        rig_complete(rig, 0, fence);
+        if (is_in_order)
+            rig_expect_silence(rig, RULE_TLB_006);
+        else
+            rig_expect_only(rig, RULE_TLB_006);
+        rig->walk = NULL;
+        rig_fini(rig);
+        free(rig);
+    }
 }
 
 /*
@@ -667,6 +711,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_operation_whose_first_part_has_run_is_no_mistake),
         cmocka_unit_test(a_fault_is_blamed_on_the_entry_that_is_not_as_asked),
+        cmocka_unit_test(a_flush_serves_what_was_written_before_it),
         cmocka_unit_test(flushes_of_a_gpu_that_tells_nothing_else_are_judged),
         cmocka_unit_test(protection_is_compared_where_entries_hold_it),
     };
