@@ -70,6 +70,12 @@ expect 2 run "$cases/main.case" --model imaginary
 says "expected physical, gpummu, iommu, both"
 expect 2 run "$cases/main.case" --no-out=yes
 says "takes no value"
+expect 0 check -n2 -j1 --no-shrink --seeds=2
+prints '^2 runs'
+expect 2 check -j1x
+says "1x"
+expect 2 check -x2
+says "unknown option '-x2'"
 leaves_nothing
 
 # Input that is wrong: one line with the place, and no output folder.

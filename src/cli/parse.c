@@ -95,7 +95,10 @@ static enum cli_status unknown_option(const struct cli_verb *verb, const char *a
     return CLI_USAGE;
 }
 
-/* One argument that begins with a dash; may take the next one as its value. */
+/*
+ * One argument that begins with a dash: "--jobs=2", "-j2", or "--jobs" and "-j", which take the
+ * next argument as their value.
+ */
 static enum cli_status parse_option(const struct cli_verb *verb, int argc, char **argv, int *at,
                                     struct cli_arguments *out)
 {
@@ -109,8 +112,11 @@ static enum cli_status parse_option(const struct cli_verb *verb, int argc, char 
 
         found = find_option(verb, argument + 2, length, 0, out);
         value = equals ? equals + 1 : NULL;
-    } else if (argument[2] == '\0') {
+    } else {
         found = find_option(verb, NULL, 0, argument[1], out);
+        value = argument[2] ? argument + 2 : NULL;
+        if (value && !found.takes)
+            found.value = NULL; /* letters are not joined */
     }
     if (!found.value)
         return unknown_option(verb, argument);
