@@ -9,6 +9,7 @@
 #include "base/bits.h"
 #include "base/hash.h"
 #include "bench/config/run_options.h"
+#include "workload/summary.h"
 
 #include <string.h>
 
@@ -104,6 +105,37 @@ static bool draw_remapping(struct drawing *drawing, struct rng *rng, uint64_t *n
 static bool draw_host_aperture(struct drawing *drawing, struct rng *rng, uint64_t *number)
 {
     *number = rng_chance(rng, 1, 4) && !drawing->draw->profile->check.wants_host_aperture_last;
+    return true;
+}
+
+/*
+ * One of eight machines has gigabytes, where pages have numbers that bytes need more than 32 bits
+ * for. A machine of its own has what the case needs.
+ */
+static bool draw_system_memory(struct drawing *drawing, struct rng *rng, uint64_t *number)
+{
+    const uint64_t bytes = 16 * GiB << rng_below(rng, 3);
+    struct workload_summary summary;
+
+    if (!rng_chance(rng, 1, 8))
+        return true;
+    workload_summarise(drawing->draw->workload, &summary);
+    if (summary.peak_live_bytes < GiB)
+        *number = bytes;
+    return true;
+}
+
+/*
+ * One of sixteen boards has gigabytes: of half of these the manager uses what lies on both sides of
+ * a multiple of 4 GiB, of the others what lies behind it.
+ */
+static bool draw_far_memory(struct drawing *drawing, struct rng *rng, uint64_t *number)
+{
+    if (!rng_chance(rng, 1, 16))
+        return true;
+    *number = 4 * GiB * (1 + rng_below(rng, 2));
+    if (rng_chance(rng, 1, 2))
+        *number -= campaign_magnitude(rng, 64 * KiB, 2 * MiB) & ~(64 * KiB - 1);
     return true;
 }
 

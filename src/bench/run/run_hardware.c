@@ -55,6 +55,24 @@ static uint64_t reserved_bytes(const struct run_config *config, uint64_t bytes)
                : 0;
 }
 
+/* The CPU sees pages that the driver chooses, so all of local memory is one segment. */
+static bool has_chosen_pages(const struct run_config *config)
+{
+    return config->has_host_aperture && config->model == RUN_GPUMMU;
+}
+
+/*
+ * Where the board has what would be at that offset of local memory without option far-memory: each
+ * of its segments has so many bytes more, in front.
+ */
+static uint64_t place_on_board(const struct run_config *config, uint64_t offset)
+{
+    const bool is_behind = !has_chosen_pages(config) && offset >= config->visible_bytes &&
+                           config->visible_bytes < config->local_bytes;
+
+    return offset + config->far_bytes * (is_behind ? 2 : 1);
+}
+
 /* More memory than a run can follow is refused before anything is made. */
 static bool has_room(struct run_assembly *run)
 {
@@ -77,8 +95,9 @@ static bool raise_machine(struct run_assembly *run)
 
     machine_config_defaults(&machine_config, config->seed);
     machine_config.ram_bytes = config->ram_bytes;
-    machine_config.local_bytes = config->local_bytes;
-    machine_config.visible_bytes = config->visible_bytes;
+    machine_config.local_bytes = place_on_board(config, config->local_bytes);
+    machine_config.visible_bytes =
+        config->visible_bytes + (has_chosen_pages(config) ? 0 : config->far_bytes);
     machine_config.aperture_bytes = config->aperture_bytes;
     machine_config.scatter = config->scatter;
     machine_config.jitter_ns = config->jitter_ns;
@@ -103,15 +122,15 @@ static bool raise_drydock_gpu(struct run_assembly *run)
     struct sgpu_config gpu_config = {
         .straps = straps_of(config),
         .kept_bytes = config->preserve == RUN_PRESERVE_PART
-                          ? align_up(config->local_bytes / 4, PAGE_BYTES)
+                          ? place_on_board(config, align_up(config->local_bytes / 4, PAGE_BYTES))
                           : 0,
         .node_count = config->node_count,
         .traits = config->local_traits,
-        .protected_offset = align_down(config->local_bytes / 4, 64 * KiB),
+        .protected_offset = place_on_board(config, align_down(config->local_bytes / 4, 64 * KiB)),
         .protected_bytes = reserved_bytes(config, config->protected_bytes),
-        .picture_offset = align_down(config->local_bytes / 4 * 3, 64 * KiB),
+        .picture_offset = place_on_board(config, align_down(config->local_bytes / 4 * 3, 64 * KiB)),
         .picture_bytes = reserved_bytes(config, config->picture_bytes),
-        .dead_offset = align_down(config->local_bytes / 2, 64 * KiB),
+        .dead_offset = place_on_board(config, align_down(config->local_bytes / 2, 64 * KiB)),
         /* A driver can report it from WDDM 2.0 on; before, such a board cannot be sold. */
         .dead_bytes = config->model == RUN_PHYSICAL ? 0 : config->dead_bytes,
     };

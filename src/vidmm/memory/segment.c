@@ -65,8 +65,24 @@ static NTSTATUS reserve_invalid_ranges(struct segment *segment)
     return STATUS_SUCCESS;
 }
 
+/* What lies in front of the part that the manager uses is taken for good. */
+static NTSTATUS reserve_front(struct segment *segment, uint64_t bytes)
+{
+    if (!bytes || segment->caps->is_aperture || segment->caps->is_agp)
+        return STATUS_SUCCESS;
+    if (bytes >= segment->size || !is_aligned(bytes, unit_bytes(segment)))
+        return STATUS_INVALID_PARAMETER;
+    if (segment->kind == SEGMENT_PAGES)
+        return page_allocator_take_at(&segment->pages, 0, bytes / unit_bytes(segment)) == PAGE_OK
+                   ? STATUS_SUCCESS
+                   : STATUS_INVALID_PARAMETER;
+    return range_allocator_take_at(&segment->ranges, 0, bytes, 0) == RANGE_OK ? STATUS_SUCCESS
+                                                                              : STATUS_NO_MEMORY;
+}
+
 static NTSTATUS init_segment(struct vidmm *vidmm, struct segment *segment, unsigned id)
 {
+    NTSTATUS status;
     unsigned i;
 
     segment->id = id;
@@ -92,7 +108,8 @@ static NTSTATUS init_segment(struct vidmm *vidmm, struct segment *segment, unsig
         if (vidmm->caps.has_page_tables && segment->caps->uses_64kb_pages)
             segment->unit_pages = PAGES_64K;
         if (vidmm->config.local_limit)
-            segment->size = min_u64(segment->size, vidmm->config.local_limit);
+            segment->size =
+                min_u64(segment->size, vidmm->config.local_start + vidmm->config.local_limit);
     }
     segment->size = align_down(segment->size, unit_bytes(segment));
     if (segment->size == 0)
@@ -118,7 +135,8 @@ static NTSTATUS init_segment(struct vidmm *vidmm, struct segment *segment, unsig
             return STATUS_NO_MEMORY;
         memset(segment->host_shown, 0, segment->caps->host_pages * sizeof *segment->host_shown);
     }
-    return reserve_invalid_ranges(segment);
+    status = reserve_front(segment, vidmm->config.local_start);
+    return NT_SUCCESS(status) ? reserve_invalid_ranges(segment) : status;
 }
 
 NTSTATUS segments_init(struct vidmm *vidmm)

@@ -1,0 +1,158 @@
+/*
+ * What seeds draw of a machine and of a day: each option does what it says, and the reference
+ * driver lives with it.
+ */
+#include "bench/whole_runs/test_run.h"
+
+#include "base/list.h"
+
+/* Nearest to the manager: sees where operations of paging go. */
+struct watcher {
+    struct miniport_ops ops;
+    struct miniport miniport;
+    uint64_t lowest_local, highest_system; /* byte addresses */
+};
+
+static void see_local(struct watcher *watcher, UINT segment, uint64_t address)
+{
+    if (segment && address < SGPU_PA_APERTURE)
+        watcher->lowest_local = min_u64(watcher->lowest_local, address);
+}
+
+static void see_list(struct watcher *watcher, UINT segment, MDL *mdl)
+{
+    for (uint64_t i = 0; !segment && i < bytes_to_pages(mdl->ByteCount); i++)
+        watcher->highest_system =
+            max_u64(watcher->highest_system, MmGetMdlPfnArray(mdl)[i] * PAGE_BYTES);
+}
+
+static void see_entries(struct watcher *watcher,
+                        const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update)
+{
+    UINT count = update->Flags.Repeat ? 1 : update->NumPageTableEntries;
+
+    for (UINT i = 0; update->PageTableLevel == 0 && i < count; i++) {
+        const DXGK_PTE *entry = &update->pPageTableEntries[i];
+
+        if (!entry->Valid || entry->Zero)
+            continue;
+        if (entry->Segment == 1)
+            see_local(watcher, 1, entry->PageAddress * PAGE_BYTES);
+        else if (!entry->Segment)
+            watcher->highest_system =
+                max_u64(watcher->highest_system, entry->PageAddress * PAGE_BYTES);
+    }
+}
+
+static NTSTATUS see_build(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    struct watcher *watcher = container_of(self, struct watcher, miniport);
+
+    switch ((unsigned)arg->Operation) {
+    case DXGK_OPERATION_TRANSFER:
+        see_local(watcher, arg->Transfer.Source.SegmentId,
+                  (uint64_t)arg->Transfer.Source.SegmentAddress.QuadPart);
+        see_local(watcher, arg->Transfer.Destination.SegmentId,
+                  (uint64_t)arg->Transfer.Destination.SegmentAddress.QuadPart);
+        see_list(watcher, arg->Transfer.Source.SegmentId, arg->Transfer.Source.pMdl);
+        see_list(watcher, arg->Transfer.Destination.SegmentId, arg->Transfer.Destination.pMdl);
+        break;
+    case DXGK_OPERATION_FILL:
+        see_local(watcher, arg->Fill.Destination.SegmentId,
+                  (uint64_t)arg->Fill.Destination.SegmentAddress.QuadPart);
+        break;
+    case DXGK_OPERATION_UPDATE_PAGE_TABLE:
+        see_entries(watcher, &arg->UpdatePageTable);
+        break;
+    }
+    return miniport_forward_build_paging_buffer(self, object, arg);
+}
+
+static void see_destroy(struct miniport *self)
+{
+}
+
+static struct miniport *add_watcher(void *context, struct miniport *next)
+{
+    struct watcher *watcher = context;
+
+    watcher->ops = miniport_forward_ops;
+    watcher->ops.destroy = see_destroy;
+    watcher->ops.build_paging_buffer = see_build;
+    watcher->miniport = (struct miniport){.ops = &watcher->ops, .next = next};
+    return &watcher->miniport;
+}
+
+/* The text behind the first line of a case, in that model. */
+static struct run_result *play(const char *model, const char *text, struct watcher *watcher)
+{
+    struct workload *workload;
+    struct run_config config;
+    char whole[4096];
+
+    *watcher = (struct watcher){.lowest_local = UINT64_MAX};
+    assert_true(snprintf(whole, sizeof whole, "drydock-case 1\noption model %s\n%s", model, text) <
+                (int)sizeof whole);
+    workload = test_parse(whole);
+    config = test_config(workload);
+    config.add_layer = add_watcher;
+    config.layer_context = watcher;
+    return test_execute(&config, workload);
+}
+
+#define MODELS(model)                                                                              \
+    for (const char *const *model = (const char *const[]){"physical", "gpummu", "iommu", NULL};    \
+         *model; model++)
+
+/* More than fits, so that allocations come and go. */
+#define BUSY_CASE                                                                                  \
+    "option local-memory 8M\n"                                                                     \
+    "alloc a size=3M segments=local\nalloc b size=3M segments=local\n"                             \
+    "alloc c size=3M segments=local flags=cpu-visible\n"                                           \
+    "submit c0 a:w b:rw\nsubmit c0 b:rw c:rw\nsubmit c0 c:r a:rw\nread c\nwait all\n"
+
+/* ---- Memory ---------------------------------------------------------------------------------- */
+
+static void local_memory_is_used_from_an_offset_on(void **state)
+{
+    static const char *const boards[] = {"", "option local-invisible 8M\n",
+                                         "option host-aperture yes\n"};
+
+    for (size_t i = 0; i < 2 * ARRAY_COUNT(boards); i++) {
+        const char *model = i % 2 ? "gpummu" : "physical";
+        struct run_result *result;
+        struct watcher watcher;
+        char text[1024];
+
+        snprintf(text, sizeof text, "option far-memory 4352M\n%s" BUSY_CASE, boards[i / 2]);
+        result = play(model, text, &watcher);
+        test_assert_clean(result);
+        assert_true(watcher.lowest_local >= 4352 * MiB && watcher.lowest_local < 4400 * MiB);
+        assert_true(result->segments[0].size >= 4352 * MiB + 8 * MiB);
+        test_finish(result);
+    }
+}
+
+static void system_pages_may_lie_beyond_4_gib(void **state)
+{
+    MODELS(model)
+    {
+        struct run_result *result;
+        struct watcher watcher;
+
+        result = play(*model, "option system-memory 64G\n" BUSY_CASE, &watcher);
+        test_assert_clean(result);
+        assert_true(watcher.highest_system > 4 * GiB || strcmp(*model, "iommu") == 0);
+        test_finish(result);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(local_memory_is_used_from_an_offset_on),
+        cmocka_unit_test(system_pages_may_lie_beyond_4_gib),
+    };
+
+    return cmocka_run_group_tests_name("bench/draws", tests, NULL, NULL);
+}
