@@ -119,6 +119,66 @@ static NTSTATUS build_system_cut(struct miniport *self, HANDLE object,
     return zoo_build_as(self, object, arg, &as);
 }
 
+/* ---- Fences that wrap ------------------------------------------------------------------------ */
+
+/*
+ * Knows the last fence by its number alone: one that is smaller than the last of its node is an old
+ * one, and is not reported.
+ */
+static void tell_rising(struct miniport_host *host, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
+{
+    struct zoo_layer *layer = zoo_layer_of_host(host);
+    uint64_t *last = layer->state;
+
+    if (data->InterruptType == DXGK_INTERRUPT_DMA_COMPLETED &&
+        data->DmaCompleted.NodeOrdinal < sizeof layer->state / sizeof layer->state[0]) {
+        last += data->DmaCompleted.NodeOrdinal;
+        if (data->DmaCompleted.SubmissionFenceId < *last)
+            return;
+        *last = data->DmaCompleted.SubmissionFenceId;
+    }
+    layer->host.upper->ops->notify_interrupt(layer->host.upper, data);
+}
+
+static void plant_rising(struct zoo_layer *layer)
+{
+    layer->host_ops.notify_interrupt = tell_rising;
+}
+
+/* ---- Reports of engines that are not --------------------------------------------------------- */
+
+/* The engine's number in its chip, as its registers count. */
+static void tell_engine(struct miniport_host *host, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
+{
+    struct zoo_layer *layer = zoo_layer_of_host(host);
+    DXGKARGCB_NOTIFY_INTERRUPT_DATA as = *data;
+
+    if (data->InterruptType == DXGK_INTERRUPT_DMA_COMPLETED)
+        as.DmaCompleted.EngineOrdinal = data->DmaCompleted.NodeOrdinal;
+    layer->host.upper->ops->notify_interrupt(layer->host.upper, &as);
+}
+
+static void plant_engine(struct zoo_layer *layer)
+{
+    layer->host_ops.notify_interrupt = tell_engine;
+}
+
+/* The bit of the node in its status register, and not its number. */
+static void tell_bit(struct miniport_host *host, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
+{
+    struct zoo_layer *layer = zoo_layer_of_host(host);
+    DXGKARGCB_NOTIFY_INTERRUPT_DATA as = *data;
+
+    if (data->InterruptType == DXGK_INTERRUPT_DMA_COMPLETED && ++layer->calls % 8 == 0)
+        as.DmaCompleted.NodeOrdinal = SGPU_IRQ_COMPLETED(data->DmaCompleted.NodeOrdinal + 8);
+    layer->host.upper->ops->notify_interrupt(layer->host.upper, &as);
+}
+
+static void plant_bit(struct zoo_layer *layer)
+{
+    layer->host_ops.notify_interrupt = tell_bit;
+}
+
 #define BUILD(id_, models_, rules_, function, sentence_)                                           \
     {                                                                                              \
         .id = id_, .sentence = sentence_, .models = models_, .rules = rules_, .since = ZOO_SINCE,  \
@@ -136,6 +196,12 @@ const struct zoo_defect zoo_drawn_defects[] = {
           build_local_cut, "keeps addresses of local memory in 32 bits"),
     BUILD("FAR-system-32-bits", ZOO_ALL, "XFER-005 XFER-006 APER-002 PT-013 PT-015 content fault",
           build_system_cut, "keeps addresses of system pages in 32 bits"),
+    PLANT("FENCE-wrap-is-old", ZOO_ALL, "FENCE-004 FENCE-006", plant_rising,
+          "takes a fence that has wrapped for one that was reported before"),
+    PLANT("FENCE-engine-counted", ZOO_ALL, "FENCE-004", plant_engine,
+          "reports the node's number as EngineOrdinal, too"),
+    PLANT("FENCE-node-beyond", ZOO_ALL, "FENCE-004", plant_bit,
+          "reports a NodeOrdinal that the adapter does not have, now and then"),
     {0},
 };
 /* clang-format on */

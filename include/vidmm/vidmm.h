@@ -165,6 +165,8 @@ struct vidmm_config {
     unsigned hardware_queue_depth; /* packets with the driver at once, a node; 0: 2 */
     uint64_t scratch_bytes;        /* paging process scratch range; 0: 256 MiB */
     uint64_t local_limit;          /* use no more of each memory segment; 0: all */
+    uint32_t ids_before_wrap;      /* submission ids leap, while a node is idle, to so many before
+                                      they wrap, as if days had gone by; 0: they do not */
     uint64_t local_start;          /* use nothing of each memory segment in front of this offset, a
                                       multiple of 64 KiB; 0: all */
     uint64_t aperture_piece_pages; /* map apertures in operations of at most so many; 0: at once */

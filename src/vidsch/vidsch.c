@@ -288,6 +288,28 @@ static void submit_packet(struct vidsch *vidsch, unsigned node_index, struct vid
         tell_driver_refused(vidsch, rule, ddi, node_index, packet->fence_id, status);
 }
 
+#define LEAP         UINT32_C(0x60000000) /* further, what is before might be taken for behind */
+#define FIRST_BEHIND UINT32_C(0x1000) /* behind the wrap: ids before the leaps do not come again   \
+                                       */
+
+/*
+ * Towards the wrap, as if days had gone by. Only from an id that the driver has reported: whatever
+ * it compares with the next one is one leap behind at most.
+ */
+static void leap(const struct vidsch *vidsch, struct node *node)
+{
+    const uint32_t target = 0 - vidsch->config.ids_before_wrap;
+
+    if (node->has_wrapped && !node->next_id)
+        node->next_id = FIRST_BEHIND;
+    if (!vidsch->config.ids_before_wrap || node->next_id >= target ||
+        !list_is_empty(&node->submitted) || !list_is_empty(&node->resubmit) ||
+        node->heard_id != node->next_id - 1 || node->has_wrapped)
+        return;
+    node->next_id += LEAP < target - node->next_id ? LEAP : target - node->next_id;
+    node->has_wrapped = node->next_id == target;
+}
+
 /* Takes the next packet of the context that is first in line to the driver. */
 static void submit_one(struct vidsch *vidsch, unsigned node_index, struct list *ready)
 {
@@ -295,6 +317,7 @@ static void submit_one(struct vidsch *vidsch, unsigned node_index, struct list *
     struct vidsch_context *context = list_first_entry(ready, struct vidsch_context, ready);
     struct vidsch_packet *packet = first_packet(&context->queue);
 
+    leap(vidsch, node);
     list_remove(&context->ready);
     list_move_back(&node->submitted, &packet->node);
     vidsch_place_context(context);

@@ -98,7 +98,9 @@ struct vidsch_config {
     unsigned node_count;
     unsigned hardware_queue_depth; /* packets with the driver at once, a node; at least 1 */
     uint32_t first_fence_id; /* of every node; 0 stands for 1. Another value tests the wrap. */
-    uint64_t timeout_ns;     /* of a packet or a preemption; 0: VIDSCH_DEFAULT_TIMEOUT_NS */
+    uint32_t
+        ids_before_wrap; /* ids leap, while a node is idle, to so many before the wrap; 0: no */
+    uint64_t timeout_ns; /* of a packet or a preemption; 0: VIDSCH_DEFAULT_TIMEOUT_NS */
 };
 
 /* Gives the scheduler. Services, miniport and events are borrowed for its life. */

@@ -44,6 +44,7 @@ struct node {
     struct list ready[2];  /* contexts that can submit: [0] paging, [1] the others */
     unsigned in_flight;    /* packets in submitted that the driver accepted */
     uint32_t next_id;      /* of the next packet */
+    bool has_wrapped;      /* or will soon: ids leap no further */
     uint32_t submitted_id; /* last one that went to SubmitCommand */
     uint32_t reported_id;  /* last one that an interrupt reported */
     uint32_t completed_id; /* reported_id as of the last DPC */

@@ -133,16 +133,20 @@ static void page_fault(void *context, unsigned node, const DXGKARGCB_NOTIFY_INTE
 
 static struct vidsch_events events = {.driver_error = driver_error, .page_fault = page_fault};
 
-static void bench_init(struct bench *bench, unsigned node_count, unsigned depth, uint32_t first_id)
+static void bench_init_as(struct bench *bench, const struct vidsch_config *config)
 {
-    struct vidsch_config config = {
-        .node_count = node_count, .hardware_queue_depth = depth, .first_fence_id = first_id};
-
     memset(bench, 0, sizeof *bench);
     failing_services_init(&bench->memory);
     events.context = bench;
-    assert_int_equal(vidsch_create(&bench->memory.services, NULL, &config, &events, &bench->vidsch),
+    assert_int_equal(vidsch_create(&bench->memory.services, NULL, config, &events, &bench->vidsch),
                      STATUS_SUCCESS);
+}
+
+static void bench_init(struct bench *bench, unsigned node_count, unsigned depth, uint32_t first_id)
+{
+    bench_init_as(bench, &(struct vidsch_config){.node_count = node_count,
+                                                 .hardware_queue_depth = depth,
+                                                 .first_fence_id = first_id});
 }
 
 static void bench_fini(struct bench *bench)
@@ -279,6 +283,39 @@ static void a_packet_waits_for_its_fence_and_holds_its_context(void **state)
 
     vidsch_context_destroy(first);
     vidsch_context_destroy(second);
+    bench_fini(&bench);
+}
+
+static void fence_ids_leap_to_the_wrap_while_a_node_is_idle(void **state)
+{
+    struct vidsch_context *context;
+    struct test_packet packets[12];
+    uint32_t last = 0, leaps = 0, ids[ARRAY_COUNT(packets)];
+    struct bench bench;
+
+    bench_init_as(&bench, &(struct vidsch_config){
+                              .node_count = 1, .hardware_queue_depth = 2, .ids_before_wrap = 2});
+    context = new_context(&bench, 0, false);
+    packets_init(&bench, packets, ARRAY_COUNT(packets));
+    for (unsigned i = 0; i < ARRAY_COUNT(packets); i += 2) {
+        uint32_t id;
+
+        vidsch_submit(context, &packets[i].base);
+        ids[i] = id = packets[i].base.fence_id;
+        vidsch_submit(context, &packets[i + 1].base);
+        /* The second one finds the node at work, and follows the first. */
+        assert_int_equal(packets[i + 1].base.fence_id, (uint32_t)(id + 1));
+        assert_true(id - last <= 0x60000001u);
+        leaps += id - last > 0x1001;
+        last = id + 1;
+        complete(&bench, 0, last);
+    }
+    assert_int_equal(leaps, 3);
+    assert_int_equal(ids[4], UINT32_MAX - 1);
+    assert_int_equal(ids[6], 0x1000);
+    assert_int_equal(ids[8], 0x1002);
+    assert_int_equal(bench.error_count, 0);
+    vidsch_context_destroy(context);
     bench_fini(&bench);
 }
 
@@ -639,6 +676,7 @@ int main(void)
         cmocka_unit_test(contexts_take_turns_and_paging_goes_first),
         cmocka_unit_test(a_packet_waits_for_its_fence_and_holds_its_context),
         cmocka_unit_test(fence_ids_pass_the_wrap),
+        cmocka_unit_test(fence_ids_leap_to_the_wrap_while_a_node_is_idle),
         cmocka_unit_test(rule_FENCE_002_is_found_when_broken),
         cmocka_unit_test(a_storm_of_wrong_reports_is_counted),
         cmocka_unit_test(other_wrong_interrupts_name_their_rule),

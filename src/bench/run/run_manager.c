@@ -121,6 +121,7 @@ static struct vidmm_config manager_config(struct run_assembly *run)
         .switches_to_null_context = config->switches_to_null_context,
         .frees_empty_tables = config->mmu.frees_tables,
         .local_limit = config->local_limit,
+        .ids_before_wrap = config->fence_wrap,
         .local_start = config->far_bytes,
         .fill_pattern = config->fill_pattern,
         .transfer_bytes = config->transfer_piece_bytes,

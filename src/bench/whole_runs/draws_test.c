@@ -11,6 +11,8 @@ struct watcher {
     struct miniport_ops ops;
     struct miniport miniport;
     uint64_t lowest_local, highest_system; /* byte addresses */
+    uint32_t fence;                        /* submitted last, anywhere */
+    unsigned wraps;
 };
 
 static void see_local(struct watcher *watcher, UINT segment, uint64_t address)
@@ -68,6 +70,25 @@ static NTSTATUS see_build(struct miniport *self, HANDLE object, DXGKARG_BUILDPAG
     return miniport_forward_build_paging_buffer(self, object, arg);
 }
 
+static void see_fence(struct watcher *watcher, uint32_t fence)
+{
+    watcher->wraps += watcher->fence > UINT32_MAX - 64 && fence < 0x2000;
+    watcher->fence = fence;
+}
+
+static NTSTATUS see_submit(struct miniport *self, HANDLE object, const DXGKARG_SUBMITCOMMAND *arg)
+{
+    see_fence(container_of(self, struct watcher, miniport), arg->SubmissionFenceId);
+    return miniport_forward_submit_command(self, object, arg);
+}
+
+static NTSTATUS see_submit_virtual(struct miniport *self, HANDLE object,
+                                   const DXGKARG_SUBMITCOMMANDVIRTUAL *arg)
+{
+    see_fence(container_of(self, struct watcher, miniport), arg->SubmissionFenceId);
+    return miniport_forward_submit_command_virtual(self, object, arg);
+}
+
 static void see_destroy(struct miniport *self)
 {
 }
@@ -79,6 +100,8 @@ static struct miniport *add_watcher(void *context, struct miniport *next)
     watcher->ops = miniport_forward_ops;
     watcher->ops.destroy = see_destroy;
     watcher->ops.build_paging_buffer = see_build;
+    watcher->ops.submit_command = see_submit;
+    watcher->ops.submit_command_virtual = see_submit_virtual;
     watcher->miniport = (struct miniport){.ops = &watcher->ops, .next = next};
     return &watcher->miniport;
 }
@@ -147,9 +170,32 @@ static void system_pages_may_lie_beyond_4_gib(void **state)
     }
 }
 
+/* ---- Time ------------------------------------------------------------------------------------ */
+
+static void submission_ids_may_wrap(void **state)
+{
+    MODELS(model)
+    {
+        for (unsigned i = 0; i < 2; i++) {
+            struct run_result *result;
+            struct watcher watcher;
+            char text[2048] = "option fence-wrap 0\nalloc a size=64K\n", *at = strchr(text, 0x30);
+
+            *at += i ? 3 : 0;
+            for (unsigned j = 0; j < 12; j++)
+                strcat(text, "submit c0 a:rw\nwait all\n");
+            result = play(*model, text, &watcher);
+            test_assert_clean(result);
+            assert_int_equal(watcher.wraps, i);
+            test_finish(result);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(submission_ids_may_wrap),
         cmocka_unit_test(local_memory_is_used_from_an_offset_on),
         cmocka_unit_test(system_pages_may_lie_beyond_4_gib),
     };

@@ -134,6 +134,7 @@ static void rig_describe(struct rig *rig, enum rig_model model)
     rig->paging_private_bytes = RIG_PRIVATE_BYTES;
     rig->caps.ApertureSegmentCommitLimit = 4 << 20;
     rig->caps.MaxAllocationListSlotId = 16;
+    rig->caps.GpuEngineTopology.NbAsymetricProcessingNodes = 2;
     if (model != RIG_GPUMMU)
         return;
     rig->caps.MemoryManagementCaps.VirtualAddressingSupported = 1;

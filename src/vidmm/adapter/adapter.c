@@ -191,6 +191,7 @@ NTSTATUS vidmm_start(struct vidmm *vidmm, struct vidmm_failure *failure)
     scheduler.node_count = vidmm->caps.node_count;
     scheduler.hardware_queue_depth = vidmm->config.hardware_queue_depth;
     scheduler.timeout_ns = vidmm->config.timeout_ns;
+    scheduler.ids_before_wrap = vidmm->config.ids_before_wrap;
     vidmm->scheduler_events.context = vidmm;
     vidmm->scheduler_events.driver_error = scheduler_error;
     vidmm->scheduler_events.page_fault = scheduler_page_fault;

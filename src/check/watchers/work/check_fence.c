@@ -396,6 +396,19 @@ static void after(struct check *check, void *state, const struct check_call *cal
 
 /* ---- Callbacks ------------------------------------------------------------------------------- */
 
+/* Of a node that the driver has, and of its one engine: no adapters are linked here. */
+static bool is_of_an_engine(struct check *check, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
+{
+    const UINT nodes =
+        check_ledger(check)->caps.driver.GpuEngineTopology.NbAsymetricProcessingNodes;
+    const UINT node = data->DmaCompleted.NodeOrdinal, engine = data->DmaCompleted.EngineOrdinal;
+
+    CHECK_RULE(check, RULE_FENCE_004, engine == 0, NULL, "DmaCompleted.EngineOrdinal",
+               "is %u for node %u; no adapters are linked (expected 0)", engine, node);
+    return CHECK_RULE(check, RULE_FENCE_004, node < nodes || !nodes, NULL,
+                      "DmaCompleted.NodeOrdinal", "is %u; the adapter has %u nodes", node, nodes);
+}
+
 static void check_completed(struct check *check, struct fence_watch *watch,
                             const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
 {
@@ -404,6 +417,8 @@ static void check_completed(struct check *check, struct fence_watch *watch,
     uint32_t fence = data->DmaCompleted.SubmissionFenceId;
     struct fence_node *node = node_of(watch, ordinal);
 
+    if (!is_of_an_engine(check, data))
+        return;
     list_for_each (packet, &check_ledger(check)->packets, struct check_packet, link) {
         if (packet->node != ordinal || packet->state != CHECK_SUBMITTED)
             continue;

@@ -63,7 +63,7 @@ RULE_KEPT(FENCE_003)
 
 struct way {
     uint32_t fence;
-    unsigned irql;
+    unsigned irql, beyond, engine; /* so many nodes beyond that of the client */
     bool queues_dpc, notifies;
 };
 
@@ -75,7 +75,8 @@ static NTSTATUS report_in_a_way(struct rig *rig, enum miniport_ddi ddi, HANDLE o
     unsigned before = rig->irql;
 
     data.DmaCompleted.SubmissionFenceId = way->fence;
-    data.DmaCompleted.NodeOrdinal = RIG_CLIENT_NODE;
+    data.DmaCompleted.NodeOrdinal = RIG_CLIENT_NODE + way->beyond;
+    data.DmaCompleted.EngineOrdinal = way->engine;
     if (ddi == MINIPORT_DDI_InterruptRoutine) {
         rig->irql = way->irql;
         host->ops->notify_interrupt(host, &data);
@@ -110,6 +111,28 @@ RULE_KEPT(FENCE_004)
     struct way way = {.irql = 5, .queues_dpc = true, .notifies = true};
 
     interrupt_in_a_way(rig, &way);
+}
+
+static void a_report_of_no_engine_is_found(void **state)
+{
+    static const char *const members[] = {"NodeOrdinal", "EngineOrdinal"};
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    for (size_t i = 0; i < ARRAY_COUNT(members); i++) {
+        struct way way = {.irql = 5,
+                          .queues_dpc = true,
+                          .notifies = true,
+                          .beyond = i == 0 ? 7 : 0,
+                          .engine = i == 1};
+
+        rig_init(rig, RIG_GPUMMU);
+        interrupt_in_a_way(rig, &way);
+        rig_expect_only(rig, RULE_FENCE_004);
+        assert_non_null(strstr(rig->last.detail.where, members[i]));
+        rig_fini(rig);
+    }
+    free(rig);
 }
 
 static void a_dpc_that_tells_nobody_is_found(void **state)
@@ -563,6 +586,7 @@ static void native_fences_may_be_where_they_are_enabled(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_report_of_no_engine_is_found),
         cmocka_unit_test(a_dpc_that_tells_nobody_is_found),
         cmocka_unit_test(what_is_done_while_a_dpc_tells_is_told_by_the_next_one),
         cmocka_unit_test(a_preemption_that_is_never_reported_is_found_when_all_stands_still),
