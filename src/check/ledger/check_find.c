@@ -247,11 +247,43 @@ struct check_packet *check_find_packet(const struct check_ledger *ledger, unsign
     return NULL;
 }
 
-uint64_t check_packet_last(const struct check_packet *packet)
+/* The first operation of the list that wrote something and is to run; 0: none. */
+static uint64_t first_to_run(const struct list *built)
 {
-    const struct check_built *last = list_entry(packet->built.prev, struct check_built, link);
+    const struct check_built *piece;
 
-    return last->number - !last->is_end;
+    list_for_each (piece, built, struct check_built, link) {
+        if (piece->bytes && !piece->is_before_reset)
+            return piece->number;
+    }
+    return 0;
+}
+
+/*
+ * What wrote nothing goes with its neighbour of the same context. It may stand behind operations
+ * that wait in the buffers of others.
+ */
+uint64_t check_packet_end(const struct check_ledger *ledger, const struct check_packet *packet)
+{
+    const struct check_built *built = list_entry(packet->built.prev, struct check_built, link);
+    uint64_t last = built->number - !built->is_end;
+
+    for (unsigned i = 0; i < ledger->stream_count; i++)
+        last = min_u64(last, first_to_run(&ledger->streams[i].built) - 1);
+    return last;
+}
+
+uint64_t check_packet_last(const struct check_ledger *ledger, const struct check_packet *packet)
+{
+    uint64_t last = check_packet_end(ledger, packet);
+    const struct check_packet *other;
+
+    list_for_each (other, &ledger->packets, struct check_packet, link) {
+        if (other != packet && other->is_paging &&
+            (other->state == CHECK_SUBMITTED || other->state == CHECK_PREEMPTED))
+            last = min_u64(last, first_to_run(&other->built) - 1);
+    }
+    return last;
 }
 
 static bool may_use(const struct check_ledger *ledger, const struct check_packet *packet,

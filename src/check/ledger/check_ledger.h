@@ -382,8 +382,12 @@ const struct check_packet *check_find_in_flight(const struct check_ledger *ledge
 /* a <= b for fences, which wrap. */
 bool check_fence_reached(uint32_t fence, uint32_t reached);
 
-/* The last operation that is complete with a paging packet, which is not empty. */
-uint64_t check_packet_last(const struct check_packet *packet);
+/*
+ * The last operation up to which all are with the driver when the paging packet, which is not
+ * empty, is; and the last one up to which all have run when it has. Whatever the context.
+ */
+uint64_t check_packet_end(const struct check_ledger *ledger, const struct check_packet *packet);
+uint64_t check_packet_last(const struct check_ledger *ledger, const struct check_packet *packet);
 
 /* "allocation a3", "process p1": into out, which it gives back. */
 const char *check_object_name(const struct check_object *object, char *out, size_t size);

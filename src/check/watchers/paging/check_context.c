@@ -396,7 +396,7 @@ static void retired(struct check *check, void *state, const struct check_packet 
     struct context_watch *watch = state;
 
     if (packet->is_paging && packet->state == CHECK_COMPLETED && !list_is_empty(&packet->built) &&
-        check_packet_last(packet) >= watch->last_update)
+        check_packet_last(check_ledger(check), packet) >= watch->last_update)
         watch->updates_retired = watch->updates_built;
 }
 

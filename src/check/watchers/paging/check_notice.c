@@ -268,7 +268,7 @@ static bool read_value(struct check *check, uint64_t va, uint64_t *out_value)
 static void check_written(struct check *check, struct notice_watch *watch,
                           const struct check_packet *packet)
 {
-    uint64_t last = check_packet_last(packet), value;
+    uint64_t last = check_packet_last(check_ledger(check), packet), value;
 
     for (unsigned i = 0; i < watch->fence_count; i++) {
         if (!watch->fences[i].operation || watch->fences[i].operation > last)
@@ -435,7 +435,7 @@ static void retired(struct check *check, void *state, const struct check_packet 
 
     if (!packet->is_paging || packet->state != CHECK_COMPLETED || list_is_empty(&packet->built))
         return;
-    watch->retired = max_u64(watch->retired, check_packet_last(packet));
+    watch->retired = max_u64(watch->retired, check_packet_last(check_ledger(check), packet));
     check_written(check, watch, packet);
 }
 

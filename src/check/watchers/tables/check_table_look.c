@@ -661,9 +661,7 @@ static void before(struct check *check, void *state, const struct check_call *ca
     if ((call->ddi == MINIPORT_DDI_SubmitCommand ||
          call->ddi == MINIPORT_DDI_SubmitCommandVirtual) &&
         call->packet && call->packet->is_paging && !list_is_empty(&call->packet->built))
-        watch->submitted =
-            max_u64(watch->submitted,
-                    list_entry(call->packet->built.prev, struct check_built, link)->number);
+        watch->submitted = max_u64(watch->submitted, check_packet_end(ledger, call->packet));
     if (call->ddi != MINIPORT_DDI_BuildPagingBuffer)
         return;
     if (arg->Operation == DXGK_OPERATION_COPY_PAGE_TABLE_ENTRIES)
@@ -748,7 +746,7 @@ static void retired(struct check *check, void *state, const struct check_packet 
         return;
     if (!packet->is_paging || packet->state != CHECK_COMPLETED || list_is_empty(&packet->built))
         return;
-    watch->retired = max_u64(watch->retired, check_packet_last(packet));
+    watch->retired = max_u64(watch->retired, check_packet_last(check_ledger(check), packet));
     while (watch->count && watch->samples[watch->first].operation <= watch->retired) {
         judge(check, watch, &watch->samples[watch->first]);
         watch->first = (watch->first + 1) % MAX_SAMPLES;

@@ -445,6 +445,51 @@ RULE_KEPT(CPTE_003)
     copy_entries(rig, true, NO_MISTAKE);
 }
 
+static NTSTATUS write_nothing(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
+{
+    return STATUS_SUCCESS;
+}
+
+/*
+ * Behind a copy that waits in the buffer of another context the driver is asked for something that
+ * needs no commands. It counts as run with the commands before it in its own buffer, and the copy
+ * does not.
+ */
+static void what_writes_nothing_does_not_end_what_waits_before_it(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+    DXGKARG_BUILDPAGINGBUFFER copy, empty = {0};
+    DXGK_BUILDPAGINGBUFFER_COPY_RANGE range;
+    struct rig_update update;
+    struct memory memory;
+    HANDLE first;
+    uint32_t end;
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_GPUMMU);
+    first = rig->system_context;
+    prepare_tables(rig, &memory);
+    rig_begin_map(rig, &update, RIG_VA + 0x10000, NULL, 32, 16);
+    carry_out(rig, &update, NO_MISTAKE);
+
+    rig_flush(rig, rig->process, RIG_VA, RIG_VA + 0x20000);
+    end = rig->buffer_used;
+    rig_enter_companion(rig);
+    begin_copy(&copy, &range);
+    rig_build(rig, &copy);
+    rig->system_context = first;
+    rig->answer = write_nothing;
+    empty.Operation = (DXGK_BUILDPAGINGBUFFER_OPERATION)0x7fffffff;
+    rig_build(rig, &empty);
+    rig->answer = NULL;
+    rig->buffer_used = end;
+    rig_complete(rig, 0, rig_submit(rig));
+    assert_int_equal(rig->counts.evaluated[RULE_CPTE_002], 0);
+    assert_int_equal(rig->counts.broken[RULE_CPTE_002], 0);
+    rig_fini(rig);
+    free(rig);
+}
+
 /* ---- Flushes ---- */
 
 static void gpu_flushes(struct rig *rig, uint64_t start, uint64_t end)
@@ -709,6 +754,7 @@ RULE_KEPT(TLB_005)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_writes_nothing_does_not_end_what_waits_before_it),
         cmocka_unit_test(an_operation_whose_first_part_has_run_is_no_mistake),
         cmocka_unit_test(a_fault_is_blamed_on_the_entry_that_is_not_as_asked),
         cmocka_unit_test(a_flush_serves_what_was_written_before_it),

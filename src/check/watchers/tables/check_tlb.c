@@ -224,7 +224,7 @@ static void retired(struct check *check, void *state, const struct check_packet 
         return;
     if (!watch->updated_count || list_is_empty(&packet->built))
         return;
-    last = check_packet_last(packet);
+    last = check_packet_last(check_ledger(check), packet);
     for (unsigned i = 0; i < watch->updated_count; i++) {
         if (watch->updated[i].operation > last)
             watch->updated[kept++] = watch->updated[i];
