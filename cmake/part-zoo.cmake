@@ -1,7 +1,8 @@
-# A part of the zoo, a few defects of each kind: all found, by as many seeds as the command plays itself.
+# A part of the zoo, a few defects of each kind: all found, by as many seeds as the command plays itself, and each told
+# as one mistake of the driver's. The whole zoo: drydock zoo --no-shrink --most-causes 3
 if(DRYDOCK_BENCH AND DRYDOCK_TESTS AND TARGET drydock)
     add_test(NAME cli/zoo
-             COMMAND drydock zoo --seeds 60 --jobs 2 --no-shrink D02 D10 D33 D37 D50 D51-slot D66 D70 D76-fence
+             COMMAND drydock zoo --seeds 60 --jobs 2 --no-shrink --most-causes 3 D02 D10 D33 D37 D50 D51-slot D66 D70 D76-fence
                      PB-segment ALLOC TDR)
     set_tests_properties(cli/zoo PROPERTIES LABELS zoo TIMEOUT 120)
     # Lawful drivers, of which nothing may be said. All seeds: drydock zoo --lawful

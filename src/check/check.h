@@ -64,6 +64,8 @@ struct check_gpu_walk {
 struct check_config {
     const struct base_services *services;
     struct rule_counts *counts; /* borrowed; added to */
+    uint64_t
+        *calls; /* borrowed; number of the last call or callback is kept there; NULL: nowhere */
     struct check_profile profile;
     unsigned report_limit;      /* findings told; 0: 64 */
     bool guards_buffers;        /* the driver sees copies between guard pages, for the call */

@@ -28,9 +28,17 @@ static bool is_submission(enum miniport_ddi ddi)
     return ddi == MINIPORT_DDI_SubmitCommand || ddi == MINIPORT_DDI_SubmitCommandVirtual;
 }
 
+static uint64_t next_event(struct check *check)
+{
+    check->event++;
+    if (check->config.calls)
+        *check->config.calls = check->event;
+    return check->event;
+}
+
 static void begin_call(struct check *check, struct check_call *call)
 {
-    call->event = ++check->event;
+    call->event = next_event(check);
     call->outer = check->call;
     check->call = call;
     if (!call->outer && call->ddi != MINIPORT_DDI_BuildPagingBuffer)
@@ -304,7 +312,7 @@ static void show_callback(struct check *check, struct check_callback *callback)
 {
     const struct check_callback *outer = check->callback;
 
-    callback->event = ++check->event;
+    callback->event = next_event(check);
     callback->outer = check->call;
     check->callback = callback;
     CHECK_TELL(check, callback, callback);

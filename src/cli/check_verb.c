@@ -242,8 +242,12 @@ static bool take_record(void *context, const struct campaign_record *record)
         record = place_causes(request, record);
     if (request->summary.cause_count > causes && !request->is_json) {
         cli_progress_end();
-        for (size_t i = causes; i < request->summary.cause_count; i++)
-            campaign_report_cause(stderr, &request->summary.causes[i], request->folder);
+        for (size_t i = causes; i < request->summary.cause_count; i++) {
+            const struct campaign_cause *cause = &request->summary.causes[i];
+
+            if (!campaign_follows(&request->summary, cause))
+                campaign_report_cause(stderr, cause, request->folder);
+        }
     }
     if (!request->store || (campaign_store_add(request->store, record, error) &&
                             campaign_store_count_rules(request->store, &record->rules, 1, error)))
@@ -411,6 +415,7 @@ static enum cli_status run_campaign(struct request *request, bool is_resumed)
     stop = campaign_run(&request->options, &watcher);
     cli_progress_end();
     campaign_store_flush(request->store);
+    campaign_summary_settle(&request->summary);
     status = shrink_causes(request) ? finish(request, stop) : CLI_USAGE;
     campaign_store_close(request->store); /* nobody else has had the folder meanwhile */
     return status;

@@ -214,10 +214,10 @@ rm -r c.in m.in r.in
 expect 0 zoo --list
 prints '^D10-pointer-stays .* pgi '
 expect 0 zoo D10-pointer-stays --model physical --seconds 2
-prints '^D10-pointer-stays *physical *found *[0-9]* *[0-9]* *[0-9]* *PB-004'
+prints '^D10-pointer-stays *physical *found *[0-9]* *[0-9]* *[0-9]* *1 *PB-004'
 prints '^1 of 1 defects found; in 1 of 1 models'
 expect 0 zoo D10-pointer-stays --model physical --no-shrink --json
-for key in id model found expected_rules rules seeds operations; do
+for key in id model found expected_rules rules seeds operations causes blames_manager; do
     prints "\"$key\":"
 done
 prints '"shrunk_lines": null'
@@ -225,6 +225,8 @@ expect 1 zoo D37-fill-in-dwords --model physical --seeds 1 --no-shrink D45-speci
 prints 'D45-special-half *physical *NOT FOUND'
 expect 2 zoo no-such-defect
 says 'no defect of that name'
+expect 2 zoo --most-causes none
+says "option --most-causes"
 expect 2 zoo --seconds none
 says "option --seconds"
 

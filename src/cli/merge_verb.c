@@ -109,8 +109,9 @@ static bool take_record(void *context, const struct campaign_record *record)
     return !merge->has_failed;
 }
 
-static enum cli_status finish(const struct merge *merge, bool is_json)
+static enum cli_status finish(struct merge *merge, bool is_json)
 {
+    campaign_summary_settle(&merge->summary);
     if (is_json) {
         char *json = campaign_report_json(&merge->summary, merge->out, 0, NULL);
 

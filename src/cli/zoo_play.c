@@ -22,9 +22,10 @@
 struct player {
     struct zoo_row *row;
     const struct campaign_options *campaign;
-    struct campaign_record
-        shown;     /* the last run; in the end, that which broke a rule of the defect */
-    char rule[16]; /* that one */
+    struct campaign_record record;   /* the last run */
+    struct campaign_summary summary; /* of the first seeds */
+    struct campaign_record shown;    /* the first that broke a rule of the defect */
+    char rule[16];                   /* that one */
 };
 
 struct zoo_row *zoo_rows_new(size_t most)
@@ -95,20 +96,17 @@ static void add_hung_rules(const struct player *player, struct campaign_record *
     free(result);
 }
 
-static bool take_record(void *context, const struct campaign_record *given)
+/* What the row tells of the runs up to the one that shows the defect. */
+static void look_for_defect(struct player *player, const struct campaign_record *record)
 {
-    struct player *player = context;
-    struct campaign_record *record = &player->shown;
     struct zoo_row *row = player->row;
 
-    *record = *given;
-    if (record->outcome == CAMPAIGN_HUNG)
-        add_hung_rules(player, record);
     row->seeds++;
     row->operations += record->operations;
     row->is_found = row->defect->lawful ? record->outcome != CAMPAIGN_CLEAN
                                         : find_rule(row->defect, record, player->rule);
     if (row->is_found) {
+        player->shown = *record;
         row->rule_count = 0; /* of what shows it, not of what was seen before */
         row->seed = record->seed;
         if (!row->defect->lawful)
@@ -124,7 +122,36 @@ static bool take_record(void *context, const struct campaign_record *given)
         else if (row->defect->lawful) /* the manager says it, where no rule was broken */
             add_rule(row, record->findings[i].rule);
     }
-    return !row->is_found;
+}
+
+static bool take_record(void *context, const struct campaign_record *given)
+{
+    struct player *player = context;
+    struct campaign_record *record = &player->record;
+    struct zoo_row *row = player->row;
+
+    *record = *given;
+    if (record->outcome == CAMPAIGN_HUNG)
+        add_hung_rules(player, record);
+    if (player->summary.runs < ZOO_CAUSE_SEEDS)
+        campaign_summary_add(&player->summary, record);
+    if (!row->is_found)
+        look_for_defect(player, record);
+    return !row->is_found || player->summary.runs < ZOO_CAUSE_SEEDS;
+}
+
+/* How many causes the first seeds give, and whom they blame. */
+static void count_causes(struct player *player)
+{
+    struct campaign_summary *summary = &player->summary;
+
+    campaign_summary_settle(summary);
+    for (size_t i = 0; i < summary->cause_count; i++) {
+        const struct campaign_cause *cause = &summary->causes[i];
+
+        player->row->causes += !campaign_is_advice(cause);
+        player->row->blames_manager |= campaign_blames_manager(cause);
+    }
 }
 
 static bool play_row(const struct zoo_play *play, struct zoo_row *row)
@@ -150,13 +177,16 @@ static bool play_row(const struct zoo_play *play, struct zoo_row *row)
     struct repro repro;
     unsigned finding;
 
-    if (!player)
+    if (!player || !campaign_summary_init(&player->summary)) {
+        free(player);
         return false;
+    }
     player->row = row;
     player->campaign = &campaign;
     snprintf(driver, sizeof driver, "zoo:%s%s%s", row->defect->id, play->image ? "@" : "",
              play->image ? play->image : "");
     row->is_played = campaign_run(&campaign, &watcher) != CAMPAIGN_NO_WORKERS;
+    count_causes(player);
     if (row->is_found && !row->defect->lawful && play->shrink_seconds > 0) {
         row->is_shrunk = find_kind(&player->shown, player->rule, &finding)
                              ? campaign_shrink_finding(&campaign, &player->shown, finding, &how,
@@ -167,6 +197,7 @@ static bool play_row(const struct zoo_play *play, struct zoo_row *row)
             row->shrunk_lines = result.lines_after;
     }
     workload_free(small);
+    campaign_summary_fini(&player->summary);
     free(player);
     return row->is_played;
 }

@@ -6,8 +6,9 @@
  *            in order, until a run breaks one of the rules that the defect should break; the case
  *            of that run is then made smaller. Each row has a process of its own, so that several
  *            play at once and what a row finds does not depend on how many; rows are in memory that
- *            all of them have. A lawful driver is played with all of its seeds, or until a run says
- *            anything about it.
+ *            all of them have. The first eight seeds are played in any case: a defect is one
+ *            mistake, and should have one cause in them. A lawful driver is played with all of its
+ *            seeds, or until a run says anything about it.
  * Ownership  zoo_rows_new() gives the rows of a table; zoo_rows_free() takes them.
  * Errors     bool: no memory, no process.
  */
@@ -17,7 +18,8 @@
 #include "bench/campaign/campaign.h"
 #include "zoo/zoo.h"
 
-#define ZOO_ROW_RULES 16
+#define ZOO_ROW_RULES   16
+#define ZOO_CAUSE_SEEDS 8
 
 struct zoo_row {
     const struct zoo_defect *defect;
@@ -29,6 +31,9 @@ struct zoo_row {
     uint32_t shrunk_lines; /* operations of the smallest case; with is_shrunk */
     uint64_t seeds;        /* played, up to the one that shows it */
     uint64_t operations;   /* of all of them */
+    /* Of the first ZOO_CAUSE_SEEDS seeds, those behind `seeds` included: */
+    unsigned causes;     /* that the findings have, by the campaign's summary */
+    bool blames_manager; /* one of them says that it is a defect of the bench */
     char rules[ZOO_ROW_RULES]
               [16]; /* broken, or kinds of findings without one; those expected first */
     unsigned rule_count;

@@ -57,17 +57,51 @@ static void set_rule(json_t *json, const struct report_finding *finding, enum ru
     set(json, "tier", rule.tier);
 }
 
-json_t *report_finding_json(const struct report_finding *finding)
+static void set_cause(json_t *json, const char *key, const struct report_finding *finding)
+{
+    char cause[24];
+
+    snprintf(cause, sizeof cause, "%016" PRIx64,
+             finding_cause(rule_find(finding->rule), finding->detail->where, finding->text));
+    set_text(json, key, cause);
+}
+
+static json_t *consequences_json(const struct report_finding *list, size_t count,
+                                 const struct report_finding *finding)
+{
+    json_t *array = json_array();
+    struct report_consequence found;
+
+    for (size_t i = 0; report_consequence(list, count, finding, i, &found); i++) {
+        json_t *json = json_object();
+
+        set_text(json, "kind", found.kind);
+        set_text(json, "rule", found.rule);
+        set_text(json, "where", found.where);
+        set_text(json, "text", found.text);
+        set(json, "event", found.event);
+        set(json, "count", found.count);
+        set(json, "alone", found.alone);
+        json_array_append_new(array, json);
+    }
+    return array;
+}
+
+json_t *report_finding_json(const struct report_finding *list, size_t count,
+                            const struct report_finding *finding)
 {
     const struct finding_detail *detail = finding->detail;
     enum rule_id rule = rule_find(finding->rule);
     json_t *json = json_object();
-    char cause[24];
 
-    snprintf(cause, sizeof cause, "%016" PRIx64, finding_cause(rule, detail->where, finding->text));
     set_text(json, "kind", finding->kind);
     set_text(json, "rule", finding->rule);
-    set_text(json, "cause", cause);
+    set_cause(json, "cause", finding);
+    if (finding->cause)
+        set_cause(json, "consequence_of", finding->cause);
+    else
+        json_object_set_new(json, "consequence_of", json_null());
+    json_object_set_new(json, "consequences", consequences_json(list, count, finding));
     set_text(json, "where", detail->where);
     set_text(json, "text", finding->text);
     set_rule(json, finding, rule);

@@ -20,8 +20,9 @@
  *
  *            | form  | what stands for what                                                    |
  *            | JUnit | a test case for each rule, and for each kind of finding without a rule: |
- *            |       | passed, failed, or skipped when it was never evaluated                  |
- *            | SARIF | a result for each finding; rules with their texts; 2.1.0                |
+ *            |       | passed, failed, or skipped when it was never evaluated, or was broken   |
+ *            |       | as a consequence alone                                                  |
+ *            | SARIF | a result for each cause, with its consequences; rules with their texts  |
  * Ownership  A view borrows its strings. Texts given are freed with free().
  * Errors     NULL: no memory.
  */
@@ -53,7 +54,21 @@ struct report_finding {
     uint32_t shrunk_lines, shrunk_from; /* replay plays so many operations of so many; 0: of all */
     uint64_t runs;                      /* of a campaign that had it; 0: of one run */
     uint64_t broken, evaluated;         /* the rule, in this run; evaluated 0: not told */
+    const struct report_finding *cause; /* in the same list; NULL: it is a cause itself */
+    const struct campaign_cause *campaign; /* whose consequences it has; NULL: those of its list */
 };
+
+/* What was told behind a cause, once for all that are of one kind. Strings are borrowed. */
+struct report_consequence {
+    const char *kind, *rule, *where, *text;
+    uint64_t event; /* number of the call of the first; 0: of a campaign, or outside of calls */
+    uint64_t count; /* findings of a run; of a campaign: runs that told it behind the cause */
+    uint64_t alone; /* of a campaign: runs that told it and did not see the cause */
+};
+/* The consequence number i of a finding of the list; false: there are no more. */
+bool report_consequence(const struct report_finding *list, size_t count,
+                        const struct report_finding *finding, size_t i,
+                        struct report_consequence *out);
 
 /* Where a run came from: its case, and the command that plays it again. Both may be "". */
 struct report_origin {
@@ -96,14 +111,19 @@ bool report_is_kind(const char *word);
 /* Told and no failure: JUnit leaves it out, SARIF has it as a note. */
 bool report_is_advice(const struct report_finding *finding);
 
-/* The lines of the drawing above. */
-void report_finding_text(FILE *out, const struct report_finding *finding);
+/* The lines of the drawing above, for a cause that is one of the list. */
+void report_finding_text(FILE *out, const struct report_finding *list, size_t count,
+                         const struct report_finding *finding);
 
-/* All of them: what has the cause of an earlier one adds a line to that one, "also ...". */
+/*
+ * All causes: what has the same place as an earlier one adds a line to that one, "also ...", and
+ * consequences are lines under their cause, "follows ...".
+ */
 void report_finding_list(FILE *out, const struct report_finding *findings, size_t count);
 
-/* Every key, always; the caller owns it. */
-json_t *report_finding_json(const struct report_finding *finding);
+/* Every key, always; the caller owns it. The finding is one of the list. */
+json_t *report_finding_json(const struct report_finding *list, size_t count,
+                            const struct report_finding *finding);
 
 /*
  * Whose fault it is: what memory holds is the driver's, whoever the rule binds

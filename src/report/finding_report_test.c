@@ -65,7 +65,7 @@ static char *text_of(const struct report_finding *finding)
     FILE *out = open_memstream(&text, &size);
 
     assert_non_null(out);
-    report_finding_text(out, finding);
+    report_finding_text(out, finding, 1, finding);
     assert_int_equal(fclose(out), 0);
     return text;
 }
@@ -126,11 +126,11 @@ static void a_content_finding_never_accuses_the_manager(void **state)
     assert_null(strstr(text, "system's own"));
     assert_non_null(strstr(text, "the driver's to carry out"));
     free(text);
-    json = report_finding_json(&finding);
+    json = report_finding_json(&finding, 1, &finding);
     assert_string_equal(json_string_value(json_object_get(json, "side")), "driver");
     json_decref(json);
     finding.kind = "manager";
-    json = report_finding_json(&finding);
+    json = report_finding_json(&finding, 1, &finding);
     assert_string_equal(json_string_value(json_object_get(json, "side")), "os");
     json_decref(json);
 }
@@ -184,6 +184,43 @@ static void repeats_of_a_cause_are_a_line_each(void **state)
     free(text);
 }
 
+static void consequences_stand_under_their_cause(void **state)
+{
+    struct report_finding findings[4];
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    json_t *json;
+
+    for (size_t i = 0; i < 4; i++) {
+        findings[i] = i ? of_no_rule() : of_rule();
+        findings[i].text = "page 5 is wrong";
+        findings[i].cause = i ? &findings[0] : NULL;
+    }
+    findings[3].kind = "manager";
+    findings[3].rule = "PT-013";
+    report_finding_list(out, findings, 4);
+    assert_int_equal(fclose(out), 0);
+    assert_non_null(strstr(text, "error PB-004"));
+    assert_null(strstr(text, "error content"));
+    assert_null(strstr(text, "a defect of ours"));
+    assert_non_null(strstr(text, "  follows    content: page 5 is wrong (2 times)\n"
+                                 "             PT-013: page 5 is wrong\n"));
+    free(text);
+
+    json = report_finding_json(findings, 4, &findings[0]);
+    assert_true(json_is_null(json_object_get(json, "consequence_of")));
+    assert_int_equal(json_array_size(json_object_get(json, "consequences")), 2);
+    assert_int_equal(json_integer_value(json_object_get(
+                         json_array_get(json_object_get(json, "consequences"), 0), "count")),
+                     2);
+    json_decref(json);
+    json = report_finding_json(findings, 4, &findings[3]);
+    assert_true(json_is_string(json_object_get(json, "consequence_of")));
+    assert_int_equal(json_array_size(json_object_get(json, "consequences")), 0);
+    json_decref(json);
+}
+
 static void a_crash_shows_what_was_written_last(void **state)
 {
     struct report_finding finding = of_no_rule();
@@ -228,16 +265,17 @@ static void a_cause_with_a_smaller_case_is_replayed_by_it(void **state)
 static void json_has_every_key_with_and_without_a_rule(void **state)
 {
     static const char *const keys[] = {
-        "kind",    "rule",         "cause",       "where",  "text",  "sentence", "source",
-        "windows", "basis",        "side",        "tier",   "event", "versions", "function",
-        "objects", "arguments",    "bytes",       "case",   "line",  "seed",     "driver",
-        "model",   "wddm",         "setup",       "replay", "runs",  "broken",   "evaluated",
-        "output",  "shrunk_lines", "shrunk_from",
+        "kind",        "rule",           "cause",        "where",     "text",   "sentence",
+        "source",      "windows",        "basis",        "side",      "tier",   "event",
+        "versions",    "function",       "objects",      "arguments", "bytes",  "case",
+        "line",        "seed",           "driver",       "model",     "wddm",   "setup",
+        "replay",      "runs",           "broken",       "evaluated", "output", "shrunk_lines",
+        "shrunk_from", "consequence_of", "consequences",
     };
     const struct report_finding findings[] = {of_rule(), of_no_rule()};
 
     for (size_t i = 0; i < 2; i++) {
-        json_t *json = report_finding_json(&findings[i]);
+        json_t *json = report_finding_json(findings, 2, &findings[i]);
 
         assert_int_equal(json_object_size(json), ARRAY_COUNT(keys));
         for (size_t k = 0; k < ARRAY_COUNT(keys); k++)
@@ -284,6 +322,24 @@ static void junit_counts_what_it_lists(void **state)
     assert_non_null(strstr(text, "page &lt;5&gt; &amp; &quot;6&quot; is ? wrong ?"));
     assert_null(strchr(text, '\x01'));
     assert_null(strchr(text, '\xff'));
+    free(text);
+}
+
+static void junit_does_not_fail_for_a_consequence(void **state)
+{
+    struct report_finding findings[] = {of_rule(), of_no_rule(), of_rule()};
+    struct rule_counts rules = {0};
+    const struct report_suite suite = {"suite", &rules, findings, 3, 0};
+    char *text;
+
+    findings[1].cause = &findings[0];
+    findings[2].rule = "PB-005";
+    findings[2].cause = &findings[0];
+    rules.evaluated[RULE_PB_004] = rules.evaluated[RULE_PB_005] = 7;
+    text = report_junit(&suite, 1);
+    assert_non_null(text);
+    assert_int_equal(count_of(text, "<failure "), 1);
+    assert_int_equal(count_of(text, "<skipped message=\"broken as a consequence of PB-004"), 2);
     free(text);
 }
 
@@ -350,6 +406,26 @@ static void assert_uploadable(const json_t *log, size_t result_count)
         prints = member(one, "partialFingerprints");
         string_at(prints, "primaryLocationLineHash");
     }
+}
+
+static void sarif_has_a_result_for_each_cause(void **state)
+{
+    struct report_finding findings[] = {of_rule(), of_no_rule()};
+    char *text;
+    json_t *log;
+    const json_t *result;
+
+    findings[1].cause = &findings[0];
+    text = report_sarif(findings, 2);
+    log = json_loads(text, 0, NULL);
+    assert_non_null(log);
+    assert_uploadable(log, 1);
+    result = json_array_get(member(json_array_get(member(log, "runs"), 0), "results"), 0);
+    assert_int_equal(json_array_size(member(member(result, "properties"), "consequences")), 1);
+    assert_non_null(
+        strstr(string_at(member(result, "message"), "text"), "What follows from it: content"));
+    json_decref(log);
+    free(text);
 }
 
 static void sarif_is_what_sites_accept(void **state)
@@ -508,11 +584,14 @@ int main(void)
         cmocka_unit_test(a_content_finding_never_accuses_the_manager),
         cmocka_unit_test(a_run_that_could_not_end_is_a_finding_too),
         cmocka_unit_test(repeats_of_a_cause_are_a_line_each),
+        cmocka_unit_test(consequences_stand_under_their_cause),
         cmocka_unit_test(a_crash_shows_what_was_written_last),
         cmocka_unit_test(a_cause_with_a_smaller_case_is_replayed_by_it),
         cmocka_unit_test(json_has_every_key_with_and_without_a_rule),
         cmocka_unit_test(junit_counts_what_it_lists),
         cmocka_unit_test(sarif_is_what_sites_accept),
+        cmocka_unit_test(sarif_has_a_result_for_each_cause),
+        cmocka_unit_test(junit_does_not_fail_for_a_consequence),
         cmocka_unit_test(sarif_without_findings_is_what_sites_accept),
         cmocka_unit_test(bug_checks_are_spelled_out),
         cmocka_unit_test(counts_of_rules_come_back_from_their_file),

@@ -50,13 +50,22 @@ size_t report_findings_of_run(const struct run_result *result, const struct repo
                               struct report_finding out[REPORT_RUN_FINDINGS])
 {
     static const struct run_finding no_finding;
+    const struct report_finding *cause = NULL;
     size_t count = 0;
 
-    for (uint32_t i = 0; i < result->finding_count; i++)
-        out[count++] = report_finding_of_run(result, &result->findings[i], origin);
+    for (uint32_t i = 0; i < result->finding_count; i++) {
+        const uint32_t of = result->findings[i].consequence_of;
+
+        out[count] = report_finding_of_run(result, &result->findings[i], origin);
+        out[count].cause = of ? &out[of - 1] : NULL;
+        if (!of && !cause && !report_is_advice(&out[count]))
+            cause = &out[count];
+        count++;
+    }
     if (result->outcome == RUN_REFUSED || result->outcome == RUN_BROKEN) {
         out[count] = report_finding_of_run(result, &no_finding, origin);
         out[count].kind = run_outcome_name(result->outcome);
+        out[count].cause = cause;
         out[count++].text = result->error;
     }
     return count;
@@ -102,6 +111,7 @@ struct report_finding report_finding_of_cause(const struct campaign_cause *cause
         report_finding_of_record(&cause->first, cause->finding, folder, text);
 
     finding.runs = cause->count;
+    finding.campaign = cause;
     if (!cause->shrunk_path[0])
         return finding;
     campaign_shrunk_command(cause, text + strlen("drydock "),
@@ -337,11 +347,6 @@ static void origin_lines(FILE *out, const struct report_finding *finding)
     fputc('\n', out);
 }
 
-void report_finding_text(FILE *out, const struct report_finding *finding)
-{
-    report_finding_list(out, finding, 1);
-}
-
 static uint64_t cause_of(const struct report_finding *finding)
 {
     return hash_pair(
@@ -349,9 +354,96 @@ static uint64_t cause_of(const struct report_finding *finding)
         finding_cause(rule_find(finding->rule), finding->detail->where, finding->text));
 }
 
+/* ---- What follows from it -------------------------------------------------------------------- */
+
+static bool consequence_of_campaign(const struct campaign_cause *cause, size_t i,
+                                    struct report_consequence *out)
+{
+    const struct campaign_consequence *found;
+
+    if (i >= cause->consequence_count)
+        return false;
+    found = &cause->consequences[i];
+    *out = (struct report_consequence){
+        .kind = found->kind,
+        .rule = found->rule,
+        .where = found->where,
+        .text = found->text,
+        .count = found->runs,
+        .alone = found->alone,
+    };
+    return true;
+}
+
+bool report_consequence(const struct report_finding *list, size_t count,
+                        const struct report_finding *finding, size_t i,
+                        struct report_consequence *out)
+{
+    const struct report_finding *found = NULL;
+    uint64_t times = 0;
+
+    if (finding->campaign)
+        return consequence_of_campaign(finding->campaign, i, out);
+    for (size_t at = 0; at < count; at++) {
+        bool is_new = list[at].cause == finding;
+
+        for (size_t j = 0; j < at && is_new && !found; j++)
+            is_new = list[j].cause != finding || cause_of(&list[j]) != cause_of(&list[at]);
+        if (!found && is_new && i-- == 0)
+            found = &list[at];
+        times += found && list[at].cause == finding && cause_of(&list[at]) == cause_of(found);
+    }
+    if (!found)
+        return false;
+    *out = (struct report_consequence){
+        .kind = found->kind,
+        .rule = found->rule,
+        .where = found->detail->where,
+        .text = found->text,
+        .event = found->detail->event,
+        .count = times,
+    };
+    return true;
+}
+
+#define MOST_FOLLOW 6
+
+static void follow_lines(FILE *out, const struct report_finding *list, size_t count,
+                         const struct report_finding *finding)
+{
+    struct report_consequence found;
+    char text[FINDING_TEXT_BYTES + FINDING_WHERE_BYTES + 160], number[2][REPORT_NUMBER_BYTES];
+    const char *unit = finding->campaign ? "run" : "time";
+    size_t i = 0;
+
+    for (; report_consequence(list, count, finding, i, &found); i++) {
+        size_t used;
+
+        if (i >= MOST_FOLLOW)
+            continue;
+        used = (size_t)snprintf(text, sizeof text, "%s%s%s: %.*s",
+                                found.rule[0] ? found.rule : found.kind, found.where[0] ? " " : "",
+                                found.where, 160, found.text);
+        if (found.count && (found.count > 1 || finding->campaign))
+            used += (size_t)snprintf(text + used, sizeof text - used, " (%s %s%s)",
+                                     report_count(number[0], found.count), unit,
+                                     found.count == 1 ? "" : "s");
+        if (found.alone)
+            snprintf(text + used, sizeof text - used, " (in %s run%s seen alone)",
+                     report_count(number[1], found.alone), found.alone == 1 ? "" : "s");
+        paragraph(out, i ? "" : "follows", text);
+    }
+    if (i > MOST_FOLLOW) {
+        snprintf(text, sizeof text, "and %zu more", i - MOST_FOLLOW);
+        paragraph(out, "", text);
+    }
+}
+
+/* ---- Lists ----------------------------------------------------------------------------------- */
+
 #define MOST_ALSO 3
 
-/* Those behind it that have its cause. */
+/* Those behind it that are of its kind, at its place. */
 static void also_lines(FILE *out, const struct report_finding *finding, size_t behind)
 {
     const uint64_t cause = cause_of(finding);
@@ -362,7 +454,7 @@ static void also_lines(FILE *out, const struct report_finding *finding, size_t b
         const char *objects = finding[i].detail->objects;
         int length = (int)strcspn(objects, ":\n");
 
-        if (cause_of(&finding[i]) != cause || ++count > MOST_ALSO)
+        if (finding[i].cause || cause_of(&finding[i]) != cause || ++count > MOST_ALSO)
             continue;
         snprintf(text, sizeof text, "%.*s%s%s", length, objects, length ? ": " : "",
                  finding[i].text);
@@ -374,21 +466,40 @@ static void also_lines(FILE *out, const struct report_finding *finding, size_t b
     }
 }
 
+/* Those that are told with it stand `behind` it in the list. */
+static void put_finding(FILE *out, const struct report_finding *list, size_t count,
+                        const struct report_finding *finding, size_t behind)
+{
+    finding_lines(out, finding);
+    also_lines(out, finding, behind);
+    follow_lines(out, list, count, finding);
+    origin_lines(out, finding);
+}
+
+void report_finding_text(FILE *out, const struct report_finding *list, size_t count,
+                         const struct report_finding *finding)
+{
+    struct plain_text plain;
+
+    plain_text_begin(&plain);
+    if (plain.stream)
+        put_finding(plain.stream, list, count, finding, 0);
+    plain_text_end(&plain, out);
+}
+
 void report_finding_list(FILE *out, const struct report_finding *findings, size_t count)
 {
     struct plain_text plain;
 
     plain_text_begin(&plain);
     for (size_t i = 0; plain.stream && i < count; i++) {
-        bool is_new = true;
+        bool is_new = !findings[i].cause;
 
         for (size_t j = 0; j < i && is_new; j++)
-            is_new = cause_of(&findings[j]) != cause_of(&findings[i]);
+            is_new = findings[j].cause || cause_of(&findings[j]) != cause_of(&findings[i]);
         if (!is_new)
             continue;
-        finding_lines(plain.stream, &findings[i]);
-        also_lines(plain.stream, &findings[i], count - i - 1);
-        origin_lines(plain.stream, &findings[i]);
+        put_finding(plain.stream, findings, count, &findings[i], count - i - 1);
     }
     plain_text_end(&plain, out);
 }

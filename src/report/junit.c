@@ -1,7 +1,7 @@
 /*
  * JUnit XML. A rule is a test: it passes when it was evaluated and held, fails with what broke it,
- * and is skipped when nothing evaluated it. So is each kind of finding that no rule names, which is
- * looked for in every run.
+ * and is skipped when nothing evaluated it, or when what broke it follows from another mistake. So
+ * is each kind of finding that no rule names, which is looked for in every run.
  */
 #include "report/finding_report.h"
 
@@ -64,13 +64,18 @@ static void put_escaped(FILE *out, const char *text)
     }
 }
 
+static bool is_named(const char *its_rule, const char *its_kind, const char *rule, const char *kind)
+{
+    if (rule)
+        return strcmp(its_rule, rule) == 0;
+    return !its_rule[0] && strcmp(its_kind, kind) == 0;
+}
+
+/* A cause that is of the test case. */
 static bool is_of(const struct report_finding *finding, const char *rule, const char *kind)
 {
-    if (report_is_advice(finding))
-        return false;
-    if (rule)
-        return strcmp(finding->rule, rule) == 0;
-    return !finding->rule[0] && strcmp(finding->kind, kind) == 0;
+    return !report_is_advice(finding) && !finding->cause &&
+           is_named(finding->rule, finding->kind, rule, kind);
 }
 
 static const struct report_finding *find(const struct report_suite *suite, const char *rule,
@@ -81,6 +86,32 @@ static const struct report_finding *find(const struct report_suite *suite, const
             return &suite->findings[i];
     }
     return NULL;
+}
+
+/*
+ * The sentence about a test case that nothing but consequences of other mistakes broke; false:
+ * there are none.
+ */
+static bool describe_consequence(const struct report_suite *suite, const char *rule,
+                                 const char *kind, char *text, size_t size)
+{
+    for (size_t i = 0; i < suite->count; i++) {
+        const struct report_finding *cause = &suite->findings[i];
+        struct report_consequence found;
+
+        for (size_t j = 0;
+             !cause->cause && report_consequence(suite->findings, suite->count, cause, j, &found);
+             j++) {
+            if (!is_named(found.rule, found.kind, rule, kind))
+                continue;
+            snprintf(text, size, "broken as a consequence of %s (%s): %s%s%s",
+                     cause->rule[0] ? cause->rule : cause->kind,
+                     cause->detail->where[0] ? cause->detail->where : cause->text, found.where,
+                     found.where[0] ? ": " : "", found.text);
+            return true;
+        }
+    }
+    return false;
 }
 
 /* All that broke the rule, in one element: more than one is more than some readers take. */
@@ -94,7 +125,7 @@ static void put_failure(FILE *out, const struct report_suite *suite,
     if (stream) {
         for (size_t i = 0; i < suite->count; i++) {
             if (is_of(&suite->findings[i], rule, kind))
-                report_finding_text(stream, &suite->findings[i]);
+                report_finding_text(stream, suite->findings, suite->count, &suite->findings[i]);
         }
         fclose(stream);
     }
@@ -116,7 +147,10 @@ static void put_case(FILE *out, const struct report_suite *suite, const char *cl
                      struct totals *totals)
 {
     const struct report_finding *first = find(suite, rule, kind);
+    char consequence[2 * FINDING_TEXT_BYTES + 2 * FINDING_WHERE_BYTES];
 
+    if (!first && describe_consequence(suite, rule, kind, consequence, sizeof consequence))
+        reason = consequence;
     totals->tests++;
     fputs("    <testcase classname=\"drydock.", out);
     put_escaped(out, class_name);

@@ -141,11 +141,12 @@ static json_t *steps_json(const struct run_result *result)
 static json_t *findings_json(const struct run_result *result, const struct report_origin *origin)
 {
     json_t *array = json_array();
+    struct report_finding views[REPORT_RUN_FINDINGS];
 
+    report_findings_of_run(result, origin, views);
     for (uint32_t i = 0; i < result->finding_count; i++) {
         const struct run_finding *finding = &result->findings[i];
-        const struct report_finding view = report_finding_of_run(result, finding, origin);
-        json_t *json = report_finding_json(&view);
+        json_t *json = report_finding_json(views, result->finding_count, &views[i]);
 
         set(json, "time_ns", finding->time_ns);
         set(json, "needed_bytes", finding->needed);

@@ -212,17 +212,42 @@ static json_t *location_json(const struct report_finding *finding)
     return location;
 }
 
-static json_t *result_json(json_t *rules, const struct report_finding *finding)
+/* "\n\nWhat follows from it: PT-013, fault." */
+static size_t describe_consequences(const struct report_finding *list, size_t count,
+                                    const struct report_finding *finding, char *text, size_t size)
+{
+    struct report_consequence found;
+    size_t used = 0;
+
+    text[0] = '\0';
+    for (size_t i = 0; report_consequence(list, count, finding, i, &found) && used + 512 < size;
+         i++)
+        used += (size_t)snprintf(
+            text + used, size - used, "%s%s%s%s",
+            i ? ", " : "\n\nWhat follows from it: ", found.rule[0] ? found.rule : found.kind,
+            found.where[0] ? " " : "", found.where);
+    return used;
+}
+
+/* A cause, shown as `finding` shows it: without paths of this machine. */
+static json_t *result_json(json_t *rules, const struct report_finding *list, size_t count,
+                           const struct report_finding *original,
+                           const struct report_finding *finding)
 {
     json_t *json = json_object(), *locations = json_array(), *prints = json_object(),
-           *properties = report_finding_json(finding);
-    char cause[24], line[32], text[FINDING_TEXT_BYTES + FINDING_WHERE_BYTES + 640];
+           *properties = report_finding_json(list, count, original);
+    char cause[24], line[32], text[FINDING_TEXT_BYTES + FINDING_WHERE_BYTES + 2048];
+    size_t used;
 
     snprintf(cause, sizeof cause, "%016" PRIx64,
              finding_cause(rule_find(finding->rule), finding->detail->where, finding->text));
     snprintf(line, sizeof line, "%s:1", cause);
-    snprintf(text, sizeof text, "%s%s%s\n\nTo see it again: %s", finding->detail->where,
-             finding->detail->where[0] ? ": " : "", finding->text, finding->replay);
+    used = (size_t)snprintf(text, sizeof text, "%s%s%s", finding->detail->where,
+                            finding->detail->where[0] ? ": " : "", finding->text);
+    used += describe_consequences(list, count, original, text + used, sizeof text - used);
+    snprintf(text + used, sizeof text - used, "\n\nTo see it again: %s", finding->replay);
+    json_object_set_new(properties, "case", report_text_json(finding->case_file));
+    json_object_set_new(properties, "replay", report_text_json(finding->replay));
     json_object_set_new(json, "ruleId", report_text_json(rule_name(finding)));
     json_object_set_new(json, "ruleIndex", json_integer((json_int_t)enter_rule(rules, finding)));
     json_object_set_new(json, "level", json_string(level_of(finding)));
@@ -247,10 +272,12 @@ char *report_sarif(const struct report_finding *findings, size_t count)
         struct report_finding shown = findings[i];
         char *replay;
 
+        if (findings[i].cause)
+            continue;
         shown.case_file = public_path(findings[i].case_file);
         replay = public_text(findings[i].replay, findings[i].case_file, shown.case_file);
         shown.replay = replay ? replay : "";
-        json_array_append_new(results, result_json(rules, &shown));
+        json_array_append_new(results, result_json(rules, findings, count, &findings[i], &shown));
         free(replay);
     }
     json_object_set_new(driver, "name", json_string("Drydock"));

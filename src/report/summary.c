@@ -303,13 +303,12 @@ static void step_rows(const struct table *table)
 
 void report_findings(FILE *out, const struct report_origin *origin, const struct run_result *result)
 {
-    struct report_finding findings[RUN_MAX_FINDINGS];
+    struct report_finding findings[REPORT_RUN_FINDINGS];
     uint64_t shown[RUN_FINDING_KIND_COUNT] = {0};
 
-    for (uint32_t i = 0; i < result->finding_count; i++) {
-        findings[i] = report_finding_of_run(result, &result->findings[i], origin);
+    report_findings_of_run(result, origin, findings);
+    for (uint32_t i = 0; i < result->finding_count; i++)
         shown[result->findings[i].kind]++;
-    }
     report_finding_list(out, findings, result->finding_count);
     for (unsigned i = 0; i < RUN_FINDING_KIND_COUNT; i++) {
         if (result->finding_totals[i] > shown[i])

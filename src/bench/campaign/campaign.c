@@ -51,6 +51,17 @@ static struct campaign_finding *add_finding(struct campaign_record *record, cons
     return finding;
 }
 
+/* How the run ended follows from what its driver had done. */
+static void add_outcome(struct campaign_record *record, const char *kind, const char *text)
+{
+    bool has_cause = record->finding_count && !record->findings[0].consequence_of &&
+                     strcmp(record->findings[0].kind, run_finding_kind_name(RUN_FINDING_ADVICE));
+    struct campaign_finding *finding = add_finding(record, kind, text);
+
+    if (finding)
+        finding->consequence_of = has_cause;
+}
+
 static void take_finding(struct campaign_record *record, const struct run_finding *from)
 {
     struct campaign_finding *finding =
@@ -59,6 +70,7 @@ static void take_finding(struct campaign_record *record, const struct run_findin
     if (!finding)
         return;
     finding->line = from->line;
+    finding->seen = from->seen;
     snprintf(finding->rule, sizeof finding->rule, "%s", from->rule);
     finding->detail = from->detail;
 }
@@ -76,28 +88,43 @@ static bool is_first_of_rule(const struct run_result *result, uint32_t place)
 }
 
 /*
- * One of each rule before a second one: what a driver says at every start does not hide the rest.
- * Advice comes last.
+ * When a finding is taken: causes before consequences, one of each rule before a second one (what a
+ * driver says at every start does not hide the rest), advice last.
  */
+enum { TURN_CAUSE, TURN_SAME_CAUSE, TURN_CONSEQUENCE, TURN_SAME_CONSEQUENCE, TURN_ADVICE, TURNS };
+
+static unsigned turn_of(const struct run_result *result, uint32_t place)
+{
+    const struct run_finding *finding = &result->findings[place];
+
+    if (finding->kind == RUN_FINDING_ADVICE)
+        return TURN_ADVICE;
+    return (finding->consequence_of ? TURN_CONSEQUENCE : TURN_CAUSE) +
+           !is_first_of_rule(result, place);
+}
+
 static void take_findings(struct campaign_record *record, const struct run_result *result)
 {
     bool is_stopped = result->outcome == RUN_REFUSED || result->outcome == RUN_BROKEN;
+    uint32_t places[RUN_MAX_FINDINGS + 1] = {0}; /* in the record, from 1 */
     uint64_t total = 0;
 
     for (unsigned i = 0; i < RUN_FINDING_KIND_COUNT; i++)
         total += i == RUN_FINDING_ADVICE ? 0 : result->finding_totals[i];
-    for (unsigned pass = 0; pass < 3; pass++) {
+    for (unsigned turn = 0; turn < TURNS; turn++) {
         for (uint32_t i = 0; i < result->finding_count; i++) {
-            unsigned turn =
-                result->findings[i].kind == RUN_FINDING_ADVICE ? 2 : !is_first_of_rule(result, i);
-
-            if (record->finding_count + is_stopped < CAMPAIGN_MAX_FINDINGS && turn == pass)
-                take_finding(record, &result->findings[i]);
+            if (record->finding_count + is_stopped == CAMPAIGN_MAX_FINDINGS ||
+                turn_of(result, i) != turn)
+                continue;
+            take_finding(record, &result->findings[i]);
+            places[i + 1] = record->finding_count;
+            record->findings[record->finding_count - 1].consequence_of =
+                places[result->findings[i].consequence_of];
         }
     }
     record->finding_total = total;
     if (is_stopped)
-        add_finding(record, run_outcome_name(result->outcome), result->error);
+        add_outcome(record, run_outcome_name(result->outcome), result->error);
 }
 
 static void take_result(struct campaign_record *record, const struct run_result *result)
@@ -258,87 +285,4 @@ uint64_t campaign_record_key(const struct campaign_record *record)
     hash_update_u64(&hash, record->seed);
     hash_update_u64(&hash, record->model);
     return hash_final(&hash);
-}
-
-/* ---- Summary --------------------------------------------------------------------------------- */
-
-bool campaign_summary_init(struct campaign_summary *summary)
-{
-    memset(summary, 0, sizeof *summary);
-    summary->causes = calloc(CAMPAIGN_MAX_CAUSES, sizeof *summary->causes);
-    return summary->causes != NULL;
-}
-
-void campaign_summary_fini(struct campaign_summary *summary)
-{
-    free(summary->causes);
-    summary->causes = NULL;
-}
-
-static uint64_t cause_of(const struct campaign_finding *finding)
-{
-    return hash_pair(hash_string(finding->kind),
-                     finding_cause(rule_find(finding->rule), finding->detail.where, finding->text));
-}
-
-bool campaign_is_advice(const struct campaign_cause *cause)
-{
-    return strcmp(cause->first.findings[cause->finding].kind,
-                  run_finding_kind_name(RUN_FINDING_ADVICE)) == 0;
-}
-
-static void add_cause(struct campaign_summary *summary, const struct campaign_record *record,
-                      unsigned finding)
-{
-    uint64_t hash = cause_of(&record->findings[finding]);
-    struct campaign_cause *cause = summary->causes;
-    size_t i = 0;
-
-    while (i < summary->cause_count && cause[i].hash != hash)
-        i++;
-    if (i == CAMPAIGN_MAX_CAUSES) {
-        summary->causes_dropped++;
-        return;
-    }
-    if (i == summary->cause_count) {
-        cause[summary->cause_count++] =
-            (struct campaign_cause){.hash = hash, .first = *record, .finding = finding};
-    } else if (record->seed < cause[i].first.seed) {
-        cause[i].first = *record;
-        cause[i].finding = finding;
-    }
-    cause[i].count++;
-}
-
-void campaign_summary_add(struct campaign_summary *summary, const struct campaign_record *record)
-{
-    struct hash hash;
-
-    summary->runs++;
-    if (record->model < CAMPAIGN_ALL_MODELS)
-        summary->runs_by_model[record->model]++;
-    summary->runs_by_outcome[record->outcome]++;
-    summary->repeated_runs += record->was_repeated;
-    summary->findings += record->outcome != CAMPAIGN_CLEAN;
-    summary->operations += record->operations;
-    summary->submissions += record->submissions;
-    summary->paging_operations += record->paging_operations;
-    summary->evictions += record->evictions;
-    summary->pages_checked += record->pages_checked;
-    summary->translations_checked += record->translations_checked;
-    summary->mismatches += record->mismatches;
-    rule_counts_add(&summary->rules, &record->rules);
-    hash_init(&hash, 0);
-    hash_update_u64(&hash, campaign_record_key(record));
-    hash_update_u64(&hash, record->digest);
-    hash_update_u64(&hash, record->outcome);
-    summary->digest += hash_final(&hash);
-    for (unsigned i = 0; i < record->finding_count; i++) {
-        bool is_new = true;
-
-        for (unsigned j = 0; j < i && is_new; j++)
-            is_new = cause_of(&record->findings[i]) != cause_of(&record->findings[j]);
-        if (is_new)
-            add_cause(summary, record, i);
-    }
 }

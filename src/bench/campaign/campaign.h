@@ -132,7 +132,9 @@ bool campaign_draw_workload(uint64_t seed, struct workload **out, struct workloa
 struct campaign_finding {
     char kind[16]; /* of the run's finding, or the outcome */
     char rule[16];
-    uint32_t line; /* of the case; 0: none */
+    uint32_t line;           /* of the case; 0: none */
+    uint32_t consequence_of; /* place, from 1, of the finding that it follows from; 0: a cause */
+    uint64_t seen;           /* number of the call in which it was told; 0: not known */
     char text[FINDING_TEXT_BYTES];
     struct finding_detail detail;
 };
@@ -189,7 +191,20 @@ struct workload *campaign_case(const struct campaign_options *options,
 
 /* ---- Summary --------------------------------------------------------------------------------- */
 
-#define CAMPAIGN_MAX_CAUSES 64
+#define CAMPAIGN_MAX_CAUSES       64
+#define CAMPAIGN_CONSEQUENCE_TEXT 200
+
+/* What was told behind a cause, in some of its runs. */
+#define CAMPAIGN_MAX_CONSEQUENCES 64
+struct campaign_consequence {
+    uint64_t hash;
+    uint64_t runs;  /* that told it */
+    uint64_t alone; /* runs in which it was told first, and the cause was not seen */
+    char kind[16], rule[16];
+    char where[FINDING_WHERE_BYTES];
+    char text[CAMPAIGN_CONSEQUENCE_TEXT]; /* of the run with the lowest seed */
+    uint64_t seed;
+};
 
 struct campaign_cause {
     uint64_t hash;
@@ -198,6 +213,9 @@ struct campaign_cause {
     unsigned finding;                     /* which of its findings */
     char shrunk_path[CAMPAIGN_CASE_PATH]; /* of the smallest case (campaign_shrink.h); "": none */
     uint32_t shrunk_lines, shrunk_from; /* operations of it, and of the case that it was made of */
+    struct campaign_consequence consequences[CAMPAIGN_MAX_CONSEQUENCES];
+    unsigned consequence_count;
+    uint64_t consequences_dropped; /* beyond these */
 };
 
 struct campaign_summary {
@@ -218,8 +236,23 @@ void campaign_shrunk_command(const struct campaign_cause *cause, char *out, size
 bool campaign_summary_init(struct campaign_summary *summary); /* false: no memory */
 void campaign_summary_fini(struct campaign_summary *summary);
 void campaign_summary_add(struct campaign_summary *summary, const struct campaign_record *record);
+/*
+ * All records are there: causes that are known to follow from another one go to its consequences.
+ *
+ * Seeds show a mistake in different ways. Where a run sees the mistake itself, what the mistake
+ * spoils is told as a consequence; where a run sees nothing but the spoilt page or the fault, that
+ * is told as a cause. So what was seen behind its call (bytes, translations, slots, faults, leaks)
+ * goes under the cause that it follows from in another run. A rule that was seen broken in the call
+ * itself stays a cause.
+ */
+void campaign_summary_settle(struct campaign_summary *summary);
+/* What campaign_summary_settle() would do with the cause now. */
+bool campaign_follows(const struct campaign_summary *summary, const struct campaign_cause *cause);
+
 /* Told with the causes, and none: documents leave open what it is about. */
 bool campaign_is_advice(const struct campaign_cause *cause);
+/* It says that the bench has a defect: a rule of the memory manager's side, or an error of ours. */
+bool campaign_blames_manager(const struct campaign_cause *cause);
 
 /* ---- Many ------------------------------------------------------------------------------------ */
 

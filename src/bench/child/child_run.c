@@ -202,6 +202,7 @@ static bool fork_and_wait(const struct run_config *config, const struct workload
         WIFEXITED(status) && WEXITSTATUS(status) == 0 && validate_truth(&area->has_ended);
     if (!*out_has_ended)
         report_end(area, status, is_hung, seconds, errors);
+    run_result_find_causes(&area->result); /* how it ended, or what the child wrote */
     return true;
 }
 

@@ -49,6 +49,9 @@ bool repro_of_result(struct repro *out, const struct run_result *result)
         unsigned rank = 1 + (finding->rule[0] != '\0') +
                         (finding->rule[0] && finding->kind != RUN_FINDING_MANAGER);
 
+        if (finding->consequence_of)
+            continue;
+
         if (rank > best_rank) {
             best = finding;
             best_rank = rank;

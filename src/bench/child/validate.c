@@ -119,6 +119,8 @@ void validate_record(struct campaign_record *record)
         END(record->findings[i].kind);
         END(record->findings[i].rule);
         END(record->findings[i].text);
+        if (record->findings[i].consequence_of > i) /* causes stand first */
+            record->findings[i].consequence_of = 0;
         validate_detail(&record->findings[i].detail);
     }
 }

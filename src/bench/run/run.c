@@ -442,6 +442,7 @@ static void execute_once(const struct run_config *config, const struct workload 
     run_memory_free_all(&run->own);
     free(run);
     run_settle_outcome(result);
+    run_result_find_causes(result);
     result->wall_seconds = wall_now() - start;
     result->peak_process_bytes = peak_memory();
 }

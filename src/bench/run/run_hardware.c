@@ -487,8 +487,14 @@ static bool walk_plugin(void *context, bool is_system, uint64_t root, uint64_t v
     return true;
 }
 
+static uint64_t last_call(void *context)
+{
+    return ((struct run_assembly *)context)->result->calls;
+}
+
 void run_hardware_for_oracle(struct run_assembly *run, struct oracle_config *config)
 {
+    config->event = run->config->checks_rules ? last_call : NULL;
     config->system_page = run->config->remaps_dma ? find_system_page : NULL;
     config->resolve = run->gpu ? NULL : find_in_segment;
 }

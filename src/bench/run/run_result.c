@@ -47,7 +47,12 @@ struct run_finding *run_result_report(struct run_result *result, enum run_findin
     if (result->finding_count == RUN_MAX_FINDINGS)
         return NULL;
     finding = &result->findings[result->finding_count++];
-    *finding = (struct run_finding){.kind = kind, .line = line, .time_ns = time_ns};
+    *finding = (struct run_finding){
+        .kind = kind,
+        .line = line,
+        .time_ns = time_ns,
+        .seen = result->calls,
+    };
     va_start(arguments, format);
     vsnprintf(finding->text, sizeof finding->text, format, arguments);
     va_end(arguments);

@@ -64,6 +64,9 @@ const char *run_finding_kind_name(enum run_finding_kind kind);
 
 struct run_finding {
     enum run_finding_kind kind;
+    uint32_t consequence_of;    /* place, from 1, of the finding that it follows from; 0: a cause */
+    uint64_t seen;              /* number of the call in which it was told; detail.event may be
+                                   that of an earlier call, where the mistake was made */
     char rule[16];              /* id of contract.md, or "" */
     uint32_t line;              /* of the case; 0: none */
     uint64_t needed, available; /* SUBMISSION for lack of room, else 0 */
@@ -135,6 +138,8 @@ struct run_result {
     struct run_finding findings[RUN_MAX_FINDINGS];
     uint32_t finding_count; /* kept */
     uint64_t finding_totals[RUN_FINDING_KIND_COUNT];
+    uint64_t consequence_count; /* of those kept (run_result_find_causes()) */
+    uint64_t calls; /* number of the last call or callback; 0: no checking layer counts them */
 
     uint64_t events_written, events_dropped;
 
@@ -149,6 +154,12 @@ void run_result_explain(struct run_finding *finding, const char *lines);
 
 /* A text that begins with a call ("DxgkDdiPatch.pDmaBuffer is NULL") gives it to detail.where. */
 void run_result_place(struct run_finding *finding);
+
+/*
+ * Tells causes from consequences, when the run is over (run_causes.c). The breach that was made
+ * first is the cause of all that is told of the run behind it.
+ */
+void run_result_find_causes(struct run_result *result);
 
 /* Adds a finding: counted always, kept while there is room. */
 struct run_finding *run_result_report(struct run_result *result, enum run_finding_kind kind,

@@ -10,12 +10,20 @@ static bool is_word(char c)
     return isalnum((unsigned char)c) || c == '_';
 }
 
-/* "pAllocationInfo[2].Size": which of the elements it was is no other cause. */
-static void hash_where(struct hash *hash, const char *where)
+/*
+ * "pAllocationInfo[2].Size": which of the elements it was is no other cause. Where a rule names the
+ * mistake, which paging operation it was is none either: one function of a driver writes the
+ * packets of all of them.
+ */
+static void hash_where(struct hash *hash, const char *where, bool is_any_operation)
 {
     bool is_index = false;
 
     for (; *where; where++) {
+        if (is_any_operation && *where == '(' && strchr(where, ')'))
+            where = strchr(where, ')') + 1;
+        if (!*where)
+            break;
         is_index = *where == '[' || (is_index && *where != ']');
         if (!is_index || !isdigit((unsigned char)*where))
             hash_update(hash, where, 1);
@@ -32,7 +40,7 @@ uint64_t finding_cause(enum rule_id rule, const char *where, const char *text)
     if (rule != RULE_NONE)
         hash_update(&hash, rule_get(rule)->id, strlen(rule_get(rule)->id));
     hash_update(&hash, "", 1);
-    hash_where(&hash, where);
+    hash_where(&hash, where, rule != RULE_NONE);
     if (rule != RULE_NONE)
         return hash_final(&hash);
     /* Every number, and every name with one in it, is the same. */

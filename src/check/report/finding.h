@@ -45,7 +45,8 @@ struct finding {
 
 /*
  * What findings of one cause have in common: rule and where, but for the numbers of elements in
- * brackets, and without a rule the text but for its numbers.
+ * brackets and for the paging operation; without a rule also the operation, and the text but for
+ * its numbers.
  */
 uint64_t finding_cause(enum rule_id rule, const char *where, const char *text);
 

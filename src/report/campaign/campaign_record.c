@@ -58,6 +58,8 @@ char *campaign_record_json(const struct campaign_record *record)
         json_object_set_new(one, "line", json_integer(finding->line));
         json_object_set_new(one, "text", report_text_json(finding->text));
         json_object_set_new(one, "event", json_integer((json_int_t)finding->detail.event));
+        json_object_set_new(one, "seen", json_integer((json_int_t)finding->seen));
+        json_object_set_new(one, "consequence_of", json_integer(finding->consequence_of));
         json_object_set_new(one, "where", report_text_json(finding->detail.where));
         json_object_set_new(one, "function", report_text_json(finding->detail.function));
         json_object_set_new(one, "objects", report_text_json(finding->detail.objects));
@@ -106,6 +108,12 @@ static bool parse_findings(const json_t *list, struct campaign_record *record)
             return false;
         finding->detail.event = (uint64_t)json_integer_value(json_object_get(one, "event"));
         finding->line = (uint32_t)json_integer_value(json_object_get(one, "line"));
+        /* Older folders have neither: each finding is a cause. */
+        finding->seen = (uint64_t)json_integer_value(json_object_get(one, "seen"));
+        finding->consequence_of =
+            (uint32_t)json_integer_value(json_object_get(one, "consequence_of"));
+        if (finding->consequence_of > i)
+            return false;
     }
     return json_is_array(list);
 }

@@ -512,8 +512,12 @@ static bool write_finding(struct campaign_store *store, const struct campaign_re
     file = folder_fopen(store->findings, strrchr(name, '/') + 1, record->case_path[0] ? "a" : "w");
     if (!file)
         return fail(error, "cannot write", name);
-    for (unsigned i = 0; i < record->finding_count; i++)
+    for (unsigned i = 0; i < record->finding_count; i++) {
+        const uint32_t of = record->findings[i].consequence_of;
+
         views[i] = report_finding_of_record(record, i, store->path, text);
+        views[i].cause = of ? &views[of - 1] : NULL;
+    }
     report_finding_list(file, views, record->finding_count);
     fprintf(file, "%" PRIu64 " findings in this run\n", record->finding_total);
     if (has_case)

@@ -16,7 +16,7 @@ void campaign_report_cause(FILE *out, const struct campaign_cause *cause, const 
     char text[REPORT_RECORD_TEXT];
     struct report_finding finding = report_finding_of_cause(cause, folder, text);
 
-    report_finding_text(out, &finding);
+    report_finding_text(out, &finding, 1, &finding);
 }
 
 void campaign_report_summary(FILE *out, const struct campaign_summary *summary, const char *folder,
@@ -75,7 +75,7 @@ static json_t *cause_json(const struct campaign_cause *cause, const char *folder
     char *first = campaign_record_json(&cause->first);
     json_t *json;
 
-    json = report_finding_json(&finding);
+    json = report_finding_json(&finding, 1, &finding);
     json_object_set_new(json, "finding", json_integer(cause->finding));
     json_object_set_new(json, "first", first ? json_loads(first, 0, NULL) : json_null());
     free(first);
