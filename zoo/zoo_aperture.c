@@ -36,6 +36,13 @@ static NTSTATUS skip_unmap(struct miniport *self, HANDLE object, DXGKARG_BUILDPA
     return is_unmap(arg) ? STATUS_SUCCESS : build(self, object, arg);
 }
 
+static NTSTATUS skip_unmap_of_buffer(struct miniport *self, HANDLE object,
+                                     DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    return is_unmap(arg) && !arg->UnmapApertureSegment.hAllocation ? STATUS_SUCCESS
+                                                                   : build(self, object, arg);
+}
+
 static void unmap_half(struct zoo_layer *layer, DXGKARG_BUILDPAGINGBUFFER *arg)
 {
     if (is_unmap(arg) && arg->UnmapApertureSegment.NumberOfPages > 1)
@@ -165,6 +172,8 @@ const struct zoo_defect zoo_aperture_defects[] = {
      .sentence = "reports SUCCESS for maps that it never did", .build = skip_map},
     {.id = "D53-unowned-skipped", .models = ZOO_BOTH, .rules = "APER-002 APER-009 ADL-003 APER-001 APER-019", .since = ZOO_SINCE,
      .sentence = "neither maps nor unmaps what has no allocation", .build = skip_unowned},
+    {.id = "D53-buffer-stays-mapped", .models = ZOO_PHYSICAL, .rules = "APER-009 APER-001", .since = ZOO_SINCE,
+     .sentence = "leaves the slots of buffers mapped, which have no allocation", .build = skip_unmap_of_buffer},
     {.id = "D54-never-coherent", .models = ZOO_PHYSICAL, .rules = "APER-007", .since = ZOO_SINCE,
      .sentence = "ignores CacheCoherent", .alter = never_coherent},
     {.id = "D51-list-offset-ignored", .models = ZOO_ALL, .rules = "APER-002 ADL-006", .since = ZOO_SINCE,

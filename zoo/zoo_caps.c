@@ -166,6 +166,20 @@ static void plant_paging_segment(struct zoo_layer *layer)
     layer->ops.query_adapter_info = paging_segment_wrong;
 }
 
+static NTSTATUS dma_segment_wrong(struct miniport *self, HANDLE object, DXGKARG_CREATECONTEXT *arg)
+{
+    NTSTATUS status = miniport_forward_create_context(self, object, arg);
+
+    if (!arg->Flags.SystemContext)
+        arg->ContextInfo.DmaBufferSegmentSet = 1;
+    return status;
+}
+
+static void plant_dma_segment(struct zoo_layer *layer)
+{
+    layer->ops.create_context = dma_segment_wrong;
+}
+
 static NTSTATUS one_level(struct miniport *self, HANDLE object, const DXGKARG_QUERYADAPTERINFO *arg)
 {
     NTSTATUS status = query(self, object, arg);
@@ -269,6 +283,8 @@ const struct zoo_defect zoo_caps_defects[] = {
           "sets a reserved bit in segment flags"),
     PLANT("PB-segment-of-memory", ZOO_BOTH, "PB-019", plant_paging_segment,
           "wants its paging buffers in a memory segment"),
+    PLANT("CTX-buffers-in-memory", ZOO_PHYSICAL, "CTX-015", plant_dma_segment,
+          "wants the DMA buffers of contexts in a memory segment"),
     PLANT("PT-one-level", ZOO_GPUMMU, "PT-003", plant_one_level,
           "reports page tables of one level"),
     PLANT("PT-odd-table", ZOO_GPUMMU, "PT-006", plant_odd_table,

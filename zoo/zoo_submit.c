@@ -93,6 +93,21 @@ static void plant_submit_from_start(struct zoo_layer *layer)
     layer->ops.submit_command = submit_from_start;
 }
 
+static NTSTATUS submit_by_address(struct miniport *self, HANDLE object,
+                                  const DXGKARG_SUBMITCOMMAND *arg)
+{
+    DXGKARG_SUBMITCOMMAND as = *arg;
+
+    if (!arg->Flags.Paging)
+        as.DmaBufferSegmentId = 0;
+    return miniport_forward_submit_command(self, object, &as);
+}
+
+static void plant_submit_by_address(struct zoo_layer *layer)
+{
+    layer->ops.submit_command = submit_by_address;
+}
+
 static NTSTATUS submit_lost(struct miniport *self, HANDLE object, const DXGKARG_SUBMITCOMMAND *arg)
 {
     return EVERY(zoo_layer_of(self), 9) ? STATUS_SUCCESS
@@ -467,6 +482,8 @@ const struct zoo_defect zoo_submit_defects[] = {
           "runs the whole buffer, whatever was submitted of it"),
     PLANT("D16-from-start", ZOO_PHYSICAL | ZOO_IOMMU, "SUB-002", plant_submit_from_start,
           "runs the buffer from its start, and what ran before again"),
+    PLANT("SUB-segment-ignored", ZOO_PHYSICAL, "fault", plant_submit_by_address,
+          "takes the address of every client's DMA buffer for one in system memory"),
     PLANT("D18-submission-lost", ZOO_ALL, "SUB-002 SUB-004 FENCE-004", plant_submit_lost,
           "loses a submission now and then"),
     PLANT("D76-resubmission-lost", ZOO_GPUMMU, "SUB-010", plant_resubmission_lost,

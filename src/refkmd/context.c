@@ -3,6 +3,7 @@
  */
 #include "refkmd/ddi.h"
 #include "refkmd/memory/save_area.h"
+#include "refkmd/memory/segments.h"
 #include "refkmd/registers.h"
 
 #include <ntstatus.h>
@@ -25,13 +26,16 @@ static void describe_virtual(const struct refkmd_adapter *adapter, DXGK_CONTEXTI
 }
 
 /*
- * DMA buffers lie in contiguous system memory (segment set 0), where the GPU fetches them. The
- * structure of a WDDM 1.3 kernel ends where Caps begins.
+ * DMA buffers lie in contiguous system memory (segment set 0), where the GPU fetches them, or, on
+ * boards that want it, behind slots of the aperture (CTX-015). The structure of a WDDM 1.3 kernel
+ * ends where Caps begins.
  */
-static void describe_physical(DXGK_CONTEXTINFO *info)
+static void describe_physical(const struct refkmd_adapter *adapter, DXGK_CONTEXTINFO *info)
 {
     info->DmaBufferSize = REFKMD_DMA_BUFFER_BYTES;
-    info->DmaBufferSegmentSet = 0;
+    info->DmaBufferSegmentSet = adapter->straps & SGPU_STRAP_DMA_APERTURE
+                                    ? 1u << (refkmd_aperture_segment(adapter) - 1)
+                                    : 0;
     info->DmaBufferPrivateDataSize = 0;
     info->AllocationListSize = REFKMD_LIST_ENTRIES;
     info->PatchLocationListSize = REFKMD_LIST_ENTRIES;
@@ -64,7 +68,7 @@ NTSTATUS NTAPI RefKmdCreateContext(IN_CONST_HANDLE hDevice, INOUT_PDXGKARG_CREAT
     if (context->is_virtual)
         describe_virtual(device->adapter, &args->ContextInfo);
     else
-        describe_physical(&args->ContextInfo);
+        describe_physical(device->adapter, &args->ContextInfo);
     status = refkmd_save_area_create(context, args);
     if (!NT_SUCCESS(status)) {
         refkmd_free(context);

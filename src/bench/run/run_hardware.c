@@ -34,6 +34,7 @@ static uint32_t straps_of(const struct run_config *config)
            (config->has_coherent_aperture ? SGPU_STRAP_COHERENT_APERTURE : 0) |
            (config->native_fences ? SGPU_STRAP_FENCE_UNIT : 0) |
            (config->pages_through_aperture ? SGPU_STRAP_PAGING_APERTURE : 0) |
+           (config->dma_through_aperture ? SGPU_STRAP_DMA_APERTURE : 0) |
            (config->has_banks && config->model == RUN_PHYSICAL ? SGPU_STRAP_BANKS : 0) |
            (config->has_pitch ? SGPU_STRAP_PITCH : 0) |
            (config->evicts_through_aperture ? SGPU_STRAP_SLOW_LISTS : 0) |

@@ -6,8 +6,9 @@
  * buffer (APER-014), and other slots are not disturbed (APER-013). Whose device it is makes no
  * difference (APER-006).
  *
- * A mapping without an allocation is one of a paging buffer (APER-005): commands to map it would
- * have to run in it, so the slots are written by the CPU, before the call returns.
+ * A mapping without an allocation is one of a paging buffer, or of a client's DMA buffer
+ * (APER-005). Commands to map a paging buffer would have to run in it, so the slots are written by
+ * the CPU, before the call returns; and taken back in the same way, so that both keep their order.
  */
 #include "refkmd/memory/save_area.h"
 #include "refkmd/memory/segments.h"
@@ -16,16 +17,23 @@
 
 #include <ntstatus.h>
 
-/* first_page on, or as pages lists them; the register goes on to the next slot by itself. */
-static NTSTATUS map_at_once(const struct refkmd_adapter *adapter, UINT64 first_slot, UINT64 count,
-                            const UINT64 *pages, UINT64 first_page)
+/* The register goes on to the next slot by itself. */
+static NTSTATUS write_slots(const struct refkmd_adapter *adapter, UINT64 first_slot, UINT64 count,
+                            const UINT64 *pages, UINT64 first_page, UINT64 step)
 {
     UINT64 i;
 
     refkmd_write(adapter, SGPU_REG_SLOT, (ULONG)first_slot);
     for (i = 0; i < count; i++)
-        refkmd_write64(adapter, SGPU_REG_SLOT_PAGE, pages ? pages[i] : first_page + i);
+        refkmd_write64(adapter, SGPU_REG_SLOT_PAGE, pages ? pages[i] : first_page + i * step);
     return STATUS_SUCCESS;
+}
+
+/* first_page on, or as pages lists them. */
+static NTSTATUS map_at_once(const struct refkmd_adapter *adapter, UINT64 first_slot, UINT64 count,
+                            const UINT64 *pages, UINT64 first_page)
+{
+    return write_slots(adapter, first_slot, count, pages, first_page, 1);
 }
 
 static UINT build_map_pages(struct paging_call *call, UINT64 first, UINT64 limit)
@@ -130,8 +138,12 @@ NTSTATUS paging_build_unmap_aperture_segment(struct paging_call *call)
     struct refkmd_allocation *allocation = args->UnmapApertureSegment.hAllocation;
     struct sgpu_packet_gart *gart;
 
-    if (allocation)
-        allocation->cpu_view = NULL; /* gone when the kernel goes on (ADL-011) */
+    if (!allocation)
+        return write_slots(call->adapter, args->UnmapApertureSegment.OffsetInPages,
+                           args->UnmapApertureSegment.NumberOfPages, NULL,
+                           (UINT64)args->UnmapApertureSegment.DummyPage.QuadPart >> SGPU_PAGE_SHIFT,
+                           0);
+    allocation->cpu_view = NULL; /* gone when the kernel goes on (ADL-011) */
     if (!args->UnmapApertureSegment.NumberOfPages)
         return STATUS_SUCCESS;
     gart = packet_begin(&call->writer, SGPU_OP_GART_FILL, sizeof *gart + PACKET_LIST_ELEMENT_BYTES);

@@ -41,7 +41,7 @@
 
 /* Everything that goes on by itself, in the order in which the pump asks. */
 static const struct pump_step pump_steps[] = {
-    {allocations_bury, 1u << POWER_ON},
+    {allocations_bury, 1u << POWER_ON | 1u << POWER_DRAINING},
     {tile_updates_run, 1u << POWER_ON},
     {paging_queue_run, ~(1u << POWER_OFF | 1u << POWER_EXCLUSIVE)},
     {residency_run, 1u << POWER_ON},

@@ -250,6 +250,7 @@ bool power_run(struct vidmm *vidmm)
             break;
         vidsch_set_gate(vidmm->vidsch, VIDSCH_CLOSED);
         host_apertures_close(vidmm);
+        paging_aperture_unmap(vidmm);
         set_power(vidmm, PowerDeviceD3, action_of(power->sleep));
         power_end(vidmm, POWER_OFF, STATUS_SUCCESS);
         break;

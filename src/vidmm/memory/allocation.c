@@ -28,6 +28,7 @@
 #include "vidmm/work/client.h"
 #include "vidmm/work/device.h"
 
+#include "base/bits.h"
 #include "base/list.h"
 #include "base/services.h"
 
@@ -252,6 +253,39 @@ fail:
     release_handle(allocation);
     allocation_free(allocation);
     return status;
+}
+
+NTSTATUS allocation_create_for_buffer(struct vidmm_device *device, uint64_t bytes,
+                                      uint32_t segment_set,
+                                      struct vidmm_allocation **out_allocation)
+{
+    struct vidmm_allocation *allocation = allocation_alloc(device);
+    NTSTATUS status;
+
+    *out_allocation = NULL;
+    if (!allocation)
+        return STATUS_NO_MEMORY;
+    allocation->is_dma_buffer = true;
+    allocation->has_content = true; /* commands, which the CPU writes */
+    allocation->is_dirty = true;
+    allocation->backing_is_linear = true;
+    allocation->page_count = div_round_up(bytes, PAGE_BYTES);
+    allocation->pitched_pages = allocation->page_count;
+    allocation->alignment = (uint32_t)PAGE_BYTES;
+    allocation->priority_class = allocation_priority_class(D3DDDI_ALLOCATIONPRIORITY_NORMAL);
+    for (unsigned id = 1; id <= device->vidmm->caps.segment_count; id++) {
+        if (segment_set >> (id - 1) & 1)
+            allocation->preference[allocation->preference_count++] = (uint8_t)id;
+    }
+    status = allocation_take_backing(allocation);
+    if (!NT_SUCCESS(status)) {
+        allocation_free(allocation);
+        return status;
+    }
+    allocation_set_state(allocation, ALLOCATION_BACKED);
+    list_push_back(&device->allocations, &allocation->device_link);
+    *out_allocation = allocation;
+    return STATUS_SUCCESS;
 }
 
 void *vidmm_allocation_cookie(const struct vidmm_allocation *allocation)

@@ -147,9 +147,10 @@ struct vidmm_allocation {
     bool wants_eviction_notice : 1;  /* NotifyEviction: before it leaves system memory */
     bool wants_unmap_notice : 1;     /* NotifyIoMmuUnmap */
     bool uses_alternate_va : 1;      /* UseAlternateVA, until the driver refuses a range */
-    uint8_t eviction_aperture;       /* id of the aperture it leaves through; 0: directly */
-    NTSTATUS fetch_status;           /* of a fetch that failed, until a lock has told */
-    uint32_t *host_slots; /* of the CPU host aperture, one a page, while locked; or NULL */
+    bool is_dma_buffer : 1;    /* of a context, in an aperture; no allocation of the driver's */
+    uint8_t eviction_aperture; /* id of the aperture it leaves through; 0: directly */
+    NTSTATUS fetch_status;     /* of a fetch that failed, until a lock has told */
+    uint32_t *host_slots;      /* of the CPU host aperture, one a page, while locked; or NULL */
 
     /* ---- Line 5: parts, and lists of rare things. ---- */
     struct list device_link;
@@ -221,6 +222,12 @@ static inline uint64_t *allocation_backing_pages(const struct vidmm_allocation *
 }
 struct vidmm_allocation *allocation_by_handle(const struct vidmm *vidmm, D3DKMT_HANDLE handle);
 
+/* Memory that no client has made: of the driver's own, or a DMA buffer. */
+static inline bool allocation_is_internal(const struct vidmm_allocation *allocation)
+{
+    return allocation->context || allocation->is_dma_buffer;
+}
+
 /* The allocation whose job it is; NULL: it is of something else. */
 static inline struct vidmm_allocation *allocation_of_job(const struct job *job)
 {
@@ -241,6 +248,14 @@ void allocation_free(struct vidmm_allocation *allocation);
  */
 NTSTATUS allocation_create_for_context(struct vidmm_device *device, const DXGK_ALLOCATIONINFO *info,
                                        struct vidmm_allocation **out_allocation);
+/*
+ * Gives the memory of a DMA buffer that the GPU finds in one of the apertures of the set (bit 0:
+ * segment 1), and the CPU at allocation_backing()->cpu_address, always. The driver has no handle
+ * of it: operations on it name no allocation (APER-005).
+ */
+NTSTATUS allocation_create_for_buffer(struct vidmm_device *device, uint64_t bytes,
+                                      uint32_t segment_set,
+                                      struct vidmm_allocation **out_allocation);
 /* Destroyed allocations that have become idle go. True if any did. */
 bool allocations_bury(struct vidmm *vidmm);
 

@@ -114,7 +114,8 @@ NTSTATUS allocation_take_backing(struct vidmm_allocation *allocation)
     if (!NT_SUCCESS(status))
         goto release_pages;
     describe_backing(&backing->mdl, count);
-    if (allocation->context && allocation->context->wants_cpu_address) {
+    if (allocation->is_dma_buffer ||
+        (allocation->context && allocation->context->wants_cpu_address)) {
         backing->cpu_address = platform->map_pages(platform->context, count, pages);
         if (!backing->cpu_address) {
             status = STATUS_NO_MEMORY;

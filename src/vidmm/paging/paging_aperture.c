@@ -4,8 +4,9 @@
  * The CPU writes them in system memory as ever; the GPU finds them behind slots, which
  * MAP_APERTURE_SEGMENT points at their pages before anything is built (APER-005: it names no
  * allocation). The driver has to do that itself, when it is called: commands for it could only run
- * in a buffer that is mapped already. Slots show nothing any more after a loss of power, and are
- * pointed again when it is back.
+ * in a buffer that is mapped already. Before the power goes, and before the buffers do, the slots
+ * are unmapped in the same way, when nothing is built or under way; when the power is back they are
+ * pointed again.
  *
  * In the GpuMmu model the paging process maps the buffers like any other, and no slot is needed,
  * as Windows has been seen to do (docs/observed.md, O28).
@@ -15,6 +16,7 @@
 #include "vidmm/paging/paging_aperture.h"
 
 #include "vidmm/adapter/adapter_caps.h"
+#include "vidmm/adapter/driver_error.h"
 #include "vidmm/views/aperture.h"
 #include "vidmm/memory/page_units.h"
 #include "vidmm/memory/segment.h"
@@ -84,8 +86,8 @@ uint64_t paging_aperture_address(struct vidmm *vidmm, const struct paging_buffer
     return segment_by_id(vidmm, *out_segment)->caps->base + buffer->slots;
 }
 
-static void describe(struct vidmm *vidmm, const struct paging_buffer *buffer, MDL *mdl,
-                     DXGKARG_BUILDPAGINGBUFFER *args)
+static void describe_map(struct vidmm *vidmm, const struct paging_buffer *buffer, MDL *mdl,
+                         DXGKARG_BUILDPAGINGBUFFER *args)
 {
     uint64_t page_count = bytes_of(vidmm) / PAGE_BYTES;
 
@@ -108,6 +110,18 @@ static void describe(struct vidmm *vidmm, const struct paging_buffer *buffer, MD
     }
 }
 
+static void describe_unmap(struct vidmm *vidmm, const struct paging_buffer *buffer,
+                           DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    args->Operation = DXGK_OPERATION_UNMAP_APERTURE_SEGMENT;
+    args->UnmapApertureSegment.hDevice = vidmm->queue.driver_device;
+    args->UnmapApertureSegment.SegmentId = vidmm->caps.paging_buffer_segment;
+    args->UnmapApertureSegment.OffsetInPages = (SIZE_T)(buffer->slots / PAGE_BYTES);
+    args->UnmapApertureSegment.NumberOfPages = (SIZE_T)(bytes_of(vidmm) / PAGE_BYTES);
+    args->UnmapApertureSegment.DummyPage.QuadPart =
+        (LONGLONG)PAGE_BYTES_OF(device_page(vidmm, vidmm->dummy_page));
+}
+
 /* The call appends to the operations of the current buffer, as any other. */
 static void *offer(struct vidmm *vidmm, DXGKARG_BUILDPAGINGBUFFER *args)
 {
@@ -124,26 +138,34 @@ static void *offer(struct vidmm *vidmm, DXGKARG_BUILDPAGINGBUFFER *args)
     return args->pDmaBuffer;
 }
 
-static bool map_buffer(struct vidmm *vidmm, const struct paging_buffer *buffer, MDL *mdl,
+/* False, and why: the driver has not changed the slots at once. */
+static bool build_at_once(struct vidmm *vidmm, DXGKARG_BUILDPAGINGBUFFER *args,
+                          const char **out_why)
+{
+    void *offered = offer(vidmm, args);
+    NTSTATUS status;
+
+    vidmm->statistics.build_calls++;
+    paging_queue_count(vidmm, args);
+    status = miniport_build_paging_buffer(vidmm->miniport, NULL, args);
+    *out_why = status != STATUS_SUCCESS ? "another status than STATUS_SUCCESS"
+                                        : "commands, and none can run in a buffer without slots";
+    return status == STATUS_SUCCESS && args->pDmaBuffer == offered;
+}
+
+static bool map_buffer(struct vidmm *vidmm, struct paging_buffer *buffer, MDL *mdl,
                        const char **out_why)
 {
     DXGKARG_BUILDPAGINGBUFFER args = {0};
     uint64_t *pages = (uint64_t *)(mdl + 1);
-    NTSTATUS status;
-    void *offered;
 
     for (uint64_t i = 0; i < bytes_of(vidmm) / PAGE_BYTES; i++)
         pages[i] = buffer->first_page + i;
     mdl->ByteCount = (ULONG)bytes_of(vidmm);
     mdl->MdlFlags = MDL_PAGES_LOCKED;
-    describe(vidmm, buffer, mdl, &args);
-    offered = offer(vidmm, &args);
-    vidmm->statistics.build_calls++;
-    paging_queue_count(vidmm, &args);
-    status = miniport_build_paging_buffer(vidmm->miniport, NULL, &args);
-    *out_why = status != STATUS_SUCCESS ? "another status than STATUS_SUCCESS"
-                                        : "commands, and none can run before the buffer is mapped";
-    return status == STATUS_SUCCESS && args.pDmaBuffer == offered;
+    describe_map(vidmm, buffer, mdl, &args);
+    buffer->is_mapped = build_at_once(vidmm, &args, out_why);
+    return buffer->is_mapped;
 }
 
 static size_t mdl_bytes(const struct vidmm *vidmm)
@@ -173,4 +195,25 @@ NTSTATUS paging_aperture_map(struct vidmm *vidmm, struct vidmm_failure *failure)
         "mapping a paging buffer in segment %u gave %s; expected slots that are changed at once",
         vidmm->caps.paging_buffer_segment, why);
     return STATUS_INVALID_PARAMETER;
+}
+
+void paging_aperture_unmap(struct vidmm *vidmm)
+{
+    for (unsigned i = 0; i < vidmm->queue.buffer_count; i++) {
+        struct paging_buffer *buffer = &vidmm->queue.buffers[i];
+        DXGKARG_BUILDPAGINGBUFFER args = {0};
+        const char *why;
+
+        if (!buffer->is_mapped)
+            continue;
+        buffer->is_mapped = false;
+        if (vidmm->is_removed)
+            continue;
+        describe_unmap(vidmm, buffer, &args);
+        if (!build_at_once(vidmm, &args, &why))
+            vidmm_driver_error(vidmm, "APER-015",
+                               "unmapping a paging buffer in segment %u gave %s; expected slots "
+                               "that are changed at once",
+                               vidmm->caps.paging_buffer_segment, why);
+    }
 }

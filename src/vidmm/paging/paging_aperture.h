@@ -25,6 +25,8 @@ NTSTATUS paging_aperture_take(struct vidmm *vidmm, struct paging_buffer *buffer)
 void paging_aperture_release(struct vidmm *vidmm, struct paging_buffer *buffer);
 /* At the start, and when the slots do not show the buffers any more. */
 NTSTATUS paging_aperture_map(struct vidmm *vidmm, struct vidmm_failure *failure);
+/* Nothing is built or under way: before a loss of power, and before the buffers go. */
+void paging_aperture_unmap(struct vidmm *vidmm);
 /* The segment and the address in it that a submission names in the physical model. */
 uint64_t paging_aperture_address(struct vidmm *vidmm, const struct paging_buffer *buffer,
                                  UINT *out_segment);

@@ -206,6 +206,7 @@ void paging_queue_fini(struct vidmm *vidmm)
     struct paging_queue *queue = &vidmm->queue;
     unsigned i;
 
+    paging_aperture_unmap(vidmm);
     destroy_system_context(vidmm);
     for (i = 0; i < queue->buffer_count; i++)
         destroy_buffer(vidmm, &queue->buffers[i]);

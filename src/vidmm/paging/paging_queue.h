@@ -28,6 +28,7 @@ struct paging_buffer {
     uint64_t first_page; /* contiguous system pages */
     bool has_slots;      /* ... seen through the aperture that the driver wants, from ... */
     uint64_t slots;      /* ... this byte offset on (paging_aperture.c) */
+    bool is_mapped;      /* ... which show its pages now */
     uint64_t va;         /* in the paging process; 0 in the physical model */
     uint32_t bytes;      /* usable */
     uint32_t used;       /* built so far */

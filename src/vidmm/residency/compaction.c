@@ -45,8 +45,8 @@ enum unit { UNIT_FREE, UNIT_MOVABLE, UNIT_FIXED };
 static bool is_movable(const struct vidmm_allocation *allocation, const struct segment *segment)
 {
     return allocation->place.segment == segment && allocation->state == ALLOCATION_RESIDENT &&
-           !allocation->lock_count && !allocation->context && !allocation->is_pinned &&
-           !allocation->is_destroyed;
+           !allocation->lock_count && !allocation_is_internal(allocation) &&
+           !allocation->is_pinned && !allocation->is_destroyed;
 }
 
 /* Calls it for every allocation of every process; stops, and says so, when it fails. */

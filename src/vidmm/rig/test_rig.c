@@ -223,10 +223,28 @@ struct rig_block *rig_block_behind(struct rig *rig, unsigned segment, uint64_t a
     return rig_block_at(rig, PAGE_BYTES_OF(rig->slots[slot] - 1));
 }
 
+static void rig_unmap_buffer(struct rig *rig, const DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    EXPECT(args->UnmapApertureSegment.SegmentId == rig->segment_count &&
+           args->UnmapApertureSegment.DummyPage.QuadPart);
+    for (uint64_t i = 0; i < args->UnmapApertureSegment.NumberOfPages; i++) {
+        uint64_t slot =
+            rig_slot(rig, rig->segment_count, args->UnmapApertureSegment.OffsetInPages + i);
+
+        EXPECT(rig->slots[slot]);
+        rig->slots[slot] = 0;
+    }
+}
+
 bool rig_maps_buffer(struct rig *rig, const DXGKARG_BUILDPAGINGBUFFER *args)
 {
     const uint64_t *pages = (const uint64_t *)(args->MapApertureSegment.pMdl + 1);
 
+    if (args->Operation == DXGK_OPERATION_UNMAP_APERTURE_SEGMENT &&
+        !args->UnmapApertureSegment.hAllocation) {
+        rig_unmap_buffer(rig, args);
+        return true;
+    }
     if (args->Operation != DXGK_OPERATION_MAP_APERTURE_SEGMENT ||
         args->MapApertureSegment.hAllocation)
         return false;

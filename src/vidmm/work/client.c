@@ -180,7 +180,7 @@ void vidmm_device_destroy(struct vidmm_device *device)
 
     ASSERT(list_is_empty(&device->contexts));
     list_for_each (allocation, &device->allocations, struct vidmm_allocation, device_link)
-        ASSERT(allocation->context); /* the client's are destroyed */
+        ASSERT(allocation_is_internal(allocation)); /* the client's are destroyed */
     ASSERT(!device->submission_count);
     openings_close_of_device(device);
     miniport_destroy_device(vidmm->miniport, device->driver_device);
@@ -198,14 +198,27 @@ uint64_t vidmm_device_paging_fence(const struct vidmm_device *device)
 
 /* ---- Contexts -------------------------------------------------------------------------------- */
 
-/* An aperture segment would show a DMA buffer's pages of system memory, too. */
-static bool may_be_in_system_memory(const struct vidmm *vidmm, UINT set)
+/*
+ * The apertures that the driver wants its DMA buffers in; 0: contiguous system memory. There are
+ * none in local memory in this model (CTX-015). Addresses of the GpuMmu model are the client's.
+ */
+static bool find_dma_segments(struct vidmm *vidmm, UINT set, uint32_t *out_set)
 {
+    *out_set = 0;
+    if (vidmm->caps.is_virtual)
+        return true;
     for (unsigned i = 0; i < vidmm->caps.segment_count; i++) {
-        if (set & 1u << i && vidmm->caps.segments[i].is_aperture)
-            return true;
+        if (set >> i & 1 && vidmm->caps.segments[i].is_aperture)
+            *out_set |= 1u << i;
     }
-    return !set;
+    if (*out_set || !set)
+        return true;
+    vidmm_driver_error(vidmm, "CTX-015",
+                       "DxgkDdiCreateContext.ContextInfo.DmaBufferSegmentSet is 0x%x, which has no "
+                       "aperture segment: DMA buffers are in apertures or, with a set of 0, in "
+                       "contiguous system memory",
+                       set);
+    return false;
 }
 
 NTSTATUS vidmm_context_create(struct vidmm_device *device, unsigned node, const void *private_data,
@@ -253,14 +266,7 @@ NTSTATUS vidmm_context_create(struct vidmm_device *device, unsigned node, const 
     status = miniport_create_context(vidmm->miniport, device->driver_device, &create);
     if (!NT_SUCCESS(status))
         goto destroy_scheduler;
-    if (!vidmm->caps.is_virtual &&
-        !may_be_in_system_memory(vidmm, create.ContextInfo.DmaBufferSegmentSet)) {
-        vidmm_driver_error(
-            vidmm, "",
-            "DxgkDdiCreateContext.ContextInfo.DmaBufferSegmentSet is 0x%x; this manager "
-            "has DMA buffers in system memory only, for sets that are 0 or have an aperture "
-            "segment",
-            create.ContextInfo.DmaBufferSegmentSet);
+    if (!find_dma_segments(vidmm, create.ContextInfo.DmaBufferSegmentSet, &context->dma_segments)) {
         status = STATUS_NOT_SUPPORTED;
         miniport_destroy_context(vidmm->miniport, create.hContext);
         goto destroy_scheduler;

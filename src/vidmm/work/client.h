@@ -53,6 +53,7 @@ struct vidmm_context {
     struct vidmm_device *device;
     HANDLE driver_context;
     DXGK_CONTEXTINFO info;
+    uint32_t dma_segments; /* apertures for its DMA buffers, bit 0: segment 1; 0: system memory */
     unsigned node;
     struct vidsch_context *scheduler;
     bool root_is_set;

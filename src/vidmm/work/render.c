@@ -41,7 +41,9 @@
 struct dma_buffer {
     struct dma_buffer *next;
     uint8_t *cpu;
-    uint64_t first_page, page_count; /* contiguous system pages */
+    /* Where the GPU finds it: an allocation in an aperture, or else contiguous system pages. */
+    struct vidmm_allocation *allocation;
+    uint64_t first_page, page_count;
     uint8_t *private_data;
     DXGK_ALLOCATIONLIST *allocation_list;
     uint32_t allocation_capacity;
@@ -70,7 +72,9 @@ static void free_buffer(struct vidmm_context *context, struct dma_buffer *buffer
     struct vidmm *vidmm = context->device->vidmm;
     const struct vidmm_platform *platform = &vidmm->config.platform;
 
-    if (buffer->cpu)
+    if (buffer->allocation)
+        allocation_doom(buffer->allocation);
+    else if (buffer->cpu)
         platform->unmap_bus(platform->context, buffer->cpu, PAGE_BYTES_OF(buffer->page_count));
     if (buffer->first_page)
         platform->release_contiguous(platform->context, buffer->page_count, buffer->first_page);
@@ -90,12 +94,53 @@ void dma_buffers_free(struct vidmm_context *context)
         context->free_buffers = buffer->next;
         free_buffer(context, buffer);
     }
+    vidmm_pump(context->device->vidmm); /* their slots are unmapped while there is the device */
+}
+
+static NTSTATUS take_memory(struct vidmm_context *context, struct dma_buffer *buffer)
+{
+    struct vidmm *vidmm = context->device->vidmm;
+    const struct vidmm_platform *platform = &vidmm->config.platform;
+    NTSTATUS status;
+
+    if (context->dma_segments) {
+        status = allocation_create_for_buffer(context->device, context->info.DmaBufferSize,
+                                              context->dma_segments, &buffer->allocation);
+        if (NT_SUCCESS(status))
+            buffer->cpu = allocation_backing(buffer->allocation)->cpu_address;
+        return status;
+    }
+    buffer->page_count = div_round_up(context->info.DmaBufferSize, PAGE_BYTES);
+    status = platform->take_contiguous(platform->context, buffer->page_count, &buffer->first_page);
+    if (!NT_SUCCESS(status)) {
+        buffer->first_page = 0;
+        return status;
+    }
+    buffer->cpu = platform->map_bus(platform->context, PAGE_BYTES_OF(buffer->first_page),
+                                    PAGE_BYTES_OF(buffer->page_count));
+    return buffer->cpu ? STATUS_SUCCESS : STATUS_NO_MEMORY;
+}
+
+/* Its segment is 0 in system memory, and while it is in no aperture (its address is 0 then). */
+static PHYSICAL_ADDRESS buffer_address(const struct dma_buffer *buffer, UINT *out_segment)
+{
+    PHYSICAL_ADDRESS address = {0};
+    const struct vidmm_allocation *allocation = buffer->allocation;
+
+    *out_segment = 0;
+    if (!allocation) {
+        address.QuadPart = (LONGLONG)PAGE_BYTES_OF(buffer->first_page);
+    } else if (allocation->state == ALLOCATION_RESIDENT) {
+        *out_segment = allocation->place.segment->id;
+        address.QuadPart =
+            (LONGLONG)(allocation->place.segment->caps->base + allocation->place.offset);
+    }
+    return address;
 }
 
 static struct dma_buffer *take_buffer(struct vidmm_context *context)
 {
     struct vidmm *vidmm = context->device->vidmm;
-    const struct vidmm_platform *platform = &vidmm->config.platform;
     const DXGK_CONTEXTINFO *info = &context->info;
     struct dma_buffer *buffer = context->free_buffers;
 
@@ -107,14 +152,8 @@ static struct dma_buffer *take_buffer(struct vidmm_context *context)
     buffer = base_alloc(vidmm->services, sizeof *buffer);
     if (!buffer)
         return NULL;
-    buffer->page_count = div_round_up(info->DmaBufferSize, PAGE_BYTES);
-    if (!NT_SUCCESS(platform->take_contiguous(platform->context, buffer->page_count,
-                                              &buffer->first_page))) {
-        buffer->first_page = 0;
+    if (!NT_SUCCESS(take_memory(context, buffer)))
         goto fail;
-    }
-    buffer->cpu = platform->map_bus(platform->context, PAGE_BYTES_OF(buffer->first_page),
-                                    PAGE_BYTES_OF(buffer->page_count));
     buffer->allocation_capacity = info->AllocationListSize;
     buffer->allocation_list = base_alloc_array(vidmm->services, buffer->allocation_capacity,
                                                sizeof *buffer->allocation_list);
@@ -122,7 +161,7 @@ static struct dma_buffer *take_buffer(struct vidmm_context *context)
         base_alloc_array(vidmm->services, info->PatchLocationListSize, sizeof *buffer->patch_list);
     if (info->DmaBufferPrivateDataSize)
         buffer->private_data = base_alloc(vidmm->services, info->DmaBufferPrivateDataSize);
-    if (buffer->cpu && buffer->allocation_list && buffer->patch_list &&
+    if (buffer->allocation_list && buffer->patch_list &&
         (buffer->private_data || !info->DmaBufferPrivateDataSize))
         return buffer;
 fail:
@@ -262,7 +301,7 @@ static NTSTATUS prepare_render(struct vidsch_packet *packet, struct miniport *mi
             submission->references[i].allocation->is_agp_dirty = true;
     }
     patch.hContext = context->driver_context;
-    patch.DmaBufferPhysicalAddress.QuadPart = (LONGLONG)PAGE_BYTES_OF(buffer->first_page);
+    patch.DmaBufferPhysicalAddress = buffer_address(buffer, &patch.DmaBufferSegmentId);
     patch.pDmaBuffer = buffer->cpu;
     patch.DmaBufferSize = context->info.DmaBufferSize;
     patch.DmaBufferSubmissionStartOffset = submission->dma_start;
@@ -290,7 +329,7 @@ static NTSTATUS submit_render(struct vidsch_packet *packet, struct miniport *min
 
     null_contexts_ran(context->device->vidmm, context->node, context);
     args.hContext = context->driver_context;
-    args.DmaBufferPhysicalAddress.QuadPart = (LONGLONG)PAGE_BYTES_OF(buffer->first_page);
+    args.DmaBufferPhysicalAddress = buffer_address(buffer, &args.DmaBufferSegmentId);
     args.DmaBufferSize = context->info.DmaBufferSize;
     args.DmaBufferSubmissionStartOffset = submission->dma_start;
     args.DmaBufferSubmissionEndOffset = submission->dma_end;
@@ -419,6 +458,7 @@ static struct submission *split(struct submission *submission)
         second->references[i] = submission->references[i];
     second->call = call;
     second->buffer = submission->buffer;
+    submission_hold_buffer(second, second->buffer->allocation);
     second->private_bytes = submission->private_bytes;
     second->patch_start = submission->patch_start + at;
     second->patch_count = submission->patch_count - at;
@@ -518,7 +558,7 @@ static NTSTATUS render_part(struct submission *submission, DXGKARG_RENDER *args,
     args->AllocationListSize = submission->reference_count;
     args->pPatchLocationListOut = buffer->patch_list;
     args->PatchLocationListOutSize = context->info.PatchLocationListSize;
-    args->DmaBufferPhysicalAddress.QuadPart = (LONGLONG)PAGE_BYTES_OF(buffer->first_page);
+    args->DmaBufferPhysicalAddress = buffer_address(buffer, &args->DmaBufferSegmentId);
     status = miniport_render(vidmm->miniport, context->driver_context, args);
     if (!NT_SUCCESS(status) && status != STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER)
         return status;
@@ -580,6 +620,7 @@ static struct submission *create_part(struct vidmm_context *context, struct rend
     if (!submission->buffer)
         goto free_submission;
     submission->buffer->shares = 1;
+    submission_hold_buffer(submission, submission->buffer->allocation);
     for (i = 0; i < reference_count; i++) {
         submission->references[i] = references[i];
         submission->references[i].allocation = allocation_current(references[i].allocation);

@@ -20,7 +20,8 @@ struct submission *submission_create(struct vidmm_context *context,
                                      const struct vidsch_packet_ops *ops, unsigned reference_count)
 {
     struct vidmm_device *device = context->device;
-    unsigned held_count = reference_count + context_allocations_count(context);
+    unsigned held_count =
+        reference_count + context_allocations_count(context) + (context->dma_segments ? 1 : 0);
     size_t bytes = sizeof(struct submission) + (size_t)held_count * sizeof(struct vidmm_reference) +
                    (size_t)reference_count * sizeof(bool);
     struct submission *submission = base_alloc(device->vidmm->services, bytes);
@@ -37,6 +38,12 @@ struct submission *submission_create(struct vidmm_context *context,
     submission->is_needed = (bool *)(submission->references + held_count);
     list_init(&submission->link);
     return submission;
+}
+
+void submission_hold_buffer(struct submission *submission, struct vidmm_allocation *buffer)
+{
+    if (buffer)
+        submission->references[submission->held_count - 1].allocation = buffer;
 }
 
 void submission_begin(struct submission *submission)

@@ -39,13 +39,16 @@ struct submission {
     uint32_t private_bytes;
     bool *is_needed;          /* by reference: its part has locations of it */
     unsigned reference_count; /* the allocation list, whole for every part */
-    unsigned held_count;      /* references, and behind them the allocations of the context */
+    unsigned held_count;      /* references, behind them the allocations of the context and, where
+                                 it is in an aperture, the DMA buffer */
     struct vidmm_reference references[];
 };
 
 /* With room for the references and for the allocations of the context, which are filled in. */
 struct submission *submission_create(struct vidmm_context *context,
                                      const struct vidsch_packet_ops *ops, unsigned reference_count);
+/* The DMA buffer of a submission is resident like its allocations; NULL: it is in no segment. */
+void submission_hold_buffer(struct submission *submission, struct vidmm_allocation *buffer);
 /* From here on it counts: nothing it may use counts as idle before it retires. */
 void submission_begin(struct submission *submission);
 void submission_free(struct submission *submission);

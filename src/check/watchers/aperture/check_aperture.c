@@ -473,6 +473,56 @@ static void after_build(struct check *check, struct aperture_watch *watch,
     end_claim(check, claim);
 }
 
+/* After a reset it may still show what it did, and an operation that was under way may have run. */
+static bool shows_buffer(const struct aperture_watch *watch, const struct claim *claim)
+{
+    if (!claim->is_built || claim->epoch < watch->last_reset)
+        return true;
+    return claim->epoch == watch->epoch && claim->kind != CLAIM_UNMAP && !claim->allocation;
+}
+
+/*
+ * A DMA or paging buffer that the GPU finds behind slots: all of them show it, whose mapping named
+ * no allocation (APER-005).
+ */
+static void check_buffer(struct check *check, struct aperture_watch *watch, enum rule_id rule,
+                         const struct check_context *context, unsigned segment_id, uint64_t address,
+                         uint64_t bytes, uint32_t fence)
+{
+    const struct check_segment *segment = check_find_segment(check_ledger(check), segment_id);
+    uint64_t first, page_count = div_round_up(bytes, APERTURE_PAGE), bad = page_count;
+
+    if (!segment || !segment->flags.Aperture || segment->flags.Agp || address < segment->base)
+        return;
+    first = (address - segment->base) / APERTURE_PAGE;
+    for (uint64_t i = 0; i < page_count; i++) {
+        struct slot *slot = slots_at(&watch->slots[segment_id - 1], first + i, false);
+
+        if (!slot || !shows_buffer(watch, slot->claim)) {
+            bad = i;
+            break;
+        }
+        slot->claim->is_used = true;
+        slot->claim->use_node = context ? context->node : 0;
+        slot->claim->use_fence = fence;
+    }
+    CHECK_RULE(check, rule, bad == page_count, context ? &context->object : NULL,
+               "DmaBufferPhysicalAddress",
+               "0x%llx in aperture segment %u: slot 0x%llx does not show a buffer of 0x%llx bytes",
+               (unsigned long long)address, segment_id, (unsigned long long)(first + bad),
+               (unsigned long long)bytes);
+}
+
+static void before_submit(struct check *check, struct aperture_watch *watch,
+                          const DXGKARG_SUBMITCOMMAND *arg)
+{
+    if (arg->DmaBufferSegmentId && arg->DmaBufferSize && !check_ledger(check)->caps.has_gpummu)
+        check_buffer(check, watch, arg->Flags.Paging ? RULE_PB_018 : RULE_PATCH_017,
+                     check_find_context(check_ledger(check), arg->hContext),
+                     arg->DmaBufferSegmentId, (uint64_t)arg->DmaBufferPhysicalAddress.QuadPart,
+                     arg->DmaBufferSize, arg->SubmissionFenceId);
+}
+
 /* The slots that a client's packet will use. */
 static void before_patch(struct check *check, struct aperture_watch *watch,
                          const DXGKARG_PATCH *arg)
@@ -480,7 +530,13 @@ static void before_patch(struct check *check, struct aperture_watch *watch,
     const struct check_ledger *ledger = check_ledger(check);
     const struct check_context *context = check_find_context(ledger, arg->hContext);
 
-    if (arg->Flags.Paging || !arg->pAllocationList || !watch->mapped)
+    if (arg->Flags.Paging)
+        return;
+    if (arg->DmaBufferSegmentId)
+        check_buffer(check, watch, RULE_PATCH_017, context, arg->DmaBufferSegmentId,
+                     (uint64_t)arg->DmaBufferPhysicalAddress.QuadPart, arg->DmaBufferSize,
+                     arg->SubmissionFenceId);
+    if (!arg->pAllocationList || !watch->mapped)
         return;
     for (UINT i = 0; i < arg->AllocationListSize; i++) {
         const DXGK_ALLOCATIONLIST *entry = &arg->pAllocationList[i];
@@ -523,6 +579,34 @@ static void forget(struct check *check, struct aperture_watch *watch)
     forget_pending(check, watch);
 }
 
+/* APER-020: the slots still show what nobody owns any more when the power, or the driver, goes. */
+static void check_all_unmapped(struct check *check, const struct aperture_watch *watch,
+                               const char *what)
+{
+    const struct check_ledger *ledger = check_ledger(check);
+
+    check_looked_at(check, RULE_APER_020);
+    for (unsigned i = 0; i < ledger->segment_count && watch->mapped; i++) {
+        struct slots *slots = (struct slots *)&watch->slots[i];
+        const struct claim *left = NULL;
+
+        for (uint64_t index = slots_next(slots, 0); index < slots->count && !left;
+             index = slots_next(slots, index + 1)) {
+            const struct slot *slot = slots_at(slots, index, false);
+
+            if (is_told(watch, slot) && slot->claim->kind != CLAIM_UNMAP)
+                left = slot->claim;
+        }
+        if (left)
+            check_report(check, RULE_APER_020, NULL, "",
+                         "slots 0x%llx to 0x%llx of aperture segment %u show pages that were "
+                         "mapped in event %llu, and %s",
+                         (unsigned long long)left->first,
+                         (unsigned long long)(left->first + left->count - 1), i + 1,
+                         (unsigned long long)left->event, what);
+    }
+}
+
 static void before(struct check *check, void *state, const struct check_call *call)
 {
     struct aperture_watch *watch = state;
@@ -536,6 +620,16 @@ static void before(struct check *check, void *state, const struct check_call *ca
         break;
     case MINIPORT_DDI_Patch:
         before_patch(check, watch, call->arg.patch);
+        break;
+    case MINIPORT_DDI_SubmitCommand:
+        before_submit(check, watch, call->arg.submit_command);
+        break;
+    case MINIPORT_DDI_SetPowerState:
+        if (call->power_state == PowerDeviceD3)
+            check_all_unmapped(check, watch, "the adapter loses power");
+        break;
+    case MINIPORT_DDI_StopDevice:
+        check_all_unmapped(check, watch, "the driver is stopped");
         break;
     default:
         break;

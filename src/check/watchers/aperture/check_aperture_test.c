@@ -402,6 +402,100 @@ static void slots_in_use_by_paging_are_not_unmapped(void **state)
     }
 }
 
+/* ---- DMA buffers behind slots ---------------------------------------------------------------- */
+
+static NTSTATUS want_dma_segments(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
+{
+    NTSTATUS status = rig_answer(rig, ddi, object, arg);
+
+    if (ddi == MINIPORT_DDI_CreateContext)
+        ((DXGKARG_CREATECONTEXT *)arg)->ContextInfo.DmaBufferSegmentSet = *(const UINT *)rig->told;
+    return status;
+}
+
+/* A client's packet of RIG_PAGES, patched and submitted at slot 8 of the segment. */
+static void run_buffer(struct rig *rig, UINT set, UINT segment)
+{
+    DXGKARG_SUBMITCOMMAND packet;
+    DXGKARG_PATCH patch;
+    unsigned irql = rig->irql;
+
+    rig->answer = want_dma_segments;
+    rig->told = &set;
+    rig->context = rig_create_context(rig, rig->device, RIG_CLIENT_NODE, false);
+    packet = rig_packet(rig);
+    packet.DmaBufferSegmentId = segment;
+    packet.DmaBufferPhysicalAddress.QuadPart = segment ? (1u << 30) + 8 * 4096 : 0x40000;
+    packet.DmaBufferSize = RIG_PAGES * 4096;
+    patch = (DXGKARG_PATCH){
+        .hContext = rig->context,
+        .DmaBufferSegmentId = packet.DmaBufferSegmentId,
+        .DmaBufferPhysicalAddress = packet.DmaBufferPhysicalAddress,
+        .pDmaBuffer = rig->buffer,
+        .DmaBufferSize = packet.DmaBufferSize,
+        .DmaBufferSubmissionEndOffset = RIG_CLIENT_BYTES,
+        .pDmaBufferPrivateData = rig->private_data,
+        .DmaBufferPrivateDataSize = RIG_PRIVATE_BYTES,
+        .DmaBufferPrivateDataSubmissionEndOffset = RIG_PRIVATE_BYTES,
+        .SubmissionFenceId = packet.SubmissionFenceId,
+    };
+    rig->irql = DISPATCH_LEVEL;
+    miniport_patch(rig->top, NULL, &patch);
+    rig->irql = irql;
+    rig_submit_packet(rig, &packet);
+    rig_complete(rig, RIG_CLIENT_NODE, packet.SubmissionFenceId);
+}
+
+RULE_BROKEN_IN(PATCH_017, RIG_PHYSICAL)
+{
+    rig_map_some(rig); /* slot 8 on shows an allocation */
+    run_buffer(rig, 1u << (RIG_APERTURE - 1), RIG_APERTURE);
+}
+
+RULE_KEPT_IN(PATCH_017, RIG_PHYSICAL)
+{
+    struct rig_frames frames = rig_frames_of(0x100);
+
+    rig_build_and_retire(rig, rig_map_of(rig, NULL, 8, &frames));
+    run_buffer(rig, 1u << (RIG_APERTURE - 1), RIG_APERTURE);
+    run_buffer(rig, 0, 0);
+}
+
+static void a_buffer_in_another_segment_than_the_context_wants_is_found(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    for (unsigned wants = 0; wants < 2; wants++) {
+        struct rig_frames frames = rig_frames_of(0x100);
+
+        rig_init(rig, RIG_PHYSICAL);
+        rig_build_and_retire(rig, rig_map_of(rig, NULL, 8, &frames));
+        run_buffer(rig, wants ? 1u << (RIG_APERTURE - 1) : 0, wants ? 0 : RIG_APERTURE);
+        rig_expect_only(rig, RULE_PATCH_017);
+        rig_fini(rig);
+    }
+    free(rig);
+}
+
+RULE_BROKEN_IN(CTX_015, RIG_PHYSICAL)
+{
+    UINT memory = 1;
+
+    rig->answer = want_dma_segments;
+    rig->told = &memory;
+    rig_create_context(rig, rig->device, RIG_CLIENT_NODE, false);
+}
+
+RULE_KEPT_IN(CTX_015, RIG_PHYSICAL)
+{
+    UINT set = 1u << (RIG_APERTURE - 1);
+
+    rig->answer = want_dma_segments;
+    rig->told = &set;
+    rig_create_context(rig, rig->device, RIG_CLIENT_NODE, false);
+}
+
 RULE_BROKEN(APER_016)
 {
     rig_build_and_retire(rig, rig_unmap_of(rig, rig_map_some(rig), 9));
@@ -464,6 +558,24 @@ RULE_KEPT(APER_018)
     rig_map_at(rig, 8);
 }
 
+RULE_BROKEN(APER_020)
+{
+    struct rig_frames frames = rig_frames_of(0x100);
+
+    rig_build_and_retire(rig, rig_map_of(rig, NULL, 8, &frames));
+    miniport_set_power_state(rig->top, 0, PowerDeviceD3, PowerActionSleep);
+}
+
+RULE_KEPT(APER_020)
+{
+    struct rig_frames frames = rig_frames_of(0x100);
+
+    rig_build_and_retire(rig, rig_map_of(rig, NULL, 8, &frames));
+    rig_build_and_retire(rig, rig_unmap_of(rig, NULL, 8));
+    rig_build_and_retire(rig, rig_unmap_of(rig, rig_map_some(rig), 8));
+    miniport_set_power_state(rig->top, 0, PowerDeviceD3, PowerActionSleep);
+}
+
 /* ---- How it is looked at --------------------------------------------------------------------- */
 
 static void a_driver_that_says_it_cannot_map_is_found(void **state)
@@ -507,6 +619,7 @@ int main(void)
         cmocka_unit_test(a_list_that_is_too_short_or_not_locked_is_found),
         cmocka_unit_test(another_dummy_page_is_found),
         cmocka_unit_test(slots_in_use_by_paging_are_not_unmapped),
+        cmocka_unit_test(a_buffer_in_another_segment_than_the_context_wants_is_found),
         cmocka_unit_test(a_driver_that_says_it_cannot_map_is_found),
         cmocka_unit_test(a_slot_that_changes_by_itself_is_found_at_the_end),
     };

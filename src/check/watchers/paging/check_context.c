@@ -42,6 +42,30 @@ static struct context_allocation *find(struct context_watch *watch, HANDLE handl
     return NULL;
 }
 
+/* ---- Where DMA buffers may be ---------------------------------------------------------------- */
+
+/*
+ * CTX-015. Pages say that DMA buffers are in apertures or in system memory. They do not say that a
+ * set may have no other segment beside an aperture.
+ */
+static void check_dma_segments(struct check *check, const DXGKARG_CREATECONTEXT *arg)
+{
+    const struct check_ledger *ledger = check_ledger(check);
+    UINT set = arg->ContextInfo.DmaBufferSegmentSet;
+    UINT apertures = 0;
+
+    if (!ledger->segment_count ||
+        ledger->caps.driver.MemoryManagementCaps.VirtualAddressingSupported)
+        return;
+    for (unsigned i = 0; i < ledger->segment_count; i++) {
+        if (ledger->segments[i].flags.Aperture || ledger->segments[i].flags.Agp)
+            apertures |= UINT32_C(1) << (ledger->segments[i].id - 1);
+    }
+    CHECK_RULE(check, RULE_CTX_015, !set || set & apertures, NULL,
+               "ContextInfo.DmaBufferSegmentSet",
+               "is 0x%x; the aperture segments of the adapter are 0x%x", set, apertures);
+}
+
 /* ---- Callbacks ------------------------------------------------------------------------------- */
 
 /* CTX-014: there is somewhere to be contiguous, or to be mapped. */
@@ -387,8 +411,10 @@ static void after(struct check *check, void *state, const struct check_call *cal
 {
     if (call->ddi == MINIPORT_DDI_BuildPagingBuffer)
         after_build(check, state, call);
-    else if (call->ddi == MINIPORT_DDI_CreateContext && NT_SUCCESS(call->status))
+    else if (call->ddi == MINIPORT_DDI_CreateContext && NT_SUCCESS(call->status)) {
+        check_dma_segments(check, call->arg.create_context);
         after_create_context(state, call);
+    }
 }
 
 static void retired(struct check *check, void *state, const struct check_packet *packet)

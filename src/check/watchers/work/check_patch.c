@@ -233,11 +233,27 @@ static void after_render(struct check *check, struct patch_watch *watch,
     buffer = buffer_at(check, watch, before->pDmaBuffer);
     if (buffer)
         *buffer = (struct patched_buffer){
-            .physical = (uint64_t)before->DmaBufferPhysicalAddress.QuadPart,
+            /* Where an aperture shows it, it may be shown elsewhere by then. */
+            .physical = before->DmaBufferSegmentId
+                            ? 0
+                            : (uint64_t)before->DmaBufferPhysicalAddress.QuadPart,
         };
 }
 
 /* ---- Patch ----------------------------------------------------------------------------------- */
+
+/* That the slots there show the buffer is for the watcher of apertures. */
+static void check_place(struct check *check, HANDLE handle, unsigned segment)
+{
+    const struct check_context *context = check_find_context(check_ledger(check), handle);
+    UINT set = context ? context->info.DmaBufferSegmentSet : 0;
+
+    if (context && !context->flags.VirtualAddressing)
+        CHECK_RULE(check, RULE_PATCH_017,
+                   set ? segment && segment <= 32 && set >> (segment - 1) & 1 : !segment,
+                   &context->object, "DmaBufferSegmentId",
+                   "is %u; DmaBufferSegmentSet of the context is 0x%x", segment, set);
+}
 
 static void before_patch(struct check *check, struct patch_watch *watch,
                          const struct check_call *call)
@@ -250,6 +266,7 @@ static void before_patch(struct check *check, struct patch_watch *watch,
 
     if (arg->Flags.Paging)
         return; /* its lists are empty (PB-031) */
+    check_place(check, arg->hContext, arg->DmaBufferSegmentId);
     check_list(check, context, arg->pAllocationList, arg->AllocationListSize);
     for (uint32_t i = 0; i < arg->PatchLocationListSubmissionLength; i++) {
         uint32_t at = arg->PatchLocationListSubmissionStart + i;
@@ -375,6 +392,8 @@ static void before_submit(struct check *check, struct patch_watch *watch,
         key_of_place(arg->DmaBufferSegmentId, (uint64_t)arg->DmaBufferPhysicalAddress.QuadPart));
     const DXGKARG_PATCH *patch;
 
+    if (!arg->Flags.Paging && arg->DmaBufferSize)
+        check_place(check, arg->hContext, arg->DmaBufferSegmentId);
     if (!pending || !pending->is_pending || pending->arg.Flags.Paging != arg->Flags.Paging)
         return;
     pending->is_pending = false;
