@@ -102,11 +102,12 @@ static void *take_buffer(ULONG bytes)
     return ExAllocatePoolWithTag(PagedPool, bytes, NT_STRING_TAG);
 }
 
+/* The buffer may be one that the driver has allocated, under a tag of its own. */
 VOID NTAPI RtlFreeUnicodeString(PUNICODE_STRING String)
 {
     nt_require_irql(nt_current(), "RtlFreeUnicodeString", APC_LEVEL);
     if (String->Buffer)
-        ExFreePoolWithTag(String->Buffer, NT_STRING_TAG);
+        ExFreePool(String->Buffer);
     *String = (UNICODE_STRING){0};
 }
 
@@ -114,7 +115,7 @@ VOID NTAPI RtlFreeAnsiString(PANSI_STRING String)
 {
     nt_require_irql(nt_current(), "RtlFreeAnsiString", APC_LEVEL);
     if (String->Buffer)
-        ExFreePoolWithTag(String->Buffer, NT_STRING_TAG);
+        ExFreePool(String->Buffer);
     *String = (ANSI_STRING){0};
 }
 

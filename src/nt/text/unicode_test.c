@@ -84,6 +84,21 @@ static void strings_convert_and_what_they_take_is_freed(void **state)
     assert_int_equal(RtlAnsiStringToUnicodeString(&wide, &ansi, TRUE), STATUS_NO_MEMORY);
 }
 
+static void a_string_may_have_a_buffer_of_the_driver(void **state)
+{
+    struct test_kernel *kernel = *state;
+    UNICODE_STRING wide = {.MaximumLength = 16};
+    ANSI_STRING ansi = {.MaximumLength = 8};
+
+    wide.Buffer = ExAllocatePool2(POOL_FLAG_PAGED, 16, TEST_TAG);
+    ansi.Buffer = ExAllocatePool2(POOL_FLAG_NON_PAGED, 8, TEST_TAG);
+    RtlFreeUnicodeString(&wide);
+    RtlFreeAnsiString(&ansi);
+    assert_null(wide.Buffer);
+    assert_null(ansi.Buffer);
+    assert_int_equal(nt_pool_live_blocks(kernel->nt), 0);
+}
+
 static void utf8_goes_both_ways(void **state)
 {
     static const WCHAR wide[] = {'a', 0xe9, 0x20ac, 0xd83d, 0xde00};
@@ -172,6 +187,7 @@ int main(void)
         KERNEL_TEST(strings_compare_with_and_without_case),
         KERNEL_TEST(case_goes_both_ways),
         KERNEL_TEST(strings_convert_and_what_they_take_is_freed),
+        KERNEL_TEST(a_string_may_have_a_buffer_of_the_driver),
         KERNEL_TEST(utf8_goes_both_ways),
         KERNEL_TEST(numbers_are_written_and_read),
         KERNEL_TEST(guids_are_written_and_read),
