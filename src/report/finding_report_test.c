@@ -265,12 +265,12 @@ static void a_cause_with_a_smaller_case_is_replayed_by_it(void **state)
 static void json_has_every_key_with_and_without_a_rule(void **state)
 {
     static const char *const keys[] = {
-        "kind",        "rule",           "cause",        "where",     "text",   "sentence",
-        "source",      "windows",        "basis",        "side",      "tier",   "event",
-        "versions",    "function",       "objects",      "arguments", "bytes",  "case",
-        "line",        "seed",           "driver",       "model",     "wddm",   "setup",
-        "replay",      "runs",           "broken",       "evaluated", "output", "shrunk_lines",
-        "shrunk_from", "consequence_of", "consequences",
+        "kind",         "rule",        "cause",          "where",        "text",      "sentence",
+        "source",       "windows",     "basis",          "side",         "tier",      "event",
+        "versions",     "function",    "objects",        "arguments",    "bytes",     "printed",
+        "case",         "line",        "seed",           "driver",       "model",     "wddm",
+        "setup",        "replay",      "runs",           "broken",       "evaluated", "output",
+        "shrunk_lines", "shrunk_from", "consequence_of", "consequences",
     };
     const struct report_finding findings[] = {of_rule(), of_no_rule()};
 

@@ -113,7 +113,7 @@ play() { # FAULT-NUMBER DDI KIND TEXT
     build "$image" "$1" -DSLOT=DxgkDdi"$2" \
         -DARGUMENT=DXGKARG_"$(echo "$2" | tr '[:lower:]' '[:upper:]')"
     "$drydock" check "$source/cases/evict-and-restore.case" "$source/cases/preemption.case" \
-        --driver "$image" -m gpummu --seeds 1 -j 1 --repeat 0 --run-limit 2 --no-shrink --json \
+        --driver "$image" -m gpummu --seeds 1 -j 1 --repeat 0 --run-limit 2 --no-shrink --prints findings --json \
         >"$work/out" 2>"$work/log" </dev/null
     status=$?
     played=$((played + 1))

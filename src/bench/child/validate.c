@@ -37,10 +37,12 @@ static void validate_detail(struct finding_detail *detail)
     END(detail->objects);
     END(detail->arguments);
     END(detail->bytes);
+    END(detail->printed);
 }
 
 static void validate_findings(struct run_result *result)
 {
+    END(result->printed);
     result->finding_count = (uint32_t)min_u64(result->finding_count, RUN_MAX_FINDINGS);
     for (uint32_t i = 0; i < result->finding_count; i++) {
         struct run_finding *finding = &result->findings[i];

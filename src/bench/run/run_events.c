@@ -124,6 +124,24 @@ static void note_event(void *context, const struct trace_event *event)
         write_event(log, event, line);
 }
 
+void run_event_log_print(struct run_event_log *log, const char *text)
+{
+    int bytes;
+
+    if (!log->file)
+        return;
+    if (log->written >= log->limit || log->bytes >= log->byte_limit) {
+        log->dropped++;
+        return;
+    }
+    bytes = fprintf(log->file, "%" PRIu64 " the driver prints: ", machine_now(log->machine));
+    log->bytes += bytes > 0 ? (uint64_t)bytes : 0;
+    for (; *text && *text != '\r' && *text != '\n'; text++, log->bytes++)
+        fputc((unsigned char)*text < ' ' || *text == 0x7f ? '?' : *text, log->file);
+    fputc('\n', log->file);
+    log->written++;
+}
+
 bool run_event_log_open(struct run_event_log *log, struct machine *machine,
                         const struct run_config *config, const struct run_result *result)
 {

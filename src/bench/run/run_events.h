@@ -46,6 +46,8 @@ bool run_event_log_open(struct run_event_log *log, struct machine *machine,
                         const struct run_config *config, const struct run_result *result);
 
 struct trace_sink run_event_log_sink(struct run_event_log *log);
+/* The driver prints: a line among the recorded calls, and nothing of the digest. */
+void run_event_log_print(struct run_event_log *log, const char *text);
 /* The workload has ended. Calls that take everything down go only into the list of calls. */
 void run_event_log_close(struct run_event_log *log);
 /* Everything has been taken down. False: the list of calls could not be written. */

@@ -88,14 +88,26 @@ static bool owns_address(void *context, const void *address)
     return run->check && check_explain_address(run->check, address, &finding);
 }
 
-/* The driver prints at the level of errors: it found one in its task, or in itself. */
+#define PRINTS_KEPT (RUN_MAX_FINDINGS / 4) /* as findings: the others have their room */
+
+/*
+ * Words of the driver at the level of errors may tell of a mistake, and may be its habit: they are
+ * notes, which stand beside findings, unless the run asks for more.
+ */
 static void on_driver_log(void *context, uint32_t component, uint32_t level, const char *text)
 {
     struct run_assembly *run = context;
 
-    if (component == DPFLTR_IHVVIDEO_ID && level == DPFLTR_ERROR_LEVEL)
-        run_result_report(run->result, RUN_FINDING_DRIVER, 0, machine_now(run->machine),
-                          "the driver prints: %.*s", (int)strcspn(text, "\n"), text);
+    run_event_log_print(&run->events, text);
+    if (run->config->prints_are_findings && component == DPFLTR_IHVVIDEO_ID &&
+        level == DPFLTR_ERROR_LEVEL) {
+        if (run->prints_told++ < PRINTS_KEPT)
+            run_result_report(run->result, RUN_FINDING_DRIVER, 0, machine_now(run->machine),
+                              "the driver prints: %.*s", (int)strcspn(text, "\r\n"), text);
+        else
+            run->result->finding_totals[RUN_FINDING_DRIVER]++;
+    }
+    run_result_note_print(run->result, text);
 }
 
 static void on_missing(void *context, const char *name)
@@ -200,6 +212,7 @@ void run_report_rule(void *context, const struct finding *found)
         return;
     snprintf(finding->rule, sizeof finding->rule, "%s", rule->id);
     finding->detail = found->detail;
+    memcpy(finding->detail.printed, run->result->printed, sizeof finding->detail.printed);
 }
 
 void run_report_content(void *context, const struct oracle_report *report)

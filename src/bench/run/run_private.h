@@ -94,6 +94,7 @@ struct run_assembly {
     jmp_buf bug_check;                        /* back to the run's start, when the machine stops */
     bool is_driver_stuck;                     /* it reports nothing more of the work that it has */
     bool has_overwritten[MINIPORT_DDI_COUNT]; /* reported once each */
+    unsigned prints_told;                     /* words of the driver that are findings */
 };
 
 /* ---- run_outcome.c --------------------------------------------------------------------------- */

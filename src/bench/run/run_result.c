@@ -53,10 +53,37 @@ struct run_finding *run_result_report(struct run_result *result, enum run_findin
         .time_ns = time_ns,
         .seen = result->calls,
     };
+    memcpy(finding->detail.printed, result->printed, sizeof result->printed);
     va_start(arguments, format);
     vsnprintf(finding->text, sizeof finding->text, format, arguments);
     va_end(arguments);
     return finding;
+}
+
+#define PRINTED_LINES 4u
+
+void run_result_note_print(struct run_result *result, const char *text)
+{
+    char *printed = result->printed;
+    size_t length = strcspn(text, "\r\n"), used = strlen(printed);
+    unsigned lines = used != 0;
+
+    result->print_count++;
+    if (!length)
+        return;
+    length = min_u64(length, sizeof result->printed / 2);
+    for (const char *at = printed; (at = strchr(at, '\n')); at++)
+        lines++;
+    while (used && (lines >= PRINTED_LINES || used + 1 + length >= sizeof result->printed)) {
+        size_t oldest = strcspn(printed, "\n");
+
+        oldest += printed[oldest] == '\n';
+        used -= oldest;
+        lines--;
+        memmove(printed, printed + oldest, used + 1);
+    }
+    snprintf(printed + used, sizeof result->printed - used, "%s%.*s", used ? "\n" : "", (int)length,
+             text);
 }
 
 void run_result_explain(struct run_finding *finding, const char *lines)

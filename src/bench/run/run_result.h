@@ -141,12 +141,18 @@ struct run_result {
     uint64_t consequence_count; /* of those kept (run_result_find_causes()) */
     uint64_t calls; /* number of the last call or callback; 0: no checking layer counts them */
 
+    char printed[FINDING_PRINTED_BYTES]; /* the last lines of the driver, a line each */
+    uint64_t print_count;
+
     uint64_t events_written, events_dropped;
 
     char ending[RUN_ENDING_BYTES]; /* CRASHED, HUNG: the last output, a backtrace, the last calls */
 };
 
 void run_result_fini(struct run_result *result);
+
+/* The driver prints: the lines stand beside the findings that follow. */
+void run_result_note_print(struct run_result *result, const char *text);
 
 /* Lines that explain it, each begun by "\n  ", go to its objects. */
 void run_detail_explain(struct finding_detail *detail, const char *lines);

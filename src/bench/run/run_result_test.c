@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -51,11 +52,40 @@ static void lines_that_explain_lose_their_indent_and_end_with_the_room(void **st
     assert_int_equal(strlen(finding.detail.objects), sizeof finding.detail.objects - 1);
 }
 
+static void the_last_words_stand_beside_a_finding(void **state)
+{
+    struct run_result *result = calloc(1, sizeof *result);
+    const struct run_finding *finding;
+    char many[600];
+
+    assert_non_null(result);
+    for (unsigned i = 0; i < 9; i++) {
+        char line[16];
+
+        snprintf(line, sizeof line, "line %u\r\nrest", i);
+        run_result_note_print(result, line);
+        run_result_note_print(result, "\n");
+    }
+    finding = run_result_report(result, RUN_FINDING_DRIVER, 0, 0, "%s", "a mistake");
+    assert_string_equal(finding->detail.printed, "line 5\nline 6\nline 7\nline 8");
+    memset(many, 'x', sizeof many);
+    many[sizeof many - 1] = '\0';
+    for (unsigned i = 0; i < 4; i++) {
+        run_result_note_print(result, many);
+        assert_true(strlen(result->printed) < sizeof result->printed);
+    }
+    run_result_note_print(result, "short");
+    assert_non_null(strstr(result->printed, "x\nshort"));
+    assert_int_equal(result->print_count, 2 * 9 + 5);
+    free(result);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_call_at_the_start_of_a_text_is_its_place),
         cmocka_unit_test(lines_that_explain_lose_their_indent_and_end_with_the_room),
+        cmocka_unit_test(the_last_words_stand_beside_a_finding),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

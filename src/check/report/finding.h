@@ -22,6 +22,7 @@
 #define FINDING_OBJECTS_BYTES   768
 #define FINDING_ARGUMENTS_BYTES 2560
 #define FINDING_BYTES_BYTES     640
+#define FINDING_PRINTED_BYTES   512
 
 /* What a person needs behind the first line. */
 struct finding_detail {
@@ -32,6 +33,7 @@ struct finding_detail {
     char objects[FINDING_OBJECTS_BYTES];     /* a line an object, with its last events */
     char arguments[FINDING_ARGUMENTS_BYTES]; /* the call's argument structure, a line a field */
     char bytes[FINDING_BYTES_BYTES];         /* expected and observed, in hexadecimal */
+    char printed[FINDING_PRINTED_BYTES];     /* the last lines that the driver printed before */
 };
 
 struct finding {

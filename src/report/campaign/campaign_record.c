@@ -65,6 +65,7 @@ char *campaign_record_json(const struct campaign_record *record)
         json_object_set_new(one, "objects", report_text_json(finding->detail.objects));
         json_object_set_new(one, "arguments", report_text_json(finding->detail.arguments));
         json_object_set_new(one, "bytes", report_text_json(finding->detail.bytes));
+        json_object_set_new(one, "printed", report_text_json(finding->detail.printed));
         json_array_append_new(findings, one);
     }
     json_object_set_new(json, "findings", findings);
@@ -103,7 +104,8 @@ static bool parse_findings(const json_t *list, struct campaign_record *record)
             !GET_TEXT(one, "function", finding->detail.function) ||
             !GET_TEXT(one, "objects", finding->detail.objects) ||
             !GET_TEXT(one, "arguments", finding->detail.arguments) ||
-            !GET_TEXT(one, "bytes", finding->detail.bytes) || !is_name(finding->kind) ||
+            !GET_TEXT(one, "bytes", finding->detail.bytes) ||
+            !GET_TEXT(one, "printed", finding->detail.printed) || !is_name(finding->kind) ||
             !is_name(finding->rule))
             return false;
         finding->detail.event = (uint64_t)json_integer_value(json_object_get(one, "event"));
