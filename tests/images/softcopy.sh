@@ -23,6 +23,9 @@ fail() {
 "$drydock" run "$source/cases/evict-and-restore.case" --driver "$work/softcopy.sys" --model physical \
     --no-out >"$work/log" 2>&1 || fail "evict-and-restore is not clean"
 grep -q "mismatches  *0$" "$work/log" || fail "mismatches"
+"$drydock" run "$source/cases/evict-and-restore.case" --driver "$work/softcopy.sys" --model physical \
+    --option far-memory=8G --no-out >"$work/log" 2>&1 || fail "a board of gigabytes is not clean"
+grep -q "mismatches  *0$" "$work/log" || fail "mismatches on a board of gigabytes"
 "$drydock" check --driver "$work/softcopy.sys" --gpu none --allocation-data "size:u64 flags:u32 index:u32" \
     --seeds 20 -j 2 >"$work/log" 2>&1 || fail "a campaign has findings"
 

@@ -7,10 +7,10 @@
  *            queues the buffer and a DPC; the DPC carries out one buffer a node and reports its
  *            fence.
  *
- *            System pages are reached through views of all system memory that StartDevice makes
- *            with DxgkCbMapMemory, so that the driver needs nothing but the graphics kernel. A
- *            board with 4 GiB or more behind BAR 1 is refused. Page lists are the kernel's only
- *            while it calls: their page numbers go into the records.
+ *            Local memory and system pages are reached through views of all of it that StartDevice
+ *            makes with DxgkCbMapMemory, so that the driver needs nothing but the graphics kernel.
+ *            More than 64 GiB of either is refused. Page lists are the kernel's only while it
+ *            calls: their page numbers go into the records.
  * Data       An allocation's private data is what a run without GPU model gives by default:
  *            size:u64,flags:u32,index:u32. Commands are none, and what comes is not looked at.
  * Language   C11 and C++17 alike: `drydock new` makes a driver of its own out of it.
@@ -30,7 +30,7 @@
 #define POOL_TAG             0x7466735au
 #define PAGE                 4096u
 #define PAGE_BITS            12
-#define VIEW_BITS            30 /* system memory in views of 1 GiB */
+#define VIEW_BITS            30 /* memory is mapped in views of 1 GiB */
 #define MOST_VIEWS           64u
 #define SEGMENT_LOCAL        1u
 #define SEGMENT_APERTURE     2u
@@ -82,13 +82,17 @@ struct node {
     BOOLEAN is_preempted; /* still to be reported */
 };
 
+/* Memory from one physical address on, as the driver sees it. */
+struct views {
+    UCHAR *list[MOST_VIEWS];
+    UINT count;
+};
+
 struct softcopy {
     DXGKRNL_INTERFACE dxgkrnl;
     PHYSICAL_ADDRESS window_pa;
     UINT64 local_bytes;
-    UCHAR *window;
-    UCHAR *views[MOST_VIEWS];
-    UINT view_count;
+    struct views local, system;
     UINT64 *slots;   /* page number plus one; 0: none */
     KSPIN_LOCK lock; /* of the nodes */
     struct node nodes[NODES];
@@ -133,13 +137,16 @@ static void give_back(void *memory)
 
 /* ---- The engine ------------------------------------------------------------------------------ */
 
+static UCHAR *look(const struct views *views, UINT64 offset)
+{
+    UINT64 view = offset >> VIEW_BITS;
+
+    return view < views->count ? views->list[view] + (offset & ((1ull << VIEW_BITS) - 1)) : NULL;
+}
+
 static UCHAR *system_page(const struct softcopy *adapter, UINT64 pfn)
 {
-    UINT64 view = pfn >> (VIEW_BITS - PAGE_BITS);
-
-    if (view >= adapter->view_count)
-        return NULL;
-    return adapter->views[view] + ((pfn << PAGE_BITS) & ((1ull << VIEW_BITS) - 1));
+    return look(&adapter->system, pfn << PAGE_BITS);
 }
 
 /* Where byte `offset` of a side is; what follows in its page follows there. NULL: nowhere. */
@@ -151,7 +158,7 @@ static UCHAR *locate(const struct softcopy *adapter, UINT64 address, const UINT6
     if (list)
         page = system_page(adapter, list[offset >> PAGE_BITS]);
     else if (address + offset < adapter->local_bytes)
-        return adapter->window + address + offset;
+        return look(&adapter->local, address + offset);
     else if (address + offset >= APERTURE_BASE &&
              ((address + offset - APERTURE_BASE) >> PAGE_BITS) < APERTURE_PAGES &&
              adapter->slots[(address + offset - APERTURE_BASE) >> PAGE_BITS])
@@ -903,7 +910,19 @@ static NTSTATUS NTAPI RemoveDevice(IN_CONST_PVOID MiniportDeviceContext)
     return STATUS_SUCCESS;
 }
 
-/* BAR 1 is the second memory range; one of 4 GiB or more has its length in other units. */
+/* One of 4 GiB or more has its length in other units than bytes. */
+static UINT64 length_of(const CM_PARTIAL_RESOURCE_DESCRIPTOR *range)
+{
+    if (range->Type == CmResourceTypeMemory)
+        return range->u.Memory.Length;
+    if (range->Flags & CM_RESOURCE_MEMORY_LARGE_40)
+        return (UINT64)range->u.Memory40.Length40 << 8;
+    if (range->Flags & CM_RESOURCE_MEMORY_LARGE_48)
+        return (UINT64)range->u.Memory48.Length48 << 16;
+    return (UINT64)range->u.Memory64.Length64 << 32;
+}
+
+/* BAR 1 is the second memory range. */
 static NTSTATUS find_window(struct softcopy *adapter, const CM_RESOURCE_LIST *resources)
 {
     const CM_PARTIAL_RESOURCE_LIST *list;
@@ -916,54 +935,60 @@ static NTSTATUS find_window(struct softcopy *adapter, const CM_RESOURCE_LIST *re
     for (i = 0; i < list->Count; i++) {
         const CM_PARTIAL_RESOURCE_DESCRIPTOR *range = &list->PartialDescriptors[i];
 
-        if (range->Type != CmResourceTypeMemory || found++ != 1)
+        if ((range->Type != CmResourceTypeMemory && range->Type != CmResourceTypeMemoryLarge) ||
+            found++ != 1)
             continue;
         adapter->window_pa = range->u.Memory.Start;
-        adapter->local_bytes = range->u.Memory.Length;
+        adapter->local_bytes = length_of(range);
         return STATUS_SUCCESS;
     }
     return STATUS_NOT_SUPPORTED;
 }
 
-static NTSTATUS map(struct softcopy *adapter, UINT64 address, UINT64 bytes, UCHAR **out)
+static NTSTATUS map(struct softcopy *adapter, UINT64 address, UINT64 bytes, struct views *views)
 {
-    PHYSICAL_ADDRESS physical;
-    PVOID mapped = NULL;
-    NTSTATUS status;
+    while (bytes) {
+        UINT64 piece = smaller_of(bytes, 1ull << VIEW_BITS);
+        PHYSICAL_ADDRESS physical;
+        PVOID view = NULL;
+        NTSTATUS status;
 
-    physical.QuadPart = (LONGLONG)address;
-    status = adapter->dxgkrnl.DxgkCbMapMemory(adapter->dxgkrnl.DeviceHandle, physical, (ULONG)bytes,
-                                              FALSE, FALSE, MmNonCached, &mapped);
-    *out = (UCHAR *)mapped;
-    return status;
+        if (views->count == MOST_VIEWS)
+            return STATUS_NOT_SUPPORTED;
+        physical.QuadPart = (LONGLONG)address;
+        status = adapter->dxgkrnl.DxgkCbMapMemory(adapter->dxgkrnl.DeviceHandle, physical,
+                                                  (ULONG)piece, FALSE, FALSE, MmNonCached, &view);
+        if (!NT_SUCCESS(status))
+            return status;
+        views->list[views->count++] = (UCHAR *)view;
+        address += piece;
+        bytes -= piece;
+    }
+    return STATUS_SUCCESS;
+}
+
+static void unmap(struct softcopy *adapter, struct views *views)
+{
+    while (views->count)
+        adapter->dxgkrnl.DxgkCbUnmapMemory(adapter->dxgkrnl.DeviceHandle,
+                                           views->list[--views->count]);
 }
 
 static void unmap_all(struct softcopy *adapter)
 {
-    while (adapter->view_count)
-        adapter->dxgkrnl.DxgkCbUnmapMemory(adapter->dxgkrnl.DeviceHandle,
-                                           adapter->views[--adapter->view_count]);
-    if (adapter->window)
-        adapter->dxgkrnl.DxgkCbUnmapMemory(adapter->dxgkrnl.DeviceHandle, adapter->window);
-    adapter->window = NULL;
+    unmap(adapter, &adapter->system);
+    unmap(adapter, &adapter->local);
     give_back(adapter->slots);
     adapter->slots = NULL;
 }
 
 static NTSTATUS map_all(struct softcopy *adapter, UINT64 system_bytes)
 {
-    UINT64 start;
     NTSTATUS status =
-        map(adapter, (UINT64)adapter->window_pa.QuadPart, adapter->local_bytes, &adapter->window);
+        map(adapter, (UINT64)adapter->window_pa.QuadPart, adapter->local_bytes, &adapter->local);
 
-    for (start = 0; NT_SUCCESS(status) && start < system_bytes; start += 1ull << VIEW_BITS) {
-        if (adapter->view_count == MOST_VIEWS)
-            return STATUS_NOT_SUPPORTED;
-        status = map(adapter, start, smaller_of(system_bytes - start, 1ull << VIEW_BITS),
-                     &adapter->views[adapter->view_count]);
-        if (NT_SUCCESS(status))
-            adapter->view_count++;
-    }
+    if (NT_SUCCESS(status))
+        status = map(adapter, 0, system_bytes, &adapter->system);
     adapter->slots =
         NT_SUCCESS(status) ? (UINT64 *)take(APERTURE_PAGES * sizeof *adapter->slots) : NULL;
     return NT_SUCCESS(status) && !adapter->slots ? STATUS_NO_MEMORY : status;
