@@ -103,7 +103,10 @@ struct vidmm_events {
     void *context;
     /* The driver broke the contract: rule id of contract.md and one line. The manager goes on. */
     void (*driver_error)(void *context, const char *rule, const char *text);
-    /* The GPU faulted on a node. */
+    /*
+     * The GPU faulted on a node. The engine, or the adapter, is reset when the report asks for it;
+     * the device of the packet that faulted is in error then.
+     */
     void (*page_fault)(void *context, unsigned node, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data);
     /* An allocation is being evicted to make room (reason), or leaves for another reason. */
     void (*evicted)(void *context, struct vidmm_allocation *allocation, const char *reason);
@@ -317,6 +320,13 @@ NTSTATUS vidmm_remove(struct vidmm *vidmm);
 void vidmm_watch(struct vidmm *vidmm, uint64_t now_ns);
 
 /* The driver's engines, at least one. */
+/*
+ * Asks the driver for the last completed fence of each node (DxgkDdiQueryCurrentFence), and acts on
+ * what it reports meanwhile. Windows asks when work does not end; asking at any other time is as
+ * lawful.
+ */
+void vidmm_query_fences(struct vidmm *vidmm);
+
 unsigned vidmm_node_count(const struct vidmm *vidmm);
 
 /*
@@ -418,6 +428,7 @@ struct vidmm_statistics {
     uint64_t residency_requests;
     uint64_t residency_hits; /* references that were resident already */
     uint64_t preemptions;    /* asked for by vidmm_preempt() */
+    uint64_t page_faults; /* that the driver reported */
     uint64_t timeouts;
     uint64_t engine_resets;
     uint64_t adapter_resets;

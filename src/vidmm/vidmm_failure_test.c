@@ -689,6 +689,7 @@ static const char *const covered[] = {"vidmm_create",
 /* What src/bench/whole_runs/failure_test.c does the same with, in whole runs. */
 static const char *const covered_in_runs[] = {
     "vidmm_watch",
+    "vidmm_query_fences",
     "vidmm_preempt",
     "vidmm_is_preempting",
     "vidmm_end_waits",

@@ -139,6 +139,13 @@ static bool query_finds_progress(struct vidsch *vidsch, unsigned node_index)
     return node->reported_id != reported || node->is_answered != was_answered;
 }
 
+void vidsch_query_fence(struct vidsch *vidsch, unsigned node)
+{
+    ASSERT(!vidsch->is_running);
+    if (vidsch->gate != VIDSCH_CLOSED)
+        query_finds_progress(vidsch, node);
+}
+
 static uint64_t oldest_serial(const struct node *node)
 {
     const struct vidsch_packet *packet;
@@ -192,7 +199,7 @@ static void settle(struct vidsch *vidsch, struct node *node)
 {
     node->completed_id = node->reported_id;
     node->faults.count = 0;
-    node->is_preempting = node->is_answered = node->is_preempted = false;
+    node->is_preempting = node->is_answered = node->is_preempted = node->goes_on = false;
     node->watched = 0;
     vidsch_retire_completed(vidsch, node);
 }
@@ -215,6 +222,15 @@ static bool abort_through(struct vidsch *vidsch, struct node *node, uint32_t las
         vidsch_retire(vidsch, packet, packet->has_failed ? packet->failure : status);
     }
     return hit_paging;
+}
+
+void vidsch_end_fault(struct vidsch *vidsch, struct node *node)
+{
+    if (!node->goes_on)
+        return;
+    node->goes_on = false;
+    abort_through(vidsch, node, node->faulted_id, STATUS_GRAPHICS_GPU_EXCEPTION_ON_DEVICE);
+    vidsch->run_again = true;
 }
 
 NTSTATUS vidsch_reset_engine(struct vidsch *vidsch, unsigned node_index, NTSTATUS status,

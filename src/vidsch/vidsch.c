@@ -415,20 +415,35 @@ static void record_error(struct vidsch *vidsch, enum error_kind kind, unsigned n
     }
 }
 
+static bool names_packet(const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
+{
+    return !(data->DmaPageFaulted.PageFaultFlags & DXGK_PAGE_FAULT_FENCE_INVALID);
+}
+
+/* What is before the packet that faulted is complete; a reset counts that packet, too. */
 static void record_fault(struct vidsch *vidsch, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
 {
     unsigned node_index = data->DmaPageFaulted.NodeOrdinal;
     struct node *node;
+    uint32_t id = data->DmaPageFaulted.FaultedFenceId;
     unsigned slot;
 
     if (node_index >= vidsch->config.node_count) {
-        record_error(vidsch, ERROR_NODE, node_index, data->DmaPageFaulted.FaultedFenceId);
+        record_error(vidsch, ERROR_NODE, node_index, id);
         return;
     }
     node = &vidsch->nodes[node_index];
     if (node->faults.count == vidsch->config.hardware_queue_depth) {
-        record_error(vidsch, ERROR_FAULT_RING, node_index, data->DmaPageFaulted.FaultedFenceId);
+        record_error(vidsch, ERROR_FAULT_RING, node_index, id);
         return;
+    }
+    if (names_packet(data)) {
+        if (!is_after(id, node->reported_id) || is_after(id, node->submitted_id)) {
+            record_error(vidsch, ERROR_FAULT_ID, node_index, id);
+            return;
+        }
+        node->reported_id = id - 1;
+        node->heard_id = id;
     }
     slot = (node->faults.first + node->faults.count++) % vidsch->config.hardware_queue_depth;
     node->faults.data[slot] = *data;
@@ -540,6 +555,13 @@ static void tell_error(struct vidsch *vidsch, const struct report_error *error)
                  "DMA_FAULTED is reserved; it reported fence id %" PRIu32 " on node %u", error->id,
                  error->node);
         break;
+    case ERROR_FAULT_ID:
+        rule = "FENCE-010";
+        snprintf(text, sizeof text,
+                 "DMA_PAGE_FAULTED reported fence id %" PRIu32
+                 " on node %u; reported before: %" PRIu32 ", last submitted: %" PRIu32,
+                 error->id, error->node, error->reported, error->submitted);
+        break;
     case ERROR_FAULT_RING:
     default:
         rule = "FENCE-010";
@@ -550,6 +572,33 @@ static void tell_error(struct vidsch *vidsch, const struct report_error *error)
         break;
     }
     vidsch->events->driver_error(vidsch->events->context, rule, text);
+}
+
+static struct vidsch_packet *find_submitted(const struct node *node, uint32_t id)
+{
+    struct vidsch_packet *packet;
+
+    list_for_each (packet, &node->submitted, struct vidsch_packet, node) {
+        if (packet->fence_id == id && !packet->has_failed)
+            return packet;
+    }
+    return NULL;
+}
+
+/* A fault that asks for no reset has cost its packet, and the node goes on behind it. */
+static void tell_fault(struct vidsch *vidsch, unsigned node_index,
+                       const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
+{
+    struct node *node = &vidsch->nodes[node_index];
+    const struct vidsch_packet *packet = NULL;
+
+    if (names_packet(data))
+        packet = find_submitted(node, data->DmaPageFaulted.FaultedFenceId);
+    if (packet && !vidsch_fault_needs_reset(data)) {
+        node->goes_on = true;
+        node->faulted_id = packet->fence_id;
+    }
+    vidsch->events->page_fault(vidsch->events->context, node_index, data, packet);
 }
 
 /* Tells of the interrupts' other records: errors and page faults. */
@@ -581,7 +630,7 @@ static void tell_recorded(struct vidsch *vidsch)
 
             node->faults.first = (node->faults.first + 1) % vidsch->config.hardware_queue_depth;
             node->faults.count--;
-            vidsch->events->page_fault(vidsch->events->context, i, &data);
+            tell_fault(vidsch, i, &data);
         }
     }
 }
@@ -603,6 +652,8 @@ void vidsch_run(struct vidsch *vidsch)
         }
         for (unsigned i = 0; i < vidsch->config.node_count; i++)
             vidsch_retire_completed(vidsch, &vidsch->nodes[i]);
+        for (unsigned i = 0; i < vidsch->config.node_count; i++)
+            vidsch_end_fault(vidsch, &vidsch->nodes[i]);
         for (unsigned i = 0; i < vidsch->config.node_count; i++)
             vidsch_end_preemption(vidsch, &vidsch->nodes[i]);
         /* A packet that went may have been refused, and then it is to retire. */
@@ -652,6 +703,7 @@ static void collect_packets(struct vidsch *vidsch)
         node->reported_id = node->submitted_id;
         node->completed_id = node->submitted_id;
         node->faults.count = 0;
+        node->goes_on = false;
     }
     list_for_each (context, &vidsch->contexts, struct vidsch_context, link)
         vidsch_take_queue(context, &queued);

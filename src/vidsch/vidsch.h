@@ -83,14 +83,29 @@ struct vidsch_events {
     void *context;
     /* A broken contract of the driver; text names the rule. */
     void (*driver_error)(void *context, const char *rule, const char *text);
-    /* The GPU faulted in a packet of this node (DMA_PAGE_FAULTED); data is the driver's report. */
-    void (*page_fault)(void *context, unsigned node, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data);
+    /*
+     * The GPU faulted in a packet of this node (DMA_PAGE_FAULTED); data is the driver's report.
+     * Packets in front of it are complete. The packet itself, lent for the call, is still with the
+     * driver: where the report asks for a reset (vidsch_fault_needs_reset()), the owner makes one
+     * when the call has returned; elsewhere the packet retires by itself. NULL: the driver does not
+     * know it.
+     */
+    void (*page_fault)(void *context, unsigned node, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data,
+                       const struct vidsch_packet *packet);
     /*
      * The node answers neither its packet nor a preemption. Out of vidsch_watch(). False: nothing
      * can be done now; the next vidsch_watch() asks again.
      */
     bool (*timed_out)(void *context, unsigned node);
 };
+
+/* The node has stopped: its engine, or the adapter, must be reset. */
+static inline bool vidsch_fault_needs_reset(const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
+{
+    return data->DmaPageFaulted.PageFaultFlags &
+           (DXGK_PAGE_FAULT_ADAPTER_RESET_REQUIRED | DXGK_PAGE_FAULT_ENGINE_RESET_REQUIRED |
+            DXGK_PAGE_FAULT_FENCE_INVALID);
+}
 
 #define VIDSCH_DEFAULT_TIMEOUT_NS UINT64_C(2000000000) /* TDR-012 */
 
@@ -169,6 +184,12 @@ bool vidsch_is_drained(const struct vidsch *vidsch);
  * driver has no DxgkDdiPreemptCommand, or refused, or a preemption is under way already.
  */
 bool vidsch_preempt(struct vidsch *vidsch, unsigned node);
+
+/*
+ * Asks the driver for the last completed fence of the node, as the watchdog does (FENCE-006). Not
+ * from inside a callback.
+ */
+void vidsch_query_fence(struct vidsch *vidsch, unsigned node);
 
 /* It was told to, and has not answered. */
 bool vidsch_is_preempting(const struct vidsch *vidsch, unsigned node);

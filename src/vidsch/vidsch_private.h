@@ -27,6 +27,7 @@ enum error_kind {
     ERROR_PREEMPTED, /* a preemption that nobody asked for */
     ERROR_LAST,      /* a preemption whose last completed id cannot be */
     ERROR_FAULTED,   /* the reserved interrupt type */
+    ERROR_FAULT_ID,  /* a page fault in a packet that is not under way */
     ERROR_FAULT_RING /* more page faults than packets */
 };
 
@@ -65,6 +66,8 @@ struct node {
         unsigned first;
         unsigned count;
     } faults;
+    bool goes_on;        /* the node goes on behind a packet that faulted, without a reset ... */
+    uint32_t faulted_id; /* ... of this id, which retires as faulted when it is its turn */
 };
 
 struct vidsch {
@@ -138,6 +141,9 @@ void vidsch_retire(struct vidsch *vidsch, struct vidsch_packet *packet, NTSTATUS
 void vidsch_retire_completed(struct vidsch *vidsch, struct node *node);
 
 /* ---- recovery.c ---- */
+
+/* Retires the packet that faulted on a node that goes on by itself, if there is one. */
+void vidsch_end_fault(struct vidsch *vidsch, struct node *node);
 
 /* The preemption is over: packets that did not run go back to where they came from. */
 void vidsch_end_preemption(struct vidsch *vidsch, struct node *node);

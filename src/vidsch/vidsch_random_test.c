@@ -343,7 +343,8 @@ static void do_abort(struct model *model)
     vidsch_abort(model->vidsch, status);
 }
 
-static void page_fault(void *context, unsigned node, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
+static void page_fault(void *context, unsigned node, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data,
+                       const struct vidsch_packet *packet)
 {
     struct model *model = context;
 
@@ -485,10 +486,13 @@ static void fault(struct model *model)
     data.InterruptType = DXGK_INTERRUPT_DMA_PAGE_FAULTED;
     data.DmaPageFaulted.NodeOrdinal = index;
     data.DmaPageFaulted.FaultedFenceId = node->submitted_id;
-    if (node->faults.count < model->depth)
+    data.DmaPageFaulted.PageFaultFlags = DXGK_PAGE_FAULT_ENGINE_RESET_REQUIRED;
+    if (node->faults.count < model->depth && is_after(node->submitted_id, node->reported_id)) {
         order_push(&node->faults, node->submitted_id);
-    else
+        node->reported_id = node->submitted_id - 1;
+    } else {
         model->recorded_errors++;
+    }
     vidsch_notify_interrupt(model->vidsch, &data);
 }
 

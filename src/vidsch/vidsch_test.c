@@ -120,7 +120,8 @@ static void driver_error(void *context, const char *rule, const char *text)
     snprintf(bench->last_text, sizeof bench->last_text, "%s", text);
 }
 
-static void page_fault(void *context, unsigned node, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
+static void page_fault(void *context, unsigned node, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data,
+                       const struct vidsch_packet *packet)
 {
     struct bench *bench = context;
 
@@ -581,6 +582,7 @@ static void a_page_fault_is_told_before_anything_retires(void **state)
     vidsch_submit(context, &packets[1].base);
     data.InterruptType = DXGK_INTERRUPT_DMA_PAGE_FAULTED;
     data.DmaPageFaulted.FaultedFenceId = 1;
+    data.DmaPageFaulted.PageFaultFlags = DXGK_PAGE_FAULT_ENGINE_RESET_REQUIRED;
     vidsch_notify_interrupt(bench.vidsch, &data);
     assert_int_equal(bench.fault_count, 0);
     vidsch_notify_dpc(bench.vidsch);
@@ -588,14 +590,21 @@ static void a_page_fault_is_told_before_anything_retires(void **state)
     assert_string_equal(bench.log, "sA sB");
 
     /* Two more fit; the next is one too many for two packets. */
-    for (uint32_t id = 1; id <= 3; id++) {
-        data.DmaPageFaulted.FaultedFenceId = id;
+    for (unsigned i = 0; i < 3; i++)
         vidsch_notify_interrupt(bench.vidsch, &data);
-    }
     vidsch_notify_dpc(bench.vidsch);
     assert_int_equal(bench.fault_count, 3);
-    assert_int_equal(bench.last_fault_id, 2);
     assert_int_equal(bench.error_count, 1);
+    assert_string_equal(bench.last_rule, "FENCE-010");
+
+    /* Neither a packet that was never submitted, nor one that is complete. */
+    data.DmaPageFaulted.FaultedFenceId = 3;
+    vidsch_notify_interrupt(bench.vidsch, &data);
+    data.DmaPageFaulted.FaultedFenceId = 0;
+    vidsch_notify_interrupt(bench.vidsch, &data);
+    vidsch_notify_dpc(bench.vidsch);
+    assert_int_equal(bench.fault_count, 3);
+    assert_int_equal(bench.error_count, 3);
     assert_string_equal(bench.last_rule, "FENCE-010");
 
     data.DmaPageFaulted.NodeOrdinal = 1;
@@ -604,11 +613,64 @@ static void a_page_fault_is_told_before_anything_retires(void **state)
     assert_string_equal(bench.last_rule, "FENCE-002");
 
     data.DmaPageFaulted.NodeOrdinal = 0;
+    data.DmaPageFaulted.FaultedFenceId = 2;
     bench.aborts_on_fault = true;
     vidsch_notify_interrupt(bench.vidsch, &data);
-    report(&bench, 0, 1);
     vidsch_notify_dpc(bench.vidsch);
     assert_string_equal(bench.log, "sA sB fA fB");
+
+    vidsch_context_destroy(context);
+    bench_fini(&bench);
+}
+
+static void a_fault_that_needs_no_reset_costs_its_packet_alone(void **state)
+{
+    struct bench bench;
+    struct vidsch_context *context;
+    struct test_packet packets[3];
+    DXGKARGCB_NOTIFY_INTERRUPT_DATA data = {0};
+
+    bench_init(&bench, 1, 3, 0);
+    context = new_context(&bench, 0, false);
+    packets_init(&bench, packets, 3);
+    for (unsigned i = 0; i < 3; i++)
+        vidsch_submit(context, &packets[i].base);
+    data.InterruptType = DXGK_INTERRUPT_DMA_PAGE_FAULTED;
+    data.DmaPageFaulted.FaultedFenceId = 2;
+    vidsch_notify_interrupt(bench.vidsch, &data);
+    vidsch_notify_dpc(bench.vidsch);
+    assert_string_equal(bench.log, "sA sB sC rA fB");
+    assert_int_equal(bench.last_status, STATUS_GRAPHICS_GPU_EXCEPTION_ON_DEVICE);
+    complete(&bench, 0, 3);
+    assert_string_equal(bench.log, "sA sB sC rA fB rC");
+    assert_int_equal(bench.error_count, 0);
+
+    vidsch_context_destroy(context);
+    bench_fini(&bench);
+}
+
+/* The owner resets the engine, as it was asked to: until then the packet stays. */
+static void a_reset_after_a_fault_takes_at_least_the_packet_that_faulted(void **state)
+{
+    struct bench bench;
+    struct vidsch_context *context;
+    struct test_packet packets[2];
+    DXGKARGCB_NOTIFY_INTERRUPT_DATA data = {0};
+
+    bench_init(&bench, 1, 2, 0);
+    context = new_context(&bench, 0, false);
+    packets_init(&bench, packets, 2);
+    vidsch_submit(context, &packets[0].base);
+    vidsch_submit(context, &packets[1].base);
+    data.InterruptType = DXGK_INTERRUPT_DMA_PAGE_FAULTED;
+    data.DmaPageFaulted.FaultedFenceId = 2;
+    data.DmaPageFaulted.PageFaultFlags = DXGK_PAGE_FAULT_ADAPTER_RESET_REQUIRED;
+    vidsch_notify_interrupt(bench.vidsch, &data);
+    vidsch_notify_dpc(bench.vidsch);
+    assert_string_equal(bench.log, "sA sB rA");
+    vidsch_set_gate(bench.vidsch, VIDSCH_CLOSED);
+    vidsch_reset_adapter(bench.vidsch, STATUS_GRAPHICS_ADAPTER_WAS_RESET);
+    assert_string_equal(bench.log, "sA sB rA fB");
 
     vidsch_context_destroy(context);
     bench_fini(&bench);
@@ -686,6 +748,8 @@ int main(void)
         cmocka_unit_test(abort_retires_everything_in_order),
         cmocka_unit_test(abort_may_come_from_a_retired_packet),
         cmocka_unit_test(a_page_fault_is_told_before_anything_retires),
+        cmocka_unit_test(a_fault_that_needs_no_reset_costs_its_packet_alone),
+        cmocka_unit_test(a_reset_after_a_fault_takes_at_least_the_packet_that_faulted),
         cmocka_unit_test(wrong_arguments_are_refused),
         cmocka_unit_test(every_nth_allocation_failure_leaves_it_whole),
     };

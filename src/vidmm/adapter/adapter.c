@@ -41,6 +41,7 @@
 
 /* Everything that goes on by itself, in the order in which the pump asks. */
 static const struct pump_step pump_steps[] = {
+    {recovery_run, ~(1u << POWER_OFF | 1u << POWER_EXCLUSIVE)},
     {allocations_bury, 1u << POWER_ON | 1u << POWER_DRAINING},
     {tile_updates_run, 1u << POWER_ON},
     {paging_queue_run, ~(1u << POWER_OFF | 1u << POWER_EXCLUSIVE)},
@@ -55,10 +56,13 @@ static void scheduler_error(void *context, const char *rule, const char *text)
 }
 
 static void scheduler_page_fault(void *context, unsigned node,
-                                 const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
+                                 const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data,
+                                 const struct vidsch_packet *packet)
 {
     struct vidmm *vidmm = context;
 
+    vidmm->statistics.page_faults++;
+    recovery_note_fault(vidmm, node, data, packet);
     if (vidmm->config.events.page_fault)
         vidmm->config.events.page_fault(vidmm->config.events.context, node, data);
 }

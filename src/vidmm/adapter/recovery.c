@@ -60,6 +60,7 @@
 #include "vidmm/work/space_contexts.h"
 
 #include "base/assert.h"
+#include "base/bits.h"
 #include "base/list.h"
 #include "vidsch/vidsch.h"
 
@@ -478,6 +479,8 @@ static void reset_adapter(struct vidmm *vidmm)
     NTSTATUS status;
 
     vidmm->statistics.adapter_resets++;
+    recovery->faulted_nodes = 0;
+    recovery->wants_adapter = false;
     recovery->is_silent = true;
     vidsch_set_gate(vidmm->vidsch, VIDSCH_CLOSED);
     status = miniport_reset_from_timeout(vidmm->miniport, NULL);
@@ -533,6 +536,7 @@ static bool reset_engines(struct vidmm *vidmm, unsigned node)
 
         if (!(mask >> i & 1))
             continue;
+        vidmm->recovery.faulted_nodes &= ~(UINT64_C(1) << i);
         vidmm->statistics.engine_resets++;
         if (!NT_SUCCESS(vidsch_reset_engine(vidmm->vidsch, i,
                                             STATUS_GRAPHICS_GPU_EXCEPTION_ON_DEVICE, &hit_paging)))
@@ -617,6 +621,53 @@ bool recovery_timed_out(void *context, unsigned node)
     return true;
 }
 
+/* ---- Faults of the GPU ----------------------------------------------------------------------- */
+
+void recovery_note_fault(struct vidmm *vidmm, unsigned node,
+                         const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data,
+                         const struct vidsch_packet *packet)
+{
+    struct recovery *recovery = &vidmm->recovery;
+
+    if ((packet && packet->is_paging) || !vidsch_fault_needs_reset(data))
+        return;
+    if (data->DmaPageFaulted.PageFaultFlags & DXGK_PAGE_FAULT_ADAPTER_RESET_REQUIRED)
+        recovery->wants_adapter = true;
+    else
+        recovery->faulted_nodes |= UINT64_C(1) << node;
+}
+
+/* The reset of an engine may be that of others too, on which a fault waits for one as well. */
+static bool reset_faulted(struct vidmm *vidmm)
+{
+    struct recovery *recovery = &vidmm->recovery;
+
+    while (recovery->faulted_nodes && !recovery->wants_adapter) {
+        unsigned node = ctz_u64(recovery->faulted_nodes);
+
+        if (!reset_engines(vidmm, node))
+            return false;
+    }
+    return !recovery->wants_adapter;
+}
+
+bool recovery_run(struct vidmm *vidmm)
+{
+    struct recovery *recovery = &vidmm->recovery;
+
+    if (!recovery->faulted_nodes && !recovery->wants_adapter)
+        return false;
+    if (context_updates_end_waits(vidmm))
+        return false; /* the call that waits returns first, and is followed by the pump (TDR-002) */
+    begin_recovery(vidmm);
+    if (!reset_faulted(vidmm)) {
+        recovery->blames_owners = list_is_empty(&recovery->unfinished);
+        reset_adapter(vidmm);
+    }
+    end_recovery(vidmm);
+    return true;
+}
+
 /* ---- The public side ------------------------------------------------------------------------- */
 
 void vidmm_watch(struct vidmm *vidmm, uint64_t now_ns)
@@ -627,6 +678,17 @@ void vidmm_watch(struct vidmm *vidmm, uint64_t now_ns)
     vidmm->recovery.is_put_off = false;
     vidmm->callback_depth++;
     vidsch_watch(vidmm->vidsch, now_ns);
+    vidmm->callback_depth--;
+    vidmm_pump(vidmm);
+}
+
+void vidmm_query_fences(struct vidmm *vidmm)
+{
+    if (!vidmm->vidsch || vidmm->is_removed || vidmm->power.state != POWER_ON)
+        return;
+    vidmm->callback_depth++;
+    for (unsigned i = 0; i < vidmm->caps.node_count; i++)
+        vidsch_query_fence(vidmm->vidsch, i);
     vidmm->callback_depth--;
     vidmm_pump(vidmm);
 }

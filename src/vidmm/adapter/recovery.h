@@ -13,6 +13,7 @@
 #include "vidmm/paging/job.h"
 
 struct vidmm;
+struct vidsch_packet;
 
 #define VIDMM_MAX_TIMEOUT_LIMIT 64
 
@@ -21,6 +22,9 @@ struct recovery {
     bool blames_owners; /* ... and are the ones that did not end (TDR-009) */
     bool is_silent;     /* ResetFromTimeout was called, and RestartFromTimeout will be */
     bool is_put_off;    /* to the watchdog's next look: in this one a call of the driver waited */
+    /* The driver has reported faults after which it wants these reset. */
+    uint64_t faulted_nodes; /* a bit each */
+    bool wants_adapter;
     struct list unfinished; /* jobs of such packets, in order */
     /* Allocations whose places are to be cleaned up, by next_reset; the job is at one of them. */
     struct vidmm_allocation *first, *last, *at;
@@ -37,6 +41,16 @@ void recovery_init(struct vidmm *vidmm);
  * without their content; the mappings of the others. Rendering goes on when that has retired.
  */
 void recovery_restore(struct vidmm *vidmm, bool lost_tables);
+/*
+ * The GPU stopped in a packet (NULL: the driver does not know in which), as the driver's report
+ * says. recovery_run() makes the reset that the report asks for, outside of all callbacks. Nothing
+ * is reset for a paging packet: Windows stops there with bug check 0x119.
+ */
+void recovery_note_fault(struct vidmm *vidmm, unsigned node,
+                         const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data,
+                         const struct vidsch_packet *packet);
+/* A step of the pump. */
+bool recovery_run(struct vidmm *vidmm);
 /* A node does not answer: resets it, or everything. False: not now, a call of the driver waits. */
 bool recovery_timed_out(void *context, unsigned node);
 
