@@ -133,16 +133,19 @@ enum check_gpu_kind {
     CHECK_GPU_FLUSHED, /* it forgot cached translations */
     CHECK_GPU_SYSTEM,  /* it reached system memory: told of a window of exclusive access */
 };
+enum check_gpu_access { CHECK_GPU_ACCESSES, CHECK_GPU_READS, CHECK_GPU_WRITES };
 struct check_gpu_event {
     enum check_gpu_kind kind;
     unsigned node;
     uint32_t fence;
-    uint32_t bytes;           /* QUEUED */
-    uint64_t address;         /* QUEUED: of the buffer; FAULT: that faulted; FLUSHED: root */
-    uint64_t start, end;      /* FLUSHED: the range; end 0: all */
-    bool is_system;           /* FLUSHED: the root is in system memory */
-    bool is_everywhere;       /* FLUSHED: whatever the root */
-    bool is_malformed_packet; /* FAULT: not the address was wrong but the command */
+    uint32_t bytes;               /* QUEUED */
+    uint64_t root_entries;        /* QUEUED: of the root that goes with it; 0: none, or not known */
+    enum check_gpu_access access; /* FAULT: as far as it is known */
+    uint64_t address;             /* QUEUED: of the buffer; FAULT: that faulted; FLUSHED: root */
+    uint64_t start, end;          /* FLUSHED: the range; end 0: all */
+    bool is_system;               /* FLUSHED: the root is in system memory */
+    bool is_everywhere;           /* FLUSHED: whatever the root */
+    bool is_malformed_packet;     /* FAULT: not the address was wrong but the command */
     const struct check_packet *packet; /* as the layer knows it; filled in, NULL: it does not */
 };
 void check_gpu(struct check *check, const struct check_gpu_event *event);

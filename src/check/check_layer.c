@@ -59,6 +59,8 @@ static void end_call(struct check *check, struct check_call *call)
     call->has_returned = true;
     if (!check_ledger_enter(&check->ledger, call))
         check_lost(check);
+    if (call->ddi == MINIPORT_DDI_SubmitCommandVirtual && call->status == STATUS_INVALID_PARAMETER)
+        check_ledger_refuse(&check->ledger, call->arg.submit_command_virtual);
     CHECK_TELL(check, after, call);
     check_ledger_leave(&check->ledger, call);
     check->call = call->outer;

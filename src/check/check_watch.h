@@ -100,6 +100,7 @@ struct check_watcher {
     X(check_placement_watcher)                                                                     \
     X(check_submission_watcher)                                                                    \
     X(check_fence_watcher)                                                                         \
+    X(check_fault_watcher)                                                                         \
     X(check_table_caps_watcher)                                                                    \
     X(check_patch_watcher)                                                                         \
     X(check_page_table_watcher)                                                                    \

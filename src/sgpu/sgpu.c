@@ -148,8 +148,9 @@ static void ring_doorbell(struct sgpu_node *node, uint32_t flags)
     node->queue_count++;
     node->queued_fence = node->fence;
     if (node->gpu->observer && node->gpu->observer->submission_queued)
-        node->gpu->observer->submission_queued(node->gpu->observer_context, node->index,
-                                               node->fence, node->address, node->size);
+        node->gpu->observer->submission_queued(
+            node->gpu->observer_context, node->index, node->fence, node->address, node->size,
+            flags & SGPU_SUBMIT_VIRTUAL ? sgpu_root_entries(node->gpu, node->root_pa) : 0);
     start_next_submission(node);
 }
 

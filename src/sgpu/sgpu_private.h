@@ -209,6 +209,8 @@ bool sgpu_packet_end(struct sgpu_node *node);
 
 /* Sets gpu->mmu. False: no board has these index bits. */
 bool sgpu_mmu_init(struct sgpu *gpu);
+/* How many entries the root of SGPU_ROOT() has. */
+uint64_t sgpu_root_entries(const struct sgpu *gpu, uint64_t root);
 
 /*
  * Takes over translations around va into the cache entry of its 2 MiB. A fault, when there is none

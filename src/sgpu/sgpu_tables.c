@@ -110,6 +110,11 @@ static uint64_t root_entries(const struct mmu_shape *mmu, uint64_t root)
     return UINT64_C(1) << (bits && bits < most ? bits : most);
 }
 
+uint64_t sgpu_root_entries(const struct sgpu *gpu, uint64_t root)
+{
+    return root_entries(&gpu->mmu, root);
+}
+
 /* Words of an entry at a level. */
 static uint64_t entry_words(const struct mmu_shape *mmu, uint32_t level)
 {

@@ -31,6 +31,17 @@ const char *workload_power_name(enum workload_power power)
     return (unsigned)power < WORKLOAD_POWER_COUNT ? names[power] : "unknown";
 }
 
+const char *workload_fault_name(enum workload_fault fault)
+{
+    static const char *const names[WORKLOAD_FAULT_COUNT] = {
+        [WORKLOAD_FAULT_UNMAPPED] = "unmapped",       [WORKLOAD_FAULT_FREED] = "freed",
+        [WORKLOAD_FAULT_READ_ONLY] = "read-only",     [WORKLOAD_FAULT_NO_EXECUTE] = "no-execute",
+        [WORKLOAD_FAULT_BEYOND_ROOT] = "beyond-root", [WORKLOAD_FAULT_REFUSED] = "refused",
+    };
+
+    return (unsigned)fault < WORKLOAD_FAULT_COUNT ? names[fault] : "mapped again";
+}
+
 const char *workload_allocation_flag_name(uint32_t flag)
 {
     /* In the order of the bits of enum workload_allocation_flag. */

@@ -15,6 +15,7 @@ bool workload_parse_number(const char *text, size_t length, uint64_t *out);
 const char *workload_op_name(enum workload_op_kind kind);
 const char *workload_segment_name(enum workload_segment segment);
 const char *workload_power_name(enum workload_power power);
+const char *workload_fault_name(enum workload_fault fault);
 const char *workload_allocation_flag_name(uint32_t flag); /* one bit; NULL when there is none */
 
 /* The words of priorities; ends with name == NULL. */

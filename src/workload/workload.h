@@ -147,6 +147,17 @@ enum workload_power {
     WORKLOAD_POWER_COUNT,
 };
 
+/* What the submission of a `fault` line reaches. */
+enum workload_fault {
+    WORKLOAD_FAULT_UNMAPPED,
+    WORKLOAD_FAULT_FREED,
+    WORKLOAD_FAULT_READ_ONLY,
+    WORKLOAD_FAULT_NO_EXECUTE,
+    WORKLOAD_FAULT_BEYOND_ROOT,
+    WORKLOAD_FAULT_REFUSED,
+    WORKLOAD_FAULT_COUNT,
+};
+
 /*
  * One operation. What its members hold is said by its row of the table of directives
  * (workload/case/directives.inc); members that the row does not name are zero. Besides:
@@ -164,7 +175,7 @@ enum workload_power {
  */
 struct workload_op {
     uint8_t kind;       /* enum workload_op_kind */
-    uint8_t flags;      /* enum workload_protection, _submit, _write, _ask, _power */
+    uint8_t flags;      /* enum workload_protection, _submit, _write, _ask, _power, _fault */
     uint8_t segment;    /* enum workload_segment */
     uint8_t page_shift; /* log2 of the page size, 12 and up */
     uint32_t line;      /* of the case file, for messages; 0 when there is no file */

@@ -79,6 +79,8 @@ static void draw_kinds(uint64_t seed, struct settings *settings)
     set_flag(settings, "fences", rng_chance(&rng, 3, 4));
     campaign_stream_of(seed, STREAM_DISCARDS, &rng);
     set_flag(settings, "discards", rng_chance(&rng, 1, 4));
+    campaign_stream_of(seed, STREAM_FAULT_LINES, &rng);
+    set_flag(settings, "faults", rng_chance(&rng, 1, 4));
 }
 
 bool campaign_draw_workload(uint64_t seed, struct workload **out, struct workload_error *error)

@@ -50,6 +50,7 @@ bool player_play_wait(struct player *player, uint32_t op_index)
             !player_wait_context(player, &player->contexts[i]))
             return false;
     }
+    player_ask_for_fences(player);
     return true;
 }
 

@@ -98,6 +98,9 @@ uint32_t player_line_of(const struct player *player, uint64_t token);
 
 /* The manager's events.page_fault, and the GPU's. */
 void player_note_fault(struct player *player);
+/* The case makes this fault on purpose: a `fault` line is being played. */
+bool player_expects_fault(const struct player *player, uint32_t node, uint64_t token,
+                          uint64_t address);
 
 /* The manager says that a reset took what the allocation held. */
 void player_note_lost(struct player *player, const struct vidmm_allocation *allocation);

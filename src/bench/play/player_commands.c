@@ -44,7 +44,7 @@ static NTSTATUS inform_oracle(struct player *player, struct submission *submissi
     uint64_t tag = submission->first_key;
     NTSTATUS status;
 
-    if (!player->oracle || submission->is_known_to_oracle || (op->flags & WORKLOAD_SUBMIT_NULL) ||
+    if (!player->oracle || submission->is_known_to_oracle || player_op_is_null(op) ||
         (player_is_foreign(player) && !player_follows_work(player)))
         return STATUS_SUCCESS; /* work that does not run, or is not followed, changes nothing */
     list = base_alloc_array(player->services, op->ref_count + 1, sizeof *list);
@@ -87,6 +87,10 @@ void player_submission_done(void *context, NTSTATUS status, uint64_t needed, uin
     submission->needed = needed;
     submission->available = available;
     submission->player->needs_pump = true;
+    if (player_op(submission->player, submission->op_index)->kind == WORKLOAD_OP_FAULT)
+        player_note_fault_status(
+            submission->player, status,
+            vidmm_device_is_in_error(submission->player->devices[submission->context->device]));
     if (submission->state == SUBMISSION_REQUESTING)
         player_inform_request(submission->player, CHECK_CLIENT_RESIDENT,
                               submission->player->devices[submission->context->device],
@@ -104,6 +108,7 @@ uint64_t player_command_bytes(const struct player *player, const struct workload
         return player_foreign_command_bytes(player, op);
     return sizeof(struct sgpu_packet_render) +
            (uint64_t)op->ref_count * sizeof(struct sgpu_render_ref) +
+           (op->kind == WORKLOAD_OP_FAULT ? sizeof(struct sgpu_render_ref) : 0) +
            (op->offset ? sizeof(struct sgpu_packet_fence_signal) : 0);
 }
 
@@ -141,23 +146,47 @@ static NTSTATUS submit_virtual_foreign(struct player *player, struct submission 
                                 (uint32_t)bytes, player_submission_done, submission);
 }
 
+/* The one access of a `fault` line. */
+static void put_fault(const struct player *player, struct sgpu_packet_render *packet)
+{
+    const struct player_fault *fault = &player->fault;
+
+    packet->refs[packet->ref_count++] = (struct sgpu_render_ref){
+        .address = fault->va,
+        .bytes = PAGE_BYTES,
+        .flags = fault->is_write ? SGPU_REF_WRITE : SGPU_REF_READ,
+        .index = ORACLE_NOT_FOLLOWED,
+    };
+}
+
+/* Where the buffer of a submission begins, which a `fault` line may want elsewhere. */
+static uint64_t buffer_of(const struct player *player, const struct submission *submission)
+{
+    const struct player_context *context = submission->context;
+    uint64_t va = context->ring_mapping.va + submission->ring_start;
+
+    if (player_op(player, submission->op_index)->kind != WORKLOAD_OP_FAULT)
+        return va;
+    if (player->fault.kind == WORKLOAD_FAULT_NO_EXECUTE)
+        return player->fault.va;
+    return player->fault.kind == WORKLOAD_FAULT_REFUSED ? va + sizeof(uint32_t) : va;
+}
+
 /* A RENDER packet with addresses, and a packet for the signal of a fence if the line has one. */
 static NTSTATUS submit_virtual(struct player *player, struct submission *submission)
 {
     const struct workload_op *op = player_op(player, submission->op_index);
     const struct workload_ref *refs = refs_of(player, submission);
     struct player_context *context = submission->context;
-    uint64_t bytes =
-        sizeof(struct sgpu_packet_render) + op->ref_count * sizeof(struct sgpu_render_ref);
     struct sgpu_packet_render *packet = command_buffer(player, player_command_bytes(player, op));
     uint64_t tag = submission->first_key;
+    uint64_t bytes;
     NTSTATUS status;
 
     if (!packet)
         return STATUS_NO_MEMORY;
-    packet->header = SGPU_PACKET_HEADER(SGPU_OP_RENDER, bytes / 4);
     packet->token = submission->token;
-    packet->duration_ns = op->value;
+    packet->duration_ns = player_op_duration(op);
     packet->ref_count = op->ref_count;
     for (uint32_t i = 0; i < op->ref_count; i++) {
         const struct player_mapping *mapping =
@@ -176,14 +205,18 @@ static NTSTATUS submit_virtual(struct player *player, struct submission *submiss
             .index = i,
         };
     }
+    if (op->kind == WORKLOAD_OP_FAULT)
+        put_fault(player, packet);
+    bytes = sizeof *packet + packet->ref_count * sizeof packet->refs[0];
+    packet->header = SGPU_PACKET_HEADER(SGPU_OP_RENDER, bytes / 4);
     bytes += put_signal(player, op, (uint8_t *)packet + bytes);
     if (!player_ring_write(player, context, submission->ring_start, (const uint8_t *)packet, bytes))
         return STATUS_UNSUCCESSFUL;
     status = inform_oracle(player, submission);
     if (!NT_SUCCESS(status))
         return status;
-    return vidmm_submit_virtual(context->handle, context->ring_mapping.va + submission->ring_start,
-                                (uint32_t)bytes, player_submission_done, submission);
+    return vidmm_submit_virtual(context->handle, buffer_of(player, submission), (uint32_t)bytes,
+                                player_submission_done, submission);
 }
 
 /*
@@ -240,7 +273,7 @@ static NTSTATUS submit_physical(struct player *player, struct submission *submis
     render->version = SGPU_UMD_VERSION;
     render->ref_count = op->ref_count;
     render->token = submission->token;
-    render->duration_ns = op->value;
+    render->duration_ns = player_op_duration(op);
     for (uint32_t i = 0; i < op->ref_count; i++) {
         uint32_t slot = player->allocations[refs[i].allocation].slot;
 

@@ -18,7 +18,8 @@ static uint64_t ring_bytes_for(const struct player *player, uint32_t context)
     for (uint32_t i = 0; i < player->workload->op_count; i++) {
         const struct workload_op *op = player_op(player, i);
 
-        if (op->kind == WORKLOAD_OP_SUBMIT && op->object == context)
+        if ((op->kind == WORKLOAD_OP_SUBMIT || op->kind == WORKLOAD_OP_FAULT) &&
+            op->object == context)
             longest =
                 max_u64(longest, align_up(player_command_bytes(player, op), SGPU_SUBMIT_ALIGN));
     }
@@ -27,7 +28,7 @@ static uint64_t ring_bytes_for(const struct player *player, uint32_t context)
     return max_u64(RING_BYTES, align_up((player->queue_depth + UINT64_C(1)) * longest, PAGE_BYTES));
 }
 
-static void ring_resident(void *context, NTSTATUS status, uint64_t needed, uint64_t available)
+static void own_is_resident(void *context, NTSTATUS status, uint64_t needed, uint64_t available)
 {
     struct player *player = context;
 
@@ -36,13 +37,14 @@ static void ring_resident(void *context, NTSTATUS status, uint64_t needed, uint6
     player->needs_pump = true;
 }
 
-/* The ring's own numbers follow those of the case's allocations. */
-static NTSTATUS create_ring(struct player *player, struct player_context *context)
+/* Their numbers follow those of the case's allocations. */
+NTSTATUS player_own_allocation(struct player *player, const struct player_context *context,
+                               uint64_t bytes, struct vidmm_allocation **out_allocation)
 {
     const struct sgpu_umd_allocation data = {
         .version = SGPU_UMD_VERSION,
         .flags = SGPU_UMD_CPU_VISIBLE | SGPU_UMD_PREFER_APERTURE,
-        .bytes = context->ring_bytes,
+        .bytes = bytes,
     };
     const void *umd_data = &data;
     uint32_t data_bytes = sizeof data, foreign_bytes = 0;
@@ -50,6 +52,7 @@ static NTSTATUS create_ring(struct player *player, struct player_context *contex
     unsigned attempts = 0;
     NTSTATUS status;
 
+    *out_allocation = NULL;
     if (player_is_foreign(player)) {
         if (!player_foreign_allocation_data(player, data.bytes, data.flags,
                                             player->workload->allocation_count + context->id,
@@ -61,10 +64,35 @@ static NTSTATUS create_ring(struct player *player, struct player_context *contex
     do {
         player_inform(player, &(struct check_client_event){.kind = CHECK_CLIENT_CREATE});
         status = vidmm_allocation_create(player->devices[context->device], umd_data, data_bytes,
-                                         NULL, &context->ring);
-        player_inform_of(player, CHECK_CLIENT_CREATED, context->ring, status);
+                                         NULL, out_allocation);
+        player_inform_of(player, CHECK_CLIENT_CREATED, *out_allocation, status);
     } while (player_should_repeat(player, status, &attempts));
     base_free(player->services, foreign_data, foreign_bytes);
+    return status;
+}
+
+NTSTATUS player_own_resident(struct player *player, struct vidmm_device *device,
+                             struct vidmm_allocation **allocation)
+{
+    unsigned attempts = 0;
+    uint64_t fence_value;
+    NTSTATUS status;
+
+    do {
+        player->request.is_reported = false;
+        status = vidmm_make_resident(device, 1, allocation, own_is_resident, player, &fence_value);
+        player_inform_request(player, CHECK_CLIENT_MAKE_RESIDENT, device, 1, allocation, status,
+                              fence_value);
+        if (status == STATUS_PENDING) {
+            while (!player->request.is_reported) {
+                if (!player_advance(player))
+                    return STATUS_UNSUCCESSFUL;
+            }
+            status = player->request.status;
+            player_inform_request(player, CHECK_CLIENT_RESIDENT, device, 1, allocation, status,
+                                  fence_value);
+        }
+    } while (player_should_repeat(player, status, &attempts));
     return status;
 }
 
@@ -72,31 +100,16 @@ static NTSTATUS open_ring(struct player *player, struct player_context *context)
 {
     struct player_mapping *mapping = &context->ring_mapping;
     unsigned attempts = 0;
-    uint64_t fence_value, va;
     NTSTATUS status;
+    uint64_t va;
 
     context->ring_bytes = ring_bytes_for(player, context->id);
     if (!context->ring_bytes)
         return STATUS_SUCCESS;
-    status = create_ring(player, context);
+    status = player_own_allocation(player, context, context->ring_bytes, &context->ring);
     if (!NT_SUCCESS(status))
         return status;
-    do {
-        player->request.is_reported = false;
-        status = vidmm_make_resident(player->devices[context->device], 1, &context->ring,
-                                     ring_resident, player, &fence_value);
-        player_inform_request(player, CHECK_CLIENT_MAKE_RESIDENT, player->devices[context->device],
-                              1, &context->ring, status, fence_value);
-        if (status == STATUS_PENDING) {
-            while (!player->request.is_reported) {
-                if (!player_advance(player))
-                    return STATUS_UNSUCCESSFUL;
-            }
-            status = player->request.status;
-            player_inform_request(player, CHECK_CLIENT_RESIDENT, player->devices[context->device],
-                                  1, &context->ring, status, fence_value);
-        }
-    } while (player_should_repeat(player, status, &attempts));
+    status = player_own_resident(player, player->devices[context->device], &context->ring);
     if (!NT_SUCCESS(status))
         return status;
     context->is_ring_resident = true;

@@ -17,6 +17,7 @@
  *            | player_fence.c        | fence lines                                              |
  *            | player_gpu.c          | lines about the GPU: power, hangs, resets, its end       |
  *            | player_submit.c       | submit lines                                             |
+ *            | player_fault.c        | fault lines                                              |
  *            | player_context.c      | contexts and their rings, opened and closed              |
  *            | player_wait.c         | waiting: player_advance()                                |
  *            | player_pump.c         | the way of a submission                                  |
@@ -136,6 +137,19 @@ struct player_request {
     const void *allocation; /* of the event */
 };
 
+/* The `fault` line that is being played (player_fault.c). */
+struct player_fault {
+    enum workload_fault kind;
+    bool is_under_way; /* its submission is queued, and has not ended */
+    bool is_write;
+    uint32_t node;
+    uint64_t token; /* of its submission */
+    uint64_t va;    /* that it reaches */
+    struct player_mapping mapping;
+    NTSTATUS status;  /* with which it ended ... */
+    bool is_in_error; /* ... and whether its device was in error then */
+};
+
 /* How long nothing has moved on (player_wait.c). */
 struct player_progress {
     uint64_t quiet_events;  /* since anything was seen to move on */
@@ -188,6 +202,8 @@ struct player {
     unsigned page_table_pending;
     uint64_t page_table_failures;
 
+    struct player_fault fault;
+
     struct player_mapping tile_update; /* of a tile line; its answer may come when that has ended */
 
     /* Waiting and stopping: player_wait.c, player_report.c. */
@@ -208,6 +224,17 @@ struct player {
 static inline const struct workload_op *player_op(const struct player *player, uint32_t op_index)
 {
     return &player->workload->ops[op_index];
+}
+
+/* Of the submission of a line: it is not to run; the GPU time that it takes. */
+static inline bool player_op_is_null(const struct workload_op *op)
+{
+    return op->kind == WORKLOAD_OP_SUBMIT && (op->flags & WORKLOAD_SUBMIT_NULL);
+}
+
+static inline uint64_t player_op_duration(const struct workload_op *op)
+{
+    return op->kind == WORKLOAD_OP_SUBMIT ? op->value : 0;
 }
 
 /* ---- Operations: each plays the line at op_index; false: stopped ----------------------------- */
@@ -272,10 +299,39 @@ bool player_destroy_fence(struct player *player, uint64_t index);
 /* The power is back, if it was off. */
 void player_wake(struct player *player);
 
+/* ---- player_submit.c ------------------------------------------------------------------------- */
+
+/*
+ * A submission of what the line refers to, which the caller queues in a context; NULL: no memory.
+ */
+struct submission *player_submission_create(struct player *player, uint32_t op_index);
+
+/* ---- player_fault.c -------------------------------------------------------------------------- */
+
+/* The submission of a fault line has ended so, and its device is in error or not. */
+static inline void player_note_fault_status(struct player *player, NTSTATUS status,
+                                            bool is_in_error)
+{
+    player->fault.status = status;
+    player->fault.is_in_error = is_in_error;
+}
+
+/* The status is the one that such a submission is made to end with. */
+static inline bool player_fault_is_answered(const struct player *player, NTSTATUS status)
+{
+    return player->fault.kind == WORKLOAD_FAULT_REFUSED && status == STATUS_INVALID_PARAMETER;
+}
+
 /* ---- player_context.c ------------------------------------------------------------------------ */
 
 NTSTATUS player_context_open(struct player *player, uint32_t id);
 bool player_context_close(struct player *player, struct player_context *context);
+/* An allocation of the player's own, in system memory by preference: no line names it. */
+NTSTATUS player_own_allocation(struct player *player, const struct player_context *context,
+                               uint64_t bytes, struct vidmm_allocation **out_allocation);
+/* Holds it resident until player_evict(). STATUS_UNSUCCESSFUL: stopped, among others. */
+NTSTATUS player_own_resident(struct player *player, struct vidmm_device *device,
+                             struct vidmm_allocation **allocation);
 
 /* ---- player_wait.c: false: stopped ----------------------------------------------------------- */
 
@@ -287,6 +343,8 @@ bool player_advance(struct player *player);
 bool player_wait_context(struct player *player, struct player_context *context);
 /* Until nothing at all is pending. */
 bool player_wait_idle(struct player *player);
+/* Asks the driver what it takes for complete, where little or nothing is under way. */
+void player_ask_for_fences(struct player *player);
 /* Until player_request_done() has been called. */
 bool player_wait_request(struct player *player);
 

@@ -68,11 +68,14 @@ static void submission_failed(struct player *player, struct submission *submissi
         workload_string(player->workload, player->workload->contexts[submission->context->id].name);
     struct run_finding *finding;
 
-    player->result->failed_submissions += !is_reset(status);
+    bool is_expected = is_reset(status) ||
+                       (op->kind == WORKLOAD_OP_FAULT && player_fault_is_answered(player, status));
+
+    player->result->failed_submissions += !is_expected;
     if (submission->is_known_to_oracle)
         oracle_submission_cancelled(player->oracle, submission->token);
-    if (player->is_giving_up || is_reset(status)) {
-        player->result->aborted_submissions += is_reset(status);
+    if (player->is_giving_up || is_expected) {
+        player->result->aborted_submissions += is_expected;
         submission_remove(player, submission);
         return;
     }
@@ -169,7 +172,7 @@ static void submission_ended(struct player *player, struct submission *submissio
     NTSTATUS status = submission->status;
 
     if (NT_SUCCESS(status)) {
-        uint64_t duration_ns = player_op(player, submission->op_index)->value;
+        uint64_t duration_ns = player_op_duration(player_op(player, submission->op_index));
 
         if (submission->is_known_to_oracle)
             oracle_submission_retired(player->oracle, submission->token);
@@ -276,9 +279,8 @@ static bool start(struct player *player, struct submission *submission)
         !player_ring_take(submission->context, submission,
                           player_command_bytes(player, player_op(player, submission->op_index))))
         return false;
-    vidmm_context_set_null_rendering(
-        submission->context->handle,
-        (player_op(player, submission->op_index)->flags & WORKLOAD_SUBMIT_NULL) != 0);
+    vidmm_context_set_null_rendering(submission->context->handle,
+                                     player_op_is_null(player_op(player, submission->op_index)));
     vidmm_context_set_patch_input(
         submission->context->handle,
         player->config.run->names_allocations ||

@@ -40,8 +40,7 @@ static bool map_references(struct player *player, uint32_t op_index, uint32_t pr
     return true;
 }
 
-/* The distinct allocations that the operation refers to; NULL without memory. */
-static struct submission *submission_create(struct player *player, uint32_t op_index)
+struct submission *player_submission_create(struct player *player, uint32_t op_index)
 {
     const struct workload_op *op = player_op(player, op_index);
     const struct workload_ref *refs = player->workload->refs + op->first_ref;
@@ -100,7 +99,7 @@ bool player_play_submit(struct player *player, uint32_t op_index)
     if (player_is_foreign(player) && !player_follows_work(player) &&
         !player_write_for_gpu(player, op_index))
         return false;
-    submission = submission_create(player, op_index);
+    submission = player_submission_create(player, op_index);
     if (!submission)
         return player_stop_with(player, PLAYER_OBJECT,
                                 "no memory for a submission of %u references", op->ref_count);

@@ -5,6 +5,7 @@
 #include "bench/play/player_private.h"
 
 #include "bench/board/gpu_plugin.h"
+#include "nt/nt.h"
 #include "workload/words.h"
 
 #include <stdio.h>
@@ -98,6 +99,15 @@ bool player_wait_context(struct player *player, struct player_context *context)
             return false;
     }
     return true;
+}
+
+/* What the driver says of its fences where little or nothing is under way. */
+void player_ask_for_fences(struct player *player)
+{
+    if (player->is_asleep || (player->config.nt && nt_is_amid_call(player->config.nt)))
+        return;
+    vidmm_query_fences(player->vidmm);
+    player->needs_pump = true;
 }
 
 bool player_wait_idle(struct player *player)

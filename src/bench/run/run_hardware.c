@@ -201,13 +201,14 @@ static void tell_check(struct run_assembly *run, const struct check_gpu_event *e
 }
 
 static void on_submission_queued(void *context, uint32_t node, uint32_t fence, uint64_t address,
-                                 uint32_t bytes)
+                                 uint32_t bytes, uint64_t root_entries)
 {
     tell_check(context, &(struct check_gpu_event){.kind = CHECK_GPU_QUEUED,
                                                   .node = node,
                                                   .fence = fence,
                                                   .address = address,
-                                                  .bytes = bytes});
+                                                  .bytes = bytes,
+                                                  .root_entries = root_entries});
 }
 
 static void on_submission_done(void *context, uint32_t node, uint32_t fence)
@@ -254,21 +255,31 @@ static void on_gpu_fault(void *context, const struct sgpu_fault *fault)
         [SGPU_FAULT_SAVE_AREA] = "not the context's save area",
         [SGPU_FAULT_NO_HOME] = "a fence without a home is signalled",
     };
+    static const enum check_gpu_access accesses[] = {
+        [SGPU_FAULT_READ_ONLY] = CHECK_GPU_WRITES,
+        [SGPU_FAULT_NO_EXECUTE] = CHECK_GPU_READS,
+    };
     struct run_assembly *run = context;
+    bool is_meant =
+        run->player && player_expects_fault(run->player, fault->node, fault->token, fault->address);
     uint32_t line = run->player ? player_line_of(run->player, fault->token) : 0;
 
-    run_result_report(run->result, RUN_FINDING_FAULT, line, machine_now(run->machine),
-                      "the GPU faulted on node %u, fence %u, packet at offset 0x%llx: %s at 0x%llx",
-                      fault->node, fault->fence, (unsigned long long)fault->packet_offset,
-                      fault->kind < ARRAY_COUNT(kinds) ? kinds[fault->kind] : "unknown fault",
-                      (unsigned long long)fault->address);
-    tell_check(run,
-               &(struct check_gpu_event){.kind = CHECK_GPU_FAULT,
-                                         .node = fault->node,
-                                         .fence = fault->fence,
-                                         .address = fault->address,
-                                         .is_malformed_packet = fault->kind == SGPU_FAULT_PACKET});
-    if (run->player)
+    if (!is_meant)
+        run_result_report(
+            run->result, RUN_FINDING_FAULT, line, machine_now(run->machine),
+            "the GPU faulted on node %u, fence %u, packet at offset 0x%llx: %s at 0x%llx",
+            fault->node, fault->fence, (unsigned long long)fault->packet_offset,
+            fault->kind < ARRAY_COUNT(kinds) ? kinds[fault->kind] : "unknown fault",
+            (unsigned long long)fault->address);
+    tell_check(run, &(struct check_gpu_event){
+                        .kind = CHECK_GPU_FAULT,
+                        .node = fault->node,
+                        .fence = fault->fence,
+                        .address = fault->address,
+                        .access = fault->kind < ARRAY_COUNT(accesses) ? accesses[fault->kind]
+                                                                      : CHECK_GPU_ACCESSES,
+                        .is_malformed_packet = fault->kind == SGPU_FAULT_PACKET});
+    if (run->player && !is_meant)
         player_note_fault(run->player);
 }
 

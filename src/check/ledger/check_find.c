@@ -293,7 +293,7 @@ static bool may_use(const struct check_ledger *ledger, const struct check_packet
 
     for (const struct check_holder *holder = allocation->holders; holder; holder = holder->next) {
         if (context && context->device && context->device->object.number == holder->device &&
-            packet->number <= holder->last_packet)
+            packet->number >= holder->first_packet && packet->number <= holder->last_packet)
             return true;
     }
     return false;

@@ -118,6 +118,7 @@ struct check_holder {
     struct check_holder *next;
     uint64_t device;        /* its number */
     unsigned made, evicted; /* residency references, given and taken back */
+    uint64_t first_packet;  /* that may have been submitted since the first was made */
     uint64_t last_packet;   /* submitted last when the last of them was taken back */
 };
 
@@ -196,6 +197,7 @@ enum check_packet_state {
     CHECK_COMPLETED,
     CHECK_PREEMPTED, /* and not submitted again yet */
     CHECK_LOST,      /* in a reset */
+    CHECK_REFUSED,   /* it does nothing, and may be reported in its turn (SUB-012) */
 };
 
 struct check_packet {
@@ -439,6 +441,8 @@ void check_ledger_leave(struct check_ledger *ledger, const struct check_call *ca
  * What an interrupt of a node means: hands each packet that it finishes to retired, oldest first,
  * then forgets it.
  */
+/* The driver refused the packet. */
+void check_ledger_refuse(struct check_ledger *ledger, const DXGKARG_SUBMITCOMMANDVIRTUAL *arg);
 void check_ledger_interrupt(struct check_ledger *ledger,
                             const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data,
                             void (*retired)(void *context, const struct check_packet *packet),

@@ -20,7 +20,11 @@ static struct check_holder *holder_of(struct check_ledger *ledger,
         ledger->is_whole = false;
         return NULL;
     }
-    *holder = (struct check_holder){.next = allocation->holders, .device = device->object.number};
+    *holder = (struct check_holder){
+        .next = allocation->holders,
+        .device = device->object.number,
+        .first_packet = ledger->packets_submitted + 1,
+    };
     allocation->holders = holder;
     return holder;
 }

@@ -298,6 +298,45 @@ struct check_packet *check_ledger_submit(struct check_ledger *ledger, const stru
     return packet;
 }
 
+void check_ledger_refuse(struct check_ledger *ledger, const DXGKARG_SUBMITCOMMANDVIRTUAL *arg)
+{
+    struct check_packet *packet =
+        check_find_packet(ledger, arg->NodeOrdinal, arg->SubmissionFenceId);
+
+    if (packet && !packet->is_paging && packet->state == CHECK_SUBMITTED)
+        packet->state = CHECK_REFUSED;
+}
+
+/*
+ * What is before the packet that faulted is complete. The packet itself goes with a reset, or,
+ * where none is asked for, now.
+ */
+static void enter_fault(struct check_ledger *ledger, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data,
+                        void (*retired)(void *context, const struct check_packet *packet),
+                        void *context)
+{
+    UINT flags = data->DmaPageFaulted.PageFaultFlags;
+    struct check_packet *packet, *following;
+
+    if (flags & DXGK_PAGE_FAULT_FENCE_INVALID)
+        return;
+    list_for_each_safe (packet, following, &ledger->packets, struct check_packet, link) {
+        bool is_faulted = packet->fence == data->DmaPageFaulted.FaultedFenceId;
+
+        if (packet->node != data->DmaPageFaulted.NodeOrdinal || packet->state != CHECK_SUBMITTED ||
+            !check_fence_reached(packet->fence, data->DmaPageFaulted.FaultedFenceId))
+            continue;
+        if (!is_faulted) {
+            packet->state = CHECK_COMPLETED;
+            retired(context, packet);
+            forget_packet(ledger, packet);
+        } else if (!(flags & (DXGK_PAGE_FAULT_ADAPTER_RESET_REQUIRED |
+                              DXGK_PAGE_FAULT_ENGINE_RESET_REQUIRED))) {
+            forget_packet(ledger, packet);
+        }
+    }
+}
+
 void check_ledger_interrupt(struct check_ledger *ledger,
                             const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data,
                             void (*retired)(void *context, const struct check_packet *packet),
@@ -309,12 +348,18 @@ void check_ledger_interrupt(struct check_ledger *ledger,
                                    : data->DmaCompleted.SubmissionFenceId;
     struct check_packet *packet, *following;
 
+    if (data->InterruptType == DXGK_INTERRUPT_DMA_PAGE_FAULTED)
+        enter_fault(ledger, data, retired, context);
     if (!is_preemption && data->InterruptType != DXGK_INTERRUPT_DMA_COMPLETED)
         return;
     list_for_each_safe (packet, following, &ledger->packets, struct check_packet, link) {
-        if (packet->node != node || packet->state != CHECK_SUBMITTED)
+        if (packet->node != node)
             continue;
-        if (check_fence_reached(packet->fence, fence)) {
+        if (packet->state == CHECK_REFUSED && check_fence_reached(packet->fence, fence))
+            forget_packet(ledger, packet);
+        else if (packet->state != CHECK_SUBMITTED)
+            continue;
+        else if (check_fence_reached(packet->fence, fence)) {
             packet->state = CHECK_COMPLETED;
             retired(context, packet);
             forget_packet(ledger, packet);

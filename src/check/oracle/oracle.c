@@ -419,8 +419,8 @@ static struct submission_reference *enter_run(struct oracle *oracle, uint64_t to
     struct submission_reference *reference;
     uint64_t *done;
 
-    if (!submission)
-        return NULL; /* told at its beginning */
+    if (!submission || index == ORACLE_NOT_FOLLOWED)
+        return NULL; /* told at its beginning, or nobody's content */
     if (index >= submission->reference_count) {
         oracle_problem(oracle, ORACLE_COVERAGE, NULL, submission, 0,
                        "submission 0x%llx has %u references, and the GPU uses number %u",

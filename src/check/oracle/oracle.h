@@ -232,6 +232,8 @@ void oracle_submission_cancelled(struct oracle *oracle, uint64_t token);
  * In the order in which it happens. A run is one piece of one reference in physical memory;
  * the runs of a reference ascend without a gap. A store of NULL reads as zero.
  */
+/* The index of an access of which the oracle is told, and which it does not follow. */
+#define ORACLE_NOT_FOLLOWED UINT32_MAX
 void oracle_render_begin(struct oracle *oracle, uint64_t token, uint32_t node);
 void oracle_render_read(struct oracle *oracle, uint64_t token, uint32_t index,
                         uint64_t offset_in_ref, struct page_store *store, uint64_t address,

@@ -144,7 +144,7 @@ static void report_fault(struct refkmd_adapter *adapter, UINT ordinal)
     UINT64 address = refkmd_read64(adapter, block + SGPU_NODE_FAULT_VA);
     DXGKARGCB_NOTIFY_INTERRUPT_DATA data;
 
-    DbgPrintEx(DPFLTR_IHVVIDEO_ID, DPFLTR_ERROR_LEVEL,
+    DbgPrintEx(DPFLTR_IHVVIDEO_ID, DPFLTR_WARNING_LEVEL,
                "refkmd: node %u stopped in fence %u (paging operations 0x%x) at 0x%I64x, kind %u\n",
                ordinal, fence, operations_of(&adapter->nodes[ordinal], fence), address, kind);
     if (adapter->model == REFKMD_PHYSICAL)
@@ -155,6 +155,8 @@ static void report_fault(struct refkmd_adapter *adapter, UINT ordinal)
     data.DmaPageFaulted.FaultedFenceId = fence;
     data.DmaPageFaulted.FaultedPipelineStage = DXGK_RENDER_PIPELINE_STAGE_UNKNOWN;
     data.DmaPageFaulted.PageFaultFlags = DXGK_PAGE_FAULT_ENGINE_RESET_REQUIRED;
+    if (adapter->model == REFKMD_IO_MMU)
+        data.DmaPageFaulted.PageFaultFlags |= DXGK_PAGE_FAULT_IOMMU;
     if (kind == SGPU_FAULT_READ_ONLY)
         data.DmaPageFaulted.PageFaultFlags |= DXGK_PAGE_FAULT_WRITE;
     data.DmaPageFaulted.FaultedVirtualAddress = address;

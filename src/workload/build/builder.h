@@ -148,6 +148,8 @@ void workload_builder_vm_release(struct workload_builder *builder, uint32_t proc
 
 /* Events of the GPU. Between a power-down and `power on` only notes stand. */
 void workload_builder_hang(struct workload_builder *builder, uint32_t node, uint64_t packets);
+void workload_builder_fault(struct workload_builder *builder, uint32_t context,
+                            enum workload_fault fault, bool is_write);
 void workload_builder_preempt(struct workload_builder *builder, uint32_t node);
 void workload_builder_lose_interrupt(struct workload_builder *builder, uint32_t node);
 void workload_builder_reset(struct workload_builder *builder);

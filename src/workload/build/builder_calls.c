@@ -285,6 +285,15 @@ void workload_builder_hang(struct workload_builder *builder, uint32_t node, uint
     add(builder, &op);
 }
 
+void workload_builder_fault(struct workload_builder *builder, uint32_t context,
+                            enum workload_fault fault, bool is_write)
+{
+    const struct workload_op op = {
+        .kind = WORKLOAD_OP_FAULT, .object = context, .flags = (uint8_t)fault, .value = is_write};
+
+    add(builder, &op);
+}
+
 void workload_builder_preempt(struct workload_builder *builder, uint32_t node)
 {
     const struct workload_op op = {.kind = WORKLOAD_OP_PREEMPT, .object = node};

@@ -40,6 +40,7 @@ enum {
     PINNED,
     FENCES,
     DISCARDS,
+    FAULTS,
 };
 
 #define MOST_PINNED 2
@@ -71,6 +72,7 @@ const struct workload_param gen_random_params[] = {
     {"pinned", "no|yes", 0, 0, 0, "small allocations that are pinned once they are resident"},
     {"fences", "no|yes", 0, 0, 0, "native fences, signalled by submissions and waited for"},
     {"discards", "no|yes", 0, 0, 0, "writes with discard, mostly of what a submission uses"},
+    {"faults", "no|yes", 0, 0, 0, "fault lines, where there are no pte lines"},
     {NULL, NULL, 0, 0, 0, NULL},
 };
 
@@ -741,6 +743,18 @@ static void random_incident(struct random *r)
     }
 }
 
+/*
+ * A context reaches what it may not. The reset that follows may be one of the whole adapter, behind
+ * which nobody could make raw page-table updates again.
+ */
+static void random_fault(struct random *r)
+{
+    uint32_t context = (uint32_t)below(r, r->values[PROCESSES] * r->values[CONTEXTS]);
+
+    workload_builder_fault(r->builder, context, (enum workload_fault)below(r, WORKLOAD_FAULT_COUNT),
+                           rng_chance(r->rng, 1, 2));
+}
+
 /* Operations for which everything drains: a sleep, or another domain of the IOMMU. */
 static void random_sleep(struct random *r)
 {
@@ -797,6 +811,8 @@ static void random_op(struct random *r, uint64_t index)
         dice >= 96 ? random_shown_tiles(r) : random_tile(r);
     else if (dice == 98 && r->values[POWER] && rng_chance(r->rng, 1, 2))
         random_sleep(r);
+    else if (dice >= 98 && r->values[FAULTS] && !r->values[PTES] && rng_chance(r->rng, 1, 2))
+        random_fault(r);
     else if (dice >= 98 && r->values[INCIDENTS] && rng_chance(r->rng, 3, 4))
         random_incident(r);
     else if (dice == 98) {

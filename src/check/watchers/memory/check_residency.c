@@ -51,12 +51,6 @@ struct residency_watch {
     struct id_map owners; /* by segment and page */
     struct budget_watch budgets[MAX_BUDGETS];
     unsigned budget_count;
-    /* A fault that the driver has to tell of, by node. */
-    struct {
-        bool is_pending, was_interrupted;
-        uint32_t fence;
-        uint64_t address;
-    } faults[CHECK_MAX_NODES];
 };
 
 static bool is_iommu(struct check *check)
@@ -497,17 +491,6 @@ static void before(struct check *check, void *state, const struct check_call *ca
     }
 }
 
-static void fault_is_untold(struct check *check, struct residency_watch *watch, unsigned node,
-                            const char *field, const char *what)
-{
-    CHECK_RULE(check, RULE_RES_010, false, NULL, field,
-               "%s, and DXGK_INTERRUPT_DMA_PAGE_FAULTED was not: node %u stopped in fence 0x%x at "
-               "VA 0x%llx",
-               what, node, watch->faults[node].fence,
-               (unsigned long long)watch->faults[node].address);
-    watch->faults[node].is_pending = false;
-}
-
 static void after(struct check *check, void *state, const struct check_call *call)
 {
     struct residency_watch *watch = state;
@@ -527,68 +510,12 @@ static void after(struct check *check, void *state, const struct check_call *cal
                    info->PatchLocationListSize, info->AllocationListSize, WRITTEN_PRIMARIES);
         break;
     }
-    case MINIPORT_DDI_InterruptRoutine:
-        for (unsigned node = 0; node < CHECK_MAX_NODES; node++)
-            watch->faults[node].was_interrupted |= watch->faults[node].is_pending;
-        break;
-    case MINIPORT_DDI_ResetEngine:
     case MINIPORT_DDI_ResetFromTimeout:
-        for (unsigned node = 0; node < CHECK_MAX_NODES; node++) {
-            if (call->ddi == MINIPORT_DDI_ResetEngine &&
-                call->arg.reset_engine->NodeOrdinal != node)
-                continue;
-            if (watch->faults[node].is_pending && watch->faults[node].was_interrupted)
-                fault_is_untold(check, watch, node, "", "the engine is reset");
-            watch->faults[node].is_pending = false;
-        }
-        if (call->ddi == MINIPORT_DDI_ResetFromTimeout)
-            forget_places(check, watch);
+        forget_places(check, watch);
         break;
     default:
         break;
     }
-}
-
-static void callback(struct check *check, void *state, const struct check_callback *callback)
-{
-    struct residency_watch *watch = state;
-    const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data = callback->data;
-    unsigned node;
-
-    if (callback->callback != TRACE_CALLBACK_notify_interrupt)
-        return;
-    switch ((unsigned)data->InterruptType) {
-    case DXGK_INTERRUPT_DMA_PAGE_FAULTED:
-        node = data->DmaPageFaulted.NodeOrdinal;
-        if (node < CHECK_MAX_NODES && watch->faults[node].is_pending) {
-            check_looked_at(check, RULE_RES_010);
-            watch->faults[node].is_pending = false;
-        }
-        break;
-    case DXGK_INTERRUPT_DMA_COMPLETED:
-        node = data->DmaCompleted.NodeOrdinal;
-        if (node < CHECK_MAX_NODES && watch->faults[node].is_pending &&
-            check_fence_reached(watch->faults[node].fence, data->DmaCompleted.SubmissionFenceId))
-            fault_is_untold(check, watch, node, "DmaCompleted",
-                            "the packet is told to be complete");
-        break;
-    default:
-        break;
-    }
-}
-
-static void gpu(struct check *check, void *state, const struct check_gpu_event *event)
-{
-    struct residency_watch *watch = state;
-
-    if (event->kind != CHECK_GPU_FAULT || event->is_malformed_packet ||
-        event->node >= CHECK_MAX_NODES ||
-        !check_is_version(check_ledger(check), DXGKDDI_INTERFACE_VERSION_WDDM2_0))
-        return;
-    watch->faults[event->node].is_pending = true;
-    watch->faults[event->node].was_interrupted = false;
-    watch->faults[event->node].fence = event->fence;
-    watch->faults[event->node].address = event->address;
 }
 
 /* ---- Clients --------------------------------------------------------------------------------- */
@@ -814,7 +741,6 @@ static void client(struct check *check, void *state, const struct check_client_e
     }
     case CHECK_CLIENT_GONE:
         forget_places(check, watch);
-        memset(watch->faults, 0, sizeof watch->faults);
         break;
     default:
         break;
@@ -822,16 +748,6 @@ static void client(struct check *check, void *state, const struct check_client_e
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */
-
-static void end(struct check *check, void *state, bool is_orderly)
-{
-    struct residency_watch *watch = state;
-
-    for (unsigned node = 0; node < CHECK_MAX_NODES && is_orderly; node++) {
-        if (watch->faults[node].is_pending)
-            fault_is_untold(check, watch, node, "end", "the run has ended");
-    }
-}
 
 static void init(struct check *check, void *state)
 {
@@ -858,8 +774,5 @@ const struct check_watcher check_residency_watcher = {
     .fini = fini,
     .before = before,
     .after = after,
-    .callback = callback,
-    .gpu = gpu,
     .client = client,
-    .end = end,
 };

@@ -281,36 +281,6 @@ RULE_KEPT(RES_009)
     create_context_with_list(rig, 0);
 }
 
-static void fault(struct rig *rig)
-{
-    submit_virtual(rig, 1);
-    check_gpu(rig->check, &(struct check_gpu_event){
-                              .kind = CHECK_GPU_QUEUED, .node = 1, .fence = 1, .bytes = 64});
-    check_gpu(rig->check, &(struct check_gpu_event){
-                              .kind = CHECK_GPU_FAULT, .node = 1, .fence = 1, .address = 0x5000});
-}
-
-RULE_BROKEN(RES_010)
-{
-    fault(rig);
-    check_end(rig->check, true);
-}
-
-RULE_KEPT(RES_010)
-{
-    DXGKARGCB_NOTIFY_INTERRUPT_DATA data = {.InterruptType = DXGK_INTERRUPT_DMA_PAGE_FAULTED};
-
-    fault(rig);
-    data.DmaPageFaulted.NodeOrdinal = 1;
-    data.DmaPageFaulted.FaultedFenceId = 1;
-    rig->irql = 5;
-    rig->drivers_host->ops->notify_interrupt(rig->drivers_host, &data);
-    rig->drivers_host->ops->queue_dpc(rig->drivers_host);
-    rig->irql = DISPATCH_LEVEL;
-    rig->drivers_host->ops->notify_dpc(rig->drivers_host);
-    rig->irql = PASSIVE_LEVEL;
-}
-
 /* Another allocation comes to where one is, or was. */
 static void come_after(struct rig *rig, bool is_finished)
 {

@@ -11,8 +11,9 @@ struct fence_node {
     bool is_fence_due;    /* a native fence passed the awaited value, and nobody was told */
     bool is_fence_missed; /* that was so when the interrupt was taken */
     bool is_preempting;
-    bool was_empty; /* when the preemption was asked for */
-    uint32_t preemption;
+    bool was_empty;                                /* when the preemption was asked for */
+    bool has_preemption, has_aborted, has_refused; /* since the last reset of the adapter */
+    uint32_t preemption, aborted, refused;
 };
 
 #define MAX_FENCES                                                                                 \
@@ -219,28 +220,52 @@ static void before(struct check *check, void *state, const struct check_call *ca
         node->is_engine_reset = false; /* it is asked again */
         node->was_empty = is_empty(check, call->arg.preempt_command->NodeOrdinal);
         node->preemption = call->arg.preempt_command->PreemptionFenceId;
+        node->has_preemption = true;
         break;
     default:
         break;
     }
 }
 
-/* Packets that have run must be reported before the call comes back. */
-static void after_query(struct check *check, const DXGKARG_QUERYCURRENTFENCE *arg)
+/*
+ * Nothing is under way on the node: the current fence is the last one that was reported. The last
+ * one that a reset of the engine aborted, one that the driver refused (SUB-012) and the last
+ * preemption, which passes the GPU in some hardware, may stand for it.
+ */
+static void check_current(struct check *check, const struct fence_node *node,
+                          const DXGKARG_QUERYCURRENTFENCE *arg)
 {
+    uint32_t current = arg->CurrentFence;
+
+    if (!node->has_reported || node->is_preempting)
+        return;
+    CHECK_RULE(check, RULE_FENCE_006,
+               current == node->reported || (node->has_aborted && current == node->aborted) ||
+                   (node->has_refused && current == node->refused) ||
+                   (node->has_preemption && current == node->preemption),
+               NULL, "CurrentFence",
+               "is 0x%x on node %u, where nothing is under way; 0x%x was reported last", current,
+               arg->NodeOrdinal, node->reported);
+}
+
+/* Packets that have run must be reported before the call comes back. */
+static void after_query(struct check *check, struct fence_watch *watch,
+                        const DXGKARG_QUERYCURRENTFENCE *arg)
+{
+    const struct fence_node *node = node_of(watch, arg->NodeOrdinal);
     const struct check_packet *packet;
 
-    if (!check_ledger(check)->has_gpu)
-        return;
     list_for_each (packet, &check_ledger(check)->packets, struct check_packet, link) {
-        if (packet->node != arg->NodeOrdinal || packet->state != CHECK_SUBMITTED)
+        if (packet->node != arg->NodeOrdinal || packet->state == CHECK_REFUSED)
             continue;
-        CHECK_RULE(check, RULE_FENCE_006, !packet->is_gpu_done, NULL, "CurrentFence",
-                   "0x%x of node %u has run and is not reported; 0x%x is said to be current",
-                   packet->fence, packet->node, arg->CurrentFence);
+        if (packet->state == CHECK_SUBMITTED && check_ledger(check)->has_gpu)
+            CHECK_RULE(check, RULE_FENCE_006, !packet->is_gpu_done, NULL, "CurrentFence",
+                       "0x%x of node %u has run and is not reported; 0x%x is said to be current",
+                       packet->fence, packet->node, arg->CurrentFence);
         return;
     }
-    check_looked_at(check, RULE_FENCE_006);
+    if (node)
+        check_current(check, node, arg);
 }
 
 static void check_unanswered(struct check *check, struct fence_watch *watch, unsigned first,
@@ -326,6 +351,23 @@ static unsigned stands_still(struct check *check, void *state)
     return count;
 }
 
+static void forget_reports(struct fence_node *node)
+{
+    node->has_reported = node->is_engine_reset = false;
+    node->has_preemption = node->has_aborted = node->has_refused = false;
+}
+
+/* A refused submission counts as complete in its turn. */
+static void note_refused(struct fence_watch *watch, const DXGKARG_SUBMITCOMMANDVIRTUAL *arg)
+{
+    struct fence_node *node = node_of(watch, arg->NodeOrdinal);
+
+    if (!node)
+        return;
+    node->has_refused = true;
+    node->refused = arg->SubmissionFenceId;
+}
+
 static void after(struct check *check, void *state, const struct check_call *call)
 {
     struct fence_watch *watch = state;
@@ -355,6 +397,10 @@ static void after(struct check *check, void *state, const struct check_call *cal
         CHECK_RULE(check, RULE_FENCE_009, call->status == STATUS_SUCCESS, NULL, "status",
                    "0x%08x (expected STATUS_SUCCESS)", (unsigned)call->status);
         break;
+    case MINIPORT_DDI_SubmitCommandVirtual:
+        if (call->status == STATUS_INVALID_PARAMETER)
+            note_refused(watch, call->arg.submit_command_virtual);
+        break;
     case MINIPORT_DDI_UpdateMonitoredValues:
         after_update(check, call);
         break;
@@ -367,7 +413,7 @@ static void after(struct check *check, void *state, const struct check_call *cal
         break;
     case MINIPORT_DDI_QueryCurrentFence:
         if (NT_SUCCESS(call->status))
-            after_query(check, call->arg.query_current_fence);
+            after_query(check, watch, call->arg.query_current_fence);
         break;
     case MINIPORT_DDI_ResetFromTimeout: /* packets that have run may stay untold (TDR-006) */
         check_unanswered(check, watch, 0, CHECK_MAX_NODES);
@@ -375,7 +421,7 @@ static void after(struct check *check, void *state, const struct check_call *cal
         for (unsigned i = 0; i < CHECK_MAX_NODES; i++)
             watch->nodes[i].was_reset = true;
         for (unsigned i = 0; i < CHECK_MAX_NODES; i++)
-            watch->nodes[i].has_reported = watch->nodes[i].is_engine_reset = false;
+            forget_reports(&watch->nodes[i]);
         break;
     case MINIPORT_DDI_ResetEngine:
         check_unanswered(check, watch, call->arg.reset_engine->NodeOrdinal,
@@ -385,7 +431,8 @@ static void after(struct check *check, void *state, const struct check_call *cal
                       call->arg.reset_engine->NodeOrdinal + 1);
         node = node_of(watch, call->arg.reset_engine->NodeOrdinal);
         if (node && NT_SUCCESS(call->status)) {
-            node->is_engine_reset = true;
+            node->is_engine_reset = node->has_aborted = true;
+            node->aborted = call->arg.reset_engine->LastAbortedFenceId;
             check_looked_at(check, RULE_TDR_010);
         }
         break;
@@ -420,12 +467,13 @@ static void check_completed(struct check *check, struct fence_watch *watch,
     if (!is_of_an_engine(check, data))
         return;
     list_for_each (packet, &check_ledger(check)->packets, struct check_packet, link) {
-        if (packet->node != ordinal || packet->state != CHECK_SUBMITTED)
+        if (packet->node != ordinal ||
+            (packet->state != CHECK_SUBMITTED && packet->state != CHECK_REFUSED))
             continue;
         if (packet->fence == fence)
             reported = packet;
-        if (check_fence_reached(packet->fence, fence) && !packet->is_gpu_done && packet->bytes &&
-            packet->gpu_queued && !undone)
+        if (packet->state == CHECK_SUBMITTED && check_fence_reached(packet->fence, fence) &&
+            !packet->is_gpu_done && packet->bytes && packet->gpu_queued && !undone)
             undone = packet;
     }
     if (CHECK_RULE(check, RULE_FENCE_002, reported != NULL, NULL, "DmaCompleted.SubmissionFenceId",
@@ -484,6 +532,17 @@ static void check_preempted(struct check *check, struct fence_watch *watch,
         node->is_preempting = false;
 }
 
+/* The packets up to the one that faulted count as complete (DXGK_PAGE_FAULT_FENCE_INVALID). */
+static void note_faulted(struct fence_watch *watch, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
+{
+    struct fence_node *node = node_of(watch, data->DmaPageFaulted.NodeOrdinal);
+
+    if (!node || (data->DmaPageFaulted.PageFaultFlags & DXGK_PAGE_FAULT_FENCE_INVALID))
+        return;
+    node->has_reported = true;
+    node->reported = data->DmaPageFaulted.FaultedFenceId;
+}
+
 /* Of a node, or of all where the interrupt tells of fences and not of nodes. */
 static void forget_told(struct fence_watch *watch, struct fence_node *node)
 {
@@ -536,10 +595,8 @@ static void callback(struct check *check, void *state, const struct check_callba
             check_completed(check, watch, data);
         else if (data->InterruptType == DXGK_INTERRUPT_DMA_PREEMPTED)
             check_preempted(check, watch, data);
-        CHECK_RULE(check, RULE_FENCE_010, data->InterruptType != DXGK_INTERRUPT_DMA_FAULTED, NULL,
-                   "InterruptType",
-                   "DXGK_INTERRUPT_DMA_FAULTED is reserved: a fault of the GPU is "
-                   "DXGK_INTERRUPT_DMA_PAGE_FAULTED");
+        else if (data->InterruptType == DXGK_INTERRUPT_DMA_PAGE_FAULTED)
+            note_faulted(watch, data);
         break;
     case TRACE_CALLBACK_queue_dpc:
         watch->is_dpc_due = false;

@@ -372,20 +372,6 @@ RULE_KEPT(FENCE_009)
     miniport_cancel_command(rig->top, NULL, &cancel);
 }
 
-RULE_BROKEN(FENCE_010)
-{
-    DXGKARGCB_NOTIFY_INTERRUPT_DATA data = {.InterruptType = DXGK_INTERRUPT_DMA_FAULTED};
-
-    rig_interrupt(rig, &data);
-}
-
-RULE_KEPT(FENCE_010)
-{
-    DXGKARGCB_NOTIFY_INTERRUPT_DATA data = {.InterruptType = DXGK_INTERRUPT_DMA_PAGE_FAULTED};
-
-    rig_interrupt(rig, &data);
-}
-
 /* ---- Fences of 64 bits ---- */
 
 static void signal_at(struct rig *rig, uint64_t va)

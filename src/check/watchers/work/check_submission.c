@@ -17,6 +17,7 @@ struct submission_watch {
         uint32_t fence;
     } refused[MAX_REFUSED];
     uint64_t asked[CHECK_MAX_NODES]; /* event of the last QueryCurrentFence */
+    uint64_t stopped; /* nodes that a fault or the bench stopped and that were not reset since */
 };
 
 /* ---- Before ---------------------------------------------------------------------------------- */
@@ -251,9 +252,11 @@ static void after_query_fence(struct check *check, struct submission_watch *watc
         return;
     fence = watch->refused[arg->NodeOrdinal].fence;
     list_for_each (packet, &check_ledger(check)->packets, struct check_packet, link) {
-        if (packet->node == arg->NodeOrdinal && packet->fence != fence &&
-            check_fence_reached(packet->fence, fence))
-            return;
+        bool is_refused = packet->fence == fence;
+
+        if (packet->node == arg->NodeOrdinal && check_fence_reached(packet->fence, fence) &&
+            (!is_refused || (packet->gpu_queued && !packet->is_gpu_done)))
+            return; /* it has its turn in the GPU's queue, too, and that is not yet */
     }
     CHECK_RULE(check, RULE_SUB_012, check_fence_reached(fence, arg->CurrentFence), NULL,
                "CurrentFence",
@@ -271,6 +274,8 @@ static void check_left(struct check *check, const struct submission_watch *watch
     const struct check_packet *packet;
     bool was_asked;
 
+    if (watch->stopped)
+        return; /* the reset comes from there, and at any time */
     list_for_each (packet, &check_ledger(check)->packets, struct check_packet, link) {
         if ((packet->node != node && !is_every_node) || packet->state != CHECK_SUBMITTED)
             continue;
@@ -316,9 +321,12 @@ static void after(struct check *check, void *state, const struct check_call *cal
     case MINIPORT_DDI_ResetFromTimeout:
         check_left(check, watch, 0, true);
         memset(watch->refused, 0, sizeof watch->refused);
+        watch->stopped = 0;
         break;
     case MINIPORT_DDI_ResetEngine:
         check_left(check, watch, call->arg.reset_engine->NodeOrdinal, false);
+        if (call->arg.reset_engine->NodeOrdinal < 64)
+            watch->stopped &= ~(UINT64_C(1) << call->arg.reset_engine->NodeOrdinal);
         break;
     default:
         break;
@@ -329,8 +337,11 @@ static void after(struct check *check, void *state, const struct check_call *cal
 
 static void gpu(struct check *check, void *state, const struct check_gpu_event *event)
 {
+    struct submission_watch *watch = state;
     const struct check_packet *packet = event->packet;
 
+    if ((event->kind == CHECK_GPU_FAULT || event->kind == CHECK_GPU_HUNG) && event->node < 64)
+        watch->stopped |= UINT64_C(1) << event->node;
     if (event->kind != CHECK_GPU_QUEUED || !packet)
         return;
     if (packet->is_null) {
