@@ -1,6 +1,6 @@
 # Two commands do everything on a fresh Debian 12: `make run` and `make test`.
 
-.PHONY: install run build test deps debug mingw format check-format clean
+.PHONY: install run build test mutants deps debug mingw format check-format clean
 
 build: deps
 	cmake --preset release
@@ -17,6 +17,11 @@ test: deps check-format
 debug: deps
 	cmake --preset debug
 	cmake --build --preset debug
+
+# Plants small mistakes in the sources and tells which of them the tests find; an hour or two.
+# MUTANTS="--count 20 --seed 7" tries others (scripts/mutants.sh --help).
+mutants: deps
+	scripts/mutants.sh $(MUTANTS)
 
 # libvidmm alone for Windows: it depends on nothing but the compiler.
 mingw: deps
