@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* BARs lie above RAM, each at a multiple of this. */
+/* BARs lie above RAM, each at a multiple of this, and of its own size. */
 #define BAR_ALIGNMENT (4 * GiB)
 
 /* Mappings of more pages than this, 16 MiB, make bytes of a page only when it is touched. */
@@ -22,7 +22,10 @@ uint64_t machine_bar0_pa(const struct machine *machine)
 
 uint64_t machine_bar1_pa(const struct machine *machine)
 {
-    return machine_bar0_pa(machine) + BAR_ALIGNMENT;
+    const uint64_t bytes = machine->config.visible_bytes;
+    const uint64_t size = bytes > BAR_ALIGNMENT ? machine_pci_bar_size(bytes) : BAR_ALIGNMENT;
+
+    return align_up(machine_bar0_pa(machine) + BAR_ALIGNMENT, size);
 }
 
 static bool is_inside(uint64_t pa, uint64_t bytes, uint64_t base, uint64_t size)

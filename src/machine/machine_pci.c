@@ -40,14 +40,18 @@ static void put(uint8_t *space, unsigned offset, unsigned size, uint64_t value)
         space[offset + i] = (uint8_t)(value >> (8 * i));
 }
 
-/* The size that a base address register can say: a power of two. */
-static uint64_t bar_size(const struct machine_pci_bar *bar)
+uint64_t machine_pci_bar_size(uint64_t bytes)
 {
     uint64_t size = PAGE_BYTES;
 
-    while (size < bar->bytes)
+    while (size < bytes)
         size *= 2;
     return size;
+}
+
+static uint64_t bar_size(const struct machine_pci_bar *bar)
+{
+    return machine_pci_bar_size(bar->bytes);
 }
 
 static uint64_t bar_flags(const struct machine_pci_bar *bar)

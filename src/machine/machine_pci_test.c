@@ -23,17 +23,22 @@ static void write_nothing(void *context, uint64_t offset, unsigned size, uint64_
 
 static const struct machine_registers registers = {REGISTER_BYTES, read_nothing, write_nothing};
 
-static struct machine *new_machine(void)
+static struct machine *new_machine_with(uint64_t visible_bytes)
 {
     struct machine_config config;
     struct machine *machine;
 
     machine_config_defaults(&config, 1);
-    config.local_bytes = 8 * MiB;
-    config.visible_bytes = 2 * MiB;
+    config.local_bytes = visible_bytes + 6 * MiB;
+    config.visible_bytes = visible_bytes;
     machine = machine_create(base_services_libc(), &config);
     assert_non_null(machine);
     return machine;
+}
+
+static struct machine *new_machine(void)
+{
+    return new_machine_with(2 * MiB);
 }
 
 static uint32_t read_at(const struct machine *machine, uint32_t offset, uint32_t bytes)
@@ -172,6 +177,22 @@ static void what_does_not_fit_is_refused(void **state)
     machine_destroy(machine);
 }
 
+/* A base address says a power of two, at a multiple of itself. */
+static void a_window_of_gigabytes_lies_at_a_multiple_of_its_size(void **state)
+{
+    struct machine *machine = new_machine_with(9 * GiB);
+    struct machine_pci pci = machine_pci_nameless();
+
+    assert_int_equal(machine_bar1_pa(machine) % (16 * GiB), 0);
+    assert_true(machine_bar1_pa(machine) >= machine_bar0_pa(machine) + 4 * GiB);
+    pci.bars[0] = (struct machine_pci_bar){9 * GiB, machine_bar1_pa(machine), true};
+    assert_true(machine_set_pci(machine, &pci));
+    write_at(machine, 0x10, UINT32_MAX);
+    write_at(machine, 0x14, UINT32_MAX);
+    assert_int_equal(bar(machine, 0), ~(16 * GiB - 1) | 0xc);
+    machine_destroy(machine);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -181,6 +202,7 @@ int main(void)
         cmocka_unit_test(there_are_4096_bytes_and_no_more),
         cmocka_unit_test(a_board_of_its_own_shows_its_capabilities),
         cmocka_unit_test(what_does_not_fit_is_refused),
+        cmocka_unit_test(a_window_of_gigabytes_lies_at_a_multiple_of_its_size),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

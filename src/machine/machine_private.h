@@ -97,6 +97,8 @@ struct machine {
 bool machine_pages_init(struct machine *machine);
 void machine_pages_fini(struct machine *machine);
 void machine_bus_fini(struct machine *machine);
+/* What a base address register can say that is so long: a power of two. */
+uint64_t machine_pci_bar_size(uint64_t bytes);
 void machine_pci_make_default(struct machine *machine);
 
 #endif

@@ -21,6 +21,11 @@ cp -r "$source/examples" "$work/examples"
 cd "$work/examples/driver-sdma"
 make DRYDOCK="$drydock" DRYDOCK_INCLUDE="$source/include" SEEDS=20 check >"$work/log" 2>&1 ||
     fail "the driver is not clean"
+for host_aperture in no yes; do
+    "$drydock" run sdma.case --driver ./sdma.sys --gpu ./sdma.so --option far-memory=8G \
+        --option host-aperture=$host_aperture --no-out >"$work/log" 2>&1 ||
+        fail "a board of gigabytes is not clean"
+done
 number=0
 for rule in PT-017 VX-003 TLB-002 FENCE-004; do
     number=$((number + 1))

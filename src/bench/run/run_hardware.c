@@ -56,10 +56,14 @@ static uint64_t reserved_bytes(const struct run_config *config, uint64_t bytes)
                : 0;
 }
 
-/* The CPU sees pages that the driver chooses, so all of local memory is one segment. */
+/*
+ * The CPU sees pages that the driver chooses, so all of local memory is one segment: a board of the
+ * Drydock GPU alone can be so.
+ */
 static bool has_chosen_pages(const struct run_config *config)
 {
-    return config->has_host_aperture && config->model == RUN_GPUMMU;
+    return config->has_host_aperture && config->model == RUN_GPUMMU &&
+           strcmp(config->gpu, RUN_GPU_DRYDOCK) == 0;
 }
 
 /*
