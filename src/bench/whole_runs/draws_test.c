@@ -138,8 +138,10 @@ static struct run_result *play(const char *model, const char *text, struct watch
 
 static void local_memory_is_used_from_an_offset_on(void **state)
 {
+    /* The dead memory of the last one goes from the visible segment into the front of the other. */
     static const char *const boards[] = {"", "option local-invisible 8M\n",
-                                         "option host-aperture yes\n"};
+                                         "option host-aperture yes\n",
+                                         "option local-invisible 7M\noption dead-memory 640K\n"};
 
     for (size_t i = 0; i < 2 * ARRAY_COUNT(boards); i++) {
         const char *model = i % 2 ? "gpummu" : "physical";

@@ -40,25 +40,25 @@ static uint64_t unit_bytes(const struct segment *segment)
     return PAGE_BYTES * segment->unit_pages;
 }
 
-static NTSTATUS reserve_invalid_ranges(struct segment *segment)
+/* Of what is invalid: the part that does not lie in what is taken already, in front. */
+static NTSTATUS reserve_invalid_ranges(struct segment *segment, uint64_t front)
 {
     uint32_t i;
 
     for (i = 0; i < segment->caps->invalid_range_count; i++) {
         const struct vidmm_invalid_range *range = &segment->caps->invalid_ranges[i];
+        uint64_t start = max_u64(range->offset, front);
+        uint64_t end = min_u64(range->offset + range->size, segment->size);
 
-        if (range->offset >= segment->size)
+        if (start >= end)
             continue;
         if (segment->kind == SEGMENT_PAGES) {
-            uint64_t end = min_u64(range->offset + range->size, segment->size);
+            uint64_t first = start / unit_bytes(segment);
 
-            if (page_allocator_take_at(&segment->pages, range->offset / unit_bytes(segment),
-                                       div_round_up(end, unit_bytes(segment)) -
-                                           range->offset / unit_bytes(segment)) != PAGE_OK)
+            if (page_allocator_take_at(&segment->pages, first,
+                                       div_round_up(end, unit_bytes(segment)) - first) != PAGE_OK)
                 return STATUS_INVALID_PARAMETER;
-        } else if (range_allocator_take_at(&segment->ranges, range->offset,
-                                           min_u64(range->size, segment->size - range->offset),
-                                           0) != RANGE_OK) {
+        } else if (range_allocator_take_at(&segment->ranges, start, end - start, 0) != RANGE_OK) {
             return STATUS_INVALID_PARAMETER;
         }
     }
@@ -68,7 +68,7 @@ static NTSTATUS reserve_invalid_ranges(struct segment *segment)
 /* What lies in front of the part that the manager uses is taken for good. */
 static NTSTATUS reserve_front(struct segment *segment, uint64_t bytes)
 {
-    if (!bytes || segment->caps->is_aperture || segment->caps->is_agp)
+    if (!bytes)
         return STATUS_SUCCESS;
     if (bytes >= segment->size || !is_aligned(bytes, unit_bytes(segment)))
         return STATUS_INVALID_PARAMETER;
@@ -82,6 +82,7 @@ static NTSTATUS reserve_front(struct segment *segment, uint64_t bytes)
 
 static NTSTATUS init_segment(struct vidmm *vidmm, struct segment *segment, unsigned id)
 {
+    uint64_t front;
     NTSTATUS status;
     unsigned i;
 
@@ -135,8 +136,9 @@ static NTSTATUS init_segment(struct vidmm *vidmm, struct segment *segment, unsig
             return STATUS_NO_MEMORY;
         memset(segment->host_shown, 0, segment->caps->host_pages * sizeof *segment->host_shown);
     }
-    status = reserve_front(segment, vidmm->config.local_start);
-    return NT_SUCCESS(status) ? reserve_invalid_ranges(segment) : status;
+    front = segment->caps->is_aperture || segment->caps->is_agp ? 0 : vidmm->config.local_start;
+    status = reserve_front(segment, front);
+    return NT_SUCCESS(status) ? reserve_invalid_ranges(segment, front) : status;
 }
 
 NTSTATUS segments_init(struct vidmm *vidmm)
