@@ -134,7 +134,8 @@ static const struct reason {
     {COVERAGE_SEGMENT4, "CpuHostAperture.PhysicalAddress",
      "the bus address of BAR 1, for which the modelled machine has one place"},
     {COVERAGE_PATCH, "hDevice",
-     "shares its place with hContext, which is what a driver with contexts is given"},
+     "shares its place with hContext, which is what a driver with contexts is given; one without "
+     "(WDDM 1.0) gets the device there"},
     {DXGK_OPERATION_NOTIFY_RESIDENCY2, "Mdl",
      "shares its place with PhysicalAddress; what is told of is accessed physically, so it always "
      "is in "

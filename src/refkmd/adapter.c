@@ -12,6 +12,7 @@
 #include "refkmd/memory/segments.h"
 #include "refkmd/memory/swizzling.h"
 #include "refkmd/registers.h"
+#include "refkmd/traits.h"
 #include "refkmd/work/interrupt.h"
 
 #include <ntstatus.h>
@@ -127,6 +128,8 @@ static NTSTATUS read_board(struct refkmd_adapter *adapter)
     adapter->picture_bytes = refkmd_read64(adapter, SGPU_REG_PICTURE_SIZE);
     if (adapter->node_count <= SGPU_NODE_COPY || adapter->node_count > REFKMD_MAX_NODES)
         return STATUS_NOT_SUPPORTED;
+    if (!refkmd_has_contexts(adapter))
+        adapter->node_count = 1; /* the others are left alone */
 
     if (!NT_SUCCESS(refkmd_mmu_init(adapter)))
         return STATUS_NOT_SUPPORTED;

@@ -31,9 +31,10 @@ static NTSTATUS query_driver_caps(struct refkmd_adapter *adapter,
     if (adapter->model == REFKMD_PHYSICAL && !(adapter->straps & SGPU_STRAP_NO_RANGES))
         caps.NumberOfSwizzlingRanges = REFKMD_SWIZZLING_RANGES;
     caps.ApertureSegmentCommitLimit = adapter->aperture_bytes;
-    caps.SchedulingCaps.MultiEngineAware = 1;
+    caps.SchedulingCaps.MultiEngineAware = refkmd_has_contexts(adapter);
     caps.SchedulingCaps.PreemptionAware = 1;
-    caps.MemoryManagementCaps.PagingNode = SGPU_NODE_COPY;
+    caps.MemoryManagementCaps.PagingNode =
+        refkmd_has_contexts(adapter) ? SGPU_NODE_COPY : SGPU_NODE_RENDER;
     caps.GpuEngineTopology.NbAsymetricProcessingNodes = adapter->node_count;
     caps.WDDMVersion = refkmd_is_at_least(adapter, DXGKDDI_INTERFACE_VERSION_WDDM1_3)
                            ? DXGKDDI_WDDMv1_3

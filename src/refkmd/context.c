@@ -33,13 +33,18 @@ static void describe_virtual(const struct refkmd_adapter *adapter, DXGK_CONTEXTI
 static void describe_physical(const struct refkmd_adapter *adapter, DXGK_CONTEXTINFO *info)
 {
     info->DmaBufferSize = REFKMD_DMA_BUFFER_BYTES;
-    info->DmaBufferSegmentSet = adapter->straps & SGPU_STRAP_DMA_APERTURE
-                                    ? 1u << (refkmd_aperture_segment(adapter) - 1)
-                                    : 0;
+    info->DmaBufferSegmentSet = refkmd_dma_buffer_segments(adapter);
     info->DmaBufferPrivateDataSize = 0;
     info->AllocationListSize = REFKMD_LIST_ENTRIES;
     info->PatchLocationListSize = REFKMD_LIST_ENTRIES;
     info->Reserved = 0;
+}
+
+struct refkmd_context *refkmd_context_of(HANDLE handle)
+{
+    struct refkmd_device *device = handle;
+
+    return device && device->signature == REFKMD_DEVICE_SIGNATURE ? &device->own : handle;
 }
 
 NTSTATUS NTAPI RefKmdCreateContext(IN_CONST_HANDLE hDevice, INOUT_PDXGKARG_CREATECONTEXT args)
@@ -57,6 +62,7 @@ NTSTATUS NTAPI RefKmdCreateContext(IN_CONST_HANDLE hDevice, INOUT_PDXGKARG_CREAT
         args->hContext = NULL;
         return STATUS_NO_MEMORY;
     }
+    context->signature = REFKMD_CONTEXT_SIGNATURE;
     context->device = device;
     context->node = args->NodeOrdinal;
     context->is_virtual =

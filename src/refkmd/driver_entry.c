@@ -59,17 +59,22 @@ static void fill_common(DRIVER_INITIALIZATION_DATA *table)
 }
 
 /* Commands hold physical addresses: the driver translates them and patches them in. */
+static void fill_physical(DRIVER_INITIALIZATION_DATA *table, ULONG version)
+{
+    fill_common(table);
+    table->Version = version;
+    table->DxgkDdiAddDevice = RefKmdAddDevicePhysical;
+    table->DxgkDdiAcquireSwizzlingRange = RefKmdAcquireSwizzlingRange;
+    table->DxgkDdiReleaseSwizzlingRange = RefKmdReleaseSwizzlingRange;
+    table->DxgkDdiRender = RefKmdRender;
+    table->DxgkDdiPatch = RefKmdPatch;
+}
+
 static NTSTATUS enter_physical(DRIVER_OBJECT *driver, UNICODE_STRING *registry_path, ULONG version)
 {
     DRIVER_INITIALIZATION_DATA table;
 
-    fill_common(&table);
-    table.Version = version;
-    table.DxgkDdiAddDevice = RefKmdAddDevicePhysical;
-    table.DxgkDdiAcquireSwizzlingRange = RefKmdAcquireSwizzlingRange;
-    table.DxgkDdiReleaseSwizzlingRange = RefKmdReleaseSwizzlingRange;
-    table.DxgkDdiRender = RefKmdRender;
-    table.DxgkDdiPatch = RefKmdPatch;
+    fill_physical(&table, version);
     return DxgkInitialize(driver, registry_path, &table);
 }
 
@@ -95,6 +100,17 @@ static NTSTATUS enter_virtual(DRIVER_OBJECT *driver, UNICODE_STRING *registry_pa
     table.DxgkDdiBeginExclusiveAccess = RefKmdBeginExclusiveAccess;
     table.DxgkDdiEndExclusiveAccess = RefKmdEndExclusiveAccess;
     table.DxgkDdiUpdateMonitoredValues = RefKmdUpdateMonitoredValues;
+    return DxgkInitialize(driver, registry_path, &table);
+}
+
+/* A driver that knows of one engine and of no contexts: devices take their place. */
+NTSTATUS NTAPI RefKmdDriverEntryPhysicalVista(DRIVER_OBJECT *driver, UNICODE_STRING *registry_path)
+{
+    DRIVER_INITIALIZATION_DATA table;
+
+    fill_physical(&table, DXGKDDI_INTERFACE_VERSION_VISTA);
+    table.DxgkDdiCreateContext = NULL;
+    table.DxgkDdiDestroyContext = NULL;
     return DxgkInitialize(driver, registry_path, &table);
 }
 

@@ -20,6 +20,7 @@
  */
 #define REFKMD_PROCESS_SIGNATURE    0x50524f43u
 #define REFKMD_DEVICE_SIGNATURE     0x44455643u
+#define REFKMD_CONTEXT_SIGNATURE    0x434f4e54u
 #define REFKMD_ALLOCATION_SIGNATURE 0x414c4f43u
 
 /* One render command of 4095 references is the longest that the user-mode half can ask for. */
@@ -35,15 +36,8 @@ struct refkmd_process {
     UINT64 own_va, own_bytes; /* addresses that the kernel leaves to the driver; 0 bytes: none */
 };
 
-struct refkmd_device {
-    ULONG signature; /* REFKMD_DEVICE_SIGNATURE */
-    struct refkmd_adapter *adapter;
-    struct refkmd_process *process; /* NULL in the physical model */
-    ULONG pasid;                    /* IoMmu: the address space of its contexts */
-    HANDLE handle;                  /* the kernel's */
-};
-
 struct refkmd_context {
+    ULONG signature; /* REFKMD_CONTEXT_SIGNATURE */
     struct refkmd_device *device;
     UINT node;
     BOOLEAN is_virtual; /* its commands hold virtual addresses */
@@ -51,6 +45,18 @@ struct refkmd_context {
     BOOLEAN has_root;
     struct refkmd_save_area *save_area; /* NULL: none */
 };
+
+struct refkmd_device {
+    ULONG signature; /* REFKMD_DEVICE_SIGNATURE */
+    struct refkmd_adapter *adapter;
+    struct refkmd_process *process; /* NULL in the physical model */
+    ULONG pasid;                    /* IoMmu: the address space of its contexts */
+    HANDLE handle;                  /* the kernel's */
+    struct refkmd_context own;      /* of a driver without contexts */
+};
+
+/* The handle is of a context or, in a driver without contexts, of a device. NULL stays NULL. */
+struct refkmd_context *refkmd_context_of(HANDLE handle);
 
 struct refkmd_allocation {
     ULONG signature; /* REFKMD_ALLOCATION_SIGNATURE */

@@ -10,6 +10,7 @@
  *            | entry point                    | version  | addresses in commands                  |
  *            | RefKmdDriverEntryPhysical      | WDDM 1.3 | physical; DxgkDdiPatch writes them     |
  *            | RefKmdDriverEntryPhysicalWin7  | WDDM 1.1 | the same                               |
+ *            | RefKmdDriverEntryPhysicalVista | WDDM 1.0 | the same; one engine, no contexts      |
  *            | RefKmdDriverEntryGpuMmu        | WDDM 2.6 | virtual; the GPU walks page tables     |
  *            | RefKmdDriverEntryGpuMmu30      | WDDM 3.0 | the same                               |
  *            | RefKmdDriverEntryGpuMmu32      | WDDM 3.2 | the same                               |
@@ -54,6 +55,7 @@
 
 NTSTATUS NTAPI RefKmdDriverEntryPhysical(DRIVER_OBJECT *driver, UNICODE_STRING *registry_path);
 NTSTATUS NTAPI RefKmdDriverEntryPhysicalWin7(DRIVER_OBJECT *driver, UNICODE_STRING *registry_path);
+NTSTATUS NTAPI RefKmdDriverEntryPhysicalVista(DRIVER_OBJECT *driver, UNICODE_STRING *registry_path);
 NTSTATUS NTAPI RefKmdDriverEntryGpuMmu(DRIVER_OBJECT *driver, UNICODE_STRING *registry_path);
 NTSTATUS NTAPI RefKmdDriverEntryGpuMmu30(DRIVER_OBJECT *driver, UNICODE_STRING *registry_path);
 NTSTATUS NTAPI RefKmdDriverEntryGpuMmu32(DRIVER_OBJECT *driver, UNICODE_STRING *registry_path);

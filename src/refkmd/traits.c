@@ -7,6 +7,11 @@ BOOLEAN refkmd_is_at_least(const struct refkmd_adapter *adapter, ULONG version)
     return adapter->dxgkrnl.Version >= version;
 }
 
+BOOLEAN refkmd_has_contexts(const struct refkmd_adapter *adapter)
+{
+    return refkmd_is_at_least(adapter, DXGKDDI_INTERFACE_VERSION_WIN7);
+}
+
 NTSTATUS refkmd_check_physical_adapter(UINT index)
 {
     return index == 0 ? STATUS_SUCCESS : STATUS_INVALID_PARAMETER;

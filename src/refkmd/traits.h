@@ -14,6 +14,12 @@
 /* The kernel took the driver for one of this WDDM level or later (DXGKDDI_INTERFACE_VERSION_*). */
 BOOLEAN refkmd_is_at_least(const struct refkmd_adapter *adapter, ULONG version);
 
+/*
+ * The driver has several engines, and contexts. A kernel of WDDM 1.0 takes it for one that has
+ * neither: it uses one engine, and devices take the place of contexts.
+ */
+BOOLEAN refkmd_has_contexts(const struct refkmd_adapter *adapter);
+
 /* There is one physical adapter. Kernels that do not say which one they mean, mean that. */
 NTSTATUS refkmd_check_physical_adapter(UINT index);
 

@@ -87,6 +87,8 @@ static void forget_created(struct trace *trace, enum miniport_ddi ddi, const voi
         break;
     case MINIPORT_DDI_CreateDevice:
         forget(trace, TRACE_HANDLE_DEVICE, ((const DXGKARG_CREATEDEVICE *)argument)->hDevice);
+        /* In the place of a context, where the driver has none. */
+        forget(trace, TRACE_HANDLE_CONTEXT, ((const DXGKARG_CREATEDEVICE *)argument)->hDevice);
         break;
     case MINIPORT_DDI_CreateContext:
         forget(trace, TRACE_HANDLE_CONTEXT, ((const DXGKARG_CREATECONTEXT *)argument)->hContext);
@@ -138,6 +140,7 @@ static void forget_destroyed(struct trace *trace, enum miniport_ddi ddi, HANDLE 
         break;
     case MINIPORT_DDI_DestroyDevice:
         forget(trace, TRACE_HANDLE_DEVICE, object);
+        forget(trace, TRACE_HANDLE_CONTEXT, object);
         break;
     case MINIPORT_DDI_DestroyContext:
         forget(trace, TRACE_HANDLE_CONTEXT, object);

@@ -238,15 +238,34 @@ static void put_create_process(struct trace_line *line, const struct trace_event
     trace_put_hex(line, "Flags", arg->Flags.Value);
 }
 
+/*
+ * pInfo, for a driver without contexts, shares its place with Flags, which has 32 bits. An address
+ * has more, and is another in every run: it is not written.
+ */
+static const DXGK_DEVICEINFO *device_info(const DXGKARG_CREATEDEVICE *arg)
+{
+    return (uint64_t)(uintptr_t)arg->pInfo > UINT32_MAX ? arg->pInfo : NULL;
+}
+
 static void put_create_device(struct trace_line *line, const struct trace_event *event)
 {
     const DXGKARG_CREATEDEVICE *arg = event->argument;
+    const DXGK_DEVICEINFO *info = device_info(arg);
 
     if (event->phase == TRACE_AFTER) {
         trace_put_handle(line, "hDevice", TRACE_HANDLE_DEVICE, arg->hDevice);
+        if (info)
+            trace_put(line,
+                      " DmaBufferSize=%" PRIu32 " DmaBufferSegmentSet=0x%" PRIx32
+                      " DmaBufferPrivateDataSize=%" PRIu32 " AllocationListSize=%" PRIu32
+                      " PatchLocationListSize=%" PRIu32,
+                      info->DmaBufferSize, info->DmaBufferSegmentSet,
+                      info->DmaBufferPrivateDataSize, info->AllocationListSize,
+                      info->PatchLocationListSize);
         return;
     }
-    trace_put_hex(line, "Flags", arg->Flags.Value);
+    if (!info)
+        trace_put_hex(line, "Flags", arg->Flags.Value);
     trace_put_handle(line, "hKmdProcess", TRACE_HANDLE_PROCESS, arg->hKmdProcess);
 }
 

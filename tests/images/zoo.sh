@@ -25,7 +25,7 @@ found() { # the rows of a table that are found: ID MODEL
 played=0
 for model in physical gpummu iommu; do
     case $model in
-    physical) entries="Physical PhysicalWin7" ;;
+    physical) entries="Physical PhysicalWin7 PhysicalVista" ;;
     gpummu) entries="GpuMmu GpuMmu30 GpuMmu32" ;;
     iommu) entries="IoMmu IoMmu30" ;;
     esac

@@ -78,16 +78,18 @@ static bool draw_level(struct drawing *drawing, struct rng *rng, uint64_t *numbe
     const struct campaign_draw *draw = drawing->draw;
     const enum run_model model = drawing->config->model;
     struct run_config of_case = {0};
-    unsigned found[32], count = 0, wddm;
+    unsigned found[32], count = 0, newest = 0, wddm;
     enum run_model has;
 
     for (unsigned i = 0;
          run_driver_level(&draw->driver, i, &has, &wddm) && count < ARRAY_COUNT(found); i++) {
-        if (has == model && run_profile_has_level(draw->profile, wddm))
-            found[count++] = wddm;
+        if (has != model || !run_profile_has_level(draw->profile, wddm))
+            continue;
+        found[count++] = wddm;
+        newest = wddm > newest ? wddm : newest;
     }
     if (count)
-        *number = rng_chance(rng, 1, 4) ? found[count - 1] : found[rng_below(rng, count)];
+        *number = rng_chance(rng, 1, 4) ? newest : found[rng_below(rng, count)];
     run_config_from_workload(&of_case, draw->workload);
     if (campaign_driver_has_level(&draw->driver, model, of_case.wddm))
         *number = of_case.wddm;

@@ -20,6 +20,7 @@ static const struct {
 } driver_levels[] = {
     {RUN_PHYSICAL, 13, RefKmdDriverEntryPhysical},
     {RUN_PHYSICAL, 11, RefKmdDriverEntryPhysicalWin7},
+    {RUN_PHYSICAL, 10, RefKmdDriverEntryPhysicalVista},
     {RUN_GPUMMU, 26, RefKmdDriverEntryGpuMmu},
     {RUN_GPUMMU, 30, RefKmdDriverEntryGpuMmu30},
     {RUN_GPUMMU, 32, RefKmdDriverEntryGpuMmu32},

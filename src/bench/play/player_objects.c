@@ -78,7 +78,7 @@ bool player_is_foreign(const struct player *player)
 
 unsigned player_node(const struct player *player, unsigned node)
 {
-    return player_is_foreign(player) ? node % vidmm_node_count(player->vidmm) : node;
+    return node % vidmm_node_count(player->vidmm);
 }
 
 /* ---- Mappings -------------------------------------------------------------------------------- */

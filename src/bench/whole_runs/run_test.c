@@ -1,6 +1,7 @@
 /*
  * Whole runs: the bundled cases and small ones made here, in both models.
  */
+#include "bench/drivers/drivers.h"
 #include "bench/run/run.h"
 
 #include "base/bits.h"
@@ -53,6 +54,8 @@ static struct run_config config_for(const struct workload *workload, enum run_mo
         config.remaps_dma = false;
         config.wddm = 0;
     }
+    if (config.wddm && !run_driver_entry(model, &config.wddm)) /* a level of the other model */
+        config.wddm = 0;
     return config;
 }
 

@@ -24,6 +24,12 @@ struct check_allocation *check_find_allocation(const struct check_ledger *ledger
     return (struct check_allocation *)check_find(ledger, CHECK_ALLOCATION, handle);
 }
 
+bool check_has_contexts(const struct check_ledger *ledger)
+{
+    return ledger->has_ddi[MINIPORT_DDI_CreateContext] ||
+           !ledger->has_ddi[MINIPORT_DDI_CreateDevice];
+}
+
 struct check_context *check_find_context(const struct check_ledger *ledger, const void *handle)
 {
     return (struct check_context *)check_find(ledger, CHECK_CONTEXT, handle);

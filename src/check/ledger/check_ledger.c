@@ -432,6 +432,26 @@ static void enter_context(struct check_ledger *ledger, const struct check_call *
         context->device->context_count++;
 }
 
+/* In the place of contexts. Which of them is the system's nobody says. */
+static void enter_device_as_context(struct check_ledger *ledger, struct check_device *device,
+                                    const struct check_call *call)
+{
+    const DXGK_DEVICEINFO *info = call->arg.create_device->pInfo;
+    struct check_context *context =
+        enter(ledger, CHECK_CONTEXT, call->arg.create_device->hDevice, call->event);
+
+    if (!context)
+        return;
+    context->device = device;
+    if (!info)
+        return;
+    context->info.DmaBufferSize = info->DmaBufferSize;
+    context->info.DmaBufferSegmentSet = info->DmaBufferSegmentSet;
+    context->info.DmaBufferPrivateDataSize = info->DmaBufferPrivateDataSize;
+    context->info.AllocationListSize = info->AllocationListSize;
+    context->info.PatchLocationListSize = info->PatchLocationListSize;
+}
+
 void check_ledger_handle_data(struct check_ledger *ledger, const struct check_callback *callback)
 {
     const struct check_call *outer = callback->outer;
@@ -506,6 +526,8 @@ bool check_ledger_enter(struct check_ledger *ledger, const struct check_call *ca
         if (device)
             device->process = check_find_process(ledger, arg->hKmdProcess);
         ledger->newest_device = device;
+        if (!check_has_contexts(ledger))
+            enter_device_as_context(ledger, device, call);
         break;
     }
     case MINIPORT_DDI_CreateContext:
@@ -548,6 +570,8 @@ void check_ledger_leave(struct check_ledger *ledger, const struct check_call *ca
     case MINIPORT_DDI_DestroyDevice:
         orphan(ledger, check_find(ledger, CHECK_DEVICE, call->object));
         leave(ledger, CHECK_DEVICE, call->object);
+        if (!check_has_contexts(ledger))
+            leave(ledger, CHECK_CONTEXT, call->object);
         break;
     case MINIPORT_DDI_DestroyContext: {
         struct check_context *context = check_find_context(ledger, call->object);

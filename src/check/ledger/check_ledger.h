@@ -328,6 +328,8 @@ struct check_object *check_find(const struct check_ledger *ledger, enum check_ki
                                 const void *handle);
 struct check_allocation *check_find_allocation(const struct check_ledger *ledger,
                                                const void *handle);
+/* The driver has contexts; else each device is entered as one, by its own handle, too (CTX-017). */
+bool check_has_contexts(const struct check_ledger *ledger);
 struct check_context *check_find_context(const struct check_ledger *ledger, const void *handle);
 struct check_process *check_find_process(const struct check_ledger *ledger, const void *handle);
 struct check_device *check_find_device(const struct check_ledger *ledger, const void *handle);

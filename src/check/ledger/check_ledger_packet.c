@@ -292,8 +292,9 @@ struct check_packet *check_ledger_submit(struct check_ledger *ledger, const stru
     list_init(&packet->link);
     list_init(&packet->built);
     if (packet->is_paging)
-        packet->is_matched =
-            take_built(ledger, stream_of(ledger, packet->context), packet->bytes, &packet->built);
+        packet->is_matched = take_built(
+            ledger, stream_of(ledger, check_has_contexts(ledger) ? packet->context : NULL),
+            packet->bytes, &packet->built);
     list_push_back(&ledger->packets, &packet->link);
     return packet;
 }

@@ -254,6 +254,13 @@ static UINT paging_buffer_segment(const struct refkmd_adapter *adapter)
     return refkmd_aperture_segment(adapter);
 }
 
+UINT refkmd_dma_buffer_segments(const struct refkmd_adapter *adapter)
+{
+    if (!(adapter->straps & SGPU_STRAP_DMA_APERTURE))
+        return 0;
+    return 1u << (refkmd_aperture_segment(adapter) - 1);
+}
+
 /* WDDM 1.0 and 1.1. */
 NTSTATUS refkmd_query_segments(struct refkmd_adapter *adapter,
                                const DXGKARG_QUERYADAPTERINFO *query)

@@ -31,6 +31,8 @@ UINT64 refkmd_bus_address(const struct refkmd_adapter *adapter, UINT segment, UI
 BOOLEAN refkmd_is_in_segment(const struct refkmd_adapter *adapter, UINT segment, UINT64 address,
                              UINT64 bytes);
 UINT refkmd_aperture_segment(const struct refkmd_adapter *adapter);
+/* Where the kernel puts DMA buffers of clients: DmaBufferSegmentSet (CTX-015). */
+UINT refkmd_dma_buffer_segments(const struct refkmd_adapter *adapter);
 
 /* The allocation has rows, and they have a pitch in that segment. */
 BOOLEAN refkmd_is_pitched(const struct refkmd_adapter *adapter,

@@ -233,7 +233,7 @@ static NTSTATUS translate_one(struct translation *translation)
  */
 NTSTATUS NTAPI RefKmdRender(IN_CONST_HANDLE hContext, INOUT_PDXGKARG_RENDER args)
 {
-    const struct refkmd_context *context = hContext;
+    const struct refkmd_context *context = refkmd_context_of(hContext);
     struct translation translation = {
         .adapter = context->device->adapter,
         .args = args,

@@ -104,7 +104,7 @@ static void run_in_save_area(const struct refkmd_context *context, struct submis
 NTSTATUS NTAPI RefKmdSubmitCommand(IN_CONST_HANDLE hAdapter, IN_CONST_PDXGKARG_SUBMITCOMMAND args)
 {
     struct refkmd_adapter *adapter = hAdapter;
-    const struct refkmd_context *context = args->hContext;
+    const struct refkmd_context *context = refkmd_context_of(args->hContext);
     UINT start = args->DmaBufferSubmissionStartOffset;
     struct submission submission = {
         .node = context ? context->node : args->NodeOrdinal,

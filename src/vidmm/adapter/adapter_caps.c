@@ -103,6 +103,7 @@ static NTSTATUS query_driver(struct caps_query *query)
         driver.SupportSurpriseRemovalInHibernation;
     query->caps->hears_of_removal =
         caps_is_at_least(query, DXGKDDI_INTERFACE_VERSION_WDDM2_0) && driver.SupportSurpriseRemoval;
+    query->caps->has_contexts = miniport_has(query->miniport, MINIPORT_DDI_CreateContext);
     query->caps->max_slot_id = driver.MaxAllocationListSlotId;
     if (!caps_is_at_least(query, DXGKDDI_INTERFACE_VERSION_WDDM2_0) &&
         miniport_has(query->miniport, MINIPORT_DDI_AcquireSwizzlingRange) &&
@@ -120,6 +121,11 @@ static NTSTATUS query_driver(struct caps_query *query)
         miniport_has(query->miniport, MINIPORT_DDI_UpdateMonitoredValues);
     if (!NT_SUCCESS(status))
         return status;
+    if (!query->caps->has_contexts &&
+        (query->caps->is_virtual || driver.SchedulingCaps.MultiEngineAware))
+        return caps_fail(query, "CTX-016", "DRIVERCAPS.SchedulingCaps.MultiEngineAware",
+                         driver.SchedulingCaps.MultiEngineAware,
+                         "0, and the physical model, of a driver without DxgkDdiCreateContext");
     /* A driver that knows of no engines has one. */
     node_count = driver.GpuEngineTopology.NbAsymetricProcessingNodes;
     if (!node_count && !driver.SchedulingCaps.MultiEngineAware)

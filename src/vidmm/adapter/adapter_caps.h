@@ -69,6 +69,7 @@ struct vidmm_caps {
     bool hears_of_removal;          /* SupportSurpriseRemoval */
     uint64_t aperture_commit_limit; /* 0: none */
     uint64_t highest_address;
+    bool has_contexts;              /* DxgkDdiCreateContext; else devices take their place */
     uint32_t max_slot_id;           /* MaxAllocationListSlotId */
     uint32_t swizzling_range_count; /* below WDDM 2.0 (SWZ-010) */
     bool maps_aperture2;            /* MapAperture2Supported: address descriptor lists */

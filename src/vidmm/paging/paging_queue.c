@@ -52,6 +52,7 @@ NTSTATUS paging_queue_create_context(void *opaque)
     struct paging_queue *queue = &vidmm->queue;
     DXGKARG_CREATEDEVICE device = {0};
     DXGKARG_CREATECONTEXT context = {0};
+    DXGK_DEVICEINFO info = {0};
     NTSTATUS status;
 
     if (vidmm->caps.is_virtual) {
@@ -68,7 +69,10 @@ NTSTATUS paging_queue_create_context(void *opaque)
         device.hKmdProcess = process.hKmdProcess;
     }
 
-    device.Flags.SystemDevice = 1;
+    if (vidmm->caps.has_contexts)
+        device.Flags.SystemDevice = 1;
+    else
+        device.pInfo = &info; /* of no interest: paging buffers are as PagingBufferSize says */
     device.hDevice = (HANDLE)(uintptr_t)1;
     status = miniport_create_device(vidmm->miniport, NULL, &device);
     if (!NT_SUCCESS(status))
@@ -81,6 +85,8 @@ NTSTATUS paging_queue_create_context(void *opaque)
             return status;
         queue->spare_device = device.hDevice;
     }
+    if (!vidmm->caps.has_contexts)
+        return STATUS_SUCCESS;
 
     context.hContext = (HANDLE)(uintptr_t)1;
     context.NodeOrdinal = vidmm->caps.paging_node;
@@ -193,7 +199,7 @@ NTSTATUS paging_queue_init(struct vidmm *vidmm)
         if (!NT_SUCCESS(status))
             return status;
     }
-    if (!queue->driver_context) {
+    if (!queue->driver_device) {
         status = paging_queue_create_context(vidmm);
         if (!NT_SUCCESS(status))
             return status;
@@ -300,14 +306,18 @@ static void finish_jobs(struct list *jobs)
 
 /*
  * What empties the segments for a sleep is nobody's in the physical model, whose drivers are told
- * the node from WDDM 1.2 on; older ones could only guess it.
+ * the node from WDDM 1.2 on; older ones could only guess it, unless they have one node and no
+ * contexts.
  */
 static HANDLE context_of_submission(const struct vidmm *vidmm)
 {
     bool is_nobodys = vidmm->power.state == POWER_PURGING && !vidmm->caps.has_page_tables &&
-                      vidmm->caps.interface_version >= DXGKDDI_INTERFACE_VERSION_WIN8;
+                      (vidmm->caps.interface_version >= DXGKDDI_INTERFACE_VERSION_WIN8 ||
+                       !vidmm->caps.has_contexts);
 
-    return is_nobodys ? NULL : vidmm->queue.driver_context;
+    if (is_nobodys)
+        return NULL;
+    return vidmm->caps.has_contexts ? vidmm->queue.driver_context : vidmm->queue.driver_device;
 }
 
 /*

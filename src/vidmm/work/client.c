@@ -158,9 +158,13 @@ NTSTATUS vidmm_device_create(struct vidmm_process *process, struct vidmm_device 
     create.hDevice = device;
     create.hKmdProcess = process->space.driver_process;
     create.Pasid = process->pasid;
+    if (!vidmm->caps.has_contexts)
+        create.pInfo = &device->info; /* in the place of Flags */
     status = miniport_create_device(vidmm->miniport, NULL, &create);
     if (!NT_SUCCESS(status))
         goto fini_fence;
+    if (!vidmm->caps.has_contexts && create.pInfo && create.pInfo != &device->info)
+        device->info = *create.pInfo;
     device->driver_device = create.hDevice;
     list_push_back(&process->devices, &device->link);
     *out_device = device;
@@ -221,6 +225,32 @@ static bool find_dma_segments(struct vidmm *vidmm, UINT set, uint32_t *out_set)
     return false;
 }
 
+/*
+ * In the driver. One without contexts has described the device, whose handle takes the place of the
+ * context's wherever that would be named (CTX-017).
+ */
+static NTSTATUS create_in_driver(struct vidmm_context *context, DXGKARG_CREATECONTEXT *create)
+{
+    const struct vidmm_device *device = context->device;
+    const DXGK_DEVICEINFO *info = &device->info;
+
+    if (device->vidmm->caps.has_contexts)
+        return miniport_create_context(device->vidmm->miniport, device->driver_device, create);
+    create->hContext = device->driver_device;
+    create->ContextInfo.DmaBufferSize = info->DmaBufferSize;
+    create->ContextInfo.DmaBufferSegmentSet = info->DmaBufferSegmentSet;
+    create->ContextInfo.DmaBufferPrivateDataSize = info->DmaBufferPrivateDataSize;
+    create->ContextInfo.AllocationListSize = info->AllocationListSize;
+    create->ContextInfo.PatchLocationListSize = info->PatchLocationListSize;
+    return STATUS_SUCCESS;
+}
+
+static void destroy_in_driver(const struct vidmm *vidmm, HANDLE driver_context)
+{
+    if (vidmm->caps.has_contexts)
+        miniport_destroy_context(vidmm->miniport, driver_context);
+}
+
 NTSTATUS vidmm_context_create(struct vidmm_device *device, unsigned node, const void *private_data,
                               uint32_t private_data_bytes, struct vidmm_context **out_context)
 {
@@ -263,12 +293,12 @@ NTSTATUS vidmm_context_create(struct vidmm_device *device, unsigned node, const 
     create.NodeOrdinal = node;
     create.EngineAffinity = 1;
     create.Flags.VirtualAddressing = vidmm->caps.is_virtual;
-    status = miniport_create_context(vidmm->miniport, device->driver_device, &create);
+    status = create_in_driver(context, &create);
     if (!NT_SUCCESS(status))
         goto destroy_scheduler;
     if (!find_dma_segments(vidmm, create.ContextInfo.DmaBufferSegmentSet, &context->dma_segments)) {
         status = STATUS_NOT_SUPPORTED;
-        miniport_destroy_context(vidmm->miniport, create.hContext);
+        destroy_in_driver(vidmm, create.hContext);
         goto destroy_scheduler;
     }
     base_free(vidmm->services, private_copy, private_data_bytes);
@@ -295,7 +325,7 @@ void vidmm_context_destroy(struct vidmm_context *context)
     null_contexts_forget(vidmm, context);
     companion_destroy(context);
     dma_buffers_free(context);
-    miniport_destroy_context(vidmm->miniport, context->driver_context);
+    destroy_in_driver(vidmm, context->driver_context);
     context_allocations_drop(vidmm, &context->allocations);
     /*
      * The driver destroys allocations from in the call, which may hold the contexts of the space.

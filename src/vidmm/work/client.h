@@ -37,6 +37,7 @@ struct vidmm_device {
     struct vidmm_process *process;
     struct vidmm *vidmm;
     HANDLE driver_device;
+    DXGK_DEVICEINFO info; /* of a driver without contexts; else zero */
     struct list contexts;
     struct list allocations;
     struct list openings;            /* of allocations of other devices (sharing.c) */

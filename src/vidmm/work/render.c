@@ -591,7 +591,8 @@ static NTSTATUS render_part(struct submission *submission, DXGKARG_RENDER *args,
                                context->info.DmaBufferSize);
             return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
         }
-        if (vidmm->config.guarantees_one_buffer) {
+        if (vidmm->config.guarantees_one_buffer ||
+            context->device->info.Flags.GuaranteedDmaBufferContract) {
             vidmm_driver_error(
                 vidmm, "PATCH-014",
                 "DxgkDdiRender: wants a second DMA buffer after %u bytes of %u and %u "

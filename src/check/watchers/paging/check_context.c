@@ -48,10 +48,9 @@ static struct context_allocation *find(struct context_watch *watch, HANDLE handl
  * CTX-015. Pages say that DMA buffers are in apertures or in system memory. They do not say that a
  * set may have no other segment beside an aperture.
  */
-static void check_dma_segments(struct check *check, const DXGKARG_CREATECONTEXT *arg)
+static void check_dma_segments(struct check *check, UINT set)
 {
     const struct check_ledger *ledger = check_ledger(check);
-    UINT set = arg->ContextInfo.DmaBufferSegmentSet;
     UINT apertures = 0;
 
     if (!ledger->segment_count ||
@@ -61,9 +60,57 @@ static void check_dma_segments(struct check *check, const DXGKARG_CREATECONTEXT 
         if (ledger->segments[i].flags.Aperture || ledger->segments[i].flags.Agp)
             apertures |= UINT32_C(1) << (ledger->segments[i].id - 1);
     }
-    CHECK_RULE(check, RULE_CTX_015, !set || set & apertures, NULL,
-               "ContextInfo.DmaBufferSegmentSet",
+    CHECK_RULE(check, RULE_CTX_015, !set || set & apertures, NULL, "DmaBufferSegmentSet",
                "is 0x%x; the aperture segments of the adapter are 0x%x", set, apertures);
+}
+
+/* ---- Drivers without contexts ---------------------------------------------------------------- */
+
+static void check_awareness(struct check *check, const DXGKARG_QUERYADAPTERINFO *query)
+{
+    const struct check_ledger *ledger = check_ledger(check);
+
+    if (query->Type == DXGKQAITYPE_DRIVERCAPS)
+        CHECK_RULE(check, RULE_CTX_016,
+                   check_has_contexts(ledger) ||
+                       !ledger->caps.driver.SchedulingCaps.MultiEngineAware,
+                   NULL, "SchedulingCaps.MultiEngineAware",
+                   "is 1, and the driver has no DxgkDdiCreateContext");
+}
+
+/* CTX-017. Some paging operations are nobody's. */
+static void check_named_device(struct check *check, HANDLE handle, bool is_paging)
+{
+    const struct check_ledger *ledger = check_ledger(check);
+
+    if (!check_has_contexts(ledger))
+        CHECK_RULE(check, RULE_CTX_017,
+                   (is_paging && !handle) || check_find_device(ledger, handle) != NULL, NULL,
+                   "hDevice", "%p is the handle of no device, and the driver has no contexts",
+                   handle);
+}
+
+static void check_named(struct check *check, const struct check_call *call)
+{
+    switch ((unsigned)call->ddi) {
+    case MINIPORT_DDI_Render:
+        check_named_device(check, call->object, false);
+        break;
+    case MINIPORT_DDI_Patch:
+        check_named_device(check, call->arg.patch->hDevice, call->arg.patch->Flags.Paging);
+        break;
+    case MINIPORT_DDI_SubmitCommand:
+        check_named_device(check, call->arg.submit_command->hDevice,
+                           call->arg.submit_command->Flags.Paging);
+        break;
+    case MINIPORT_DDI_BuildPagingBuffer:
+        if (!check_has_contexts(check_ledger(check)))
+            CHECK_RULE(check, RULE_CTX_017, !call->arg.build_paging_buffer->hSystemContext, NULL,
+                       "hSystemContext", "is not NULL, and the driver has no contexts");
+        break;
+    default:
+        break;
+    }
 }
 
 /* ---- Callbacks ------------------------------------------------------------------------------- */
@@ -373,6 +420,7 @@ static void before_build(struct check *check, struct context_watch *watch,
 
 static void before(struct check *check, void *state, const struct check_call *call)
 {
+    check_named(check, call);
     switch ((unsigned)call->ddi) {
     case MINIPORT_DDI_BuildPagingBuffer:
         before_build(check, state, call->before.build_paging_buffer);
@@ -411,8 +459,13 @@ static void after(struct check *check, void *state, const struct check_call *cal
 {
     if (call->ddi == MINIPORT_DDI_BuildPagingBuffer)
         after_build(check, state, call);
+    else if (call->ddi == MINIPORT_DDI_QueryAdapterInfo && NT_SUCCESS(call->status))
+        check_awareness(check, call->arg.query_adapter_info);
+    else if (call->ddi == MINIPORT_DDI_CreateDevice && NT_SUCCESS(call->status) &&
+             !check_has_contexts(check_ledger(check)) && call->arg.create_device->pInfo)
+        check_dma_segments(check, call->arg.create_device->pInfo->DmaBufferSegmentSet);
     else if (call->ddi == MINIPORT_DDI_CreateContext && NT_SUCCESS(call->status)) {
-        check_dma_segments(check, call->arg.create_context);
+        check_dma_segments(check, call->arg.create_context->ContextInfo.DmaBufferSegmentSet);
         after_create_context(state, call);
     }
 }

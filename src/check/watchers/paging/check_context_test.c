@@ -1,3 +1,4 @@
+#include "check/rig/test_rig_submit.h"
 #include "check/rig/test_rig_tables.h"
 
 #include "base/list.h"
@@ -321,7 +322,92 @@ RULE_KEPT(CTX_012)
     update_from_outside(rig, true);
 }
 
+/* ---- Drivers without contexts ---------------------------------------------------------------- */
+
+static void lose_contexts(struct rig *rig)
+{
+    rig->lacking = MINIPORT_DDI_CreateContext;
+    miniport_add_device(rig->top); /* what a driver has is looked at there */
+}
+
+static void ask_whether_it_is_aware(struct rig *rig, bool is_aware)
+{
+    DXGK_DRIVERCAPS caps;
+
+    lose_contexts(rig);
+    rig->caps.SchedulingCaps.MultiEngineAware = is_aware;
+    rig_query(rig, DXGKQAITYPE_DRIVERCAPS, NULL, 0, &caps, sizeof caps);
+}
+
+RULE_BROKEN_IN(CTX_016, RIG_PHYSICAL)
+{
+    ask_whether_it_is_aware(rig, true);
+}
+
+RULE_KEPT_IN(CTX_016, RIG_PHYSICAL)
+{
+    ask_whether_it_is_aware(rig, false);
+}
+
+static HANDLE create_described_device(struct rig *rig)
+{
+    DXGK_DEVICEINFO info = {.DmaBufferSize = 4096};
+    DXGKARG_CREATEDEVICE create = {.pInfo = &info};
+
+    lose_contexts(rig);
+    assert_int_equal(miniport_create_device(rig->top, NULL, &create), STATUS_SUCCESS);
+    return create.hDevice;
+}
+
+RULE_BROKEN_IN(CTX_017, RIG_PHYSICAL)
+{
+    DXGKARG_SUBMITCOMMAND packet;
+
+    create_described_device(rig);
+    packet = rig_packet(rig); /* of a context */
+    rig_submit_packet(rig, &packet);
+    rig_run(rig, RIG_CLIENT_NODE, packet.SubmissionFenceId, RIG_CLIENT_BYTES);
+}
+
+RULE_KEPT_IN(CTX_017, RIG_PHYSICAL)
+{
+    HANDLE device = create_described_device(rig);
+    DXGKARG_BUILDPAGINGBUFFER fill;
+    DXGKARG_SUBMITCOMMAND packet;
+
+    rig->system_context = NULL;
+    fill = rig_fill(rig_create_allocation(rig, NULL));
+    rig_build(rig, &fill);
+    rig->system_context = device;
+    rig_complete(rig, 0, rig_submit(rig)); /* matched with what was built */
+    rig->context = device;
+    packet = rig_packet(rig);
+    packet.NodeOrdinal = 0;
+    rig_submit_packet(rig, &packet);
+    rig_run(rig, 0, packet.SubmissionFenceId, RIG_CLIENT_BYTES);
+}
+
+/* CTX-015 for the set that a device names. */
+static void a_device_s_buffers_are_in_apertures_too(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+    DXGK_DEVICEINFO info = {.DmaBufferSegmentSet = 1};
+    DXGKARG_CREATEDEVICE create = {.pInfo = &info};
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_PHYSICAL);
+    lose_contexts(rig);
+    miniport_create_device(rig->top, NULL, &create);
+    rig_expect_only(rig, RULE_CTX_015);
+    rig_fini(rig);
+    free(rig);
+}
+
 int main(void)
 {
-    return RIG_RUN_RULES();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_device_s_buffers_are_in_apertures_too),
+    };
+
+    return RIG_RUN_TESTS(tests);
 }
