@@ -38,6 +38,7 @@
     ROW(NO_SHRINK, "no-shrink", 0, NULL, "make no case smaller")                                   \
     ROW(RESUME, "resume", 0, NULL, "go on with the folder: what it has is not played again")       \
     ROW(SHARD, "shard", 0, "I/N", "only every N-th run, beginning with the I-th (1/1)")            \
+    ROW(TRUST_CASE, CLI_TRUST_CASE)                                                                \
     ROW(JSON, "json", 0, NULL, "print the summary as JSON")                                        \
     ROW(JUNIT, "junit", 0, "FILE", "write a test case for each rule, as JUnit XML")                \
     ROW(SARIF, "sarif", 0, "FILE", "write a result for each cause, as SARIF 2.1.0")
@@ -172,6 +173,7 @@ static bool get_options(const struct cli_arguments *arguments, struct campaign_o
         !get_number(arguments, OPTION_RUN_LIMIT, 1, 1u << 30, 60, &run_limit) ||
         !get_shard(values[OPTION_SHARD], out))
         return false;
+    out->trusts_cases = values[OPTION_TRUST_CASE] != NULL;
     out->jobs = (unsigned)jobs;
     out->repeat_every = (unsigned)repeat;
     out->time_limit_seconds = (double)time_limit;
@@ -186,6 +188,9 @@ static bool load_cases(const struct cli_arguments *arguments, struct request *re
         if (!request->cases[i])
             return false;
         request->options.case_count++;
+        if (!cli_may_play(arguments, request->options.trusts_cases, request->options.driver,
+                          request->cases[i]))
+            return false;
     }
     request->options.cases = (const struct workload *const *)request->cases;
     return true;

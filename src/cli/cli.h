@@ -110,6 +110,21 @@ bool cli_number(const char *option, const char *text, uint64_t min, uint64_t max
 struct workload *cli_load(const char *path, uint32_t steps);
 
 /*
+ * The option by which the user lets a case load code: a row of the verbs that play cases that are
+ * given to them.
+ */
+#define CLI_TRUST_CASE                                                                             \
+    "trust-case", 0, NULL, "load the driver and the GPU model that the case names by a path"
+
+/*
+ * Whether the case may be played: it names no file that a run would load as code, or is_trusted. An
+ * option that the command line sets is not the case's; driver is the command line's driver, or
+ * NULL. Before cli_set_options(). False with a message that names the line.
+ */
+bool cli_may_play(const struct cli_arguments *arguments, bool is_trusted, const char *driver,
+                  const struct workload *workload);
+
+/*
  * Sets what the command line says of the case: its options as --KEY VALUE, then those of the
  * repeated option --option KEY=VALUE. False with a message.
  */

@@ -261,6 +261,35 @@ says 'nothing is found in this case'
 expect 0 replay "$cases/first-page-in.case"
 leaves_nothing
 
+# Code that a case names is loaded when the user says so; what the command line names always is.
+printf 'drydock-case 1\noption seed 5\noption gpu ./model.so\nalloc a size=64K\nsubmit c0 a:w\nwait all\n' >gpu.in
+printf 'drydock-case 1\noption driver ./evil.sys\nalloc a size=64K\nsubmit c0 a:w\nwait all\n' >driver.in
+for verb in "run --no-out" replay shrink "check --seeds 1 --no-shrink" ops; do
+    # shellcheck disable=SC2086
+    expect 2 $verb gpu.in
+    says 'gpu.in:3: option gpu ./model.so: the case would have this file loaded as code (expected --trust-case'
+done
+expect 2 run --no-out gpu.in --trust-case
+says './model.so: No such file'
+expect 1 replay gpu.in --trust-case
+prints './model.so: No such file'
+expect 1 check --seeds 1 --no-shrink gpu.in --trust-case
+prints 'replay  *drydock check gpu.in --driver ref .* --trust-case$'
+for verb in "run --no-out" replay shrink ops; do
+    # shellcheck disable=SC2086
+    expect 2 $verb driver.in
+    says 'driver.in:2: option driver ./evil.sys: the case would have this file loaded as code'
+done
+expect 2 replay driver.in --trust-case
+says 'evil.sys: '
+expect 0 run driver.in --no-out --driver ref
+expect 2 shrink driver.in --driver ref
+says 'nothing is found'
+expect 0 run gpu.in --no-out --gpu sgpu
+expect 0 run gpu.in --no-out --option gpu=sgpu
+expect 0 check driver.in --seeds 1 --no-shrink
+leaves_nothing
+
 # A campaign writes the smallest case of each cause.
 expect 1 check --driver zoo:D10-pointer-stays --seeds 2 --findings found.in
 prints 'replay *drydock replay found.in/PB-004-1.case    ([0-9]* lines*, shrunk from [0-9,]*)'

@@ -3,6 +3,7 @@
  */
 #include "cli/cli.h"
 
+#include "bench/drivers/drivers.h"
 #include "report/plain_text.h"
 #include "workload/import/import.h"
 #include "workload/words.h"
@@ -84,6 +85,39 @@ struct workload *cli_load(const char *path, uint32_t steps)
         return NULL;
     }
     return workload;
+}
+
+static bool is_set_here(const struct cli_arguments *arguments, const char *key)
+{
+    const size_t length = strlen(key);
+
+    if (arguments->case_values[workload_option_place(key)])
+        return true;
+    for (size_t i = 0; i < arguments->repeated_count; i++) {
+        if (strncmp(arguments->repeated[i], key, length) == 0 &&
+            arguments->repeated[i][length] == '=')
+            return true;
+    }
+    return false;
+}
+
+bool cli_may_play(const struct cli_arguments *arguments, bool is_trusted, const char *driver,
+                  const struct workload *workload)
+{
+    const struct workload_option *option;
+    uint32_t index = 0;
+
+    while (!is_trusted && (option = run_next_code_option(workload, &index))) {
+        const char *key = workload_string(workload, option->key);
+
+        if ((driver && strcmp(key, "driver") == 0) || is_set_here(arguments, key))
+            continue;
+        cli_error("%s:%u: option %s %s: the case would have this file loaded as code (expected "
+                  "--trust-case, if you know where the case and the file come from)",
+                  workload->path, option->line, key, workload_string(workload, option->value));
+        return false;
+    }
+    return true;
 }
 
 bool cli_set_options(const struct cli_arguments *arguments, struct workload *workload)

@@ -20,6 +20,7 @@
 
 #define OPTIONS(ROW)                                                                               \
     ROW(JSON, "json", 0, NULL, "print as JSON")                                                    \
+    ROW(TRUST_CASE, CLI_TRUST_CASE)                                                                \
     ROW(OPEN, "open", 0, NULL, "list only members that are neither covered nor explained")         \
     ROW(CHECK, "check", 0, NULL,                                                                   \
         "play only until there is no such member; exit status 1 if one is left")
@@ -221,8 +222,10 @@ static bool is_linked_in(const char *path, const struct run_config *config)
     return false;
 }
 
-static enum cli_status play_case(struct coverage *coverage, const char *path, bool is_check)
+static enum cli_status play_case(struct coverage *coverage, const char *path,
+                                 const struct cli_arguments *arguments)
 {
+    const bool is_check = arguments->values[OPTION_CHECK] != NULL;
     struct set_up set_up = {0};
     enum cli_status status = CLI_FINE;
     struct workload *workload = cli_load(path, 0);
@@ -238,7 +241,8 @@ static enum cli_status play_case(struct coverage *coverage, const char *path, bo
     }
     run_config_defaults(&config);
     run_config_from_workload(&config, workload);
-    if (!is_linked_in(path, &config)) {
+    if (!cli_may_play(arguments, arguments->values[OPTION_TRUST_CASE] != NULL, NULL, workload) ||
+        !is_linked_in(path, &config)) {
         workload_free(workload);
         return CLI_USAGE;
     }
@@ -266,12 +270,13 @@ static enum cli_status play_case(struct coverage *coverage, const char *path, bo
 }
 
 static enum cli_status play_all(struct coverage *coverage, const struct case_list *list,
-                                bool is_check)
+                                const struct cli_arguments *arguments)
 {
+    const bool is_check = arguments->values[OPTION_CHECK] != NULL;
     enum cli_status status = CLI_FINE;
 
     for (size_t i = 0; i < list->count && !is_done(coverage, is_check); i++) {
-        enum cli_status one = play_case(coverage, list->paths[i], is_check);
+        enum cli_status one = play_case(coverage, list->paths[i], arguments);
 
         if (one > status)
             status = one;
@@ -396,7 +401,7 @@ static enum cli_status ops(const struct cli_arguments *arguments)
     }
     if (values[OPTION_CHECK])
         coverage_set_frugal(coverage);
-    status = play_all(coverage, &list, values[OPTION_CHECK] != NULL);
+    status = play_all(coverage, &list, arguments);
     if (values[OPTION_JSON]) {
         if (!print_json(coverage, values[OPTION_OPEN] != NULL))
             status = CLI_INTERNAL;

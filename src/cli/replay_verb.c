@@ -16,6 +16,7 @@
 #define OPTIONS(ROW)                                                                               \
     ROW(EXPECT, "expect", 0, "RULE", "exit status 0 if this rule is broken, else 1")               \
     ROW(SECONDS, "seconds", 0, "S", "of wall time until it counts as hung (60)")                   \
+    ROW(TRUST_CASE, CLI_TRUST_CASE)                                                                \
     ROW(JSON, "json", 0, NULL, "print the run as JSON")
 CLI_OPTIONS(OPTIONS)
 
@@ -26,6 +27,8 @@ static void print_result(const struct cli_arguments *arguments, const struct wor
     struct report_origin origin = {.case_file = arguments->rest[0], .replay = replay};
 
     cli_append_word(replay, sizeof replay, arguments->rest[0]);
+    if (arguments->values[OPTION_TRUST_CASE])
+        cli_append_word(replay, sizeof replay, "--trust-case");
     if (arguments->values[OPTION_JSON]) {
         char *json = report_run_json(result, &origin, 1);
 
@@ -76,7 +79,8 @@ static enum cli_status play(const struct cli_arguments *arguments, struct run_re
     run_config_from_workload(&config, workload);
     config.reference = RUN_REFERENCE_NEVER;
     config.progress = cli_progress;
-    if (!cli_find_driver(config.driver)) {
+    if (!cli_may_play(arguments, arguments->values[OPTION_TRUST_CASE] != NULL, NULL, workload) ||
+        !cli_find_driver(config.driver)) {
         status = CLI_USAGE;
     } else if (child_run_execute(&config, workload, (double)seconds, result)) {
         source_places_add_to_result(result);

@@ -29,6 +29,7 @@
     ROW(REFERENCE, "reference", 0, "WHEN", "run without paging: short, always, never (short)")     \
     ROW(RUN_LIMIT, "run-limit", 0, "S",                                                            \
         "seconds of wall time after which it counts as hung (600)")                                \
+    ROW(TRUST_CASE, CLI_TRUST_CASE)                                                                \
     ROW(OPTION, "option", 0, "KEY=VALUE",                                                          \
         "sets an option of the case (drydock options); may be repeated")                           \
     ROW(JSON, "json", 0, NULL, "run.json on standard output instead of the summary")               \
@@ -191,7 +192,8 @@ static void append_option(char out[REPLAY_BYTES], const char *name, const char *
 static void write_replay(const struct cli_arguments *arguments, enum run_model model,
                          char out[REPLAY_BYTES])
 {
-    static const int kept[] = {OPTION_DRIVER, OPTION_TABLES_IN_SYSTEM, OPTION_PAGES, OPTION_STEPS};
+    static const int kept[] = {OPTION_DRIVER, OPTION_TABLES_IN_SYSTEM, OPTION_PAGES, OPTION_STEPS,
+                               OPTION_TRUST_CASE};
 
     snprintf(out, REPLAY_BYTES, "drydock run");
     cli_append_word(out, REPLAY_BYTES, arguments->rest[0]);
@@ -343,7 +345,10 @@ static enum cli_status run(const struct cli_arguments *arguments)
         return CLI_USAGE;
     run_config_defaults(&request.config);
     results = calloc(2, sizeof *results);
-    if (!results || !cli_set_options(arguments, request.workload)) {
+    if (!results ||
+        !cli_may_play(arguments, arguments->values[OPTION_TRUST_CASE] != NULL,
+                      arguments->values[OPTION_DRIVER], request.workload) ||
+        !cli_set_options(arguments, request.workload)) {
         workload_free(request.workload);
         free(results);
         return CLI_USAGE;

@@ -15,6 +15,7 @@
     ROW(OUT, "out", 'o', "FILE", "the smaller case (standard output)")                             \
     ROW(SECONDS, "seconds", 0, "S", "to try for at most (60)")                                     \
     ROW(DRIVER, "driver", 0, "NAME", "of the run, in place of the case's")                         \
+    ROW(TRUST_CASE, CLI_TRUST_CASE)                                                                \
     ROW(OPTION, "option", 0, "KEY=VALUE",                                                          \
         "sets an option of the case (drydock options); may be repeated")
 CLI_OPTIONS(OPTIONS)
@@ -105,6 +106,9 @@ static bool apply_options(const struct cli_arguments *arguments, struct workload
 {
     struct workload_error error;
 
+    if (!cli_may_play(arguments, arguments->values[OPTION_TRUST_CASE] != NULL,
+                      arguments->values[OPTION_DRIVER], workload))
+        return false;
     if (arguments->values[OPTION_DRIVER] &&
         !workload_set_option(workload, "driver", arguments->values[OPTION_DRIVER], &error)) {
         cli_error("%s", error.text);

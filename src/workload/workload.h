@@ -242,6 +242,7 @@ struct workload_context {
 struct workload_option {
     uint32_t key;
     uint32_t value;
+    uint32_t line; /* of the source; 0: none */
 };
 
 /*

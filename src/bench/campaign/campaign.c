@@ -187,6 +187,8 @@ void campaign_name_record(const struct campaign_options *options, struct campaig
     record->board[0] = '\0';
     for (size_t i = 0; i < WORKLOAD_OPTION_COUNT; i++)
         name_board(record, workload_options[i].key, options->settings[i]);
+    if (options->trusts_cases)
+        strncat(record->board, " --trust-case", sizeof record->board - strlen(record->board) - 1);
 }
 
 static void play_workload(const struct campaign_options *options, uint64_t seed,
@@ -270,7 +272,9 @@ void campaign_shrunk_command(const struct campaign_cause *cause, char *out, size
 {
     size_t used = (size_t)snprintf(out, out_bytes, "replay ");
 
-    append_quoted(out + used, out_bytes - used, cause->shrunk_path);
+    used += append_quoted(out + used, out_bytes - used, cause->shrunk_path);
+    if (cause->shrunk_loads_code && used < out_bytes)
+        snprintf(out + used, out_bytes - used, " --trust-case");
 }
 
 uint64_t campaign_record_key(const struct campaign_record *record)

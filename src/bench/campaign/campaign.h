@@ -77,6 +77,7 @@ struct campaign_options {
     /* Which items there are: each seed with each case. */
     const struct workload *const *cases; /* borrowed; none: random operations */
     size_t case_count;
+    bool trusts_cases; /* the command line lets them load code */
     uint64_t first_seed, seed_count;
     unsigned shard, shard_count; /* shard in [0, shard_count); every shard_count-th item */
 
@@ -145,7 +146,7 @@ struct campaign_record {
     char case_path[CAMPAIGN_CASE_PATH]; /* "": random operations */
     char driver[256];
     char profile[32];                /* "": by default */
-    char board[CAMPAIGN_BOARD_TEXT]; /* the settings: " --gpu 'none' ..."; "": none */
+    char board[CAMPAIGN_BOARD_TEXT]; /* what else the command line says, " --gpu 'none'"; "" */
     enum campaign_model model;
 
     /* How it was set up, and how it ended. */
@@ -216,6 +217,7 @@ struct campaign_cause {
     struct campaign_consequence consequences[CAMPAIGN_MAX_CONSEQUENCES];
     unsigned consequence_count;
     uint64_t consequences_dropped; /* beyond these */
+    bool shrunk_loads_code;             /* run_next_code_option() */
 };
 
 struct campaign_summary {

@@ -4,6 +4,7 @@
 #include "bench/campaign/campaign_shrink.h"
 
 #include "bench/child/child_run.h"
+#include "bench/drivers/drivers.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -82,12 +83,14 @@ bool campaign_shrink_cause(const struct campaign_options *options, struct campai
     struct workload_shrink_result result;
     struct workload *small;
     struct repro repro;
+    uint32_t option = 0;
     bool is_saved;
 
     if (!campaign_shrink_finding(options, &cause->first, cause->finding, how, &small, &result,
                                  &repro, error))
         return false;
     is_saved = repro_save(&repro, small, &result, path, error);
+    cause->shrunk_loads_code = run_next_code_option(small, &option) != NULL;
     workload_free(small);
     if (!is_saved)
         return false;

@@ -2,6 +2,7 @@
 
 #include "base/hash.h"
 #include "bench/child/child_run.h"
+#include "bench/drivers/drivers.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -192,6 +193,7 @@ bool repro_save(const struct repro *repro, const struct workload *workload,
                 struct workload_error *error)
 {
     enum rule_id rule = rule_find(repro->rule);
+    uint32_t option = 0;
     char comment[COMMENT_SIZE] = "", text[FINDING_TEXT_BYTES + 64];
     size_t used;
 
@@ -206,10 +208,8 @@ bool repro_save(const struct repro *repro, const struct workload *workload,
              result->lines_before, result->lines_after, result->tries,
              result->is_finished ? "" : ", when time ran out");
     used = add_comment(comment, used, text);
-    if (repro->rule[0])
-        snprintf(text, sizeof text, "drydock replay %s --expect %s", path, repro->rule);
-    else
-        snprintf(text, sizeof text, "drydock replay %s", path);
+    snprintf(text, sizeof text, "drydock replay %s%s%s%s", path, repro->rule[0] ? " --expect " : "",
+             repro->rule, run_next_code_option(workload, &option) ? " --trust-case" : "");
     add_comment(comment, used, text);
     return workload_save_commented(workload, comment, path, error);
 }

@@ -34,7 +34,7 @@ const char *driver_file_error(void)
     return last_error;
 }
 
-static bool looks_like_path(const char *name)
+bool driver_file_is_path(const char *name)
 {
     size_t length = strlen(name);
 
@@ -92,7 +92,7 @@ bool driver_file_find(const char *name, struct run_driver *out_driver)
     unsigned wddm;
 
     last_error[0] = '\0';
-    if (!looks_like_path(name) || strlen(name) >= sizeof last.path)
+    if (!driver_file_is_path(name) || strlen(name) >= sizeof last.path)
         return false;
     if (cage_is_closed() || stat(name, &file) != 0)
         memset(&file, 0, sizeof file);

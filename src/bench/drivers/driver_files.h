@@ -15,6 +15,7 @@
 #include "bench/drivers/drivers.h"
 
 /* A run_driver_finder for names that are paths: they have a slash, or end in ".sys". */
+bool driver_file_is_path(const char *name);
 bool driver_file_find(const char *name, struct run_driver *out_driver);
 const char *driver_file_error(void);
 

@@ -3,6 +3,7 @@
  */
 #include "bench/drivers/drivers.h"
 
+#include "bench/board/gpu_plugin.h"
 #include "bench/drivers/driver_files.h"
 
 #include "base/assert.h"
@@ -120,4 +121,20 @@ void run_config_complete(struct run_config *config, const struct workload *workl
     run_config_resolve(config, workload);
     run_config_choose_model(config);
     choose_gpu(config);
+}
+
+/* ---- Code that a case names ------------------------------------------------------------------ */
+
+const struct workload_option *run_next_code_option(const struct workload *workload, uint32_t *index)
+{
+    while (*index < workload->option_count) {
+        const struct workload_option *option = &workload->options[(*index)++];
+        const char *key = workload_string(workload, option->key);
+        const char *value = workload_string(workload, option->value);
+
+        if ((strcmp(key, "driver") == 0 && driver_file_is_path(value)) ||
+            (strcmp(key, "gpu") == 0 && gpu_plugin_is_path(value)))
+            return option;
+    }
+    return NULL;
 }

@@ -60,6 +60,13 @@ DRIVER_INITIALIZE *run_driver_entry(enum run_model model, unsigned *wddm);
 /* Without is_model_given: the model of the configuration if the driver has it, else its first. */
 void run_config_choose_model(struct run_config *config);
 
+/*
+ * The first option of the case, from *index on, by which a run loads code: a driver or a GPU model
+ * that the case names by a path. NULL: there is none. *index is then behind it.
+ */
+const struct workload_option *run_next_code_option(const struct workload *workload,
+                                                   uint32_t *index);
+
 /* run_config_resolve(), and the model and GPU of the driver: a run begins with this. */
 void run_config_complete(struct run_config *config, const struct workload *workload);
 

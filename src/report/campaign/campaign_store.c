@@ -6,6 +6,7 @@
 
 #include "base/hash.h"
 #include "bench/config/profile.h"
+#include "bench/drivers/drivers.h"
 #include "report/finding_report.h"
 #include "report/campaign/folder_files.h"
 #include "report/plain_text.h"
@@ -464,14 +465,16 @@ void campaign_store_close(struct campaign_store *store)
  * another campaign (`drydock merge`): then why says so, and nothing is written.
  */
 static bool write_case(const struct campaign_store *store, const struct campaign_record *record,
-                       const char *name, bool *out_is_written, struct workload_error *why)
+                       const char *name, bool *out_is_written, bool *out_loads_code,
+                       struct workload_error *why)
 {
     struct campaign_options options = store->options;
     struct campaign_record named;
     struct workload *workload;
+    uint32_t option = 0;
     bool is_fine;
 
-    *out_is_written = false;
+    *out_is_written = *out_loads_code = false;
     options.driver = record->driver;
     options.profile = record->profile[0] ? record->profile : NULL;
     options.model = record->model;
@@ -482,6 +485,7 @@ static bool write_case(const struct campaign_store *store, const struct campaign
     }
     workload = campaign_case(&options, record, why);
     *out_is_written = workload != NULL;
+    *out_loads_code = workload && run_next_code_option(workload, &option);
     is_fine = !workload || folder_may_write(name);
     if (!is_fine)
         snprintf(why->text, sizeof why->text, "cannot write '%.400s': %s", name, strerror(errno));
@@ -498,14 +502,15 @@ static bool write_finding(struct campaign_store *store, const struct campaign_re
     struct report_finding views[CAMPAIGN_MAX_FINDINGS];
     char name[640], case_name[640], text[REPORT_RECORD_TEXT];
     struct workload_error why;
-    bool has_case = false;
+    bool has_case = false, loads_code = false;
     FILE *file;
 
     snprintf(name, sizeof name, "%s/findings/%s-%" PRIu64 ".txt", store->path,
              campaign_model_name(record->model), record->seed);
     snprintf(case_name, sizeof case_name, "%s/findings/%s-%" PRIu64 ".case", store->path,
              campaign_model_name(record->model), record->seed);
-    if (!record->case_path[0] && !write_case(store, record, case_name, &has_case, &why)) {
+    if (!record->case_path[0] &&
+        !write_case(store, record, case_name, &has_case, &loads_code, &why)) {
         snprintf(error, 512, "%.500s", why.text);
         return false;
     }
@@ -521,7 +526,8 @@ static bool write_finding(struct campaign_store *store, const struct campaign_re
     report_finding_list(file, views, record->finding_count);
     fprintf(file, "%" PRIu64 " findings in this run\n", record->finding_total);
     if (has_case)
-        fprintf(file, "  of the case alone: drydock replay %s\n", case_name);
+        fprintf(file, "  of the case alone: drydock replay %s%s\n", case_name,
+                loads_code ? " --trust-case" : "");
     else if (!record->case_path[0])
         fprintf(file, "  its case cannot be written: %s\n", why.text);
     fputc('\n', file);

@@ -343,6 +343,7 @@ void workload_builder_option(struct workload_builder *builder, const char *key, 
     if (!name)
         return;
     option.value = name->text;
+    option.line = builder->line;
     if (!workload_grow(out->services, &out->options, &out->option_room, out->view.option_count, 1,
                        sizeof option)) {
         workload_builder_fail_memory(builder);

@@ -323,7 +323,7 @@ bool workload_set_option(struct workload *workload, const char *key, const char 
                          struct workload_error *error)
 {
     struct workload_owned *owned = (struct workload_owned *)workload;
-    struct workload_option option;
+    struct workload_option option = {0};
     char room[WORKLOAD_MAX_TEMPLATE + 1];
     uint32_t i;
     bool ok;
