@@ -54,6 +54,8 @@ struct nt_host {
      * nobody cares.
      */
     void (*missing)(void *context, const char *name);
+    /* The driver asked the system of the bench for something, which was refused. NULL: the same. */
+    void (*trespass)(void *context, const char *what);
     /*
      * The driver has stopped the machine without a call of KeBugCheckEx: by a fault, or an
      * exception that nobody handled. Must not return. NULL: bug_check is called.
@@ -174,6 +176,8 @@ UNICODE_STRING nt_device_registry_path(void);
 
 /* For nt_host.missing. */
 void nt_report_missing(struct nt *nt, const char *name);
+/* For nt_host.trespass. */
+void nt_report_trespass(struct nt *nt, const char *what);
 
 /* ---- Threads --------------------------------------------------------------------------------- */
 

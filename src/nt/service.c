@@ -85,6 +85,12 @@ void nt_report_missing(struct nt *nt, const char *name)
         nt->host.missing(nt->host.context, name);
 }
 
+void nt_report_trespass(struct nt *nt, const char *what)
+{
+    if (nt->host.trespass)
+        nt->host.trespass(nt->host.context, what);
+}
+
 void nt_misuse(struct nt *nt, const char *format, ...)
 {
     char text[760];

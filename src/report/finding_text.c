@@ -158,6 +158,7 @@ static const char *const kinds[][2] = {
     {"leak", "Everything that was made must be gone when the driver is unloaded."},
     {"crashed", "A driver must not crash."},
     {"hung", "A run must come to its end."},
+    {"hostile", "A driver must leave the bench and the system of its user alone."},
     {"refused", "An adapter must start."},
     {"broken", "A run must come to its end in order."},
     {"digest", "The same run must do the same again."},

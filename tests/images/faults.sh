@@ -38,7 +38,7 @@ cat >"$work/faults" <<'TABLE'
 17 fail-fast crashed bug check 0x139 KERNEL_SECURITY_CHECK_FAILURE.*code 3 .a corrupt list
 18 no-instruction crashed illegal instruction
 19 behind-a-block crashed 0 bytes behind pool block
-20 system-call driver system call 39
+20 system-call hostile system call 39
 21 stale-mapping crashed bug check 0x(1e|50|d1)
 22 large-local crashed bug check 0x7f UNEXPECTED_KERNEL_MODE_TRAP.*more than the 24 KiB
 23 wild-buffer crashed RtlCopyUnicodeString writes to 0x4440.*: byte 8 of its DestinationString, at .*, holds 0x4440; the driver calls it at
@@ -49,29 +49,29 @@ cat >"$work/faults" <<'TABLE'
 28 unlock-twice driver bug check 0x4e PFN_LIST_CORRUPT .0x7,
 29 unmap-elsewhere driver bug check 0xda SYSTEM_PTE_MISUSE .0x3,
 30 wait-for-nothing crashed bug check 0xa .*KeWaitForSingleObject reads 0x20, which is not there, at IRQL .*: its Object is 0x20; the driver calls it at
-32 old-system-call driver system call 20 at .*do_fault
+32 old-system-call hostile system call 20 at .*do_fault
 33 sysenter crashed bug check 0x(7f|1e|d1)
-34 call-through-the-library driver system call 41 .socket. at .*do_fault.*, by a jump into code of the bench or of the C library
+34 call-through-the-library hostile system call 41 .socket. at .*do_fault.*, by a jump into code of the bench or of the C library
 35 write-over-the-bench crashed|driver in code of the bench: a mistake of it, or the driver has written over its memory|the driver|runtime error|AddressSanitizer
 36 write-over-the-way-in crashed bug check 0x(50|be|d1) .*the driver writes to
-40 signals-by-fcntl driver system call 72 .fcntl. at .*do_fault.*, by a jump
-41 limits driver system call 302 .prlimit64. at .*do_fault.*, by a jump
-42 file-system driver system call 430 .fsopen. at .*do_fault.*, by a jump
-43 tree driver system call 428 .open_tree. at .*do_fault.*, by a jump
-44 read-a-file driver system call 257 .openat. at .*do_fault.*, by a jump
-45 read-the-environment driver system call 2 .open. at .*do_fault.*, by a jump
-46 memory-that-stays driver system call 29 .shmget. at .*do_fault.*, by a jump
-47 mode-of-a-file driver system call 452 .* at .*do_fault.*, by a jump
-48 mode-of-a-file-by-name driver system call 90 .chmod. at .*do_fault.*, by a jump
-49 attribute-by-name driver system call 188 .setxattr. at .*do_fault.*, by a jump
-50 attribute driver system call 190 .fsetxattr. at .*do_fault.*, by a jump
-51 signal driver system call 62 .kill. at .*do_fault.*, by a jump
-52 unheard driver system call 13 .rt_sigaction. at .*do_fault.*, by a jump
-53 queue driver system call 425 .io_uring_setup. at .*do_fault.*, by a jump
+40 signals-by-fcntl hostile system call 72 .fcntl. at .*do_fault.*, by a jump
+41 limits hostile system call 302 .prlimit64. at .*do_fault.*, by a jump
+42 file-system hostile system call 430 .fsopen. at .*do_fault.*, by a jump
+43 tree hostile system call 428 .open_tree. at .*do_fault.*, by a jump
+44 read-a-file hostile system call 257 .openat. at .*do_fault.*, by a jump
+45 read-the-environment hostile system call 2 .open. at .*do_fault.*, by a jump
+46 memory-that-stays hostile system call 29 .shmget. at .*do_fault.*, by a jump
+47 mode-of-a-file hostile system call 452 .* at .*do_fault.*, by a jump
+48 mode-of-a-file-by-name hostile system call 90 .chmod. at .*do_fault.*, by a jump
+49 attribute-by-name hostile system call 188 .setxattr. at .*do_fault.*, by a jump
+50 attribute hostile system call 190 .fsetxattr. at .*do_fault.*, by a jump
+51 signal hostile system call 62 .kill. at .*do_fault.*, by a jump
+52 unheard hostile system call 13 .rt_sigaction. at .*do_fault.*, by a jump
+53 queue hostile system call 425 .io_uring_setup. at .*do_fault.*, by a jump
 54 deaf-hang hung no end within
 55 hang-up hung no end within
 56 half-an-answer hung no end within
-57 print driver system call 41 .socket. at .*do_fault.*, by a jump
+57 print hostile system call 41 .socket. at .*do_fault.*, by a jump
 37 lose-the-stack crashed bug check 0x7f .*the driver's stack pointer is 0x1000
 TABLE
 ddis="AddDevice StartDevice StopDevice RemoveDevice QueryAdapterInfo CreateProcess DestroyProcess

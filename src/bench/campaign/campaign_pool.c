@@ -3,19 +3,26 @@
  *
  *     parent                                   worker
  *       item (seed, case)   ------------->       plays it in its own process
+ *       journal             <-------------       what an image does and finds, while it plays
  *       record              <-------------       one at a time, over a socket pair
  *
- * A worker has one item at a time, so the parent always knows whose end it sees. A worker that ends
+ * The record of an image is compared with the journal and with the case (journal_reader.h): the
+ * image may have written it. A worker has one item at a time, so the parent always knows whose end
+ * it sees. A worker that ends
  * in the middle of an item, or that the parent has to kill, leaves a record in its place, made from
  * how it ended and what it wrote to standard error, which goes to a file without a name; then
  * another worker takes the next item. Workers end with their parent, however it ends.
  */
 #define _GNU_SOURCE /* memfd_create() */
 #include "bench/campaign/campaign.h"
+
+#include "base/bits.h"
 #include "bench/child/cage.h"
 #include "bench/child/child_end.h"
+#include "bench/child/journal_reader.h"
 #include "bench/child/validate.h"
 #include "bench/child/crash_recorder.h"
+#include "bench/drivers/drivers.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -34,11 +41,12 @@
 #define MAX_WORKERS 256
 #define POLL_MS     200
 #define LAST_MS     1000 /* for a hung worker to write where it is */
-#define RECORD_MS   5000 /* for a record to come whole */
+#define MOST_FRAMES 64   /* of one worker, before the others are looked at */
 
 struct item {
     uint64_t seed;
     uint64_t case_index;
+    uint64_t key; /* of its journal */
 };
 
 struct worker {
@@ -46,6 +54,7 @@ struct worker {
     int socket;
     int errors; /* what it writes to standard error */
     struct crash_recorder *recorder;
+    struct journal_reader *journal;
     bool is_busy;
     struct item item;
     double started;
@@ -56,6 +65,7 @@ struct pool {
     const struct campaign_watcher *watcher;
     struct worker workers[MAX_WORKERS];
     unsigned worker_count;
+    bool is_image;        /* the driver is: records are judged */
     uint64_t next, total; /* items of all shards: seed offset times cases plus case */
     uint64_t done, mine;  /* of this shard */
     uint64_t findings;
@@ -91,9 +101,10 @@ static bool transfer_all(int socket, void *data, size_t size, bool is_send)
     return true;
 }
 
-_Noreturn static void work(const struct campaign_options *options, int socket, int errors,
+_Noreturn static void work(const struct pool *pool, int socket, int errors,
                            struct crash_recorder *recorder)
 {
+    const struct campaign_options *options = pool->options;
     struct campaign_record *record = malloc(sizeof *record);
     struct item item;
 
@@ -104,9 +115,10 @@ _Noreturn static void work(const struct campaign_options *options, int socket, i
         if (ftruncate(errors, 0) == 0)
             lseek(errors, 0, SEEK_SET);
         crash_recorder_begin(recorder);
+        journal_open(socket, item.key, pool->is_image);
         (options->play ? options->play : campaign_play)(options, item.seed, item.case_index,
                                                         record);
-        if (!transfer_all(socket, record, sizeof *record, true))
+        if (!journal_answer(record, sizeof *record))
             break;
     }
     _exit(0);
@@ -123,7 +135,10 @@ static bool start_worker(struct pool *pool, struct worker *worker)
         return false;
     if (!worker->recorder)
         worker->recorder = crash_recorder_share_memory(sizeof *worker->recorder);
-    if (!worker->recorder || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) {
+    if (!worker->journal)
+        worker->journal = malloc(sizeof *worker->journal);
+    if (!worker->recorder || !worker->journal ||
+        socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) {
         close(errors);
         return false;
     }
@@ -136,7 +151,7 @@ static bool start_worker(struct pool *pool, struct worker *worker)
                 close(pool->workers[i].socket);
         }
         close(pair[0]);
-        work(pool->options, pair[1], errors, worker->recorder);
+        work(pool, pair[1], errors, worker->recorder);
     }
     close(pair[1]);
     if (worker->pid < 0) {
@@ -163,28 +178,6 @@ static int end_worker(struct worker *worker, bool *out_is_late)
     return status;
 }
 
-/* False: the worker has ended, or it does not send a whole record. */
-static bool receive_record(const struct worker *worker, struct campaign_record *record)
-{
-    const double until = wall_now() + RECORD_MS / 1000.0;
-    struct pollfd polled = {.fd = worker->socket, .events = POLLIN};
-    size_t size = 0;
-
-    while (size < sizeof *record) {
-        ssize_t got =
-            recv(worker->socket, (char *)record + size, sizeof *record - size, MSG_DONTWAIT);
-        double left = until - wall_now();
-
-        if (got == 0 || (got < 0 && errno != EINTR && errno != EAGAIN) || left <= 0)
-            return false;
-        if (got > 0)
-            size += (size_t)got;
-        else
-            poll(&polled, 1, (int)(left * 1000) + 1);
-    }
-    return true;
-}
-
 /* The next item of this shard that nobody knows yet; false: there is none. */
 static bool next_item(struct pool *pool, struct item *out)
 {
@@ -196,7 +189,7 @@ static bool next_item(struct pool *pool, struct item *out)
 
         if (index % options->shard_count != options->shard)
             continue;
-        *out = (struct item){options->first_seed + index / cases, index % cases};
+        *out = (struct item){options->first_seed + index / cases, index % cases, journal_new_key()};
         if (!pool->watcher->is_known ||
             !pool->watcher->is_known(pool->watcher->context, out->seed, out->case_index))
             return true;
@@ -251,6 +244,128 @@ static void name_item(const struct pool *pool, const struct worker *worker,
                  options->cases[worker->item.case_index]->path);
 }
 
+/* The case of the worker's item, and its setup. NULL: it cannot be drawn. *out_drawn is to be
+ * freed. */
+static const struct workload *set_up_item(const struct pool *pool, const struct worker *worker,
+                                          struct campaign_setup *out_setup,
+                                          struct workload **out_drawn)
+{
+    const struct campaign_options *options = pool->options;
+    const struct workload *workload = NULL;
+    struct workload_error error;
+
+    *out_drawn = NULL;
+    if (options->case_count)
+        workload = options->cases[worker->item.case_index];
+    else if (campaign_draw_workload(worker->item.seed, out_drawn, &error))
+        workload = *out_drawn;
+    if (workload)
+        campaign_draw_setup(options, worker->item.seed, workload, out_setup);
+    return workload;
+}
+
+/* The finding comes first; one that is there already goes, if there is no room. */
+static struct campaign_finding *put_first(struct campaign_record *record, const char *kind)
+{
+    unsigned kept = record->finding_count < CAMPAIGN_MAX_FINDINGS ? record->finding_count
+                                                                  : CAMPAIGN_MAX_FINDINGS - 1;
+
+    memmove(record->findings + 1, record->findings, kept * sizeof *record->findings);
+    for (unsigned i = 1; i <= kept; i++)
+        record->findings[i].consequence_of += record->findings[i].consequence_of != 0;
+    record->finding_count = kept + 1;
+    record->finding_total++;
+    record->findings[0] = (struct campaign_finding){0};
+    snprintf(record->findings[0].kind, sizeof record->findings[0].kind, "%s", kind);
+    return &record->findings[0];
+}
+
+/*
+ * Findings that the worker told of its run, and whose record does not have them. What was told
+ * first is the cause of the others; an attack stands for itself.
+ */
+static void restore_findings(const struct journal_reader *journal, struct campaign_record *record)
+{
+    uint32_t cause = 0;
+
+    for (uint32_t i = 0; i < journal->finding_count; i++) {
+        const struct run_finding *told = &journal->findings[i];
+        const bool is_hostile = told->kind == RUN_FINDING_HOSTILE;
+        struct campaign_finding *finding;
+        enum rule_id rule = rule_find(told->rule);
+        bool is_there = record->finding_count == CAMPAIGN_MAX_FINDINGS;
+
+        for (unsigned j = 0; j < record->finding_count && !is_there; j++)
+            is_there = strcmp(record->findings[j].text, told->text) == 0;
+        if (is_there)
+            continue;
+        finding = &record->findings[record->finding_count++];
+        record->finding_total++;
+        *finding = (struct campaign_finding){.line = told->line,
+                                             .seen = told->seen,
+                                             .detail = told->detail,
+                                             .consequence_of = is_hostile ? 0 : cause};
+        if (!is_hostile && !cause)
+            cause = record->finding_count;
+        snprintf(finding->kind, sizeof finding->kind, "%s", run_finding_kind_name(told->kind));
+        memcpy(finding->rule, told->rule, sizeof finding->rule);
+        memcpy(finding->text, told->text, sizeof finding->text);
+        if (rule != RULE_NONE)
+            record->rules.broken[rule]++;
+    }
+}
+
+static void report_forgery(struct campaign_record *record, const char *why)
+{
+    struct campaign_finding *finding =
+        put_first(record, run_finding_kind_name(RUN_FINDING_HOSTILE));
+
+    record->outcome = CAMPAIGN_FINDINGS;
+    journal_explain(why, finding->text, sizeof finding->text);
+}
+
+/*
+ * The record against what was told, and what the case had to do. A run that came to no play has
+ * told nothing, and is not clean.
+ */
+static void judge(const struct pool *pool, const struct worker *worker,
+                  struct campaign_record *record)
+{
+    static const enum run_outcome outcomes[] = {[CAMPAIGN_CLEAN] = RUN_CLEAN,
+                                                [CAMPAIGN_FINDINGS] = RUN_FINDINGS,
+                                                [CAMPAIGN_REFUSED] = RUN_REFUSED,
+                                                [CAMPAIGN_BROKEN] = RUN_BROKEN};
+    const struct journal_reader *journal = worker->journal;
+    struct journal_claim claim = {.digest = record->digest, .rules = &record->rules};
+    struct campaign_setup setup;
+    struct workload *drawn;
+    const struct workload *workload;
+    char why[256];
+
+    if (!journal->has_end && record->outcome != CAMPAIGN_CLEAN)
+        return;
+    claim.outcome =
+        record->outcome < ARRAY_COUNT(outcomes) ? outcomes[record->outcome] : journal->end.outcome;
+    claim.tally = journal->end.tally;
+    claim.tally.operations = record->operations;
+    claim.tally.submissions = record->submissions;
+    claim.tally.pages_checked = record->pages_checked;
+    claim.tally.evaluated = claim.tally.broken = 0;
+    for (size_t i = 0; i < RULE_COUNT; i++) {
+        claim.tally.evaluated += record->rules.evaluated[i];
+        claim.tally.broken += record->rules.broken[i];
+    }
+    workload = set_up_item(pool, worker, &setup, &drawn);
+    if (workload)
+        run_config_complete(&setup.config, workload);
+    if (workload &&
+        journal_contradiction(journal, &claim, &setup.config, workload, why, sizeof why)) {
+        report_forgery(record, why);
+        restore_findings(journal, record);
+    }
+    workload_free(drawn);
+}
+
 /* A record in the place of the one that the worker does not give any more. */
 static void record_end(struct pool *pool, struct worker *worker, enum campaign_outcome outcome,
                        int status)
@@ -259,10 +374,7 @@ static void record_end(struct pool *pool, struct worker *worker, enum campaign_o
     struct campaign_record *record = calloc(1, sizeof *record);
     struct campaign_finding *finding;
     struct campaign_setup setup;
-    struct workload_error error;
-    struct workload *drawn = NULL;
-    const struct workload *workload =
-        options->case_count ? options->cases[worker->item.case_index] : NULL;
+    struct workload *drawn;
     char output[CRASH_RECORDER_TEXT], how[FINDING_TEXT_BYTES];
     ssize_t got;
 
@@ -271,15 +383,9 @@ static void record_end(struct pool *pool, struct worker *worker, enum campaign_o
         return;
     }
     validate_crash_recorder(worker->recorder);
-    record->seed = worker->item.seed;
+    name_item(pool, worker, record);
     record->outcome = outcome;
-    campaign_name_record(options, record);
-    if (workload)
-        snprintf(record->case_path, sizeof record->case_path, "%s", workload->path);
-    else if (campaign_draw_workload(record->seed, &drawn, &error))
-        workload = drawn;
-    if (workload) {
-        campaign_draw_setup(options, record->seed, workload, &setup);
+    if (set_up_item(pool, worker, &setup, &drawn)) {
         record->model = setup.model;
         record->wddm = setup.config.wddm;
         memcpy(record->setup, setup.text, sizeof record->setup);
@@ -288,8 +394,14 @@ static void record_end(struct pool *pool, struct worker *worker, enum campaign_o
     got = pread(worker->errors, output, sizeof output - 1, 0);
     output[got > 0 ? got : 0] = '\0';
     crash_recorder_describe(worker->recorder, output, record->detail, sizeof record->detail);
-    finding = &record->findings[0];
-    record->finding_total = record->finding_count = 1;
+    if (worker->journal->is_broken) {
+        report_forgery(record, worker->journal->why);
+        restore_findings(worker->journal, record);
+        deliver(pool, record);
+        free(record);
+        return;
+    }
+    finding = put_first(record, campaign_outcome_name(outcome));
     if (outcome == CAMPAIGN_HUNG)
         crash_recorder_explain_hang(worker->recorder, options->run_limit_seconds, how, sizeof how);
     else
@@ -304,6 +416,7 @@ static void record_end(struct pool *pool, struct worker *worker, enum campaign_o
     snprintf(finding->kind, sizeof finding->kind, "%s", campaign_outcome_name(outcome));
     if (worker->recorder->has_finding)
         name_rule(record, finding, &worker->recorder->finding);
+    restore_findings(worker->journal, record);
     deliver(pool, record);
     free(record);
 }
@@ -320,6 +433,7 @@ static void feed(struct pool *pool, struct worker *worker)
             return;
         }
         worker->item = item;
+        journal_reader_begin(worker->journal, worker->socket, item.key);
         worker->is_busy = true;
         worker->started = wall_now();
         /* If it cannot take it, its socket says so when it is polled. */
@@ -330,33 +444,61 @@ static void feed(struct pool *pool, struct worker *worker)
     }
 }
 
+/* What the worker has sent until now: as JOURNAL_GOT_*, JOURNAL_GOT_FRAME stands for more of it. */
+static enum journal_got read_worker(struct worker *worker, struct campaign_record *record)
+{
+    enum journal_got got = JOURNAL_GOT_FRAME;
+
+    for (unsigned i = 0; i < MOST_FRAMES && got == JOURNAL_GOT_FRAME; i++)
+        got = journal_read(worker->journal, record, sizeof *record);
+    return got;
+}
+
 static void answer(struct pool *pool, struct worker *worker, struct campaign_record *record)
 {
-    if (receive_record(worker, record)) {
+    bool is_late;
+    int status;
+
+    switch (read_worker(worker, record)) {
+    case JOURNAL_GOT_NOTHING:
+    case JOURNAL_GOT_FRAME:
+        return;
+    case JOURNAL_GOT_ANSWER:
         validate_record(record);
         name_item(pool, worker, record);
+        if (pool->is_image)
+            judge(pool, worker, record);
         worker->is_busy = false;
         deliver(pool, record);
-    } else {
-        bool is_late;
-        int status = end_worker(worker, &is_late);
-
+        break;
+    case JOURNAL_GOT_BROKEN:
+        kill(worker->pid, SIGKILL);
+        /* fall through */
+    case JOURNAL_GOT_LATE:
+    case JOURNAL_GOT_CLOSED:
+        status = end_worker(worker, &is_late);
         record_end(pool, worker, is_late ? CAMPAIGN_HUNG : CAMPAIGN_CRASHED, status);
         close(worker->errors);
+        break;
     }
     feed(pool, worker);
 }
 
 /* A hung worker writes where it is, and ends by that or not. */
-static void make_it_tell(const struct worker *worker)
+static void make_it_tell(struct worker *worker, struct campaign_record *record)
 {
     struct pollfd polled = {.fd = worker->socket, .events = POLLIN};
+    const double until = wall_now() + LAST_MS / 1000.0;
+    enum journal_got got = JOURNAL_GOT_NOTHING;
 
     kill(worker->pid, SIGABRT);
-    poll(&polled, 1, LAST_MS);
+    while (got <= JOURNAL_GOT_ANSWER && wall_now() < until) {
+        poll(&polled, 1, LAST_MS);
+        got = read_worker(worker, record);
+    }
 }
 
-static void kill_late(struct pool *pool)
+static void kill_late(struct pool *pool, struct campaign_record *record)
 {
     double now = wall_now();
     bool is_late;
@@ -369,7 +511,7 @@ static void kill_late(struct pool *pool)
 
         if (!worker->is_busy || now - worker->started < pool->options->run_limit_seconds)
             continue;
-        make_it_tell(worker);
+        make_it_tell(worker, record);
         kill(worker->pid, SIGKILL);
         end_worker(worker, &is_late);
         record_end(pool, worker, CAMPAIGN_HUNG, 0);
@@ -410,6 +552,7 @@ enum campaign_stop campaign_run(const struct campaign_options *options,
     struct campaign_record *record = malloc(sizeof *record);
     struct pool *pool = calloc(1, sizeof *pool);
     enum campaign_stop why = CAMPAIGN_NO_WORKERS;
+    struct run_driver driver;
 
     if (record && pool) {
         pool->options = options;
@@ -417,11 +560,12 @@ enum campaign_stop campaign_run(const struct campaign_options *options,
         pool->started = wall_now();
         pool->total = options->seed_count * (options->case_count ? options->case_count : 1);
         pool->mine = count_mine(options, pool->total);
+        pool->is_image = run_find_driver(options->driver, &driver) && driver.image_path;
         pool->worker_count = options->jobs < MAX_WORKERS ? options->jobs : MAX_WORKERS;
         for (unsigned i = 0; i < pool->worker_count; i++)
             feed(pool, &pool->workers[i]);
         while (wait_for_answers(pool, record))
-            kill_late(pool);
+            kill_late(pool, record);
         why = pool->is_stopping ? pool->stop : CAMPAIGN_DONE;
         for (unsigned i = 0; i < pool->worker_count; i++) {
             bool is_late;
@@ -432,6 +576,7 @@ enum campaign_stop campaign_run(const struct campaign_options *options,
             }
             crash_recorder_release_memory(pool->workers[i].recorder,
                                           sizeof *pool->workers[i].recorder);
+            free(pool->workers[i].journal);
         }
     }
     free(record);

@@ -16,7 +16,7 @@
  *            system ends.
  * Protects   the machine and the user's other processes, files and secrets, from code that means
  *            harm too. Not the run itself: the driver shares the address space of the bench, and
- *            can write over the findings. docs/security.md says what is promised.
+ *            can write over the findings (journal.h). docs/security.md says what is promised.
  * Limits     What the bench reads and writes is opened before the cage closes. Libraries that are
  *            loaded later cannot be.
  */

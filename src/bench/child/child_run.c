@@ -6,8 +6,10 @@
 #define _GNU_SOURCE /* memfd_create() */
 #include "bench/child/child_run.h"
 
+#include "base/hash.h"
 #include "bench/child/cage.h"
 #include "bench/child/child_end.h"
+#include "bench/child/journal_reader.h"
 #include "bench/child/validate.h"
 #include "bench/child/validate_value.h"
 #include "bench/child/crash_recorder.h"
@@ -31,7 +33,6 @@
 
 struct area {
     struct crash_recorder recorder;
-    bool has_ended;
     const char *progress_what; /* a literal: the child has it where the parent has */
     uint64_t progress_done, progress_total;
     struct run_result result;
@@ -55,11 +56,19 @@ static void note_progress(void *context, const char *what, uint64_t done, uint64
     area->progress_total = total;
 }
 
+/* What the process has found, as the parent finds it there. */
+static uint64_t hash_area(const struct area *area)
+{
+    return hash_bytes(area->steps, area->result.step_count * sizeof *area->steps,
+                      hash_bytes(&area->result, sizeof area->result, 0));
+}
+
 _Noreturn static void play(const struct run_config *config, const struct workload *workload,
-                           struct area *area, int errors, int pipe_end)
+                           struct area *area, int errors, int pipe_end, uint64_t key)
 {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP}; /* the parent's to handle */
     struct run_config own = *config;
+    uint64_t answer;
 
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++)
@@ -71,10 +80,11 @@ _Noreturn static void play(const struct run_config *config, const struct workloa
         own.progress_context = area;
     }
     crash_recorder_begin(&area->recorder);
+    journal_open(pipe_end, key, true);
     run_execute(&own, workload, &area->result);
     memcpy(area->steps, area->result.steps, area->result.step_count * sizeof *area->steps);
-    area->has_ended = true;
-    _exit(0);
+    answer = hash_area(area);
+    _exit(journal_answer(&answer, sizeof answer) ? 0 : 1);
 }
 
 static void show_progress(const struct run_config *config, const struct area *area)
@@ -85,12 +95,41 @@ static void show_progress(const struct run_config *config, const struct area *ar
         config->progress(config->progress_context, what, area->progress_done, area->progress_total);
 }
 
-/* True when the pipe closes in time. */
-static bool wait_for_end(const struct run_config *config, const struct area *area, int pipe_end,
-                         double seconds)
+/* The process, as its parent follows it. */
+struct child {
+    pid_t pid;
+    int pipe_end, errors;
+    struct area *area;
+    struct journal_reader *journal;
+    bool has_answer;
+    uint64_t answer;
+};
+
+/* False: no more comes that counts. */
+static bool read_journal(struct child *child)
+{
+    switch (journal_read(child->journal, &child->answer, sizeof child->answer)) {
+    case JOURNAL_GOT_ANSWER:
+        child->has_answer = true;
+        return true;
+    case JOURNAL_GOT_NOTHING:
+    case JOURNAL_GOT_FRAME:
+        return true;
+    case JOURNAL_GOT_BROKEN:
+        kill(child->pid, SIGKILL);
+        return false;
+    case JOURNAL_GOT_LATE:
+    case JOURNAL_GOT_CLOSED:
+        break;
+    }
+    return false;
+}
+
+/* True when the pipe closes in time, or no more comes that counts. */
+static bool wait_for_end(const struct run_config *config, struct child *child, double seconds)
 {
     double until = wall_now() + seconds;
-    struct pollfd polled = {.fd = pipe_end}; /* the child may write there: that is no end */
+    struct pollfd polled = {.fd = child->pipe_end, .events = POLLIN};
 
     for (;;) {
         double left = until - wall_now();
@@ -98,28 +137,84 @@ static bool wait_for_end(const struct run_config *config, const struct area *are
 
         if (seconds && left <= 0)
             return false;
-        if (poll(&polled, 1, wait_ms) > 0)
+        if (poll(&polled, 1, wait_ms) > 0 && !read_journal(child))
             return true;
-        show_progress(config, area);
+        show_progress(config, child->area);
     }
 }
 
 /* How the child ended; *out_is_hung: because it was made to. */
-static int end_child(const struct run_config *config, const struct area *area, pid_t child,
-                     int pipe_end, double seconds, bool *out_is_hung)
+static int end_child(const struct run_config *config, struct child *child, double seconds,
+                     bool *out_is_hung)
 {
     bool is_late;
     int status;
 
-    *out_is_hung = !wait_for_end(config, area, pipe_end, seconds);
+    *out_is_hung = !wait_for_end(config, child, seconds);
     if (*out_is_hung) {
-        kill(child, SIGABRT); /* the recorder writes where it is */
-        if (!wait_for_end(config, area, pipe_end, LAST_MS / 1000.0))
-            kill(child, SIGKILL);
+        kill(child->pid, SIGABRT); /* the recorder writes where it is */
+        if (!wait_for_end(config, child, LAST_MS / 1000.0))
+            kill(child->pid, SIGKILL);
     }
-    status = child_end_wait(child, CHILD_END_SECONDS, &is_late);
+    status = child_end_wait(child->pid, CHILD_END_SECONDS, &is_late);
     *out_is_hung |= is_late;
     return status;
+}
+
+/* For a finding that says more than the last of so many. */
+static void make_room(struct run_result *result)
+{
+    if (result->finding_count == RUN_MAX_FINDINGS)
+        result->finding_count--;
+}
+
+/* What was told while the run went on, and is not there any more. */
+static void restore_findings(const struct journal_reader *journal, struct run_result *result)
+{
+    for (uint32_t i = 0; i < journal->finding_count; i++) {
+        const struct run_finding *told = &journal->findings[i];
+        enum rule_id rule = rule_find(told->rule);
+        bool is_there = false;
+
+        for (uint32_t j = 0; j < result->finding_count && !is_there; j++)
+            is_there = result->findings[j].kind == told->kind &&
+                       strcmp(result->findings[j].text, told->text) == 0;
+        if (is_there)
+            continue;
+        make_room(result);
+        result->findings[result->finding_count++] = *told;
+        result->finding_totals[told->kind]++;
+        if (rule != RULE_NONE)
+            result->rules.broken[rule]++;
+    }
+}
+
+/* The result is the driver's word: that is the finding. */
+static void report_forgery(struct run_result *result, const char *why)
+{
+    char text[FINDING_TEXT_BYTES];
+
+    journal_explain(why, text, sizeof text);
+    result->outcome = RUN_FINDINGS;
+    result->error[0] = '\0';
+    make_room(result);
+    run_result_report(result, RUN_FINDING_HOSTILE, 0, 0, "%s", text);
+}
+
+/* What the child has left against what it has told. */
+static bool is_forged(const struct child *child, uint64_t answer, const struct run_result *result,
+                      const struct workload *workload, char *why, size_t why_bytes)
+{
+    struct journal_claim claim = {
+        .digest = result->digest, .outcome = result->outcome, .rules = &result->rules};
+
+    if (child->answer != answer) {
+        snprintf(why, why_bytes, "what is there is not what the run ended with");
+        return true;
+    }
+    claim.tally = child->journal->end.tally; /* the calls */
+    journal_count(result, &claim.tally);
+    return journal_contradiction(child->journal, &claim, &result->config, workload, why, why_bytes);
 }
 
 /* The child did not come to the end of the run. */
@@ -144,8 +239,7 @@ static void report_end(struct area *area, int status, bool is_hung, double secon
         return;
     }
     result->outcome = RUN_FINDINGS;
-    if (result->finding_count == RUN_MAX_FINDINGS)
-        result->finding_count--; /* this one says more than the last of so many */
+    make_room(result);
     finding = run_result_report(result, kind, 0, 0, "%s", text);
     if (finding)
         run_result_explain(finding, area->recorder.place);
@@ -172,37 +266,58 @@ static bool take_result(const struct area *area, bool has_ended, struct run_resu
     return true;
 }
 
+/* The child has ended: what it has left is judged. */
+static bool judge(struct child *child, int status, bool is_hung, double seconds,
+                  const struct run_config *config, const struct workload *workload,
+                  uint32_t most_steps)
+{
+    struct run_result *result = &child->area->result;
+    const bool is_in_order = WIFEXITED(status) && WEXITSTATUS(status) == 0 && child->has_answer;
+    const bool has_steps = result->step_count <= most_steps;
+    const uint64_t answer = is_in_order && has_steps ? hash_area(child->area) : 0;
+    char why[256];
+
+    validate_crash_recorder(&child->area->recorder);
+    validate_result(result, config, workload, most_steps);
+    if (child->journal->is_broken)
+        report_forgery(result, child->journal->why);
+    else if (!is_in_order)
+        report_end(child->area, status, is_hung, seconds, child->errors);
+    else if (is_forged(child, answer, result, workload, why, sizeof why))
+        report_forgery(result, why);
+    else
+        return true;
+    restore_findings(child->journal, result);
+    return false;
+}
+
 static bool fork_and_wait(const struct run_config *config, const struct workload *workload,
-                          double seconds, uint32_t most_steps, struct area *area, int errors,
+                          double seconds, uint32_t most_steps, struct child *child,
                           bool *out_has_ended)
 {
+    const uint64_t key = journal_new_key();
     int ends[2], status;
     bool is_hung;
-    pid_t child;
 
     if (pipe2(ends, O_CLOEXEC) != 0)
         return false;
     fflush(NULL);
-    child = fork();
-    if (child == 0) {
+    child->pid = fork();
+    if (child->pid == 0) {
         close(ends[0]);
-        play(config, workload, area, errors, ends[1]);
+        play(config, workload, child->area, child->errors, ends[1], key);
     }
     close(ends[1]);
-    if (child < 0) {
+    if (child->pid < 0) {
         close(ends[0]);
         return false;
     }
-    status = end_child(config, area, child, ends[0], seconds, &is_hung);
+    child->pipe_end = ends[0];
+    journal_reader_begin(child->journal, ends[0], key);
+    status = end_child(config, child, seconds, &is_hung);
     close(ends[0]);
-    validate_crash_recorder(&area->recorder);
-    validate_result(&area->result, config, workload, most_steps);
-    /* The child may have written any byte there. */
-    *out_has_ended =
-        WIFEXITED(status) && WEXITSTATUS(status) == 0 && validate_truth(&area->has_ended);
-    if (!*out_has_ended)
-        report_end(area, status, is_hung, seconds, errors);
-    run_result_find_causes(&area->result); /* how it ended, or what the child wrote */
+    *out_has_ended = judge(child, status, is_hung, seconds, config, workload, most_steps);
+    run_result_find_causes(&child->area->result); /* how it ended, or what the child wrote */
     return true;
 }
 
@@ -210,22 +325,23 @@ bool child_run_execute(const struct run_config *config, const struct workload *w
                        double seconds, struct run_result *out_result)
 {
     struct workload_summary summary;
-    struct area *area;
+    struct child child = {.errors = memfd_create("child run", MFD_CLOEXEC)};
     size_t bytes;
-    int errors = memfd_create("child run", MFD_CLOEXEC);
     bool is_done, has_ended;
 
     memset(out_result, 0, sizeof *out_result);
-    if (errors < 0)
+    if (child.errors < 0)
         return false;
     workload_summarise(workload, &summary);
-    bytes = sizeof *area + ((size_t)summary.step_count + 1) * sizeof *area->steps;
-    area = crash_recorder_share_memory(bytes);
-    is_done = area &&
-              fork_and_wait(config, workload, seconds, summary.step_count + 1, area, errors,
-                            &has_ended) &&
-              take_result(area, has_ended, out_result);
-    crash_recorder_release_memory(area, bytes);
-    close(errors);
+    bytes = sizeof *child.area + ((size_t)summary.step_count + 1) * sizeof *child.area->steps;
+    child.area = crash_recorder_share_memory(bytes);
+    child.journal = malloc(sizeof *child.journal);
+    is_done =
+        child.area && child.journal &&
+        fork_and_wait(config, workload, seconds, summary.step_count + 1, &child, &has_ended) &&
+        take_result(child.area, has_ended, out_result);
+    free(child.journal);
+    crash_recorder_release_memory(child.area, bytes);
+    close(child.errors);
     return is_done;
 }

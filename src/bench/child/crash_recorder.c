@@ -6,6 +6,7 @@
 #include "bench/child/crash_recorder.h"
 
 #include "base/bits.h"
+#include "bench/child/journal.h"
 #include "miniport/operation.h"
 #include "miniport/raw.h"
 
@@ -74,6 +75,7 @@ static void on_fatal_signal(int number, siginfo_t *info, void *context)
         if (!is_sent && guards && check_explain_address(guards, info->si_addr, &current->finding))
             current->has_finding = true;
         note_place(context);
+        journal_tell_findings();
         backtrace_symbols_fd(frames, backtrace(frames, BACKTRACE_MAX), STDERR_FILENO);
     }
     /*

@@ -40,18 +40,20 @@ static void validate_detail(struct finding_detail *detail)
     END(detail->printed);
 }
 
+void validate_finding(struct run_finding *finding)
+{
+    LIMIT(finding->kind, RUN_FINDING_KIND_COUNT, RUN_FINDING_CRASHED);
+    END(finding->rule);
+    END(finding->text);
+    validate_detail(&finding->detail);
+}
+
 static void validate_findings(struct run_result *result)
 {
     END(result->printed);
     result->finding_count = (uint32_t)min_u64(result->finding_count, RUN_MAX_FINDINGS);
-    for (uint32_t i = 0; i < result->finding_count; i++) {
-        struct run_finding *finding = &result->findings[i];
-
-        LIMIT(finding->kind, RUN_FINDING_KIND_COUNT, RUN_FINDING_CRASHED);
-        END(finding->rule);
-        END(finding->text);
-        validate_detail(&finding->detail);
-    }
+    for (uint32_t i = 0; i < result->finding_count; i++)
+        validate_finding(&result->findings[i]);
 }
 
 void validate_result(struct run_result *result, const struct run_config *config,

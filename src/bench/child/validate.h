@@ -19,6 +19,7 @@
 /* Nobody writes to the result any more. The run was one of this configuration. */
 void validate_result(struct run_result *result, const struct run_config *config,
                      const struct workload *workload, uint32_t most_steps);
+void validate_finding(struct run_finding *finding);
 void validate_crash_recorder(struct crash_recorder *recorder);
 void validate_record(struct campaign_record *record);
 

@@ -185,13 +185,13 @@ static void tell_system_call(void *context, const struct cage_call *call)
     char place[160] = "", text[400];
     bool is_lent = call->name && !image_contains(driver->image, call->address);
 
-    if (is_lent && !boundary_is_on_stack(driver->boundary, call->stack))
+    if (is_lent && boundary_is_on_bench_stack(driver->boundary, call->stack))
         return;
     find_own_frame(driver, call->state, place, sizeof place);
     snprintf(text, sizeof text, "system call %d%s%s%s%s%s%s", call->number, call->name ? " (" : "",
              call->name ? call->name : "", call->name ? ")" : "", place[0] ? " at " : "", place,
              is_lent ? ", by a jump into code of the bench or of the C library" : "");
-    nt_report_missing(driver->nt, text);
+    nt_report_trespass(driver->nt, text);
 }
 
 static size_t tell_place(const void *signal_context, char *text, size_t size)

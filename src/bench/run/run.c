@@ -21,6 +21,7 @@
 
 #include "base/hash.h"
 #include "bench/child/crash_recorder.h"
+#include "bench/child/journal.h"
 #include "miniport/raw.h"
 #include "trace/trace.h"
 #include "nt/machine/trap.h"
@@ -407,6 +408,7 @@ static void execute_once(const struct run_config *config, const struct workload 
     run->config = &result->config;
     run->workload = workload;
     run->result = result;
+    journal_begin_run(result);
     run_memory_init(&run->own);
     run_memory_init(&run->managers);
     reset_peak_memory();
@@ -443,6 +445,7 @@ static void execute_once(const struct run_config *config, const struct workload 
     free(run);
     run_settle_outcome(result);
     run_result_find_causes(result);
+    journal_end_run();
     result->wall_seconds = wall_now() - start;
     result->peak_process_bytes = peak_memory();
 }

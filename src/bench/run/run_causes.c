@@ -103,8 +103,9 @@ void run_result_find_causes(struct run_result *result)
         struct run_finding *finding = &result->findings[i];
         uint32_t at = count;
 
-        if (finding->kind == RUN_FINDING_ADVICE)
-            continue;
+        finding->consequence_of = 0;
+        if (finding->kind == RUN_FINDING_ADVICE || finding->kind == RUN_FINDING_HOSTILE)
+            continue; /* stands for itself */
         for (; at && is_before(finding, order[at - 1]); at--)
             order[at] = order[at - 1];
         order[at] = finding;

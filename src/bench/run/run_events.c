@@ -1,6 +1,7 @@
 #include "bench/run/run_events.h"
 
 #include "bench/child/crash_recorder.h"
+#include "bench/child/journal.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -101,6 +102,7 @@ static void note_event(void *context, const struct trace_event *event)
     char line[RUN_EVENT_LINE_BYTES];
     size_t length;
 
+    journal_note_call(event);
     if (log->calls.file) {
         note_steps(log);
         run_calls_note(&log->calls, event);

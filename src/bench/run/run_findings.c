@@ -5,6 +5,7 @@
 #include "bench/run/run_private.h"
 
 #include "bench/child/crash_recorder.h"
+#include "bench/child/journal.h"
 #include "miniport/raw.h"
 #include "nt/exceptions/exception.h"
 
@@ -27,13 +28,14 @@ static const char *where_it_runs(const struct run_assembly *run)
     return run->is_in_unload ? "DriverUnload" : "code of its own";
 }
 
-/* Frames of the image, if it is one, from where it called the bench. */
+/* Frames of the image, if it is one, from where it called the bench. The finding is complete. */
 static void explain_frames(const struct run_assembly *run, struct run_finding *finding)
 {
     char frames[2048];
 
     if (finding && run->nt && exception_backtrace(run->nt, NULL, frames, sizeof frames))
         run_result_explain(finding, frames);
+    journal_tell_findings();
 }
 
 /* ---- The kernel services --------------------------------------------------------------------- */
@@ -108,6 +110,7 @@ static void on_driver_log(void *context, uint32_t component, uint32_t level, con
             run->result->finding_totals[RUN_FINDING_DRIVER]++;
     }
     run_result_note_print(run->result, text);
+    journal_tell_findings();
 }
 
 static void on_missing(void *context, const char *name)
@@ -121,6 +124,17 @@ static void on_missing(void *context, const char *name)
             run->result, RUN_FINDING_DRIVER, 0, machine_now(run->machine),
             "in %s the driver calls %s, which the bench does not have%s", where_it_runs(run), name,
             is_display_only ? ": a display-only driver has no memory DDIs to check" : ""));
+}
+
+static void on_trespass(void *context, const char *what)
+{
+    struct run_assembly *run = context;
+
+    explain_frames(run,
+                   run_result_report(run->result, RUN_FINDING_HOSTILE, 0, machine_now(run->machine),
+                                     "in %s the driver asks the system of the bench for %s; it "
+                                     "is refused",
+                                     where_it_runs(run), what));
 }
 
 static void on_misuse(void *context, const char *text)
@@ -153,6 +167,7 @@ struct nt_host run_kernel_host(struct run_assembly *run)
                             .log = on_driver_log,
                             .bug_check = on_bug_check,
                             .missing = on_missing,
+                            .trespass = on_trespass,
                             .crash = on_crash,
                             .owns_address = owns_address,
                             .runs_gpu_model = runs_model,
@@ -177,6 +192,7 @@ void run_report_overwritten(void *context, enum miniport_ddi ddi, const char *me
                                 member[0] ? "it" : "its argument structure");
     if (finding)
         run_result_place(finding);
+    journal_tell_findings();
 }
 
 /* A breach that the checking layer has reported is not reported again by the manager. */
@@ -194,6 +210,7 @@ void run_report_driver_error(void *context, const char *rule, const char *text)
         return;
     snprintf(finding->rule, sizeof finding->rule, "%s", rule);
     run_result_place(finding);
+    journal_tell_findings();
 }
 
 /* A rule of our own side that is broken is a defect of ours, which fails the tests. */
@@ -213,6 +230,7 @@ void run_report_rule(void *context, const struct finding *found)
     snprintf(finding->rule, sizeof finding->rule, "%s", rule->id);
     finding->detail = found->detail;
     memcpy(finding->detail.printed, run->result->printed, sizeof finding->detail.printed);
+    journal_tell_findings();
 }
 
 void run_report_content(void *context, const struct oracle_report *report)
@@ -233,4 +251,5 @@ void run_report_content(void *context, const struct oracle_report *report)
     snprintf(detail->bytes, sizeof detail->bytes, "%s", report->bytes);
     snprintf(detail->arguments, sizeof detail->arguments, "%s", report->arguments);
     run_result_explain(finding, report->text + line);
+    journal_tell_findings();
 }

@@ -31,6 +31,7 @@ const char *run_finding_kind_name(enum run_finding_kind kind)
         [RUN_FINDING_MANAGER] = "manager",
         [RUN_FINDING_CRASHED] = "crashed",
         [RUN_FINDING_HUNG] = "hung",
+        [RUN_FINDING_HOSTILE] = "hostile",
         [RUN_FINDING_ADVICE] = "advice",
     };
 

@@ -57,6 +57,7 @@ enum run_finding_kind {
     RUN_FINDING_LEAK,        /* something left after everything was destroyed */
     RUN_FINDING_CRASHED, /* the process of the run ended in the middle (bench/child/child_run.h) */
     RUN_FINDING_HUNG,    /* it had to be ended */
+    RUN_FINDING_HOSTILE, /* what only a driver does that leaves its bounds (docs/security.md) */
     RUN_FINDING_ADVICE,  /* documents leave it open: told, and no finding (CHECK_ADVICE()) */
     RUN_FINDING_KIND_COUNT
 };
