@@ -148,6 +148,24 @@ static void plant_resubmission_lost(struct zoo_layer *layer)
     layer->ops.submit_command_virtual = resubmission_virtual_lost;
 }
 
+/* The GPU goes on with the root table that it had first. */
+static NTSTATUS keep_first_root(struct miniport *self, HANDLE object,
+                                const DXGKARG_SETROOTPAGETABLE *arg)
+{
+    struct zoo_layer *layer = zoo_layer_of(self);
+    DXGKARG_SETROOTPAGETABLE as = *arg;
+
+    if (!layer->calls++)
+        memcpy(&layer->state[0], &arg->Address, sizeof arg->Address);
+    memcpy(&as.Address, &layer->state[0], sizeof as.Address);
+    return miniport_forward_set_root_page_table(self, object, &as);
+}
+
+static void plant_first_root(struct zoo_layer *layer)
+{
+    layer->ops.set_root_page_table = keep_first_root;
+}
+
 /* ---- Patching ---- */
 
 #define MOST_LOCATIONS 1024u
@@ -486,6 +504,8 @@ const struct zoo_defect zoo_submit_defects[] = {
           "takes the address of every client's DMA buffer for one in system memory"),
     PLANT("D18-submission-lost", ZOO_ALL, "SUB-002 SUB-004 FENCE-004", plant_submit_lost,
           "loses a submission now and then"),
+    PLANT("SUB-first-root", ZOO_GPUMMU, "SUB-011", plant_first_root,
+          "gives every context the root table that the first one had"),
     PLANT("D76-resubmission-lost", ZOO_GPUMMU, "SUB-010", plant_resubmission_lost,
           "takes a fence that comes back after a preemption for a stale one"),
     PLANT("D70-range-confused", ZOO_PHYSICAL, "PATCH-003 PATCH-004", plant_patch_wrong_range,

@@ -139,11 +139,13 @@ struct check_gpu_event {
     unsigned node;
     uint32_t fence;
     uint32_t bytes;               /* QUEUED */
+    bool has_root;                /* QUEUED: the GPU will translate by the root table at: */
+    uint64_t root;                /* ... this address, in system memory with is_system */
     uint64_t root_entries;        /* QUEUED: of the root that goes with it; 0: none, or not known */
     enum check_gpu_access access; /* FAULT: as far as it is known */
     uint64_t address;             /* QUEUED: of the buffer; FAULT: that faulted; FLUSHED: root */
     uint64_t start, end;          /* FLUSHED: the range; end 0: all */
-    bool is_system;               /* FLUSHED: the root is in system memory */
+    bool is_system;               /* FLUSHED, QUEUED: the root is in system memory */
     bool is_everywhere;           /* FLUSHED: whatever the root */
     bool is_malformed_packet;     /* FAULT: not the address was wrong but the command */
     const struct check_packet *packet; /* as the layer knows it; filled in, NULL: it does not */

@@ -150,6 +150,7 @@ static void ring_doorbell(struct sgpu_node *node, uint32_t flags)
     if (node->gpu->observer && node->gpu->observer->submission_queued)
         node->gpu->observer->submission_queued(
             node->gpu->observer_context, node->index, node->fence, node->address, node->size,
+            flags & SGPU_SUBMIT_VIRTUAL ? &node->root_pa : NULL,
             flags & SGPU_SUBMIT_VIRTUAL ? sgpu_root_entries(node->gpu, node->root_pa) : 0);
     start_next_submission(node);
 }

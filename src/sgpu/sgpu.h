@@ -75,9 +75,12 @@ struct sgpu_observer {
     void (*render_piece_end)(void *context, uint64_t token);
     void (*render_end)(void *context, uint64_t token);
     void (*fault)(void *context, const struct sgpu_fault *fault);
-    /* A doorbell queued it; root_entries: of its page tables, 0: it has none. */
+    /*
+     * A doorbell queued it; *root as SGPU_NODE_ROOT holds it, and the entries of that table; NULL
+     * and 0: it goes through none.
+     */
     void (*submission_queued)(void *context, uint32_t node, uint32_t fence, uint64_t address,
-                              uint32_t bytes, uint64_t root_entries);
+                              uint32_t bytes, const uint64_t *root, uint64_t root_entries);
     /* COMPLETED already reads fence; the interrupt has not been delivered. */
     void (*submission_done)(void *context, uint32_t node, uint32_t fence);
     /* A native fence passed the value that is waited for; the interrupt has not been delivered. */

@@ -204,15 +204,29 @@ static void tell_check(struct run_assembly *run, const struct check_gpu_event *e
         check_gpu(run->check, event);
 }
 
-static void on_submission_queued(void *context, uint32_t node, uint32_t fence, uint64_t address,
-                                 uint32_t bytes, uint64_t root_entries)
+/* Of a root as the GPU's registers and packets hold it. */
+static uint64_t root_address(uint64_t root, bool *out_is_system)
 {
-    tell_check(context, &(struct check_gpu_event){.kind = CHECK_GPU_QUEUED,
-                                                  .node = node,
-                                                  .fence = fence,
-                                                  .address = address,
-                                                  .bytes = bytes,
-                                                  .root_entries = root_entries});
+    uint64_t address = root & ~(uint64_t)SGPU_ROOT_BITS_MASK;
+
+    *out_is_system = address >= SGPU_PA_SYSTEM;
+    return *out_is_system ? address - SGPU_PA_SYSTEM : address;
+}
+
+static void on_submission_queued(void *context, uint32_t node, uint32_t fence, uint64_t address,
+                                 uint32_t bytes, const uint64_t *root, uint64_t root_entries)
+{
+    struct check_gpu_event event = {.kind = CHECK_GPU_QUEUED,
+                                    .node = node,
+                                    .fence = fence,
+                                    .address = address,
+                                    .bytes = bytes,
+                                    .has_root = root,
+                                    .root_entries = root_entries};
+
+    if (root)
+        event.root = root_address(*root, &event.is_system);
+    tell_check(context, &event);
 }
 
 static void on_submission_done(void *context, uint32_t node, uint32_t fence)
@@ -234,17 +248,11 @@ static void on_fence_passed(void *context, uint32_t node)
 static void on_tlb_flushed(void *context, uint32_t node, uint64_t root, uint64_t start,
                            uint64_t end)
 {
-    uint64_t address = root & ~(uint64_t)SGPU_ROOT_BITS_MASK;
-    bool is_system = address >= SGPU_PA_SYSTEM;
+    struct check_gpu_event event = {
+        .kind = CHECK_GPU_FLUSHED, .node = node, .start = start, .end = end};
 
-    tell_check(context, &(struct check_gpu_event){
-                            .kind = CHECK_GPU_FLUSHED,
-                            .node = node,
-                            .address = is_system ? address - SGPU_PA_SYSTEM : address,
-                            .is_system = is_system,
-                            .start = start,
-                            .end = end,
-                        });
+    event.address = root_address(root, &event.is_system);
+    tell_check(context, &event);
 }
 
 static void on_gpu_fault(void *context, const struct sgpu_fault *fault)

@@ -335,6 +335,27 @@ static void after(struct check *check, void *state, const struct check_call *cal
 
 /* ---- The GPU --------------------------------------------------------------------------------- */
 
+/* SUB-011: the GPU works with the root that the context has. */
+static void check_root_in_use(struct check *check, const struct check_gpu_event *event)
+{
+    const struct check_ledger *ledger = check_ledger(check);
+    const struct check_context *context = check_find_context(ledger, event->packet->context);
+    const D3DGPU_PHYSICAL_ADDRESS *root = context ? &context->root.Address : NULL;
+    const struct check_segment *segment = root ? check_find_segment(ledger, root->SegmentId) : NULL;
+    uint64_t address;
+
+    if (!event->has_root || !context || !context->has_root || (root->SegmentId && !segment))
+        return;
+    address = root->SegmentOffset + (segment ? segment->base : 0);
+    CHECK_RULE(
+        check, RULE_SUB_011, event->root == address && event->is_system == (root->SegmentId == 0),
+        &context->object, "",
+        "the GPU was handed fence 0x%x with the root table at 0x%llx%s; the root of the "
+        "context is at 0x%llx of segment %u",
+        event->fence, (unsigned long long)event->root, event->is_system ? " of system memory" : "",
+        (unsigned long long)root->SegmentOffset, root->SegmentId);
+}
+
 static void gpu(struct check *check, void *state, const struct check_gpu_event *event)
 {
     struct submission_watch *watch = state;
@@ -344,6 +365,8 @@ static void gpu(struct check *check, void *state, const struct check_gpu_event *
         watch->stopped |= UINT64_C(1) << event->node;
     if (event->kind != CHECK_GPU_QUEUED || !packet)
         return;
+    if (packet->is_virtual && !packet->is_null && packet->bytes)
+        check_root_in_use(check, event);
     if (packet->is_null) {
         CHECK_RULE(check, RULE_SUB_005, event->bytes == 0,
                    check_find(check_ledger(check), CHECK_CONTEXT, packet->context), "",

@@ -370,6 +370,44 @@ RULE_KEPT(SUB_011)
     rig_submit_virtual(rig, &packet);
 }
 
+/* The GPU gets the packet with a root table: that of the context, or another one. */
+static void the_root_in_use_is_that_of_the_context(void **state)
+{
+    static const struct {
+        bool has_root, is_system;
+        uint64_t root;
+        enum rule_id expected;
+    } cases[] = {
+        {true, false, 103 * 4096, RULE_NONE},
+        {false, false, 0, RULE_NONE}, /* nobody knows */
+        {true, false, 104 * 4096, RULE_SUB_011},
+        {true, true, 103 * 4096, RULE_SUB_011},
+    };
+
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
+        struct rig *rig = malloc(sizeof *rig);
+        DXGKARG_SUBMITCOMMANDVIRTUAL packet;
+
+        assert_non_null(rig);
+        rig_init(rig, RIG_GPUMMU);
+        packet = rig_packet_virtual(rig);
+        rig_submit_virtual(rig, &packet);
+        check_gpu(rig->check, &(struct check_gpu_event){.kind = CHECK_GPU_QUEUED,
+                                                        .node = RIG_CLIENT_NODE,
+                                                        .fence = packet.SubmissionFenceId,
+                                                        .bytes = packet.DmaBufferSize,
+                                                        .has_root = cases[i].has_root,
+                                                        .root = cases[i].root,
+                                                        .is_system = cases[i].is_system});
+        if (cases[i].expected)
+            rig_expect_only(rig, cases[i].expected);
+        else
+            rig_expect_silence(rig, RULE_SUB_011);
+        rig_fini(rig);
+        free(rig);
+    }
+}
+
 struct current {
     uint32_t fence;
 };
@@ -518,6 +556,7 @@ int main(void)
         cmocka_unit_test(a_switch_comes_back_behind_other_packets),
         cmocka_unit_test(what_comes_back_must_reach_the_gpu),
         cmocka_unit_test(only_paging_begins_at_address_0),
+        cmocka_unit_test(the_root_in_use_is_that_of_the_context),
         cmocka_unit_test(what_needs_no_commands_has_arrived_when_it_is_built),
     };
 
