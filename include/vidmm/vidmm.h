@@ -104,6 +104,12 @@ struct vidmm_events {
     /* The driver broke the contract: rule id of contract.md and one line. The manager goes on. */
     void (*driver_error)(void *context, const char *rule, const char *text);
     /*
+     * The manager refuses what the client asks for: by a rule that the driver's answer breaks (told
+     * to driver_error, too), or by a choice of docs/contract-choices.md ("U3") where nobody is at
+     * fault. One line.
+     */
+    void (*refused)(void *context, const char *rule, const char *text);
+    /*
      * The GPU faulted on a node. The engine, or the adapter, is reset when the report asks for it;
      * the device of the packet that faulted is in error then.
      */

@@ -167,6 +167,7 @@ bool player_play(struct player *player)
     step_begin(player, "", 0);
     for (uint32_t i = 0; i < op_count; i++) {
         player->op_index = i;
+        player->result->refusal = (struct run_refusal){0};
         if (run->progress && i % PROGRESS_OPERATIONS == 0)
             run->progress(run->progress_context, run_model_name(run->model), i, op_count);
         if (run->tamper && run->tamper->op_index == i && !tamper(player))

@@ -62,8 +62,7 @@ static bool sleep(struct player *player, uint32_t op_index, enum workload_power 
     if (player->is_asleep && player->config.plugin)
         gpu_plugin_power(player->config.plugin, false);
     if (!player->is_asleep)
-        player_report(player, op_index, "power %s failed with status 0x%08x",
-                      workload_power_name(power), (unsigned)status);
+        player_report_failure(player, op_index, status, "power %s", workload_power_name(power));
     if (!player->is_asleep)
         player_inform(player, &(struct check_client_event){.kind = CHECK_CLIENT_WAKE});
     return true;
@@ -134,8 +133,7 @@ bool player_play_switch_domain(struct player *player, uint32_t op_index)
         status = vidmm_end_exclusive_access(player->vidmm);
     }
     if (!NT_SUCCESS(status))
-        player_report(player, op_index, "switch-domain failed with status 0x%08x",
-                      (unsigned)status);
+        player_report_failure(player, op_index, status, "switch-domain");
     player->needs_pump = true;
     return true;
 }
@@ -200,7 +198,7 @@ bool player_play_stop(struct player *player, uint32_t op_index)
         return true;
     status = vidmm_end_work(player->vidmm);
     if (!NT_SUCCESS(status))
-        player_report(player, op_index, "stop failed with status 0x%08x", (unsigned)status);
+        player_report_failure(player, op_index, status, "stop");
     else
         end(player, "stopped");
     player->needs_pump = true;

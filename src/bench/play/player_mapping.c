@@ -51,9 +51,9 @@ bool player_play_map(struct player *player, uint32_t op_index)
                              driver_protection, &status))
         return false;
     if (!NT_SUCCESS(status))
-        player_report(player, op_index, "map %s at 0x%llx failed with status 0x%08x",
-                      workload_allocation_name(player->workload, op->object),
-                      (unsigned long long)va, (unsigned)status);
+        player_report_failure(player, op_index, status, "map %s at 0x%llx",
+                              workload_allocation_name(player->workload, op->object),
+                              (unsigned long long)va);
     return true;
 }
 
@@ -99,8 +99,8 @@ bool player_play_unmap(struct player *player, uint32_t op_index)
             return false;
         mapping->is_ready = true;
         if (!NT_SUCCESS(status)) {
-            player_report(player, op_index, "unmap at 0x%llx failed with status 0x%08x",
-                          (unsigned long long)mapping->va, (unsigned)status);
+            player_report_failure(player, op_index, status, "unmap at 0x%llx",
+                                  (unsigned long long)mapping->va);
             return true;
         }
         *link = mapping->next;
@@ -146,8 +146,8 @@ static bool play_page_table(struct player *player, uint32_t op_index)
         player->result
             ->page_table_lines_skipped++; /* its entries cannot say that: its own business */
     else if (!NT_SUCCESS(status))
-        player_report(player, op_index, "%s at 0x%llx failed with status 0x%08x",
-                      workload_op_name(op->kind), (unsigned long long)op->offset, (unsigned)status);
+        player_report_failure(player, op_index, status, "%s at 0x%llx", workload_op_name(op->kind),
+                              (unsigned long long)op->offset);
     return true;
 }
 

@@ -151,8 +151,8 @@ bool player_play_close(struct player *player, uint32_t op_index)
             return false;
     }
     if (!NT_SUCCESS(status))
-        player_report(player, op_index, "close %s failed with status 0x%08x",
-                      workload_allocation_name(player->workload, op->object), (unsigned)status);
+        player_report_failure(player, op_index, status, "close %s",
+                              workload_allocation_name(player->workload, op->object));
     return true;
 }
 
@@ -207,8 +207,8 @@ bool player_play_alloc(struct player *player, uint32_t op_index)
     if (!NT_SUCCESS(status)) {
         if (player->oracle)
             oracle_allocation_freed(player->oracle, id);
-        player_report(player, op_index, "alloc %s of %llu bytes failed with status 0x%08x", name,
-                      (unsigned long long)allocation->size, (unsigned)status);
+        player_report_failure(player, op_index, status, "alloc %s of %llu bytes", name,
+                              (unsigned long long)allocation->size);
         return true;
     }
     player->live_handles[id] = entry->handle;

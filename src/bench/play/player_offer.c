@@ -40,8 +40,8 @@ static bool offer_one(struct player *player, uint32_t op_index, uint32_t id, boo
                                                .status = status,
                                                .priority = (unsigned)op->value});
     if (!NT_SUCCESS(status))
-        player_report(player, op_index, "offer %s failed with status 0x%08x",
-                      workload_allocation_name(player->workload, id), (unsigned)status);
+        player_report_failure(player, op_index, status, "offer %s",
+                              workload_allocation_name(player->workload, id));
     return NT_SUCCESS(status);
 }
 
@@ -105,8 +105,7 @@ static bool reclaim_one(struct player *player, uint32_t op_index, uint32_t id)
         return true;
     }
     if (!NT_SUCCESS(status)) {
-        player_report(player, op_index, "reclaim %s failed with status 0x%08x", name,
-                      (unsigned)status);
+        player_report_failure(player, op_index, status, "reclaim %s", name);
         return true;
     }
     note_reclaimed(player, id, result == VIDMM_RECLAIM_DISCARDED);
@@ -144,8 +143,8 @@ bool player_play_priority(struct player *player, uint32_t op_index)
     NTSTATUS status = handle ? vidmm_set_priority(handle, (uint32_t)op->value) : STATUS_SUCCESS;
 
     if (!NT_SUCCESS(status))
-        player_report(player, op_index, "priority %s failed with status 0x%08x",
-                      workload_allocation_name(player->workload, op->object), (unsigned)status);
+        player_report_failure(player, op_index, status, "priority %s",
+                              workload_allocation_name(player->workload, op->object));
     return true;
 }
 
@@ -182,7 +181,7 @@ bool player_play_move(struct player *player, uint32_t op_index)
     /* An allocation that is not resident, or has no better place, stays where it is. */
     if (!NT_SUCCESS(status) && status != STATUS_INVALID_PARAMETER &&
         status != STATUS_GRAPHICS_NO_VIDEO_MEMORY)
-        player_report(player, op_index, "move %s failed with status 0x%08x",
-                      workload_allocation_name(player->workload, op->object), (unsigned)status);
+        player_report_failure(player, op_index, status, "move %s",
+                              workload_allocation_name(player->workload, op->object));
     return true;
 }

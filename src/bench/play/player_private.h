@@ -491,6 +491,13 @@ uint64_t player_choose_va(struct player *player, uint64_t bytes);
 struct run_finding *player_report(struct player *player, uint32_t op_index, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /*
+ * The same of what the manager has answered with a failure: "... failed with status 0x...: who
+ * refused it". The rest of the text is what was asked for.
+ */
+struct run_finding *player_report_failure(struct player *player, uint32_t op_index, NTSTATUS status,
+                                          const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+/*
  * The rule of a finding (NULL: none) about a translation: the one that the checking layer saw
  * broken before, else the suggested one.
  */

@@ -13,7 +13,7 @@
 struct run_finding *player_report(struct player *player, uint32_t op_index, const char *format, ...)
 {
     const struct workload_op *op = player_op(player, op_index);
-    char text[400];
+    char text[FINDING_TEXT_BYTES];
     va_list arguments;
 
     va_start(arguments, format);
@@ -21,6 +21,33 @@ struct run_finding *player_report(struct player *player, uint32_t op_index, cons
     va_end(arguments);
     return run_result_report(player->result, RUN_FINDING_SUBMISSION, op->line,
                              machine_now(player->machine), "%s", text);
+}
+
+/* The driver, the manager for what the driver answered, or the manager by itself. */
+static void name_refuser(const struct run_refusal *refusal, NTSTATUS status, char *text,
+                         size_t size)
+{
+    if (refusal->rule[0])
+        snprintf(text, size, "the memory manager refuses it (%s: %s)", refusal->rule,
+                 refusal->text);
+    else if (refusal->ddi_status == status)
+        snprintf(text, size, "%s has answered so", miniport_ddi_name(refusal->ddi));
+    else
+        snprintf(text, size, "the memory manager's answer; no call of the driver failed so");
+}
+
+struct run_finding *player_report_failure(struct player *player, uint32_t op_index, NTSTATUS status,
+                                          const char *format, ...)
+{
+    char asked[200], who[400];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(asked, sizeof asked, format, arguments);
+    va_end(arguments);
+    name_refuser(&player->result->refusal, status, who, sizeof who);
+    return player_report(player, op_index, "%s failed with status 0x%08x: %s", asked,
+                         (unsigned)status, who);
 }
 
 bool player_stop_with(struct player *player, enum player_stop stop, const char *format, ...)

@@ -156,10 +156,9 @@ bool player_play_wait_paging(struct player *player, uint32_t op_index)
     if (op->value == WORKLOAD_WAITER_GPU) {
         status = vidmm_context_wait_for_paging(context->handle, value);
         if (!NT_SUCCESS(status))
-            player_report(
-                player, op_index, "wait-paging %s failed with status 0x%08x",
-                workload_string(player->workload, player->workload->contexts[op->object].name),
-                (unsigned)status);
+            player_report_failure(
+                player, op_index, status, "wait-paging %s",
+                workload_string(player->workload, player->workload->contexts[op->object].name));
         return true;
     }
     while (vidmm_device_paging_fence(player->devices[context->device]) < value) {

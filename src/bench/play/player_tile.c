@@ -127,8 +127,8 @@ static bool play_tile(struct player *player, uint32_t op_index)
         status = update->status;
     if (NT_SUCCESS(status))
         return record(player, op, context->process);
-    player_report(player, op_index, "%s at 0x%llx failed with status 0x%08x",
-                  workload_op_name(op->kind), (unsigned long long)op->offset, (unsigned)status);
+    player_report_failure(player, op_index, status, "%s at 0x%llx", workload_op_name(op->kind),
+                          (unsigned long long)op->offset);
     return true;
 }
 

@@ -103,6 +103,10 @@ static void note_event(void *context, const struct trace_event *event)
     size_t length;
 
     journal_note_call(event);
+    if (event->phase == TRACE_AFTER && !event->is_callback && !NT_SUCCESS(event->status)) {
+        log->result->refusal.ddi = event->ddi;
+        log->result->refusal.ddi_status = event->status;
+    }
     if (log->calls.file) {
         note_steps(log);
         run_calls_note(&log->calls, event);
@@ -145,7 +149,7 @@ void run_event_log_print(struct run_event_log *log, const char *text)
 }
 
 bool run_event_log_open(struct run_event_log *log, struct machine *machine,
-                        const struct run_config *config, const struct run_result *result)
+                        const struct run_config *config, struct run_result *result)
 {
     *log = (struct run_event_log){
         .machine = machine,

@@ -37,13 +37,13 @@ struct run_event_log {
     uint64_t written, dropped, bytes; /* bytes in the file */
     char call[RUN_EVENT_LINE_BYTES];  /* level "paging": the call under way */
     struct run_calls calls;
-    const struct run_result *result; /* its steps are parts of the calls */
+    struct run_result *result; /* its steps are parts of the calls; hears what fails */
     uint32_t steps_noted;
 };
 
 /* Opens the files of the configuration, as far as it names any. False: one cannot be made. */
 bool run_event_log_open(struct run_event_log *log, struct machine *machine,
-                        const struct run_config *config, const struct run_result *result);
+                        const struct run_config *config, struct run_result *result);
 
 struct trace_sink run_event_log_sink(struct run_event_log *log);
 /* The driver prints: a line among the recorded calls, and nothing of the digest. */

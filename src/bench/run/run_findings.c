@@ -195,6 +195,14 @@ void run_report_overwritten(void *context, enum miniport_ddi ddi, const char *me
     journal_tell_findings();
 }
 
+void run_note_refusal(void *context, const char *rule, const char *text)
+{
+    struct run_refusal *refusal = &((struct run_assembly *)context)->result->refusal;
+
+    snprintf(refusal->rule, sizeof refusal->rule, "%s", rule);
+    snprintf(refusal->text, sizeof refusal->text, "%s", text);
+}
+
 /* A breach that the checking layer has reported is not reported again by the manager. */
 void run_report_driver_error(void *context, const char *rule, const char *text)
 {

@@ -100,6 +100,7 @@ static struct vidmm_events manager_events(struct run_assembly *run)
     return (struct vidmm_events){
         .context = run,
         .driver_error = run_report_driver_error,
+        .refused = run_note_refusal,
         .adapter_ended = on_adapter_ended,
         .page_fault = on_page_fault,
         .evicted = on_evicted,

@@ -137,6 +137,8 @@ void run_report_driver_leaks(struct run_assembly *run, const char *after, bool i
 struct nt_host run_kernel_host(struct run_assembly *run);
 void run_report_overwritten(void *context, enum miniport_ddi ddi, const char *member);
 void run_report_driver_error(void *context, const char *rule, const char *text);
+/* The manager has refused what a line of the case asks for. */
+void run_note_refusal(void *context, const char *rule, const char *text);
 void run_report_rule(void *context, const struct finding *found);
 void run_report_content(void *context, const struct oracle_report *report);
 

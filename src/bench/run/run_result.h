@@ -17,6 +17,7 @@
 #define DRYDOCK_BENCH_RUN_RESULT_H
 
 #include "bench/config/run_config.h"
+#include "miniport/miniport.h"
 #include "check/report/finding.h"
 #include "check/rules/rules.h"
 #include "sgpu/sgpu.h"
@@ -74,6 +75,14 @@ struct run_finding {
     uint64_t time_ns;
     char text[FINDING_TEXT_BYTES];
     struct finding_detail detail;
+};
+
+/* Since the line of the case that is played began: who has refused something, and why. */
+struct run_refusal {
+    enum miniport_ddi ddi; /* the last that failed, ... */
+    NTSTATUS ddi_status;   /* ... with this status; 0: none */
+    char rule[16];         /* of the manager, for an answer that it does not take; "": none */
+    char text[256];
 };
 
 struct run_segment {
@@ -141,6 +150,8 @@ struct run_result {
     uint64_t finding_totals[RUN_FINDING_KIND_COUNT];
     uint64_t consequence_count; /* of those kept (run_result_find_causes()) */
     uint64_t calls; /* number of the last call or callback; 0: no checking layer counts them */
+
+    struct run_refusal refusal;
 
     char printed[FINDING_PRINTED_BYTES]; /* the last lines of the driver, a line each */
     uint64_t print_count;

@@ -15,4 +15,19 @@ void vidmm_driver_error(struct vidmm *vidmm, const char *rule, const char *forma
 #endif
     ;
 
+/*
+ * The manager refuses what its client asks for (vidmm_events.refused); with vidmm_refuse_answer()
+ * because of a broken rule, which is told as a driver error, too.
+ */
+void vidmm_refuse(struct vidmm *vidmm, const char *rule, const char *format, ...)
+#if defined(__GNUC__)
+    __attribute__((format(printf, 3, 4)))
+#endif
+    ;
+void vidmm_refuse_answer(struct vidmm *vidmm, const char *rule, const char *format, ...)
+#if defined(__GNUC__)
+    __attribute__((format(printf, 3, 4)))
+#endif
+    ;
+
 #endif

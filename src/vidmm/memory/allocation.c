@@ -6,6 +6,7 @@
  */
 #include "vidmm/memory/allocation.h"
 
+#include "vidmm/adapter/driver_error.h"
 #include "vidmm/adapter/pump.h"
 #include "vidmm/mappings/gpu_va.h"
 #include "vidmm/memory/allocation_flags.h"
@@ -133,9 +134,12 @@ static NTSTATUS create_in_driver(struct vidmm_allocation *allocation, void *priv
     status = allocation_accept_flags(allocation, &info);
     if (!NT_SUCCESS(status))
         return status;
-    if (!vidmm->caps.is_virtual && PAGE_BYTES_OF(allocation->page_count) > MDL_MOST_BYTES)
-        return STATUS_NOT_SUPPORTED; /* neither an MDL nor TransferOffset could say where its end is
-                                      */
+    if (!vidmm->caps.is_virtual && PAGE_BYTES_OF(allocation->page_count) > MDL_MOST_BYTES) {
+        vidmm_refuse(vidmm, "U3",
+                     "%llu bytes: neither an MDL nor TransferOffset can say where the end is",
+                     (unsigned long long)PAGE_BYTES_OF(allocation->page_count));
+        return STATUS_NOT_SUPPORTED;
+    }
 
     open_info.hAllocation = allocation->handle;
     open_info.pPrivateDriverData = private_data;

@@ -31,8 +31,8 @@
 
 static bool breaks(const struct vidmm_allocation *allocation, const char *rule, const char *text)
 {
-    vidmm_driver_error(allocation->vidmm, rule, "DxgkDdiCreateAllocation.pAllocationInfo[0].%s",
-                       text);
+    vidmm_refuse_answer(allocation->vidmm, rule, "DxgkDdiCreateAllocation.pAllocationInfo[0].%s",
+                        text);
     return false;
 }
 
@@ -77,8 +77,11 @@ NTSTATUS allocation_accept_flags(struct vidmm_allocation *allocation,
     if (!check_flags(allocation, flags))
         return STATUS_INVALID_PARAMETER;
     if (flags->Protected || flags->ExistingSysMem || flags->ExistingKernelSysMem ||
-        (vidmm->caps.is_virtual && info->FlagsWddm2.HardwareProtected))
+        (vidmm->caps.is_virtual && info->FlagsWddm2.HardwareProtected)) {
+        vidmm_refuse(allocation->vidmm, "ALLOC-010",
+                     "Protected, ExistingSysMem and ExistingKernelSysMem are not supported");
         return STATUS_NOT_SUPPORTED;
+    }
     if (!vidmm->caps.is_virtual && info->PitchAlignedSize) {
         if (info->PitchAlignedSize < info->Size) {
             breaks(allocation, "ALLOC-004", "PitchAlignedSize is smaller than Size");

@@ -159,8 +159,8 @@ static bool is_lawful(struct vidmm *vidmm, const struct report *report)
     for (i = 0; i < ARRAY_COUNT(rules); i++) {
         if (rules[i].is_kept(report, text))
             continue;
-        vidmm_driver_error(vidmm, rules[i].rule, "DxgkDdiCreateAllocation.pAllocationInfo[0].%s",
-                           text);
+        vidmm_refuse_answer(vidmm, rules[i].rule, "DxgkDdiCreateAllocation.pAllocationInfo[0].%s",
+                            text);
         return false;
     }
     return true;
@@ -323,7 +323,7 @@ bool allocation_accept_info(struct vidmm_allocation *allocation, const DXGK_ALLO
     copy_preferences(allocation, &report);
     if (allocation->preference_count)
         return true;
-    vidmm_driver_error(
+    vidmm_refuse_answer(
         vidmm, "ALLOC-005",
         "DxgkDdiCreateAllocation.pAllocationInfo[0].PitchAlignedSize is 0x%llx: nothing of the "
         "supported set 0x%x is left without the segments that have PitchAlignment",

@@ -1,0 +1,92 @@
+/*
+ * An allocation that does not come about: the finding names who refused it, and the rule.
+ */
+#include "bench/drivers/drivers.h"
+#include "bench/whole_runs/test_run.h"
+
+static NTSTATUS driver_status; /* of CreateAllocation */
+static bool lacks_priority;    /* its answer */
+
+static NTSTATUS create(struct miniport *layer, HANDLE object, DXGKARG_CREATEALLOCATION *args)
+{
+    NTSTATUS status = miniport_create_allocation(layer->next, object, args);
+
+    if (lacks_priority)
+        args->pAllocationInfo[0].AllocationPriority = 0;
+    return NT_SUCCESS(driver_status) ? status : driver_status;
+}
+
+static NTSTATUS wrap(const struct run_driver *driver, const struct base_services *services,
+                     struct miniport *next, struct miniport **out_layer)
+{
+    test_put_layer(services, next, out_layer)->create_allocation = create;
+    return STATUS_SUCCESS;
+}
+
+static bool find(const char *name, struct run_driver *out_driver)
+{
+    if (strcmp(name, "test:refuses") != 0)
+        return false;
+    *out_driver = (struct run_driver){.name = "test:refuses", .wrap = wrap};
+    return true;
+}
+
+/* Plays one allocation, and expects this text of the finding about it. */
+static void expect(NTSTATUS status, bool has_no_priority, const char *size, const char *text)
+{
+    struct run_config config;
+    struct run_result *result;
+    struct workload *workload;
+    const struct run_finding *found = NULL;
+    char line[64];
+
+    driver_status = status;
+    lacks_priority = has_no_priority;
+    snprintf(line, sizeof line, "drydock-case 1\nalloc a size=%s\n", size);
+    workload = test_parse(line);
+    config = test_config(workload);
+    config.model = RUN_PHYSICAL;
+    config.driver = "test:refuses";
+    result = test_execute(&config, workload);
+    assert_int_equal(result->outcome, RUN_FINDINGS);
+    for (uint32_t i = 0; i < result->finding_count; i++) {
+        if (result->findings[i].kind == RUN_FINDING_SUBMISSION)
+            found = &result->findings[i];
+    }
+    assert_non_null(found);
+    assert_string_equal(found->text, text);
+    test_finish(result);
+}
+
+static void the_driver_may_refuse(void **state)
+{
+    expect(STATUS_GRAPHICS_INVALID_ALLOCATION_USAGE, false, "1M",
+           "alloc a of 1048576 bytes failed with status 0xc01e0110: DxgkDdiCreateAllocation has "
+           "answered so");
+}
+
+static void the_manager_may_refuse_the_answer(void **state)
+{
+    expect(STATUS_SUCCESS, true, "1M",
+           "alloc a of 1048576 bytes failed with status 0xc000000d: the memory manager refuses it "
+           "(ALLOC-008: DxgkDdiCreateAllocation.pAllocationInfo[0].AllocationPriority is 0)");
+}
+
+static void the_manager_may_have_a_limit(void **state)
+{
+    expect(STATUS_SUCCESS, false, "5G",
+           "alloc a of 5368709120 bytes failed with status 0xc00000bb: the memory manager refuses "
+           "it (U3: 5368709120 bytes: neither an MDL nor TransferOffset can say where the end is)");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_driver_may_refuse),
+        cmocka_unit_test(the_manager_may_refuse_the_answer),
+        cmocka_unit_test(the_manager_may_have_a_limit),
+    };
+
+    run_add_drivers(find);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
