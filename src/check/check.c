@@ -1,5 +1,6 @@
 /* Check: the list of watchers, each with its state, and the events that come from outside. */
 #include "check/check_private.h"
+#include "check/report/check_blame.h"
 
 #define X(watcher) &watcher,
 static const struct check_watcher *const watchers[CHECK_WATCHER_COUNT] = {CHECK_WATCHER_LIST(X)};
@@ -74,6 +75,7 @@ void check_destroy(struct check *check)
     for (unsigned i = 0; i < CHECK_WATCHER_COUNT; i++)
         remove_state(check, i);
     check_ledger_fini(&check->ledger);
+    check_past_fini(check);
     guard_fini(&check->dma_guard);
     guard_fini(&check->private_guard);
     patch_guard_fini(&check->patch_guard, check->config.services);
@@ -124,8 +126,10 @@ void check_gpu(struct check *check, const struct check_gpu_event *event)
         packet->gpu_done += event->kind == CHECK_GPU_DONE;
     }
     check->gpu_event = &seen;
+    check_blame_current(check);
     CHECK_TELL(check, gpu, &seen);
     check->gpu_event = NULL;
+    check_blame_current(check);
 }
 
 void check_client(struct check *check, const struct check_client_event *event)

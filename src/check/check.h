@@ -148,9 +148,17 @@ struct check_gpu_event {
     bool is_system;               /* FLUSHED, QUEUED: the root is in system memory */
     bool is_everywhere;           /* FLUSHED: whatever the root */
     bool is_malformed_packet;     /* FAULT: not the address was wrong but the command */
+    uint64_t offset;              /* FAULT: of the command, behind the start of the submission */
     const struct check_packet *packet; /* as the layer knows it; filled in, NULL: it does not */
 };
 void check_gpu(struct check *check, const struct check_gpu_event *event);
+
+/*
+ * Says where the commands of a fault came from: the call that built them, or that submitted them,
+ * with its number, arguments and object. False: nobody knows.
+ */
+bool check_place_fault(struct check *check, const struct check_gpu_event *event,
+                       struct finding_detail *detail);
 
 /*
  * What a client of the manager asks for and is answered, where no call of the driver shows it. A

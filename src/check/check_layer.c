@@ -3,6 +3,7 @@
  * watchers before and after; and around BuildPagingBuffer the guards.
  */
 #include "check/check_private.h"
+#include "check/report/check_blame.h"
 
 #include "base/assert.h"
 
@@ -43,6 +44,8 @@ static void begin_call(struct check *check, struct check_call *call)
     check->call = call;
     if (!call->outer && call->ddi != MINIPORT_DDI_BuildPagingBuffer)
         guard_settle(&check->private_guard); /* the driver may look at it in the real buffer */
+    if (call->ddi == MINIPORT_DDI_BuildPagingBuffer)
+        check_past_note(check, call);
     if (call->ddi == MINIPORT_DDI_OpenAllocation)
         memset(check->ledger.asked, 0, sizeof check->ledger.asked);
     if (is_submission(call->ddi)) {

@@ -22,6 +22,15 @@ struct check_listeners {
     struct check_listener list[CHECK_WATCHER_COUNT];
 };
 
+/* A paging operation that was asked for, as it was then; its pointers lead nowhere any more. */
+#define CHECK_PAST_CHUNK  64
+#define CHECK_PAST_CHUNKS 32
+struct check_past {
+    uint64_t number; /* of the ledger; 0: none */
+    uint64_t event;
+    DXGKARG_BUILDPAGINGBUFFER arg;
+};
+
 struct check {
     struct check_config config;
     struct check_ledger ledger;
@@ -43,9 +52,18 @@ struct check {
                           judged by no rule */
     uint64_t told[CHECK_MAX_TOLD]; /* cause and object */
     unsigned told_count;
-    bool is_advised[RULE_COUNT];     /* advice about it was given */
-    char field[FINDING_WHERE_BYTES]; /* check_field() */
-    struct finding finding;          /* being made */
+    bool is_advised[RULE_COUNT];                /* advice about it was given */
+    char field[FINDING_WHERE_BYTES];            /* check_field() */
+    struct finding finding;                     /* being made */
+    struct check_past *past[CHECK_PAST_CHUNKS]; /* the last operations; NULL: none yet */
+    /* Whose mistake is told (check_blame.h), when it is not that of the current call. */
+    struct {
+        bool is_set;
+        enum miniport_ddi ddi;
+        uint64_t event;                /* 0: its number does not count */
+        const struct check_past *past; /* BuildPagingBuffer: what was asked for */
+        HANDLE context;                /* of a submission */
+    } blamed;
 };
 
 /* Calls the function of all that have it. */

@@ -2,10 +2,12 @@
  * Causes of a run's findings: the breach that was made first is the cause of what is told of the
  * run behind it.
  *
- * The order is that of the calls in which the mistakes were made (detail.event), not of the calls
- * in which they were seen: a slot that shows the wrong page is seen when the packet has retired,
- * and the mistake is in the call that built the packet. Of one call, a rule that it broke itself
- * comes before what was seen of its effects, and both come before what is said of our side.
+ * A breach of the call that is happening is seen at once. An effect (bytes, a translation, a slot,
+ * a fault) is seen later than the call that made the mistake, which is detail.event: a slot that
+ * shows the wrong page is seen when the packet has retired, and the mistake is in the call that
+ * built the packet. So where the first that is told is an effect, the cause is the effect whose
+ * call came first. Where the first is a breach of the call itself, as of SubmitCommand, effects of
+ * packets that were built before may follow from it, and it is the cause.
  *
  * A breach breaks the state of driver, GPU and memory, and whatever is told afterwards may follow
  * from it. A declaration (what a driver says of itself, of a segment or of an allocation) breaks
@@ -73,30 +75,32 @@ static enum breach breach_of(const struct run_finding *finding)
 }
 
 /* Number of the call in which it was made; without a checking layer nobody counts calls. */
-static uint64_t call_of(const struct run_finding *finding)
+static uint64_t made_in(const struct run_finding *finding)
 {
     return finding->seen && finding->detail.event ? finding->detail.event : finding->seen;
 }
 
-static bool is_before(const struct run_finding *a, const struct run_finding *b)
+static bool comes_before(const struct run_finding *a, uint64_t a_call, const struct run_finding *b,
+                         uint64_t b_call)
 {
-    uint64_t a_call = call_of(a), b_call = call_of(b);
-    enum breach a_breach = breach_of(a), b_breach = breach_of(b);
-
     if (a_call != b_call)
         return a_call < b_call;
-    return a_breach != b_breach ? a_breach < b_breach : a < b;
+    return breach_of(a) != breach_of(b) ? breach_of(a) < breach_of(b) : a < b;
 }
 
-/* "CreateAllocation.pAllocationInfo[0].Flags" twice in a call: two rules about one mistake. */
-static bool is_same_place(const struct run_finding *a, const struct run_finding *b)
+static bool is_told_before(const struct run_finding *a, const struct run_finding *b)
 {
-    return call_of(a) == call_of(b) && strcmp(a->detail.where, b->detail.where) == 0;
+    return comes_before(a, a->seen, b, b->seen);
 }
 
-void run_result_find_causes(struct run_result *result)
+static bool is_made_before(const struct run_finding *a, const struct run_finding *b)
 {
-    struct run_finding *order[RUN_MAX_FINDINGS], *declaration = NULL, *broken = NULL;
+    return comes_before(a, made_in(a), b, made_in(b));
+}
+
+/* The findings but for advice, as they were told. */
+static uint32_t sort_findings(struct run_result *result, struct run_finding *order[])
+{
     uint32_t count = 0;
 
     for (uint32_t i = 0; i < result->finding_count; i++) {
@@ -106,24 +110,72 @@ void run_result_find_causes(struct run_result *result)
         finding->consequence_of = 0;
         if (finding->kind == RUN_FINDING_ADVICE || finding->kind == RUN_FINDING_HOSTILE)
             continue; /* stands for itself */
-        for (; at && is_before(finding, order[at - 1]); at--)
+        for (; at && is_told_before(finding, order[at - 1]); at--)
             order[at] = order[at - 1];
         order[at] = finding;
         count++;
     }
-    result->consequence_count = 0;
+    return count;
+}
+
+/* What broke the state of the run; NULL: nothing did. */
+static struct run_finding *find_break(struct run_finding *const order[], uint32_t count,
+                                      bool has_declaration)
+{
+    struct run_finding *found = NULL;
+
     for (uint32_t i = 0; i < count; i++) {
         enum breach breach = breach_of(order[i]);
-        const struct run_finding *cause = broken;
 
-        if (!cause && declaration &&
-            (breach >= BREACH_REFUSED || is_same_place(order[i], declaration)))
-            cause = declaration;
+        if (breach == BREACH_DECLARED || (breach >= BREACH_REFUSED && has_declaration))
+            continue;
+        if (!found && breach == BREACH_DONE)
+            return order[i];
+        if (!found || (breach != BREACH_DONE && is_made_before(order[i], found)))
+            found = order[i];
+    }
+    return found;
+}
+
+/* "CreateAllocation.pAllocationInfo[0].Flags" twice in a call: two rules about one mistake. */
+static bool is_same_place(const struct run_finding *a, const struct run_finding *b)
+{
+    return made_in(a) == made_in(b) && strcmp(a->detail.where, b->detail.where) == 0;
+}
+
+/* The declaration, told before order[end], that another rule says the same about; NULL: none. */
+static struct run_finding *find_same_place(struct run_finding *const order[], uint32_t end)
+{
+    for (uint32_t i = 0; i < end; i++) {
+        if (breach_of(order[i]) == BREACH_DECLARED && !order[i]->consequence_of &&
+            is_same_place(order[i], order[end]))
+            return order[i];
+    }
+    return NULL;
+}
+
+void run_result_find_causes(struct run_result *result)
+{
+    struct run_finding *order[RUN_MAX_FINDINGS], *declaration = NULL, *broken;
+    uint32_t count = sort_findings(result, order);
+
+    for (uint32_t i = 0; i < count && !declaration; i++)
+        declaration = breach_of(order[i]) == BREACH_DECLARED ? order[i] : NULL;
+    broken = find_break(order, count, declaration != NULL);
+    result->consequence_count = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct run_finding *finding = order[i], *cause;
+        bool is_declared = breach_of(finding) == BREACH_DECLARED;
+
+        if (finding == broken)
+            cause = NULL;
+        else if (broken && is_told_before(broken, finding))
+            cause = broken;
+        else if (is_declared)
+            cause = find_same_place(order, i);
+        else
+            cause = breach_of(finding) >= BREACH_REFUSED && declaration ? declaration : broken;
         order[i]->consequence_of = cause ? (uint32_t)(cause - result->findings) + 1 : 0;
         result->consequence_count += cause != NULL;
-        if (!cause && breach == BREACH_DECLARED)
-            declaration = order[i];
-        else if (!cause)
-            broken = order[i];
     }
 }

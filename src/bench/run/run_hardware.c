@@ -275,22 +275,27 @@ static void on_gpu_fault(void *context, const struct sgpu_fault *fault)
     bool is_meant =
         run->player && player_expects_fault(run->player, fault->node, fault->token, fault->address);
     uint32_t line = run->player ? player_line_of(run->player, fault->token) : 0;
+    const struct check_gpu_event event = {
+        .kind = CHECK_GPU_FAULT,
+        .node = fault->node,
+        .fence = fault->fence,
+        .address = fault->address,
+        .offset = fault->packet_offset,
+        .access = fault->kind < ARRAY_COUNT(accesses) ? accesses[fault->kind] : CHECK_GPU_ACCESSES,
+        .is_malformed_packet = fault->kind == SGPU_FAULT_PACKET,
+    };
+    struct run_finding *finding = NULL;
 
     if (!is_meant)
-        run_result_report(
+        finding = run_result_report(
             run->result, RUN_FINDING_FAULT, line, machine_now(run->machine),
             "the GPU faulted on node %u, fence %u, packet at offset 0x%llx: %s at 0x%llx",
             fault->node, fault->fence, (unsigned long long)fault->packet_offset,
             fault->kind < ARRAY_COUNT(kinds) ? kinds[fault->kind] : "unknown fault",
             (unsigned long long)fault->address);
-    tell_check(run, &(struct check_gpu_event){
-                        .kind = CHECK_GPU_FAULT,
-                        .node = fault->node,
-                        .fence = fault->fence,
-                        .address = fault->address,
-                        .access = fault->kind < ARRAY_COUNT(accesses) ? accesses[fault->kind]
-                                                                      : CHECK_GPU_ACCESSES,
-                        .is_malformed_packet = fault->kind == SGPU_FAULT_PACKET});
+    if (finding && run->check)
+        check_place_fault(run->check, &event, &finding->detail);
+    tell_check(run, &event);
     if (run->player && !is_meant)
         player_note_fault(run->player);
 }

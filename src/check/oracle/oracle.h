@@ -67,7 +67,8 @@ enum oracle_problem {
 #define ORACLE_NO_ID      UINT64_MAX
 struct oracle_report {
     enum oracle_problem problem;
-    uint64_t event;      /* as config.event says, at the moment of looking                      */
+    uint64_t event;      /* as config.event says, of the call that built the operation, or of   */
+                         /* the last call when it was looked at                                 */
     uint64_t allocation; /* workload id, ORACLE_NO_ID when none is concerned                    */
     uint64_t token;      /* of a submission, ORACLE_NO_ID when none is concerned                */
     uint64_t page;       /* first bad page of the allocation                                    */

@@ -30,13 +30,13 @@ static bool count_problem(struct oracle *oracle, enum oracle_problem problem, bo
 
 static void tell(struct oracle *oracle, enum oracle_problem problem,
                  const struct oracle_allocation *allocation, uint64_t token, uint64_t offset,
-                 enum rule_id rule, const char *text, const char *where, const char *bytes,
-                 const char *arguments)
+                 enum rule_id rule, uint64_t event, const char *text, const char *where,
+                 const char *bytes, const char *arguments)
 {
     struct oracle_report report = {
         .rule = rule,
         .problem = problem,
-        .event = oracle_event(oracle),
+        .event = event,
         .allocation = allocation ? allocation->id : ORACLE_NO_ID,
         .token = token,
         .page = offset / PAGE_BYTES,
@@ -68,7 +68,7 @@ void oracle_problem(struct oracle *oracle, enum oracle_problem problem,
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     tell(oracle, problem, allocation, submission ? submission->token : ORACLE_NO_ID, offset,
-         RULE_NONE, text, "", "", "");
+         RULE_NONE, oracle_event(oracle), text, "", "", "");
 }
 
 /* ---- Sentences ---- */
@@ -283,7 +283,8 @@ static void report_content(struct oracle *oracle, struct oracle_allocation *allo
              describe_place(oracle, store, address / PAGE_BYTES, place),
              (unsigned long long)(address % PAGE_BYTES), describe_occasion(occasion, when));
     tell(oracle, ORACLE_CONTENT, allocation,
-         occasion->kind == OCCASION_RENDER ? occasion->token : ORACLE_NO_ID, offset, rule, text,
+         occasion->kind == OCCASION_RENDER ? occasion->token : ORACLE_NO_ID, offset, rule,
+         occasion->kind == OCCASION_OPERATION ? occasion->event : oracle_event(oracle), text,
          describe_where(occasion, where),
          describe_difference(allocation, oracle->expected, expected_address, store, address, offset,
                              bytes),

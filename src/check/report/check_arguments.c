@@ -189,6 +189,15 @@ void check_write_arguments(const struct check *check, const char *field, char *t
     size_t used = 0;
 
     text[0] = '\0';
+    if (check->blamed.past) {
+        request.structure = "DXGKARG_BUILDPAGINGBUFFER";
+        request.before = &check->blamed.past->arg;
+        request.bytes = sizeof check->blamed.past->arg;
+        decode_structure(&request, text, size);
+        return;
+    }
+    if (check->blamed.is_set)
+        return;
     if (check->callback) {
         request.before = check->callback->data;
         if (request.before &&
@@ -214,6 +223,11 @@ const struct check_object *check_object_of_call(const struct check *check)
     const struct check_call *call = check->call;
     const struct check_object *object = NULL;
 
+    if (check->blamed.past)
+        return check_find(&check->ledger, CHECK_ALLOCATION,
+                          miniport_operation_allocation(&check->blamed.past->arg));
+    if (check->blamed.is_set)
+        return check_find(&check->ledger, CHECK_CONTEXT, check->blamed.context);
     if (!call || check->callback)
         return NULL;
     if (call->ddi == MINIPORT_DDI_BuildPagingBuffer)

@@ -64,12 +64,23 @@ static const char *const client_names[] = {
 };
 
 /* "DxgkDdiBuildPagingBuffer(TRANSFER).pDmaBuffer" */
+static void write_operation(const DXGKARG_BUILDPAGINGBUFFER *arg, const char *field, char *out,
+                            size_t size)
+{
+    snprintf(out, size, "%s(%s)%s%s", miniport_ddi_name(MINIPORT_DDI_BuildPagingBuffer),
+             miniport_operation_name((unsigned)arg->Operation), field[0] ? "." : "", field);
+}
+
 static void write_where(const struct check *check, const char *field, char *out, size_t size)
 {
     const struct check_call *call = check->call;
     const char *dot = field[0] ? "." : "";
 
-    if (check->client_event)
+    if (check->blamed.past)
+        write_operation(&check->blamed.past->arg, field, out, size);
+    else if (check->blamed.is_set)
+        snprintf(out, size, "%s%s%s", miniport_ddi_name(check->blamed.ddi), dot, field);
+    else if (check->client_event)
         snprintf(out, size, "client, %s%s%s", client_names[check->client_event->kind], dot, field);
     else if (check->gpu_event)
         snprintf(out, size, "GPU, node %u%s%s", check->gpu_event->node, dot, field);
@@ -78,11 +89,19 @@ static void write_where(const struct check *check, const char *field, char *out,
     else if (!call)
         snprintf(out, size, "%s", field);
     else if (call->ddi == MINIPORT_DDI_BuildPagingBuffer)
-        snprintf(out, size, "%s(%s)%s%s", miniport_ddi_name(call->ddi),
-                 miniport_operation_name((unsigned)call->before.build_paging_buffer->Operation),
-                 dot, field);
+        write_operation(call->before.build_paging_buffer, field, out, size);
     else
         snprintf(out, size, "%s%s%s", miniport_ddi_name(call->ddi), dot, field);
+}
+
+/* Of the call that the finding stands at. */
+static uint64_t event_of(const struct check *check)
+{
+    if (check->blamed.is_set)
+        return check->blamed.event;
+    if (check->callback)
+        return check->callback->event;
+    return check->call ? check->call->event : 0;
 }
 
 static void write_object(const struct check_object *object, char *out, size_t size)
@@ -150,9 +169,7 @@ static struct finding *begin_finding(struct check *check, enum rule_id rule, con
 
     memset(finding, 0, sizeof *finding);
     finding->rule = rule;
-    finding->detail.event = check->callback ? check->callback->event
-                            : check->call   ? check->call->event
-                                            : 0;
+    finding->detail.event = event_of(check);
     write_where(check, field, finding->detail.where, sizeof finding->detail.where);
     return finding;
 }
@@ -192,6 +209,26 @@ bool check_advise(struct check *check, enum rule_id rule, const struct check_obj
     tell(check, object, field, format, arguments);
     va_end(arguments);
     return false;
+}
+
+bool check_place_fault(struct check *check, const struct check_gpu_event *event,
+                       struct finding_detail *detail)
+{
+    const struct check_packet *packet =
+        check_find_packet(&check->ledger, event->node, event->fence);
+    const struct check_object *object;
+
+    if (!packet)
+        return false;
+    check_blame_commands(check, packet, event->offset);
+    detail->event = event_of(check);
+    write_where(check, "", detail->where, sizeof detail->where);
+    object = check_object_of_call(check);
+    if (object)
+        write_object(object, detail->objects, sizeof detail->objects);
+    check_write_arguments(check, "", detail->arguments, sizeof detail->arguments);
+    check_blame_current(check);
+    return true;
 }
 
 /* ---- Outside of a watcher -------------------------------------------------------------------- */

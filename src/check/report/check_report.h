@@ -20,6 +20,7 @@
 #ifndef DRYDOCK_CHECK_REPORT_H
 #define DRYDOCK_CHECK_REPORT_H
 
+#include "check/report/check_blame.h"
 #include "check/rules/rules.h"
 
 #include <stdbool.h>

@@ -11,16 +11,15 @@ static bool is_word(char c)
 }
 
 /*
- * "pAllocationInfo[2].Size": which of the elements it was is no other cause. Where a rule names the
- * mistake, which paging operation it was is none either: one function of a driver writes the
- * packets of all of them.
+ * "pAllocationInfo[2].Size": which of the elements it was is no other cause. Which paging operation
+ * it was is none either: one function of a driver writes the packets of all of them.
  */
-static void hash_where(struct hash *hash, const char *where, bool is_any_operation)
+static void hash_where(struct hash *hash, const char *where)
 {
     bool is_index = false;
 
     for (; *where; where++) {
-        if (is_any_operation && *where == '(' && strchr(where, ')'))
+        if (*where == '(' && strchr(where, ')'))
             where = strchr(where, ')') + 1;
         if (!*where)
             break;
@@ -40,7 +39,7 @@ uint64_t finding_cause(enum rule_id rule, const char *where, const char *text)
     if (rule != RULE_NONE)
         hash_update(&hash, rule_get(rule)->id, strlen(rule_get(rule)->id));
     hash_update(&hash, "", 1);
-    hash_where(&hash, where, rule != RULE_NONE);
+    hash_where(&hash, where);
     if (rule != RULE_NONE)
         return hash_final(&hash);
     /* Every number, and every name with one in it, is the same. */

@@ -47,8 +47,7 @@ struct finding {
 
 /*
  * What findings of one cause have in common: rule and where, but for the numbers of elements in
- * brackets and for the paging operation; without a rule also the operation, and the text but for
- * its numbers.
+ * brackets and for the paging operation; without a rule also the text but for its numbers.
  */
 uint64_t finding_cause(enum rule_id rule, const char *where, const char *text);
 

@@ -166,6 +166,7 @@ void rig_prepare(struct rig *rig, enum rig_model model)
     rig->config = (struct check_config){
         .services = base_services_libc(),
         .counts = &rig->counts,
+        .calls = &rig->calls,
         .guards_buffers = true,
         .submission_alignment = RIG_PACKET_BYTES,
         .context = rig,

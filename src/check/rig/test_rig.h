@@ -54,6 +54,7 @@ struct rig {
     struct check *check;
     struct check_config config;
     struct rule_counts counts;
+    uint64_t calls; /* that the check has counted */
     struct finding last;
     unsigned finding_count;
     unsigned irql;

@@ -132,13 +132,17 @@ static bool is_ignored(struct check *check, const struct claim *claim)
 static enum rule_id wrong_page_rule(struct check *check, const struct claim *claim,
                                     uint64_t expected, bool has_page, uint64_t shown)
 {
+    uint64_t first;
+
     if (claim->is_seen_right)
         return RULE_APER_013;
     if (is_ignored(check, claim))
         return missing_rule(check_ledger(check), claim);
     if (claim->kind == CLAIM_UNMAP)
         return RULE_APER_009;
-    if (claim->kind == CLAIM_MDL)
+    /* A slot behind others that was left out tells of their number, not of the kind of the list. */
+    if (claim->kind == CLAIM_MDL ||
+        (!has_page && find_shown(check, claim->segment, claim->first, &first)))
         return RULE_APER_002;
     if (!claim->is_contiguous && has_page && shown == LEND_STALE_PAGE)
         return RULE_ADL_014;
@@ -158,6 +162,8 @@ static void report_page(struct check *check, const struct claim *claim, uint64_t
 
     if (has_page)
         snprintf(found, sizeof found, "page 0x%llx", (unsigned long long)shown);
+    if (rule != RULE_APER_013) /* somebody else took it away */
+        check_blame_operation(check, claim->number);
     check_report(check, rule, allocation ? &allocation->object : NULL, "",
                  "slot 0x%llx of aperture segment %u shows %s; %s of event %llu (slots 0x%llx to "
                  "0x%llx) put page 0x%llx%s there%s",
@@ -167,6 +173,7 @@ static void report_page(struct check *check, const struct claim *claim, uint64_t
                  (unsigned long long)expected,
                  claim->kind == CLAIM_UNMAP ? ", the dummy page," : "",
                  rule == RULE_APER_013 ? ", and it was right before" : "");
+    check_blame_current(check);
 }
 
 /* True: it is as it should be. A wrong one is told of once: nothing is expected of it any more. */
@@ -177,6 +184,7 @@ static bool check_slot(struct check *check, const struct claim *claim, uint64_t 
     bool has_page = find_shown(check, claim->segment, index, &shown);
     const struct check_config *config = check_configuration(check);
     const struct check_segment *segment;
+    bool is_right;
 
     if (!has_page || shown != slot->page) {
         report_page(check, claim, index, slot->page, has_page, shown);
@@ -184,17 +192,19 @@ static bool check_slot(struct check *check, const struct claim *claim, uint64_t 
         return false;
     }
     segment = check_find_segment(check_ledger(check), claim->segment);
-    if (claim->is_coherent && config->slot_is_coherent && segment &&
-        !CHECK_RULE(check, RULE_APER_007,
-                    config->slot_is_coherent(config->context, segment->base, index), NULL, "",
-                    "slot 0x%llx of aperture segment %u does not snoop CPU caches; %s of event "
-                    "%llu has Flags.CacheCoherent",
-                    (unsigned long long)index, claim->segment, claim_operation(claim),
-                    (unsigned long long)claim->event)) {
+    if (!claim->is_coherent || !config->slot_is_coherent || !segment)
+        return true;
+    check_blame_operation(check, claim->number);
+    is_right = CHECK_RULE(check, RULE_APER_007,
+                          config->slot_is_coherent(config->context, segment->base, index), NULL, "",
+                          "slot 0x%llx of aperture segment %u does not snoop CPU caches; %s of "
+                          "event %llu has Flags.CacheCoherent",
+                          (unsigned long long)index, claim->segment, claim_operation(claim),
+                          (unsigned long long)claim->event);
+    check_blame_current(check);
+    if (!is_right)
         slot->page = SLOT_UNTOLD;
-        return false;
-    }
-    return true;
+    return is_right;
 }
 
 /* The rules that a comparison of the claim's slots may find broken. */
@@ -211,6 +221,7 @@ static void count_rules(struct check *check, const struct claim *claim)
         check_looked_at(check, RULE_APER_002);
         break;
     case CLAIM_ADL:
+        check_looked_at(check, RULE_APER_002);
         check_looked_at(check, RULE_ADL_003);
         if (claim->list_offset || !claim->is_contiguous)
             check_looked_at(check, RULE_ADL_006);
@@ -232,12 +243,14 @@ static void settle_late(struct check *check, struct aperture_watch *watch, struc
     if (!is_told(watch, slot) || slot->claim != claim)
         return;
     if (find_shown(check, claim->segment, claim->late_slot, &shown) && shown == slot->page) {
+        check_blame_operation(check, claim->number);
         check_report(check, RULE_APER_014, NULL, "",
                      "slot 0x%llx of aperture segment %u shows page 0x%llx only now; %s of event "
                      "%llu had retired without it",
                      (unsigned long long)claim->late_slot, claim->segment,
                      (unsigned long long)slot->page, claim_operation(claim),
                      (unsigned long long)claim->event);
+        check_blame_current(check);
         return;
     }
     check_slot(check, claim, claim->late_slot, slot);
@@ -757,27 +770,57 @@ static void retired(struct check *check, void *state, const struct check_packet 
         check_dummy(check, watch);
 }
 
-/* The GPU reaches for an address: behind an unmapped slot is a page, too. */
+/* The commands of the operation have run when those of the fault are reached. */
+static bool has_run(const struct claim *claim, const struct check_gpu_event *event)
+{
+    const struct check_built *piece;
+
+    if (!list_is_linked(&claim->link) || !claim->has_written)
+        return true;
+    if (!event->packet || claim->number >= check_operation_at(event->packet, event->offset))
+        return false;
+    list_for_each (piece, &event->packet->built, struct check_built, link) {
+        if (piece->number == claim->number && piece->is_end)
+            return true;
+    }
+    return false;
+}
+
+/* APER-010: behind an unmapped slot is a page, too. */
+static void check_faulted_unmapped(struct check *check, const struct check_gpu_event *event,
+                                   unsigned segment, uint64_t index, const struct slot *slot)
+{
+    check_blame_operation(check, slot->claim->number);
+    CHECK_RULE(check, RULE_APER_010, false, NULL, "",
+               "faulted at 0x%llx, slot 0x%llx of aperture segment %u, which was unmapped "
+               "in event %llu: the dummy page should be there",
+               (unsigned long long)event->address, (unsigned long long)index, segment,
+               (unsigned long long)slot->claim->event);
+    check_blame_current(check);
+}
+
+/* The GPU faults at an address of an aperture, or cannot read commands there. */
 static void gpu(struct check *check, void *state, const struct check_gpu_event *event)
 {
     struct aperture_watch *watch = state;
     const struct check_ledger *ledger = check_ledger(check);
+    uint64_t address =
+        event->is_malformed_packet && event->packet ? event->packet->gpu_address : event->address;
 
-    if (event->kind != CHECK_GPU_FAULT || event->is_malformed_packet || ledger->caps.has_gpummu)
+    if (event->kind != CHECK_GPU_FAULT || ledger->caps.has_gpummu)
         return;
     for (unsigned i = 0; i < ledger->segment_count; i++) {
         const struct check_segment *segment = &ledger->segments[i];
-        uint64_t index = (event->address - segment->base) / APERTURE_PAGE;
-        const struct slot *slot =
-            event->address >= segment->base ? slots_at(&watch->slots[i], index, false) : NULL;
+        uint64_t index = (address - segment->base) / APERTURE_PAGE;
+        struct slot *slot =
+            address >= segment->base ? slots_at(&watch->slots[i], index, false) : NULL;
 
-        if (!is_told(watch, slot) || slot->claim->kind != CLAIM_UNMAP)
+        if (!is_told(watch, slot))
             continue;
-        CHECK_RULE(check, RULE_APER_010, false, NULL, "",
-                   "faulted at 0x%llx, slot 0x%llx of aperture segment %u, which was unmapped "
-                   "in event %llu: the dummy page should be there",
-                   (unsigned long long)event->address, (unsigned long long)index, segment->id,
-                   (unsigned long long)slot->claim->event);
+        if (slot->claim->kind == CLAIM_UNMAP && !event->is_malformed_packet)
+            check_faulted_unmapped(check, event, segment->id, index, slot);
+        else if (check_configuration(check)->slot_page && has_run(slot->claim, event))
+            check_slot(check, slot->claim, index, slot);
     }
 }
 

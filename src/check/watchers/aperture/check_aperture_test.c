@@ -46,6 +46,10 @@ RULE_BROKEN(APER_002)
     map_from_the_middle(rig);
     assert_non_null(strstr(rig->last.text, "slot 0x8 of aperture segment 2 shows page 0x100; "));
     assert_non_null(strstr(rig->last.text, "put page 0x10c there"));
+    /* It is seen when the packet has retired, and stands at the call that built the packet. */
+    assert_string_equal(rig->last.detail.where, "DxgkDdiBuildPagingBuffer(MAP_APERTURE_SEGMENT)");
+    assert_true(rig->last.detail.event && rig->last.detail.event < rig->calls);
+    assert_non_null(strstr(rig->last.detail.arguments, "MapApertureSegment.OffsetInPages"));
 }
 
 RULE_KEPT(APER_002)

@@ -21,11 +21,13 @@ struct unmapped {
     uint64_t allocation; /* its number */
 };
 
+struct signalled {
+    uint64_t va, value;
+    uint64_t operation; /* that is to write the value; 0: it has */
+};
+
 struct notice_watch {
-    struct {
-        uint64_t va, value;
-        uint64_t operation; /* that is to write the value; 0: it has */
-    } fences[MAX_FENCES];   /* signalled last */
+    struct signalled fences[MAX_FENCES]; /* signalled last */
     unsigned fence_count;
     uint64_t told_event[CHECK_MAX_NODES];   /* of the last interrupt of a fence */
     uint64_t write_event[CHECK_MAX_NODES];  /* of a packet that has written one, untold; 0: none */
@@ -261,6 +263,23 @@ static bool read_value(struct check *check, uint64_t va, uint64_t *out_value)
     return true;
 }
 
+static void check_signalled(struct check *check, struct notice_watch *watch,
+                            const struct signalled *fence, const struct check_packet *packet)
+{
+    uint64_t value;
+
+    if (!read_value(check, fence->va, &value))
+        return;
+    check_blame_operation(check, fence->operation);
+    if (CHECK_RULE(check, RULE_NTF_007, value == fence->value, NULL, "MonitoredFenceValue",
+                   "the packet with fence 0x%x has retired; VA 0x%llx holds %llu (expected %llu)",
+                   packet->fence, (unsigned long long)fence->va, (unsigned long long)value,
+                   (unsigned long long)fence->value) &&
+        packet->node < CHECK_MAX_NODES)
+        watch->write_event[packet->node] = packet->event;
+    check_blame_current(check);
+}
+
 /*
  * NTF-007: when the operation has retired the value is there, and no other: no later one has been
  * built (the next before_signal() would have said so). And NTF-009: the system is told.
@@ -268,22 +287,13 @@ static bool read_value(struct check *check, uint64_t va, uint64_t *out_value)
 static void check_written(struct check *check, struct notice_watch *watch,
                           const struct check_packet *packet)
 {
-    uint64_t last = check_packet_last(check_ledger(check), packet), value;
+    uint64_t last = check_packet_last(check_ledger(check), packet);
 
     for (unsigned i = 0; i < watch->fence_count; i++) {
         if (!watch->fences[i].operation || watch->fences[i].operation > last)
             continue;
+        check_signalled(check, watch, &watch->fences[i], packet);
         watch->fences[i].operation = 0;
-        if (!read_value(check, watch->fences[i].va, &value))
-            continue;
-        if (CHECK_RULE(check, RULE_NTF_007, value == watch->fences[i].value, NULL,
-                       "SIGNAL_MONITORED_FENCE",
-                       "the packet with fence 0x%x has retired; VA 0x%llx holds %llu (expected "
-                       "%llu)",
-                       packet->fence, (unsigned long long)watch->fences[i].va,
-                       (unsigned long long)value, (unsigned long long)watch->fences[i].value) &&
-            packet->node < CHECK_MAX_NODES)
-            watch->write_event[packet->node] = packet->event;
     }
 }
 

@@ -274,14 +274,18 @@ static void tell(struct check *check, const struct sample *sample, enum rule_id 
         wanted.protection = sample->protection & found->protection_mask;
     }
     check_ledger(check)->tables.has_wrong_entry = true;
+    check_blame_operation(check, sample->operation);
     check_report(
         check, rule, &sample->process->object,
-        sample->is_copy ? "COPY_PAGE_TABLE_ENTRIES, entry" : "UPDATE_PAGE_TABLE, entry",
+        sample->is_copy  ? "pRanges"
+        : sample->is_64k ? "pPageTableEntries64KB"
+                         : "pPageTableEntries",
         "entry %u of level %u, VA 0x%llx, %s after operation %llu; the entry that was asked "
         "for %s",
         sample->index, sample->level, (unsigned long long)sample->va,
         describe(found, is, sizeof is), (unsigned long long)sample->operation,
         describe(&wanted, was_asked, sizeof was_asked));
+    check_blame_current(check);
 }
 
 static const struct check_table *table_of_sample(const struct check_ledger *ledger,
@@ -567,24 +571,24 @@ static void tell_flush(struct check *check, const struct look_watch *watch,
         flush->was_early ? table_of_sample(check_ledger(check), watch, &flush->behind) : NULL;
     struct check_gpu_entry found;
 
-    if (!flush->was_early) {
-        check_report(check, flush->is_begun ? RULE_TLB_007 : RULE_TLB_002, NULL, "FLUSH_TLB",
+    check_blame_operation(check, flush->operation);
+    if (!flush->was_early)
+        check_report(check, flush->is_begun ? RULE_TLB_007 : RULE_TLB_002, NULL, "",
                      "operation %llu has retired; the GPU was %s VA 0x%llx to 0x%llx of root "
                      "0x%llx",
                      (unsigned long long)flush->operation,
                      flush->is_begun ? "told to flush less, and not" : "never told to flush",
                      (unsigned long long)flush->start, (unsigned long long)flush->end,
                      (unsigned long long)flush->root);
-        return;
-    }
     /* An entry that is wrong to this day was not late: it is told of by itself. */
-    if (table && look_up(check, watch, &flush->behind, table, &found) &&
-        is_right(check_ledger(check), &flush->behind, &found))
-        check_report(check, RULE_TLB_006, &flush->behind.process->object, "FLUSH_TLB",
+    else if (table && look_up(check, watch, &flush->behind, table, &found) &&
+             is_right(check_ledger(check), &flush->behind, &found))
+        check_report(check, RULE_TLB_006, &flush->behind.process->object, "",
                      "was carried out before entry %u of level %u, VA 0x%llx was written, which "
                      "operation %llu did in front of it",
                      flush->behind.index, flush->behind.level, (unsigned long long)flush->behind.va,
                      (unsigned long long)flush->behind.operation);
+    check_blame_current(check);
 }
 
 static void retire_flushes(struct check *check, struct look_watch *watch)
@@ -794,9 +798,11 @@ static void check_fault(struct check *check, const struct check_gpu_event *event
     CHECK_RULE(check, RULE_TLB_005,
                !walk.entries[0].is_read || !is_plain_entry(ledger, &walk.entries[0]),
                &process->object, "",
-               "the GPU faulted at VA 0x%llx, for which the page tables have GPU address "
-               "0x%llx: an invalid translation was kept (InvalidTlbEntriesNotCached)",
-               (unsigned long long)event->address, (unsigned long long)walk.entries[0].address);
+               "the GPU faulted at VA 0x%llx, for which the page tables of the process have GPU "
+               "address 0x%llx: an invalid translation was kept (InvalidTlbEntriesNotCached), or "
+               "the GPU walks another root than 0x%llx",
+               (unsigned long long)event->address, (unsigned long long)walk.entries[0].address,
+               (unsigned long long)address);
 }
 
 /*

@@ -132,6 +132,9 @@ static void map_sixteen(struct rig *rig, enum mistake mistake)
 RULE_BROKEN(PT_017)
 {
     map_sixteen(rig, SHIFTS_ENTRIES);
+    assert_string_equal(rig->last.detail.where,
+                        "DxgkDdiBuildPagingBuffer(UPDATE_PAGE_TABLE).pPageTableEntries");
+    assert_true(rig->last.detail.event && rig->last.detail.event < rig->calls);
 }
 
 RULE_KEPT(PT_017)
@@ -537,6 +540,7 @@ static void flush_on_gpu(struct rig *rig, uint64_t start, uint64_t end, bool is_
 RULE_BROKEN(TLB_002)
 {
     flush_on_gpu(rig, 0, 0, true);
+    assert_string_equal(rig->last.detail.where, "DxgkDdiBuildPagingBuffer(FLUSH_TLB)");
 }
 
 RULE_KEPT(TLB_002)

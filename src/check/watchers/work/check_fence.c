@@ -14,6 +14,7 @@ struct fence_node {
     bool was_empty;                                /* when the preemption was asked for */
     bool has_preemption, has_aborted, has_refused; /* since the last reset of the adapter */
     uint32_t preemption, aborted, refused;
+    uint64_t preempt_event; /* of the call that asked for it */
 };
 
 #define MAX_FENCES                                                                                 \
@@ -221,6 +222,7 @@ static void before(struct check *check, void *state, const struct check_call *ca
         node->was_empty = is_empty(check, call->arg.preempt_command->NodeOrdinal);
         node->preemption = call->arg.preempt_command->PreemptionFenceId;
         node->has_preemption = true;
+        node->preempt_event = call->event;
         break;
     default:
         break;
@@ -274,11 +276,14 @@ static void check_unanswered(struct check *check, struct fence_watch *watch, uns
     for (unsigned i = first; i < end && i < CHECK_MAX_NODES; i++) {
         struct fence_node *node = &watch->nodes[i];
 
-        if (node->is_preempting && node->was_empty)
+        if (node->is_preempting && node->was_empty) {
+            check_blame_call(check, MINIPORT_DDI_PreemptCommand, node->preempt_event);
             CHECK_RULE(check, RULE_FENCE_008, false, NULL, "PreemptionFenceId",
                        "0x%x was asked for on node %u, where nothing was under way, and never "
                        "answered",
                        node->preemption, i);
+            check_blame_current(check);
+        }
         node->is_preempting = false;
     }
 }
@@ -341,11 +346,14 @@ static unsigned stands_still(struct check *check, void *state)
         if (!node->is_preempting)
             continue;
         count++;
-        if (!node->was_empty)
-            CHECK_RULE(check, RULE_FENCE_007, false, NULL, "DmaPreempted.PreemptionFenceId",
-                       "0x%x was asked for on node %u and is never reported: nothing is left that "
-                       "could happen (Windows resets the adapter after 2 s)",
-                       node->preemption, i);
+        if (node->was_empty)
+            continue;
+        check_blame_call(check, MINIPORT_DDI_PreemptCommand, 0); /* it may be hindered since */
+        CHECK_RULE(check, RULE_FENCE_007, false, NULL, "PreemptionFenceId",
+                   "0x%x was asked for on node %u and is never reported: nothing is left that "
+                   "could happen (Windows resets the adapter after 2 s)",
+                   node->preemption, i);
+        check_blame_current(check);
     }
     check_unanswered(check, watch, 0, CHECK_MAX_NODES);
     return count;

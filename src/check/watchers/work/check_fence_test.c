@@ -347,6 +347,7 @@ RULE_BROKEN(FENCE_008)
 {
     rig_preempt(rig, RIG_CLIENT_NODE, ++rig->fence);
     rig_reset_adapter(rig);
+    assert_string_equal(rig->last.detail.where, "DxgkDdiPreemptCommand.PreemptionFenceId");
 }
 
 RULE_KEPT(FENCE_008)

@@ -448,11 +448,14 @@ static void gpu(struct check *check, void *state, const struct check_gpu_event *
                    check_find(check_ledger(check), CHECK_CONTEXT, packet->context), "",
                    "faulted at 0x%llx in the packet with fence 0x%x",
                    (unsigned long long)event->address, packet->fence);
-    if (event->kind == CHECK_GPU_DONE)
-        CHECK_RULE(check, RULE_PATCH_008, packet->gpu_done == 1,
-                   check_find(check_ledger(check), CHECK_CONTEXT, packet->context), "",
-                   "signalled fence 0x%x %u times: it is in the buffer, or written at Submit",
-                   packet->fence, packet->gpu_done);
+    if (event->kind != CHECK_GPU_DONE)
+        return;
+    check_blame_packet(check, packet);
+    CHECK_RULE(check, RULE_PATCH_008, packet->gpu_done == 1,
+               check_find(check_ledger(check), CHECK_CONTEXT, packet->context), "",
+               "signalled fence 0x%x %u times: it is in the buffer, or written at Submit",
+               packet->fence, packet->gpu_done);
+    check_blame_current(check);
 }
 
 static void init(struct check *check, void *state)

@@ -365,6 +365,7 @@ static void gpu(struct check *check, void *state, const struct check_gpu_event *
         watch->stopped |= UINT64_C(1) << event->node;
     if (event->kind != CHECK_GPU_QUEUED || !packet)
         return;
+    check_blame_packet(check, packet);
     if (packet->is_virtual && !packet->is_null && packet->bytes)
         check_root_in_use(check, event);
     if (packet->is_null) {
@@ -382,6 +383,7 @@ static void gpu(struct check *check, void *state, const struct check_gpu_event *
                        : "was handed 0x%x bytes with fence 0x%x again; 0x%llx were submitted once",
                    event->bytes, event->fence, (unsigned long long)packet->bytes);
     }
+    check_blame_current(check);
 }
 
 /* Reported complete: it has been handed over, then. */
@@ -401,11 +403,13 @@ static void retired(struct check *check, void *state, const struct check_packet 
         check_looked_at(check, RULE_SUB_005);
     if (!check_ledger(check)->has_gpu || packet->is_null || !packet->bytes)
         return;
+    check_blame_packet(check, packet);
     CHECK_RULE(check, rule, packet->gpu_queued != 0,
                check_find(check_ledger(check), CHECK_CONTEXT, packet->context), "SubmissionFenceId",
                "0x%x is reported complete; the GPU of node %u was never handed its 0x%llx "
                "bytes",
                packet->fence, packet->node, (unsigned long long)packet->bytes);
+    check_blame_current(check);
 }
 
 const struct check_watcher check_submission_watcher = {

@@ -45,7 +45,7 @@ RULE_BROKEN(SUB_002)
     uint32_t fence = rig_render(rig);
 
     rig_run(rig, RIG_CLIENT_NODE, fence, RIG_CLIENT_BYTES - 16);
-    assert_string_equal(rig->last.detail.where, "GPU, node 1");
+    assert_string_equal(rig->last.detail.where, "DxgkDdiSubmitCommand");
     assert_string_equal(rig->last.text, "was handed 0x30 bytes with fence 0x1; 0x40 were "
                                         "submitted");
 }
