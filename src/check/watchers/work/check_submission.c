@@ -167,6 +167,17 @@ static void before_patch(struct check *check, const DXGKARG_PATCH *arg)
     }
 }
 
+/*
+ * Fences are compared over half of their range: one that was refused longer ago than that is not
+ * before the present ones any more.
+ */
+static void forget_long_ago(struct submission_watch *watch, const struct check_packet *packet)
+{
+    if (packet->node < MAX_REFUSED && watch->refused[packet->node].is_any &&
+        !check_fence_reached(watch->refused[packet->node].fence, packet->fence))
+        watch->refused[packet->node].is_any = false;
+}
+
 static void before(struct check *check, void *state, const struct check_call *call)
 {
     bool is_virtual = call->ddi == MINIPORT_DDI_SubmitCommandVirtual;
@@ -176,6 +187,7 @@ static void before(struct check *check, void *state, const struct check_call *ca
     if ((!is_virtual && call->ddi != MINIPORT_DDI_SubmitCommand) || !call->packet)
         return;
     check_order(check, call->packet);
+    forget_long_ago(state, call->packet);
     if (is_virtual) {
         check_flags(check, call->packet, call->arg.submit_command_virtual->Flags);
         before_virtual(check, call);

@@ -444,6 +444,41 @@ RULE_KEPT(SUB_012)
     refuse_and_ask(rig, 1);
 }
 
+static NTSTATUS tell_fence(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
+{
+    const struct current *current = rig->told;
+
+    if (ddi == MINIPORT_DDI_QueryCurrentFence)
+        ((DXGKARG_QUERYCURRENTFENCE *)arg)->CurrentFence = current->fence;
+    return rig_answer(rig, ddi, object, arg);
+}
+
+/* Fences wrap: what was refused more than half of their range ago is behind no present one. */
+static void a_fence_that_was_refused_long_ago_is_forgotten(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+    struct current current = {.fence = 0xffffff00};
+    DXGKARG_SUBMITCOMMANDVIRTUAL packet;
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_GPUMMU);
+    rig->answer = refuse_and_tell;
+    packet = rig_packet_virtual(rig);
+    rig_submit_virtual(rig, &packet);
+    rig->answer = tell_fence;
+    rig->told = &current;
+    for (unsigned i = 0; i < 2; i++) {
+        packet = rig_packet_virtual(rig);
+        packet.SubmissionFenceId = i ? current.fence : 0x60000000;
+        rig_submit_virtual(rig, &packet);
+        rig_complete(rig, RIG_CLIENT_NODE, packet.SubmissionFenceId);
+    }
+    rig_query_fence(rig, RIG_CLIENT_NODE);
+    assert_int_equal(rig->counts.broken[RULE_SUB_012], 0);
+    rig_fini(rig);
+    free(rig);
+}
+
 RULE_BROKEN(SUB_013)
 {
     DXGKARG_SUBMITCOMMANDVIRTUAL packet = rig_packet_virtual(rig);
@@ -551,6 +586,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_level_is_that_before),
+        cmocka_unit_test(a_fence_that_was_refused_long_ago_is_forgotten),
         cmocka_unit_test(what_is_never_or_twice_handed_over_is_found),
         cmocka_unit_test(a_switch_is_not_what_comes_back),
         cmocka_unit_test(a_switch_comes_back_behind_other_packets),
