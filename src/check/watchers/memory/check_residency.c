@@ -233,9 +233,6 @@ static void check_offered(struct check *check, const struct check_allocation *al
                "what was offered is dropped while the packet with fence 0x%x on node %u, "
                "submitted before, has not finished",
                user->fence, user->node);
-    CHECK_RULE(check, RULE_OFFER_002, user || !allocation->work_count, &allocation->object, "",
-               "what was offered is dropped while work that was queued before waits (%u pieces)",
-               allocation->work_count);
 }
 
 static void before_paging_submit(struct check *check, struct residency_watch *watch,
@@ -380,6 +377,11 @@ static void on_departure(struct check *check, struct check_allocation *allocatio
     if (!allocation || !allocation->is_offered)
         return;
     allocation->departs = true;
+    if (is_dropped)
+        CHECK_RULE(
+            check, RULE_OFFER_002, !allocation->work_count, &allocation->object, "",
+            "what was offered is dropped while work that was queued before waits (%u pieces)",
+            allocation->work_count);
     if (!is_dropped || !allocation->is_placed || allocation->is_dying || ledger->is_asleep ||
         ledger->is_gone || check_is_version(ledger, DXGKDDI_INTERFACE_VERSION_WDDM2_0))
         return;
