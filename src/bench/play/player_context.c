@@ -28,15 +28,6 @@ static uint64_t ring_bytes_for(const struct player *player, uint32_t context)
     return max_u64(RING_BYTES, align_up((player->queue_depth + UINT64_C(1)) * longest, PAGE_BYTES));
 }
 
-static void own_is_resident(void *context, NTSTATUS status, uint64_t needed, uint64_t available)
-{
-    struct player *player = context;
-
-    player->request.is_reported = true;
-    player->request.status = status;
-    player->needs_pump = true;
-}
-
 /* Their numbers follow those of the case's allocations. */
 NTSTATUS player_own_allocation(struct player *player, const struct player_context *context,
                                uint64_t bytes, struct vidmm_allocation **out_allocation)
@@ -75,22 +66,21 @@ NTSTATUS player_own_resident(struct player *player, struct vidmm_device *device,
                              struct vidmm_allocation **allocation)
 {
     unsigned attempts = 0;
-    uint64_t fence_value;
     NTSTATUS status;
 
     do {
         player->request.is_reported = false;
-        status = vidmm_make_resident(device, 1, allocation, own_is_resident, player, &fence_value);
+        player_expect_request(player, device, *allocation, false);
+        status = vidmm_make_resident(device, 1, allocation, player_request_done, player,
+                                     &player->request.event.fence);
         player_inform_request(player, CHECK_CLIENT_MAKE_RESIDENT, device, 1, allocation, status,
-                              fence_value);
+                              player->request.event.fence);
+        if (status != STATUS_PENDING)
+            player->request.event.device = NULL;
         if (status == STATUS_PENDING) {
-            while (!player->request.is_reported) {
-                if (!player_advance(player))
-                    return STATUS_UNSUCCESSFUL;
-            }
+            if (!player_wait_request(player))
+                return STATUS_UNSUCCESSFUL;
             status = player->request.status;
-            player_inform_request(player, CHECK_CLIENT_RESIDENT, device, 1, allocation, status,
-                                  fence_value);
         }
     } while (player_should_repeat(player, status, &attempts));
     return status;
