@@ -313,7 +313,7 @@ const struct check_packet *check_find_user(const struct check_ledger *ledger,
     if (!allocation->has_use && !allocation->holders)
         return NULL;
     list_for_each (packet, &ledger->packets, struct check_packet, link) {
-        if (!packet->is_paging && !packet->is_gpu_done &&
+        if (!packet->is_paging && !packet->is_gpu_done && packet->state != CHECK_REFUSED &&
             ((allocation->has_use && packet->node == allocation->use_node &&
               packet->fence == allocation->use_fence) ||
              may_use(ledger, packet, allocation)))
