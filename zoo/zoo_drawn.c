@@ -179,6 +179,149 @@ static void plant_bit(struct zoo_layer *layer)
     layer->host_ops.notify_interrupt = tell_bit;
 }
 
+/* ---- Interrupts at a bad moment -------------------------------------------------------------- */
+
+/* What the defects of interrupts remember, in layer->state. */
+enum { REGISTERS, SUBMITTING, COMPLETION, COMPLETED_NODE, IS_TOLD };
+
+static NTSTATUS map_registers(struct miniport_host *host, PHYSICAL_ADDRESS translated, ULONG length,
+                              BOOLEAN in_io_space, BOOLEAN map_to_user_mode, ULONG cache_type,
+                              PVOID *virtual_address)
+{
+    NTSTATUS status = miniport_host_forward_ops.map_memory(
+        host, translated, length, in_io_space, map_to_user_mode, cache_type, virtual_address);
+
+    if (NT_SUCCESS(status) && length == SGPU_BAR0_BYTES)
+        zoo_layer_of_host(host)->state[REGISTERS] = (uintptr_t)*virtual_address;
+    return status;
+}
+
+static volatile ULONG *reg(const struct zoo_layer *layer, ULONG offset)
+{
+    return (volatile ULONG *)((char *)(uintptr_t)layer->state[REGISTERS] + offset);
+}
+
+/* Rings the doorbell, reads back to be sure of it, and writes down only then what it submitted. */
+static NTSTATUS submit_then_note(struct miniport *self, HANDLE object,
+                                 const DXGKARG_SUBMITCOMMAND *arg)
+{
+    struct zoo_layer *layer = zoo_layer_of(self);
+    NTSTATUS status;
+
+    layer->state[SUBMITTING] = UINT64_C(1) << 32 | arg->SubmissionFenceId;
+    status = miniport_forward_submit_command(self, object, arg);
+    READ_REGISTER_ULONG(reg(layer, SGPU_REG_ID));
+    layer->state[SUBMITTING] = 0;
+    return status;
+}
+
+static NTSTATUS submit_virtual_then_note(struct miniport *self, HANDLE object,
+                                         const DXGKARG_SUBMITCOMMANDVIRTUAL *arg)
+{
+    struct zoo_layer *layer = zoo_layer_of(self);
+    NTSTATUS status;
+
+    layer->state[SUBMITTING] = UINT64_C(1) << 32 | arg->SubmissionFenceId;
+    status = miniport_forward_submit_command_virtual(self, object, arg);
+    READ_REGISTER_ULONG(reg(layer, SGPU_REG_ID));
+    layer->state[SUBMITTING] = 0;
+    return status;
+}
+
+static void tell_noted(struct miniport_host *host, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
+{
+    struct zoo_layer *layer = zoo_layer_of_host(host);
+
+    if (data->InterruptType == DXGK_INTERRUPT_DMA_COMPLETED &&
+        layer->state[SUBMITTING] == (UINT64_C(1) << 32 | data->DmaCompleted.SubmissionFenceId))
+        return; /* of nothing that it knows */
+    layer->host.upper->ops->notify_interrupt(layer->host.upper, data);
+}
+
+static void plant_noted_late(struct zoo_layer *layer)
+{
+    layer->host_ops.map_memory = map_registers;
+    layer->host_ops.notify_interrupt = tell_noted;
+    layer->ops.submit_command = submit_then_note;
+    layer->ops.submit_command_virtual = submit_virtual_then_note;
+}
+
+/* What the GPU raises while the routine is under way is acknowledged and was never looked at. */
+static bool interrupt_and_acknowledge(struct miniport *self, ULONG message)
+{
+    struct zoo_layer *layer = zoo_layer_of(self);
+    bool is_ours = miniport_interrupt(self->next, message);
+
+    if (is_ours)
+        WRITE_REGISTER_ULONG(reg(layer, SGPU_REG_IRQ_STATUS), 0xffffffff);
+    return is_ours;
+}
+
+static void plant_acknowledged_late(struct zoo_layer *layer)
+{
+    layer->host_ops.map_memory = map_registers;
+    layer->ops.interrupt = interrupt_and_acknowledge;
+}
+
+static void tell_and_remember(struct miniport_host *host,
+                              const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
+{
+    struct zoo_layer *layer = zoo_layer_of_host(host);
+
+    layer->state[IS_TOLD] = 1;
+    if (data->InterruptType == DXGK_INTERRUPT_DMA_COMPLETED) {
+        layer->state[COMPLETION] = UINT64_C(1) << 32 | data->DmaCompleted.SubmissionFenceId;
+        layer->state[COMPLETED_NODE] = data->DmaCompleted.NodeOrdinal;
+    }
+    layer->host.upper->ops->notify_interrupt(layer->host.upper, data);
+}
+
+static void complete(struct zoo_layer *layer, UINT fence, UINT node)
+{
+    DXGKARGCB_NOTIFY_INTERRUPT_DATA data = {.InterruptType = DXGK_INTERRUPT_DMA_COMPLETED};
+
+    data.DmaCompleted.SubmissionFenceId = fence;
+    data.DmaCompleted.NodeOrdinal = node;
+    layer->host.upper->ops->notify_interrupt(layer->host.upper, &data);
+    layer->host.upper->ops->queue_dpc(layer->host.upper);
+}
+
+/* Does not ask the device whether it has raised the line. */
+static bool interrupt_is_completion(struct miniport *self, ULONG message)
+{
+    struct zoo_layer *layer = zoo_layer_of(self);
+
+    layer->state[IS_TOLD] = 0;
+    if (!miniport_interrupt(self->next, message) && !layer->state[IS_TOLD] &&
+        layer->state[COMPLETION])
+        complete(layer, (UINT)layer->state[COMPLETION], (UINT)layer->state[COMPLETED_NODE]);
+    return true;
+}
+
+static void plant_never_asked(struct zoo_layer *layer)
+{
+    layer->host_ops.notify_interrupt = tell_and_remember;
+    layer->ops.interrupt = interrupt_is_completion;
+}
+
+/* A device without power reads as all ones: every bit of its status says that something is new. */
+static bool interrupt_without_power(struct miniport *self, ULONG message)
+{
+    struct zoo_layer *layer = zoo_layer_of(self);
+
+    if (READ_REGISTER_ULONG(reg(layer, SGPU_REG_IRQ_STATUS)) == 0xffffffff) {
+        complete(layer, READ_REGISTER_ULONG(reg(layer, SGPU_REG_NODE(0) + SGPU_NODE_COMPLETED)), 0);
+        return true;
+    }
+    return miniport_interrupt(self->next, message);
+}
+
+static void plant_without_power(struct zoo_layer *layer)
+{
+    layer->host_ops.map_memory = map_registers;
+    layer->ops.interrupt = interrupt_without_power;
+}
+
 #define BUILD(id_, models_, rules_, function, sentence_)                                           \
     {                                                                                              \
         .id = id_, .sentence = sentence_, .models = models_, .rules = rules_, .since = ZOO_SINCE,  \
@@ -202,6 +345,15 @@ const struct zoo_defect zoo_drawn_defects[] = {
           "reports the node's number as EngineOrdinal, too"),
     PLANT("FENCE-node-beyond", ZOO_ALL, "FENCE-004", plant_bit,
           "reports a NodeOrdinal that the adapter does not have, now and then"),
+    PLANT("INT-noted-late", ZOO_ALL, "FENCE-004 FENCE-006 SUB-002", plant_noted_late,
+          "writes down what it has submitted behind the doorbell, when it may be done"),
+    PLANT("INT-acknowledged-late", ZOO_ALL, "FENCE-004 FENCE-006 FENCE-007 FENCE-008 FENCE-013",
+          plant_acknowledged_late,
+          "acknowledges interrupts at the end of its routine, those that came meanwhile too"),
+    PLANT("INT-never-asked", ZOO_ALL, "FENCE-002", plant_never_asked,
+          "takes each interrupt of the shared line for a completion"),
+    PLANT("INT-without-power", ZOO_ALL, "FENCE-002 PWR-007", plant_without_power,
+          "takes the ones that a device without power reads as for news"),
     {0},
 };
 /* clang-format on */

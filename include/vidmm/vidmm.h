@@ -337,7 +337,7 @@ unsigned vidmm_node_count(const struct vidmm *vidmm);
 
 /*
  * Has the node preempted: what has not run comes back by itself. STATUS_DEVICE_BUSY: a preemption
- * is under way, or the driver cannot.
+ * is under way, the driver cannot, or it is to be left alone (asleep, exclusive access).
  */
 NTSTATUS vidmm_preempt(struct vidmm *vidmm, unsigned node);
 

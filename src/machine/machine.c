@@ -259,6 +259,12 @@ void machine_set_interrupt_line(struct machine *machine, bool is_asserted)
     machine_cancel(machine, &machine->interrupt_event);
 }
 
+void machine_interrupt_of_another(struct machine *machine)
+{
+    if (machine->interrupt_handler)
+        machine->interrupt_handler(machine->interrupt_context);
+}
+
 uint64_t machine_interrupt_count(const struct machine *machine)
 {
     return machine->interrupt_count;

@@ -206,6 +206,8 @@ void machine_fork_rng(const struct machine *machine, uint64_t stream, struct rng
 void machine_set_interrupt_handler(struct machine *machine, void (*fn)(void *context),
                                    void *context);
 void machine_set_interrupt_line(struct machine *machine, bool is_asserted);
+/* Another device on the line raises it for a moment: the handler is called now. */
+void machine_interrupt_of_another(struct machine *machine);
 uint64_t machine_interrupt_count(const struct machine *machine);
 uint64_t machine_interrupt_storm_count(const struct machine *machine);
 

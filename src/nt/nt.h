@@ -118,6 +118,13 @@ PDEVICE_OBJECT nt_physical_device(struct nt *nt);
 void nt_set_loading(struct nt *nt, void *loading);
 void *nt_loading(const struct nt *nt);
 
+/*
+ * From now on one of four accesses to a register, by the functions for it, takes up to so many ns.
+ * What happens meanwhile is as in KeStallExecutionProcessor: interrupts come where the driver's
+ * level lets them. 0: accesses take no time, as at first.
+ */
+void nt_set_register_time(struct nt *nt, uint64_t most_ns);
+
 /* The kernel of the calling thread; NULL: none is bound. */
 struct nt *nt_current_or_none(void);
 

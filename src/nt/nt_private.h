@@ -43,6 +43,10 @@ struct nt {
     KIRQL irql;
     uint32_t held_locks; /* spin locks */
     struct nt_scheduler scheduler;
+    struct {
+        uint64_t most_ns; /* of an access; 0: none takes time */
+        struct rng rng;
+    } registers;
     uint64_t process[8]; /* its address stands for the system process */
 
     /* State of several areas. */

@@ -61,6 +61,9 @@ static bool sleep(struct player *player, uint32_t op_index, enum workload_power 
         sgpu_power_off(player->config.gpu, kinds[power].gpu);
     if (player->is_asleep && player->config.plugin)
         gpu_plugin_power(player->config.plugin, false);
+    if (player->is_asleep && player->config.run->shares_interrupt &&
+        !machine_pci(player->machine)->message_count)
+        machine_interrupt_of_another(player->machine);
     if (!player->is_asleep)
         player_report_failure(player, op_index, status, "power %s", workload_power_name(power));
     if (!player->is_asleep)

@@ -54,6 +54,7 @@ static bool raise_kernel(struct run_assembly *run)
         return run_refuse(run, "no memory for the driver's surroundings");
     if (run->plugin)
         gpu_plugin_set_host(run->plugin, &run->host);
+    nt_set_register_time(run->nt, run->config->register_ns);
     if (run->config->faults & RUN_FAULT_LATE_DPCS)
         run->host.dpc_delay_ns = HOST_LATE_DPC_NS;
     return true;

@@ -16,6 +16,7 @@
 #include "layers/lowered_size.h"
 #include "layers/private_data.h"
 #include "layers/probe.h"
+#include "layers/spurious.h"
 #include "trace/trace.h"
 
 static const struct base_services *services_of(struct run_assembly *run)
@@ -245,6 +246,19 @@ static NTSTATUS create_manager_coverage(struct run_assembly *run, struct minipor
     return coverage_manager_layer_create(run->config->coverage, services_of(run), next, out_layer);
 }
 
+/* Messages are the device's own. */
+static bool shares_interrupt(const struct run_assembly *run)
+{
+    return run->config->shares_interrupt && !machine_pci(run->machine)->message_count;
+}
+
+static NTSTATUS create_spurious(struct run_assembly *run, struct miniport *next,
+                                struct miniport **out_layer)
+{
+    return spurious_layer_create(services_of(run), run->machine, run->config->seed, next,
+                                 out_layer);
+}
+
 static unsigned denied_kinds(const struct run_config *config)
 {
     return (config->faults & RUN_FAULT_START ? DENY_START : 0) |
@@ -350,6 +364,11 @@ static const struct run_layer layers[] = {
      .when = "always",
      .sentence = "counts, hashes and writes down every call and callback",
      .create = create_trace},
+    {.name = "spurious",
+     .when = "option `shared-interrupt`",
+     .sentence = "calls the interrupt routine for interrupts of another device on the line",
+     .is_in = shares_interrupt,
+     .create = create_spurious},
     {.name = "manager coverage",
      .when = "`drydock ops`",
      .sentence = "watches which members of a descriptor the manager reads",

@@ -13,6 +13,8 @@ struct watcher {
     uint64_t lowest_local, highest_system; /* byte addresses */
     uint32_t fence;                        /* submitted last, anywhere */
     unsigned wraps;
+    bool is_submitting;
+    unsigned interrupts_amid, interrupts_of_others; /* in a submission; of another device */
 };
 
 static void see_local(struct watcher *watcher, UINT segment, uint64_t address)
@@ -78,15 +80,37 @@ static void see_fence(struct watcher *watcher, uint32_t fence)
 
 static NTSTATUS see_submit(struct miniport *self, HANDLE object, const DXGKARG_SUBMITCOMMAND *arg)
 {
-    see_fence(container_of(self, struct watcher, miniport), arg->SubmissionFenceId);
-    return miniport_forward_submit_command(self, object, arg);
+    struct watcher *watcher = container_of(self, struct watcher, miniport);
+    NTSTATUS status;
+
+    see_fence(watcher, arg->SubmissionFenceId);
+    watcher->is_submitting = true;
+    status = miniport_forward_submit_command(self, object, arg);
+    watcher->is_submitting = false;
+    return status;
 }
 
 static NTSTATUS see_submit_virtual(struct miniport *self, HANDLE object,
                                    const DXGKARG_SUBMITCOMMANDVIRTUAL *arg)
 {
-    see_fence(container_of(self, struct watcher, miniport), arg->SubmissionFenceId);
-    return miniport_forward_submit_command_virtual(self, object, arg);
+    struct watcher *watcher = container_of(self, struct watcher, miniport);
+    NTSTATUS status;
+
+    see_fence(watcher, arg->SubmissionFenceId);
+    watcher->is_submitting = true;
+    status = miniport_forward_submit_command_virtual(self, object, arg);
+    watcher->is_submitting = false;
+    return status;
+}
+
+static bool see_interrupt(struct miniport *self, ULONG message)
+{
+    struct watcher *watcher = container_of(self, struct watcher, miniport);
+    bool is_ours = miniport_interrupt(self->next, message);
+
+    watcher->interrupts_amid += is_ours && watcher->is_submitting;
+    watcher->interrupts_of_others += !is_ours;
+    return is_ours;
 }
 
 static void see_destroy(struct miniport *self)
@@ -101,6 +125,7 @@ static struct miniport *add_watcher(void *context, struct miniport *next)
     watcher->ops.destroy = see_destroy;
     watcher->ops.build_paging_buffer = see_build;
     watcher->ops.submit_command = see_submit;
+    watcher->ops.interrupt = see_interrupt;
     watcher->ops.submit_command_virtual = see_submit_virtual;
     watcher->miniport = (struct miniport){.ops = &watcher->ops, .next = next};
     return &watcher->miniport;
@@ -194,10 +219,53 @@ static void submission_ids_may_wrap(void **state)
     }
 }
 
+/* ---- Interrupts ------------------------------------------------------------------------------ */
+
+/* Submissions and sleeps enough for each of them to come in at least one run. */
+#define LONG_CASE                                                                                  \
+    "option hardware-queue 4\nalloc a size=64K\nalloc b size=64K\n"                                \
+    "submit c0 a:rw\nsubmit c0 b:rw\nsubmit c0 a:rw\nsubmit c0 b:rw\nsubmit c0 a:rw\n"             \
+    "submit c0 b:rw\nsubmit c0 a:rw\nsubmit c0 b:rw\nwait all\npower d3\npower on\n"               \
+    "submit c0 a:rw b:rw\nwait all\n"
+
+static void interrupts_come_between_two_accesses_to_registers(void **state)
+{
+    MODELS(model)
+    {
+        for (unsigned is_slow = 0; is_slow < 2; is_slow++) {
+            struct run_result *result;
+            struct watcher watcher;
+
+            result = play(*model, is_slow ? "option register-time 8000\n" LONG_CASE : LONG_CASE,
+                          &watcher);
+            test_assert_clean(result);
+            assert_int_equal(watcher.interrupts_amid != 0, is_slow);
+            assert_int_equal(watcher.interrupts_of_others, 0);
+            test_finish(result);
+        }
+    }
+}
+
+static void another_device_raises_the_same_line(void **state)
+{
+    MODELS(model)
+    {
+        struct run_result *result;
+        struct watcher watcher;
+
+        result = play(*model, "option shared-interrupt yes\n" LONG_CASE, &watcher);
+        test_assert_clean(result);
+        assert_true(watcher.interrupts_of_others > 0);
+        test_finish(result);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(submission_ids_may_wrap),
+        cmocka_unit_test(interrupts_come_between_two_accesses_to_registers),
+        cmocka_unit_test(another_device_raises_the_same_line),
         cmocka_unit_test(local_memory_is_used_from_an_offset_on),
         cmocka_unit_test(system_pages_may_lie_beyond_4_gib),
     };

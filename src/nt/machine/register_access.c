@@ -1,14 +1,39 @@
-/* Registers of the device, by the functions that drivers access them with. */
+/*
+ * Registers of the device, by the functions that drivers access them with.
+ *
+ * An access may take time (nt_set_register_time()), in which the interrupt routine runs as if on
+ * another processor: between any two accesses, where the level of the driver does not keep it out.
+ */
 #include "nt/nt_private.h"
+
+#define STREAM      0x726567u /* "reg" */
+#define SLOW_ONE_IN 4u        /* accesses */
+
+void nt_set_register_time(struct nt *nt, uint64_t most_ns)
+{
+    nt->registers.most_ns = nt->machine ? most_ns : 0;
+    if (nt->registers.most_ns)
+        machine_fork_rng(nt->machine, STREAM, &nt->registers.rng);
+}
+
+/* The kernel of the driver, when the access has got to the device. */
+static struct nt *reach_device(void)
+{
+    struct nt *nt = nt_current();
+
+    if (nt->registers.most_ns && rng_below(&nt->registers.rng, SLOW_ONE_IN) == 0)
+        nt_stall(nt, 1 + rng_below(&nt->registers.rng, nt->registers.most_ns));
+    return nt;
+}
 
 #define REGISTER_FUNCTIONS(suffix, type)                                                           \
     type NTAPI READ_REGISTER_##suffix(volatile type *Register)                                     \
     {                                                                                              \
-        return (type)machine_read_register(nt_current()->machine, Register, sizeof *Register);     \
+        return (type)machine_read_register(reach_device()->machine, Register, sizeof *Register);   \
     }                                                                                              \
     VOID NTAPI WRITE_REGISTER_##suffix(volatile type *Register, type Value)                        \
     {                                                                                              \
-        machine_write_register(nt_current()->machine, Register, sizeof *Register, Value);          \
+        machine_write_register(reach_device()->machine, Register, sizeof *Register, Value);        \
     }                                                                                              \
     VOID NTAPI READ_REGISTER_BUFFER_##suffix(volatile type *Register, type *Buffer, ULONG Count)   \
     {                                                                                              \

@@ -711,6 +711,8 @@ NTSTATUS vidmm_preempt(struct vidmm *vidmm, unsigned node)
         return STATUS_INVALID_PARAMETER;
     if (vidmm->is_removed)
         return vidmm->refusal;
+    if (vidmm->power.state == POWER_OFF || vidmm->power.state == POWER_EXCLUSIVE)
+        return STATUS_DEVICE_BUSY;
     vidmm->callback_depth++;
     is_sent = vidsch_preempt(vidmm->vidsch, node);
     vidmm->statistics.preemptions += is_sent;

@@ -29,8 +29,11 @@ struct signalled {
 struct notice_watch {
     struct signalled fences[MAX_FENCES]; /* signalled last */
     unsigned fence_count;
-    uint64_t told_event[CHECK_MAX_NODES];   /* of the last interrupt of a fence */
-    uint64_t write_event[CHECK_MAX_NODES];  /* of a packet that has written one, untold; 0: none */
+    uint64_t told_event[CHECK_MAX_NODES];  /* of the last interrupt of a fence */
+    uint64_t write_event[CHECK_MAX_NODES]; /* of a packet that has written one, untold; 0: none */
+    bool is_write_late[CHECK_MAX_NODES];   /* it came while the interrupt was under way */
+    bool is_in_interrupt;
+    uint64_t first_late[CHECK_MAX_NODES];   /* number of a packet that ended since; 0: none */
     struct unmapped unmapped[MAX_UNMAPPED]; /* a ring */
     unsigned unmapped_count;                /* ever */
     uint64_t retired;                       /* operation */
@@ -275,8 +278,11 @@ static void check_signalled(struct check *check, struct notice_watch *watch,
                    "the packet with fence 0x%x has retired; VA 0x%llx holds %llu (expected %llu)",
                    packet->fence, (unsigned long long)fence->va, (unsigned long long)value,
                    (unsigned long long)fence->value) &&
-        packet->node < CHECK_MAX_NODES)
+        packet->node < CHECK_MAX_NODES) {
         watch->write_event[packet->node] = packet->event;
+        watch->is_write_late[packet->node] = watch->first_late[packet->node] &&
+                                             packet->number >= watch->first_late[packet->node];
+    }
     check_blame_current(check);
 }
 
@@ -297,12 +303,19 @@ static void check_written(struct check *check, struct notice_watch *watch,
     }
 }
 
-/* When the driver leaves the interrupt in which it reported the packet. */
+/*
+ * When the driver leaves the interrupt in which it reported the packet. A write while that was
+ * under way raises the next interrupt.
+ */
 static void check_told(struct check *check, struct notice_watch *watch, bool is_interrupt)
 {
     for (unsigned i = 0; i < CHECK_MAX_NODES; i++) {
         if (!watch->write_event[i])
             continue;
+        if (watch->is_write_late[i] && watch->told_event[i] <= watch->write_event[i]) {
+            watch->is_write_late[i] = !is_interrupt;
+            continue;
+        }
         if (is_interrupt)
             CHECK_RULE(check, RULE_NTF_009, watch->told_event[i] > watch->write_event[i], NULL, "",
                        "the GPU has written a fence on node %u, and no "
@@ -374,7 +387,12 @@ static void after_create(struct check *check, const DXGKARG_CREATEALLOCATION *ar
 static void before(struct check *check, void *state, const struct check_call *call)
 {
     const DXGKARG_BUILDPAGINGBUFFER *arg = call->before.build_paging_buffer;
+    struct notice_watch *watch = state;
 
+    if (call->ddi == MINIPORT_DDI_InterruptRoutine) {
+        watch->is_in_interrupt = true;
+        memset(watch->first_late, 0, sizeof watch->first_late);
+    }
     if (call->ddi != MINIPORT_DDI_BuildPagingBuffer || check_ledger(check)->is_operation_open)
         return;
     switch ((unsigned)arg->Operation) {
@@ -413,6 +431,7 @@ static void after(struct check *check, void *state, const struct check_call *cal
     struct notice_watch *watch = state;
 
     check_told(check, watch, call->ddi == MINIPORT_DDI_InterruptRoutine);
+    watch->is_in_interrupt &= call->ddi != MINIPORT_DDI_InterruptRoutine;
     switch ((unsigned)call->ddi) {
     case MINIPORT_DDI_CreateAllocation:
         if (NT_SUCCESS(call->status))
@@ -451,8 +470,13 @@ static void retired(struct check *check, void *state, const struct check_packet 
 
 static void on_gpu(struct check *check, void *state, const struct check_gpu_event *event)
 {
+    struct notice_watch *watch = state;
+
     if (event->kind == CHECK_GPU_FAULT || event->kind == CHECK_GPU_DONE)
         check_access(check, state, event);
+    if (event->kind == CHECK_GPU_DONE && event->packet && watch->is_in_interrupt &&
+        event->node < CHECK_MAX_NODES && !watch->first_late[event->node])
+        watch->first_late[event->node] = event->packet->number;
 }
 
 const struct check_watcher check_notice_watcher = {

@@ -312,6 +312,57 @@ RULE_KEPT(NTF_009)
     interrupt(rig);
 }
 
+static NTSTATUS tell_fence_alone(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
+{
+    DXGKARGCB_NOTIFY_INTERRUPT_DATA data = {.InterruptType =
+                                                DXGK_INTERRUPT_MONITORED_FENCE_SIGNALED};
+    struct miniport_host *host = rig->drivers_host;
+
+    if (ddi != MINIPORT_DDI_InterruptRoutine || !rig->told)
+        return rig_answer(rig, ddi, object, arg);
+    host->ops->notify_interrupt(host, &data);
+    host->ops->queue_dpc(host);
+    return STATUS_SUCCESS;
+}
+
+/* The GPU is done while the driver's interrupt routine is at its registers. */
+static NTSTATUS report_late_fence(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
+{
+    if (ddi == MINIPORT_DDI_InterruptRoutine) {
+        check_gpu(rig->check, &(struct check_gpu_event){
+                                  .kind = CHECK_GPU_QUEUED, .fence = rig->fence, .bytes = 64});
+        check_gpu(rig->check, &(struct check_gpu_event){.kind = CHECK_GPU_FLUSHED,
+                                                        .is_everywhere = true,
+                                                        .end = UINT64_MAX});
+        check_gpu(rig->check,
+                  &(struct check_gpu_event){.kind = CHECK_GPU_DONE, .fence = rig->fence});
+    }
+    return report_fence(rig, ddi, object, arg);
+}
+
+static void a_fence_written_during_an_interrupt_is_told_by_the_next_one(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    for (int is_told = 0; is_told < 2; is_told++) {
+        rig_init(rig, RIG_GPUMMU);
+        signal_word(rig, 7, 7, false);
+        rig->answer = report_late_fence;
+        rig->irql = 5;
+        miniport_interrupt(rig->top, 0);
+        rig_expect_only(rig, RULE_NONE);
+        rig->told = is_told ? rig : NULL;
+        rig->answer = tell_fence_alone;
+        miniport_interrupt(rig->top, 0);
+        rig->irql = PASSIVE_LEVEL;
+        rig->answer = NULL;
+        rig_expect_only(rig, is_told ? RULE_NONE : RULE_NTF_009);
+        rig_fini(rig);
+    }
+    free(rig);
+}
+
 static void tell_fences(struct rig *rig, uint64_t current, uint64_t monitored)
 {
     DXGK_FENCE_RESIDENCY_INFO info = {
@@ -388,5 +439,9 @@ RULE_KEPT(NTF_019)
 
 int main(void)
 {
-    return RIG_RUN_RULES();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_fence_written_during_an_interrupt_is_told_by_the_next_one),
+    };
+
+    return RIG_RUN_TESTS(tests);
 }
