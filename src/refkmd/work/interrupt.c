@@ -233,12 +233,20 @@ static BOOLEAN NTAPI query_fence_at_device_irql(PVOID context)
     struct fence_query *query = context;
     struct refkmd_adapter *adapter = query->adapter;
     UINT ordinal = query->args->NodeOrdinal;
+    /* Looked at first: what ends behind this look is in the register of the progress. */
+    BOOLEAN is_empty =
+        refkmd_read(adapter, SGPU_REG_NODE(ordinal) + SGPU_NODE_FREE) == SGPU_QUEUE_SLOTS;
     BOOLEAN has_news = refkmd_report_progress(adapter, ordinal, FALSE);
 
-    /* A preemption is over when nothing is left on the node, whatever became of its interrupt. */
-    if (refkmd_read(adapter, SGPU_REG_NODE(ordinal) + SGPU_NODE_FREE) == SGPU_QUEUE_SLOTS &&
-        refkmd_report_preemption(adapter, ordinal))
+    /*
+     * A preemption is over when nothing is left on the node, whatever became of its interrupt. One
+     * that is on its way must not be taken for that of the next preemption.
+     */
+    if (is_empty && adapter->nodes[ordinal].preemption_is_pending) {
+        refkmd_write(adapter, SGPU_REG_IRQ_STATUS, SGPU_IRQ_PREEMPTED(ordinal));
+        refkmd_report_preemption(adapter, ordinal);
         has_news = TRUE;
+    }
     if (has_news)
         adapter->dxgkrnl.DxgkCbQueueDpc(adapter->dxgkrnl.DeviceHandle);
     query->args->CurrentFence = adapter->nodes[ordinal].last_completed_fence;

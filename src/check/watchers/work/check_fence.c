@@ -15,6 +15,7 @@ struct fence_node {
     bool has_preemption, has_aborted, has_refused; /* since the last reset of the adapter */
     uint32_t preemption, aborted, refused;
     uint64_t preempt_event; /* of the call that asked for it */
+    uint64_t done_before; /* number of the last packet that had run when the call began; 0: none */
 };
 
 #define MAX_FENCES                                                                                 \
@@ -191,6 +192,29 @@ static void before_submission(struct check *check, struct fence_watch *watch,
     node->submitted = packet->fence;
 }
 
+/* What runs while a call is under way may be reported by the next interrupt. */
+static void note_done(struct check *check, struct fence_watch *watch, unsigned ordinal)
+{
+    struct fence_node *node = node_of(watch, ordinal);
+    const struct check_packet *packet;
+
+    if (!node)
+        return;
+    node->done_before = 0;
+    list_for_each (packet, &check_ledger(check)->packets, struct check_packet, link) {
+        if (packet->node == ordinal && packet->state == CHECK_SUBMITTED && packet->is_gpu_done &&
+            packet->number > node->done_before)
+            node->done_before = packet->number;
+    }
+}
+
+static bool was_done(struct fence_watch *watch, const struct check_packet *packet)
+{
+    const struct fence_node *node = node_of(watch, packet->node);
+
+    return packet->is_gpu_done && node && packet->number <= node->done_before;
+}
+
 static void before(struct check *check, void *state, const struct check_call *call)
 {
     struct fence_watch *watch = state;
@@ -212,6 +236,12 @@ static void before(struct check *check, void *state, const struct check_call *ca
         break;
     case MINIPORT_DDI_DpcRoutine:
         watch->is_notify_owed = watch->is_notify_due;
+        break;
+    case MINIPORT_DDI_QueryCurrentFence:
+        note_done(check, watch, call->arg.query_current_fence->NodeOrdinal);
+        break;
+    case MINIPORT_DDI_ResetEngine:
+        note_done(check, watch, call->arg.reset_engine->NodeOrdinal);
         break;
     case MINIPORT_DDI_PreemptCommand:
         node = node_of(watch, call->arg.preempt_command->NodeOrdinal);
@@ -261,7 +291,7 @@ static void after_query(struct check *check, struct fence_watch *watch,
         if (packet->node != arg->NodeOrdinal || packet->state == CHECK_REFUSED)
             continue;
         if (packet->state == CHECK_SUBMITTED && check_ledger(check)->has_gpu)
-            CHECK_RULE(check, RULE_FENCE_006, !packet->is_gpu_done, NULL, "CurrentFence",
+            CHECK_RULE(check, RULE_FENCE_006, !was_done(watch, packet), NULL, "CurrentFence",
                        "0x%x of node %u has run and is not reported; 0x%x is said to be current",
                        packet->fence, packet->node, arg->CurrentFence);
         return;
@@ -289,12 +319,12 @@ static void check_unanswered(struct check *check, struct fence_watch *watch, uns
 }
 
 /* An engine is reset with its progress known: packets that have run are reported before. */
-static void check_unreported(struct check *check, unsigned node)
+static void check_unreported(struct check *check, struct fence_watch *watch, unsigned node)
 {
     const struct check_packet *packet;
 
     list_for_each (packet, &check_ledger(check)->packets, struct check_packet, link) {
-        if (packet->node != node || packet->state != CHECK_SUBMITTED || !packet->is_gpu_done)
+        if (packet->node != node || packet->state != CHECK_SUBMITTED || !was_done(watch, packet))
             continue;
         CHECK_RULE(check, RULE_FENCE_004, false, NULL, "",
                    "fence 0x%x of node %u has run and was never reported", packet->fence, node);
@@ -434,7 +464,7 @@ static void after(struct check *check, void *state, const struct check_call *cal
     case MINIPORT_DDI_ResetEngine:
         check_unanswered(check, watch, call->arg.reset_engine->NodeOrdinal,
                          call->arg.reset_engine->NodeOrdinal + 1);
-        check_unreported(check, call->arg.reset_engine->NodeOrdinal);
+        check_unreported(check, watch, call->arg.reset_engine->NodeOrdinal);
         forget_native(watch, call->arg.reset_engine->NodeOrdinal,
                       call->arg.reset_engine->NodeOrdinal + 1);
         node = node_of(watch, call->arg.reset_engine->NodeOrdinal);

@@ -303,6 +303,43 @@ RULE_KEPT(FENCE_006)
     rig_query_fence(rig, RIG_CLIENT_NODE);
 }
 
+/* The packet ends while the driver, which has read its registers, is on its way back. */
+static NTSTATUS end_while_asked(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
+{
+    const uint32_t *fence = rig->told;
+    NTSTATUS status = rig_answer(rig, ddi, object, arg);
+
+    if (ddi == MINIPORT_DDI_QueryCurrentFence || ddi == MINIPORT_DDI_ResetEngine)
+        rig_gpu_event(rig, CHECK_GPU_DONE, RIG_CLIENT_NODE, *fence, 0);
+    return status;
+}
+
+static void a_packet_that_ends_while_the_driver_is_asked_is_told_later(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    for (int is_asked_again = 0; is_asked_again < 2; is_asked_again++) {
+        uint32_t fence;
+
+        rig_init(rig, RIG_GPUMMU);
+        fence = rig_render(rig);
+        rig_gpu_event(rig, CHECK_GPU_QUEUED, RIG_CLIENT_NODE, fence, RIG_CLIENT_BYTES);
+        rig->answer = end_while_asked;
+        rig->told = &fence;
+        rig_query_fence(rig, RIG_CLIENT_NODE);
+        rig->answer = NULL;
+        rig_expect_only(rig, RULE_NONE);
+        if (is_asked_again)
+            rig_query_fence(rig, RIG_CLIENT_NODE);
+        else
+            rig_complete(rig, RIG_CLIENT_NODE, fence);
+        rig_expect_only(rig, is_asked_again ? RULE_FENCE_006 : RULE_NONE);
+        rig_fini(rig);
+    }
+    free(rig);
+}
+
 /* ---- Preemption ---- */
 
 /* One packet has run, one has not; the driver says that `said` was the last. */
@@ -573,6 +610,7 @@ static void native_fences_may_be_where_they_are_enabled(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_packet_that_ends_while_the_driver_is_asked_is_told_later),
         cmocka_unit_test(a_report_of_no_engine_is_found),
         cmocka_unit_test(a_dpc_that_tells_nobody_is_found),
         cmocka_unit_test(what_is_done_while_a_dpc_tells_is_told_by_the_next_one),

@@ -14,6 +14,7 @@ struct submission_watch {
     /* SubmitCommandVirtual answered INVALID_PARAMETER: the fence counts as complete. */
     struct {
         bool is_any;
+        bool is_due; /* nothing before it was left when QueryCurrentFence began */
         uint32_t fence;
     } refused[MAX_REFUSED];
     uint64_t asked[CHECK_MAX_NODES]; /* event of the last QueryCurrentFence */
@@ -178,9 +179,39 @@ static void forget_long_ago(struct submission_watch *watch, const struct check_p
         watch->refused[packet->node].is_any = false;
 }
 
+/* It has its turn in the GPU's queue, too. */
+static bool is_refusal_due(const struct check_ledger *ledger, const struct submission_watch *watch,
+                           unsigned node)
+{
+    const uint32_t fence = watch->refused[node].fence;
+    const struct check_packet *packet;
+
+    if (!watch->refused[node].is_any)
+        return false;
+    list_for_each (packet, &ledger->packets, struct check_packet, link) {
+        bool is_refused = packet->fence == fence;
+
+        if (packet->node == node && check_fence_reached(packet->fence, fence) &&
+            (!is_refused || (packet->gpu_queued && !packet->is_gpu_done)))
+            return false;
+    }
+    return true;
+}
+
+static void before_query_fence(struct check *check, struct submission_watch *watch,
+                               const DXGKARG_QUERYCURRENTFENCE *arg)
+{
+    if (arg->NodeOrdinal < MAX_REFUSED)
+        watch->refused[arg->NodeOrdinal].is_due =
+            is_refusal_due(check_ledger(check), watch, arg->NodeOrdinal);
+}
+
 static void before(struct check *check, void *state, const struct check_call *call)
 {
     bool is_virtual = call->ddi == MINIPORT_DDI_SubmitCommandVirtual;
+
+    if (call->ddi == MINIPORT_DDI_QueryCurrentFence)
+        before_query_fence(check, state, call->arg.query_current_fence);
 
     if (call->ddi == MINIPORT_DDI_Patch)
         before_patch(check, call->arg.patch);
@@ -254,26 +285,24 @@ static void after_query_fence(struct check *check, struct submission_watch *watc
                               const struct check_call *call)
 {
     const DXGKARG_QUERYCURRENTFENCE *arg = call->arg.query_current_fence;
-    const struct check_packet *packet;
     uint32_t fence;
 
     if (arg->NodeOrdinal < CHECK_MAX_NODES)
         watch->asked[arg->NodeOrdinal] = call->event;
     if (!NT_SUCCESS(call->status) || arg->NodeOrdinal >= MAX_REFUSED ||
-        !watch->refused[arg->NodeOrdinal].is_any)
+        !watch->refused[arg->NodeOrdinal].is_due)
         return;
     fence = watch->refused[arg->NodeOrdinal].fence;
-    list_for_each (packet, &check_ledger(check)->packets, struct check_packet, link) {
-        bool is_refused = packet->fence == fence;
-
-        if (packet->node == arg->NodeOrdinal && check_fence_reached(packet->fence, fence) &&
-            (!is_refused || (packet->gpu_queued && !packet->is_gpu_done)))
-            return; /* it has its turn in the GPU's queue, too, and that is not yet */
-    }
     CHECK_RULE(check, RULE_SUB_012, check_fence_reached(fence, arg->CurrentFence), NULL,
                "CurrentFence",
                "is 0x%x on node %u; 0x%x was refused, and nothing before it is left",
                arg->CurrentFence, arg->NodeOrdinal, fence);
+}
+
+static void forget_refusals(struct submission_watch *watch, unsigned first, unsigned end)
+{
+    for (unsigned i = first; i < end && i < MAX_REFUSED; i++)
+        watch->refused[i].is_any = watch->refused[i].is_due = false;
 }
 
 /*
@@ -337,6 +366,8 @@ static void after(struct check *check, void *state, const struct check_call *cal
         break;
     case MINIPORT_DDI_ResetEngine:
         check_left(check, watch, call->arg.reset_engine->NodeOrdinal, false);
+        forget_refusals(watch, call->arg.reset_engine->NodeOrdinal,
+                        call->arg.reset_engine->NodeOrdinal + 1);
         if (call->arg.reset_engine->NodeOrdinal < 64)
             watch->stopped &= ~(UINT64_C(1) << call->arg.reset_engine->NodeOrdinal);
         break;
@@ -424,11 +455,34 @@ static void retired(struct check *check, void *state, const struct check_packet 
     check_blame_current(check);
 }
 
+/*
+ * A later packet that is complete says that the refused one is; a preemption and a reset end what
+ * the node had, and a packet that did not run may be among it.
+ */
+static void callback(struct check *check, void *state, const struct check_callback *event)
+{
+    const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data = event->data;
+    struct submission_watch *watch = state;
+    unsigned node;
+
+    if (event->callback != TRACE_CALLBACK_notify_interrupt)
+        return;
+    if (data->InterruptType == DXGK_INTERRUPT_DMA_PREEMPTED) {
+        forget_refusals(watch, data->DmaPreempted.NodeOrdinal, data->DmaPreempted.NodeOrdinal + 1);
+    } else if (data->InterruptType == DXGK_INTERRUPT_DMA_COMPLETED) {
+        node = data->DmaCompleted.NodeOrdinal;
+        if (node < MAX_REFUSED &&
+            check_fence_reached(watch->refused[node].fence, data->DmaCompleted.SubmissionFenceId))
+            forget_refusals(watch, node, node + 1);
+    }
+}
+
 const struct check_watcher check_submission_watcher = {
     .name = "submission",
     .state_bytes = sizeof(struct submission_watch),
     .before = before,
     .after = after,
+    .callback = callback,
     .retired = retired,
     .gpu = gpu,
 };
