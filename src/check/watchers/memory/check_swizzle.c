@@ -209,8 +209,8 @@ static void before_build(struct check *check, const DXGKARG_BUILDPAGINGBUFFER *a
                    "Swizzle is %u, Unswizzle %u: in memory it is in its own order, where it "
                    "%s",
                    flags.Swizzle, flags.Unswizzle, effect == CHECK_EFFECT_OUT ? "leaves" : "stays");
-        allocation->is_in_own_order = effect == CHECK_EFFECT_OUT && !flags.Unswizzle;
-
+        if (effect == CHECK_EFFECT_OUT) /* what a move leaves in system memory stays as it is */
+            allocation->is_in_own_order = !flags.Unswizzle;
         break;
     case CHECK_EFFECT_MAP:
         CHECK_RULE(check, RULE_SWZ_008, allocation->is_placed || allocation->is_in_own_order,

@@ -272,6 +272,40 @@ static void what_a_reset_takes_comes_back_in_the_order_outside(void **state)
     free(rig);
 }
 
+/* It leaves in its own order, comes back, moves, is discarded unchanged, and comes back so. */
+static void a_move_does_not_change_the_order_outside(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+    DXGKARG_BUILDPAGINGBUFFER fill, move = {.Operation = DXGK_OPERATION_TRANSFER};
+    DXGKARG_BUILDPAGINGBUFFER discard = {.Operation = DXGK_OPERATION_DISCARD_CONTENT};
+    HANDLE allocation;
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_PHYSICAL);
+    allocation = rig_create_allocation(rig, &(DXGK_ALLOCATIONINFO){.Flags.Swizzled = 1});
+    fill = rig_fill(allocation);
+    rig_build(rig, &fill);
+    rig_complete(rig, 0, rig_submit(rig));
+    transfer(rig, allocation, false, 0);
+    transfer(rig, allocation, true, 0);
+    move.Transfer.hAllocation = allocation;
+    move.Transfer.TransferSize = 65536;
+    move.Transfer.Source.SegmentId = move.Transfer.Destination.SegmentId = 1;
+    move.Transfer.Destination.SegmentAddress.QuadPart = 0x20000;
+    move.Transfer.Flags.TransferStart = move.Transfer.Flags.TransferEnd = 1;
+    rig_build(rig, &move);
+    discard.DiscardContent.hAllocation = allocation;
+    discard.DiscardContent.SegmentId = 1;
+    discard.DiscardContent.SegmentAddress.QuadPart = 0x20000;
+    rig_build(rig, &discard);
+    rig_complete(rig, 0, rig_submit(rig));
+    transfer(rig, allocation, true, 0);
+    assert_int_equal(rig->counts.broken[RULE_SWZ_008], 0);
+    assert_int_equal(rig->counts.evaluated[RULE_SWZ_008], 5);
+    rig_fini(rig);
+    free(rig);
+}
+
 /* It had left in its own order; then its content was dropped. The CPU writes it anew, in lines. */
 static void what_was_dropped_is_in_no_order(void **state)
 {
@@ -340,6 +374,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_range_of_somebody_else_is_found),
         cmocka_unit_test(what_a_reset_takes_comes_back_in_the_order_outside),
+        cmocka_unit_test(a_move_does_not_change_the_order_outside),
         cmocka_unit_test(what_was_dropped_is_in_no_order),
     };
 
