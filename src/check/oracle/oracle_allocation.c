@@ -91,6 +91,8 @@ void allocation_put(struct oracle *oracle, struct oracle_allocation *allocation)
 
     if (--allocation->reference_count)
         return;
+    if (oracle->leaving == allocation)
+        oracle->leaving = NULL;
     list_remove(&allocation->link);
     release_range(oracle, allocation);
     base_free_array(services, allocation->locations, allocation->page_count, sizeof(uint64_t));

@@ -67,24 +67,44 @@ static void look_at_discarded(struct oracle *oracle, const struct paging_operati
     }
 }
 
-/* Counts pages that went from local memory to system memory by their slots in an aperture. */
-static void count_leaving(const struct oracle *oracle, const struct paging_operation *operation)
+/*
+ * Counts pages that went from local memory to system memory. By their slots in an aperture: until
+ * the slots are unmapped. By addresses: until an operation of another allocation has run, for the
+ * addresses are given back before.
+ */
+static void count_leaving(struct oracle *oracle, const struct paging_operation *operation)
 {
     const DXGKARG_BUILDPAGINGBUFFER *arg = &operation->arg;
+    struct oracle_allocation *allocation = operation->allocation;
+    bool is_by_slots = operation->operation == DXGK_OPERATION_TRANSFER &&
+                       is_memory_segment(oracle, arg->Transfer.Source.SegmentId) &&
+                       arg->Transfer.Destination.SegmentId &&
+                       !is_memory_segment(oracle, arg->Transfer.Destination.SegmentId);
+    bool is_by_address =
+        operation->operation == DXGK_OPERATION_VIRTUAL_TRANSFER &&
+        arg->TransferVirtual.TransferDirection == DXGK_MEMORY_TRANSFER_LOCAL_TO_SYSTEM;
 
-    if (operation->operation == DXGK_OPERATION_TRANSFER &&
-        is_memory_segment(oracle, arg->Transfer.Source.SegmentId) &&
-        arg->Transfer.Destination.SegmentId &&
-        !is_memory_segment(oracle, arg->Transfer.Destination.SegmentId))
-        operation->allocation->leaving_pages += operation->page_count;
+    if (is_by_slots || is_by_address)
+        allocation->leaving_pages += operation->page_count;
     else
-        operation->allocation->leaving_pages = 0;
+        allocation->leaving_pages = 0;
+    if (is_by_address)
+        oracle->leaving = allocation;
+}
+
+static void end_leaving(struct oracle *oracle, const struct oracle_allocation *by)
+{
+    if (!oracle->leaving || oracle->leaving == by)
+        return;
+    oracle->leaving->leaving_pages = 0;
+    oracle->leaving = NULL;
 }
 
 static void publish(struct oracle *oracle, const struct paging_operation *operation)
 {
     struct oracle_allocation *allocation = operation->allocation;
 
+    end_leaving(oracle, allocation);
     if (operation->effect == EFFECT_UNMAP) {
         allocation->leaving_pages -=
             min_u64(allocation->leaving_pages, operation->arg.UnmapApertureSegment.NumberOfPages);

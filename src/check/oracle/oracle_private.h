@@ -69,7 +69,7 @@ struct oracle_allocation {
     uint64_t *undefined;      /* a bit a page, NULL: all defined */
     uint64_t reference_count; /* alive, bound, submissions, operations */
     uint64_t operation_count; /* built and not retired */
-    uint64_t leaving_pages;   /* gone out through slots of an aperture that are still mapped */
+    uint64_t leaving_pages;   /* gone out, by an eviction that has not ended yet */
     uint64_t last_loss;       /* the reset, counted from 1, that took pages of it last; 0: none */
     uint64_t handle;          /* hAllocation, when is_bound */
     oracle_layout *layout;    /* order of its pages in local memory; NULL: linear */
@@ -185,8 +185,9 @@ struct oracle {
     struct va_chunk *last_chunk; /* found last, under last_chunk_key */
     uint64_t last_chunk_key;
 
-    uint64_t reset_count;  /* resets and sleeps: local memory lost its content */
-    bool discards_write;   /* the driver has commands for DISCARD_CONTENT */
+    uint64_t reset_count;              /* resets and sleeps: local memory lost its content */
+    struct oracle_allocation *leaving; /* that went out last by addresses; NULL: it has ended */
+    bool discards_write;               /* the driver has commands for DISCARD_CONTENT */
     bool has_parts_before; /* the operation that is being built came back for want of room */
     struct list parts;
     struct list packets;

@@ -4,8 +4,8 @@
 #include "check/oracle/oracle_private.h"
 
 /*
- * Pages in local memory are lost; where they will be is learnt anew. An eviction whose slots are
- * still mapped was half done, though every page may have arrived.
+ * Pages in local memory are lost; where they will be is learnt anew. An eviction that has not ended
+ * was half done, though every page may have arrived.
  */
 static void lose_local_pages(struct oracle *oracle, struct oracle_allocation *allocation)
 {
