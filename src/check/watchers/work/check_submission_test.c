@@ -453,6 +453,25 @@ static NTSTATUS tell_fence(struct rig *rig, enum miniport_ddi ddi, HANDLE object
     return rig_answer(rig, ddi, object, arg);
 }
 
+static void a_reset_of_the_engine_takes_the_turn_of_what_was_refused(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+    struct current current = {.fence = 0};
+    DXGKARG_SUBMITCOMMANDVIRTUAL packet;
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_GPUMMU);
+    rig->answer = refuse_and_tell;
+    rig->told = &current;
+    packet = rig_packet_virtual(rig);
+    rig_submit_virtual(rig, &packet);
+    rig_reset_engine(rig);
+    rig_query_fence(rig, RIG_CLIENT_NODE);
+    assert_int_equal(rig->counts.broken[RULE_SUB_012], 0);
+    rig_fini(rig);
+    free(rig);
+}
+
 /* Fences wrap: what was refused more than half of their range ago is behind no present one. */
 static void a_fence_that_was_refused_long_ago_is_forgotten(void **state)
 {
@@ -586,6 +605,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_level_is_that_before),
+        cmocka_unit_test(a_reset_of_the_engine_takes_the_turn_of_what_was_refused),
         cmocka_unit_test(a_fence_that_was_refused_long_ago_is_forgotten),
         cmocka_unit_test(what_is_never_or_twice_handed_over_is_found),
         cmocka_unit_test(a_switch_is_not_what_comes_back),
