@@ -146,6 +146,7 @@
 #define SGPU_STRAP_TABLES_IN_COPY      (1u << 22) /* copies are faster if their tables are known */
 #define SGPU_STRAP_PAGING_APERTURE     (1u << 23) /* commands of paging are best in the aperture */
 #define SGPU_STRAP_DMA_APERTURE        (1u << 27) /* ... and so are those of clients          */
+#define SGPU_STRAP_HALF_APERTURE       (1u << 28) /* half of the aperture's slots at once, no more */
 #define SGPU_STRAP_HOST_APERTURE       (1u << 20) /* BAR 1 is no window but pages, each pointed */
 #define SGPU_STRAP_NO_RANGES           (1u << 21) /* the CPU sees tiled memory as it is         */
 #define SGPU_STRAP_SLOW_LISTS          (1u << 17) /* COPY_PAGES is slower than the aperture   */

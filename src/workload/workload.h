@@ -210,6 +210,7 @@ struct workload_allocation {
     uint32_t alloc_op;                       /* index of the ALLOC operation */
     uint32_t free_op;                        /* index of the FREE operation, or WORKLOAD_NONE */
     bool is_offered;                         /* at the end of what has been read so far */
+    bool is_locked;                          /* the same, by a lock line */
 };
 
 struct workload_process {

@@ -188,6 +188,26 @@ bool player_play_read(struct player *player, uint32_t op_index)
     return play_access(player, op_index, false);
 }
 
+bool player_play_lock(struct player *player, uint32_t op_index)
+{
+    uint32_t id = player_op(player, op_index)->object;
+    NTSTATUS status;
+
+    if (!lock_allocation(player, id, false, &status))
+        return false;
+    player->allocations[id].is_locked = NT_SUCCESS(status);
+    if (!NT_SUCCESS(status) && player->allocations[id].handle)
+        player_report(player, op_index, "allocation '%s' cannot be locked: status 0x%08x",
+                      workload_allocation_name(player->workload, id), (unsigned)status);
+    return true;
+}
+
+bool player_play_unlock(struct player *player, uint32_t op_index)
+{
+    player_unlock(player, player_op(player, op_index)->object);
+    return true;
+}
+
 bool player_write_for_gpu(struct player *player, uint32_t op_index)
 {
     const struct workload_op *op = player_op(player, op_index);

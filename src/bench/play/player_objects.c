@@ -241,12 +241,24 @@ static void release_running(struct player *player, uint32_t allocation)
     }
 }
 
+void player_unlock(struct player *player, uint32_t allocation)
+{
+    struct player_allocation *entry = &player->allocations[allocation];
+
+    if (!entry->is_locked)
+        return;
+    entry->is_locked = false;
+    player_inform_of(player, CHECK_CLIENT_UNLOCK, entry->handle, STATUS_SUCCESS);
+    vidmm_unlock(entry->handle);
+}
+
 void player_bury(struct player *player, uint32_t allocation)
 {
     struct player_allocation *entry = &player->allocations[allocation];
 
     if (!entry->handle || entry->waiting_count)
         return;
+    player_unlock(player, allocation);
     player_drop_holds(player, entry, 0, true);
     release_running(player, allocation);
     if (player->oracle)

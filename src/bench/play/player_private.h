@@ -68,6 +68,7 @@ struct player_allocation {
     uint32_t waiting_count; /* submissions not with the manager yet */
     uint32_t running_count; /* submissions with the manager */
     bool is_freed;          /* by the workload; destroyed when waiting_count is 0 */
+    bool is_locked;         /* by a lock line */
 };
 
 enum submission_state {
@@ -449,6 +450,8 @@ void player_drop_holds_of_device(struct player *player, struct player_allocation
                                  uint32_t device);
 /* Destroys an allocation that was freed, unless a submission still waits to use it. */
 void player_bury(struct player *player, uint32_t allocation);
+/* Ends the access of a lock line, if there is one. */
+void player_unlock(struct player *player, uint32_t allocation);
 
 /* ---- player_inform.c: nothing when rules are not checked ------------------------------------- */
 

@@ -34,6 +34,7 @@ static uint32_t straps_of(const struct run_config *config)
            (config->has_coherent_aperture ? SGPU_STRAP_COHERENT_APERTURE : 0) |
            (config->native_fences ? SGPU_STRAP_FENCE_UNIT : 0) |
            (config->pages_through_aperture ? SGPU_STRAP_PAGING_APERTURE : 0) |
+           (config->has_half_aperture ? SGPU_STRAP_HALF_APERTURE : 0) |
            (config->dma_through_aperture ? SGPU_STRAP_DMA_APERTURE : 0) |
            (config->has_banks && config->model == RUN_PHYSICAL ? SGPU_STRAP_BANKS : 0) |
            (config->has_pitch ? SGPU_STRAP_PITCH : 0) |
@@ -103,7 +104,8 @@ static bool raise_machine(struct run_assembly *run)
     machine_config.local_bytes = place_on_board(config, config->local_bytes);
     machine_config.visible_bytes =
         config->visible_bytes + (has_chosen_pages(config) ? 0 : config->far_bytes);
-    machine_config.aperture_bytes = config->aperture_bytes;
+    /* What may be committed to it is as much as the option says. */
+    machine_config.aperture_bytes = config->aperture_bytes << config->has_half_aperture;
     machine_config.scatter = config->scatter;
     machine_config.jitter_ns = config->jitter_ns;
     if (config->link_bytes_per_second)

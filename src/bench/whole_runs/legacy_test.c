@@ -315,9 +315,59 @@ static void lack_of_memory_is_survived_while_splitting(void **state)
     }
 }
 
+/* ---- Locks over lines ------------------------------------------------------------------------ */
+
+/*
+ * Two primaries with UseAlternateVA leave and come back four times between them; what a lock with
+ * AcquireAperture alone shows goes by TRANSFER (SLT-001), though it is locked over two sleeps.
+ */
+static void special_transfers_are_for_alternate_addresses_alone(void **state)
+{
+    struct run_result *result = play_physical("locked-over-a-sleep.case", NULL, NULL);
+
+    test_assert_clean(result);
+    assert_int_equal(test_count(result, DXGK_OPERATION_SPECIAL_LOCK_TRANSFER), 8);
+    test_finish(result);
+}
+
+/* Nothing is released or acquired for a lock that ends while the power is off. */
+static void a_lock_may_end_asleep(void **state)
+{
+    static const char *const models[] = {"physical", "gpummu", "iommu"};
+
+    for (size_t i = 0; i < ARRAY_COUNT(models); i++) {
+        struct workload *workload = test_parse("drydock-case 1\n"
+                                               "option local-memory 8M\n"
+                                               "alloc a size=1M flags=tiled\n"
+                                               "alloc b size=1M\n"
+                                               "write a\n"
+                                               "submit c0 a:rw b:rw\n"
+                                               "wait all\n"
+                                               "lock a\n"
+                                               "lock b\n"
+                                               "power d3\n"
+                                               "unlock a\n"
+                                               "power on\n"
+                                               "read b\n"
+                                               "submit c0 a:rw\n"
+                                               "wait all\n"
+                                               "read a\n"
+                                               "free b\n");
+        struct run_result *result;
+
+        test_option(workload, "model", models[i]);
+        result = test_play(workload);
+        test_assert_clean(result);
+        assert_int_equal(test_count(result, DXGK_OPERATION_SPECIAL_LOCK_TRANSFER), 0);
+        test_finish(result);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(special_transfers_are_for_alternate_addresses_alone),
+        cmocka_unit_test(a_lock_may_end_asleep),
         cmocka_unit_test(agp_memory_is_flushed_before_the_cpu_looks),
         cmocka_unit_test(an_agp_segment_gets_no_map_operations),
         cmocka_unit_test(without_a_bridge_nothing_is_flushed),

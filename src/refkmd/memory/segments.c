@@ -33,6 +33,7 @@ struct segment {
     DXGK_SEGMENTFLAGS flags;
     UINT64 base;
     UINT64 bytes;
+    UINT64 commit_limit; /* of an aperture on boards that have more slots than they can serve */
     PHYSICAL_ADDRESS cpu_address;
     UINT64 system_memory_end; /* last byte that hibernation keeps; 0: no such border */
 };
@@ -178,6 +179,9 @@ static struct segment segment_at(const struct refkmd_adapter *adapter, UINT id)
         segment.flags.Use64KBPages = 1;
         segment.bytes &= ~(UINT64)(SGPU_64K_BYTES - 1);
     }
+    segment.commit_limit = segment.bytes;
+    if (segment.flags.Aperture && adapter->straps & SGPU_STRAP_HALF_APERTURE)
+        segment.commit_limit = segment.bytes / 2 & ~(UINT64)(PAGE_SIZE - 1);
     if (!segment.flags.Aperture) {
         preserve(adapter, &segment);
         describe_traits(adapter, &segment.flags);
@@ -240,7 +244,7 @@ static UINT describe_banks(struct refkmd_adapter *adapter, UINT id, struct segme
  * driver says how many there are and writes nothing else (SEG-001, SEG-002); asked again, it fills
  * in all of them and describes the paging buffer. That lies in contiguous system memory (PB-018,
  * PB-019) and is large enough for any operation to progress (PB-020). The whole of a segment may be
- * committed (SEG-009).
+ * committed, or half of an aperture (SEG-009).
  */
 
 /*
@@ -283,7 +287,7 @@ NTSTATUS refkmd_query_segments(struct refkmd_adapter *adapter,
         descriptor->BaseAddress.QuadPart = (LONGLONG)segment.base;
         descriptor->CpuTranslatedAddress = segment.cpu_address;
         descriptor->Size = segment.bytes;
-        descriptor->CommitLimit = segment.bytes;
+        descriptor->CommitLimit = segment.commit_limit;
         descriptor->Flags = segment.flags;
     }
     out->PagingBufferSegmentId = paging_buffer_segment(adapter);
@@ -315,7 +319,7 @@ NTSTATUS refkmd_query_segments3(struct refkmd_adapter *adapter,
         descriptor->BaseAddress.QuadPart = (LONGLONG)segment.base;
         descriptor->CpuTranslatedAddress = segment.cpu_address;
         descriptor->Size = segment.bytes;
-        descriptor->CommitLimit = segment.bytes;
+        descriptor->CommitLimit = segment.commit_limit;
         descriptor->SystemMemoryEndAddress = segment.system_memory_end;
     }
     out->PagingBufferSegmentId = paging_buffer_segment(adapter);
@@ -443,7 +447,7 @@ NTSTATUS refkmd_query_segments4(struct refkmd_adapter *adapter,
         descriptor.Flags = segment.flags;
         descriptor.BaseAddress.QuadPart = (LONGLONG)segment.base;
         descriptor.Size = segment.bytes;
-        descriptor.CommitLimit = segment.bytes;
+        descriptor.CommitLimit = segment.commit_limit;
         if (!segment.flags.SupportsCpuHostAperture)
             descriptor.CpuTranslatedAddress = segment.cpu_address;
         descriptor.SystemMemoryEndAddress = segment.system_memory_end;

@@ -119,8 +119,13 @@ static bool purge(struct vidmm_allocation *allocation)
 {
     struct power *power = &allocation->vidmm->power;
 
-    if (allocation->state != ALLOCATION_RESIDENT || allocation_is_dead(allocation) ||
-        is_kept(allocation, power->sleep))
+    if (allocation->state != ALLOCATION_RESIDENT)
+        return true;
+    if (allocation_is_dead(allocation)) { /* behind one that work which waits will use */
+        allocation_die(allocation);
+        return true;
+    }
+    if (is_kept(allocation, power->sleep))
         return true;
     if (allocation->is_offered && allocation_is_idle(allocation) && !allocation->uses)
         allocation_drop(allocation);

@@ -48,7 +48,7 @@ static NTSTATUS reserve_invalid_ranges(struct segment *segment, uint64_t front)
     for (i = 0; i < segment->caps->invalid_range_count; i++) {
         const struct vidmm_invalid_range *range = &segment->caps->invalid_ranges[i];
         uint64_t start = max_u64(range->offset, front);
-        uint64_t end = min_u64(range->offset + range->size, segment->size);
+        uint64_t end = min_u64(range->offset + range->size, segment->extent);
 
         if (start >= end)
             continue;
@@ -70,7 +70,7 @@ static NTSTATUS reserve_front(struct segment *segment, uint64_t bytes)
 {
     if (!bytes)
         return STATUS_SUCCESS;
-    if (bytes >= segment->size || !is_aligned(bytes, unit_bytes(segment)))
+    if (bytes >= segment->extent || !is_aligned(bytes, unit_bytes(segment)))
         return STATUS_INVALID_PARAMETER;
     if (segment->kind == SEGMENT_PAGES)
         return page_allocator_take_at(&segment->pages, 0, bytes / unit_bytes(segment)) == PAGE_OK
@@ -93,7 +93,7 @@ static NTSTATUS init_segment(struct vidmm *vidmm, struct segment *segment, unsig
         list_init(&segment->lru[i]);
     if (id == 0) {
         segment->kind = SEGMENT_SYSTEM;
-        segment->size = UINT64_MAX;
+        segment->size = segment->extent = UINT64_MAX;
         return STATUS_SUCCESS;
     }
     segment->caps = &vidmm->caps.segments[id - 1];
@@ -115,9 +115,13 @@ static NTSTATUS init_segment(struct vidmm *vidmm, struct segment *segment, unsig
     segment->size = align_down(segment->size, unit_bytes(segment));
     if (segment->size == 0)
         return STATUS_INVALID_PARAMETER;
+    /* The limits of an aperture are amounts: any of its slots may be among those that are used. */
+    segment->extent = segment->kind == SEGMENT_APERTURE
+                          ? align_down(segment->caps->size, PAGE_BYTES)
+                          : segment->size;
     if (has_places(segment)) {
-        if (range_allocator_init(&segment->ranges, vidmm->services, 0, segment->size, PAGE_BYTES) !=
-            RANGE_OK)
+        if (range_allocator_init(&segment->ranges, vidmm->services, 0, segment->extent,
+                                 PAGE_BYTES) != RANGE_OK)
             return STATUS_NO_MEMORY;
     } else {
         enum page_status status = page_allocator_init(&segment->pages, vidmm->services,
@@ -202,10 +206,25 @@ uint64_t segment_footprint(const struct segment *segment, const struct vidmm_all
 /* Slots of the bridge's window are not the driver's to map: they do not count (APER-017). */
 static uint64_t left_of_limit(const struct vidmm *vidmm, const struct segment *segment)
 {
-    if (segment->kind != SEGMENT_APERTURE || !vidmm->caps.aperture_commit_limit)
+    uint64_t limit = vidmm->caps.aperture_commit_limit;
+    uint64_t left;
+
+    if (segment->kind != SEGMENT_APERTURE)
         return UINT64_MAX;
-    return vidmm->caps.aperture_commit_limit -
-           min_u64(vidmm->caps.aperture_commit_limit, vidmm->aperture_bytes);
+    left = segment->size - segment->committed;
+    return limit ? min_u64(left, limit - min_u64(limit, vidmm->aperture_bytes)) : left;
+}
+
+static void commit(struct vidmm *vidmm, struct segment *segment, uint64_t bytes)
+{
+    segment->committed += bytes;
+    vidmm->aperture_bytes += bytes;
+}
+
+static void uncommit(struct vidmm *vidmm, struct segment *segment, uint64_t bytes)
+{
+    segment->committed -= bytes;
+    vidmm->aperture_bytes -= bytes;
 }
 
 bool segment_shares_limit(const struct vidmm *vidmm, const struct segment *segment,
@@ -260,7 +279,7 @@ static uint64_t pinned_start(const struct segment *segment,
 {
     if (allocation->vidmm->config.pins_anywhere)
         return 0;
-    return align_down(segment->size - segment->size / 5, PAGE_BYTES);
+    return align_down(segment->extent - segment->extent / 5, PAGE_BYTES);
 }
 
 /*
@@ -289,7 +308,7 @@ static NTSTATUS take_preferred(struct segment *segment, const struct vidmm_alloc
         if (!banks[i] || banks[i] > segment->caps->bank_count)
             continue;
         request.window_low = banks[i] > 1 ? segment->caps->bank_ends[banks[i] - 2] : 0;
-        request.window_high = min_u64(segment->caps->bank_ends[banks[i] - 1], segment->size);
+        request.window_high = min_u64(segment->caps->bank_ends[banks[i] - 1], segment->extent);
         request.place = downward[i] ? RANGE_HIGHEST : RANGE_LOWEST;
         if (request.window_low < request.window_high &&
             range_allocator_take(&segment->ranges, &request, out_offset) == RANGE_OK)
@@ -454,7 +473,7 @@ NTSTATUS segment_take_place(struct segment *segment, struct vidmm_allocation *al
         return status;
     *out_place = place;
     if (segment->kind == SEGMENT_APERTURE)
-        allocation->vidmm->aperture_bytes += place.bytes;
+        commit(allocation->vidmm, segment, place.bytes);
     segment->used += place.bytes;
     segment->peak_used = max_u64(segment->peak_used, segment->used);
     segment->allocation_count++;
@@ -509,7 +528,7 @@ void segment_release_place(struct vidmm_allocation *allocation, struct placement
         break;
     }
     if (segment->kind == SEGMENT_APERTURE)
-        allocation->vidmm->aperture_bytes -= place->bytes;
+        uncommit(allocation->vidmm, segment, place->bytes);
     segment->used -= place->bytes;
     budget_unplaced(allocation, place);
     segment->allocation_count--;
@@ -552,6 +571,29 @@ uint64_t segment_page_offset(struct vidmm_allocation *allocation, uint64_t page)
     return offset;
 }
 
+NTSTATUS segment_take_slots(struct vidmm *vidmm, struct segment *aperture, uint64_t bytes,
+                            uint64_t *out_offset)
+{
+    NTSTATUS status;
+
+    if (bytes > left_of_limit(vidmm, aperture))
+        return STATUS_GRAPHICS_NO_VIDEO_MEMORY;
+    status = take_range(aperture, bytes, PAGE_BYTES, out_offset);
+    if (NT_SUCCESS(status))
+        commit(vidmm, aperture, bytes);
+    return status;
+}
+
+void segment_release_slots(struct vidmm *vidmm, struct segment *aperture, uint64_t offset,
+                           uint64_t bytes)
+{
+    enum range_status status = range_allocator_release(&aperture->ranges, offset, bytes);
+
+    ASSERT(status == RANGE_OK);
+    (void)status;
+    uncommit(vidmm, aperture, bytes);
+}
+
 void segment_take_eviction_slots(struct vidmm_allocation *allocation)
 {
     struct vidmm *vidmm = allocation->vidmm;
@@ -561,12 +603,10 @@ void segment_take_eviction_slots(struct vidmm_allocation *allocation)
     for (i = 0; i < vidmm->caps.segment_count; i++) {
         struct segment *segment = &vidmm->segments[i];
 
-        if (!(allocation->eviction_set >> i & 1) || segment->kind != SEGMENT_APERTURE ||
-            bytes > left_of_limit(vidmm, segment))
+        if (!(allocation->eviction_set >> i & 1) || segment->kind != SEGMENT_APERTURE)
             continue;
-        if (NT_SUCCESS(take_range(segment, bytes, PAGE_BYTES, &allocation->eviction_offset))) {
+        if (NT_SUCCESS(segment_take_slots(vidmm, segment, bytes, &allocation->eviction_offset))) {
             allocation->eviction_aperture = (uint8_t)segment->id;
-            vidmm->aperture_bytes += bytes;
             return;
         }
     }
@@ -583,14 +623,10 @@ void segment_release_eviction_slots(struct vidmm_allocation *allocation)
 {
     struct segment *aperture = segment_of_eviction_slots(allocation);
     uint64_t bytes = PAGE_BYTES_OF(allocation->page_count);
-    enum range_status status;
 
     if (!aperture)
         return;
-    status = range_allocator_release(&aperture->ranges, allocation->eviction_offset, bytes);
-    ASSERT(status == RANGE_OK);
-    (void)status;
-    allocation->vidmm->aperture_bytes -= bytes;
+    segment_release_slots(allocation->vidmm, aperture, allocation->eviction_offset, bytes);
     allocation->eviction_aperture = 0;
 }
 

@@ -44,7 +44,9 @@ struct segment {
     enum segment_kind kind;
     unsigned id;
     const struct vidmm_segment_caps *caps; /* NULL for SEGMENT_SYSTEM */
-    uint64_t size;                         /* bytes usable, after limits */
+    uint64_t size;                         /* bytes that may be used at once, after limits */
+    uint64_t extent;                       /* bytes of address: more than size in an aperture whose
+                                              CommitLimit is below its Size (SEG-009) */
     uint64_t unit_pages;                   /* 16 with Use64KBPages, else 1 */
 
     /* Free space (segment.c). */
@@ -61,6 +63,7 @@ struct segment {
     uint64_t used; /* placed */
     uint64_t peak_used;
     uint64_t table_bytes; /* of used: page tables, paging buffers */
+    uint64_t committed;   /* APERTURE: bytes of slots that are taken, by whomever */
     uint64_t leaving;     /* bytes whose owners are on their way out, or dying */
     uint64_t doomed;      /* bytes of destroyed allocations that submitted work still uses */
     uint64_t allocation_count;
@@ -102,6 +105,15 @@ static inline bool segment_holds_content(const struct segment *segment)
 NTSTATUS segments_init(struct vidmm *vidmm);
 void segments_fini(struct vidmm *vidmm);
 struct segment *segment_by_id(struct vidmm *vidmm, unsigned id); /* 0: system */
+
+/*
+ * Slots of an aperture for what is no allocation there, and counts in nothing but the commit limits
+ * (APER-017).
+ */
+NTSTATUS segment_take_slots(struct vidmm *vidmm, struct segment *aperture, uint64_t bytes,
+                            uint64_t *out_offset);
+void segment_release_slots(struct vidmm *vidmm, struct segment *aperture, uint64_t offset,
+                           uint64_t bytes);
 
 /* Takes a place for the allocation in the segment. */
 NTSTATUS segment_take_place(struct segment *segment, struct vidmm_allocation *allocation,

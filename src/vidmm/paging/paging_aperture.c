@@ -25,7 +25,6 @@
 #include "vidmm/vidmm_private.h"
 
 #include "base/bits.h"
-#include "base/range_allocator.h"
 #include "base/services.h"
 
 #include <stdio.h>
@@ -43,20 +42,14 @@ bool paging_aperture_is_used(const struct vidmm *vidmm)
 NTSTATUS paging_aperture_take(struct vidmm *vidmm, struct paging_buffer *buffer)
 {
     struct segment *segment = segment_by_id(vidmm, vidmm->caps.paging_buffer_segment);
-    const struct range_request request = {.size = bytes_of(vidmm), .alignment = PAGE_BYTES};
+    NTSTATUS status;
 
     if (!paging_aperture_is_used(vidmm))
         return STATUS_SUCCESS;
-    switch (range_allocator_take(&segment->ranges, &request, &buffer->slots)) {
-    case RANGE_OK:
-        break;
-    case RANGE_NO_MEMORY:
-        return STATUS_NO_MEMORY;
-    default:
-        return STATUS_GRAPHICS_NO_VIDEO_MEMORY;
-    }
+    status = segment_take_slots(vidmm, segment, bytes_of(vidmm), &buffer->slots);
+    if (!NT_SUCCESS(status))
+        return status;
     buffer->has_slots = true;
-    vidmm->aperture_bytes += bytes_of(vidmm);
     segment->used += bytes_of(vidmm);
     segment->table_bytes += bytes_of(vidmm);
     return STATUS_SUCCESS;
@@ -69,8 +62,7 @@ void paging_aperture_release(struct vidmm *vidmm, struct paging_buffer *buffer)
     if (!buffer->has_slots)
         return;
     buffer->has_slots = false;
-    range_allocator_release(&segment->ranges, buffer->slots, bytes_of(vidmm));
-    vidmm->aperture_bytes -= bytes_of(vidmm);
+    segment_release_slots(vidmm, segment, buffer->slots, bytes_of(vidmm));
     segment->used -= bytes_of(vidmm);
     segment->table_bytes -= bytes_of(vidmm);
 }

@@ -52,7 +52,8 @@ static bool transfer(struct vidmm_allocation *allocation, bool is_in,
     uint64_t offset = allocation->job.cursor;
     uint64_t size = min_u64(total - offset, allocation->vidmm->config.transfer_bytes);
 
-    if (allocation->range)
+    if (allocation->range && allocation->uses_alternate_va) /* SLT-001; else it is given up, or a
+                                                               lock outlives a sleep */
         return alternate_va_op_transfer(allocation, is_in, args);
     if (allocation->is_swizzled || allocation_is_pitched(allocation) ||
         (allocation->other &&

@@ -174,6 +174,24 @@ static void what_may_be_mapped_is_limited_for_one_aperture_and_for_all(void **st
     }
 }
 
+/* SEG-009, APER-017: an amount, wherever in the segment. What wants the end of it gets it. */
+static void a_limit_of_an_aperture_is_no_end_of_its_addresses(void **state)
+{
+    struct rig_config config = rig_model(0);
+    struct rig_object object;
+    struct rig *rig;
+
+    config.aperture_limit_pages = 20; /* of 64 slots */
+    config.places_from_end = true;
+    rig = rig_create(&config);
+    rig_object(rig, 20, 2, &object);
+    rig_gpu(rig, &object, 8);
+    for (unsigned slot = 0; slot < 64; slot++)
+        assert_int_equal(rig->slots[slot] != 0, slot >= 44);
+    rig_destroy_object(rig, &object);
+    rig_free(rig);
+}
+
 /* APER-017: each has slots enough, and what is in one keeps the other from being used. */
 static void what_may_be_mapped_in_all_apertures_is_limited(void **state)
 {
@@ -517,6 +535,7 @@ int main(void)
         cmocka_unit_test(eviction_goes_through_an_aperture_that_the_allocation_names),
         cmocka_unit_test(an_aperture_shows_system_pages_where_they_are),
         cmocka_unit_test(what_may_be_mapped_is_limited_for_one_aperture_and_for_all),
+        cmocka_unit_test(a_limit_of_an_aperture_is_no_end_of_its_addresses),
         cmocka_unit_test(what_may_be_mapped_in_all_apertures_is_limited),
         cmocka_unit_test(more_than_a_gibibyte_moves_in_pieces),
         cmocka_unit_test(content_survives_in_paging_buffers_without_an_address),

@@ -53,6 +53,7 @@ struct rig_config {
     uint64_t aperture_pages;              /* 0: 64 */
     bool has_two_apertures;               /* of that size: the last two segments */
     uint64_t aperture_limit_pages;        /* its CommitLimit; 0: all of it */
+    bool places_from_end;                 /* FromEndOfSegment of every allocation */
     uint64_t all_apertures_limit_pages;   /* DXGK_DRIVERCAPS.ApertureSegmentCommitLimit; 0: none */
     bool is_coherent;                     /* the aperture */
     bool keeps_tables_in_system;          /* else in segment 1 */

@@ -261,6 +261,8 @@ NTSTATUS rig_create_allocation(struct miniport *self, HANDLE object,
                                : request->priority      ? request->priority
                                                         : 0x78000000;
     info->Flags.Value = request->flags;
+    if (rig->config.places_from_end && !rig->config.is_virtual)
+        info->Flags.FromEndOfSegment = 1;
     info->PitchAlignedSize = request->pitch_aligned_bytes;
     if (request->is_cpu_visible || request->is_cached) /* ALLOC-009 */
         info->Flags.CpuVisible = 1;

@@ -154,6 +154,8 @@ void workload_builder_preempt(struct workload_builder *builder, uint32_t node);
 void workload_builder_lose_interrupt(struct workload_builder *builder, uint32_t node);
 void workload_builder_reset(struct workload_builder *builder);
 void workload_builder_switch_domain(struct workload_builder *builder, uint64_t duration_ns);
+void workload_builder_lock(struct workload_builder *builder, uint32_t allocation);
+void workload_builder_unlock(struct workload_builder *builder, uint32_t allocation);
 void workload_builder_power(struct workload_builder *builder, enum workload_power power);
 void workload_builder_note(struct workload_builder *builder, const char *text);
 void workload_builder_label(struct workload_builder *builder, uint32_t process, uint64_t va,

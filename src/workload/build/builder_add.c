@@ -14,7 +14,8 @@
 /* Operations that may stand between a power-down and the power-up. */
 static bool may_be_asleep(enum workload_op_kind kind)
 {
-    return kind == WORKLOAD_OP_NOTE || kind == WORKLOAD_OP_POWER || kind == WORKLOAD_OP_REMOVE;
+    return kind == WORKLOAD_OP_NOTE || kind == WORKLOAD_OP_POWER || kind == WORKLOAD_OP_REMOVE ||
+           kind == WORKLOAD_OP_UNLOCK;
 }
 
 struct workload_op *workload_builder_append(struct workload_builder *builder,
@@ -276,6 +277,7 @@ void workload_builder_ref(struct workload_builder *builder, uint32_t allocation,
     }
     if (workload_builder_check_range(builder, allocation, offset, &ref.size) &&
         workload_builder_check_owner(builder, allocation, out->contexts[op->object].device) &&
+        workload_builder_check_unlocked(builder, allocation) &&
         workload_builder_check_not_offered(builder, allocation))
         append_ref(builder, &ref);
 }

@@ -38,6 +38,20 @@ void workload_builder_read(struct workload_builder *builder, uint32_t allocation
     add(builder, &op);
 }
 
+void workload_builder_lock(struct workload_builder *builder, uint32_t allocation)
+{
+    const struct workload_op op = {.kind = WORKLOAD_OP_LOCK, .object = allocation};
+
+    add(builder, &op);
+}
+
+void workload_builder_unlock(struct workload_builder *builder, uint32_t allocation)
+{
+    const struct workload_op op = {.kind = WORKLOAD_OP_UNLOCK, .object = allocation};
+
+    add(builder, &op);
+}
+
 void workload_builder_wait(struct workload_builder *builder, uint32_t context)
 {
     const struct workload_op op = {.kind = WORKLOAD_OP_WAIT, .object = context};

@@ -33,6 +33,20 @@ struct workload_allocation *workload_builder_live_allocation(struct workload_bui
     return found;
 }
 
+bool workload_builder_check_unlocked(struct workload_builder *builder, uint32_t allocation)
+{
+    const struct workload_allocation *a = workload_builder_live_allocation(builder, allocation);
+
+    if (!a)
+        return false;
+    if (a->is_locked) {
+        workload_builder_fail(builder, "%s is locked (expected an unlock before it is used)",
+                              workload_builder_name_of(builder, allocation));
+        return false;
+    }
+    return true;
+}
+
 bool workload_builder_check_not_offered(struct workload_builder *builder, uint32_t allocation)
 {
     const struct workload_allocation *a = workload_builder_live_allocation(builder, allocation);

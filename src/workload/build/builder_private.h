@@ -94,6 +94,8 @@ const char *workload_builder_name_of(const struct workload_builder *builder, uin
 /* The allocation when it exists and lives, else NULL and an error. */
 struct workload_allocation *workload_builder_live_allocation(struct workload_builder *builder,
                                                              uint32_t allocation);
+/* Between a lock and its unlock the CPU alone may use an allocation. */
+bool workload_builder_check_unlocked(struct workload_builder *builder, uint32_t allocation);
 /* Between an offer and its reclaim nothing may use an allocation. */
 bool workload_builder_check_not_offered(struct workload_builder *builder, uint32_t allocation);
 /* Only the device's own allocations and shared ones that it has not closed may be referred to. */

@@ -56,11 +56,35 @@ static bool keeps_access(struct workload_builder *builder, struct workload_op *o
            workload_builder_check_not_offered(builder, op->object);
 }
 
+static bool keeps_lock(struct workload_builder *builder, struct workload_op *op,
+                       const struct workload_ref *refs)
+{
+    if (!workload_builder_check_unlocked(builder, op->object) ||
+        !workload_builder_check_not_offered(builder, op->object))
+        return false;
+    builder->out->allocations[op->object].is_locked = true;
+    return true;
+}
+
+static bool keeps_unlock(struct workload_builder *builder, struct workload_op *op,
+                         const struct workload_ref *refs)
+{
+    struct workload_allocation *a = &builder->out->allocations[op->object];
+
+    if (!a->is_locked)
+        workload_builder_fail(builder, "%s is not locked (expected a lock before)",
+                              workload_builder_name_of(builder, op->object));
+    else
+        a->is_locked = false;
+    return !builder->failed;
+}
+
 static bool keeps_resident(struct workload_builder *builder, struct workload_op *op,
                            const struct workload_ref *refs)
 {
     for (uint32_t i = 0; i < op->ref_count; i++) {
-        if (!workload_builder_check_not_offered(builder, refs[i].allocation))
+        if (!workload_builder_check_unlocked(builder, refs[i].allocation) ||
+            !workload_builder_check_not_offered(builder, refs[i].allocation))
             return false;
     }
     return true;
@@ -116,7 +140,8 @@ static bool keeps_priority(struct workload_builder *builder, struct workload_op 
 static bool keeps_move(struct workload_builder *builder, struct workload_op *op,
                        const struct workload_ref *refs)
 {
-    if (!workload_builder_check_not_offered(builder, op->object))
+    if (!workload_builder_check_unlocked(builder, op->object) ||
+        !workload_builder_check_not_offered(builder, op->object))
         return false;
     if (op->segment == WORKLOAD_SEGMENT_LOCAL || op->segment == WORKLOAD_SEGMENT_LOCAL_INVISIBLE)
         return true;
@@ -364,6 +389,8 @@ workload_rule *const workload_rules[WORKLOAD_OP_COUNT] = {
     [WORKLOAD_OP_CLOSE] = keeps_close,
     [WORKLOAD_OP_WRITE] = keeps_access,
     [WORKLOAD_OP_READ] = keeps_access,
+    [WORKLOAD_OP_LOCK] = keeps_lock,
+    [WORKLOAD_OP_UNLOCK] = keeps_unlock,
     [WORKLOAD_OP_SUBMIT] = keeps_submit,
     [WORKLOAD_OP_RESIDENT] = keeps_resident,
     [WORKLOAD_OP_OFFER] = keeps_offer,

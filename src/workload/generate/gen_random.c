@@ -761,13 +761,26 @@ static void random_sleep(struct random *r)
     static const enum workload_power powers[] = {WORKLOAD_POWER_STANDBY, WORKLOAD_POWER_HIBERNATE,
                                                  WORKLOAD_POWER_D3};
     uint64_t kind = below(r, ARRAY_COUNT(powers) + 1);
+    const struct live *locked = r->live_count ? &r->live[below(r, r->live_count)] : NULL;
+    bool ends_asleep = rng_chance(r->rng, 1, 4);
 
     if (kind == ARRAY_COUNT(powers)) {
         workload_builder_switch_domain(r->builder, 1 + below(r, 100000));
         return;
     }
+    /* Every third sleep comes while the CPU has access to an allocation. */
+    if (!locked || !locked->cpu_visible || locked->is_offered || rng_chance(r->rng, 2, 3))
+        locked = NULL;
+    if (locked)
+        workload_builder_lock(r->builder, locked->id);
     workload_builder_power(r->builder, powers[kind]);
+    if (locked && ends_asleep)
+        workload_builder_unlock(r->builder, locked->id);
     workload_builder_power(r->builder, WORKLOAD_POWER_ON);
+    if (locked && !ends_asleep) {
+        workload_builder_read(r->builder, locked->id, 0, 0);
+        workload_builder_unlock(r->builder, locked->id);
+    }
 }
 
 static void random_wait(struct random *r)

@@ -283,9 +283,12 @@ static void check_special(struct check *check, const struct transfer_watch *watc
         return;
     if (!movement)
         return;
-    if (!CHECK_RULE(check, RULE_SLT_001, movement->had_range, &move->allocation->object,
-                    "hAllocation",
-                    "has had no alternate address: no swizzling range was acquired for it"))
+    if (!CHECK_RULE(check, RULE_SLT_001,
+                    movement->had_range && move->allocation->info.Flags.UseAlternateVA,
+                    &move->allocation->object, "hAllocation",
+                    movement->had_range
+                        ? "was created without UseAlternateVA: its range was for a lock alone"
+                        : "has had no alternate address: no swizzling range was acquired for it"))
         return;
     CHECK_RULE(check, RULE_SLT_005,
                arg->SpecialLockTransfer.SwizzlingRangeId == movement->range_id &&

@@ -728,13 +728,35 @@ static DXGKARG_BUILDPAGINGBUFFER special(HANDLE allocation)
 }
 
 /* An allocation in local memory with a range. */
-static HANDLE primary(struct rig *rig)
+static HANDLE with_range(struct rig *rig, bool has_alternate_va)
 {
-    DXGKARG_BUILDPAGINGBUFFER arg = rig_fill(rig_create_allocation(rig, NULL));
+    DXGK_ALLOCATIONINFO info = {.Size = BYTES};
+    DXGKARG_BUILDPAGINGBUFFER arg;
 
+    info.Flags.UseAlternateVA = has_alternate_va;
+    arg = rig_fill(rig_create_allocation(rig, &info));
     rig_build(rig, &arg);
     acquire(rig, arg.Fill.hAllocation);
     return arg.Fill.hAllocation;
+}
+
+static HANDLE primary(struct rig *rig)
+{
+    return with_range(rig, true);
+}
+
+static void a_range_of_a_lock_alone_is_no_alternate_address(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+    DXGKARG_BUILDPAGINGBUFFER arg;
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_PHYSICAL);
+    arg = special(with_range(rig, false));
+    rig_build(rig, &arg);
+    rig_expect_only(rig, RULE_SLT_001);
+    rig_fini(rig);
+    free(rig);
 }
 
 RULE_BROKEN_IN(SLT_001, RIG_PHYSICAL)
@@ -859,6 +881,7 @@ int main(void)
         cmocka_unit_test(a_transfer_that_a_reset_ended_is_not_pending),
         cmocka_unit_test(a_transfer_that_a_reset_did_not_hit_goes_on),
         cmocka_unit_test(an_allocation_in_use_is_not_idle),
+        cmocka_unit_test(a_range_of_a_lock_alone_is_no_alternate_address),
         cmocka_unit_test(commands_that_the_GPU_cannot_read_break_a_rule),
     };
 
