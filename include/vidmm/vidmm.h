@@ -434,7 +434,7 @@ struct vidmm_statistics {
     uint64_t residency_requests;
     uint64_t residency_hits; /* references that were resident already */
     uint64_t preemptions;    /* asked for by vidmm_preempt() */
-    uint64_t page_faults; /* that the driver reported */
+    uint64_t page_faults;    /* that the driver reported */
     uint64_t timeouts;
     uint64_t engine_resets;
     uint64_t adapter_resets;

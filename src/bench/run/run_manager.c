@@ -23,8 +23,8 @@ static void on_page_fault(void *context, unsigned node, const DXGKARGCB_NOTIFY_I
 {
     struct run_assembly *run = context;
 
-    if (run->player && !player_expects_fault(run->player, node, 0,
-                                             data->DmaPageFaulted.FaultedVirtualAddress))
+    if (run->player &&
+        !player_expects_fault(run->player, node, 0, data->DmaPageFaulted.FaultedVirtualAddress))
         player_note_fault(run->player);
 }
 

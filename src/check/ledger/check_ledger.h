@@ -67,6 +67,7 @@ struct check_object {
 struct check_process {
     struct check_object object;
     bool is_system;             /* the paging process */
+    uint64_t scheduled;         /* event of its last packet that is no paging packet; 0: none */
     struct id_map tables;       /* those that are current */
     struct list table_list;     /* struct check_table, all of them */
     uint64_t root, former_root; /* CHECK_PLACE() that SetRootPageTable named, of any context */

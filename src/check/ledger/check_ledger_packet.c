@@ -279,6 +279,8 @@ struct check_packet *check_ledger_submit(struct check_ledger *ledger, const stru
     if (!packet)
         return NULL;
     owner = seen.is_paging ? NULL : check_find_context(ledger, seen.context);
+    if (owner && owner->device && owner->device->process)
+        owner->device->process->scheduled = call->event;
     if (owner && !seen.is_switch && owner->preempted) {
         seen.may_be_back = true;
         owner->preempted--;

@@ -25,6 +25,7 @@ struct change {
     bool was_valid;
     uint64_t word, pages; /* was_valid: the pages, from that of the word on */
     bool is_same;
+    bool is_passed;    /* the operation that followed was neither its flush nor more entries */
     HANDLE allocation; /* that the operation named, NULL: none */
 };
 
@@ -40,6 +41,8 @@ struct tlb_watch {
     struct change slots[2 * MAX_CHANGES];
     struct updated_process updated[MAX_UPDATED];
     unsigned updated_count;
+    uint64_t
+        emptied; /* event of the last reset or change of power: nothing is cached from before */
     HANDLE system_context;    /* the first that was created: all other paging runs on it */
     uint64_t companion_nodes; /* that the driver named, a bit each */
 };
@@ -264,6 +267,21 @@ static void add_change(struct tlb_watch *watch, const struct change *next)
     watch->changes[watch->change_count++] = *next;
 }
 
+static void note_passed(struct tlb_watch *watch, const DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    if (!arg->pDmaBuffer || arg->Operation == DXGK_OPERATION_UPDATE_PAGE_TABLE ||
+        arg->Operation == DXGK_OPERATION_FLUSH_TLB)
+        return;
+    for (unsigned i = 0; i < watch->change_count; i++)
+        watch->changes[i].is_passed |= !watch->changes[i].was_valid;
+}
+
+/* The GPU may keep that there is no translation. */
+static bool caches_invalid(const struct check_ledger *ledger)
+{
+    return !ledger->caps.gpummu.InvalidTlbEntriesNotCached;
+}
+
 /* What an operation takes out of, or puts into, entries of a leaf. */
 static void note_changes(struct check *check, struct tlb_watch *watch,
                          const DXGKARG_BUILDPAGINGBUFFER *arg, const struct check_process *process)
@@ -278,7 +296,8 @@ static void note_changes(struct check *check, struct tlb_watch *watch,
 
     if (!check_table_is_known(ledger, table) || !table->is_current)
         return;
-    if (process->is_system && arg->pDmaBuffer && update->pPageTableEntries[0].Valid) {
+    if ((process->is_system || (caches_invalid(ledger) && process->scheduled > watch->emptied)) &&
+        arg->pDmaBuffer && update->pPageTableEntries[0].Valid) {
         change.va = update->FirstPteVirtualAddress;
         change.bytes = update->NumPageTableEntries * entry_bytes;
         add_change(watch, &change);
@@ -314,7 +333,6 @@ static void check_use(struct check *check, const struct tlb_watch *watch, uint64
                       uint64_t bytes, const char *field)
 {
     const struct check_ledger *ledger = check_ledger(check);
-    bool caches_invalid = !ledger->caps.gpummu.InvalidTlbEntriesNotCached;
 
     for (unsigned i = 0; i < watch->change_count; i++) {
         const struct change *change = &watch->changes[i];
@@ -322,7 +340,7 @@ static void check_use(struct check *check, const struct tlb_watch *watch, uint64
         bool is_used = change->process == ledger->system_process && change->va < va + bytes &&
                        va < change->va + change->bytes;
 
-        if (!change->was_valid && !caches_invalid)
+        if (!change->was_valid && !caches_invalid(ledger))
             continue;
         CHECK_RULE(check, rule, !is_used, NULL, field,
                    "VA 0x%llx is used; its entry became %s, and no FLUSH_TLB followed",
@@ -331,6 +349,31 @@ static void check_use(struct check *check, const struct tlb_watch *watch, uint64
     }
     if (!watch->change_count)
         check_looked_at(check, RULE_TLB_003);
+}
+
+/*
+ * TLB-004: the flush of what a process has mapped is built right behind the entries. When something
+ * else was built there, and nothing of the paging is left to run, the client's work may use the
+ * mapping and find none.
+ */
+static void check_use_by_client(struct check *check, const struct tlb_watch *watch,
+                                const struct check_packet *packet)
+{
+    const struct check_ledger *ledger = check_ledger(check);
+    const struct check_process *process = process_of(check_find_context(ledger, packet->context));
+    const struct change *change = NULL;
+
+    if (packet->is_paging || !process || process->is_system || !uses_page_tables(ledger) ||
+        !caches_invalid(ledger) || is_outstanding(ledger, UINT64_MAX))
+        return;
+    for (unsigned i = 0; i < watch->change_count && !change; i++) {
+        if (watch->changes[i].process == process && watch->changes[i].is_passed)
+            change = &watch->changes[i];
+    }
+    CHECK_RULE(check, RULE_TLB_004, !change, &process->object, "hContext",
+               "is scheduled; the entry of VA 0x%llx in its process became valid (invalid ones may "
+               "be cached), and no FLUSH_TLB followed",
+               (unsigned long long)change->va);
 }
 
 static void check_use_of_place(struct check *check, const struct tlb_watch *watch,
@@ -532,6 +575,7 @@ static void before_build(struct check *check, struct tlb_watch *watch,
     if (!uses_page_tables(ledger) || (ledger->is_operation_open && arg->pDmaBuffer))
         return;
     check_use_of_operation(check, watch, arg);
+    note_passed(watch, arg);
     switch ((unsigned)arg->Operation) {
     case DXGK_OPERATION_UPDATE_PAGE_TABLE:
         process = check_find_process(ledger, update->hProcess);
@@ -575,6 +619,7 @@ static void before(struct check *check, void *state, const struct check_call *ca
         if (!call->packet)
             break;
         check_root(check, call->packet);
+        check_use_by_client(check, watch, call->packet);
         check_updated(check, watch, call->packet);
         break;
     default:
@@ -641,6 +686,7 @@ static void after(struct check *check, void *state, const struct check_call *cal
     case MINIPORT_DDI_SetPowerState:
         watch->change_count = 0;
         watch->updated_count = 0;
+        watch->emptied = call->event;
         break;
     default:
         break;

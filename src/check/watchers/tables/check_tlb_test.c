@@ -318,6 +318,41 @@ RULE_KEPT(TLB_004)
     }
 }
 
+/* A page of a client's process, mapped, and then a packet of its context. */
+static void use_mapped_page(struct rig *rig, bool is_cached, bool is_flushed)
+{
+    DXGKARG_BUILDPAGINGBUFFER signal = {.Operation = DXGK_OPERATION_SIGNAL_MONITORED_FENCE};
+
+    rig->gpummu.InvalidTlbEntriesNotCached = !is_cached;
+    rig_query_mmu(rig);
+    rig_set_root(rig, rig->context);
+    rig_initialise_table(rig, 0, RIG_VA);
+    rig_complete(rig, 1, submit_work(rig, rig->context));
+    rig_map(rig, RIG_VA, rig_create_allocation(rig, NULL), 32, 1);
+    if (is_flushed)
+        rig_flush(rig, rig->process, RIG_VA, RIG_VA + 4096);
+    signal.SignalMonitoredFence.MonitoredFenceGpuVa = 8 * RIG_VA;
+    rig_build(rig, &signal);
+    rig_complete(rig, 0, rig_submit(rig));
+    submit_work(rig, rig->context);
+}
+
+static void what_a_client_maps_is_flushed_where_invalid_entries_are_cached(void **state)
+{
+    static const struct {
+        bool is_cached, is_flushed, is_broken;
+    } rows[] = {{true, true, false}, {true, false, true}, {false, false, false}};
+
+    for (size_t i = 0; i < ARRAY_COUNT(rows); i++) {
+        struct rig rig;
+
+        rig_init(&rig, RIG_GPUMMU);
+        use_mapped_page(&rig, rows[i].is_cached, rows[i].is_flushed);
+        assert_int_equal(rig.counts.broken[RULE_TLB_004], rows[i].is_broken);
+        rig_fini(&rig);
+    }
+}
+
 static void fill_scratch_page(struct rig *rig, uint64_t va)
 {
     DXGKARG_BUILDPAGINGBUFFER arg = {.Operation = DXGK_OPERATION_VIRTUAL_FILL};
@@ -523,6 +558,7 @@ int main(void)
         cmocka_unit_test(a_flush_of_the_former_root_is_lawful),
         cmocka_unit_test(a_first_root_has_no_former_one),
         cmocka_unit_test(a_flush_of_less_breaks_TLB_003),
+        cmocka_unit_test(what_a_client_maps_is_flushed_where_invalid_entries_are_cached),
         cmocka_unit_test(a_flush_in_the_middle_leaves_both_sides),
     };
 

@@ -432,10 +432,14 @@ static void gpu(struct check *check, void *state, const struct check_gpu_event *
 /* Reported complete: it has been handed over, then. */
 static void retired(struct check *check, void *state, const struct check_packet *packet)
 {
+    struct submission_watch *watch = state;
     enum rule_id rule = packet->submit_count > 1 ? RULE_SUB_010 : RULE_SUB_002;
 
     if (packet->state != CHECK_COMPLETED)
         return;
+    if (packet->node < MAX_REFUSED &&
+        check_fence_reached(watch->refused[packet->node].fence, packet->fence))
+        watch->refused[packet->node].is_any = false; /* ids go on, and come to it again */
     if (packet->submit_count > 1)
         check_looked_at(check, RULE_SUB_010);
     if (packet->is_paging && !packet->context)
