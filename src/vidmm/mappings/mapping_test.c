@@ -294,6 +294,51 @@ static void new_tables_are_flushed_into_view_where_invalid_entries_are_cached(vo
     }
 }
 
+struct flushes {
+    uint64_t start, end; /* of the range that is looked for */
+    unsigned count;
+};
+
+static void count_flushes(struct rig *rig, const DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    struct flushes *flushes = rig->test;
+
+    flushes->count += args->Operation == DXGK_OPERATION_FLUSH_TLB &&
+                      args->FlushTlb.StartVirtualAddress == flushes->start &&
+                      args->FlushTlb.EndVirtualAddress == flushes->end;
+}
+
+/* TLB-004: its tables are there already, and only entries become valid. */
+static void a_new_mapping_is_flushed_where_invalid_entries_are_cached(void **state)
+{
+    for (unsigned caches = 0; caches < 2; caches++) {
+        struct rig_config config = virtual_model(0);
+        struct rig_object object, beside;
+        struct flushes flushes = {0};
+        struct rig *rig;
+
+        config.caches_invalid = caches;
+        rig = rig_create(&config);
+        rig_object(rig, 4, 1, &beside);
+        rig_object(rig, 8, 1, &object);
+        rig_make_resident(rig, &beside);
+        rig_make_resident(rig, &object);
+        rig_map(rig, &beside);
+        rig_drain(rig);
+        rig->watch = count_flushes;
+        rig->test = &flushes;
+        flushes.start = align_up(beside.va + PAGE_BYTES_OF(4), 64 * KiB);
+        flushes.end = flushes.start + PAGE_BYTES_OF(8);
+        rig_map(rig, &object);
+        rig_drain(rig);
+        assert_int_equal(object.va, flushes.start);
+        assert_int_equal(flushes.count, caches);
+        rig_destroy_object(rig, &object);
+        rig_destroy_object(rig, &beside);
+        rig_free(rig);
+    }
+}
+
 static void a_conflict_leaves_no_trace(void **state)
 {
     struct rig_config config = virtual_model(0);
@@ -639,6 +684,7 @@ int main(void)
         cmocka_unit_test(physical_updates_count_in_the_order_of_the_calls),
         cmocka_unit_test(physical_mappings_outlive_sleeps),
         cmocka_unit_test(new_tables_are_flushed_into_view_where_invalid_entries_are_cached),
+        cmocka_unit_test(a_new_mapping_is_flushed_where_invalid_entries_are_cached),
         cmocka_unit_test(a_conflict_leaves_no_trace),
         cmocka_unit_test(bad_arguments_are_refused),
         cmocka_unit_test(protections_are_in_the_entries_only_when_the_caps_say_so),

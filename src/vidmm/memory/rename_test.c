@@ -20,6 +20,7 @@ static struct {
     const void *discard_instance[MOST_SEEN];
     unsigned end_count;
     const void *ended[MOST_SEEN];
+    unsigned map_count, coherent_count; /* MAP_APERTURE_SEGMENT; those of them with CacheCoherent */
     struct rig *rig;
     struct miniport_ops ops; /* of the rig's driver */
 } seen;
@@ -59,6 +60,10 @@ static NTSTATUS see_operation(struct miniport *self, HANDLE object, DXGKARG_BUIL
         seen.discard_instance[seen.discard_count] = vidmm_paging_instance(seen.rig->vidmm);
         seen.discard_address[seen.discard_count++] =
             (uint64_t)arg->DiscardContent.SegmentAddress.QuadPart;
+    }
+    if (arg->Operation == DXGK_OPERATION_MAP_APERTURE_SEGMENT) {
+        seen.map_count++;
+        seen.coherent_count += arg->MapApertureSegment.Flags.CacheCoherent;
     }
     status = seen.ops.build_paging_buffer(self, object, arg);
     return status;
@@ -152,6 +157,33 @@ static void a_lock_with_discard_gives_another_place_of_the_same_handle(void **st
         }
         rig_free(rig);
     }
+}
+
+/* What the driver said of the first it said of all of them. */
+static void an_instance_is_cached_as_the_first_is(void **state)
+{
+    struct rig_config config = rig_model(0);
+    struct rig_request request = {
+        .bytes = PAGE_BYTES_OF(4), .is_cpu_visible = true, .is_cached = true};
+    struct rig_done done = {0};
+    struct rig_object object;
+    struct rig *rig;
+
+    config.is_coherent = true;
+    rig = rig_that_renames(&config, true);
+    request.preferred[0] = rig->segment_count;
+    assert_int_equal(rig_try_object(rig, rig->device, &request, &object), STATUS_SUCCESS);
+    use(rig, &object, &done);
+    assert_int_equal(vidmm_lock_with(object.allocation, VIDMM_LOCK_DISCARD), STATUS_SUCCESS);
+    vidmm_unlock(object.allocation);
+    use(rig, &object, &done);
+    rig_drain(rig);
+    assert_int_equal(done.calls, 2);
+    assert_int_equal(vidmm_statistics(rig->vidmm)->renames, 1);
+    assert_int_equal(seen.map_count, 2);
+    assert_int_equal(seen.coherent_count, 2);
+    rig_destroy_object(rig, &object);
+    rig_free(rig);
 }
 
 static void the_handle_goes_behind_the_last_instance(void **state)
@@ -289,6 +321,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_lock_with_discard_gives_another_place_of_the_same_handle),
+        cmocka_unit_test(an_instance_is_cached_as_the_first_is),
         cmocka_unit_test(the_handle_goes_behind_the_last_instance),
         cmocka_unit_test(a_list_is_as_long_as_the_driver_says),
         cmocka_unit_test(what_is_switched_off_shown_or_shared_is_waited_for),

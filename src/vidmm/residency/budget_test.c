@@ -42,6 +42,33 @@ static void what_is_resident_and_held_is_counted(void **state)
     rig_free(rig);
 }
 
+/* It goes, to make room, until its packet has run: the process does not hold it any more. */
+static void what_is_leaving_is_not_held(void **state)
+{
+    struct rig *rig = rig_of_256_pages();
+    struct rig_object first, second;
+    struct rig_done done = {0};
+    uint64_t fence;
+
+    rig_object(rig, 200, 1, &first);
+    rig_object(rig, 100, 1, &second);
+    rig_make_resident(rig, &first);
+    rig_evict(rig, &first);
+    assert_int_equal(info_of(rig).held, 0);
+    assert_int_equal(
+        vidmm_make_resident(rig->device, 1, &second.allocation, rig_done, &done, &fence),
+        STATUS_PENDING);
+    assert_int_equal(rig->eviction_count, 1);
+    assert_int_equal(done.calls, 0);
+    assert_int_equal(info_of(rig).held, info_of(rig).resident - 200 * PAGE_BYTES);
+    rig_drain(rig);
+    second.references = 1;
+    assert_int_equal(info_of(rig).held, 100 * PAGE_BYTES);
+    rig_destroy_object(rig, &first);
+    rig_destroy_object(rig, &second);
+    rig_free(rig);
+}
+
 static void a_request_over_the_budget_is_told_how_much_to_trim(void **state)
 {
     struct rig *rig = rig_of_256_pages();
@@ -183,6 +210,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_resident_and_held_is_counted),
+        cmocka_unit_test(what_is_leaving_is_not_held),
         cmocka_unit_test(a_request_over_the_budget_is_told_how_much_to_trim),
         cmocka_unit_test(whoever_gets_over_the_budget_is_asked_to_trim_once),
         cmocka_unit_test(whoever_gets_over_the_budget_behind_a_move_is_asked_again),
