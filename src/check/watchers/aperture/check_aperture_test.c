@@ -177,6 +177,45 @@ static void map_in_two_packets(struct rig *rig, bool is_late)
     rig_complete(rig, 0, second);
 }
 
+/*
+ * The last slot of a mapping shows nothing when its packet retires, or when the next one does, with
+ * which nothing is under way any more.
+ */
+static void the_last_slot_of_a_mapping_is_looked_at(void **state)
+{
+    static const struct {
+        bool is_wrong[2];
+        enum rule_id rule;
+    } rows[] = {{{true, false}, RULE_APER_014}, {{false, true}, RULE_APER_002}};
+
+    for (size_t i = 0; i < ARRAY_COUNT(rows); i++) {
+        struct rig_frames frames = rig_frames_of(0x100);
+        DXGKARG_BUILDPAGINGBUFFER map, fill;
+        uint32_t fences[2];
+        uint64_t *last;
+        struct rig rig;
+
+        rig_init(&rig, RIG_GPUMMU);
+        map = rig_map_of(&rig, rig_aperture_allocation(&rig), 8, &frames);
+        fill = rig_fill(map.MapApertureSegment.hAllocation);
+        rig_build(&rig, &map);
+        fences[0] = rig_submit(&rig);
+        rig_build(&rig, &fill);
+        fences[1] = rig_submit(&rig);
+        last = &rig.slots[8 + RIG_PAGES - 1];
+        for (unsigned packet = 0; packet < 2; packet++) {
+            uint64_t shown = *last;
+
+            if (rows[i].is_wrong[packet])
+                *last = 0;
+            rig_complete(&rig, 0, fences[packet]);
+            *last = shown;
+        }
+        rig_expect_only(&rig, rows[i].rule);
+        rig_fini(&rig);
+    }
+}
+
 RULE_BROKEN(APER_014)
 {
     map_in_two_packets(rig, true);
@@ -620,6 +659,7 @@ static void a_slot_that_changes_by_itself_is_found_at_the_end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_last_slot_of_a_mapping_is_looked_at),
         cmocka_unit_test(a_list_that_is_too_short_or_not_locked_is_found),
         cmocka_unit_test(another_dummy_page_is_found),
         cmocka_unit_test(slots_in_use_by_paging_are_not_unmapped),

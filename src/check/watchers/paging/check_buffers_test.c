@@ -89,6 +89,47 @@ static void bytes_behind_the_pointer_are_found(void **state)
     free(rig);
 }
 
+/* By one byte as by many. */
+static void a_pointer_just_behind_the_end_is_found(void **state)
+{
+    static const int64_t beyond[] = {1, 4, 8};
+
+    for (size_t i = 0; i < ARRAY_COUNT(beyond); i++) {
+        int64_t moved = RIG_BUFFER_BYTES + beyond[i];
+        DXGKARG_BUILDPAGINGBUFFER fill;
+        struct rig rig;
+
+        rig_init(&rig, RIG_GPUMMU);
+        fill = rig_fill(rig_create_allocation(&rig, NULL));
+        rig.answer = build_as_told;
+        rig.told = &moved;
+        rig_build(&rig, &fill);
+        rig_expect_only(&rig, RULE_PB_004);
+        assert_non_null(strstr(rig.last.text, "bytes; 16384 were offered"));
+        rig_fini(&rig);
+    }
+}
+
+/* PB-005, at either end of what is offered. */
+static void bytes_around_the_buffer_are_found(void **state)
+{
+    static const int64_t offsets[] = {-1, -8, -64, RIG_BUFFER_BYTES, RIG_BUFFER_BYTES + 7};
+
+    for (size_t i = 0; i < ARRAY_COUNT(offsets); i++) {
+        int64_t offset = offsets[i];
+        DXGKARG_BUILDPAGINGBUFFER fill;
+        struct rig rig;
+
+        rig_init(&rig, RIG_GPUMMU);
+        fill = rig_fill(rig_create_allocation(&rig, NULL));
+        rig.answer = write_behind;
+        rig.told = &offset;
+        rig_build(&rig, &fill);
+        rig_expect_only(&rig, RULE_PB_005);
+        rig_fini(&rig);
+    }
+}
+
 static NTSTATUS write_private(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
 {
     DXGKARG_BUILDPAGINGBUFFER *build = arg;
@@ -124,6 +165,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bytes_behind_the_pointer_are_found),
+        cmocka_unit_test(a_pointer_just_behind_the_end_is_found),
+        cmocka_unit_test(bytes_around_the_buffer_are_found),
     };
 
     return RIG_RUN_TESTS(tests);

@@ -188,6 +188,46 @@ RULE_KEPT_IN(XFER_006, RIG_PHYSICAL)
     enter_in_parts(rig, rig_create_allocation(rig, NULL), 16384);
 }
 
+/* The offset counts from the address of the allocation: the second part alone is outside. */
+static void a_part_that_ends_behind_its_segment_breaks_XFER_001(void **state)
+{
+    for (unsigned is_outside = 0; is_outside < 2; is_outside++) {
+        DXGKARG_BUILDPAGINGBUFFER arg;
+        HANDLE allocation;
+        struct rig rig;
+
+        rig_init(&rig, RIG_PHYSICAL);
+        allocation = rig_create_allocation(&rig, NULL);
+        for (unsigned offset = 0; offset < BYTES; offset += BYTES / 2) {
+            arg = part(allocation, offset, BYTES / 2);
+            arg.Transfer.Destination.SegmentAddress.QuadPart =
+                16 * MiB - BYTES + (is_outside ? 4096 : 0);
+            rig_build(&rig, &arg);
+        }
+        assert_int_equal(rig.counts.broken[RULE_XFER_001], is_outside);
+        assert_int_equal(rig.counts.broken[RULE_SEG_023], is_outside); /* one mistake, both rules */
+        rig_fini(&rig);
+    }
+}
+
+/* The last part says that it is, and a page is left. */
+static void a_transfer_that_ends_early_breaks_XFER_006(void **state)
+{
+    DXGKARG_BUILDPAGINGBUFFER arg;
+    HANDLE allocation;
+    struct rig rig;
+
+    rig_init(&rig, RIG_PHYSICAL);
+    allocation = rig_create_allocation(&rig, NULL);
+    arg = part(allocation, 0, 16384);
+    rig_build(&rig, &arg);
+    arg = part(allocation, 16384, BYTES - 16384 - 4096);
+    arg.Transfer.Flags.TransferEnd = 1;
+    rig_build(&rig, &arg);
+    rig_expect_only(&rig, RULE_XFER_006);
+    rig_fini(&rig);
+}
+
 RULE_BROKEN_IN(XFER_007, RIG_PHYSICAL)
 {
     DXGKARG_BUILDPAGINGBUFFER arg = enter(rig_create_allocation(rig, NULL));
@@ -878,6 +918,8 @@ RULE_KEPT(PB_011)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_part_that_ends_behind_its_segment_breaks_XFER_001),
+        cmocka_unit_test(a_transfer_that_ends_early_breaks_XFER_006),
         cmocka_unit_test(a_transfer_that_a_reset_ended_is_not_pending),
         cmocka_unit_test(a_transfer_that_a_reset_did_not_hit_goes_on),
         cmocka_unit_test(an_allocation_in_use_is_not_idle),

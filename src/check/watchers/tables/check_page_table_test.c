@@ -135,6 +135,28 @@ RULE_KEPT(PT_025)
     rig_unmap(rig, RIG_VA, allocation, 32);
 }
 
+/* As many pages as the allocation has, and one of them behind its end. */
+static void a_range_that_begins_too_late_breaks_PT_025(void **state)
+{
+    for (unsigned pages = 15; pages <= 16; pages++) {
+        struct rig *rig = malloc(sizeof *rig);
+        struct rig_update update;
+
+        assert_non_null(rig);
+        rig_init(rig, RIG_GPUMMU);
+        rig_make_tables(rig);
+        rig_begin_map(rig, &update, RIG_VA, rig_create_allocation(rig, NULL), 1, pages);
+        update.arg.UpdatePageTable.AllocationOffsetInBytes = 4096;
+        rig_update(rig, &update);
+        if (pages == 16)
+            rig_expect_only(rig, RULE_PT_025);
+        else
+            rig_expect_silence(rig, RULE_PT_025);
+        rig_fini(rig);
+        free(rig);
+    }
+}
+
 static void two_pages_in_one_place_break_PT_025(void **state)
 {
     struct rig *rig = malloc(sizeof *rig);
@@ -341,6 +363,7 @@ RULE_KEPT(PT_038)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_range_that_begins_too_late_breaks_PT_025),
         cmocka_unit_test(an_unknown_process_breaks_PT_024),
         cmocka_unit_test(two_pages_in_one_place_break_PT_025),
     };

@@ -292,6 +292,27 @@ RULE_KEPT(PWR_007)
     rig_render(rig);
 }
 
+static NTSTATUS sleep_meanwhile(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
+{
+    if (ddi == MINIPORT_DDI_CreateAllocation)
+        rig->top->ops->set_power_state(rig->top, 0, PowerDeviceD3, PowerActionSleep);
+    return rig_answer(rig, ddi, object, arg);
+}
+
+static void a_sleep_in_the_middle_of_a_call_breaks_PWR_007(void **state)
+{
+    struct rig *rig = new_rig(RIG_PHYSICAL, false, false, false);
+
+    rig_init_prepared(rig);
+    rig->answer = sleep_meanwhile;
+    rig_create_allocation(rig, NULL);
+    rig->answer = NULL;
+    assert_int_equal(rig->counts.broken[RULE_PWR_007], 1);
+    assert_int_equal(rig->counts.broken[RULE_IOMMU_007], 1); /* and it is not alone */
+    rig_fini(rig);
+    free(rig);
+}
+
 static void nothing_is_built_for_a_device_that_sleeps(void **state)
 {
     struct rig *rig = new_rig(RIG_PHYSICAL, false, false, false);
@@ -386,6 +407,7 @@ int main(void)
         cmocka_unit_test(a_profile_lets_straddling_stay),
         cmocka_unit_test(an_end_goes_with_its_flag),
         cmocka_unit_test(nothing_is_built_for_a_device_that_sleeps),
+        cmocka_unit_test(a_sleep_in_the_middle_of_a_call_breaks_PWR_007),
         cmocka_unit_test(any_success_is_right_for_a_change_of_power),
     };
 

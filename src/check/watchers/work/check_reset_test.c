@@ -290,6 +290,26 @@ RULE_KEPT_IN(TDR_011, RIG_PHYSICAL)
     evict_after_reset(rig, true);
 }
 
+/* Content that was put there by the last call before the reset is lost as any other. */
+static void the_last_call_before_a_reset_is_before_it(void **state)
+{
+    struct rig rig;
+    HANDLE allocation;
+    DXGKARG_BUILDPAGINGBUFFER fill, out;
+
+    rig_init(&rig, RIG_PHYSICAL);
+    allocation = rig_create_allocation(&rig, NULL);
+    fill = rig_fill(allocation);
+    out = transfer(allocation, 1, 0);
+    rig_build(&rig, &fill);
+    miniport_reset_from_timeout(rig.top, NULL);
+    miniport_restart_from_timeout(rig.top, NULL);
+    rig_new_buffer(&rig);
+    rig_build(&rig, &out);
+    rig_expect_only(&rig, RULE_TDR_011);
+    rig_fini(&rig);
+}
+
 static void hang_in_paging(struct rig *rig, bool is_excused)
 {
     DXGKARG_BUILDPAGINGBUFFER fill = rig_fill(rig_create_allocation(rig, NULL));
@@ -352,6 +372,7 @@ static void engines_that_are_reset_need_their_ddis(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_last_call_before_a_reset_is_before_it),
         cmocka_unit_test(a_gpu_that_goes_on_is_found),
         cmocka_unit_test(engines_that_are_reset_need_their_ddis),
     };
