@@ -163,6 +163,7 @@ static const char *const kinds[][2] = {
     {"broken", "A run must come to its end in order."},
     {"digest", "The same run must do the same again."},
     {"advice", "What documents leave open is better done as all of them say."},
+    {"bench", "The bench has no such callback; Windows does."},
     {NULL, "A run must have nothing to tell."},
 };
 
@@ -177,7 +178,7 @@ static const char *const *find_kind(const char *kind)
 
 bool report_is_advice(const struct report_finding *finding)
 {
-    return strcmp(finding->kind, run_finding_kind_name(RUN_FINDING_ADVICE)) == 0;
+    return run_finding_kind_is_remark(finding->kind);
 }
 
 const char *report_kind_sentence(const char *kind)
@@ -299,7 +300,10 @@ static void finding_lines(FILE *out, const struct report_finding *finding)
 {
     const struct finding_detail *detail = finding->detail;
 
-    fprintf(out, "%s %s", report_is_advice(finding) ? "advice" : "error",
+    fprintf(out, "%s %s",
+            !report_is_advice(finding) ? "error"
+            : finding->rule[0]         ? "advice"
+                                       : "note",
             finding->rule[0] ? finding->rule : finding->kind);
     if (detail->where[0])
         fprintf(out, "  %s", detail->where);

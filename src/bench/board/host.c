@@ -2,6 +2,7 @@
 
 #include "miniport/raw.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define DPC_DELAY_MIN_NS 100u
@@ -356,10 +357,15 @@ static void note_unsupported(struct miniport_host *base, const char *callback)
 {
     struct bench_host *host = host_from(base);
 
-    if (host->unsupported_count++ == 0) {
-        strncpy(host->unsupported, callback, sizeof host->unsupported - 1);
-        host->unsupported[sizeof host->unsupported - 1] = '\0';
+    for (unsigned i = 0; i < host->lacked_count; i++) {
+        if (strcmp(host->lacked[i], callback) == 0)
+            return;
     }
+    if (host->lacked_count == HOST_MOST_LACKED)
+        return;
+    snprintf(host->lacked[host->lacked_count++], sizeof host->lacked[0], "%s", callback);
+    if (host->lacks)
+        host->lacks(host->lacks_context, callback);
 }
 
 static NTSTATUS reserve_range(struct miniport_host *base, HANDLE process,

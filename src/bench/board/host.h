@@ -28,6 +28,8 @@
 
 #define HOST_LATE_DPC_NS 100000u
 
+#define HOST_MOST_LACKED 16
+
 struct bench_host {
     struct miniport_host base;
     struct machine *machine;
@@ -44,8 +46,11 @@ struct bench_host {
     CM_RESOURCE_LIST *resources;
     size_t resource_bytes;
     uint64_t dpc_count;
-    uint64_t unsupported_count; /* callbacks that the host does not have */
-    char unsupported[64];       /* the first of them */
+    /* Called once for each callback that the host does not have, when the driver calls it. */
+    void (*lacks)(void *context, const char *callback);
+    void *lacks_context;
+    char lacked[HOST_MOST_LACKED][48]; /* of which it was called */
+    unsigned lacked_count;
     void (*log)(void *context, const char *text);
     void *log_context;
 };

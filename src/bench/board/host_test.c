@@ -373,6 +373,31 @@ static void what_is_mapped_is_unmapped_once(void **state)
     rig_close(&rig);
 }
 
+static void count_lacking(void *context, const char *callback)
+{
+    unsigned *count = context;
+
+    assert_true(strcmp(callback, "DxgkCbSignalEvent") == 0 ||
+                strcmp(callback, "DxgkCbQueryServices") == 0);
+    ++*count;
+}
+
+static void a_callback_that_is_lacking_is_told_once(void **state)
+{
+    static const char *const calls[] = {"DxgkCbSignalEvent", "DxgkCbSignalEvent",
+                                        "DxgkCbQueryServices", "DxgkCbSignalEvent"};
+    unsigned count = 0;
+    struct rig rig;
+
+    rig_open(&rig, MiB);
+    rig.host.lacks = count_lacking;
+    rig.host.lacks_context = &count;
+    for (size_t i = 0; i < ARRAY_COUNT(calls); i++)
+        rig.host.base.ops->unsupported(&rig.host.base, calls[i]);
+    assert_int_equal(count, 2);
+    rig_close(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -385,6 +410,7 @@ int main(void)
         cmocka_unit_test(a_dpc_queued_twice_runs_once_and_later_at_dispatch_level),
         cmocka_unit_test(a_synchronised_routine_runs_at_device_irql),
         cmocka_unit_test(what_is_mapped_is_unmapped_once),
+        cmocka_unit_test(a_callback_that_is_lacking_is_told_once),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

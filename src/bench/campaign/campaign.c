@@ -55,7 +55,7 @@ static struct campaign_finding *add_finding(struct campaign_record *record, cons
 static void add_outcome(struct campaign_record *record, const char *kind, const char *text)
 {
     bool has_cause = record->finding_count && !record->findings[0].consequence_of &&
-                     strcmp(record->findings[0].kind, run_finding_kind_name(RUN_FINDING_ADVICE));
+                     !run_finding_kind_is_remark(record->findings[0].kind);
     struct campaign_finding *finding = add_finding(record, kind, text);
 
     if (finding)
@@ -97,7 +97,7 @@ static unsigned turn_of(const struct run_result *result, uint32_t place)
 {
     const struct run_finding *finding = &result->findings[place];
 
-    if (finding->kind == RUN_FINDING_ADVICE)
+    if (run_finding_is_remark(finding->kind))
         return TURN_ADVICE;
     return (finding->consequence_of ? TURN_CONSEQUENCE : TURN_CAUSE) +
            !is_first_of_rule(result, place);
@@ -110,7 +110,7 @@ static void take_findings(struct campaign_record *record, const struct run_resul
     uint64_t total = 0;
 
     for (unsigned i = 0; i < RUN_FINDING_KIND_COUNT; i++)
-        total += i == RUN_FINDING_ADVICE ? 0 : result->finding_totals[i];
+        total += run_finding_is_remark((enum run_finding_kind)i) ? 0 : result->finding_totals[i];
     for (unsigned turn = 0; turn < TURNS; turn++) {
         for (uint32_t i = 0; i < result->finding_count; i++) {
             if (record->finding_count + is_stopped == CAMPAIGN_MAX_FINDINGS ||

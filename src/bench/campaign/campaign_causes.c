@@ -30,8 +30,7 @@ static uint64_t cause_of(const struct campaign_finding *finding)
 
 bool campaign_is_advice(const struct campaign_cause *cause)
 {
-    return strcmp(cause->first.findings[cause->finding].kind,
-                  run_finding_kind_name(RUN_FINDING_ADVICE)) == 0;
+    return run_finding_kind_is_remark(cause->first.findings[cause->finding].kind);
 }
 
 bool campaign_blames_manager(const struct campaign_cause *cause)

@@ -108,7 +108,7 @@ static uint32_t sort_findings(struct run_result *result, struct run_finding *ord
         uint32_t at = count;
 
         finding->consequence_of = 0;
-        if (finding->kind == RUN_FINDING_ADVICE || finding->kind == RUN_FINDING_HOSTILE)
+        if (run_finding_is_remark(finding->kind) || finding->kind == RUN_FINDING_HOSTILE)
             continue; /* stands for itself */
         for (; at && is_told_before(finding, order[at - 1]); at--)
             order[at] = order[at - 1];

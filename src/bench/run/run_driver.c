@@ -50,6 +50,8 @@ static bool raise_kernel(struct run_assembly *run)
     if (!NT_SUCCESS(host_init(&run->host, run->machine, run->nt)))
         return run_refuse(run, "no memory for the driver's host");
     run->has_host = true;
+    run->host.lacks = run_note_lacking;
+    run->host.lacks_context = run;
     if (!place_surroundings(run))
         return run_refuse(run, "no memory for the driver's surroundings");
     if (run->plugin)

@@ -137,6 +137,18 @@ static void on_trespass(void *context, const char *what)
                                      where_it_runs(run), what));
 }
 
+void run_note_lacking(void *context, const char *callback)
+{
+    struct run_assembly *run = context;
+
+    explain_frames(run,
+                   run_result_report(run->result, RUN_FINDING_LACKING, 0, machine_now(run->machine),
+                                     "in %s the driver calls %s, which the bench does not "
+                                     "have: it fails, or does nothing, as it would not in "
+                                     "Windows",
+                                     where_it_runs(run), callback));
+}
+
 static void on_misuse(void *context, const char *text)
 {
     struct run_assembly *run = context;

@@ -29,7 +29,7 @@ void run_settle_outcome(struct run_result *result)
     if (result->outcome != RUN_CLEAN)
         return;
     for (unsigned i = 0; i < RUN_FINDING_KIND_COUNT; i++) {
-        if (i != RUN_FINDING_ADVICE && result->finding_totals[i])
+        if (!run_finding_is_remark((enum run_finding_kind)i) && result->finding_totals[i])
             result->outcome = RUN_FINDINGS;
     }
 }

@@ -135,6 +135,8 @@ void run_report_driver_leaks(struct run_assembly *run, const char *after, bool i
 /* ---- run_findings.c: each is called with the assembly as its context ------------------------- */
 
 struct nt_host run_kernel_host(struct run_assembly *run);
+/* bench_host.lacks: told as a remark, once for each callback. */
+void run_note_lacking(void *context, const char *callback);
 void run_report_overwritten(void *context, enum miniport_ddi ddi, const char *member);
 void run_report_driver_error(void *context, const char *rule, const char *text);
 /* The manager has refused what a line of the case asks for. */

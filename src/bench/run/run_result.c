@@ -33,9 +33,21 @@ const char *run_finding_kind_name(enum run_finding_kind kind)
         [RUN_FINDING_HUNG] = "hung",
         [RUN_FINDING_HOSTILE] = "hostile",
         [RUN_FINDING_ADVICE] = "advice",
+        [RUN_FINDING_LACKING] = "bench",
     };
 
     return names[kind];
+}
+
+bool run_finding_is_remark(enum run_finding_kind kind)
+{
+    return kind == RUN_FINDING_ADVICE || kind == RUN_FINDING_LACKING;
+}
+
+bool run_finding_kind_is_remark(const char *name)
+{
+    return strcmp(name, run_finding_kind_name(RUN_FINDING_ADVICE)) == 0 ||
+           strcmp(name, run_finding_kind_name(RUN_FINDING_LACKING)) == 0;
 }
 
 struct run_finding *run_result_report(struct run_result *result, enum run_finding_kind kind,

@@ -60,9 +60,13 @@ enum run_finding_kind {
     RUN_FINDING_HUNG,    /* it had to be ended */
     RUN_FINDING_HOSTILE, /* what only a driver does that leaves its bounds (docs/security.md) */
     RUN_FINDING_ADVICE,  /* documents leave it open: told, and no finding (CHECK_ADVICE()) */
+    RUN_FINDING_LACKING, /* the bench has no such callback: told once of each, and no finding */
     RUN_FINDING_KIND_COUNT
 };
 const char *run_finding_kind_name(enum run_finding_kind kind);
+/* It is told, and nobody is at fault: a run with nothing else is clean. By the kind's name, too. */
+bool run_finding_is_remark(enum run_finding_kind kind);
+bool run_finding_kind_is_remark(const char *name);
 
 struct run_finding {
     enum run_finding_kind kind;

@@ -1,5 +1,5 @@
 /* What findings of a run are made of. */
-#include "bench/run/run_result.h"
+#include "bench/run/run_private.h"
 
 #include "base/bits.h"
 
@@ -80,9 +80,31 @@ static void the_last_words_stand_beside_a_finding(void **state)
     free(result);
 }
 
+/* Advice, and what the bench lacks, are told; only a finding makes the run one with findings. */
+static void a_run_with_remarks_alone_is_clean(void **state)
+{
+    static const enum run_finding_kind remarks[] = {RUN_FINDING_ADVICE, RUN_FINDING_LACKING};
+    struct run_result *result = calloc(1, sizeof *result);
+
+    assert_non_null(result);
+    for (size_t i = 0; i < ARRAY_COUNT(remarks); i++) {
+        assert_true(run_finding_is_remark(remarks[i]));
+        assert_true(run_finding_kind_is_remark(run_finding_kind_name(remarks[i])));
+        assert_non_null(run_result_report(result, remarks[i], 0, 0, "told"));
+    }
+    run_settle_outcome(result);
+    assert_int_equal(result->outcome, RUN_CLEAN);
+    run_result_report(result, RUN_FINDING_LEAK, 0, 0, "left");
+    assert_false(run_finding_is_remark(RUN_FINDING_LEAK));
+    run_settle_outcome(result);
+    assert_int_equal(result->outcome, RUN_FINDINGS);
+    free(result);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_run_with_remarks_alone_is_clean),
         cmocka_unit_test(a_call_at_the_start_of_a_text_is_its_place),
         cmocka_unit_test(lines_that_explain_lose_their_indent_and_end_with_the_room),
         cmocka_unit_test(the_last_words_stand_beside_a_finding),
