@@ -322,6 +322,37 @@ static void plant_without_power(struct zoo_layer *layer)
     layer->ops.interrupt = interrupt_without_power;
 }
 
+/* ---- Objects that are made anew -------------------------------------------------------------- */
+
+#define SLOTS 14 /* more than any case has at once */
+
+/* Takes a slot of its table for each context, and gives none back. */
+static NTSTATUS create_context_in_slot(struct miniport *self, HANDLE object,
+                                       DXGKARG_CREATECONTEXT *arg)
+{
+    if (zoo_layer_of(self)->calls++ >= SLOTS)
+        return STATUS_INSUFFICIENT_RESOURCES;
+    return miniport_forward_create_context(self, object, arg);
+}
+
+static void plant_context_slots(struct zoo_layer *layer)
+{
+    layer->ops.create_context = create_context_in_slot;
+}
+
+static NTSTATUS create_device_in_slot(struct miniport *self, HANDLE object,
+                                      DXGKARG_CREATEDEVICE *arg)
+{
+    if (zoo_layer_of(self)->calls++ >= SLOTS / 2)
+        return STATUS_INSUFFICIENT_RESOURCES;
+    return miniport_forward_create_device(self, object, arg);
+}
+
+static void plant_device_slots(struct zoo_layer *layer)
+{
+    layer->ops.create_device = create_device_in_slot;
+}
+
 #define BUILD(id_, models_, rules_, function, sentence_)                                           \
     {                                                                                              \
         .id = id_, .sentence = sentence_, .models = models_, .rules = rules_, .since = ZOO_SINCE,  \
@@ -354,6 +385,10 @@ const struct zoo_defect zoo_drawn_defects[] = {
           "takes each interrupt of the shared line for a completion"),
     PLANT("INT-without-power", ZOO_ALL, "FENCE-002 PWR-007", plant_without_power,
           "takes the ones that a device without power reads as for news"),
+    PLANT("RENEW-context-slots", ZOO_ALL, "refused", plant_context_slots,
+          "gives no slot of its table of contexts back"),
+    PLANT("RENEW-device-slots", ZOO_ALL, "refused", plant_device_slots,
+          "gives no slot of its table of devices back"),
     {0},
 };
 /* clang-format on */

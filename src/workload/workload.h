@@ -147,6 +147,13 @@ enum workload_power {
     WORKLOAD_POWER_COUNT,
 };
 
+/* What a `renew` line makes anew with the context. */
+enum workload_renewal {
+    WORKLOAD_RENEW_CONTEXT, /* nothing */
+    WORKLOAD_RENEW_DEVICE,
+    WORKLOAD_RENEW_PROCESS,
+};
+
 /* What the submission of a `fault` line reaches. */
 enum workload_fault {
     WORKLOAD_FAULT_UNMAPPED,

@@ -58,6 +58,7 @@ enum campaign_stream {
     STREAM_FAULT_LINES,
     STREAM_OBSERVED,
     STREAM_PRESSURE,
+    STREAM_RENEWALS,
     STREAM_COUNT,
     STREAM_OWN = STREAM_COUNT, /* of one option */
     STREAM_NONE,               /* nothing is drawn */

@@ -110,43 +110,64 @@ static bool tamper(struct player *player)
     return true;
 }
 
+bool player_open_process(struct player *player, uint32_t id)
+{
+    unsigned attempts = 0;
+    NTSTATUS status;
+
+    do {
+        status = vidmm_process_create(player->vidmm, &player->processes[id]);
+    } while (player_should_repeat(player, status, &attempts));
+    if (!NT_SUCCESS(status))
+        return player_stop_with(player, PLAYER_OBJECT, "process %u: status 0x%08x", id,
+                                (unsigned)status);
+    vidmm_set_budget(player->processes[id], VIDMM_BUDGET_LOCAL, player->config.run->budget);
+    return true;
+}
+
+bool player_open_device(struct player *player, uint32_t id)
+{
+    unsigned attempts = 0;
+    NTSTATUS status;
+
+    do {
+        status = vidmm_device_create(player->processes[player->workload->devices[id].process],
+                                     &player->devices[id]);
+    } while (player_should_repeat(player, status, &attempts));
+    player_inform(player, &(struct check_client_event){.kind = CHECK_CLIENT_DEVICE,
+                                                       .device = player->devices[id]});
+    return NT_SUCCESS(status) || player_stop_with(player, PLAYER_OBJECT, "device %u: status 0x%08x",
+                                                  id, (unsigned)status);
+}
+
+bool player_open_context(struct player *player, uint32_t id)
+{
+    const struct workload_context *source = &player->workload->contexts[id];
+    NTSTATUS status = player_context_open(player, id);
+
+    if (player->stop != PLAYER_NOT_STOPPED)
+        return false;
+    return NT_SUCCESS(status) ||
+           player_stop_with(player, PLAYER_OBJECT, "context '%s' on node %u: status 0x%08x",
+                            workload_string(player->workload, source->name), source->node,
+                            (unsigned)status);
+}
+
 static bool open_objects(struct player *player)
 {
     const struct workload *workload = player->workload;
-    NTSTATUS status;
 
     for (uint32_t i = 0; i < workload->process_count; i++) {
-        unsigned attempts = 0;
-
-        do {
-            status = vidmm_process_create(player->vidmm, &player->processes[i]);
-        } while (player_should_repeat(player, status, &attempts));
-        if (!NT_SUCCESS(status))
-            return player_stop_with(player, PLAYER_OBJECT, "process %u: status 0x%08x", i,
-                                    (unsigned)status);
-        vidmm_set_budget(player->processes[i], VIDMM_BUDGET_LOCAL, player->config.run->budget);
+        if (!player_open_process(player, i))
+            return false;
     }
     for (uint32_t i = 0; i < workload->device_count; i++) {
-        unsigned attempts = 0;
-
-        do {
-            status = vidmm_device_create(player->processes[workload->devices[i].process],
-                                         &player->devices[i]);
-        } while (player_should_repeat(player, status, &attempts));
-        player_inform(player, &(struct check_client_event){.kind = CHECK_CLIENT_DEVICE,
-                                                           .device = player->devices[i]});
-        if (!NT_SUCCESS(status))
-            return player_stop_with(player, PLAYER_OBJECT, "device %u: status 0x%08x", i,
-                                    (unsigned)status);
+        if (!player_open_device(player, i))
+            return false;
     }
     for (uint32_t i = 0; i < workload->context_count; i++) {
-        status = player_context_open(player, i);
-        if (player->stop != PLAYER_NOT_STOPPED)
+        if (!player_open_context(player, i))
             return false;
-        if (!NT_SUCCESS(status))
-            return player_stop_with(player, PLAYER_OBJECT, "context '%s' on node %u: status 0x%08x",
-                                    workload_string(workload, workload->contexts[i].name),
-                                    workload->contexts[i].node, (unsigned)status);
     }
     return true;
 }

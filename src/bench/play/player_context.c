@@ -193,5 +193,8 @@ bool player_context_close(struct player *player, struct player_context *context)
     player_inform_of(player, CHECK_CLIENT_DESTROY, context->ring, STATUS_SUCCESS);
     vidmm_allocation_destroy(context->ring);
     context->ring = NULL;
+    context->is_ring_resident = context->is_ring_locked = false;
+    context->ring_mapping = (struct player_mapping){0};
+    context->ring_head = 0;
     return true;
 }

@@ -11,6 +11,7 @@
  *            | player_memory.c       | alloc, free and close lines                              |
  *            | player_access.c       | read and write lines: the CPU                            |
  *            | player_residency.c    | resident, evict and wait-paging lines                    |
+ *            | player_renew.c        | renew lines                                              |
  *            | player_offer.c        | offer, reclaim, priority, budget and move lines          |
  *            | player_mapping.c      | map, unmap and pte lines                                 |
  *            | player_tile.c         | tile lines                                               |
@@ -325,6 +326,10 @@ static inline bool player_fault_is_answered(const struct player *player, NTSTATU
 
 /* ---- player_context.c ------------------------------------------------------------------------ */
 
+/* Each makes the object of that number; false: stopped. */
+bool player_open_process(struct player *player, uint32_t id);
+bool player_open_device(struct player *player, uint32_t id);
+bool player_open_context(struct player *player, uint32_t id);
 NTSTATUS player_context_open(struct player *player, uint32_t id);
 bool player_context_close(struct player *player, struct player_context *context);
 /* An allocation of the player's own, in system memory by preference: no line names it. */

@@ -14,6 +14,7 @@ struct watcher {
     uint32_t fence;                        /* submitted last, anywhere */
     unsigned wraps;
     bool is_submitting;
+    unsigned processes, devices, contexts;          /* ended so far */
     unsigned interrupts_amid, interrupts_of_others; /* in a submission; of another device */
 };
 
@@ -113,6 +114,24 @@ static bool see_interrupt(struct miniport *self, ULONG message)
     return is_ours;
 }
 
+static NTSTATUS see_destroy_process(struct miniport *self, HANDLE object)
+{
+    container_of(self, struct watcher, miniport)->processes++;
+    return miniport_forward_destroy_process(self, object);
+}
+
+static NTSTATUS see_destroy_device(struct miniport *self, HANDLE object)
+{
+    container_of(self, struct watcher, miniport)->devices++;
+    return miniport_forward_destroy_device(self, object);
+}
+
+static NTSTATUS see_destroy_context(struct miniport *self, HANDLE object)
+{
+    container_of(self, struct watcher, miniport)->contexts++;
+    return miniport_forward_destroy_context(self, object);
+}
+
 static void see_destroy(struct miniport *self)
 {
 }
@@ -126,6 +145,9 @@ static struct miniport *add_watcher(void *context, struct miniport *next)
     watcher->ops.build_paging_buffer = see_build;
     watcher->ops.submit_command = see_submit;
     watcher->ops.interrupt = see_interrupt;
+    watcher->ops.destroy_process = see_destroy_process;
+    watcher->ops.destroy_device = see_destroy_device;
+    watcher->ops.destroy_context = see_destroy_context;
     watcher->ops.submit_command_virtual = see_submit_virtual;
     watcher->miniport = (struct miniport){.ops = &watcher->ops, .next = next};
     return &watcher->miniport;
@@ -219,6 +241,45 @@ static void submission_ids_may_wrap(void **state)
     }
 }
 
+/* ---- Objects ----------------------------------------------------------------------------------
+ */
+
+/* What else ends is the same with and without the lines. */
+static void objects_end_and_are_made_anew_while_others_go_on(void **state)
+{
+    static const char *const lines[] = {"", "renew c0\n", "free a\nrenew c0 with=device\n",
+                                        "free a\nrenew c0 with=process\n"};
+
+    MODELS(model)
+    {
+        struct watcher plain, watcher;
+
+        for (size_t i = 0; i < ARRAY_COUNT(lines); i++) {
+            struct run_result *result;
+            char text[1024];
+
+            snprintf(text, sizeof text,
+                     "process p\nprocess q\ndevice d process=p\ndevice e process=q\n"
+                     "context c0 device=d node=0\ncontext c1 device=d node=1\n"
+                     "context c2 device=e node=0\n"
+                     "alloc a size=64K device=d\nalloc b size=64K device=e\n"
+                     "submit c2 duration=500000 b:w\nsubmit c0 a:w\nsubmit c1 a:r\n%s"
+                     "alloc n size=64K device=d\nsubmit c0 n:rw\nsubmit c2 b:rw\nwait all\n",
+                     lines[i]);
+            result = play(*model, text, &watcher);
+            test_assert_clean(result);
+            assert_int_equal(result->submissions, 5);
+            if (!i)
+                plain = watcher;
+            assert_int_equal(watcher.contexts - plain.contexts, i == 0 ? 0 : i == 1 ? 1 : 2);
+            assert_int_equal(watcher.devices - plain.devices, i >= 2);
+            assert_int_equal(watcher.processes - plain.processes,
+                             i == 3 && strcmp(*model, "physical") != 0);
+            test_finish(result);
+        }
+    }
+}
+
 /* ---- Interrupts ------------------------------------------------------------------------------ */
 
 /* Submissions and sleeps enough for each of them to come in at least one run. */
@@ -264,6 +325,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(submission_ids_may_wrap),
+        cmocka_unit_test(objects_end_and_are_made_anew_while_others_go_on),
         cmocka_unit_test(interrupts_come_between_two_accesses_to_registers),
         cmocka_unit_test(another_device_raises_the_same_line),
         cmocka_unit_test(local_memory_is_used_from_an_offset_on),

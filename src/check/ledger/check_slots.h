@@ -35,6 +35,7 @@ struct claim {
     bool is_coherent;
     uint64_t list_offset;
     const void *device, *allocation; /* handles */
+    uint64_t object;                 /* number of the allocation: handles come again; 0: none */
     bool is_built;                   /* wholly, and with success */
     bool has_written;                /* commands, into the paging buffer */
     bool is_seen_right;              /* all of its slots, once */

@@ -95,6 +95,8 @@ void workload_builder_submit_end(struct workload_builder *builder);
 void workload_builder_wait(struct workload_builder *builder, uint32_t context);
 
 /* Lists of allocations. device WORKLOAD_NONE: the device of the first allocation. */
+void workload_builder_renew(struct workload_builder *builder, uint32_t context,
+                            enum workload_renewal kind);
 void workload_builder_resident(struct workload_builder *builder, uint32_t device,
                                const uint32_t *allocations, uint32_t count);
 void workload_builder_evict(struct workload_builder *builder, uint32_t device,

@@ -59,6 +59,15 @@ void workload_builder_wait(struct workload_builder *builder, uint32_t context)
     add(builder, &op);
 }
 
+void workload_builder_renew(struct workload_builder *builder, uint32_t context,
+                            enum workload_renewal kind)
+{
+    const struct workload_op op = {
+        .kind = WORKLOAD_OP_RENEW, .object = context, .flags = (uint32_t)kind};
+
+    add(builder, &op);
+}
+
 void workload_builder_resident(struct workload_builder *builder, uint32_t device,
                                const uint32_t *allocations, uint32_t count)
 {

@@ -349,6 +349,50 @@ static bool keeps_fence_destroy(struct workload_builder *builder, struct workloa
     return true;
 }
 
+/* ---- Objects that are made anew ---- */
+
+static bool has_fences(const struct workload_builder *builder, uint32_t process)
+{
+    for (uint32_t i = 0; i < builder->out->view.op_count; i++) {
+        if (builder->out->ops[i].kind == WORKLOAD_OP_FENCE_CREATE &&
+            builder->out->ops[i].object == process)
+            return true;
+    }
+    return false;
+}
+
+/* With its device or process goes what is left of those. */
+static bool keeps_renew(struct workload_builder *builder, struct workload_op *op,
+                        const struct workload_ref *refs)
+{
+    const struct workload_owned *out = builder->out;
+    const uint32_t device = out->contexts[op->object].device,
+                   process = out->devices[device].process;
+    const bool is_process = op->flags == WORKLOAD_RENEW_PROCESS;
+
+    if (is_process && (out->processes[process].has_entries || out->processes[process].has_tiles ||
+                       has_fences(builder, process))) {
+        workload_builder_fail(builder,
+                              "process %s has pte, tile or fence lines (expected none in "
+                              "front of renew with=process)",
+                              out->strings + out->processes[process].name);
+        return false;
+    }
+    for (uint32_t i = 0; op->flags != WORKLOAD_RENEW_CONTEXT && i < out->view.allocation_count;
+         i++) {
+        const struct workload_allocation *a = &out->allocations[i];
+
+        if (a->free_op != WORKLOAD_NONE ||
+            (a->device != device && (!is_process || (out->devices[a->device].process != process &&
+                                                     !(a->flags & WORKLOAD_ALLOCATION_SHARED)))))
+            continue;
+        workload_builder_fail(builder, "%s is alive (expected a free line in front)",
+                              workload_builder_name_of(builder, i));
+        return false;
+    }
+    return true;
+}
+
 /* ---- What happens to the GPU ---- */
 
 static bool keeps_hang(struct workload_builder *builder, struct workload_op *op,
@@ -410,6 +454,7 @@ workload_rule *const workload_rules[WORKLOAD_OP_COUNT] = {
     [WORKLOAD_OP_VM_RESERVE] = keeps_reservation,
     [WORKLOAD_OP_VM_RELEASE] = keeps_reservation,
     [WORKLOAD_OP_LABEL] = keeps_label,
+    [WORKLOAD_OP_RENEW] = keeps_renew,
     [WORKLOAD_OP_HANG] = keeps_hang,
     [WORKLOAD_OP_POWER] = keeps_power,
     [WORKLOAD_OP_REMOVE] = keeps_remove,

@@ -41,11 +41,13 @@ enum {
     FENCES,
     DISCARDS,
     FAULTS,
+    RENEWALS,
 };
 
-#define MOST_PINNED 2
-#define MAX_REFS    256
-#define MOST_HELD   64
+#define MOST_PINNED  2
+#define MOST_RENEWED 24 /* allocations that go with a device or process */
+#define MAX_REFS     256
+#define MOST_HELD    64
 
 #define MOST_FENCES 6
 
@@ -73,6 +75,7 @@ const struct workload_param gen_random_params[] = {
     {"fences", "no|yes", 0, 0, 0, "native fences, signalled by submissions and waited for"},
     {"discards", "no|yes", 0, 0, 0, "writes with discard, mostly of what a submission uses"},
     {"faults", "no|yes", 0, 0, 0, "fault lines, where there are no pte lines"},
+    {"renewals", "no|yes", 0, 0, 0, "contexts, devices and processes that are made anew"},
     {NULL, NULL, 0, 0, 0, NULL},
 };
 
@@ -262,14 +265,17 @@ static void random_alloc(struct random *r)
     add_live(r, &info)->has_alternate_va = info.flags & WORKLOAD_ALLOCATION_USE_ALTERNATE_VA;
 }
 
-static void random_free(struct random *r)
+static void free_live(struct random *r, uint32_t at)
 {
-    uint32_t at = (uint32_t)below(r, r->live_count);
-
     workload_builder_free(r->builder, r->live[at].id);
     r->held_count -= r->live[at].is_held;
     r->pinned_count -= r->live[at].is_pinned;
     r->live[at] = r->live[--r->live_count];
+}
+
+static void random_free(struct random *r)
+{
+    free_live(r, (uint32_t)below(r, r->live_count));
 }
 
 /* A range inside size bytes: the whole in half of the cases. */
@@ -783,6 +789,33 @@ static void random_sleep(struct random *r)
     }
 }
 
+static bool is_gone_with(const struct live *live, uint32_t device, enum workload_renewal kind)
+{
+    return kind != WORKLOAD_RENEW_CONTEXT &&
+           (live->device == device || (kind == WORKLOAD_RENEW_PROCESS && live->shared));
+}
+
+/* A context alone; or, where few allocations go with it, its device or process. */
+static void random_renewal(struct random *r)
+{
+    uint32_t context = (uint32_t)below(r, r->values[PROCESSES] * r->values[CONTEXTS]);
+    uint32_t device = context / (uint32_t)r->values[CONTEXTS], count = 0;
+    bool has_marks = r->values[PTES] || r->values[TILES] || r->values[FENCES];
+    enum workload_renewal kind =
+        (enum workload_renewal)below(r, has_marks ? WORKLOAD_RENEW_PROCESS : 3);
+
+    for (uint32_t i = 0; i < r->live_count; i++)
+        count += is_gone_with(&r->live[i], device, kind);
+    if (count > MOST_RENEWED)
+        kind = WORKLOAD_RENEW_CONTEXT;
+    for (uint32_t i = r->live_count; i-- > 0;) {
+        if (is_gone_with(&r->live[i], device, kind))
+            free_live(r, i);
+    }
+    for (uint64_t times = 1 + below(r, 4); times; times--)
+        workload_builder_renew(r->builder, context, kind);
+}
+
 static void random_wait(struct random *r)
 {
     uint64_t count = r->values[PROCESSES] * r->values[CONTEXTS];
@@ -818,6 +851,8 @@ static void random_op(struct random *r, uint64_t index)
         random_residency(r);
     else if (dice < 95 && r->values[MAPS])
         random_map(r);
+    else if (dice == 97 && r->values[RENEWALS])
+        random_renewal(r);
     else if (dice < 98 && r->values[PTES])
         random_pte(r);
     else if (dice < 98 && r->values[TILES] && !r->values[PTES])

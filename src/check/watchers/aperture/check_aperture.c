@@ -383,6 +383,7 @@ static struct claim *enter_claim(struct check *check, struct aperture_watch *wat
     claim->list_offset = request->list_offset;
     claim->device = request->device;
     claim->allocation = request->allocation;
+    claim->object = allocation_number(check, request->allocation);
     claim->epoch = watch->epoch;
     if (request->adl) {
         claim->is_contiguous = request->adl->Flags.Contiguous;

@@ -52,6 +52,9 @@ struct walk {
     struct claim user;
 };
 
+/* Of the live allocation with that handle; 0: none. */
+uint64_t allocation_number(struct check *check, const void *handle);
+
 /* False: there are no such slots or pages, and nothing more can be said. */
 bool check_bounds(struct check *check, const struct check_segment *segment,
                   const struct request *request);

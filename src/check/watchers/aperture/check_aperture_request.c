@@ -133,11 +133,20 @@ void check_owner(struct check *check, const struct request *request, const struc
 }
 
 /* An allocation for a context has no handle any more when the driver has destroyed it. */
+uint64_t allocation_number(struct check *check, const void *handle)
+{
+    const struct check_allocation *allocation =
+        check_find_allocation(check_ledger(check), (HANDLE)handle);
+
+    return allocation ? allocation->object.number : 0;
+}
+
 static bool is_same_allocation(struct check *check, const struct claim *claim,
                                const struct request *request)
 {
     return claim->allocation == request->allocation ||
-           (!request->allocation && !check_find_allocation(check_ledger(check), claim->allocation));
+           (!request->allocation &&
+            (!claim->object || allocation_number(check, claim->allocation) != claim->object));
 }
 
 void look_at_slot(struct check *check, const struct aperture_watch *watch,

@@ -280,8 +280,8 @@ static void check_signalled(struct check *check, struct notice_watch *watch,
                    (unsigned long long)fence->value) &&
         packet->node < CHECK_MAX_NODES) {
         watch->write_event[packet->node] = packet->event;
-        watch->is_write_late[packet->node] = watch->first_late[packet->node] &&
-                                             packet->number >= watch->first_late[packet->node];
+        watch->is_write_late[packet->node] =
+            watch->first_late[packet->node] && packet->number >= watch->first_late[packet->node];
     }
     check_blame_current(check);
 }
@@ -436,6 +436,12 @@ static void after(struct check *check, void *state, const struct check_call *cal
     case MINIPORT_DDI_CreateAllocation:
         if (NT_SUCCESS(call->status))
             after_create(check, call->arg.create_allocation);
+        break;
+    case MINIPORT_DDI_DestroyDevice: /* its fence goes, and another one may get the address */
+        for (unsigned i = 0; i < watch->fence_count; i++) {
+            if (!watch->fences[i].operation)
+                watch->fences[i].value = 0;
+        }
         break;
     case MINIPORT_DDI_ResetFromTimeout:
     case MINIPORT_DDI_SetPowerState:
