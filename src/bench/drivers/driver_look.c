@@ -10,6 +10,7 @@
 #include "bench/child/cage.h"
 #include "bench/child/child_end.h"
 #include "bench/child/validate_value.h"
+#include "bench/config/run_config.h"
 #include "machine/machine.h"
 #include "miniport/raw.h"
 #include "nt/exceptions/exception.h"
@@ -156,7 +157,11 @@ static void look(const char *path, struct driver_traits *out)
     entered.is_loaded = true;
     nt_set_irql(nt, PASSIVE_LEVEL);
     nt_pool_set_guard(nt, NT_POOL_GUARD_END);
-    cage_close();
+    if (!cage_close()) {
+        snprintf(out->error, sizeof out->error,
+                 "%s: the cage for drivers cannot be closed here (seccomp)", path);
+        return;
+    }
     status = driver_image_enter(driver, &data);
     if (NT_SUCCESS(status)) {
         driver_image_exported_text(driver, DRIVER_IMAGE_GPU_MARK, out->gpu, sizeof out->gpu);
@@ -184,6 +189,13 @@ static void validate_traits(struct driver_traits *traits)
     traits->caps.is_virtual = validate_truth(&traits->caps.is_virtual);
     traits->caps.has_gpummu = validate_truth(&traits->caps.has_gpummu);
     traits->caps.has_iommu = validate_truth(&traits->caps.has_iommu);
+}
+
+/* A GPU model in a file would be loaded with the rights of the user: an image names none. */
+static bool names_file_as_gpu(const struct driver_traits *traits)
+{
+    return traits->gpu[0] && strcmp(traits->gpu, RUN_GPU_DRYDOCK) != 0 &&
+           strcmp(traits->gpu, RUN_GPU_NONE) != 0;
 }
 
 /* A driver may do anything, already in DriverEntry: it runs in a process that may end. */
@@ -215,6 +227,13 @@ void driver_look(const char *path, struct driver_traits *out)
     if (out->is_known)
         out->error[0] =
             '\0'; /* an error behind DriverEntry is reported when the driver is played */
+    if (out->is_known && names_file_as_gpu(out)) {
+        out->is_known = false;
+        snprintf(out->error, sizeof out->error,
+                 "%s: its export %s names the GPU '%s' (expected %s or %s; a model in a file is "
+                 "named with --gpu)",
+                 path, DRIVER_IMAGE_GPU_MARK, out->gpu, RUN_GPU_DRYDOCK, RUN_GPU_NONE);
+    }
     if (child < 0)
         snprintf(out->error, sizeof out->error, "%s: %s", path, strerror(errno));
     else if (is_late && !out->is_known)
