@@ -209,7 +209,9 @@ static void collect(struct run_assembly *run)
         result->lost_pages = content->lost_pages;
         result->lost_pages_read = content->lost_pages_read;
         result->mismatches = problems;
-        result->finding_totals[RUN_FINDING_CONTENT] = problems;
+        /* Not all are told one by one; rules that pages show to be broken are among those told. */
+        result->finding_totals[RUN_FINDING_CONTENT] =
+            max_u64(problems, result->finding_totals[RUN_FINDING_CONTENT]);
         if (content->lost_operations)
             run_break(run, "the oracle ran out of memory and lost sight of operations");
     }
