@@ -1,8 +1,10 @@
 /*
  * One planted defect: seeds are played until one of its rules fires.
  */
+#define _GNU_SOURCE /* madvise() */
 #include "cli/zoo_play.h"
 
+#include "base/bits.h"
 #include "bench/campaign/campaign_shrink.h"
 
 #include <errno.h>
@@ -28,10 +30,16 @@ struct player {
     char rule[16];                   /* that one */
 };
 
+/* Whole pages, for memory that others share. */
+static size_t rows_bytes(size_t count)
+{
+    return align_up((count + 1) * sizeof(struct zoo_row), PAGE_BYTES);
+}
+
 struct zoo_row *zoo_rows_new(size_t most)
 {
-    void *rows = mmap(NULL, (most + 1) * sizeof(struct zoo_row), PROT_READ | PROT_WRITE,
-                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    void *rows =
+        mmap(NULL, rows_bytes(most), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
     return rows == MAP_FAILED ? NULL : rows;
 }
@@ -39,7 +47,7 @@ struct zoo_row *zoo_rows_new(size_t most)
 void zoo_rows_free(struct zoo_row *rows, size_t most)
 {
     if (rows)
-        munmap(rows, (most + 1) * sizeof *rows);
+        munmap(rows, rows_bytes(most));
 }
 
 /* ---- One row ---- */
@@ -99,6 +107,7 @@ static void add_hung_rules(const struct player *player, struct campaign_record *
 /* What the row tells of the runs up to the one that shows the defect. */
 static void look_for_defect(struct player *player, const struct campaign_record *record)
 {
+    const char *hostile = run_finding_kind_name(RUN_FINDING_HOSTILE);
     struct zoo_row *row = player->row;
 
     row->seeds++;
@@ -117,6 +126,7 @@ static void look_for_defect(struct player *player, const struct campaign_record 
             add_rule(row, rule_get(rule)->id);
     }
     for (unsigned i = 0; i < record->finding_count; i++) {
+        row->is_hostile |= strcmp(record->findings[i].kind, hostile) == 0;
         if (!record->findings[i].rule[0])
             add_rule(row, record->findings[i].kind);
         else if (row->defect->lawful) /* the manager says it, where no rule was broken */
@@ -204,14 +214,18 @@ static bool play_row(const struct zoo_play *play, struct zoo_row *row)
 
 /* ---- All of them ---- */
 
-static pid_t start_row(const struct zoo_play *play, struct zoo_row *row)
+/* The processes that the row makes, which run drivers, do not have the rows. */
+static pid_t start_row(const struct zoo_play *play, struct zoo_row *rows, size_t count,
+                       size_t index)
 {
     pid_t pid;
 
     fflush(NULL); /* what is there goes out once */
     pid = fork();
     if (pid == 0)
-        _exit(play_row(play, row) ? EXIT_SUCCESS : EXIT_FAILURE);
+        _exit(madvise(rows, rows_bytes(count), MADV_DONTFORK) == 0 && play_row(play, &rows[index])
+                  ? EXIT_SUCCESS
+                  : EXIT_FAILURE);
     return pid;
 }
 
@@ -240,7 +254,7 @@ bool zoo_play_rows(const struct zoo_play *play, struct zoo_row *rows, size_t cou
 
     while (pids && (running || (is_fine && next < count))) {
         if (is_fine && next < count && running < play->jobs) {
-            pids[next] = start_row(play, &rows[next]);
+            pids[next] = start_row(play, rows, count, next);
             is_fine = pids[next] > 0;
             running += is_fine;
             next++;

@@ -25,8 +25,9 @@ struct zoo_row {
     const struct zoo_defect *defect;
     enum campaign_model model;
     bool is_played;
-    bool is_found; /* a rule of the defect is broken; of a lawful driver: anything was said */
-    uint64_t seed; /* is_found: that of the run */
+    bool is_hostile; /* the image that it is planted in attacks the bench */
+    bool is_found;   /* a rule of the defect is broken; of a lawful driver: anything was said */
+    uint64_t seed;   /* is_found: that of the run */
     bool is_shrunk;
     uint32_t shrunk_lines; /* operations of the smallest case; with is_shrunk */
     uint64_t seeds;        /* played, up to the one that shows it */

@@ -43,16 +43,21 @@ static void print_head(bool is_lawful)
 
 static const char *verdict_of(const struct zoo_row *row)
 {
+    if (row->is_hostile)
+        return "HOSTILE";
     if (row->defect->lawful)
         return row->is_found ? "ACCUSED" : row->rule_count ? "advice" : "silence";
     return row->is_found ? "found" : "NOT FOUND";
 }
 
-/* A defect is to be found and told as one mistake, a lawful driver to be left alone. */
+/*
+ * A defect is to be found and told as one mistake, a lawful driver to be left alone, and the bench
+ * by both.
+ */
 static bool is_right(const struct zoo_row *row, uint64_t most_causes)
 {
-    return row->is_found == !row->defect->lawful && row->causes <= most_causes &&
-           (most_causes == UINT64_MAX || !row->blames_manager);
+    return !row->is_hostile && row->is_found == !row->defect->lawful &&
+           row->causes <= most_causes && (most_causes == UINT64_MAX || !row->blames_manager);
 }
 
 static void print_row(const struct zoo_row *row)
@@ -104,6 +109,7 @@ static json_t *row_json(const struct zoo_row *row)
         json_object_set_new(json, "since", json_string(row->defect->since));
         json_object_set_new(json, "found", json_boolean(row->is_found));
     }
+    json_object_set_new(json, "hostile", json_boolean(row->is_hostile));
     json_object_set_new(json, "expected_rules", words(row->defect->rules));
     json_object_set_new(json, "rules", rules);
     json_object_set_new(json, "seeds", json_integer((json_int_t)row->seeds));

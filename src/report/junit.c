@@ -11,9 +11,9 @@
 #include <string.h>
 
 /* Kinds that no rule names. Every run looks for the first; the others are told when found. */
-static const char *const kinds[] = {"content", "translation", "driver", "manager",
-                                    "fault",   "submission",  "leak",   "crashed",
-                                    "hung",    "hostile",     "refused", "broken", "digest"};
+static const char *const kinds[] = {"content",    "translation", "driver",  "manager", "fault",
+                                    "submission", "leak",        "crashed", "hung",    "hostile",
+                                    "refused",    "broken",      "digest"};
 #define KIND_COUNT (sizeof kinds / sizeof kinds[0])
 
 struct totals {

@@ -2,8 +2,10 @@
  * The reference driver with a fault in one of its functions, for tests/images/faults.sh.
  *
  * The reference driver's sources are compiled with DxgkInitialize renamed, so that its table comes
- * here first. SLOT names the DDI that is replaced, FAULT what it does instead of its work; with
- * IN_ENTRY it happens in DriverEntry. ARGUMENT is the structure of the DDI.
+ * here first. Which fault it is, and which function has it, stands in a text. The script writes
+ * over that text: it builds one image, and each faulty driver is a copy. SLOTS is the file with the
+ * functions that there are, VICTIM a file of the user, and VICTIM_PROCESS a process. The places in
+ * the bench (JOURNAL_AT, RESULT_*) are those of the program that plays the image.
  */
 #include <ntddk.h>
 #include <dispmprt.h>
@@ -12,6 +14,14 @@
 #undef DxgkInitialize
 NTSTATUS NTAPI DxgkInitialize(PDRIVER_OBJECT DriverObject, PUNICODE_STRING RegistryPath,
                               PDRIVER_INITIALIZATION_DATA DriverInitializationData);
+
+/* Slot 0 is DriverEntry. */
+__attribute__((used)) static const volatile char chosen[] = "chosen fault:00 slot:00";
+
+static ULONG chosen_number(ULONG at)
+{
+    return (ULONG)(chosen[at] - '0') * 10 + (ULONG)(chosen[at + 1] - '0');
+}
 
 static volatile ULONG zero;
 static const ULONG constant = 1;
@@ -26,7 +36,6 @@ static ULONG recursion(volatile ULONG *depth)
 
 static DXGKRNL_INTERFACE kernel;
 
-#if FAULT == 34 || FAULT >= 40
 struct elf {
     UCHAR mark[32];
     ULONG64 headers;
@@ -43,13 +52,19 @@ struct map {
 
 extern const PVOID __imp_IoFreeMdl;
 
+/* A function of the bench: its thunk has the address. */
+static ULONG64 find_bench(void)
+{
+    return *(ULONG64 *)((PUCHAR)(ULONG_PTR)__imp_IoFreeMdl + 2);
+}
+
 /*
  * From a function of the bench to its headers, to the list of what is loaded, to an instruction
  * that asks.
  */
 static ULONG64 find_library(void)
 {
-    ULONG64 at = *(ULONG64 *)((PUCHAR)(ULONG_PTR)__imp_IoFreeMdl + 2) & ~4095ull;
+    ULONG64 at = find_bench() & ~4095ull;
     const struct elf *elf;
     const struct map *map = NULL;
 
@@ -110,200 +125,433 @@ static inline __attribute__((always_inline)) void sleep_for_ever(void)
     while (!zero)
         ASK(35, (ULONG64)(ULONG_PTR)long_time, 0, 0, 0);
 }
-#endif
+
+/* ---- The record of the run ------------------------------------------------------------------- */
+
+/* The page with the state of the journal, and the result that it tells of. */
+static ULONG64 *find_journal(void)
+{
+    return *(ULONG64 **)(find_bench() + JOURNAL_AT);
+}
+
+static PUCHAR find_result(void)
+{
+    return *(PUCHAR *)((PUCHAR)find_journal() + 24);
+}
+
+static inline __attribute__((always_inline)) void clear(PUCHAR at, ULONG bytes)
+{
+    for (ULONG i = 0; i < bytes; i++)
+        ((volatile UCHAR *)at)[i] = 0;
+}
+
+/* Nothing was found. */
+static void clean_result(void)
+{
+    PUCHAR result = find_result();
+
+    clear(result + RESULT_OUTCOME, 4);
+    clear(result + RESULT_FINDING_COUNT, 4);
+    clear(result + RESULT_TOTALS, RESULT_TOTALS_BYTES);
+    clear(result + RESULT_RULES + RESULT_RULES_BYTES / 2, RESULT_RULES_BYTES / 2); /* broken */
+}
+
+/* To whoever listens. */
+static inline __attribute__((always_inline)) void write_everywhere(const void *bytes, ULONG size)
+{
+    for (ULONG i = 3; i < MOST_FILES; i++)
+        ASK(1, i, TEXT(bytes), size, 0);
+}
+
+/* More than a kernel stack has. */
+static void __attribute__((noinline)) do_fault_of_stack(void)
+{
+    volatile UCHAR device[0x5b00];
+
+    device[zero] = 1;
+}
 
 static void __attribute__((noinline)) do_fault(void)
 {
-#if FAULT == 1 /* write through NULL */
-    *(volatile ULONG *)(ULONG_PTR)(8 + zero) = 1;
-#elif FAULT == 2  /* loop */
-    while (!zero)
-        ;
-#elif FAULT == 3  /* stack */
-    ULONG depth = 0;
-    recursion(&depth);
-#elif FAULT == 4  /* jump into data */
-    static UCHAR data[16] = {0xc3};
-    ((void (*)(void))(ULONG_PTR)data)();
-#elif FAULT == 5  /* call NULL */
-    ((void (*)(void))(ULONG_PTR)zero)();
-#elif FAULT == 6  /* run the stack */
-    volatile UCHAR code[16] = {0xc3};
-    ((void (*)(void))(ULONG_PTR)code)();
-#elif FAULT == 7  /* write to a constant */
-    *(volatile ULONG *)(ULONG_PTR)&constant = 2;
-#elif FAULT == 8  /* write to code */
-    *(volatile UCHAR *)(ULONG_PTR)do_fault = 0xc3;
-#elif FAULT == 9  /* stop the machine */
-    KeBugCheckEx(0xdead, 1, 2, 3, 4);
-#elif FAULT == 10 /* lose a register: below */
-#elif FAULT == 11 /* leave the level raised */
-    KfRaiseIrql(DISPATCH_LEVEL);
-#elif FAULT == 12 /* keep a lock */
-    static KSPIN_LOCK lock;
-    KeAcquireSpinLockRaiseToDpc(&lock);
-#elif FAULT == 13 /* free twice */
-    PVOID block = ExAllocatePool2(POOL_FLAG_NON_PAGED, 64, 'tluF');
-    ExFreePoolWithTag(block, 'tluF');
-    ExFreePoolWithTag(block, 'tluF');
-#elif FAULT == 14 /* use after free */
-    volatile ULONG *block = ExAllocatePool2(POOL_FLAG_NON_PAGED, 64, 'tluF');
-    ExFreePoolWithTag((PVOID)(ULONG_PTR)block, 'tluF');
-    *block = 1;
-#elif FAULT == 15 /* ten gibibytes of pool */
-    ULONG got = 0;
-    for (ULONG i = 0; i < 10 * 1024; i++) {
-        volatile UCHAR *block = ExAllocatePool2(POOL_FLAG_NON_PAGED, 1024 * 1024, 'tluF');
+    const ULONG fault = chosen_number(13);
 
-        if (block)
-            block[got++] = 1;
+    switch (fault) {
+    case 1: { /* write through NULL */
+        *(volatile ULONG *)(ULONG_PTR)(8 + zero) = 1;
+        break;
     }
-    DbgPrintEx(DPFLTR_IHVVIDEO_ID, DPFLTR_ERROR_LEVEL, "got %u MiB\n", got);
-#elif FAULT == 16 /* divide by zero */
-    ULONG one = 1;
-    __asm__ volatile("divl %1" : "+a"(one) : "r"(zero) : "edx", "cc");
-#elif FAULT == 17 /* fail fast */
-    __asm__ volatile("int $0x29" : : "c"(3));
-#elif FAULT == 18 /* an instruction that there is none of */
-    __builtin_trap();
-#elif FAULT == 19 /* behind the end of a block */
-    volatile UCHAR *block = ExAllocatePool2(POOL_FLAG_NON_PAGED, 64, 'tluF');
-    block[64] = 1;
-    ExFreePoolWithTag((PVOID)(ULONG_PTR)block, 'tluF');
-#elif FAULT == 21 /* write through a mapping that is gone */
-    const PHYSICAL_ADDRESS low = {.QuadPart = 0}, high = {.QuadPart = MAXLONGLONG};
-    MDL *list = MmAllocatePagesForMdlEx(low, high, low, 2 * PAGE_SIZE, MmCached, 0);
-    volatile UCHAR *view = MmGetSystemAddressForMdlSafe(list, NormalPagePriority);
-    MmUnmapLockedPages((PVOID)(ULONG_PTR)view, list);
-    view[PAGE_SIZE] = 1;
-#elif FAULT == 20 /* ask the system what no driver may */
-    __asm__ volatile("syscall" : : "a"(39) : "rcx", "r11", "memory");
-#elif FAULT == 22 /* a structure for a local that nearly fills the stack */
-    volatile UCHAR device[0x5b00];
-    device[zero] = 1;
-#elif FAULT == 30 /* a service that is led astray */
-    KeWaitForSingleObject((PVOID)(ULONG_PTR)(0x20 + zero), Executive, KernelMode, FALSE, NULL);
-#elif FAULT == 23 /* the same by what its argument points to */
-    UNICODE_STRING bad = {16, 16, (PWSTR)(ULONG_PTR)(0x4440 + zero)},
-                   good = RTL_CONSTANT_STRING(L"good");
-    RtlCopyUnicodeString(&bad, &good);
-#elif FAULT == 24 /* the same beyond the end of what it is given */
-    PUCHAR block = ExAllocatePool2(POOL_FLAG_NON_PAGED, 4096, 'tluF');
-    MM_COPY_ADDRESS from = {.VirtualAddress = (PVOID)(ULONG_PTR)&constant};
-    SIZE_T copied;
-    MmCopyMemory(block, from, 4, MM_COPY_MEMORY_VIRTUAL, &copied);
-    from.VirtualAddress = block;
-    MmCopyMemory(block + 4096, from, 64, MM_COPY_MEMORY_VIRTUAL, &copied);
-#elif FAULT == 25 /* the same in the graphics kernel */
-    kernel.DxgkCbNotifyInterrupt(kernel.DeviceHandle,
-                                 (PDXGKARGCB_NOTIFY_INTERRUPT_DATA)(ULONG_PTR)(0x30 + zero));
-#elif FAULT == 26 /* wait for what nobody does */
-    KEVENT event;
-    KeInitializeEvent(&event, NotificationEvent, FALSE);
-    KeWaitForSingleObject(&event, Executive, KernelMode, FALSE, NULL);
-#elif FAULT == 27 || FAULT == 28 || FAULT == 29 /* free, unlock twice, unmap elsewhere */
-    PUCHAR block = ExAllocatePool2(POOL_FLAG_NON_PAGED, 2 * PAGE_SIZE, 'tluF'), view;
-    MDL *list = IoAllocateMdl(block, 2 * PAGE_SIZE, FALSE, FALSE, NULL);
-    MmProbeAndLockPages(list, KernelMode, IoModifyAccess);
-    view = MmGetSystemAddressForMdlSafe(list, NormalPagePriority);
-    if (FAULT == 29)
-        MmUnmapLockedPages(view + PAGE_SIZE, list);
-    if (FAULT == 28) {
-        MmUnlockPages(list);
-        MmUnlockPages(list);
+    case 2: { /* loop */
+        while (!zero)
+            ;
+        break;
     }
-    IoFreeMdl(list);
-    ExFreePoolWithTag(block, 'tluF');
-#elif FAULT == 32                               /* ask in the old way */
-    ULONG number = 20;
-    __asm__ volatile("int $0x80" : "+a"(number) : : "memory");
-#elif FAULT == 33                               /* and in the one for 32 bits */
-    __asm__ volatile("sysenter" : : "a"(20) : "rcx", "rdx", "memory");
-#elif FAULT == 34                               /* ask through the C library */
-    ASK(41, 2, 1, 0, 0);
-#elif FAULT == 40 /* have another process sent signals: F_SETOWN, F_SETSIG, O_ASYNC */
-    ASK(72, 2, 8, 1, 0);
-    ASK(72, 2, 10, 9, 0);
-    ASK(72, 2, 4, 020000, 0);
-#elif FAULT == 41 /* limits */
-    ULONG64 limits[2] = {16, 16};
-    ASK(302, 0, 7, (ULONG64)(ULONG_PTR)limits, 0);
-#elif FAULT == 42 /* a file system of its own */
-    ASK(430, TEXT("tmpfs"), 0, 0, 0);
-#elif FAULT == 43
-    ASK(428, HERE, TEXT("/"), 0, 0);
-#elif FAULT == 44 /* read a file of the user */
-    ASK(257, HERE, TEXT(VICTIM), 0, 0);
-#elif FAULT == 45 /* read what the process was started with */
-    ASK(2, TEXT("/proc/self/environ"), 0, 0, 0);
-#elif FAULT == 46 /* memory that stays */
-    ASK(29, 0x64727964, 4096, 01600, 0);
-#elif FAULT == 47 /* change a file of the user */
-    ASK(452, HERE, TEXT(VICTIM), 0777, 0);
-#elif FAULT == 48
-    ASK(90, TEXT(VICTIM), 0777, 0, 0);
-#elif FAULT == 49
-    ASK(188, TEXT(VICTIM), TEXT("user.drydock"), TEXT("x"), 1);
-#elif FAULT == 50
-    ASK(190, 2, TEXT("user.drydock"), TEXT("x"), 1);
-#elif FAULT == 51 /* a signal to another process */
-    ASK(62, 1, 0, 0, 0);
-#elif FAULT == 52 /* nobody hears of refused calls */
-    ULONG64 action[4] = {1, 0, 0, 0};
-    ASK(13, 31, (ULONG64)(ULONG_PTR)action, 0, 8);
-#elif FAULT == 53 /* calls in a queue, past the filter */
-    ASK(425, 1, TEXT(""), 0, 0);
-#elif FAULT == 54 /* hang, deaf */
-    block_signals();
-    sleep_for_ever();
-#elif FAULT == 55 /* hang up on the parent, and go on */
-    block_signals();
-    for (ULONG i = 3; i < MOST_FILES; i++)
-        ASK(3, i, 0, 0, 0);
-    sleep_for_ever();
-#elif FAULT == 56 /* begin an answer, and go on */
-    block_signals();
-    for (ULONG i = 3; i < MOST_FILES; i++)
-        ASK(1, i, TEXT("x"), 1, 0);
-    sleep_for_ever();
-#elif FAULT == 57 /* print, where a machine that builds looks for commands */
-    ASK(1, 1, TEXT("::error ::forged\n"), 17, 0);
-    ASK(41, 2, 1, 0, 0);
-#elif FAULT == 35 /* write over the bench */
-    for (ULONG i = 0; i < 16 * 1024; i++)
-        ((volatile ULONG *)kernel.DeviceHandle)[i] = 0x41414141;
-#elif FAULT == 37 /* lose the stack */
-    __asm__ volatile("movq $0x1000, %%rsp\n pushq $0" : : : "memory");
-#elif FAULT == 36 /* write over the way into it */
-    *(volatile ULONG *)(ULONG_PTR)kernel.DxgkCbNotifyDpc = 0x90909090;
-#elif FAULT == 31 /* write over what it is only lent: below */
-#else
-#error FAULT is not one of them
-#endif
+    case 3: { /* stack */
+        ULONG depth = 0;
+        recursion(&depth);
+        break;
+    }
+    case 4: { /* jump into data */
+        static UCHAR data[16] = {0xc3};
+        ((void (*)(void))(ULONG_PTR)data)();
+        break;
+    }
+    case 5: { /* call NULL */
+        ((void (*)(void))(ULONG_PTR)zero)();
+        break;
+    }
+    case 6: { /* run the stack */
+        volatile UCHAR code[16] = {0xc3};
+        ((void (*)(void))(ULONG_PTR)code)();
+        break;
+    }
+    case 7: { /* write to a constant */
+        *(volatile ULONG *)(ULONG_PTR)&constant = 2;
+        break;
+    }
+    case 8: { /* write to code */
+        *(volatile UCHAR *)(ULONG_PTR)do_fault = 0xc3;
+        break;
+    }
+    case 9: { /* stop the machine */
+        KeBugCheckEx(0xdead, 1, 2, 3, 4);
+        break;
+    }
+    case 11: { /* leave the level raised */
+        KfRaiseIrql(DISPATCH_LEVEL);
+        break;
+    }
+    case 12: { /* keep a lock */
+        static KSPIN_LOCK lock;
+        KeAcquireSpinLockRaiseToDpc(&lock);
+        break;
+    }
+    case 13: { /* free twice */
+        PVOID block = ExAllocatePool2(POOL_FLAG_NON_PAGED, 64, 'tluF');
+        ExFreePoolWithTag(block, 'tluF');
+        ExFreePoolWithTag(block, 'tluF');
+        break;
+    }
+    case 14: { /* use after free */
+        volatile ULONG *block = ExAllocatePool2(POOL_FLAG_NON_PAGED, 64, 'tluF');
+        ExFreePoolWithTag((PVOID)(ULONG_PTR)block, 'tluF');
+        *block = 1;
+        break;
+    }
+    case 15: { /* ten gibibytes of pool */
+        ULONG got = 0;
+        for (ULONG i = 0; i < 10 * 1024; i++) {
+            volatile UCHAR *block = ExAllocatePool2(POOL_FLAG_NON_PAGED, 1024 * 1024, 'tluF');
+            if (block)
+                block[got++] = 1;
+        }
+        DbgPrintEx(DPFLTR_IHVVIDEO_ID, DPFLTR_ERROR_LEVEL, "got %u MiB\n", got);
+        break;
+    }
+    case 16: { /* divide by zero */
+        ULONG one = 1;
+        __asm__ volatile("divl %1" : "+a"(one) : "r"(zero) : "edx", "cc");
+        break;
+    }
+    case 17: { /* fail fast */
+        __asm__ volatile("int $0x29" : : "c"(3));
+        break;
+    }
+    case 18: { /* an instruction that there is none of */
+        __builtin_trap();
+        break;
+    }
+    case 19: { /* behind the end of a block */
+        volatile UCHAR *block = ExAllocatePool2(POOL_FLAG_NON_PAGED, 64, 'tluF');
+        block[64] = 1;
+        ExFreePoolWithTag((PVOID)(ULONG_PTR)block, 'tluF');
+        break;
+    }
+    case 21: { /* write through a mapping that is gone */
+        const PHYSICAL_ADDRESS low = {.QuadPart = 0}, high = {.QuadPart = MAXLONGLONG};
+        MDL *list = MmAllocatePagesForMdlEx(low, high, low, 2 * PAGE_SIZE, MmCached, 0);
+        volatile UCHAR *view = MmGetSystemAddressForMdlSafe(list, NormalPagePriority);
+        MmUnmapLockedPages((PVOID)(ULONG_PTR)view, list);
+        view[PAGE_SIZE] = 1;
+        break;
+    }
+    case 20: { /* ask the system what no driver may */
+        __asm__ volatile("syscall" : : "a"(39) : "rcx", "r11", "memory");
+        break;
+    }
+    case 22: { /* a structure for a local that nearly fills the stack */
+        do_fault_of_stack();
+        break;
+    }
+    case 30: { /* a service that is led astray */
+        KeWaitForSingleObject((PVOID)(ULONG_PTR)(0x20 + zero), Executive, KernelMode, FALSE, NULL);
+        break;
+    }
+    case 23: { /* the same by what its argument points to */
+        UNICODE_STRING bad = {16, 16, (PWSTR)(ULONG_PTR)(0x4440 + zero)},
+                       good = RTL_CONSTANT_STRING(L"good");
+        RtlCopyUnicodeString(&bad, &good);
+        break;
+    }
+    case 24: { /* the same beyond the end of what it is given */
+        PUCHAR block = ExAllocatePool2(POOL_FLAG_NON_PAGED, 4096, 'tluF');
+        MM_COPY_ADDRESS from = {.VirtualAddress = (PVOID)(ULONG_PTR)&constant};
+        SIZE_T copied;
+        MmCopyMemory(block, from, 4, MM_COPY_MEMORY_VIRTUAL, &copied);
+        from.VirtualAddress = block;
+        MmCopyMemory(block + 4096, from, 64, MM_COPY_MEMORY_VIRTUAL, &copied);
+        break;
+    }
+    case 25: { /* the same in the graphics kernel */
+        kernel.DxgkCbNotifyInterrupt(kernel.DeviceHandle,
+                                     (PDXGKARGCB_NOTIFY_INTERRUPT_DATA)(ULONG_PTR)(0x30 + zero));
+        break;
+    }
+    case 26: { /* wait for what nobody does */
+        KEVENT event;
+        KeInitializeEvent(&event, NotificationEvent, FALSE);
+        KeWaitForSingleObject(&event, Executive, KernelMode, FALSE, NULL);
+        break;
+    }
+    case 27:
+    case 28:
+    case 29: { /* free, unlock twice, unmap elsewhere */
+        PUCHAR block = ExAllocatePool2(POOL_FLAG_NON_PAGED, 2 * PAGE_SIZE, 'tluF'), view;
+        MDL *list = IoAllocateMdl(block, 2 * PAGE_SIZE, FALSE, FALSE, NULL);
+        MmProbeAndLockPages(list, KernelMode, IoModifyAccess);
+        view = MmGetSystemAddressForMdlSafe(list, NormalPagePriority);
+        if (fault == 29)
+            MmUnmapLockedPages(view + PAGE_SIZE, list);
+        if (fault == 28) {
+            MmUnlockPages(list);
+            MmUnlockPages(list);
+        }
+        IoFreeMdl(list);
+        ExFreePoolWithTag(block, 'tluF');
+        break;
+    }
+    case 32: { /* ask in the old way */
+        ULONG number = 20;
+        __asm__ volatile("int $0x80" : "+a"(number) : : "memory");
+        break;
+    }
+    case 33: { /* and in the one for 32 bits */
+        __asm__ volatile("sysenter" : : "a"(20) : "rcx", "rdx", "memory");
+        break;
+    }
+    case 34: { /* ask through the C library */
+        ASK(41, 2, 1, 0, 0);
+        break;
+    }
+    case 40: { /* have another process sent signals: F_SETOWN, F_SETSIG, O_ASYNC */
+        ASK(72, 2, 8, VICTIM_PROCESS, 0);
+        ASK(72, 2, 10, 9, 0);
+        ASK(72, 2, 4, 020000, 0);
+        break;
+    }
+    case 41: { /* limits */
+        ULONG64 limits[2] = {16, 16};
+        ASK(302, VICTIM_PROCESS, 7, (ULONG64)(ULONG_PTR)limits, 0);
+        break;
+    }
+    case 42: { /* a file system of its own */
+        ASK(430, TEXT("tmpfs"), 0, 0, 0);
+        break;
+    }
+    case 43: {
+        ASK(428, HERE, TEXT("/"), 0, 0);
+        break;
+    }
+    case 44: { /* read a file of the user */
+        ASK(257, HERE, TEXT(VICTIM), 0, 0);
+        break;
+    }
+    case 45: { /* read what the process was started with */
+        ASK(2, TEXT("/proc/self/environ"), 0, 0, 0);
+        break;
+    }
+    case 46: { /* memory that stays */
+        ASK(29, 0x64727964, 4096, 01600, 0);
+        break;
+    }
+    case 47: { /* change a file of the user */
+        ASK(452, HERE, TEXT(VICTIM), 0777, 0);
+        break;
+    }
+    case 48: {
+        ASK(90, TEXT(VICTIM), 0777, 0, 0);
+        break;
+    }
+    case 49: {
+        ASK(188, TEXT(VICTIM), TEXT("user.drydock"), TEXT("x"), 1);
+        break;
+    }
+    case 50: {
+        ASK(190, 2, TEXT("user.drydock"), TEXT("x"), 1);
+        break;
+    }
+    case 51: { /* a signal to another process */
+        ASK(62, VICTIM_PROCESS, 9, 0, 0);
+        break;
+    }
+    case 52: { /* nobody hears of refused calls */
+        ULONG64 action[4] = {1, 0, 0, 0};
+        ASK(13, 31, (ULONG64)(ULONG_PTR)action, 0, 8);
+        break;
+    }
+    case 53: { /* calls in a queue, past the filter */
+        ASK(425, 1, TEXT(""), 0, 0);
+        break;
+    }
+    case 54: { /* hang, deaf */
+        block_signals();
+        sleep_for_ever();
+        break;
+    }
+    case 55: { /* hang up on the parent, and go on */
+        block_signals();
+        for (ULONG i = 3; i < MOST_FILES; i++)
+            ASK(3, i, 0, 0, 0);
+        sleep_for_ever();
+        break;
+    }
+    case 56: { /* begin an answer, and go on */
+        block_signals();
+        for (ULONG i = 3; i < MOST_FILES; i++)
+            ASK(1, i, TEXT("x"), 1, 0);
+        sleep_for_ever();
+        break;
+    }
+    case 57: { /* print, where a machine that builds looks for commands */
+        ASK(1, 1, TEXT("::error ::forged\n"), 17, 0);
+        ASK(41, 2, 1, 0, 0);
+        break;
+    }
+    case 35: { /* write over the bench */
+        for (ULONG i = 0; i < 16 * 1024; i++)
+            ((volatile ULONG *)kernel.DeviceHandle)[i] = 0x41414141;
+        break;
+    }
+    case 37: { /* lose the stack */
+        __asm__ volatile("movq $0x1000, %%rsp\n pushq $0" : : : "memory");
+        break;
+    }
+    case 36: { /* write over the way into it */
+        *(volatile ULONG *)(ULONG_PTR)kernel.DxgkCbNotifyDpc = 0x90909090;
+        break;
+    }
+    case 31: { /* write over what it is only lent: below */
+        break;
+    }
+    case 58: { /* end the process in order */
+        ASK(231, 0, 0, 0, 0);
+        break;
+    }
+    case 59: { /* send a record, and end */
+        static const UCHAR record[65536];
+        write_everywhere(record, sizeof record);
+        ASK(231, 0, 0, 0, 0);
+        break;
+    }
+    case 60: { /* break a rule, and clean the record */
+        ASK(41, 2, 1, 0, 0);
+        clean_result();
+        break;
+    }
+    case 61: { /* the run has done nothing */
+        PUCHAR result = find_result();
+        clear(result + RESULT_OPERATIONS, 8);
+        clear(result + RESULT_SUBMISSIONS, 8);
+        break;
+    }
+    case 62: { /* no rule is looked at */
+        clear(find_result() + RESULT_RULES, RESULT_RULES_BYTES);
+        break;
+    }
+    case 63: { /* a rule with the name of a file elsewhere */
+        static const char name[] = "../../escaped";
+        ASK(41, 2, 1, 0, 0);
+        for (ULONG i = 0; i < sizeof name; i++)
+            find_result()[RESULT_FINDINGS + 4 + i] = (UCHAR)name[i];
+        break;
+    }
+    case 64: { /* what a terminal, and a machine that builds, do as they are told */
+        DbgPrintEx(DPFLTR_IHVVIDEO_ID, DPFLTR_ERROR_LEVEL,
+                   "\x1b[2J\n::error ::forged\n]]></failure>\"\n");
+        KeBugCheckEx(0xdead, 1, 2, 3, 4);
+        break;
+    }
+    case 65: { /* into the results of a campaign */
+        static const char line[] = "{\"outcome\":\"clean\"}\n";
+        write_everywhere(line, sizeof line - 1);
+        break;
+    }
+    case 66: { /* over the journal */
+        *(volatile ULONG64 *)find_journal() = 0;
+        break;
+    }
+    case 67: { /* memory of another process */
+        ULONG64 to[2] = {(ULONG64)(ULONG_PTR)to, 8}, from[2] = {0x400000, 8};
+        ASK(310, VICTIM_PROCESS, (ULONG64)(ULONG_PTR)to, 1, (ULONG64)(ULONG_PTR)from);
+        break;
+    }
+    case 68: { /* stop it */
+        ASK(101, 16, VICTIM_PROCESS, 0, 0);
+        break;
+    }
+    case 69: { /* a file system elsewhere */
+        ASK(165, TEXT("/proc"), TEXT("/tmp"), TEXT("none"), 4096);
+        break;
+    }
+    case 70: { /* a program */
+        ASK(59, TEXT("/bin/true"), 0, 0, 0);
+        break;
+    }
+    case 71: { /* a process */
+        ASK(56, 17, 0, 0, 0);
+        break;
+    }
+    case 72: { /* remove a file of the user */
+        ASK(87, TEXT(VICTIM), 0, 0, 0);
+        break;
+    }
+    case 73: { /* read a file of the user in a newer way */
+        ULONG64 how[3] = {0, 0, 0};
+        ASK(437, HERE, TEXT(VICTIM), (ULONG64)(ULONG_PTR)how, sizeof how);
+        break;
+    }
+    case 74: { /* a queue that stays */
+        ASK(240, TEXT("drydock"), 0102, 0600, 0);
+        break;
+    }
+    }
     __asm__ volatile("" : : : "memory"); /* what was called last comes back here */
 }
 
-#if FAULT == 10
 /* Naked: what it changes is not given back. */
-__attribute__((naked)) static NTSTATUS faulty(void)
+__attribute__((naked)) static NTSTATUS lose_register(void)
 {
     __asm__("xorl %esi, %esi\n xorl %eax, %eax\n ret");
 }
-#else
-static NTSTATUS faulty(PVOID object, ULONG64 *argument)
-{
-#if FAULT == 31
-    for (ULONG i = 0; i < sizeof(ARGUMENT) / sizeof *argument; i++)
-        argument[i] = 0x4141414141414141;
-#endif
-    do_fault();
-    return STATUS_SUCCESS;
-}
-#endif
 
-#ifdef IN_ENTRY
-#define SLOT DxgkDdiAddDevice
-#else
+typedef ULONG64 NTAPI any_function(PVOID object, ULONG64 *argument, PVOID third, PVOID fourth,
+                                   PVOID fifth);
+
+/* The function that has the fault: what it does in the reference driver, and with how much. */
+static any_function *original;
+static ULONG argument_bytes;
+
+/* An attack does the work as well: but for the attack there is nothing to be found. */
+static ULONG64 NTAPI faulty(PVOID object, ULONG64 *argument, PVOID third, PVOID fourth, PVOID fifth)
+{
+    if (chosen_number(13) == 31) { /* write over what it is only lent */
+        for (ULONG i = 0; i < argument_bytes / sizeof *argument; i++)
+            argument[i] = 0x4141414141414141;
+    }
+    do_fault();
+    return chosen_number(13) < 40 || !original ? STATUS_SUCCESS
+                                               : original(object, argument, third, fourth, fifth);
+}
+
 static PDXGKDDI_START_DEVICE start_device;
 
 static NTSTATUS NTAPI keep_kernel(PVOID context, PDXGK_START_INFO start, PDXGKRNL_INTERFACE dxgkrnl,
@@ -312,19 +560,28 @@ static NTSTATUS NTAPI keep_kernel(PVOID context, PDXGK_START_INFO start, PDXGKRN
     kernel = *dxgkrnl;
     return start_device(context, start, dxgkrnl, sources, children);
 }
-#endif
 
 NTSTATUS NTAPI FaultsInitialize(PDRIVER_OBJECT driver, PUNICODE_STRING path,
                                 PDRIVER_INITIALIZATION_DATA table)
 {
+    const PVOID function =
+        chosen_number(13) == 10 ? (PVOID)(ULONG_PTR)lose_register : (PVOID)(ULONG_PTR)faulty;
     DRIVER_INITIALIZATION_DATA changed = *table;
 
-#ifdef IN_ENTRY
-    do_fault();
-#else
     start_device = table->DxgkDdiStartDevice;
     changed.DxgkDdiStartDevice = keep_kernel;
-#endif
-    *(PVOID *)&changed.SLOT = (PVOID)(ULONG_PTR)faulty;
+    switch (chosen_number(21)) {
+    case 0:
+        changed.DxgkDdiStartDevice = start_device;
+        do_fault();
+        break;
+#define SLOT(number, name, bytes)                                                                  \
+    case number:                                                                                   \
+        original = (any_function *)(ULONG_PTR)changed.DxgkDdi##name;                               \
+        *(PVOID *)&changed.DxgkDdi##name = function;                                               \
+        argument_bytes = bytes;                                                                    \
+        break;
+#include SLOTS
+    }
     return DxgkInitialize(driver, path, &changed);
 }

@@ -217,7 +217,7 @@ struct campaign_cause {
     struct campaign_consequence consequences[CAMPAIGN_MAX_CONSEQUENCES];
     unsigned consequence_count;
     uint64_t consequences_dropped; /* beyond these */
-    bool shrunk_loads_code;             /* run_next_code_option() */
+    bool shrunk_loads_code;        /* run_next_code_option() */
 };
 
 struct campaign_summary {

@@ -145,10 +145,17 @@ static bool start_worker(struct pool *pool, struct worker *worker)
     fflush(NULL);
     worker->pid = fork();
     if (worker->pid == 0) {
-        /* Another worker's end would keep its socket open after the parent. */
+        /*
+         * Another worker's end would keep its socket open after the parent, and its recorder is its
+         * own.
+         */
         for (unsigned i = 0; i < pool->worker_count; i++) {
-            if (&pool->workers[i] != worker && pool->workers[i].pid)
+            if (&pool->workers[i] == worker)
+                continue;
+            if (pool->workers[i].pid)
                 close(pool->workers[i].socket);
+            crash_recorder_release_memory(pool->workers[i].recorder,
+                                          sizeof *pool->workers[i].recorder);
         }
         close(pair[0]);
         work(pool, pair[1], errors, worker->recorder);
@@ -336,7 +343,7 @@ static void judge(const struct pool *pool, const struct worker *worker,
                                                 [CAMPAIGN_REFUSED] = RUN_REFUSED,
                                                 [CAMPAIGN_BROKEN] = RUN_BROKEN};
     const struct journal_reader *journal = worker->journal;
-    struct journal_claim claim = {.digest = record->digest, .rules = &record->rules};
+    struct journal_claim claim = {.digest = record->digest};
     struct campaign_setup setup;
     struct workload *drawn;
     const struct workload *workload;

@@ -48,9 +48,7 @@ void cage_set_reporter(cage_reporter *report, void *context);
  */
 void cage_leave_files(const int *kept, unsigned count);
 
-/*
- * False: this system has no such thing, and nothing is kept from the driver. Done once, it stays.
- */
+/* False: this system has no such thing, and no driver image is played. Done once, it stays. */
 bool cage_close(void);
 bool cage_is_closed(void);
 

@@ -50,7 +50,6 @@ struct journal_claim {
     uint64_t digest;
     enum run_outcome outcome;
     struct journal_tally tally;
-    const struct rule_counts *rules;
 };
 
 /*

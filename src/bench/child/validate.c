@@ -40,10 +40,34 @@ static void validate_detail(struct finding_detail *detail)
     END(detail->printed);
 }
 
+/* A rule is part of the names of files: only one of the catalogue is one. */
+static void validate_rule(char rule[16])
+{
+    rule[15] = '\0';
+    if (rule_find(rule) == RULE_NONE)
+        memset(rule, 0, 16);
+}
+
+/* So is a kind, where there is no rule. */
+static void validate_kind(char kind[16])
+{
+    kind[15] = '\0';
+    for (unsigned i = 0; i < RUN_FINDING_KIND_COUNT; i++)
+        if (strcmp(kind, run_finding_kind_name((enum run_finding_kind)i)) == 0)
+            return;
+    for (unsigned i = 0; i < CAMPAIGN_OUTCOME_COUNT; i++)
+        if (strcmp(kind, campaign_outcome_name((enum campaign_outcome)i)) == 0)
+            return;
+    if (strcmp(kind, "digest") == 0)
+        return;
+    memset(kind, 0, 16);
+    strcpy(kind, run_finding_kind_name(RUN_FINDING_HOSTILE));
+}
+
 void validate_finding(struct run_finding *finding)
 {
     LIMIT(finding->kind, RUN_FINDING_KIND_COUNT, RUN_FINDING_CRASHED);
-    END(finding->rule);
+    validate_rule(finding->rule);
     END(finding->text);
     validate_detail(&finding->detail);
 }
@@ -120,8 +144,8 @@ void validate_record(struct campaign_record *record)
     set_truth(&record->was_repeated);
     record->finding_count = (unsigned)min_u64(record->finding_count, CAMPAIGN_MAX_FINDINGS);
     for (unsigned i = 0; i < record->finding_count; i++) {
-        END(record->findings[i].kind);
-        END(record->findings[i].rule);
+        validate_kind(record->findings[i].kind);
+        validate_rule(record->findings[i].rule);
         END(record->findings[i].text);
         if (record->findings[i].consequence_of > i) /* causes stand first */
             record->findings[i].consequence_of = 0;

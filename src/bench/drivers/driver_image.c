@@ -258,8 +258,10 @@ bool driver_image_load(const struct base_services *services, const char *path, s
     loaded = driver;
     cage_set_reporter(tell_system_call, driver);
     crash_recorder_set_locator(tell_place);
-    if (crash_recorder_is_on())
-        cage_close();
+    if (crash_recorder_is_on() && !cage_close()) {
+        refuse(error, path, "the cage for drivers cannot be closed here (seccomp)");
+        goto unload;
+    }
     *out = driver;
     return true;
 
