@@ -234,6 +234,7 @@ static void release_running(struct player *player, uint32_t allocation)
                 memmove(&submission->handles[i], &submission->handles[i + 1],
                         (last - i) * sizeof submission->handles[0]);
                 submission->allocation_count--;
+                submission->has_lost_reference = true;
                 entry->running_count--;
                 break;
             }

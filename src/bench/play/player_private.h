@@ -92,6 +92,7 @@ struct submission {
     bool is_requesting;      /* counted in player.requesting_count */
     bool is_resident;        /* holds residency references */
     bool is_reported;        /* the manager has called back */
+    bool has_lost_reference; /* the workload freed what it uses while it ran */
     NTSTATUS status;
     uint64_t needed, available;
     uint64_t paging_fence; /* of its request */

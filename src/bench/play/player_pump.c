@@ -61,6 +61,16 @@ static bool is_reset(NTSTATUS status)
            status == STATUS_GRAPHICS_ADAPTER_WAS_RESET || status == STATUS_DEVICE_REMOVED;
 }
 
+/*
+ * Others had the room, and this one cannot be tried again alone: the workload freed what it uses
+ * when it had been started.
+ */
+static bool is_out_of_turn(const struct submission *submission, NTSTATUS status)
+{
+    return status == STATUS_GRAPHICS_NO_VIDEO_MEMORY && submission->has_lost_reference &&
+           !submission->is_alone;
+}
+
 static void submission_failed(struct player *player, struct submission *submission, NTSTATUS status)
 {
     const struct workload_op *op = player_op(player, submission->op_index);
@@ -68,7 +78,7 @@ static void submission_failed(struct player *player, struct submission *submissi
         workload_string(player->workload, player->workload->contexts[submission->context->id].name);
     struct run_finding *finding;
 
-    bool is_expected = is_reset(status) ||
+    bool is_expected = is_reset(status) || is_out_of_turn(submission, status) ||
                        (op->kind == WORKLOAD_OP_FAULT && player_fault_is_answered(player, status));
 
     player->result->failed_submissions += !is_expected;
@@ -119,6 +129,8 @@ static void submission_failed(struct player *player, struct submission *submissi
 /* False when the workload has freed one of them, and it was destroyed when this was started. */
 static bool references_are_alive(const struct player *player, const struct submission *submission)
 {
+    if (submission->has_lost_reference)
+        return false;
     for (unsigned i = 0; i < submission->allocation_count; i++) {
         if (!player->allocations[submission->ids[i]].handle)
             return false;

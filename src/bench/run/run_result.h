@@ -125,7 +125,9 @@ struct run_result {
     uint64_t page_table_lines_skipped; /* physical model: lines that only GpuMmu can play */
 
     uint64_t submissions, failed_submissions, retried_submissions;
-    uint64_t aborted_submissions; /* with a GPU that was reset, or of a device in error */
+    /* With a GPU that was reset, of a device in error, or out of turn and with a freed allocation.
+     */
+    uint64_t aborted_submissions;
     uint64_t device_errors;       /* devices that were in error and were used again */
     bool driver_heard_of_removal; /* DxgkDdiNotifySurpriseRemoval was called */
     uint64_t lost_pages;          /* by resets: nothing is expected of them any more ... */
