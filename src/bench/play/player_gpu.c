@@ -31,6 +31,13 @@ static void power_is_down(void *context, NTSTATUS status, uint64_t needed, uint6
     player->needs_pump = true;
 }
 
+/* It may be in the midst of a pump, whose next submission would be one call too many. */
+static void window_is_open(void *context, NTSTATUS status, uint64_t needed, uint64_t available)
+{
+    ((struct player *)context)->is_window_open = NT_SUCCESS(status);
+    power_is_down(context, status, needed, available);
+}
+
 /* Sleeps and stays asleep. False: stopped. */
 static bool sleep(struct player *player, uint32_t op_index, enum workload_power power)
 {
@@ -117,7 +124,7 @@ bool player_play_switch_domain(struct player *player, uint32_t op_index)
     if (!has_node(player, op_index))
         return true;
     player->request.is_reported = false;
-    status = vidmm_begin_exclusive_access(player->vidmm, power_is_down, player);
+    status = vidmm_begin_exclusive_access(player->vidmm, window_is_open, player);
     if (status == STATUS_NOT_SUPPORTED)
         return true; /* a driver of an earlier level, or of another kind */
     while (NT_SUCCESS(status) && !player->request.is_reported) {
@@ -131,6 +138,7 @@ bool player_play_switch_domain(struct player *player, uint32_t op_index)
         machine_run_until(player->machine, machine_now(player->machine) +
                                                (duration_ns ? duration_ns : DOMAIN_SWITCH_NS));
         watch_system_memory(player, false);
+        player->is_window_open = false;
         if (player->stop != PLAYER_NOT_STOPPED)
             return false; /* the board was pulled out meanwhile */
         status = vidmm_end_exclusive_access(player->vidmm);

@@ -197,6 +197,7 @@ struct player {
     struct submission *alone; /* all others wait for it */
     unsigned running_count;   /* with the manager, all contexts */
     unsigned requesting_count;
+    bool is_window_open; /* exclusive access: nothing is asked of the manager (IOMMU-001) */
     bool needs_pump, is_pumping;
     uint8_t *command; /* a command buffer being made */
     size_t command_room;

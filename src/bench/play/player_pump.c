@@ -402,7 +402,8 @@ static bool pump_context(struct player *player, struct player_context *context)
     }
     did |= take_back_behind(player, context);
     /* Order within a context: nobody overtakes. A step that returns false may have ended it. */
-    while ((submission = first_not_running(context)) && submission_step(player, submission))
+    while (!player->is_window_open && (submission = first_not_running(context)) &&
+           submission_step(player, submission))
         did = true;
     return did;
 }
@@ -430,10 +431,10 @@ bool player_pump(struct player *player)
     if (player->is_pumping)
         return false;
     player->is_pumping = true;
-    while (again) {
+    while (again && !player->is_window_open) {
         again = false;
         revive_devices(player);
-        for (uint32_t i = 0; i < player->workload->context_count; i++)
+        for (uint32_t i = 0; i < player->workload->context_count && !player->is_window_open; i++)
             again |= pump_context(player, &player->contexts[i]);
         did |= again;
     }
