@@ -108,6 +108,7 @@ struct check_movement *check_movement_of(const struct check_ledger *ledger,
         movement->segment = 0;
         movement->busy_operation = 0;
         movement->is_used = false;
+        movement->former_chunk = movement->next_chunk;
         movement->next_chunk = 0;
     }
     return movement;

@@ -106,6 +106,8 @@ struct check_movement {
     unsigned use_node;
     uint32_t use_fence;
     uint64_t next_chunk; /* offset at which its VIRTUAL operations go on, 0: none is under way */
+    uint64_t
+        former_chunk; /* it was under way in the epoch before: it begins anew or goes on there */
     unsigned chunk_operation;
     bool had_range, has_range; /* a swizzling range was, or is, acquired for it: */
     unsigned range_id, range_data;

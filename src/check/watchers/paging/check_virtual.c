@@ -97,6 +97,10 @@ static void check_chunk(struct check *check, struct check_allocation *allocation
     total = check_allocation_pages(allocation) * PAGE;
     goes_on = movement->next_chunk && movement->chunk_operation == operation;
     due = goes_on ? movement->next_chunk : 0;
+    /* What was reset meanwhile may have been another engine. */
+    if (!movement->next_chunk && movement->former_chunk == offset &&
+        movement->chunk_operation == operation)
+        due = offset;
     CHECK_RULE(check, RULE_VX_003,
                offset == due && offset + bytes <= total && (goes_on || !movement->next_chunk),
                &allocation->object, "AllocationOffsetInBytes",
@@ -291,6 +295,7 @@ static void note_chunk(struct check *check, struct virtual_watch *watch,
     movement = check_movement_of(ledger, allocation);
     movement->chunk_operation = (unsigned)was->Operation;
     movement->next_chunk = operation->offset + operation->bytes;
+    movement->former_chunk = 0;
     if (movement->next_chunk < check_allocation_pages(allocation) * PAGE)
         return;
     movement->next_chunk = 0;

@@ -154,6 +154,30 @@ RULE_KEPT(VX_003)
     enter_in_chunks(rig, 16384);
 }
 
+/* An engine that does no paging is reset between two chunks: they go on, or begin anew. */
+static void chunks_go_on_behind_a_reset_of_another_engine(void **state)
+{
+    static const unsigned seconds[] = {16384, 0, 20480};
+
+    for (size_t i = 0; i < sizeof seconds / sizeof seconds[0]; i++) {
+        struct rig *rig = malloc(sizeof *rig);
+        DXGKARG_BUILDPAGINGBUFFER arg;
+
+        assert_non_null(rig);
+        rig_init(rig, RIG_GPUMMU);
+        arg = enter(rig_create_allocation(rig, NULL));
+        arg.TransferVirtual.TransferSizeInBytes = 16384;
+        rig_build(rig, &arg);
+        rig_reset_engine(rig);
+        arg.TransferVirtual.AllocationOffsetInBytes = seconds[i];
+        arg.TransferVirtual.TransferSizeInBytes = BYTES - seconds[i];
+        rig_build(rig, &arg);
+        assert_int_equal(rig->counts.broken[RULE_VX_003], i == 2);
+        rig_fini(rig);
+        free(rig);
+    }
+}
+
 static void enter_as(struct rig *rig, DXGK_MEMORY_TRANSFER_DIRECTION direction)
 {
     DXGKARG_BUILDPAGINGBUFFER arg = enter(rig_create_allocation(rig, NULL));
@@ -315,6 +339,7 @@ RULE_KEPT(VX_012)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(chunks_go_on_behind_a_reset_of_another_engine),
         cmocka_unit_test(virtual_packets_are_for_the_paging_node),
         cmocka_unit_test(a_fault_where_the_operation_points_is_the_managers),
         cmocka_unit_test(a_fault_where_entries_were_asked_for_is_the_drivers),
