@@ -23,6 +23,7 @@
 #include "base/services.h"
 #include "check/report/finding.h"
 #include "check/rules/rules.h"
+#include "miniport/loans.h"
 #include "miniport/miniport.h"
 
 #include <stdbool.h>
@@ -43,6 +44,7 @@ struct check_profile {
     bool wants_power_of_two;       /* ALLOC-001: of Alignment */
     bool wants_built_complete;     /* PATCH-009: paging buffers need no Patch */
     bool wants_one_mmu;            /* C3: GpuMmu and IoMmu not both */
+    bool wants_answers_complete;   /* MEM-004: what is [out] is written, be it zero */
 };
 
 /* An entry of a page table, as the GPU reads it from memory. */
@@ -112,6 +114,7 @@ struct check_config {
      * more.
      */
     void (*stands_in)(void *context, const void *copy, const void *buffer, size_t bytes);
+    bool watches_loans; /* check_loan() is told of every breach of what calls lend */
 };
 
 NTSTATUS check_create(const struct check_config *config, struct check **out_check);
@@ -217,6 +220,12 @@ struct check_client_event {
 };
 void check_client(struct check *check, const struct check_client_event *event);
 
+/*
+ * A driver did to what a call had lent to it what it may not do (MEM-001 to MEM-004). In the middle
+ * of the call in which that was found.
+ */
+void check_loan(struct check *check, const struct loan_breach *breach);
+
 /* Everything has been destroyed, or given up: what must be balanced at the end is. */
 void check_end(struct check *check, bool is_orderly);
 
@@ -226,6 +235,13 @@ void check_end(struct check *check, bool is_orderly);
  */
 bool check_explain_address(const struct check *check, const void *address,
                            struct finding *out_finding);
+
+/*
+ * The same for a page around what a call lent (layers/guard.h). Calls nothing that the memory of
+ * the check leads to: a driver may have written over it.
+ */
+void check_explain_loan(const struct check *check, const struct loan_breach *breach,
+                        struct finding *out_finding);
 
 /*
  * Nothing more will happen in the bench. Packets that the driver was handed and has not reported

@@ -10,7 +10,7 @@
 #include "base/assert.h"
 #include "base/bits.h"
 #include "base/list.h"
-#include "miniport/arguments.h"
+#include "miniport/loans.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -24,7 +24,7 @@ struct raw {
     PVOID device_context; /* of AddDevice; NULL before and after */
     bool is_added;
     ULONG told_version; /* of DRIVERCAPS.WDDMVersion; 0: it says nothing */
-    void (*overwritten)(void *context, enum miniport_ddi ddi, const char *member);
+    void (*overwritten)(void *context, enum miniport_ddi ddi, size_t offset);
     void *witness;
     DRIVER_INITIALIZATION_DATA table; /* zero where the driver's version has no slot */
     DXGKRNL_INTERFACE kernel;
@@ -445,7 +445,7 @@ static struct raw *raw_of(struct miniport *m)
 
 void miniport_raw_set_witness(struct miniport *m,
                               void (*overwritten)(void *context, enum miniport_ddi ddi,
-                                                  const char *member),
+                                                  size_t offset),
                               void *context)
 {
     struct raw *raw = raw_of(m);
@@ -521,10 +521,10 @@ static void note_answer(struct raw *raw, enum miniport_ddi ddi, const void *arg)
 static void settle(const struct raw *raw, enum miniport_ddi ddi, const void *arg,
                    const void *before, size_t bytes, bool is_const)
 {
-    const char *member = arguments_restore(ddi, (void *)(uintptr_t)arg, before, bytes, is_const);
+    int64_t offset = loans_restore(ddi, (void *)(uintptr_t)arg, before, bytes, is_const);
 
-    if (member && raw->overwritten)
-        raw->overwritten(raw->witness, ddi, member);
+    if (offset >= 0 && raw->overwritten)
+        raw->overwritten(raw->witness, ddi, (size_t)offset);
 }
 
 /* The arguments in front of the structure differ. */
@@ -667,16 +667,17 @@ static NTSTATUS raw_start_device(struct miniport *m, const DXGK_START_INFO *star
                                  ULONG *video_present_sources, ULONG *children)
 {
     struct raw *raw = raw_of(m);
-    DXGK_START_INFO copy = *start;
     struct running outer;
     NTSTATUS status;
 
-    *video_present_sources = 0;
-    *children = 0;
-    if (!raw->is_added || !raw->table.DxgkDdiStartDevice)
+    if (!raw->is_added || !raw->table.DxgkDdiStartDevice) {
+        *video_present_sources = 0;
+        *children = 0;
         return absent_or_early(raw);
+    }
     outer = enter(raw, MINIPORT_DDI_StartDevice);
-    status = raw->table.DxgkDdiStartDevice(raw->device_context, &copy, &raw->kernel,
+    status = raw->table.DxgkDdiStartDevice(raw->device_context,
+                                           (DXGK_START_INFO *)(uintptr_t)start, &raw->kernel,
                                            video_present_sources, children);
     leave(outer);
     return status;

@@ -42,12 +42,12 @@ void miniport_raw_ask_anew(struct miniport *raw);
 void miniport_raw_set_device_object(struct miniport *raw, PDEVICE_OBJECT device_object);
 
 /*
- * Who is told when a driver has overwritten what it was only lent to read: a member of its argument
- * structure, "" for one that is const as a whole. It is put right before. NULL: nobody.
+ * Who is told when a driver has overwritten what it was only lent to read: the offset of the first
+ * such byte in its argument structure. It is put right before. NULL: nobody.
  */
 void miniport_raw_set_witness(struct miniport *raw,
                               void (*overwritten)(void *context, enum miniport_ddi ddi,
-                                                  const char *member),
+                                                  size_t offset),
                               void *context);
 
 /*

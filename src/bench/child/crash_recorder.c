@@ -7,6 +7,7 @@
 
 #include "base/bits.h"
 #include "bench/child/journal.h"
+#include "layers/guard.h"
 #include "miniport/operation.h"
 #include "miniport/raw.h"
 
@@ -63,6 +64,17 @@ static void note_place(const void *context)
         locate_driver(context, current->place, sizeof current->place);
 }
 
+/* What is lent comes first: its table lies in memory that no driver comes across. */
+static bool explain_address(const void *address)
+{
+    struct loan_breach breach;
+
+    if (!guard_explain(address, &breach))
+        return check_explain_address(guards, address, &current->finding);
+    check_explain_loan(guards, &breach, &current->finding);
+    return true;
+}
+
 static void on_fatal_signal(int number, siginfo_t *info, void *context)
 {
     void *frames[BACKTRACE_MAX];
@@ -72,8 +84,7 @@ static void on_fatal_signal(int number, siginfo_t *info, void *context)
         signal(fatal_signals[i], SIG_DFL);
     if (current && !has_caught) {
         has_caught = true;
-        if (!is_sent && guards && check_explain_address(guards, info->si_addr, &current->finding))
-            current->has_finding = true;
+        current->has_finding = !is_sent && guards && explain_address(info->si_addr);
         note_place(context);
         journal_tell_findings();
         backtrace_symbols_fd(frames, backtrace(frames, BACKTRACE_MAX), STDERR_FILENO);

@@ -6,6 +6,7 @@
 
 #include "bench/child/crash_recorder.h"
 #include "bench/child/journal.h"
+#include "layers/guard.h"
 #include "miniport/raw.h"
 #include "nt/exceptions/exception.h"
 
@@ -86,8 +87,10 @@ static bool owns_address(void *context, const void *address)
 {
     struct run_assembly *run = context;
     struct finding finding;
+    struct loan_breach breach;
 
-    return run->check && check_explain_address(run->check, address, &finding);
+    return guard_explain(address, &breach) ||
+           (run->check && check_explain_address(run->check, address, &finding));
 }
 
 #define PRINTS_KEPT (RUN_MAX_FINDINGS / 4) /* as findings: the others have their room */
@@ -189,22 +192,22 @@ struct nt_host run_kernel_host(struct run_assembly *run)
 
 /* ---- Layers, oracle and manager -------------------------------------------------------------- */
 
-void run_report_overwritten(void *context, enum miniport_ddi ddi, const char *member)
+void run_report_loan(void *context, const struct loan_breach *breach)
 {
     struct run_assembly *run = context;
-    struct run_finding *finding;
 
-    if (run->has_overwritten[ddi])
-        return;
-    run->has_overwritten[ddi] = true;
-    finding = run_result_report(run->result, RUN_FINDING_DRIVER, 0, machine_now(run->machine),
-                                "%s%s%s: the driver has overwritten %s, which it may only read; "
-                                "the bench goes on with what was there",
-                                miniport_ddi_name(ddi), member[0] ? "." : "", member,
-                                member[0] ? "it" : "its argument structure");
-    if (finding)
-        run_result_place(finding);
-    journal_tell_findings();
+    if (run->check)
+        check_loan(run->check, breach);
+}
+
+void run_report_overwritten(void *context, enum miniport_ddi ddi, size_t offset)
+{
+    const struct loan_structure *structure = loans_of(ddi);
+
+    run_report_loan(context, &(struct loan_breach){.kind = LOAN_CHANGED,
+                                                   .call = miniport_ddi_name(ddi),
+                                                   .offset = offset,
+                                                   .bytes = structure ? structure->bytes : 0});
 }
 
 void run_note_refusal(void *context, const char *rule, const char *text)

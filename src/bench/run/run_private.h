@@ -93,7 +93,6 @@ struct run_assembly {
     bool is_in_unload;                        /* in the Unload that its object names */
     jmp_buf bug_check;                        /* back to the run's start, when the machine stops */
     bool is_driver_stuck;                     /* it reports nothing more of the work that it has */
-    bool has_overwritten[MINIPORT_DDI_COUNT]; /* reported once each */
     unsigned prints_told;                     /* words of the driver that are findings */
 };
 
@@ -137,7 +136,8 @@ void run_report_driver_leaks(struct run_assembly *run, const char *after, bool i
 struct nt_host run_kernel_host(struct run_assembly *run);
 /* bench_host.lacks: told as a remark, once for each callback. */
 void run_note_lacking(void *context, const char *callback);
-void run_report_overwritten(void *context, enum miniport_ddi ddi, const char *member);
+void run_report_overwritten(void *context, enum miniport_ddi ddi, size_t offset);
+void run_report_loan(void *context, const struct loan_breach *breach);
 void run_report_driver_error(void *context, const char *rule, const char *text);
 /* The manager has refused what a line of the case asks for. */
 void run_note_refusal(void *context, const char *rule, const char *text);

@@ -11,6 +11,7 @@
 #include "coverage/coverage.h"
 #include "layers/busy.h"
 #include "layers/deny.h"
+#include "layers/guard.h"
 #include "layers/irql.h"
 #include "layers/lend.h"
 #include "layers/lowered_size.h"
@@ -112,6 +113,29 @@ static bool is_lent_for_call(const struct run_assembly *run)
                                                  : run->config->lending != RUN_LENT_KEPT;
 }
 
+static bool checks_rules(const struct run_assembly *run)
+{
+    return run->config->checks_rules;
+}
+
+static void stand_in(void *context, const void *copy, const void *buffer, size_t bytes)
+{
+    const struct run_assembly *run = context;
+
+    nt_stand_in(run->nt, copy, buffer, bytes);
+}
+
+static NTSTATUS create_guard(struct run_assembly *run, struct miniport *next,
+                             struct miniport **out_layer)
+{
+    const struct guard_config config = {.context = run,
+                                        .report = run_report_loan,
+                                        .stands_in = stand_in,
+                                        .lends_lasting = is_lent_for_call(run)};
+
+    return guard_layer_create(services_of(run), &config, next, out_layer);
+}
+
 static NTSTATUS create_lend(struct run_assembly *run, struct miniport *next,
                             struct miniport **out_layer)
 {
@@ -142,21 +166,9 @@ static NTSTATUS create_one_handle(struct run_assembly *run, struct miniport *nex
     return one_handle_layer_create(&run->instances, services_of(run), next, out_layer);
 }
 
-static bool checks_rules(const struct run_assembly *run)
-{
-    return run->config->checks_rules;
-}
-
 static unsigned driver_irql(void *context)
 {
     return nt_irql(((struct run_assembly *)context)->nt);
-}
-
-static void stand_in(void *context, const void *copy, const void *buffer, size_t bytes)
-{
-    const struct run_assembly *run = context;
-
-    nt_stand_in(run->nt, copy, buffer, bytes);
 }
 
 static NTSTATUS create_check(struct run_assembly *run, struct miniport *next,
@@ -178,6 +190,7 @@ static NTSTATUS create_check(struct run_assembly *run, struct miniport *next,
         .guarantees_one_buffer = run->config->guarantees_one_buffer,
         .submission_alignment = run->gpu ? SGPU_SUBMIT_ALIGN : 0,
         .remaps_dma = run->config->remaps_dma,
+        .watches_loans = true,
     };
     NTSTATUS status;
 
@@ -326,6 +339,12 @@ static const struct run_layer layers[] = {
      .sentence = "plays a driver whose operations need the allocation to be idle",
      .is_in = is_busy,
      .create = create_busy},
+    {.name = "guard",
+     .when = "rules are checked",
+     .sentence = "lends everything that a pointer leads to between guards, and poisons it behind "
+                 "the call",
+     .is_in = checks_rules,
+     .create = create_guard},
     {.name = "lend",
      .when = "unless the driver may keep what it is lent",
      .sentence = "gives the driver copies of page lists, which are poisoned behind the call",

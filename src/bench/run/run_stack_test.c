@@ -84,8 +84,9 @@ static void the_stack_stands_as_the_table_says(void **state)
         {"private-data", "64"},     {"rename", "yes"},
     };
 
-    assert_int_equal(count_layers("gpummu", NULL, 0), 5); /* lend, check, irql, oracle, trace */
-    assert_int_equal(count_layers("physical", options, ARRAY_COUNT(options)), 12);
+    /* guard, lend, check, irql, oracle, trace */
+    assert_int_equal(count_layers("gpummu", NULL, 0), 6);
+    assert_int_equal(count_layers("physical", options, ARRAY_COUNT(options)), 13);
 }
 
 int main(void)

@@ -7,6 +7,7 @@
 
 #include "base/assert.h"
 #include "base/hash.h"
+#include "check/watchers/memory/check_loans.h"
 #include "miniport/operation.h"
 #include "trace/trace.h"
 
@@ -76,7 +77,9 @@ static void write_where(const struct check *check, const char *field, char *out,
     const struct check_call *call = check->call;
     const char *dot = field[0] ? "." : "";
 
-    if (check->blamed.past)
+    if (check->lender)
+        snprintf(out, size, "%s%s%s", check->lender, dot, field);
+    else if (check->blamed.past)
         write_operation(&check->blamed.past->arg, field, out, size);
     else if (check->blamed.is_set)
         snprintf(out, size, "%s%s%s", miniport_ddi_name(check->blamed.ddi), dot, field);
@@ -232,6 +235,17 @@ bool check_place_fault(struct check *check, const struct check_gpu_event *event,
 }
 
 /* ---- Outside of a watcher -------------------------------------------------------------------- */
+
+void check_explain_loan(const struct check *check, const struct loan_breach *breach,
+                        struct finding *out_finding)
+{
+    memset(out_finding, 0, sizeof *out_finding);
+    out_finding->rule = check_loan_rule(breach->kind);
+    out_finding->detail.event = check->event;
+    snprintf(out_finding->detail.where, sizeof out_finding->detail.where, "%s%s%s", breach->call,
+             breach->name[0] ? "." : "", breach->name);
+    check_loan_describe(breach, true, out_finding->text, sizeof out_finding->text);
+}
 
 bool check_explain_address(const struct check *check, const void *address,
                            struct finding *out_finding)

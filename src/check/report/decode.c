@@ -288,3 +288,16 @@ size_t decode_structure(const struct decode_request *request, char *text, size_t
     }
     return used;
 }
+
+const char *decode_member_at(const struct decode_request *request, size_t offset)
+{
+    char group[64];
+
+    find_group(request, group, sizeof group);
+    for (size_t i = 0; i < FIELD_COUNT; i++) {
+        if (offset >= fields[i].offset && offset - fields[i].offset < fields[i].size &&
+            is_wanted(request, &fields[i], group))
+            return fields[i].name;
+    }
+    return NULL;
+}

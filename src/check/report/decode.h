@@ -41,6 +41,9 @@ struct decode_request {
 /* Into text, of size bytes; returns the characters written. */
 size_t decode_structure(const struct decode_request *request, char *text, size_t size);
 
+/* The member that the byte at offset belongs to, "Transfer.MdlOffset"; NULL: none. */
+const char *decode_member_at(const struct decode_request *request, size_t offset);
+
 /* "STATUS_NO_MEMORY"; NULL: no name is known. */
 const char *decode_status_name(uint32_t status);
 

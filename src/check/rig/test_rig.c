@@ -168,6 +168,7 @@ void rig_prepare(struct rig *rig, enum rig_model model)
         .counts = &rig->counts,
         .calls = &rig->calls,
         .guards_buffers = true,
+        .watches_loans = true,
         .submission_alignment = RIG_PACKET_BYTES,
         .context = rig,
         .patched_address = rig_patched_address,

@@ -1,0 +1,127 @@
+/*
+ * Watcher: the memory that calls lend to the driver (MEM). The layer that lends it finds what the
+ * driver did to it (layers/guard.h); here it becomes a rule.
+ */
+#include "check/watchers/memory/check_loans.h"
+
+#include "base/bits.h"
+#include "check/check_private.h"
+#include "check/check_watch.h"
+#include "check/report/decode.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum rule_id check_loan_rule(enum loan_breach_kind kind)
+{
+    switch (kind) {
+    case LOAN_BEFORE:
+    case LOAN_BEHIND:
+        return RULE_MEM_001;
+    case LOAN_CHANGED:
+        return RULE_MEM_002;
+    case LOAN_LATE:
+        return RULE_MEM_003;
+    case LOAN_UNWRITTEN:
+        return RULE_MEM_004;
+    }
+    return RULE_NONE;
+}
+
+void check_loan_describe(const struct loan_breach *breach, bool is_access, char *text, size_t size)
+{
+    const char *verb = is_access ? "touched" : "written";
+    unsigned long long offset = breach->offset, bytes = breach->bytes;
+
+    switch (breach->kind) {
+    case LOAN_BEFORE:
+        snprintf(text, size, "byte %llu in front of its %llu bytes was %s", offset, bytes, verb);
+        break;
+    case LOAN_BEHIND:
+        snprintf(text, size, "byte %llu behind its %llu bytes was %s", offset, bytes, verb);
+        break;
+    case LOAN_CHANGED:
+        snprintf(text, size,
+                 "the driver has overwritten byte %llu of its %llu bytes, which it may only read; "
+                 "the bench goes on with what was there",
+                 offset, bytes);
+        break;
+    case LOAN_LATE:
+        snprintf(text, size, "byte %llu of its %llu bytes was %s when the call had returned",
+                 offset, bytes, verb);
+        break;
+    case LOAN_UNWRITTEN:
+        snprintf(
+            text, size,
+            "the call succeeded, and the driver has written nothing there (byte %llu of %llu); "
+            "the bench goes on with what was there",
+            offset, bytes);
+        break;
+    }
+}
+
+/* The member of the current call's argument structure that a byte belongs to; "": unknown. */
+static const char *member_of(const struct check *check, uint64_t offset)
+{
+    const struct check_call *call = check->call;
+    const struct loan_structure *structure = call ? loans_of(call->ddi) : NULL;
+    const char *name = NULL;
+
+    if (structure && call->before.any)
+        name = decode_member_at(
+            &(struct decode_request){.structure = structure->name,
+                                     .before = call->before.any,
+                                     .bytes = structure->bytes,
+                                     .wddm = decode_wddm_of(check->ledger.interface_version)},
+            offset);
+    return name ? name : "";
+}
+
+void check_loan(struct check *check, const struct loan_breach *breach)
+{
+    const struct check_callback *callback = check->callback;
+    const bool is_of_call =
+        check->call && strcmp(breach->call, miniport_ddi_name(check->call->ddi)) == 0;
+    const char *name =
+        breach->name[0] || !is_of_call ? breach->name : member_of(check, breach->offset);
+    char text[256];
+
+    check_loan_describe(breach, false, text, sizeof text);
+    check->callback = NULL;
+    check->lender = is_of_call ? NULL : breach->call;
+    if (breach->kind == LOAN_UNWRITTEN && !breach->is_needed)
+        CHECK_ADVICE(check, RULE_MEM_004, check->config.profile.wants_answers_complete, false, NULL,
+                     name, "%s; pages call the member [out] and do not say that it is zero before",
+                     text);
+    else
+        CHECK_RULE(check, check_loan_rule(breach->kind), false, NULL, name, "%s", text);
+    check->lender = NULL;
+    check->callback = callback;
+}
+
+/* Each call was looked at by each rule: that is counted at the end. */
+struct loan_watch {
+    uint64_t calls;
+};
+
+static void after(struct check *check, void *state, const struct check_call *call)
+{
+    struct loan_watch *watch = state;
+
+    (void)check;
+    (void)call;
+    watch->calls++;
+}
+
+static void end(struct check *check, void *state, bool is_orderly)
+{
+    static const enum rule_id rules[] = {RULE_MEM_001, RULE_MEM_002, RULE_MEM_003, RULE_MEM_004};
+    const struct loan_watch *watch = state;
+
+    (void)is_orderly;
+    for (size_t i = 0; check->config.watches_loans && i < ARRAY_COUNT(rules); i++)
+        check->config.counts->evaluated[rules[i]] += watch->calls;
+}
+
+const struct check_watcher check_loan_watcher = {
+    .name = "loans", .state_bytes = sizeof(struct loan_watch), .after = after, .end = end};

@@ -1,0 +1,285 @@
+#define _GNU_SOURCE /* MAP_ANONYMOUS */
+#include "layers/guard_slots.h"
+
+#include "base/bits.h"
+#include "miniport/poison.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+#define GAP_BYTES  (GUARD_GAP_PAGES * PAGE_BYTES)
+#define LOOK_BYTES 256u /* of what was lent, for late writes */
+
+/* By class: how many there are, and how many are taken in turn while they suffice. */
+static const unsigned slot_counts[GUARD_CLASSES] = {GUARD_SLOTS_MOST, 8, 8, 4, 4, 4, 4, 4, 4};
+static const unsigned turn_counts[GUARD_CLASSES] = {8, 4, 2, 2, 2, 2, 2, 2, 2};
+
+static unsigned char fill[PAGE_BYTES]; /* GUARD_FILL; made once */
+
+static size_t class_bytes(unsigned class)
+{
+    return (size_t)PAGE_BYTES << class;
+}
+
+static size_t stride_of(unsigned class)
+{
+    return class_bytes(class) + GAP_BYTES;
+}
+
+static size_t map_bytes(unsigned class)
+{
+    return slot_counts[class] * stride_of(class) + GAP_BYTES;
+}
+
+/* ---- Bytes ----------------------------------------------------------------------------------- */
+
+/* The first byte of [at, end) that is not fill; end: none. */
+static char *find_written(char *at, char *end)
+{
+    while (at < end) {
+        size_t bytes = min_u64((size_t)(end - at), sizeof fill);
+
+        if (memcmp(at, fill, bytes) != 0)
+            break;
+        at += bytes;
+    }
+    while (at < end && (unsigned char)*at == GUARD_FILL)
+        at++;
+    return at;
+}
+
+/* The first byte of what was lent as page numbers that is none of LEND_STALE_PAGE; end: none. */
+static char *find_page_written(char *at, char *end)
+{
+    const uint64_t stale = LEND_STALE_PAGE;
+
+    for (; (size_t)(end - at) >= sizeof stale; at += sizeof stale) {
+        if (memcmp(at, &stale, sizeof stale) != 0)
+            return at;
+    }
+    return end;
+}
+
+/* What is lent begins at an aligned address. */
+static void make_stale(char *at, size_t bytes)
+{
+    uint64_t *pages = (uint64_t *)(void *)at;
+
+    for (size_t i = 0; i < bytes / sizeof *pages; i++)
+        pages[i] = LEND_STALE_PAGE;
+    memset(at + bytes / sizeof *pages * sizeof *pages, GUARD_FILL, bytes % sizeof *pages);
+}
+
+static char *near_before(const struct guard_slot *slot)
+{
+    return (size_t)(slot->at - slot->start) > GUARD_NEAR_BYTES ? slot->at - GUARD_NEAR_BYTES
+                                                               : slot->start;
+}
+
+static char *near_behind(const struct guard_slot *slot)
+{
+    char *end = slot->at + slot->lent_bytes;
+    size_t room = (size_t)(slot->start + slot->bytes - end);
+
+    return end + min_u64(room, GUARD_NEAR_BYTES);
+}
+
+/* ---- Life ------------------------------------------------------------------------------------ */
+
+static struct guard_slots all;
+static bool is_in_use;
+
+struct guard_slots *guard_slots_begin(void)
+{
+    if (is_in_use)
+        return NULL;
+    is_in_use = true;
+    memset(fill, GUARD_FILL, sizeof fill);
+    return &all;
+}
+
+/* Slots that a run has left without returning from the driver come back, too. */
+void guard_slots_end(struct guard_slots *slots)
+{
+    for (unsigned i = 0; i < GUARD_CLASSES; i++) {
+        struct guard_class *class = &slots->classes[i];
+
+        class->next = 0;
+        for (unsigned j = 0; class->map && j < slot_counts[i]; j++) {
+            struct guard_slot *slot = &class->slots[j];
+
+            if (slot->is_sealed)
+                mprotect(slot->start, slot->bytes, PROT_READ | PROT_WRITE);
+            slot->is_sealed = slot->is_lent = false;
+            slot->lent_bytes = 0;
+            slot->turns = 0;
+        }
+    }
+    slots->released = 0;
+    is_in_use = false;
+}
+
+/* ---- Taking ---------------------------------------------------------------------------------- */
+
+static bool lay(struct guard_class *class, unsigned number, unsigned index)
+{
+    struct guard_slot *slot = &class->slots[index];
+
+    if (!class->map) {
+        class->map = mmap(NULL, map_bytes(number), PROT_NONE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (class->map == MAP_FAILED) {
+            class->map = NULL;
+            return false;
+        }
+    }
+    slot->start = class->map + GAP_BYTES + index * stride_of(number);
+    slot->bytes = class_bytes(number);
+    slot->is_at_start = index % 2;
+    if (mprotect(slot->start, slot->bytes, PROT_READ | PROT_WRITE) == 0)
+        return true;
+    slot->start = NULL;
+    return false;
+}
+
+static void poison(struct guard_slot *slot)
+{
+    if (slot->has_stale_pages)
+        make_stale(slot->at, slot->lent_bytes);
+    else
+        memset(slot->at, GUARD_FILL, min_u64(slot->lent_bytes, GUARD_POISONED));
+}
+
+/* Looks for late writes, and makes good what it finds. */
+static bool look_late(struct guard_slot *slot, struct guard_late *out_late)
+{
+    char *end = slot->at + min_u64(slot->lent_bytes, LOOK_BYTES), *found;
+
+    if (slot->is_lent || slot->is_sealed || !slot->lent_bytes)
+        return false;
+    found = slot->has_stale_pages ? find_page_written(slot->at, end) : find_written(slot->at, end);
+    if (found == end)
+        return false;
+    *out_late = (struct guard_late){slot->label, (size_t)(found - slot->at), slot->lent_bytes};
+    poison(slot);
+    return true;
+}
+
+static struct guard_slot *find_free(struct guard_class *class, unsigned number)
+{
+    unsigned index = class->next % turn_counts[number];
+
+    for (unsigned i = 0; i < slot_counts[number]; i++) {
+        if (!class->slots[index].is_lent) {
+            if (!class->slots[index].start && !lay(class, number, index))
+                return NULL;
+            class->next = index + 1;
+            return &class->slots[index];
+        }
+        index = (index + 1) % slot_counts[number];
+    }
+    return NULL;
+}
+
+struct guard_slot *guard_slot_take(struct guard_slots *slots, size_t bytes, size_t alignment,
+                                   bool *out_is_late, struct guard_late *out_late)
+{
+    struct guard_slot *slot;
+    unsigned number = 0;
+
+    if (bytes > GUARD_MOST_BYTES)
+        return NULL;
+    while (class_bytes(number) < bytes)
+        number++;
+    slot = find_free(&slots->classes[number], number);
+    if (!slot)
+        return NULL;
+    if (slot->is_sealed) {
+        mprotect(slot->start, slot->bytes, PROT_READ | PROT_WRITE);
+        slot->is_sealed = false;
+    }
+    *out_is_late = slot->turns++ % 4 == 3 && look_late(slot, out_late);
+    slot->lent_bytes = bytes;
+    slot->at = slot->is_at_start
+                   ? slot->start
+                   : (char *)((uintptr_t)(slot->start + slot->bytes - bytes) & ~(alignment - 1));
+    slot->is_lent = true;
+    memset(near_before(slot), GUARD_FILL, (size_t)(slot->at - near_before(slot)));
+    memset(slot->at + bytes, GUARD_FILL, (size_t)(near_behind(slot) - slot->at - bytes));
+    return slot;
+}
+
+/* A canary of the usual length, without a call. */
+static bool is_whole(const char *at, size_t bytes)
+{
+    uint64_t word, other = 0;
+
+    if (bytes != GUARD_NEAR_BYTES)
+        return memcmp(at, fill, bytes) == 0;
+    for (unsigned i = 0; i < GUARD_NEAR_BYTES; i += sizeof word) {
+        memcpy(&word, at + i, sizeof word);
+        other |= word ^ UINT64_C(0xa5a5a5a5a5a5a5a5);
+    }
+    return !other;
+}
+
+bool guard_slot_look(const struct guard_slot *slot, bool *out_is_before, size_t *out_distance)
+{
+    char *end = slot->at + slot->lent_bytes, *last = near_behind(slot);
+    char *front = near_before(slot), *found;
+
+    if ((front == slot->at || is_whole(front, (size_t)(slot->at - front))) &&
+        (end == last || is_whole(end, (size_t)(last - end))))
+        return false;
+    found = find_written(end, last);
+    if (found < last) {
+        *out_is_before = false;
+        *out_distance = (size_t)(found - end);
+        return true;
+    }
+    /* The nearest byte is told. */
+    for (found = slot->at - 1; (unsigned char)*found == GUARD_FILL; found--)
+        ;
+    *out_is_before = true;
+    *out_distance = (size_t)(slot->at - found);
+    return true;
+}
+
+void guard_slot_release(struct guard_slots *slots, struct guard_slot *slot, bool has_pages)
+{
+    slot->has_stale_pages = has_pages;
+    poison(slot);
+    slot->is_lent = false;
+    if (++slots->released % GUARD_SEALED_OF == 0)
+        slot->is_sealed = mprotect(slot->start, slot->bytes, PROT_NONE) == 0;
+}
+
+bool guard_slots_find_late(struct guard_slots *slots, struct guard_late *out_late)
+{
+    for (unsigned i = 0; i < GUARD_CLASSES; i++) {
+        for (unsigned j = 0; slots->classes[i].map && j < slot_counts[i]; j++) {
+            if (look_late(&slots->classes[i].slots[j], out_late))
+                return true;
+        }
+    }
+    return false;
+}
+
+const struct guard_slot *guard_slots_at(const void *address)
+{
+    for (unsigned i = 0; i < GUARD_CLASSES; i++) {
+        const struct guard_class *class = &all.classes[i];
+        size_t into = (size_t)((const char *)address - class->map);
+        size_t index;
+
+        if (!class->map || (const char *)address < class->map || into >= map_bytes(i))
+            continue;
+        /* Half of the gap belongs to the slot in front of it, half to the slot behind it. */
+        index = into < GAP_BYTES / 2 ? 0 : (into - GAP_BYTES / 2) / stride_of(i);
+        if (index >= slot_counts[i])
+            index = slot_counts[i] - 1;
+        return class->slots[index].start && class->slots[index].lent_bytes ? &class->slots[index]
+                                                                           : NULL;
+    }
+    return NULL;
+}

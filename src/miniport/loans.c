@@ -1,0 +1,549 @@
+/*
+ * The table of loans, in the order of MINIPORT_DDI_LIST.
+ */
+#include "miniport/loans.h"
+
+#include <string.h>
+
+/* ---- Rows ------------------------------------------------------------------------------------ */
+
+#define PLACE(type, member)                                                                        \
+    .name = #member, .offset = offsetof(type, member), .bytes = sizeof(((type *)0)->member)
+#define INTEGER(type, member)                                                                      \
+    {                                                                                              \
+        offsetof(type, member), sizeof(((type *)0)->member)                                        \
+    }
+#define WHEN(type, member, number)                                                                 \
+    {                                                                                              \
+        offsetof(type, member), ~0u, number                                                        \
+    }
+
+#define VALUE(way, type, member, ...)                                                              \
+    {                                                                                              \
+        PLACE(type, member), .kind = LOAN_VALUE, .direction = LOAN_##way, ##__VA_ARGS__            \
+    }
+#define BYTES(way, type, member, number, ...)                                                      \
+    {                                                                                              \
+        PLACE(type, member), .kind = LOAN_BYTES, .direction = LOAN_##way, .element_bytes = 1,      \
+                             .count = INTEGER(type, number), ##__VA_ARGS__                         \
+    }
+#define ARRAY(way, type, member, number, element_type, ...)                                        \
+    {                                                                                              \
+        PLACE(type, member), .kind = LOAN_ARRAY, .direction = LOAN_##way,                          \
+                             .element_bytes = sizeof(element_type),                                \
+                             .count = INTEGER(type, number), ##__VA_ARGS__                         \
+    }
+#define ONE(way, type, member, element_type, ...)                                                  \
+    {                                                                                              \
+        PLACE(type, member), .kind = LOAN_ARRAY, .direction = LOAN_##way,                          \
+                             .element_bytes = sizeof(element_type), ##__VA_ARGS__                  \
+    }
+#define PAGE_LIST(type, member, ...)                                                               \
+    {                                                                                              \
+        PLACE(type, member), .kind = LOAN_MDL, .direction = LOAN_IN, .element = &mdl_structure,    \
+                             .has_pages = true, ##__VA_ARGS__                                      \
+    }
+
+#define ROWS(rows)                                                                                 \
+    {                                                                                              \
+        rows, sizeof(rows) / sizeof((rows)[0])                                                     \
+    }
+#define STRUCTURE(type, of)                                                                        \
+    {                                                                                              \
+        .name = #type, .bytes = sizeof(type), .rows = ROWS(of)                                     \
+    }
+/* One without rows: every pointer is NULL, or there is none. */
+#define PLAIN(type)                                                                                \
+    {                                                                                              \
+        .name = #type, .bytes = sizeof(type)                                                       \
+    }
+
+/* ---- What several DDIs lend ------------------------------------------------------------------ */
+
+/* A driver may map the pages that an MDL describes: then flags and address tell so. */
+static const struct loan_member mdl[] = {
+    VALUE(IN, MDL, Size),      VALUE(IN, MDL, Process),    VALUE(IN, MDL, StartVa),
+    VALUE(IN, MDL, ByteCount), VALUE(IN, MDL, ByteOffset),
+};
+static const struct loan_structure mdl_structure = STRUCTURE(MDL, mdl);
+
+/* ---- Queries --------------------------------------------------------------------------------- */
+
+static const struct loan_member descriptor[] = {
+    VALUE(OUT, DXGK_SEGMENTDESCRIPTOR, Size, .is_needed = true),
+    VALUE(OUT, DXGK_SEGMENTDESCRIPTOR, BaseAddress),
+};
+static const struct loan_member descriptor3[] = {
+    VALUE(OUT, DXGK_SEGMENTDESCRIPTOR3, Size, .is_needed = true),
+    VALUE(OUT, DXGK_SEGMENTDESCRIPTOR3, BaseAddress),
+};
+static const struct loan_member descriptor4[] = {
+    VALUE(OUT, DXGK_SEGMENTDESCRIPTOR4, Size, .is_needed = true),
+    VALUE(OUT, DXGK_SEGMENTDESCRIPTOR4, BaseAddress),
+};
+static const struct loan_structure descriptor_structure =
+    STRUCTURE(DXGK_SEGMENTDESCRIPTOR, descriptor);
+static const struct loan_structure descriptor3_structure =
+    STRUCTURE(DXGK_SEGMENTDESCRIPTOR3, descriptor3);
+static const struct loan_structure descriptor4_structure =
+    STRUCTURE(DXGK_SEGMENTDESCRIPTOR4, descriptor4);
+
+static const struct loan_member segments[] = {
+    ARRAY(IN_OUT, DXGK_QUERYSEGMENTOUT, pSegmentDescriptor, NbSegment, DXGK_SEGMENTDESCRIPTOR,
+          .element = &descriptor_structure),
+};
+static const struct loan_member segments3[] = {
+    ARRAY(IN_OUT, DXGK_QUERYSEGMENTOUT3, pSegmentDescriptor, NbSegment, DXGK_SEGMENTDESCRIPTOR3,
+          .element = &descriptor3_structure),
+};
+static const struct loan_member segments4[] = {
+    ARRAY(IN_OUT, DXGK_QUERYSEGMENTOUT4, pSegmentDescriptor, NbSegment, DXGK_SEGMENTDESCRIPTOR4,
+          .element = &descriptor4_structure,
+          .stride = INTEGER(DXGK_QUERYSEGMENTOUT4, SegmentDescriptorStride)),
+};
+static const struct loan_member memory_state[] = {
+    ARRAY(IN_OUT, DXGK_QUERYSEGMENTMEMORYSTATE, pMemoryRanges, NumInvalidMemoryRanges,
+          DXGK_MEMORYRANGE),
+};
+static const struct loan_member driver_caps[] = {
+    VALUE(OUT, DXGK_DRIVERCAPS, HighestAcceptableAddress, .is_needed = true),
+    VALUE(OUT, DXGK_DRIVERCAPS, MaxAllocationListSlotId),
+    VALUE(OUT, DXGK_DRIVERCAPS, ApertureSegmentCommitLimit),
+    VALUE(OUT, DXGK_DRIVERCAPS, NumberOfSwizzlingRanges),
+};
+static const struct loan_member gpu_mmu_caps[] = {
+    VALUE(OUT, DXGK_GPUMMUCAPS, VirtualAddressBitCount, .is_needed = true),
+    VALUE(OUT, DXGK_GPUMMUCAPS, PageTableLevelCount, .is_needed = true),
+    VALUE(OUT, DXGK_GPUMMUCAPS, PageTableUpdateMode),
+    VALUE(OUT, DXGK_GPUMMUCAPS, LeafPageTableSizeFor64KPagesInBytes),
+};
+static const struct loan_member level_description[] = {
+    VALUE(OUT, DXGK_PAGE_TABLE_LEVEL_DESC, PageTableIndexBitCount, .is_needed = true),
+    VALUE(OUT, DXGK_PAGE_TABLE_LEVEL_DESC, PageTableSegmentId),
+    VALUE(OUT, DXGK_PAGE_TABLE_LEVEL_DESC, PagingProcessPageTableSegmentId),
+    VALUE(OUT, DXGK_PAGE_TABLE_LEVEL_DESC, PageTableSizeInBytes),
+    VALUE(OUT, DXGK_PAGE_TABLE_LEVEL_DESC, PageTableAlignmentInBytes),
+};
+static const struct loan_member physical_caps[] = {
+    VALUE(OUT, DXGK_PHYSICALADAPTERCAPS, NumExecutionNodes, .is_needed = true),
+    VALUE(OUT, DXGK_PHYSICALADAPTERCAPS, PagingNodeIndex),
+};
+static const struct loan_structure segments_structure = STRUCTURE(DXGK_QUERYSEGMENTOUT, segments),
+                                   segments3_structure =
+                                       STRUCTURE(DXGK_QUERYSEGMENTOUT3, segments3),
+                                   segments4_structure =
+                                       STRUCTURE(DXGK_QUERYSEGMENTOUT4, segments4),
+                                   memory_state_structure =
+                                       STRUCTURE(DXGK_QUERYSEGMENTMEMORYSTATE, memory_state),
+                                   driver_caps_structure = STRUCTURE(DXGK_DRIVERCAPS, driver_caps),
+                                   gpu_mmu_caps_structure =
+                                       STRUCTURE(DXGK_GPUMMUCAPS, gpu_mmu_caps),
+                                   level_description_structure =
+                                       STRUCTURE(DXGK_PAGE_TABLE_LEVEL_DESC, level_description),
+                                   physical_caps_structure =
+                                       STRUCTURE(DXGK_PHYSICALADAPTERCAPS, physical_caps);
+
+#define ANSWER(type, structure)                                                                    \
+    BYTES(IN_OUT, DXGKARG_QUERYADAPTERINFO, pOutputData, OutputDataSize, .element = &(structure),  \
+          .when = {WHEN(DXGKARG_QUERYADAPTERINFO, Type, DXGKQAITYPE_##type)})
+#define QUESTION(type, structure)                                                                  \
+    BYTES(IN, DXGKARG_QUERYADAPTERINFO, pInputData, InputDataSize, .element = &(structure),        \
+          .when = {WHEN(DXGKARG_QUERYADAPTERINFO, Type, DXGKQAITYPE_##type)})
+
+static const struct loan_member query_adapter_info[] = {
+    QUESTION(SEGMENTMEMORYSTATE, memory_state_structure),
+    QUESTION(UEFIFRAMEBUFFERRANGES, memory_state_structure),
+    BYTES(IN, DXGKARG_QUERYADAPTERINFO, pInputData, InputDataSize),
+    ANSWER(QUERYSEGMENT, segments_structure),
+    ANSWER(QUERYSEGMENT3, segments3_structure),
+    ANSWER(QUERYSEGMENT4, segments4_structure),
+    ANSWER(SEGMENTMEMORYSTATE, memory_state_structure),
+    ANSWER(UEFIFRAMEBUFFERRANGES, memory_state_structure),
+    ANSWER(DRIVERCAPS, driver_caps_structure),
+    ANSWER(GPUMMUCAPS, gpu_mmu_caps_structure),
+    ANSWER(PAGETABLELEVELDESC, level_description_structure),
+    ANSWER(PHYSICALADAPTERCAPS, physical_caps_structure),
+    BYTES(IN_OUT, DXGKARG_QUERYADAPTERINFO, pOutputData, OutputDataSize),
+};
+
+/* ---- The adapter ----------------------------------------------------------------------------- */
+
+static const struct loan_member start_device[] = {
+    ONE(IN, struct loan_start_device, DxgkStartInfo, DXGK_START_INFO),
+    ONE(OUT, struct loan_start_device, NumberOfVideoPresentSources, ULONG),
+    ONE(OUT, struct loan_start_device, NumberOfChildren, ULONG),
+};
+
+/* ---- Processes, devices and contexts --------------------------------------------------------- */
+
+static const struct loan_member create_process[] = {
+    VALUE(IN, DXGKARG_CREATEPROCESS, hDxgkProcess),
+    VALUE(OUT, DXGKARG_CREATEPROCESS, hKmdProcess),
+    VALUE(IN, DXGKARG_CREATEPROCESS, NumPasid),
+    ARRAY(IN, DXGKARG_CREATEPROCESS, pPasid, NumPasid, ULONG),
+    VALUE(IN, DXGKARG_CREATEPROCESS, ProcessNameLength),
+    ARRAY(IN, DXGKARG_CREATEPROCESS, pProcessName, ProcessNameLength, WCHAR),
+};
+static const struct loan_member create_device[] = {
+    VALUE(IN, DXGKARG_CREATEDEVICE, pInfo), /* and Flags, which share its place */
+    VALUE(IN, DXGKARG_CREATEDEVICE, hKmdProcess),
+};
+static const struct loan_member create_context[] = {
+    VALUE(IN, DXGKARG_CREATECONTEXT, NodeOrdinal),
+    VALUE(IN, DXGKARG_CREATECONTEXT, EngineAffinity),
+    BYTES(IN, DXGKARG_CREATECONTEXT, pPrivateDriverData, PrivateDriverDataSize),
+    VALUE(IN, DXGKARG_CREATECONTEXT, PrivateDriverDataSize),
+    VALUE(OUT, DXGKARG_CREATECONTEXT, ContextInfo.DmaBufferSize),
+    VALUE(OUT, DXGKARG_CREATECONTEXT, ContextInfo.DmaBufferSegmentSet),
+    VALUE(OUT, DXGKARG_CREATECONTEXT, ContextInfo.DmaBufferPrivateDataSize),
+    VALUE(OUT, DXGKARG_CREATECONTEXT, ContextInfo.AllocationListSize),
+    VALUE(OUT, DXGKARG_CREATECONTEXT, ContextInfo.PatchLocationListSize),
+};
+
+/* ---- Allocations ----------------------------------------------------------------------------- */
+
+static const struct loan_member allocation_info[] = {
+    BYTES(IN_OUT, DXGK_ALLOCATIONINFO, pPrivateDriverData, PrivateDriverDataSize),
+    VALUE(IN, DXGK_ALLOCATIONINFO, PrivateDriverDataSize),
+    VALUE(OUT, DXGK_ALLOCATIONINFO, Alignment),
+    VALUE(OUT, DXGK_ALLOCATIONINFO, Size, .is_needed = true),
+    VALUE(OUT, DXGK_ALLOCATIONINFO, SupportedReadSegmentSet),
+    VALUE(OUT, DXGK_ALLOCATIONINFO, SupportedWriteSegmentSet),
+    VALUE(OUT, DXGK_ALLOCATIONINFO, EvictionSegmentSet),
+    VALUE(OUT, DXGK_ALLOCATIONINFO, hAllocation, .is_needed = true),
+};
+static const struct loan_structure allocation_info_structure =
+    STRUCTURE(DXGK_ALLOCATIONINFO, allocation_info);
+
+static const struct loan_member create_allocation[] = {
+    BYTES(IN_OUT, DXGKARG_CREATEALLOCATION, pPrivateDriverData, PrivateDriverDataSize),
+    VALUE(IN, DXGKARG_CREATEALLOCATION, PrivateDriverDataSize),
+    VALUE(IN, DXGKARG_CREATEALLOCATION, NumAllocations),
+    ARRAY(IN_OUT, DXGKARG_CREATEALLOCATION, pAllocationInfo, NumAllocations, DXGK_ALLOCATIONINFO,
+          .element = &allocation_info_structure),
+};
+static const struct loan_member destroy_allocation[] = {
+    ARRAY(IN, DXGKARG_DESTROYALLOCATION, pAllocationList, NumAllocations, HANDLE),
+};
+static const struct loan_member describe_allocation[] = {
+    VALUE(IN, DXGKARG_DESCRIBEALLOCATION, hAllocation),
+};
+
+/* With Flags.Create the driver may write the private data (ALLOC-019, which is judged elsewhere).
+ */
+static const struct loan_member open_info[] = {
+    VALUE(IN, DXGK_OPENALLOCATIONINFO, hAllocation),
+    BYTES(IN_OUT, DXGK_OPENALLOCATIONINFO, pPrivateDriverData, PrivateDriverDataSize),
+    VALUE(IN, DXGK_OPENALLOCATIONINFO, PrivateDriverDataSize),
+    VALUE(OUT, DXGK_OPENALLOCATIONINFO, hDeviceSpecificAllocation, .is_needed = true),
+};
+static const struct loan_structure open_info_structure =
+    STRUCTURE(DXGK_OPENALLOCATIONINFO, open_info);
+
+static const struct loan_member open_allocation[] = {
+    ARRAY(IN_OUT, DXGKARG_OPENALLOCATION, pOpenAllocation, NumAllocations, DXGK_OPENALLOCATIONINFO,
+          .element = &open_info_structure),
+    BYTES(IN_OUT, DXGKARG_OPENALLOCATION, pPrivateDriverData, PrivateDriverSize),
+};
+static const struct loan_member close_allocation[] = {
+    ARRAY(IN, DXGKARG_CLOSEALLOCATION, pOpenHandleList, NumAllocations, HANDLE),
+};
+
+/* ---- Paging buffers -------------------------------------------------------------------------- */
+
+#define BUILD DXGKARG_BUILDPAGINGBUFFER
+/* The other reading of the same bytes is an address in a segment. */
+#define SYSTEM(member) .when = {WHEN(BUILD, member.SegmentId, 0)}
+/* Repeat: there is one entry. */
+#define REPEATS(number) .when = {{offsetof(BUILD, UpdatePageTable.Flags), 1, number}}
+
+static const struct loan_member fence_residency[] = {
+    VALUE(IN, DXGK_FENCE_RESIDENCY_INFO, hGlobalNativeFence),
+};
+static const struct loan_structure fence_residency_structure =
+    STRUCTURE(DXGK_FENCE_RESIDENCY_INFO, fence_residency);
+
+static const struct loan_member build_paging_buffer[] = {
+    BYTES(OUT, BUILD, pDmaBuffer, DmaSize, .moves = true, .is_lasting = true,
+          .is_lent_above = true),
+    BYTES(IN_OUT, BUILD, pDmaBufferPrivateData, DmaBufferPrivateDataSize, .moves = true,
+          .is_lasting = true, .is_lent_above = true),
+    VALUE(IN, BUILD, DmaBufferPrivateDataSize),
+    VALUE(IN, BUILD, Operation),
+    VALUE(IN, BUILD, Reserved), /* the arguments of every operation lie in it */
+    VALUE(IN, BUILD, hSystemContext),
+};
+static const struct loan_member transfer[] = {
+    PAGE_LIST(BUILD, Transfer.Source.pMdl, SYSTEM(Transfer.Source)),
+    PAGE_LIST(BUILD, Transfer.Destination.pMdl, SYSTEM(Transfer.Destination)),
+};
+static const struct loan_member special_lock_transfer[] = {
+    PAGE_LIST(BUILD, SpecialLockTransfer.Source.pMdl, SYSTEM(SpecialLockTransfer.Source)),
+    PAGE_LIST(BUILD, SpecialLockTransfer.Destination.pMdl, SYSTEM(SpecialLockTransfer.Destination)),
+};
+static const struct loan_member map_aperture[] = {PAGE_LIST(BUILD, MapApertureSegment.pMdl)};
+static const struct loan_member map_aperture2[] = {
+    ARRAY(IN, BUILD, MapApertureSegment2.Adl.Pages, MapApertureSegment2.Adl.PageCount,
+          DXGK_PAGE_NUMBER, .has_pages = true,
+          .when = {{offsetof(BUILD, MapApertureSegment2.Adl.Flags), 1, 0}}),
+};
+static const struct loan_member init_context[] = {
+    PAGE_LIST(BUILD, InitContextResource.Destination.pMdl, SYSTEM(InitContextResource.Destination)),
+};
+static const struct loan_member update_page_table[] = {
+    ONE(IN, BUILD, UpdatePageTable.pPageTableEntries, DXGK_PTE, REPEATS(1)),
+    ARRAY(IN, BUILD, UpdatePageTable.pPageTableEntries, UpdatePageTable.NumPageTableEntries,
+          DXGK_PTE, REPEATS(0)),
+    ONE(IN, BUILD, UpdatePageTable.pPageTableEntries64KB, DXGK_PTE),
+};
+static const struct loan_member update_context[] = {
+    BYTES(IN, BUILD, UpdateContextAllocation.pDriverPrivateData,
+          UpdateContextAllocation.DriverPrivateDataSize),
+};
+static const struct loan_member copy_entries[] = {
+    ARRAY(IN, BUILD, CopyPageTableEntries.pRanges, CopyPageTableEntries.NumRanges,
+          DXGK_BUILDPAGINGBUFFER_COPY_RANGE),
+};
+static const struct loan_member fence_notice[] = {
+    ARRAY(IN, BUILD, NotifyFenceResidency.FenceResidencyInfo, NotifyFenceResidency.NumFences,
+          DXGK_FENCE_RESIDENCY_INFO, .element = &fence_residency_structure),
+};
+static const struct loan_member map_mmu[] = {
+    ARRAY(IN, BUILD, MmapMmu.Adl.Pages, MmapMmu.Adl.PageCount, DXGK_PAGE_NUMBER, .has_pages = true,
+          .when = {{offsetof(BUILD, MmapMmu.Adl.Flags), 1, 0}}),
+};
+static const struct loan_member residency_notice2[] = {
+    PAGE_LIST(BUILD, NotifyResidency2.Mdl,
+              .when = {{offsetof(BUILD, NotifyResidency2.SegmentId), 0xffff, 0}}),
+};
+
+static const struct loan_rows operations[] = {
+    [DXGK_OPERATION_TRANSFER] = ROWS(transfer),
+    [DXGK_OPERATION_SPECIAL_LOCK_TRANSFER] = ROWS(special_lock_transfer),
+    [DXGK_OPERATION_MAP_APERTURE_SEGMENT] = ROWS(map_aperture),
+    [DXGK_OPERATION_MAP_APERTURE_SEGMENT2] = ROWS(map_aperture2),
+    [DXGK_OPERATION_INIT_CONTEXT_RESOURCE] = ROWS(init_context),
+    [DXGK_OPERATION_UPDATE_PAGE_TABLE] = ROWS(update_page_table),
+    [DXGK_OPERATION_UPDATE_CONTEXT_ALLOCATION] = ROWS(update_context),
+    [DXGK_OPERATION_COPY_PAGE_TABLE_ENTRIES] = ROWS(copy_entries),
+    [DXGK_OPERATION_NOTIFY_FENCE_RESIDENCY] = ROWS(fence_notice),
+    [DXGK_OPERATION_MAP_MMU] = ROWS(map_mmu),
+    [DXGK_OPERATION_NOTIFY_RESIDENCY2] = ROWS(residency_notice2),
+};
+
+/* ---- Work ------------------------------------------------------------------------------------ */
+
+static const struct loan_member render[] = {
+    VALUE(IN, DXGKARG_RENDER, pCommand),
+    VALUE(IN, DXGKARG_RENDER, CommandLength),
+    BYTES(OUT, DXGKARG_RENDER, pDmaBuffer, DmaSize, .moves = true, .is_lasting = true),
+    BYTES(IN_OUT, DXGKARG_RENDER, pDmaBufferPrivateData, DmaBufferPrivateDataSize, .moves = true,
+          .is_lasting = true),
+    VALUE(IN, DXGKARG_RENDER, DmaBufferPrivateDataSize),
+    ARRAY(IN, DXGKARG_RENDER, pAllocationList, AllocationListSize, DXGK_ALLOCATIONLIST),
+    VALUE(IN, DXGKARG_RENDER, AllocationListSize),
+    ARRAY(IN, DXGKARG_RENDER, pPatchLocationListIn, PatchLocationListInSize,
+          D3DDDI_PATCHLOCATIONLIST),
+    VALUE(IN, DXGKARG_RENDER, PatchLocationListInSize),
+    ARRAY(OUT, DXGKARG_RENDER, pPatchLocationListOut, PatchLocationListOutSize,
+          D3DDDI_PATCHLOCATIONLIST, .moves = true),
+};
+static const struct loan_member patch[] = {
+    BYTES(IN_OUT, DXGKARG_PATCH, pDmaBuffer, DmaBufferSize, .is_lasting = true,
+          .is_lent_above = true),
+    BYTES(IN_OUT, DXGKARG_PATCH, pDmaBufferPrivateData, DmaBufferPrivateDataSize,
+          .is_lasting = true),
+    ARRAY(IN, DXGKARG_PATCH, pAllocationList, AllocationListSize, DXGK_ALLOCATIONLIST),
+    ARRAY(IN, DXGKARG_PATCH, pPatchLocationList, PatchLocationListSize, D3DDDI_PATCHLOCATIONLIST),
+};
+static const struct loan_member submit_command[] = {
+    BYTES(IN_OUT, DXGKARG_SUBMITCOMMAND, pDmaBufferPrivateData, DmaBufferPrivateDataSize,
+          .is_lasting = true),
+};
+static const struct loan_member submit_command_virtual[] = {
+    BYTES(IN_OUT, DXGKARG_SUBMITCOMMANDVIRTUAL, pDmaBufferPrivateData, DmaBufferPrivateDataSize,
+          .is_lasting = true),
+};
+static const struct loan_member cancel_command[] = {
+    BYTES(IN_OUT, DXGKARG_CANCELCOMMAND, pDmaBuffer, DmaBufferSize, .is_lasting = true),
+    BYTES(IN_OUT, DXGKARG_CANCELCOMMAND, pDmaBufferPrivateData, DmaBufferPrivateDataSize,
+          .is_lasting = true),
+    ARRAY(IN, DXGKARG_CANCELCOMMAND, pAllocationList, AllocationListSize, DXGK_ALLOCATIONLIST),
+    ARRAY(IN, DXGKARG_CANCELCOMMAND, pPatchLocationList, PatchLocationListSize,
+          D3DDDI_PATCHLOCATIONLIST),
+};
+static const struct loan_member query_current_fence[] = {
+    VALUE(OUT, DXGKARG_QUERYCURRENTFENCE, CurrentFence, .is_needed = true),
+    VALUE(IN, DXGKARG_QUERYCURRENTFENCE, NodeOrdinal),
+    VALUE(IN, DXGKARG_QUERYCURRENTFENCE, EngineOrdinal),
+};
+static const struct loan_member reset_engine[] = {
+    VALUE(IN, DXGKARG_RESETENGINE, NodeOrdinal),
+    VALUE(IN, DXGKARG_RESETENGINE, EngineOrdinal),
+    VALUE(OUT, DXGKARG_RESETENGINE, LastAbortedFenceId, .is_needed = true),
+};
+static const struct loan_member query_engine_status[] = {
+    VALUE(IN, DXGKARG_QUERYENGINESTATUS, NodeOrdinal),
+    VALUE(IN, DXGKARG_QUERYENGINESTATUS, EngineOrdinal),
+};
+static const struct loan_member query_dependent_engine_group[] = {
+    VALUE(IN, DXGKARG_QUERYDEPENDENTENGINEGROUP, NodeOrdinal),
+    VALUE(IN, DXGKARG_QUERYDEPENDENTENGINEGROUP, EngineOrdinal),
+    VALUE(OUT, DXGKARG_QUERYDEPENDENTENGINEGROUP, DependentNodeOrdinalMask, .is_needed = true),
+};
+
+/* ---- Views of memory ------------------------------------------------------------------------- */
+
+static const struct loan_member acquire_swizzling_range[] = {
+    VALUE(IN, DXGKARG_ACQUIRESWIZZLINGRANGE, hAllocation),
+    VALUE(IN, DXGKARG_ACQUIRESWIZZLINGRANGE, PrivateDriverData),
+    VALUE(IN, DXGKARG_ACQUIRESWIZZLINGRANGE, RangeId),
+    VALUE(IN, DXGKARG_ACQUIRESWIZZLINGRANGE, SegmentId),
+    VALUE(IN, DXGKARG_ACQUIRESWIZZLINGRANGE, RangeSize),
+    VALUE(IN, DXGKARG_ACQUIRESWIZZLINGRANGE, CPUTranslatedAddress),
+};
+static const struct loan_member map_cpu_host_aperture[] = {
+    ARRAY(IN, DXGKARG_MAPCPUHOSTAPERTURE, pCpuHostAperturePages, NumberOfPages, UINT32),
+    ARRAY(IN, DXGKARG_MAPCPUHOSTAPERTURE, pMemorySegmentPages, NumberOfPages, UINT64),
+};
+static const struct loan_member unmap_cpu_host_aperture[] = {
+    ARRAY(IN, DXGKARG_UNMAPCPUHOSTAPERTURE, pCpuHostAperturePages, NumberOfPages, UINT32),
+};
+
+/* ---- Native fences --------------------------------------------------------------------------- */
+
+static const struct loan_member create_native_fence[] = {
+    VALUE(IN, DXGKARG_CREATENATIVEFENCE, Type),
+    VALUE(IN, DXGKARG_CREATENATIVEFENCE, CurrentValueSystemProcessGpuVa),
+    VALUE(IN, DXGKARG_CREATENATIVEFENCE, MonitoredValueSystemProcessGpuVa),
+};
+static const struct loan_member update_monitored_values[] = {
+    ARRAY(IN, DXGKARG_UPDATEMONITOREDVALUES, NativeFenceArray, NumFences, HANDLE),
+    ARRAY(IN, DXGKARG_UPDATEMONITOREDVALUES, UpdatedValueArray, NumFences, UINT64),
+    ARRAY(IN, DXGKARG_UPDATEMONITOREDVALUES, MonitoredValueKernelCpuVa, NumFences, void *),
+};
+
+/* ---- The list -------------------------------------------------------------------------------- */
+
+#define OF(ddi, type, rows) [MINIPORT_DDI_##ddi] = STRUCTURE(DXGKARG_##type, rows)
+#define NOTHING(ddi, type)  [MINIPORT_DDI_##ddi] = PLAIN(DXGKARG_##type)
+
+static const struct loan_structure arguments[MINIPORT_DDI_COUNT] = {
+    OF(QueryAdapterInfo, QUERYADAPTERINFO, query_adapter_info),
+    OF(CreateProcess, CREATEPROCESS, create_process),
+    OF(CreateDevice, CREATEDEVICE, create_device),
+    OF(CreateContext, CREATECONTEXT, create_context),
+    OF(CreateAllocation, CREATEALLOCATION, create_allocation),
+    OF(DestroyAllocation, DESTROYALLOCATION, destroy_allocation),
+    OF(DescribeAllocation, DESCRIBEALLOCATION, describe_allocation),
+    OF(OpenAllocation, OPENALLOCATION, open_allocation),
+    OF(CloseAllocation, CLOSEALLOCATION, close_allocation),
+    [MINIPORT_DDI_BuildPagingBuffer] = {"DXGKARG_BUILDPAGINGBUFFER", sizeof(BUILD),
+                                        ROWS(build_paging_buffer), INTEGER(BUILD, Operation),
+                                        operations, sizeof operations / sizeof operations[0]},
+    OF(Render, RENDER, render),
+    OF(Patch, PATCH, patch),
+    OF(SubmitCommand, SUBMITCOMMAND, submit_command),
+    OF(SubmitCommandVirtual, SUBMITCOMMANDVIRTUAL, submit_command_virtual),
+    NOTHING(PreemptCommand, PREEMPTCOMMAND),
+    OF(QueryCurrentFence, QUERYCURRENTFENCE, query_current_fence),
+    OF(ResetEngine, RESETENGINE, reset_engine),
+    OF(QueryEngineStatus, QUERYENGINESTATUS, query_engine_status),
+    OF(QueryDependentEngineGroup, QUERYDEPENDENTENGINEGROUP, query_dependent_engine_group),
+    OF(CancelCommand, CANCELCOMMAND, cancel_command),
+    OF(AcquireSwizzlingRange, ACQUIRESWIZZLINGRANGE, acquire_swizzling_range),
+    NOTHING(ReleaseSwizzlingRange, RELEASESWIZZLINGRANGE),
+    NOTHING(SetRootPageTable, SETROOTPAGETABLE),
+    OF(MapCpuHostAperture, MAPCPUHOSTAPERTURE, map_cpu_host_aperture),
+    OF(UnmapCpuHostAperture, UNMAPCPUHOSTAPERTURE, unmap_cpu_host_aperture),
+    OF(CreateNativeFence, CREATENATIVEFENCE, create_native_fence),
+    NOTHING(BeginExclusiveAccess, BEGINEXCLUSIVEACCESS),
+    NOTHING(EndExclusiveAccess, ENDEXCLUSIVEACCESS),
+    NOTHING(DestroyNativeFence, DESTROYNATIVEFENCE),
+    OF(UpdateMonitoredValues, UPDATEMONITOREDVALUES, update_monitored_values),
+    NOTHING(GetRootPageTableSize, GETROOTPAGETABLESIZE),
+    [MINIPORT_DDI_StartDevice] = STRUCTURE(struct loan_start_device, start_device),
+};
+
+/* ---- Questions ------------------------------------------------------------------------------- */
+
+const struct loan_structure *loans_of(enum miniport_ddi ddi)
+{
+    return (unsigned)ddi < MINIPORT_DDI_COUNT && arguments[ddi].name ? &arguments[ddi] : NULL;
+}
+
+static bool holds(const struct loan_condition *condition, const void *bytes)
+{
+    uint32_t word;
+
+    if (!condition->mask)
+        return true;
+    memcpy(&word, (const char *)bytes + condition->offset, sizeof word);
+    return (word & condition->mask) == condition->value;
+}
+
+bool loan_is_there(const struct loan_member *member, const void *bytes)
+{
+    return holds(&member->when[0], bytes) && holds(&member->when[1], bytes);
+}
+
+struct loan_rows loan_variant(const struct loan_structure *structure, const void *bytes)
+{
+    uint64_t choice;
+
+    if (!structure->choice.bytes)
+        return (struct loan_rows){NULL, 0};
+    choice = loan_integer(structure->choice, bytes);
+    return choice < structure->variant_count ? structure->variants[choice]
+                                             : (struct loan_rows){NULL, 0};
+}
+
+uint64_t loan_integer(struct loan_integer integer, const void *bytes)
+{
+    uint64_t value = 0; /* x64 is little-endian */
+
+    memcpy(&value, (const char *)bytes + integer.offset, integer.bytes);
+    return value;
+}
+
+/* Whether the driver may not write the member's bytes in the structure itself. */
+static bool is_read_only(const struct loan_member *member)
+{
+    return member->kind == LOAN_VALUE ? member->direction == LOAN_IN : !member->moves;
+}
+
+static size_t first_other(const char *now, const char *was)
+{
+    size_t offset = 0;
+
+    while (now[offset] == was[offset])
+        offset++;
+    return offset;
+}
+
+int64_t loans_restore(enum miniport_ddi ddi, void *argument, const void *before, size_t bytes,
+                      bool is_const)
+{
+    const struct loan_structure *structure = loans_of(ddi);
+    int64_t first = -1;
+
+    if (memcmp(argument, before, bytes) == 0)
+        return -1;
+    if (is_const) {
+        first = (int64_t)first_other(argument, before);
+        memcpy(argument, before, bytes);
+        return first;
+    }
+    for (uint16_t i = 0; i < structure->rows.count; i++) {
+        const struct loan_member *member = &structure->rows.members[i];
+        char *now = (char *)argument + member->offset;
+        const char *was = (const char *)before + member->offset;
+
+        if (!is_read_only(member) || memcmp(now, was, member->bytes) == 0)
+            continue;
+        if (first < 0)
+            first = (int64_t)(member->offset + first_other(now, was));
+        memcpy(now, was, member->bytes);
+    }
+    return first;
+}
