@@ -81,6 +81,7 @@ struct check_device {
     const void *client;         /* the client's name for it, NULL: it has told none */
     unsigned missing_count;     /* allocations that it holds and that are out */
     uint64_t last_paging_fence; /* of the requests that have ended */
+    uint64_t told_fence;        /* of the request that ended last, whatever became of it */
 };
 
 struct check_context {

@@ -83,6 +83,14 @@ static void note_discarded(struct check_allocation *allocation)
     allocation->is_in_own_order = false; /* who writes to it next is the CPU, or it is filled */
 }
 
+static void note_told(struct check_ledger *ledger, const struct check_client_event *event)
+{
+    struct check_device *device = check_find_client_device(ledger, event->device);
+
+    if (device && event->fence)
+        device->told_fence = event->fence;
+}
+
 bool check_ledger_client(struct check_ledger *ledger, const struct check_client_event *event)
 {
     struct check_allocation *allocation =
@@ -120,6 +128,7 @@ bool check_ledger_client(struct check_ledger *ledger, const struct check_client_
             change_references(ledger, event, false);
         break;
     case CHECK_CLIENT_RESIDENT:
+        note_told(ledger, event);
         if (event->is_reclaim && allocation && NT_SUCCESS(event->status))
             check_ledger_set_offered(ledger, allocation, allocation->is_offered, false);
         else if (NT_SUCCESS(event->status))

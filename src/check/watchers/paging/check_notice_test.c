@@ -300,6 +300,27 @@ RULE_KEPT(NTF_007)
     interrupt(rig);
 }
 
+/* The next request needed no operation: the CPU wrote its value behind that of the packet. */
+static void a_packet_may_be_reported_behind_a_value_of_the_cpu(void **state)
+{
+    for (unsigned is_told = 0; is_told < 2; is_told++) {
+        struct rig *rig = malloc(sizeof *rig);
+
+        assert_non_null(rig);
+        rig_init(rig, RIG_GPUMMU);
+        check_client(rig->check,
+                     &(struct check_client_event){.kind = CHECK_CLIENT_DEVICE, .device = rig});
+        if (is_told)
+            check_client(rig->check, &(struct check_client_event){
+                                         .kind = CHECK_CLIENT_RESIDENT, .device = rig, .fence = 8});
+        signal_word(rig, 7, 8, true);
+        interrupt(rig);
+        rig_expect_only(rig, is_told ? RULE_NONE : RULE_NTF_007);
+        rig_fini(rig);
+        free(rig);
+    }
+}
+
 RULE_BROKEN(NTF_009)
 {
     signal_word(rig, 7, 7, false);
@@ -440,6 +461,7 @@ RULE_KEPT(NTF_019)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_packet_may_be_reported_behind_a_value_of_the_cpu),
         cmocka_unit_test(a_fence_written_during_an_interrupt_is_told_by_the_next_one),
     };
 
