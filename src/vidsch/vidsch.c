@@ -288,13 +288,15 @@ static void submit_packet(struct vidsch *vidsch, unsigned node_index, struct vid
         tell_driver_refused(vidsch, rule, ddi, node_index, packet->fence_id, status);
 }
 
-#define LEAP         UINT32_C(0x60000000) /* further, what is before might be taken for behind */
-#define FIRST_BEHIND UINT32_C(0x1000) /* behind the wrap: ids before the leaps do not come again   \
-                                       */
+#define LEAP UINT32_C(0x60000000) /* further, what is before might be taken for behind */
+#define FIRST_BEHIND                                                                               \
+    UINT32_C(0x1000) /* behind the wrap: ids before the leaps do not come again                    \
+                      */
 
 /*
- * Towards the wrap, as if days had gone by. Only from an id that the driver has reported: whatever
- * it compares with the next one is one leap behind at most.
+ * Towards the wrap, as if days had gone by. Only from an id that the driver has reported, and that
+ * has been taken for complete here: whatever is compared with the next one is one leap behind at
+ * most.
  */
 static void leap(const struct vidsch *vidsch, struct node *node)
 {
@@ -304,7 +306,8 @@ static void leap(const struct vidsch *vidsch, struct node *node)
         node->next_id = FIRST_BEHIND;
     if (!vidsch->config.ids_before_wrap || node->next_id >= target ||
         !list_is_empty(&node->submitted) || !list_is_empty(&node->resubmit) ||
-        node->heard_id != node->next_id - 1 || node->has_wrapped)
+        node->heard_id != node->next_id - 1 || node->completed_id != node->next_id - 1 ||
+        node->has_wrapped)
         return;
     node->next_id += LEAP < target - node->next_id ? LEAP : target - node->next_id;
     node->has_wrapped = node->next_id == target;
