@@ -152,6 +152,14 @@ static bool raise_player(struct run_assembly *run)
 
 /* ---- The run --------------------------------------------------------------------------------- */
 
+/* Nothing more happens: the driver owes something, or it is an error of ours. */
+static void note_stuck(struct run_assembly *run, const char *text)
+{
+    run->is_driver_stuck = run->check && check_stands_still(run->check);
+    if (!run->is_driver_stuck)
+        run_break(run, text);
+}
+
 static void note_stop(struct run_assembly *run)
 {
     char text[512];
@@ -166,9 +174,7 @@ static void note_stop(struct run_assembly *run)
         run_result_report(run->result, RUN_FINDING_FAULT, 0, machine_now(run->machine), "%s", text);
         break;
     case PLAYER_STUCK:
-        run->is_driver_stuck = run->check && check_stands_still(run->check);
-        if (!run->is_driver_stuck)
-            run_break(run, text);
+        note_stuck(run, text);
         break;
     case PLAYER_ENDED:
         break; /* as the case says: everything has to be taken down without a trace */
@@ -261,10 +267,9 @@ static bool lower_manager(struct run_assembly *run)
         if (stop != PLAYER_NOT_STOPPED && run->is_manager_started)
             player_give_up(run->player);
         if (run->is_manager_started && !player_take_down(run->player)) {
-            if (stop != PLAYER_FAULTED && !run->is_driver_stuck) {
-                player_stop_reason(run->player, text);
-                run_break(run, text);
-            }
+            player_stop_reason(run->player, text);
+            if (stop != PLAYER_FAULTED && !run->is_driver_stuck)
+                note_stuck(run, text);
             return false;
         }
         player_destroy(run->player);
