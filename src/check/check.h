@@ -47,6 +47,12 @@ struct check_profile {
     bool wants_answers_complete;   /* MEM-004: what is [out] is written, be it zero */
 };
 
+/* Numbers of calls and callbacks, from 1; 0: none yet. */
+struct check_calls {
+    uint64_t last;
+    uint64_t outermost; /* of the last call that was not made in the middle of another */
+};
+
 /* An entry of a page table, as the GPU reads it from memory. */
 struct check_gpu_entry {
     bool is_read; /* the walk came to it */
@@ -66,8 +72,7 @@ struct check_gpu_walk {
 struct check_config {
     const struct base_services *services;
     struct rule_counts *counts; /* borrowed; added to */
-    uint64_t
-        *calls; /* borrowed; number of the last call or callback is kept there; NULL: nowhere */
+    struct check_calls *calls;  /* borrowed; kept up to date; NULL: nowhere */
     struct check_profile profile;
     unsigned report_limit;      /* findings told; 0: 64 */
     bool guards_buffers;        /* the driver sees copies between guard pages, for the call */

@@ -33,7 +33,9 @@ static uint64_t next_event(struct check *check)
 {
     check->event++;
     if (check->config.calls)
-        *check->config.calls = check->event;
+        check->config.calls->last = check->event;
+    if (check->config.calls && !check->call)
+        check->config.calls->outermost = check->event;
     return check->event;
 }
 

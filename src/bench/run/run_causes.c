@@ -80,22 +80,30 @@ static uint64_t made_in(const struct run_finding *finding)
     return finding->seen && finding->detail.event ? finding->detail.event : finding->seen;
 }
 
-static bool comes_before(const struct run_finding *a, uint64_t a_call, const struct run_finding *b,
-                         uint64_t b_call)
+static int compare(uint64_t a, uint64_t b)
 {
-    if (a_call != b_call)
-        return a_call < b_call;
-    return breach_of(a) != breach_of(b) ? breach_of(a) < breach_of(b) : a < b;
+    return (a > b) - (a < b);
 }
 
+/*
+ * In the order of the calls of the manager. What is told in the middle of one, in a callback or an
+ * interrupt, is told of that one.
+ */
 static bool is_told_before(const struct run_finding *a, const struct run_finding *b)
 {
-    return comes_before(a, a->seen, b, b->seen);
+    int order = compare(a->seen_in, b->seen_in);
+
+    order = order ? order : compare(breach_of(a), breach_of(b));
+    order = order ? order : compare(a->seen, b->seen);
+    return order ? order < 0 : a < b;
 }
 
 static bool is_made_before(const struct run_finding *a, const struct run_finding *b)
 {
-    return comes_before(a, made_in(a), b, made_in(b));
+    int order = compare(made_in(a), made_in(b));
+
+    order = order ? order : compare(breach_of(a), breach_of(b));
+    return order ? order < 0 : a < b;
 }
 
 /* The findings but for advice, as they were told. */

@@ -29,7 +29,7 @@ static struct run_finding *add(struct run_result *result, enum run_finding_kind 
 {
     struct run_finding *finding;
 
-    result->calls = seen;
+    result->calls = (struct check_calls){seen, seen};
     finding = run_result_report(result, kind, 0, 0, "text");
     assert_non_null(finding);
     snprintf(finding->rule, sizeof finding->rule, "%s", rule);
@@ -84,6 +84,20 @@ static void of_one_call_what_the_driver_did_comes_before_what_is_said_of_us(void
     const struct run_finding *ours = add(result, RUN_FINDING_MANAGER, "PT-013", BUILD, 7, 7);
     const struct run_finding *drivers = add(result, RUN_FINDING_DRIVER, "PB-004", BUILD, 7, 7);
 
+    run_result_find_causes(result);
+    assert_int_equal(drivers->consequence_of, 0);
+    assert_int_equal(ours->consequence_of, 2);
+}
+
+/* The driver tells the manager something wrong in a callback, and breaks a rule in the next. */
+static void callbacks_of_one_call_are_one_call(void **state)
+{
+    struct run_result *result = *state;
+    struct run_finding *ours = add(result, RUN_FINDING_MANAGER, "RES-005", "client, wait", 7, 8);
+    struct run_finding *drivers =
+        add(result, RUN_FINDING_DRIVER, "FENCE-002", "DxgkCbNotifyInterrupt", 9, 9);
+
+    ours->seen_in = drivers->seen_in = 7;
     run_result_find_causes(result);
     assert_int_equal(drivers->consequence_of, 0);
     assert_int_equal(ours->consequence_of, 2);
@@ -153,6 +167,7 @@ int main(void)
         TEST(the_call_of_the_mistake_counts_and_not_that_which_saw_it),
         TEST(a_breach_of_a_call_is_the_cause_of_effects_that_are_told_behind_it),
         TEST(of_one_call_what_the_driver_did_comes_before_what_is_said_of_us),
+        TEST(callbacks_of_one_call_are_one_call),
         TEST(a_defect_of_ours_with_nothing_before_it_stays_one),
         TEST(a_declaration_swallows_no_later_mistake),
         TEST(advice_is_neither),

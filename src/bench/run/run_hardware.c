@@ -520,7 +520,7 @@ static bool walk_plugin(void *context, bool is_system, uint64_t root, uint64_t v
 
 static uint64_t last_call(void *context)
 {
-    return ((struct run_assembly *)context)->result->calls;
+    return ((struct run_assembly *)context)->result->calls.last;
 }
 
 void run_hardware_for_oracle(struct run_assembly *run, struct oracle_config *config)

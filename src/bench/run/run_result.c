@@ -64,7 +64,8 @@ struct run_finding *run_result_report(struct run_result *result, enum run_findin
         .kind = kind,
         .line = line,
         .time_ns = time_ns,
-        .seen = result->calls,
+        .seen = result->calls.last,
+        .seen_in = result->calls.outermost,
     };
     memcpy(finding->detail.printed, result->printed, sizeof result->printed);
     va_start(arguments, format);

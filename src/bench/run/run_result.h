@@ -18,6 +18,7 @@
 
 #include "bench/config/run_config.h"
 #include "miniport/miniport.h"
+#include "check/check.h"
 #include "check/report/finding.h"
 #include "check/rules/rules.h"
 #include "sgpu/sgpu.h"
@@ -73,6 +74,7 @@ struct run_finding {
     uint32_t consequence_of;    /* place, from 1, of the finding that it follows from; 0: a cause */
     uint64_t seen;              /* number of the call in which it was told; detail.event may be
                                    that of an earlier call, where the mistake was made */
+    uint64_t seen_in;           /* the outermost call around that */
     char rule[16];              /* id of contract.md, or "" */
     uint32_t line;              /* of the case; 0: none */
     uint64_t needed, available; /* SUBMISSION for lack of room, else 0 */
@@ -155,7 +157,7 @@ struct run_result {
     uint32_t finding_count; /* kept */
     uint64_t finding_totals[RUN_FINDING_KIND_COUNT];
     uint64_t consequence_count; /* of those kept (run_result_find_causes()) */
-    uint64_t calls; /* number of the last call or callback; 0: no checking layer counts them */
+    struct check_calls calls;   /* so far; 0: no checking layer counts them */
 
     struct run_refusal refusal;
 

@@ -54,7 +54,7 @@ struct rig {
     struct check *check;
     struct check_config config;
     struct rule_counts counts;
-    uint64_t calls; /* that the check has counted */
+    struct check_calls calls;
     struct finding last;
     unsigned finding_count;
     unsigned irql;

@@ -48,7 +48,7 @@ RULE_BROKEN(APER_002)
     assert_non_null(strstr(rig->last.text, "put page 0x10c there"));
     /* It is seen when the packet has retired, and stands at the call that built the packet. */
     assert_string_equal(rig->last.detail.where, "DxgkDdiBuildPagingBuffer(MAP_APERTURE_SEGMENT)");
-    assert_true(rig->last.detail.event && rig->last.detail.event < rig->calls);
+    assert_true(rig->last.detail.event && rig->last.detail.event < rig->calls.last);
     assert_non_null(strstr(rig->last.detail.arguments, "MapApertureSegment.OffsetInPages"));
 }
 

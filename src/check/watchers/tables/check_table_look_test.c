@@ -134,7 +134,7 @@ RULE_BROKEN(PT_017)
     map_sixteen(rig, SHIFTS_ENTRIES);
     assert_string_equal(rig->last.detail.where,
                         "DxgkDdiBuildPagingBuffer(UPDATE_PAGE_TABLE).pPageTableEntries");
-    assert_true(rig->last.detail.event && rig->last.detail.event < rig->calls);
+    assert_true(rig->last.detail.event && rig->last.detail.event < rig->calls.last);
 }
 
 RULE_KEPT(PT_017)

@@ -13,6 +13,13 @@ struct reset_node {
     uint32_t completed, submitted;
 };
 
+/* A packet that the GPU had and had not run when the adapter was reset. */
+struct dropped {
+    unsigned node;
+    uint32_t fence;
+};
+#define MAX_DROPPED 32
+
 struct reset_watch {
     struct reset_node nodes[CHECK_MAX_NODES];
     bool is_silent;    /* from ResetFromTimeout to RestartFromTimeout */
@@ -20,6 +27,8 @@ struct reset_watch {
     bool owes_reset;   /* an engine was reset in the middle of paging work */
     uint32_t hit;      /* the fence of that */
     uint64_t reset_at; /* event of the last reset of the adapter, 0: none */
+    struct dropped dropped[MAX_DROPPED]; /* by that reset */
+    unsigned dropped_count;
     /* Allocations that were put into memory segments, by handle: the event of the last time. */
     struct id_map entered;
 };
@@ -214,6 +223,38 @@ static void follow_content(struct check *check, struct reset_watch *watch,
     }
 }
 
+/* ---- Work that a reset drops ----------------------------------------------------------------- */
+
+static void note_dropped(struct check *check, struct reset_watch *watch)
+{
+    const struct check_packet *packet;
+
+    watch->dropped_count = 0;
+    list_for_each (packet, &check_ledger(check)->packets, struct check_packet, link) {
+        if (packet->gpu_queued && !packet->is_gpu_done && watch->dropped_count < MAX_DROPPED)
+            watch->dropped[watch->dropped_count++] =
+                (struct dropped){.node = packet->node, .fence = packet->fence};
+    }
+}
+
+/* The GPU has run what it had before the reset: it was not reset. */
+static void check_dropped(struct check *check, struct reset_watch *watch,
+                          const struct check_gpu_event *event)
+{
+    for (unsigned i = 0; i < watch->dropped_count; i++) {
+        if (watch->dropped[i].node != event->node || watch->dropped[i].fence != event->fence)
+            continue;
+        watch->dropped[i] = watch->dropped[--watch->dropped_count];
+        check_blame_call(check, MINIPORT_DDI_ResetFromTimeout, watch->reset_at);
+        CHECK_RULE(check, RULE_TDR_001, false, NULL, "",
+                   "the GPU was not reset: node %u has run fence 0x%x since, which it was handed "
+                   "before",
+                   event->node, event->fence);
+        check_blame_current(check);
+        return;
+    }
+}
+
 /* ---- The watcher ----------------------------------------------------------------------------- */
 
 static void before(struct check *check, void *state, const struct check_call *call)
@@ -230,6 +271,8 @@ static void before(struct check *check, void *state, const struct check_call *ca
     }
     if (call->ddi == MINIPORT_DDI_ResetFromTimeout || call->ddi == MINIPORT_DDI_ResetEngine)
         check_hang(check, watch);
+    if (call->ddi == MINIPORT_DDI_ResetFromTimeout)
+        note_dropped(check, watch);
 }
 
 static void after_destroy(struct reset_watch *watch, const DXGKARG_DESTROYALLOCATION *arg)
@@ -325,6 +368,8 @@ static void gpu(struct check *check, void *state, const struct check_gpu_event *
         call && call->ddi == MINIPORT_DDI_BuildPagingBuffer ? RULE_TDR_004 : RULE_TDR_001;
 
     watch->is_excused |= event->kind == CHECK_GPU_HUNG || event->kind == CHECK_GPU_FAULT;
+    if (!watch->is_silent && event->kind == CHECK_GPU_DONE && !event->packet)
+        check_dropped(check, watch, event);
     if (!watch->is_silent || event->kind == CHECK_GPU_HUNG || event->kind == CHECK_GPU_FENCE)
         return;
     CHECK_RULE(check, rule, false, NULL, "",

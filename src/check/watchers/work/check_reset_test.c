@@ -63,6 +63,25 @@ static void a_gpu_that_goes_on_is_found(void **state)
     free(rig);
 }
 
+/* The driver says that it has reset the GPU, and has not; nor has the GPU been in a hurry. */
+static void a_gpu_that_was_not_reset_is_found(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+    uint32_t fence;
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_GPUMMU);
+    fence = rig_render(rig);
+    rig_gpu_event(rig, CHECK_GPU_QUEUED, RIG_CLIENT_NODE, fence, RIG_CLIENT_BYTES);
+    rig_reset_adapter(rig);
+    rig_expect_silence(rig, RULE_TDR_001);
+    rig_gpu_event(rig, CHECK_GPU_DONE, RIG_CLIENT_NODE, fence, 0);
+    rig_expect_only(rig, RULE_TDR_001);
+    assert_string_equal(rig->last.detail.where, "DxgkDdiResetFromTimeout");
+    rig_fini(rig);
+    free(rig);
+}
+
 /* The manager calls again while the driver resets. */
 static NTSTATUS call_in_reset(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
 {
@@ -374,6 +393,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_last_call_before_a_reset_is_before_it),
         cmocka_unit_test(a_gpu_that_goes_on_is_found),
+        cmocka_unit_test(a_gpu_that_was_not_reset_is_found),
         cmocka_unit_test(engines_that_are_reset_need_their_ddis),
     };
 
