@@ -202,6 +202,66 @@ static enum rule_id say(enum rule_id rule, char text[BLAME_BYTES], const char *s
     return rule;
 }
 
+/* ---- Content that something else has spoilt -------------------------------------------------- */
+
+/*
+ * The last fill that ends in front of the page, not further away than it is long itself; NULL: none
+ * that is known.
+ */
+static const struct oracle_fill *find_fill(const struct oracle *oracle, uint64_t location)
+{
+    const struct oracle_fill *found = NULL;
+
+    for (unsigned i = 0; i < ORACLE_FILLS && i < oracle->fill_count; i++) {
+        const struct oracle_fill *fill = &oracle->fills[i];
+
+        if (fill->end <= location && location - fill->end < fill->end - fill->start &&
+            (!found || fill->end > found->end ||
+             (fill->end == found->end && fill->event > found->event)))
+            found = fill;
+    }
+    return found;
+}
+
+/* The page is where it was left, and nobody but a fill has been there. */
+static enum rule_id blame_other_fill(const struct picture *picture, uint64_t location,
+                                     char text[BLAME_BYTES], const struct oracle_fill **out_fill)
+{
+    *out_fill = find_fill(picture->oracle, location);
+    return say(picture->oracle->has_paging_process ? RULE_VX_008 : RULE_FILL_005, text,
+               "a fill of something else went there");
+}
+
+/* The place in local memory that the transfer took the page from; LOCATION_UNKNOWN: none. */
+static uint64_t source_of(const struct picture *picture)
+{
+    const DXGKARG_BUILDPAGINGBUFFER *arg = &picture->by->arg;
+    const struct oracle_segment *segment =
+        picture->by->operation == DXGK_OPERATION_TRANSFER && !picture->allocation->layout
+            ? find_segment(picture->oracle, arg->Transfer.Source.SegmentId)
+            : NULL;
+    uint64_t address;
+
+    if (!segment || segment->is_aperture)
+        return LOCATION_UNKNOWN;
+    address = (uint64_t)arg->Transfer.Source.SegmentAddress.QuadPart;
+    if (address < segment->base)
+        return LOCATION_UNKNOWN;
+    return segment_location(picture->oracle, segment->id,
+                            address - segment->base + picture->page * PAGE_BYTES);
+}
+
+/* What the transfer brought stands where it took it from: it was wrong there already. */
+static bool was_wrong_before(const struct picture *picture, uint64_t source)
+{
+    struct page_store *store = location_store(picture->oracle, source);
+
+    return store && picture->store && location_page(source) < page_store_page_count(store) &&
+           !has_content_of(picture, store, location_page(source), picture->page) &&
+           page_store_compare(store, location_page(source), picture->store, picture->store_page, 1,
+                              NULL);
+}
+
 static enum rule_id blame_shift(const struct picture *picture, uint64_t holds,
                                 char text[BLAME_BYTES])
 {
@@ -256,8 +316,9 @@ static enum rule_id blame_transfer(const struct picture *picture, char text[BLAM
         return say(RULE_SLT_004, text, "the transfer brought something else");
     if (is_special)
         return say(RULE_SLT_007, text, "the transfer was not executed, or in part");
-    if (picture->allocation->is_swizzled)
-        return say(RULE_XFER_014, text, "its pages came in another order than the flags say");
+    if (picture->allocation->is_swizzled && !is_initial(picture))
+        return say(RULE_XFER_014, text,
+                   "it holds no page of it as the flags say: another order, or other bytes");
     if (by->is_repeated)
         return say(RULE_PB_011, text, "a part of the operation was lost");
     if (has_segment(by) && offset && !is_out(by) && picture->page == by->first_page)
@@ -289,7 +350,8 @@ static enum rule_id blame_fill(const struct picture *picture, char text[BLAME_BY
 
 enum rule_id oracle_blame(struct oracle *oracle, const struct oracle_allocation *allocation,
                           uint64_t page, struct page_store *store, uint64_t store_page,
-                          const struct occasion *occasion, char text[BLAME_BYTES])
+                          const struct occasion *occasion, char text[BLAME_BYTES],
+                          const struct oracle_fill **out_fill)
 {
     const struct picture picture = {.oracle = oracle,
                                     .allocation = allocation,
@@ -300,6 +362,7 @@ enum rule_id oracle_blame(struct oracle *oracle, const struct oracle_allocation 
     uint64_t location = allocation->locations ? allocation->locations[page] : LOCATION_UNKNOWN;
 
     text[0] = '\0';
+    *out_fill = NULL;
     if (oracle->discards_write && is_pattern(&picture))
         return say(RULE_DISC_003, text,
                    "nobody fills with that, but the driver has commands for DISCARD_CONTENT");
@@ -309,13 +372,17 @@ enum rule_id oracle_blame(struct oracle *oracle, const struct oracle_allocation 
             location_store(oracle, location) != store || location_page(location) != store_page ||
             !is_initial(&picture))
             return RULE_NONE;
-        return say(oracle->has_paging_process ? RULE_VX_008 : RULE_FILL_005, text,
-                   "a fill of something else went there");
+        return blame_other_fill(&picture, location, text, out_fill);
     }
     if (!occasion->by)
         return RULE_NONE;
-    if (is_transfer(occasion->by))
+    if (is_transfer(occasion->by)) {
+        uint64_t source = source_of(&picture);
+
+        if (is_initial(&picture) && was_wrong_before(&picture, source) && find_fill(oracle, source))
+            return blame_other_fill(&picture, source, text, out_fill);
         return blame_transfer(&picture, text);
+    }
     switch (occasion->operation) {
     case DXGK_OPERATION_VIRTUAL_TRANSFER:
         return blame_virtual(&picture, text);
@@ -323,6 +390,8 @@ enum rule_id oracle_blame(struct oracle *oracle, const struct oracle_allocation 
     case DXGK_OPERATION_VIRTUAL_FILL:
         return blame_fill(&picture, text);
     case DXGK_OPERATION_DISCARD_CONTENT:
+        if (!oracle->discards_write && is_initial(&picture))
+            return blame_other_fill(&picture, location, text, out_fill);
         return say(RULE_DISC_003, text, "it was discarded, which moves nothing");
     default:
         return RULE_NONE;

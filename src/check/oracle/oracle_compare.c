@@ -258,14 +258,21 @@ static void report_content(struct oracle *oracle, struct oracle_allocation *allo
     char arguments[ARGUMENTS_BYTES];
 
     char blame[BLAME_BYTES];
+    const struct oracle_fill *fill;
     enum rule_id rule = oracle_blame(oracle, allocation, offset / PAGE_BYTES, store,
-                                     address / PAGE_BYTES, occasion, blame);
+                                     address / PAGE_BYTES, occasion, blame, &fill);
+    struct occasion culprit = *occasion;
 
     oracle->counters.mismatches++;
     if (rule && oracle->config.counts && !allocation->is_reported) /* else it follows from that */
         oracle->config.counts->broken[rule]++;
     if (!count_problem(oracle, ORACLE_CONTENT, &allocation->is_reported))
         return;
+    if (fill)
+        culprit = (struct occasion){.kind = OCCASION_OPERATION,
+                                    .operation = (unsigned)fill->arg.Operation,
+                                    .event = fill->event,
+                                    .arg = &fill->arg};
     page_store_describe(oracle->expected, expected_address / PAGE_BYTES, expected);
     if (store)
         page_store_describe(store, address / PAGE_BYTES, found);
@@ -284,11 +291,11 @@ static void report_content(struct oracle *oracle, struct oracle_allocation *allo
              (unsigned long long)(address % PAGE_BYTES), describe_occasion(occasion, when));
     tell(oracle, ORACLE_CONTENT, allocation,
          occasion->kind == OCCASION_RENDER ? occasion->token : ORACLE_NO_ID, offset, rule,
-         occasion->kind == OCCASION_OPERATION ? occasion->event : oracle_event(oracle), text,
-         describe_where(occasion, where),
+         culprit.kind == OCCASION_OPERATION ? culprit.event : oracle_event(oracle), text,
+         describe_where(&culprit, where),
          describe_difference(allocation, oracle->expected, expected_address, store, address, offset,
                              bytes),
-         describe_arguments(oracle, occasion, arguments));
+         describe_arguments(oracle, &culprit, arguments));
 }
 
 /* ---- Comparisons ---- */

@@ -100,6 +100,21 @@ static void end_leaving(struct oracle *oracle, const struct oracle_allocation *b
     oracle->leaving = NULL;
 }
 
+/* Fills are remembered by where they end: oracle_blame.c finds one that went too far. */
+static void note_fill(struct oracle *oracle, const struct paging_operation *operation)
+{
+    uint64_t first, last;
+
+    if (miniport_operation_kind(operation->operation) != MINIPORT_KIND_FILL ||
+        !operation->page_count)
+        return;
+    first = operation_location(operation, 0);
+    last = operation_location(operation, operation->page_count - 1);
+    if (location_kind(first) == LOCATION_LOCAL && last >= first)
+        oracle->fills[oracle->fill_count++ % ORACLE_FILLS] =
+            (struct oracle_fill){operation->event, first, last + 1, operation->arg};
+}
+
 static void publish(struct oracle *oracle, const struct paging_operation *operation)
 {
     struct oracle_allocation *allocation = operation->allocation;
@@ -119,6 +134,7 @@ static void publish(struct oracle *oracle, const struct paging_operation *operat
     if (operation->effect == EFFECT_PLACE) {
         check_noticed_move(oracle, operation);
         publish_places(operation);
+        note_fill(oracle, operation);
         count_leaving(oracle, operation);
         return;
     }

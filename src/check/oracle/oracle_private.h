@@ -157,6 +157,14 @@ struct paging_packet {
     unsigned node;
 };
 
+/* A fill of local memory that has run: one that did not stop in time spoils what is behind it. */
+#define ORACLE_FILLS 64u
+struct oracle_fill {
+    uint64_t event;      /* 0: none */
+    uint64_t start, end; /* locations, half open */
+    DXGKARG_BUILDPAGINGBUFFER arg;
+};
+
 struct oracle {
     struct oracle_config config;
     const struct base_services *services;
@@ -184,6 +192,9 @@ struct oracle {
     struct id_map va_chunks;     /* by VA / 2 MiB */
     struct va_chunk *last_chunk; /* found last, under last_chunk_key */
     uint64_t last_chunk_key;
+
+    struct oracle_fill fills[ORACLE_FILLS]; /* a ring of the last ones */
+    uint64_t fill_count;                    /* ever */
 
     uint64_t reset_count;              /* resets and sleeps: local memory lost its content */
     struct oracle_allocation *leaving; /* that went out last by addresses; NULL: it has ended */
@@ -317,11 +328,13 @@ void oracle_evaluate(struct oracle *oracle, const struct paging_operation *opera
 #define BLAME_BYTES 160
 /*
  * The rule that is broken where a page does not hold its last content, and a half sentence that
- * says why; RULE_NONE and "": unknown.
+ * says why; RULE_NONE and "": unknown. *out_fill is the fill that went there, where it was one that
+ * is known and not the operation of the occasion; NULL otherwise.
  */
 enum rule_id oracle_blame(struct oracle *oracle, const struct oracle_allocation *allocation,
                           uint64_t page, struct page_store *store, uint64_t store_page,
-                          const struct occasion *occasion, char text[BLAME_BYTES]);
+                          const struct occasion *occasion, char text[BLAME_BYTES],
+                          const struct oracle_fill **out_fill);
 
 /* ---- oracle_operation.c ---- */
 

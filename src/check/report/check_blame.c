@@ -43,6 +43,13 @@ static const struct check_past *find_past(const struct check *check, uint64_t nu
     return past && number && past->number == number ? past : NULL;
 }
 
+const DXGKARG_BUILDPAGINGBUFFER *check_find_asked(const struct check *check, uint64_t number)
+{
+    const struct check_past *past = find_past(check, number);
+
+    return past ? &past->arg : NULL;
+}
+
 static void blame_nobody(struct check *check)
 {
     memset(&check->blamed, 0, sizeof check->blamed);

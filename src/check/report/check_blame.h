@@ -42,6 +42,9 @@ void check_blame_current(struct check *check);
 /* The paging operation whose commands stand there; 0: nobody knows. */
 uint64_t check_operation_at(const struct check_packet *packet, uint64_t offset);
 
+/* The operation as it was asked for; its pointers lead nowhere any more. NULL: not known. */
+const DXGKARG_BUILDPAGINGBUFFER *check_find_asked(const struct check *check, uint64_t number);
+
 /* For the layer: a paging operation is asked for. And at the end. */
 void check_past_note(struct check *check, const struct check_call *call);
 void check_past_fini(struct check *check);

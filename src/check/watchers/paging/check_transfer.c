@@ -731,11 +731,29 @@ static void check_stray(struct check *check, const struct transfer_watch *watch,
             watch->with_list[piece->number % OPERATION_COUNT] != piece->number)
             continue;
         CHECK_RULE(check, RULE_XFER_004, false, NULL, "",
-                   "faulted at 0x%llx, in no segment and in no page of a list that is to be used, "
-                   "in a transfer whose list begins at MdlOffset: fence 0x%x",
+                   "faulted at 0x%llx, in no segment and in no page of a list that is to be used: "
+                   "the list begins at MdlOffset, and is as long as the transfer; fence 0x%x",
                    (unsigned long long)event->address, event->fence);
         return;
     }
+}
+
+/* FILL-005: the GPU faults in a fill, at an address that is not to be filled. */
+static bool check_fill(struct check *check, const struct check_gpu_event *event)
+{
+    const DXGKARG_BUILDPAGINGBUFFER *arg =
+        check_find_asked(check, check_operation_at(event->packet, event->offset));
+    uint64_t start, bytes;
+
+    if (!arg || arg->Operation != DXGK_OPERATION_FILL || check_ledger(check)->caps.has_gpummu)
+        return false;
+    start = (uint64_t)arg->Fill.Destination.SegmentAddress.QuadPart;
+    bytes = arg->Fill.FillSize;
+    return !CHECK_RULE(check, RULE_FILL_005, event->address - start < bytes, NULL, "Fill.FillSize",
+                       "faulted at 0x%llx, which is none of the 0x%llx bytes from 0x%llx on: fence "
+                       "0x%x",
+                       (unsigned long long)event->address, (unsigned long long)bytes,
+                       (unsigned long long)start, event->fence);
 }
 
 /* Commands that the GPU cannot read; in a packet that was to be patched, that may be the reason. */
@@ -746,7 +764,8 @@ static void gpu(struct check *check, void *state, const struct check_gpu_event *
     if (event->kind != CHECK_GPU_FAULT || !event->packet || !event->packet->is_paging)
         return;
     if (!event->is_malformed_packet) {
-        check_stray(check, state, event);
+        if (!check_fill(check, event))
+            check_stray(check, state, event);
         return;
     }
     if (check_ledger(check)->tables.has_wrong_entry)

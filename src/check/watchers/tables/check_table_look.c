@@ -417,8 +417,9 @@ static void check_too_early(struct check *check, const struct look_watch *watch,
     CHECK_RULE(check, RULE_PT_023,
                !leads_to(ledger, &found, sample.word) || leads_to(ledger, &found, watch->old_word),
                &sample.process->object, "pDmaBuffer",
-               "entry %u of level %u, VA 0x%llx has changed in memory when the call returns; "
-               "commands in the buffer are to change it",
+               "entry %u of level %u, VA 0x%llx has changed in memory when the call returns: "
+               "commands in the buffer are to change it, and neither the CPU nor what was built "
+               "for another entry",
                index, sample.level, (unsigned long long)sample.va);
 }
 
