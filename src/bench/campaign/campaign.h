@@ -244,7 +244,8 @@ void campaign_summary_add(struct campaign_summary *summary, const struct campaig
  * Seeds show a mistake in different ways. Where a run sees the mistake itself, what the mistake
  * spoils is told as a consequence; where a run sees nothing but the spoilt page or the fault, that
  * is told as a cause. So what was seen behind its call (bytes, translations, slots, faults, leaks)
- * goes under the cause that it follows from in another run. A rule that was seen broken in the call
+ * goes under the cause that it follows from in another run. Wrong bytes of one paging operation are
+ * one cause: the rule is what the wrong page looks like. A rule that was seen broken in the call
  * itself stays a cause.
  */
 void campaign_summary_settle(struct campaign_summary *summary);

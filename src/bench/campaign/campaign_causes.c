@@ -162,6 +162,20 @@ static bool has_consequence(const struct campaign_cause *cause, uint64_t hash)
     return false;
 }
 
+/*
+ * Both are wrong bytes of the same paging operation. The rule is what the wrong page looks like: it
+ * depends on the allocation, too.
+ */
+static bool is_same_content(const struct campaign_cause *a, const struct campaign_cause *b)
+{
+    const struct campaign_finding *one = &a->first.findings[a->finding];
+    const struct campaign_finding *other = &b->first.findings[b->finding];
+    const char *content = run_finding_kind_name(RUN_FINDING_CONTENT);
+
+    return strcmp(one->kind, content) == 0 && strcmp(other->kind, content) == 0 &&
+           strchr(one->detail.where, '(') && strcmp(one->detail.where, other->detail.where) == 0;
+}
+
 /* The highest cause that it follows from in some run; NULL: none. */
 static struct campaign_cause *cause_of_cause(const struct campaign_summary *summary,
                                              const struct campaign_cause *cause)
@@ -171,7 +185,8 @@ static struct campaign_cause *cause_of_cause(const struct campaign_summary *summ
     for (size_t i = 0; i < summary->cause_count && is_seen_late(cause); i++) {
         struct campaign_cause *other = &summary->causes[i];
 
-        if (other != cause && stands_higher(other, cause) && has_consequence(other, cause->hash) &&
+        if (other != cause && stands_higher(other, cause) &&
+            (has_consequence(other, cause->hash) || is_same_content(other, cause)) &&
             (!found || stands_higher(other, found)))
             found = other;
     }

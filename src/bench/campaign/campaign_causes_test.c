@@ -123,10 +123,31 @@ static void a_circle_ends_at_what_is_told_most_often(void **state)
     campaign_summary_fini(&summary);
 }
 
+static void wrong_bytes_of_an_operation_are_one_cause(void **state)
+{
+    struct campaign_record records[3];
+    struct campaign_summary summary;
+
+    for (unsigned i = 0; i < 3; i++) {
+        records[i] = (struct campaign_record){.seed = i + 1, .outcome = CAMPAIGN_FINDINGS};
+        add(&records[i], "content", i == 2 ? "FILL-005" : i ? "FILL-007" : "FILL-005", 5, 9, 0);
+    }
+    snprintf(records[2].findings[0].detail.where, sizeof records[2].findings[0].detail.where,
+             "read by the GPU");
+    assert_true(campaign_summary_init(&summary));
+    for (unsigned i = 0; i < 3; i++)
+        campaign_summary_add(&summary, &records[i]);
+    assert_int_equal(summary.cause_count, 3);
+    campaign_summary_settle(&summary);
+    assert_int_equal(summary.cause_count, 2); /* where no operation is known, it stays */
+    campaign_summary_fini(&summary);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_follows_in_one_run_is_no_cause_in_another),
+        cmocka_unit_test(wrong_bytes_of_an_operation_are_one_cause),
         cmocka_unit_test(a_circle_ends_at_what_is_told_most_often),
     };
 

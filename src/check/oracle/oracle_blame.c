@@ -316,7 +316,7 @@ static enum rule_id blame_transfer(const struct picture *picture, char text[BLAM
         return say(RULE_SLT_004, text, "the transfer brought something else");
     if (is_special)
         return say(RULE_SLT_007, text, "the transfer was not executed, or in part");
-    if (picture->allocation->is_swizzled && !is_initial(picture))
+    if (picture->allocation->is_swizzled)
         return say(RULE_XFER_014, text,
                    "it holds no page of it as the flags say: another order, or other bytes");
     if (by->is_repeated)
