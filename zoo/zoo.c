@@ -10,6 +10,12 @@ static const struct zoo_defect *const tables[] = {
     zoo_observed_defects, zoo_drawn_defects,  zoo_fault_defects,     zoo_memory_defects,
 };
 
+static const struct zoo_defect *const lawful[] = {
+    zoo_lawful_paging,
+    zoo_lawful_work,
+    zoo_lawful_memory,
+};
+
 static NTSTATUS build_altered(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg)
 {
     struct zoo_layer *layer = zoo_layer_of(self);
@@ -19,24 +25,26 @@ static NTSTATUS build_altered(struct miniport *self, HANDLE object, DXGKARG_BUIL
     return zoo_build_as(self, object, arg, &as);
 }
 
-const struct zoo_defect *zoo_defect_at(unsigned index)
+static const struct zoo_defect *row_at(const struct zoo_defect *const *list, size_t count,
+                                       unsigned index)
 {
-    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
-        for (const struct zoo_defect *defect = tables[i]; defect->id; defect++) {
+    for (size_t i = 0; i < count; i++) {
+        for (const struct zoo_defect *row = list[i]; row->id; row++) {
             if (index-- == 0)
-                return defect;
+                return row;
         }
     }
     return NULL;
 }
 
+const struct zoo_defect *zoo_defect_at(unsigned index)
+{
+    return row_at(tables, sizeof tables / sizeof tables[0], index);
+}
+
 const struct zoo_defect *zoo_lawful_at(unsigned index)
 {
-    for (const struct zoo_defect *driver = zoo_lawful_drivers; driver->id; driver++) {
-        if (index-- == 0)
-            return driver;
-    }
-    return NULL;
+    return row_at(lawful, sizeof lawful / sizeof lawful[0], index);
 }
 
 const struct zoo_defect *zoo_find(const char *id)

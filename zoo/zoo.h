@@ -11,7 +11,7 @@
  *            the contract. Each stands in the table of its file (zoo_paging.c, ...); zoo.c lists
  *            the files. A lawful driver is such a layer, too: it does what is unusual and what the
  *            contract allows, so that a finding about it is the bench's mistake. Lawful drivers
- *            stand in zoo_lawful.c.
+ *            stand in zoo_lawful_paging.c, _work.c and _memory.c.
  * Ownership  create gives a miniport that owns next; on failure next is still the caller's.
  */
 #ifndef DRYDOCK_ZOO_ZOO_H
@@ -53,6 +53,10 @@ struct zoo_layer {
     const struct zoo_defect *defect;
     uint64_t calls;    /* for the defect's own count */
     uint64_t state[8]; /* for whatever it must remember */
+    union {            /* ... and more than that */
+        uint64_t words[512];
+        DXGKARGCB_NOTIFY_INTERRUPT_DATA reports[16];
+    } memory;
 };
 
 static inline struct zoo_layer *zoo_layer_of(struct miniport *self)

@@ -113,6 +113,7 @@ struct player_context {
     /* GpuMmu: command buffers, one behind the other, used and freed in order. */
     struct vidmm_allocation *ring;
     bool is_ring_resident, is_ring_locked;
+    bool is_ring_lost; /* by a reset, and it is not back yet */
     struct player_mapping ring_mapping;
     uint64_t ring_bytes, ring_head;
 };

@@ -33,6 +33,7 @@ struct fence_watch {
     bool has_unknown_fences;
     unsigned in_interrupt; /* callbacks of NotifyInterrupt under way */
     bool is_dpc_due;       /* an event was reported, and no DPC queued yet */
+    bool is_dpc_queued;    /* and has not begun to run */
     bool is_notify_due;    /* ... and NotifyDpc not called yet */
     bool is_notify_owed;   /* ... since before the DPC that runs: this one has to call it */
     bool is_notify_missed; /* ... nor by the DPC that was there for it, nor since */
@@ -62,7 +63,10 @@ static void forget_native(struct fence_watch *watch, unsigned first, unsigned en
         watch->nodes[i].is_fence_due = watch->nodes[i].is_fence_missed = false;
 }
 
-/* Reports that were due when the driver took the interrupt have been made when it leaves. */
+/*
+ * Reports that were due when the driver took the interrupt have been made when it leaves, or when
+ * the DPC has run that it has queued: a driver may report from there (DxgkCbSynchronizeExecution).
+ */
 static void check_native(struct check *check, struct fence_watch *watch)
 {
     for (unsigned i = 0; i < CHECK_MAX_NODES; i++) {
@@ -235,6 +239,7 @@ static void before(struct check *check, void *state, const struct check_call *ca
             watch->nodes[i].is_fence_missed = watch->nodes[i].is_fence_due;
         break;
     case MINIPORT_DDI_DpcRoutine:
+        watch->is_dpc_queued = false;
         watch->is_notify_owed = watch->is_notify_due;
         break;
     case MINIPORT_DDI_QueryCurrentFence:
@@ -416,13 +421,16 @@ static void after(struct check *check, void *state, const struct check_call *cal
         after_caps(check, call);
         break;
     case MINIPORT_DDI_InterruptRoutine:
-        check_native(check, watch);
+        if (!watch->is_dpc_queued)
+            check_native(check, watch);
         if (watch->is_dpc_due)
             CHECK_RULE(check, RULE_FENCE_004, !watch->is_dpc_due, NULL, "",
                        "an event was reported and no DPC queued (DxgkCbQueueDpc)");
         watch->is_dpc_due = false;
         break;
     case MINIPORT_DDI_DpcRoutine:
+        if (!watch->is_dpc_queued)
+            check_native(check, watch);
         /* An event of the time in which the DPC ran is the next one's, if need be. */
         CHECK_RULE(check, RULE_FENCE_004, !watch->is_notify_owed, NULL, "",
                    "an event was reported, and the DPC did not call DxgkCbNotifyDpc");
@@ -638,6 +646,7 @@ static void callback(struct check *check, void *state, const struct check_callba
         break;
     case TRACE_CALLBACK_queue_dpc:
         watch->is_dpc_due = false;
+        watch->is_dpc_queued = true;
         break;
     case TRACE_CALLBACK_notify_dpc:
         watch->is_notify_missed = false;

@@ -451,6 +451,7 @@ static void pass_fence(struct rig *rig, unsigned told_node)
     rig->told = &node;
     rig_gpu_event(rig, CHECK_GPU_FENCE, RIG_CLIENT_NODE, 0, 0);
     miniport_interrupt(rig->top, 0);
+    miniport_dpc(rig->top); /* that the driver has queued */
 }
 
 /* Of another node than the one that passed it. */
@@ -464,6 +465,44 @@ RULE_KEPT(FENCE_013)
 {
     pass_fence(rig, RIG_CLIENT_NODE);
     miniport_interrupt(rig->top, 0);
+}
+
+/* A driver that queues a DPC in the interrupt, and reports the fence from there, or does not. */
+static NTSTATUS report_in_dpc(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
+{
+    DXGKARGCB_NOTIFY_INTERRUPT_DATA data = {.InterruptType = DXGK_INTERRUPT_NATIVE_FENCE_SIGNALED};
+
+    data.NativeFenceSignaled.NodeOrdinal = RIG_CLIENT_NODE;
+    if (ddi == MINIPORT_DDI_InterruptRoutine)
+        rig->drivers_host->ops->queue_dpc(rig->drivers_host);
+    else if (ddi == MINIPORT_DDI_DpcRoutine && *(const bool *)rig->told)
+        rig_interrupt(rig, &data);
+    if (ddi == MINIPORT_DDI_DpcRoutine)
+        rig->drivers_host->ops->notify_dpc(rig->drivers_host);
+    return rig_answer(rig, ddi, object, arg);
+}
+
+static void fences_may_be_reported_from_the_dpc(void **state)
+{
+    for (unsigned is_reported = 0; is_reported < 2; is_reported++) {
+        struct rig *rig = malloc(sizeof *rig);
+        bool is_told = is_reported;
+
+        assert_non_null(rig);
+        rig_init(rig, RIG_GPUMMU);
+        rig->answer = report_in_dpc;
+        rig->told = &is_told;
+        rig_gpu_event(rig, CHECK_GPU_FENCE, RIG_CLIENT_NODE, 0, 0);
+        miniport_interrupt(rig->top, 0);
+        assert_int_equal(rig->counts.broken[RULE_FENCE_013], 0);
+        miniport_dpc(rig->top);
+        if (is_reported)
+            rig_expect_silence(rig, RULE_FENCE_013);
+        else
+            rig_expect_only(rig, RULE_FENCE_013);
+        rig_fini(rig);
+        free(rig);
+    }
 }
 
 /*
@@ -611,6 +650,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_packet_that_ends_while_the_driver_is_asked_is_told_later),
+        cmocka_unit_test(fences_may_be_reported_from_the_dpc),
         cmocka_unit_test(a_report_of_no_engine_is_found),
         cmocka_unit_test(a_dpc_that_tells_nobody_is_found),
         cmocka_unit_test(what_is_done_while_a_dpc_tells_is_told_by_the_next_one),

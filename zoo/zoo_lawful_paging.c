@@ -1,63 +1,12 @@
 /*
- * Lawful drivers (L01, ...): each does what few drivers do and what the contract allows. The bench
- * has nothing to say about them.
+ * Lawful drivers that build paging buffers as few do.
  */
 #include "zoo/zoo_tables.h"
 
 #include "drydock/sgpu.h"
+#include "miniport/operation.h"
 
 #include <string.h>
-
-/* ---- L01: another success status ---- */
-
-static NTSTATUS set_power_state(struct miniport *self, ULONG device_uid, DEVICE_POWER_STATE state,
-                                POWER_ACTION action)
-{
-    NTSTATUS status = miniport_set_power_state(self->next, device_uid, state, action);
-
-    return status == STATUS_SUCCESS ? STATUS_OBJECT_NAME_EXISTS : status;
-}
-
-static void plant_power_status(struct zoo_layer *layer)
-{
-    layer->ops.set_power_state = set_power_state;
-}
-
-/* ---- L02: an end without its flag ---- */
-
-static NTSTATUS query_end(struct miniport *self, HANDLE object, const DXGKARG_QUERYADAPTERINFO *arg)
-{
-    NTSTATUS status = miniport_forward_query_adapter_info(self, object, arg);
-
-    if (!NT_SUCCESS(status) || !arg->pOutputData)
-        return status;
-    if (arg->Type == DXGKQAITYPE_QUERYSEGMENT3) {
-        DXGK_QUERYSEGMENTOUT3 *out = arg->pOutputData;
-
-        for (UINT i = 0; out->pSegmentDescriptor && i < out->NbSegment; i++) {
-            DXGK_SEGMENTDESCRIPTOR3 *one = &out->pSegmentDescriptor[i];
-
-            if (!one->Flags.PartiallyPreservedDuringHibernate)
-                one->SystemMemoryEndAddress = one->Size - 1;
-        }
-    } else if (arg->Type == DXGKQAITYPE_QUERYSEGMENT4) {
-        DXGK_QUERYSEGMENTOUT4 *out = arg->pOutputData;
-
-        for (UINT i = 0; out->pSegmentDescriptor && i < out->NbSegment; i++) {
-            DXGK_SEGMENTDESCRIPTOR4 *one =
-                (void *)(out->pSegmentDescriptor + i * out->SegmentDescriptorStride);
-
-            if (!one->Flags.PartiallyPreservedDuringHibernate)
-                one->SystemMemoryEndAddress = one->Size - 1;
-        }
-    }
-    return status;
-}
-
-static void plant_end(struct zoo_layer *layer)
-{
-    layer->ops.query_adapter_info = query_end;
-}
 
 /* ---- L03: operations padded to 512 bytes ---- */
 
@@ -118,30 +67,6 @@ static void plant_padding(struct zoo_layer *layer)
 {
     layer->ops.query_adapter_info = query_large_buffer;
     layer->ops.build_paging_buffer = build_padded;
-}
-
-/* ---- L04: read and write sets that do not meet ---- */
-
-/* Where there are several segments, the first one is for writing, the others for reading. */
-static NTSTATUS create_split(struct miniport *self, HANDLE object, DXGKARG_CREATEALLOCATION *arg)
-{
-    NTSTATUS status = miniport_forward_create_allocation(self, object, arg);
-
-    for (UINT i = 0; NT_SUCCESS(status) && i < arg->NumAllocations; i++) {
-        DXGK_ALLOCATIONINFO *info = &arg->pAllocationInfo[i];
-        UINT set = info->SupportedWriteSegmentSet, first = set & (0u - set);
-
-        if (set == first)
-            continue;
-        info->SupportedWriteSegmentSet = first;
-        info->SupportedReadSegmentSet = set & ~first;
-    }
-    return status;
-}
-
-static void plant_split(struct zoo_layer *layer)
-{
-    layer->ops.create_allocation = create_split;
 }
 
 /* ---- L05: slots that the CPU writes ---- */
@@ -295,24 +220,6 @@ static void plant_memory(struct zoo_layer *layer)
     layer->ops.reset_from_timeout = forget_in_reset;
 }
 
-/* ---- L08: an alignment that is no power of two ---- */
-
-static NTSTATUS create_aligned(struct miniport *self, HANDLE object, DXGKARG_CREATEALLOCATION *arg)
-{
-    NTSTATUS status = miniport_forward_create_allocation(self, object, arg);
-
-    for (UINT i = 0; NT_SUCCESS(status) && i < arg->NumAllocations; i++) {
-        if (arg->pAllocationInfo[i].Alignment <= 4096)
-            arg->pAllocationInfo[i].Alignment = 3 * 4096;
-    }
-    return status;
-}
-
-static void plant_alignment(struct zoo_layer *layer)
-{
-    layer->ops.create_allocation = create_aligned;
-}
-
 /* ---- L09: flushes that end where they are asked to ---- */
 
 /* The reference driver flushes one page more (docs/contract-choices.md, U4). */
@@ -338,20 +245,155 @@ static void plant_exact_flush(struct zoo_layer *layer)
     layer->ops.build_paging_buffer = build_exact_flush;
 }
 
+/* ---- L10: room that is not used ---- */
+
+/*
+ * Behind other operations; a paging buffer begins at a page. Neither an unknown operation needs
+ * room, nor one on the slots of a paging buffer, which are written by registers.
+ */
+static bool is_behind_others(const DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    const enum miniport_operation_kind kind = miniport_operation_kind((unsigned)arg->Operation);
+    bool is_of_buffer = (kind == MINIPORT_KIND_MAP || kind == MINIPORT_KIND_UNMAP) &&
+                        !miniport_operation_allocation(arg);
+
+    return arg->pDmaBuffer && ((uintptr_t)arg->pDmaBuffer & 4095) != 0 &&
+           kind != MINIPORT_KIND_NONE && !is_of_buffer;
+}
+
+/* Now and then the rest of a buffer is not to its liking. */
+static NTSTATUS build_in_fresh_sometimes(struct miniport *self, HANDLE object,
+                                         DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    if (is_behind_others(arg) && ++zoo_layer_of(self)->calls % 3 == 0)
+        return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
+    return miniport_forward_build_paging_buffer(self, object, arg);
+}
+
+static void plant_fresh_sometimes(struct zoo_layer *layer)
+{
+    layer->ops.build_paging_buffer = build_in_fresh_sometimes;
+}
+
+/* ---- L11: one operation a buffer ---- */
+
+static NTSTATUS build_alone(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    if (is_behind_others(arg))
+        return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
+    return miniport_forward_build_paging_buffer(self, object, arg);
+}
+
+static void plant_alone(struct zoo_layer *layer)
+{
+    layer->ops.build_paging_buffer = build_alone;
+}
+
+/* ---- L12: little at a time ---- */
+
+#define LITTLE_BYTES 384u
+
+/* However much room there is, the driver fills this much of it in a call. */
+static NTSTATUS build_little(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    DXGKARG_BUILDPAGINGBUFFER as = *arg;
+    const UINT size = arg->DmaSize;
+    NTSTATUS status;
+
+    if (arg->pDmaBuffer && as.DmaSize > LITTLE_BYTES)
+        as.DmaSize = LITTLE_BYTES;
+    status = zoo_build_as(self, object, arg, &as);
+    arg->DmaSize = size;
+    return status;
+}
+
+static void plant_little(struct zoo_layer *layer)
+{
+    layer->ops.build_paging_buffer = build_little;
+}
+
+/* ---- L13: NOPs in front ---- */
+
+#define FRONT_BYTES 64u
+
+/* In front of the packets of each operation stand NOPs, too, where there is room for them. */
+static NTSTATUS build_behind_nops(struct miniport *self, HANDLE object,
+                                  DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    DXGKARG_BUILDPAGINGBUFFER as = *arg;
+    const uint32_t header = SGPU_PACKET_HEADER(SGPU_OP_NOP, FRONT_BYTES / 4);
+    const UINT size = arg->DmaSize;
+    char *start = arg->pDmaBuffer;
+    NTSTATUS status;
+
+    if (!start || size <= 4 * FRONT_BYTES)
+        return miniport_forward_build_paging_buffer(self, object, arg);
+    as.pDmaBuffer = start + FRONT_BYTES;
+    as.DmaSize = size - FRONT_BYTES;
+    as.DmaBufferWriteOffset += FRONT_BYTES;
+    status = zoo_build_as(self, object, arg, &as);
+    arg->DmaSize = size;
+    if (as.pDmaBuffer == start + FRONT_BYTES) {
+        arg->pDmaBuffer = start; /* no packet, no NOPs */
+        return status;
+    }
+    memset(start, 0, FRONT_BYTES);
+    memcpy(start, &header, sizeof header);
+    return status;
+}
+
+static void plant_nops(struct zoo_layer *layer)
+{
+    layer->ops.build_paging_buffer = build_behind_nops;
+}
+
+/* ---- L14: notices without commands ---- */
+
+/* Fences that move their homes are the hardware's business, the others are not. */
+static NTSTATUS build_no_notice(struct miniport *self, HANDLE object,
+                                DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    const enum miniport_operation_kind kind = miniport_operation_kind((unsigned)arg->Operation);
+    DXGKARG_BUILDPAGINGBUFFER as = *arg;
+    char packets[4096];
+
+    if (!arg->pDmaBuffer || arg->Operation == DXGK_OPERATION_NOTIFY_FENCE_RESIDENCY ||
+        (kind != MINIPORT_KIND_NOTICE && kind != MINIPORT_KIND_DISCARD))
+        return miniport_forward_build_paging_buffer(self, object, arg);
+    as.pDmaBuffer = packets;
+    as.DmaSize = sizeof packets;
+    as.pDmaBufferPrivateData = NULL;
+    as.DmaBufferPrivateDataSize = 0;
+    return miniport_forward_build_paging_buffer(self, object, &as);
+}
+
+static void plant_no_notice(struct zoo_layer *layer)
+{
+    layer->ops.build_paging_buffer = build_no_notice;
+}
+
+/* ---- L15: everything is flushed ---- */
+
+static NTSTATUS build_whole_flush(struct miniport *self, HANDLE object,
+                                  DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    DXGKARG_BUILDPAGINGBUFFER as = *arg;
+
+    if (arg->Operation == DXGK_OPERATION_FLUSH_TLB)
+        as.FlushTlb.StartVirtualAddress = as.FlushTlb.EndVirtualAddress = 0;
+    return zoo_build_as(self, object, arg, &as);
+}
+
+static void plant_whole_flush(struct zoo_layer *layer)
+{
+    layer->ops.build_paging_buffer = build_whole_flush;
+}
+
 /* clang-format off */
-const struct zoo_defect zoo_lawful_drivers[] = {
-    {.id = "L01-power-status", .models = ZOO_ALL, .rules = "",
-     .sentence = "answers DxgkDdiSetPowerState with another success status than STATUS_SUCCESS",
-     .lawful = "nc-dispmprt-dxgkddi_set_power_state", .plant = plant_power_status},
-    {.id = "L02-memory-end", .models = ZOO_ALL, .rules = "",
-     .sentence = "reports a SystemMemoryEndAddress without PartiallyPreservedDuringHibernate",
-     .lawful = "ns-_dxgk_segmentdescriptor3", .plant = plant_end},
+const struct zoo_defect zoo_lawful_paging[] = {
     {.id = "L03-padded-operations", .models = ZOO_ALL, .rules = "", .is_particular = true,
      .sentence = "pads each operation to 512 bytes, and declares paging buffers of 64 KiB",
      .lawful = "ns-_dxgk_querysegmentout3", .plant = plant_padding},
-    {.id = "L04-split-sets", .models = ZOO_PHYSICAL, .rules = "",
-     .sentence = "supports one segment for writing and others for reading",
-     .lawful = "ns-_dxgk_allocationinfo", .plant = plant_split},
     {.id = "L05-slots-by-cpu", .models = ZOO_ALL, .rules = "",
      .sentence = "writes aperture slots by registers while it builds, and no commands for them",
      .lawful = "nc-dxgkddi_buildpagingbuffer", .plant = plant_slots_now},
@@ -361,12 +403,27 @@ const struct zoo_defect zoo_lawful_drivers[] = {
     {.id = "L07-progress-kept", .models = ZOO_ALL, .rules = "",
      .sentence = "knows how far an operation is, leaves MultipassOffset 0, and forgets in a reset",
      .lawful = "ns-_dxgkarg_buildpagingbuffer", .plant = plant_memory},
-    {.id = "L08-alignment", .models = ZOO_ALL, .rules = "",
-     .sentence = "wants allocations at multiples of 12 KiB",
-     .lawful = "ns-_dxgk_allocationinfo", .plant = plant_alignment},
     {.id = "L09-exact-flush", .models = ZOO_GPUMMU, .rules = "",
      .sentence = "flushes [start, end) of the address space, and not a page more",
      .lawful = "ns-_dxgk_buildpagingbuffer_flushtlb", .plant = plant_exact_flush},
+    {.id = "L10-room-refused", .models = ZOO_ALL, .rules = "",
+     .sentence = "answers INSUFFICIENT now and then though there is room behind other operations",
+     .lawful = "nc-dxgkddi_buildpagingbuffer", .plant = plant_fresh_sometimes},
+    {.id = "L11-one-a-buffer", .models = ZOO_ALL, .rules = "",
+     .sentence = "wants a fresh paging buffer for each operation",
+     .lawful = "nc-dxgkddi_buildpagingbuffer", .plant = plant_alone},
+    {.id = "L12-little-at-a-time", .models = ZOO_ALL, .rules = "",
+     .sentence = "fills 384 bytes in a call at most, however much room there is",
+     .lawful = "ns-_dxgkarg_buildpagingbuffer", .plant = plant_little},
+    {.id = "L13-nops-in-front", .models = ZOO_PHYSICAL | ZOO_IOMMU, .rules = "",
+     .sentence = "puts NOPs in front of each operation",
+     .lawful = "nc-dxgkddi_buildpagingbuffer", .plant = plant_nops},
+    {.id = "L14-notices-noted", .models = ZOO_ALL, .rules = "",
+     .sentence = "notes notices and discards by the CPU, and builds nothing for them",
+     .lawful = "ne-_dxgk_buildpagingbuffer_operation", .plant = plant_no_notice},
+    {.id = "L15-whole-flush", .models = ZOO_GPUMMU, .rules = "",
+     .sentence = "flushes the whole address space, whatever it is asked to flush",
+     .lawful = "ns-_dxgk_buildpagingbuffer_flushtlb", .plant = plant_whole_flush},
     {0},
 };
 /* clang-format on */

@@ -1,0 +1,256 @@
+/*
+ * Lawful drivers that report and keep memory, allocations and power as few do.
+ */
+#include "zoo/zoo_tables.h"
+
+#include <string.h>
+
+/* ---- L01: another success status ---- */
+
+static NTSTATUS set_power_state(struct miniport *self, ULONG device_uid, DEVICE_POWER_STATE state,
+                                POWER_ACTION action)
+{
+    NTSTATUS status = miniport_set_power_state(self->next, device_uid, state, action);
+
+    return status == STATUS_SUCCESS ? STATUS_OBJECT_NAME_EXISTS : status;
+}
+
+static void plant_power_status(struct zoo_layer *layer)
+{
+    layer->ops.set_power_state = set_power_state;
+}
+
+/* ---- L02: an end without its flag ---- */
+
+static NTSTATUS query_end(struct miniport *self, HANDLE object, const DXGKARG_QUERYADAPTERINFO *arg)
+{
+    NTSTATUS status = miniport_forward_query_adapter_info(self, object, arg);
+
+    if (!NT_SUCCESS(status) || !arg->pOutputData)
+        return status;
+    if (arg->Type == DXGKQAITYPE_QUERYSEGMENT3) {
+        DXGK_QUERYSEGMENTOUT3 *out = arg->pOutputData;
+
+        for (UINT i = 0; out->pSegmentDescriptor && i < out->NbSegment; i++) {
+            DXGK_SEGMENTDESCRIPTOR3 *one = &out->pSegmentDescriptor[i];
+
+            if (!one->Flags.PartiallyPreservedDuringHibernate)
+                one->SystemMemoryEndAddress = one->Size - 1;
+        }
+    } else if (arg->Type == DXGKQAITYPE_QUERYSEGMENT4) {
+        DXGK_QUERYSEGMENTOUT4 *out = arg->pOutputData;
+
+        for (UINT i = 0; out->pSegmentDescriptor && i < out->NbSegment; i++) {
+            DXGK_SEGMENTDESCRIPTOR4 *one =
+                (void *)(out->pSegmentDescriptor + i * out->SegmentDescriptorStride);
+
+            if (!one->Flags.PartiallyPreservedDuringHibernate)
+                one->SystemMemoryEndAddress = one->Size - 1;
+        }
+    }
+    return status;
+}
+
+static void plant_end(struct zoo_layer *layer)
+{
+    layer->ops.query_adapter_info = query_end;
+}
+
+/* ---- L04: read and write sets that do not meet ---- */
+
+/* Where there are several segments, the first one is for writing, the others for reading. */
+static NTSTATUS create_split(struct miniport *self, HANDLE object, DXGKARG_CREATEALLOCATION *arg)
+{
+    NTSTATUS status = miniport_forward_create_allocation(self, object, arg);
+
+    for (UINT i = 0; NT_SUCCESS(status) && i < arg->NumAllocations; i++) {
+        DXGK_ALLOCATIONINFO *info = &arg->pAllocationInfo[i];
+        UINT set = info->SupportedWriteSegmentSet, first = set & (0u - set);
+
+        if (set == first)
+            continue;
+        info->SupportedWriteSegmentSet = first;
+        info->SupportedReadSegmentSet = set & ~first;
+    }
+    return status;
+}
+
+static void plant_split(struct zoo_layer *layer)
+{
+    layer->ops.create_allocation = create_split;
+}
+
+/* ---- L08: an alignment that is no power of two ---- */
+
+static NTSTATUS create_aligned(struct miniport *self, HANDLE object, DXGKARG_CREATEALLOCATION *arg)
+{
+    NTSTATUS status = miniport_forward_create_allocation(self, object, arg);
+
+    for (UINT i = 0; NT_SUCCESS(status) && i < arg->NumAllocations; i++) {
+        if (arg->pAllocationInfo[i].Alignment <= 4096)
+            arg->pAllocationInfo[i].Alignment = 3 * 4096;
+    }
+    return status;
+}
+
+static void plant_alignment(struct zoo_layer *layer)
+{
+    layer->ops.create_allocation = create_aligned;
+}
+
+/* ---- L16: private data that the driver changes ---- */
+
+#define CHANGE 0x5a
+
+static void change(void *data, UINT bytes)
+{
+    for (UINT i = 0; i < bytes; i++)
+        ((unsigned char *)data)[i] ^= CHANGE;
+}
+
+/* What the driver leaves in an allocation's private data comes back when it is opened. */
+static NTSTATUS create_changed(struct miniport *self, HANDLE object, DXGKARG_CREATEALLOCATION *arg)
+{
+    NTSTATUS status = miniport_forward_create_allocation(self, object, arg);
+
+    for (UINT i = 0; NT_SUCCESS(status) && i < arg->NumAllocations; i++)
+        change(arg->pAllocationInfo[i].pPrivateDriverData,
+               arg->pAllocationInfo[i].PrivateDriverDataSize);
+    return status;
+}
+
+static NTSTATUS open_changed(struct miniport *self, HANDLE object,
+                             const DXGKARG_OPENALLOCATION *arg)
+{
+    NTSTATUS status;
+
+    for (UINT i = 0; i < arg->NumAllocations; i++)
+        change(arg->pOpenAllocation[i].pPrivateDriverData,
+               arg->pOpenAllocation[i].PrivateDriverDataSize);
+    status = miniport_forward_open_allocation(self, object, arg);
+    for (UINT i = 0; i < arg->NumAllocations; i++)
+        change(arg->pOpenAllocation[i].pPrivateDriverData,
+               arg->pOpenAllocation[i].PrivateDriverDataSize);
+    return status;
+}
+
+static void plant_changed(struct zoo_layer *layer)
+{
+    layer->ops.create_allocation = create_changed;
+    layer->ops.open_allocation = open_changed;
+}
+
+/* ---- L17: sizes in units of 64 KiB ---- */
+
+static NTSTATUS create_rounded(struct miniport *self, HANDLE object, DXGKARG_CREATEALLOCATION *arg)
+{
+    NTSTATUS status = miniport_forward_create_allocation(self, object, arg);
+
+    for (UINT i = 0; NT_SUCCESS(status) && i < arg->NumAllocations; i++) {
+        DXGK_ALLOCATIONINFO *info = &arg->pAllocationInfo[i];
+
+        if (info->PitchAlignedSize)
+            continue; /* its rows say how large it is */
+        info->Size = (info->Size + 65535) & ~(SIZE_T)65535;
+        if (info->Alignment < 65536)
+            info->Alignment = 65536;
+    }
+    return status;
+}
+
+static void plant_rounded(struct zoo_layer *layer)
+{
+    layer->ops.create_allocation = create_rounded;
+}
+
+/* ---- L18: no preferences ---- */
+
+static NTSTATUS create_indifferent(struct miniport *self, HANDLE object,
+                                   DXGKARG_CREATEALLOCATION *arg)
+{
+    NTSTATUS status = miniport_forward_create_allocation(self, object, arg);
+
+    for (UINT i = 0; NT_SUCCESS(status) && i < arg->NumAllocations; i++) {
+        DXGK_ALLOCATIONINFO *info = &arg->pAllocationInfo[i];
+
+        info->PreferredSegment.Value = 0;
+        info->HintedBank.Value = 0;
+        info->AllocationPriority =
+            D3DDDI_ALLOCATIONPRIORITY_NORMAL + 1 + (UINT)(zoo_layer_of(self)->calls++ % 7);
+    }
+    return status;
+}
+
+static void plant_indifferent(struct zoo_layer *layer)
+{
+    layer->ops.create_allocation = create_indifferent;
+}
+
+/* ---- L19: much private data ---- */
+
+#define MUCH_BYTES (256u * 1024)
+
+/* The first of two calls asks how many segments there are, and tells nothing else. */
+static NTSTATUS query_much(struct miniport *self, HANDLE object,
+                           const DXGKARG_QUERYADAPTERINFO *arg)
+{
+    NTSTATUS status = miniport_forward_query_adapter_info(self, object, arg);
+    UINT *bytes = NULL;
+
+    if (!NT_SUCCESS(status) || !arg->pOutputData)
+        return status;
+    if (arg->Type == DXGKQAITYPE_QUERYSEGMENT)
+        bytes = &((DXGK_QUERYSEGMENTOUT *)arg->pOutputData)->PagingBufferPrivateDataSize;
+    else if (arg->Type == DXGKQAITYPE_QUERYSEGMENT3)
+        bytes = &((DXGK_QUERYSEGMENTOUT3 *)arg->pOutputData)->PagingBufferPrivateDataSize;
+    else if (arg->Type == DXGKQAITYPE_QUERYSEGMENT4)
+        bytes = &((DXGK_QUERYSEGMENTOUT4 *)arg->pOutputData)->PagingBufferPrivateDataSize;
+    if (bytes && *bytes)
+        *bytes = MUCH_BYTES;
+    return status;
+}
+
+static NTSTATUS create_much(struct miniport *self, HANDLE object, DXGKARG_CREATECONTEXT *arg)
+{
+    NTSTATUS status = miniport_forward_create_context(self, object, arg);
+
+    if (NT_SUCCESS(status))
+        arg->ContextInfo.DmaBufferPrivateDataSize = MUCH_BYTES;
+    return status;
+}
+
+static void plant_much(struct zoo_layer *layer)
+{
+    layer->ops.query_adapter_info = query_much;
+    layer->ops.create_context = create_much;
+}
+
+/* clang-format off */
+const struct zoo_defect zoo_lawful_memory[] = {
+    {.id = "L01-power-status", .models = ZOO_ALL, .rules = "",
+     .sentence = "answers DxgkDdiSetPowerState with another success status than STATUS_SUCCESS",
+     .lawful = "nc-dispmprt-dxgkddi_set_power_state", .plant = plant_power_status},
+    {.id = "L02-memory-end", .models = ZOO_ALL, .rules = "",
+     .sentence = "reports a SystemMemoryEndAddress without PartiallyPreservedDuringHibernate",
+     .lawful = "ns-_dxgk_segmentdescriptor3", .plant = plant_end},
+    {.id = "L04-split-sets", .models = ZOO_PHYSICAL, .rules = "",
+     .sentence = "supports one segment for writing and others for reading",
+     .lawful = "ns-_dxgk_allocationinfo", .plant = plant_split},
+    {.id = "L08-alignment", .models = ZOO_ALL, .rules = "",
+     .sentence = "wants allocations at multiples of 12 KiB",
+     .lawful = "ns-_dxgk_allocationinfo", .plant = plant_alignment},
+    {.id = "L16-data-changed", .models = ZOO_ALL, .rules = "",
+     .sentence = "leaves other private data of an allocation than it was given",
+     .lawful = "ns-_dxgk_allocationinfo", .plant = plant_changed},
+    {.id = "L17-sizes-rounded", .models = ZOO_ALL, .rules = "",
+     .sentence = "makes allocations of whole 64 KiB, at multiples of 64 KiB",
+     .lawful = "ns-_dxgk_allocationinfo", .plant = plant_rounded},
+    {.id = "L18-no-preference", .models = ZOO_PHYSICAL | ZOO_IOMMU, .rules = "",
+     .sentence = "prefers no segment, and has priorities between those that have names",
+     .lawful = "ns-_dxgk_allocationinfo", .plant = plant_indifferent},
+    {.id = "L19-much-private-data", .models = ZOO_ALL, .rules = "", .is_particular = true,
+     .sentence = "wants 256 KiB of private data with each buffer",
+     .lawful = "ns-_dxgk_contextinfo", .plant = plant_much},
+    {0},
+};
+/* clang-format on */
