@@ -642,9 +642,10 @@ static void on_lock(struct check *check, const struct check_client_event *event)
     if (has_aperture && is_local && allocation->info.Flags.CpuVisible)
         check_looked_at(check, RULE_RES_013);
     allocation->reclaimed = CHECK_RECLAIMED_NOT;
-    is_outside = check_is_version(check_ledger(check), DXGKDDI_INTERFACE_VERSION_WDDM2_0)
-                     ? allocation->is_out || !allocation->has_content
-                     : !allocation->is_placed && !allocation->is_place_lost;
+    is_outside =
+        check_is_version(check_ledger(check), DXGKDDI_INTERFACE_VERSION_WDDM2_0)
+            ? allocation->is_out || (!allocation->has_content && !allocation->is_history_lost)
+            : !allocation->is_placed && !allocation->is_place_lost;
     if (!has_aperture && is_outside)
         allocation->is_locked_outside = true;
 }
