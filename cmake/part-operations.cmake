@@ -24,6 +24,7 @@ if(DRYDOCK_BENCH)
     drydock_make_from_ddi(drydock_trace ddi_names.inc ddi-names)
     drydock_make_from_ddi(drydock_coverage ddi_members.inc ddi-members)
     drydock_make_from_ddi(drydock_check ddi_fields.inc ddi-fields)
+    drydock_make_from_ddi(drydock_check ddi_reserved.inc ddi-reserved)
 endif()
 
 if(DRYDOCK_TESTS)

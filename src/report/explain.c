@@ -156,6 +156,7 @@ static const char *call_of(const char *id)
         {"PWR", "DxgkDdiSetPowerState"},
         {"TDR", "DxgkDdiResetFromTimeout, DxgkDdiResetEngine"},
         {"IOMMU", "BeginExclusiveAccess, EndExclusiveAccess"},
+        {"CALL", "any call"},
     };
     size_t length = strcspn(id, "-");
 

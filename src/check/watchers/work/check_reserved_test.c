@@ -1,0 +1,99 @@
+#include "check/rig/test_rig_submit.h"
+
+static void submit(struct rig *rig, UINT reserved)
+{
+    DXGKARG_SUBMITCOMMAND packet = rig_packet(rig);
+
+    packet.Flags.Reserved = reserved;
+    rig_submit_packet(rig, &packet);
+    rig_run(rig, RIG_CLIENT_NODE, packet.SubmissionFenceId, RIG_CLIENT_BYTES);
+}
+
+RULE_BROKEN_IN(CALL_001, RIG_PHYSICAL)
+{
+    submit(rig, 1);
+    assert_string_equal(rig->last.detail.where, "DxgkDdiSubmitCommand.Flags.Reserved");
+}
+
+RULE_KEPT_IN(CALL_001, RIG_PHYSICAL)
+{
+    submit(rig, 0);
+}
+
+static NTSTATUS fill_in(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
+{
+    NTSTATUS status = rig_answer(rig, ddi, object, arg);
+
+    if (ddi == MINIPORT_DDI_CreateContext)
+        ((DXGKARG_CREATECONTEXT *)arg)->ContextInfo.Reserved = *(const UINT *)rig->told;
+    return status;
+}
+
+static void create(struct rig *rig, UINT reserved)
+{
+    rig->answer = fill_in;
+    rig->told = &reserved;
+    rig_create_context(rig, rig->device, RIG_CLIENT_NODE, false);
+    rig->answer = NULL;
+}
+
+RULE_BROKEN_IN(CALL_002, RIG_PHYSICAL)
+{
+    rig_fini(rig);
+    rig_prepare(rig, RIG_PHYSICAL);
+    rig->config.profile.wants_reserved_zero = true;
+    rig_init_prepared(rig);
+    create(rig, 7);
+    assert_string_equal(rig->last.detail.where, "DxgkDdiCreateContext.ContextInfo.Reserved");
+}
+
+RULE_KEPT_IN(CALL_002, RIG_PHYSICAL)
+{
+    create(rig, 0);
+}
+
+static void what_a_driver_leaves_in_reserved_members_is_advice(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_PHYSICAL);
+    create(rig, 7);
+    assert_true(rig->last.is_advice);
+    assert_int_equal(rig->last.rule, RULE_CALL_002);
+    rig_expect_only(rig, RULE_NONE);
+    rig_fini(rig);
+    free(rig);
+}
+
+/* Each operation has members of its own: those of another one lie in the same bytes. */
+static void members_of_the_operation_are_looked_at(void **state)
+{
+    for (unsigned is_reserved = 0; is_reserved < 2; is_reserved++) {
+        struct rig *rig = malloc(sizeof *rig);
+        DXGKARG_BUILDPAGINGBUFFER fill;
+
+        assert_non_null(rig);
+        rig_init(rig, RIG_PHYSICAL);
+        fill = rig_fill(rig_create_allocation(rig, NULL));
+        rig_build(rig, &fill);
+        fill = (DXGKARG_BUILDPAGINGBUFFER){
+            .Operation = DXGK_OPERATION_DISCARD_CONTENT,
+            .DiscardContent = {.hAllocation = fill.Fill.hAllocation, .SegmentId = 1}};
+        fill.DiscardContent.Flags.Reserved = is_reserved;
+        rig_build(rig, &fill);
+        assert_int_equal(rig->counts.broken[RULE_CALL_001], is_reserved);
+        rig_fini(rig);
+        free(rig);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_a_driver_leaves_in_reserved_members_is_advice),
+        cmocka_unit_test(members_of_the_operation_are_looked_at),
+    };
+
+    return RIG_RUN_TESTS(tests);
+}
