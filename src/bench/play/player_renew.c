@@ -33,12 +33,16 @@ static bool is_of_context(const struct player *player, const struct renewal *ren
  */
 static bool wait_for_sharers(struct player *player, const struct renewal *renewal)
 {
-    if (!player->workload->contexts[renewal->context].save.is_shared)
-        return true;
-    for (uint32_t i = 0; i < player->workload->context_count; i++) {
-        if (player->workload->contexts[i].device == renewal->device &&
-            !player_wait_context(player, &player->contexts[i]))
-            return false;
+    const struct workload *workload = player->workload;
+
+    for (uint32_t i = 0; i < workload->context_count; i++) {
+        if (!is_of_context(player, renewal, i) || !workload->contexts[i].save.is_shared)
+            continue;
+        for (uint32_t j = 0; j < workload->context_count; j++) {
+            if (workload->contexts[j].device == workload->contexts[i].device &&
+                !player_wait_context(player, &player->contexts[j]))
+                return false;
+        }
     }
     return true;
 }
