@@ -475,8 +475,8 @@ static void __attribute__((noinline)) do_fault(void)
         break;
     }
     case 64: { /* what a terminal, and a machine that builds, do as they are told */
-        DbgPrintEx(DPFLTR_IHVVIDEO_ID, DPFLTR_ERROR_LEVEL,
-                   "\x1b[2J\n::error ::forged\n]]></failure>\"\n");
+        DbgPrintEx(DPFLTR_IHVVIDEO_ID, DPFLTR_ERROR_LEVEL, "::error ::forged\n");
+        DbgPrintEx(DPFLTR_IHVVIDEO_ID, DPFLTR_ERROR_LEVEL, "\x1b[2J]]></failure>\"\n");
         KeBugCheckEx(0xdead, 1, 2, 3, 4);
         break;
     }

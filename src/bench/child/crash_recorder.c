@@ -12,6 +12,7 @@
 #include "miniport/raw.h"
 
 #include <execinfo.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -64,31 +65,61 @@ static void note_place(const void *context)
         locate_driver(context, current->place, sizeof current->place);
 }
 
+/* ---- Steps of the handler, each of which may fault in memory that was written over ----------- */
+
+static sigjmp_buf next_step;
+
+static void on_signal_in_handler(int number)
+{
+    siglongjmp(next_step, 1);
+}
+
 /* What is lent comes first: its table lies in memory that no driver comes across. */
-static bool explain_address(const void *address)
+static void explain_address(const void *address)
 {
     struct loan_breach breach;
 
-    if (!guard_explain(address, &breach))
-        return check_explain_address(guards, address, &current->finding);
-    check_explain_loan(guards, &breach, &current->finding);
-    return true;
+    if (!guards)
+        return;
+    if (guard_explain(address, &breach)) {
+        check_explain_loan(guards, &breach, &current->finding);
+        current->has_finding = true;
+    } else if (check_explain_address(guards, address, &current->finding)) {
+        current->has_finding = true;
+    }
 }
+
+static void write_backtrace(void)
+{
+    void *frames[BACKTRACE_MAX];
+
+    backtrace_symbols_fd(frames, backtrace(frames, BACKTRACE_MAX), STDERR_FILENO);
+}
+
+#define TRY(step)                                                                                  \
+    do {                                                                                           \
+        if (sigsetjmp(next_step, 1) == 0)                                                          \
+            step;                                                                                  \
+    } while (0)
 
 static void on_fatal_signal(int number, siginfo_t *info, void *context)
 {
-    void *frames[BACKTRACE_MAX];
-    bool is_sent = info->si_code <= 0;
+    const struct sigaction again = {.sa_handler = on_signal_in_handler,
+                                    .sa_flags = SA_ONSTACK | SA_NODEFER};
+    const bool is_sent = info->si_code <= 0;
 
-    for (size_t i = 0; i < ARRAY_COUNT(fatal_signals); i++)
-        signal(fatal_signals[i], SIG_DFL);
     if (current && !has_caught) {
         has_caught = true;
-        current->has_finding = !is_sent && guards && explain_address(info->si_addr);
-        note_place(context);
-        journal_tell_findings();
-        backtrace_symbols_fd(frames, backtrace(frames, BACKTRACE_MAX), STDERR_FILENO);
+        for (size_t i = 0; i < ARRAY_COUNT(fatal_signals); i++)
+            sigaction(fatal_signals[i], &again, NULL);
+        if (!is_sent)
+            TRY(explain_address(info->si_addr));
+        TRY(note_place(context));
+        TRY(write_backtrace());
+        TRY(journal_tell_findings());
     }
+    for (size_t i = 0; i < ARRAY_COUNT(fatal_signals); i++)
+        signal(fatal_signals[i], SIG_DFL);
     /*
      * The instruction behind a signal of the machine faults again on return; other signals are sent
      * again.

@@ -132,11 +132,15 @@ void journal_begin_run(const struct run_result *result)
 
 void journal_tell_findings(void)
 {
-    if (!journal || !journal->is_running ||
-        journal->findings_sent >= journal->result->finding_count)
+    uint32_t count;
+
+    if (!journal || !journal->is_running)
+        return;
+    count = journal->result->finding_count;
+    if (count <= journal->findings_sent || count > RUN_MAX_FINDINGS) /* written over */
         return;
     unprotect();
-    while (journal->findings_sent < journal->result->finding_count)
+    while (journal->findings_sent < count)
         send_frame(JOURNAL_FINDING, &journal->result->findings[journal->findings_sent++],
                    sizeof journal->result->findings[0]);
     protect();
