@@ -154,6 +154,8 @@ static bool submits(const struct trace_event *event)
 
 void journal_note_call(const struct trace_event *event)
 {
+    const uint64_t pace =
+        calls < JOURNAL_LONG_PACE * JOURNAL_PACE ? JOURNAL_PACE : JOURNAL_LONG_PACE * JOURNAL_PACE;
     struct journal_tally tally;
 
     if (!journal || !journal->is_running)
@@ -162,7 +164,7 @@ void journal_note_call(const struct trace_event *event)
     if (event->is_callback || event->phase != TRACE_BEFORE)
         return;
     submit_calls += submits(event);
-    if (calls++ % JOURNAL_PACE != 0)
+    if (calls++ % pace != 0)
         return;
     tally = count_all();
     unprotect();

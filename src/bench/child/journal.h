@@ -6,7 +6,7 @@
  *            that its parent reads (journal_reader.h).
  * Model      A driver shares the address space of the bench, so nothing that is kept here is safe
  *            from it. What has been sent is: nobody takes it back. Each finding is sent before the
- *            driver gets control again, and the counts of the run every JOURNAL_PACE calls. When
+ *            driver gets control again, and the counts of the run every few calls. When
  *            the run has ended, its counts, digest and outcome are sent, and at last the answer:
  * the record itself, or a hash of it where the parent has the record already.
  *
@@ -30,8 +30,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define JOURNAL_PACE 512
-#define JOURNAL_MARK 0x6c6e726au /* "jrnl" */
+/* Counts are sent every so many calls, and behind so many of these paces one of as many. */
+#define JOURNAL_PACE      64
+#define JOURNAL_LONG_PACE 8
+#define JOURNAL_MARK      0x6c6e726au /* "jrnl" */
 
 enum journal_kind {
     JOURNAL_PROGRESS, /* struct journal_tally */
