@@ -59,7 +59,7 @@ table=$(cat <<'TABLE'
 32 old-system-call hostile system call 20 at .*do_fault
 33 sysenter crashed bug check 0x(7f|1e|d1)
 34 call-through-the-library hostile system call 41 .socket. at .*do_fault.*, by a jump into code of the bench or of the C library
-35 write-over-the-bench crashed|driver in code of the bench: a mistake of it, or the driver has written over its memory|the driver|runtime error|AddressSanitizer
+35 write-over-the-bench crashed|driver has probably written over memory that is not its own|the driver|runtime error|AddressSanitizer
 36 write-over-the-way-in crashed bug check 0x(50|be|d1) .*the driver writes to
 40 signals-by-fcntl hostile system call 72 .fcntl. at .*do_fault.*, by a jump
 41 limits hostile system call 302 .prlimit64. at .*do_fault.*, by a jump

@@ -1,7 +1,7 @@
 /*
  * One item of a campaign, its record, and what many records sum up to.
  */
-#include "bench/campaign/campaign.h"
+#include "bench/campaign/campaign_private.h"
 
 #include "base/hash.h"
 #include "bench/config/profile.h"
@@ -103,7 +103,7 @@ static unsigned turn_of(const struct run_result *result, uint32_t place)
            !is_first_of_rule(result, place);
 }
 
-static void take_findings(struct campaign_record *record, const struct run_result *result)
+void campaign_take_findings(struct campaign_record *record, const struct run_result *result)
 {
     bool is_stopped = result->outcome == RUN_REFUSED || result->outcome == RUN_BROKEN;
     uint32_t places[RUN_MAX_FINDINGS + 1] = {0}; /* in the record, from 1 */
@@ -147,7 +147,7 @@ static void take_result(struct campaign_record *record, const struct run_result 
     record->translations_checked = result->translations_checked;
     record->mismatches = result->mismatches + result->translation_mismatches;
     record->rules = result->rules;
-    take_findings(record, result);
+    campaign_take_findings(record, result);
 }
 
 /* Plays once more and compares. */

@@ -14,7 +14,7 @@
  * another worker takes the next item. Workers end with their parent, however it ends.
  */
 #define _GNU_SOURCE /* memfd_create() */
-#include "bench/campaign/campaign.h"
+#include "bench/campaign/campaign_private.h"
 
 #include "base/bits.h"
 #include "bench/child/cage.h"
@@ -373,6 +373,40 @@ static void judge(const struct pool *pool, const struct worker *worker,
     workload_free(drawn);
 }
 
+/*
+ * The finding about the end, which the record has, follows from a breach that the worker had told
+ * before: a driver that writes where it must not crashes later.
+ */
+static void find_cause_of_end(const struct journal_reader *journal, struct campaign_record *record)
+{
+    const struct campaign_finding end = record->findings[0];
+    struct run_result *result = calloc(1, sizeof *result);
+    struct run_finding *finding;
+
+    if (!result || !journal->finding_count) {
+        free(result);
+        return;
+    }
+    for (uint32_t i = 0; i < journal->finding_count && i < RUN_MAX_FINDINGS - 1; i++) {
+        const struct run_finding *told = &journal->findings[i];
+        enum rule_id rule = rule_find(told->rule);
+
+        result->findings[result->finding_count++] = *told;
+        result->finding_totals[told->kind]++;
+        result->calls = (struct check_calls){told->seen, told->seen_in};
+        record->rules.broken[rule] += rule != RULE_NONE;
+    }
+    finding = run_result_report(
+        result, record->outcome == CAMPAIGN_HUNG ? RUN_FINDING_HUNG : RUN_FINDING_CRASHED, 0, 0,
+        "%s", end.text);
+    memcpy(finding->rule, end.rule, sizeof finding->rule);
+    finding->detail = end.detail;
+    run_result_find_causes(result);
+    record->finding_count = 0;
+    campaign_take_findings(record, result);
+    free(result);
+}
+
 /* A record in the place of the one that the worker does not give any more. */
 static void record_end(struct pool *pool, struct worker *worker, enum campaign_outcome outcome,
                        int status)
@@ -423,7 +457,10 @@ static void record_end(struct pool *pool, struct worker *worker, enum campaign_o
     snprintf(finding->kind, sizeof finding->kind, "%s", campaign_outcome_name(outcome));
     if (worker->recorder->has_finding)
         name_rule(record, finding, &worker->recorder->finding);
-    restore_findings(worker->journal, record);
+    if (outcome == CAMPAIGN_REFUSED)
+        restore_findings(worker->journal, record);
+    else
+        find_cause_of_end(worker->journal, record);
     deliver(pool, record);
     free(record);
 }

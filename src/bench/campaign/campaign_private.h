@@ -93,6 +93,9 @@ void campaign_draw_options(const struct campaign_draw *draw, struct run_config *
  */
 void campaign_draw_memory(const struct campaign_draw *draw, struct run_config *config);
 
+/* The findings of a run in their order: causes, consequences, advice. */
+void campaign_take_findings(struct campaign_record *record, const struct run_result *result);
+
 /* Writes the line for people. */
 void campaign_describe(const struct run_config *config, char *out, size_t out_bytes);
 

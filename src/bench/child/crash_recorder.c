@@ -291,16 +291,51 @@ static void find_best_line(const char *output, char *out, size_t size)
     }
 }
 
+/* "in DxgkDdiPatch", or behind it, where no call was under way; "": none was made. */
+static void name_last_ddi(const struct crash_recorder *recorder, char *out, size_t size)
+{
+    static const char prefix[] = "DxgkDdi";
+
+    out[0] = '\0';
+    if (recorder->ddi[0]) {
+        snprintf(out, size, "in %s", recorder->ddi);
+        return;
+    }
+    for (uint64_t i = recorder->count; i && i + CRASH_RECORDER_LINES > recorder->count; i--) {
+        const struct crash_recorder_line *line = &recorder->lines[(i - 1) % CRASH_RECORDER_LINES];
+        const char *name =
+            line->is_paging ? "DxgkDdiBuildPagingBuffer" : strstr(line->text, prefix);
+
+        if (!name)
+            continue;
+        snprintf(
+            out, size, "behind %.*s",
+            (int)strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"),
+            name);
+        return;
+    }
+}
+
 /* The likely cause of a signal that no line of the output explains. */
-static const char *guess_at(const struct crash_recorder *recorder, int status)
+static void guess_at(const struct crash_recorder *recorder, int status, char *out, size_t size)
 {
     int number = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    char ddi[96];
 
+    out[0] = '\0';
     if (number == SIGKILL)
-        return "the host had no memory left, or somebody ended it";
-    if (recorder->is_image && (number == SIGSEGV || number == SIGBUS))
-        return "in code of the bench: a mistake of it, or the driver has written over its memory";
-    return "";
+        snprintf(out, size, "the host had no memory left, or somebody ended it");
+    if (number != SIGSEGV && number != SIGBUS && number != SIGABRT)
+        return;
+    name_last_ddi(recorder, ddi, sizeof ddi);
+    if (recorder->is_image || !recorder->ddi[0])
+        snprintf(
+            out, size,
+            "in code of the bench%s%s: the driver has probably written over memory that is not "
+            "its own, or the bench has a mistake",
+            ddi[0] ? ", " : "", ddi);
+    else
+        snprintf(out, size, "%s: probably the driver's", ddi);
 }
 
 void crash_recorder_explain_end(const struct crash_recorder *recorder, int status,
@@ -311,7 +346,7 @@ void crash_recorder_explain_end(const struct crash_recorder *recorder, int statu
 
     find_best_line(output, line, sizeof line);
     if (!line[0])
-        snprintf(line, sizeof line, "%s", guess_at(recorder, status));
+        guess_at(recorder, status, line, sizeof line);
     colon = line[0] ? ": " : "";
     if (WIFSIGNALED(status))
         snprintf(text, size, "ended by signal %d (%s)%s%s", WTERMSIG(status),
