@@ -3,6 +3,9 @@
  */
 #include "cli/cli.h"
 
+#include "bench/child/started_level.h"
+#include "bench/drivers/driver_files.h"
+
 #include <malloc.h>
 #include <stdio.h>
 #include <string.h>
@@ -45,6 +48,7 @@ int main(int argc, char **argv)
 
     keep_freed_memory();
     cli_add_zoo();
+    driver_files_ask_started(child_started_level);
     if (argc < 2) {
         print_help(stderr);
         return CLI_USAGE;

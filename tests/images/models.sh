@@ -38,6 +38,12 @@ for entry in Physical GpuMmu IoMmu; do
     "$drydock" check --driver ./$model.sys --seeds 6 -o "$model" >log 2>&1 || fail "a campaign of $model"
     grep -q " 6 $model\|(6 $model" log || fail "a campaign of $model draws other models"
 done
+# The level is that of the started driver, which knows its kernel: WDDM 3.2, of which profiles and draws are.
+"$drydock" cc -o gpummu32.sys --entry RefKmdDriverEntryGpuMmu32 -I"$source/include" -I"$source/src" \
+    $(find "$source/src/refkmd" -name '*.c' | sort | grep -v '_test\.c$\|/test_[a-z_]*\.c$')
+"$drydock" check --driver ./gpummu32.sys --seeds 8 -p wddm-3 -o level >log 2>&1 || fail "a campaign of WDDM 3"
+[ "$(grep -c '"wddm": *32' level/results.jsonl)" -eq 8 ] || fail "WDDM 3.2 counts as less"
+grep -q '^8 runs' log || fail "a campaign of WDDM 3 plays nothing"
 play 2 gpummu --model iommu
 grep -q "is not of the iommu model: by its DRIVERCAPS.MemoryManagementCaps it is of gpummu" log ||
     fail "what the driver cannot do is not said"

@@ -18,7 +18,15 @@ static struct {
     char path[1024];
     struct stat file;
     struct driver_traits traits;
+    unsigned started_wddm; /* 0: not asked for, or it did not start */
 } last;
+
+static driver_level_function *ask_started;
+
+void driver_files_ask_started(driver_level_function *function)
+{
+    ask_started = function;
+}
 
 static bool is_same_file(const struct stat *one, const struct stat *other)
 {
@@ -89,6 +97,7 @@ static void choose_level(const struct driver_traits *traits, struct run_driver *
 bool driver_file_find(const char *name, struct run_driver *out_driver)
 {
     struct stat file = {0};
+    bool is_new = false;
     unsigned wddm;
 
     last_error[0] = '\0';
@@ -101,8 +110,10 @@ bool driver_file_find(const char *name, struct run_driver *out_driver)
         driver_look(name, &last.traits);
         snprintf(last.path, sizeof last.path, "%s", name);
         last.file = file;
+        last.started_wddm = 0;
+        is_new = true;
     }
-    wddm = miniport_raw_wddm(last.traits.version);
+    wddm = last.started_wddm ? last.started_wddm : miniport_raw_wddm(last.traits.version);
     if (last.traits.is_known && !wddm)
         snprintf(last.traits.error, sizeof last.traits.error,
                  "%s: its interface version 0x%x is not known", name,
@@ -115,5 +126,13 @@ bool driver_file_find(const char *name, struct run_driver *out_driver)
                                       .wddm = wddm,
                                       .gpu = last.traits.gpu[0] ? last.traits.gpu : NULL};
     choose_level(&last.traits, out_driver);
+    if (is_new && ask_started && last.traits.version < last.traits.registered) {
+        enum run_model model = RUN_GPUMMU;
+
+        out_driver->level(out_driver, 0, &model, &wddm);
+        last.started_wddm = ask_started(name, model); /* which finds it as it is now */
+        if (last.started_wddm)
+            out_driver->wddm = last.started_wddm;
+    }
     return true;
 }

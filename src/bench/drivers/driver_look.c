@@ -165,7 +165,7 @@ static void look(const char *path, struct driver_traits *out)
     status = driver_image_enter(driver, &data);
     if (NT_SUCCESS(status)) {
         driver_image_exported_text(driver, DRIVER_IMAGE_GPU_MARK, out->gpu, sizeof out->gpu);
-        out->version = data.Version;
+        out->registered = out->version = data.Version;
         out->is_physical = data.Version < DXGKDDI_INTERFACE_VERSION_WDDM2_0 ||
                            (!data.DxgkDdiSubmitCommandVirtual && data.DxgkDdiRender);
         out->is_known = true;

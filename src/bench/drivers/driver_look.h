@@ -18,7 +18,8 @@
 
 struct driver_traits {
     bool is_known;
-    ULONG version;
+    ULONG registered; /* DRIVER_INITIALIZATION_DATA.Version */
+    ULONG version;    /* or DRIVERCAPS.WDDMVersion, where that was lower before the start */
     bool is_physical; /* commands hold physical addresses, whatever the version */
     bool has_caps;    /* it answered before it was started: */
     struct vidmm_model_caps caps;

@@ -76,6 +76,7 @@ bool run_is_of_model(struct run_assembly *run)
 {
     bool is = is_of_model(run);
 
+    run->result->started_wddm = miniport_raw_wddm(miniport_interface_version(run->raw));
     miniport_raw_ask_anew(
         run->raw); /* the manager asks in the shape of the driver's headers, too */
     return is;

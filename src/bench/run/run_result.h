@@ -103,6 +103,8 @@ struct run_result {
     enum run_outcome outcome;
     char error[512]; /* REFUSED and BROKEN */
 
+    unsigned started_wddm; /* the driver's level, 32 for WDDM 3.2; 0: it was not started */
+
     uint64_t digest;
     double wall_seconds;
     double reference_wall_seconds;
