@@ -168,19 +168,19 @@ static void what_nobody_wrote_leaves_without_being_copied(void **state)
     test_finish(result);
 }
 
-static void what_the_cpu_may_have_written_is_copied(void **state)
+static void what_the_cpu_wrote_is_in_the_backing_store_already(void **state)
 {
     struct run_result *result =
         test_play(test_parse("drydock-case 1\noption model physical\noption local-memory 4M\n"
                              "alloc t size=2M segments=local flags=cpu-visible,permanent-sysmem\n"
                              "alloc other size=3M segments=local\n"
                              "write t\nsubmit c0 t:r\nwait all\n"
-                             "write t offset=8K size=4K\n" /* where it is: in local memory */
+                             "write t offset=8K size=4K\n" /* out for the lock, and in again */
                              "submit c0 other:w\nwait all\nread t\n"));
 
     test_assert_clean(result);
-    assert_int_equal(test_count(result, DXGK_OPERATION_DISCARD_CONTENT), 0);
-    assert_int_equal(result->statistics.moved_out_bytes, 2 * MiB);
+    assert_int_equal(test_count(result, DXGK_OPERATION_DISCARD_CONTENT), 2);
+    assert_int_equal(result->statistics.moved_out_bytes, 0);
     test_finish(result);
 }
 
@@ -363,9 +363,37 @@ static void a_lock_may_end_asleep(void **state)
     }
 }
 
+/* ---- PermanentSysMem ------------------------------------------------------------------------- */
+
+/*
+ * In by TRANSFER for the submission; out by DISCARD_CONTENT for the lock of the read, which gets
+ * the backing store; in again when the lock ends, though nobody submits anything; out at the end.
+ */
+static void a_lock_of_permanent_memory_is_its_backing_store(void **state)
+{
+    struct workload *workload = test_parse("drydock-case 1\n"
+                                           "option model physical\n"
+                                           "option local-memory 8M\n"
+                                           "alloc a size=1M segments=local "
+                                           "flags=cpu-visible,permanent-sysmem\n"
+                                           "write a\n"
+                                           "submit c0 a:r\n"
+                                           "wait all\n"
+                                           "read a\n"
+                                           "wait all\n"
+                                           "free a\n");
+    struct run_result *result = test_play(workload);
+
+    test_assert_clean(result);
+    assert_int_equal(test_count(result, DXGK_OPERATION_TRANSFER), 2);
+    assert_int_equal(test_count(result, DXGK_OPERATION_DISCARD_CONTENT), 2);
+    test_finish(result);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_lock_of_permanent_memory_is_its_backing_store),
         cmocka_unit_test(special_transfers_are_for_alternate_addresses_alone),
         cmocka_unit_test(a_lock_may_end_asleep),
         cmocka_unit_test(agp_memory_is_flushed_before_the_cpu_looks),
@@ -377,7 +405,7 @@ int main(void)
         cmocka_unit_test(wddm_2_knows_no_swizzling_range),
         cmocka_unit_test(hints_of_banks_and_directions_are_followed),
         cmocka_unit_test(what_nobody_wrote_leaves_without_being_copied),
-        cmocka_unit_test(what_the_cpu_may_have_written_is_copied),
+        cmocka_unit_test(what_the_cpu_wrote_is_in_the_backing_store_already),
         cmocka_unit_test(what_does_not_fit_at_once_runs_in_parts),
         cmocka_unit_test(what_fits_is_not_cut_unless_it_is_asked_for),
         cmocka_unit_test(a_part_that_does_not_fit_fails_with_its_numbers),

@@ -113,6 +113,7 @@ struct vidmm_allocation {
     bool is_fetched : 1;   /* a request for a waiting lock is under way */
     bool has_no_range : 1; /* the driver can never show it through a range (SWZ-003) */
     bool is_flushing : 1;  /* struct flush is under way */
+    bool comes_back : 1; /* PermanentSysMem: it left its segment for a lock, whose end updates it */
     /* In the order of the paging queue: changed by generators. */
     bool entries_valid : 1;         /* the entries of its mappings point at pages */
     bool is_noticed : 1;            /* the driver has been told that it is resident */

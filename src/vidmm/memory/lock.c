@@ -3,9 +3,11 @@
  *
  * A lock holds the allocation where it is, when the CPU can reach it there in linear order or can
  * be given a way: a CPU host aperture, a swizzling range. What has rows with a pitch there is
- * packed for the CPU only in its backing store (XFER-018). Otherwise it leaves for its backing
- * store first, and the caller asks again. A lock of an allocation without content makes the backing
- * store. A lock of an allocation that work uses waits, or renames it with Discard (rename.c).
+ * packed for the CPU only in its backing store (XFER-018), and with PermanentSysMem the CPU gets
+ * the backing store always; the end of the lock brings the content back to its segment. Otherwise
+ * it leaves for its backing store first, and the caller asks again. A lock of an allocation without
+ * content makes the backing store. A lock of an allocation that work uses waits, or renames it with
+ * Discard (rename.c).
  *
  * Source     contract.md ALLOC-012, ALLOC-013, ALLOC-022, SWZ-001, SWZ-009, CHA, XFER-018.
  */
@@ -64,6 +66,8 @@ static bool is_in_order(struct vidmm_allocation *allocation, unsigned flags)
 
     if (allocation->vidmm->caps.is_virtual || !segment_holds_content(segment))
         return true;
+    if (allocation->is_permanent)
+        return false;
     if (needs_range || allocation->uses_alternate_va)
         alternate_va_open(allocation);
     return !needs_range || alternate_va_is_acquired(allocation);
@@ -159,6 +163,7 @@ NTSTATUS vidmm_lock_with(struct vidmm_allocation *named, unsigned flags)
         }
         if (allocation->holds || allocation->is_pinned)
             return STATUS_GRAPHICS_CANT_EVICT_PINNED_ALLOCATION;
+        allocation->comes_back = allocation->is_permanent;
         status = allocation_leave_for_cpu(allocation);
         vidmm_pump(allocation->vidmm);
         if (NT_SUCCESS(status) && allocation->state == ALLOCATION_BACKED)
@@ -170,6 +175,27 @@ NTSTATUS vidmm_lock_with(struct vidmm_allocation *named, unsigned flags)
     return STATUS_SUCCESS;
 }
 
+static void updated(void *context, NTSTATUS status, uint64_t needed, uint64_t available)
+{
+    (void)needed;
+    (void)available;
+    if (NT_SUCCESS(status))
+        allocation_unhold(context);
+}
+
+/* Where there is no room or memory for it, its next user brings it in. */
+static void update_segment(struct vidmm_allocation *allocation)
+{
+    struct request *request;
+
+    allocation->comes_back = false;
+    if (allocation->is_destroyed || allocation->state != ALLOCATION_BACKED ||
+        !NT_SUCCESS(request_create(allocation->device, 1, updated, allocation, &request)))
+        return;
+    request->allocations[0] = allocation;
+    request_queue(request);
+}
+
 void vidmm_unlock(struct vidmm_allocation *named)
 {
     struct vidmm_allocation *allocation = allocation_current(named);
@@ -177,6 +203,8 @@ void vidmm_unlock(struct vidmm_allocation *named)
     ASSERT(allocation->lock_count > 0);
     if (--allocation->lock_count == 0)
         host_aperture_unmap_allocation(allocation);
+    if (!allocation->lock_count && allocation->comes_back)
+        update_segment(allocation);
     allocation_unhold(allocation);
     vidmm_pump(allocation->vidmm);
 }
