@@ -145,6 +145,47 @@ static void plant_rising(struct zoo_layer *layer)
     layer->host_ops.notify_interrupt = tell_rising;
 }
 
+/* ---- Another start --------------------------------------------------------------------------- */
+
+/* Right across a wrap; but what was reported last before the device was stopped counts on. */
+static void tell_later(struct miniport_host *host, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
+{
+    struct zoo_layer *layer = zoo_layer_of_host(host);
+    uint64_t *last = layer->state;
+
+    if (data->InterruptType == DXGK_INTERRUPT_DMA_COMPLETED &&
+        data->DmaCompleted.NodeOrdinal < sizeof layer->state / sizeof layer->state[0]) {
+        last += data->DmaCompleted.NodeOrdinal;
+        if (*last && (INT)(data->DmaCompleted.SubmissionFenceId - (UINT)*last) <= 0)
+            return;
+        *last = data->DmaCompleted.SubmissionFenceId;
+    }
+    layer->host.upper->ops->notify_interrupt(layer->host.upper, data);
+}
+
+static void plant_fences_kept(struct zoo_layer *layer)
+{
+    layer->host_ops.notify_interrupt = tell_later;
+}
+
+static NTSTATUS start_once(struct miniport *self, const DXGK_START_INFO *start, ULONG *sources,
+                           ULONG *children)
+{
+    struct zoo_layer *layer = zoo_layer_of(self);
+    NTSTATUS status;
+
+    if (layer->state[0])
+        return STATUS_UNSUCCESSFUL;
+    status = miniport_start_device(self->next, start, sources, children);
+    layer->state[0] = NT_SUCCESS(status);
+    return status;
+}
+
+static void plant_start_once(struct zoo_layer *layer)
+{
+    layer->ops.start_device = start_once;
+}
+
 /* ---- Reports of engines that are not --------------------------------------------------------- */
 
 /* The engine's number in its chip, as its registers count. */
@@ -385,6 +426,10 @@ const struct zoo_defect zoo_drawn_defects[] = {
           "takes each interrupt of the shared line for a completion"),
     PLANT("INT-without-power", ZOO_ALL, "FENCE-002 PWR-007", plant_without_power,
           "takes the ones that a device without power reads as for news"),
+    PLANT("RESTART-fences-kept", ZOO_ALL, "FENCE-004 FENCE-006", plant_fences_kept,
+          "remembers the fences of the time before its device was stopped"),
+    PLANT("RESTART-once", ZOO_ALL, "refused", plant_start_once,
+          "does not start a device again that was stopped"),
     PLANT("RENEW-context-slots", ZOO_ALL, "refused", plant_context_slots,
           "gives no slot of its table of contexts back"),
     PLANT("RENEW-device-slots", ZOO_ALL, "refused", plant_device_slots,

@@ -168,8 +168,9 @@
  * a multiple of SGPU_SUBMIT_ALIGN. A doorbell rung while FREE reads 0 is lost.
  *
  * A fault stops the node: the submission never completes, the queue waits, the fault registers
- * and SGPU_IRQ_FAULTED tell. CONTROL_RESET empties the queue and the node's cached translations and
- * clears the fault; a packet that was executing has had no effect, or that of a render's reads.
+ * and SGPU_IRQ_FAULTED tell. CONTROL_RESET empties the queue and the node's cached translations,
+ * has COMPLETED read 0 and clears the fault; a packet that was executing has had no effect, or that
+ * of a render's reads.
  *
  * CONTROL_PREEMPT drops what is queued behind the submission that executes, if one does. When that
  * has ended, COMPLETED reads its fence and SGPU_IRQ_PREEMPTED is raised; at once on an idle node.

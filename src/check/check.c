@@ -2,6 +2,8 @@
 #include "check/check_private.h"
 #include "check/report/check_blame.h"
 
+#include <string.h>
+
 #define X(watcher) &watcher,
 static const struct check_watcher *const watchers[CHECK_WATCHER_COUNT] = {CHECK_WATCHER_LIST(X)};
 #undef X
@@ -104,6 +106,40 @@ void check_end(struct check *check, bool is_orderly)
         if (watchers[i]->end)
             watchers[i]->end(check, check->states[i], is_orderly);
     }
+}
+
+bool check_begin_again(struct check *check)
+{
+    const struct check_ledger before = check->ledger;
+    struct check_ledger *ledger = &check->ledger;
+
+    check_end(check, true);
+    check_ledger_fini(ledger);
+    check_ledger_init(ledger, check->config.services);
+    ledger->interface_version = before.interface_version;
+    memcpy(ledger->has_ddi, before.has_ddi, sizeof ledger->has_ddi);
+    memcpy(ledger->created, before.created, sizeof ledger->created);
+    ledger->instances_created = before.instances_created;
+    ledger->is_whole = before.is_whole;
+    ledger->has_gpu = before.has_gpu;
+    ledger->has_client = before.has_client;
+    ledger->operation = before.operation;
+    ledger->packets_submitted = before.packets_submitted;
+    guard_fini(&check->dma_guard);
+    guard_fini(&check->private_guard);
+    patch_guard_fini(&check->patch_guard, check->config.services);
+    memset(&check->dma_guard, 0, sizeof check->dma_guard);
+    memset(&check->private_guard, 0, sizeof check->private_guard);
+    memset(&check->patch_guard, 0, sizeof check->patch_guard);
+    memset(&check->listeners, 0, sizeof check->listeners);
+    for (unsigned i = 0; i < CHECK_WATCHER_COUNT; i++) {
+        remove_state(check, i);
+        check->states[i] = NULL;
+        if (!add_state(check, i))
+            return false;
+        add_listeners(check, watchers[i], check->states[i]);
+    }
+    return true;
 }
 
 void check_gpu(struct check *check, const struct check_gpu_event *event)

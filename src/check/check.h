@@ -232,6 +232,13 @@ void check_client(struct check *check, const struct check_client_event *event);
  */
 void check_loan(struct check *check, const struct loan_breach *breach);
 
+/*
+ * The device has been stopped, and will be started again: its life is judged as at its end, and
+ * nothing of it is known from here on but the driver. False: no memory; the check must be
+ * destroyed.
+ */
+bool check_begin_again(struct check *check);
+
 /* Everything has been destroyed, or given up: what must be balanced at the end is. */
 void check_end(struct check *check, bool is_orderly);
 

@@ -135,7 +135,9 @@ static NTSTATUS read_board(struct refkmd_adapter *adapter)
         return STATUS_NOT_SUPPORTED;
 
     RtlZeroMemory(adapter->nodes, sizeof adapter->nodes);
+    /* The board may have worked before: no translation and no fence of that time counts. */
     for (i = 0; i < adapter->node_count; i++) {
+        refkmd_write(adapter, SGPU_REG_NODE(i) + SGPU_NODE_CONTROL, SGPU_CONTROL_RESET);
         adapter->nodes[i].completed_register =
             refkmd_read(adapter, SGPU_REG_NODE(i) + SGPU_NODE_COMPLETED);
     }

@@ -159,7 +159,7 @@ void sgpu_reset_node(struct sgpu_node *node)
 {
     machine_cancel(node->gpu->machine, &node->event);
     node->queue_count = 0;
-    node->queued_fence = node->completed_fence;
+    node->queued_fence = node->completed_fence = 0;
     node->is_running = false;
     node->is_faulted = false;
     node->is_hung = false;

@@ -172,10 +172,11 @@ static bool open_objects(struct player *player)
     return true;
 }
 
-bool player_play(struct player *player)
+bool player_play(struct player *player, uint32_t most_lines)
 {
     const struct run_config *run = player->config.run;
-    uint32_t op_count = player->workload->op_count;
+    const bool is_part = most_lines < player->workload->op_count;
+    uint32_t op_count = is_part ? most_lines : player->workload->op_count;
     uint64_t start;
 
     if (!player_survey_addresses(player))
@@ -222,7 +223,7 @@ bool player_play(struct player *player)
                       (unsigned long long)player->page_table_failures);
     if (run->progress)
         run->progress(run->progress_context, run_model_name(run->model), op_count, op_count);
-    return player_check_translations(player);
+    return is_part || player_check_translations(player);
 }
 
 void player_give_up(struct player *player)

@@ -73,8 +73,11 @@ NTSTATUS player_create(const struct player_config *config, struct player **out_p
  */
 void player_adapter_ended(struct player *player);
 
-/* Plays everything, waits for it, and compares page tables with what the workload's lines say. */
-bool player_play(struct player *player);
+/*
+ * Plays the first lines, at most so many, and waits for them. Behind the last line page tables are
+ * compared with what the workload's lines say.
+ */
+bool player_play(struct player *player, uint32_t most_lines);
 enum player_stop player_stop_reason(const struct player *player, char text[512]);
 
 /*

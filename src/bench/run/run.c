@@ -239,7 +239,7 @@ static void collect(struct run_assembly *run)
 static void play(struct run_assembly *run)
 {
     double start = wall_now();
-    bool done = player_play(run->player);
+    bool done = player_play(run->player, UINT32_MAX);
 
     run->result->play_wall_seconds = wall_now() - start;
     if (!done)
@@ -291,6 +291,26 @@ static bool lower_manager(struct run_assembly *run)
                         run->managers.live_bytes);
     }
     return true;
+}
+
+/*
+ * Plays the lines in front of the restart, if there is one, and lets the manager and the device go
+ * and come again. False: the run has ended.
+ */
+static bool play_and_restart(struct run_assembly *run)
+{
+    const unsigned lines = run->config->restart_after;
+
+    if (!lines)
+        return true;
+    if (!player_play(run->player, lines)) {
+        note_stop(run);
+        collect(run);
+        return false;
+    }
+    run->result->step_count = 0;
+    return lower_manager(run) && run_restart_device(run) && run_raise_manager(run) &&
+           raise_player(run);
 }
 
 static void lower_check(struct run_assembly *run, bool is_orderly)
@@ -421,7 +441,7 @@ static void execute_once(const struct run_config *config, const struct workload 
     reset_peak_memory();
 
     if (setjmp(run->bug_check) == 0) {
-        if (assemble(run))
+        if (assemble(run) && play_and_restart(run))
             play(run);
         if (run->has_events)
             run_event_log_close(&run->events);

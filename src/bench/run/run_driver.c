@@ -213,6 +213,22 @@ static bool start_adapter(struct run_assembly *run)
            run_refuse(run, "DxgkDdiStartDevice failed with status 0x%08x", (unsigned)status);
 }
 
+bool run_restart_device(struct run_assembly *run)
+{
+    NTSTATUS status;
+
+    nt_pool_fail_at(run->nt, 0); /* a start without memory is a failed one, and not of interest */
+    run->is_started = false;
+    run->top->ops->stop_device(run->top);
+    if (run->check && !check_begin_again(run->check))
+        return run_refuse(run, "no memory to check the rules of another start");
+    vidmm_query_early(run->top, &run->early);
+    status = start_device(run);
+    return NT_SUCCESS(status) ||
+           run_refuse(run, "DxgkDdiStartDevice failed with status 0x%08x behind DxgkDdiStopDevice",
+                      (unsigned)status);
+}
+
 bool run_raise_driver(struct run_assembly *run)
 {
     DRIVER_INITIALIZATION_DATA data;

@@ -113,6 +113,9 @@ bool run_raise_hardware(struct run_assembly *run);
 /* The driver, entered and started, and the stack of layers over it; run->top is its upper end. */
 bool run_raise_driver(struct run_assembly *run);
 
+/* The device is stopped, with nothing left of its work, and started again. */
+bool run_restart_device(struct run_assembly *run);
+
 /* The driver, started, is of the run's model and has every function that it needs. */
 bool run_is_of_model(struct run_assembly *run);
 

@@ -14,7 +14,8 @@ struct watcher {
     uint32_t fence;                        /* submitted last, anywhere */
     unsigned wraps;
     bool is_submitting;
-    unsigned processes, devices, contexts;          /* ended so far */
+    unsigned processes, devices, contexts; /* ended so far */
+    unsigned starts, stops;
     unsigned interrupts_amid, interrupts_of_others; /* in a submission; of another device */
 };
 
@@ -132,6 +133,19 @@ static NTSTATUS see_destroy_context(struct miniport *self, HANDLE object)
     return miniport_forward_destroy_context(self, object);
 }
 
+static NTSTATUS see_start(struct miniport *self, const DXGK_START_INFO *start, ULONG *sources,
+                          ULONG *children)
+{
+    container_of(self, struct watcher, miniport)->starts++;
+    return miniport_start_device(self->next, start, sources, children);
+}
+
+static NTSTATUS see_stop(struct miniport *self)
+{
+    container_of(self, struct watcher, miniport)->stops++;
+    return miniport_stop_device(self->next);
+}
+
 static void see_destroy(struct miniport *self)
 {
 }
@@ -145,6 +159,8 @@ static struct miniport *add_watcher(void *context, struct miniport *next)
     watcher->ops.build_paging_buffer = see_build;
     watcher->ops.submit_command = see_submit;
     watcher->ops.interrupt = see_interrupt;
+    watcher->ops.start_device = see_start;
+    watcher->ops.stop_device = see_stop;
     watcher->ops.destroy_process = see_destroy_process;
     watcher->ops.destroy_device = see_destroy_device;
     watcher->ops.destroy_context = see_destroy_context;
@@ -280,6 +296,27 @@ static void objects_end_and_are_made_anew_while_others_go_on(void **state)
     }
 }
 
+static void the_device_is_stopped_and_started_again(void **state)
+{
+    MODELS(model)
+    {
+        for (unsigned lines = 0; lines < 40; lines += 5) {
+            struct run_result *result;
+            struct watcher watcher;
+            char text[1024];
+
+            snprintf(text, sizeof text, "option restart-after %u\n" BUSY_CASE, lines);
+            result = play(*model, text, &watcher);
+            test_assert_clean(result);
+            assert_int_equal(watcher.starts, lines ? 2 : 1);
+            assert_int_equal(watcher.stops, lines ? 2 : 1);
+            assert_true(result->submissions >= 3 && result->submissions <= 6);
+            assert_int_equal(result->step_count, 1);
+            test_finish(result);
+        }
+    }
+}
+
 /* ---- Interrupts ------------------------------------------------------------------------------ */
 
 /* Submissions and sleeps enough for each of them to come in at least one run. */
@@ -325,6 +362,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(submission_ids_may_wrap),
+        cmocka_unit_test(the_device_is_stopped_and_started_again),
         cmocka_unit_test(objects_end_and_are_made_anew_while_others_go_on),
         cmocka_unit_test(interrupts_come_between_two_accesses_to_registers),
         cmocka_unit_test(another_device_raises_the_same_line),
