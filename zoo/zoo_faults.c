@@ -140,6 +140,31 @@ static void plant_refused_never_complete(struct zoo_layer *layer)
     layer->ops.query_current_fence = query_without_refused;
 }
 
+/* The fence that node n reported last is state[n]. */
+static void note_completed(struct miniport_host *host, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
+{
+    struct zoo_layer *layer = zoo_layer_of_host(host);
+
+    if (data->InterruptType == DXGK_INTERRUPT_DMA_COMPLETED)
+        layer->state[data->DmaCompleted.NodeOrdinal % 8] = data->DmaCompleted.SubmissionFenceId;
+    layer->host.upper->ops->notify_interrupt(layer->host.upper, data);
+}
+
+static NTSTATUS reset_empty_engine(struct miniport *self, HANDLE object, DXGKARG_RESETENGINE *arg)
+{
+    NTSTATUS status = miniport_forward_reset_engine(self, object, arg);
+
+    if (arg->LastAbortedFenceId == zoo_layer_of(self)->state[arg->NodeOrdinal % 8])
+        arg->LastAbortedFenceId--;
+    return status;
+}
+
+static void plant_reset_empty(struct zoo_layer *layer)
+{
+    layer->host_ops.notify_interrupt = note_completed;
+    layer->ops.reset_engine = reset_empty_engine;
+}
+
 #define VIRTUAL (ZOO_GPUMMU | ZOO_IOMMU)
 
 #define PLANT(id_, models_, rules_, function, sentence_)                                           \
@@ -162,6 +187,8 @@ const struct zoo_defect zoo_fault_defects[] = {
           "reports the last fence that completed as the one that faulted"),
     PLANT("FAULT-root-entries", ZOO_GPUMMU, "PT-011", plant_full_root,
           "takes a root page table for one of twice as many entries"),
+    PLANT("TDR-empty-queue", VIRTUAL, "TDR-008", plant_reset_empty,
+          "reports another fence than the last one when it resets an engine with an empty queue"),
     PLANT("SUB-refused-pending", VIRTUAL, "SUB-012", plant_refused_never_complete,
           "never takes a submission that it refused for complete"),
     {0},

@@ -113,6 +113,23 @@ static void end_packet(void *context)
     start_packet(node);
 }
 
+void sgpu_end_hang(struct sgpu *gpu, uint32_t index)
+{
+    struct sgpu_node *node = index < gpu->node_count ? &gpu->nodes[index] : NULL;
+    uint64_t end_ns;
+
+    if (!node || !node->is_hung || !node->may_go_on)
+        return;
+    node->is_hung = false;
+    while (node->offset != running_submission(node)->size) {
+        if (!sgpu_packet_begin(node, &end_ns) || !sgpu_packet_end(node))
+            return; /* it faults */
+        node->offset += node->packet_size;
+    }
+    if (sgpu_store_save_area(node))
+        complete_submission(node);
+}
+
 static void start_next_submission(struct sgpu_node *node)
 {
     struct machine *machine = node->gpu->machine;

@@ -150,6 +150,12 @@ bool sgpu_mmu_for_each_run(struct sgpu *gpu, uint64_t root, uint64_t va_start, u
  * never ends and has no effect. A reset of the node or the device heals it.
  */
 void sgpu_hang(struct sgpu *gpu, uint32_t node, uint32_t packets_before);
+/*
+ * The same, and sgpu_end_hang() ends the packet after all, with the rest of its submission, at
+ * once. It does nothing with a node that hangs otherwise, or not.
+ */
+void sgpu_hang_for_a_while(struct sgpu *gpu, uint32_t node, uint32_t packets_before);
+void sgpu_end_hang(struct sgpu *gpu, uint32_t node);
 bool sgpu_is_hung(const struct sgpu *gpu, uint32_t node); /* it has come to that packet */
 
 /* The interrupt of the node's next completion or preemption gets lost; the registers tell. */

@@ -68,6 +68,13 @@ void sgpu_hang(struct sgpu *gpu, uint32_t node, uint32_t packets_before)
     ASSERT(node < gpu->node_count);
     gpu->nodes[node].will_hang = true;
     gpu->nodes[node].hangs_after = packets_before;
+    gpu->nodes[node].may_go_on = false;
+}
+
+void sgpu_hang_for_a_while(struct sgpu *gpu, uint32_t node, uint32_t packets_before)
+{
+    sgpu_hang(gpu, node, packets_before);
+    gpu->nodes[node].may_go_on = true;
 }
 
 bool sgpu_is_hung(const struct sgpu *gpu, uint32_t node)

@@ -105,6 +105,7 @@ struct sgpu_node {
     bool is_running;
     bool is_faulted;
     bool is_hung;   /* the running packet never ends */
+    bool may_go_on; /* ... until sgpu_end_hang() */
     bool will_hang; /* after this many more packets */
     uint32_t hangs_after;
     bool is_preempting;   /* a preemption waits for the running submission */

@@ -93,7 +93,8 @@ void journal_count(const struct run_result *result, struct journal_tally *tally)
         tally->broken += result->rules.broken[i];
     }
     for (size_t i = 0; i < RUN_FINDING_KIND_COUNT; i++)
-        tally->findings += i == RUN_FINDING_ADVICE ? 0 : result->finding_totals[i];
+        tally->findings +=
+            run_finding_is_remark((enum run_finding_kind)i) ? 0 : result->finding_totals[i];
 }
 
 static struct journal_tally count_all(void)

@@ -246,7 +246,7 @@ static bool forgets_findings(const struct journal_reader *reader, const struct j
     uint64_t told = 0;
 
     for (uint32_t i = 0; i < reader->finding_count; i++)
-        told += reader->findings[i].kind != RUN_FINDING_ADVICE;
+        told += !run_finding_is_remark(reader->findings[i].kind);
     if (told && claim->outcome == RUN_CLEAN)
         return say(why, why_bytes, "a finding was told during the run, and the record has none");
     if (told > reader->end.tally.findings)

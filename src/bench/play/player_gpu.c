@@ -245,7 +245,10 @@ bool player_play_hang(struct player *player, uint32_t op_index)
     if (player_is_foreign(player))
         return true;
     player_inform_hang(player, op->object);
-    sgpu_hang(player->config.gpu, op->object, (uint32_t)op->value);
+    if (op->flags)
+        sgpu_hang_for_a_while(player->config.gpu, op->object, (uint32_t)op->value);
+    else
+        sgpu_hang(player->config.gpu, op->object, (uint32_t)op->value);
     return true;
 }
 

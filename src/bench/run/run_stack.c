@@ -13,6 +13,7 @@
 #include "layers/deny.h"
 #include "layers/guard.h"
 #include "layers/irql.h"
+#include "layers/late_end.h"
 #include "layers/lend.h"
 #include "layers/lowered_size.h"
 #include "layers/private_data.h"
@@ -272,6 +273,26 @@ static NTSTATUS create_spurious(struct run_assembly *run, struct miniport *next,
                                  out_layer);
 }
 
+static bool ends_late(const struct run_assembly *run)
+{
+    for (uint32_t i = 0; run->gpu && i < run->workload->op_count; i++) {
+        if (run->workload->ops[i].kind == WORKLOAD_OP_HANG && run->workload->ops[i].flags)
+            return true;
+    }
+    return false;
+}
+
+static void end_hang(void *context, unsigned node)
+{
+    sgpu_end_hang(((struct run_assembly *)context)->gpu, node);
+}
+
+static NTSTATUS create_late_end(struct run_assembly *run, struct miniport *next,
+                                struct miniport **out_layer)
+{
+    return late_end_layer_create(services_of(run), end_hang, run, next, out_layer);
+}
+
 static unsigned denied_kinds(const struct run_config *config)
 {
     return (config->faults & RUN_FAULT_START ? DENY_START : 0) |
@@ -393,6 +414,11 @@ static const struct run_layer layers[] = {
      .sentence = "watches which members of a descriptor the manager reads",
      .is_in = has_coverage,
      .create = create_manager_coverage},
+    {.name = "late end",
+     .when = "a `hang` line says `ends=asked`",
+     .sentence = "lets a node that hangs end its packet when the driver is asked for its state",
+     .is_in = ends_late,
+     .create = create_late_end},
     {.name = "deny",
      .when = "faults `start`, `context-allocations`",
      .sentence = "lets callbacks of the driver fail, as documented",

@@ -143,6 +143,26 @@ static void a_call_that_waits_returns_before_the_reset(void **state)
     test_finish(result);
 }
 
+/* TDR-008: nothing was aborted, and the work that ended at last counts. */
+static void a_queue_that_runs_empty_before_the_reset_loses_nothing(void **state)
+{
+    static const char *const models[] = {"physical", "gpummu", "iommu"};
+
+    for (size_t i = 0; i < ARRAY_COUNT(models); i++) {
+        struct workload *workload = test_load("hang-that-ends.case");
+        struct run_result *result;
+
+        test_option(workload, "model", models[i]);
+        result = test_play(workload);
+        test_assert_clean(result);
+        assert_int_equal(result->statistics.engine_resets, 1);
+        assert_int_equal(result->aborted_submissions, 0);
+        assert_int_equal(result->submissions, 1);
+        assert_true(result->rules.evaluated[RULE_TDR_008] > 0);
+        test_finish(result);
+    }
+}
+
 static void campaign(unsigned troubles, bool may_lose)
 {
     static const char *const updates[] = {"gpu-virtual", "gpu-physical", "cpu"};
@@ -528,6 +548,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_call_that_waits_returns_before_the_reset),
+        cmocka_unit_test(a_queue_that_runs_empty_before_the_reset_loses_nothing),
         cmocka_unit_test(preemptions_lose_nothing),
         cmocka_unit_test(sleeps_lose_nothing),
         cmocka_unit_test(resets_lose_only_what_was_in_local_memory),

@@ -12,9 +12,6 @@ const char *rule_reason_rare(enum rule_id id)
                "return at once";
     case RULE_RES_008:
         return "the reference GPU has no engine of WDDM 2 that is patched";
-    case RULE_TDR_008:
-        return "nothing of the reference driver runs between the last question to it and the reset "
-               "of a node, so that its queue cannot run empty there";
     default:
         return NULL;
     }

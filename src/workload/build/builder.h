@@ -149,7 +149,8 @@ void workload_builder_vm_release(struct workload_builder *builder, uint32_t proc
                                  uint64_t size);
 
 /* Events of the GPU. Between a power-down and `power on` only notes stand. */
-void workload_builder_hang(struct workload_builder *builder, uint32_t node, uint64_t packets);
+void workload_builder_hang(struct workload_builder *builder, uint32_t node, uint64_t packets,
+                           bool ends_when_asked);
 void workload_builder_fault(struct workload_builder *builder, uint32_t context,
                             enum workload_fault fault, bool is_write);
 void workload_builder_preempt(struct workload_builder *builder, uint32_t node);

@@ -301,9 +301,11 @@ void workload_builder_pack_fences(struct workload_builder *builder)
     add(builder, &op);
 }
 
-void workload_builder_hang(struct workload_builder *builder, uint32_t node, uint64_t packets)
+void workload_builder_hang(struct workload_builder *builder, uint32_t node, uint64_t packets,
+                           bool ends_when_asked)
 {
-    const struct workload_op op = {.kind = WORKLOAD_OP_HANG, .object = node, .value = packets};
+    const struct workload_op op = {
+        .kind = WORKLOAD_OP_HANG, .object = node, .value = packets, .flags = ends_when_asked};
 
     add(builder, &op);
 }

@@ -744,7 +744,7 @@ static void random_incident(struct random *r)
         workload_builder_reset(r->builder);
         break;
     default:
-        workload_builder_hang(r->builder, node, below(r, 8));
+        workload_builder_hang(r->builder, node, below(r, 8), rng_chance(r->rng, 1, 3));
         break;
     }
 }
