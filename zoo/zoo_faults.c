@@ -165,6 +165,20 @@ static void plant_reset_empty(struct zoo_layer *layer)
     layer->ops.reset_engine = reset_empty_engine;
 }
 
+static NTSTATUS create_sharing(struct miniport *self, HANDLE object, DXGKARG_CREATEALLOCATION *arg)
+{
+    NTSTATUS status = miniport_forward_create_allocation(self, object, arg);
+
+    for (UINT i = 0; NT_SUCCESS(status) && i < arg->NumAllocations; i++)
+        arg->pAllocationInfo[i].Flags2.ShareBackingStoreWithKmd = 1;
+    return status;
+}
+
+static void plant_share_backing(struct zoo_layer *layer)
+{
+    layer->ops.create_allocation = create_sharing;
+}
+
 #define VIRTUAL (ZOO_GPUMMU | ZOO_IOMMU)
 
 #define PLANT(id_, models_, rules_, function, sentence_)                                           \
@@ -187,6 +201,8 @@ const struct zoo_defect zoo_fault_defects[] = {
           "reports the last fence that completed as the one that faulted"),
     PLANT("FAULT-root-entries", ZOO_GPUMMU, "PT-011", plant_full_root,
           "takes a root page table for one of twice as many entries"),
+    PLANT("ALLOC-share-backing", ZOO_GPUMMU, "ALLOC-021", plant_share_backing,
+          "shares the backing store of allocations, whatever the system allows"),
     PLANT("TDR-empty-queue", VIRTUAL, "TDR-008", plant_reset_empty,
           "reports another fence than the last one when it resets an engine with an empty queue"),
     PLANT("SUB-refused-pending", VIRTUAL, "SUB-012", plant_refused_never_complete,

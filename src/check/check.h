@@ -140,6 +140,7 @@ enum check_gpu_kind {
     CHECK_GPU_FENCE,  /* a native fence passed the value that is waited for */
     CHECK_GPU_HUNG, /* the bench makes it stop, or has it reset: what times out is nobody's fault */
     CHECK_GPU_FLUSHED, /* it forgot cached translations */
+    CHECK_GPU_VALUE,   /* it wrote the value of a native fence, to an address of system memory */
     CHECK_GPU_SYSTEM,  /* it reached system memory: told of a window of exclusive access */
 };
 enum check_gpu_access { CHECK_GPU_ACCESSES, CHECK_GPU_READS, CHECK_GPU_WRITES };
@@ -152,12 +153,12 @@ struct check_gpu_event {
     uint64_t root;                /* ... this address, in system memory with is_system */
     uint64_t root_entries;        /* QUEUED: of the root that goes with it; 0: none, or not known */
     enum check_gpu_access access; /* FAULT: as far as it is known */
-    uint64_t address;             /* QUEUED: of the buffer; FAULT: that faulted; FLUSHED: root */
-    uint64_t start, end;          /* FLUSHED: the range; end 0: all */
-    bool is_system;               /* FLUSHED, QUEUED: the root is in system memory */
-    bool is_everywhere;           /* FLUSHED: whatever the root */
-    bool is_malformed_packet;     /* FAULT: not the address was wrong but the command */
-    uint64_t offset;              /* FAULT: of the command, behind the start of the submission */
+    uint64_t address;         /* QUEUED: of the buffer; FAULT: that faulted; FLUSHED: root; VALUE */
+    uint64_t start, end;      /* FLUSHED: the range; end 0: all */
+    bool is_system;           /* FLUSHED, QUEUED: the root is in system memory */
+    bool is_everywhere;       /* FLUSHED: whatever the root */
+    bool is_malformed_packet; /* FAULT: not the address was wrong but the command */
+    uint64_t offset;          /* FAULT: of the command, behind the start of the submission */
     const struct check_packet *packet; /* as the layer knows it; filled in, NULL: it does not */
 };
 void check_gpu(struct check *check, const struct check_gpu_event *event);

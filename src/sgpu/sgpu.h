@@ -85,6 +85,8 @@ struct sgpu_observer {
     void (*submission_done)(void *context, uint32_t node, uint32_t fence);
     /* A native fence passed the value that is waited for; the interrupt has not been delivered. */
     void (*fence_passed)(void *context, uint32_t node);
+    /* The value of a native fence is about to be written at a GPU address. */
+    void (*fence_written)(void *context, uint32_t node, uint64_t address);
     /* A packet dropped cached translations of a root, whose bits are SGPU_ROOT()'s; end 0: all. */
     void (*tlb_flushed)(void *context, uint32_t node, uint64_t root, uint64_t start, uint64_t end);
     /* System memory was reached: only while sgpu_watch_system_memory() asks for it. */

@@ -58,6 +58,9 @@ bool sgpu_fence_signal_end(struct sgpu_node *node)
         sgpu_raise_fault(node, SGPU_FAULT_NO_HOME, packet->fence);
         return false;
     }
+    if (node->gpu->observer && node->gpu->observer->fence_written)
+        node->gpu->observer->fence_written(node->gpu->observer_context, node->index,
+                                           fence->current);
     if (!access_word(node, fence->current, &value, SGPU_ACCESS_WRITE) ||
         !access_word(node, fence->monitored, &monitored, SGPU_ACCESS_READ))
         return false;

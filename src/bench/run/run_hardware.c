@@ -247,6 +247,14 @@ static void on_fence_passed(void *context, uint32_t node)
     tell_check(context, &(struct check_gpu_event){.kind = CHECK_GPU_FENCE, .node = node});
 }
 
+static void on_fence_written(void *context, uint32_t node, uint64_t address)
+{
+    if (address & SGPU_PA_SYSTEM)
+        tell_check(context, &(struct check_gpu_event){.kind = CHECK_GPU_VALUE,
+                                                      .node = node,
+                                                      .address = address & ~SGPU_PA_SYSTEM});
+}
+
 static void on_tlb_flushed(void *context, uint32_t node, uint64_t root, uint64_t start,
                            uint64_t end)
 {
@@ -314,6 +322,7 @@ static const struct sgpu_observer *gpu_observer(bool follows_content)
         .submission_queued = on_submission_queued,
         .submission_done = on_submission_done,
         .fence_passed = on_fence_passed,
+        .fence_written = on_fence_written,
         .tlb_flushed = on_tlb_flushed,
         .system_reached = on_system_reached,
     };
@@ -322,6 +331,7 @@ static const struct sgpu_observer *gpu_observer(bool follows_content)
         .submission_queued = on_submission_queued,
         .submission_done = on_submission_done,
         .fence_passed = on_fence_passed,
+        .fence_written = on_fence_written,
         .tlb_flushed = on_tlb_flushed,
         .system_reached = on_system_reached,
     };

@@ -3,6 +3,7 @@
  * with paging buffers of several sizes, drivers that are told something wrong or nothing, and
  * allocations that fail.
  */
+#include "bench/drivers/drivers.h"
 #include "bench/whole_runs/test_run.h"
 
 struct watcher {
@@ -291,6 +292,62 @@ static void every_nth_allocation_failure_leaves_it_whole(void **state)
     workload_free(workload);
 }
 
+/* A driver below the checking layer that takes note of the first place of a fence alone. */
+static HANDLE told[64];
+static unsigned told_count;
+
+static NTSTATUS keep_first_place(struct miniport *self, HANDLE object,
+                                 DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    const DXGK_BUILDPAGINGBUFFER_NOTIFY_FENCE_RESIDENCY *notice = &arg->NotifyFenceResidency;
+    bool has_news = false;
+
+    if (arg->Operation != DXGK_OPERATION_NOTIFY_FENCE_RESIDENCY)
+        return miniport_forward_build_paging_buffer(self, object, arg);
+    for (UINT i = 0; i < notice->NumFences; i++) {
+        HANDLE fence = notice->FenceResidencyInfo[i].hGlobalNativeFence;
+        unsigned at = 0;
+
+        while (at < told_count && told[at] != fence)
+            at++;
+        if (at == told_count && told_count < ARRAY_COUNT(told)) {
+            told[told_count++] = fence;
+            has_news = true;
+        }
+    }
+    return has_news ? miniport_forward_build_paging_buffer(self, object, arg) : STATUS_SUCCESS;
+}
+
+static NTSTATUS wrap_keeping(const struct run_driver *driver, const struct base_services *services,
+                             struct miniport *next, struct miniport **out_layer)
+{
+    test_put_layer(services, next, out_layer)->build_paging_buffer = keep_first_place;
+    return STATUS_SUCCESS;
+}
+
+static bool find_keeping(const char *name, struct run_driver *out_driver)
+{
+    *out_driver = (struct run_driver){.name = "test:keeps", .wrap = wrap_keeping};
+    return strcmp(name, "test:keeps") == 0;
+}
+
+static void a_fence_that_the_driver_leaves_where_it_was_breaks_NTF_011(void **state)
+{
+    for (unsigned keeps = 0; keeps < 2; keeps++) {
+        struct workload *workload = test_load("sequences/NTF-010-native-fences.case");
+        struct run_config config = test_config(workload);
+        struct run_result *result;
+
+        config.model = RUN_GPUMMU;
+        config.driver = keeps ? "test:keeps" : "ref";
+        told_count = 0;
+        result = test_execute(&config, workload);
+        assert_int_equal(result->rules.broken[RULE_NTF_011] != 0, keeps);
+        assert_true(result->rules.evaluated[RULE_NTF_011] > 0);
+        test_finish(result);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -299,10 +356,12 @@ int main(void)
         cmocka_unit_test(every_nth_allocation_failure_leaves_waits_whole),
         cmocka_unit_test(a_wait_for_what_nobody_signals_is_told),
         cmocka_unit_test(wrong_notices_are_found),
+        cmocka_unit_test(a_fence_that_the_driver_leaves_where_it_was_breaks_NTF_011),
         cmocka_unit_test(rule_FENCE_015_is_found_when_broken),
         cmocka_unit_test(older_drivers_have_no_fences),
         cmocka_unit_test(every_nth_allocation_failure_leaves_it_whole),
     };
 
+    run_add_drivers(find_keeping);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

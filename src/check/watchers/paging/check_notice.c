@@ -26,7 +26,18 @@ struct signalled {
     uint64_t operation; /* that is to write the value; 0: it has */
 };
 
+#define MAX_HOMES 64 /* native fences that are followed */
+
+/* Where a native fence has its current value, in system memory. */
+struct home {
+    HANDLE fence; /* NULL: the entry is free */
+    uint64_t current, former, next;
+    bool has_former;
+    uint64_t operation; /* with which next becomes current; 0: it is */
+};
+
 struct notice_watch {
+    struct home homes[MAX_HOMES];
     struct signalled fences[MAX_FENCES]; /* signalled last */
     unsigned fence_count;
     uint64_t told_event[CHECK_MAX_NODES];  /* of the last interrupt of a fence */
@@ -384,6 +395,90 @@ static void before_fences(struct check *check,
     }
 }
 
+static struct home *home_of(struct notice_watch *watch, HANDLE fence)
+{
+    struct home *unused = NULL;
+
+    for (unsigned i = 0; i < MAX_HOMES; i++) {
+        if (watch->homes[i].fence == fence)
+            return &watch->homes[i];
+        if (!watch->homes[i].fence && !unused)
+            unused = &watch->homes[i];
+    }
+    return unused;
+}
+
+static void note_homes(struct check *check, struct notice_watch *watch,
+                       const DXGK_BUILDPAGINGBUFFER_NOTIFY_FENCE_RESIDENCY *notice)
+{
+    for (UINT i = 0; i < notice->NumFences && notice->FenceResidencyInfo; i++) {
+        const DXGK_FENCE_RESIDENCY_INFO *info = &notice->FenceResidencyInfo[i];
+        struct home *home = home_of(watch, info->hGlobalNativeFence);
+
+        if (!home || !info->hGlobalNativeFence)
+            continue;
+        if (!home->fence)
+            home->current = info->CurrentValuePhysicalAddress.SegmentOffset;
+        home->fence = info->hGlobalNativeFence;
+        home->next = info->CurrentValuePhysicalAddress.SegmentOffset;
+        home->operation = check_ledger(check)->operation + 1;
+    }
+}
+
+/* The operations up to this one have run. */
+static void move_homes(struct notice_watch *watch, uint64_t last)
+{
+    for (unsigned i = 0; i < MAX_HOMES; i++) {
+        struct home *home = &watch->homes[i];
+
+        if (!home->operation || home->operation > last)
+            continue;
+        home->operation = 0;
+        if (home->next == home->current)
+            continue;
+        home->has_former = true;
+        home->former = home->current;
+        home->current = home->next;
+    }
+}
+
+/* For which the driver wrote nothing: it is over when what was built before it is. */
+static void note_empty(struct check *check, struct notice_watch *watch,
+                       const struct check_call *call)
+{
+    const DXGKARG_BUILDPAGINGBUFFER *arg = call->arg.build_paging_buffer;
+
+    if (arg->Operation != DXGK_OPERATION_NOTIFY_FENCE_RESIDENCY || !NT_SUCCESS(call->status) ||
+        arg->pDmaBuffer != call->before.build_paging_buffer->pDmaBuffer)
+        return;
+    for (unsigned i = 0; i < MAX_HOMES; i++) {
+        if (watch->homes[i].operation == check_ledger(check)->operation)
+            watch->homes[i].operation--;
+    }
+    move_homes(watch, watch->retired);
+}
+
+/* NTF-011: the GPU writes the value of a fence where a fence is, and not where one has been. */
+static void check_home(struct check *check, const struct notice_watch *watch, uint64_t address)
+{
+    const struct home *left = NULL;
+
+    for (unsigned i = 0; i < MAX_HOMES; i++) {
+        const struct home *home = &watch->homes[i];
+
+        if (home->fence && (home->current == address || home->next == address)) {
+            check_looked_at(check, RULE_NTF_011);
+            return;
+        }
+        if (home->has_former && home->former == address)
+            left = home;
+    }
+    CHECK_RULE(check, RULE_NTF_011, !left, NULL, "FenceResidencyInfo",
+               "the GPU wrote the value of a fence at 0x%llx, which the operation had moved to "
+               "0x%llx",
+               (unsigned long long)address, (unsigned long long)left->current);
+}
+
 /* ---- Calls ----------------------------------------------------------------------------------- */
 
 static void after_create(struct check *check, const DXGKARG_CREATEALLOCATION *arg)
@@ -440,6 +535,7 @@ static void before(struct check *check, void *state, const struct check_call *ca
         break;
     case DXGK_OPERATION_NOTIFY_FENCE_RESIDENCY:
         before_fences(check, &arg->NotifyFenceResidency);
+        note_homes(check, watch, &arg->NotifyFenceResidency);
         break;
     default:
         break;
@@ -463,10 +559,14 @@ static void after(struct check *check, void *state, const struct check_call *cal
                 watch->fences[i].value = 0;
         }
         break;
+    case MINIPORT_DDI_BuildPagingBuffer:
+        note_empty(check, watch, call);
+        break;
     case MINIPORT_DDI_ResetFromTimeout:
     case MINIPORT_DDI_SetPowerState:
         watch->fence_count = 0;
         watch->unmapped_count = 0;
+        memset(watch->homes, 0, sizeof watch->homes);
         break;
     default:
         break;
@@ -491,6 +591,7 @@ static void retired(struct check *check, void *state, const struct check_packet 
     if (!packet->is_paging || packet->state != CHECK_COMPLETED || list_is_empty(&packet->built))
         return;
     watch->retired = max_u64(watch->retired, check_packet_last(check_ledger(check), packet));
+    move_homes(watch, watch->retired);
     check_written(check, watch, packet);
 }
 
@@ -498,6 +599,8 @@ static void on_gpu(struct check *check, void *state, const struct check_gpu_even
 {
     struct notice_watch *watch = state;
 
+    if (event->kind == CHECK_GPU_VALUE)
+        check_home(check, watch, event->address);
     if (event->kind == CHECK_GPU_FAULT || event->kind == CHECK_GPU_DONE)
         check_access(check, state, event);
     if (event->kind == CHECK_GPU_DONE && event->packet && watch->is_in_interrupt &&

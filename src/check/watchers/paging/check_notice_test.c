@@ -410,6 +410,28 @@ RULE_KEPT(NTF_010)
     tell_fences(rig, 8, 16);
 }
 
+/* The fence is told of at one place, then at another; the GPU writes to the first, or the second.
+ */
+static void write_moved_fence(struct rig *rig, uint64_t written)
+{
+    tell_fences(rig, 8, 16);
+    rig_complete(rig, 0, rig_submit(rig));
+    tell_fences(rig, 24, 32);
+    rig_complete(rig, 0, rig_submit(rig));
+    check_gpu(rig->check, &(struct check_gpu_event){
+                              .kind = CHECK_GPU_VALUE, .node = 1, .address = 0x5000 + written});
+}
+
+RULE_BROKEN(NTF_011)
+{
+    write_moved_fence(rig, 8);
+}
+
+RULE_KEPT(NTF_011)
+{
+    write_moved_fence(rig, 24);
+}
+
 /* Local memory, or aperture slots. */
 static void notify_from(struct rig *rig, bool is_local)
 {
