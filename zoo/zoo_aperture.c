@@ -158,6 +158,24 @@ static void plant_wrong_release(struct zoo_layer *layer)
     layer->ops.release_swizzling_range = wrong_release;
 }
 
+/* Looks into the first page of each address list. */
+static NTSTATUS map_list_for_cpu(struct miniport *self, HANDLE object,
+                                 DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    const DXGK_ADL *list = &arg->MapApertureSegment2.Adl;
+    PHYSICAL_ADDRESS address;
+    PVOID mapped;
+
+    if (arg->Operation == DXGK_OPERATION_MAP_APERTURE_SEGMENT2 && list->PageCount) {
+        address.QuadPart =
+            (LONGLONG)((list->Flags.Contiguous ? list->BasePageNumber : list->Pages[0]) * 4096);
+        mapped = MmMapIoSpace(address, 4096, MmCached);
+        if (mapped)
+            MmUnmapIoSpace(mapped, 4096);
+    }
+    return miniport_forward_build_paging_buffer(self, object, arg);
+}
+
 /* clang-format off */
 const struct zoo_defect zoo_aperture_defects[] = {
     {.id = "D50-unmap-to-zero", .models = ZOO_ALL, .rules = "APER-009", .since = ZOO_SINCE,
@@ -182,6 +200,8 @@ const struct zoo_defect zoo_aperture_defects[] = {
      .sentence = "maps one slot too far", .alter = map_next_slot},
     {.id = "D55-array-is-run", .models = ZOO_GPUMMU | ZOO_IOMMU, .rules = "ADL-003 ADL-009 APER-002", .since = ZOO_SINCE,
      .sentence = "takes an array of pages for a contiguous run", .alter = array_is_run},
+    {.id = "ADL-mapped-for-cpu", .models = ZOO_GPUMMU | ZOO_IOMMU, .rules = "ADL-010", .since = ZOO_SINCE,
+     .sentence = "maps pages of address lists for the CPU by their numbers", .build = map_list_for_cpu},
     {.id = "CHA-map-skipped", .models = ZOO_GPUMMU, .rules = "CHA-002", .since = ZOO_SINCE,
      .sentence = "reports SUCCESS for CPU host aperture maps that it never did", .plant = plant_host_map},
     {.id = "CHA-unmap-fails", .models = ZOO_GPUMMU, .rules = "CHA-004", .since = ZOO_SINCE,

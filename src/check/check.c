@@ -26,6 +26,8 @@ static void add_listeners(struct check *check, const struct check_watcher *watch
         add_listener(&check->listeners.retired, watcher, state);
     if (watcher->gpu)
         add_listener(&check->listeners.gpu, watcher, state);
+    if (watcher->maps)
+        add_listener(&check->listeners.maps, watcher, state);
     if (watcher->client)
         add_listener(&check->listeners.client, watcher, state);
 }
@@ -166,6 +168,11 @@ void check_gpu(struct check *check, const struct check_gpu_event *event)
     CHECK_TELL(check, gpu, &seen);
     check->gpu_event = NULL;
     check_blame_current(check);
+}
+
+void check_maps(struct check *check, const uint64_t *pages, uint64_t count)
+{
+    CHECK_TELL(check, maps, pages, count);
 }
 
 void check_client(struct check *check, const struct check_client_event *event)

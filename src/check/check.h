@@ -163,6 +163,9 @@ struct check_gpu_event {
 };
 void check_gpu(struct check *check, const struct check_gpu_event *event);
 
+/* The driver has these pages of the machine mapped for the CPU. */
+void check_maps(struct check *check, const uint64_t *pages, uint64_t count);
+
 /*
  * Says where the commands of a fault came from: the call that built them, or that submitted them,
  * with its number, arguments and object. False: nobody knows.

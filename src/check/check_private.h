@@ -36,7 +36,7 @@ struct check {
     struct check_ledger ledger;
     void *states[CHECK_WATCHER_COUNT];
     struct {
-        struct check_listeners before, after, callback, retired, gpu, client;
+        struct check_listeners before, after, callback, retired, gpu, maps, client;
     } listeners; /* by the function that they have */
     uint64_t event;
     const struct check_call *call;                 /* the innermost */

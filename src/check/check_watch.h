@@ -81,6 +81,7 @@ struct check_watcher {
     void (*callback)(struct check *check, void *state, const struct check_callback *callback);
     void (*retired)(struct check *check, void *state, const struct check_packet *packet);
     void (*gpu)(struct check *check, void *state, const struct check_gpu_event *event);
+    void (*maps)(struct check *check, void *state, const uint64_t *pages, uint64_t count);
     /* An event of the client, which the ledger has entered. Allocations that it destroys exist
      * still. */
     void (*client)(struct check *check, void *state, const struct check_client_event *event);

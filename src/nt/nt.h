@@ -78,6 +78,11 @@ struct nt_host {
      * and since when it waits. Must not return, like bug_check.
      */
     void (*deadlock)(void *context, const char *text);
+    /*
+     * The driver is about to have pages of the machine mapped for the CPU, by an MDL of its own or
+     * by their numbers. NULL: nobody cares.
+     */
+    void (*maps)(void *context, const uint64_t *pages, uint64_t count);
 };
 
 /* Machine may be NULL for a driver without registers. */

@@ -176,6 +176,14 @@ static bool runs_model(void *context)
     return crash_recorder_runs_model();
 }
 
+static void on_maps(void *context, const uint64_t *pages, uint64_t count)
+{
+    struct run_assembly *run = context;
+
+    if (run->check)
+        check_maps(run->check, pages, count);
+}
+
 struct nt_host run_kernel_host(struct run_assembly *run)
 {
     return (struct nt_host){.context = run,
@@ -187,7 +195,8 @@ struct nt_host run_kernel_host(struct run_assembly *run)
                             .owns_address = owns_address,
                             .runs_gpu_model = runs_model,
                             .misuse = on_misuse,
-                            .deadlock = on_deadlock};
+                            .deadlock = on_deadlock,
+                            .maps = on_maps};
 }
 
 /* ---- Layers, oracle and manager -------------------------------------------------------------- */

@@ -92,6 +92,8 @@ struct nt_mapping *nt_map_at(struct nt *nt, uint8_t *address, enum nt_mapping_ki
 {
     struct nt_mapping *mapping;
 
+    if (nt->host.maps && kind != NT_MAPPING_CONTIGUOUS)
+        nt->host.maps(nt->host.context, pfns, count);
     if (!nt->machine || !count)
         return NULL;
     mapping = base_alloc(nt->services, sizeof *mapping);

@@ -356,6 +356,26 @@ RULE_KEPT(ADL_014)
     map_both_kinds(rig);
 }
 
+/* A page that the slots show, or another one. */
+static void map_for_cpu(struct rig *rig, uint64_t page)
+{
+    struct rig_frames frames = rig_frames_of(0x100);
+
+    take_lists(rig);
+    rig_build_and_retire(rig, map_array(rig, rig_aperture_allocation(rig), 8, &frames));
+    check_maps(rig->check, &page, 1);
+}
+
+RULE_BROKEN(ADL_010)
+{
+    map_for_cpu(rig, 0x100);
+}
+
+RULE_KEPT(ADL_010)
+{
+    map_for_cpu(rig, 0x5000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {

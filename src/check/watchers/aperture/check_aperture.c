@@ -223,6 +223,7 @@ static void count_rules(struct check *check, const struct claim *claim)
     case CLAIM_ADL:
         check_looked_at(check, RULE_APER_002);
         check_looked_at(check, RULE_ADL_003);
+        check_looked_at(check, RULE_ADL_010); /* maps() would have heard of it */
         if (claim->list_offset || !claim->is_contiguous)
             check_looked_at(check, RULE_ADL_006);
         if (claim->is_other_kind)
@@ -867,6 +868,7 @@ const struct check_watcher check_aperture_watcher = {
     .after = after,
     .callback = callback,
     .retired = retired,
+    .maps = judge_cpu_mapping,
     .gpu = gpu,
     .end = end,
 };

@@ -76,4 +76,7 @@ void judge_walk(struct check *check, struct aperture_watch *watch,
 void check_limits(struct check *check, const struct aperture_watch *watch,
                   const struct check_segment *segment);
 
+/* ADL-010: the driver has pages mapped for the CPU. */
+void judge_cpu_mapping(struct check *check, void *state, const uint64_t *pages, uint64_t count);
+
 #endif

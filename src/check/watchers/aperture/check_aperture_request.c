@@ -274,3 +274,55 @@ void check_limits(struct check *check, const struct aperture_watch *watch,
                is_inside ? "all apertures" : "the aperture",
                (unsigned long long)(is_inside ? limit : segment->commit_limit));
 }
+
+/* ---- The CPU --------------------------------------------------------------------------------- */
+
+static bool is_among(uint64_t page, const uint64_t *pages, uint64_t count)
+{
+    for (uint64_t i = 0; i < count; i++) {
+        if (pages[i] == page)
+            return true;
+    }
+    return false;
+}
+
+static bool list_names(const DXGK_ADL *list, const uint64_t *pages, uint64_t count,
+                       uint64_t *out_page)
+{
+    for (uint64_t i = 0; i < list->PageCount; i++) {
+        *out_page = list->Flags.Contiguous ? list->BasePageNumber + i : list->Pages[i];
+        if (is_among(*out_page, pages, count))
+            return true;
+    }
+    return false;
+}
+
+/* A page that an aperture slot shows because an ADL named it, or that is in the ADL of this call.
+ */
+void judge_cpu_mapping(struct check *check, void *state, const uint64_t *pages, uint64_t count)
+{
+    struct aperture_watch *watch = state;
+    const struct check_call *call = check_current_call(check);
+    bool is_named = false;
+    uint64_t page = 0;
+
+    if (call && call->ddi == MINIPORT_DDI_BuildPagingBuffer &&
+        call->before.build_paging_buffer->Operation == DXGK_OPERATION_MAP_APERTURE_SEGMENT2)
+        is_named = list_names(&call->before.build_paging_buffer->MapApertureSegment2.Adl, pages,
+                              count, &page);
+    for (unsigned i = 0; i < check_ledger(check)->segment_count && !is_named; i++) {
+        struct slots *slots = &watch->slots[i];
+
+        for (uint64_t index = slots_next(slots, 0); index < slots->count && !is_named;
+             index = slots_next(slots, index + 1)) {
+            const struct slot *slot = slots_at(slots, index, false);
+
+            is_named = slot && slot->claim && slot->claim->kind == CLAIM_ADL &&
+                       slot->page != SLOT_UNTOLD && is_among(slot->page, pages, count);
+            page = is_named ? slot->page : page;
+        }
+    }
+    CHECK_RULE(check, RULE_ADL_010, !is_named, NULL, "",
+               "page 0x%llx of an ADL is mapped for the CPU (expected CpuVisibleAddress)",
+               (unsigned long long)page);
+}
