@@ -43,7 +43,7 @@ struct check {
     const struct check_callback *callback;         /* inside of it, NULL: none */
     const struct check_gpu_event *gpu_event;       /* NULL: none */
     const struct check_client_event *client_event; /* NULL: none */
-    const char *lender;           /* the call that lent what a report is about; NULL: the current */
+    const char *lender; /* the call that lent what a report is about; NULL: the current */
     struct guard dma_guard, private_guard;
     struct patch_guard patch_guard;
     struct guard_verdict dma_verdict, private_verdict; /* of the last call */

@@ -676,9 +676,8 @@ static NTSTATUS raw_start_device(struct miniport *m, const DXGK_START_INFO *star
         return absent_or_early(raw);
     }
     outer = enter(raw, MINIPORT_DDI_StartDevice);
-    status = raw->table.DxgkDdiStartDevice(raw->device_context,
-                                           (DXGK_START_INFO *)(uintptr_t)start, &raw->kernel,
-                                           video_present_sources, children);
+    status = raw->table.DxgkDdiStartDevice(raw->device_context, (DXGK_START_INFO *)(uintptr_t)start,
+                                           &raw->kernel, video_present_sources, children);
     leave(outer);
     return status;
 }

@@ -190,6 +190,8 @@ UNICODE_STRING nt_device_registry_path(void);
 void nt_report_missing(struct nt *nt, const char *name);
 /* For nt_host.trespass. */
 void nt_report_trespass(struct nt *nt, const char *what);
+/* For nt_host.misuse: a sentence about a broken rule. */
+void nt_misuse(struct nt *nt, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* ---- Threads --------------------------------------------------------------------------------- */
 

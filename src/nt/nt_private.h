@@ -75,7 +75,4 @@ bool nt_is_first_thread(const struct nt *nt);
 /* The service may be called at this IRQL and below; above it, a misuse. */
 void nt_require_irql(struct nt *nt, const char *service, KIRQL highest);
 
-/* Tells the host a sentence about a broken rule. */
-void nt_misuse(struct nt *nt, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
 #endif

@@ -527,10 +527,46 @@ static void __attribute__((noinline)) do_fault(void)
     __asm__ volatile("" : : : "memory"); /* what was called last comes back here */
 }
 
-/* Naked: what it changes is not given back. */
-__attribute__((naked)) static NTSTATUS lose_register(void)
+/* Naked: what they change is not given back. */
+#define NAKED(name, code)                                                                          \
+    __attribute__((naked)) static NTSTATUS name(void)                                              \
+    {                                                                                              \
+        __asm__(code "\n xorl %eax, %eax\n ret");                                                  \
+    }
+NAKED(lose_register, "xorl %esi, %esi")
+NAKED(lose_vector, "xorps %xmm6, %xmm6")
+NAKED(leave_direction, "std")
+NAKED(lose_control_word, "pushq $0x27f\n fldcw (%rsp)\n popq %rax")
+NAKED(leave_mmx, "pxor %mm0, %mm0")
+NAKED(lose_mxcsr, "pushq $0x7f80\n ldmxcsr (%rsp)\n popq %rax")
+NAKED(lose_gs, "xorl %eax, %eax\n wrgsbase %rax")
+NAKED(misaligned, "subq $32, %rsp\n call *__imp_KeGetCurrentIrql(%rip)\n addq $32, %rsp")
+NAKED(backwards, "subq $40, %rsp\n std\n call *__imp_KeGetCurrentIrql(%rip)\n addq $40, %rsp\n cld")
+
+static PVOID naked_function(ULONG fault)
 {
-    __asm__("xorl %esi, %esi\n xorl %eax, %eax\n ret");
+    switch (fault) {
+    case 10:
+        return (PVOID)(ULONG_PTR)lose_register;
+    case 80:
+        return (PVOID)(ULONG_PTR)lose_vector;
+    case 81:
+        return (PVOID)(ULONG_PTR)leave_direction;
+    case 82:
+        return (PVOID)(ULONG_PTR)lose_control_word;
+    case 83:
+        return (PVOID)(ULONG_PTR)leave_mmx;
+    case 84:
+        return (PVOID)(ULONG_PTR)lose_mxcsr;
+    case 85:
+        return (PVOID)(ULONG_PTR)lose_gs;
+    case 86:
+        return (PVOID)(ULONG_PTR)misaligned;
+    case 87:
+        return (PVOID)(ULONG_PTR)backwards;
+    default:
+        return NULL;
+    }
 }
 
 typedef ULONG64 NTAPI any_function(PVOID object, ULONG64 *argument, PVOID third, PVOID fourth,
@@ -564,8 +600,8 @@ static NTSTATUS NTAPI keep_kernel(PVOID context, PDXGK_START_INFO start, PDXGKRN
 NTSTATUS NTAPI FaultsInitialize(PDRIVER_OBJECT driver, PUNICODE_STRING path,
                                 PDRIVER_INITIALIZATION_DATA table)
 {
-    const PVOID function =
-        chosen_number(13) == 10 ? (PVOID)(ULONG_PTR)lose_register : (PVOID)(ULONG_PTR)faulty;
+    const PVOID naked = naked_function(chosen_number(13));
+    const PVOID function = naked ? naked : (PVOID)(ULONG_PTR)faulty;
     DRIVER_INITIALIZATION_DATA changed = *table;
 
     start_device = table->DxgkDdiStartDevice;

@@ -40,6 +40,8 @@ struct driver_image {
     DRIVER_INITIALIZATION_DATA own;     /* its table, as it registered it */
     DXGKDDI_START_DEVICE *start_device; /* the driver's, behind the boundary */
     DXGKRNL_INTERFACE kernel;           /* the table that the driver gets */
+    uint64_t breaches[64];              /* of the calling convention, that were told */
+    unsigned breach_count;
 };
 
 /* DxgkDdiStartDevice has no argument that leads here; a process has one image. */
@@ -154,17 +156,78 @@ static bool refuse(char error[DRIVER_IMAGE_ERROR_BYTES], const char *path, const
     return false;
 }
 
-static void tell_lost_register(void *context, unsigned number)
+static const char *register_name(const struct boundary_breach *breach, char name[32])
 {
-    static const char *const names[] = {
-        [3] = "rbx",  [5] = "rbp",  [6] = "rsi",
-        [7] = "rdi",  [12] = "r12", [13] = "r13",
-        [14] = "r14", [15] = "r15", [16] = "the control bits of MXCSR"};
-    struct driver_image *driver = context;
-    char text[80];
+    static const char *const general[] = {[3] = "rbx",  [5] = "rbp",  [6] = "rsi",  [7] = "rdi",
+                                          [12] = "r12", [13] = "r13", [14] = "r14", [15] = "r15"};
 
-    snprintf(text, sizeof text, "what gives %s back as it was (it did not)", names[number]);
-    nt_report_missing(driver->nt, text);
+    switch (breach->rule) {
+    case BOUNDARY_GENERAL:
+        return general[breach->number];
+    case BOUNDARY_VECTOR:
+        snprintf(name, 32, "xmm%u", breach->number);
+        return name;
+    case BOUNDARY_DIRECTION:
+    case BOUNDARY_CALL_DIRECTION:
+        return "the direction flag";
+    case BOUNDARY_X87_CONTROL:
+        return "the x87 control word";
+    case BOUNDARY_X87_STACK:
+        return "the tag word of the x87 and MMX registers";
+    case BOUNDARY_MXCSR:
+        return "the control bits of MXCSR";
+    case BOUNDARY_GS_BASE:
+        return "the base of GS";
+    case BOUNDARY_STACK:
+        return "rsp";
+    }
+    return "";
+}
+
+static bool is_of_call(const struct boundary_breach *breach)
+{
+    return breach->rule == BOUNDARY_STACK || breach->rule == BOUNDARY_CALL_DIRECTION;
+}
+
+/* Each register once for each DDI. */
+static bool is_new_breach(struct driver_image *driver, const struct boundary_breach *breach)
+{
+    const char *ddi = miniport_raw_running();
+    uint64_t key = hash_pair(hash_pair(breach->rule, breach->number), (uintptr_t)ddi);
+
+    for (unsigned i = 0; i < driver->breach_count; i++) {
+        if (driver->breaches[i] == key)
+            return false;
+    }
+    if (driver->breach_count == ARRAY_COUNT(driver->breaches))
+        return false;
+    driver->breaches[driver->breach_count++] = key;
+    return true;
+}
+
+static void tell_breach(void *context, const struct boundary_breach *breach)
+{
+    struct driver_image *driver = context;
+    char name[32], where[160];
+    const struct boundary_registers *caller = boundary_caller(driver->boundary);
+
+    if (!is_new_breach(driver, breach))
+        return;
+    if (is_of_call(breach)) {
+        exception_name_address(driver->nt, caller->rip, where, sizeof where);
+        nt_misuse(driver->nt,
+                  "a service is called with %s 0x%llx, where the x64 calling convention wants "
+                  "0x%llx, at %s",
+                  register_name(breach, name), (unsigned long long)breach->after,
+                  (unsigned long long)breach->before, where);
+        return;
+    }
+    exception_name_address(driver->nt, (uintptr_t)breach->function, where, sizeof where);
+    nt_misuse(driver->nt,
+              "%s does not preserve %s, as the x64 calling convention wants: 0x%llx when it was "
+              "called, 0x%llx when it returned",
+              where, register_name(breach, name), (unsigned long long)breach->before,
+              (unsigned long long)breach->after);
 }
 
 /* The name of the image's first frame, from a backtrace's lines. */
@@ -234,7 +297,7 @@ bool driver_image_load(const struct base_services *services, const char *path, s
         refuse(error, path, why.text);
         goto unload;
     }
-    driver->boundary = boundary_create(services, tell_lost_register, driver);
+    driver->boundary = boundary_create(services, tell_breach, driver);
     if (!driver->boundary) {
         refuse(error, path, "no memory for its stacks, or this is no x86-64 machine");
         goto unload;

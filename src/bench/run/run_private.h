@@ -89,11 +89,11 @@ struct run_assembly {
     struct player *player;
 
     /* Where the driver is, and how it has ended the run. */
-    bool is_in_entry;                         /* in DriverEntry */
-    bool is_in_unload;                        /* in the Unload that its object names */
-    jmp_buf bug_check;                        /* back to the run's start, when the machine stops */
-    bool is_driver_stuck;                     /* it reports nothing more of the work that it has */
-    unsigned prints_told;                     /* words of the driver that are findings */
+    bool is_in_entry;     /* in DriverEntry */
+    bool is_in_unload;    /* in the Unload that its object names */
+    jmp_buf bug_check;    /* back to the run's start, when the machine stops */
+    bool is_driver_stuck; /* it reports nothing more of the work that it has */
+    unsigned prints_told; /* words of the driver that are findings */
 };
 
 /* ---- run_outcome.c --------------------------------------------------------------------------- */

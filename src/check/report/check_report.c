@@ -250,7 +250,7 @@ void check_explain_loan(const struct check *check, const struct loan_breach *bre
 bool check_explain_address(const struct check *check, const void *address,
                            struct finding *out_finding)
 {
-    const struct check_object *object = check_object_of_call(check);
+    const struct check_object *object;
     bool is_before, is_private = false;
     size_t distance;
 
@@ -259,6 +259,7 @@ bool check_explain_address(const struct check *check, const void *address,
         if (!guard_has_page(&check->private_guard, address, &is_before, &distance))
             return false;
     }
+    object = check_object_of_call(check); /* not before: the check may be written over */
     memset(out_finding, 0, sizeof *out_finding);
     out_finding->rule = is_private ? RULE_PB_023 : RULE_PB_005;
     out_finding->detail.event = check->event;

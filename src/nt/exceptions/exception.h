@@ -80,4 +80,7 @@ void exception_take_fast_fail(struct nt *nt, void *context);
 size_t exception_backtrace(const struct nt *nt, const void *signal_context, char *text,
                            size_t size);
 
+/* "mygpu.sys!Foo+0x1f", or the address as a number. */
+void exception_name_address(const struct nt *nt, uint64_t address, char *text, size_t size);
+
 #endif

@@ -90,7 +90,5 @@ void exception_add(struct exception_text *text, const char *format, ...)
 void exception_add_frames(const struct nt *nt, struct exception_text *text,
                           const struct boundary_call *call, struct image_context context);
 
-/* "mygpu.sys!Foo+0x1f", or the address as a number. */
-void exception_name_address(const struct nt *nt, uint64_t address, char *text, size_t size);
 
 #endif

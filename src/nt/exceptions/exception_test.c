@@ -110,7 +110,7 @@ static void on_missing(void *context, const char *name)
     snprintf(fixture.missing, sizeof fixture.missing, "%s", name);
 }
 
-static void on_lost(void *context, unsigned number)
+static void on_broken(void *context, const struct boundary_breach *breach)
 {
     fixture.lost++;
 }
@@ -151,7 +151,7 @@ static void load(const char *path)
 
     memset(&fixture, 0, sizeof fixture);
     read_file(path, &size);
-    fixture.boundary = boundary_create(base_services_libc(), on_lost, NULL);
+    fixture.boundary = boundary_create(base_services_libc(), on_broken, NULL);
     fixture.nt = nt_create(base_services_libc(), NULL, &host);
     nt_bind(fixture.nt);
     nt_set_boundary(fixture.nt, fixture.boundary);

@@ -15,6 +15,7 @@
 
 #include <signal.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <ucontext.h>
@@ -37,6 +38,7 @@
 #define CHUNK_BYTES      (64u * 1024)
 #define CHUNK_THUNKS     (CHUNK_BYTES / THUNK_BYTES)
 #define MOST_FIRST_STACK (UINT64_C(256) << 20) /* where there is no limit */
+#define HAS_GS_BASE      2u                    /* of AT_HWCAP2: RDGSBASE and its like */
 #define FRESH_STACK      0xa5                  /* bytes that nobody has written to */
 
 enum kind { KIND_ENTRY, KIND_SERVICE, KIND_CLOSURE };
@@ -78,8 +80,8 @@ struct slot {
 
 struct boundary {
     const struct base_services *services;
-    void (*lost)(void *context, unsigned number);
-    void *lost_context;
+    void (*broken)(void *context, const struct boundary_breach *breach);
+    void *broken_context;
     struct list chunks, threads;
     struct slot *slots; /* by hash, open addressing, never full */
     uint32_t slot_count, used;
@@ -122,7 +124,14 @@ void boundary_load(const struct boundary_registers *registers, uint64_t rax)
 void boundary_load_all(const struct boundary_state *state)
     __attribute__((visibility("hidden"), noreturn));
 extern const char boundary_returned[] __attribute__((visibility("hidden")));
-void boundary_report_lost(uint64_t number) __attribute__((visibility("hidden"), used));
+struct returned;
+struct entered;
+void boundary_report_return(const struct returned *returned, const struct entered *entered)
+    __attribute__((visibility("hidden"), used));
+void boundary_report_call(const struct boundary_call *call, uint64_t flags)
+    __attribute__((visibility("hidden"), used));
+/* Programs may read and write the base of GS. */
+bool boundary_has_gs __attribute__((visibility("hidden")));
 
 #if defined(__x86_64__)
 #define HAS_BOUNDARY 1
@@ -131,7 +140,9 @@ __asm__(
     ".text\n"
     /*
      * From a stack of the bench to the kernel stack. r10: the function of the image. Registers that
-     * the image has to preserve are set to one value, which is there again when it returns.
+     * the image has to preserve are set to one value, which is there again when it returns. The x87
+     * stack begins one register further each time: an MMX instruction sets it back to 0. Where
+     * anything differs, boundary_report_return() tells what, and makes the rest good.
      */
     ".hidden boundary_enter\n.globl boundary_enter\n.type boundary_enter, @function\n"
     "boundary_enter:\n"
@@ -141,12 +152,20 @@ __asm__(
     "  pushq 0+boundary_processor(%rip)\n"
     "  pushq 8+boundary_processor(%rip)\n"
     "  pushq 16+boundary_processor(%rip)\n"
-    "  subq $176, %rsp\n"
+    "  subq $208, %rsp\n"
     "  movaps %xmm6, (%rsp)\n    movaps %xmm7, 16(%rsp)\n   movaps %xmm8, 32(%rsp)\n"
     "  movaps %xmm9, 48(%rsp)\n  movaps %xmm10, 64(%rsp)\n  movaps %xmm11, 80(%rsp)\n"
     "  movaps %xmm12, 96(%rsp)\n movaps %xmm13, 112(%rsp)\n movaps %xmm14, 128(%rsp)\n"
     "  movaps %xmm15, 144(%rsp)\n"
     "  stmxcsr 160(%rsp)\n"
+    "  fnstcw 168(%rsp)\n  fincstp\n  fnstsw 172(%rsp)\n"
+    "  cmpb $0, boundary_has_gs(%rip)\n  je 1f\n"
+    "  rdgsbase %rax\n  movq %rax, 176(%rsp)\n"
+    "1: movq %r10, 192(%rsp)\n"
+    "  movaps boundary_mark(%rip), %xmm6\n"
+    "  movaps %xmm6, %xmm7\n   movaps %xmm6, %xmm8\n   movaps %xmm6, %xmm9\n"
+    "  movaps %xmm6, %xmm10\n  movaps %xmm6, %xmm11\n  movaps %xmm6, %xmm12\n"
+    "  movaps %xmm6, %xmm13\n  movaps %xmm6, %xmm14\n  movaps %xmm6, %xmm15\n"
     "  movq 0+boundary_processor(%rip), %rax\n"
     "  andq $-16, %rax\n"
     "  subq $128, %rax\n"
@@ -162,41 +181,66 @@ __asm__(
     "  cld\n"
     "  call *%r10\n"
     ".hidden boundary_returned\n.globl boundary_returned\nboundary_returned:\n"
-    "  cld\n"
     "  movq 8+boundary_processor(%rip), %rsp\n"
+    "  pushfq\n  popq %rdx\n  cld\n"
     "  movq boundary_mark(%rip), %r11\n"
-    "  movl $3, %ecx\n  cmpq %r11, %rbx\n  jne 2f\n"
-    "  movl $5, %ecx\n  cmpq %r11, %rbp\n  jne 2f\n"
-    "  movl $6, %ecx\n  cmpq %r11, %rsi\n  jne 2f\n"
-    "  movl $7, %ecx\n  cmpq %r11, %rdi\n  jne 2f\n"
-    "  movl $12, %ecx\n cmpq %r11, %r12\n  jne 2f\n"
-    "  movl $13, %ecx\n cmpq %r11, %r13\n  jne 2f\n"
-    "  movl $14, %ecx\n cmpq %r11, %r14\n  jne 2f\n"
-    "  movl $15, %ecx\n cmpq %r11, %r15\n  jne 2f\n"
+    "  movl %edx, %r8d\n   andl $0x400, %r8d\n"
+    "  movq %rbx, %r9\n    xorq %r11, %r9\n   orq %r9, %r8\n"
+    "  movq %rbp, %r9\n    xorq %r11, %r9\n   orq %r9, %r8\n"
+    "  movq %rsi, %r9\n    xorq %r11, %r9\n   orq %r9, %r8\n"
+    "  movq %rdi, %r9\n    xorq %r11, %r9\n   orq %r9, %r8\n"
+    "  movq %r12, %r9\n    xorq %r11, %r9\n   orq %r9, %r8\n"
+    "  movq %r13, %r9\n    xorq %r11, %r9\n   orq %r9, %r8\n"
+    "  movq %r14, %r9\n    xorq %r11, %r9\n   orq %r9, %r8\n"
+    "  movq %r15, %r9\n    xorq %r11, %r9\n   orq %r9, %r8\n"
     /* The control bits of MXCSR are preserved, its flags are not. */
-    "3:\n"
     "  stmxcsr 164(%rsp)\n"
-    "  movl 164(%rsp), %ecx\n xorl 160(%rsp), %ecx\n testl $0xffc0, %ecx\n je 4f\n"
-    "  ldmxcsr 160(%rsp)\n"
-    "  movl $16, %ecx\n jmp 2f\n"
-    "4:\n"
+    "  movl 164(%rsp), %ecx\n xorl 160(%rsp), %ecx\n andl $0xffc0, %ecx\n orq %rcx, %r8\n"
+    "  fnstcw 170(%rsp)\n  fnstsw 174(%rsp)\n"
+    "  movzwl 170(%rsp), %ecx\n xorw 168(%rsp), %cx\n orq %rcx, %r8\n"
+    "  movzwl 174(%rsp), %ecx\n xorw 172(%rsp), %cx\n andl $0x3800, %ecx\n orq %rcx, %r8\n"
+    "  cmpb $0, boundary_has_gs(%rip)\n  je 1f\n"
+    "  rdgsbase %rcx\n  movq %rcx, 184(%rsp)\n"
+    "  xorq 176(%rsp), %rcx\n  orq %rcx, %r8\n"
+    "1: movaps boundary_mark(%rip), %xmm5\n"
+    "  movaps %xmm6, %xmm4\n  pxor %xmm5, %xmm4\n"
+    "  movaps %xmm7, %xmm3\n  pxor %xmm5, %xmm3\n  por %xmm3, %xmm4\n"
+    "  movaps %xmm8, %xmm3\n  pxor %xmm5, %xmm3\n  por %xmm3, %xmm4\n"
+    "  movaps %xmm9, %xmm3\n  pxor %xmm5, %xmm3\n  por %xmm3, %xmm4\n"
+    "  movaps %xmm10, %xmm3\n pxor %xmm5, %xmm3\n  por %xmm3, %xmm4\n"
+    "  movaps %xmm11, %xmm3\n pxor %xmm5, %xmm3\n  por %xmm3, %xmm4\n"
+    "  movaps %xmm12, %xmm3\n pxor %xmm5, %xmm3\n  por %xmm3, %xmm4\n"
+    "  movaps %xmm13, %xmm3\n pxor %xmm5, %xmm3\n  por %xmm3, %xmm4\n"
+    "  movaps %xmm14, %xmm3\n pxor %xmm5, %xmm3\n  por %xmm3, %xmm4\n"
+    "  movaps %xmm15, %xmm3\n pxor %xmm5, %xmm3\n  por %xmm3, %xmm4\n"
+    "  pxor %xmm3, %xmm3\n  pcmpeqb %xmm3, %xmm4\n  pmovmskb %xmm4, %ecx\n"
+    "  xorl $0xffff, %ecx\n  orq %rcx, %r8\n"
+    "  jne 2f\n"
+    "3: fdecstp\n"
     "  movaps (%rsp), %xmm6\n    movaps 16(%rsp), %xmm7\n   movaps 32(%rsp), %xmm8\n"
     "  movaps 48(%rsp), %xmm9\n  movaps 64(%rsp), %xmm10\n  movaps 80(%rsp), %xmm11\n"
     "  movaps 96(%rsp), %xmm12\n movaps 112(%rsp), %xmm13\n movaps 128(%rsp), %xmm14\n"
     "  movaps 144(%rsp), %xmm15\n"
-    "  addq $176, %rsp\n"
+    "  addq $208, %rsp\n"
     "  popq 16+boundary_processor(%rip)\n"
     "  popq 8+boundary_processor(%rip)\n"
     "  popq 0+boundary_processor(%rip)\n"
     "  popq %r15\n  popq %r14\n  popq %r13\n  popq %r12\n"
     "  popq %rdi\n  popq %rsi\n  popq %rbx\n  popq %rbp\n"
     "  ret\n"
-    "2: movq %rcx, %rdi\n"
-    "  subq $16, %rsp\n"
-    "  movq %rax, (%rsp)\n"
-    "  call boundary_report_lost\n"
-    "  movq (%rsp), %rax\n"
-    "  addq $16, %rsp\n"
+    "2: subq $256, %rsp\n"
+    "  movq %rax, (%rsp)\n    movq %rdx, 8(%rsp)\n    movaps %xmm0, 16(%rsp)\n"
+    "  movq %rbx, 32(%rsp)\n  movq %rbp, 40(%rsp)\n  movq %rsi, 48(%rsp)\n"
+    "  movq %rdi, 56(%rsp)\n  movq %r12, 64(%rsp)\n  movq %r13, 72(%rsp)\n"
+    "  movq %r14, 80(%rsp)\n  movq %r15, 88(%rsp)\n"
+    "  movaps %xmm6, 96(%rsp)\n   movaps %xmm7, 112(%rsp)\n  movaps %xmm8, 128(%rsp)\n"
+    "  movaps %xmm9, 144(%rsp)\n  movaps %xmm10, 160(%rsp)\n movaps %xmm11, 176(%rsp)\n"
+    "  movaps %xmm12, 192(%rsp)\n movaps %xmm13, 208(%rsp)\n movaps %xmm14, 224(%rsp)\n"
+    "  movaps %xmm15, 240(%rsp)\n"
+    "  movq %rsp, %rdi\n  leaq 416(%rsp), %rsi\n"
+    "  call boundary_report_return\n"
+    "  movq (%rsp), %rax\n  movaps 16(%rsp), %xmm0\n"
+    "  addq $256, %rsp\n"
     "  jmp 3b\n"
     ".size boundary_enter, . - boundary_enter\n"
 
@@ -226,12 +270,15 @@ __asm__(
     "  movq %rsp, 16+boundary_processor(%rip)\n"
     "  movq %rax, 0+boundary_processor(%rip)\n"
     "  movq %rsp, %rbx\n"
+    "  pushfq\n  popq %rsi\n  cld\n"
+    "  andl $0x400, %esi\n"
+    "  leal 8(%rax), %edi\n  andl $15, %edi\n  orl %esi, %edi\n  jne 2f\n"
+    "3:\n"
     "  subq $128, %rsp\n"
     "  xorl %esi, %esi\n"
     "1: movq 40(%rax,%rsi,8), %rdi\n"
     "  movq %rdi, 32(%rsp,%rsi,8)\n"
     "  incl %esi\n  cmpl $12, %esi\n  jne 1b\n"
-    "  cld\n"
     "  call *%r10\n"
     "  movq %rbx, %rsp\n"
     "  movq 240(%rsp), %r11\n  movq %r11, 16+boundary_processor(%rip)\n"
@@ -240,14 +287,29 @@ __asm__(
     "  movq (%rsp), %rbx\n"
     "  movq 256(%rsp), %rsp\n"
     "  ret\n"
+    /* rbx: the call. Arguments may be in vector registers, too. */
+    "2: subq $64, %rsp\n"
+    "  movaps %xmm0, (%rsp)\n   movaps %xmm1, 16(%rsp)\n"
+    "  movaps %xmm2, 32(%rsp)\n movaps %xmm3, 48(%rsp)\n"
+    "  movq %rbx, %rdi\n"
+    "  call boundary_report_call\n"
+    "  movaps (%rsp), %xmm0\n   movaps 16(%rsp), %xmm1\n"
+    "  movaps 32(%rsp), %xmm2\n movaps 48(%rsp), %xmm3\n"
+    "  movq %rbx, %rsp\n"
+    "  movq 256(%rsp), %rax\n  movq 264(%rsp), %r10\n"
+    "  movq 280(%rsp), %rcx\n  movq 288(%rsp), %rdx\n"
+    "  movq 296(%rsp), %r8\n   movq 304(%rsp), %r9\n"
+    "  jmp 3b\n"
     ".size boundary_leave, . - boundary_leave\n"
 
     /* From one stack of the bench to another, in the convention of the bench. */
     ".hidden boundary_swap\n.globl boundary_swap\n.type boundary_swap, @function\n"
     "boundary_swap:\n"
     "  pushq %rbp\n  pushq %rbx\n  pushq %r12\n  pushq %r13\n  pushq %r14\n  pushq %r15\n"
+    "  subq $32, %rsp\n  fnstenv (%rsp)\n  stmxcsr 28(%rsp)\n"
     "  movq %rsp, (%rdi)\n"
     "  movq %rsi, %rsp\n"
+    "  fldenv (%rsp)\n  ldmxcsr 28(%rsp)\n  addq $32, %rsp\n"
     "  popq %r15\n  popq %r14\n  popq %r13\n  popq %r12\n  popq %rbx\n  popq %rbp\n"
     "  ret\n"
     ".size boundary_swap, . - boundary_swap\n"
@@ -292,17 +354,134 @@ __asm__(
     "  iretq\n"
     ".size boundary_load_all, . - boundary_load_all\n"
 
-    ".section .rodata\n.balign 8\n"
-    "boundary_mark: .quad 0x5f9d3a6b7c41e820\n"
+    ".section .rodata\n.balign 16\n"
+    "boundary_mark: .quad 0x5f9d3a6b7c41e820, 0x5f9d3a6b7c41e820\n"
     ".text\n");
 /* clang-format on */
 #endif
 
-void boundary_report_lost(uint64_t number)
+/* ---- What the convention wants --------------------------------------------------------------- */
+
+#define MARK           UINT64_C(0x5f9d3a6b7c41e820) /* boundary_mark */
+#define DIRECTION_FLAG 0x400
+#define STACK_TOP      0x3800 /* of the x87 status word */
+#define MXCSR_CONTROL  0xffc0
+
+static void tell_breach(enum boundary_rule rule, unsigned number, const void *function,
+                        uint64_t before, uint64_t after)
 {
-    if (alive->lost)
-        alive->lost(alive->lost_context, (unsigned)number);
+    if (alive->broken)
+        alive->broken(alive->broken_context,
+                      &(struct boundary_breach){rule, number, function, before, after});
 }
+
+/* Of boundary_enter(): registers as the image left them ... */
+struct returned {
+    uint64_t rax, flags;
+    uint8_t xmm0[16];
+    uint64_t general[8]; /* rbx, rbp, rsi, rdi, r12 to r15 */
+    uint64_t vector[10][2];
+};
+
+/* ... and the end of its frame, from MXCSR on. */
+struct entered {
+    uint32_t mxcsr, mxcsr_after;
+    uint16_t control, control_after, status, status_after;
+    uint64_t gs_base, gs_base_after;
+    const void *function;
+};
+
+_Static_assert(sizeof(struct returned) == 256 && offsetof(struct returned, general) == 32 &&
+                   offsetof(struct returned, vector) == 96 &&
+                   offsetof(struct entered, control) == 8 &&
+                   offsetof(struct entered, gs_base) == 16 &&
+                   offsetof(struct entered, function) == 32,
+               "known to the assembly");
+
+static void tell_general(const struct returned *returned, const void *function)
+{
+    static const unsigned numbers[] = {3, 5, 6, 7, 12, 13, 14, 15};
+
+    for (size_t i = 0; i < ARRAY_COUNT(numbers); i++) {
+        if (returned->general[i] != MARK)
+            tell_breach(BOUNDARY_GENERAL, numbers[i], function, MARK, returned->general[i]);
+    }
+    for (unsigned i = 0; i < 10; i++) {
+        for (unsigned half = 0; half < 2; half++) {
+            if (returned->vector[i][half] == MARK)
+                continue;
+            tell_breach(BOUNDARY_VECTOR, 6 + i, function, MARK, returned->vector[i][half]);
+            break;
+        }
+    }
+}
+
+#ifdef HAS_BOUNDARY
+/* As FNSTENV stores it in 64-bit mode, for 32 bits. */
+struct float_environment {
+    uint32_t control, status, tags, others[4];
+};
+
+/* An MMX or x87 register in use is not empty: its two bits of the tags are not 3. */
+static void look_at_float(const struct entered *entered)
+{
+    struct float_environment environment;
+    bool is_used;
+
+    __asm__ volatile("fnstenv %0" : "=m"(environment));
+    is_used = (environment.tags & 0xffff) != 0xffff;
+    if (entered->control != entered->control_after)
+        tell_breach(BOUNDARY_X87_CONTROL, 0, entered->function, entered->control,
+                    entered->control_after);
+    if (is_used)
+        tell_breach(BOUNDARY_X87_STACK, 0, entered->function, 0xffff, environment.tags & 0xffff);
+    environment.control = entered->control;
+    environment.status = entered->status & STACK_TOP;
+    environment.tags = 0xffff;
+    __asm__ volatile("fldenv %0" : : "m"(environment));
+}
+
+void boundary_report_return(const struct returned *returned, const struct entered *entered)
+{
+    tell_general(returned, entered->function);
+    if (returned->flags & DIRECTION_FLAG)
+        tell_breach(BOUNDARY_DIRECTION, 0, entered->function, 0, 1);
+    if ((entered->mxcsr ^ entered->mxcsr_after) & MXCSR_CONTROL)
+        tell_breach(BOUNDARY_MXCSR, 0, entered->function, entered->mxcsr, entered->mxcsr_after);
+    __asm__ volatile("ldmxcsr %0" : : "m"(entered->mxcsr));
+    look_at_float(entered);
+    if (!boundary_has_gs || entered->gs_base == entered->gs_base_after)
+        return;
+    __asm__ volatile("wrgsbase %0" : : "r"(entered->gs_base));
+    tell_breach(BOUNDARY_GS_BASE, 0, entered->function, entered->gs_base, entered->gs_base_after);
+}
+
+void boundary_report_call(const struct boundary_call *call, uint64_t flags)
+{
+    if (call->registers.rsp % 16)
+        tell_breach(BOUNDARY_STACK, 4, call->function, call->registers.rsp & ~UINT64_C(15),
+                    call->registers.rsp);
+    if (flags & DIRECTION_FLAG)
+        tell_breach(BOUNDARY_CALL_DIRECTION, 0, call->function, 0, 1);
+}
+
+/* For a thread that has not run: as it is here. */
+static void save_float_state(uint8_t out[32])
+{
+    struct float_environment environment;
+    uint32_t mxcsr;
+
+    __asm__ volatile("fnstenv %0\n fldenv %0" : "=m"(environment));
+    __asm__ volatile("stmxcsr %0" : "=m"(mxcsr));
+    memcpy(out, &environment, sizeof environment);
+    memcpy(out + sizeof environment, &mxcsr, sizeof mxcsr);
+}
+#else
+static void save_float_state(uint8_t out[32])
+{
+    memset(out, 0, 32);
+}
+#endif
 
 /* ---- Stacks ---------------------------------------------------------------------------------- */
 
@@ -481,14 +660,15 @@ struct boundary_thread *boundary_thread_create(struct boundary *boundary,
     thread->bench_bytes = BENCH_STACK;
 #endif
     /*
-     * boundary_swap() takes six registers and an address to go to from a stack. Aligned as in a
-     * call.
+     * boundary_swap() takes the state of the floating-point units, six registers and an address to
+     * go to from a stack. Aligned as in a call.
      */
     top = (uint64_t *)(void *)(thread->bench_stack + BENCH_MAPPING - PAGE_BYTES);
     top[-1] = 0;
     top[-2] = (uint64_t)(uintptr_t)thread_main;
     memset(top - 8, 0, 6 * sizeof *top);
-    thread->switched_sp = (uint64_t)(uintptr_t)(top - 8);
+    save_float_state((uint8_t *)(top - 12));
+    thread->switched_sp = (uint64_t)(uintptr_t)(top - 12);
     return thread;
 
 free_stack:
@@ -871,8 +1051,9 @@ const void *boundary_target(const struct boundary *boundary, const void *thunk)
 
 /* ---- The whole ------------------------------------------------------------------------------- */
 
-struct boundary *boundary_create(const struct base_services *services,
-                                 void (*lost)(void *context, unsigned number), void *context)
+struct boundary *
+boundary_create(const struct base_services *services,
+                void (*broken)(void *context, const struct boundary_breach *breach), void *context)
 {
 #ifdef HAS_BOUNDARY
     struct boundary *boundary;
@@ -883,8 +1064,9 @@ struct boundary *boundary_create(const struct base_services *services,
     if (!boundary)
         return NULL;
     boundary->services = services;
-    boundary->lost = lost;
-    boundary->lost_context = context;
+    boundary->broken = broken;
+    boundary->broken_context = context;
+    boundary_has_gs = getauxval(AT_HWCAP2) & HAS_GS_BASE;
     boundary->anchor = (uintptr_t)__builtin_frame_address(0);
     list_init(&boundary->chunks);
     list_init(&boundary->threads);

@@ -22,7 +22,9 @@
  *
  *            A driver that returns with other preserved registers than it was called with would
  *            break its caller in ways that nobody understands later: the boundary reports it, gives
- *            the caller its registers, and goes on.
+ *            the caller its registers, and goes on. So for a service that is called with a stack
+ *            that is not aligned. What is left in x87 and MMX registers is reported where they are
+ *            not empty; their use alone is not.
  * Ownership  The boundary owns the functions that it makes; those behind them outlive it.
  * Errors     NULL: no memory, or a host that is not x86-64.
  * Units      Bytes.
@@ -49,11 +51,32 @@
 struct boundary;
 
 /*
- * One at a time in a process. lost, which may be NULL, is called when the image has not preserved
- * the register with this number (3 rbx, 5 rbp, 6 rsi, 7 rdi, 12 to 15, 16 MXCSR).
+ * What of the calling convention an image has not kept, by register number where there are several
+ * (3 rbx, 5 rbp, 6 rsi, 7 rdi, 12 to 15; 6 to 15 of xmm).
  */
-struct boundary *boundary_create(const struct base_services *services,
-                                 void (*lost)(void *context, unsigned number), void *context);
+enum boundary_rule {
+    BOUNDARY_GENERAL,
+    BOUNDARY_VECTOR, /* before and after: the half that differs first */
+    BOUNDARY_DIRECTION,
+    BOUNDARY_X87_CONTROL,
+    BOUNDARY_X87_STACK, /* its tags: MMX registers are the same ones */
+    BOUNDARY_MXCSR,     /* its control bits */
+    BOUNDARY_GS_BASE,
+    BOUNDARY_STACK,          /* rsp as a service is called */
+    BOUNDARY_CALL_DIRECTION, /* the same of the direction flag */
+};
+
+struct boundary_breach {
+    enum boundary_rule rule;
+    unsigned number;
+    const void *function; /* of the image, which returned; of a call, the service */
+    uint64_t before, after;
+};
+
+/* One at a time in a process. broken, which may be NULL, is told of each breach. */
+struct boundary *
+boundary_create(const struct base_services *services,
+                void (*broken)(void *context, const struct boundary_breach *breach), void *context);
 void boundary_destroy(struct boundary *boundary);
 
 /* The same for the same function. NULL for NULL. */
