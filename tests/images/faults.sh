@@ -41,7 +41,7 @@ table=$(cat <<'TABLE'
 82 lose-the-x87-control-word driver does not preserve the x87 control word, .*: 0x[0-9a-f]+ when it was called, 0x27f when
 83 leave-mmx-in-use driver does not preserve the tag word of the x87 and MMX registers,
 84 lose-the-mxcsr driver does not preserve the control bits of MXCSR, .*, 0x7f80 when it returned
-85 lose-the-base-of-gs driver does not preserve the base of GS,|.
+85 lose-the-base-of-gs driver|crashed does not preserve the base of GS,|illegal instruction
 86 call-with-a-stack-that-is-not-aligned driver a service is called with rsp 0x[0-9a-f]*8, where .* at .*misaligned
 87 call-with-the-direction-set driver a service is called with the direction flag 0x1, where .* at .*backwards
 11 level-left-raised PB-030 IRQL
