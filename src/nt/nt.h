@@ -68,6 +68,8 @@ struct nt_host {
      * into. NULL: never.
      */
     bool (*runs_gpu_model)(void *context);
+    /* The driver's function that is being called, a literal; NULL: none. NULL: nobody knows. */
+    const char *(*running)(void *context);
     /*
      * The driver broke a rule of a service, in a way that Windows does not stop the machine for: a
      * sentence. It goes on. NULL: nobody cares.
@@ -310,9 +312,13 @@ void nt_pool_fail_at(struct nt *nt, uint64_t n);
 struct nt_pool_block {
     const void *memory;
     uint64_t bytes;
-    uint32_t tag;      /* the first character is in the low byte */
-    uint64_t sequence; /* which allocation it was, from 1 */
+    uint32_t tag;       /* the first character is in the low byte */
+    uint64_t sequence;  /* which allocation it was, from 1 */
+    const char *during; /* the function of the driver that was called then, a literal; NULL: none */
 };
+
+/* The four characters, with '?' for those that do not print. */
+void nt_put_tag(uint32_t tag, char text[5]);
 
 /* Every live block, oldest first: after a driver has been unloaded, its leaks. */
 void nt_pool_for_each(const struct nt *nt,

@@ -184,6 +184,11 @@ static void on_maps(void *context, const uint64_t *pages, uint64_t count)
         check_maps(run->check, pages, count);
 }
 
+static const char *running(void *context)
+{
+    return miniport_raw_running();
+}
+
 struct nt_host run_kernel_host(struct run_assembly *run)
 {
     return (struct nt_host){.context = run,
@@ -194,6 +199,7 @@ struct nt_host run_kernel_host(struct run_assembly *run)
                             .crash = on_crash,
                             .owns_address = owns_address,
                             .runs_gpu_model = runs_model,
+                            .running = running,
                             .misuse = on_misuse,
                             .deadlock = on_deadlock,
                             .maps = on_maps};

@@ -3,13 +3,17 @@
  */
 #include "bench/run/run_private.h"
 
-static void report_leak_after(struct run_assembly *run, const char *after, const char *what,
-                              uint64_t count, uint64_t bytes)
+#include <stdio.h>
+
+/* NULL: there is none, or no room for it. */
+static struct run_finding *report_leak_after(struct run_assembly *run, const char *after,
+                                             const char *what, uint64_t count, uint64_t bytes)
 {
-    if (count)
-        run_result_report(run->result, RUN_FINDING_LEAK, 0, machine_now(run->machine),
-                          "%llu %s (%llu bytes) are left after %s", (unsigned long long)count, what,
-                          (unsigned long long)bytes, after);
+    return !count ? NULL
+                  : run_result_report(run->result, RUN_FINDING_LEAK, 0, machine_now(run->machine),
+                                      "%llu %s (%llu bytes) are left after %s",
+                                      (unsigned long long)count, what, (unsigned long long)bytes,
+                                      after);
 }
 
 void run_report_leak(struct run_assembly *run, const char *what, uint64_t count, uint64_t bytes)
@@ -35,12 +39,51 @@ struct run_held run_what_driver_holds(const struct run_assembly *run)
 }
 
 /* A leak of as many as are there beyond the number that may be kept. */
-static void report_more(struct run_assembly *run, const char *after, const char *what,
-                        uint64_t count, uint64_t bytes, uint64_t kept, uint64_t kept_bytes)
+static struct run_finding *report_more(struct run_assembly *run, const char *after,
+                                       const char *what, uint64_t count, uint64_t bytes,
+                                       uint64_t kept, uint64_t kept_bytes)
 {
-    if (count > kept)
-        report_leak_after(run, after, what, count - kept,
-                          bytes > kept_bytes ? bytes - kept_bytes : 0);
+    if (count <= kept)
+        return NULL;
+    return report_leak_after(run, after, what, count - kept,
+                             bytes > kept_bytes ? bytes - kept_bytes : 0);
+}
+
+/* The oldest block behind those that may be kept, rather one that a function of the driver took. */
+struct oldest {
+    uint64_t kept;
+    struct nt_pool_block block;
+    bool is_found;
+};
+
+static void look_for_oldest(void *context, const struct nt_pool_block *block)
+{
+    struct oldest *oldest = context;
+
+    if (oldest->kept) {
+        oldest->kept--;
+    } else if (!oldest->is_found || (!oldest->block.during && block->during)) {
+        oldest->block = *block;
+        oldest->is_found = true;
+    }
+}
+
+/* A leak stands at the function of the driver that took the oldest of the blocks. */
+static void place_leak(const struct run_assembly *run, struct run_finding *finding, uint64_t kept)
+{
+    struct oldest oldest = {.kept = kept};
+    char tag[5];
+
+    nt_pool_for_each(run->nt, look_for_oldest, &oldest);
+    if (!finding || !oldest.is_found)
+        return;
+    nt_put_tag(oldest.block.tag, tag);
+    if (oldest.block.during)
+        snprintf(finding->detail.where, sizeof finding->detail.where, "%s", oldest.block.during);
+    snprintf(finding->detail.objects, sizeof finding->detail.objects,
+             "the oldest: %llu bytes, tag '%s', allocation %llu, taken in %s",
+             (unsigned long long)oldest.block.bytes, tag, (unsigned long long)oldest.block.sequence,
+             oldest.block.during ? oldest.block.during : "DriverEntry or a thread of the driver");
 }
 
 void run_report_driver_leaks(struct run_assembly *run, const char *after, bool is_unloaded)
@@ -50,8 +93,10 @@ void run_report_driver_leaks(struct run_assembly *run, const char *after, bool i
     uint64_t bytes, count = host_mapping_count(&run->host, &bytes);
 
     report_leak_after(run, after, "mappings of the driver's device", count, bytes);
-    report_more(run, after, "blocks of the driver's pool", now.blocks, now.block_bytes, kept.blocks,
-                kept.block_bytes);
+    place_leak(run,
+               report_more(run, after, "blocks of the driver's pool", now.blocks, now.block_bytes,
+                           kept.blocks, kept.block_bytes),
+               kept.blocks);
     report_more(run, after, "mappings of the driver's", now.mappings, now.mapping_bytes,
                 kept.mappings, kept.mapping_bytes);
     report_more(run, after, "MDLs of the driver's with pages", now.lists, now.list_bytes,

@@ -36,11 +36,12 @@ struct pool_header {
     struct page_mapping view;
     uint64_t bytes;
     uint64_t sequence;
+    const char *during; /* as in struct nt_pool_block */
     uint32_t tag;
     uint16_t pages_behind; /* that are open, too */
     bool is_paged;
     bool is_guarded;
-};
+} __attribute__((aligned(16)));
 
 _Static_assert(sizeof(struct pool_header) % 16 == 0, "what follows is aligned to 16 bytes");
 
@@ -90,8 +91,5 @@ bool nt_pool_pfn(struct nt *nt, const void *address, bool *out_is_pool, uint64_t
 
 /* Live blocks with this tag and size. */
 uint64_t nt_pool_count(const struct nt *nt, uint32_t tag, uint64_t bytes);
-
-/* The four characters, with '?' for those that do not print. */
-void nt_put_tag(uint32_t tag, char text[5]);
 
 #endif

@@ -108,7 +108,8 @@ bool nt_pool_pfn(struct nt *nt, const void *address, bool *out_is_pool, uint64_t
 
 static struct nt_pool_block describe(const struct pool_header *header)
 {
-    return (struct nt_pool_block){header->memory, header->bytes, header->tag, header->sequence};
+    return (struct nt_pool_block){header->memory, header->bytes, header->tag, header->sequence,
+                                  header->during};
 }
 
 static void remember_freed(struct nt *nt, const struct pool_header *header)
@@ -225,6 +226,7 @@ struct pool_header *nt_pool_take(struct nt *nt, uint64_t bytes, uint32_t tag, bo
         return NULL;
     header->bytes = bytes;
     header->sequence = pool->allocation_count;
+    header->during = nt->host.running ? nt->host.running(nt->host.context) : NULL;
     header->tag = tag;
     header->is_paged = is_paged;
     list_push_back(&pool->blocks, &header->block);

@@ -33,6 +33,30 @@ static const void *fault_of(volatile uint8_t *address, bool writes)
     return fault_address;
 }
 
+static const char *in_a_call(void *context)
+{
+    return "DxgkDdiCreateDevice";
+}
+
+static void take_block(void *context, const struct nt_pool_block *block)
+{
+    *(struct nt_pool_block *)context = *block;
+}
+
+static void a_block_knows_the_call_that_took_it(void **state)
+{
+    struct test_kernel *kernel = *state;
+    struct nt_pool_block found = {0};
+    void *block;
+
+    kernel->nt->host.running = in_a_call;
+    block = ExAllocatePool2(POOL_FLAG_NON_PAGED, 24, TEST_TAG);
+    nt_pool_for_each(kernel->nt, take_block, &found);
+    assert_ptr_equal(found.memory, block);
+    assert_string_equal(found.during, "DxgkDdiCreateDevice");
+    ExFreePool(block);
+}
+
 static void blocks_end_at_a_page_that_nobody_may_touch(void **state)
 {
     struct test_kernel *kernel = *state;
@@ -214,6 +238,7 @@ static void flags_and_variants_do_what_they_say(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        KERNEL_TEST(a_block_knows_the_call_that_took_it),
         KERNEL_TEST(blocks_end_at_a_page_that_nobody_may_touch),
         KERNEL_TEST(blocks_begin_at_one_when_told_to),
         KERNEL_TEST(use_after_free_faults_and_is_explained),
