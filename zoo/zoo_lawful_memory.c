@@ -245,7 +245,7 @@ const struct zoo_defect zoo_lawful_memory[] = {
     {.id = "L17-sizes-rounded", .models = ZOO_ALL, .rules = "",
      .sentence = "makes allocations of whole 64 KiB, at multiples of 64 KiB",
      .lawful = "ns-_dxgk_allocationinfo", .plant = plant_rounded},
-    {.id = "L18-no-preference", .models = ZOO_PHYSICAL | ZOO_IOMMU, .rules = "",
+    {.id = "L18-no-preference", .models = ZOO_ALL, .rules = "",
      .sentence = "prefers no segment, and has priorities between those that have names",
      .lawful = "ns-_dxgk_allocationinfo", .plant = plant_indifferent},
     {.id = "L19-much-private-data", .models = ZOO_ALL, .rules = "", .is_particular = true,

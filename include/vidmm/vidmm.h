@@ -564,6 +564,13 @@ const void *vidmm_allocation_instance(const struct vidmm_allocation *allocation)
  */
 const void *vidmm_paging_instance(const struct vidmm *vidmm);
 
+/*
+ * The content of a locked allocation is where vidmm_locked_page_address() says. False while it is
+ * on its way from or to another place, as behind a sleep or a reset: what the CPU writes then may
+ * be lost, and what it reads may be old.
+ */
+bool vidmm_lock_is_settled(const struct vidmm_allocation *allocation);
+
 /* CPU physical address of a page of a locked allocation. */
 uint64_t vidmm_locked_page_address(const struct vidmm_allocation *allocation, uint64_t page);
 

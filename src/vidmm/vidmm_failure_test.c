@@ -128,6 +128,7 @@ static NTSTATUS cpu(struct rig *rig, struct rig_object *object, bool is_write)
     if (!NT_SUCCESS(status))
         return status == STATUS_GRAPHICS_ALLOCATION_BUSY ? cpu_with(rig, object, is_write, 0)
                                                          : status;
+    assert_true(vidmm_lock_is_settled(object->allocation));
     rig_touch_locked(rig, object, is_write);
     vidmm_unlock(object->allocation);
     return status;

@@ -184,6 +184,8 @@ bool player_context_close(struct player *player, struct player_context *context)
         return false;
     if (!context->ring)
         return true;
+    if (player->awaited_ring == context->ring)
+        player->awaited_ring = NULL;
     if (context->is_ring_locked) {
         player_inform_of(player, CHECK_CLIENT_UNLOCK, context->ring, STATUS_SUCCESS);
         vidmm_unlock(context->ring);

@@ -33,8 +33,6 @@ uint64_t player_key_of(const struct workload_ref *ref, uint64_t *tag)
 
 void player_note_lost(struct player *player, const struct vidmm_allocation *allocation)
 {
-    for (uint32_t i = 0; i < player->workload->context_count; i++)
-        player->contexts[i].is_ring_lost |= player->contexts[i].ring == allocation;
     for (uint32_t id = 0; player->oracle && id < player->workload->allocation_count; id++) {
         if (player->allocations[id].handle == allocation)
             oracle_reset_took(player->oracle, id);

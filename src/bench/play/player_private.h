@@ -113,7 +113,6 @@ struct player_context {
     /* GpuMmu: command buffers, one behind the other, used and freed in order. */
     struct vidmm_allocation *ring;
     bool is_ring_resident, is_ring_locked;
-    bool is_ring_lost; /* by a reset, and it is not back yet */
     struct player_mapping ring_mapping;
     uint64_t ring_bytes, ring_head;
 };
@@ -200,7 +199,8 @@ struct player {
     unsigned requesting_count;
     bool is_window_open; /* exclusive access: nothing is asked of the manager (IOMMU-001) */
     bool needs_pump, is_pumping;
-    uint8_t *command; /* a command buffer being made */
+    const struct vidmm_allocation *awaited_ring; /* a submission waits until it is settled */
+    uint8_t *command;                            /* a command buffer being made */
     size_t command_room;
 
     /* Requests of pte lines. */

@@ -287,6 +287,10 @@ static bool start(struct player *player, struct submission *submission)
 {
     NTSTATUS status;
 
+    if (submission->context->is_ring_locked && !vidmm_lock_is_settled(submission->context->ring)) {
+        player->awaited_ring = submission->context->ring;
+        return false;
+    }
     if (player->is_virtual && !submission->ring_bytes &&
         !player_ring_take(submission->context, submission,
                           player_command_bytes(player, player_op(player, submission->op_index))))

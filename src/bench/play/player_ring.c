@@ -3,8 +3,8 @@
  *
  * The ring is an allocation like any other, in system memory by preference, resident, mapped and
  * locked for as long as the context lives. Command buffers are taken one behind the other and come
- * back in the order in which they were taken. A reset of the adapter takes a ring that is in local
- * memory: nothing is written there before the ring is back.
+ * back in the order in which they were taken. A ring in local memory goes and comes back when the
+ * adapter is reset or sleeps: nothing is written while it is on its way.
  */
 #include "bench/play/player_private.h"
 
@@ -22,9 +22,6 @@ bool player_ring_take(struct player_context *context, struct submission *submiss
     const struct submission *oldest;
     bool has_oldest = false;
 
-    context->is_ring_lost &= !vidmm_allocation_is_resident(context->ring);
-    if (context->is_ring_lost)
-        return false;
     list_for_each (oldest, &context->submissions, struct submission, link) {
         has_oldest = oldest->ring_bytes != 0;
         if (has_oldest)

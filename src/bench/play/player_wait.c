@@ -75,6 +75,10 @@ bool player_advance(struct player *player)
     if (!machine_run_next(player->machine))
         return stop_stuck(player, "nothing more happens");
     player_preempt_when_due(player);
+    if (player->awaited_ring && vidmm_lock_is_settled(player->awaited_ring)) {
+        player->awaited_ring = NULL;
+        player->needs_pump = true;
+    }
     statistics = vidmm_statistics(player->vidmm);
     progress = statistics->build_calls + statistics->paging_submissions;
     if (progress != player->progress.calls) {

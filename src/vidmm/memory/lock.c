@@ -209,6 +209,17 @@ void vidmm_unlock(struct vidmm_allocation *named)
     vidmm_pump(allocation->vidmm);
 }
 
+bool vidmm_lock_is_settled(const struct vidmm_allocation *named)
+{
+    const struct vidmm_allocation *allocation = allocation_current(named);
+
+    ASSERT(allocation->lock_count > 0);
+    /* One that is backed and has a place will come to it (a sleep, a reset). */
+    return allocation->state == ALLOCATION_RESIDENT
+               ? !allocation->other
+               : allocation->state == ALLOCATION_BACKED && !allocation->place.segment;
+}
+
 uint64_t vidmm_locked_page_address(const struct vidmm_allocation *named, uint64_t page)
 {
     struct vidmm_allocation *allocation = allocation_current(named);
