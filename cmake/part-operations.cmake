@@ -25,6 +25,14 @@ if(DRYDOCK_BENCH)
     drydock_make_from_ddi(drydock_coverage ddi_members.inc ddi-members)
     drydock_make_from_ddi(drydock_check ddi_fields.inc ddi-fields)
     drydock_make_from_ddi(drydock_check ddi_reserved.inc ddi-reserved)
+
+    # The arms of the operations stand in a table of their own.
+    set(arms ${CMAKE_BINARY_DIR}/generated/ddi_arms.inc)
+    add_custom_command(OUTPUT ${arms}
+        COMMAND ${DRYDOCK_AWK} -f ${CMAKE_SOURCE_DIR}/scripts/ddi-arms.awk ${CMAKE_SOURCE_DIR}/data/ddi/arms.tsv > ${arms}
+        DEPENDS ${CMAKE_SOURCE_DIR}/scripts/ddi-arms.awk ${CMAKE_SOURCE_DIR}/data/ddi/arms.tsv
+        VERBATIM)
+    target_sources(drydock_coverage PRIVATE ${arms})
 endif()
 
 if(DRYDOCK_TESTS)

@@ -1,6 +1,6 @@
 /*
  * drydock ops: which members of the paging operations the cases set, the driver reads and the runs
- * vary.
+ * vary, and which alternatives the calls had.
  */
 #include "cli/cli.h"
 
@@ -21,7 +21,8 @@
 #define OPTIONS(ROW)                                                                               \
     ROW(JSON, "json", 0, NULL, "print as JSON")                                                    \
     ROW(TRUST_CASE, CLI_TRUST_CASE)                                                                \
-    ROW(OPEN, "open", 0, NULL, "list only members that are neither covered nor explained")         \
+    ROW(OPEN, "open", 0, NULL,                                                                     \
+        "list only members and arms that are neither covered nor explained")                       \
     ROW(CHECK, "check", 0, NULL,                                                                   \
         "play only until there is no such member; exit status 1 if one is left")
 CLI_OPTIONS(OPTIONS)
@@ -305,6 +306,23 @@ static json_t *members_json(const struct coverage *coverage, unsigned group, boo
     return json;
 }
 
+static json_t *arms_json(const struct coverage *coverage, unsigned group, bool only_open)
+{
+    json_t *json = json_object();
+
+    for (unsigned i = 0; i < coverage_arm_count(); i++) {
+        const struct coverage_arm *arm = coverage_arm(coverage, i);
+
+        if (arm->group != group || (only_open && coverage_arm_is_settled(coverage, i)))
+            continue;
+        json_object_set_new(
+            json, arm->name,
+            json_pack("{s:s, s:s, s:I, s:s?}", "condition", arm->condition, "source", arm->source,
+                      "calls", (json_int_t)coverage_arm_calls(coverage, i), "reason", arm->reason));
+    }
+    return json;
+}
+
 static json_t *group_json(const struct coverage *coverage, unsigned group, bool only_open)
 {
     json_t *cases = json_array();
@@ -313,8 +331,9 @@ static json_t *group_json(const struct coverage *coverage, unsigned group, bool 
         if (coverage_case_has(coverage, i, group))
             json_array_append_new(cases, json_string(coverage_case_name(coverage, i)));
     }
-    return json_pack("{s:I, s:o, s:o}", "calls", (json_int_t)coverage_calls(coverage, group),
-                     "cases", cases, "members", members_json(coverage, group, only_open));
+    return json_pack("{s:I, s:o, s:o, s:o}", "calls", (json_int_t)coverage_calls(coverage, group),
+                     "cases", cases, "members", members_json(coverage, group, only_open), "arms",
+                     arms_json(coverage, group, only_open));
 }
 
 static bool print_json(const struct coverage *coverage, bool only_open)
@@ -341,6 +360,33 @@ static unsigned cases_of(const struct coverage *coverage, unsigned group)
     for (unsigned i = 0; i < coverage_case_count(coverage); i++)
         count += coverage_case_has(coverage, i, group);
     return count;
+}
+
+static void print_arms(const struct coverage *coverage, unsigned group, bool only_open)
+{
+    for (unsigned i = 0; i < coverage_arm_count(); i++) {
+        const struct coverage_arm *arm = coverage_arm(coverage, i);
+        char number[REPORT_NUMBER_BYTES];
+
+        if (arm->group != group || (only_open && coverage_arm_is_settled(coverage, i)))
+            continue;
+        printf(
+            "     * %-42s %-14s %s  %s%s%s\n", arm->name,
+            coverage_arm_calls(coverage, i) ? report_count(number, coverage_arm_calls(coverage, i))
+                                            : "-",
+            arm->source, arm->condition, arm->reason ? "  " : "", arm->reason ? arm->reason : "");
+    }
+}
+
+static void print_arm_totals(const struct coverage *coverage)
+{
+    unsigned seen = 0, settled = 0;
+
+    for (unsigned i = 0; i < coverage_arm_count(); i++) {
+        seen += coverage_arm_calls(coverage, i) != 0;
+        settled += coverage_arm_is_settled(coverage, i);
+    }
+    printf("%u arms: %u seen; %u are seen or have a reason\n", coverage_arm_count(), seen, settled);
 }
 
 static void print_table(const struct coverage *coverage, bool only_open)
@@ -375,9 +421,11 @@ static void print_table(const struct coverage *coverage, bool only_open)
                    tally->is_set ? "set" : "-", tally->is_read ? "read" : "-",
                    tally->is_varied ? "varied" : "-", reason ? "  " : "", reason ? reason : "");
         }
+        print_arms(coverage, group, only_open);
     }
     printf("\n%u members: %u set, %u read, %u varied; %u are all three or have a reason\n",
            totals[0], totals[1], totals[2], totals[3], totals[4]);
+    print_arm_totals(coverage);
 }
 
 static enum cli_status ops(const struct cli_arguments *arguments)
@@ -425,7 +473,11 @@ const struct cli_verb cli_ops = {
         "folder by their names, and records each call between manager and driver. A member is\n"
         "set when a call had something else than zero in it, varied when two calls differed,\n"
         "and read when the other side really loaded it from memory, which is measured with\n"
-        "protected pages and single steps. A sentence stands where that cannot be.",
+        "protected pages and single steps. A sentence stands where that cannot be.\n"
+        "\n"
+        "A line with a star is an arm: an alternative that the documents name (no allocation,\n"
+        "segment 0 and others, a flag that is set), with the number of calls that had it and the\n"
+        "rule of the contract that names it.",
     .options = options,
     .repeated_option = -1,
     .run = ops,

@@ -21,10 +21,13 @@ struct seen_case {
 
 struct coverage {
     struct coverage_tally *tallies;
+    struct coverage_arm *arms;
+    uint64_t *arm_calls;
     uint64_t calls[COVERAGE_GROUP_COUNT];
     uint64_t run_calls[COVERAGE_GROUP_COUNT]; /* of this run */
     unsigned first_member[COVERAGE_GROUP_COUNT];
     unsigned *next_member; /* of the same group; the table's length: none */
+    unsigned first_arm[COVERAGE_GROUP_COUNT], end_arm[COVERAGE_GROUP_COUNT];
     struct seen_case *cases;
     unsigned case_count;
     bool is_frugal;
@@ -60,6 +63,22 @@ unsigned coverage_group_of(const char *structure)
 
 /* ---- Life ------------------------------------------------------------------------------------ */
 
+/* The arms of a group stand side by side in their table. */
+static bool read_arms(struct coverage *coverage)
+{
+    for (unsigned i = 0; i < coverage_arm_count(); i++) {
+        unsigned group;
+
+        if (!coverage_arm_read(i, &coverage->arms[i]))
+            return false;
+        group = coverage->arms[i].group;
+        if (coverage->end_arm[group] == 0)
+            coverage->first_arm[group] = i;
+        coverage->end_arm[group] = i + 1;
+    }
+    return true;
+}
+
 struct coverage *coverage_create(void)
 {
     struct coverage *coverage = calloc(1, sizeof *coverage);
@@ -69,7 +88,10 @@ struct coverage *coverage_create(void)
     coverage->tallies = calloc(coverage_members_count, sizeof *coverage->tallies);
     coverage->next_member = calloc(coverage_members_count, sizeof *coverage->next_member);
     coverage->cases = calloc(MAX_CASES, sizeof *coverage->cases);
-    if (!coverage->tallies || !coverage->next_member || !coverage->cases) {
+    coverage->arms = calloc(coverage_arm_count(), sizeof *coverage->arms);
+    coverage->arm_calls = calloc(coverage_arm_count(), sizeof *coverage->arm_calls);
+    if (!coverage->tallies || !coverage->next_member || !coverage->cases || !coverage->arms ||
+        !coverage->arm_calls || !read_arms(coverage)) {
         coverage_destroy(coverage);
         return NULL;
     }
@@ -90,6 +112,8 @@ void coverage_destroy(struct coverage *coverage)
         free(coverage->cases[i].name);
     free(coverage->cases);
     free(coverage->next_member);
+    free(coverage->arm_calls);
+    free(coverage->arms);
     free(coverage->tallies);
     free(coverage);
 }
@@ -113,7 +137,7 @@ void coverage_begin_run(struct coverage *coverage)
 
 /* ---- Recording ------------------------------------------------------------------------------- */
 
-static uint64_t value_of(const struct coverage_member *member, const void *structure)
+uint64_t coverage_member_value(const struct coverage_member *member, const void *structure)
 {
     uint64_t value = 0;
 
@@ -179,7 +203,7 @@ void coverage_note_values(struct coverage *coverage, unsigned group, const void 
         if ((tally->is_set && tally->is_varied) ||
             !coverage_member_is_meant(&coverage_members[i], structure, around))
             continue;
-        value = value_of(&coverage_members[i], structure);
+        value = coverage_member_value(&coverage_members[i], structure);
         tally->is_set |= value != 0;
         tally->is_varied |=
             coverage_members[i].is_address ? value != 0 : tally->has_value && tally->value != value;
@@ -187,6 +211,8 @@ void coverage_note_values(struct coverage *coverage, unsigned group, const void 
             tally->value = value;
         tally->has_value = true;
     }
+    for (unsigned i = coverage->first_arm[group]; i < coverage->end_arm[group]; i++)
+        coverage->arm_calls[i] += coverage_arm_is_shown(&coverage->arms[i], structure, around);
 }
 
 void coverage_note_reads(struct coverage *coverage, unsigned group, const void *values,
@@ -231,6 +257,21 @@ const char *coverage_reason(unsigned index)
     return coverage_member_reason(&coverage_members[index]);
 }
 
+const struct coverage_arm *coverage_arm(const struct coverage *coverage, unsigned index)
+{
+    return &coverage->arms[index];
+}
+
+uint64_t coverage_arm_calls(const struct coverage *coverage, unsigned index)
+{
+    return coverage->arm_calls[index];
+}
+
+bool coverage_arm_is_settled(const struct coverage *coverage, unsigned index)
+{
+    return coverage->arm_calls[index] || coverage->arms[index].reason;
+}
+
 bool coverage_is_settled(const struct coverage *coverage, unsigned index)
 {
     const struct coverage_tally *tally = &coverage->tallies[index];
@@ -242,6 +283,10 @@ bool coverage_is_all_settled(const struct coverage *coverage)
 {
     for (unsigned i = 0; i < coverage_members_count; i++) {
         if (!coverage_is_settled(coverage, i))
+            return false;
+    }
+    for (unsigned i = 0; i < coverage_arm_count(); i++) {
+        if (!coverage_arm_is_settled(coverage, i))
             return false;
     }
     return true;

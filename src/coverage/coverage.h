@@ -20,6 +20,10 @@
  *            are loaded as a whole word count as read together. Which address a pointer or a
  *            handle has, nobody chose: two runs may find the same memory or not.
  *
+ *            An arm is an alternative that the documents name: a member is NULL or not, segment 0
+ *            or another one, a flag is set or clear, or several of these together. An arm is
+ *            covered when a call had it. The arms are the rows of data/ddi/arms.tsv.
+ *
  *            Reading is measured by two layers: one right above the driver hands it copies of the
  *            argument structures that are watched, one right below the manager watches the
  *            descriptors after they were filled. The first 16 calls of an operation in a run
@@ -73,6 +77,23 @@ struct coverage_member {
     uint64_t when_value;
 };
 
+/* One condition of an arm: the member has the value, or has another one. */
+struct coverage_term {
+    const struct coverage_member *member;
+    bool is_equal;
+    uint64_t value;
+};
+
+struct coverage_arm {
+    unsigned group;
+    const char *name;      /* "system memory to segment" */
+    const char *condition; /* "Source.SegmentId=0 Destination.SegmentId!=0" */
+    const char *source;    /* the rule of the contract that names it: "XFER-001" */
+    const char *reason;    /* why no run can show it; NULL: none */
+    struct coverage_term terms[4];
+    unsigned term_count;
+};
+
 struct coverage_tally {
     bool is_set, is_read, is_varied;
     bool has_value;
@@ -98,9 +119,18 @@ const struct coverage_member *coverage_member(unsigned index);
 const struct coverage_tally *coverage_tally(const struct coverage *coverage, unsigned index);
 /* Why a member is not all of set, read and varied, and never will be; NULL: no reason known. */
 const char *coverage_reason(unsigned index);
+
+unsigned coverage_arm_count(void);
+const struct coverage_arm *coverage_arm(const struct coverage *coverage, unsigned index);
+/* The number of calls, or of array elements, that had it. */
+uint64_t coverage_arm_calls(const struct coverage *coverage, unsigned index);
+/* A call had it, or there is a reason. */
+bool coverage_arm_is_settled(const struct coverage *coverage, unsigned index);
+
 /* All three are true, or there is a reason. */
 bool coverage_is_settled(const struct coverage *coverage, unsigned index);
 
+/* Members and arms. */
 bool coverage_is_all_settled(const struct coverage *coverage);
 
 /* Calls, or array elements, that the group was seen in. */

@@ -1,6 +1,6 @@
 /*
- * Coverage, private: facts about members that the layout does not tell, which coverage.c has from
- * coverage_table.c.
+ * Coverage, private: facts about members that the layout does not tell (coverage_table.c), and the
+ * arms (coverage_arms.c).
  */
 #ifndef DRYDOCK_COVERAGE_PRIVATE_H
 #define DRYDOCK_COVERAGE_PRIVATE_H
@@ -13,6 +13,12 @@ extern const unsigned coverage_members_count;
 /* structure is the member's; around is the call that it belongs to (NULL: none). */
 bool coverage_member_is_meant(const struct coverage_member *member, const void *structure,
                               const DXGKARG_BUILDPAGINGBUFFER *around);
+uint64_t coverage_member_value(const struct coverage_member *member, const void *structure);
 const char *coverage_member_reason(const struct coverage_member *member);
+
+/* False: the row of data/ddi/arms.tsv names a member that there is not, or too many. */
+bool coverage_arm_read(unsigned index, struct coverage_arm *out_arm);
+bool coverage_arm_is_shown(const struct coverage_arm *arm, const void *structure,
+                           const DXGKARG_BUILDPAGINGBUFFER *around);
 
 #endif

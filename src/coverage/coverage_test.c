@@ -212,6 +212,69 @@ static void reserved_members_have_a_reason_and_others_must_be_covered(void **sta
     }
 }
 
+static unsigned find_arm(unsigned group, const char *name)
+{
+    for (unsigned i = 0; i < coverage_arm_count(); i++) {
+        const struct coverage_arm *arm = coverage_arm(rig.coverage, i);
+
+        if (arm->group == group && strcmp(arm->name, name) == 0)
+            return i;
+    }
+    fail_msg("no arm '%s' of %s", name, coverage_group_name(group));
+    return 0;
+}
+
+static uint64_t calls_of(const char *name)
+{
+    return coverage_arm_calls(rig.coverage, find_arm(DXGK_OPERATION_TRANSFER, name));
+}
+
+static void a_call_counts_for_the_arms_that_it_has(void **state)
+{
+    char buffer[16];
+    DXGKARG_BUILDPAGINGBUFFER args = {.Operation = DXGK_OPERATION_TRANSFER, .pDmaBuffer = buffer};
+
+    args.Transfer.Destination.SegmentId = 2;
+    args.Transfer.Flags.TransferStart = 1;
+    miniport_build_paging_buffer(rig.top, NULL, &args);
+    args.Transfer.Source.SegmentId = 1;
+    args.Transfer.hAllocation = (HANDLE)8;
+    miniport_build_paging_buffer(rig.top, NULL, &args);
+    assert_int_equal(calls_of("system memory to segment"), 1);
+    assert_int_equal(calls_of("segment to segment"), 1);
+    assert_int_equal(calls_of("segment to system memory"), 0);
+    assert_int_equal(calls_of("first part"), 2);
+    assert_int_equal(calls_of("whole at once"), 0);
+    assert_int_equal(calls_of("no allocation"), 1);
+    assert_int_equal(calls_of("an allocation"), 1);
+}
+
+static void an_arm_is_settled_by_a_call(void **state)
+{
+    char buffer[16];
+    DXGKARG_BUILDPAGINGBUFFER args = {.Operation = DXGK_OPERATION_TRANSFER, .pDmaBuffer = buffer};
+    unsigned arm = find_arm(DXGK_OPERATION_TRANSFER, "lost in a reset: no bytes");
+
+    assert_false(coverage_arm_is_settled(rig.coverage, arm));
+    miniport_build_paging_buffer(rig.top, NULL, &args);
+    assert_true(coverage_arm_is_settled(rig.coverage, arm));
+}
+
+static void the_arms_of_a_structure_stand_side_by_side_and_have_names_of_their_own(void **state)
+{
+    bool is_over[COVERAGE_GROUP_COUNT] = {false};
+
+    for (unsigned i = 0; i < coverage_arm_count(); i++) {
+        const struct coverage_arm *arm = coverage_arm(rig.coverage, i);
+
+        assert_false(is_over[arm->group]);
+        if (i + 1 == coverage_arm_count() || coverage_arm(rig.coverage, i + 1)->group != arm->group)
+            is_over[arm->group] = true;
+        assert_int_equal(find_arm(arm->group, arm->name), i);
+        assert_true(arm->term_count > 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -223,6 +286,9 @@ int main(void)
         T(patching_is_watched_with_its_lists),
         T(descriptors_are_read_by_the_manager),
         T(reserved_members_have_a_reason_and_others_must_be_covered),
+        T(a_call_counts_for_the_arms_that_it_has),
+        T(an_arm_is_settled_by_a_call),
+        T(the_arms_of_a_structure_stand_side_by_side_and_have_names_of_their_own),
 #undef T
     };
 

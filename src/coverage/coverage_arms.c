@@ -1,0 +1,106 @@
+/*
+ * Coverage: the arms of the operations.
+ *
+ * An arm is a row of data/ddi/arms.tsv. Its condition is a list of members with the values that
+ * they have or do not have. All of them must be meant and must agree.
+ */
+#include "coverage/coverage_private.h"
+
+#include "base/bits.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct row {
+    const char *structure, *name, *condition, *source;
+} rows[] = {
+#define ARM(...) {__VA_ARGS__},
+#include "ddi_arms.inc"
+#undef ARM
+};
+
+/*
+ * Arms that no run can show. A reason is a fact about the contract or about this bench, in one
+ * sentence.
+ */
+static const struct {
+    const char *structure, *name, *text;
+} reasons[] = {
+    {"SPECIAL_LOCK_TRANSFER", "first part",
+     "one operation is the whole transfer: its list of pages has no offset (SLT-003)"},
+};
+
+/* ---- Conditions ------------------------------------------------------------------------------ */
+
+static unsigned group_named(const char *structure)
+{
+    for (unsigned group = 0; group < COVERAGE_GROUP_COUNT; group++) {
+        if (strcmp(coverage_group_name(group), structure) == 0)
+            return group;
+    }
+    return COVERAGE_GROUP_COUNT;
+}
+
+static const struct coverage_member *member_named(unsigned group, const char *name, size_t length)
+{
+    for (unsigned i = 0; i < coverage_members_count; i++) {
+        if (coverage_members[i].group == group && strlen(coverage_members[i].name) == length &&
+            memcmp(coverage_members[i].name, name, length) == 0)
+            return &coverage_members[i];
+    }
+    return NULL;
+}
+
+/* Reads "member=value" or "member!=value" at text; gives the rest, or NULL: no such member. */
+static const char *read_term(unsigned group, const char *text, struct coverage_term *out_term)
+{
+    size_t length = strcspn(text, "!=");
+    char *end;
+
+    out_term->member = member_named(group, text, length);
+    out_term->is_equal = text[length] == '=';
+    out_term->value = strtoull(text + length + (out_term->is_equal ? 1 : 2), &end, 10);
+    return out_term->member ? end + strspn(end, " ") : NULL;
+}
+
+unsigned coverage_arm_count(void)
+{
+    return ARRAY_COUNT(rows);
+}
+
+bool coverage_arm_read(unsigned index, struct coverage_arm *out_arm)
+{
+    const struct row *row = &rows[index];
+    const char *text = row->condition;
+
+    *out_arm = (struct coverage_arm){.group = group_named(row->structure),
+                                     .name = row->name,
+                                     .condition = row->condition,
+                                     .source = row->source};
+    while (*text) {
+        if (out_arm->term_count == ARRAY_COUNT(out_arm->terms))
+            return false;
+        text = read_term(out_arm->group, text, &out_arm->terms[out_arm->term_count++]);
+        if (!text)
+            return false;
+    }
+    for (size_t i = 0; i < ARRAY_COUNT(reasons); i++) {
+        if (strcmp(reasons[i].structure, row->structure) == 0 &&
+            strcmp(reasons[i].name, row->name) == 0)
+            out_arm->reason = reasons[i].text;
+    }
+    return true;
+}
+
+bool coverage_arm_is_shown(const struct coverage_arm *arm, const void *structure,
+                           const DXGKARG_BUILDPAGINGBUFFER *around)
+{
+    for (unsigned i = 0; i < arm->term_count; i++) {
+        const struct coverage_term *term = &arm->terms[i];
+
+        if ((coverage_member_value(term->member, structure) == term->value) != term->is_equal ||
+            !coverage_member_is_meant(term->member, structure, around))
+            return false;
+    }
+    return true;
+}
