@@ -1,4 +1,5 @@
 # A campaign of random cases in random configurations over the reference driver: no findings.
 if(DRYDOCK_BENCH AND DRYDOCK_TESTS AND TARGET drydock)
     add_test(NAME cli/campaign COMMAND drydock check --seeds 200 --jobs 2 --repeat 8)
+    add_test(NAME cli/golden COMMAND ${CMAKE_SOURCE_DIR}/scripts/golden.sh $<TARGET_FILE:drydock>)
 endif()

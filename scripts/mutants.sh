@@ -9,15 +9,16 @@
 #     --jobs J     so many trees are built and tried side by side (2)
 #     --out DIR    trees and results (build/mutants); a run goes on where it was stopped
 #     --only WORD  only mistakes whose file or ID contains the word
-#     --quick      ends after the stage of 500 seeds: what lives then may still die in the later stages
+#     --quick      ends after the stage `golden`: what lives then may still die in the later stages
 #     --list       shows them, and plays nothing
 #
 # A mistake is a line of scripts/mutants.awk: a source in which one line is different. One that does not compile, or
-# that compiles to the same object, is no mistake: the next one takes its place. The others go through four stages,
+# that compiles to the same object, is no mistake: the next one takes its place. The others go through five stages,
 # until one finds them:
 #
 #     unit     the tests of its module; of a mistake in the scheduler, those of the manager too
-#     seeds    a campaign of 500 seeds of the reference driver
+#     seeds    a campaign of 500 seeds of the reference driver finds something
+#     golden   the same campaign calls or judges something else than before (scripts/golden.sh)
 #     runs     the tests of the bench, which play whole runs
 #     far      a campaign of 5,000 seeds
 #
@@ -28,7 +29,7 @@ set -eu
 sources="vidmm vidsch check sgpu"
 count=300 seed=1 jobs=2 out=build/mutants only='' list='' quick=''
 
-usage() { sed -n '2,28s/^# \{0,1\}//p' "$0"; }
+usage() { sed -n '2,29s/^# \{0,1\}//p' "$0"; }
 while [ $# -gt 0 ]; do
     case $1 in
     --list) list=1; shift; continue ;;
@@ -98,17 +99,14 @@ prepare() {
     [ -f "$tree/build/build.ninja" ] ||
         cmake -S "$tree" -B "$tree/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_FLAGS=-w >"$tree/cmake.log"
     # shellcheck disable=SC2086
+    ninja -C "$tree/build" drydock >"$tree/build.log" 2>&1 && "$tree/scripts/golden.sh" "$tree/build/drydock" --update ||
+        { tail -n 20 "$tree/build.log" >&2; echo "mutants: the tree does not build or is not clean" >&2; exit 2; }
     for module in $sources; do
         found=$(find_it "$tree" "$module")
         [ "$found" = lives ] || { tail -n 20 "$tree/build.log" >&2
             echo "mutants: without any mistake the stage '$found' fails" >&2; exit 2; }
         [ "$quick" ] || break
     done
-}
-
-campaign() { # tree seeds seconds
-    timeout -k 5 "$3" "$1/build/drydock" check --seeds "$2" -j 1 --no-shrink --repeat 0 --max-findings 1 \
-        --run-limit 20 >/dev/null 2>&1
 }
 
 # Builds a program of the tree and runs its tests.
@@ -122,10 +120,13 @@ find_it() { # tree module
     passes "$1" "$2_tests" 120 || { echo unit; return; }
     [ "$2" != vidsch ] || passes "$1" vidmm_tests 120 || { echo unit; return; }
     ninja -C "$1/build" drydock >"$1/build.log" 2>&1 || { echo none; return; }
-    campaign "$1" 500 240 || { echo seeds; return; }
+    status=0
+    (cd "$1" && timeout -k 5 300 scripts/golden.sh build/drydock >/dev/null 2>&1) || status=$?
+    case $status in 0) ;; 1) echo golden; return ;; *) echo seeds; return ;; esac
     [ -z "$quick" ] || { echo lives; return; }
     passes "$1" bench_tests 900 || { echo runs; return; }
-    campaign "$1" 5000 1200 || { echo far; return; }
+    timeout -k 5 1200 "$1/build/drydock" check --seeds 5000 -j 1 --no-shrink --repeat 0 --max-findings 1 \
+        --run-limit 20 >/dev/null 2>&1 || { echo far; return; }
     echo lives
 }
 
@@ -192,15 +193,14 @@ awk -F "$tab" '
     FILENAME ~ /survivors/ { if ($0 !~ /^#/ && NF >= 2) reason[$1] = $2; next }
     FILENAME ~ /order/ { old[$1] = $5; new[$1] = $6; next }
     $2 == "same" || $2 == "none" { left[$2]++; next }
-    { all++; by[$2]++; if ($2 == "far" || $2 == "lives" || $2 == "runs") { late[++n] = $0 } }
+    { all++; by[$2]++; if ($2 == "far" || $2 == "lives") late[++n] = $0 }
     END {
         printf "%d mistakes (%d more compile to the same object, %d do not compile)\n", all, left["same"], left["none"]
-        printf "%8d unit tests of the modules\n%8d 500 seeds\n%8d tests of whole runs\n%8d 5,000 seeds\n%8d live\n",
-            by["unit"], by["seeds"], by["runs"], by["far"], by["lives"]
-        if (all) printf "%.1f %% die by tests and 500 seeds\n", 100 * (by["unit"] + by["seeds"] + by["runs"]) / all
+        printf "%8d unit tests of the module\n%8d 500 seeds: a finding\n%8d 500 seeds: other calls or counts\n", by["unit"], by["seeds"], by["golden"]
+        printf "%8d tests of whole runs\n%8d 5,000 seeds\n%8d live\n", by["runs"], by["far"], by["lives"]
+        if (all) printf "%.1f %% die by tests and 500 seeds\n", 100 * (by["unit"] + by["seeds"] + by["golden"] + by["runs"]) / all
         for (i = 1; i <= n; i++) {
             split(late[i], part, "\t")
-            if (part[2] == "runs") continue
             sub(/^ +/, "", old[part[1]]); sub(/^ +/, "", new[part[1]])
             printf "%s %s %s %s\n    %s\n    %s\n    %s\n", part[2], part[1], part[4], part[3], old[part[1]], new[part[1]],
                 (part[1] in reason ? "reason: " reason[part[1]] : part[2] == "lives" ? "NO REASON in tests/mutants/survivors.tsv" : "")
