@@ -429,6 +429,19 @@ RULE_KEPT(PT_045)
     write_root(rig, 1);
 }
 
+static void a_range_is_looked_at_behind_one_of_another_process(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_GPUMMU);
+    create_reserving(rig, UINT64_C(2) << 30, UINT64_C(2) << 30);
+    write_root(rig, 3);
+    rig_expect_only(rig, RULE_PT_045);
+    rig_fini(rig);
+    free(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -437,6 +450,7 @@ int main(void)
         cmocka_unit_test(a_pointer_leads_to_the_table),
         cmocka_unit_test(memory_that_is_led_to_is_not_reused),
         cmocka_unit_test(a_range_reserved_outside_of_the_process_breaks_PT_044),
+        cmocka_unit_test(a_range_is_looked_at_behind_one_of_another_process),
     };
 
     return RIG_RUN_TESTS(tests);

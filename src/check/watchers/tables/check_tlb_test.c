@@ -501,6 +501,38 @@ static void entries_from_before_a_sleep_may_be_copied_on(void **state)
     free(rig);
 }
 
+/* A range from a table that a sleep kept says nothing about the range behind it. */
+static void each_range_of_a_copy_is_looked_at(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+    uint64_t later = RIG_VA + (UINT64_C(1) << rig_level_shift(1));
+    uint64_t old_table = rig_table_va(0, RIG_VA), new_table = rig_table_va(0, later);
+    DXGK_BUILDPAGINGBUFFER_COPY_RANGE ranges[] = {
+        {.NumPageTableEntries = 1,
+         .SrcPageTableAddress = old_table,
+         .DstPageTableAddress = new_table},
+        {.NumPageTableEntries = 1,
+         .SrcPageTableAddress = new_table + 0x10000,
+         .DstPageTableAddress = new_table,
+         .DstStartPteIndex = 1},
+    };
+    DXGKARG_BUILDPAGINGBUFFER arg = {.Operation = DXGK_OPERATION_COPY_PAGE_TABLE_ENTRIES};
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_GPUMMU);
+    rig_make_tables(rig);
+    miniport_set_power_state(rig->top, 0, PowerDeviceD3, PowerActionHibernate);
+    miniport_set_power_state(rig->top, 0, PowerDeviceD0, PowerActionNone);
+    rig_initialise_table(rig, 0, later);
+    rig_enter_companion(rig);
+    arg.CopyPageTableEntries.NumRanges = 2;
+    arg.CopyPageTableEntries.pRanges = ranges;
+    rig_build(rig, &arg);
+    rig_expect_only(rig, RULE_CPTE_004);
+    rig_fini(rig);
+    free(rig);
+}
+
 RULE_BROKEN(CPTE_005)
 {
     struct rig_update update;
@@ -552,6 +584,7 @@ int main(void)
         cmocka_unit_test(a_copy_on_another_context_breaks_CPTE_001),
         cmocka_unit_test(a_context_has_the_root_of_its_process),
         cmocka_unit_test(entries_from_before_a_sleep_may_be_copied_on),
+        cmocka_unit_test(each_range_of_a_copy_is_looked_at),
         cmocka_unit_test(tables_do_not_change_under_work),
         cmocka_unit_test(an_update_without_bytes_is_over_at_once),
         cmocka_unit_test(a_flush_of_another_root_breaks_TLB_001),
