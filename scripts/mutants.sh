@@ -94,6 +94,7 @@ fi
 # A tree of its own for each job, built once without a mistake. All stages must pass in it.
 prepare() {
     tree=$out/tree-$1
+    [ ! -e "$tree/original" ] || rm -rf "$tree" # stopped in the middle of a mistake
     mkdir -p "$tree"
     git ls-files -z | (cd "$root" && xargs -0 tar cf - 2>/dev/null) | tar xf - -C "$tree"
     [ -f "$tree/build/build.ninja" ] ||
