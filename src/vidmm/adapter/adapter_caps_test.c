@@ -201,6 +201,8 @@ CHANGE(memory_limit, fake->segments[2].CommitLimit -= 4096)
 CHANGE(no_memory_limit, fake->segments[2].CommitLimit = 0)
 CHANGE(aperture_limit, fake->segments[1].CommitLimit += 4096)
 CHANGE(small_aperture_limit, fake->segments[1].CommitLimit = 4096)
+CHANGE(tables_in_the_last, fake->levels[0].PageTableSegmentId =
+                               fake->levels[0].PagingProcessPageTableSegmentId = fake->count)
 CHANGE(no_window, fake->segments[0].CpuTranslatedAddress.QuadPart = 0)
 CHANGE(odd_window, fake->segments[0].CpuTranslatedAddress.QuadPart += 8)
 CHANGE(unused_window, fake->segments[2].CpuTranslatedAddress.QuadPart = 12345)
@@ -460,6 +462,7 @@ static void the_nearest_lawful_reports_are_taken(void **state)
     } cases[] = {
         {WDDM20, even_64kb_size},
         {WDDM20, as_many_as_there_are},
+        {WDDM20, tables_in_the_last},
         {WDDM20, small_aperture_limit},
         {WDDM20, unused_window},
         {WDDM20, coherent_memory},

@@ -3,6 +3,9 @@
 #include "vidmm/vidmm.h"
 
 #include "base/bits.h"
+#include "vidmm/adapter/adapter_caps.h"
+#include "vidmm/memory/segment.h"
+#include "vidmm/residency/budget.h"
 
 static struct vidmm_budget_info info_of(const struct rig *rig)
 {
@@ -206,9 +209,39 @@ static void nobody_is_asked_to_trim_what_is_not_held(void **state)
     rig_free(rig);
 }
 
+/* The group that the descriptor's flags name comes first, then the kind of the segment. */
+static void the_group_of_a_segment_is_what_its_flags_say(void **state)
+{
+    static const DXGK_SEGMENTFLAGS none = {0}, local = {.LocalBudgetGroup = 1},
+                                   other = {.NonLocalBudgetGroup = 1},
+                                   target = {.ApplicationTarget = 1};
+    static const struct {
+        enum segment_kind kind;
+        const DXGK_SEGMENTFLAGS *flags;
+        enum vidmm_budget_group group;
+    } rows[] = {
+        {SEGMENT_CONTIGUOUS, &none, VIDMM_BUDGET_LOCAL},
+        {SEGMENT_PAGES, &none, VIDMM_BUDGET_LOCAL},
+        {SEGMENT_APERTURE, &none, VIDMM_BUDGET_NON_LOCAL},
+        {SEGMENT_PAGES, &other, VIDMM_BUDGET_NON_LOCAL},
+        {SEGMENT_CONTIGUOUS, &other, VIDMM_BUDGET_NON_LOCAL},
+        {SEGMENT_APERTURE, &local, VIDMM_BUDGET_LOCAL},
+        {SEGMENT_APERTURE, &target, VIDMM_BUDGET_LOCAL},
+        {SEGMENT_SYSTEM, NULL, VIDMM_BUDGET_NON_LOCAL},
+    };
+
+    for (size_t i = 0; i < ARRAY_COUNT(rows); i++) {
+        struct vidmm_segment_caps caps = {.flags = rows[i].flags ? rows[i].flags->Value : 0};
+        struct segment segment = {.kind = rows[i].kind, .caps = rows[i].flags ? &caps : NULL};
+
+        assert_int_equal(budget_group_of(&segment), rows[i].group);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_group_of_a_segment_is_what_its_flags_say),
         cmocka_unit_test(what_is_resident_and_held_is_counted),
         cmocka_unit_test(what_is_leaving_is_not_held),
         cmocka_unit_test(a_request_over_the_budget_is_told_how_much_to_trim),

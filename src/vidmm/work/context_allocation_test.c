@@ -6,6 +6,7 @@
 #include "vidmm/vidmm.h"
 
 #include "base/bits.h"
+#include "vidmm/tables/paging_process.h"
 
 static DXGKARGCB_CREATECONTEXTALLOCATION request(const struct rig *rig, int *driver_object)
 {
@@ -66,6 +67,27 @@ static void an_allocation_belongs_to_a_context_or_to_a_device_alone(void **state
     }
 }
 
+/* What the driver writes through is seen at once: a quarter of the scratch range, and no page more.
+ */
+static void an_allocation_has_to_fit_in_a_chunk_of_scratch(void **state)
+{
+    for (unsigned model = 0; model < RIG_MODELS; model++) {
+        struct rig_config config = rig_model(model);
+        struct rig *rig = rig_create(&config);
+        DXGKARGCB_CREATECONTEXTALLOCATION create = request(rig, &(int){0});
+
+        if (rig->config.is_virtual) {
+            create.Size = paging_process_chunk_pages(rig->vidmm) * PAGE_BYTES;
+            assert_int_equal(vidmm_context_allocation_create(rig->vidmm, &create), STATUS_SUCCESS);
+            assert_int_equal(vidmm_context_allocation_destroy(rig->vidmm, create.hAllocation),
+                             STATUS_SUCCESS);
+            create.Size++;
+            assert_refused(rig, create, NULL);
+        }
+        rig_free(rig);
+    }
+}
+
 static void the_physical_model_neither_maps_nor_updates(void **state)
 {
     struct rig_config config = rig_model(0);
@@ -122,6 +144,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_allocation_belongs_to_a_context_or_to_a_device_alone),
+        cmocka_unit_test(an_allocation_has_to_fit_in_a_chunk_of_scratch),
         cmocka_unit_test(the_physical_model_neither_maps_nor_updates),
         cmocka_unit_test(what_the_driver_leaves_goes_with_its_owner),
     };
