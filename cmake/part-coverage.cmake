@@ -22,5 +22,8 @@ if(DRYDOCK_BENCH AND DRYDOCK_TESTS AND TARGET drydock)
                      cases/sequences/S-20-context-allocation.case cases/sequences/S-21-adl-mapping.case
                      cases/tables-in-system-memory.case cases/tiles-in-pieces.case
                      cases/tiles-of-pools-that-go.case cases/tiles-without-ranges.case
+                     cases/primary-in-the-aperture.case cases/locked-over-a-sleep.case
+                     cases/no-contexts.case cases/dma-buffers-in-the-aperture.case
+                     cases/sequences/S-11-move.case
              WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
 endif()

@@ -26,8 +26,26 @@ static const struct row {
 static const struct {
     const char *structure, *name, *text;
 } reasons[] = {
+    {"TRANSFER", "no allocation",
+     "the manager moves allocations and nothing else, and each has a handle (XFER-010)"},
     {"SPECIAL_LOCK_TRANSFER", "first part",
      "one operation is the whole transfer: its list of pages has no offset (SLT-003)"},
+    {"SPECIAL_LOCK_TRANSFER", "last part",
+     "one operation is the whole transfer: its list of pages has no offset (SLT-003)"},
+    {"UPDATE_PAGE_TABLE", "a native fence",
+     "the fence unit of the modelled GPU writes by physical address: no page table maps a fence"},
+    {"UPDATE_CONTEXT_ALLOCATION", "without private data",
+     "the reference driver always has a record to hand on"},
+    {"MAP_APERTURE_SEGMENT2", "a DMA or paging buffer",
+     "buffers get slots in the physical model, whose drivers are older than this operation"},
+    {"MAP_APERTURE_SEGMENT2", "of nobody",
+     "a primary of nobody is of the physical model, whose drivers are older than this operation"},
+    {"DXGKARG_PATCH", "of a device",
+     "shares its place with hContext: it is the device where a driver has no contexts, which the "
+     "structure does not tell"},
+    {"DXGK_ALLOCATIONLIST", "no allocation",
+     "the driver's commands name allocations by their place in the list and have no slots that an "
+     "empty entry could unbind"},
 };
 
 /* ---- Conditions ------------------------------------------------------------------------------ */

@@ -109,12 +109,6 @@ static const struct reason {
      "always set: one operation is the whole transfer (SLT-003)"},
     {DXGK_OPERATION_SPECIAL_LOCK_TRANSFER, "Flags.TransferEnd",
      "always set: one operation is the whole transfer (SLT-003)"},
-    {DXGK_OPERATION_SPECIAL_LOCK_TRANSFER, "Flags.Swizzle",
-     "the bytes have the order that the application saw, in any case (SLT-004): nothing is to be "
-     "chosen"},
-    {DXGK_OPERATION_SPECIAL_LOCK_TRANSFER, "Flags.Unswizzle",
-     "the bytes have the order that the application saw, in any case (SLT-004): nothing is to be "
-     "chosen"},
     {DXGK_OPERATION_UPDATE_PAGE_TABLE, "Flags.NativeFence",
      "the fence unit of the modelled GPU writes by physical address: no page table maps a fence"},
     {DXGK_OPERATION_UPDATE_CONTEXT_ALLOCATION, "DriverPrivateDataSize",
