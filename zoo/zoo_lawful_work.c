@@ -42,6 +42,16 @@ static void tell_kernel(struct zoo_layer *layer, const DXGKARGCB_NOTIFY_INTERRUP
     layer->host.upper->ops->notify_interrupt(layer->host.upper, data);
 }
 
+/* Fences begin anew behind it. */
+static NTSTATUS stop_and_forget(struct miniport *self)
+{
+    struct zoo_layer *layer = zoo_layer_of(self);
+
+    memset(&layer->memory, 0, sizeof layer->memory);
+    memset(layer->state, 0, sizeof layer->state);
+    return miniport_forward_ops.stop_device(self);
+}
+
 static void synchronize(struct zoo_layer *layer, PKSYNCHRONIZE_ROUTINE routine)
 {
     BOOLEAN result;
@@ -113,10 +123,23 @@ static NTSTATUS query_and_tell(struct miniport *self, HANDLE object, DXGKARG_QUE
     return status;
 }
 
-static NTSTATUS reset_and_tell(struct miniport *self, HANDLE object, DXGKARG_RESETENGINE *arg)
+static NTSTATUS preempt_and_tell(struct miniport *self, HANDLE object,
+                                 const DXGKARG_PREEMPTCOMMAND *arg)
 {
     tell_left(zoo_layer_of(self));
-    return miniport_forward_reset_engine(self, object, arg);
+    return miniport_forward_preempt_command(self, object, arg);
+}
+
+static NTSTATUS reset_and_tell(struct miniport *self, HANDLE object, DXGKARG_RESETENGINE *arg)
+{
+    struct zoo_layer *layer = zoo_layer_of(self);
+    NTSTATUS status;
+
+    layer->state[0] = true;
+    tell_left(layer);
+    status = miniport_forward_reset_engine(self, object, arg);
+    layer->state[0] = false;
+    return status;
 }
 
 static NTSTATUS reset_and_leave(struct miniport *self, HANDLE object)
@@ -130,7 +153,9 @@ static void plant_now_and_then(struct zoo_layer *layer)
 {
     layer->ops.submit_command = submit_known;
     layer->ops.submit_command_virtual = submit_virtual_known;
+    layer->ops.stop_device = stop_and_forget;
     layer->ops.query_current_fence = query_and_tell;
+    layer->ops.preempt_command = preempt_and_tell;
     layer->ops.reset_engine = reset_and_tell;
     layer->ops.reset_from_timeout = reset_and_leave;
     layer->host_ops.notify_interrupt = tell_now_and_then;
@@ -172,7 +197,8 @@ static void keep_report(struct miniport_host *host, const DXGKARGCB_NOTIFY_INTER
 
     if (!layer->state[1] || layer->state[0] == REPORTS)
         tell_kept(layer);
-    if (!layer->state[1]) {
+    if (!layer->state[1] || data->InterruptType != DXGK_INTERRUPT_DMA_COMPLETED) {
+        tell_kept(layer); /* in order */
         tell_kernel(layer, data);
         return;
     }
@@ -215,6 +241,7 @@ static NTSTATUS query_tells(struct miniport *self, HANDLE object, DXGKARG_QUERYC
 
 static void plant_dpc_tells(struct zoo_layer *layer)
 {
+    layer->ops.stop_device = stop_and_forget;
     layer->ops.interrupt = interrupt_keeps;
     layer->ops.dpc = dpc_tells;
     layer->ops.query_current_fence = query_tells;
@@ -302,6 +329,7 @@ static void plant_waits(struct zoo_layer *layer)
 {
     layer->ops.submit_command = submit_known;
     layer->ops.submit_command_virtual = submit_virtual_known;
+    layer->ops.stop_device = stop_and_forget;
     layer->ops.preempt_command = preempt_by_waiting;
     layer->ops.reset_engine = reset_node;
     layer->ops.reset_from_timeout = reset_nodes;
