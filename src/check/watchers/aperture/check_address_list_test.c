@@ -376,10 +376,30 @@ RULE_KEPT(ADL_010)
     map_for_cpu(rig, 0x5000);
 }
 
+/* What the driver left in the flags of a creation that failed is nothing. */
+static void a_creation_that_fails_says_nothing_of_its_flags(void **state)
+{
+    struct rig_refusal refusal = {MINIPORT_DDI_CreateAllocation, STATUS_NO_MEMORY};
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_GPUMMU);
+    take_lists(rig);
+    rig->caps.MemoryManagementCaps.MapAperture2Supported = 0;
+    rig_start(rig);
+    rig_refuse(rig, &refusal);
+    create_visible(rig);
+    assert_int_equal(rig->counts.evaluated[RULE_ADL_012], 0);
+    assert_int_equal(rig->counts.broken[RULE_ADL_012], 0);
+    rig_fini(rig);
+    free(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lists_of_auxiliary_mmus_are_judged_too),
+        cmocka_unit_test(a_creation_that_fails_says_nothing_of_its_flags),
     };
 
     return RIG_RUN_TESTS(tests);

@@ -686,6 +686,39 @@ RULE_KEPT_IN(OFFER_005, RIG_PHYSICAL)
     return_dropped(rig, true);
 }
 
+static void who_is_dropped_first_does_not_matter_in_sleep(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_PHYSICAL);
+    check_client(rig->check, &(struct check_client_event){.kind = CHECK_CLIENT_SLEEP});
+    drop_one_of_two(rig, false, FIRST_IS_IDLE);
+    assert_int_equal(rig->counts.broken[RULE_OFFER_001], 0);
+    rig_fini(rig);
+    free(rig);
+}
+
+/* It was whole; then it was offered anew, and what brings it in may leave the content away. */
+static void an_offer_ends_what_the_reclaim_before_it_said(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    for (unsigned is_offered = 0; is_offered < 2; is_offered++) {
+        HANDLE allocation;
+
+        rig_init(rig, RIG_PHYSICAL);
+        allocation = reclaim_dropped(rig, CHECK_RECLAIM_OK, false);
+        if (is_offered)
+            tell(rig, (struct check_client_event){.kind = CHECK_CLIENT_OFFER});
+        run(rig, rig_fill(allocation));
+        rig_expect_only(rig, is_offered ? RULE_NONE : RULE_OFFER_003);
+        rig_fini(rig);
+    }
+    free(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -695,6 +728,8 @@ int main(void)
         cmocka_unit_test(what_was_dropped_is_offered_and_reclaimed_again),
         cmocka_unit_test(what_had_left_memory_is_followed_through_a_reset),
         cmocka_unit_test(two_at_one_place_are_found),
+        cmocka_unit_test(who_is_dropped_first_does_not_matter_in_sleep),
+        cmocka_unit_test(an_offer_ends_what_the_reclaim_before_it_said),
     };
 
     return RIG_RUN_TESTS(tests);

@@ -369,6 +369,38 @@ RULE_KEPT(SWZ_010)
     rig_create_allocation(rig, NULL); /* the adapter has started, and no call was made */
 }
 
+/* It left in lines; a special lock transfer brings it back with the flag, or without. */
+static void a_special_lock_transfer_is_judged_by_its_own_flags(void **state)
+{
+    static MDL mdl;
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    for (unsigned is_broken = 0; is_broken < 2; is_broken++) {
+        DXGKARG_BUILDPAGINGBUFFER fill;
+        DXGKARG_BUILDPAGINGBUFFER back = {.Operation = DXGK_OPERATION_SPECIAL_LOCK_TRANSFER};
+        HANDLE allocation;
+
+        rig_init(rig, RIG_PHYSICAL);
+        allocation = rig_create_allocation(rig, &(DXGK_ALLOCATIONINFO){.Flags.Swizzled = 1});
+        fill = rig_fill(allocation);
+        rig_build(rig, &fill);
+        rig_complete(rig, 0, rig_submit(rig));
+        transfer(rig, allocation, false, 2); /* Unswizzle */
+        back.SpecialLockTransfer.hAllocation = allocation;
+        back.SpecialLockTransfer.TransferSize = 65536;
+        back.SpecialLockTransfer.Source.pMdl = &mdl;
+        back.SpecialLockTransfer.Destination.SegmentId = 1;
+        back.SpecialLockTransfer.Flags.Swizzle = !is_broken;
+        back.SpecialLockTransfer.Flags.TransferStart = 1;
+        back.SpecialLockTransfer.Flags.TransferEnd = 1;
+        rig_build(rig, &back);
+        assert_int_equal(rig->counts.broken[RULE_SWZ_008], is_broken);
+        rig_fini(rig);
+    }
+    free(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -376,6 +408,7 @@ int main(void)
         cmocka_unit_test(what_a_reset_takes_comes_back_in_the_order_outside),
         cmocka_unit_test(a_move_does_not_change_the_order_outside),
         cmocka_unit_test(what_was_dropped_is_in_no_order),
+        cmocka_unit_test(a_special_lock_transfer_is_judged_by_its_own_flags),
     };
 
     return RIG_RUN_TESTS(tests);

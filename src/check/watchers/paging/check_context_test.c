@@ -152,7 +152,8 @@ static NTSTATUS ask_for_both(struct rig *rig, enum miniport_ddi ddi, HANDLE obje
     return rig_answer(rig, ddi, object, arg);
 }
 
-static void submit_in(struct rig *rig, bool is_shared, bool is_resident)
+/* Gives the context. */
+static HANDLE submit_in(struct rig *rig, bool is_shared, bool is_resident)
 {
     DXGKARG_CREATECONTEXT create = {
         .hContext = (HANDLE)0x200, .NodeOrdinal = 1, .EngineAffinity = 1};
@@ -175,6 +176,7 @@ static void submit_in(struct rig *rig, bool is_shared, bool is_resident)
     submit.hContext = create.hContext;
     rig->irql = DISPATCH_LEVEL;
     miniport_submit_command_virtual(rig->top, NULL, &submit);
+    return create.hContext;
 }
 
 RULE_BROKEN(CTX_003)
@@ -403,10 +405,37 @@ static void a_device_s_buffers_are_in_apertures_too(void **state)
     free(rig);
 }
 
+/* It has its first content, and is taken out: the work of its context would miss it. */
+static void a_context_allocation_that_was_taken_out_is_missed(void **state)
+{
+    DXGKARG_BUILDPAGINGBUFFER out = {.Operation = DXGK_OPERATION_VIRTUAL_TRANSFER};
+    struct rig *rig = malloc(sizeof *rig);
+    DXGKARG_SUBMITCOMMANDVIRTUAL packet;
+    HANDLE context;
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_GPUMMU);
+    context = submit_in(rig, false, true);
+    rig->irql = PASSIVE_LEVEL;
+    assert_int_equal(rig->counts.broken[RULE_CTX_003], 0);
+    out.TransferVirtual.hAllocation = (HANDLE)0x400;
+    out.TransferVirtual.TransferSizeInBytes = 4096;
+    out.TransferVirtual.SourceVirtualAddress = RIG_VA;
+    out.TransferVirtual.TransferDirection = DXGK_MEMORY_TRANSFER_LOCAL_TO_SYSTEM;
+    rig_build(rig, &out);
+    packet = rig_packet_virtual(rig);
+    packet.hContext = context;
+    rig_submit_virtual(rig, &packet);
+    assert_int_equal(rig->counts.broken[RULE_CTX_003], 1);
+    rig_fini(rig);
+    free(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_device_s_buffers_are_in_apertures_too),
+        cmocka_unit_test(a_context_allocation_that_was_taken_out_is_missed),
     };
 
     return RIG_RUN_TESTS(tests);

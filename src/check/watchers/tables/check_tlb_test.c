@@ -578,6 +578,34 @@ RULE_KEPT(CPTE_007)
     create_on_node(rig, 1);
 }
 
+/* The list of processes under way has so many places; one that is over frees its own. */
+static void the_tables_of_many_processes_are_followed_one_behind_the_other(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+    HANDLE client;
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_GPUMMU);
+    client = rig->process;
+    rig->gpummu.PageTableUpdateRequireAddressSpaceIdle = 1;
+    rig_query_mmu(rig);
+    rig_set_root(rig, rig->context);
+    for (unsigned i = 1; i <= 64; i++) {
+        rig->process = rig_create_process(rig, false);
+        rig_initialise_table(rig, 0, RIG_VA + ((uint64_t)i << rig_level_shift(1)));
+        rig_complete(rig, 0, rig_submit(rig));
+        rig_new_buffer(rig);
+    }
+    rig_expect_only(rig, RULE_NONE);
+    rig->process = client;
+    rig_initialise_table(rig, 0, RIG_VA);
+    rig_submit(rig);
+    submit_work(rig, rig->context);
+    rig_expect_only(rig, RULE_PT_036);
+    rig_fini(rig);
+    free(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -593,6 +621,7 @@ int main(void)
         cmocka_unit_test(a_flush_of_less_breaks_TLB_003),
         cmocka_unit_test(what_a_client_maps_is_flushed_where_invalid_entries_are_cached),
         cmocka_unit_test(a_flush_in_the_middle_leaves_both_sides),
+        cmocka_unit_test(the_tables_of_many_processes_are_followed_one_behind_the_other),
     };
 
     return RIG_RUN_TESTS(tests);

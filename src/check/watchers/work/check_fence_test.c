@@ -646,6 +646,61 @@ static void native_fences_may_be_where_they_are_enabled(void **state)
     free(rig);
 }
 
+static NTSTATUS say_current(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
+{
+    NTSTATUS status = rig_answer(rig, ddi, object, arg);
+
+    if (ddi == MINIPORT_DDI_SubmitCommandVirtual)
+        return STATUS_INVALID_PARAMETER;
+    if (ddi == MINIPORT_DDI_QueryCurrentFence)
+        ((DXGKARG_QUERYCURRENTFENCE *)arg)->CurrentFence = *(const uint32_t *)rig->told;
+    return status;
+}
+
+/* SUB-012: the driver refuses a packet behind one that it has reported. */
+static void a_refused_packet_may_stand_for_the_current_one(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    for (uint32_t beyond = 0; beyond < 2; beyond++) {
+        DXGKARG_SUBMITCOMMANDVIRTUAL refused;
+        uint32_t said;
+
+        rig_init(rig, RIG_GPUMMU);
+        rig_run(rig, RIG_CLIENT_NODE, rig_render(rig), RIG_CLIENT_BYTES);
+        refused = rig_packet_virtual(rig);
+        said = refused.SubmissionFenceId + beyond;
+        rig->answer = say_current;
+        rig->told = &said;
+        rig_submit_virtual(rig, &refused);
+        rig_query_fence(rig, RIG_CLIENT_NODE);
+        assert_int_equal(rig->counts.broken[RULE_FENCE_006], beyond);
+        rig_fini(rig);
+    }
+    free(rig);
+}
+
+static void a_current_fence_is_not_looked_at_without_a_gpu(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    for (unsigned has_gpu = 0; has_gpu < 2; has_gpu++) {
+        uint32_t fence;
+
+        rig_init(rig, RIG_GPUMMU);
+        fence = rig_render(rig);
+        if (has_gpu)
+            rig_gpu_event(rig, CHECK_GPU_QUEUED, RIG_CLIENT_NODE, fence, RIG_CLIENT_BYTES);
+        rig_query_fence(rig, RIG_CLIENT_NODE);
+        rig_expect_only(rig, RULE_NONE);
+        assert_int_equal(rig->counts.evaluated[RULE_FENCE_006], has_gpu);
+        rig_fini(rig);
+    }
+    free(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -660,6 +715,8 @@ int main(void)
         cmocka_unit_test(a_fence_that_is_told_of_lives),
         cmocka_unit_test(rule_FENCE_014_is_found_when_the_update_fails),
         cmocka_unit_test(native_fences_may_be_where_they_are_enabled),
+        cmocka_unit_test(a_refused_packet_may_stand_for_the_current_one),
+        cmocka_unit_test(a_current_fence_is_not_looked_at_without_a_gpu),
     };
 
     return RIG_RUN_TESTS(tests);

@@ -289,6 +289,22 @@ RULE_KEPT(IOMMU_003)
     map_pages(rig, RIG_RAM_PAGES - 1);
 }
 
+/* There is no second answer yet, which the first one could contradict. */
+static void iommu_caps_are_not_compared_with_caps_that_nobody_asked_for(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    rig_prepare(rig, RIG_GPUMMU);
+    rig_init_layer(rig);
+    query_iommu(rig, (DXGK_IOMMU_CAPS){.GpuVaIommuRequired = 1});
+    assert_int_equal(rig->counts.broken[RULE_IOMMU_004], 0);
+    rig_start(rig);
+    assert_int_equal(rig->counts.broken[RULE_IOMMU_004], 1);
+    rig_fini(rig);
+    free(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -297,6 +313,7 @@ int main(void)
         cmocka_unit_test(no_window_opens_while_a_packet_is_under_way),
         cmocka_unit_test(nothing_is_in_flight_when_the_device_stops),
         cmocka_unit_test(what_was_in_flight_goes_with_the_device),
+        cmocka_unit_test(iommu_caps_are_not_compared_with_caps_that_nobody_asked_for),
     };
 
     return RIG_RUN_TESTS(tests);
