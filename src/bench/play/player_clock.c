@@ -18,7 +18,8 @@ static bool has_watchdog(const struct player *player)
     for (uint32_t i = 0; i < player->workload->op_count; i++) {
         enum workload_op_kind kind = (enum workload_op_kind)player_op(player, i)->kind;
 
-        if (kind == WORKLOAD_OP_HANG || kind == WORKLOAD_OP_LOSE_INTERRUPT)
+        if (kind == WORKLOAD_OP_HANG || kind == WORKLOAD_OP_LOSE_INTERRUPT ||
+            kind == WORKLOAD_OP_FAULT)
             return true;
     }
     return false;

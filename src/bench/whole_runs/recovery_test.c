@@ -143,6 +143,19 @@ static void a_call_that_waits_returns_before_the_reset(void **state)
     test_finish(result);
 }
 
+/* The wait ended by itself, in the interrupt that tells of the fault: its call still runs. */
+static void a_call_whose_wait_has_ended_returns_before_the_reset(void **state)
+{
+    struct workload *workload = test_load("fault-behind-a-waiting-call.case");
+    struct run_result *result;
+
+    test_option(workload, "model", "gpummu");
+    result = test_play(workload);
+    test_assert_clean(result);
+    assert_int_equal(result->statistics.adapter_resets, 1);
+    test_finish(result);
+}
+
 /* TDR-008: nothing was aborted, and the work that ended at last counts. */
 static void a_queue_that_runs_empty_before_the_reset_loses_nothing(void **state)
 {
@@ -548,6 +561,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_call_that_waits_returns_before_the_reset),
+        cmocka_unit_test(a_call_whose_wait_has_ended_returns_before_the_reset),
         cmocka_unit_test(a_queue_that_runs_empty_before_the_reset_loses_nothing),
         cmocka_unit_test(preemptions_lose_nothing),
         cmocka_unit_test(sleeps_lose_nothing),

@@ -598,15 +598,20 @@ static void end_adapter(struct vidmm *vidmm, unsigned node)
 
 /*
  * A reset is alone in the driver (TDR-002). When a call of the driver waits for an update, which
- * may be among the work that does not end, the wait ends, the call returns, and the next look finds
- * the node as it is.
+ * may be among the work that does not end, the wait ends, the call returns, and the watchdog's next
+ * look finds the node, or the fault, as it is.
  */
+static bool put_off(struct vidmm *vidmm)
+{
+    vidmm->recovery.is_put_off |= context_updates_end_waits(vidmm);
+    return vidmm->recovery.is_put_off;
+}
+
 bool recovery_timed_out(void *context, unsigned node)
 {
     struct vidmm *vidmm = context;
 
-    vidmm->recovery.is_put_off |= context_updates_end_waits(vidmm);
-    if (vidmm->recovery.is_put_off)
+    if (put_off(vidmm))
         return false;
     if (is_beyond_limit(vidmm)) {
         end_adapter(vidmm, node);
@@ -657,8 +662,8 @@ bool recovery_run(struct vidmm *vidmm)
 
     if (!recovery->faulted_nodes && !recovery->wants_adapter)
         return false;
-    if (context_updates_end_waits(vidmm))
-        return false; /* the call that waits returns first, and is followed by the pump (TDR-002) */
+    if (put_off(vidmm))
+        return false;
     begin_recovery(vidmm);
     if (!reset_faulted(vidmm)) {
         recovery->blames_owners = list_is_empty(&recovery->unfinished);

@@ -21,7 +21,8 @@ struct recovery {
     bool is_under_way;  /* packets that retire now with a failure have not run */
     bool blames_owners; /* ... and are the ones that did not end (TDR-009) */
     bool is_silent;     /* ResetFromTimeout was called, and RestartFromTimeout will be */
-    bool is_put_off;    /* to the watchdog's next look: in this one a call of the driver waited */
+    bool is_put_off; /* to the watchdog's next look: a call of the driver waited, and may still run
+                      */
     /* The driver has reported faults after which it wants these reset. */
     uint64_t faulted_nodes; /* a bit each */
     bool wants_adapter;
@@ -44,7 +45,8 @@ void recovery_restore(struct vidmm *vidmm, bool lost_tables);
 /*
  * The GPU stopped in a packet (NULL: the driver does not know in which), as the driver's report
  * says. recovery_run() makes the reset that the report asks for, outside of all callbacks. Nothing
- * is reset for a paging packet: Windows stops there with bug check 0x119.
+ * is reset for a paging packet: Windows stops there with bug check 0x119. While a call of the
+ * driver waits for an update, the reset is put off to the watchdog's next look (vidmm_watch()).
  */
 void recovery_note_fault(struct vidmm *vidmm, unsigned node,
                          const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data,

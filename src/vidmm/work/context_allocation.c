@@ -284,8 +284,10 @@ static void end_update(struct update *update, NTSTATUS status, uint64_t needed, 
     vidmm_done done = update->done;
     void *context = update->context;
 
-    if (done)
+    if (done) {
         list_remove(&update->waiting);
+        vidmm->recovery.is_put_off = true; /* the call that waited has not returned */
+    }
     base_free(vidmm->services, update, update->bytes);
     if (done)
         done(context, status, needed, available);
