@@ -1,6 +1,8 @@
 /* GPU: page tables, the translation cache and what a forgotten flush does, page-table packets. */
 #include "sgpu/test_rig.h"
 
+#include <string.h>
+
 #define VA UINT64_C(0x123456789000)
 
 #define LOCAL_PTE(address)  ((address) | SGPU_PTE_VALID)
@@ -438,6 +440,45 @@ static void pte_packets_write_tables_by_physical_and_virtual_address(void **stat
     rig_fini(&rig);
 }
 
+/* A board is refused whose tables cannot be: nothing of it is made. */
+static void page_tables_of_an_impossible_shape_are_refused(void **state)
+{
+    static const struct {
+        uint8_t bits[SGPU_MAX_LEVELS];
+        uint32_t straps;
+        bool is_possible;
+    } shapes[] = {
+        {{SGPU_MIN_INDEX_BITS, SGPU_MAX_INDEX_BITS}, 0, true},
+        {{SGPU_MAX_INDEX_BITS, SGPU_MIN_INDEX_BITS}, 0, true},
+        {{SGPU_MIN_INDEX_BITS, SGPU_MIN_INDEX_BITS, 1}, 0, true},
+        {{SGPU_MAX_INDEX_BITS, 16}, 0, true}, /* 48 bits */
+        {{SGPU_MAX_INDEX_BITS, 17}, 0, false},
+        {{SGPU_MAX_INDEX_BITS + 1, SGPU_MIN_INDEX_BITS}, 0, false},
+        {{SGPU_MIN_INDEX_BITS, SGPU_MAX_INDEX_BITS + 1}, 0, false},
+        {{SGPU_MIN_INDEX_BITS - 1, 9}, 0, false},
+        {{9, SGPU_MIN_INDEX_BITS - 1, 9}, 0, false},
+        {{9}, 0, false},
+        {{9, 9}, SGPU_STRAP_64K_SINGLE, true},
+        {{9, 9}, SGPU_STRAP_64K_DUAL, true},
+        {{9, 9}, SGPU_STRAP_64K_SINGLE | SGPU_STRAP_64K_DUAL, false},
+    };
+
+    for (size_t i = 0; i < ARRAY_COUNT(shapes); i++) {
+        struct machine_config board = rig_board();
+        struct machine *machine = machine_create(base_services_libc(), &board);
+        struct sgpu_config config = {.straps = shapes[i].straps};
+        struct sgpu *gpu;
+
+        assert_non_null(machine);
+        memcpy(config.index_bits, shapes[i].bits, sizeof config.index_bits);
+        gpu = sgpu_create(machine, &config);
+        assert_int_equal(gpu != NULL, shapes[i].is_possible);
+        if (gpu)
+            sgpu_destroy(gpu);
+        machine_destroy(machine);
+    }
+}
+
 /* ---- Every run ------------------------------------------------------------------------------ */
 
 struct runs {
@@ -628,6 +669,7 @@ int main(void)
         cmocka_unit_test(many_roots_do_not_share_translations),
         cmocka_unit_test(commands_may_be_fetched_past_the_tables),
         cmocka_unit_test(pte_packets_write_tables_by_physical_and_virtual_address),
+        cmocka_unit_test(page_tables_of_an_impossible_shape_are_refused),
         cmocka_unit_test(runs_join_across_tables_and_split_at_changes),
         cmocka_unit_test(neighbours_in_two_tables_join_only_when_physically_so),
         cmocka_unit_test(cached_translations_agree_with_walks),

@@ -4,6 +4,8 @@
 
 #include "base/bits.h"
 
+#define TIMEOUT_NS 1000u
+
 struct silence {
     NTSTATUS(*submit)
     (struct miniport *self, HANDLE context, const DXGKARG_SUBMITCOMMANDVIRTUAL *args);
@@ -57,7 +59,10 @@ static struct rig *make_rig(struct silence *silence)
     struct rig *rig;
 
     config.keeps_tables_in_system = true;
-    rig = rig_create(&config);
+    rig = rig_new(&config);
+    rig->manager.timeout_ns = TIMEOUT_NS;
+    assert_int_equal(rig_start(rig), STATUS_SUCCESS);
+    assert_int_equal(rig_open(rig), STATUS_SUCCESS);
     *silence = (struct silence){.submit = rig->ops.submit_command_virtual};
     rig->test = silence;
     rig->ops.reset_from_timeout = begin_silence;
@@ -126,11 +131,82 @@ static void what_was_destroyed_in_a_sleep_goes_after_a_reset_too(void **state)
     rig_free(rig);
 }
 
+/* The GPU answers neither that nor anything else. */
+static NTSTATUS preempt(struct miniport *self, HANDLE adapter, const DXGKARG_PREEMPTCOMMAND *args)
+{
+    return STATUS_SUCCESS;
+}
+
+static NTSTATUS query_fence(struct miniport *self, HANDLE adapter, DXGKARG_QUERYCURRENTFENCE *args)
+{
+    return STATUS_NOT_SUPPORTED;
+}
+
+/*
+ * TDR-002: the driver waits for an update of a context allocation, in a call. The wait ends first,
+ * and the reset is that of the next look, which is not a time-out away.
+ */
+static void a_time_out_while_the_driver_waits_is_dealt_with_at_the_next_look(void **state)
+{
+    struct silence silence;
+    struct rig *rig = make_rig(&silence);
+    DXGKARGCB_CREATECONTEXTALLOCATION create = {
+        .hContext = rig->context,
+        .hDriverAllocation = &silence,
+        .Size = PAGE_BYTES,
+        .Alignment = PAGE_BYTES,
+        .SupportedSegmentSet = 1,
+        .PreferredSegment = {.SegmentId0 = 1},
+    };
+    DXGKARGCB_UPDATECONTEXTALLOCATION update = {0};
+    struct rig_object object, other;
+    struct rig_object *list[] = {&object};
+    struct rig_done done = {0}, ran = {0}, resident = {0};
+    uint64_t fence;
+
+    rig->ops.preempt_command = preempt;
+    rig->ops.query_current_fence = query_fence;
+    rig_object(rig, 16, 1, &object);
+    rig_object(rig, 16, 1, &other);
+    rig_map(rig, &object);
+    rig_make_resident(rig, &object);
+    assert_int_equal(rig_gpu_in(rig, rig->context, list, 1, 4, rig_done, &ran), STATUS_SUCCESS);
+    assert_int_equal(
+        vidmm_make_resident(rig->device, 1, &other.allocation, rig_done, &resident, &fence),
+        STATUS_PENDING);
+    rig_hang(rig);
+    assert_int_equal(vidmm_context_allocation_create(rig->vidmm, &create), STATUS_SUCCESS);
+    update.hAllocation = create.hAllocation;
+    assert_int_equal(vidmm_context_allocation_update(rig->vidmm, &update, rig_done, &done),
+                     STATUS_PENDING);
+    vidmm_watch(rig->vidmm, TIMEOUT_NS);
+    vidmm_watch(rig->vidmm, 2 * TIMEOUT_NS); /* it is asked to preempt */
+    assert_int_equal(done.calls, 0);
+    vidmm_watch(rig->vidmm, 3 * TIMEOUT_NS);
+    assert_int_equal(done.calls, 1);
+    assert_int_equal(silence.resets, 0);
+    vidmm_watch(rig->vidmm, 3 * TIMEOUT_NS + 1);
+    assert_int_equal(silence.resets, 1);
+    for (unsigned i = 0; i < 8 && !vidmm_is_idle(rig->vidmm); i++) {
+        vidmm_abort(rig->vidmm, STATUS_GRAPHICS_GPU_EXCEPTION_ON_DEVICE);
+        rig_forget_packets(rig);
+    }
+    assert_int_equal(ran.calls, 1);
+    assert_int_equal(vidmm_context_allocation_destroy(rig->vidmm, create.hAllocation),
+                     STATUS_SUCCESS);
+    assert_int_equal(resident.calls, 1);
+    other.references = NT_SUCCESS(resident.status);
+    rig_destroy_object(rig, &other);
+    rig_destroy_object(rig, &object);
+    rig_free(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_recovery_that_ends_in_a_reset_lets_no_work_go),
         cmocka_unit_test(what_was_destroyed_in_a_sleep_goes_after_a_reset_too),
+        cmocka_unit_test(a_time_out_while_the_driver_waits_is_dealt_with_at_the_next_look),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -104,6 +104,12 @@ static struct rig_operation *rig_begin_operation(struct rig *rig,
         EXPECT(args->SignalMonitoredFence.MonitoredFenceGpuVa % sizeof(uint64_t) == 0);
         EXPECT(args->SignalMonitoredFence.MonitoredFenceValue > 0);
         break;
+    case DXGK_OPERATION_NOTIFY_FENCE_RESIDENCY:
+        EXPECT(args->NotifyFenceResidency.NumFences > 0);
+        break;
+    case DXGK_OPERATION_NOTIFY_ALLOC:
+        EXPECT(args->NotifyAllocation.SizeInBytes > 0);
+        break;
     default:
         EXPECT(!"an operation that the manager does not have");
     }

@@ -1,0 +1,78 @@
+/* NOTIFY_ALLOC: a driver that keeps content in caches of its own hears which pages leave. */
+#include "vidmm/memory/allocation.h"
+#include "vidmm/rig/test_rig_run.h"
+#include "vidmm/vidmm.h"
+
+#include "base/bits.h"
+
+#define PAGES 40 /* of an aperture of 64 */
+
+struct witness {
+    unsigned unmaps, evictions;
+    uint64_t unmapped_bytes, next_eviction;
+};
+
+static void take_notice(struct rig *rig, const DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    struct witness *witness = rig->test;
+    const DXGK_BUILDPAGINGBUFFER_NOTIFYALLOC *notice = &args->NotifyAllocation;
+
+    if (args->Operation != DXGK_OPERATION_NOTIFY_ALLOC)
+        return;
+    if (notice->Flags.IoMmuUnmap) {
+        assert_int_equal(witness->evictions, 0); /* while the address is still good */
+        witness->unmaps++;
+        witness->unmapped_bytes += notice->SizeInBytes;
+    } else {
+        assert_true(notice->Flags.Eviction);
+        assert_int_equal(notice->OffsetInBytes, witness->next_eviction);
+        witness->evictions++;
+        witness->next_eviction += notice->SizeInBytes;
+    }
+}
+
+/* NTF-015..020: each of the two notices covers every page, whether the other is asked for too. */
+static void what_leaves_an_aperture_is_told_of_from_its_first_page_to_its_last(void **state)
+{
+    for (unsigned variant = 0; variant < 4 * RIG_MODELS; variant++) {
+        bool tells_unmap = variant & 1, tells_eviction = variant & 2;
+        struct rig_config config = rig_model(variant / 4);
+        const struct rig_request request = {
+            .bytes = PAGES * PAGE_BYTES, .preferred = {2}, .is_physical = true};
+        struct witness witness = {0};
+        struct rig_object first, second;
+        struct rig *rig;
+
+        if (!config.is_virtual)
+            continue;
+        rig = rig_create(&config);
+        rig->test = &witness;
+        rig->watch = take_notice;
+        assert_int_equal(rig_try_object(rig, rig->device, &request, &first), STATUS_SUCCESS);
+        assert_int_equal(rig_try_object(rig, rig->device, &request, &second), STATUS_SUCCESS);
+        first.allocation->wants_unmap_notice = tells_unmap;
+        first.allocation->wants_eviction_notice = tells_eviction;
+        rig_map(rig, &first);
+        rig_make_resident(rig, &first);
+        rig_gpu(rig, &first, 8);
+        rig_evict(rig, &first);
+        assert_true(witness.unmaps == 0 && witness.evictions == 0);
+        rig_make_resident(rig, &second); /* which has no room beside it */
+        assert_false(vidmm_allocation_is_resident(first.allocation));
+        assert_int_equal(witness.unmaps, tells_unmap);
+        assert_int_equal(witness.unmapped_bytes, tells_unmap ? PAGES * PAGE_BYTES : 0);
+        assert_int_equal(witness.next_eviction, tells_eviction ? PAGES * PAGE_BYTES : 0);
+        rig_destroy_object(rig, &first);
+        rig_destroy_object(rig, &second);
+        rig_free(rig);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_leaves_an_aperture_is_told_of_from_its_first_page_to_its_last),
+    };
+
+    return cmocka_run_group_tests_name("vidmm/notice", tests, NULL, NULL);
+}
