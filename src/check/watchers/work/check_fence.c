@@ -9,7 +9,7 @@ struct fence_node {
     bool is_engine_reset; /* alone, the same */
     uint32_t submitted, reported;
     bool is_fence_due;    /* a native fence passed the awaited value, and nobody was told */
-    bool is_fence_missed; /* that was so when the interrupt was taken */
+    bool is_fence_missed; /* that was so when the interrupt was taken, and still is */
     bool is_preempting;
     bool was_empty;                                /* when the preemption was asked for */
     bool has_preemption, has_aborted, has_refused; /* since the last reset of the adapter */
@@ -589,12 +589,20 @@ static void note_faulted(struct fence_watch *watch, const DXGKARGCB_NOTIFY_INTER
     node->reported = data->DmaPageFaulted.FaultedFenceId;
 }
 
-/* Of a node, or of all where the interrupt tells of fences and not of nodes. */
-static void forget_told(struct fence_watch *watch, struct fence_node *node)
+/*
+ * Of a node, or of all where the interrupt tells of fences and not of nodes. A fence that passes
+ * between this report and the DPC is due for the next interrupt.
+ */
+static void note_told(struct check *check, struct fence_watch *watch, const struct fence_node *told)
 {
     for (unsigned i = 0; i < CHECK_MAX_NODES; i++) {
-        if (!node || node == &watch->nodes[i])
-            watch->nodes[i].is_fence_due = false;
+        struct fence_node *node = &watch->nodes[i];
+
+        if (told && told != node)
+            continue;
+        if (node->is_fence_missed)
+            check_looked_at(check, RULE_FENCE_013);
+        node->is_fence_due = node->is_fence_missed = false;
     }
 }
 
@@ -630,10 +638,10 @@ static void callback(struct check *check, void *state, const struct check_callba
         watch->is_dpc_due = event->outer && event->outer->ddi == MINIPORT_DDI_InterruptRoutine;
         watch->is_notify_due = true;
         if (data->InterruptType == DXGK_INTERRUPT_NATIVE_FENCE_SIGNALED) {
-            forget_told(watch, NULL);
+            note_told(check, watch, NULL);
             check_signalled(check, watch, data);
         } else if (data->InterruptType == DXGK_INTERRUPT_MONITORED_FENCE_SIGNALED) {
-            forget_told(watch, node_of(watch, data->MonitoredFenceSignaled.NodeOrdinal));
+            note_told(check, watch, node_of(watch, data->MonitoredFenceSignaled.NodeOrdinal));
         }
         if (is_of_reset_engine(check, watch, data))
             break;

@@ -505,6 +505,50 @@ static void fences_may_be_reported_from_the_dpc(void **state)
     }
 }
 
+/* A driver that reports in the interrupt, if it is told to, and queues a DPC there. */
+static NTSTATUS report_before_dpc(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
+{
+    DXGKARGCB_NOTIFY_INTERRUPT_DATA data = {.InterruptType = DXGK_INTERRUPT_NATIVE_FENCE_SIGNALED};
+
+    data.NativeFenceSignaled.NodeOrdinal = RIG_CLIENT_NODE;
+    if (ddi == MINIPORT_DDI_InterruptRoutine) {
+        if (*(const bool *)rig->told)
+            rig_interrupt(rig, &data);
+        rig->drivers_host->ops->queue_dpc(rig->drivers_host);
+    }
+    if (ddi == MINIPORT_DDI_DpcRoutine)
+        rig->drivers_host->ops->notify_dpc(rig->drivers_host);
+    return rig_answer(rig, ddi, object, arg);
+}
+
+/* Nobody has told the driver of it yet: it is due for the next interrupt. */
+static void a_fence_that_passes_before_the_dpc_is_not_missed(void **state)
+{
+    for (unsigned is_reported = 0; is_reported < 2; is_reported++) {
+        struct rig *rig = malloc(sizeof *rig);
+        bool is_told = true;
+
+        assert_non_null(rig);
+        rig_init(rig, RIG_GPUMMU);
+        rig->answer = report_before_dpc;
+        rig->told = &is_told;
+        rig_gpu_event(rig, CHECK_GPU_FENCE, RIG_CLIENT_NODE, 0, 0);
+        miniport_interrupt(rig->top, 0);
+        rig_gpu_event(rig, CHECK_GPU_FENCE, RIG_CLIENT_NODE, 0, 0);
+        miniport_dpc(rig->top);
+        assert_int_equal(rig->counts.broken[RULE_FENCE_013], 0);
+        is_told = is_reported;
+        miniport_interrupt(rig->top, 0);
+        miniport_dpc(rig->top);
+        if (is_reported)
+            rig_expect_silence(rig, RULE_FENCE_013);
+        else
+            rig_expect_only(rig, RULE_FENCE_013);
+        rig_fini(rig);
+        free(rig);
+    }
+}
+
 /*
  * A driver whose name for a fence is not the kernel's, and which tells in the interrupt what it is
  * told to.
@@ -706,6 +750,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_packet_that_ends_while_the_driver_is_asked_is_told_later),
         cmocka_unit_test(fences_may_be_reported_from_the_dpc),
+        cmocka_unit_test(a_fence_that_passes_before_the_dpc_is_not_missed),
         cmocka_unit_test(a_report_of_no_engine_is_found),
         cmocka_unit_test(a_dpc_that_tells_nobody_is_found),
         cmocka_unit_test(what_is_done_while_a_dpc_tells_is_told_by_the_next_one),
