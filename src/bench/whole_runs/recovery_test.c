@@ -557,6 +557,17 @@ static void a_place_that_was_given_up_for_a_sleep_is_free(void **state)
     test_finish(result);
 }
 
+/* CTX-006: the driver has destroyed what it would be asked to fill. */
+static void the_save_area_of_an_ended_context_does_not_come_back(void **state)
+{
+    struct run_result *result = test_play(test_load("reset-behind-an-ended-context.case"));
+
+    test_assert_clean(result);
+    assert_int_equal(result->statistics.adapter_resets, 1);
+    assert_true(result->rules.evaluated[RULE_CTX_006] > 0);
+    test_finish(result);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -576,6 +587,7 @@ int main(void)
         cmocka_unit_test(an_eviction_that_was_half_done_is_lost_as_a_whole),
         cmocka_unit_test(an_eviction_whose_slots_are_still_mapped_is_lost),
         cmocka_unit_test(a_place_that_was_given_up_for_a_sleep_is_free),
+        cmocka_unit_test(the_save_area_of_an_ended_context_does_not_come_back),
         cmocka_unit_test(content_behind_an_alternate_address_is_not_lost),
         cmocka_unit_test(a_notice_that_a_reset_dropped_was_not_given),
         cmocka_unit_test(a_switch_that_waits_does_not_go_beside_synchronous_paging),

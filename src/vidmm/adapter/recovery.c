@@ -97,6 +97,15 @@ static void forget_content(struct vidmm_allocation *allocation)
     allocation->has_content = false;
 }
 
+/*
+ * Work that is queued may use it though nobody holds it any more. What is the driver's own for a
+ * context is held by all work that uses it, and its content is nobody's when the context ends.
+ */
+static bool is_wanted(const struct vidmm_allocation *allocation)
+{
+    return allocation->holds || (!allocation_is_idle(allocation) && !allocation->context);
+}
+
 static void keep_for_cleanup(struct recovery *recovery, struct vidmm_allocation *allocation)
 {
     if (recovery->last)
@@ -147,8 +156,7 @@ static void settle_allocation(struct vidmm_allocation *allocation)
     default:
         return;
     }
-    /* Work that is queued may use it though nobody holds it any more. */
-    if (allocation->holds || !allocation_is_idle(allocation)) {
+    if (is_wanted(allocation)) {
         allocation_set_state(allocation, ALLOCATION_BACKED); /* as if it had just been placed */
         return;
     }
@@ -176,7 +184,6 @@ static void for_each_allocation(struct vidmm *vidmm,
 static void enter_again(struct vidmm_allocation *allocation)
 {
     struct vidmm *vidmm = allocation->vidmm;
-    bool is_wanted = allocation->holds || !allocation_is_idle(allocation);
 
     if (!allocation->place.segment)
         return;
@@ -185,7 +192,7 @@ static void enter_again(struct vidmm_allocation *allocation)
             allocation->entries_valid = false; /* it goes without having been mapped once more */
         else
             allocation_map_again(allocation);
-    } else if (allocation->state == ALLOCATION_BACKED && is_wanted) {
+    } else if (allocation->state == ALLOCATION_BACKED && is_wanted(allocation)) {
         allocation->is_parked = false;
         if (allocation->place.segment->kind == SEGMENT_APERTURE)
             aperture_open_view(allocation); /* unmapping closed it (ADL-011) */
