@@ -165,6 +165,17 @@ static void a_wait_for_what_nobody_signals_is_told(void **state)
     workload_free(workload);
 }
 
+/* The interrupt of the fence goes with the reset, and no DPC follows it. */
+static void a_wait_ends_with_the_reset_that_took_the_interrupt(void **state)
+{
+    struct run_result *result = test_play(test_load("wait-ends-with-the-reset.case"));
+
+    test_assert_clean(result);
+    assert_int_equal(result->statistics.engine_resets, 1);
+    assert_int_equal(result->submissions, 1);
+    test_finish(result);
+}
+
 /* ---- What is wrong ---- */
 
 static bool swallow_moves(struct watcher *watcher,
@@ -355,6 +366,7 @@ int main(void)
         cmocka_unit_test(waits_end_with_the_value),
         cmocka_unit_test(every_nth_allocation_failure_leaves_waits_whole),
         cmocka_unit_test(a_wait_for_what_nobody_signals_is_told),
+        cmocka_unit_test(a_wait_ends_with_the_reset_that_took_the_interrupt),
         cmocka_unit_test(wrong_notices_are_found),
         cmocka_unit_test(a_fence_that_the_driver_leaves_where_it_was_breaks_NTF_011),
         cmocka_unit_test(rule_FENCE_015_is_found_when_broken),

@@ -562,10 +562,12 @@ static void begin_recovery(struct vidmm *vidmm)
     vidmm->recovery.blames_owners = true;
 }
 
+/* An engine that was reset may have signalled a fence, and its interrupt went with the reset. */
 static void end_recovery(struct vidmm *vidmm)
 {
     vidmm->recovery.is_under_way = false;
     vidmm->recovery.blames_owners = false;
+    native_fences_rescan(vidmm);
     vidmm->callback_depth--;
 }
 

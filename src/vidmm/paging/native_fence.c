@@ -19,8 +19,8 @@
  *            (DxgkDdiUpdateMonitoredValues) whenever that changes, and the current value is looked
  *            at afterwards: what has been signalled before the GPU could see the new one is there
  *            then (FENCE-014), for the rest there is an interrupt, and the look is in the driver's
- *            next DPC. While fences are told of anew, or the adapter is not on, nobody looks: it is
- *            made up for at the end of that.
+ *            next DPC. While fences are told of anew, an engine is reset, or the adapter is not on,
+ *            nobody looks: it is made up for at the end of that.
  *
  * Fences have one process: DxgkDdiOpenNativeFence is never called.
  *
