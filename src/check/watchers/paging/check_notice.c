@@ -270,7 +270,7 @@ static bool read_value(struct check *check, uint64_t va, uint64_t *out_value)
         return false;
     word = check_translate(ledger, ledger->system_process, va, &page);
     if (!word || check_word_segment(word) ||
-        !config->read_page(config->context, check_word_page(word), bytes,
+        !config->read_page(config->context, page, bytes,
                            (uint32_t)(va % PAGE_SIZE + sizeof *out_value)))
         return false;
     memcpy(out_value, bytes + va % PAGE_SIZE, sizeof *out_value);

@@ -480,11 +480,55 @@ RULE_KEPT(NTF_019)
     touch(rig, RIG_VA + 65536);
 }
 
+/* The fence is in the eighth page of an entry of 64 KiB. */
+static void a_fence_in_a_large_page_is_read_where_it_is(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    for (uint64_t written = 6; written < 8; written++) {
+        DXGKARG_BUILDPAGINGBUFFER arg = {.Operation = DXGK_OPERATION_SIGNAL_MONITORED_FENCE};
+        struct rig_update update;
+        HANDLE process;
+
+        rig_init(rig, RIG_GPUMMU);
+        process = rig->process;
+        rig->gpummu.LeafPageTableSizeFor64KPagesInBytes = 4096;
+        rig->gpummu.DualPteSupported = 1;
+        rig_query_mmu(rig);
+        rig->process = rig->system_process;
+        rig_begin_update(rig, &update, 0, RIG_VA, 32);
+        update.arg.UpdatePageTable.Flags.Use64KBPages = 1;
+        update.arg.UpdatePageTable.Flags.InitialUpdate = 1;
+        update.arg.UpdatePageTable.Flags.Repeat = 1;
+        rig_update(rig, &update);
+        rig_begin_update(rig, &update, 0, RIG_VA, 1);
+        update.arg.UpdatePageTable.Flags.Use64KBPages = 1;
+        update.entries[0].Valid = 1;
+        update.entries[0].PageAddress = RIG_DUMMY_PAGE / 16 * 16;
+        rig_update(rig, &update);
+        rig_flush(rig, rig->system_process, 0, 0);
+        rig->process = process;
+        arg.SignalMonitoredFence.MonitoredFenceGpuVa = RIG_VA + RIG_DUMMY_PAGE % 16 * 4096 + 16;
+        arg.SignalMonitoredFence.MonitoredFenceValue = 7;
+        rig_build(rig, &arg);
+        rig->fence = rig_submit(rig);
+        memcpy(rig->dummy + 16, &written, sizeof written);
+        rig->told = rig;
+        interrupt(rig);
+        assert_int_equal(rig->counts.broken[RULE_NTF_007], written == 6);
+        assert_int_equal(rig->counts.evaluated[RULE_NTF_007], 1);
+        rig_fini(rig);
+    }
+    free(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_packet_may_be_reported_behind_a_value_of_the_cpu),
         cmocka_unit_test(a_fence_written_during_an_interrupt_is_told_by_the_next_one),
+        cmocka_unit_test(a_fence_in_a_large_page_is_read_where_it_is),
     };
 
     return RIG_RUN_TESTS(tests);
