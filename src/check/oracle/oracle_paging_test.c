@@ -637,6 +637,103 @@ static void every_nth_allocation_failure_is_told_and_leaves_it_whole(void **stat
     assert_true(told_count > 5);
 }
 
+/* ---- What is looked at, and what is not known ---- */
+
+static void a_virtual_fill_is_looked_at_for_VX_008(void **state)
+{
+    DXGKARG_CREATEPROCESS process = {.Flags.SystemProcess = 1};
+    DXGKARG_BUILDPAGINGBUFFER arg = {
+        .Operation = DXGK_OPERATION_VIRTUAL_FILL,
+        .FillVirtual = {.hAllocation = HANDLE_OF(TEXTURE),
+                        .FillSizeInBytes = PAGE_NUMBER(TEXTURE_PAGES),
+                        .DestinationVirtualAddress = PAGE_NUMBER(16)},
+    };
+    uint64_t pages[TEXTURE_PAGES];
+    struct stage stage;
+
+    for (uint32_t i = 0; i < TEXTURE_PAGES; i++)
+        pages[i] = 200 + i;
+    stage_open(&stage, NO_DEFECT);
+    stage_create(&stage, TEXTURE, PAGE_NUMBER(TEXTURE_PAGES));
+    miniport_create_process(stage.top, NULL, &process);
+    map_scratch(&stage, 16, 1, pages, TEXTURE_PAGES);
+    stage_build(&stage, &arg);
+    assert_int_equal(stage.counts.evaluated[RULE_VX_008], 0);
+    stage_submit_and_complete(&stage);
+    assert_int_equal(stage.counts.evaluated[RULE_VX_008], 1);
+    stage_assert_at(&stage, 3, stage.local, 203);
+    assert_silent(&stage);
+    stage_close(&stage);
+}
+
+/* Only then would a driver that takes the list for one run be seen: XFER-005. */
+static void a_list_is_scattered_when_its_pages_do_not_follow_the_first_used_one(void **state)
+{
+    for (unsigned is_scattered = 0; is_scattered < 2; is_scattered++) {
+        DXGKARG_BUILDPAGINGBUFFER arg;
+        struct stage_pages home;
+        struct stage stage;
+
+        stage_open(&stage, NO_DEFECT);
+        stage_create(&stage, TEXTURE, PAGE_NUMBER(TEXTURE_PAGES));
+        stage_make_pages(&home, 300, TEXTURE_PAGES);
+        for (uint32_t i = 0; i < TEXTURE_PAGES && !is_scattered; i++)
+            home.pfns[MDL_POISON + i] = 300 + i;
+        arg = stage_transfer(&home, 40, true, 0, TEXTURE_PAGES);
+        stage_build(&stage, &arg);
+        stage_submit_and_complete(&stage);
+        assert_int_equal(stage.counts.evaluated[RULE_XFER_006], 1);
+        assert_int_equal(stage.counts.evaluated[RULE_XFER_005], is_scattered);
+        stage_close(&stage);
+    }
+}
+
+/* Rules of the manager judge where it goes; the oracle no longer knows where the pages are. */
+static void what_is_filled_beyond_its_segment_is_nowhere_that_is_known(void **state)
+{
+    DXGKARG_BUILDPAGINGBUFFER arg;
+    struct page_store *store;
+    struct stage_pages home;
+    struct stage stage;
+    uint64_t page;
+
+    stage_open(&stage, NO_DEFECT);
+    stage_make_texture(&stage, &home);
+    arg = stage_transfer(&home, 40, true, 0, TEXTURE_PAGES);
+    stage_build(&stage, &arg);
+    stage_submit_and_complete(&stage);
+    stage_assert_at(&stage, 0, stage.local, 40);
+    stage.driver->defect = SWALLOWED; /* there is no memory that it could fill */
+    arg = fill(TEXTURE, STORE_PAGES - TEXTURE_PAGES / 2, 0);
+    stage_build(&stage, &arg);
+    for (uint32_t i = 0; i < TEXTURE_PAGES; i++)
+        assert_false(oracle_find_page(stage.oracle, TEXTURE, i, &store, &page));
+    stage_close(&stage);
+}
+
+static NTSTATUS create_fence(struct miniport *self, HANDLE object, DXGKARG_CREATENATIVEFENCE *arg)
+{
+    arg->hGlobalNativeFence = HANDLE_OF(9);
+    return STATUS_SUCCESS;
+}
+
+static void a_fence_that_is_never_destroyed_goes_with_the_oracle(void **state)
+{
+    DXGKARG_CREATENATIVEFENCE arg = {0};
+    struct failing_services memory;
+    uint64_t before;
+    struct stage stage;
+
+    failing_services_init(&memory);
+    assert_int_equal(stage_open_with(&stage, &memory.services), STATUS_SUCCESS);
+    before = memory.live_blocks;
+    stage.driver->ops.create_native_fence = create_fence;
+    assert_int_equal(miniport_create_native_fence(stage.top, NULL, &arg), STATUS_SUCCESS);
+    assert_true(memory.live_blocks > before);
+    stage_close(&stage);
+    assert_int_equal(memory.live_blocks, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -658,6 +755,10 @@ int main(void)
         cmocka_unit_test(operations_that_nobody_submits_or_completes_are_reported),
         cmocka_unit_test(an_allocation_may_go_before_its_operation_retires),
         cmocka_unit_test(every_nth_allocation_failure_is_told_and_leaves_it_whole),
+        cmocka_unit_test(a_virtual_fill_is_looked_at_for_VX_008),
+        cmocka_unit_test(a_list_is_scattered_when_its_pages_do_not_follow_the_first_used_one),
+        cmocka_unit_test(what_is_filled_beyond_its_segment_is_nowhere_that_is_known),
+        cmocka_unit_test(a_fence_that_is_never_destroyed_goes_with_the_oracle),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -96,6 +96,12 @@ static void command_of(struct stage_driver *driver, const DXGKARG_BUILDPAGINGBUF
             i;
         command->pattern = arg->Fill.FillPattern;
         return;
+    case DXGK_OPERATION_VIRTUAL_FILL:
+        va = driver->va_pages[arg->FillVirtual.DestinationVirtualAddress / PAGE_BYTES + i];
+        command->destination = va >> 32 ? driver->ram : driver->local;
+        command->destination_page = (uint32_t)va;
+        command->pattern = arg->FillVirtual.FillPattern;
+        return;
     case DXGK_OPERATION_VIRTUAL_TRANSFER:
         va = driver->va_pages[arg->TransferVirtual.SourceVirtualAddress / PAGE_BYTES + i];
         command->source = va >> 32 ? driver->ram : driver->local;
@@ -286,6 +292,7 @@ NTSTATUS stage_open_with(struct stage *stage, const struct base_services *servic
         .context = stage,
         .resolve = resolve,
         .report = keep_report,
+        .counts = &stage->counts,
     };
     NTSTATUS status;
 

@@ -83,6 +83,7 @@ struct stage {
     unsigned interrupt_count;
     unsigned report_count;
     struct oracle_report last;
+    struct rule_counts counts; /* the oracle's */
     char text[ORACLE_TEXT_BYTES];
     uint8_t buffers[2][256]; /* used in turn */
     unsigned buffer;

@@ -719,6 +719,62 @@ static void an_offer_ends_what_the_reclaim_before_it_said(void **state)
     free(rig);
 }
 
+/* A reset took it, and with it whatever was done to its content before. */
+static void a_reclaim_behind_a_reset_is_not_held_to_what_was_before(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    for (unsigned is_reset = 0; is_reset < 2; is_reset++) {
+        HANDLE allocation;
+
+        rig_init(rig, RIG_PHYSICAL);
+        allocation = create_named(rig, (DXGK_ALLOCATIONINFO){0});
+        run(rig, rig_fill(allocation));
+        tell(rig, (struct check_client_event){.kind = CHECK_CLIENT_OFFER});
+        run(rig, discard(allocation));
+        if (is_reset) {
+            miniport_reset_from_timeout(rig->top, NULL);
+            miniport_restart_from_timeout(rig->top, NULL);
+        }
+        tell(rig,
+             (struct check_client_event){.kind = CHECK_CLIENT_RECLAIM, .result = CHECK_RECLAIM_OK});
+        rig_expect_only(rig, is_reset ? RULE_NONE : RULE_OFFER_003);
+        rig_fini(rig);
+    }
+    free(rig);
+}
+
+/* An operation on the low one is dropped when the adapter loses power: nobody knows where it is. */
+static void what_lost_its_place_does_not_have_to_go_first(void **state)
+{
+    const void *names[2] = {&first_name, &second_name};
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    for (unsigned is_lost = 0; is_lost < 2; is_lost++) {
+        DXGKARG_BUILDPAGINGBUFFER fills[2];
+
+        rig_init(rig, RIG_PHYSICAL);
+        for (unsigned i = 0; i < 2; i++) {
+            check_client(rig->check, &(struct check_client_event){.kind = CHECK_CLIENT_CREATE});
+            fills[i] = rig_fill(rig_create_allocation(rig, NULL));
+            tell_of(rig, names[i], (struct check_client_event){.kind = CHECK_CLIENT_CREATED});
+            fills[i].Fill.Destination.SegmentAddress.QuadPart = i * 65536;
+            run(rig, fills[i]);
+        }
+        if (is_lost)
+            rig_build(rig, &fills[0]);
+        miniport_set_power_state(rig->top, 0, PowerDeviceD3, PowerActionHibernate);
+        miniport_set_power_state(rig->top, 0, PowerDeviceD0, PowerActionNone);
+        tell_of(rig, names[0], (struct check_client_event){.kind = CHECK_CLIENT_OFFER});
+        offer_second(rig, true);
+        assert_int_equal(rig->counts.broken[RULE_OFFER_001], !is_lost);
+        rig_fini(rig);
+    }
+    free(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -730,6 +786,8 @@ int main(void)
         cmocka_unit_test(two_at_one_place_are_found),
         cmocka_unit_test(who_is_dropped_first_does_not_matter_in_sleep),
         cmocka_unit_test(an_offer_ends_what_the_reclaim_before_it_said),
+        cmocka_unit_test(a_reclaim_behind_a_reset_is_not_held_to_what_was_before),
+        cmocka_unit_test(what_lost_its_place_does_not_have_to_go_first),
     };
 
     return RIG_RUN_TESTS(tests);

@@ -755,6 +755,35 @@ RULE_KEPT(TLB_005)
     fault_at(rig, RIG_VA + 0x10000);
 }
 
+/*
+ * Behind a mapping that goes wrong the same table gets another one, before anybody could look. Only
+ * what it changes of entries that were valid hides the mistake.
+ */
+static void entries_beside_a_wrong_one_do_not_hide_it(void **state)
+{
+    for (unsigned is_same = 0; is_same < 2; is_same++) {
+        struct rig *rig = malloc(sizeof *rig);
+        struct rig_update first, second;
+        struct memory memory;
+        uint32_t fence;
+
+        assert_non_null(rig);
+        rig_init(rig, RIG_GPUMMU);
+        prepare_tables(rig, &memory);
+        rig_begin_map(rig, &first, RIG_VA + 0x10000, NULL, 32, 16);
+        rig_update(rig, &first);
+        fence = rig_submit(rig);
+        rig_begin_map(rig, &second, RIG_VA + (is_same ? 0x10000 : 0x40000), NULL, 64, 16);
+        rig_update(rig, &second);
+        write_memory(rig, &first, SHIFTS_ENTRIES);
+        rig_complete(rig, 0, fence);
+        assert_int_equal(rig->counts.broken[RULE_PT_017] != 0, !is_same);
+        rig->walk = NULL;
+        rig_fini(rig);
+        free(rig);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -764,6 +793,7 @@ int main(void)
         cmocka_unit_test(a_flush_serves_what_was_written_before_it),
         cmocka_unit_test(flushes_of_a_gpu_that_tells_nothing_else_are_judged),
         cmocka_unit_test(protection_is_compared_where_entries_hold_it),
+        cmocka_unit_test(entries_beside_a_wrong_one_do_not_hide_it),
     };
 
     return RIG_RUN_TESTS(tests);

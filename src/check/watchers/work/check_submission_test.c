@@ -1,5 +1,7 @@
 #include "check/rig/test_rig_submit.h"
 
+#include "base/failing_services.h"
+
 /* ---- What SubmitCommand returns ---- */
 
 static struct rig_refusal refuses_submissions = {MINIPORT_DDI_SubmitCommand, STATUS_NO_MEMORY};
@@ -601,6 +603,31 @@ static void what_needs_no_commands_has_arrived_when_it_is_built(void **state)
     free(rig);
 }
 
+/* The check says that it is not whole; the driver's call goes on. */
+static void a_packet_that_finds_no_memory_is_not_followed(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+    struct failing_services memory;
+    bool has_failed = true;
+
+    assert_non_null(rig);
+    for (uint64_t n = 1; has_failed; n++) {
+        failing_services_init(&memory);
+        rig_prepare(rig, RIG_GPUMMU);
+        rig->config.services = &memory.services;
+        rig_init_prepared(rig);
+        failing_services_fail_at(&memory, n);
+        rig_render(rig);
+        has_failed = memory.has_failed;
+        assert_int_equal(check_is_whole(rig->check), !has_failed);
+        rig_expect_only(rig, RULE_NONE);
+        rig_fini(rig);
+        assert_int_equal(memory.live_blocks, 0);
+        assert_true(n > 1 || has_failed);
+    }
+    free(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -614,6 +641,7 @@ int main(void)
         cmocka_unit_test(only_paging_begins_at_address_0),
         cmocka_unit_test(the_root_in_use_is_that_of_the_context),
         cmocka_unit_test(what_needs_no_commands_has_arrived_when_it_is_built),
+        cmocka_unit_test(a_packet_that_finds_no_memory_is_not_followed),
     };
 
     return RIG_RUN_TESTS(tests);
