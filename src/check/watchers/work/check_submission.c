@@ -432,14 +432,10 @@ static void gpu(struct check *check, void *state, const struct check_gpu_event *
 /* Reported complete: it has been handed over, then. */
 static void retired(struct check *check, void *state, const struct check_packet *packet)
 {
-    struct submission_watch *watch = state;
     enum rule_id rule = packet->submit_count > 1 ? RULE_SUB_010 : RULE_SUB_002;
 
     if (packet->state != CHECK_COMPLETED)
         return;
-    if (packet->node < MAX_REFUSED &&
-        check_fence_reached(watch->refused[packet->node].fence, packet->fence))
-        watch->refused[packet->node].is_any = false; /* ids go on, and come to it again */
     if (packet->submit_count > 1)
         check_looked_at(check, RULE_SUB_010);
     if (packet->is_paging && !packet->context)
@@ -460,25 +456,17 @@ static void retired(struct check *check, void *state, const struct check_packet 
 }
 
 /*
- * A later packet that is complete says that the refused one is; a preemption and a reset end what
- * the node had, and a packet that did not run may be among it.
+ * A preemption ends what the node had, and a packet that did not run may be among it. Behind a
+ * completion the refused fence still counts: it is asked for then (SUB-012).
  */
 static void callback(struct check *check, void *state, const struct check_callback *event)
 {
     const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data = event->data;
     struct submission_watch *watch = state;
-    unsigned node;
 
-    if (event->callback != TRACE_CALLBACK_notify_interrupt)
-        return;
-    if (data->InterruptType == DXGK_INTERRUPT_DMA_PREEMPTED) {
+    if (event->callback == TRACE_CALLBACK_notify_interrupt &&
+        data->InterruptType == DXGK_INTERRUPT_DMA_PREEMPTED)
         forget_refusals(watch, data->DmaPreempted.NodeOrdinal, data->DmaPreempted.NodeOrdinal + 1);
-    } else if (data->InterruptType == DXGK_INTERRUPT_DMA_COMPLETED) {
-        node = data->DmaCompleted.NodeOrdinal;
-        if (node < MAX_REFUSED &&
-            check_fence_reached(watch->refused[node].fence, data->DmaCompleted.SubmissionFenceId))
-            forget_refusals(watch, node, node + 1);
-    }
 }
 
 const struct check_watcher check_submission_watcher = {

@@ -474,6 +474,28 @@ static void a_reset_of_the_engine_takes_the_turn_of_what_was_refused(void **stat
     free(rig);
 }
 
+/* The driver may report the refused fence; what it says of it when it is asked is judged then, too.
+ */
+static void a_refused_fence_that_was_reported_is_asked_for(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+    struct current current = {.fence = 1};
+    DXGKARG_SUBMITCOMMANDVIRTUAL packet;
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_GPUMMU);
+    rig->answer = refuse_and_tell;
+    rig->told = &current;
+    packet = rig_packet_virtual(rig);
+    rig_submit_virtual(rig, &packet);
+    rig_complete(rig, RIG_CLIENT_NODE, packet.SubmissionFenceId);
+    rig_query_fence(rig, RIG_CLIENT_NODE);
+    assert_int_equal(rig->counts.evaluated[RULE_SUB_012], 1);
+    assert_int_equal(rig->counts.broken[RULE_SUB_012], 0);
+    rig_fini(rig);
+    free(rig);
+}
+
 /* Fences wrap: what was refused more than half of their range ago is behind no present one. */
 static void a_fence_that_was_refused_long_ago_is_forgotten(void **state)
 {
@@ -633,6 +655,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_level_is_that_before),
         cmocka_unit_test(a_reset_of_the_engine_takes_the_turn_of_what_was_refused),
+        cmocka_unit_test(a_refused_fence_that_was_reported_is_asked_for),
         cmocka_unit_test(a_fence_that_was_refused_long_ago_is_forgotten),
         cmocka_unit_test(what_is_never_or_twice_handed_over_is_found),
         cmocka_unit_test(a_switch_is_not_what_comes_back),
