@@ -43,6 +43,8 @@ struct notice_watch {
     uint64_t told_event[CHECK_MAX_NODES];  /* of the last interrupt of a fence */
     uint64_t write_event[CHECK_MAX_NODES]; /* of a packet that has written one, untold; 0: none */
     bool is_write_late[CHECK_MAX_NODES];   /* it came while the interrupt was under way */
+    uint64_t owed_event[CHECK_MAX_NODES];  /* a write that the queued DPC has to tell; 0: none */
+    bool is_dpc_queued;                    /* ... and has not begun to run */
     bool is_in_interrupt;
     uint64_t first_late[CHECK_MAX_NODES];   /* number of a packet that ended since; 0: none */
     struct unmapped unmapped[MAX_UNMAPPED]; /* a ring */
@@ -334,6 +336,15 @@ static void check_written(struct check *check, struct notice_watch *watch,
     }
 }
 
+static void check_told_since(struct check *check, const struct notice_watch *watch, unsigned node,
+                             uint64_t event)
+{
+    CHECK_RULE(check, RULE_NTF_009, watch->told_event[node] > event, NULL, "",
+               "the GPU has written a fence on node %u, and no "
+               "DXGK_INTERRUPT_MONITORED_FENCE_SIGNALED was reported",
+               node);
+}
+
 /*
  * When the driver leaves the interrupt in which it reported the packet. A write while that was
  * under way raises the next interrupt.
@@ -347,12 +358,21 @@ static void check_told(struct check *check, struct notice_watch *watch, bool is_
             watch->is_write_late[i] = !is_interrupt;
             continue;
         }
-        if (is_interrupt)
-            CHECK_RULE(check, RULE_NTF_009, watch->told_event[i] > watch->write_event[i], NULL, "",
-                       "the GPU has written a fence on node %u, and no "
-                       "DXGK_INTERRUPT_MONITORED_FENCE_SIGNALED was reported",
-                       i);
+        if (is_interrupt && watch->is_dpc_queued)
+            watch->owed_event[i] = watch->write_event[i];
+        else if (is_interrupt)
+            check_told_since(check, watch, i, watch->write_event[i]);
         watch->write_event[i] = 0;
+    }
+}
+
+/* When the DPC has run that the driver has queued: it may report from there, too. */
+static void check_owed(struct check *check, struct notice_watch *watch)
+{
+    for (unsigned i = 0; i < CHECK_MAX_NODES; i++) {
+        if (watch->owed_event[i])
+            check_told_since(check, watch, i, watch->owed_event[i]);
+        watch->owed_event[i] = 0;
     }
 }
 
@@ -504,6 +524,8 @@ static void before(struct check *check, void *state, const struct check_call *ca
     const DXGKARG_BUILDPAGINGBUFFER *arg = call->before.build_paging_buffer;
     struct notice_watch *watch = state;
 
+    if (call->ddi == MINIPORT_DDI_DpcRoutine)
+        watch->is_dpc_queued = false;
     if (call->ddi == MINIPORT_DDI_InterruptRoutine) {
         watch->is_in_interrupt = true;
         memset(watch->first_late, 0, sizeof watch->first_late);
@@ -547,6 +569,8 @@ static void after(struct check *check, void *state, const struct check_call *cal
     struct notice_watch *watch = state;
 
     check_told(check, watch, call->ddi == MINIPORT_DDI_InterruptRoutine);
+    if (call->ddi == MINIPORT_DDI_DpcRoutine && !watch->is_dpc_queued)
+        check_owed(check, watch);
     watch->is_in_interrupt &= call->ddi != MINIPORT_DDI_InterruptRoutine;
     switch ((unsigned)call->ddi) {
     case MINIPORT_DDI_CreateAllocation:
@@ -578,6 +602,7 @@ static void on_callback(struct check *check, void *state, const struct check_cal
     struct notice_watch *watch = state;
     const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data = callback->data;
 
+    watch->is_dpc_queued |= callback->callback == TRACE_CALLBACK_queue_dpc;
     if (callback->callback == TRACE_CALLBACK_notify_interrupt &&
         data->InterruptType == DXGK_INTERRUPT_MONITORED_FENCE_SIGNALED &&
         data->MonitoredFenceSignaled.NodeOrdinal < CHECK_MAX_NODES)

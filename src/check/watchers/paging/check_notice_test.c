@@ -279,13 +279,29 @@ static NTSTATUS report_fence(struct rig *rig, enum miniport_ddi ddi, HANDLE obje
     return STATUS_SUCCESS;
 }
 
+static NTSTATUS notify_dpc(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
+{
+    if (ddi == MINIPORT_DDI_DpcRoutine)
+        rig->drivers_host->ops->notify_dpc(rig->drivers_host);
+    return rig_answer(rig, ddi, object, arg);
+}
+
+/* The DPC that the driver has queued. */
+static void run_dpc(struct rig *rig)
+{
+    rig->answer = notify_dpc;
+    rig->irql = DISPATCH_LEVEL;
+    miniport_dpc(rig->top);
+    rig->irql = PASSIVE_LEVEL;
+    rig->answer = NULL;
+}
+
 static void interrupt(struct rig *rig)
 {
     rig->answer = report_fence;
     rig->irql = 5;
     miniport_interrupt(rig->top, 0);
-    rig->irql = PASSIVE_LEVEL;
-    rig->answer = NULL;
+    run_dpc(rig);
 }
 
 RULE_BROKEN(NTF_007)
@@ -376,8 +392,7 @@ static void a_fence_written_during_an_interrupt_is_told_by_the_next_one(void **s
         rig->told = is_told ? rig : NULL;
         rig->answer = tell_fence_alone;
         miniport_interrupt(rig->top, 0);
-        rig->irql = PASSIVE_LEVEL;
-        rig->answer = NULL;
+        run_dpc(rig);
         rig_expect_only(rig, is_told ? RULE_NONE : RULE_NTF_009);
         rig_fini(rig);
     }
@@ -398,6 +413,54 @@ static void tell_fences(struct rig *rig, uint64_t current, uint64_t monitored)
     arg.NotifyFenceResidency.NumFences = 1;
     arg.NotifyFenceResidency.FenceResidencyInfo = &info;
     rig_build(rig, &arg);
+}
+
+/* The packet is reported in the interrupt; the fence in the DPC that it queues, or never. */
+static NTSTATUS report_fence_in_dpc(struct rig *rig, enum miniport_ddi ddi, HANDLE object,
+                                    void *arg)
+{
+    struct miniport_host *host = rig->drivers_host;
+
+    if (ddi == MINIPORT_DDI_InterruptRoutine) {
+        DXGKARGCB_NOTIFY_INTERRUPT_DATA data = {.InterruptType = DXGK_INTERRUPT_DMA_COMPLETED};
+
+        data.DmaCompleted.SubmissionFenceId = rig->fence;
+        host->ops->notify_interrupt(host, &data);
+        host->ops->queue_dpc(host);
+        return STATUS_SUCCESS;
+    }
+    if (ddi == MINIPORT_DDI_DpcRoutine) {
+        DXGKARGCB_NOTIFY_INTERRUPT_DATA data = {.InterruptType =
+                                                    DXGK_INTERRUPT_MONITORED_FENCE_SIGNALED};
+
+        if (rig->told)
+            host->ops->notify_interrupt(host, &data);
+        host->ops->notify_dpc(host);
+        return STATUS_SUCCESS;
+    }
+    return rig_answer(rig, ddi, object, arg);
+}
+
+static void a_fence_may_be_reported_from_the_dpc(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    for (unsigned is_told = 0; is_told < 2; is_told++) {
+        rig_init(rig, RIG_GPUMMU);
+        signal_word(rig, 7, 7, is_told);
+        rig->answer = report_fence_in_dpc;
+        rig->irql = 5;
+        miniport_interrupt(rig->top, 0);
+        assert_int_equal(rig->counts.broken[RULE_NTF_009], 0);
+        rig->irql = DISPATCH_LEVEL;
+        miniport_dpc(rig->top);
+        rig->irql = PASSIVE_LEVEL;
+        rig->answer = NULL;
+        assert_int_equal(rig->counts.broken[RULE_NTF_009], !is_told);
+        rig_fini(rig);
+    }
+    free(rig);
 }
 
 RULE_BROKEN(NTF_010)
@@ -528,6 +591,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_packet_may_be_reported_behind_a_value_of_the_cpu),
         cmocka_unit_test(a_fence_written_during_an_interrupt_is_told_by_the_next_one),
+        cmocka_unit_test(a_fence_may_be_reported_from_the_dpc),
         cmocka_unit_test(a_fence_in_a_large_page_is_read_where_it_is),
     };
 
