@@ -156,6 +156,18 @@ static void a_call_whose_wait_has_ended_returns_before_the_reset(void **state)
     test_finish(result);
 }
 
+/* FENCE-004: PreemptCommand tells of progress whose interrupt gets lost, and asks for the DPC
+ * itself. */
+static void progress_that_a_preemption_finds_is_heard_of(void **state)
+{
+    struct workload *workload = test_load("progress-found-by-a-preemption.case");
+    struct run_result *result = test_play(workload);
+
+    test_assert_clean(result);
+    assert_int_equal(result->statistics.engine_resets + result->statistics.adapter_resets, 1);
+    test_finish(result);
+}
+
 /* TDR-008: nothing was aborted, and the work that ended at last counts. */
 static void a_queue_that_runs_empty_before_the_reset_loses_nothing(void **state)
 {
@@ -573,6 +585,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_call_that_waits_returns_before_the_reset),
         cmocka_unit_test(a_call_whose_wait_has_ended_returns_before_the_reset),
+        cmocka_unit_test(progress_that_a_preemption_finds_is_heard_of),
         cmocka_unit_test(a_queue_that_runs_empty_before_the_reset_loses_nothing),
         cmocka_unit_test(preemptions_lose_nothing),
         cmocka_unit_test(sleeps_lose_nothing),

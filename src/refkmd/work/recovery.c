@@ -22,17 +22,18 @@ static BOOLEAN NTAPI preempt_at_device_irql(PVOID context)
     struct node_call *call = context;
     struct refkmd_adapter *adapter = call->adapter;
     struct refkmd_node *node = &adapter->nodes[call->ordinal];
+    BOOLEAN is_reported;
 
     node->preemption_fence = call->fence;
     node->preemption_is_pending = TRUE;
-    refkmd_report_progress(adapter, call->ordinal, FALSE);
-    if (refkmd_node_is_drained(node)) {
-        refkmd_report_preemption(adapter, call->ordinal);
-        adapter->dxgkrnl.DxgkCbQueueDpc(adapter->dxgkrnl.DeviceHandle);
-    } else {
+    is_reported = refkmd_report_progress(adapter, call->ordinal, FALSE);
+    if (refkmd_node_is_drained(node))
+        is_reported |= refkmd_report_preemption(adapter, call->ordinal);
+    else
         refkmd_write(adapter, SGPU_REG_NODE(call->ordinal) + SGPU_NODE_CONTROL,
                      SGPU_CONTROL_PREEMPT);
-    }
+    if (is_reported) /* the interrupt of the progress may not come (FENCE-004) */
+        adapter->dxgkrnl.DxgkCbQueueDpc(adapter->dxgkrnl.DeviceHandle);
     return TRUE;
 }
 
