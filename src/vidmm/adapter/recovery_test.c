@@ -1,4 +1,7 @@
 /* Resets that come amid other things: a recovery that is just ending, a sleep. */
+#include "vidmm/adapter/pump.h"
+#include "vidmm/adapter/recovery.h"
+
 #include "vidmm/rig/test_rig_run.h"
 #include "vidmm/vidmm.h"
 
@@ -201,11 +204,37 @@ static void a_time_out_while_the_driver_waits_is_dealt_with_at_the_next_look(voi
     rig_free(rig);
 }
 
+/* TDR-012: two are suffered within a window; what is as long ago as the window is wide is not. */
+static void the_adapter_ends_when_it_times_out_too_often_within_a_window(void **state)
+{
+    static const uint64_t times[] = {10, 20, 110, 119};
+    struct silence silence;
+    struct rig *rig = make_rig(&silence);
+
+    rig->vidmm->config.timeout_limit = 2;
+    rig->vidmm->config.timeout_window_ns = 100;
+    assert_int_equal(vidmm_preempt(rig->vidmm, 2), STATUS_INVALID_PARAMETER); /* of two nodes */
+    for (unsigned i = 0; i < ARRAY_COUNT(times); i++) {
+        assert_false(rig->vidmm->is_removed);
+        if (i == 3)
+            rig->expected_rules = "TDR-012";
+        rig->vidmm->recovery.now_ns = times[i];
+        assert_true(recovery_timed_out(rig->vidmm, 0));
+        vidmm_pump(rig->vidmm);
+        assert_int_equal(silence.resets, i + 1);
+        rig_drain(rig);
+    }
+    assert_int_equal(rig->rule_count, 1);
+    assert_true(rig->vidmm->is_removed);
+    rig_free(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_recovery_that_ends_in_a_reset_lets_no_work_go),
         cmocka_unit_test(what_was_destroyed_in_a_sleep_goes_after_a_reset_too),
+        cmocka_unit_test(the_adapter_ends_when_it_times_out_too_often_within_a_window),
         cmocka_unit_test(a_time_out_while_the_driver_waits_is_dealt_with_at_the_next_look),
     };
 

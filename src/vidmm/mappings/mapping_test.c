@@ -437,6 +437,63 @@ static void bad_arguments_are_refused(void **state)
     rig_free(rig);
 }
 
+/* The first page that may be mapped, the last one of the segment, the last one of the addresses. */
+static void the_last_of_everything_can_be_mapped(void **state)
+{
+    struct rig_config config = virtual_model(2);
+    struct rig *rig = rig_create(&config);
+    uint64_t end = UINT64_C(1) << RIG_VA_BITS;
+    struct rig_object object;
+    uint64_t va;
+
+    assert_int_equal(vidmm_map_physical(rig->process, 64 * KiB, 1, 255, 1, 0, NULL, NULL),
+                     STATUS_SUCCESS);
+    assert_int_equal(
+        vidmm_map_physical(rig->process, end - 2 * PAGE_BYTES, 1, 254, 2, 0, NULL, NULL),
+        STATUS_SUCCESS);
+    rig_object(rig, 8, 1, &object);
+    assert_int_equal(vidmm_map_gpu_va(rig->process,
+                                      &(struct vidmm_map_request){.allocation = object.allocation,
+                                                                  .offset = 7 * PAGE_BYTES,
+                                                                  .bytes = PAGE_BYTES},
+                                      &va),
+                     STATUS_SUCCESS);
+    rig_destroy_object(rig, &object);
+    rig_free(rig);
+}
+
+static NTSTATUS map_uniquely(struct rig *rig, struct rig_object *object, uint64_t first,
+                             uint64_t count, unsigned protection)
+{
+    uint64_t va;
+
+    return vidmm_map_gpu_va(
+        rig->process,
+        &(struct vidmm_map_request){.allocation = object->allocation,
+                                    .offset = first * PAGE_BYTES,
+                                    .bytes = count * PAGE_BYTES,
+                                    .driver_protection = VIDMM_UNIQUE_PROTECTION | protection},
+        &va);
+}
+
+/* Pages with a unique protection have that one alone; their neighbours may have another. */
+static void a_unique_protection_is_that_of_its_pages_alone(void **state)
+{
+    struct rig_config config = virtual_model(0);
+    struct rig *rig = rig_create(&config);
+    struct rig_object object;
+
+    rig_object(rig, 12, 1, &object);
+    assert_int_equal(map_uniquely(rig, &object, 4, 4, 1), STATUS_SUCCESS);
+    assert_int_equal(map_uniquely(rig, &object, 0, 5, 2), STATUS_INVALID_PARAMETER);
+    assert_int_equal(map_uniquely(rig, &object, 7, 1, 2), STATUS_INVALID_PARAMETER);
+    assert_int_equal(map_uniquely(rig, &object, 7, 1, 1), STATUS_SUCCESS);
+    assert_int_equal(map_uniquely(rig, &object, 0, 4, 2), STATUS_SUCCESS);
+    assert_int_equal(map_uniquely(rig, &object, 8, 4, 2), STATUS_SUCCESS);
+    rig_destroy_object(rig, &object);
+    rig_free(rig);
+}
+
 /* ---- What entries say ---- */
 
 struct seen {
@@ -687,6 +744,8 @@ int main(void)
         cmocka_unit_test(a_new_mapping_is_flushed_where_invalid_entries_are_cached),
         cmocka_unit_test(a_conflict_leaves_no_trace),
         cmocka_unit_test(bad_arguments_are_refused),
+        cmocka_unit_test(the_last_of_everything_can_be_mapped),
+        cmocka_unit_test(a_unique_protection_is_that_of_its_pages_alone),
         cmocka_unit_test(protections_are_in_the_entries_only_when_the_caps_say_so),
         cmocka_unit_test(an_allocation_is_followed_by_all_its_mappings_wherever_it_moves),
         cmocka_unit_test(a_mapping_goes_while_its_allocation_moves),

@@ -249,6 +249,14 @@ static void what_does_not_fit_or_is_not_there_is_refused(void **state)
     assert_int_equal(driver.status[3], STATUS_INVALID_PARAMETER);
 }
 
+static void the_last_unit_of_the_addresses_can_be_reserved(void **state)
+{
+    wants(END - UNIT, UNIT, 0);
+    rig_free(start(3, NULL));
+    assert_int_equal(driver.status[0], STATUS_SUCCESS);
+    assert_int_equal(driver.va[0], END - UNIT);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -260,6 +268,7 @@ int main(void)
         cmocka_unit_test_setup(what_breaks_PT_044_is_refused, forget),
         cmocka_unit_test_setup(only_the_process_being_created_has_ranges, forget),
         cmocka_unit_test_setup(what_does_not_fit_or_is_not_there_is_refused, forget),
+        cmocka_unit_test_setup(the_last_unit_of_the_addresses_can_be_reserved, forget),
     };
 
     return cmocka_run_group_tests_name("vidmm/reserved_va", tests, NULL, NULL);

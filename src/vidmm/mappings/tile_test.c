@@ -308,6 +308,28 @@ static void bad_arguments_are_refused(void **state)
 }
 
 /* Nobody's range is where pools have their own mapping; what the manager chooses is below. */
+static void tiles_reach_from_the_first_address_to_the_last(void **state)
+{
+    struct rig_config config = rig_model(1);
+    struct rig *rig = rig_create(&config);
+    struct vidmm_tile_operation operation;
+    struct rig_object pool;
+
+    rig_object(rig, 64, 1, &pool);
+    operation = map(&pool, 0, 48, 16);
+    operation.va = VIDMM_TILE_BYTES; /* null pointers fault */
+    assert_int_equal(vidmm_update_gpu_va(rig->context, 1, &operation, NULL, NULL), STATUS_SUCCESS);
+    operation.va = (UINT64_C(1) << RIG_VA_BITS) - VIDMM_TILE_BYTES;
+    assert_int_equal(vidmm_update_gpu_va(rig->context, 1, &operation, NULL, NULL), STATUS_SUCCESS);
+    operation = copy(0, 4, 64); /* its neighbours, on either side */
+    assert_int_equal(vidmm_update_gpu_va(rig->context, 1, &operation, NULL, NULL), STATUS_SUCCESS);
+    operation = copy(4, 0, 64);
+    assert_int_equal(vidmm_update_gpu_va(rig->context, 1, &operation, NULL, NULL), STATUS_SUCCESS);
+    rig_drain(rig);
+    rig_destroy_object(rig, &pool);
+    rig_free(rig);
+}
+
 static void addresses_of_pools_are_kept_from_clients(void **state)
 {
     const uint64_t end = UINT64_C(1) << RIG_VA_BITS, start = end - end / 8;
@@ -351,6 +373,7 @@ int main(void)
         cmocka_unit_test(copies_run_on_a_companion_of_the_context),
         cmocka_unit_test(a_companion_goes_with_its_context),
         cmocka_unit_test(bad_arguments_are_refused),
+        cmocka_unit_test(tiles_reach_from_the_first_address_to_the_last),
         cmocka_unit_test(addresses_of_pools_are_kept_from_clients),
     };
 

@@ -97,7 +97,7 @@ static void eviction_goes_through_an_aperture_that_the_allocation_names(void **s
 
         config.slots_at_once = variant & 2;
         config.hides_segment[0] = true;
-        config.aperture_pages = has_room ? 80 : 60;
+        config.aperture_pages = has_room ? 70 : 69;
         rig = rig_create(&config);
         assert_int_equal(rig_try_object(rig, rig->device, &request, &object), STATUS_SUCCESS);
         rig_gpu(rig, &object, 8);

@@ -81,7 +81,7 @@ static void a_request_over_the_budget_is_told_how_much_to_trim(void **state)
 
     rig_object(rig, 64, 1, &first);
     rig_object(rig, 64, 1, &second);
-    vidmm_set_budget(rig->process, VIDMM_BUDGET_LOCAL, 100 * PAGE_BYTES);
+    vidmm_set_budget(rig->process, VIDMM_BUDGET_LOCAL, 64 * PAGE_BYTES); /* all of it is used */
     assert_int_equal(vidmm_make_resident_in_budget(rig->device, 1, &first.allocation, rig_done,
                                                    &done, &fence, &trim),
                      STATUS_PENDING);
@@ -90,7 +90,7 @@ static void a_request_over_the_budget_is_told_how_much_to_trim(void **state)
     assert_int_equal(vidmm_make_resident_in_budget(rig->device, 1, &second.allocation, rig_done,
                                                    &done, &fence, &trim),
                      STATUS_GRAPHICS_NO_VIDEO_MEMORY);
-    assert_int_equal(trim, 28 * PAGE_BYTES);
+    assert_int_equal(trim, 64 * PAGE_BYTES);
     assert_true(done.calls == 1 && fence == 0);
     rig_evict(rig, &first); /* it is still resident, but can go */
     assert_int_equal(vidmm_make_resident_in_budget(rig->device, 1, &second.allocation, rig_done,

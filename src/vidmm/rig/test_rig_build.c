@@ -110,6 +110,12 @@ static struct rig_operation *rig_begin_operation(struct rig *rig,
     case DXGK_OPERATION_NOTIFY_ALLOC:
         EXPECT(args->NotifyAllocation.SizeInBytes > 0);
         break;
+    case DXGK_OPERATION_MAP_MMU:
+        EXPECT(args->MmapMmu.Adl.PageCount > 0);
+        break;
+    case DXGK_OPERATION_UNMAP_MMU:
+        EXPECT(args->UnmapMmu.NumberOfPages > 0);
+        break;
     default:
         EXPECT(!"an operation that the manager does not have");
     }
