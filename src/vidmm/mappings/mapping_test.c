@@ -1,9 +1,12 @@
 /* Mappings: page tables, their order and arithmetic, conflicts, and the ends of things. GpuMmu. */
+#include "vidmm/mappings/mapping.h"
+
 #include "vidmm/memory/page_units.h"
 #include "vidmm/rig/test_rig.h"
 #include "vidmm/rig/test_rig_gpu.h"
 #include "vidmm/rig/test_rig_run.h"
 #include "vidmm/vidmm.h"
+#include "vidmm/work/client.h"
 
 #include "base/bits.h"
 
@@ -444,10 +447,17 @@ static void the_last_of_everything_can_be_mapped(void **state)
     struct rig *rig = rig_create(&config);
     uint64_t end = UINT64_C(1) << RIG_VA_BITS;
     struct rig_object object;
-    uint64_t va;
+    bool is_physical = false;
+    uint64_t va, reach;
 
     assert_int_equal(vidmm_map_physical(rig->process, 64 * KiB, 1, 255, 1, 0, NULL, NULL),
                      STATUS_SUCCESS);
+    assert_null(mapping_at(&rig->process->space, 64 * KiB - 1, &reach, &is_physical));
+    assert_int_equal(reach, 64 * KiB);
+    assert_false(is_physical);
+    assert_null(mapping_at(&rig->process->space, 64 * KiB, &reach, &is_physical));
+    assert_true(reach > 64 * KiB);
+    assert_true(is_physical);
     assert_int_equal(
         vidmm_map_physical(rig->process, end - 2 * PAGE_BYTES, 1, 254, 2, 0, NULL, NULL),
         STATUS_SUCCESS);
@@ -481,7 +491,9 @@ static void a_unique_protection_is_that_of_its_pages_alone(void **state)
 {
     struct rig_config config = virtual_model(0);
     struct rig *rig = rig_create(&config);
+    static const unsigned protections[] = {2, 1, 2};
     struct rig_object object;
+    uint64_t pages;
 
     rig_object(rig, 12, 1, &object);
     assert_int_equal(map_uniquely(rig, &object, 4, 4, 1), STATUS_SUCCESS);
@@ -489,7 +501,14 @@ static void a_unique_protection_is_that_of_its_pages_alone(void **state)
     assert_int_equal(map_uniquely(rig, &object, 7, 1, 2), STATUS_INVALID_PARAMETER);
     assert_int_equal(map_uniquely(rig, &object, 7, 1, 1), STATUS_SUCCESS);
     assert_int_equal(map_uniquely(rig, &object, 0, 4, 2), STATUS_SUCCESS);
+    assert_int_equal(mapping_unique_protection(object.allocation, 8, &pages), 0);
+    assert_int_equal(pages, 4);
     assert_int_equal(map_uniquely(rig, &object, 8, 4, 2), STATUS_SUCCESS);
+    for (unsigned page = 0; page < 12; page++) {
+        assert_int_equal(mapping_unique_protection(object.allocation, page, &pages),
+                         VIDMM_UNIQUE_PROTECTION | protections[page / 4]);
+        assert_int_equal(pages, page == 4 || page == 5 || page == 6 ? 7 - page : 4 - page % 4);
+    }
     rig_destroy_object(rig, &object);
     rig_free(rig);
 }
