@@ -502,7 +502,9 @@ struct sgpu *sgpu_create(struct machine *machine, const struct sgpu_config *conf
     }
     if (gpu->slot_count) {
         gpu->slots = base_alloc_array(services, gpu->slot_count, sizeof *gpu->slots);
-        if (!gpu->slots)
+        gpu->slot_blocks =
+            base_alloc_array(services, sgpu_block_words(gpu), sizeof *gpu->slot_blocks);
+        if (!gpu->slots || !gpu->slot_blocks)
             goto fail;
     }
     if (config->straps & SGPU_STRAP_HOST_APERTURE && board->visible_bytes) {
@@ -538,6 +540,8 @@ void sgpu_destroy(struct sgpu *gpu)
     machine_set_window_function(gpu->machine, NULL, NULL);
     base_free_array(gpu->services, gpu->window_pages, gpu->window_page_count,
                     sizeof *gpu->window_pages);
+    base_free_array(gpu->services, gpu->slot_blocks, sgpu_block_words(gpu),
+                    sizeof *gpu->slot_blocks);
     base_free_array(gpu->services, gpu->slots, gpu->slot_count, sizeof *gpu->slots);
     base_free_array(gpu->services, gpu->nodes, gpu->node_count, sizeof *gpu->nodes);
     base_free(gpu->services, gpu, sizeof *gpu);

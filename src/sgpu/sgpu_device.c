@@ -3,6 +3,8 @@
  */
 #include "sgpu/sgpu_private.h"
 
+#include <string.h>
+
 /* Local memory from first on is not what it was. */
 static void lose_local_memory(struct sgpu *gpu, uint64_t first)
 {
@@ -37,15 +39,26 @@ static uint64_t kept_bytes(const struct sgpu *gpu, enum sgpu_sleep sleep)
     return gpu->config.straps & SGPU_STRAP_KEEPS_STANDBY ? gpu->local_bytes : 0;
 }
 
+static void forget_slots(struct sgpu *gpu)
+{
+    for (uint64_t i = 0; i < sgpu_block_words(gpu); i++) {
+        for (uint64_t left = gpu->slot_blocks[i]; left; left &= left - 1) {
+            uint64_t first = (i * 64 + ctz_u64(left)) * BLOCK_SLOTS;
+
+            memset(gpu->slots + first, 0,
+                   min_u64(BLOCK_SLOTS, gpu->slot_count - first) * sizeof *gpu->slots);
+        }
+        gpu->slot_blocks[i] = 0;
+    }
+}
+
 void sgpu_power_off(struct sgpu *gpu, enum sgpu_sleep sleep)
 {
     ASSERT(!gpu->is_off);
     gpu->is_off = true;
     sgpu_forget_ranges(gpu);
     reset_nodes(gpu);
-    for (uint64_t i = gpu->slots_start; i < gpu->slots_end; i++)
-        gpu->slots[i] = 0;
-    gpu->slots_start = gpu->slots_end = 0;
+    forget_slots(gpu);
     lose_local_memory(gpu, kept_bytes(gpu, sleep));
 }
 

@@ -155,9 +155,8 @@ struct sgpu {
     struct sgpu_node *nodes;
 
     uint64_t slot_count;
-    uint64_t *slots; /* of the aperture: page number + 1, 0 for none; and SLOT_COHERENT */
-    uint64_t slots_start,
-        slots_end; /* where some were written; a large aperture is mostly unused */
+    uint64_t *slots;       /* of the aperture: page number + 1, 0 for none; and SLOT_COHERENT */
+    uint64_t *slot_blocks; /* a bit each: some of it was written; most of a large aperture is not */
 
     struct sgpu_fence fences[SGPU_FENCES];
 
@@ -167,6 +166,7 @@ struct sgpu {
     struct sgpu_statistics statistics;
 };
 
+#define BLOCK_SLOTS   512u /* a page of the host's memory */
 #define SLOT_COHERENT (UINT64_C(1) << 63)
 
 static inline struct sgpu_submission *running_submission(struct sgpu_node *node)
@@ -249,12 +249,14 @@ bool sgpu_translate(struct sgpu_node *node, const struct sgpu_space *space, uint
 void sgpu_resolve_system(const struct sgpu *gpu, uint64_t address, uint64_t bytes,
                          struct sgpu_span *span);
 /* The RAM page behind a system page that the device names; false: none answers. */
+static inline uint64_t sgpu_block_words(const struct sgpu *gpu)
+{
+    return div_round_up(gpu->slot_count, (uint64_t)BLOCK_SLOTS * 64);
+}
 static inline void sgpu_note_slots(struct sgpu *gpu, uint64_t first, uint64_t count)
 {
-    bool is_first = gpu->slots_start == gpu->slots_end;
-
-    gpu->slots_start = is_first ? first : min_u64(gpu->slots_start, first);
-    gpu->slots_end = is_first ? first + count : max_u64(gpu->slots_end, first + count);
+    for (uint64_t slot = align_down(first, BLOCK_SLOTS); slot < first + count; slot += BLOCK_SLOTS)
+        gpu->slot_blocks[slot / BLOCK_SLOTS / 64] |= UINT64_C(1) << slot / BLOCK_SLOTS % 64;
 }
 static inline void sgpu_note_system(const struct sgpu *gpu)
 {
