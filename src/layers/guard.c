@@ -110,14 +110,13 @@ static struct piece *add_piece(struct guarded_call *call, const struct guard_lab
     struct guard_late late;
     bool is_late;
     struct guard_slot *slot =
-        guard_slot_take(call->layer->slots, bytes, alignment, &is_late, &late);
+        guard_slot_take(call->layer->slots, label, bytes, alignment, &is_late, &late);
     struct piece *piece = &call->pieces[call->count];
 
     if (!slot)
         return NULL;
     if (is_late)
         tell_late(call->layer, &late);
-    slot->label = *label;
     call->count++;
     piece->slot = slot;
     piece->real = real;

@@ -10,9 +10,14 @@
 #define GAP_BYTES  (GUARD_GAP_PAGES * PAGE_BYTES)
 #define LOOK_BYTES 256u /* of what was lent, for late writes */
 
-/* By class: how many there are, and how many are taken in turn while they suffice. */
-static const unsigned slot_counts[GUARD_CLASSES] = {GUARD_SLOTS_MOST, 8, 8, 4, 4, 4, 4, 4, 4};
-static const unsigned turn_counts[GUARD_CLASSES] = {8, 4, 2, 2, 2, 2, 2, 2, 2};
+#define TURNS 2u /* slots of a ring that are taken in turn while they suffice */
+#define LOOKED_AT                                                                                  \
+    8u /* the first turns of a slot: each is looked at for late writes, then a part                \
+        */
+#define LOOKED_OF 4u
+
+/* By class: how many there are. */
+static const unsigned slot_counts[GUARD_CLASSES] = {GUARD_SLOTS_MOST, 64, 48, 32, 24, 16, 16, 8, 8};
 
 static unsigned char fill[PAGE_BYTES]; /* GUARD_FILL; made once */
 
@@ -103,9 +108,10 @@ void guard_slots_end(struct guard_slots *slots)
 {
     for (unsigned i = 0; i < GUARD_CLASSES; i++) {
         struct guard_class *class = &slots->classes[i];
+        const unsigned used = class->used;
 
-        class->next = 0;
-        for (unsigned j = 0; class->map && j < slot_counts[i]; j++) {
+        class->used = 0;
+        for (unsigned j = 0; j < used; j++) {
             struct guard_slot *slot = &class->slots[j];
 
             if (slot->is_sealed)
@@ -115,6 +121,8 @@ void guard_slots_end(struct guard_slots *slots)
             slot->turns = 0;
         }
     }
+    memset(slots->rings, 0, sizeof slots->rings);
+    slots->ring_count = 0;
     slots->released = 0;
     is_in_use = false;
 }
@@ -165,40 +173,93 @@ static bool look_late(struct guard_slot *slot, struct guard_late *out_late)
     return true;
 }
 
-static struct guard_slot *find_free(struct guard_class *class, unsigned number)
+/*
+ * The ring of what a label names: elements of an array have one together. NULL: there are too many.
+ * Where a ring is in the table depends on addresses, but nothing that a driver sees does.
+ */
+static struct guard_ring *ring_of(struct guard_slots *slots, const struct guard_label *label,
+                                  unsigned number)
 {
-    unsigned index = class->next % turn_counts[number];
+    const struct loan_member *member = label->members[label->members[1] != NULL];
+    uint64_t hash = ((uintptr_t)label->call * 31 + (uintptr_t)member) * 31 + number;
+    size_t at = (size_t)(hash * UINT64_C(0x9e3779b97f4a7c15) >> 32) % GUARD_RINGS;
 
-    for (unsigned i = 0; i < slot_counts[number]; i++) {
-        if (!class->slots[index].is_lent) {
-            if (!class->slots[index].start && !lay(class, number, index))
-                return NULL;
-            class->next = index + 1;
-            return &class->slots[index];
-        }
-        index = (index + 1) % slot_counts[number];
+    for (;; at = (at + 1) % GUARD_RINGS) {
+        struct guard_ring *ring = &slots->rings[at];
+
+        if (ring->call == label->call && ring->member == member && ring->number == number)
+            return ring;
+        if (ring->call)
+            continue;
+        if (slots->ring_count == GUARD_RINGS / 2)
+            return NULL;
+        slots->ring_count++;
+        *ring = (struct guard_ring){.call = label->call, .member = member, .number = number};
+        return ring;
     }
-    return NULL;
 }
 
-struct guard_slot *guard_slot_take(struct guard_slots *slots, size_t bytes, size_t alignment,
-                                   bool *out_is_late, struct guard_late *out_late)
+/* A slot that was not in the run yet comes behind the last of the ring; NULL: there is none. */
+static struct guard_slot *add_slot(struct guard_class *class, struct guard_ring *ring)
+{
+    struct guard_slot *slot = &class->slots[class->used];
+
+    if (class->used == slot_counts[ring->number] ||
+        (!slot->start && !lay(class, ring->number, class->used)))
+        return NULL;
+    class->used++;
+    ring->count++;
+    slot->next = ring->last ? ring->last->next : slot;
+    if (ring->last)
+        ring->last->next = slot;
+    return slot;
+}
+
+static struct guard_slot *find_free(struct guard_slots *slots, struct guard_ring *ring)
+{
+    struct guard_class *class = &slots->classes[ring->number];
+    struct guard_slot *slot = ring->count < TURNS ? add_slot(class, ring) : NULL;
+
+    for (unsigned i = 0; !slot && i < ring->count; i++) {
+        ring->last = ring->last->next;
+        if (!ring->last->is_lent)
+            slot = ring->last;
+    }
+    if (!slot)
+        slot = add_slot(class, ring);
+    if (slot)
+        ring->last = slot;
+    return slot;
+}
+
+static bool is_to_look_at(const struct guard_slot *slot)
+{
+    return slot->turns <= LOOKED_AT || slot->turns % LOOKED_OF == 0;
+}
+
+struct guard_slot *guard_slot_take(struct guard_slots *slots, const struct guard_label *label,
+                                   size_t bytes, size_t alignment, bool *out_is_late,
+                                   struct guard_late *out_late)
 {
     struct guard_slot *slot;
+    struct guard_ring *ring;
     unsigned number = 0;
 
     if (bytes > GUARD_MOST_BYTES)
         return NULL;
     while (class_bytes(number) < bytes)
         number++;
-    slot = find_free(&slots->classes[number], number);
+    ring = ring_of(slots, label, number);
+    slot = ring ? find_free(slots, ring) : NULL;
     if (!slot)
         return NULL;
     if (slot->is_sealed) {
         mprotect(slot->start, slot->bytes, PROT_READ | PROT_WRITE);
         slot->is_sealed = false;
     }
-    *out_is_late = slot->turns++ % 4 == 3 && look_late(slot, out_late);
+    slot->turns++;
+    *out_is_late = is_to_look_at(slot) && look_late(slot, out_late);
+    slot->label = *label;
     slot->lent_bytes = bytes;
     slot->at = slot->is_at_start
                    ? slot->start
@@ -257,7 +318,7 @@ void guard_slot_release(struct guard_slots *slots, struct guard_slot *slot, bool
 bool guard_slots_find_late(struct guard_slots *slots, struct guard_late *out_late)
 {
     for (unsigned i = 0; i < GUARD_CLASSES; i++) {
-        for (unsigned j = 0; slots->classes[i].map && j < slot_counts[i]; j++) {
+        for (unsigned j = 0; j < slots->classes[i].used; j++) {
             if (look_late(&slots->classes[i].slots[j], out_late))
                 return true;
         }

@@ -12,12 +12,15 @@
  *                no access | ......... fill | lent | no access      every second slot
  *                no access | lent | fill ......... | no access      the others
  *
- *            Slots are taken in turn, so a pointer that was kept meets poison for a while, and who
- *            writes there is found when the slot is taken again. One of GUARD_SEALED_OF slots that
- *            come back is without access until then: who reads it faults.
+ *            A slot is lent again only as what it was lent as before: each member of each call has
+ *            a ring of slots, two of which are taken in turn. So a pointer that was kept never
+ *            leads to what another call was lent, but to poison or to what is lent there as the
+ *            same: the mistake harms no other, and is told of the call that lent the memory when
+ *            the slot is taken again. One of GUARD_SEALED_OF slots that come back is without
+ *            access until then: who reads it faults.
  * Ownership  The mappings are laid once and kept until the process ends: runs follow each other. A
  *            slot that was taken is the caller's until it is released.
- * Errors     NULL: no memory, too large, or all slots of the size are lent.
+ * Errors     NULL: no memory, too large, or all slots of the size are in use.
  */
 #ifndef DRYDOCK_LAYERS_GUARD_SLOTS_H
 #define DRYDOCK_LAYERS_GUARD_SLOTS_H
@@ -46,7 +49,8 @@ struct guard_label {
 #define GUARD_NO_INDEX UINT32_MAX
 
 struct guard_slot {
-    char *start; /* of its pages; NULL: not laid yet */
+    struct guard_slot *next; /* in its ring, which is closed */
+    char *start;             /* of its pages; NULL: not laid yet */
     size_t bytes;
     char *at; /* what is lent, or was last */
     size_t lent_bytes;
@@ -62,16 +66,27 @@ struct guard_late {
     size_t offset, bytes; /* from the begin of what was lent, and its length */
 };
 
-#define GUARD_SLOTS_MOST 32u
+#define GUARD_SLOTS_MOST 256u
+#define GUARD_RINGS      512u /* half of them may be in use */
 
 struct guard_class {
-    char *map; /* NULL: none of the class was taken yet */
-    unsigned next;
+    char *map;     /* NULL: none of the class was taken yet */
+    unsigned used; /* slots that are in rings */
     struct guard_slot slots[GUARD_SLOTS_MOST];
+};
+
+/* What is lent as the same member of the same call, in slots of one class. */
+struct guard_ring {
+    const char *call; /* NULL: the place in the table is free */
+    const struct loan_member *member;
+    struct guard_slot *last; /* taken */
+    unsigned number, count;  /* of its class; of its slots */
 };
 
 struct guard_slots {
     struct guard_class classes[GUARD_CLASSES];
+    struct guard_ring rings[GUARD_RINGS];
+    unsigned ring_count;
     uint64_t released;
 };
 
@@ -80,11 +95,13 @@ struct guard_slots *guard_slots_begin(void);
 void guard_slots_end(struct guard_slots *slots);
 
 /*
- * A slot for so many bytes, behind a boundary of alignment. *out_is_late: it had been written to
- * since it was given back, as *out_late tells. In every fourth turn of a slot that is looked at.
+ * A slot for so many bytes of what the label names, behind a boundary of alignment. *out_is_late:
+ * it had been written to since it was given back, as *out_late tells. In the first turns of a slot,
+ * then in every fourth, that is looked at.
  */
-struct guard_slot *guard_slot_take(struct guard_slots *slots, size_t bytes, size_t alignment,
-                                   bool *out_is_late, struct guard_late *out_late);
+struct guard_slot *guard_slot_take(struct guard_slots *slots, const struct guard_label *label,
+                                   size_t bytes, size_t alignment, bool *out_is_late,
+                                   struct guard_late *out_late);
 
 /*
  * The first byte around what is lent that was written; false: none. *out_distance counts from 1 in

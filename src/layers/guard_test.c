@@ -69,6 +69,7 @@ DRIVE(query_adapter_info, const DXGKARG_QUERYADAPTERINFO, (void)arg)
 DRIVE(patch, const DXGKARG_PATCH, (void)arg)
 DRIVE(build_paging_buffer, DXGKARG_BUILDPAGINGBUFFER, (void)arg)
 DRIVE(destroy_allocation, const DXGKARG_DESTROYALLOCATION, (void)arg)
+DRIVE(close_allocation, const DXGKARG_CLOSEALLOCATION, (void)arg)
 
 static DRIVER NTSTATUS drive_start(struct miniport *self, const DXGK_START_INFO *start,
                                    ULONG *sources, ULONG *children)
@@ -126,6 +127,7 @@ static int setup(void **state)
     rig.ops.patch = drive_patch;
     rig.ops.build_paging_buffer = drive_build_paging_buffer;
     rig.ops.destroy_allocation = drive_destroy_allocation;
+    rig.ops.close_allocation = drive_close_allocation;
     rig.ops.start_device = drive_start;
     rig.ops.remove_device = drive_remove;
     rig.driver.ops = &rig.ops;
@@ -504,6 +506,32 @@ static void what_is_kept_is_poison_and_a_write_to_it_is_told(void **state)
     expect_breach(rig, LOAN_LATE, "DxgkDdiDestroyAllocation", "", 16);
 }
 
+/* However many calls of other kinds there are: the mistake is told of the call that lent it. */
+static void a_late_write_meets_nothing_that_another_call_was_lent(void **state)
+{
+    struct rig *rig = *state;
+    HANDLE list[4] = {0};
+    DXGKARG_DESTROYALLOCATION destroy = {.NumAllocations = 4, .pAllocationList = list};
+    DXGKARG_CLOSEALLOCATION close = {.NumAllocations = 4, .pOpenHandleList = list};
+
+    for (unsigned others = 0; others < GUARD_FIRST_CALLS; others++) {
+        rig->told = 0;
+        rig->deed = keep_argument;
+        miniport_destroy_allocation(rig->top, NULL, &destroy);
+        rig->deed = NULL;
+        for (unsigned i = 0; i < others; i++)
+            miniport_close_allocation(rig->top, NULL, &close);
+        for (unsigned i = 0; i < GUARD_FIRST_CALLS && !rig->told; i++) {
+            write_kept(rig, 0);
+            for (unsigned j = 0; j < 8; j++)
+                miniport_close_allocation(rig->top, NULL, &close);
+            assert_int_equal(rig->told, 0);
+            miniport_destroy_allocation(rig->top, NULL, &destroy);
+        }
+        expect_breach(rig, LOAN_LATE, "DxgkDdiDestroyAllocation", "", 0);
+    }
+}
+
 /* ---- Answers --------------------------------------------------------------------------------- */
 
 static DRIVER void forget_fence(struct rig *rig, void *arg)
@@ -636,6 +664,7 @@ int main(void)
         TEST(an_mdl_is_the_callers),
         TEST(a_structure_that_is_const_is_put_back),
         TEST(what_is_kept_is_poison_and_a_write_to_it_is_told),
+        TEST(a_late_write_meets_nothing_that_another_call_was_lent),
         TEST(an_answer_that_is_not_written_is_told),
         TEST(elements_of_an_array_are_named),
         TEST(memory_that_is_lent_twice_is_lent_once),

@@ -22,9 +22,14 @@ void campaign_summary_fini(struct campaign_summary *summary)
     summary->causes = NULL;
 }
 
+/* A crash that a rule explains is a breach of the rule, as one that was seen without a crash. */
 static uint64_t cause_of(const struct campaign_finding *finding)
 {
-    return hash_pair(hash_string(finding->kind),
+    const char *crashed = run_finding_kind_name(RUN_FINDING_CRASHED), *kind = finding->kind;
+
+    if (finding->rule[0] && strcmp(kind, crashed) == 0)
+        kind = run_finding_kind_name(RUN_FINDING_DRIVER);
+    return hash_pair(hash_string(kind),
                      finding_cause(rule_find(finding->rule), finding->detail.where, finding->text));
 }
 

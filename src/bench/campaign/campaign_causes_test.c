@@ -143,11 +143,30 @@ static void wrong_bytes_of_an_operation_are_one_cause(void **state)
     campaign_summary_fini(&summary);
 }
 
+static void a_crash_that_a_rule_explains_is_a_breach_of_it(void **state)
+{
+    struct campaign_record records[3];
+    struct campaign_summary summary;
+
+    for (unsigned i = 0; i < 3; i++) {
+        records[i] = (struct campaign_record){.seed = i + 1, .outcome = CAMPAIGN_FINDINGS};
+        add(&records[i], i ? "crashed" : "driver", i == 2 ? "" : "MEM-003", 5, 5, 0);
+    }
+    assert_true(campaign_summary_init(&summary));
+    for (unsigned i = 0; i < 3; i++)
+        campaign_summary_add(&summary, &records[i]);
+    campaign_summary_settle(&summary);
+    assert_int_equal(summary.cause_count, 2); /* a crash without a rule stays for itself */
+    assert_int_equal(find(&summary, "MEM-003")->count, 2);
+    campaign_summary_fini(&summary);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_follows_in_one_run_is_no_cause_in_another),
         cmocka_unit_test(wrong_bytes_of_an_operation_are_one_cause),
+        cmocka_unit_test(a_crash_that_a_rule_explains_is_a_breach_of_it),
         cmocka_unit_test(a_circle_ends_at_what_is_told_most_often),
     };
 

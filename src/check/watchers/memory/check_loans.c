@@ -79,8 +79,9 @@ static const char *member_of(const struct check *check, uint64_t offset)
 void check_loan(struct check *check, const struct loan_breach *breach)
 {
     const struct check_callback *callback = check->callback;
-    const bool is_of_call =
-        check->call && strcmp(breach->call, miniport_ddi_name(check->call->ddi)) == 0;
+    /* What is late was lent by a call before, be it of the same kind. */
+    const bool is_of_call = check->call && breach->kind != LOAN_LATE &&
+                            strcmp(breach->call, miniport_ddi_name(check->call->ddi)) == 0;
     const char *name =
         breach->name[0] || !is_of_call ? breach->name : member_of(check, breach->offset);
     char text[256];
