@@ -90,5 +90,4 @@ void exception_add(struct exception_text *text, const char *format, ...)
 void exception_add_frames(const struct nt *nt, struct exception_text *text,
                           const struct boundary_call *call, struct image_context context);
 
-
 #endif
