@@ -143,6 +143,17 @@ static void a_call_that_waits_returns_before_the_reset(void **state)
     test_finish(result);
 }
 
+/* Nobody is told of the loss, for it was freed: the fill for the work that is left is lawful. */
+static void content_of_what_was_freed_may_be_lost_in_a_reset(void **state)
+{
+    struct workload *workload = test_load("reset-of-a-freed-allocation.case");
+    struct run_result *result = test_play(workload);
+
+    test_assert_clean(result);
+    assert_int_equal(result->statistics.adapter_resets, 1);
+    test_finish(result);
+}
+
 /* The wait ended by itself, in the interrupt that tells of the fault: its call still runs. */
 static void a_call_whose_wait_has_ended_returns_before_the_reset(void **state)
 {
@@ -584,6 +595,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_call_that_waits_returns_before_the_reset),
+        cmocka_unit_test(content_of_what_was_freed_may_be_lost_in_a_reset),
         cmocka_unit_test(a_call_whose_wait_has_ended_returns_before_the_reset),
         cmocka_unit_test(progress_that_a_preemption_finds_is_heard_of),
         cmocka_unit_test(a_queue_that_runs_empty_before_the_reset_loses_nothing),

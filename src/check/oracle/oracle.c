@@ -221,8 +221,11 @@ void oracle_handle_destroyed(struct oracle *oracle, uint64_t handle)
 
 void oracle_content_lost(struct oracle *oracle, uint64_t id)
 {
-    struct oracle_allocation *allocation = find_allocation(oracle, id);
+    oracle_lose_content(oracle, find_allocation(oracle, id));
+}
 
+void oracle_lose_content(struct oracle *oracle, struct oracle_allocation *allocation)
+{
     lose_pages(oracle, allocation);
     /* Its pages went with it, and belong to others: where it is next, the next operation tells. */
     for (uint64_t page = 0; allocation->locations && page < allocation->page_count; page++)

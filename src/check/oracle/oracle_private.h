@@ -367,6 +367,9 @@ void oracle_forget_fences(struct oracle *oracle);
 void oracle_fences_told(struct oracle *oracle,
                         const DXGK_BUILDPAGINGBUFFER_NOTIFY_FENCE_RESIDENCY *notice);
 
+/* Nothing is known any more of its content and of its places. */
+void oracle_lose_content(struct oracle *oracle, struct oracle_allocation *allocation);
+
 /* ---- oracle_reset.c ---- */
 
 /* The adapter has been reset. */

@@ -62,6 +62,11 @@ void oracle_was_reset(struct oracle *oracle)
     oracle->reset_count++;
     keep_notices(oracle);
     oracle_drop_operations(oracle);
-    list_for_each_safe (allocation, following, &oracle->allocations, struct oracle_allocation, link)
+    list_for_each_safe (allocation, following, &oracle->allocations, struct oracle_allocation,
+                        link) {
         lose_local_pages(oracle, allocation);
+        /* Work that waits may still use what was freed, and nobody is told of that loss. */
+        if (!allocation->is_live && allocation->last_loss == oracle->reset_count)
+            oracle_lose_content(oracle, allocation);
+    }
 }
