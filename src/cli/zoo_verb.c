@@ -14,7 +14,7 @@
 
 #define OPTIONS(ROW)                                                                               \
     ROW(MODEL, "model", 'm', "MODEL", "physical, gpummu, iommu or all (all)")                      \
-    ROW(SEEDS, "seeds", 'n', "N", "seeds to play at most, each row (100; lawful: 300)")            \
+    ROW(SEEDS, "seeds", 'n', "N", "seeds to play at most, each row (150; lawful: 300)")            \
     ROW(JOBS, "jobs", 'j', "J", "defects at once (the processors of this machine)")                \
     ROW(SECONDS, "seconds", 0, "S", "for making the case of a defect smaller (10)")                \
     ROW(KEEP, "no-shrink", 0, NULL, "leave the cases as they are")                                 \
@@ -295,7 +295,7 @@ static enum cli_status run(const struct cli_arguments *arguments)
     const char *const *values = arguments->values;
     enum campaign_model model = CAMPAIGN_ALL_MODELS;
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    uint64_t seeds = values[OPTION_LAWFUL] ? 300 : 100,
+    uint64_t seeds = values[OPTION_LAWFUL] ? 300 : 150,
              jobs = processors > 0 ? (uint64_t)processors : 1, seconds = 10,
              most_causes = UINT64_MAX;
     enum cli_status status;

@@ -4,19 +4,20 @@
  * Place      layers. Right above what plays the driver, below the layers that judge, so that they
  *            see what the manager lent and what came back.
  * Model      For each call the argument structure and what the table of loans says that it points
- *            at (miniport/loans.h) goes into slots (guard_slots.h), with pointers that lead to each
- *            other. When the driver has returned, each slot is looked at: bytes around what was
- *            lent, bytes that are only to be read, values that were to be written. Then the
+ *            at (miniport/loans.h) goes into slots (guard_slots.h), with pointers that lead to
+ *            each other. When the driver has returned, each slot is looked at: bytes around what
+ *            was lent, bytes that are only to be read, values that were to be written. Then the
  *            driver's answers go back to where the caller expects them, and the slots are poison.
- *            What the driver forgot to write is as the caller left it. Pages of the bench's memory
- *            (DMA buffers) are lent so, too, unless the driver may keep what it is lent.
- *            Of each kind of call the first GUARD_FIRST_CALLS of a run are guarded, and then every
- *            GUARD_CALLS_OF-th: all of them would make a run a tenth longer. Behind the first
- * breach all calls are guarded, for that driver would harm the bench itself. Whoever asks is told
- * of each breach. The call goes on, unless it reached a page without access: then guard_explain()
- * tells what the signal means. Ownership  Gives a miniport that owns next; on failure next is still
- * the caller's. Errors     STATUS_NO_MEMORY. What is too large or finds no free slot goes down as
- * it is. Source     contract.md MEM-001 to MEM-004.
+ *            What the driver forgot to write is as the caller left it. Pages of the bench's
+ *            memory (DMA buffers) are lent so, too, unless the driver may keep what it is lent.
+ *            Of each kind of call the first GUARD_FIRST_CALLS of a run are guarded, and then
+ *            every GUARD_CALLS_OF-th: all of them would make a run a tenth longer. Behind the
+ *            first breach all calls are guarded, for that driver would harm the bench itself.
+ *            Whoever asks is told of each breach. The call goes on, unless it reached a page
+ *            without access: then guard_explain() tells what the signal means.
+ * Ownership  Gives a miniport that owns next; on failure next is still the caller's.
+ * Errors     STATUS_NO_MEMORY. What is too large or finds no free slot goes down as it is.
+ * Source     contract.md MEM-001 to MEM-004.
  */
 #ifndef DRYDOCK_LAYERS_GUARD_H
 #define DRYDOCK_LAYERS_GUARD_H

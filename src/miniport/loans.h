@@ -3,10 +3,10 @@
  *
  * Place      miniport. raw.c puts back by it what a driver has overwritten; the layer that lends
  *            copies between guards (layers/guard.h) walks it; whoever wants a driver's answers
- * finds them as the members that are the driver's to write. Model      A structure is a row of
- * members. A member is a value, which lies in the structure, or a pointer to what the call lends:
- * bytes, an array whose length another member counts, an MDL. Elements of an array are structures
- * again:
+ *            finds them as the members that are the driver's to write.
+ * Model      A structure is a row of members. A member is a value, which lies in the structure,
+ *            or a pointer to what the call lends: bytes, an array whose length another member
+ *            counts, an MDL. Elements of an array are structures again:
  *
  *                DXGKARG_CREATEALLOCATION
  *                    NumAllocations          value, in
@@ -14,12 +14,11 @@
  *                        pPrivateDriverData  bytes, PrivateDriverDataSize of them, in and out
  *                        hAllocation         value, out, which the driver must write
  *
- *            A pointer is the caller's: only one that `moves` may be changed. A value without a row
- *            is both sides' to read and write. Bit fields are never `out`: a driver may set one and
- *            leave the others at zero. Of two rows for one pointer the first whose conditions hold
- *            counts.
- *            What the CPU reaches through a mapping (page tables, fences) and the user's memory
- *            (pCommand) is not lent by the call and has no row.
+ *            A pointer is the caller's: only one that `moves` may be changed. A value without a
+ *            row is both sides' to read and write. Bit fields are never `out`: a driver may set
+ *            one and leave the others at zero. Of two rows for one pointer the first whose
+ *            conditions hold counts. What the CPU reaches through a mapping (page tables, fences)
+ *            and the user's memory (pCommand) is not lent by the call and has no row.
  * Ownership  The tables live for ever.
  * Source     The pages of the argument structures: [in], [out], [in/out]. loans_test.c holds the
  *            table to data/ddi/layout-x64.tsv.

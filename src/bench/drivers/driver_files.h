@@ -3,11 +3,12 @@
  *
  * Place      bench. Used by drivers.c, and by the command line, which prints the error of a file.
  * Model      Which level a driver is of is found by letting it register in a process of its own
- *            (driver_look.h), which model by asking it for DRIVERCAPS there. A driver that does not
- *            answer has the model that its functions suggest. One that says a lower level there
- * than it registers is started to learn its level. The last file that was looked at is remembered
- * until it changes. Ownership  The driver's texts are lent until the next call. Errors     False,
- * and a text in driver_file_error(); "" for a name that is no path.
+ *            (driver_look.h), which model by asking it for DRIVERCAPS there. A driver that does
+ *            not answer has the model that its functions suggest. One that says a lower level
+ *            there than it registers is started to learn its level. The last file that was looked
+ *            at is remembered until it changes.
+ * Ownership  The driver's texts are lent until the next call.
+ * Errors     False, and a text in driver_file_error(); "" for a name that is no path.
  */
 #ifndef DRYDOCK_BENCH_DRIVER_FILES_H
 #define DRYDOCK_BENCH_DRIVER_FILES_H
