@@ -5,9 +5,9 @@
 #
 # tests/golden/seeds.txt has the digest of all calls, the sums of the campaign, and how often each rule was looked at.
 # tests/golden/zoo.txt has the rows of `drydock zoo`, one seed each: the rules that were broken (without the defects
-# MEM-*, whose writes a sanitizer sees before the bench does). A change of behaviour
-# changes the digest; a rule that is looked at less often, or told of fewer defects, has perhaps gone blind. Neither is
-# wrong by itself: whoever changes behaviour on purpose reads the difference and updates the files.
+# MEM-*, whose writes a sanitizer sees before the bench does). A change of behaviour changes the digest; a rule that is
+# looked at less often, or told of fewer defects, has perhaps gone blind. Neither is wrong by itself: whoever changes
+# behaviour on purpose reads the difference and updates the files.
 # Exit status: 0 when it is the same, 1 when not, 2 when the campaign finds something or cannot be played.
 set -eu
 

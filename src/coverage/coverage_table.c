@@ -168,7 +168,7 @@ static bool is_newer_flag(const struct coverage_member *member)
 const char *coverage_member_reason(const struct coverage_member *member)
 {
     if (is_reserved(member->name))
-        return "reserved: zero in every call, and nobody's business";
+        return "reserved: zero in every call (CALL-001, CALL-002)";
     if (is_newer_flag(member))
         return "has no name in the versions that use this descriptor: a driver that sets it does "
                "not "
