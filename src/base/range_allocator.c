@@ -406,14 +406,14 @@ enum range_status range_allocator_release(struct range_allocator *ra, uint64_t o
         struct range_hole *hole = before->values[before_index].hole;
 
         start = before->starts[before_index];
-        range_tree_raise(before, end - start);
+        range_tree_raise(before, start, end);
         if (hole)
             resize_hole(ra, hole, start, end - start);
         else
             before->values[before_index].hole = add_hole(ra, before, start, end - start);
     } else {
         leaf->holes |= UINT32_C(1) << index;
-        range_tree_raise(leaf, end - start);
+        range_tree_raise(leaf, start, end);
         leaf->values[index].hole = add_hole(ra, leaf, start, end - start);
     }
     if (merges_after)
@@ -426,7 +426,7 @@ enum range_status range_allocator_release(struct range_allocator *ra, uint64_t o
     if (merges_before)
         range_tree_remove(&ra->tree, leaf, index);
     if (merges_before && merges_after)
-        range_tree_raise(range_tree_leaf(&ra->tree, start), end - start);
+        range_tree_raise(range_tree_leaf(&ra->tree, start), start, end);
 
     ra->hole_count += 1;
     ra->hole_count -= (uint64_t)merges_before + merges_after;

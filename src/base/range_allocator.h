@@ -9,10 +9,12 @@
  *            The same calls give the same offsets on every host.
  * Cost       O(log n) for take, release and find, whatever the number n of ranges; in practice two
  *            or three cache misses. A request by address (LOWEST, HIGHEST, a window) descends to
- *            the first hole in its way that is large enough. With an alignment above the
- *            granularity such a hole may still not fit, and each of those is looked at: at worst
- *            all holes of the window. A free choice comes to that only when every hole that could
- *            hold size + alignment is gone, just before RANGE_FULL is the answer.
+ *            the first hole in its way that is large enough behind its alignment, which the tree
+ *            knows for alignments of 1, 16 and 512 units (64 KiB and 2 MiB where a unit is a page).
+ *            With another alignment a hole that is large enough for the tier below may still not
+ *            fit, and each of those is looked at: at worst all holes of the window. A free choice
+ *            comes to that only when every hole that could hold size + alignment is gone, just
+ *            before RANGE_FULL is the answer.
  *            36 to 40 bytes of metadata for each live range at 90 % occupancy, of which the fixed
  *            part is 4 KiB.
  * Ownership  The struct is the caller's memory; init allocates through services, which is borrowed

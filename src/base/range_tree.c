@@ -55,7 +55,6 @@ bool range_tree_init(struct range_tree *tree, const struct base_services *servic
     clear_starts(leaf, 2);
     leaf->count = 1;
     leaf->holes = 1;
-    leaf->largest = end - first;
     tree->root = leaf;
     return true;
 }
@@ -116,28 +115,58 @@ struct range_leaf *range_tree_next(const struct range_leaf *leaf)
 
 /* Bounds. */
 
-static uint64_t leaf_largest(const struct range_leaf *leaf)
+static const uint64_t tier_alignments[RANGE_TIER_COUNT] = {1, 16, 512};
+
+/* The last tier whose alignment is at most this one. */
+static unsigned tier_of(uint64_t alignment)
+{
+    unsigned tier = RANGE_TIER_COUNT - 1;
+
+    while (tier_alignments[tier] > alignment)
+        tier--;
+    return tier;
+}
+
+/* How much of [start, end) is left behind the first multiple of the tier's alignment. */
+static uint64_t aligned_size(unsigned tier, uint64_t start, uint64_t end)
+{
+    uint64_t padding = (0 - start) & (tier_alignments[tier] - 1);
+
+    return end - start > padding ? end - start - padding : 0;
+}
+
+static uint64_t leaf_largest(const struct range_leaf *leaf, unsigned tier)
 {
     uint64_t largest = 0;
 
-    for (uint32_t left = leaf->holes; left; left &= left - 1)
-        largest = max_u64(largest, range_leaf_size(leaf, ctz_u64(left)));
+    for (uint32_t left = leaf->holes; left; left &= left - 1) {
+        unsigned i = ctz_u64(left);
+
+        largest = max_u64(largest, aligned_size(tier, leaf->starts[i], leaf->starts[i + 1]));
+    }
     return largest;
 }
 
-static uint64_t inner_largest(const struct range_inner *inner)
+static uint64_t inner_largest(const struct range_inner *inner, unsigned tier)
 {
     uint64_t largest = 0;
 
     for (unsigned i = 0; i < inner->count; i++)
-        largest = max_u64(largest, inner->largest[i]);
+        largest = max_u64(largest, inner->largest[i][tier]);
     return largest;
 }
 
 /* Level 0 is that of the leaves. */
-static uint64_t node_largest(const void *node, unsigned level)
+static uint64_t node_largest(const void *node, unsigned level, unsigned tier)
 {
-    return level ? inner_largest(node) : ((const struct range_leaf *)node)->largest;
+    return level ? inner_largest(node, tier) : leaf_largest(node, tier);
+}
+
+/* Lower the bounds of a child, of this level, to what it holds. */
+static void set_bounds(struct range_inner *parent, unsigned slot, unsigned level)
+{
+    for (unsigned tier = 0; tier < RANGE_TIER_COUNT; tier++)
+        parent->largest[slot][tier] = node_largest(parent->children[slot], level, tier);
 }
 
 static uint64_t node_first_start(const void *node, unsigned level)
@@ -154,17 +183,23 @@ static void set_parent(void *node, unsigned level, struct range_inner *parent)
         ((struct range_leaf *)node)->parent = parent;
 }
 
-void range_tree_raise(struct range_leaf *leaf, uint64_t size)
+void range_tree_raise(struct range_leaf *leaf, uint64_t start, uint64_t end)
 {
-    if (leaf->largest >= size)
-        return;
-    leaf->largest = size;
-    for (struct range_inner *inner = leaf->parent; inner; inner = inner->parent) {
+    uint64_t sizes[RANGE_TIER_COUNT];
+    bool is_raised = true;
+
+    for (unsigned tier = 0; tier < RANGE_TIER_COUNT; tier++)
+        sizes[tier] = aligned_size(tier, start, end);
+    for (struct range_inner *inner = leaf->parent; inner && is_raised; inner = inner->parent) {
         unsigned slot = slot_of(inner, leaf->starts[0]);
 
-        if (inner->largest[slot] >= size)
-            return;
-        inner->largest[slot] = size;
+        is_raised = false;
+        for (unsigned tier = 0; tier < RANGE_TIER_COUNT; tier++) {
+            if (inner->largest[slot][tier] < sizes[tier]) {
+                inner->largest[slot][tier] = sizes[tier];
+                is_raised = true;
+            }
+        }
     }
 }
 
@@ -274,10 +309,10 @@ static void add_sibling(struct range_tree *tree, struct range_inner *parent, voi
                   level + 1);
     parent->keys[slot + 1] = key;
     parent->children[slot + 1] = right;
-    parent->largest[slot] = node_largest(left, level);
-    parent->largest[slot + 1] = node_largest(right, level);
     parent->count++;
     set_parent(right, level, parent);
+    set_bounds(parent, slot, level);
+    set_bounds(parent, slot + 1, level);
 }
 
 /* Children slot and slot + 1 of parent, two leaves, have exchanged tiles. */
@@ -288,8 +323,8 @@ static void set_border(struct range_inner *parent, unsigned slot)
 
     left->starts[left->count] = right->starts[0];
     parent->keys[slot + 1] = right->starts[0];
-    left->largest = parent->largest[slot] = leaf_largest(left);
-    right->largest = parent->largest[slot + 1] = leaf_largest(right);
+    set_bounds(parent, slot, 0);
+    set_bounds(parent, slot + 1, 0);
 }
 
 static bool share_with_sibling(struct range_fit *fit)
@@ -372,8 +407,6 @@ bool range_tree_make_room(struct range_tree *tree, struct range_fit *fit)
     right->count = 0;
     move_tiles_right(left, right, kept);
     left->starts[kept] = right->starts[0];
-    left->largest = leaf_largest(left);
-    right->largest = leaf_largest(right);
     add_sibling(tree, left->parent, left, right, 0);
 
     if (fit->index >= kept) {
@@ -457,7 +490,7 @@ static void fix_inner(struct range_tree *tree, struct range_inner *inner, unsign
     if (total <= RANGE_INNER_MERGE) {
         move_children(left, (unsigned)left->count, right, 0, (unsigned)right->count, level);
         left->count = total;
-        parent->largest[slot] = inner_largest(left);
+        set_bounds(parent, slot, level);
         node_pool_put(&tree->inners, right);
         remove_child(tree, parent, slot + 1, level);
         return;
@@ -481,8 +514,8 @@ static void fix_inner(struct range_tree *tree, struct range_inner *inner, unsign
         clear_keys(left, (unsigned)left->count);
     }
     parent->keys[slot + 1] = right->keys[0];
-    parent->largest[slot] = inner_largest(left);
-    parent->largest[slot + 1] = inner_largest(right);
+    set_bounds(parent, slot, level);
+    set_bounds(parent, slot + 1, level);
 }
 
 static void fix_leaf(struct range_tree *tree, struct range_leaf *leaf)
@@ -504,7 +537,7 @@ static void fix_leaf(struct range_tree *tree, struct range_leaf *leaf)
     total = left->count + right->count;
     if (total <= RANGE_LEAF_MERGE) {
         move_tiles_left(left, right, right->count);
-        left->largest = parent->largest[slot] = leaf_largest(left);
+        set_bounds(parent, slot, 0);
         node_pool_put(&tree->leaves, right);
         remove_child(tree, parent, slot + 1, 0);
         return;
@@ -580,7 +613,6 @@ static bool find_in_leaf(struct range_leaf *leaf, const struct range_query *quer
             return true;
         }
     }
-    leaf->largest = leaf_largest(leaf);
     return false;
 }
 
@@ -589,6 +621,7 @@ static bool find_below(void *node, unsigned level, const struct range_query *que
                        struct range_fit *out_fit)
 {
     struct range_inner *inner = node;
+    unsigned tier = tier_of(query->alignment);
     unsigned first;
     unsigned last;
 
@@ -600,11 +633,11 @@ static bool find_below(void *node, unsigned level, const struct range_query *que
     for (unsigned step = 0; step <= last - first; step++) {
         unsigned i = is_highest ? last - step : first + step;
 
-        if (inner->largest[i] < query->units)
+        if (inner->largest[i][tier] < query->units)
             continue;
         if (find_below(inner->children[i], level - 1, query, is_highest, out_fit))
             return true;
-        inner->largest[i] = node_largest(inner->children[i], level - 1);
+        inner->largest[i][tier] = node_largest(inner->children[i], level - 1, tier);
     }
     return false;
 }
@@ -638,23 +671,19 @@ static uint64_t exact_largest(void *node, unsigned level)
 {
     struct range_inner *inner = node;
 
-    if (level == 0) {
-        struct range_leaf *leaf = node;
-
-        leaf->largest = leaf_largest(leaf);
-        return leaf->largest;
-    }
+    if (level == 0)
+        return leaf_largest(node, 0);
     for (;;) {
         unsigned best = 0;
         uint64_t bound;
 
         for (unsigned i = 1; i < inner->count; i++) {
-            if (inner->largest[i] > inner->largest[best])
+            if (inner->largest[i][0] > inner->largest[best][0])
                 best = i;
         }
-        bound = inner->largest[best];
-        inner->largest[best] = exact_largest(inner->children[best], level - 1);
-        if (inner->largest[best] == bound)
+        bound = inner->largest[best][0];
+        inner->largest[best][0] = exact_largest(inner->children[best], level - 1);
+        if (inner->largest[best][0] == bound)
             return bound;
     }
 }
@@ -673,8 +702,18 @@ struct check_state {
     size_t inner_count;
 };
 
+/* The bounds of child i of inner, which is at this level. */
+static const char *check_bounds(const struct range_inner *inner, unsigned i, unsigned level)
+{
+    for (unsigned tier = 0; tier < RANGE_TIER_COUNT; tier++) {
+        if (node_largest(inner->children[i], level, tier) > inner->largest[i][tier])
+            return "a bound is below a hole, or below a bound";
+    }
+    return NULL;
+}
+
 static const char *check_leaf(const struct range_leaf *leaf, const struct range_inner *parent,
-                              uint64_t bound, struct check_state *state)
+                              struct check_state *state)
 {
     state->leaf_count++;
     if (leaf->parent != parent)
@@ -683,10 +722,6 @@ static const char *check_leaf(const struct range_leaf *leaf, const struct range_
         return "a leaf has too few or too many tiles";
     if (leaf->holes & ~(uint32_t)low_mask_u64(leaf->count))
         return "a leaf marks a hole beyond its tiles";
-    if (leaf_largest(leaf) > leaf->largest)
-        return "the bound of a leaf is below a hole";
-    if (leaf->largest > bound)
-        return "a bound is below that of a leaf";
     for (unsigned i = leaf->count + 1; i <= RANGE_LEAF_TILES; i++) {
         if (leaf->starts[i] != UINT64_MAX)
             return "an unused start is not UINT64_MAX";
@@ -710,12 +745,12 @@ static const char *check_leaf(const struct range_leaf *leaf, const struct range_
 }
 
 static const char *check_below(const void *node, unsigned level, const struct range_inner *parent,
-                               uint64_t bound, struct check_state *state)
+                               struct check_state *state)
 {
     const struct range_inner *inner = node;
 
     if (level == 0)
-        return check_leaf(node, parent, bound, state);
+        return check_leaf(node, parent, state);
 
     state->inner_count++;
     if (inner->parent != parent)
@@ -732,9 +767,9 @@ static const char *check_below(const void *node, unsigned level, const struct ra
         }
         if (inner->keys[i] != state->next)
             return "a key is not the first start of its child";
-        if (inner->largest[i] > bound)
-            return "a bound is below that of a child";
-        broken = check_below(inner->children[i], level - 1, inner, inner->largest[i], state);
+        broken = check_below(inner->children[i], level - 1, inner, state);
+        if (!broken)
+            broken = check_bounds(inner, i, level - 1);
         if (broken)
             return broken;
     }
@@ -744,7 +779,7 @@ static const char *check_below(const void *node, unsigned level, const struct ra
 const char *range_tree_check(const struct range_tree *tree, uint64_t first, uint64_t end)
 {
     struct check_state state = {.next = first};
-    const char *broken = check_below(tree->root, tree->height, NULL, UINT64_MAX, &state);
+    const char *broken = check_below(tree->root, tree->height, NULL, &state);
 
     if (broken)
         return broken;

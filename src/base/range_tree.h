@@ -8,9 +8,10 @@
  *            starts, so the size of tile i is always starts[i + 1] - starts[i]. Entries beyond are
  *            UINT64_MAX, so a search needs no count.
  *
- *            An inner node holds for each child its first start, exactly, and a bound: no hole
- *            below is larger. Bounds are raised at once and lowered lazily, by the searches that
- *            find them too high; each such visit is paid for by the change that made it stale.
+ *            An inner node holds for each child its first start, exactly, and a bound for each
+ *            tier of alignments: no hole below has more units behind its first multiple of 1, 16
+ *            or 512. Bounds are raised at once and lowered lazily, by the searches that find them
+ *            too high; each such visit is paid for by the change that made it stale.
  *
  *            A take splits a hole, and a release makes it whole (range_allocator.c). In one leaf:
  *
@@ -37,6 +38,9 @@
 
 #define RANGE_LEAF_TILES     30
 #define RANGE_INNER_CHILDREN 63
+
+/* Alignments that have bounds of their own: 1, 16 and 512 units. */
+#define RANGE_TIER_COUNT 3
 
 /* A node that is not the root holds at least this many; siblings merge up to the second. */
 #define RANGE_LEAF_MIN    8
@@ -75,7 +79,7 @@ struct range_leaf {
     };
     union range_value values[RANGE_LEAF_TILES];
     struct range_inner *parent;
-    uint64_t largest; /* bound: no hole here is larger */
+    uint64_t unused; /* fills the last cache line */
 };
 
 struct range_inner {
@@ -88,7 +92,7 @@ struct range_inner {
     };
     void *children[RANGE_INNER_CHILDREN]; /* inner nodes, or leaves at level 1 */
     struct range_inner *parent;
-    uint64_t largest[RANGE_INNER_CHILDREN]; /* bounds: no hole below children[i] is larger */
+    uint64_t largest[RANGE_INNER_CHILDREN][RANGE_TIER_COUNT]; /* bounds of children[i], in units */
 };
 
 struct range_tree {
@@ -193,8 +197,8 @@ void range_leaf_insert(struct range_leaf *leaf, unsigned index, uint64_t start,
  */
 void range_tree_remove(struct range_tree *tree, struct range_leaf *leaf, unsigned index);
 
-/* There is a hole of this size in the leaf now: raise the bounds. */
-void range_tree_raise(struct range_leaf *leaf, uint64_t size);
+/* The leaf has a hole [start, end) now: raise the bounds. */
+void range_tree_raise(struct range_leaf *leaf, uint64_t start, uint64_t end);
 
 /* The lowest or the highest start that satisfies the query; false when there is none. */
 bool range_tree_find_lowest(struct range_tree *tree, const struct range_query *query,
