@@ -7,7 +7,7 @@
 extern const struct zoo_defect zoo_status_defects[], zoo_buffer_defects[], zoo_multipass_defects[],
     zoo_transfer_defects[], zoo_aperture_defects[], zoo_table_defects[], zoo_submit_defects[],
     zoo_caps_defects[], zoo_observed_defects[], zoo_drawn_defects[], zoo_fault_defects[],
-    zoo_memory_defects[];
+    zoo_memory_defects[], zoo_drawn_paging_defects[];
 extern const struct zoo_defect zoo_lawful_paging[], zoo_lawful_work[], zoo_lawful_memory[];
 
 /* The first version of the bench that finds them. */

@@ -75,6 +75,8 @@ struct machine_iommu *machine_iommu(struct machine *machine);
 
 /* What freed memory reads as, so that its use after that shows. */
 #define MACHINE_FREED_PATTERN 0xfeeefeeeu
+/* What a board's local memory may read as where nobody has written since it was switched on. */
+#define MACHINE_FRESH_PATTERN 0xf2e5f2e5u
 
 /* All count pages or none. Their content is not cleared. */
 bool machine_alloc_pages(struct machine *machine, uint64_t count, uint64_t *out_pfns);
