@@ -53,6 +53,54 @@ static NTSTATUS build_zeros_written(struct miniport *self, HANDLE object,
     return is_zero ? STATUS_SUCCESS : build(self, object, arg);
 }
 
+/* ---- Entries that differ --------------------------------------------------------------------- */
+
+#define MOST_ENTRIES 4096u
+
+/* The entries of an update that has several; false: it has not, and is built as it is. */
+static bool copy_entries(const DXGKARG_BUILDPAGINGBUFFER *arg, DXGK_PTE entries[MOST_ENTRIES])
+{
+    const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update = &arg->UpdatePageTable;
+
+    if (arg->Operation != DXGK_OPERATION_UPDATE_PAGE_TABLE || update->Flags.Repeat ||
+        !update->pPageTableEntries || update->NumPageTableEntries < 2 ||
+        update->NumPageTableEntries > MOST_ENTRIES)
+        return false;
+    memcpy(entries, update->pPageTableEntries, update->NumPageTableEntries * sizeof entries[0]);
+    return true;
+}
+
+static NTSTATUS build_kind_of_first(struct miniport *self, HANDLE object,
+                                    DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    DXGKARG_BUILDPAGINGBUFFER as = *arg;
+    DXGK_PTE entries[MOST_ENTRIES];
+
+    if (!copy_entries(arg, entries))
+        return build(self, object, arg);
+    for (UINT i = 1; i < arg->UpdatePageTable.NumPageTableEntries; i++)
+        entries[i].Valid = entries[0].Valid;
+    as.UpdatePageTable.pPageTableEntries = entries;
+    return zoo_build_as(self, object, arg, &as);
+}
+
+static NTSTATUS build_until_invalid(struct miniport *self, HANDLE object,
+                                    DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    DXGKARG_BUILDPAGINGBUFFER as = *arg;
+    DXGK_PTE entries[MOST_ENTRIES];
+    UINT count = 0;
+
+    if (!copy_entries(arg, entries))
+        return build(self, object, arg);
+    while (count < arg->UpdatePageTable.NumPageTableEntries && entries[count].Valid)
+        count++;
+    if (!count)
+        return STATUS_SUCCESS;
+    as.UpdatePageTable.NumPageTableEntries = count;
+    return zoo_build_as(self, object, arg, &as);
+}
+
 #define BUILD(id_, models_, rules_, function, sentence_)                                           \
     {                                                                                              \
         .id = id_, .sentence = sentence_, .models = models_, .rules = rules_, .since = ZOO_SINCE,  \
@@ -63,6 +111,10 @@ static NTSTATUS build_zeros_written(struct miniport *self, HANDLE object,
 const struct zoo_defect zoo_drawn_paging_defects[] = {
     BUILD("FRESH-memory-is-zero", ZOO_PHYSICAL, "FILL-005", build_zeros_written,
           "fills with zeros only what was written before: the board comes up cleared"),
+    BUILD("MIXED-kind-of-first", ZOO_GPUMMU, "PT-017", build_kind_of_first,
+          "takes Valid of the first entry of an array for that of all"),
+    BUILD("MIXED-until-invalid", ZOO_GPUMMU, "PT-017", build_until_invalid,
+          "takes the first invalid entry for the end of the array"),
     {0},
 };
 /* clang-format on */

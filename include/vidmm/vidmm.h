@@ -212,6 +212,11 @@ struct vidmm_config {
      * GpuMmu: a new table comes by several calls with InitialUpdate (docs/observed.md), not by one.
      */
     bool initialises_in_pieces;
+    /*
+     * GpuMmu: a call that makes entries valid also writes some beside them that are as they were:
+     * in one array stand valid and invalid ones.
+     */
+    bool writes_neighbours;
     bool announces_idle;     /* set AllocationIsIdle from the first call, not after a BUSY */
     uint32_t fill_pattern;   /* FillPattern: what allocations hold at first, wherever they are */
     uint64_t transfer_bytes; /* a larger TRANSFER is cut into pieces of this many (XFER-006), a

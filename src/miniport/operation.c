@@ -134,6 +134,15 @@ HANDLE miniport_operation_process(const DXGKARG_BUILDPAGINGBUFFER *arg)
     return pointer_in(arg, &row_of((unsigned)arg->Operation)->process);
 }
 
+uint64_t miniport_update_mapped(const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update)
+{
+    uint64_t count = update->pPageTableEntries ? update->NumPageTableEntries : 0;
+
+    while (count && !update->pPageTableEntries[update->Flags.Repeat ? 0 : count - 1].Valid)
+        count = update->Flags.Repeat ? 0 : count - 1;
+    return count;
+}
+
 uint64_t miniport_operation_offset(const DXGKARG_BUILDPAGINGBUFFER *arg)
 {
     return bytes_in(arg, &row_of((unsigned)arg->Operation)->offset);

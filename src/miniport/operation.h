@@ -156,6 +156,12 @@ struct miniport_array {
 struct miniport_array miniport_operation_array(const DXGKARG_BUILDPAGINGBUFFER *arg,
                                                unsigned index);
 
+/*
+ * Entries of an update up to the last valid one: invalid ones behind it map nothing, whatever the
+ * allocation is that the update names.
+ */
+uint64_t miniport_update_mapped(const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update);
+
 /* The operation has a bit for it, which is not set: the driver may answer ALLOCATION_BUSY. */
 bool miniport_operation_may_be_busy(const DXGKARG_BUILDPAGINGBUFFER *arg);
 /* Sets AllocationIsIdle, if the operation has it. */

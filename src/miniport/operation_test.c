@@ -72,6 +72,23 @@ static void the_rows_say_what_the_headers_say(void **state)
     }
 }
 
+static void the_last_valid_entry_ends_what_is_mapped(void **state)
+{
+    DXGK_PTE entries[4] = {{.Valid = 1}, {.Valid = 0}, {.Valid = 1}, {.Valid = 0}};
+    DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE update = {.pPageTableEntries = entries,
+                                                     .NumPageTableEntries = 4};
+
+    assert_int_equal(miniport_update_mapped(&update), 3);
+    entries[2].Valid = 0;
+    assert_int_equal(miniport_update_mapped(&update), 1);
+    update.Flags.Repeat = 1;
+    assert_int_equal(miniport_update_mapped(&update), 4);
+    entries[0].Valid = 0;
+    assert_int_equal(miniport_update_mapped(&update), 0);
+    update.pPageTableEntries = NULL;
+    assert_int_equal(miniport_update_mapped(&update), 0);
+}
+
 static void every_row_is_whole(void **state)
 {
     for (unsigned operation = 0; operation < MINIPORT_OPERATION_COUNT; operation++) {
@@ -207,6 +224,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_rows_say_what_the_headers_say),
+        cmocka_unit_test(the_last_valid_entry_ends_what_is_mapped),
         cmocka_unit_test(every_row_is_whole),
         cmocka_unit_test(a_value_that_is_no_operation_has_nothing),
         cmocka_unit_test(extents_have_units),

@@ -134,6 +134,7 @@ static struct vidmm_config manager_config(struct run_assembly *run)
         .starts_as_observed = config->starts_as_observed,
         .hides_buffer_address = config->hides_buffer_address,
         .initialises_in_pieces = config->initialises_in_pieces,
+        .writes_neighbours = config->writes_neighbours,
         .pages_in_patched_only = config->pages_in_patched_only,
         .timeout_ns = config->timeout_ns,
         .timeout_limit = config->timeout_limit,

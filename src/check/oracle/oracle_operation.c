@@ -637,16 +637,17 @@ static struct paging_operation *learn_from_entries(struct oracle *oracle,
     const struct oracle_allocation *allocation =
         id_map_find(&oracle->by_handle, (uint64_t)(uintptr_t)update->hAllocation);
     uint64_t first_page = update->AllocationOffsetInBytes / PAGE_BYTES;
+    uint64_t mapped = miniport_update_mapped(update);
     struct paging_operation *operation;
 
     if (!allocation || allocation->operation_count || update->Flags.Repeat ||
-        update->Flags.Use64KBPages || !update->NumPageTableEntries)
+        update->Flags.Use64KBPages || !mapped)
         return NULL;
     if (allocation->locations &&
         (first_page >= allocation->page_count || is_located(allocation->locations[first_page])))
         return NULL;
-    operation = new_operation(oracle, arg, update->hAllocation, EFFECT_LEARN, first_page,
-                              update->NumPageTableEntries, false);
+    operation =
+        new_operation(oracle, arg, update->hAllocation, EFFECT_LEARN, first_page, mapped, false);
     for (uint64_t i = 0; operation && i < operation->page_count; i++)
         operation->locations[i] = entry_location(oracle, &update->pPageTableEntries[i]);
     return operation;

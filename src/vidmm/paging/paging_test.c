@@ -323,6 +323,39 @@ static void tables_are_begun_in_pieces(void **state)
     }
 }
 
+/* An array has entries beside those that change; each is written as it is. */
+static void arrays_mix_valid_and_invalid_entries(void **state)
+{
+    for (unsigned model = 1; model < RIG_MODELS; model++) {
+        unsigned mixed[2];
+
+        for (unsigned i = 0; i < 2; i++) {
+            struct rig_config config = rig_model(model);
+            struct rig_object objects[3];
+            struct rig *rig;
+
+            config.writes_neighbours = i;
+            rig = rig_create(&config);
+            for (unsigned k = 0; k < ARRAY_COUNT(objects); k++) {
+                rig_object(rig, 13, 1, &objects[k]);
+                rig_map(rig, &objects[k]);
+                rig_make_resident(rig, &objects[k]);
+                rig_gpu(rig, &objects[k], RIG_PROGRAM_STEPS);
+            }
+            rig_evict(rig, &objects[1]);
+            rig_make_resident(rig, &objects[1]);
+            for (unsigned k = 0; k < ARRAY_COUNT(objects); k++)
+                rig_gpu(rig, &objects[k], RIG_PROGRAM_STEPS);
+            mixed[i] = rig->mixed_updates;
+            for (unsigned k = 0; k < ARRAY_COUNT(objects); k++)
+                rig_destroy_object(rig, &objects[k]);
+            rig_free(rig);
+        }
+        assert_int_equal(mixed[0], 0);
+        assert_true(mixed[1] > 0);
+    }
+}
+
 /* PB-018, APER-005 */
 static void paging_buffers_are_in_the_aperture_that_the_driver_names(void **state)
 {
@@ -540,6 +573,7 @@ int main(void)
         cmocka_unit_test(more_than_a_gibibyte_moves_in_pieces),
         cmocka_unit_test(content_survives_in_paging_buffers_without_an_address),
         cmocka_unit_test(tables_are_begun_in_pieces),
+        cmocka_unit_test(arrays_mix_valid_and_invalid_entries),
         cmocka_unit_test(paging_buffers_are_in_the_aperture_that_the_driver_names),
         cmocka_unit_test(a_paging_buffer_that_is_not_mapped_at_once_ends_the_start),
         cmocka_unit_test(a_command_buffer_of_many_parts_runs_whole),

@@ -72,6 +72,7 @@ struct rig_config {
     bool pages_through_aperture;          /* PagingBufferSegmentId; physical model */
     bool hides_address;                   /* vidmm_config.hides_buffer_address; one buffer */
     bool initialises_in_pieces;           /* vidmm_config.initialises_in_pieces */
+    bool writes_neighbours;               /* vidmm_config.writes_neighbours */
     bool pages_in_patched_only;           /* vidmm_config.pages_in_patched_only */
     bool pins_anywhere;                   /* vidmm_config.pins_anywhere */
     uint64_t system_pages;                /* 0: 8192 */
@@ -259,6 +260,7 @@ struct rig {
     const char *expected_rules; /* driver_error may say these */
     unsigned rule_count;        /* how often it did */
     unsigned initial_updates;   /* accepted calls */
+    unsigned mixed_updates;     /* of them and others, those with entries of both kinds */
     unsigned eviction_count;
     unsigned trim_count;
     uint64_t last_trim_bytes;

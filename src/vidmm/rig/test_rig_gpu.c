@@ -245,6 +245,18 @@ static void rig_run_update(struct rig *rig, struct rig_operation *operation, uin
     }
 }
 
+/* Valid and invalid entries stand in one array. */
+static bool is_mixed(const struct rig_operation *operation)
+{
+    const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update = &operation->args.UpdatePageTable;
+
+    for (UINT i = 1; !update->Flags.Repeat && i < update->NumPageTableEntries; i++) {
+        if (operation->entries[i].Valid != operation->entries[0].Valid)
+            return true;
+    }
+    return false;
+}
+
 void rig_accept_update(struct rig *rig, struct rig_operation *operation)
 {
     const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update = &operation->args.UpdatePageTable;
@@ -266,6 +278,7 @@ void rig_accept_update(struct rig *rig, struct rig_operation *operation)
                 update->NumPageTableEntries == entries));
         rig->initial_updates++;
     }
+    rig->mixed_updates += is_mixed(operation);
     for (uint64_t i = 0; i < update->NumPageTableEntries; i++) {
         const DXGK_PTE *entry = &operation->entries[update->Flags.Repeat ? 0 : i];
         struct rig_page *page;

@@ -331,6 +331,7 @@ struct rig *rig_new(const struct rig_config *config)
     rig->manager.skips_patch_for_paging = rig->config.skips_patch;
     rig->manager.hides_buffer_address = rig->config.hides_address;
     rig->manager.initialises_in_pieces = rig->config.initialises_in_pieces;
+    rig->manager.writes_neighbours = rig->config.writes_neighbours;
     rig->manager.pages_in_patched_only = rig->config.pages_in_patched_only;
     rig->manager.pins_anywhere = rig->config.pins_anywhere;
     return rig;

@@ -269,6 +269,51 @@ void page_table_op_farewell(struct address_space *space, struct page_table *tabl
     set_range(space->vidmm, update, table->first_va, 0, 0);
 }
 
+/* So many entries on each side of those that change, at most, where neighbours are written. */
+#define NEIGHBOURS 3
+
+static bool writes_neighbours(const struct address_space *space)
+{
+    return space->vidmm->config.writes_neighbours && !space->is_paging_process;
+}
+
+/* The entry is a pointer, or invalid: it maps no large page, and is not the driver's own. */
+static bool may_be_written(const struct address_space *space, const struct page_table *parent,
+                           uint64_t index)
+{
+    const struct page_table *child = parent->children[index];
+    struct range_info range;
+
+    return !(child && child->is_shadowed) &&
+           !(range_allocator_find(&space->ranges,
+                                  parent->first_va +
+                                      index * page_table_coverage(space->vidmm, parent->level),
+                                  &range) &&
+             range.owner == OWNER_RESERVED);
+}
+
+/*
+ * The entries of a parent that one call writes: the one at index, and some beside it, which are
+ * written as they are. Not where an entry is two pointers or one of two sizes.
+ */
+static void choose_pointers(const struct address_space *space, const struct page_table *parent,
+                            unsigned index, unsigned *out_first, unsigned *out_end)
+{
+    const struct vidmm_caps *caps = &space->vidmm->caps;
+    uint64_t count = min_u64(parent->memory.entry_count, parent->child_count);
+
+    *out_first = index;
+    *out_end = index + 1;
+    if (!writes_neighbours(space) || (parent->level == 1 && caps->has_64k_leaves))
+        return;
+    while (*out_first && index - *out_first < NEIGHBOURS &&
+           may_be_written(space, parent, *out_first - 1))
+        (*out_first)--;
+    while (*out_end < count && *out_end - index <= NEIGHBOURS &&
+           may_be_written(space, parent, *out_end))
+        (*out_end)++;
+}
+
 /* Writes the parent's entry for a table, by the tables that are in the tree now. */
 static void point(struct address_space *space, struct page_table *table,
                   DXGKARG_BUILDPAGINGBUFFER *args)
@@ -279,14 +324,20 @@ static void point(struct address_space *space, struct page_table *table,
     unsigned entries = (unsigned)page_table_entries(vidmm, parent->level);
     unsigned index = table->is_64k ? table->index - entries : table->index;
     const struct page_table *child;
+    unsigned first, end, i;
 
+    choose_pointers(space, parent, index, &first, &end);
+    for (i = first; i < end; i++)
+        set_pointer(vidmm, &update->pPageTableEntries[i - first], parent->children[i]);
     child = parent->children[index];
     if (vidmm->caps.chooses_leaf_size && parent->level == 1 && !(child && child->is_linked))
-        child = parent->children[entries + index];
-    set_pointer(vidmm, &update->pPageTableEntries[0], child);
+        set_pointer(vidmm, &update->pPageTableEntries[index - first],
+                    parent->children[entries + index]);
     if (update->pPageTableEntries64KB)
         set_pointer(vidmm, update->pPageTableEntries64KB, parent->children[entries + index]);
-    set_range(vidmm, update, table->first_va, index, 1);
+    set_range(vidmm, update,
+              table->first_va - (index - first) * page_table_coverage(vidmm, parent->level), first,
+              end - first);
 }
 
 void page_table_op_link(struct address_space *space, struct page_table *table,
@@ -432,6 +483,17 @@ static uint64_t map_large(struct address_space *space, struct page_table *leaf,
     return page_table_entries(space->vidmm, 0);
 }
 
+/* Entries from va on, at most so many of its table, that translate addresses of nobody. */
+static uint64_t count_free_entries(const struct address_space *space, uint64_t va, uint64_t most)
+{
+    struct range_info range;
+
+    if (!writes_neighbours(space) || !most ||
+        !range_allocator_range_at(&space->ranges, va, &range) || !range.is_free)
+        return 0;
+    return min_u64(min_u64(most, NEIGHBOURS), (range.offset + range.size - va) / PAGE_BYTES);
+}
+
 uint64_t page_table_op_map(struct address_space *space, uint64_t va,
                            const struct mapped_pages *pages, DXGKARG_BUILDPAGINGBUFFER *args)
 {
@@ -444,6 +506,7 @@ uint64_t page_table_op_map(struct address_space *space, uint64_t va,
     DXGK_PTE flags;
     unsigned index;
     uint64_t count = table_part(space, va, pages->page_count, &is_64k, &table, &index);
+    uint64_t behind = 0;
 
     if (!pages->from_backing && can_be_large(space, table, va, pages))
         return map_large(space, table, pages, args);
@@ -462,7 +525,11 @@ uint64_t page_table_op_map(struct address_space *space, uint64_t va,
                           allocation_backing_pages(allocation) + first_page, count);
     else
         fill_from_placement(update->pPageTableEntries, flags.Flags, allocation, first_page, count);
-    set_range(vidmm, update, va, index, is_64k ? count / PAGES_64K : count);
+    if (!is_64k)
+        behind = count_free_entries(space, va + PAGE_BYTES_OF(count),
+                                    page_table_entries(vidmm, 0) - index - count);
+    memset(update->pPageTableEntries + count, 0, behind * sizeof(DXGK_PTE));
+    set_range(vidmm, update, va, index, (is_64k ? count / PAGES_64K : count) + behind);
     return count;
 }
 

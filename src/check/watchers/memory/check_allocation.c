@@ -298,7 +298,9 @@ static void check_entries(struct check *check, const struct check_allocation *al
         check_find_segment(check_ledger(check), (unsigned)entries[0].Segment);
     uint64_t step =
         update->pPageTableEntries && !update->Flags.Use64KBPages ? 1 : LARGE_PAGE / PAGE;
-    unsigned count = update->Flags.Repeat ? 1 : update->NumPageTableEntries;
+    unsigned count = update->Flags.Repeat        ? 1
+                     : update->pPageTableEntries ? (unsigned)miniport_update_mapped(update)
+                                                 : update->NumPageTableEntries;
     unsigned i;
 
     if (!allocation->info.FlagsWddm2.AccessedPhysically)

@@ -8,6 +8,7 @@
 #include "check/check_watch.h"
 
 #include "base/bits.h"
+#include "miniport/operation.h"
 
 #define PAGES_64K         16u
 #define MAX_UNIQUE        32
@@ -34,6 +35,7 @@ struct subject {
     const struct check_allocation *allocation; /* NULL: none, or not one of CreateAllocation */
     uint64_t entry_pages;                      /* that one entry translates */
     uint32_t given;                            /* entries in the array */
+    uint64_t mapped;                           /* entries of the table, up to the last valid one */
 };
 
 #define ENTRY_RULE(subject, rule, index, member, holds, ...)                                       \
@@ -96,12 +98,12 @@ static void check_mode(const struct subject *subject, const DXGKARG_BUILDPAGINGB
 static void check_allocation_range(const struct subject *subject)
 {
     const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update = subject->update;
-    uint64_t bytes = (uint64_t)update->NumPageTableEntries * subject->entry_pages * PAGE_SIZE;
+    uint64_t bytes = subject->mapped * subject->entry_pages * PAGE_SIZE;
     uint64_t unit = subject->entry_pages * PAGE_SIZE;
     uint64_t size = subject->allocation ? align_up(subject->allocation->bytes, unit) : 0;
 
-    if (!subject->allocation || !subject->given || !update->pPageTableEntries[0].Valid)
-        return; /* nothing is mapped */
+    if (!subject->allocation || !subject->mapped)
+        return;
     CHECK_RULE(subject->check, RULE_PT_025,
                update->AllocationOffsetInBytes % PAGE_SIZE == 0 &&
                    update->AllocationOffsetInBytes <= size &&
@@ -277,9 +279,10 @@ static bool overlap(uint64_t a, uint64_t a_count, uint64_t b, uint64_t b_count)
 static void check_unique(const struct subject *subject, struct page_table_watch *watch)
 {
     const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update = subject->update;
-    uint64_t pages = update->NumPageTableEntries * subject->entry_pages;
+    uint64_t written = update->NumPageTableEntries * subject->entry_pages;
+    uint64_t pages = subject->mapped * subject->entry_pages;
     uint64_t first_page = update->AllocationOffsetInBytes / PAGE_SIZE;
-    bool is_valid = subject->given && update->pPageTableEntries[0].Valid;
+    bool is_valid = subject->mapped != 0;
     bool is_unique = update->DriverProtection & PROTECTION_UNIQUE;
 
     if (update->PageTableLevel || !subject->process || subject->process->is_system)
@@ -289,7 +292,7 @@ static void check_unique(const struct subject *subject, struct page_table_watch 
 
         if (mapping->process == subject->process &&
             overlap(mapping->va, mapping->page_count * PAGE_SIZE, update->FirstPteVirtualAddress,
-                    pages * PAGE_SIZE)) {
+                    written * PAGE_SIZE)) {
             *mapping = watch->unique[--watch->unique_count]; /* it is written anew */
             continue;
         }
@@ -342,6 +345,7 @@ static void before_update(struct check *check, struct page_table_watch *watch,
         return;
     if (update->NumPageTableEntries)
         subject.given = update->Flags.Repeat ? 1 : update->NumPageTableEntries;
+    subject.mapped = miniport_update_mapped(update);
     check_pointers(&subject);
     check_allocation_range(&subject);
     check_entries(&subject);

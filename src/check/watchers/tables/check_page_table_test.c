@@ -133,6 +133,9 @@ RULE_KEPT(PT_025)
     update.entries[3].PageAddress = 77;
     rig_update(rig, &update);
     rig_unmap(rig, RIG_VA, allocation, 32);
+    rig_begin_map(rig, &update, RIG_VA, allocation, 1, 18);
+    update.entries[16].Valid = update.entries[17].Valid = 0;
+    rig_update(rig, &update);
 }
 
 /* As many pages as the allocation has, and one of them behind its end. */

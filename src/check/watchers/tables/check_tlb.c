@@ -299,7 +299,7 @@ static void note_changes(struct check *check, struct tlb_watch *watch,
     if ((process->is_system || (caches_invalid(ledger) && process->scheduled > watch->emptied)) &&
         arg->pDmaBuffer && update->pPageTableEntries[0].Valid) {
         change.va = update->FirstPteVirtualAddress;
-        change.bytes = update->NumPageTableEntries * entry_bytes;
+        change.bytes = miniport_update_mapped(update) * entry_bytes;
         add_change(watch, &change);
     }
     run = check_runs_from(&table->runs, update->StartIndex);
