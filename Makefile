@@ -18,7 +18,7 @@ debug: deps
 	cmake --preset debug
 	cmake --build --preset debug
 
-# Plants small mistakes in the sources and tells which of them the tests find; an hour or two.
+# Plants small mistakes in the sources and tells which of them the tests find: seconds each, minutes for one that lives.
 # MUTANTS="--count 20 --seed 7" tries others (scripts/mutants.sh --help).
 mutants: deps
 	scripts/mutants.sh $(MUTANTS)

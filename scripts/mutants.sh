@@ -6,8 +6,9 @@
 #
 #     --count N    so many mistakes, drawn by the seed (300); those of tests/mutants/planned.tsv come on top
 #     --seed S     which ones (1)
-#     --jobs J     so many trees are built and tried side by side (2)
-#     --out DIR    trees and results (build/mutants); a run goes on where it was stopped
+#     --jobs J     so many are tried side by side (2)
+#     --out DIR    the tree and the results (build/mutants). A run goes on where it was stopped. A mistake that was
+#                  found is not tried again while its source is the same, nor one that lives while nothing has changed
 #     --only WORD  only mistakes whose file or ID contains the word
 #     --quick      ends after the stage `golden`: what lives then may still die in the later stages
 #     --list       shows them, and plays nothing
@@ -29,7 +30,7 @@ set -eu
 sources="vidmm vidsch check sgpu"
 count=300 seed=1 jobs=2 out=build/mutants only='' list='' quick=''
 
-usage() { sed -n '2,29s/^# \{0,1\}//p' "$0"; }
+usage() { sed -n '2,30s/^# \{0,1\}//p' "$0"; }
 while [ $# -gt 0 ]; do
     case $1 in
     --list) list=1; shift; continue ;;
@@ -51,7 +52,6 @@ done
 [ -f scripts/mutants.awk ] || { echo "mutants: run it in the root of the repository" >&2; exit 2; }
 mkdir -p "$out"
 out=$(cd "$out" && pwd)
-root=$(pwd)
 tab=$(printf '\t')
 
 # The order of the mistakes: the planned ones, then all others as the seed shuffles them.
@@ -91,110 +91,141 @@ if [ -n "$list" ]; then
     exit 0
 fi
 
-# A tree of its own for each job, built once without a mistake. All stages must pass in it.
+# One tree, built once without a mistake; no mistake is ever written into it. All stages must pass in it.
 prepare() {
-    tree=$out/tree-$1
-    [ ! -e "$tree/original" ] || rm -rf "$tree" # stopped in the middle of a mistake
     mkdir -p "$tree"
-    git ls-files -z | (cd "$root" && xargs -0 tar cf - 2>/dev/null) | tar xf - -C "$tree"
+    git ls-files -z | xargs -0 tar cf - 2>/dev/null | tar xf - -C "$tree"
     [ -f "$tree/build/build.ninja" ] ||
         cmake -S "$tree" -B "$tree/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_FLAGS=-w >"$tree/cmake.log"
+    programs="drydock $(printf '%s_tests ' $sources)$([ "$quick" ] || echo bench_tests)"
     # shellcheck disable=SC2086
-    ninja -C "$tree/build" drydock >"$tree/build.log" 2>&1 && "$tree/scripts/golden.sh" "$tree/build/drydock" --update ||
+    ninja -C "$tree/build" $programs >"$tree/build.log" 2>&1 && "$tree/scripts/golden.sh" "$tree/build/drydock" --update ||
         { tail -n 20 "$tree/build.log" >&2; echo "mutants: the tree does not build or is not clean" >&2; exit 2; }
+    for program in $programs; do
+        ninja -C "$tree/build" -t commands "$program" | tail -n 1 >"$tree/$program.link"
+    done
     for module in $sources; do
-        found=$(find_it "$tree" "$module")
-        [ "$found" = lives ] || { tail -n 20 "$tree/build.log" >&2
-            echo "mutants: without any mistake the stage '$found' fails" >&2; exit 2; }
-        [ "$quick" ] || break
+        "$tree/build/${module}_tests" >"$tree/test.log" 2>&1 ||
+            { cat "$tree/test.log" >&2; echo "mutants: without any mistake the tests of $module fail" >&2; exit 2; }
     done
 }
 
-# Builds a program of the tree and runs its tests.
-passes() { # tree program seconds
-    ninja -C "$1/build" "$2" >"$1/build.log" 2>&1 &&
-        (cd "$1" && timeout -k 5 "$3" "build/$2" >/dev/null 2>&1)
+# Compiles the source in the job's folder to mistake.o there, as the tree does. A directive in the first line of the
+# source gives it its name in the tree.
+compile() { # job source
+    object=CMakeFiles/drydock_$(echo "$2" | cut -d/ -f2).dir/$2.o
+    command=$(ninja -C "$tree/build" -t commands "$object" | tail -n 1 | sed 's| -MD .*||')
+    (cd "$tree/build" && eval "$command -iquote $tree/$(dirname "$2") -o $1/mistake.o -c $1/$(basename "$2")") \
+        >"$1/compile.log" 2>&1
 }
 
-# The stage that finds the mistake which is in the tree, or `lives`. Only what a stage needs is built.
-find_it() { # tree module
-    passes "$1" "$2_tests" 120 || { echo unit; return; }
-    [ "$2" != vidsch ] || passes "$1" vidmm_tests 120 || { echo unit; return; }
-    ninja -C "$1/build" drydock >"$1/build.log" 2>&1 || { echo none; return; }
+# Links a program of the tree with mistake.o, which takes the place of the same source in its library.
+link() { # job program
+    (cd "$tree/build" && eval "$(sed "s| -o $2 | $1/mistake.o -o $1/$2 |" "$tree/$2.link")") >"$1/link.log" 2>&1
+}
+
+# Whether the tests of a module pass. The test of the source's name comes first, then those in its folder.
+passes() { # job module source
+    link "$1" "$2_tests" || return 1
+    near=$(find "$tree/$(dirname "$3")" -maxdepth 1 -name '*_test.c' -exec basename {} .c \; | tr '\n' ' ')
+    for tests in $("$1/$2_tests" --list | awk -v nearest="$(basename "$3" .c)_test" -v near=" $near" '
+        { print ($1 == nearest ? 0 : index(near, " " $1 " ") ? 1 : 2), NR, $1 }' | sort -n | cut -d' ' -f3); do
+        (cd "$tree" && timeout -k 5 30 "$1/$2_tests" "$tests" >/dev/null 2>&1) || return 1
+    done
+}
+
+# The stage that finds the mistake in mistake.o, or `lives`. Only what a stage needs is linked.
+find_it() { # job module source
+    passes "$1" "$2" "$3" || { echo unit; return; }
+    [ "$2" != vidsch ] || passes "$1" vidmm "$3" || { echo unit; return; }
+    link "$1" drydock || { echo none; return; }
     status=0
-    (cd "$1" && timeout -k 5 300 scripts/golden.sh build/drydock >/dev/null 2>&1) || status=$?
+    timeout -k 5 300 "$tree/scripts/golden.sh" "$1/drydock" --brief >/dev/null 2>&1 || status=$?
     case $status in 0) ;; 1) echo golden; return ;; *) echo seeds; return ;; esac
     [ -z "$quick" ] || { echo lives; return; }
-    passes "$1" bench_tests 900 || { echo runs; return; }
-    timeout -k 5 1200 "$1/build/drydock" check --seeds 5000 -j 1 --no-shrink --repeat 0 --max-findings 1 \
+    { link "$1" bench_tests && (cd "$tree" && timeout -k 5 900 "$1/bench_tests" >/dev/null 2>&1); } || { echo runs; return; }
+    timeout -k 5 1200 "$1/drydock" check --seeds 5000 -j 1 --no-shrink --repeat 0 --max-findings 1 \
         --run-limit 20 >/dev/null 2>&1 || { echo far; return; }
     echo lives
 }
 
+# The next mistake: the first of the order that has no result and that no job has, or nothing when there are enough.
+next() {
+    flock "$out/lock" sh -c 'cd "$1" && awk -F "\t" -v count="$2" "$3" taken.tsv results.tsv order.tsv | tee -a taken.tsv' \
+        sh "$out" "$count" '
+            FILENAME !~ /order/ { verdict[$1] = $2; next }
+            !($1 in verdict) { print; exit }
+            verdict[$1] != "same" && verdict[$1] != "none" && $4 != "planned" && ++real == count { exit }'
+}
+
 work() { # job
-    tree=$out/tree-$1
+    mkdir -p "$1"
     while :; do
-        line=$(flock "$out/lock" sh -c '
-            cd "$1"
-            real=$(awk -F "\t" "\$2 != \"same\" && \$2 != \"none\" && \$3 != \"planned\"" results.tsv | wc -l)
-            planned=$(wc -l <planned.tsv)
-            next=$(($(cat next) + 1))
-            [ "$next" -gt "$planned" ] && [ "$real" -ge "$2" ] && exit 0
-            echo "$next" >next
-            sed -n "${next}p" order.tsv' sh "$out" "$count")
+        line=$(next)
         [ -n "$line" ] || break
         id=$(printf '%s' "$line" | cut -f1)
-        grep -q "^$id$tab" "$out/results.tsv" && continue
         file=$(printf '%s' "$line" | cut -f2)
         number=$(printf '%s' "$line" | cut -f3)
-        module=${file#src/}
-        module=${module%%/*}
-        object=CMakeFiles/drydock_$module.dir/$file.o
-        before=$(cksum <"$tree/build/$object")
-        cp "$tree/$file" "$tree/original"
-        printf '%s' "$line" | cut -f6 | awk -v number="$number" 'FNR == NR { new = $0; next } FNR == number { print new; next } { print }' \
-            - "$tree/original" >"$tree/$file"
-        if ! ninja -C "$tree/build" "$object" >"$tree/build.log" 2>&1; then
+        mistake=$(printf '%s' "$line" | cut -f4)
+        source=$1/$(basename "$file")
+        { printf '#line 1 "%s"\n' "$tree/$file"; cat "$tree/$file"; } >"$source"
+        compile "$1" "$file" && mv "$1/mistake.o" "$1/right.o"
+        printf '%s' "$line" | cut -f6 |
+            awk -v number="$((number + 1))" 'FNR == NR { new = $0; next } FNR == number { print new; next } { print }' \
+                - "$source" >"$1/mutated"
+        mv "$1/mutated" "$source"
+        if ! compile "$1" "$file"; then
             verdict=none
-        elif [ "$before" = "$(cksum <"$tree/build/$object")" ]; then
+        elif cmp -s "$1/right.o" "$1/mistake.o"; then
             verdict=same
         else
-            verdict=$(find_it "$tree" "$module")
+            verdict=$(find_it "$1" "$(echo "$file" | cut -d/ -f2)" "$file")
         fi
-        mv "$tree/original" "$tree/$file"
-        touch "$tree/$file"
-        flock "$out/lock" sh -c 'printf "%s\t%s\t%s\t%s:%s\n" "$2" "$3" "$4" "$5" "$6" >>"$1/results.tsv"' sh \
-            "$out" "$id" "$verdict" "$(printf '%s' "$line" | cut -f4)" "$file" "$number"
+        flock "$out/lock" sh -c 'out=$1; shift; printf "%s\t%s\t%s\t%s\t%s\t%s\n" "$@" >>"$out/results.tsv"' sh \
+            "$out" "$id" "$verdict" "$mistake" "$file:$number" "$(cksum <"$tree/$file")" "$state"
         [ "$verdict" = none ] || [ "$verdict" = same ] ||
-            printf '%-6s %s %s:%s %s\n' "$verdict" "$id" "$file" "$number" "$(printf '%s' "$line" | cut -f4)"
+            printf '%-6s %s %s:%s %s\n' "$verdict" "$id" "$file" "$number" "$mistake"
     done
 }
 
-# The results of another state of the sources do not count.
-state=$(git ls-files -z src zoo tests/mutants/planned.tsv | xargs -0 cat 2>/dev/null | cksum)
-if [ "$(cat "$out/state" 2>/dev/null)" != "$state $seed $quick" ]; then
-    : >"$out/results.tsv"
-    printf '%s' "$state $seed $quick" >"$out/state"
-fi
-echo 0 >"$out/next"
+# What an earlier run has found out still holds: for a mistake that was found, while its source is the same; for one
+# that lives, while all is.
+keep_results() {
+    touch "$out/results.tsv"
+    cut -f2 "$out/order.tsv" | LC_ALL=C sort -u | xargs cksum | awk '{ print $3 "\t" $1 " " $2 }' |
+        awk -F "$tab" -v state="$state" '
+            FNR == NR { sum[$1] = $2; next }
+            { split($4, place, ":") }
+            sum[place[1]] == $5 && ($2 != "lives" || $6 == state)' - "$out/results.tsv" >"$out/results.new"
+    mv "$out/results.new" "$out/results.tsv"
+}
+
+tree=$out/tree
+prepare
+state="${quick:-0} $(git ls-files -z src zoo tests | xargs -0 cat 2>/dev/null | cksum)"
+keep_results
+: >"$out/taken.tsv"
 job=1
 while [ "$job" -le "$jobs" ]; do
-    prepare "$job"
-    job=$((job + 1))
-done
-job=1
-while [ "$job" -le "$jobs" ]; do
-    work "$job" &
+    work "$out/job-$job" &
     job=$((job + 1))
 done
 wait
 
 # The word about all of them.
-awk -F "$tab" '
+awk -F "$tab" -v count="$count" '
     FILENAME ~ /survivors/ { if ($0 !~ /^#/ && NF >= 2) reason[$1] = $2; next }
-    FILENAME ~ /order/ { old[$1] = $5; new[$1] = $6; next }
-    $2 == "same" || $2 == "none" { left[$2]++; next }
-    { all++; by[$2]++; if ($2 == "far" || $2 == "lives") late[++n] = $0 }
+    FILENAME ~ /results/ { verdict[$1] = $2; result[$1] = $0; next }
+    !($1 in verdict) || real == count { next }
+    verdict[$1] == "same" || verdict[$1] == "none" { left[verdict[$1]]++; next }
+    {
+        all++
+        real += $4 != "planned"
+        by[verdict[$1]]++
+        old[$1] = $5
+        new[$1] = $6
+        if (verdict[$1] == "far" || verdict[$1] == "lives") late[++n] = result[$1]
+    }
     END {
         printf "%d mistakes (%d more compile to the same object, %d do not compile)\n", all, left["same"], left["none"]
         printf "%8d unit tests of the module\n%8d 500 seeds: a finding\n%8d 500 seeds: other calls or counts\n", by["unit"], by["seeds"], by["golden"]
@@ -208,4 +239,4 @@ awk -F "$tab" '
             if (part[2] == "lives" && !(part[1] in reason)) bad = 1
         }
         exit bad
-    }' "$root/tests/mutants/survivors.tsv" "$out/order.tsv" "$out/results.tsv"
+    }' tests/mutants/survivors.tsv "$out/results.tsv" "$out/order.tsv"

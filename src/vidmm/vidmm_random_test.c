@@ -62,6 +62,11 @@ static struct rig_config random_config(uint64_t seed)
     if (config.hides_segment[0] || rng_chance(&rng, 1, 2))
         config.keeps_tables_in_system = true;
     config.hides_segment[1] = rng_chance(&rng, 1, 2);
+    for (unsigned i = 0; i < config.memory_segments && config.is_virtual; i++) {
+        config.has_64kb_pages[i] = rng_chance(&rng, 1, 4);
+        if (config.has_64kb_pages[i])
+            config.segment_pages[i] = align_up(2 * config.segment_pages[i], 16);
+    }
     config.aperture_pages = 64 + rng_below(&rng, 100);
     config.has_two_apertures = !config.is_virtual && rng_chance(&rng, 1, 3);
     if (config.has_two_apertures && rng_chance(&rng, 1, 2)) /* one would fill it */

@@ -320,6 +320,29 @@ static void fence_ids_leap_to_the_wrap_while_a_node_is_idle(void **state)
     bench_fini(&bench);
 }
 
+/* Ids that have come to the wrap by themselves begin their leaps behind it. */
+static void fence_ids_that_begin_at_the_wrap_leap_behind_it(void **state)
+{
+    struct bench bench;
+    struct vidsch_context *context;
+    static const uint32_t ids[] = {UINT32_MAX - 1, UINT32_MAX, 0x60000000};
+    struct test_packet packets[ARRAY_COUNT(ids)];
+
+    bench_init_as(&bench, &(struct vidsch_config){.node_count = 1,
+                                                  .hardware_queue_depth = 2,
+                                                  .ids_before_wrap = 2,
+                                                  .first_fence_id = UINT32_MAX - 1});
+    context = new_context(&bench, 0, false);
+    packets_init(&bench, packets, ARRAY_COUNT(packets));
+    for (unsigned i = 0; i < ARRAY_COUNT(packets); i++) {
+        vidsch_submit(context, &packets[i].base);
+        assert_int_equal(packets[i].base.fence_id, ids[i]);
+        complete(&bench, 0, packets[i].base.fence_id);
+    }
+    vidsch_context_destroy(context);
+    bench_fini(&bench);
+}
+
 static void fence_ids_pass_the_wrap(void **state)
 {
     struct bench bench;
@@ -737,6 +760,7 @@ int main(void)
         cmocka_unit_test(one_id_retires_all_before_it_in_order),
         cmocka_unit_test(contexts_take_turns_and_paging_goes_first),
         cmocka_unit_test(a_packet_waits_for_its_fence_and_holds_its_context),
+        cmocka_unit_test(fence_ids_that_begin_at_the_wrap_leap_behind_it),
         cmocka_unit_test(fence_ids_pass_the_wrap),
         cmocka_unit_test(fence_ids_leap_to_the_wrap_while_a_node_is_idle),
         cmocka_unit_test(rule_FENCE_002_is_found_when_broken),

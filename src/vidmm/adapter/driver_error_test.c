@@ -136,6 +136,16 @@ static void an_allocation_that_breaks_a_rule_is_refused_by_that_rule(void **stat
          STATUS_INVALID_PARAMETER,
          {.bytes = 1, .preferred = {1}, .has_no_handle = true}},
         {"ALLOC-001", STATUS_INVALID_PARAMETER, {.bytes = 0, .preferred = {1}}},
+        {"ALLOC-001",
+         STATUS_INVALID_PARAMETER,
+         {.bytes = 1, .claimed_bytes = (UINT64_C(1) << 46) + 1, .preferred = {1}}},
+        /* As large as a size may be, which the physical model cannot page. */
+        {NULL,
+         STATUS_NOT_SUPPORTED,
+         {.bytes = 1, .claimed_bytes = UINT64_C(1) << 46, .preferred = {1}}},
+        {"ALLOC-001",
+         STATUS_INVALID_PARAMETER,
+         {.bytes = 1, .preferred = {1}, .alignment = (UINT32_C(1) << 31) + 1}},
         {"ALLOC-005", STATUS_INVALID_PARAMETER, {.bytes = 1}},
         {"ALLOC-005", STATUS_INVALID_PARAMETER, {.bytes = 1, .write_set = 4, .read_set = 4}},
         {"ALLOC-005",
@@ -168,6 +178,7 @@ static void an_unusual_allocation_is_accepted(void **state)
 {
     static const struct rig_request requests[] = {
         {.bytes = 3 * PAGE_BYTES, .preferred = {1}, .has_odd_alignment = true},
+        {.bytes = 3 * PAGE_BYTES, .preferred = {1}, .alignment = UINT32_C(1) << 31},
         {.bytes = 3 * PAGE_BYTES, .preferred = {1}, .write_set = 1, .read_set = 2},
         {.bytes = 3 * PAGE_BYTES, .preferred = {2}, .write_set = 1, .read_set = 2},
     };

@@ -126,6 +126,61 @@ static DXGK_PTE entry_at(struct rig *rig, uint64_t va)
     return rig_walk(rig, root, va);
 }
 
+static NTSTATUS map_physical(struct rig *rig, unsigned segment, uint64_t first_page,
+                             uint64_t page_count, uint32_t protect)
+{
+    return vidmm_map_physical(rig->process, 64 * MiB, segment, first_page, page_count, protect,
+                              NULL, NULL);
+}
+
+/* The rig's query, in which the aperture is the first of two segments. */
+static NTSTATUS (*query_last_aperture)(struct miniport *, HANDLE, const DXGKARG_QUERYADAPTERINFO *);
+
+static NTSTATUS query_first_aperture(struct miniport *self, HANDLE adapter,
+                                     const DXGKARG_QUERYADAPTERINFO *query)
+{
+    NTSTATUS status = query_last_aperture(self, adapter, query);
+    const DXGK_QUERYSEGMENTOUT4 *out = query->pOutputData;
+
+    if (query->Type == DXGKQAITYPE_QUERYSEGMENT4 && out->pSegmentDescriptor) {
+        DXGK_SEGMENTDESCRIPTOR4 *first = (DXGK_SEGMENTDESCRIPTOR4 *)out->pSegmentDescriptor;
+        DXGK_SEGMENTDESCRIPTOR4 *second =
+            (DXGK_SEGMENTDESCRIPTOR4 *)(out->pSegmentDescriptor + out->SegmentDescriptorStride);
+        DXGK_SEGMENTFLAGS flags = first->Flags;
+
+        first->Flags = second->Flags;
+        second->Flags = flags;
+    }
+    return status;
+}
+
+static void physical_mappings_are_of_pages_that_a_segment_has(void **state)
+{
+    struct rig_config config = virtual_model(0);
+    struct rig *rig;
+
+    config.keeps_tables_in_system = true;
+    config.hides_segment[0] = true;
+    config.aperture_pages = 64;
+    rig = rig_new(&config);
+    query_last_aperture = rig->ops.query_adapter_info;
+    rig->ops.query_adapter_info = query_first_aperture;
+    assert_int_equal(rig_start(rig), STATUS_SUCCESS);
+    assert_int_equal(rig_open(rig), STATUS_SUCCESS);
+    assert_int_equal(map_physical(rig, 2, 0, 64, 0), STATUS_SUCCESS);
+    assert_int_equal(map_physical(rig, 2, 1, 64, 0), STATUS_INVALID_PARAMETER);
+    assert_int_equal(map_physical(rig, 2, 64, 1, 0), STATUS_INVALID_PARAMETER);
+    assert_int_equal(map_physical(rig, 1, 0, 1, 0), STATUS_INVALID_PARAMETER); /* the aperture */
+    assert_int_equal(map_physical(rig, 3, 0, 1, 0), STATUS_INVALID_PARAMETER);
+    assert_int_equal(map_physical(rig, 0, UINT64_C(1) << 30, 4, 0), STATUS_SUCCESS);
+    /* The page of zeros is nobody's, and this GPU has none. */
+    assert_int_equal(map_physical(rig, 2, 0, 1, VIDMM_PROTECT_ZERO), STATUS_INVALID_PARAMETER);
+    assert_int_equal(map_physical(rig, 0, 1, 1, VIDMM_PROTECT_ZERO), STATUS_INVALID_PARAMETER);
+    assert_int_equal(map_physical(rig, 0, 0, 1, VIDMM_PROTECT_ZERO), STATUS_NOT_SUPPORTED);
+    rig_drain(rig);
+    rig_free(rig);
+}
+
 static void physical_mappings_are_made_replaced_and_unmapped(void **state)
 {
     for (unsigned model = 0; model < VIRTUAL_MODELS; model++) {
@@ -497,6 +552,9 @@ static void a_unique_protection_is_that_of_its_pages_alone(void **state)
 
     rig_object(rig, 12, 1, &object);
     assert_int_equal(map_uniquely(rig, &object, 4, 4, 1), STATUS_SUCCESS);
+    assert_int_equal(mapping_unique_protection(object.allocation, 5, &pages),
+                     VIDMM_UNIQUE_PROTECTION | 1);
+    assert_int_equal(pages, 3); /* none of those behind it, which have none of their own */
     assert_int_equal(map_uniquely(rig, &object, 0, 5, 2), STATUS_INVALID_PARAMETER);
     assert_int_equal(map_uniquely(rig, &object, 7, 1, 2), STATUS_INVALID_PARAMETER);
     assert_int_equal(map_uniquely(rig, &object, 7, 1, 1), STATUS_SUCCESS);
@@ -756,6 +814,7 @@ int main(void)
         cmocka_unit_test(a_mapping_of_a_destroyed_allocation_cannot_be_unmapped),
         cmocka_unit_test(
             an_allocation_destroyed_while_it_waits_in_line_stays_until_its_request_ends),
+        cmocka_unit_test(physical_mappings_are_of_pages_that_a_segment_has),
         cmocka_unit_test(physical_mappings_are_made_replaced_and_unmapped),
         cmocka_unit_test(physical_updates_count_in_the_order_of_the_calls),
         cmocka_unit_test(physical_mappings_outlive_sleeps),

@@ -50,6 +50,8 @@ struct rig_config {
     uint64_t segment_pages[RIG_SEGMENTS]; /* 0: 256 */
     bool hides_segment[RIG_SEGMENTS];     /* not CpuVisible */
     bool has_pitch[RIG_SEGMENTS];         /* PitchAlignment */
+    bool has_64kb_pages[RIG_SEGMENTS];    /* Use64KBPages; GpuMmu */
+    uint64_t kept_pages;                  /* of segment 1 in hibernation; 0: it keeps nothing */
     uint64_t aperture_pages;              /* 0: 64 */
     bool has_two_apertures;               /* of that size: the last two segments */
     uint64_t aperture_limit_pages;        /* its CommitLimit; 0: all of it */
@@ -115,6 +117,7 @@ struct rig_allocation {
 /* What a test asks DxgkDdiCreateAllocation for; it travels as private data. */
 struct rig_request {
     uint64_t bytes;
+    uint64_t claimed_bytes; /* Size, where the rig need not model the pages; 0: bytes */
     uint32_t alignment;
     uint32_t preferred[3];
     uint32_t write_set, read_set; /* 0: the segments preferred */

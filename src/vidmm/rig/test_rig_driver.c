@@ -33,6 +33,12 @@ static void rig_fill_segment4(const struct rig *rig, unsigned id, DXGK_SEGMENTDE
     segment->BaseAddress.QuadPart = (LONGLONG)rig_segment_base(id);
     segment->Size = segment->CommitLimit = rig_segment_bytes(rig, id);
     segment->Flags.PitchAlignment = rig->config.has_pitch[id - 1];
+    segment->Flags.Use64KBPages = rig->config.has_64kb_pages[id - 1];
+    if (id == 1 && rig->config.kept_pages) {
+        segment->Flags.PreservedDuringStandby = 1;
+        segment->Flags.PartiallyPreservedDuringHibernate = 1;
+        segment->SystemMemoryEndAddress = PAGE_BYTES_OF(rig->config.kept_pages) - 1;
+    }
     if (rig_is_aperture(rig, id)) {
         segment->Flags.Aperture = 1;
         if (rig->config.aperture_limit_pages)
@@ -113,6 +119,7 @@ NTSTATUS rig_query(struct miniport *self, HANDLE object, const DXGKARG_QUERYADAP
                 .CpuTranslatedAddress = segment.CpuTranslatedAddress,
                 .Size = segment.Size,
                 .CommitLimit = segment.CommitLimit,
+                .SystemMemoryEndAddress = segment.SystemMemoryEndAddress,
             };
         }
         break;
@@ -252,7 +259,7 @@ NTSTATUS rig_create_allocation(struct miniport *self, HANDLE object,
     info->PreferredSegment.SegmentId0 = request->preferred[0];
     info->PreferredSegment.SegmentId1 = request->preferred[1];
     info->PreferredSegment.SegmentId2 = request->preferred[2];
-    info->Size = request->bytes;
+    info->Size = request->claimed_bytes ? request->claimed_bytes : request->bytes;
     info->Alignment = request->has_odd_alignment ? 12345 : request->alignment;
     info->SupportedWriteSegmentSet = request->write_set ? request->write_set : set;
     info->SupportedReadSegmentSet = request->read_set ? request->read_set : set;
