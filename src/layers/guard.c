@@ -6,25 +6,18 @@
 #include "base/bits.h"
 #include "layers/guard_slots.h"
 #include "layers/layer.h"
-#include "miniport/operation.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#define PIECES_MOST   20u
-#define COPIED_MOST   (16u << 10) /* bytes that are copied in; page lists of more go as they are */
-#define ELEMENTS_MOST 64u         /* whose members are looked at one by one */
-#define FILLED_MOST   1024u       /* bytes of a list in which the driver's gaps are found */
-
-/* Calls are counted by DDI, those of BuildPagingBuffer by operation. */
-#define KINDS (MINIPORT_DDI_COUNT + MINIPORT_OPERATION_COUNT + 1u)
+#define PIECES_MOST   72u
+#define ELEMENTS_MOST 64u   /* whose members are looked at one by one */
+#define FILLED_MOST   1024u /* bytes of a list in which the driver's gaps are found */
 
 struct guard_layer {
     struct layer layer;
     struct guard_config config;
     struct guard_slots *slots; /* NULL: another layer of the process has them */
-    uint64_t calls[KINDS];
-    bool has_told; /* a breach: what the driver does elsewhere may harm the bench */
 };
 
 /* Something that is lent for a call: the argument structure, or what a pointer leads to. */
@@ -89,7 +82,6 @@ static void tell(struct guard_layer *guard, struct loan_breach breach,
                  const struct guard_label *label, const struct loan_member *member,
                  uint32_t element)
 {
-    guard->has_told = true;
     name_breach(&breach, label, member, element);
     guard->config.report(guard->config.context, &breach);
 }
@@ -105,7 +97,7 @@ static void tell_late(struct guard_layer *guard, const struct guard_late *late)
 
 /* Lends so many bytes in the call's next piece; NULL: they go down as they are. */
 static struct piece *add_piece(struct guarded_call *call, const struct guard_label *label,
-                               void *real, size_t bytes, size_t alignment)
+                               void *real, size_t bytes, uint32_t alignment)
 {
     struct guard_late late;
     bool is_late;
@@ -167,10 +159,10 @@ static bool has_piece(const struct guarded_call *call, const char *cell)
 static bool is_to_copy(const struct guarded_call *call, const struct loan_member *member,
                        size_t bytes)
 {
-    if (!bytes || call->count == PIECES_MOST || member->is_lent_above ||
+    if (!bytes || call->count == PIECES_MOST ||
         (member->is_lasting && !call->layer->config.lends_lasting))
         return false;
-    return bytes <= (member->direction == LOAN_OUT ? GUARD_MOST_BYTES : COPIED_MOST);
+    return bytes <= GUARD_MOST_BYTES;
 }
 
 static bool stands_in(const struct guarded_call *call, const struct loan_member *member)
@@ -189,7 +181,7 @@ static void lend(struct guarded_call *call, const struct piece *around, char *co
     struct piece *piece, *same;
 
     memcpy(&real, cell, sizeof real);
-    if (!real || member->is_lent_above || has_piece(call, cell))
+    if (!real || has_piece(call, cell))
         return;
     if (member->kind == LOAN_MDL)
         bytes = element_bytes = bytes_of_mdl((const MDL *)(void *)real);
@@ -251,7 +243,7 @@ static void prepare_rows(struct guarded_call *call, const struct piece *piece, u
     for (uint16_t i = 0; i < rows.count; i++) {
         const struct loan_member *member = &rows.members[i];
 
-        if (member->kind == LOAN_VALUE && member->direction != LOAN_OUT)
+        if (member->kind == LOAN_VALUE ? member->direction != LOAN_OUT : member->is_lent_above)
             continue;
         if (!is_there(piece, member, copy))
             continue;
@@ -275,23 +267,6 @@ static void prepare(struct guarded_call *call, const struct piece *piece)
     }
 }
 
-/* A run has hundreds of calls of some kinds: then not all are guarded, for the time that it takes.
- */
-static bool is_guarded(struct guard_layer *guard, enum miniport_ddi ddi, const void *argument)
-{
-    unsigned kind = ddi;
-    uint64_t calls;
-
-    if (!guard->slots)
-        return false;
-    if (ddi == MINIPORT_DDI_BuildPagingBuffer)
-        kind = MINIPORT_DDI_COUNT +
-               (unsigned)min_u64((unsigned)((const DXGKARG_BUILDPAGINGBUFFER *)argument)->Operation,
-                                 MINIPORT_OPERATION_COUNT);
-    calls = guard->calls[kind]++;
-    return calls < GUARD_FIRST_CALLS || calls % GUARD_CALLS_OF == 0 || guard->has_told;
-}
-
 /* What goes down instead of the argument structure. */
 static void *begin(struct guard_layer *guard, struct guarded_call *call, enum miniport_ddi ddi,
                    const void *argument, size_t bytes, bool is_const)
@@ -301,7 +276,7 @@ static void *begin(struct guard_layer *guard, struct guarded_call *call, enum mi
 
     call->layer = guard;
     call->count = 0;
-    piece = is_guarded(guard, ddi, argument)
+    piece = guard->slots
                 ? add_piece(call, &label, (void *)(uintptr_t)argument, bytes, GUARD_ALIGNMENT)
                 : NULL;
     if (!piece)
@@ -370,29 +345,45 @@ static bool is_fill(const char *at, size_t bytes)
     return true;
 }
 
+/* Most members have the bytes of an integer: those are compared without a call. */
+static bool is_same(const char *now, const char *was, size_t bytes)
+{
+    switch (bytes) {
+    case 4:
+        return memcmp(now, was, 4) == 0;
+    case 8:
+        return memcmp(now, was, 8) == 0;
+    default:
+        return memcmp(now, was, bytes) == 0;
+    }
+}
+
 /* A value that is not as it has to be is as the caller left it. */
-static void settle_value(const struct guarded_call *call, const struct piece *piece,
-                         const struct loan_member *member, uint32_t element, bool has_succeeded)
+static void mend_value(const struct guarded_call *call, const struct piece *piece,
+                       const struct loan_member *member, uint32_t element, bool has_succeeded)
 {
     size_t offset = element * piece->element_bytes + member->offset;
     char *now = piece->copy + offset;
     const char *was = piece->real + offset;
-    struct loan_breach breach = {.bytes = piece->bytes, .is_needed = member->is_needed};
+    struct loan_breach breach = {.kind = LOAN_UNWRITTEN,
+                                 .offset = offset,
+                                 .bytes = piece->bytes,
+                                 .is_needed = member->is_needed};
 
     if (member->direction == LOAN_IN) {
-        if (memcmp(now, was, member->bytes) == 0)
-            return;
         breach.kind = LOAN_CHANGED;
-        breach.offset = offset + first_other(now, was, member->bytes);
-    } else {
-        if (!is_fill(now, member->bytes))
-            return;
-        breach.kind = LOAN_UNWRITTEN;
-        breach.offset = offset;
+        breach.offset += first_other(now, was, member->bytes);
     }
     memcpy(now, was, member->bytes);
     if (breach.kind == LOAN_CHANGED || has_succeeded)
         tell(call->layer, breach, &piece->slot->label, member, element);
+}
+
+static bool is_as_it_has_to_be(const struct loan_member *member, const char *now, const char *was)
+{
+    if (member->direction == LOAN_IN)
+        return is_same(now + member->offset, was + member->offset, member->bytes);
+    return !is_fill(now + member->offset, member->bytes);
 }
 
 static void settle_values(const struct guarded_call *call, const struct piece *piece,
@@ -403,13 +394,14 @@ static void settle_values(const struct guarded_call *call, const struct piece *p
 
     for (unsigned i = 0; i < elements; i++) {
         const char *copy = piece->copy + i * piece->element_bytes;
+        const char *real = piece->real + i * piece->element_bytes;
 
         for (uint16_t j = 0; j < rows.count; j++) {
             const struct loan_member *member = &rows.members[j];
 
-            if (member->kind == LOAN_VALUE && member->direction != LOAN_IN_OUT &&
-                is_there(piece, member, copy))
-                settle_value(call, piece, member, i, has_succeeded);
+            if (member->kind == LOAN_VALUE && is_there(piece, member, copy) &&
+                !is_as_it_has_to_be(member, copy, real))
+                mend_value(call, piece, member, i, has_succeeded);
         }
     }
 }

@@ -10,9 +10,6 @@
  *            driver's answers go back to where the caller expects them, and the slots are poison.
  *            What the driver forgot to write is as the caller left it. Pages of the bench's
  *            memory (DMA buffers) are lent so, too, unless the driver may keep what it is lent.
- *            Of each kind of call the first GUARD_FIRST_CALLS of a run are guarded, and then
- *            every GUARD_CALLS_OF-th: all of them would make a run a tenth longer. Behind the
- *            first breach all calls are guarded, for that driver would harm the bench itself.
  *            Whoever asks is told of each breach. The call goes on, unless it reached a page
  *            without access: then guard_explain() tells what the signal means.
  * Ownership  Gives a miniport that owns next; on failure next is still the caller's.
@@ -25,9 +22,6 @@
 #include "base/services.h"
 #include "miniport/loans.h"
 #include "miniport/miniport.h"
-
-#define GUARD_FIRST_CALLS 16u
-#define GUARD_CALLS_OF    12u
 
 struct guard_config {
     void *context;

@@ -11,13 +11,13 @@
 #define LOOK_BYTES 256u /* of what was lent, for late writes */
 
 #define TURNS 2u /* slots of a ring that are taken in turn while they suffice */
-#define LOOKED_AT                                                                                  \
-    8u /* the first turns of a slot: each is looked at for late writes, then a part                \
-        */
+/* The first turns of a slot, each of which is looked at for late writes, and then a part. */
+#define LOOKED_AT 8u
 #define LOOKED_OF 4u
 
 /* By class: how many there are. */
-static const unsigned slot_counts[GUARD_CLASSES] = {GUARD_SLOTS_MOST, 64, 48, 32, 24, 16, 16, 8, 8};
+static const unsigned slot_counts[GUARD_CLASSES] = {
+    GUARD_SLOTS_MOST, 64, 48, 32, 24, 16, 16, 8, 8, 8, 8, 4, 4, 4, 4};
 
 static unsigned char fill[PAGE_BYTES]; /* GUARD_FILL; made once */
 
@@ -75,6 +75,12 @@ static void make_stale(char *at, size_t bytes)
     memset(at + bytes / sizeof *pages * sizeof *pages, GUARD_FILL, bytes % sizeof *pages);
 }
 
+/* Whether the process keeps its memory between two calls. */
+static bool is_kept(const struct guard_slot *slot)
+{
+    return slot->bytes <= GUARD_KEPT_BYTES;
+}
+
 static char *near_before(const struct guard_slot *slot)
 {
     return (size_t)(slot->at - slot->start) > GUARD_NEAR_BYTES ? slot->at - GUARD_NEAR_BYTES
@@ -116,7 +122,7 @@ void guard_slots_end(struct guard_slots *slots)
 
             if (slot->is_sealed)
                 mprotect(slot->start, slot->bytes, PROT_READ | PROT_WRITE);
-            slot->is_sealed = slot->is_lent = false;
+            slot->is_sealed = slot->is_lent = slot->is_marked = false;
             slot->lent_bytes = 0;
             slot->turns = 0;
         }
@@ -163,7 +169,7 @@ static bool look_late(struct guard_slot *slot, struct guard_late *out_late)
 {
     char *end = slot->at + min_u64(slot->lent_bytes, LOOK_BYTES), *found;
 
-    if (slot->is_lent || slot->is_sealed || !slot->lent_bytes)
+    if (slot->is_lent || slot->is_sealed || !slot->lent_bytes || !is_kept(slot))
         return false;
     found = slot->has_stale_pages ? find_page_written(slot->at, end) : find_written(slot->at, end);
     if (found == end)
@@ -232,13 +238,31 @@ static struct guard_slot *find_free(struct guard_slots *slots, struct guard_ring
     return slot;
 }
 
+/* Where so many bytes are lent in the slot, and canaries around them. */
+static void place(struct guard_slot *slot, size_t bytes, uint32_t alignment)
+{
+    if (slot->lent_bytes != bytes || slot->alignment != alignment) {
+        uintptr_t last = (uintptr_t)(slot->start + slot->bytes - bytes);
+
+        slot->at = slot->is_at_start ? slot->start : (char *)(last & ~((uintptr_t)alignment - 1));
+        slot->lent_bytes = bytes;
+        slot->alignment = alignment;
+        slot->is_marked = false;
+    }
+    if (slot->is_marked)
+        return;
+    memset(near_before(slot), GUARD_FILL, (size_t)(slot->at - near_before(slot)));
+    memset(slot->at + bytes, GUARD_FILL, (size_t)(near_behind(slot) - slot->at - bytes));
+    slot->is_marked = true;
+}
+
 static bool is_to_look_at(const struct guard_slot *slot)
 {
     return slot->turns <= LOOKED_AT || slot->turns % LOOKED_OF == 0;
 }
 
 struct guard_slot *guard_slot_take(struct guard_slots *slots, const struct guard_label *label,
-                                   size_t bytes, size_t alignment, bool *out_is_late,
+                                   size_t bytes, uint32_t alignment, bool *out_is_late,
                                    struct guard_late *out_late)
 {
     struct guard_slot *slot;
@@ -260,13 +284,8 @@ struct guard_slot *guard_slot_take(struct guard_slots *slots, const struct guard
     slot->turns++;
     *out_is_late = is_to_look_at(slot) && look_late(slot, out_late);
     slot->label = *label;
-    slot->lent_bytes = bytes;
-    slot->at = slot->is_at_start
-                   ? slot->start
-                   : (char *)((uintptr_t)(slot->start + slot->bytes - bytes) & ~(alignment - 1));
     slot->is_lent = true;
-    memset(near_before(slot), GUARD_FILL, (size_t)(slot->at - near_before(slot)));
-    memset(slot->at + bytes, GUARD_FILL, (size_t)(near_behind(slot) - slot->at - bytes));
+    place(slot, bytes, alignment);
     return slot;
 }
 
@@ -284,7 +303,7 @@ static bool is_whole(const char *at, size_t bytes)
     return !other;
 }
 
-bool guard_slot_look(const struct guard_slot *slot, bool *out_is_before, size_t *out_distance)
+bool guard_slot_look(struct guard_slot *slot, bool *out_is_before, size_t *out_distance)
 {
     char *end = slot->at + slot->lent_bytes, *last = near_behind(slot);
     char *front = near_before(slot), *found;
@@ -292,6 +311,7 @@ bool guard_slot_look(const struct guard_slot *slot, bool *out_is_before, size_t 
     if ((front == slot->at || is_whole(front, (size_t)(slot->at - front))) &&
         (end == last || is_whole(end, (size_t)(last - end))))
         return false;
+    slot->is_marked = false;
     found = find_written(end, last);
     if (found < last) {
         *out_is_before = false;
@@ -309,9 +329,14 @@ bool guard_slot_look(const struct guard_slot *slot, bool *out_is_before, size_t 
 void guard_slot_release(struct guard_slots *slots, struct guard_slot *slot, bool has_pages)
 {
     slot->has_stale_pages = has_pages;
-    poison(slot);
     slot->is_lent = false;
-    if (++slots->released % GUARD_SEALED_OF == 0)
+    if (is_kept(slot)) {
+        poison(slot);
+    } else {
+        madvise(slot->start, slot->bytes, MADV_DONTNEED);
+        slot->is_marked = false;
+    }
+    if (++slots->released % GUARD_SEALED_OF == 0 || !is_kept(slot))
         slot->is_sealed = mprotect(slot->start, slot->bytes, PROT_NONE) == 0;
 }
 

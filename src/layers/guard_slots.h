@@ -17,7 +17,8 @@
  *            leads to what another call was lent, but to poison or to what is lent there as the
  *            same: the mistake harms no other, and is told of the call that lent the memory when
  *            the slot is taken again. One of GUARD_SEALED_OF slots that come back is without
- *            access until then: who reads it faults.
+ *            access until then: who reads it faults. A slot of more than GUARD_KEPT_BYTES always
+ *            is, and its memory goes back to the system.
  * Ownership  The mappings are laid once and kept until the process ends: runs follow each other. A
  *            slot that was taken is the caller's until it is released.
  * Errors     NULL: no memory, too large, or all slots of the size are in use.
@@ -35,10 +36,11 @@
 #define GUARD_GAP_PAGES  4u
 #define GUARD_NEAR_BYTES 64u
 #define GUARD_POISONED   4096u
-#define GUARD_SEALED_OF  257u
-#define GUARD_MOST_BYTES (1u << 20)
+#define GUARD_SEALED_OF  1021u
+#define GUARD_KEPT_BYTES (1u << 20)
 #define GUARD_ALIGNMENT  16u
-#define GUARD_CLASSES    9u /* 1 page to 256 */
+#define GUARD_CLASSES    15u /* 1 page to 16,384 */
+#define GUARD_MOST_BYTES ((size_t)4096 << (GUARD_CLASSES - 1))
 
 /* What a slot is or was lent as: "members[0][index].members[1]" of a call. */
 struct guard_label {
@@ -54,10 +56,12 @@ struct guard_slot {
     size_t bytes;
     char *at; /* what is lent, or was last */
     size_t lent_bytes;
-    struct guard_label label;
+    uint32_t alignment;
     uint32_t turns; /* it was taken */
     bool is_lent, is_sealed, is_at_start;
+    bool is_marked;       /* the bytes around what was lent are GUARD_FILL */
     bool has_stale_pages; /* not GUARD_FILL but LEND_STALE_PAGE where it was lent */
+    struct guard_label label;
 };
 
 /* What was written since a slot was given back. */
@@ -66,7 +70,7 @@ struct guard_late {
     size_t offset, bytes; /* from the begin of what was lent, and its length */
 };
 
-#define GUARD_SLOTS_MOST 256u
+#define GUARD_SLOTS_MOST 512u
 #define GUARD_RINGS      512u /* half of them may be in use */
 
 struct guard_class {
@@ -100,14 +104,14 @@ void guard_slots_end(struct guard_slots *slots);
  * then in every fourth, that is looked at.
  */
 struct guard_slot *guard_slot_take(struct guard_slots *slots, const struct guard_label *label,
-                                   size_t bytes, size_t alignment, bool *out_is_late,
+                                   size_t bytes, uint32_t alignment, bool *out_is_late,
                                    struct guard_late *out_late);
 
 /*
- * The first byte around what is lent that was written; false: none. *out_distance counts from 1 in
- * front of it, from 0 behind it.
+ * The first byte around what is lent that was written, which is made good; false: none.
+ * *out_distance counts from 1 in front of it, from 0 behind it.
  */
-bool guard_slot_look(const struct guard_slot *slot, bool *out_is_before, size_t *out_distance);
+bool guard_slot_look(struct guard_slot *slot, bool *out_is_before, size_t *out_distance);
 
 /* has_pages: it held page numbers. */
 void guard_slot_release(struct guard_slots *slots, struct guard_slot *slot, bool has_pages);

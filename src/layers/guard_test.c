@@ -19,6 +19,10 @@
 /* Functions of this file play the driver: they write where they may not. */
 #define DRIVER __attribute__((noinline, no_sanitize("address", "undefined")))
 
+#define DMA_BYTES   8192u
+#define LARGE_BYTES (3u << 20)
+#define TURNS_MOST  16u /* calls in which a slot is taken again, and looked at */
+
 struct rig {
     struct miniport driver; /* first */
     struct miniport_ops ops;
@@ -29,6 +33,7 @@ struct rig {
     unsigned told;
     struct loan_breach breaches[16];
     const void *copy, *stands_for;
+    UINT dma_bytes; /* that Render is lent */
 };
 
 static DRIVER NTSTATUS drive_render(struct miniport *self, HANDLE object, DXGKARG_RENDER *arg)
@@ -118,6 +123,7 @@ static int setup(void **state)
         .context = &rig, .report = on_breach, .stands_in = on_stand_in, .lends_lasting = true};
 
     memset(&rig, 0, sizeof rig);
+    rig.dma_bytes = DMA_BYTES;
     rig.ops = miniport_forward_ops;
     rig.ops.destroy = destroy;
     rig.ops.render = drive_render;
@@ -155,8 +161,6 @@ static void expect_breach(const struct rig *rig, enum loan_breach_kind kind, con
 
 /* ---- Render ---------------------------------------------------------------------------------- */
 
-#define DMA_BYTES 8192u
-
 struct render {
     DXGKARG_RENDER arg;
     char private_data[24];
@@ -164,12 +168,12 @@ struct render {
     D3DDDI_PATCHLOCATIONLIST in[1], out[10];
 };
 
-static char dma[DMA_BYTES] __attribute__((aligned(4096)));
+static char dma[LARGE_BYTES] __attribute__((aligned(4096)));
 
 static void do_render(struct rig *rig, struct render *render)
 {
     *render = (struct render){.arg = {.pDmaBuffer = dma,
-                                      .DmaSize = DMA_BYTES,
+                                      .DmaSize = rig->dma_bytes,
                                       .pDmaBufferPrivateData = render->private_data,
                                       .DmaBufferPrivateDataSize = sizeof render->private_data,
                                       .pAllocationList = render->allocations,
@@ -178,7 +182,7 @@ static void do_render(struct rig *rig, struct render *render)
                                       .PatchLocationListInSize = 1,
                                       .pPatchLocationListOut = render->out,
                                       .PatchLocationListOutSize = 10}};
-    memset(dma, 0x77, sizeof dma);
+    memset(dma, 0x77, DMA_BYTES);
     assert_int_equal(miniport_render(rig->top, NULL, &render->arg), rig->status);
 }
 
@@ -497,9 +501,9 @@ static void what_is_kept_is_poison_and_a_write_to_it_is_told(void **state)
     rig->deed = keep_argument;
     miniport_destroy_allocation(rig->top, NULL, &destroy);
     assert_int_equal(read_kept(rig, 8), UINT64_C(0xa5a5a5a5a5a5a5a5));
-    for (unsigned i = 0; i < GUARD_FIRST_CALLS && !rig->told; i++) {
+    for (unsigned i = 0; i < TURNS_MOST && !rig->told; i++) {
         write_kept(rig, 16);
-        for (unsigned j = 0; j < GUARD_FIRST_CALLS && !rig->told; j++)
+        for (unsigned j = 0; j < TURNS_MOST && !rig->told; j++)
             miniport_patch(rig->top, NULL, &patch);
         miniport_destroy_allocation(rig->top, NULL, &destroy);
     }
@@ -514,14 +518,14 @@ static void a_late_write_meets_nothing_that_another_call_was_lent(void **state)
     DXGKARG_DESTROYALLOCATION destroy = {.NumAllocations = 4, .pAllocationList = list};
     DXGKARG_CLOSEALLOCATION close = {.NumAllocations = 4, .pOpenHandleList = list};
 
-    for (unsigned others = 0; others < GUARD_FIRST_CALLS; others++) {
+    for (unsigned others = 0; others < TURNS_MOST; others++) {
         rig->told = 0;
         rig->deed = keep_argument;
         miniport_destroy_allocation(rig->top, NULL, &destroy);
         rig->deed = NULL;
         for (unsigned i = 0; i < others; i++)
             miniport_close_allocation(rig->top, NULL, &close);
-        for (unsigned i = 0; i < GUARD_FIRST_CALLS && !rig->told; i++) {
+        for (unsigned i = 0; i < TURNS_MOST && !rig->told; i++) {
             write_kept(rig, 0);
             for (unsigned j = 0; j < 8; j++)
                 miniport_close_allocation(rig->top, NULL, &close);
@@ -530,6 +534,49 @@ static void a_late_write_meets_nothing_that_another_call_was_lent(void **state)
         }
         expect_breach(rig, LOAN_LATE, "DxgkDdiDestroyAllocation", "", 0);
     }
+}
+
+/* ---- Large ----------------------------------------------------------------------------------- */
+
+static void a_buffer_of_megabytes_stands_between_guards(void **state)
+{
+    for (unsigned is_before = 0; is_before < 2; is_before++) {
+        struct rig *rig = *state;
+
+        teardown(state);
+        setup(state);
+        rig->dma_bytes = LARGE_BYTES;
+        target.member = offsetof(DXGKARG_RENDER, pDmaBuffer);
+        target.offset = is_before ? -1 : (int64_t)LARGE_BYTES;
+        expect_both_ways(rig, is_before ? LOAN_BEFORE : LOAN_BEHIND, "pDmaBuffer", is_before);
+    }
+}
+
+#define LARGE_PAGES 4096u
+
+static DRIVER void change_far_page(struct rig *rig, void *arg)
+{
+    rig->kept = mdl_of(arg);
+    MmGetMdlPfnArray(mdl_of(arg))[LARGE_PAGES - 1] = 1;
+}
+
+/* What the call was lent is poison as a whole when it has returned. */
+static void a_list_of_thousands_of_pages_stands_between_guards(void **state)
+{
+    static PFN_NUMBER large[sizeof(MDL) / sizeof(PFN_NUMBER) + LARGE_PAGES];
+    struct rig *rig = *state;
+    MDL *mdl = (MDL *)(void *)large;
+    DXGKARG_BUILDPAGINGBUFFER arg = {.Operation = DXGK_OPERATION_TRANSFER};
+
+    mdl->ByteCount = LARGE_PAGES * 4096;
+    arg.Transfer.Source.SegmentId = 1;
+    arg.Transfer.Destination.pMdl = mdl;
+    rig->deed = change_far_page;
+    miniport_build_paging_buffer(rig->top, NULL, &arg);
+    expect_breach(rig, LOAN_CHANGED, "DxgkDdiBuildPagingBuffer", "Transfer.Destination.pMdl",
+                  sizeof large - sizeof large[0]);
+    assert_int_equal(MmGetMdlPfnArray(mdl)[LARGE_PAGES - 1], 0);
+    assert_int_equal(read_kept(rig, sizeof(MDL)), LEND_STALE_PAGE);
 }
 
 /* ---- Answers --------------------------------------------------------------------------------- */
@@ -665,6 +712,8 @@ int main(void)
         TEST(a_structure_that_is_const_is_put_back),
         TEST(what_is_kept_is_poison_and_a_write_to_it_is_told),
         TEST(a_late_write_meets_nothing_that_another_call_was_lent),
+        TEST(a_buffer_of_megabytes_stands_between_guards),
+        TEST(a_list_of_thousands_of_pages_stands_between_guards),
         TEST(an_answer_that_is_not_written_is_told),
         TEST(elements_of_an_array_are_named),
         TEST(memory_that_is_lent_twice_is_lent_once),

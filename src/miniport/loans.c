@@ -482,7 +482,7 @@ static bool holds(const struct loan_condition *condition, const void *bytes)
     return (word & condition->mask) == condition->value;
 }
 
-bool loan_is_there(const struct loan_member *member, const void *bytes)
+bool loan_conditions_hold(const struct loan_member *member, const void *bytes)
 {
     return holds(&member->when[0], bytes) && holds(&member->when[1], bytes);
 }

@@ -93,8 +93,12 @@ const struct loan_structure *loans_of(enum miniport_ddi ddi);
 
 /* The rows of the union's member that is there; none where the structure has no union. */
 struct loan_rows loan_variant(const struct loan_structure *structure, const void *bytes);
-/* Whether the row counts for the structure with these bytes. */
-bool loan_is_there(const struct loan_member *member, const void *bytes);
+/* Whether the row counts for the structure with these bytes. Few have conditions. */
+bool loan_conditions_hold(const struct loan_member *member, const void *bytes);
+static inline bool loan_is_there(const struct loan_member *member, const void *bytes)
+{
+    return !member->when[0].mask || loan_conditions_hold(member, bytes);
+}
 uint64_t loan_integer(struct loan_integer integer, const void *bytes);
 
 /*

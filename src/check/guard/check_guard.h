@@ -52,7 +52,7 @@ void guard_fini(struct guard *guard);
  * at..at + bytes is offered of a buffer that starts at start. Gives the pointer for the driver;
  * NULL: no memory, or the buffer is larger than GUARD_MOST_BYTES.
  */
-#define GUARD_MOST_BYTES (1u << 20)
+#define GUARD_MOST_BYTES (64u << 20)
 char *guard_begin(struct guard *guard, char *start, char *at, size_t bytes);
 
 /*
