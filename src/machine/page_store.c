@@ -31,6 +31,49 @@ static uint64_t stain_words(uint64_t page_count)
     return div_round_up(page_count, 64);
 }
 
+/* Reserves what no spare store has left. */
+static bool take_new_memory(struct page_store *store)
+{
+    const uint64_t pages = store->capacity;
+
+    store->arena_file = memfd_create("page-store", MFD_CLOEXEC);
+    if (store->arena_file < 0 || ftruncate(store->arena_file, (off_t)(pages * PAGE_BYTES)))
+        return false;
+    store->descriptors = reserve(pages * sizeof *store->descriptors);
+    store->stains = reserve(stain_words(pages) * sizeof *store->stains);
+    store->pins = reserve(pages * sizeof *store->pins);
+    store->groups = reserve(group_count(store) * sizeof *store->groups);
+    store->arena = mmap(NULL, pages * PAGE_BYTES, PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_NORESERVE, store->arena_file, 0);
+    if (store->arena == MAP_FAILED)
+        store->arena = NULL;
+    if (!store->descriptors || !store->stains || !store->pins || !store->groups || !store->arena)
+        return false;
+    madvise(store->descriptors, pages * sizeof *store->descriptors, MADV_HUGEPAGE);
+    return true;
+}
+
+void page_store_release_memory(struct page_store *store)
+{
+    release(store->arena, store->capacity * PAGE_BYTES);
+    release(store->groups, group_count(store) * sizeof *store->groups);
+    release(store->pins, store->capacity * sizeof *store->pins);
+    release(store->stains, stain_words(store->capacity) * sizeof *store->stains);
+    release(store->descriptors, store->capacity * sizeof *store->descriptors);
+    if (store->arena_file >= 0)
+        close(store->arena_file);
+}
+
+/* Few sizes, so that a store finds a spare one of its own size. */
+static uint64_t capacity_for(uint64_t page_count)
+{
+    uint64_t capacity = LEAST_CAPACITY_PAGES;
+
+    while (capacity < page_count)
+        capacity *= 2;
+    return capacity;
+}
+
 struct page_store *page_store_create(const struct base_services *services, uint64_t page_count)
 {
     struct page_store *store;
@@ -43,32 +86,17 @@ struct page_store *page_store_create(const struct base_services *services, uint6
         return NULL;
     store->services = services;
     store->page_count = page_count;
-    store->group_count = div_round_up(page_count, GROUP_PAGES);
-    store->arena_file = memfd_create("page-store", MFD_CLOEXEC);
-    if (store->arena_file < 0 || ftruncate(store->arena_file, (off_t)(page_count * PAGE_BYTES)))
-        goto fail;
-
-    store->descriptors = reserve(page_count * sizeof *store->descriptors);
-    store->stains = reserve(stain_words(page_count) * sizeof *store->stains);
-    store->pins = reserve(page_count * sizeof *store->pins);
-    store->groups = reserve(store->group_count * sizeof *store->groups);
-    store->arena = mmap(NULL, page_count * PAGE_BYTES, PROT_READ | PROT_WRITE,
-                        MAP_SHARED | MAP_NORESERVE, store->arena_file, 0);
-    if (store->arena == MAP_FAILED)
-        store->arena = NULL;
-    if (!store->descriptors || !store->stains || !store->pins || !store->groups || !store->arena)
-        goto fail;
-    madvise(store->descriptors, page_count * sizeof *store->descriptors, MADV_HUGEPAGE);
-    return store;
-
-fail:
-    page_store_destroy(store);
+    store->capacity = capacity_for(page_count);
+    if (page_store_take_spare(store) || take_new_memory(store))
+        return store;
+    page_store_release_memory(store);
+    base_free(services, store, sizeof *store);
     return NULL;
 }
 
 void page_store_expect_scatter(struct page_store *store)
 {
-    madvise(store->descriptors, store->page_count * sizeof *store->descriptors, MADV_NOHUGEPAGE);
+    madvise(store->descriptors, store->capacity * sizeof *store->descriptors, MADV_NOHUGEPAGE);
 }
 
 void page_store_destroy(struct page_store *store)
@@ -76,13 +104,8 @@ void page_store_destroy(struct page_store *store)
     if (!store)
         return;
     page_windows_close_all(store);
-    release(store->arena, store->page_count * PAGE_BYTES);
-    release(store->groups, store->group_count * sizeof *store->groups);
-    release(store->pins, store->page_count * sizeof *store->pins);
-    release(store->stains, stain_words(store->page_count) * sizeof *store->stains);
-    release(store->descriptors, store->page_count * sizeof *store->descriptors);
-    if (store->arena_file >= 0)
-        close(store->arena_file);
+    if (!page_store_leave_spare(store))
+        page_store_release_memory(store);
     base_free(store->services, store, sizeof *store);
 }
 

@@ -54,6 +54,14 @@ struct page_store *page_store_create(const struct base_services *services, uint6
 void page_store_expect_scatter(struct page_store *store);
 void page_store_destroy(struct page_store *store);
 
+/*
+ * From now on the memory of destroyed stores is kept for later stores of this process, some MiB of
+ * it; false gives what is kept back. A later store reads as zero like any other. Its memory is what
+ * a stray pointer into the earlier store leads to, so a process asks for this between runs that
+ * went well.
+ */
+void page_store_keep_memory(bool is_kept);
+
 uint64_t page_store_page_count(const struct page_store *store);
 
 /* True when [address, address + bytes) lies inside the store. Any values. */

@@ -249,9 +249,9 @@ static void trim_group(struct page_store *store, uint64_t first, uint64_t end)
 
 void page_store_trim(struct page_store *store)
 {
-    for (uint64_t g = 0; g < store->group_count && store->stale_pages; g++)
+    for (uint64_t g = 0; g < group_count(store) && store->stale_pages; g++)
         if (store->groups[g].stale_count)
-            trim_group(store, g * GROUP_PAGES, min_u64((g + 1) * GROUP_PAGES, store->page_count));
+            trim_group(store, g * GROUP_PAGES, (g + 1) * GROUP_PAGES);
 }
 
 /* ---- Look ------------------------------------------------------------------------------------ */
@@ -322,8 +322,8 @@ uint64_t page_store_digest(struct page_store *store)
 {
     uint64_t digest = 0;
 
-    for (uint64_t g = 0; g < store->group_count; g++) {
-        uint64_t end = min_u64((g + 1) * GROUP_PAGES, store->page_count);
+    for (uint64_t g = 0; g < group_count(store); g++) {
+        uint64_t end = (g + 1) * GROUP_PAGES;
 
         if (!store->groups[g].is_touched)
             continue;
@@ -357,9 +357,9 @@ bool page_store_check(const struct page_store *store)
     uint64_t stale_pages = 0;
     uint64_t pinned_pages = 0;
 
-    for (uint64_t g = 0; g < store->group_count; g++) {
+    for (uint64_t g = 0; g < group_count(store); g++) {
         const struct page_group *group = &store->groups[g];
-        uint64_t end = min_u64((g + 1) * GROUP_PAGES, store->page_count);
+        uint64_t end = (g + 1) * GROUP_PAGES;
         uint64_t bytes_count = 0;
         uint64_t stale_count = 0;
 

@@ -32,10 +32,13 @@ struct page_group {
     uint8_t is_touched; /* some descriptor may be other than zero */
 };
 
+/* The least capacity of a store: 16 MiB of content. */
+#define LEAST_CAPACITY_PAGES UINT64_C(4096)
+
 struct page_store {
     const struct base_services *services;
     uint64_t page_count;
-    uint64_t group_count;
+    uint64_t capacity; /* pages that memory is reserved for: a power of two, page_count or more */
     uint64_t *descriptors;
     uint64_t *stains; /* one bit a page */
     uint16_t *pins;   /* mappings that show the page */
@@ -73,6 +76,11 @@ static inline struct page_group *page_group(const struct page_store *store, uint
     return &store->groups[page / GROUP_PAGES];
 }
 
+static inline uint64_t group_count(const struct page_store *store)
+{
+    return store->capacity / GROUP_PAGES;
+}
+
 /* Pages from page to the end of its group, at most count. */
 static inline uint64_t pages_in_group(uint64_t page, uint64_t count)
 {
@@ -107,5 +115,19 @@ void page_fill_pattern(uint8_t *out, uint64_t address, uint64_t bytes, uint32_t 
  * when there is none.
  */
 uint64_t page_recognise(const uint8_t *bytes);
+
+/* ---- Memory of stores (page_store_spare.c) ---- */
+
+/* Gives the host memory of the store back; its members are not valid any more. */
+void page_store_release_memory(struct page_store *store);
+
+/* True: the memory is kept for a later store, and is not the caller's any more. */
+bool page_store_leave_spare(const struct page_store *store);
+
+/*
+ * True: the store, of which services, page_count and capacity are set, has the memory of an earlier
+ * one.
+ */
+bool page_store_take_spare(struct page_store *store);
 
 #endif

@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -272,6 +274,87 @@ static void host_memory_of_overwritten_pages_is_given_back(void **state)
     page_store_destroy(store);
 }
 
+static void a_store_on_spare_memory_reads_zero(void **state)
+{
+    const uint64_t scattered[] = {9, 700, 3};
+    struct page_store *store;
+    struct page_store_usage usage;
+    uint64_t value;
+
+    page_store_keep_memory(true);
+    store = new_store(5000);
+    page_store_write_tag(store, 10 * PAGE_BYTES, 2000 * PAGE_BYTES, 7);
+    memset(page_store_bytes(store, 3), 0x5a, PAGE_BYTES);
+    memset(page_store_bytes(store, 4000), 0x5a, PAGE_BYTES);
+    page_store_destroy(store);
+
+    store = new_store(6000); /* of the same capacity */
+    page_store_usage(store, &usage);
+    assert_int_equal(usage.bytes_pages, 0);
+    assert_int_equal(usage.stale_pages, 2); /* so it is the memory of the first one */
+    assert_int_equal(page_store_count_untouched(store, 0, 6000), 6000);
+    for (uint64_t page = 0; page < 6000; page++)
+        assert_int_equal(page_store_kind(store, page), PAGE_ZERO);
+    page_store_read(store, 3 * PAGE_BYTES, &value, sizeof value);
+    assert_int_equal(value, 0);
+    assert_int_equal(page_store_bytes(store, 4000)[100], 0);
+    assert_true(page_store_check(store));
+    page_store_destroy(store);
+
+    store = new_store(6000);
+    for (unsigned i = 0; i < 3; i++)
+        assert_int_equal(page_store_bytes(store, scattered[i])[0], 0);
+    page_store_destroy(store);
+    page_store_keep_memory(false);
+}
+
+static void memory_that_must_not_be_reused_is_given_back(void **state)
+{
+    struct page_store_usage usage;
+    struct page_store *store;
+
+    page_store_keep_memory(true);
+    store = new_store(5000);
+    page_store_pin(store, 17, 1); /* and never unpinned: something shows the page still */
+    page_store_destroy(store);
+    store = new_store(5000);
+    page_store_usage(store, &usage);
+    assert_int_equal(usage.stale_pages, 0);
+
+    page_store_bytes(store, 17)[0] = 1;
+    page_store_destroy(store);
+    page_store_keep_memory(false); /* what is kept is given back */
+    page_store_keep_memory(true);
+    store = new_store(5000);
+    page_store_usage(store, &usage);
+    assert_int_equal(usage.stale_pages, 0);
+    page_store_destroy(store);
+    page_store_keep_memory(false);
+}
+
+static void a_child_does_not_use_spare_memory_of_its_parent(void **state)
+{
+    struct page_store *store;
+    pid_t child;
+    int status;
+
+    page_store_keep_memory(true);
+    store = new_store(5000);
+    page_store_bytes(store, 17)[0] = 1;
+    page_store_destroy(store);
+    child = fork();
+    if (child == 0) {
+        struct page_store_usage usage;
+
+        store = new_store(5000);
+        page_store_usage(store, &usage);
+        _exit(usage.stale_pages == 0 ? 0 : 1);
+    }
+    assert_true(child > 0 && waitpid(child, &status, 0) == child);
+    assert_int_equal(status, 0);
+    page_store_keep_memory(false);
+}
+
 static void comparison_tells_the_first_byte_that_differs(void **state)
 {
     struct page_store *a = new_store(2048);
@@ -518,6 +601,9 @@ int main(void)
         cmocka_unit_test(equal_contents_have_equal_digests),
         cmocka_unit_test(a_mapping_shows_scattered_pages_in_order_and_stays_live),
         cmocka_unit_test(host_memory_of_overwritten_pages_is_given_back),
+        cmocka_unit_test(a_store_on_spare_memory_reads_zero),
+        cmocka_unit_test(memory_that_must_not_be_reused_is_given_back),
+        cmocka_unit_test(a_child_does_not_use_spare_memory_of_its_parent),
         cmocka_unit_test(comparison_tells_the_first_byte_that_differs),
         cmocka_unit_test(real_bytes_on_both_sides_are_compared),
         cmocka_unit_test(random_operations_agree_with_plain_bytes),

@@ -23,6 +23,7 @@
 #include "bench/child/validate.h"
 #include "bench/child/crash_recorder.h"
 #include "bench/drivers/drivers.h"
+#include "machine/page_store.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -106,6 +107,7 @@ _Noreturn static void work(const struct pool *pool, int socket, int errors,
 {
     const struct campaign_options *options = pool->options;
     struct campaign_record *record = malloc(sizeof *record);
+    bool is_reused = !pool->is_image; /* the memory of the item before */
     struct item item;
 
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -115,9 +117,11 @@ _Noreturn static void work(const struct pool *pool, int socket, int errors,
         if (ftruncate(errors, 0) == 0)
             lseek(errors, 0, SEEK_SET);
         crash_recorder_begin(recorder);
+        page_store_keep_memory(is_reused);
         journal_open(socket, item.key, pool->is_image);
         (options->play ? options->play : campaign_play)(options, item.seed, item.case_index,
                                                         record);
+        is_reused = !pool->is_image && !record->finding_total;
         if (!journal_answer(record, sizeof *record))
             break;
     }
