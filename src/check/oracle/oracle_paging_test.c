@@ -603,6 +603,62 @@ static void an_allocation_may_go_before_its_operation_retires(void **state)
     stage_close(&stage);
 }
 
+/*
+ * A reset comes while a submission that uses the texture waits; so many of its pages, from the
+ * first on, are in local memory. Then the texture is filled for that submission.
+ */
+static void fill_after_a_reset(struct stage *stage, uint32_t local_pages, bool is_freed)
+{
+    const struct oracle_reference use = {
+        .allocation = TEXTURE, .bytes = PAGE_NUMBER(TEXTURE_PAGES), .is_read = true};
+    DXGKARG_BUILDPAGINGBUFFER arg;
+    struct stage_pages home;
+
+    stage_open(stage, NO_DEFECT);
+    stage_make_texture(stage, &home);
+    if (local_pages) {
+        arg = stage_transfer(&home, 40, true, 0, local_pages);
+        stage_build(stage, &arg);
+        stage_submit_and_complete(stage);
+    }
+    assert_int_equal(oracle_submission(stage->oracle, 1, 1, &use), STATUS_SUCCESS);
+    if (is_freed)
+        oracle_allocation_freed(stage->oracle, TEXTURE);
+    assert_int_equal(miniport_reset_from_timeout(stage->top, NULL), STATUS_SUCCESS);
+    arg = fill(TEXTURE, 80, 0);
+    stage_build(stage, &arg);
+    stage_submit_and_complete(stage);
+    oracle_submission_cancelled(stage->oracle, 1);
+}
+
+/* Nobody is told of the loss, so the manager may fill all of it. */
+static void what_a_reset_takes_of_a_freed_allocation_takes_all_its_content(void **state)
+{
+    struct stage stage;
+
+    fill_after_a_reset(&stage, TEXTURE_PAGES / 2, true);
+    assert_silent(&stage);
+    stage_close(&stage);
+}
+
+static void a_reset_takes_no_page_of_system_memory_that_somebody_is_told_of(void **state)
+{
+    struct stage stage;
+
+    fill_after_a_reset(&stage, TEXTURE_PAGES / 2, false);
+    assert_reported(&stage, PAGE_NUMBER(TEXTURE_PAGES / 2), "segment 1 page 0x58", "FILL of event");
+    stage_close(&stage);
+}
+
+static void a_reset_that_takes_nothing_leaves_a_freed_allocation_its_content(void **state)
+{
+    struct stage stage;
+
+    fill_after_a_reset(&stage, 0, true);
+    assert_reported(&stage, 0, "segment 1 page 0x50", "FILL of event");
+    stage_close(&stage);
+}
+
 static void every_nth_allocation_failure_is_told_and_leaves_it_whole(void **state)
 {
     struct failing_services memory;
@@ -754,6 +810,9 @@ int main(void)
         cmocka_unit_test(content_that_changes_behind_everyone_is_found_at_the_end),
         cmocka_unit_test(operations_that_nobody_submits_or_completes_are_reported),
         cmocka_unit_test(an_allocation_may_go_before_its_operation_retires),
+        cmocka_unit_test(what_a_reset_takes_of_a_freed_allocation_takes_all_its_content),
+        cmocka_unit_test(a_reset_takes_no_page_of_system_memory_that_somebody_is_told_of),
+        cmocka_unit_test(a_reset_that_takes_nothing_leaves_a_freed_allocation_its_content),
         cmocka_unit_test(every_nth_allocation_failure_is_told_and_leaves_it_whole),
         cmocka_unit_test(a_virtual_fill_is_looked_at_for_VX_008),
         cmocka_unit_test(a_list_is_scattered_when_its_pages_do_not_follow_the_first_used_one),

@@ -216,6 +216,12 @@ static NTSTATUS driver_submit_virtual(struct miniport *self, HANDLE object,
     return STATUS_SUCCESS;
 }
 
+/* Local memory keeps its bytes: what of them is believed is the oracle's choice. */
+static NTSTATUS driver_reset_from_timeout(struct miniport *self, HANDLE object)
+{
+    return STATUS_SUCCESS;
+}
+
 static NTSTATUS driver_set_power_state(struct miniport *self, ULONG device_uid,
                                        DEVICE_POWER_STATE state, POWER_ACTION action)
 {
@@ -238,6 +244,7 @@ static struct stage_driver *new_driver(struct page_store *ram, struct page_store
     driver->ops.create_allocation = driver_create_allocation;
     driver->ops.destroy_allocation = driver_destroy_allocation;
     driver->ops.build_paging_buffer = driver_build;
+    driver->ops.reset_from_timeout = driver_reset_from_timeout;
     driver->ops.set_power_state = driver_set_power_state;
     driver->ops.submit_command = driver_submit;
     driver->ops.submit_command_virtual = driver_submit_virtual;
