@@ -407,7 +407,7 @@ struct vidmm_segment_info {
     unsigned id; /* from 1 */
     bool is_aperture;
     uint64_t base; /* GPU address */
-    uint64_t size;
+    uint64_t size; /* bytes that may be used at once */
     uint64_t used; /* bytes placed */
     uint64_t peak_used;
     uint64_t allocation_count; /* resident in it */

@@ -216,7 +216,7 @@ static void local_memory_is_used_from_an_offset_on(void **state)
         result = play(model, text, &watcher);
         test_assert_clean(result);
         assert_true(watcher.lowest_local >= 4352 * MiB && watcher.lowest_local < 4400 * MiB);
-        assert_true(result->segments[0].size >= 4352 * MiB + 8 * MiB);
+        assert_true(result->segments[0].size && result->segments[0].size <= 8 * MiB);
         test_finish(result);
     }
 }

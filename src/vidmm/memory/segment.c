@@ -70,8 +70,6 @@ static NTSTATUS reserve_front(struct segment *segment, uint64_t bytes)
 {
     if (!bytes)
         return STATUS_SUCCESS;
-    if (bytes >= segment->extent || !is_aligned(bytes, unit_bytes(segment)))
-        return STATUS_INVALID_PARAMETER;
     if (segment->kind == SEGMENT_PAGES)
         return page_allocator_take_at(&segment->pages, 0, bytes / unit_bytes(segment)) == PAGE_OK
                    ? STATUS_SUCCESS
@@ -80,9 +78,36 @@ static NTSTATUS reserve_front(struct segment *segment, uint64_t bytes)
                                                                               : STATUS_NO_MEMORY;
 }
 
+/* The limits of an aperture are amounts: any of its slots may be among those that are used. */
+static void measure_aperture(const struct vidmm *vidmm, struct segment *segment)
+{
+    segment->extent = align_down(segment->caps->size, PAGE_BYTES);
+    segment->size = segment->extent;
+    if (segment->caps->commit_limit)
+        segment->size = min_u64(segment->size, segment->caps->commit_limit);
+    if (vidmm->caps.aperture_commit_limit)
+        segment->size = min_u64(segment->size, vidmm->caps.aperture_commit_limit);
+    segment->size = align_down(segment->size, PAGE_BYTES);
+    if (segment->kind == SEGMENT_AGP) /* whose pages the bridge maps in order */
+        segment->extent = segment->size;
+}
+
+/* The manager uses [front, extent) of a memory segment. */
+static NTSTATUS measure_memory(const struct vidmm *vidmm, struct segment *segment, uint64_t front)
+{
+    segment->extent = segment->caps->size;
+    if (vidmm->config.local_limit)
+        segment->extent = min_u64(segment->extent, front + vidmm->config.local_limit);
+    segment->extent = align_down(segment->extent, unit_bytes(segment));
+    if (front >= segment->extent || !is_aligned(front, unit_bytes(segment)))
+        return STATUS_INVALID_PARAMETER;
+    segment->size = segment->extent - front;
+    return STATUS_SUCCESS;
+}
+
 static NTSTATUS init_segment(struct vidmm *vidmm, struct segment *segment, unsigned id)
 {
-    uint64_t front;
+    uint64_t front = 0;
     NTSTATUS status;
     unsigned i;
 
@@ -97,35 +122,27 @@ static NTSTATUS init_segment(struct vidmm *vidmm, struct segment *segment, unsig
         return STATUS_SUCCESS;
     }
     segment->caps = &vidmm->caps.segments[id - 1];
-    segment->size = align_down(segment->caps->size, PAGE_BYTES);
     if (segment->caps->is_aperture || segment->caps->is_agp) {
         segment->kind = segment->caps->is_agp ? SEGMENT_AGP : SEGMENT_APERTURE;
-        if (segment->caps->commit_limit)
-            segment->size = min_u64(segment->size, segment->caps->commit_limit);
-        if (vidmm->caps.aperture_commit_limit)
-            segment->size = min_u64(segment->size, vidmm->caps.aperture_commit_limit);
+        measure_aperture(vidmm, segment);
     } else {
         segment->kind = vidmm->caps.has_page_tables ? SEGMENT_PAGES : SEGMENT_CONTIGUOUS;
         if (vidmm->caps.has_page_tables && segment->caps->uses_64kb_pages)
             segment->unit_pages = PAGES_64K;
-        if (vidmm->config.local_limit)
-            segment->size =
-                min_u64(segment->size, vidmm->config.local_start + vidmm->config.local_limit);
+        front = vidmm->config.local_start;
+        status = measure_memory(vidmm, segment, front);
+        if (!NT_SUCCESS(status))
+            return status;
     }
-    segment->size = align_down(segment->size, unit_bytes(segment));
     if (segment->size == 0)
         return STATUS_INVALID_PARAMETER;
-    /* The limits of an aperture are amounts: any of its slots may be among those that are used. */
-    segment->extent = segment->kind == SEGMENT_APERTURE
-                          ? align_down(segment->caps->size, PAGE_BYTES)
-                          : segment->size;
     if (has_places(segment)) {
         if (range_allocator_init(&segment->ranges, vidmm->services, 0, segment->extent,
                                  PAGE_BYTES) != RANGE_OK)
             return STATUS_NO_MEMORY;
     } else {
         enum page_status status = page_allocator_init(&segment->pages, vidmm->services,
-                                                      segment->size / unit_bytes(segment));
+                                                      segment->extent / unit_bytes(segment));
 
         if (status != PAGE_OK)
             return status == PAGE_NO_MEMORY ? STATUS_NO_MEMORY : STATUS_INVALID_PARAMETER;
@@ -140,7 +157,6 @@ static NTSTATUS init_segment(struct vidmm *vidmm, struct segment *segment, unsig
             return STATUS_NO_MEMORY;
         memset(segment->host_shown, 0, segment->caps->host_pages * sizeof *segment->host_shown);
     }
-    front = segment->caps->is_aperture || segment->caps->is_agp ? 0 : vidmm->config.local_start;
     status = reserve_front(segment, front);
     return NT_SUCCESS(status) ? reserve_invalid_ranges(segment, front) : status;
 }
@@ -400,7 +416,7 @@ static NTSTATUS take_pages(struct segment *segment, const struct vidmm_allocatio
 static bool take_highest(struct segment *segment, uint64_t first, uint64_t units,
                          uint64_t alignment, uint64_t *out_unit)
 {
-    uint64_t end = segment->size / unit_bytes(segment);
+    uint64_t end = segment->extent / unit_bytes(segment);
     uint64_t at;
 
     if (units > end)

@@ -46,7 +46,8 @@ struct segment {
     const struct vidmm_segment_caps *caps; /* NULL for SEGMENT_SYSTEM */
     uint64_t size;                         /* bytes that may be used at once, after limits */
     uint64_t extent;                       /* bytes of address: more than size in an aperture whose
-                                              CommitLimit is below its Size (SEG-009) */
+                                              CommitLimit is below its Size (SEG-009), and in memory
+                                              that is used from local_start on */
     uint64_t unit_pages;                   /* 16 with Use64KBPages, else 1 */
 
     /* Free space (segment.c). */

@@ -330,7 +330,7 @@ bool compaction_begin(struct vidmm *vidmm, struct segment *segment, uint64_t pag
         return false;
     ASSERT(!compaction->is_under_way && !compaction->units);
     compaction->segment = segment;
-    compaction->unit_count = segment->size / PAGE_BYTES / segment->unit_pages;
+    compaction->unit_count = segment->extent / PAGE_BYTES / segment->unit_pages;
     compaction->units =
         base_alloc_array(vidmm->services, compaction->unit_count, sizeof *compaction->units);
     if (!compaction->units)

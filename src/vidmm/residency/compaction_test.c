@@ -102,7 +102,7 @@ static void tables_that_hold_nothing_leave_for_others_and_come_back(void **state
 }
 
 /* It prefers a segment that it could never fit in: the other one is where room is made. */
-static void room_is_made_in_the_first_segment_that_is_large_enough(void **state)
+static void make_room_where_it_is_large_enough(uint64_t start_pages)
 {
     for (unsigned model = 0; model < MODELS; model++) {
         struct rig_config config = rig_model(model + 1);
@@ -112,7 +112,9 @@ static void room_is_made_in_the_first_segment_that_is_large_enough(void **state)
         uint64_t all;
 
         config.memory_segments = 2;
-        config.segment_pages[1] = 16;
+        config.start_pages = start_pages;
+        config.segment_pages[0] = start_pages + 256;
+        config.segment_pages[1] = start_pages + 16;
         rig = rig_create(&config);
         all = free_pages(rig);
         rig_object(rig, 8, 1, &used);
@@ -127,6 +129,17 @@ static void room_is_made_in_the_first_segment_that_is_large_enough(void **state)
         rig_destroy_object(rig, &large);
         rig_free(rig);
     }
+}
+
+static void room_is_made_in_the_first_segment_that_is_large_enough(void **state)
+{
+    make_room_where_it_is_large_enough(0);
+}
+
+/* What the manager does not use of a segment makes it no larger. */
+static void room_is_made_where_the_part_that_is_used_is_large_enough(void **state)
+{
+    make_room_where_it_is_large_enough(512);
 }
 
 /* Two of three would fit in the segment that they prefer: what is smaller goes to the other one. */
@@ -409,6 +422,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tables_that_hold_nothing_leave_for_others_and_come_back),
         cmocka_unit_test(room_is_made_in_the_first_segment_that_is_large_enough),
+        cmocka_unit_test(room_is_made_where_the_part_that_is_used_is_large_enough),
         cmocka_unit_test(a_request_starts_over_when_another_segment_may_help),
         cmocka_unit_test(what_is_unmapped_while_its_tables_are_out_needs_none),
         cmocka_unit_test(what_is_held_moves_with_its_tables_for_what_has_to_be_in_one_piece),

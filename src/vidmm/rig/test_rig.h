@@ -48,6 +48,7 @@ struct rig_config {
     DXGK_PAGETABLEUPDATEMODE mode;
     unsigned memory_segments;             /* 0: 1 */
     uint64_t segment_pages[RIG_SEGMENTS]; /* 0: 256 */
+    uint64_t start_pages;                 /* vidmm_config.local_start, in pages */
     bool hides_segment[RIG_SEGMENTS];     /* not CpuVisible */
     bool has_pitch[RIG_SEGMENTS];         /* PitchAlignment */
     bool has_64kb_pages[RIG_SEGMENTS];    /* Use64KBPages; GpuMmu */

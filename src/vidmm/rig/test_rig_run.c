@@ -327,6 +327,7 @@ struct rig *rig_new(const struct rig_config *config)
         .context = rig, .driver_error = rig_driver_error, .evicted = rig_evicted, .trim = rig_trim};
     rig->manager.paging_buffer_bytes = rig->config.buffer_bytes;
     rig->manager.paging_buffer_count = rig->config.buffer_count;
+    rig->manager.local_start = PAGE_BYTES_OF(rig->config.start_pages);
     rig->manager.scratch_bytes = rig->config.scratch_bytes;
     rig->manager.skips_patch_for_paging = rig->config.skips_patch;
     rig->manager.hides_buffer_address = rig->config.hides_address;
