@@ -284,6 +284,11 @@ bool player_take_down(struct player *player)
     return player_wait_idle(player);
 }
 
+static size_t context_words(const struct workload *workload)
+{
+    return workload->context_count / 64 + 1;
+}
+
 NTSTATUS player_create(const struct player_config *config, struct player **out_player)
 {
     const struct base_services *services = machine_services(config->machine);
@@ -318,13 +323,16 @@ NTSTATUS player_create(const struct player_config *config, struct player **out_p
         base_alloc_array(services, workload->allocation_count + 1, sizeof *player->allocations);
     player->live_handles =
         base_alloc_array(services, workload->allocation_count + 1, sizeof *player->live_handles);
+    player->stirring_contexts =
+        base_alloc_array(services, context_words(workload), sizeof *player->stirring_contexts);
     if (!player->processes || !player->devices || !player->contexts || !player->allocations ||
-        !player->live_handles) {
+        !player->live_handles || !player->stirring_contexts) {
         player_destroy(player);
         return STATUS_NO_MEMORY;
     }
     for (uint32_t i = 0; i < workload->context_count; i++)
         list_init(&player->contexts[i].submissions);
+    player_measure_commands(player);
     *out_player = player;
     return STATUS_SUCCESS;
 }
@@ -370,5 +378,7 @@ void player_destroy(struct player *player)
                     sizeof *player->allocations);
     base_free_array(services, player->live_handles, workload->allocation_count + 1,
                     sizeof *player->live_handles);
+    base_free_array(services, player->stirring_contexts, context_words(workload),
+                    sizeof *player->stirring_contexts);
     base_free(services, player, sizeof *player);
 }

@@ -83,6 +83,7 @@ void player_submission_done(void *context, NTSTATUS status, uint64_t needed, uin
     struct submission *submission = context;
 
     submission->is_reported = true;
+    player_context_stirs(submission->player, submission->context);
     submission->status = status;
     submission->needed = needed;
     submission->available = available;

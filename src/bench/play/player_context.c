@@ -7,25 +7,32 @@
 
 #define RING_BYTES (256 * KiB)
 
+void player_measure_commands(struct player *player)
+{
+    for (uint32_t i = 0; i < player->workload->op_count; i++) {
+        const struct workload_op *op = player_op(player, i);
+        struct player_context *context;
+
+        if (op->kind != WORKLOAD_OP_SUBMIT && op->kind != WORKLOAD_OP_FAULT)
+            continue;
+        context = &player->contexts[op->object];
+        context->longest_command =
+            max_u64(context->longest_command,
+                    align_up(player_command_bytes(player, op), SGPU_SUBMIT_ALIGN));
+    }
+}
+
 /*
  * Room for as many of the context's longest submissions as may be in flight; 0 for a context that
  * submits nothing.
  */
-static uint64_t ring_bytes_for(const struct player *player, uint32_t context)
+static uint64_t ring_bytes_for(const struct player *player, const struct player_context *context)
 {
-    uint64_t longest = 0;
-
-    for (uint32_t i = 0; i < player->workload->op_count; i++) {
-        const struct workload_op *op = player_op(player, i);
-
-        if ((op->kind == WORKLOAD_OP_SUBMIT || op->kind == WORKLOAD_OP_FAULT) &&
-            op->object == context)
-            longest =
-                max_u64(longest, align_up(player_command_bytes(player, op), SGPU_SUBMIT_ALIGN));
-    }
-    if (!longest)
+    if (!context->longest_command)
         return 0;
-    return max_u64(RING_BYTES, align_up((player->queue_depth + UINT64_C(1)) * longest, PAGE_BYTES));
+    return max_u64(
+        RING_BYTES,
+        align_up((player->queue_depth + UINT64_C(1)) * context->longest_command, PAGE_BYTES));
 }
 
 /* Their numbers follow those of the case's allocations. */
@@ -93,7 +100,7 @@ static NTSTATUS open_ring(struct player *player, struct player_context *context)
     NTSTATUS status;
     uint64_t va;
 
-    context->ring_bytes = ring_bytes_for(player, context->id);
+    context->ring_bytes = ring_bytes_for(player, context);
     if (!context->ring_bytes)
         return STATUS_SUCCESS;
     status = player_own_allocation(player, context, context->ring_bytes, &context->ring);

@@ -167,10 +167,7 @@ static bool submit(struct player *player, uint32_t op_index, struct player_conte
     fault->is_under_way = true;
     fault->node = player->workload->contexts[context->id].node;
     fault->token = submission->token;
-    submission->context = context;
-    list_push_back(&context->submissions, &submission->link);
-    context->count++;
-    player_pump(player);
+    player_queue(player, context, submission);
     if (player->stop != PLAYER_NOT_STOPPED || !player_wait_context(player, context))
         return false;
     fault->is_under_way = false;

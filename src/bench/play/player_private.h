@@ -115,6 +115,7 @@ struct player_context {
     bool is_ring_resident, is_ring_locked;
     struct player_mapping ring_mapping;
     uint64_t ring_bytes, ring_head;
+    uint64_t longest_command; /* of its lines, in bytes */
 };
 
 struct player_fence {
@@ -178,6 +179,7 @@ struct player {
     struct vidmm_process **processes;
     struct vidmm_device **devices;
     struct player_context *contexts;
+    uint64_t *stirring_contexts; /* bit i: a pump may move on what context i has (player_pump.c) */
     struct player_allocation *allocations;
     struct vidmm_allocation **live_handles; /* the handles that a tamper sees */
     struct player_fence fences[WORKLOAD_MAX_FENCES];
@@ -334,6 +336,8 @@ bool player_open_process(struct player *player, uint32_t id);
 bool player_open_device(struct player *player, uint32_t id);
 bool player_open_context(struct player *player, uint32_t id);
 NTSTATUS player_context_open(struct player *player, uint32_t id);
+/* Notes the longest command of each context, before any is opened. */
+void player_measure_commands(struct player *player);
 bool player_context_close(struct player *player, struct player_context *context);
 /* An allocation of the player's own, in system memory by preference: no line names it. */
 NTSTATUS player_own_allocation(struct player *player, const struct player_context *context,
@@ -361,6 +365,11 @@ bool player_wait_request(struct player *player);
 
 /* Takes each submission as far as it goes now; true if any has moved. */
 bool player_pump(struct player *player);
+/* The submission becomes the last of the context, and is taken as far as it goes. */
+void player_queue(struct player *player, struct player_context *context,
+                  struct submission *submission);
+/* The manager has said something of what the context has: the next pump looks at it. */
+void player_context_stirs(struct player *player, const struct player_context *context);
 void player_abandon_submissions(struct player *player);
 
 /* ---- player_commands.c ----------------------------------------------------------------------- */

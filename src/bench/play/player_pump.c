@@ -428,6 +428,38 @@ static void revive_devices(struct player *player)
     }
 }
 
+void player_context_stirs(struct player *player, const struct player_context *context)
+{
+    player->stirring_contexts[context->id / 64] |= UINT64_C(1) << context->id % 64;
+}
+
+/* The first stirring context from this one on; NULL when there is none. */
+static struct player_context *next_stirring(const struct player *player, uint32_t first)
+{
+    for (uint32_t word = first / 64; word * 64 < player->workload->context_count; word++) {
+        uint64_t bits = player->stirring_contexts[word];
+
+        if (word == first / 64)
+            bits &= ~low_mask_u64(first % 64);
+        if (bits)
+            return &player->contexts[word * 64 + ctz_u64(bits)];
+    }
+    return NULL;
+}
+
+/* A context with a submission that does not run goes on stirring: anything may be what it awaits.
+ */
+static bool pump_stirring(struct player *player, struct player_context *context)
+{
+    bool did;
+
+    player->stirring_contexts[context->id / 64] &= ~(UINT64_C(1) << context->id % 64);
+    did = pump_context(player, context);
+    if (context->count > context->running_count)
+        player_context_stirs(player, context);
+    return did;
+}
+
 bool player_pump(struct player *player)
 {
     bool did = false, again = true;
@@ -436,14 +468,27 @@ bool player_pump(struct player *player)
         return false;
     player->is_pumping = true;
     while (again && !player->is_window_open) {
+        struct player_context *context;
+
         again = false;
         revive_devices(player);
-        for (uint32_t i = 0; i < player->workload->context_count && !player->is_window_open; i++)
-            again |= pump_context(player, &player->contexts[i]);
+        for (uint32_t i = 0; (context = next_stirring(player, i)) && !player->is_window_open;
+             i = context->id + 1)
+            again |= pump_stirring(player, context);
         did |= again;
     }
     player->is_pumping = false;
     return did;
+}
+
+void player_queue(struct player *player, struct player_context *context,
+                  struct submission *submission)
+{
+    submission->context = context;
+    list_push_back(&context->submissions, &submission->link);
+    context->count++;
+    player_context_stirs(player, context);
+    player_pump(player);
 }
 
 uint32_t player_line_of(const struct player *player, uint64_t token)

@@ -103,9 +103,6 @@ bool player_play_submit(struct player *player, uint32_t op_index)
     if (!submission)
         return player_stop_with(player, PLAYER_OBJECT,
                                 "no memory for a submission of %u references", op->ref_count);
-    submission->context = context;
-    list_push_back(&context->submissions, &submission->link);
-    context->count++;
-    player_pump(player);
+    player_queue(player, context, submission);
     return player->stop == PLAYER_NOT_STOPPED;
 }
