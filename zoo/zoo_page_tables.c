@@ -76,6 +76,51 @@ static NTSTATUS start_on_both(struct miniport *self, HANDLE object, DXGKARG_BUIL
     return zoo_build_as(self, object, arg, &as);
 }
 
+/* What tells of GPU pages above 4 KiB: memory in pages of 64 KiB without tables for them. */
+static NTSTATUS learn_gpu_page(struct miniport *self, HANDLE object,
+                               const DXGKARG_QUERYADAPTERINFO *arg)
+{
+    struct zoo_layer *layer = zoo_layer_of(self);
+    NTSTATUS status = miniport_forward_query_adapter_info(self, object, arg);
+
+    if (NT_SUCCESS(status) && arg->Type == DXGKQAITYPE_GPUMMUCAPS)
+        layer->state[0] =
+            !((DXGK_GPUMMUCAPS *)arg->pOutputData)->LeafPageTableSizeFor64KPagesInBytes;
+    if (NT_SUCCESS(status) && arg->Type == DXGKQAITYPE_QUERYSEGMENT4) {
+        const DXGK_QUERYSEGMENTOUT4 *out = arg->pOutputData;
+
+        layer->state[1] =
+            out->pSegmentDescriptor &&
+            ((DXGK_SEGMENTDESCRIPTOR4 *)(void *)out->pSegmentDescriptor)->Flags.Use64KBPages;
+    }
+    return status;
+}
+
+/* Of an array it takes the first entries, one for each GPU page. */
+static NTSTATUS pack_gpu_pages(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    const struct zoo_layer *layer = zoo_layer_of(self);
+    DXGKARG_BUILDPAGINGBUFFER as = *arg;
+    UINT count = arg->UpdatePageTable.NumPageTableEntries;
+    DXGK_PTE entries[MOST_ENTRIES];
+
+    if (!layer->state[0] || !layer->state[1] || !is_update(arg) ||
+        arg->UpdatePageTable.PageTableLevel || arg->UpdatePageTable.Flags.Repeat ||
+        count > MOST_ENTRIES || !arg->UpdatePageTable.pPageTableEntries ||
+        !arg->UpdatePageTable.pPageTableEntries[0].Segment)
+        return build(self, object, arg);
+    for (UINT i = 0; i < count; i++)
+        entries[i] = arg->UpdatePageTable.pPageTableEntries[i / 4];
+    as.UpdatePageTable.pPageTableEntries = entries;
+    return zoo_build_as(self, object, arg, &as);
+}
+
+static void plant_packed_gpu_pages(struct zoo_layer *layer)
+{
+    layer->ops.query_adapter_info = learn_gpu_page;
+    layer->ops.build_paging_buffer = pack_gpu_pages;
+}
+
 static void bytes_for_pages(DXGK_PTE *entry, UINT index)
 {
     if (entry->Valid && index % 8 == 7)
@@ -257,6 +302,9 @@ const struct zoo_defect zoo_table_defects[] = {
           "writes leaf entries from index 0, whatever StartIndex says"),
     BUILD("D61-start-on-both", "PT-017", start_on_both,
           "applies StartIndex to the array of entries too"),
+    {.id = "PT-gpu-pages-packed", .models = ZOO_GPUMMU, .rules = "PT-026 PT-017",
+     .since = ZOO_SINCE, .plant = plant_packed_gpu_pages,
+     .sentence = "takes the first entries of an array for GPU pages above 4 KiB"},
     BUILD("D62-bytes-for-pages", "PT-017 PT-030", build_bytes_for_pages,
           "mixes pages and bytes in every eighth PageAddress"),
     BUILD("D71-page-truncated", "PT-017 PT-030", build_truncated,

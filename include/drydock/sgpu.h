@@ -147,6 +147,8 @@
 #define SGPU_STRAP_PAGING_APERTURE     (1u << 23) /* commands of paging are best in the aperture */
 #define SGPU_STRAP_DMA_APERTURE        (1u << 27) /* ... and so are those of clients          */
 #define SGPU_STRAP_HALF_APERTURE       (1u << 28) /* half of the aperture's slots at once, no more */
+#define SGPU_STRAP_GPU_PAGE_SHIFT      29 /* 2 bits: GPU pages of 4, 16 or 64 KiB (0, 1, 2)     */
+#define SGPU_STRAP_GPU_PAGE_MASK       0x3u
 #define SGPU_STRAP_HOST_APERTURE       (1u << 20) /* BAR 1 is no window but pages, each pointed */
 #define SGPU_STRAP_NO_RANGES           (1u << 21) /* the CPU sees tiled memory as it is         */
 #define SGPU_STRAP_SLOW_LISTS          (1u << 17) /* COPY_PAGES is slower than the aperture   */
@@ -271,6 +273,12 @@ struct sgpu_save_area {
  * and where the 64 KiB entry is valid the 4 KiB ones are not looked at. A large page is aligned to
  * 4 KiB, whatever its size.
  *
+ * GPU pages: where STRAP_GPU_PAGE says more than 4 KiB, a 4 KiB table has the entries of a GPU page
+ * one behind the other, 4 or 16 of them. When the first one is valid and leads to local memory, it
+ * maps the whole GPU page, its address bits within the GPU page are ignored, and the entries behind
+ * it are not looked at. Otherwise each entry maps its own 4 KiB, of system memory or zeros alone:
+ * one that leads to local memory counts as not valid. Not on boards with 64 KiB tables.
+ *
  * Each node caches translations. A cached translation lives until TLB_FLUSH removes it or the
  * hardware replaces it; entries that were not valid are never cached. With STRAP_MAY_CACHE_INVALID
  * that is how this revision of the chip does it, and no promise to software.
@@ -282,8 +290,11 @@ struct sgpu_save_area {
 #define SGPU_MIN_INDEX_BITS 6    /* of every level but the root, which may have fewer */
 #define SGPU_MAX_INDEX_BITS 20   /* of any level */
 #define SGPU_TABLE_ENTRIES  512u /* in a page */
-#define SGPU_64K_BYTES      0x10000u
-#define SGPU_64K_ENTRIES    16u /* 4 KiB entries to one of 64 KiB */
+/* 4 KiB entries of a GPU page, by the straps of the board. */
+#define SGPU_GPU_PAGE_ENTRIES(straps)                                                              \
+    (1u << 2 * ((straps) >> SGPU_STRAP_GPU_PAGE_SHIFT & SGPU_STRAP_GPU_PAGE_MASK))
+#define SGPU_64K_BYTES   0x10000u
+#define SGPU_64K_ENTRIES 16u /* 4 KiB entries to one of 64 KiB */
 
 /* A root of 2^bits entries; bits 0: as many as its level can have. */
 #define SGPU_ROOT(address, bits)  ((uint64_t)(address) | (bits))

@@ -59,7 +59,8 @@ struct check_gpu_entry {
     bool is_read; /* the walk came to it */
     bool is_64k;  /* of a leaf of 64 KiB pages */
     bool is_valid, is_system, is_zero, is_read_only, is_no_execute;
-    uint64_t address; /* GPU physical, or of system memory */
+    uint64_t address;        /* GPU physical, or of system memory */
+    uint64_t gpu_page_bytes; /* above 4 KiB: GPU pages have several entries of a leaf each */
     uint64_t protection;
     uint64_t protection_mask; /* the bits of DriverProtection that an entry holds */
 };

@@ -23,9 +23,19 @@ BOOLEAN refkmd_has_native_fences(const struct refkmd_adapter *adapter)
            refkmd_is_at_least(adapter, DXGKDDI_INTERFACE_VERSION_WDDM3_1);
 }
 
-BOOLEAN refkmd_has_64k_pages(const struct refkmd_adapter *adapter)
+BOOLEAN refkmd_has_64k_leaves(const struct refkmd_adapter *adapter)
 {
     return (adapter->straps & (SGPU_STRAP_64K_DUAL | SGPU_STRAP_64K_SINGLE)) != 0;
+}
+
+UINT refkmd_gpu_page_bytes(const struct refkmd_adapter *adapter)
+{
+    return SGPU_GPU_PAGE_ENTRIES(adapter->straps) * SGPU_PAGE_BYTES;
+}
+
+BOOLEAN refkmd_has_64k_pages(const struct refkmd_adapter *adapter)
+{
+    return refkmd_has_64k_leaves(adapter) || refkmd_gpu_page_bytes(adapter) > SGPU_PAGE_BYTES;
 }
 
 BOOLEAN refkmd_has_pitch(const struct refkmd_adapter *adapter)

@@ -26,7 +26,17 @@ NTSTATUS refkmd_check_physical_adapter(UINT index);
 /* The board has a unit for native fences, and the kernel knows what they are. */
 BOOLEAN refkmd_has_native_fences(const struct refkmd_adapter *adapter);
 
-/* Local memory is in pages of 64 KiB, and page tables have entries for them. */
+/* Page tables have entries for pages of 64 KiB. */
+BOOLEAN refkmd_has_64k_leaves(const struct refkmd_adapter *adapter);
+/*
+ * Bytes of a page as the GPU sees local memory. Above 4 KiB, its 4 KiB leaf tables have several
+ * entries for one, of which the GPU takes the first (PT-026).
+ */
+UINT refkmd_gpu_page_bytes(const struct refkmd_adapter *adapter);
+/*
+ * The kernel hands local memory out in pages of 64 KiB: page tables have entries for them, or a
+ * page of the GPU has to lie in one of them.
+ */
 BOOLEAN refkmd_has_64k_pages(const struct refkmd_adapter *adapter);
 
 /*

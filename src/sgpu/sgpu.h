@@ -120,10 +120,11 @@ struct sgpu_walk {
     uint32_t fault;                      /* SGPU_FAULT_NONE, NOT_VALID or BUS */
     uint32_t level;                      /* the level at which the walk ended; 0 the leaf */
     uint64_t tables_pa[SGPU_MAX_LEVELS]; /* by level: table visited, 0 when not reached */
-    uint64_t entries[SGPU_MAX_LEVELS];   /* by level: entry read */
-    uint64_t pa;                         /* of va, a GPU physical address; 0 unless valid */
-    uint64_t pte;                        /* the leaf entry; 0 unless reached */
-    uint64_t page_bytes;                 /* that it maps: 4 KiB, 64 KiB or a large page */
+    uint64_t entries[SGPU_MAX_LEVELS]; /* by level: entry read; in a GPU page, what it means here */
+    uint64_t pa;                       /* of va, a GPU physical address; 0 unless valid */
+    uint64_t pte;                      /* the leaf entry; 0 unless reached */
+    uint64_t page_bytes;               /* that it maps: 4 KiB, 64 KiB or a large page */
+    uint64_t gpu_page_bytes;           /* of a leaf of 4 KiB entries: of a GPU page */
 };
 /* root is SGPU_ROOT(). */
 void sgpu_mmu_walk(struct sgpu *gpu, uint64_t root, uint64_t va, struct sgpu_walk *out_walk);

@@ -440,6 +440,44 @@ static void pte_packets_write_tables_by_physical_and_virtual_address(void **stat
     rig_fini(&rig);
 }
 
+/* Of a GPU page in local memory the first entry counts, and no other; system pages are 4 KiB. */
+static void gpu_pages_are_mapped_by_their_first_entry(void **state)
+{
+    const struct machine_config board = rig_board();
+    const struct sgpu_config config = {.straps = 1u << SGPU_STRAP_GPU_PAGE_SHIFT};
+    const uint64_t va = UINT64_C(0x123456780000);
+    struct sgpu_walk walk;
+    struct rig rig;
+    uint64_t root;
+
+    rig_init_with(&rig, &board, &config);
+    root = rig_root(&rig);
+    rig_map(&rig, root, va, 1, LOCAL_PTE(0x109000)); /* bits within a GPU page are ignored */
+    rig_map(&rig, root, va + PAGE_BYTES, 1, LOCAL_PTE(0x700000));
+    rig_map(&rig, root, va + 0x4000, 1, SYSTEM_PTE(0x5000));
+    rig_map(&rig, root, va + 0x5000, 1, LOCAL_PTE(0x300000));
+    rig_map(&rig, root, va + 0x6000, 1, SYSTEM_PTE(0x9000));
+
+    sgpu_mmu_walk(rig.gpu, root, va + 0x3123, &walk);
+    assert_int_equal(walk.fault, SGPU_FAULT_NONE);
+    assert_int_equal(walk.pa, 0x10b123);
+    assert_int_equal(walk.gpu_page_bytes, 0x4000);
+    sgpu_mmu_walk(rig.gpu, root, va + 0x1000, &walk);
+    assert_int_equal(walk.pa, 0x109000);
+    sgpu_mmu_walk(rig.gpu, root, va + 0x4000, &walk);
+    assert_int_equal(walk.pa, SGPU_PA_SYSTEM | 0x5000);
+    sgpu_mmu_walk(rig.gpu, root, va + 0x5000, &walk);
+    assert_int_equal(walk.fault, SGPU_FAULT_NOT_VALID);
+    sgpu_mmu_walk(rig.gpu, root, va + 0x6010, &walk);
+    assert_int_equal(walk.pa, SGPU_PA_SYSTEM | 0x9010);
+
+    page_store_write_tag(rig.local, 0x108000, 4 * PAGE_BYTES, 60);
+    rig_copy(&rig, 0, va + 0x6000, va + 0x2000, PAGE_BYTES);
+    rig_execute_virtual(&rig, SGPU_NODE_RENDER, root);
+    assert_int_equal(page_store_value(rig.ram, 9), 62);
+    rig_fini(&rig);
+}
+
 /* A board is refused whose tables cannot be: nothing of it is made. */
 static void page_tables_of_an_impossible_shape_are_refused(void **state)
 {
@@ -461,6 +499,10 @@ static void page_tables_of_an_impossible_shape_are_refused(void **state)
         {{9, 9}, SGPU_STRAP_64K_SINGLE, true},
         {{9, 9}, SGPU_STRAP_64K_DUAL, true},
         {{9, 9}, SGPU_STRAP_64K_SINGLE | SGPU_STRAP_64K_DUAL, false},
+        {{9, 9}, 2u << SGPU_STRAP_GPU_PAGE_SHIFT, true},
+        {{9, 9}, 1u << SGPU_STRAP_GPU_PAGE_SHIFT | SGPU_STRAP_64K_SINGLE, false},
+        {{9, 9}, 1u << SGPU_STRAP_GPU_PAGE_SHIFT | SGPU_STRAP_64K_DUAL, false},
+        {{9, 9}, 3u << SGPU_STRAP_GPU_PAGE_SHIFT, false},
     };
 
     for (size_t i = 0; i < ARRAY_COUNT(shapes); i++) {
@@ -669,6 +711,7 @@ int main(void)
         cmocka_unit_test(many_roots_do_not_share_translations),
         cmocka_unit_test(commands_may_be_fetched_past_the_tables),
         cmocka_unit_test(pte_packets_write_tables_by_physical_and_virtual_address),
+        cmocka_unit_test(gpu_pages_are_mapped_by_their_first_entry),
         cmocka_unit_test(page_tables_of_an_impossible_shape_are_refused),
         cmocka_unit_test(runs_join_across_tables_and_split_at_changes),
         cmocka_unit_test(neighbours_in_two_tables_join_only_when_physically_so),

@@ -60,6 +60,7 @@ struct mmu_shape {
     uint64_t va_limit;
     uint64_t reserved; /* entry bits that may not be set */
     bool has_64k_single, has_64k_dual, has_large;
+    uint64_t gpu_page_entries; /* 4 KiB entries of a GPU page: 1, 4 or 16 */
 };
 
 /* What answers a run of addresses; store NULL: a ZERO entry. Or, without bytes, the fault. */

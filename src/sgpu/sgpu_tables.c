@@ -19,7 +19,7 @@ bool sgpu_mmu_init(struct sgpu *gpu)
     static const uint8_t ordinary[SGPU_MAX_LEVELS] = {SGPU_INDEX_BITS, SGPU_INDEX_BITS,
                                                       SGPU_INDEX_BITS, SGPU_INDEX_BITS};
     const uint8_t *bits = gpu->config.index_bits[0] ? gpu->config.index_bits : ordinary;
-    uint32_t straps = gpu->config.straps;
+    const uint32_t straps = gpu->config.straps;
     struct mmu_shape *mmu = &gpu->mmu;
     unsigned shift = SGPU_PAGE_SHIFT;
 
@@ -39,7 +39,10 @@ bool sgpu_mmu_init(struct sgpu *gpu)
     mmu->has_64k_dual = (straps & SGPU_STRAP_64K_DUAL) != 0;
     mmu->has_64k_single = (straps & SGPU_STRAP_64K_SINGLE) != 0;
     mmu->has_large = (straps & SGPU_STRAP_LARGE_PAGES) != 0;
-    return !(mmu->has_64k_dual && mmu->has_64k_single);
+    mmu->gpu_page_entries = SGPU_GPU_PAGE_ENTRIES(straps);
+    return !(mmu->has_64k_dual && mmu->has_64k_single) &&
+           (mmu->gpu_page_entries == 1 || !(mmu->has_64k_dual || mmu->has_64k_single)) &&
+           mmu->gpu_page_entries <= SGPU_64K_ENTRIES;
 }
 
 /* ---- Reading -------------------------------------------------------------------------------- */
@@ -115,6 +118,45 @@ uint64_t sgpu_root_entries(const struct sgpu *gpu, uint64_t root)
     return root_entries(&gpu->mmu, root);
 }
 
+static bool leads_to_local(const struct mmu_shape *mmu, uint64_t entry)
+{
+    return is_usable(mmu, entry) && !(entry & (SGPU_PTE_SYSTEM | SGPU_PTE_ZERO));
+}
+
+/*
+ * What the 512 words of a 4 KiB leaf table mean, each for its own 4 KiB: the words themselves where
+ * a GPU page is no larger, else what the first entry of each GPU page makes of the others. They are
+ * written to the buffer, which may be where the words are.
+ */
+static const uint64_t *meaning_of(const struct mmu_shape *mmu, const uint64_t *words,
+                                  uint64_t buffer[SGPU_TABLE_ENTRIES])
+{
+    const uint64_t count = mmu->gpu_page_entries;
+
+    for (uint64_t first = 0; count > 1 && first < SGPU_TABLE_ENTRIES; first += count) {
+        const uint64_t entry = words[first] & ~((count - 1) * PAGE_BYTES);
+        const bool is_whole = leads_to_local(mmu, entry);
+
+        for (uint64_t i = 0; i < count; i++) {
+            const uint64_t word = words[first + i];
+
+            buffer[first + i] = is_whole                    ? entry + i * PAGE_BYTES
+                                : leads_to_local(mmu, word) ? 0
+                                                            : word;
+        }
+    }
+    return count > 1 ? buffer : words;
+}
+
+/* The page of a 4 KiB leaf table that has the entry of an index, by its meaning; NULL as above. */
+static const uint64_t *read_leaf_page(struct sgpu *gpu, uint64_t table_pa, uint64_t index,
+                                      uint64_t buffer[SGPU_TABLE_ENTRIES])
+{
+    const uint64_t *page = read_page(gpu, table_pa + index * sizeof(uint64_t), buffer);
+
+    return page ? meaning_of(&gpu->mmu, page, buffer) : NULL;
+}
+
 /* Words of an entry at a level. */
 static uint64_t entry_words(const struct mmu_shape *mmu, uint32_t level)
 {
@@ -181,6 +223,16 @@ static uint32_t find_leaf(struct sgpu *gpu, uint64_t root, uint64_t va, struct l
     return SGPU_FAULT_NONE;
 }
 
+static bool read_leaf_entry(struct sgpu *gpu, uint64_t va, struct leaf *leaf)
+{
+    const uint64_t index = table_index(&gpu->mmu, va, 0);
+    uint64_t buffer[SGPU_TABLE_ENTRIES];
+    const uint64_t *page = read_leaf_page(gpu, leaf->table_pa, index, buffer);
+
+    leaf->entry = page ? page[index % SGPU_TABLE_ENTRIES] : 0;
+    return page != NULL;
+}
+
 void sgpu_mmu_walk(struct sgpu *gpu, uint64_t root, uint64_t va, struct sgpu_walk *out_walk)
 {
     struct sgpu_walk walk = {.fault = SGPU_FAULT_NOT_VALID, .level = gpu->mmu.levels - 1};
@@ -191,8 +243,9 @@ void sgpu_mmu_walk(struct sgpu *gpu, uint64_t root, uint64_t va, struct sgpu_wal
     if (walk.fault == SGPU_FAULT_NONE || leaf.entry)
         walk.level = leaf.level;
     if (walk.fault == SGPU_FAULT_NONE) {
-        if (leaf.page_bytes == PAGE_BYTES &&
-            !read_word(gpu, leaf.table_pa, table_index(&gpu->mmu, va, 0), &leaf.entry))
+        if (leaf.page_bytes == PAGE_BYTES)
+            walk.gpu_page_bytes = gpu->mmu.gpu_page_entries * PAGE_BYTES;
+        if (leaf.page_bytes == PAGE_BYTES && !read_leaf_entry(gpu, va, &leaf))
             walk.fault = SGPU_FAULT_BUS;
         else if (!is_usable(&gpu->mmu, leaf.entry))
             walk.fault = SGPU_FAULT_NOT_VALID;
@@ -251,7 +304,7 @@ uint32_t sgpu_tables_fill(struct sgpu *gpu, uint64_t root, uint64_t va, uint64_t
     if (leaf.page_bytes == PAGE_BYTES) {
         uint64_t index = align_down(table_index(&gpu->mmu, va, 0), count);
 
-        entries = read_page(gpu, leaf.table_pa + index * sizeof(uint64_t), buffer);
+        entries = read_leaf_page(gpu, leaf.table_pa, index, buffer);
         if (!entries)
             return SGPU_FAULT_BUS;
         entries += index % SGPU_TABLE_ENTRIES;
@@ -407,7 +460,8 @@ static bool walk_table(struct run_walk *walk, uint64_t table_pa, uint32_t level,
         uint64_t at = i * words % SGPU_TABLE_ENTRIES;
         uint64_t count = min_u64(end - i, (SGPU_TABLE_ENTRIES - at) / words);
         const uint64_t *page =
-            read_page(walk->gpu, table_pa + i * words * sizeof(uint64_t), buffer);
+            level ? read_page(walk->gpu, table_pa + i * words * sizeof(uint64_t), buffer)
+                  : read_leaf_page(walk->gpu, table_pa, i, buffer);
 
         if (!page || (level == 0 && !walk_leaf(walk, page + at, count, base_va + (i << shift))))
             return false;

@@ -36,5 +36,6 @@ bool sgpu_walk_tables(struct sgpu *gpu, bool is_system, uint64_t root, uint64_t 
             out_walk->entries[level] = entry_of(walk.entries[level]);
     }
     out_walk->entries[0].is_64k = walk.level == 0 && walk.page_bytes == 16 * 4096;
+    out_walk->entries[0].gpu_page_bytes = walk.gpu_page_bytes;
     return true;
 }

@@ -35,6 +35,20 @@ static bool has_pinned(const struct workload *workload)
     return false;
 }
 
+/* What tables take more in local memory where each begins at a GPU page of its own. */
+static uint64_t gpu_page_bytes(const struct workload *workload, const struct run_config *config)
+{
+    const uint64_t most_leaves = 128; /* of the scratch range of the paging process */
+    const uint64_t scratch = config->scratch_bytes ? config->scratch_bytes : most_leaves * 2 * MiB;
+    const uint64_t tables = min_u64(scratch / (256 * KiB), most_leaves) +
+                            8 * (workload->process_count + 2) + workload->allocation_count / 4;
+
+    if (config->mmu.gpu_page == RUN_GPU_PAGE_4K || config->has_tables_in_system_memory ||
+        config->update_mode == RUN_UPDATE_CPU)
+        return 0;
+    return tables * (config->mmu.gpu_page == RUN_GPU_PAGE_16K ? 16 * KiB : 64 * KiB);
+}
+
 /* Tables with tiles stay where they are, and may stand in the way as well. */
 static bool has_tiles(const struct workload *workload)
 {
@@ -62,8 +76,10 @@ static void make_room(const struct workload *workload, struct run_config *config
         config->local_bytes += workload->process_count * (MiB + 256 * KiB) + MiB;
     if (config->mmu.levels == 6)
         config->local_bytes += config->local_bytes / 2 + MiB;
-    if (config->mmu.pages_64k != RUN_PAGES_64K_NONE || config->mmu.has_large_pages)
+    if (config->mmu.pages_64k != RUN_PAGES_64K_NONE || config->mmu.has_large_pages ||
+        config->mmu.gpu_page != RUN_GPU_PAGE_4K)
         config->local_bytes += config->local_bytes / 2 + MiB;
+    config->local_bytes += align_up(gpu_page_bytes(workload, config), 64 * KiB);
     if (!workload_option(workload, "local-invisible"))
         config->visible_bytes = config->local_bytes;
 }

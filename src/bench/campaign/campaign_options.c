@@ -197,6 +197,32 @@ static bool draw_pages_64k(struct drawing *drawing, struct rng *rng, uint64_t *n
     return true;
 }
 
+/* The case states an address that is not a multiple of that. */
+static bool states_addresses_within(const struct workload *workload, uint64_t bytes)
+{
+    uint64_t stated = 0;
+
+    for (uint32_t i = 0; i < workload->allocation_count; i++)
+        stated |= workload->allocations[i].va == WORKLOAD_VA_AUTO ? 0 : workload->allocations[i].va;
+    for (uint32_t i = 0; i < workload->op_count; i++) {
+        if (workload->ops[i].kind == WORKLOAD_OP_MAP && workload->ops[i].value != WORKLOAD_VA_AUTO)
+            stated |= workload->ops[i].value;
+    }
+    return stated % bytes != 0;
+}
+
+static bool draw_gpu_page(struct drawing *drawing, struct rng *rng, uint64_t *number)
+{
+    const struct workload *workload = drawing->draw->workload;
+    struct run_mmu mmu = {.gpu_page = (enum run_gpu_page)rng_below(rng, 3)};
+
+    *number = drawing->config->mmu.pages_64k == RUN_PAGES_64K_NONE && !has_raw_entries(workload) &&
+                      !states_addresses_within(workload, run_mmu_gpu_page_bytes(&mmu))
+                  ? mmu.gpu_page
+                  : RUN_GPU_PAGE_4K;
+    return true;
+}
+
 static bool is_in(uint64_t va, uint64_t bytes, uint64_t low, uint64_t high)
 {
     return va != WORKLOAD_VA_AUTO && va < high && bytes > (va < low ? low - va : 0);

@@ -27,7 +27,8 @@ uint32_t run_mmu_straps(const struct run_mmu *mmu)
         [RUN_PAGES_64K_DUAL] = SGPU_STRAP_64K_DUAL,
     };
 
-    return pages_64k[mmu->pages_64k] | (mmu->has_plain_entries ? SGPU_STRAP_PLAIN_ENTRIES : 0) |
+    return pages_64k[mmu->pages_64k] | (uint32_t)mmu->gpu_page << SGPU_STRAP_GPU_PAGE_SHIFT |
+           (mmu->has_plain_entries ? SGPU_STRAP_PLAIN_ENTRIES : 0) |
            (mmu->has_large_pages ? SGPU_STRAP_LARGE_PAGES : 0) |
            (mmu->clears_tables ? SGPU_STRAP_CLEAR_TABLES : 0) |
            (mmu->has_idle_updates ? SGPU_STRAP_IDLE_UPDATES : 0) |
@@ -45,6 +46,11 @@ void run_mmu_index_bits(const struct run_mmu *mmu, uint8_t out_bits[SGPU_MAX_LEV
     memcpy(out_bits, boards[levels - 2], SGPU_MAX_LEVELS);
     if (mmu->pages_64k == RUN_PAGES_64K_DUAL && out_bits[1] == SGPU_INDEX_BITS)
         out_bits[1]--;
+}
+
+uint64_t run_mmu_gpu_page_bytes(const struct run_mmu *mmu)
+{
+    return SGPU_GPU_PAGE_ENTRIES(run_mmu_straps(mmu)) * (uint64_t)SGPU_PAGE_BYTES;
 }
 
 unsigned run_mmu_va_bits(const struct run_mmu *mmu)

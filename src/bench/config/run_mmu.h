@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 enum run_pages_64k { RUN_PAGES_64K_NONE, RUN_PAGES_64K_SINGLE, RUN_PAGES_64K_DUAL };
+enum run_gpu_page { RUN_GPU_PAGE_4K, RUN_GPU_PAGE_16K, RUN_GPU_PAGE_64K };
 
 /* A member for each RUN_MMU_OPTION, with its meaning: workload/case/run_options.inc. */
 struct run_mmu {
@@ -26,6 +27,7 @@ struct run_mmu {
 /* The board: SGPU_STRAP_* to add, and the index bits of its levels. */
 uint32_t run_mmu_straps(const struct run_mmu *mmu);
 void run_mmu_index_bits(const struct run_mmu *mmu, uint8_t out_bits[SGPU_MAX_LEVELS]);
+uint64_t run_mmu_gpu_page_bytes(const struct run_mmu *mmu);
 unsigned run_mmu_va_bits(const struct run_mmu *mmu);
 
 /*

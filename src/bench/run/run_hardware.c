@@ -162,6 +162,9 @@ static bool raise_drydock_gpu(struct run_assembly *run)
         .dead_bytes = config->model == RUN_PHYSICAL ? 0 : config->dead_bytes,
     };
 
+    if (config->mmu.gpu_page && config->mmu.pages_64k)
+        return run_refuse(run, "no GPU with larger GPU pages (gpu-page) and tables of 64 KiB pages "
+                               "(pages-64k)");
     run_mmu_index_bits(&config->mmu, gpu_config.index_bits);
     run->gpu = sgpu_create(run->machine, &gpu_config);
     return run->gpu || run_refuse(run, "no memory for the GPU");

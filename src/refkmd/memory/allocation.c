@@ -157,6 +157,7 @@ static void fill_info(const struct refkmd_adapter *adapter,
                       const struct sgpu_umd_allocation *request, DXGK_ALLOCATIONINFO *info)
 {
     struct placement placement = place(adapter, request->flags);
+    const SIZE_T gpu_page = refkmd_gpu_page_bytes(adapter);
     UINT set = 0;
     UINT i;
 
@@ -164,6 +165,9 @@ static void fill_info(const struct refkmd_adapter *adapter,
         set |= REFKMD_SEGMENT_BIT(placement.ids[i]);
     info->Alignment = request->alignment > SGPU_PAGE_BYTES ? request->alignment : SGPU_PAGE_BYTES;
     info->Size = request->bytes;
+    /* PT-026: nothing else lies in its last page of the GPU. */
+    if (adapter->model == REFKMD_GPU_MMU && gpu_page > SGPU_PAGE_BYTES)
+        info->Size = (request->bytes + gpu_page - 1) & ~(gpu_page - 1);
     /* PT-038: an allocation that is to be mapped by 64 KiB entries is made of such pages. */
     if (adapter->model == REFKMD_GPU_MMU && refkmd_has_64k_pages(adapter) &&
         request->bytes >= SGPU_64K_BYTES)

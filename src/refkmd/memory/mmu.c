@@ -53,7 +53,7 @@ static UINT entry_words(const struct refkmd_adapter *adapter, UINT level)
 
 static UINT leaf_bytes_64k(const struct refkmd_adapter *adapter)
 {
-    return refkmd_has_64k_pages(adapter)
+    return refkmd_has_64k_leaves(adapter)
                ? table_bytes((1ull << adapter->index_bits[0]) / SGPU_64K_ENTRIES)
                : 0;
 }
@@ -121,7 +121,9 @@ NTSTATUS refkmd_query_page_table_level(struct refkmd_adapter *adapter,
     RtlZeroMemory(level, sizeof *level);
     level->PageTableSegmentId = segment;
     level->PagingProcessPageTableSegmentId = segment;
-    level->PageTableAlignmentInBytes = SGPU_PAGE_BYTES;
+    /* The paging process sees tables in local memory by pages of the GPU (PT-026). */
+    level->PageTableAlignmentInBytes =
+        segment == REFKMD_SEGMENT_LOCAL ? refkmd_gpu_page_bytes(adapter) : SGPU_PAGE_BYTES;
     if (in->LevelIndex == 1 && has_resizable_root(adapter))
         return STATUS_SUCCESS;
     level->PageTableIndexBitCount = adapter->index_bits[in->LevelIndex];

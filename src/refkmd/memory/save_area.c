@@ -47,6 +47,7 @@ static NTSTATUS ask_for_area(struct refkmd_adapter *adapter, struct refkmd_save_
     DXGKARGCB_CREATECONTEXTALLOCATION create;
     UINT segment =
         area->flags & SGPU_UMD_SAVE_LOCAL ? REFKMD_SEGMENT_LOCAL : REFKMD_SEGMENT_APERTURE;
+    const UINT gpu_page = refkmd_gpu_page_bytes(adapter);
     NTSTATUS status;
 
     RtlZeroMemory(&create, sizeof create);
@@ -58,7 +59,8 @@ static NTSTATUS ask_for_area(struct refkmd_adapter *adapter, struct refkmd_save_
         create.hContext = context;
     }
     create.hDriverAllocation = area;
-    create.Size = (SIZE_T)area->allocation.bytes;
+    /* PT-026: whole pages of the GPU. */
+    create.Size = ((SIZE_T)area->allocation.bytes + gpu_page - 1) & ~(SIZE_T)(gpu_page - 1);
     create.Alignment = SGPU_PAGE_BYTES;
     create.SupportedSegmentSet = REFKMD_SEGMENT_BIT(segment);
     create.PreferredSegment.SegmentId0 = segment;

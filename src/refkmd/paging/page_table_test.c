@@ -102,14 +102,19 @@ static void make_tables(void)
     update_by_cpu(TABLE(3), 3, &one, 0, 1, 0);
 }
 
-static int setup(void **state)
+static int setup_with(uint32_t straps)
 {
+    struct machine_config machine;
+    struct sgpu_config board;
     DXGKARG_CREATEPROCESS create_process = {.Flags.SystemProcess = 1};
     DXGKARG_CREATEDEVICE create_device = {.Flags.SystemDevice = 1};
     DXGKARG_CREATECONTEXT create_context = {.NodeOrdinal = SGPU_NODE_COPY};
     DXGKARG_SETROOTPAGETABLE set_root = {.NumEntries = ENTRIES};
 
-    test_create_default(&kernel, RefKmdDriverEntryGpuMmu);
+    test_config_defaults(&machine, &board);
+    board.straps |= straps;
+    test_create(&kernel, RefKmdDriverEntryGpuMmu, &machine, &board);
+    assert_int_equal(test_start(&kernel), STATUS_SUCCESS);
     window = machine_map_physical(kernel.machine, machine_bar1_pa(kernel.machine), 1 << 20);
     assert_non_null(window);
 
@@ -134,6 +139,16 @@ static int setup(void **state)
     kernel.paging_context = context;
     kernel.buffer_va = BASE_VA;
     return 0;
+}
+
+static int setup(void **state)
+{
+    return setup_with(0);
+}
+
+static int setup_gpu_pages_of_16k(void **state)
+{
+    return setup_with(1u << SGPU_STRAP_GPU_PAGE_SHIFT);
 }
 
 /* Paging buffers have no address: what is fetched at 0 would fault. */
@@ -217,6 +232,28 @@ static void each_attribute_sets_its_own_bit(void **state)
     pte.Valid = 0;
     update_by_cpu(SCRATCH_TABLE, 0, &pte, 0, 1, 0);
     assert_int_equal(table_entry(SCRATCH_TABLE, 0), 0);
+}
+
+/* PT-026: of local memory the entry at the start of a GPU page, of system memory each. */
+static void gpu_pages_get_their_first_entry_alone(void **state)
+{
+    DXGK_PTE ptes[8];
+
+    for (UINT i = 0; i < 8; i++)
+        ptes[i] = entry(LOCAL, 0x200 + i);
+    update_by_cpu(SCRATCH_TABLE, 0, ptes, 14, 8, 0); /* two pages of a GPU page, one and a half */
+    for (UINT i = 14; i < 22; i++)
+        assert_int_equal(table_entry(SCRATCH_TABLE, i),
+                         i % 4 ? 0 : (0x200 + i - 14) * PAGE | SGPU_PTE_VALID);
+    for (UINT i = 0; i < 8; i++)
+        ptes[i] = entry(0, 0x300 + i);
+    update_by_cpu(SCRATCH_TABLE, 0, ptes, 14, 8, 0);
+    for (UINT i = 14; i < 22; i++)
+        assert_int_equal(table_entry(SCRATCH_TABLE, i),
+                         (0x300 + i - 14) * PAGE | SGPU_PTE_VALID | SGPU_PTE_SYSTEM);
+    ptes[0] = entry(LOCAL, 0x200);
+    update_by_cpu(SCRATCH_TABLE, 1, ptes, 1, 1, 0); /* tables are named by each entry */
+    assert_int_not_equal(table_entry(SCRATCH_TABLE, 1), 0);
 }
 
 /* PT-027, PT-028: in leaf entries, and in no other. */
@@ -717,6 +754,8 @@ int main(void)
         TEST(a_virtual_context_submits_by_virtual_address),
         TEST(a_fence_written_by_the_gpu_is_told),
         TEST(the_root_has_one_size),
+        cmocka_unit_test_setup_teardown(gpu_pages_get_their_first_entry_alone,
+                                        setup_gpu_pages_of_16k, teardown),
 #undef TEST
 #define TEST(name)                                                                                 \
     {#name " in buffers without address", name, setup_without_address, teardown, NULL}

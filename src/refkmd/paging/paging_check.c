@@ -183,7 +183,7 @@ static const char *check_virtual_transfer(const struct paging_call *call)
         transfer->TransferDirection != DXGK_MEMORY_TRANSFER_LOCAL_TO_LOCAL)
         return "VX-005: no such TransferDirection";
     if ((transfer->Flags.Src64KBPages || transfer->Flags.Dst64KBPages) &&
-        !refkmd_has_64k_pages(call->adapter))
+        !refkmd_has_64k_leaves(call->adapter))
         return "VX-007: there are no pages of 64 KiB";
     if (transfer->SourcePageTable % SGPU_PAGE_BYTES ||
         transfer->DestinationPageTable % SGPU_PAGE_BYTES)

@@ -8,6 +8,7 @@
  */
 #include "refkmd/memory/segments.h"
 #include "refkmd/paging/paging.h"
+#include "refkmd/traits.h"
 
 #include <ntstatus.h>
 
@@ -84,6 +85,23 @@ static UINT entry_words(const struct paging_call *call)
 }
 
 /*
+ * The kernel's entries are 4 KiB each. Of those that point into the middle of a larger page of the
+ * GPU nothing is needed: the first entry of the page maps all of it (PT-026).
+ */
+static void leave_out_middles(const struct paging_call *call, UINT64 first_index, UINT count,
+                              uint64_t *entries)
+{
+    UINT64 in_page = refkmd_gpu_page_bytes(call->adapter) / SGPU_PAGE_BYTES;
+    UINT i;
+
+    if (in_page == 1 || call->args->UpdatePageTable.PageTableLevel != 0)
+        return;
+    for (i = 0; i < count; i++)
+        if ((first_index + i) % in_page && !(entries[i] & (SGPU_PTE_SYSTEM | SGPU_PTE_ZERO)))
+            entries[i] = 0;
+}
+
+/*
  * Entry i goes to index StartIndex + i (PT-017). With Repeat there is one entry, for all indices,
  * and the array may end behind it (PT-016). Words are counted from the first one of StartIndex.
  */
@@ -97,6 +115,7 @@ static void convert(const struct paging_call *call, UINT64 first_word, UINT coun
 
     if (words == 1 && !update->Flags.Repeat) {
         convert_entries(base, update->pPageTableEntries + first_word, count, constant, out);
+        leave_out_middles(call, update->StartIndex + first_word, count, out);
         return;
     }
     for (i = 0; i < count; i++) {
@@ -248,16 +267,17 @@ NTSTATUS paging_build_copy_page_table_entries(struct paging_call *call)
 /*
  * Two zeros are the whole address space (TLB-001). The pages do not say whether EndVirtualAddress
  * is the last byte of the range or the first one behind it, and a wider flush than asked is lawful
- * (TLB-007): the page that it lies in is flushed too. An empty or reversed range is flushed as all.
- * Packets run in order, so the flush comes behind earlier table writes (TLB-006). Keeps TLB-002.
+ * (TLB-007): the page of the GPU that it lies in is flushed too. An empty or reversed range is
+ * flushed as all. Packets run in order, so the flush comes behind earlier table writes (TLB-006).
+ * Keeps TLB-002.
  */
 NTSTATUS paging_build_flush_tlb(struct paging_call *call)
 {
     const DXGK_BUILDPAGINGBUFFER_FLUSHTLB *flush = &call->args->FlushTlb;
-    const UINT64 page_mask = SGPU_PAGE_BYTES - 1;
-    const UINT64 last_page = (1ull << call->adapter->va_bits) - SGPU_PAGE_BYTES;
-    UINT64 start = flush->StartVirtualAddress & ~page_mask;
-    UINT64 end = smaller_of(flush->EndVirtualAddress & ~page_mask, last_page) + SGPU_PAGE_BYTES;
+    const UINT64 page_bytes = refkmd_gpu_page_bytes(call->adapter);
+    const UINT64 last_page = (1ull << call->adapter->va_bits) - page_bytes;
+    UINT64 start = flush->StartVirtualAddress & ~(page_bytes - 1);
+    UINT64 end = smaller_of(flush->EndVirtualAddress & ~(page_bytes - 1), last_page) + page_bytes;
     BOOLEAN is_all = (!flush->StartVirtualAddress && !flush->EndVirtualAddress) || start >= end;
     struct sgpu_packet_tlb_flush *packet;
 

@@ -60,7 +60,8 @@ uint64_t page_tables_bytes(const struct address_space *space, uint64_t bytes)
 
     for (level = 0; level < vidmm->caps.level_count; level++)
         total += (bytes / page_table_coverage(vidmm, level + 1) + 2) *
-                 max_u64(vidmm->caps.levels[level].table_bytes, PAGE_BYTES);
+                 align_up(max_u64(vidmm->caps.levels[level].table_bytes, PAGE_BYTES),
+                          vidmm->caps.levels[level].alignment);
     return total;
 }
 

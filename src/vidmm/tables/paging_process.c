@@ -136,6 +136,12 @@ static NTSTATUS reserve_stack(struct vidmm *vidmm, struct window_stack *stack)
     return STATUS_SUCCESS;
 }
 
+/* Slots are taken in powers of two, at multiples of their number. */
+static uint64_t slot_room(uint64_t page_count)
+{
+    return UINT64_C(1) << log2_ceil_u64(page_count);
+}
+
 static struct window_stack *stack_of(struct paging_process *process, uint64_t page_count)
 {
     return &process->window_stacks[log2_ceil_u64(page_count)];
@@ -161,13 +167,15 @@ static NTSTATUS extend_window(struct vidmm *vidmm)
     struct paging_process *process = &vidmm->paging;
     uint64_t va = paging_process_slot_va(process, process->window_next);
     struct page_table *leaf;
+    uint64_t room;
     NTSTATUS status = build_tables(vidmm, va, PAGE_BYTES, LEAVES_4K);
 
     if (!NT_SUCCESS(status))
         return status;
     leaf = page_table_find(&process->space, va);
-    leaf->memory.window_slot = process->window_next;
-    process->window_next += (uint32_t)leaf->memory.page_count;
+    room = slot_room(table_memory_slot_pages(&leaf->memory));
+    leaf->memory.window_slot = (uint32_t)align_up(process->window_next, room);
+    process->window_next = leaf->memory.window_slot + (uint32_t)room;
     show_now(vidmm, leaf);
     return STATUS_SUCCESS;
 }
@@ -176,7 +184,7 @@ NTSTATUS paging_process_take_slot(struct vidmm *vidmm, uint64_t page_count, uint
                                   bool *out_is_used)
 {
     struct paging_process *process = &vidmm->paging;
-    uint64_t room = UINT64_C(1) << log2_ceil_u64(page_count);
+    uint64_t room = slot_room(page_count);
     struct window_stack *stack = stack_of(process, page_count);
     NTSTATUS status;
 
@@ -220,8 +228,9 @@ static bool has_64k_scratch(const struct vidmm *vidmm)
 
 static NTSTATUS show_leaf(struct vidmm *vidmm, struct page_table *table)
 {
-    NTSTATUS status = paging_process_take_slot(
-        vidmm, table->memory.page_count, &table->memory.window_slot, &table->memory.slot_is_used);
+    NTSTATUS status =
+        paging_process_take_slot(vidmm, table_memory_slot_pages(&table->memory),
+                                 &table->memory.window_slot, &table->memory.slot_is_used);
 
     if (NT_SUCCESS(status))
         show_now(vidmm, table);
@@ -276,12 +285,24 @@ static void clear_scratch(struct vidmm *vidmm)
     }
 }
 
+static bool has_64k_segments(const struct vidmm *vidmm)
+{
+    for (unsigned i = 0; i < vidmm->caps.segment_count; i++)
+        if (vidmm->segments[i].unit_pages == PAGES_64K)
+            return true;
+    return false;
+}
+
+/*
+ * Pages of a segment of 64 KiB pages are seen at addresses that agree with theirs in the low 16
+ * bits, whatever tables there are: the GPU's own page may be that large (PT-026).
+ */
 bool paging_process_take_scratch(struct vidmm *vidmm, uint64_t pages, uint64_t *out_va)
 {
     struct paging_process *process = &vidmm->paging;
 
     ASSERT(pages <= process->scratch_pages);
-    if (has_64k_scratch(vidmm))
+    if (has_64k_segments(vidmm))
         process->scratch_next = align_up(process->scratch_next, PAGES_64K);
     if (process->scratch_next + pages > process->scratch_pages) {
         if (vidmm->caps.update_mode == DXGK_PAGETABLEUPDATE_CPU_VIRTUAL &&

@@ -58,7 +58,7 @@ void table_memory_release(struct address_space *space, struct table_memory *memo
 
     unmap_memory(vidmm, memory);
     if (memory->window_slot && !space->is_paging_process)
-        paging_process_release_slot(vidmm, memory->page_count, memory->window_slot);
+        paging_process_release_slot(vidmm, table_memory_slot_pages(memory), memory->window_slot);
     if (memory->page_count)
         segment_release_pages(vidmm, memory->segment, memory->first_page, memory->page_count,
                               memory->alignment_pages);
@@ -92,8 +92,8 @@ NTSTATUS table_memory_take(struct address_space *space, unsigned level, uint64_t
     }
     memory.page_count = page_count;
     if (needs_slot) {
-        status =
-            paging_process_take_slot(vidmm, page_count, &memory.window_slot, &memory.slot_is_used);
+        status = paging_process_take_slot(vidmm, table_memory_slot_pages(&memory),
+                                          &memory.window_slot, &memory.slot_is_used);
         if (!NT_SUCCESS(status))
             goto release;
     }

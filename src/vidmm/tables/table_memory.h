@@ -14,6 +14,8 @@
 
 #include "vidmm/views/aperture.h"
 
+#include "base/bits.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -33,6 +35,15 @@ struct table_memory {
     uint64_t entry_count;
     uint64_t alignment_pages;
 };
+
+/*
+ * Window slots of a table: as many as its alignment has pages at least, so that its address there
+ * is aligned as the driver wants the table. A GPU page may be as large (PT-026).
+ */
+static inline uint64_t table_memory_slot_pages(const struct table_memory *memory)
+{
+    return max_u64(memory->page_count, memory->alignment_pages);
+}
 
 /* Where the paging process, or the driver, finds a table. */
 NTSTATUS table_memory_take(struct address_space *space, unsigned level, uint64_t bytes,

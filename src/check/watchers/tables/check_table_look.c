@@ -1,7 +1,7 @@
 /*
  * Watcher: the driver's page tables, seen in the memory that the GPU walks (PT-014, PT-016, PT-017,
- * PT-019, PT-021, PT-023, PT-028, PT-039, PT-041, CPTE-002, CPTE-003), and its flushes (TLB-002,
- * TLB-005..007).
+ * PT-019, PT-021, PT-023, PT-026, PT-028, PT-039, PT-041, CPTE-002, CPTE-003), and its flushes
+ * (TLB-002, TLB-005..007).
  *
  * Of each operation the first and the last entry and two between are remembered as samples; of one
  * that leads to a table, two of that table as well. They are compared with the tables when the
@@ -167,6 +167,21 @@ static bool has_protection(const struct check_gpu_entry *entry, const struct sam
            entry->protection == (sample->protection & entry->protection_mask);
 }
 
+/* Memory of the board, by an entry that may be one of several of a GPU page. */
+static bool has_large_gpu_page(const struct sample *sample, const struct check_gpu_entry *found)
+{
+    return sample->level == 0 && sample->word && check_word_segment(sample->word) &&
+           found->gpu_page_bytes > PAGE_BYTES;
+}
+
+/* An entry within a GPU page, whose first entry maps all of the page, is not looked at (PT-026). */
+static bool is_mapped_from_before(const struct sample *sample, const struct check_gpu_entry *found)
+{
+    return sample->level == 0 && !sample->word && found->gpu_page_bytes > PAGE_BYTES &&
+           sample->va % found->gpu_page_bytes && found->is_valid && !found->is_system &&
+           !found->is_zero;
+}
+
 /* ---- Judging --------------------------------------------------------------------------------- */
 
 /* Counts the rules that a look at a sample evaluates. */
@@ -190,6 +205,8 @@ static void count(struct check *check, const struct sample *sample,
         check_looked_at(check, RULE_PT_028);
     if (sample->is_64k)
         check_looked_at(check, RULE_PT_039);
+    if (has_large_gpu_page(sample, found))
+        check_looked_at(check, RULE_PT_026);
 }
 
 /* The entry at an index of the sample's table, as it is in memory. */
@@ -239,7 +256,7 @@ static enum rule_id diagnose(struct check *check, const struct look_watch *watch
         return RULE_PT_041;
     if (!found->is_valid && is_nothing_written(check, watch, sample, table))
         return sample->is_by_cpu ? RULE_PT_021 : RULE_PT_019;
-    return RULE_PT_017;
+    return has_large_gpu_page(sample, found) ? RULE_PT_026 : RULE_PT_017;
 }
 
 static const char *describe(const struct check_gpu_entry *entry, char *text, size_t size)
@@ -316,7 +333,8 @@ static void judge(struct check *check, const struct look_watch *watch, const str
     const struct check_table *table = table_of_sample(ledger, watch, sample);
     struct check_gpu_entry found;
 
-    if (!table || !look_up(check, watch, sample, table, &found))
+    if (!table || !look_up(check, watch, sample, table, &found) ||
+        is_mapped_from_before(sample, &found))
         return;
     count(check, sample, &found);
     if (!is_right(ledger, sample, &found)) {
@@ -842,7 +860,8 @@ static void look_at_fault(struct check *check, const struct look_watch *watch,
         return;
     check_looked_at(check, RULE_PT_017);
     if (!leads_to(ledger, &found, sample.word))
-        tell(check, &sample, RULE_PT_017, &found);
+        tell(check, &sample, has_large_gpu_page(&sample, &found) ? RULE_PT_026 : RULE_PT_017,
+             &found);
 }
 
 static void on_gpu(struct check *check, void *state, const struct check_gpu_event *event)

@@ -13,6 +13,8 @@ enum mistake {
     FORGETS_PROTECTION, /* of the driver */
     WRITES_AT_ONCE,     /* though the GPU is to do it */
     COUNTS_IN_4K,       /* indices of a 64 KiB table */
+    PACKS_ENTRIES,      /* the first entries of the array are those of GPU pages of 16 KiB */
+    LEAVES_OUT_MIDDLES, /* no mistake: of each GPU page of 16 KiB the first entry alone */
     SWAPS_POINTERS,     /* of an entry with two */
     READS_EARLY,        /* copies what was there when the copy was built */
 };
@@ -20,6 +22,7 @@ enum mistake {
 struct memory {
     struct check_gpu_entry leaf[RIG_ENTRIES], leaf_64k[RIG_ENTRIES], middle[RIG_ENTRIES],
         root[RIG_ENTRIES];
+    bool has_16k_pages; /* the GPU's own: the first entry of four is that of all */
 };
 
 static bool walk_memory(struct rig *rig, bool is_system, uint64_t root, uint64_t va,
@@ -32,6 +35,11 @@ static bool walk_memory(struct rig *rig, bool is_system, uint64_t root, uint64_t
     out->entries[2] = memory->root[va >> 30 & 511];
     out->entries[1] = memory->middle[va >> 21 & 511];
     out->entries[0] = memory->leaf[va >> 12 & 511];
+    if (memory->has_16k_pages) {
+        out->entries[0] = memory->leaf[va >> 12 & 508];
+        out->entries[0].address += va & 0x3000;
+        out->entries[0].gpu_page_bytes = 0x4000;
+    }
     if (memory->leaf_64k[va >> 16 & 31].is_valid) {
         out->entries[0] = memory->leaf_64k[va >> 16 & 31];
         out->entries[0].is_64k = true;
@@ -75,6 +83,10 @@ static void write_memory(struct rig *rig, const struct rig_update *update, enum 
         if (mistake == COUNTS_IN_4K)
             index = index * 16 % RIG_ENTRIES;
         if (mistake == KEEPS_OLD_BITS && table[index].is_valid)
+            continue;
+        if (mistake == PACKS_ENTRIES && pages->PageTableLevel == 0)
+            pte = &update->entries[i / 4];
+        if (mistake == LEAVES_OUT_MIDDLES && pages->PageTableLevel == 0 && i % 4)
             continue;
         if (mistake == SWAPS_POINTERS)
             pte = &update->entries_64k[i];
@@ -122,11 +134,22 @@ static void map_sixteen(struct rig *rig, enum mistake mistake)
     struct rig_update update;
 
     prepare_tables(rig, &memory);
+    memory.has_16k_pages = mistake == PACKS_ENTRIES || mistake == LEAVES_OUT_MIDDLES;
     rig_begin_map(rig, &update, RIG_VA + 0x10000, rig_create_allocation(rig, NULL), 32, 16);
     update.arg.UpdatePageTable.DriverProtection = 5;
     carry_out(rig, &update, mistake);
     rig->tables = NULL;
     rig->walk = NULL;
+}
+
+RULE_BROKEN(PT_026)
+{
+    map_sixteen(rig, PACKS_ENTRIES);
+}
+
+RULE_KEPT(PT_026)
+{
+    map_sixteen(rig, LEAVES_OUT_MIDDLES);
 }
 
 RULE_BROKEN(PT_017)
