@@ -247,6 +247,39 @@ static void start_changed(struct zoo_layer *layer)
     layer->ops.start_device = start_changed_call;
 }
 
+/* ---- What callbacks hand out ---- */
+
+/* Bytes around what DxgkCbGetDeviceInformation gave: `at` and `offset` say where. */
+#define INFORMED(name, at, offset)                                                                 \
+    static NTSTATUS name##_call(struct miniport_host *host, DXGK_DEVICE_INFO *info)                \
+    {                                                                                              \
+        NTSTATUS status = miniport_host_forward_ops.get_device_information(host, info);            \
+                                                                                                   \
+        if (NT_SUCCESS(status))                                                                    \
+            flip(at, (int64_t)(offset));                                                           \
+        return status;                                                                             \
+    }                                                                                              \
+                                                                                                   \
+    static void name(struct zoo_layer *layer)                                                      \
+    {                                                                                              \
+        layer->host_ops.get_device_information = name##_call;                                      \
+    }
+
+static size_t bytes_of_list(const DXGK_DEVICE_INFO *info)
+{
+    const CM_RESOURCE_LIST *list = info->TranslatedResourceList;
+
+    return sizeof *list +
+           (list->List[0].PartialResourceList.Count - 1) * sizeof(CM_PARTIAL_RESOURCE_DESCRIPTOR);
+}
+
+INFORMED(resources_behind, info->TranslatedResourceList, bytes_of_list(info))
+INFORMED(resources_far_behind, info->TranslatedResourceList, bytes_of_list(info) + 8)
+INFORMED(resources_page_behind, info->TranslatedResourceList, bytes_of_list(info) + 8192)
+INFORMED(resources_before, info->TranslatedResourceList, -1)
+INFORMED(registry_path_behind, info->DeviceRegistryPath.Buffer,
+         info->DeviceRegistryPath.MaximumLength)
+
 /* ---- The table ---- */
 
 #define ROW(name, text, in, rule, function)                                                        \
@@ -360,5 +393,15 @@ const struct zoo_defect zoo_memory_defects[] = {
         "MEM-001", host_pages_behind),
     ROW("MEM-start-changed", "StartDevice changes DXGK_START_INFO", ZOO_ALL, "MEM-002",
         start_changed),
+    ROW("MEM-resources-behind", "StartDevice writes a byte behind TranslatedResourceList", ZOO_ALL,
+        "MEM-001", resources_behind),
+    ROW("MEM-resources-far-behind", "StartDevice writes 8 bytes behind TranslatedResourceList",
+        ZOO_ALL, "MEM-001", resources_far_behind),
+    ROW("MEM-resources-page-behind", "StartDevice writes pages behind TranslatedResourceList",
+        ZOO_ALL, "MEM-001", resources_page_behind),
+    ROW("MEM-resources-before", "StartDevice writes a byte in front of TranslatedResourceList",
+        ZOO_ALL, "MEM-001", resources_before),
+    ROW("MEM-registry-path-behind", "StartDevice writes a byte behind DeviceRegistryPath", ZOO_ALL,
+        "MEM-001", registry_path_behind),
     {.id = NULL},
 };

@@ -4,10 +4,11 @@
 #include "layers/guard.h"
 
 #include "base/bits.h"
+#include "layers/guard_answers.h"
+#include "layers/guard_breach.h"
 #include "layers/guard_slots.h"
 #include "layers/layer.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #define PIECES_MOST   72u
@@ -18,6 +19,7 @@ struct guard_layer {
     struct layer layer;
     struct guard_config config;
     struct guard_slots *slots; /* NULL: another layer of the process has them */
+    struct guard_answers answers;
 };
 
 /* Something that is lent for a call: the argument structure, or what a pointer leads to. */
@@ -46,43 +48,12 @@ static struct guard_layer *guard_of(struct miniport *miniport)
 
 /* ---- Breaches -------------------------------------------------------------------------------- */
 
-static size_t put_name(char *out, size_t used, const struct loan_member *member, uint32_t index)
-{
-    if (!member || used >= LOAN_NAME_BYTES)
-        return used;
-    used +=
-        (size_t)snprintf(out + used, LOAN_NAME_BYTES - used, "%s%s", used ? "." : "", member->name);
-    if (index != GUARD_NO_INDEX && used < LOAN_NAME_BYTES)
-        used += (size_t)snprintf(out + used, LOAN_NAME_BYTES - used, "[%u]", index);
-    return used;
-}
-
-static bool is_list(const struct loan_member *member)
-{
-    return member && member->kind == LOAN_ARRAY && member->count.bytes;
-}
-
 /* member: of an element of what the label names; NULL: it is about all of that. */
-static void name_breach(struct loan_breach *breach, const struct guard_label *label,
-                        const struct loan_member *member, uint32_t element)
-{
-    const bool has_two = label->members[1] != NULL;
-    const struct loan_member *last = label->members[has_two];
-    const uint32_t index = member && is_list(last) ? element : GUARD_NO_INDEX;
-    size_t used;
-
-    breach->call = label->call;
-    breach->name[0] = '\0';
-    used = put_name(breach->name, 0, label->members[0], has_two ? label->index : index);
-    used = put_name(breach->name, used, label->members[1], index);
-    put_name(breach->name, used, member, GUARD_NO_INDEX);
-}
-
 static void tell(struct guard_layer *guard, struct loan_breach breach,
                  const struct guard_label *label, const struct loan_member *member,
                  uint32_t element)
 {
-    name_breach(&breach, label, member, element);
+    guard_breach_name(&breach, label, member, element);
     guard->config.report(guard->config.context, &breach);
 }
 
@@ -190,7 +161,7 @@ static void lend(struct guarded_call *call, const struct piece *around, char *co
     if (!is_to_copy(call, member, bytes))
         return;
     if (around->member)
-        label.index = is_list(around->member) ? index : GUARD_NO_INDEX;
+        label.index = guard_is_list(around->member) ? index : GUARD_NO_INDEX;
     label.members[around->member != NULL] = member;
     same = find_same(call, real, bytes);
     if (same) {
@@ -544,6 +515,20 @@ static NTSTATUS guard_start_device(struct miniport *self, const DXGK_START_INFO 
         self->next, lent->DxgkStartInfo, lent->NumberOfVideoPresentSources, lent->NumberOfChildren);
 
     end(&call, status);
+    guard_answers_look(&guard_of(self)->answers);
+    return status;
+}
+
+static void guard_set_host(struct miniport *self, struct miniport_host *host)
+{
+    miniport_set_host(self->next, guard_answers_host(&guard_of(self)->answers, host));
+}
+
+static NTSTATUS guard_stop_device(struct miniport *self)
+{
+    NTSTATUS status = miniport_forward_ops.stop_device(self);
+
+    guard_answers_look(&guard_of(self)->answers);
     return status;
 }
 
@@ -554,6 +539,7 @@ static NTSTATUS guard_remove_device(struct miniport *self)
     NTSTATUS status = miniport_forward_ops.remove_device(self);
     struct guard_late late;
 
+    guard_answers_end(&guard->answers);
     while (guard->slots && guard_slots_find_late(guard->slots, &late))
         tell_late(guard, &late);
     return status;
@@ -578,7 +564,7 @@ bool guard_explain(const void *address, struct loan_breach *out_breach)
     }
     if (!slot->is_lent)
         out_breach->kind = LOAN_LATE;
-    name_breach(out_breach, &slot->label, NULL, 0);
+    guard_breach_name(out_breach, &slot->label, NULL, 0);
     return true;
 }
 
@@ -601,12 +587,15 @@ NTSTATUS guard_layer_create(const struct base_services *services, const struct g
         return STATUS_NO_MEMORY;
     guard->config = *config;
     guard->slots = guard_slots_begin();
+    guard_answers_init(&guard->answers, &guard->config, guard->slots);
 #define X(function, ddi, argument) guard->layer.ops.function = guard_##function;
     MINIPORT_DDI_LIST(X)
 #undef X
     guard->layer.ops.get_root_page_table_size = guard_get_root_page_table_size;
     guard->layer.ops.start_device = guard_start_device;
+    guard->layer.ops.stop_device = guard_stop_device;
     guard->layer.ops.remove_device = guard_remove_device;
+    guard->layer.ops.set_host = guard_set_host;
     guard->layer.ops.destroy = destroy;
     return STATUS_SUCCESS;
 }

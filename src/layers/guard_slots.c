@@ -238,6 +238,17 @@ static struct guard_slot *find_free(struct guard_slots *slots, struct guard_ring
     return slot;
 }
 
+void guard_slot_mend(struct guard_slot *slot)
+{
+    char *end = slot->at + slot->lent_bytes;
+
+    if (slot->is_marked)
+        return;
+    memset(near_before(slot), GUARD_FILL, (size_t)(slot->at - near_before(slot)));
+    memset(end, GUARD_FILL, (size_t)(near_behind(slot) - end));
+    slot->is_marked = true;
+}
+
 /* Where so many bytes are lent in the slot, and canaries around them. */
 static void place(struct guard_slot *slot, size_t bytes, uint32_t alignment)
 {
@@ -249,11 +260,7 @@ static void place(struct guard_slot *slot, size_t bytes, uint32_t alignment)
         slot->alignment = alignment;
         slot->is_marked = false;
     }
-    if (slot->is_marked)
-        return;
-    memset(near_before(slot), GUARD_FILL, (size_t)(slot->at - near_before(slot)));
-    memset(slot->at + bytes, GUARD_FILL, (size_t)(near_behind(slot) - slot->at - bytes));
-    slot->is_marked = true;
+    guard_slot_mend(slot);
 }
 
 static bool is_to_look_at(const struct guard_slot *slot)

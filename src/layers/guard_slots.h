@@ -108,10 +108,11 @@ struct guard_slot *guard_slot_take(struct guard_slots *slots, const struct guard
                                    struct guard_late *out_late);
 
 /*
- * The first byte around what is lent that was written, which is made good; false: none.
- * *out_distance counts from 1 in front of it, from 0 behind it.
+ * The first byte around what is lent that was written; false: none. *out_distance counts from 1 in
+ * front of it, from 0 behind it. It stays so until the slot is mended, or taken again.
  */
 bool guard_slot_look(struct guard_slot *slot, bool *out_is_before, size_t *out_distance);
+void guard_slot_mend(struct guard_slot *slot);
 
 /* has_pages: it held page numbers. */
 void guard_slot_release(struct guard_slots *slots, struct guard_slot *slot, bool has_pages);

@@ -698,6 +698,69 @@ static void the_start_is_lent_like_a_structure(void **state)
     assert_int_equal(children, 4);
 }
 
+/* ---- What callbacks hand out ----------------------------------------------------------------- */
+
+static CM_RESOURCE_LIST resources;
+static WCHAR path[8];
+
+static NTSTATUS inform(struct miniport_host *host, DXGK_DEVICE_INFO *info)
+{
+    *info = (DXGK_DEVICE_INFO){
+        .TranslatedResourceList = &resources,
+        .DeviceRegistryPath = {sizeof path, sizeof path, path},
+    };
+    return STATUS_SUCCESS;
+}
+
+static void keep_host(struct miniport *self, struct miniport_host *host)
+{
+    ((struct rig *)self)->kept = host;
+}
+
+static DRIVER void flip_byte(void *start, int64_t offset)
+{
+    volatile char *at = (char *)start + offset;
+
+    *at = (char)~*at;
+}
+
+static NTSTATUS stop(struct miniport *self)
+{
+    return STATUS_SUCCESS;
+}
+
+/* Lent at the end of a slot and at its start: one side of each has canaries. */
+static void what_a_callback_hands_out_stands_between_guards(void **state)
+{
+    struct rig *rig = *state;
+    struct miniport_host_ops ops = {.get_device_information = inform};
+    struct miniport_host host = {&ops}, *lower;
+    DXGK_DEVICE_INFO info[2];
+
+    resources.Count = 1;
+    resources.List[0].PartialResourceList.Count = 1;
+    rig->ops.set_host = keep_host;
+    rig->ops.stop_device = stop;
+    miniport_set_host(rig->top, &host);
+    lower = rig->kept;
+    for (unsigned i = 0; i < ARRAY_COUNT(info); i++) {
+        assert_int_equal(lower->ops->get_device_information(lower, &info[i]), STATUS_SUCCESS);
+        assert_ptr_not_equal(info[i].TranslatedResourceList, &resources);
+        assert_int_equal(info[i].TranslatedResourceList->Count, 1);
+    }
+    miniport_stop_device(rig->top);
+    assert_int_equal(rig->told, 0);
+    flip_byte(info[0].TranslatedResourceList, -1);
+    miniport_stop_device(rig->top);
+    expect_breach(rig, LOAN_BEFORE, "DxgkCbGetDeviceInformation", "TranslatedResourceList", 1);
+    miniport_stop_device(rig->top);
+    assert_int_equal(rig->told, 1);
+    rig->told = 0;
+    flip_byte(info[1].DeviceRegistryPath.Buffer, sizeof path);
+    miniport_remove_device(rig->top);
+    expect_breach(rig, LOAN_BEHIND, "DxgkCbGetDeviceInformation", "DeviceRegistryPath.Buffer", 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -718,6 +781,7 @@ int main(void)
         TEST(elements_of_an_array_are_named),
         TEST(memory_that_is_lent_twice_is_lent_once),
         TEST(the_start_is_lent_like_a_structure),
+        TEST(what_a_callback_hands_out_stands_between_guards),
 #undef TEST
     };
 
