@@ -89,6 +89,13 @@ static void reserved_bit(unsigned index, DXGK_SEGMENTFLAGS *flags, PHYSICAL_ADDR
     flags->Reserved |= 1;
 }
 
+/* Of the firmware, or of nobody: the driver has not allocated it. */
+static void others_memory(unsigned index, DXGK_SEGMENTFLAGS *flags, PHYSICAL_ADDRESS *base,
+                          SIZE_T *size, SIZE_T *limit)
+{
+    flags->PopulatedFromSystemMemory = 1;
+}
+
 #define CHANGE_SEGMENTS(name, change)                                                              \
     static NTSTATUS query_##name(struct miniport *self, HANDLE object,                             \
                                  const DXGKARG_QUERYADAPTERINFO *arg)                              \
@@ -108,6 +115,7 @@ CHANGE_SEGMENTS(bad_preserve, bad_preserve)
 CHANGE_SEGMENTS(low_limit, low_limit)
 CHANGE_SEGMENTS(overlap, overlap)
 CHANGE_SEGMENTS(odd_size, odd_size)
+CHANGE_SEGMENTS(others_memory, others_memory)
 CHANGE_SEGMENTS(reserved_bit, reserved_bit)
 
 static UINT *count_of(const DXGKARG_QUERYADAPTERINFO *arg, bool *out_is_second)
@@ -279,6 +287,8 @@ const struct zoo_defect zoo_caps_defects[] = {
           "reports segments that overlap"),
     PLANT("SEG-odd-size", ZOO_BOTH, "SEG-007", plant_odd_size,
           "reports a segment that is not whole pages"),
+    PLANT("SEG-not-its-memory", ZOO_BOTH, "SEG-013", plant_others_memory,
+          "says of memory that it has not allocated that it is the system's"),
     PLANT("SEG-reserved-bit", ZOO_GPUMMU | ZOO_IOMMU, "SEG-014", plant_reserved_bit,
           "sets a reserved bit in segment flags"),
     PLANT("PB-segment-of-memory", ZOO_BOTH, "PB-019", plant_paging_segment,

@@ -112,6 +112,8 @@ struct check_config {
     bool (*slot_is_coherent)(void *context, uint64_t base, uint64_t slot);
     /* Bytes of the system page that the device names so; false: there is no such page in use. */
     bool (*read_page)(void *context, uint64_t page, void *out, uint32_t bytes);
+    /* Bytes of system memory that the driver has allocated. */
+    uint64_t (*system_bytes)(void *context);
     /* The address in local memory behind an address of the CPU's bus; false: none. */
     bool (*bus_local)(void *context, uint64_t address, uint64_t *out_address);
     bool remaps_dma;    /* the device's pages are an IOMMU's */

@@ -270,6 +270,9 @@ uint32_t nt_held_lock_count(const struct nt *nt);
 uint64_t nt_mapping_count(const struct nt *nt, uint64_t *out_bytes);
 uint64_t nt_held_list_count(const struct nt *nt, uint64_t *out_bytes);
 
+/* Bytes that the driver has taken from the system: pool, contiguous memory, pages of MDLs. */
+uint64_t nt_system_bytes(const struct nt *nt);
+
 /* Where the pages lie that nobody may touch. Guards cost a few microseconds a block, and 4 KiB. */
 enum nt_pool_guard {
     NT_POOL_CHEAP, /* nowhere; small blocks have no pages of their own, and no physical address */

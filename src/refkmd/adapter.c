@@ -142,6 +142,7 @@ static NTSTATUS read_board(struct refkmd_adapter *adapter)
             refkmd_read(adapter, SGPU_REG_NODE(i) + SGPU_NODE_COMPLETED);
     }
     refkmd_segments_init(adapter);
+    refkmd_populate(adapter);
     return STATUS_SUCCESS;
 }
 
@@ -206,6 +207,7 @@ NTSTATUS NTAPI RefKmdStopDevice(IN_CONST_PVOID MiniportDeviceContext)
         refkmd_write(adapter, SGPU_REG_IRQ_ENABLE, 0);
         unmap_registers(adapter);
     }
+    refkmd_depopulate(adapter);
     return STATUS_SUCCESS;
 }
 

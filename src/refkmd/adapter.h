@@ -75,8 +75,9 @@ struct refkmd_adapter {
     PHYSICAL_ADDRESS window_pa; /* BAR 1, as the bus sees it */
 
     /* Read from its registers when the device starts (adapter.c). */
-    ULONG straps; /* SGPU_STRAP_* */
-    ULONG traits; /* SGPU_TRAIT_* */
+    ULONG straps;    /* SGPU_STRAP_* */
+    ULONG traits;    /* SGPU_TRAIT_* */
+    PMDL population; /* of local memory, with SGPU_TRAIT_FROM_SYSTEM */
     UINT node_count;
     UINT64 local_bytes;
     UINT64 aperture_bytes;

@@ -563,6 +563,11 @@ void run_hardware_for_oracle(struct run_assembly *run, struct oracle_config *con
     config->resolve = run->gpu ? NULL : find_in_segment;
 }
 
+static uint64_t count_system_bytes(void *context)
+{
+    return nt_system_bytes(((const struct run_assembly *)context)->nt);
+}
+
 void run_hardware_for_check(struct run_assembly *run, struct check_config *config)
 {
     /* Only a model of the GPU knows these; without one, the rules behind them are not judged. */
@@ -578,6 +583,7 @@ void run_hardware_for_check(struct run_assembly *run, struct check_config *confi
         config->walk = walk_plugin;
     config->hears_flushes = run->plugin && gpu_plugin_tells_flushes(run->plugin);
     config->read_page = read_device_page;
+    config->system_bytes = count_system_bytes;
 }
 
 /* ---- All of it ------------------------------------------------------------------------------- */

@@ -24,6 +24,11 @@ static bool rig_read_page(void *context, uint64_t page, void *out, uint32_t byte
     return page < RIG_RAM_PAGES;
 }
 
+static uint64_t rig_system_bytes(void *context)
+{
+    return ((const struct rig *)context)->system_bytes;
+}
+
 static bool rig_bus_local(void *context, uint64_t address, uint64_t *out_address)
 {
     const struct rig *rig = context;
@@ -179,6 +184,7 @@ void rig_prepare(struct rig *rig, enum rig_model model)
         .slot_is_coherent = rig_slot_is_coherent,
         .read_page = rig_read_page,
         .bus_local = rig_bus_local,
+        .system_bytes = rig_system_bytes,
     };
     rig->buffer_bytes = RIG_BUFFER_BYTES;
 }

@@ -73,7 +73,8 @@ struct rig {
 
     /* The driver's answer to a call; NULL: rig_answer(). */
     NTSTATUS (*answer)(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg);
-    void *told; /* the test's, for answer */
+    void *told;            /* the test's, for answer */
+    uint64_t system_bytes; /* that the driver has allocated */
     /* What the GPU finds in page tables (struct check_config.walk); NULL: nobody can tell. */
     bool (*walk)(struct rig *rig, bool is_system, uint64_t root, uint64_t va,
                  struct check_gpu_walk *out_walk);

@@ -7,9 +7,6 @@ const char *rule_reason_rare(enum rule_id id)
     switch ((unsigned)id) {
     case RULE_XFER_010:
         return "nothing that the manager moves is without an allocation";
-    case RULE_CTX_011:
-        return "the reference driver asks inside DxgkDdiSetRootPageTable alone, where the call may "
-               "return at once";
     case RULE_RES_008:
         return "the reference GPU has no engine of WDDM 2 that is patched";
     default:

@@ -507,6 +507,23 @@ uint64_t nt_held_list_count(const struct nt *nt, uint64_t *out_bytes)
     return count;
 }
 
+uint64_t nt_system_bytes(const struct nt *nt)
+{
+    uint64_t bytes = nt_pool_live_bytes(nt);
+    const struct nt_mapping *mapping;
+    const struct nt_held_pages *held;
+
+    list_for_each (mapping, &nt->mappings, struct nt_mapping, link) {
+        if (mapping->kind == NT_MAPPING_CONTIGUOUS)
+            bytes += mapping->page_count * PAGE_SIZE;
+    }
+    list_for_each (held, held_pages(nt), struct nt_held_pages, link) {
+        if (held->pfns) /* else they are only locked */
+            bytes += held->count * PAGE_SIZE;
+    }
+    return bytes;
+}
+
 static void init(struct nt *nt)
 {
     list_init(held_pages(nt));

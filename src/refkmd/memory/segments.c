@@ -121,9 +121,34 @@ static void preserve(const struct refkmd_adapter *adapter, struct segment *segme
         segment->system_memory_end = kept - 1;
 }
 
+/* One list has room for less than 4 GiB. */
+void refkmd_populate(struct refkmd_adapter *adapter)
+{
+    PHYSICAL_ADDRESS lowest = {.QuadPart = 0}, highest = {.QuadPart = -1};
+
+    if (!(adapter->traits & SGPU_TRAIT_FROM_SYSTEM))
+        return;
+    if (adapter->model != REFKMD_IO_MMU && adapter->local_bytes <= MAXULONG - SGPU_PAGE_BYTES)
+        adapter->population =
+            MmAllocatePagesForMdlEx(lowest, highest, lowest, (SIZE_T)adapter->local_bytes, MmCached,
+                                    MM_ALLOCATE_FULLY_REQUIRED);
+    if (!adapter->population)
+        adapter->traits &= ~SGPU_TRAIT_FROM_SYSTEM;
+}
+
+void refkmd_depopulate(struct refkmd_adapter *adapter)
+{
+    if (!adapter->population)
+        return;
+    MmFreePagesFromMdl(adapter->population);
+    ExFreePool(adapter->population);
+    adapter->population = NULL;
+}
+
 /*
  * Other properties of local memory. Each bit has a name from a version on, and is not set before
- * (SEG-014). Memory is taken from the system or from the firmware, never from both (SEG-013).
+ * (SEG-014). Memory is taken from the system, by refkmd_populate(), or from the firmware, never
+ * from both (SEG-013).
  */
 static void describe_traits(const struct refkmd_adapter *adapter, DXGK_SEGMENTFLAGS *flags)
 {

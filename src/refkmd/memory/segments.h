@@ -13,6 +13,13 @@
 void refkmd_segments_init(struct refkmd_adapter *adapter);
 
 /*
+ * A board without memory of its own takes that of the system, from StartDevice to StopDevice. Where
+ * the system has none to give, local memory is not said to be the system's.
+ */
+void refkmd_populate(struct refkmd_adapter *adapter);
+void refkmd_depopulate(struct refkmd_adapter *adapter);
+
+/*
  * A GPU physical address from a segment and an offset in it, which is how WDDM 2 names memory.
  * WDDM 1 hands out addresses that have the segment's base in them already (SEG-018).
  */

@@ -230,6 +230,28 @@ static void check_size(struct check *check, const struct check_segment *segment,
                      (unsigned long long)(segment->size / page));
 }
 
+/* SEG-013, for all segments together: what the driver has taken from the system is in one alone. */
+static void check_population(struct check *check)
+{
+    const struct check_config *config = check_configuration(check);
+    const struct check_ledger *ledger = check_ledger(check);
+    uint64_t told = 0, taken;
+
+    if (!config->system_bytes)
+        return;
+    taken = config->system_bytes(config->context);
+    for (unsigned i = 0; i < ledger->segment_count; i++) {
+        const struct check_segment *segment = &ledger->segments[i];
+
+        if (segment->flags.Aperture || !segment->flags.PopulatedFromSystemMemory)
+            continue;
+        told += segment->size;
+        SEGMENT_RULE(RULE_SEG_013, told <= taken, "Flags.PopulatedFromSystemMemory",
+                     "is set; such segments have 0x%llx bytes, and the driver has allocated 0x%llx",
+                     (unsigned long long)told, (unsigned long long)taken);
+    }
+}
+
 static void check_segment(struct check *check, const struct segment_watch *watch,
                           const struct check_segment *segment)
 {
@@ -346,6 +368,7 @@ static void check_all(struct check *check, const struct segment_watch *watch)
                          "Flags.SupportsCpuHostAperture", "is set for segment %u of %u",
                          segment->id, ledger->segment_count);
     }
+    check_population(check);
     if (is_new)
         CHECK_RULE(check, RULE_SEG_016, apertures == 1, NULL, "pOutputData.NbSegment",
                    "%u of %u segments are apertures (expected one)", apertures,

@@ -168,6 +168,25 @@ DESCRIPTOR_PAIR(SEG_025, segments[0].Flags.VprSupported = 1; segments[0].VprRang
 DESCRIPTOR_PAIR(SEG_026, segments[0].Flags.LocalBudgetGroup = 1;
                 segments[0].Flags.NonLocalBudgetGroup = 1, segments[0].Flags.LocalBudgetGroup = 1)
 
+/* Both segments say so: of the second, an aperture, that means nothing. */
+static void report_population(struct rig *rig, uint64_t bytes)
+{
+    rig->segments[0].Flags.PopulatedFromSystemMemory = 1;
+    rig->segments[1].Flags.PopulatedFromSystemMemory = 1;
+    rig->system_bytes = bytes;
+    report(rig);
+}
+
+RULE_BROKEN(SEG_013)
+{
+    report_population(rig, rig->segments[0].Size - 1);
+}
+
+RULE_KEPT(SEG_013)
+{
+    report_population(rig, rig->segments[0].Size);
+}
+
 /* The first pass of a new adapter tells so many. */
 static void count_segments(struct rig *rig, unsigned count)
 {

@@ -9,7 +9,8 @@
 #include "check/check_watch.h"
 #include "miniport/operation.h"
 
-#define MAX_ALLOCATIONS 256
+#define MAX_ALLOCATIONS  256
+#define UPDATES_FOLLOWED 64u /* that have not retired, at a time */
 
 struct context_allocation {
     DXGKARGCB_CREATECONTEXTALLOCATION made; /* with the system's handle */
@@ -18,6 +19,7 @@ struct context_allocation {
     uint64_t place_epoch;   /* of is_in */
     bool is_in;             /* content is where the GPU reaches it */
     unsigned segment;       /* 0: not known */
+    uint64_t last_update;   /* number of the last update that the driver asked for; 0: none */
 };
 
 /* Handles are few: contexts are. When there is no more room nothing more is judged. */
@@ -26,10 +28,11 @@ struct context_watch {
     unsigned count;
     bool is_full;
     uint64_t written; /* bytes, by the operation that is being built */
-    uint64_t updates_built, updates_retired;
-    uint64_t last_update;     /* operation */
+    /* Since update_epoch began. */
+    uint64_t update_epoch;
+    uint64_t updates_asked, updates_built, updates_retired;
     uint64_t updates_at_call; /* built, when DxgkCbUpdateContextAllocation was called last */
-    uint64_t update_epoch;    /* the same */
+    uint64_t update_operations[UPDATES_FOLLOWED]; /* of update n at n % UPDATES_FOLLOWED */
 };
 
 static struct context_allocation *find(struct context_watch *watch, HANDLE handle)
@@ -170,31 +173,69 @@ static void on_destroy(struct context_watch *watch, HANDLE handle)
         *gone = watch->allocations[--watch->count];
 }
 
+/* Behind a reset or a sleep nobody knows which updates are done again. */
+static void begin_updates(const struct check_ledger *ledger, struct context_watch *watch)
+{
+    if (watch->update_epoch == ledger->tables.epoch)
+        return;
+    watch->update_epoch = ledger->tables.epoch;
+    watch->updates_asked = watch->updates_built = watch->updates_retired = 0;
+    watch->updates_at_call = 0;
+    for (unsigned i = 0; i < watch->count; i++)
+        watch->allocations[i].last_update = 0;
+}
+
 /*
  * CTX-011. A call in whose middle the driver asks may be one that the system cannot leave: there it
- * waits for nothing.
+ * waits for nothing, and before_submission() looks whether the context does.
  */
 static void on_updated(struct check *check, struct context_watch *watch,
                        const struct check_callback *callback)
 {
-    if (callback->outer || !NT_SUCCESS(callback->status) ||
-        watch->update_epoch != check_ledger(check)->tables.epoch)
+    const DXGKARGCB_UPDATECONTEXTALLOCATION *arg = callback->data;
+    struct context_allocation *allocation = find(watch, arg->hAllocation);
+
+    if (!NT_SUCCESS(callback->status) || watch->update_epoch != check_ledger(check)->tables.epoch)
         return;
-    CHECK_RULE(check, RULE_CTX_011,
-               watch->updates_built > watch->updates_at_call &&
-                   watch->updates_retired == watch->updates_built,
-               NULL, "status", "STATUS_SUCCESS; %s UPDATE_CONTEXT_ALLOCATION was built, and %s",
-               watch->updates_built > watch->updates_at_call ? "an" : "no",
-               watch->updates_built > watch->updates_at_call ? "its packet has not retired"
-                                                             : "nothing has run");
+    watch->updates_asked++;
+    if (allocation)
+        allocation->last_update = watch->updates_asked;
+    if (!callback->outer)
+        CHECK_RULE(check, RULE_CTX_011,
+                   watch->updates_built > watch->updates_at_call &&
+                       watch->updates_retired == watch->updates_built,
+                   NULL, "status", "STATUS_SUCCESS; %s UPDATE_CONTEXT_ALLOCATION was built, and %s",
+                   watch->updates_built > watch->updates_at_call ? "an" : "no",
+                   watch->updates_built > watch->updates_at_call ? "its packet has not retired"
+                                                                 : "nothing has run");
 }
 
 static void count_update(struct check *check, struct context_watch *watch)
 {
     const struct check_ledger *ledger = check_ledger(check);
 
+    begin_updates(ledger, watch);
     watch->updates_built++;
-    watch->last_update = ledger->operation + 1;
+    watch->update_operations[watch->updates_built % UPDATES_FOLLOWED] = ledger->operation + 1;
+}
+
+/*
+ * CTX-011, where the callback could not wait. Updates run in the order in which they were asked
+ * for. One that failed for want of memory is never built: from then on nobody can tell which is
+ * which, and nothing is judged.
+ */
+static void check_updated(struct check *check, const struct context_watch *watch,
+                          const struct context_allocation *allocation,
+                          const struct check_context *context)
+{
+    if (!allocation->last_update || watch->update_epoch != check_ledger(check)->tables.epoch ||
+        watch->updates_built != watch->updates_asked)
+        return;
+    CHECK_RULE(check, RULE_CTX_011, watch->updates_retired >= allocation->last_update,
+               &context->object, "hContext",
+               "runs, and the update of context allocation %p that the driver asked for has not "
+               "run",
+               allocation->made.hAllocation);
 }
 
 /* CTX-012: the system would wait for an operation that it is building. */
@@ -207,7 +248,7 @@ static void on_update(struct check *check, struct context_watch *watch,
         on_updated(check, watch, callback);
         return;
     }
-    watch->update_epoch = check_ledger(check)->tables.epoch;
+    begin_updates(check_ledger(check), watch);
     watch->updates_at_call = watch->updates_built;
 
     for (const struct check_call *outer = callback->outer; outer; outer = outer->outer)
@@ -342,6 +383,8 @@ static void before_submission(struct check *check, const struct context_watch *w
                             check_find_device(ledger, allocation->device) == context->device;
         enum rule_id rule = is_own ? RULE_CTX_003 : RULE_CTX_004;
 
+        if (is_own || is_of_device)
+            check_updated(check, watch, allocation, context);
         if ((!is_own && !is_of_device) || allocation->place_epoch != ledger->tables.epoch)
             continue;
         CHECK_RULE(check, rule, allocation->is_in, &context->object, "hContext",
@@ -474,9 +517,14 @@ static void retired(struct check *check, void *state, const struct check_packet 
 {
     struct context_watch *watch = state;
 
-    if (packet->is_paging && packet->state == CHECK_COMPLETED && !list_is_empty(&packet->built) &&
-        check_packet_last(check_ledger(check), packet) >= watch->last_update)
-        watch->updates_retired = watch->updates_built;
+    uint64_t last;
+
+    if (!packet->is_paging || packet->state != CHECK_COMPLETED || list_is_empty(&packet->built))
+        return;
+    last = check_packet_last(check_ledger(check), packet);
+    while (watch->updates_retired < watch->updates_built &&
+           watch->update_operations[(watch->updates_retired + 1) % UPDATES_FOLLOWED] <= last)
+        watch->updates_retired++;
 }
 
 const struct check_watcher check_context_watcher = {

@@ -287,6 +287,59 @@ RULE_KEPT(CTX_011)
     update_from_outside(rig, true);
 }
 
+/*
+ * The root of the context moves, and the driver asks for an update in the middle of the call, which
+ * cannot wait. The context runs when the update has run, or before.
+ */
+static NTSTATUS update_in_call(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
+{
+    if (ddi == MINIPORT_DDI_SetRootPageTable)
+        update_content(rig);
+    return rig_answer(rig, ddi, object, arg);
+}
+
+static void update_amid_a_call(bool waits, enum rule_id broken)
+{
+    struct rig *rig = malloc(sizeof *rig);
+    DXGKARG_SETROOTPAGETABLE root = {.NumEntries = 512,
+                                     .Address = {.SegmentId = 1, .SegmentOffset = 104 * 4096}};
+    DXGKARG_SUBMITCOMMANDVIRTUAL submit = {.DmaBufferVirtualAddress = 0x1000,
+                                           .DmaBufferSize = RIG_PACKET_BYTES,
+                                           .SubmissionFenceId = 2,
+                                           .NodeOrdinal = 1};
+    uint32_t fence;
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_GPUMMU);
+    submit.hContext = root.hContext = submit_in(rig, false, true);
+    rig_complete(rig, 1, 1);
+    rig_complete(rig, 0, rig_submit(rig)); /* what brought the allocation in */
+    rig->irql = PASSIVE_LEVEL;
+    rig->answer = update_in_call;
+    miniport_set_root_page_table(rig->top, NULL, &root);
+    rig->answer = NULL;
+    build_update(rig);
+    fence = rig_submit(rig);
+    if (waits)
+        rig_complete(rig, 0, fence);
+    rig->irql = DISPATCH_LEVEL;
+    miniport_submit_command_virtual(rig->top, NULL, &submit);
+    rig_expect_only(rig, broken);
+    assert_int_not_equal(rig->counts.evaluated[RULE_CTX_011], 0);
+    rig_fini(rig);
+    free(rig);
+}
+
+static void a_context_runs_before_the_update_of_a_call_that_cannot_wait(void **state)
+{
+    update_amid_a_call(false, RULE_CTX_011);
+}
+
+static void a_context_runs_behind_the_update_of_a_call_that_cannot_wait(void **state)
+{
+    update_amid_a_call(true, RULE_NONE);
+}
+
 RULE_BROKEN(CTX_014)
 {
     DXGKARGCB_CREATECONTEXTALLOCATION arg = describe(false);
@@ -436,6 +489,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_device_s_buffers_are_in_apertures_too),
         cmocka_unit_test(a_context_allocation_that_was_taken_out_is_missed),
+        cmocka_unit_test(a_context_runs_before_the_update_of_a_call_that_cannot_wait),
+        cmocka_unit_test(a_context_runs_behind_the_update_of_a_call_that_cannot_wait),
     };
 
     return RIG_RUN_TESTS(tests);

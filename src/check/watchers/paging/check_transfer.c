@@ -30,8 +30,8 @@ struct transfer_watch {
 
     uint64_t with_list[OPERATION_COUNT]; /* numbers of transfers that begin amid a page list */
 
-    struct id_map places; /* handle of the allocation that stands there, by place_key() */
-    unsigned range_count; /* swizzling ranges ever acquired */
+    struct id_map places;  /* handle of the allocation that stands there, by place_key() */
+    bool has_alternate_va; /* an allocation with UseAlternateVA was ever created */
 };
 
 /* TRANSFER and SPECIAL_LOCK_TRANSFER in one shape. */
@@ -278,8 +278,8 @@ static void check_special(struct check *check, const struct transfer_watch *watc
 {
     const struct check_movement *movement = move->allocation ? &move->allocation->movement : NULL;
 
-    if (!CHECK_RULE(check, RULE_SLT_002, watch->range_count != 0, object_of(move->allocation), "",
-                    "is called, and no swizzling range was ever acquired"))
+    if (!CHECK_RULE(check, RULE_SLT_002, watch->has_alternate_va, object_of(move->allocation), "",
+                    "is called, and the driver never created an allocation with UseAlternateVA"))
         return;
     if (!movement)
         return;
@@ -342,6 +342,9 @@ static void before_transfer(struct check *check, const struct transfer_watch *wa
         return;
     }
     check_idle(check, move.allocation, (unsigned)arg->Operation, move.flags.AllocationIsIdle);
+    if (!move.is_special && !watch->has_alternate_va && move.allocation &&
+        move.allocation->movement.had_range)
+        check_looked_at(check, RULE_SLT_002); /* a range of a lock might have made it special */
     CHECK_RULE(check, RULE_XFER_015, !move.flags.Swizzle || !move.flags.Unswizzle, object, "Flags",
                "both Swizzle and Unswizzle are set");
     if (move.is_special) {
@@ -656,13 +659,18 @@ static void after(struct check *check, void *state, const struct check_call *cal
     case MINIPORT_DDI_BuildPagingBuffer:
         after_build(check, watch, call);
         break;
+    case MINIPORT_DDI_CreateAllocation:
+        for (UINT i = 0;
+             NT_SUCCESS(call->status) && i < call->arg.create_allocation->NumAllocations; i++)
+            watch->has_alternate_va |=
+                call->arg.create_allocation->pAllocationInfo[i].Flags.UseAlternateVA;
+        break;
     case MINIPORT_DDI_AcquireSwizzlingRange: {
         const DXGKARG_ACQUIRESWIZZLINGRANGE *arg = call->arg.acquire_swizzling_range;
         struct check_allocation *allocation = check_find_allocation(ledger, arg->hAllocation);
 
         if (!NT_SUCCESS(call->status))
             break;
-        watch->range_count++;
         if (!allocation)
             break;
         allocation->movement.had_range = allocation->movement.has_range = true;
