@@ -32,6 +32,12 @@ static void ignore_offset(struct zoo_layer *layer, DXGKARG_BUILDPAGINGBUFFER *ar
         arg->Transfer.TransferOffset = 0;
 }
 
+static void ignore_special_offset(struct zoo_layer *layer, DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    if (arg->Operation == DXGK_OPERATION_SPECIAL_LOCK_TRANSFER)
+        arg->SpecialLockTransfer.TransferOffset = 0;
+}
+
 static void offset_list_too(struct zoo_layer *layer, DXGKARG_BUILDPAGINGBUFFER *arg)
 {
     if (is_transfer(arg))
@@ -378,6 +384,8 @@ static NTSTATUS one_run(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGIN
 const struct zoo_defect zoo_transfer_defects[] = {
     ALTER("D30-offset-ignored", OLD, "XFER-003", ignore_offset,
           "ignores TransferOffset on the segment side"),
+    ALTER("SLT-offset-ignored", OLD, "SLT-003 XFER-003", ignore_special_offset,
+          "ignores TransferOffset of a special lock transfer"),
     ALTER("D31-offset-on-list", OLD, "XFER-003 XFER-004", offset_list_too,
           "applies TransferOffset to the page list too"),
     ALTER("D32-list-offset-ignored", OLD, "XFER-004", ignore_list_offset,

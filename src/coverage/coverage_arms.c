@@ -28,10 +28,6 @@ static const struct {
 } reasons[] = {
     {"TRANSFER", "no allocation",
      "the manager moves allocations and nothing else, and each has a handle (XFER-010)"},
-    {"SPECIAL_LOCK_TRANSFER", "first part",
-     "one operation is the whole transfer: its list of pages has no offset (SLT-003)"},
-    {"SPECIAL_LOCK_TRANSFER", "last part",
-     "one operation is the whole transfer: its list of pages has no offset (SLT-003)"},
     {"UPDATE_PAGE_TABLE", "a native fence",
      "the fence unit of the modelled GPU writes by physical address: no page table maps a fence"},
     {"UPDATE_CONTEXT_ALLOCATION", "without private data",

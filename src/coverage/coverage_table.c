@@ -102,13 +102,6 @@ static const struct reason {
     const char *name;
     const char *text;
 } reasons[] = {
-    {DXGK_OPERATION_SPECIAL_LOCK_TRANSFER, "TransferOffset",
-     "the list of pages has no offset here, so that an allocation moves at once, from its start "
-     "(SLT-003)"},
-    {DXGK_OPERATION_SPECIAL_LOCK_TRANSFER, "Flags.TransferStart",
-     "always set: one operation is the whole transfer (SLT-003)"},
-    {DXGK_OPERATION_SPECIAL_LOCK_TRANSFER, "Flags.TransferEnd",
-     "always set: one operation is the whole transfer (SLT-003)"},
     {DXGK_OPERATION_UPDATE_PAGE_TABLE, "Flags.NativeFence",
      "the fence unit of the modelled GPU writes by physical address: no page table maps a fence"},
     {DXGK_OPERATION_UPDATE_CONTEXT_ALLOCATION, "DriverPrivateDataSize",

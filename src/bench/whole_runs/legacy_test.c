@@ -330,6 +330,19 @@ static void special_transfers_are_for_alternate_addresses_alone(void **state)
     test_finish(result);
 }
 
+/*
+ * 1,100 KiB go in five parts of 256 KiB, out and back, and out at the end; what is Swizzled goes at
+ * once.
+ */
+static void special_transfers_come_in_parts(void **state)
+{
+    struct run_result *result = play_physical("special-lock-transfer-in-parts.case", NULL, NULL);
+
+    test_assert_clean(result);
+    assert_int_equal(test_count(result, DXGK_OPERATION_SPECIAL_LOCK_TRANSFER), 3 * (5 + 1));
+    test_finish(result);
+}
+
 /* Nothing is released or acquired for a lock that ends while the power is off. */
 static void a_lock_may_end_asleep(void **state)
 {
@@ -395,6 +408,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_lock_of_permanent_memory_is_its_backing_store),
         cmocka_unit_test(special_transfers_are_for_alternate_addresses_alone),
+        cmocka_unit_test(special_transfers_come_in_parts),
         cmocka_unit_test(a_lock_may_end_asleep),
         cmocka_unit_test(agp_memory_is_flushed_before_the_cpu_looks),
         cmocka_unit_test(an_agp_segment_gets_no_map_operations),

@@ -30,6 +30,7 @@ struct backing {
     void *cpu_view;                /* the driver's, while an aperture shows the pages */
     void *cpu_address;             /* of a context allocation that wants one */
     bool is_contiguous_for_device; /* found out when the pages were mapped last */
+    void *parts;                   /* lists of the parts of the pages; NULL: there are none */
     MDL mdl;
 };
 

@@ -16,8 +16,11 @@
 #include "vidmm/vidmm_private.h"
 
 #include "base/assert.h"
+#include "base/bits.h"
 #include "base/list.h"
 #include "base/services.h"
+
+#include <string.h>
 
 static size_t mdl_bytes(uint64_t page_count)
 {
@@ -51,8 +54,8 @@ static size_t backing_bytes(uint64_t page_count)
     return offsetof(struct backing, mdl) + mdl_bytes(page_count);
 }
 
-/* Size and ByteCount are too small for large allocations: they say as much as fits. */
-static void describe_backing(MDL *mdl, uint64_t page_count)
+/* Size and ByteCount of a list are too small for large allocations: they say as much as fits. */
+static void describe_pages(MDL *mdl, uint64_t page_count)
 {
     uint64_t bytes = PAGE_BYTES_OF(page_count);
 
@@ -60,6 +63,62 @@ static void describe_backing(MDL *mdl, uint64_t page_count)
     mdl->MdlFlags = MDL_PAGES_LOCKED;
     mdl->ByteCount = bytes <= MDL_MOST_BYTES ? (ULONG)bytes : MDL_MOST_BYTES;
 }
+
+/* ---- Parts ----------------------------------------------------------------------------------- */
+
+static uint64_t part_pages(const struct vidmm_allocation *allocation)
+{
+    return allocation->vidmm->config.transfer_bytes / PAGE_BYTES;
+}
+
+/* Of the lists of all parts; 0: one part is all, or nobody asks for parts. */
+static size_t parts_bytes(const struct vidmm_allocation *allocation)
+{
+    const uint64_t pages = part_pages(allocation);
+
+    if (!allocation->uses_alternate_va || allocation->page_count <= pages)
+        return 0;
+    return (size_t)div_round_up(allocation->page_count, pages) * mdl_bytes(pages);
+}
+
+static MDL *part_at(const struct vidmm_allocation *allocation, const struct backing *backing,
+                    uint64_t index)
+{
+    return (MDL *)(void *)((char *)backing->parts + index * mdl_bytes(part_pages(allocation)));
+}
+
+/* False: no memory. */
+static bool make_parts(const struct vidmm_allocation *allocation, struct backing *backing,
+                       const uint64_t *pages)
+{
+    const size_t bytes = parts_bytes(allocation);
+    const uint64_t most = part_pages(allocation);
+
+    if (!bytes)
+        return true;
+    backing->parts = base_alloc(allocation->vidmm->services, bytes);
+    if (!backing->parts)
+        return false;
+    for (uint64_t first = 0; first < allocation->page_count; first += most) {
+        MDL *part = part_at(allocation, backing, first / most);
+        const uint64_t count = min_u64(most, allocation->page_count - first);
+
+        describe_pages(part, count);
+        memcpy(part + 1, pages + first, (size_t)count * sizeof *pages);
+    }
+    return true;
+}
+
+MDL *allocation_backing_part(const struct vidmm_allocation *allocation, uint64_t offset)
+{
+    const struct backing *backing = allocation_backing(allocation);
+
+    return backing->parts
+               ? part_at(allocation, backing, offset / PAGE_BYTES / part_pages(allocation))
+               : allocation->mdl;
+}
+
+/* ---- The store ------------------------------------------------------------------------------- */
 
 void allocation_forget_content(struct vidmm_allocation *allocation)
 {
@@ -113,13 +172,17 @@ NTSTATUS allocation_take_backing(struct vidmm_allocation *allocation)
     status = fill_backing(allocation, pages);
     if (!NT_SUCCESS(status))
         goto release_pages;
-    describe_backing(&backing->mdl, count);
+    describe_pages(&backing->mdl, count);
+    if (!make_parts(allocation, backing, pages)) {
+        status = STATUS_NO_MEMORY;
+        goto release_pages;
+    }
     if (allocation->is_dma_buffer ||
         (allocation->context && allocation->context->wants_cpu_address)) {
         backing->cpu_address = platform->map_pages(platform->context, count, pages);
         if (!backing->cpu_address) {
             status = STATUS_NO_MEMORY;
-            goto release_pages;
+            goto free_parts;
         }
     }
     allocation->mdl = &backing->mdl;
@@ -128,6 +191,8 @@ NTSTATUS allocation_take_backing(struct vidmm_allocation *allocation)
         allocation_release_backing(allocation);
     return status;
 
+free_parts:
+    base_free(services, backing->parts, parts_bytes(allocation));
 release_pages:
     platform->release_pages(platform->context, count, pages);
 free_backing:
@@ -148,6 +213,7 @@ void allocation_release_backing(struct vidmm_allocation *allocation)
         platform->unmap_pages(platform->context, backing->cpu_address, allocation->page_count);
     platform->release_pages(platform->context, allocation->page_count,
                             allocation_backing_pages(allocation));
+    base_free(allocation->vidmm->services, backing->parts, parts_bytes(allocation));
     base_free(allocation->vidmm->services, backing, backing_bytes(allocation->page_count));
     allocation->mdl = NULL;
 }

@@ -12,6 +12,8 @@
 #ifndef VIDMM_BACKING_H
 #define VIDMM_BACKING_H
 
+#include <stdint.h>
+
 #include <ntddk.h>
 
 struct vidmm_allocation;
@@ -19,6 +21,12 @@ struct vidmm_allocation;
 #define MDL_MOST_BYTES 0xfffff000u /* whole pages that ByteCount can say */
 
 NTSTATUS allocation_take_backing(struct vidmm_allocation *allocation);
+/*
+ * The list of the pages of one part, offset being where it starts: of vidmm_config.transfer_bytes,
+ * or the rest. Allocations with UseAlternateVA have such lists, of which each lives as long as the
+ * store (SLT-003); where one part is all, it is the list of all pages.
+ */
+MDL *allocation_backing_part(const struct vidmm_allocation *allocation, uint64_t offset);
 /* Nothing when it has none. */
 void allocation_release_backing(struct vidmm_allocation *allocation);
 /* The content of an offered allocation that has no place goes; EMPTY. */

@@ -52,15 +52,18 @@ static bool transfer(struct vidmm_allocation *allocation, bool is_in,
     uint64_t offset = allocation->job.cursor;
     uint64_t size = min_u64(total - offset, allocation->vidmm->config.transfer_bytes);
 
-    if (allocation->range && allocation->uses_alternate_va) /* SLT-001; else it is given up, or a
-                                                               lock outlives a sleep */
-        return alternate_va_op_transfer(allocation, is_in, args);
     if (allocation->is_swizzled || allocation_is_pitched(allocation) ||
         (allocation->other &&
          segment_page_count(allocation->other->segment, allocation) != allocation->page_count))
         size = total - offset; /* which bytes a part of it is, only the driver knows */
     if (offset == total)
         return false;
+    allocation->job.cursor += size;
+    /* SLT-001; without UseAlternateVA the range is given up, or a lock outlives a sleep. */
+    if (allocation->range && allocation->uses_alternate_va) {
+        alternate_va_op_transfer(allocation, is_in, offset, size, args);
+        return true;
+    }
     args->Operation = DXGK_OPERATION_TRANSFER;
     args->Transfer.hAllocation = allocation->driver_handle;
     args->Transfer.TransferOffset = (UINT)offset;
@@ -79,7 +82,6 @@ static bool transfer(struct vidmm_allocation *allocation, bool is_in,
     alternate_va_set_order(allocation, is_in, &args->Transfer.Flags);
     args->Transfer.Flags.TransferStart = offset == 0;
     args->Transfer.Flags.TransferEnd = offset + size == total;
-    allocation->job.cursor += size;
     return true;
 }
 

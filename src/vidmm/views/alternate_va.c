@@ -25,6 +25,7 @@
 #include "vidmm/adapter/driver_error.h"
 #include "vidmm/memory/allocation.h"
 #include "vidmm/memory/allocation_state.h"
+#include "vidmm/memory/backing.h"
 #include "vidmm/memory/page_units.h"
 #include "vidmm/memory/segment.h"
 #include "vidmm/vidmm_private.h"
@@ -184,33 +185,34 @@ void alternate_va_set_order(const struct vidmm_allocation *allocation, bool is_i
     flags->Unswizzle = !is_in && allocation->unswizzles;
 }
 
-/* The MDL has no offset here, so that the allocation moves at once (SLT-003). */
-bool alternate_va_op_transfer(struct vidmm_allocation *allocation, bool is_in,
-                              DXGKARG_BUILDPAGINGBUFFER *args)
+/*
+ * TransferOffset counts in the segment alone. There is no MdlOffset, so that a part has a list of
+ * its own pages (SLT-003).
+ */
+void alternate_va_op_transfer(const struct vidmm_allocation *allocation, bool is_in,
+                              uint64_t offset, uint64_t size, DXGKARG_BUILDPAGINGBUFFER *args)
 {
-    uint64_t bytes = PAGE_BYTES_OF(allocation->page_count);
+    const uint64_t total = PAGE_BYTES_OF(allocation->page_count);
     LONGLONG address = (LONGLONG)(allocation->place.segment->caps->base + allocation->place.offset);
+    MDL *list = size == total ? allocation->mdl : allocation_backing_part(allocation, offset);
 
-    if (allocation->job.cursor == bytes)
-        return false;
-    allocation->job.cursor = bytes;
     args->Operation = DXGK_OPERATION_SPECIAL_LOCK_TRANSFER;
     args->SpecialLockTransfer.hAllocation = allocation->driver_handle;
-    args->SpecialLockTransfer.TransferSize = (SIZE_T)bytes;
+    args->SpecialLockTransfer.TransferOffset = (UINT)offset;
+    args->SpecialLockTransfer.TransferSize = (SIZE_T)size;
     if (is_in) {
-        args->SpecialLockTransfer.Source.pMdl = allocation->mdl;
+        args->SpecialLockTransfer.Source.pMdl = list;
         args->SpecialLockTransfer.Destination.SegmentId = allocation->place.segment->id;
         args->SpecialLockTransfer.Destination.SegmentAddress.QuadPart = address;
     } else {
         args->SpecialLockTransfer.Source.SegmentId = allocation->place.segment->id;
         args->SpecialLockTransfer.Source.SegmentAddress.QuadPart = address;
-        args->SpecialLockTransfer.Destination.pMdl = allocation->mdl;
+        args->SpecialLockTransfer.Destination.pMdl = list;
     }
     args->SpecialLockTransfer.Flags.AllocationIsIdle = allocation->vidmm->config.announces_idle;
     alternate_va_set_order(allocation, is_in, &args->SpecialLockTransfer.Flags);
-    args->SpecialLockTransfer.Flags.TransferStart = 1;
-    args->SpecialLockTransfer.Flags.TransferEnd = 1;
+    args->SpecialLockTransfer.Flags.TransferStart = offset == 0;
+    args->SpecialLockTransfer.Flags.TransferEnd = offset + size == total;
     args->SpecialLockTransfer.SwizzlingRangeId = allocation->range - 1;
     args->SpecialLockTransfer.SwizzlingRangeData = range_of(allocation)->data;
-    return true;
 }

@@ -37,9 +37,9 @@ void alternate_va_entered(struct vidmm_allocation *allocation);
 /* The CPU sees the allocation through its range; there. */
 bool alternate_va_is_acquired(const struct vidmm_allocation *allocation);
 uint64_t alternate_va_address(const struct vidmm_allocation *allocation);
-/* SPECIAL_LOCK_TRANSFER in the place of its transfer; false: that was all. */
-bool alternate_va_op_transfer(struct vidmm_allocation *allocation, bool is_in,
-                              DXGKARG_BUILDPAGINGBUFFER *args);
+/* SPECIAL_LOCK_TRANSFER in the place of its transfer, of that part of it. */
+void alternate_va_op_transfer(const struct vidmm_allocation *allocation, bool is_in,
+                              uint64_t offset, uint64_t size, DXGKARG_BUILDPAGINGBUFFER *args);
 /* Which way the order of a Swizzled allocation changes between memory and its backing store. */
 void alternate_va_set_order(const struct vidmm_allocation *allocation, bool is_in,
                             DXGK_TRANSFERFLAGS *flags);

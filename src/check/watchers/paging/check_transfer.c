@@ -347,10 +347,8 @@ static void before_transfer(struct check *check, const struct transfer_watch *wa
         check_looked_at(check, RULE_SLT_002); /* a range of a lock might have made it special */
     CHECK_RULE(check, RULE_XFER_015, !move.flags.Swizzle || !move.flags.Unswizzle, object, "Flags",
                "both Swizzle and Unswizzle are set");
-    if (move.is_special) {
+    if (move.is_special)
         check_special(check, watch, &move, arg);
-        return;
-    }
     check_side(check, &move, true);
     check_side(check, &move, false);
     if (move.from && move.from == move.to)
@@ -576,11 +574,9 @@ static void after_transfer(struct check *check, struct transfer_watch *watch,
     if (!move.is_special && (move.from_list || move.to_list) &&
         call->before.build_paging_buffer->Transfer.MdlOffset)
         watch->with_list[ledger->operation % OPERATION_COUNT] = ledger->operation;
-    if (!move.is_special) {
-        watch->is_open = !move.flags.TransferEnd;
-        watch->open_allocation = move.handle;
-        watch->next = move.offset + move.bytes;
-    }
+    watch->is_open = !move.flags.TransferEnd;
+    watch->open_allocation = move.handle;
+    watch->next = move.offset + move.bytes;
     if (!move.allocation || !move.flags.TransferEnd)
         return;
     if (check_is_memory(ledger, move.to)) {
