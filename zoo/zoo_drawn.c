@@ -394,6 +394,54 @@ static void plant_device_slots(struct zoo_layer *layer)
     layer->ops.create_device = create_device_in_slot;
 }
 
+/* ---- Resources of several allocations -------------------------------------------------------- */
+
+static NTSTATUS create_first(struct miniport *self, HANDLE object, DXGKARG_CREATEALLOCATION *arg)
+{
+    DXGKARG_CREATEALLOCATION as = *arg;
+
+    as.NumAllocations = 1;
+    return miniport_forward_create_allocation(self, object, &as);
+}
+
+static void plant_create_first(struct zoo_layer *layer)
+{
+    layer->ops.create_allocation = create_first;
+}
+
+static NTSTATUS destroy_first(struct miniport *self, HANDLE object,
+                              const DXGKARG_DESTROYALLOCATION *arg)
+{
+    DXGKARG_DESTROYALLOCATION as = *arg;
+
+    as.NumAllocations = 1;
+    return miniport_forward_destroy_allocation(self, object, &as);
+}
+
+static void plant_destroy_first(struct zoo_layer *layer)
+{
+    layer->ops.destroy_allocation = destroy_first;
+}
+
+/* Where one of them cannot be made, those before it stay. */
+static NTSTATUS create_each(struct miniport *self, HANDLE object, DXGKARG_CREATEALLOCATION *arg)
+{
+    DXGKARG_CREATEALLOCATION one = *arg;
+    NTSTATUS status = STATUS_SUCCESS;
+
+    one.NumAllocations = 1;
+    for (UINT i = 0; NT_SUCCESS(status) && i < arg->NumAllocations; i++) {
+        one.pAllocationInfo = &arg->pAllocationInfo[i];
+        status = miniport_forward_create_allocation(self, object, &one);
+    }
+    return status;
+}
+
+static void plant_create_each(struct zoo_layer *layer)
+{
+    layer->ops.create_allocation = create_each;
+}
+
 #define BUILD(id_, models_, rules_, function, sentence_)                                           \
     {                                                                                              \
         .id = id_, .sentence = sentence_, .models = models_, .rules = rules_, .since = ZOO_SINCE,  \
@@ -434,6 +482,12 @@ const struct zoo_defect zoo_drawn_defects[] = {
           "gives no slot of its table of contexts back"),
     PLANT("RENEW-device-slots", ZOO_ALL, "refused", plant_device_slots,
           "gives no slot of its table of devices back"),
+    PLANT("RESOURCE-first-made", ZOO_ALL, "MEM-004 ALLOC-001", plant_create_first,
+          "makes the first allocation of a resource alone"),
+    PLANT("RESOURCE-first-destroyed", ZOO_ALL, "leak", plant_destroy_first,
+          "destroys the first allocation of a list alone"),
+    PLANT("RESOURCE-not-undone", ZOO_ALL, "leak", plant_create_each,
+          "keeps what it has made of a resource that it fails"),
     {0},
 };
 /* clang-format on */

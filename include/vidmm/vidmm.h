@@ -503,6 +503,22 @@ NTSTATUS vidmm_primary_create(struct vidmm_device *device, const void *private_d
                               struct vidmm_allocation **out_allocation);
 
 /*
+ * Several by one call of the driver, as a resource of Direct3D has them: all or none. From there on
+ * they are allocations like others. When they go, the driver destroys each by a call of its own, or
+ * (ends_whole) all of them by one, when the last is gone. STATUS_INVALID_PARAMETER: none, or too
+ * many.
+ */
+#define VIDMM_RESOURCE_MOST 16
+struct vidmm_new_allocation {
+    const void *private_data; /* as vidmm_allocation_create() takes them */
+    uint32_t private_data_bytes;
+    void *cookie;
+};
+NTSTATUS vidmm_resource_create(struct vidmm_device *device, bool ends_whole, unsigned count,
+                               const struct vidmm_new_allocation *wanted,
+                               struct vidmm_allocation **out_allocations);
+
+/*
  * Destroys it: at once for the caller, behind the submitted work that uses it for the rest (its
  * pages are reused only then). Its mappings go with it. Only vidmm_evict() may still be called on
  * it, and must be, once for each residency reference that it has: until then it stays.

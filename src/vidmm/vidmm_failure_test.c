@@ -225,6 +225,24 @@ static NTSTATUS primary(struct rig *rig, struct rig_object *object)
     return status;
 }
 
+/* Two allocations by one call, which end by one, too. */
+static NTSTATUS resource(struct rig *rig)
+{
+    const struct rig_request request = {.bytes = PAGE_BYTES_OF(2), .preferred = {1}};
+    const struct vidmm_new_allocation wanted[2] = {{&request, sizeof request, NULL},
+                                                   {&request, sizeof request, NULL}};
+    struct vidmm_allocation *parts[2];
+    NTSTATUS status = vidmm_resource_create(rig->device, true, 2, wanted, parts);
+
+    for (unsigned i = 0; i < 2; i++) {
+        EXPECT(NT_SUCCESS(status) == (parts[i] != NULL));
+        if (parts[i])
+            vidmm_allocation_destroy(parts[i]);
+    }
+    rig_drain(rig);
+    return status;
+}
+
 static NTSTATUS map_of_context(struct rig *rig, HANDLE allocation)
 {
     const DXGKARGCB_MAPCONTEXTALLOCATION map = {
@@ -361,6 +379,7 @@ static void use_everything(struct rig *rig)
     }
     rig_drain(rig);
     AGAIN(rig, primary(rig, &shown));
+    AGAIN(rig, resource(rig));
     rig_destroy_object(rig, &shown);
     use_context_allocation(rig);
 }

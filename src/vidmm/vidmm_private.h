@@ -26,6 +26,11 @@
 struct null_context;
 struct pump_step;
 
+struct handle_slot {
+    struct vidmm_allocation *allocation;
+    struct resource *resource; /* of which it is a part (resource.h); NULL: none */
+};
+
 struct vidmm {
     struct miniport *miniport;
     struct vidmm_config config;
@@ -81,7 +86,7 @@ struct vidmm {
 
     struct node_pool allocation_pool; /* records, a cache line aligned */
     /* D3DKMT handles: index -> allocation. */
-    struct vidmm_allocation **handles;
+    struct handle_slot *handles;
     uint32_t handle_capacity, handle_free; /* free slots are chained through the table */
 
     struct vidmm_statistics statistics;

@@ -183,6 +183,8 @@ bool player_play(struct player *player, uint32_t most_lines)
         return player_stop_with(player, PLAYER_OBJECT, "no memory to survey addresses");
     if (!open_objects(player))
         return false;
+    for (uint32_t i = 0; i < player->workload->allocation_count; i++)
+        player->allocations[i].is_made = false;
     start = machine_now(player->machine);
     player_start_watchdog(player);
     player_start_preemptions(player);

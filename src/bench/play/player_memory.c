@@ -156,54 +156,139 @@ bool player_play_close(struct player *player, uint32_t op_index)
     return true;
 }
 
-bool player_play_alloc(struct player *player, uint32_t op_index)
+/* Allocations that are made together: of one line, or of several as a resource. */
+struct making {
+    uint32_t count;
+    uint32_t lines[VIDMM_RESOURCE_MOST];
+    uint32_t ids[VIDMM_RESOURCE_MOST];
+    struct sgpu_umd_allocation data[VIDMM_RESOURCE_MOST];
+    uint8_t
+        *foreign_data[VIDMM_RESOURCE_MOST]; /* in place of data; NULL: it is the Drydock GPU's */
+    struct vidmm_new_allocation wanted[VIDMM_RESOURCE_MOST];
+    struct vidmm_allocation *handles[VIDMM_RESOURCE_MOST];
+};
+
+/* Primaries, and what several devices open, are made by a line of their own. */
+static bool may_be_of_resource(const struct player *player, uint32_t op_index, uint32_t device)
 {
-    uint32_t id = player_op(player, op_index)->object;
+    const struct workload_op *op = player_op(player, op_index);
+    const struct workload_allocation *allocation;
+
+    if (op->kind != WORKLOAD_OP_ALLOC)
+        return false;
+    allocation = &player->workload->allocations[op->object];
+    return allocation->device == device &&
+           !(allocation->flags & (WORKLOAD_ALLOCATION_PRIMARY | WORKLOAD_ALLOCATION_SHARED));
+}
+
+static void add_line(const struct player *player, uint32_t op_index, struct making *making)
+{
+    making->lines[making->count] = op_index;
+    making->ids[making->count++] = player_op(player, op_index)->object;
+}
+
+/* The line, and others of its device among the alloc lines that follow. */
+static void choose_lines(const struct player *player, uint32_t op_index, struct making *making)
+{
+    uint32_t device = player->workload->allocations[player_op(player, op_index)->object].device;
+    uint64_t most = min_u64(player->config.run->resource_size, VIDMM_RESOURCE_MOST);
+
+    add_line(player, op_index, making);
+    if (!may_be_of_resource(player, op_index, device))
+        return;
+    for (uint32_t i = op_index + 1; making->count < most && i < player->workload->op_count &&
+                                    player_op(player, i)->kind == WORKLOAD_OP_ALLOC;
+         i++) {
+        if (may_be_of_resource(player, i, device) &&
+            !player->allocations[player_op(player, i)->object].is_made)
+            add_line(player, i, making);
+    }
+}
+
+static bool follow_content(struct player *player, uint32_t id)
+{
     const struct workload_allocation *allocation = &player->workload->allocations[id];
-    struct player_allocation *entry = &player->allocations[id];
-    struct sgpu_umd_allocation data = private_data_of(player, allocation);
     const char *name = workload_allocation_name(player->workload, id);
-    NTSTATUS(*create)
-    (struct vidmm_device *, const void *, uint32_t, void *, struct vidmm_allocation **) =
-        allocation->flags & WORKLOAD_ALLOCATION_PRIMARY ? vidmm_primary_create
-                                                        : vidmm_allocation_create;
-    const void *umd_data = &data;
-    uint32_t data_bytes = sizeof data, foreign_bytes = 0;
-    uint8_t *foreign_data = NULL;
+
+    if (!player->oracle)
+        return true;
+    if (!NT_SUCCESS(oracle_allocation_created(player->oracle, id, allocation->size, name)))
+        return player_stop_with(player, PLAYER_OBJECT,
+                                "no room to follow the content of allocation '%s'", name);
+    if (player_is_tiled(player, allocation))
+        oracle_allocation_reordered(player->oracle, id, tiled_page,
+                                    allocation->flags & WORKLOAD_ALLOCATION_SWIZZLED);
+    else if (has_rows(player, allocation))
+        oracle_allocation_pitched(player->oracle, id, page_in_rows);
+    return true;
+}
+
+/* What the user-mode half says of an allocation. */
+static bool describe(struct player *player, struct making *making, uint32_t i)
+{
+    uint32_t id = making->ids[i];
+    const struct workload_allocation *allocation = &player->workload->allocations[id];
+    struct vidmm_new_allocation *wanted = &making->wanted[i];
+
+    making->data[i] = private_data_of(player, allocation);
+    wanted->private_data = &making->data[i];
+    wanted->private_data_bytes = sizeof making->data[i];
+    wanted->cookie = (void *)(uintptr_t)(id + 1);
+    if (!player_is_foreign(player))
+        return true;
+    if (!player_foreign_allocation_data(player, allocation->size, making->data[i].flags, id,
+                                        &making->foreign_data[i], &wanted->private_data_bytes))
+        return player_stop_with(player, PLAYER_OBJECT,
+                                "no memory for the private data of allocation '%s'",
+                                workload_allocation_name(player->workload, id));
+    wanted->private_data = making->foreign_data[i];
+    return true;
+}
+
+static NTSTATUS make(struct player *player, struct making *making)
+{
+    const struct workload_allocation *first = &player->workload->allocations[making->ids[0]];
+    const struct vidmm_new_allocation *wanted = &making->wanted[0];
+    struct vidmm_device *device = player->devices[first->device];
+
+    if (first->flags & WORKLOAD_ALLOCATION_PRIMARY)
+        return vidmm_primary_create(device, wanted->private_data, wanted->private_data_bytes,
+                                    wanted->cookie, making->handles);
+    if (player->config.run->resource_size > 1 && !(first->flags & WORKLOAD_ALLOCATION_SHARED))
+        return vidmm_resource_create(device, making->ids[0] % 2, making->count, wanted,
+                                     making->handles);
+    return vidmm_allocation_create(device, wanted->private_data, wanted->private_data_bytes,
+                                   wanted->cookie, making->handles);
+}
+
+static NTSTATUS make_and_tell(struct player *player, struct making *making)
+{
     unsigned attempts = 0;
     NTSTATUS status;
-    bool is_open;
 
-    if (player->oracle) {
-        status = oracle_allocation_created(player->oracle, id, allocation->size, name);
-        if (!NT_SUCCESS(status))
-            return player_stop_with(player, PLAYER_OBJECT,
-                                    "no room to follow the content of allocation '%s'", name);
-        if (player_is_tiled(player, allocation))
-            oracle_allocation_reordered(player->oracle, id, tiled_page,
-                                        allocation->flags & WORKLOAD_ALLOCATION_SWIZZLED);
-        else if (has_rows(player, allocation))
-            oracle_allocation_pitched(player->oracle, id, page_in_rows);
-    }
-    if (player_is_foreign(player)) {
-        if (!player_foreign_allocation_data(player, allocation->size, data.flags, id, &foreign_data,
-                                            &foreign_bytes))
-            return player_stop_with(player, PLAYER_OBJECT,
-                                    "no memory for the private data of allocation '%s'", name);
-        umd_data = foreign_data;
-        data_bytes = foreign_bytes;
-    }
     do {
         player_inform(player,
                       &(struct check_client_event){
                           .kind = CHECK_CLIENT_CREATE,
-                          .is_primary = (allocation->flags & WORKLOAD_ALLOCATION_PRIMARY) != 0});
-        status = create(player->devices[allocation->device], umd_data, data_bytes,
-                        (void *)(uintptr_t)(id + 1), &entry->handle);
-        player_inform_of(player, CHECK_CLIENT_CREATED, entry->handle, status);
+                          .is_primary = (player->workload->allocations[making->ids[0]].flags &
+                                         WORKLOAD_ALLOCATION_PRIMARY) != 0});
+        status = make(player, making);
+        for (uint32_t i = 0; i < making->count; i++)
+            player_inform_of(player, CHECK_CLIENT_CREATED, making->handles[i], status);
     } while (player_should_repeat(player, status, &attempts));
-    is_open = NT_SUCCESS(status) && open_in_other_devices(player, id, umd_data, data_bytes);
-    base_free(player->services, foreign_data, foreign_bytes);
+    return status;
+}
+
+/* It is there, or it is not: what follows for its line. */
+static bool finish_alloc(struct player *player, const struct making *making, uint32_t i,
+                         NTSTATUS status)
+{
+    uint32_t id = making->ids[i], op_index = making->lines[i];
+    const struct workload_allocation *allocation = &player->workload->allocations[id];
+    struct player_allocation *entry = &player->allocations[id];
+    const char *name = workload_allocation_name(player->workload, id);
+
+    entry->handle = making->handles[i];
     if (!NT_SUCCESS(status)) {
         if (player->oracle)
             oracle_allocation_freed(player->oracle, id);
@@ -212,7 +297,8 @@ bool player_play_alloc(struct player *player, uint32_t op_index)
         return true;
     }
     player->live_handles[id] = entry->handle;
-    if (!is_open)
+    if (!open_in_other_devices(player, id, making->wanted[i].private_data,
+                               making->wanted[i].private_data_bytes))
         player_report(player, op_index, "alloc %s cannot be opened in every device", name);
     if (player->is_virtual && !(allocation->flags & WORKLOAD_ALLOCATION_NOMAP)) {
         uint64_t bytes = vidmm_allocation_size(entry->handle);
@@ -226,6 +312,35 @@ bool player_play_alloc(struct player *player, uint32_t op_index)
                           name, (unsigned long long)va, (unsigned)status);
     }
     return true;
+}
+
+bool player_play_alloc(struct player *player, uint32_t op_index)
+{
+    struct player_allocation *entry = &player->allocations[player_op(player, op_index)->object];
+    struct making making = {0};
+    bool is_ready = true;
+    NTSTATUS status;
+
+    if (entry->is_made) {
+        entry->is_made = false;
+        return true;
+    }
+    choose_lines(player, op_index, &making);
+    for (uint32_t i = 1; i < making.count; i++)
+        player->allocations[making.ids[i]].is_made = true;
+    for (uint32_t i = 0; is_ready && i < making.count; i++)
+        is_ready = follow_content(player, making.ids[i]) && describe(player, &making, i);
+    if (is_ready) {
+        status = make_and_tell(player, &making);
+        for (uint32_t i = 0; is_ready && i < making.count; i++)
+            is_ready = finish_alloc(player, &making, i, status);
+    }
+    for (uint32_t i = 0; i < making.count; i++) {
+        if (making.foreign_data[i])
+            base_free(player->services, making.foreign_data[i],
+                      making.wanted[i].private_data_bytes);
+    }
+    return is_ready;
 }
 
 static bool mappings_are_ready(const struct player_allocation *entry)

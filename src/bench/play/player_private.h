@@ -70,6 +70,7 @@ struct player_allocation {
     uint32_t running_count; /* submissions with the manager */
     bool is_freed;          /* by the workload; destroyed when waiting_count is 0 */
     bool is_locked;         /* by a lock line */
+    bool is_made;           /* by a line before its own, as a part of a resource */
 };
 
 enum submission_state {

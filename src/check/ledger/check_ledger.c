@@ -349,7 +349,8 @@ static void enter_allocations(struct check_ledger *ledger, const struct check_ca
         allocation->info = *info;
         allocation->bytes = info->Size;
         allocation->is_primary = ledger->is_next_primary;
-        ledger->newest_allocation = allocation;
+        if (i < CHECK_MAX_ASKED)
+            ledger->newest_allocations[i] = allocation;
     }
 }
 

@@ -284,6 +284,9 @@ struct check_caps {
     unsigned paging_segment;
 };
 
+/* Allocations of one call that are followed by their place in it. */
+#define CHECK_MAX_ASKED 16
+
 struct check_ledger {
     const struct base_services *services;
     ULONG interface_version;
@@ -308,14 +311,15 @@ struct check_ledger {
     struct check_stream streams[CHECK_MAX_STREAMS];
     unsigned stream_count;
     uint64_t packets_submitted;
-    struct id_map clients;                      /* by the client's name: allocations and devices */
-    struct check_allocation *newest_allocation; /* that no name has been told of */
+    struct id_map clients; /* by the client's name: allocations and devices */
+    /* Of the last CreateAllocation; NULL: a name has been told of it. */
+    struct check_allocation *newest_allocations[CHECK_MAX_ASKED];
+    unsigned newest_named; /* of them, or gone */
     struct check_device *newest_device;
     bool has_client; /* the client tells its events */
     bool is_next_primary;
-    bool is_gone;   /* the adapter goes: says the client */
-    bool is_asleep; /* or on the way there: says the client */
-#define CHECK_MAX_ASKED 16
+    bool is_gone;                 /* the adapter goes: says the client */
+    bool is_asleep;               /* or on the way there: says the client */
     void *asked[CHECK_MAX_ASKED]; /* OpenAllocation: answers of DxgkCbGetHandleData */
     struct id_map graves;         /* handles of allocations that were destroyed */
     struct list packets;          /* submitted, neither finished nor lost, oldest first */

@@ -5,6 +5,8 @@
 
 #include "check/check_watch.h"
 
+#include <string.h>
+
 static struct check_holder *holder_of(struct check_ledger *ledger,
                                       struct check_allocation *allocation,
                                       const struct check_device *device)
@@ -91,6 +93,21 @@ static void note_told(struct check_ledger *ledger, const struct check_client_eve
         device->told_fence = event->fence;
 }
 
+/* The next allocation of the last CreateAllocation has this name. False: there is no memory. */
+static bool name_newest(struct check_ledger *ledger, const struct check_client_event *event)
+{
+    struct check_allocation *allocation;
+
+    if (ledger->newest_named >= CHECK_MAX_ASKED)
+        return true;
+    allocation = ledger->newest_allocations[ledger->newest_named];
+    ledger->newest_allocations[ledger->newest_named++] = NULL;
+    if (!allocation || !event->count || !NT_SUCCESS(event->status))
+        return true;
+    allocation->client = event->allocations[0];
+    return name_object(ledger, &allocation->object, event->allocations[0]);
+}
+
 bool check_ledger_client(struct check_ledger *ledger, const struct check_client_event *event)
 {
     struct check_allocation *allocation =
@@ -107,17 +124,13 @@ bool check_ledger_client(struct check_ledger *ledger, const struct check_client_
         ledger->newest_device = NULL;
         break;
     case CHECK_CLIENT_CREATE:
-        ledger->newest_allocation = NULL;
+        memset(ledger->newest_allocations, 0, sizeof ledger->newest_allocations);
+        ledger->newest_named = 0;
         ledger->is_next_primary = event->is_primary;
         break;
     case CHECK_CLIENT_CREATED:
         ledger->is_next_primary = false;
-        if (ledger->newest_allocation && event->count && NT_SUCCESS(event->status)) {
-            ledger->newest_allocation->client = event->allocations[0];
-            ledger->is_whole &=
-                name_object(ledger, &ledger->newest_allocation->object, event->allocations[0]);
-        }
-        ledger->newest_allocation = NULL;
+        ledger->is_whole &= name_newest(ledger, event);
         break;
     case CHECK_CLIENT_DESTROY:
         if (allocation)

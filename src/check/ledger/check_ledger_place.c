@@ -361,8 +361,10 @@ void check_ledger_note_leaving(struct check_ledger *ledger, struct check_object 
             ledger->newest_device = NULL;
     } else if (object->kind == CHECK_ALLOCATION) {
         name = allocation->client;
-        if (ledger->newest_allocation == allocation)
-            ledger->newest_allocation = NULL;
+        for (unsigned i = 0; i < CHECK_MAX_ASKED; i++) {
+            if (ledger->newest_allocations[i] == allocation)
+                ledger->newest_allocations[i] = NULL;
+        }
         check_ledger_set_out(ledger, allocation, false);
         while (allocation->holders) {
             struct check_holder *holder = allocation->holders;

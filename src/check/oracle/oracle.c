@@ -35,6 +35,7 @@ NTSTATUS oracle_create(const struct oracle_config *config, struct oracle **out_o
     if (!oracle->expected)
         goto fini_ranges;
     list_init(&oracle->allocations);
+    list_init(&oracle->announced);
     list_init(&oracle->parts);
     list_init(&oracle->packets);
     id_map_init(&oracle->by_id, oracle->services);
@@ -141,23 +142,21 @@ void oracle_allocation_freed(struct oracle *oracle, uint64_t id)
 {
     struct oracle_allocation *allocation = find_allocation(oracle, id);
 
-    if (oracle->announced == allocation)
-        oracle->announced = NULL;
+    list_remove(&allocation->announced_link);
     id_map_remove(&oracle->by_id, id);
     allocation->is_live = false;
     allocation_put(oracle, allocation);
 }
 
-void oracle_handle_created(struct oracle *oracle, uint64_t handle)
+/* allocation NULL: the handle is of none that is followed. */
+static void bind(struct oracle *oracle, struct oracle_allocation *allocation, uint64_t handle)
 {
-    struct oracle_allocation *allocation = oracle->announced;
     struct oracle_allocation *former = id_map_find(&oracle->by_handle, handle);
 
     if (former)
         unbind(oracle, former);
     if (!allocation)
         return;
-    oracle->announced = NULL;
     if (!id_map_set(&oracle->by_handle, handle, allocation)) {
         oracle->counters.lost_operations++;
         oracle->is_blind = true;
@@ -168,10 +167,17 @@ void oracle_handle_created(struct oracle *oracle, uint64_t handle)
     allocation_get(allocation);
 }
 
+void oracle_handle_created(struct oracle *oracle, uint64_t handle)
+{
+    struct list *link = list_pop_front(&oracle->announced);
+
+    bind(oracle, link ? container_of(link, struct oracle_allocation, announced_link) : NULL,
+         handle);
+}
+
 NTSTATUS oracle_allocation_renamed(struct oracle *oracle, uint64_t id, const void *handle)
 {
     struct oracle_allocation *former = find_allocation(oracle, id);
-    struct oracle_allocation *announced = oracle->announced;
     char name[NAME_BYTES];
     NTSTATUS status;
 
@@ -185,8 +191,8 @@ NTSTATUS oracle_allocation_renamed(struct oracle *oracle, uint64_t id, const voi
         (void)is_back;
         return status;
     }
-    oracle_handle_created(oracle, (uint64_t)(uintptr_t)handle);
-    oracle->announced = announced;
+    list_remove(&find_allocation(oracle, id)->announced_link);
+    bind(oracle, find_allocation(oracle, id), (uint64_t)(uintptr_t)handle);
     find_allocation(oracle, id)->layout = former->layout;
     find_allocation(oracle, id)->is_swizzled = former->is_swizzled;
     find_allocation(oracle, id)->is_pitched = former->is_pitched;
@@ -212,8 +218,8 @@ void oracle_handle_destroyed(struct oracle *oracle, uint64_t handle)
     if (!allocation)
         return;
     /* The workload has not freed it: it could not be made in the end, and is tried again. */
-    if (allocation->is_live && !oracle->announced)
-        oracle->announced = allocation;
+    if (allocation->is_live && list_is_empty(&allocation->announced_link))
+        list_push_back(&oracle->announced, &allocation->announced_link);
     unbind(oracle, allocation);
 }
 

@@ -151,7 +151,8 @@ NTSTATUS oracle_layer_create(struct oracle *oracle, struct miniport *next,
 
 /*
  * A new allocation, its content zero; the id is not in use (an id may be used again once it
- * was freed). The next DxgkDdiCreateAllocation that the layer sees succeed is of this allocation.
+ * was freed). DxgkDdiCreateAllocation makes those that are announced in their order: the next one
+ * that the layer sees succeed is of this allocation, and of as many behind it as it makes.
  * STATUS_INSUFFICIENT_RESOURCES: expected_bytes is too small.
  */
 NTSTATUS oracle_allocation_created(struct oracle *oracle, uint64_t id, uint64_t bytes,

@@ -56,6 +56,7 @@ NTSTATUS oracle_allocation_created(struct oracle *oracle, uint64_t id, uint64_t 
     allocation->page_count = bytes_to_pages(bytes);
     allocation->reference_count = 1;
     allocation->is_live = true;
+    list_init(&allocation->announced_link);
     snprintf(allocation->name, sizeof allocation->name, "%s", name ? name : "");
     status = take_range(oracle, allocation);
     if (!NT_SUCCESS(status))
@@ -65,7 +66,7 @@ NTSTATUS oracle_allocation_created(struct oracle *oracle, uint64_t id, uint64_t 
         goto release_range;
     }
     list_push_back(&oracle->allocations, &allocation->link);
-    oracle->announced = allocation;
+    list_push_back(&oracle->announced, &allocation->announced_link);
     return STATUS_SUCCESS;
 
 release_range:

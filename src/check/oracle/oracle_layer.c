@@ -124,9 +124,9 @@ static NTSTATUS watch_create_allocation(struct miniport *self, HANDLE object,
     NTSTATUS status = miniport_forward_create_allocation(self, object, arg);
 
     oracle_of(self)->event_count++;
-    if (NT_SUCCESS(status) && arg->NumAllocations)
+    for (UINT i = 0; NT_SUCCESS(status) && i < arg->NumAllocations; i++)
         oracle_handle_created(oracle_of(self),
-                              (uint64_t)(uintptr_t)arg->pAllocationInfo[0].hAllocation);
+                              (uint64_t)(uintptr_t)arg->pAllocationInfo[i].hAllocation);
     return status;
 }
 

@@ -59,7 +59,8 @@ static inline uint64_t location_page(uint64_t location)
 /* ---- Objects ---- */
 
 struct oracle_allocation {
-    struct list link; /* all that are known */
+    struct list link;           /* all that are known */
+    struct list announced_link; /* in oracle->announced */
     uint64_t id;
     uint64_t bytes;
     uint64_t page_count;
@@ -175,7 +176,7 @@ struct oracle {
     struct list allocations;
     struct id_map by_id;
     struct id_map by_handle;
-    struct oracle_allocation *announced; /* the next that DxgkDdiCreateAllocation creates */
+    struct list announced; /* those that DxgkDdiCreateAllocation creates next, in their order */
 
     struct id_map fences; /* native ones, by handle */
     bool fences_are_lost; /* for want of memory: not followed any more */

@@ -17,6 +17,7 @@
 #include "vidmm/memory/backing.h"
 #include "vidmm/memory/page_units.h"
 #include "vidmm/memory/rename.h"
+#include "vidmm/memory/resource.h"
 #include "vidmm/memory/segment.h"
 #include "vidmm/memory/sharing.h"
 #include "vidmm/paging/job.h"
@@ -44,8 +45,7 @@ static NTSTATUS take_handle(struct vidmm *vidmm, struct vidmm_allocation *alloca
 
     if (!vidmm->handle_free) {
         uint32_t capacity = vidmm->handle_capacity ? vidmm->handle_capacity * 2 : 256;
-        struct vidmm_allocation **handles =
-            base_alloc_array(vidmm->services, capacity, sizeof *handles);
+        struct handle_slot *handles = base_alloc_array(vidmm->services, capacity, sizeof *handles);
         uint32_t i;
 
         if (!handles)
@@ -53,7 +53,7 @@ static NTSTATUS take_handle(struct vidmm *vidmm, struct vidmm_allocation *alloca
         if (vidmm->handle_capacity)
             memcpy(handles, vidmm->handles, vidmm->handle_capacity * sizeof *handles);
         for (i = capacity; i > vidmm->handle_capacity; i--) {
-            handles[i - 1] = (void *)(((uintptr_t)vidmm->handle_free << 1) | 1);
+            handles[i - 1].allocation = (void *)(((uintptr_t)vidmm->handle_free << 1) | 1);
             vidmm->handle_free = i;
         }
         base_free_array(vidmm->services, vidmm->handles, vidmm->handle_capacity, sizeof *handles);
@@ -61,8 +61,8 @@ static NTSTATUS take_handle(struct vidmm *vidmm, struct vidmm_allocation *alloca
         vidmm->handle_capacity = capacity;
     }
     slot = vidmm->handle_free - 1;
-    vidmm->handle_free = (uint32_t)((uintptr_t)vidmm->handles[slot] >> 1);
-    vidmm->handles[slot] = allocation;
+    vidmm->handle_free = (uint32_t)((uintptr_t)vidmm->handles[slot].allocation >> 1);
+    vidmm->handles[slot] = (struct handle_slot){.allocation = allocation};
     allocation->handle = slot + 1;
     return STATUS_SUCCESS;
 }
@@ -73,7 +73,8 @@ static void release_handle(struct vidmm_allocation *allocation)
 
     if (!allocation->handle)
         return;
-    vidmm->handles[allocation->handle - 1] = (void *)(((uintptr_t)vidmm->handle_free << 1) | 1);
+    vidmm->handles[allocation->handle - 1].allocation =
+        (void *)(((uintptr_t)vidmm->handle_free << 1) | 1);
     vidmm->handle_free = allocation->handle;
     allocation->handle = 0;
 }
@@ -84,17 +85,24 @@ struct vidmm_allocation *allocation_by_handle(const struct vidmm *vidmm, D3DKMT_
 
     if (handle == 0 || handle > vidmm->handle_capacity)
         return NULL;
-    allocation = vidmm->handles[handle - 1];
+    allocation = vidmm->handles[handle - 1].allocation;
     return (uintptr_t)allocation & 1 ? NULL : allocation;
 }
 
 /* ---- Creation -------------------------------------------------------------------------------- */
 
+/* What the driver has of it ends: at once, or with the resource of which it is a part. */
 static void close_driver_handles(struct vidmm_allocation *allocation)
 {
     struct vidmm *vidmm = allocation->vidmm;
+    struct resource *resource =
+        allocation->handle ? vidmm->handles[allocation->handle - 1].resource : NULL;
 
     openings_close_of_allocation(allocation);
+    if (resource) {
+        resource_lose(resource, allocation->driver_handle, allocation->device_handle);
+        return;
+    }
     if (allocation->device_handle) {
         DXGKARG_CLOSEALLOCATION close = {0};
 
@@ -111,27 +119,15 @@ static void close_driver_handles(struct vidmm_allocation *allocation)
     }
 }
 
-static NTSTATUS create_in_driver(struct vidmm_allocation *allocation, void *private_data,
-                                 uint32_t private_data_bytes)
+/* What the driver says of an allocation that it has made. */
+static NTSTATUS accept(struct vidmm_allocation *allocation, const DXGK_ALLOCATIONINFO *info)
 {
     struct vidmm *vidmm = allocation->vidmm;
-    DXGKARG_CREATEALLOCATION create = {0};
-    DXGK_ALLOCATIONINFO info = {0};
-    DXGKARG_OPENALLOCATION open = {0};
-    DXGK_OPENALLOCATIONINFO open_info = {0};
     NTSTATUS status;
 
-    info.pPrivateDriverData = private_data;
-    info.PrivateDriverDataSize = private_data_bytes;
-    create.NumAllocations = 1;
-    create.pAllocationInfo = &info;
-    status = miniport_create_allocation(vidmm->miniport, NULL, &create);
-    if (!NT_SUCCESS(status))
-        return status;
-    allocation->driver_handle = info.hAllocation;
-    if (!allocation_accept_info(allocation, &info))
+    if (!allocation_accept_info(allocation, info))
         return STATUS_INVALID_PARAMETER;
-    status = allocation_accept_flags(allocation, &info);
+    status = allocation_accept_flags(allocation, info);
     if (!NT_SUCCESS(status))
         return status;
     if (!vidmm->caps.is_virtual && PAGE_BYTES_OF(allocation->page_count) > MDL_MOST_BYTES) {
@@ -140,76 +136,185 @@ static NTSTATUS create_in_driver(struct vidmm_allocation *allocation, void *priv
                      (unsigned long long)PAGE_BYTES_OF(allocation->page_count));
         return STATUS_NOT_SUPPORTED;
     }
-
-    open_info.hAllocation = allocation->handle;
-    open_info.pPrivateDriverData = private_data;
-    open_info.PrivateDriverDataSize = private_data_bytes;
-    open.NumAllocations = 1;
-    open.pOpenAllocation = &open_info;
-    open.Flags.Create = 1;
-    status = miniport_open_allocation(vidmm->miniport, allocation->device->driver_device, &open);
-    if (!NT_SUCCESS(status))
-        return status;
-    allocation->device_handle = open_info.hDeviceSpecificAllocation;
     return STATUS_SUCCESS;
 }
 
-static NTSTATUS create_allocation(struct vidmm_device *device, const void *private_data,
-                                  uint32_t private_data_bytes, void *cookie, bool is_primary,
-                                  struct vidmm_allocation **out_allocation)
+/* Allocations that are made by one call; each has a copy of its private data. */
+struct creation {
+    unsigned count;
+    struct vidmm_allocation *allocations[VIDMM_RESOURCE_MOST];
+    void *copies[VIDMM_RESOURCE_MOST];
+    uint32_t bytes[VIDMM_RESOURCE_MOST]; /* of the copies */
+    struct resource *resource;           /* NULL: one allocation that is of none */
+};
+
+static NTSTATUS open_in_driver(const struct creation *creation)
+{
+    struct vidmm_device *device = creation->allocations[0]->device;
+    DXGK_OPENALLOCATIONINFO infos[VIDMM_RESOURCE_MOST];
+    DXGKARG_OPENALLOCATION open = {0};
+    NTSTATUS status;
+    unsigned i;
+
+    for (i = 0; i < creation->count; i++)
+        infos[i] = (DXGK_OPENALLOCATIONINFO){
+            .hAllocation = creation->allocations[i]->handle,
+            .pPrivateDriverData = creation->copies[i],
+            .PrivateDriverDataSize = creation->bytes[i],
+        };
+    open.NumAllocations = creation->count;
+    open.pOpenAllocation = infos;
+    open.Flags.Create = 1;
+    status = miniport_open_allocation(device->vidmm->miniport, device->driver_device, &open);
+    for (i = 0; NT_SUCCESS(status) && i < creation->count; i++)
+        creation->allocations[i]->device_handle = infos[i].hDeviceSpecificAllocation;
+    return status;
+}
+
+static NTSTATUS create_in_driver(const struct creation *creation)
+{
+    struct vidmm *vidmm = creation->allocations[0]->vidmm;
+    DXGK_ALLOCATIONINFO infos[VIDMM_RESOURCE_MOST];
+    DXGKARG_CREATEALLOCATION create = {0};
+    NTSTATUS status;
+    unsigned i;
+
+    memset(infos, 0, creation->count * sizeof infos[0]);
+    for (i = 0; i < creation->count; i++) {
+        infos[i].pPrivateDriverData = creation->copies[i];
+        infos[i].PrivateDriverDataSize = creation->bytes[i];
+    }
+    create.NumAllocations = creation->count;
+    create.pAllocationInfo = infos;
+    create.Flags.Resource = creation->resource != NULL;
+    status = miniport_create_allocation(vidmm->miniport, NULL, &create);
+    if (!NT_SUCCESS(status))
+        return status;
+    if (creation->resource)
+        resource_made(creation->resource, create.hResource);
+    for (i = 0; i < creation->count; i++)
+        creation->allocations[i]->driver_handle = infos[i].hAllocation;
+    for (i = 0; i < creation->count; i++) {
+        status = accept(creation->allocations[i], &infos[i]);
+        if (!NT_SUCCESS(status))
+            return status;
+    }
+    return open_in_driver(creation);
+}
+
+static void free_copies(struct vidmm *vidmm, struct creation *creation)
+{
+    unsigned i;
+
+    for (i = 0; i < creation->count; i++)
+        base_free(vidmm->services, creation->copies[i], creation->bytes[i]);
+}
+
+/* Another allocation of the creation, with a handle, which the driver does not know yet. */
+static NTSTATUS add_to_creation(struct creation *creation, struct vidmm_device *device,
+                                const struct vidmm_new_allocation *wanted, bool is_primary)
 {
     struct vidmm *vidmm = device->vidmm;
-    struct vidmm_allocation *allocation;
-    void *private_copy = NULL;
-    NTSTATUS status = STATUS_NO_MEMORY;
+    struct vidmm_allocation *allocation = allocation_alloc(device);
+    unsigned i = creation->count;
+    NTSTATUS status;
 
-    *out_allocation = NULL;
-    if (!NT_SUCCESS(vidmm->refusal))
-        return vidmm->refusal;
-    allocation = allocation_alloc(device);
     if (!allocation)
         return STATUS_NO_MEMORY;
-    allocation->cookie = cookie;
+    creation->allocations[i] = allocation;
+    creation->copies[i] = NULL;
+    creation->bytes[i] = wanted->private_data_bytes;
+    creation->count++;
+    allocation->cookie = wanted->cookie;
     allocation->is_primary = is_primary;
-    if (private_data_bytes) {
-        private_copy = base_alloc(vidmm->services, private_data_bytes);
-        if (!private_copy)
-            goto fail;
-        memcpy(private_copy, private_data, private_data_bytes);
+    if (wanted->private_data_bytes) {
+        creation->copies[i] = base_alloc(vidmm->services, wanted->private_data_bytes);
+        if (!creation->copies[i])
+            return STATUS_NO_MEMORY;
+        memcpy(creation->copies[i], wanted->private_data, wanted->private_data_bytes);
     }
     status = take_handle(vidmm, allocation);
-    if (!NT_SUCCESS(status))
-        goto fail;
-    status = create_in_driver(allocation, private_copy, private_data_bytes);
-    if (!NT_SUCCESS(status))
-        goto fail;
-    base_free(vidmm->services, private_copy, private_data_bytes);
-    list_push_back(&device->allocations, &allocation->device_link);
-    *out_allocation = allocation;
-    return STATUS_SUCCESS;
-
-fail:
-    close_driver_handles(allocation);
-    release_handle(allocation);
-    base_free(vidmm->services, private_copy, private_data_bytes);
-    allocation_free(allocation);
+    if (NT_SUCCESS(status) && creation->resource) {
+        vidmm->handles[allocation->handle - 1].resource = creation->resource;
+        resource_join(creation->resource);
+    }
     return status;
+}
+
+static void undo_creation(struct creation *creation)
+{
+    struct vidmm *vidmm = creation->allocations[0]->vidmm;
+    unsigned i;
+
+    for (i = 0; i < creation->count; i++) {
+        close_driver_handles(creation->allocations[i]);
+        release_handle(creation->allocations[i]);
+        allocation_free(creation->allocations[i]);
+    }
+    free_copies(vidmm, creation);
+}
+
+/* All of them or none. */
+static NTSTATUS create_allocations(struct vidmm_device *device, struct resource *resource,
+                                   unsigned count, const struct vidmm_new_allocation *wanted,
+                                   bool is_primary, struct vidmm_allocation **out_allocations)
+{
+    struct vidmm *vidmm = device->vidmm;
+    struct creation creation = {.resource = resource};
+    NTSTATUS status = vidmm->refusal;
+    unsigned i;
+
+    memset(out_allocations, 0, count * sizeof(struct vidmm_allocation *));
+    for (i = 0; NT_SUCCESS(status) && i < count; i++)
+        status = add_to_creation(&creation, device, &wanted[i], is_primary);
+    if (NT_SUCCESS(status))
+        status = create_in_driver(&creation);
+    if (!NT_SUCCESS(status)) {
+        if (creation.count)
+            undo_creation(&creation);
+        return status;
+    }
+    free_copies(vidmm, &creation);
+    for (i = 0; i < count; i++) {
+        list_push_back(&device->allocations, &creation.allocations[i]->device_link);
+        out_allocations[i] = creation.allocations[i];
+    }
+    return STATUS_SUCCESS;
 }
 
 NTSTATUS vidmm_allocation_create(struct vidmm_device *device, const void *private_data,
                                  uint32_t private_data_bytes, void *cookie,
                                  struct vidmm_allocation **out_allocation)
 {
-    return create_allocation(device, private_data, private_data_bytes, cookie, false,
-                             out_allocation);
+    return create_allocations(
+        device, NULL, 1, &(struct vidmm_new_allocation){private_data, private_data_bytes, cookie},
+        false, out_allocation);
 }
 
 NTSTATUS vidmm_primary_create(struct vidmm_device *device, const void *private_data,
                               uint32_t private_data_bytes, void *cookie,
                               struct vidmm_allocation **out_allocation)
 {
-    return create_allocation(device, private_data, private_data_bytes, cookie, true,
-                             out_allocation);
+    return create_allocations(
+        device, NULL, 1, &(struct vidmm_new_allocation){private_data, private_data_bytes, cookie},
+        true, out_allocation);
+}
+
+NTSTATUS vidmm_resource_create(struct vidmm_device *device, bool ends_whole, unsigned count,
+                               const struct vidmm_new_allocation *wanted,
+                               struct vidmm_allocation **out_allocations)
+{
+    struct resource *resource;
+    NTSTATUS status;
+
+    if (!count || count > VIDMM_RESOURCE_MOST)
+        return STATUS_INVALID_PARAMETER;
+    resource = resource_alloc(device, count);
+    if (!resource)
+        return STATUS_NO_MEMORY;
+    status = create_allocations(device, resource, count, wanted, false, out_allocations);
+    resource_let_go(resource, ends_whole || !NT_SUCCESS(status));
+    return status;
 }
 
 NTSTATUS vidmm_set_priority(struct vidmm_allocation *named, uint32_t priority)

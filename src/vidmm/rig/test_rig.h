@@ -276,6 +276,7 @@ struct rig {
     void (*watch)(struct rig *rig, const DXGKARG_BUILDPAGINGBUFFER *args);
     bool (*render_hook)(struct rig *rig, DXGKARG_RENDER *args, NTSTATUS *status);
     NTSTATUS fails_at_create; /* CreateProcess, CreateDevice, ... */
+    NTSTATUS fails_at_open;   /* OpenAllocation alone */
     uint64_t trace[64];       /* the last operations, for directed tests */
     unsigned trace_count;
     void *test; /* the test's own */

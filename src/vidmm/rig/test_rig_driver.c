@@ -238,16 +238,13 @@ NTSTATUS rig_destroy_context(struct miniport *self, HANDLE object)
     return rig_destroy_handle(&rig->live_contexts, object);
 }
 
-NTSTATUS rig_create_allocation(struct miniport *self, HANDLE object,
-                               DXGKARG_CREATEALLOCATION *create)
+static NTSTATUS create_one(struct rig *rig, DXGK_ALLOCATIONINFO *info)
 {
-    struct rig *rig = rig_of(self);
-    DXGK_ALLOCATIONINFO *info = create->pAllocationInfo;
     const struct rig_request *request = info->pPrivateDriverData;
     struct rig_allocation *allocation;
     uint32_t set = 0;
 
-    EXPECT(create->NumAllocations == 1 && info->PrivateDriverDataSize == sizeof *request);
+    EXPECT(info->PrivateDriverDataSize == sizeof *request);
     if (!NT_SUCCESS(request->refusal))
         return request->refusal;
     if (!NT_SUCCESS(rig->fails_at_create))
@@ -293,24 +290,54 @@ NTSTATUS rig_create_allocation(struct miniport *self, HANDLE object,
     return STATUS_SUCCESS;
 }
 
+/* All of them or none. */
+NTSTATUS rig_create_allocation(struct miniport *self, HANDLE object,
+                               DXGKARG_CREATEALLOCATION *create)
+{
+    struct rig *rig = rig_of(self);
+    NTSTATUS status = STATUS_SUCCESS;
+    UINT made;
+
+    EXPECT(create->NumAllocations == 1 || create->Flags.Resource);
+    for (made = 0; made < create->NumAllocations; made++) {
+        status = create_one(rig, &create->pAllocationInfo[made]);
+        if (!NT_SUCCESS(status))
+            break;
+    }
+    while (!NT_SUCCESS(status) && made > 0) {
+        struct rig_allocation *allocation = create->pAllocationInfo[--made].hAllocation;
+
+        allocation->is_live = false;
+        rig->live_handles--;
+        create->pAllocationInfo[made].hAllocation = NULL;
+    }
+    return status;
+}
+
 NTSTATUS rig_open_allocation(struct miniport *self, HANDLE device,
                              const DXGKARG_OPENALLOCATION *open)
 {
     struct rig *rig = rig_of(self);
 
-    EXPECT(open->NumAllocations == 1); /* without Create: another device opens the newest one */
+    /* They are the newest; without Create, another device opens the newest one. */
+    EXPECT(open->NumAllocations == 1 || open->Flags.Create);
+    if (!NT_SUCCESS(rig->fails_at_open))
+        return rig->fails_at_open;
     if (!NT_SUCCESS(rig->fails_at_create))
         return rig->fails_at_create;
-    open->pOpenAllocation->hDeviceSpecificAllocation = rig->allocations[rig->allocation_count - 1];
-    rig->live_handles += 1;
+    for (UINT i = 0; i < open->NumAllocations; i++)
+        open->pOpenAllocation[i].hDeviceSpecificAllocation =
+            rig->allocations[rig->allocation_count - open->NumAllocations + i];
+    rig->live_handles += open->NumAllocations;
     return STATUS_SUCCESS;
 }
 
 NTSTATUS rig_close_allocation(struct miniport *self, HANDLE device,
                               const DXGKARG_CLOSEALLOCATION *close)
 {
-    rig_allocation_of(rig_of(self), close->pOpenHandleList[0]);
-    rig_of(self)->live_handles--;
+    for (UINT i = 0; i < close->NumAllocations; i++)
+        rig_allocation_of(rig_of(self), close->pOpenHandleList[i]);
+    rig_of(self)->live_handles -= close->NumAllocations;
     return STATUS_SUCCESS;
 }
 
@@ -318,11 +345,14 @@ NTSTATUS rig_destroy_allocation(struct miniport *self, HANDLE object,
                                 const DXGKARG_DESTROYALLOCATION *destroy)
 {
     struct rig *rig = rig_of(self);
-    struct rig_allocation *allocation = rig_allocation_of(rig, destroy->pAllocationList[0]);
 
-    EXPECT(!allocation->pending_operations);
-    allocation->is_live = false;
-    rig->live_handles--;
+    for (UINT i = 0; i < destroy->NumAllocations; i++) {
+        struct rig_allocation *allocation = rig_allocation_of(rig, destroy->pAllocationList[i]);
+
+        EXPECT(!allocation->pending_operations);
+        allocation->is_live = false;
+    }
+    rig->live_handles -= destroy->NumAllocations;
     return STATUS_SUCCESS;
 }
 
