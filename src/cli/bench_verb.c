@@ -241,40 +241,50 @@ static enum cli_status bench_replay(struct output *out)
     return CLI_FINE;
 }
 
-/* Ten and a hundred times as many operations, with as many allocations alive. */
+static void print_scaling_run(const struct output *out, const struct scaling_subject *subject,
+                              const struct scaling_bench *run, bool is_first)
+{
+    double each = run->seconds / (double)run->n;
+
+    if (out->as_json)
+        printf("%s\n    {\"model\": \"%s\", \"subject\": \"%s\", \"n\": %" PRIu64
+               ", \"paging_operations\": %" PRIu64 ", \"seconds\": %.6f, \"us_each\": %.3f}",
+               is_first ? "" : ",", run_model_name(subject->model), subject->name, run->n,
+               run->paging_operations, run->seconds, each * 1e6);
+    else
+        printf("  %-9s %8" PRIu64 " %-12s %9" PRIu64 " paging operations  %8.3f s  %9.2f us each\n",
+               run_model_name(subject->model), run->n, subject->name, run->paging_operations,
+               run->seconds, each * 1e6);
+    fflush(stdout);
+}
+
+/* What a run costs with ever more of one thing in it. */
 static enum cli_status bench_scaling(struct output *out)
 {
-    static const uint64_t lengths[] = {1000, 10000, 100000};
-    size_t length_count = out->is_quick ? 2 : 3;
-    bool is_first = true;
-
     begin(out, "scaling",
-          "scaling: what an operation costs as a run grows, in time of the processor");
-    for (int m = RUN_PHYSICAL; m <= RUN_IOMMU; m++) {
-        double shortest = 0;
+          "scaling: what a checked run costs with n of one thing in it, in time of the processor\n"
+          "  (exponent: 1 is linear; below 1 the fixed part of a run is still seen)");
+    for (size_t s = 0; s < scaling_subject_count; s++) {
+        const struct scaling_subject *subject = &scaling_subjects[s];
+        const uint64_t *sizes = out->is_quick ? subject->quick_sizes : subject->sizes;
+        struct scaling_bench runs[SCALING_BENCH_SIZES];
+        double exponent;
 
-        for (size_t i = 0; i < length_count; i++) {
-            struct scaling_bench r;
-            double each;
-
-            if (!scaling_bench_run((enum run_model)m, lengths[i], &r))
-                return failed("scaling");
-            each = r.seconds / (double)r.operations;
-            shortest = i ? shortest : each;
-            if (out->as_json)
-                printf("%s\n    {\"model\": \"%s\", \"operations\": %" PRIu64
-                       ", \"paging_operations\": %" PRIu64
-                       ", \"seconds\": %.6f, \"us_per_operation\": %.3f, \"ratio\": %.3f}",
-                       is_first ? "" : ",", run_model_name((enum run_model)m), r.operations,
-                       r.paging_operations, r.seconds, each * 1e6, each / shortest);
-            else
-                printf("  %-9s %8" PRIu64 " operations  %9" PRIu64
-                       " paging operations  %8.3f s  %7.2f us each  %5.2f times the shortest\n",
-                       run_model_name((enum run_model)m), r.operations, r.paging_operations,
-                       r.seconds, each * 1e6, each / shortest);
-            fflush(stdout);
-            is_first = false;
+        for (size_t i = 0; i < SCALING_BENCH_SIZES; i++) {
+            if (!scaling_bench_run(subject, sizes[i], &runs[i])) {
+                cli_error("bench scaling: a run of %" PRIu64 " %s (%s) is not clean", sizes[i],
+                          subject->name, run_model_name(subject->model));
+                return CLI_INTERNAL;
+            }
+            print_scaling_run(out, subject, &runs[i], s == 0 && i == 0);
         }
+        exponent = scaling_bench_exponent(runs, SCALING_BENCH_SIZES);
+        if (out->as_json)
+            printf(",\n    {\"model\": \"%s\", \"subject\": \"%s\", \"exponent\": %.3f}",
+                   run_model_name(subject->model), subject->name, exponent);
+        else
+            printf("  %-9s %8s %-12s exponent %.2f\n", run_model_name(subject->model), "",
+                   subject->name, exponent);
     }
     end(out);
     return CLI_FINE;
