@@ -110,6 +110,28 @@ static void others_memory(unsigned index, DXGK_SEGMENTFLAGS *flags, PHYSICAL_ADD
         layer->ops.query_adapter_info = query_##name;                                              \
     }
 
+/* The CPU finds the aperture a page behind where the driver says. */
+static NTSTATUS query_misplaced_view(struct miniport *self, HANDLE object,
+                                     const DXGKARG_QUERYADAPTERINFO *arg)
+{
+    NTSTATUS status = query(self, object, arg);
+    DXGK_QUERYSEGMENTOUT3 *out = arg->pOutputData;
+
+    if (!NT_SUCCESS(status) || arg->Type != DXGKQAITYPE_QUERYSEGMENT3)
+        return status;
+    for (UINT i = 0; out->pSegmentDescriptor && i < out->NbSegment; i++) {
+        if (out->pSegmentDescriptor[i].Flags.Aperture &&
+            out->pSegmentDescriptor[i].CpuTranslatedAddress.QuadPart)
+            out->pSegmentDescriptor[i].CpuTranslatedAddress.QuadPart -= 4096;
+    }
+    return status;
+}
+
+static void plant_misplaced_view(struct zoo_layer *layer)
+{
+    layer->ops.query_adapter_info = query_misplaced_view;
+}
+
 CHANGE_SEGMENTS(both_flags, both_flags)
 CHANGE_SEGMENTS(bad_preserve, bad_preserve)
 CHANGE_SEGMENTS(low_limit, low_limit)
@@ -277,6 +299,8 @@ CHANGE_ALLOCATIONS(cached_unseen)
 const struct zoo_defect zoo_caps_defects[] = {
     PLANT("D73-count-differs", ZOO_BOTH, "SEG-002 SEG-001", plant_count_differs,
           "reports another number of segments in the second pass"),
+    PLANT("SEG-aperture-misplaced", ZOO_PHYSICAL, "content", plant_misplaced_view,
+          "says that the CPU finds its aperture a page in front of where it is"),
     PLANT("D74-flags-exclude", ZOO_BOTH, "SEG-012", plant_both_flags,
           "reports a coherent memory segment"),
     PLANT("D74-preserve-illegal", ZOO_ALL, "PWR-001", plant_bad_preserve,

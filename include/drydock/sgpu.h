@@ -5,7 +5,8 @@
  * Place      Public hardware manual. A driver for this GPU includes this file and the
  *            WDK headers, nothing else; so does the code that plays the user-mode driver.
  * Model      A PCI device with two base-address registers. BAR 0 holds registers. BAR 1
- *            is a linear window on the first SGPU_REG_VISIBLE_SIZE bytes of local memory.
+ *            is a linear window on the first SGPU_REG_VISIBLE_SIZE bytes of local memory and,
+ *            with SGPU_STRAP_SEEN_APERTURE, on the aperture behind them.
  *            Nodes execute submissions in order, each node on its own; node 0 renders,
  *            node 1 copies. Everything is little endian.
  * Units      Bytes, unless a name says _pages or _ns. A page is 4 KiB.
@@ -147,6 +148,7 @@
 #define SGPU_STRAP_PAGING_APERTURE     (1u << 23) /* commands of paging are best in the aperture */
 #define SGPU_STRAP_DMA_APERTURE        (1u << 27) /* ... and so are those of clients          */
 #define SGPU_STRAP_HALF_APERTURE       (1u << 28) /* half of the aperture's slots at once, no more */
+#define SGPU_STRAP_SEEN_APERTURE       (1u << 31) /* BAR 1 goes on with the aperture          */
 #define SGPU_STRAP_GPU_PAGE_SHIFT      29 /* 2 bits: GPU pages of 4, 16 or 64 KiB (0, 1, 2)     */
 #define SGPU_STRAP_GPU_PAGE_MASK       0x3u
 #define SGPU_STRAP_HOST_APERTURE       (1u << 20) /* BAR 1 is no window but pages, each pointed */

@@ -8,6 +8,7 @@
  *            | [0, ram_bytes)            | RAM; page 0 is never handed out                    |
  *            | bar0_pa + register bytes  | registers of the device, by callbacks              |
  *            | bar1_pa + visible_bytes   | local memory from its offset 0                     |
+ *            | ... + aperture_bytes      | with shows_aperture: RAM as the aperture shows it  |
  *
  *            Time is virtual, in nanoseconds, and moves only in machine_run_next(): the machine is
  *            a queue of events, and events at one time run in the order they were scheduled.
@@ -45,6 +46,7 @@ struct machine_config {
     uint64_t local_bytes;   /* multiple of a page; may be 0      */
     uint64_t visible_bytes; /* of local memory, through BAR 1    */
     uint64_t aperture_bytes;
+    bool shows_aperture; /* through BAR 1, behind visible_bytes */
     enum machine_scatter scatter;
     uint64_t pcie_bytes_per_second; /* each direction; 0: PCIe 3.0 x16, 15.754e9 */
     uint64_t pcie_latency_ns;
@@ -116,6 +118,15 @@ typedef uint64_t machine_window_page(void *context, uint64_t page);
 void machine_set_window_function(struct machine *machine, machine_window_page *function,
                                  void *context);
 
+/*
+ * What the part of BAR 1 behind local memory shows: the function says for a page of the aperture
+ * which page of RAM; UINT64_MAX: none. NULL: nothing is shown.
+ */
+void machine_set_aperture_function(struct machine *machine, machine_window_page *function,
+                                   void *context);
+
+/* Of BAR 1. */
+uint64_t machine_bar1_bytes(const struct machine *machine);
 uint64_t machine_bar0_pa(const struct machine *machine);
 uint64_t machine_bar1_pa(const struct machine *machine);
 

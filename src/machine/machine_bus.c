@@ -15,6 +15,13 @@
 /* Mappings of more pages than this, 16 MiB, make bytes of a page only when it is touched. */
 #define WINDOW_PAGES 4096u
 
+uint64_t machine_bar1_bytes(const struct machine *machine)
+{
+    const struct machine_config *config = &machine->config;
+
+    return config->visible_bytes + (config->shows_aperture ? config->aperture_bytes : 0);
+}
+
 uint64_t machine_bar0_pa(const struct machine *machine)
 {
     return align_up(machine->config.ram_bytes, BAR_ALIGNMENT);
@@ -22,7 +29,7 @@ uint64_t machine_bar0_pa(const struct machine *machine)
 
 uint64_t machine_bar1_pa(const struct machine *machine)
 {
-    const uint64_t bytes = machine->config.visible_bytes;
+    const uint64_t bytes = machine_bar1_bytes(machine);
     const uint64_t size = bytes > BAR_ALIGNMENT ? machine_pci_bar_size(bytes) : BAR_ALIGNMENT;
 
     return align_up(machine_bar0_pa(machine) + BAR_ALIGNMENT, size);
@@ -44,6 +51,13 @@ void machine_set_window_function(struct machine *machine, machine_window_page *f
     ASSERT(!function || !machine->window_pages);
     machine->window_function = function;
     machine->window_context = context;
+}
+
+void machine_set_aperture_function(struct machine *machine, machine_window_page *function,
+                                   void *context)
+{
+    machine->aperture_function = function;
+    machine->aperture_context = context;
 }
 
 static uint64_t window_page(const struct machine *machine, uint64_t page)
@@ -75,6 +89,23 @@ static bool find_in_window(const struct machine *machine, uint64_t offset, uint6
     return true;
 }
 
+/* Where a range of the aperture behind it lies in RAM; false when parts lie apart or nowhere. */
+static bool find_in_aperture(const struct machine *machine, uint64_t offset, uint64_t bytes,
+                             uint64_t *out_address)
+{
+    machine_window_page *function = machine->aperture_function;
+    const uint64_t page = offset / PAGE_BYTES;
+    const uint64_t count = bytes_to_pages(offset % PAGE_BYTES + bytes);
+    const uint64_t first = function ? function(machine->aperture_context, page) : UINT64_MAX;
+
+    for (uint64_t i = 0; i < count; i++) {
+        if (first == UINT64_MAX || function(machine->aperture_context, page + i) != first + i)
+            return false;
+    }
+    *out_address = first * PAGE_BYTES + offset % PAGE_BYTES;
+    return true;
+}
+
 bool machine_bus_find(struct machine *machine, uint64_t pa, uint64_t bytes,
                       struct machine_target *out_target)
 {
@@ -89,6 +120,14 @@ bool machine_bus_find(struct machine *machine, uint64_t pa, uint64_t bytes,
         if (find_in_window(machine, pa - machine_bar1_pa(machine), bytes, &target.address)) {
             target.kind = MACHINE_LOCAL;
             target.store = machine->local;
+        }
+    } else if (config->shows_aperture &&
+               is_inside(pa, bytes, machine_bar1_pa(machine) + config->visible_bytes,
+                         config->aperture_bytes)) {
+        if (find_in_aperture(machine, pa - machine_bar1_pa(machine) - config->visible_bytes, bytes,
+                             &target.address)) {
+            target.kind = MACHINE_RAM;
+            target.store = machine->ram;
         }
     } else if (machine->registers &&
                is_inside(pa, bytes, machine_bar0_pa(machine), machine->registers->bytes)) {

@@ -132,7 +132,7 @@ void machine_pci_make_default(struct machine *machine)
     machine->pci.bars[0] =
         (struct machine_pci_bar){machine_register_bytes(machine), machine_bar0_pa(machine), false};
     machine->pci.bars[2] =
-        (struct machine_pci_bar){machine->config.visible_bytes, machine_bar1_pa(machine), true};
+        (struct machine_pci_bar){machine_bar1_bytes(machine), machine_bar1_pa(machine), true};
     make_space(machine, NULL);
 }
 

@@ -71,6 +71,8 @@ struct machine {
     const uint64_t *window_pages; /* NULL: BAR 1 is linear, unless... */
     machine_window_page *window_function;
     void *window_context;
+    machine_window_page *aperture_function; /* NULL: the aperture is not shown */
+    void *aperture_context;
     uint8_t *register_window; /* reserved host addresses that stand for BAR 0 */
     uint64_t register_window_bytes;
 

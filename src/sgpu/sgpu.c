@@ -451,6 +451,16 @@ static void write_register(void *context, uint64_t offset, unsigned size, uint64
         write_word(gpu, offset + 4, (uint32_t)(value >> 32));
 }
 
+/* The page of RAM that BAR 1 shows where an aperture slot stands. */
+static uint64_t seen_page(void *context, uint64_t slot)
+{
+    struct sgpu *gpu = context;
+    uint64_t page;
+
+    return !gpu->is_off && sgpu_system_page(gpu, sgpu_aperture_page(gpu, slot), &page) ? page
+                                                                                       : UINT64_MAX;
+}
+
 /* ---- Creation ------------------------------------------------------------------------------- */
 
 struct sgpu *sgpu_create(struct machine *machine, const struct sgpu_config *config)
@@ -516,6 +526,8 @@ struct sgpu *sgpu_create(struct machine *machine, const struct sgpu_config *conf
         memset(gpu->window_pages, 0xff, gpu->window_page_count * sizeof *gpu->window_pages);
         machine_set_window_pages(machine, gpu->window_pages);
     }
+    if (config->straps & SGPU_STRAP_SEEN_APERTURE)
+        machine_set_aperture_function(machine, seen_page, gpu);
     if (!machine_set_registers(machine, &registers, gpu))
         goto fail;
     return gpu;
@@ -538,6 +550,7 @@ void sgpu_destroy(struct sgpu *gpu)
     machine_set_registers(gpu->machine, NULL, NULL);
     machine_set_window_pages(gpu->machine, NULL);
     machine_set_window_function(gpu->machine, NULL, NULL);
+    machine_set_aperture_function(gpu->machine, NULL, NULL);
     base_free_array(gpu->services, gpu->window_pages, gpu->window_page_count,
                     sizeof *gpu->window_pages);
     base_free_array(gpu->services, gpu->slot_blocks, sgpu_block_words(gpu),

@@ -177,7 +177,7 @@ static NTSTATUS get_device_information(struct miniport_host *base, DXGK_DEVICE_I
     info->SystemMemorySize.QuadPart = (LONGLONG)config->ram_bytes;
     info->HighestPhysicalAddress.QuadPart =
         (LONGLONG)max_u64(config->ram_bytes,
-                          machine_bar1_pa(host->machine) + config->visible_bytes) -
+                          machine_bar1_pa(host->machine) + machine_bar1_bytes(host->machine)) -
         1;
     return STATUS_SUCCESS;
 }

@@ -36,6 +36,7 @@ static uint32_t straps_of(const struct run_config *config)
            (config->pages_through_aperture ? SGPU_STRAP_PAGING_APERTURE : 0) |
            (config->has_half_aperture ? SGPU_STRAP_HALF_APERTURE : 0) |
            (config->dma_through_aperture ? SGPU_STRAP_DMA_APERTURE : 0) |
+           (config->has_seen_aperture ? SGPU_STRAP_SEEN_APERTURE : 0) |
            (config->has_banks && config->model == RUN_PHYSICAL ? SGPU_STRAP_BANKS : 0) |
            (config->has_pitch ? SGPU_STRAP_PITCH : 0) |
            (config->evicts_through_aperture ? SGPU_STRAP_SLOW_LISTS : 0) |
@@ -124,6 +125,7 @@ static bool raise_machine(struct run_assembly *run)
         config->visible_bytes + (has_chosen_pages(config) ? 0 : config->far_bytes);
     /* What may be committed to it is as much as the option says. */
     machine_config.aperture_bytes = config->aperture_bytes << config->has_half_aperture;
+    machine_config.shows_aperture = config->has_seen_aperture;
     machine_config.scatter = config->scatter;
     machine_config.jitter_ns = config->jitter_ns;
     if (config->link_bytes_per_second)

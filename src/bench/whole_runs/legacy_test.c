@@ -233,6 +233,32 @@ static void hints_of_banks_and_directions_are_followed(void **state)
     }
 }
 
+/*
+ * SEG-010: the aperture stands behind local memory in BAR 1. A primary with UseAlternateVA, and
+ * what is no primary, are in system memory for the CPU.
+ */
+static void a_primary_is_seen_in_the_aperture(void **state)
+{
+    struct workload *workload = test_load("primary-seen-in-the-aperture.case");
+    struct seen seen = {{0}};
+    const struct run_tamper tamper = {.op_index = 8, .fn = look_where, .context = &seen};
+    struct run_config config;
+    struct run_result result;
+
+    run_config_defaults(&config);
+    run_config_from_workload(&config, workload);
+    config.model = RUN_PHYSICAL;
+    config.reference = RUN_REFERENCE_NEVER;
+    config.tamper = &tamper;
+    run_execute(&config, workload, &result);
+    test_assert_clean(&result);
+    assert_in_range(seen.offsets[0], 8 * MiB, 9 * MiB - 512 * KiB);
+    assert_true(seen.offsets[1] > 9 * MiB);
+    assert_true(seen.offsets[2] > 9 * MiB);
+    run_result_fini(&result);
+    workload_free(workload);
+}
+
 /* ---- Splitting ------------------------------------------------------------------------------- */
 
 static struct run_result *play_split(const char *splitting, const char *local, const char *piece)
@@ -409,6 +435,7 @@ int main(void)
         cmocka_unit_test(a_lock_of_permanent_memory_is_its_backing_store),
         cmocka_unit_test(special_transfers_are_for_alternate_addresses_alone),
         cmocka_unit_test(special_transfers_come_in_parts),
+        cmocka_unit_test(a_primary_is_seen_in_the_aperture),
         cmocka_unit_test(a_lock_may_end_asleep),
         cmocka_unit_test(agp_memory_is_flushed_before_the_cpu_looks),
         cmocka_unit_test(an_agp_segment_gets_no_map_operations),

@@ -193,6 +193,12 @@ static struct segment segment_at(const struct refkmd_adapter *adapter, UINT id)
     case REFKMD_SEGMENT_APERTURE:
         segment.bytes = adapter->aperture_bytes;
         segment.flags.Aperture = 1;
+        /* Where the CPU finds primaries without an alternate address (SEG-010). */
+        if (adapter->model == REFKMD_PHYSICAL && (adapter->straps & SGPU_STRAP_SEEN_APERTURE)) {
+            segment.flags.CpuVisible = 1;
+            segment.cpu_address.QuadPart =
+                adapter->window_pa.QuadPart + (LONGLONG)adapter->visible_bytes;
+        }
         segment.flags.CacheCoherent = (adapter->straps & SGPU_STRAP_COHERENT_APERTURE) != 0;
         break;
     default:

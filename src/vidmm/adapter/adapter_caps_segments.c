@@ -350,7 +350,7 @@ static bool is_window_possible(const struct caps_query *query, const struct segm
                                uint64_t *v)
 {
     *v = s->cpu_address;
-    if (!s->flags.CpuVisible || s->flags.Aperture)
+    if (!s->flags.CpuVisible || s->flags.Agp || (s->flags.Aperture && !s->cpu_address))
         return true;
     return s->cpu_address && is_aligned(s->cpu_address, PAGE_BYTES) &&
            s->cpu_address <= HIGHEST_ADDRESS - s->size;
@@ -675,7 +675,8 @@ static NTSTATUS enter_segment(struct caps_query *query, unsigned index)
         .base = report->base,
         .size = report->size,
         .commit_limit = report->flags.Aperture ? report->commit_limit : report->size,
-        .cpu_address = is_seen ? report->cpu_address : 0,
+        /* Of an aperture it counts for primaries alone (vidmm_locked_page_address()). */
+        .cpu_address = report->flags.CpuVisible && !report->flags.Agp ? report->cpu_address : 0,
         .has_host_aperture = report->host_pages != 0,
         .host_address = report->host_address,
         .host_pages = report->host_pages,

@@ -220,11 +220,27 @@ bool vidmm_lock_is_settled(const struct vidmm_allocation *named)
                : allocation->state == ALLOCATION_BACKED && !allocation->place.segment;
 }
 
+/*
+ * A primary without an alternate address is seen in the aperture that it is mapped in, where the
+ * driver says where the CPU finds that; all else that an aperture shows, in system memory.
+ */
+static bool is_seen_in_aperture(const struct vidmm_allocation *allocation)
+{
+    const struct segment *segment = allocation->place.segment;
+
+    return segment && segment->kind == SEGMENT_APERTURE && segment->caps->cpu_address &&
+           allocation->state == ALLOCATION_RESIDENT && allocation->is_primary &&
+           !allocation->uses_alternate_va && !allocation->vidmm->caps.is_virtual;
+}
+
 uint64_t vidmm_locked_page_address(const struct vidmm_allocation *named, uint64_t page)
 {
     struct vidmm_allocation *allocation = allocation_current(named);
 
     ASSERT(allocation->lock_count > 0 && page < allocation->page_count);
+    if (is_seen_in_aperture(allocation))
+        return allocation->place.segment->caps->cpu_address + allocation->place.offset +
+               PAGE_BYTES_OF(page);
     if (!allocation->place.segment || !segment_holds_content(allocation->place.segment))
         return PAGE_BYTES_OF(allocation_backing_pages(allocation)[page]);
     if (allocation->range && alternate_va_is_acquired(allocation))
