@@ -165,11 +165,12 @@ void rig_prepare(struct rig *rig, enum rig_model model)
 {
     memset(rig, 0, sizeof *rig);
     rig->next_handle = 0x1000;
+    failing_services_init(&rig->memory);
     rig_describe(rig, model);
     rig->bottom.ops = &rig_driver_ops;
     rig->host.ops = &rig_host_ops;
     rig->config = (struct check_config){
-        .services = base_services_libc(),
+        .services = &rig->memory.services,
         .counts = &rig->counts,
         .calls = &rig->calls,
         .guards_buffers = true,
@@ -403,28 +404,56 @@ void rig_expect_silence(const struct rig *rig, enum rule_id rule)
         fail_msg("%s was never looked at", rule_get(rule)->id);
 }
 
-static void play(enum rig_model model, enum rule_id rule, void (*function)(struct rig *rig),
-                 void (*expect)(const struct rig *rig, enum rule_id rule))
+/* The n-th allocation from the function's start on fails; 0: none. */
+static struct rig *play(enum rig_model model, uint64_t n, void (*function)(struct rig *rig))
 {
     struct rig *rig = malloc(sizeof *rig);
 
     assert_non_null(rig);
     rig_init(rig, model);
+    failing_services_fail_at(&rig->memory, n);
     function(rig);
     check_end(rig->check, false);
-    expect(rig, rule);
+    return rig;
+}
+
+static void end_play(struct rig *rig)
+{
     rig_fini(rig);
+    assert_int_equal(rig->memory.live_blocks, 0);
     free(rig);
 }
 
 void rig_play_broken(enum rig_model model, enum rule_id rule, void (*function)(struct rig *rig))
 {
-    play(model, rule, function, rig_expect_only);
+    struct rig *rig = play(model, 0, function);
+
+    rig_expect_only(rig, rule);
+    end_play(rig);
+}
+
+/* A check that lacks the memory for its account accuses nobody, or says that it is not whole. */
+static void play_without_memory(enum rig_model model, void (*function)(struct rig *rig))
+{
+    bool has_failed = true;
+
+    for (uint64_t n = 1; has_failed; n++) {
+        struct rig *rig = play(model, n, function);
+
+        has_failed = rig->memory.has_failed;
+        if (check_is_whole(rig->check))
+            rig_expect_only(rig, RULE_NONE);
+        end_play(rig);
+    }
 }
 
 void rig_play_kept(enum rig_model model, enum rule_id rule, void (*function)(struct rig *rig))
 {
-    play(model, rule, function, rig_expect_silence);
+    struct rig *rig = play(model, 0, function);
+
+    rig_expect_silence(rig, rule);
+    end_play(rig);
+    play_without_memory(model, function);
 }
 
 /* ---- The tests of a file ---- */

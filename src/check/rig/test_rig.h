@@ -24,7 +24,7 @@
 #include "check/check.h"
 
 #include "base/bits.h"
-#include "base/services.h"
+#include "base/failing_services.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -47,7 +47,8 @@ enum rig_model { RIG_PHYSICAL, RIG_GPUMMU };
 #define RIG_BAR           UINT64_C(0xe0000000) /* BAR 1: shows local memory in order */
 
 struct rig {
-    struct miniport bottom; /* first: the driver's miniport is the rig */
+    struct miniport bottom;         /* first: the driver's miniport is the rig */
+    struct failing_services memory; /* the check's */
     struct miniport *top;
     struct miniport_host host;
     struct miniport_host *drivers_host; /* whom the driver calls */

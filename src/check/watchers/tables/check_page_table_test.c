@@ -231,6 +231,44 @@ RULE_KEPT(PT_029)
     map_protected(rig, RIG_VA + 0x20000, allocation, 2);
 }
 
+static void destroy_the_process(struct rig *rig, HANDLE allocation)
+{
+    miniport_destroy_process(rig->top, rig->process);
+}
+
+static void reset(struct rig *rig, HANDLE allocation)
+{
+    miniport_reset_from_timeout(rig->top, NULL);
+}
+
+static void sleep(struct rig *rig, HANDLE allocation)
+{
+    miniport_set_power_state(rig->top, 0, PowerDeviceD3, PowerActionSleep);
+}
+
+/* PT-029 is about mappings that there are: none outlives its process, its allocation, the tables.
+ */
+static void unique_protections_end_with_what_they_were_of(void **state)
+{
+    static void (*const ends[])(struct rig * rig, HANDLE allocation) = {
+        destroy_the_process, reset, sleep, rig_destroy_allocation};
+
+    for (size_t i = 0; i < ARRAY_COUNT(ends); i++) {
+        struct rig rig;
+        HANDLE allocation;
+
+        rig_init(&rig, RIG_GPUMMU);
+        allocation = rig_create_allocation(&rig, NULL);
+        rig_make_tables(&rig);
+        map_protected(&rig, RIG_VA, allocation, UINT64_C(1) << 63 | 1);
+        ends[i](&rig, allocation);
+        rig.process = rig_create_process(&rig, false);
+        map_protected(&rig, RIG_VA + 0x20000, allocation, 2);
+        assert_int_equal(rig.counts.broken[RULE_PT_029], 0);
+        rig_fini(&rig);
+    }
+}
+
 /* ---- Entries ---- */
 
 RULE_BROKEN(PT_030)
@@ -369,6 +407,7 @@ int main(void)
         cmocka_unit_test(a_range_that_begins_too_late_breaks_PT_025),
         cmocka_unit_test(an_unknown_process_breaks_PT_024),
         cmocka_unit_test(two_pages_in_one_place_break_PT_025),
+        cmocka_unit_test(unique_protections_end_with_what_they_were_of),
     };
 
     return RIG_RUN_TESTS(tests);

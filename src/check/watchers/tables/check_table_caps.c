@@ -89,7 +89,7 @@ static void check_places(struct check *check, const struct check_ledger *ledger)
     if (!ledger->segment_count || !caps->has_gpummu ||
         caps->gpummu.PageTableUpdateMode != DXGK_PAGETABLEUPDATE_CPU_VIRTUAL)
         return;
-    for (unsigned level = 1; level < caps->level_count && level < CHECK_MAX_LEVELS; level++) {
+    for (unsigned level = 1; level < CHECK_MAX_LEVELS; level++) {
         const struct check_segment *segment =
             check_find_segment(ledger, caps->levels[level].PageTableSegmentId);
 
