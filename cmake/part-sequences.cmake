@@ -9,11 +9,12 @@ if(DRYDOCK_BENCH AND DRYDOCK_TESTS AND TARGET drydock)
 endif()
 
 # What the documents promise is there: every sequence, every contradiction and unknown of the contract; each header
-# compiles alone, and the manager keeps to its layers.
+# compiles alone, the manager keeps to its layers, and watchers name the calls that they look at.
 if(DRYDOCK_TESTS)
     add_test(NAME docs/sequences COMMAND sh ${CMAKE_SOURCE_DIR}/scripts/check-sequences.sh)
     add_test(NAME docs/choices COMMAND sh ${CMAKE_SOURCE_DIR}/scripts/check-choices.sh)
     add_test(NAME docs/headers COMMAND sh ${CMAKE_SOURCE_DIR}/scripts/check-headers.sh ${CMAKE_BINARY_DIR})
     add_test(NAME docs/circles COMMAND sh ${CMAKE_SOURCE_DIR}/scripts/circles.sh ${CMAKE_BINARY_DIR})
     add_test(NAME docs/layers COMMAND sh ${CMAKE_SOURCE_DIR}/scripts/check-layers.sh ${CMAKE_BINARY_DIR})
+    add_test(NAME docs/watchers COMMAND sh ${CMAKE_SOURCE_DIR}/scripts/check-watchers.sh)
 endif()

@@ -1,5 +1,6 @@
 /* Check: the list of watchers, each with its state, and the events that come from outside. */
 #include "check/check_private.h"
+#include "base/bits.h"
 #include "check/report/check_blame.h"
 
 #include <string.h>
@@ -14,12 +15,44 @@ static void add_listener(struct check_listeners *listeners, const struct check_w
     listeners->list[listeners->count++] = (struct check_listener){watcher, state};
 }
 
-static void add_listeners(struct check *check, const struct check_watcher *watcher, void *state)
+/* No calls: every call. */
+static void add_hearer(struct check_hearers *hearers, const enum miniport_ddi *calls, unsigned i)
 {
+    const uint64_t hearer = UINT64_C(1) << i;
+
+    for (; calls && *calls != MINIPORT_DDI_COUNT; calls++)
+        hearers->of[*calls] |= hearer;
+    for (unsigned ddi = 0; !calls && ddi < MINIPORT_DDI_COUNT; ddi++)
+        hearers->of[ddi] |= hearer;
+}
+
+void check_tell_before(struct check *check, const struct check_call *call)
+{
+    for (uint64_t left = check->before.of[call->ddi]; left; left &= left - 1) {
+        const unsigned i = ctz_u64(left);
+
+        watchers[i]->before(check, check->states[i], call);
+    }
+}
+
+void check_tell_after(struct check *check, const struct check_call *call)
+{
+    for (uint64_t left = check->after.of[call->ddi]; left; left &= left - 1) {
+        const unsigned i = ctz_u64(left);
+
+        watchers[i]->after(check, check->states[i], call);
+    }
+}
+
+static void add_listeners(struct check *check, unsigned i)
+{
+    const struct check_watcher *watcher = watchers[i];
+    void *state = check->states[i];
+
     if (watcher->before)
-        add_listener(&check->listeners.before, watcher, state);
+        add_hearer(&check->before, watcher->before_calls, i);
     if (watcher->after)
-        add_listener(&check->listeners.after, watcher, state);
+        add_hearer(&check->after, watcher->after_calls, i);
     if (watcher->callback)
         add_listener(&check->listeners.callback, watcher, state);
     if (watcher->retired)
@@ -66,7 +99,7 @@ NTSTATUS check_create(const struct check_config *config, struct check **out_chec
             check_destroy(check);
             return STATUS_NO_MEMORY;
         }
-        add_listeners(check, watchers[i], check->states[i]);
+        add_listeners(check, i);
     }
     *out_check = check;
     return STATUS_SUCCESS;
@@ -139,7 +172,7 @@ bool check_begin_again(struct check *check)
         check->states[i] = NULL;
         if (!add_state(check, i))
             return false;
-        add_listeners(check, watchers[i], check->states[i]);
+        add_listeners(check, i);
     }
     return true;
 }

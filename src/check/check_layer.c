@@ -55,7 +55,7 @@ static void begin_call(struct check *check, struct check_call *call)
         if (!call->packet)
             check_lost(check);
     }
-    CHECK_TELL(check, before, call);
+    check_tell_before(check, call);
 }
 
 static void end_call(struct check *check, struct check_call *call)
@@ -66,7 +66,7 @@ static void end_call(struct check *check, struct check_call *call)
         check_lost(check);
     if (call->ddi == MINIPORT_DDI_SubmitCommandVirtual && call->status == STATUS_INVALID_PARAMETER)
         check_ledger_refuse(&check->ledger, call->arg.submit_command_virtual);
-    CHECK_TELL(check, after, call);
+    check_tell_after(check, call);
     check_ledger_leave(&check->ledger, call);
     check->call = call->outer;
 }

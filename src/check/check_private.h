@@ -22,6 +22,12 @@ struct check_listeners {
     struct check_listener list[CHECK_WATCHER_COUNT];
 };
 
+/* For each DDI the watchers that are shown its calls: bit i is the i-th of the list. */
+struct check_hearers {
+    uint64_t of[MINIPORT_DDI_COUNT];
+};
+_Static_assert(CHECK_WATCHER_COUNT <= 64, "a bit for each watcher");
+
 /* A paging operation that was asked for, as it was then; its pointers lead nowhere any more. */
 #define CHECK_PAST_CHUNK  64
 #define CHECK_PAST_CHUNKS 32
@@ -36,8 +42,9 @@ struct check {
     struct check_ledger ledger;
     void *states[CHECK_WATCHER_COUNT];
     struct {
-        struct check_listeners before, after, callback, retired, gpu, maps, client;
+        struct check_listeners callback, retired, gpu, maps, client;
     } listeners; /* by the function that they have */
+    struct check_hearers before, after;
     uint64_t event;
     const struct check_call *call;                 /* the innermost */
     const struct check_callback *callback;         /* inside of it, NULL: none */
@@ -66,6 +73,10 @@ struct check {
         HANDLE context;                /* of a submission */
     } blamed;
 };
+
+/* Show the call to the watchers that hear of its DDI. */
+void check_tell_before(struct check *check, const struct check_call *call);
+void check_tell_after(struct check *check, const struct check_call *call);
 
 /* Calls the function of all that have it. */
 #define CHECK_TELL(check, function, ...)                                                           \

@@ -3,9 +3,9 @@
  *
  * Place      check, private. check_layer.c calls them; each stands in a file of its own
  *            (check_paging.c, check_aperture.c, ...) and in the list below.
- * Model      A watcher sees each call before it goes down and after it has come back, each
- *            callback, each packet when the driver reports it finished, and what the GPU does, with
- *            the ledger as it is at that moment: objects are entered before `after` and removed
+ * Model      A watcher sees the calls that it names before they go down and after they have come
+ *            back, each callback, each packet when the driver reports it finished, and what the GPU
+ * does, with the ledger as it is at that moment: objects are entered before `after` and removed
  *            behind it. Rules are judged with CHECK_RULE() (check_report.h). A watcher is a
  *            row: its name, the size of its state, its hooks.
  * Ownership  Events and what they point at are lent for the call. The state is the check's.
@@ -67,6 +67,8 @@ struct check_callback {
     const struct check_call *outer; /* the DDI in whose middle it was made, NULL: none */
 };
 
+#define CHECK_CALLS(...) ((const enum miniport_ddi[]){__VA_ARGS__, MINIPORT_DDI_COUNT})
+
 struct check_watcher {
     const char *name;
     size_t state_bytes; /* of the state that the hooks get, zeroed; 0: they get NULL */
@@ -78,6 +80,8 @@ struct check_watcher {
     void (*fini)(struct check *check, void *state);
     void (*before)(struct check *check, void *state, const struct check_call *call);
     void (*after)(struct check *check, void *state, const struct check_call *call);
+    /* The calls that before() and after() are shown: CHECK_CALLS(). NULL: every call. */
+    const enum miniport_ddi *before_calls, *after_calls;
     void (*callback)(struct check *check, void *state, const struct check_callback *callback);
     void (*retired)(struct check *check, void *state, const struct check_packet *packet);
     void (*gpu)(struct check *check, void *state, const struct check_gpu_event *event);

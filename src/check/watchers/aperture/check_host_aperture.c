@@ -222,5 +222,8 @@ const struct check_watcher check_host_aperture_watcher = {
     .state_bytes = sizeof(struct host_watch),
     .fini = fini,
     .before = before,
+    .before_calls = CHECK_CALLS(MINIPORT_DDI_MapCpuHostAperture, MINIPORT_DDI_UnmapCpuHostAperture,
+                                MINIPORT_DDI_CreateContext, MINIPORT_DDI_SetPowerState),
     .after = after,
+    .after_calls = CHECK_CALLS(MINIPORT_DDI_MapCpuHostAperture, MINIPORT_DDI_UnmapCpuHostAperture),
 };

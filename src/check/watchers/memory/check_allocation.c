@@ -504,5 +504,10 @@ const struct check_watcher check_allocation_watcher = {
     .name = "allocation",
     .state_bytes = sizeof(struct allocation_watch),
     .before = before,
+    .before_calls = CHECK_CALLS(MINIPORT_DDI_OpenAllocation, MINIPORT_DDI_CloseAllocation,
+                                MINIPORT_DDI_DestroyAllocation, MINIPORT_DDI_DestroyDevice,
+                                MINIPORT_DDI_BuildPagingBuffer, MINIPORT_DDI_SubmitCommand),
     .after = after,
+    .after_calls = CHECK_CALLS(MINIPORT_DDI_CreateAllocation, MINIPORT_DDI_OpenAllocation,
+                               MINIPORT_DDI_DestroyAllocation),
 };

@@ -345,5 +345,8 @@ const struct check_watcher check_placement_watcher = {
     .name = "placement",
     .state_bytes = sizeof(struct placement_watch),
     .before = before,
+    .before_calls =
+        CHECK_CALLS(MINIPORT_DDI_BuildPagingBuffer, MINIPORT_DDI_Patch, MINIPORT_DDI_StopDevice),
     .after = after,
+    .after_calls = CHECK_CALLS(MINIPORT_DDI_NotifySurpriseRemoval, MINIPORT_DDI_QueryAdapterInfo),
 };

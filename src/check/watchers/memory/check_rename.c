@@ -19,7 +19,7 @@ static void before(struct check *check, void *state, const struct check_call *ca
 {
     struct rename_watch *watch = state;
 
-    if (call->ddi != MINIPORT_DDI_CreateAllocation || !watch->is_locking || watch->has_created)
+    if (!watch->is_locking || watch->has_created)
         return;
     watch->has_created = true;
     CHECK_RULE(check, RULE_ALLOC_022, false, NULL, "",
@@ -83,5 +83,6 @@ const struct check_watcher check_rename_watcher = {
     .name = "rename",
     .state_bytes = sizeof(struct rename_watch),
     .before = before,
+    .before_calls = CHECK_CALLS(MINIPORT_DDI_CreateAllocation),
     .client = client,
 };

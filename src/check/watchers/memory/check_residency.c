@@ -776,6 +776,10 @@ const struct check_watcher check_residency_watcher = {
     .init = init,
     .fini = fini,
     .before = before,
+    .before_calls = CHECK_CALLS(MINIPORT_DDI_BuildPagingBuffer, MINIPORT_DDI_Patch,
+                                MINIPORT_DDI_SubmitCommand, MINIPORT_DDI_SubmitCommandVirtual,
+                                MINIPORT_DDI_DestroyAllocation, MINIPORT_DDI_CreateProcess),
     .after = after,
+    .after_calls = CHECK_CALLS(MINIPORT_DDI_CreateContext, MINIPORT_DDI_ResetFromTimeout),
     .client = client,
 };

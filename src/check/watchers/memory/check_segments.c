@@ -512,5 +512,8 @@ const struct check_watcher check_segment_watcher = {
     .name = "segments",
     .state_bytes = sizeof(struct segment_watch),
     .before = before,
+    .before_calls = CHECK_CALLS(MINIPORT_DDI_QueryAdapterInfo, MINIPORT_DDI_BuildPagingBuffer),
     .after = after,
+    .after_calls = CHECK_CALLS(MINIPORT_DDI_QueryAdapterInfo, MINIPORT_DDI_CreateAllocation,
+                               MINIPORT_DDI_AddDevice),
 };

@@ -299,7 +299,12 @@ const struct check_watcher check_swizzle_watcher = {
     .name = "swizzle",
     .state_bytes = sizeof(struct swizzle_watch),
     .before = before,
+    .before_calls = CHECK_CALLS(MINIPORT_DDI_AcquireSwizzlingRange,
+                                MINIPORT_DDI_ReleaseSwizzlingRange, MINIPORT_DDI_BuildPagingBuffer),
     .after = after,
+    .after_calls =
+        CHECK_CALLS(MINIPORT_DDI_AcquireSwizzlingRange, MINIPORT_DDI_ReleaseSwizzlingRange,
+                    MINIPORT_DDI_StartDevice, MINIPORT_DDI_ResetFromTimeout),
     .gpu = gpu,
     .client = client,
 };

@@ -46,8 +46,8 @@ static void after_build(struct check *check, const struct check_call *call)
 
 static void after(struct check *check, void *state, const struct check_call *call)
 {
-    if (call->ddi == MINIPORT_DDI_BuildPagingBuffer)
-        after_build(check, call);
+    after_build(check, call);
 }
 
-const struct check_watcher check_buffer_watcher = {.name = "buffers", .after = after};
+const struct check_watcher check_buffer_watcher = {
+    .name = "buffers", .after = after, .after_calls = CHECK_CALLS(MINIPORT_DDI_BuildPagingBuffer)};

@@ -531,7 +531,13 @@ const struct check_watcher check_context_watcher = {
     .name = "context allocations",
     .state_bytes = sizeof(struct context_watch),
     .before = before,
+    .before_calls =
+        CHECK_CALLS(MINIPORT_DDI_BuildPagingBuffer, MINIPORT_DDI_SubmitCommand,
+                    MINIPORT_DDI_SubmitCommandVirtual, MINIPORT_DDI_DestroyContext,
+                    MINIPORT_DDI_DestroyDevice, MINIPORT_DDI_Render, MINIPORT_DDI_Patch),
     .after = after,
+    .after_calls = CHECK_CALLS(MINIPORT_DDI_BuildPagingBuffer, MINIPORT_DDI_QueryAdapterInfo,
+                               MINIPORT_DDI_CreateDevice, MINIPORT_DDI_CreateContext),
     .retired = retired,
     .callback = on_callback,
 };

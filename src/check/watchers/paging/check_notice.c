@@ -41,7 +41,8 @@ struct notice_watch {
     struct signalled fences[MAX_FENCES]; /* signalled last */
     unsigned fence_count;
     uint64_t told_event[CHECK_MAX_NODES];  /* of the last interrupt of a fence */
-    uint64_t write_event[CHECK_MAX_NODES]; /* of a packet that has written one, untold; 0: none */
+    uint64_t writers;                      /* a bit for each node whose write is untold */
+    uint64_t write_event[CHECK_MAX_NODES]; /* of the packet that has written */
     bool is_write_late[CHECK_MAX_NODES];   /* it came while the interrupt was under way */
     uint64_t owed_event[CHECK_MAX_NODES];  /* a write that the queued DPC has to tell; 0: none */
     bool is_dpc_queued;                    /* ... and has not begun to run */
@@ -311,6 +312,7 @@ static void check_signalled(struct check *check, struct notice_watch *watch,
                    packet->fence, (unsigned long long)fence->va, (unsigned long long)value,
                    (unsigned long long)fence->value) &&
         packet->node < CHECK_MAX_NODES) {
+        watch->writers |= UINT64_C(1) << packet->node;
         watch->write_event[packet->node] = packet->event;
         watch->is_write_late[packet->node] =
             watch->first_late[packet->node] && packet->number >= watch->first_late[packet->node];
@@ -336,6 +338,8 @@ static void check_written(struct check *check, struct notice_watch *watch,
     }
 }
 
+_Static_assert(CHECK_MAX_NODES <= 64, "a bit for each node");
+
 static void check_told_since(struct check *check, const struct notice_watch *watch, unsigned node,
                              uint64_t event)
 {
@@ -351,9 +355,9 @@ static void check_told_since(struct check *check, const struct notice_watch *wat
  */
 static void check_told(struct check *check, struct notice_watch *watch, bool is_interrupt)
 {
-    for (unsigned i = 0; i < CHECK_MAX_NODES; i++) {
-        if (!watch->write_event[i])
-            continue;
+    for (uint64_t left = watch->writers; left; left &= left - 1) {
+        const unsigned i = ctz_u64(left);
+
         if (watch->is_write_late[i] && watch->told_event[i] <= watch->write_event[i]) {
             watch->is_write_late[i] = !is_interrupt;
             continue;
@@ -362,7 +366,7 @@ static void check_told(struct check *check, struct notice_watch *watch, bool is_
             watch->owed_event[i] = watch->write_event[i];
         else if (is_interrupt)
             check_told_since(check, watch, i, watch->write_event[i]);
-        watch->write_event[i] = 0;
+        watch->writers &= ~(UINT64_C(1) << i);
     }
 }
 
@@ -637,6 +641,8 @@ const struct check_watcher check_notice_watcher = {
     .name = "notices",
     .state_bytes = sizeof(struct notice_watch),
     .before = before,
+    .before_calls = CHECK_CALLS(MINIPORT_DDI_DpcRoutine, MINIPORT_DDI_InterruptRoutine,
+                                MINIPORT_DDI_BuildPagingBuffer),
     .after = after,
     .callback = on_callback,
     .retired = retired,

@@ -531,4 +531,7 @@ const struct check_watcher check_paging_watcher = {
     .state_bytes = sizeof(struct paging_watch),
     .before = before,
     .after = after,
+    .after_calls = CHECK_CALLS(MINIPORT_DDI_BuildPagingBuffer, MINIPORT_DDI_QueryAdapterInfo,
+                               MINIPORT_DDI_SubmitCommand, MINIPORT_DDI_Patch,
+                               MINIPORT_DDI_ResetFromTimeout, MINIPORT_DDI_SetPowerState),
 };

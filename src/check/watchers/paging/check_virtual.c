@@ -500,7 +500,11 @@ const struct check_watcher check_virtual_watcher = {
     .name = "virtual",
     .state_bytes = sizeof(struct virtual_watch),
     .before = before,
+    .before_calls = CHECK_CALLS(MINIPORT_DDI_SubmitCommand, MINIPORT_DDI_SubmitCommandVirtual,
+                                MINIPORT_DDI_BuildPagingBuffer),
     .after = after,
+    .after_calls = CHECK_CALLS(MINIPORT_DDI_BuildPagingBuffer, MINIPORT_DDI_ResetFromTimeout,
+                               MINIPORT_DDI_ResetEngine, MINIPORT_DDI_SetPowerState),
     .retired = retired,
     .gpu = gpu,
 };

@@ -376,5 +376,8 @@ const struct check_watcher check_page_table_watcher = {
     .name = "page tables",
     .state_bytes = sizeof(struct page_table_watch),
     .before = before,
+    .before_calls = CHECK_CALLS(MINIPORT_DDI_BuildPagingBuffer),
     .after = after,
+    .after_calls = CHECK_CALLS(MINIPORT_DDI_DestroyProcess, MINIPORT_DDI_ResetFromTimeout,
+                               MINIPORT_DDI_SetPowerState, MINIPORT_DDI_DestroyAllocation),
 };

@@ -179,8 +179,7 @@ static void after_root_size(struct check *check, const struct check_call *call)
 
 static void before(struct check *check, void *state, const struct check_call *call)
 {
-    if (call->ddi == MINIPORT_DDI_QueryAdapterInfo)
-        before_query(check, call->arg.query_adapter_info);
+    before_query(check, call->arg.query_adapter_info);
 }
 
 static void after(struct check *check, void *state, const struct check_call *call)
@@ -194,5 +193,7 @@ static void after(struct check *check, void *state, const struct check_call *cal
 const struct check_watcher check_table_caps_watcher = {
     .name = "table caps",
     .before = before,
+    .before_calls = CHECK_CALLS(MINIPORT_DDI_QueryAdapterInfo),
     .after = after,
+    .after_calls = CHECK_CALLS(MINIPORT_DDI_QueryAdapterInfo, MINIPORT_DDI_GetRootPageTableSize),
 };

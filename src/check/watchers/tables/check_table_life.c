@@ -467,6 +467,10 @@ const struct check_watcher check_table_life_watcher = {
     .name = "table life",
     .state_bytes = sizeof(struct table_watch),
     .before = before,
+    .before_calls = CHECK_CALLS(MINIPORT_DDI_BuildPagingBuffer, MINIPORT_DDI_SubmitCommand,
+                                MINIPORT_DDI_SubmitCommandVirtual, MINIPORT_DDI_DestroyProcess),
     .after = after,
+    .after_calls = CHECK_CALLS(MINIPORT_DDI_CreateProcess, MINIPORT_DDI_DestroyProcess,
+                               MINIPORT_DDI_ResetFromTimeout, MINIPORT_DDI_SetPowerState),
     .callback = on_callback,
 };

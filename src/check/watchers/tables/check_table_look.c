@@ -879,7 +879,12 @@ const struct check_watcher check_table_look_watcher = {
     .name = "tables in memory",
     .state_bytes = sizeof(struct look_watch),
     .before = before,
+    .before_calls = CHECK_CALLS(MINIPORT_DDI_SubmitCommand, MINIPORT_DDI_SubmitCommandVirtual,
+                                MINIPORT_DDI_BuildPagingBuffer),
     .after = after,
+    .after_calls = CHECK_CALLS(MINIPORT_DDI_BuildPagingBuffer, MINIPORT_DDI_DestroyProcess,
+                               MINIPORT_DDI_ResetFromTimeout, MINIPORT_DDI_ResetEngine,
+                               MINIPORT_DDI_SetPowerState, MINIPORT_DDI_StopDevice),
     .retired = retired,
     .gpu = on_gpu,
 };

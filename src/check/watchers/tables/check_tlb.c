@@ -705,6 +705,11 @@ const struct check_watcher check_tlb_watcher = {
     .state_bytes = sizeof(struct tlb_watch),
     .init = init,
     .before = before,
+    .before_calls = CHECK_CALLS(MINIPORT_DDI_BuildPagingBuffer, MINIPORT_DDI_SetRootPageTable,
+                                MINIPORT_DDI_SubmitCommand, MINIPORT_DDI_SubmitCommandVirtual),
     .after = after,
+    .after_calls = CHECK_CALLS(MINIPORT_DDI_CreateContext, MINIPORT_DDI_DestroyContext,
+                               MINIPORT_DDI_DestroyProcess, MINIPORT_DDI_ResetFromTimeout,
+                               MINIPORT_DDI_SetPowerState),
     .retired = retired,
 };

@@ -252,6 +252,8 @@ const struct check_watcher check_fault_watcher = {
     .name = "fault",
     .state_bytes = sizeof(struct fault_watch),
     .after = after,
+    .after_calls = CHECK_CALLS(MINIPORT_DDI_InterruptRoutine, MINIPORT_DDI_ResetEngine,
+                               MINIPORT_DDI_ResetFromTimeout),
     .callback = callback,
     .gpu = gpu,
     .client = client,

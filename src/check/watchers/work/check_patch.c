@@ -490,6 +490,9 @@ const struct check_watcher check_patch_watcher = {
     .init = init,
     .fini = fini,
     .before = before,
+    .before_calls =
+        CHECK_CALLS(MINIPORT_DDI_Render, MINIPORT_DDI_Patch, MINIPORT_DDI_SubmitCommand),
     .after = after,
+    .after_calls = CHECK_CALLS(MINIPORT_DDI_Render, MINIPORT_DDI_Patch),
     .gpu = gpu,
 };

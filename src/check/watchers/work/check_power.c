@@ -402,5 +402,10 @@ const struct check_watcher check_power_watcher = {
     .init = init,
     .fini = fini,
     .before = before,
+    .before_calls = CHECK_CALLS(MINIPORT_DDI_SetPowerState, MINIPORT_DDI_BuildPagingBuffer,
+                                MINIPORT_DDI_SubmitCommand, MINIPORT_DDI_SubmitCommandVirtual,
+                                MINIPORT_DDI_Patch),
     .after = after,
+    .after_calls = CHECK_CALLS(MINIPORT_DDI_QueryAdapterInfo, MINIPORT_DDI_SetPowerState,
+                               MINIPORT_DDI_BuildPagingBuffer, MINIPORT_DDI_DestroyAllocation),
 };

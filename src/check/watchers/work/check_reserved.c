@@ -207,4 +207,6 @@ const struct check_watcher check_reserved_watcher = {
     .init = init,
     .before = before,
     .after = after,
+    .after_calls = CHECK_CALLS(MINIPORT_DDI_QueryAdapterInfo, MINIPORT_DDI_CreateContext,
+                               MINIPORT_DDI_CreateDevice),
 };

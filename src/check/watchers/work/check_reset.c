@@ -400,6 +400,10 @@ const struct check_watcher check_reset_watcher = {
     .fini = fini,
     .before = before,
     .after = after,
+    .after_calls = CHECK_CALLS(MINIPORT_DDI_ResetFromTimeout, MINIPORT_DDI_RestartFromTimeout,
+                               MINIPORT_DDI_ResetEngine, MINIPORT_DDI_QueryEngineStatus,
+                               MINIPORT_DDI_QueryAdapterInfo, MINIPORT_DDI_BuildPagingBuffer,
+                               MINIPORT_DDI_DestroyAllocation),
     .retired = retired,
     .gpu = gpu,
 };

@@ -381,6 +381,10 @@ const struct check_watcher check_threading_watcher = {
     .state_bytes = sizeof(struct threading_watch),
     .before = before,
     .after = after,
+    .after_calls = CHECK_CALLS(MINIPORT_DDI_QueryAdapterInfo, MINIPORT_DDI_StartDevice,
+                               MINIPORT_DDI_BeginExclusiveAccess, MINIPORT_DDI_EndExclusiveAccess,
+                               MINIPORT_DDI_NotifySurpriseRemoval, MINIPORT_DDI_ResetFromTimeout,
+                               MINIPORT_DDI_ResetEngine),
     .gpu = gpu,
     .callback = callback,
 };
