@@ -394,6 +394,51 @@ static void plant_device_slots(struct zoo_layer *layer)
     layer->ops.create_device = create_device_in_slot;
 }
 
+/* ---- Callbacks that fail --------------------------------------------------------------------- */
+
+/* Two views of the registers; where there is no second one, the first stays. */
+static NTSTATUS map_twice(struct miniport_host *host, PHYSICAL_ADDRESS translated, ULONG length,
+                          BOOLEAN in_io_space, BOOLEAN map_to_user_mode, ULONG cache_type,
+                          PVOID *virtual_address)
+{
+    PVOID second;
+    NTSTATUS status = miniport_host_forward_ops.map_memory(
+        host, translated, length, in_io_space, map_to_user_mode, cache_type, virtual_address);
+
+    if (!NT_SUCCESS(status) || length != SGPU_BAR0_BYTES)
+        return status;
+    status = miniport_host_forward_ops.map_memory(host, translated, length, in_io_space,
+                                                  map_to_user_mode, cache_type, &second);
+    if (NT_SUCCESS(status))
+        miniport_host_forward_ops.unmap_memory(host, second);
+    return status;
+}
+
+static void plant_map_twice(struct zoo_layer *layer)
+{
+    layer->host_ops.map_memory = map_twice;
+}
+
+#define RANGE_TAG 0x676e6152 /* "Rang" */
+
+/* Writes down what it asks for, and forgets the note when it does not get it. */
+static NTSTATUS reserve_with_note(struct miniport_host *host, HANDLE process,
+                                  DXGKARGCB_RESERVEGPUVIRTUALADDRESSRANGE *range)
+{
+    void *note = ExAllocatePoolWithTag(NonPagedPoolNx, sizeof *range, RANGE_TAG);
+    NTSTATUS status =
+        miniport_host_forward_ops.reserve_gpu_virtual_address_range(host, process, range);
+
+    if (NT_SUCCESS(status) && note)
+        ExFreePoolWithTag(note, RANGE_TAG);
+    return status;
+}
+
+static void plant_reserve_with_note(struct zoo_layer *layer)
+{
+    layer->host_ops.reserve_gpu_virtual_address_range = reserve_with_note;
+}
+
 /* ---- Resources of several allocations -------------------------------------------------------- */
 
 static NTSTATUS create_first(struct miniport *self, HANDLE object, DXGKARG_CREATEALLOCATION *arg)
@@ -488,6 +533,10 @@ const struct zoo_defect zoo_drawn_defects[] = {
           "destroys the first allocation of a list alone"),
     PLANT("RESOURCE-not-undone", ZOO_ALL, "leak", plant_create_each,
           "keeps what it has made of a resource that it fails"),
+    PLANT("DENIED-first-map-kept", ZOO_ALL, "leak", plant_map_twice,
+          "keeps its first mapping of the registers where the second fails"),
+    PLANT("DENIED-range-noted", ZOO_GPUMMU, "leak", plant_reserve_with_note,
+          "keeps its note of a range that it could not reserve"),
     {0},
 };
 /* clang-format on */

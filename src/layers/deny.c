@@ -14,7 +14,9 @@ struct deny_layer {
     struct rng rng;
     unsigned kinds;
     bool is_starting, has_started;
-    bool denies_map; /* at the start, rather than the question before it */
+    bool is_of_application; /* a process that is being created */
+    bool denies_map;        /* at the start, rather than the question before it */
+    unsigned maps_before;   /* mappings that are made before the one that fails */
     unsigned grace;
     uint64_t count;
 };
@@ -30,6 +32,10 @@ static bool denies_at_start(struct deny_layer *deny, bool is_map)
 {
     if (!deny->is_starting || deny->denies_map != is_map)
         return false;
+    if (is_map && deny->maps_before) {
+        deny->maps_before--;
+        return false;
+    }
     deny->is_starting = false;
     deny->count++;
     return true;
@@ -65,13 +71,12 @@ static NTSTATUS deny_map_memory(struct miniport_host *host, PHYSICAL_ADDRESS tra
                                                 map_to_user_mode, cache_type, virtual_address);
 }
 
-/* ---- Context allocations --------------------------------------------------------------------- */
+/* ---- Now and then ---------------------------------------------------------------------------- */
 
-static bool denies_context_allocation(struct miniport_host *host)
+/* Now and then; the calls behind one that fails are carried out. */
+static bool denies_now(struct deny_layer *deny, unsigned kind)
 {
-    struct deny_layer *deny = deny_of(host);
-
-    if (!(deny->kinds & DENY_CONTEXT_ALLOCATIONS))
+    if (!(deny->kinds & kind))
         return false;
     if (deny->grace) {
         deny->grace--;
@@ -82,6 +87,11 @@ static bool denies_context_allocation(struct miniport_host *host)
     deny->grace = DENY_GRACE;
     deny->count++;
     return true;
+}
+
+static bool denies_context_allocation(struct miniport_host *host)
+{
+    return denies_now(deny_of(host), DENY_CONTEXT_ALLOCATIONS);
 }
 
 static NTSTATUS deny_create_context_allocation(struct miniport_host *host,
@@ -106,6 +116,28 @@ static NTSTATUS deny_update_context_allocation(struct miniport_host *host,
     if (denies_context_allocation(host))
         return STATUS_NO_MEMORY;
     return miniport_host_forward_ops.update_context_allocation(host, update);
+}
+
+static NTSTATUS deny_create_process(struct miniport *self, HANDLE object,
+                                    DXGKARG_CREATEPROCESS *arg)
+{
+    struct deny_layer *deny = (struct deny_layer *)self;
+    NTSTATUS status;
+
+    deny->is_of_application = !arg->Flags.SystemProcess;
+    status = miniport_forward_create_process(self, object, arg);
+    deny->is_of_application = false;
+    return status;
+}
+
+static NTSTATUS deny_reserve_range(struct miniport_host *host, HANDLE process,
+                                   DXGKARGCB_RESERVEGPUVIRTUALADDRESSRANGE *range)
+{
+    struct deny_layer *deny = deny_of(host);
+
+    if (deny->is_of_application && denies_now(deny, DENY_RESERVED_RANGES))
+        return STATUS_NO_MEMORY;
+    return miniport_host_forward_ops.reserve_gpu_virtual_address_range(host, process, range);
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */
@@ -135,12 +167,15 @@ NTSTATUS deny_layer_create(const struct base_services *services, unsigned kinds,
     rng_init(&parent, seed);
     rng_fork(&parent, DENY_RNG_STREAM, &deny->rng);
     deny->denies_map = rng_chance(&deny->rng, 1, 2);
+    deny->maps_before = (unsigned)rng_below(&deny->rng, 2);
     deny->kinds = kinds;
     deny->layer.ops.set_host = deny_set_host;
     deny->layer.ops.start_device = deny_start_device;
+    deny->layer.ops.create_process = deny_create_process;
     deny->host_ops = miniport_host_forward_ops;
     deny->host_ops.get_device_information = deny_get_device_information;
     deny->host_ops.map_memory = deny_map_memory;
+    deny->host_ops.reserve_gpu_virtual_address_range = deny_reserve_range;
     deny->host_ops.create_context_allocation = deny_create_context_allocation;
     deny->host_ops.map_context_allocation = deny_map_context_allocation;
     deny->host_ops.update_context_allocation = deny_update_context_allocation;

@@ -3,13 +3,15 @@
  *
  * Place      layers. Nearest to the manager, above the layers that record and judge: they see a
  *            callback that fails, and its status.
- * Model      Two kinds, each switched on by itself. DENY_START: while the first
- *            DxgkDdiStartDevice runs, DxgkCbGetDeviceInformation or DxgkCbMapMemory fails, once.
- *            A driver that then fails its start is removed by its kernel, and may be added and
- *            started again: nothing fails the second time. DENY_CONTEXT_ALLOCATIONS: now and then
- *            DxgkCbCreateContextAllocation, DxgkCbMapContextAllocation or
- *            DxgkCbUpdateContextAllocation finds no memory; the next DENY_GRACE calls of these are
- *            carried out, so that whoever asks again comes through. Which calls: the seed's choice.
+ * Model      Kinds, each switched on by itself. DENY_START: while the first
+ *            DxgkDdiStartDevice runs, DxgkCbGetDeviceInformation fails, once, or the first
+ *            DxgkCbMapMemory, or the second, behind a mapping that is there. A driver that then
+ * fails its start is removed by its kernel, and may be added and started again: nothing fails the
+ * second time. DENY_CONTEXT_ALLOCATIONS: now and then DxgkCbCreateContextAllocation,
+ * DxgkCbMapContextAllocation or DxgkCbUpdateContextAllocation finds no memory; the next DENY_GRACE
+ * calls of these are carried out, so that whoever asks again comes through. DENY_RESERVED_RANGES:
+ * the same of DxgkCbReserveGpuVirtualAddressRange, for processes of applications; that of the
+ *            paging process is a part of the start. Which calls: the seed's choice.
  *            A callback that fails does not reach the kernel, and leaves its structure alone. The
  *            callbacks that never fail have no documented failure that a correct call can meet:
  *            DxgkCbUnmapMemory,
@@ -20,7 +22,8 @@
  * Errors     STATUS_NO_MEMORY, from the constructor and from a callback that is denied.
  * Source     dispmprt.h: nc-dispmprt-dxgkcb_get_device_information, -dxgkcb_map_memory; d3dkmddi.h:
  *            nc-dxgkcb_createcontextallocation, -mapcontextallocation, -updatecontextallocation
- *            (each: "one of the error codes of ntstatus.h").
+ *            (each: "one of the error codes of ntstatus.h"),
+ *            nc-dxgkcb_reservegpuvirtualaddressrange.
  */
 #ifndef DRYDOCK_LAYERS_DENY_H
 #define DRYDOCK_LAYERS_DENY_H
@@ -33,6 +36,7 @@
 enum deny_kind {
     DENY_START = 1 << 0,
     DENY_CONTEXT_ALLOCATIONS = 1 << 1,
+    DENY_RESERVED_RANGES = 1 << 2,
 };
 
 #define DENY_GRACE 8u /* calls that are carried out behind one that is not */

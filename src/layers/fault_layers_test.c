@@ -168,7 +168,15 @@ static NTSTATUS grant_update(struct miniport_host *kernel,
     return STATUS_SUCCESS;
 }
 
-static const struct miniport_host_ops granting_ops = {.get_device_information = grant_information,
+static NTSTATUS grant_range(struct miniport_host *kernel, HANDLE process,
+                            DXGKARGCB_RESERVEGPUVIRTUALADDRESSRANGE *range)
+{
+    return STATUS_SUCCESS;
+}
+
+static const struct miniport_host_ops granting_ops = {.reserve_gpu_virtual_address_range =
+                                                          grant_range,
+                                                      .get_device_information = grant_information,
                                                       .map_memory = grant_map,
                                                       .create_context_allocation = grant_create,
                                                       .update_context_allocation = grant_update};
@@ -181,9 +189,18 @@ static NTSTATUS start_denied(struct miniport *self, const DXGK_START_INFO *start
     PVOID address;
     NTSTATUS status = host->ops->get_device_information(host, &info);
 
-    return NT_SUCCESS(status)
-               ? host->ops->map_memory(host, (PHYSICAL_ADDRESS){0}, 4096, FALSE, FALSE, 0, &address)
-               : status;
+    for (unsigned i = 0; NT_SUCCESS(status) && i < 2; i++)
+        status =
+            host->ops->map_memory(host, (PHYSICAL_ADDRESS){0}, 4096, FALSE, FALSE, 0, &address);
+    return status;
+}
+
+static NTSTATUS create_denied(struct miniport *self, HANDLE object, DXGKARG_CREATEPROCESS *arg)
+{
+    struct miniport_host *host = ((struct denied *)self)->host;
+    DXGKARGCB_RESERVEGPUVIRTUALADDRESSRANGE range = {0};
+
+    return host->ops->reserve_gpu_virtual_address_range(host, NULL, &range);
 }
 
 static void keep_host(struct miniport *self, struct miniport_host *host)
@@ -198,6 +215,7 @@ static struct miniport *raise_denied(struct denied *denied, unsigned kinds, uint
     memset(denied, 0, sizeof *denied);
     denied->ops = miniport_forward_ops;
     denied->ops.start_device = start_denied;
+    denied->ops.create_process = create_denied;
     denied->ops.set_host = keep_host;
     denied->ops.destroy = see_nothing;
     denied->miniport.ops = &denied->ops;
@@ -210,7 +228,7 @@ static struct miniport *raise_denied(struct denied *denied, unsigned kinds, uint
 
 static void the_first_start_fails_and_no_other(void **state)
 {
-    unsigned without_information = 0;
+    unsigned without_information = 0, behind_a_mapping = 0;
 
     for (uint64_t seed = 0; seed < 64; seed++) {
         struct denied denied;
@@ -220,16 +238,43 @@ static void the_first_start_fails_and_no_other(void **state)
 
         assert_int_equal(miniport_start_device(deny, &start, &sources, &children),
                          STATUS_NO_MEMORY);
-        assert_int_equal(denied.mapped, 0);
+        assert_in_range(denied.mapped, 0, denied.asked ? 1 : 0);
         without_information += denied.asked == 0;
+        behind_a_mapping += denied.mapped;
+        denied.mapped = 0;
         assert_int_equal(miniport_start_device(deny, &start, &sources, &children), STATUS_SUCCESS);
-        assert_int_equal(denied.mapped, 1);
+        assert_int_equal(denied.mapped, 2);
         assert_int_equal(deny_layer_count(deny), 1);
         assert_int_equal(denied.host->ops->create_context_allocation(denied.host, NULL),
                          STATUS_SUCCESS);
         miniport_destroy(deny);
     }
     assert_in_range(without_information, 16, 48);
+    assert_in_range(behind_a_mapping, 8, 32);
+}
+
+/* That of the paging process is a part of the start. */
+static void who_asks_again_gets_a_range_for_an_application(void **state)
+{
+    struct denied denied;
+    struct miniport *deny = raise_denied(&denied, DENY_RESERVED_RANGES, 3);
+    DXGKARG_CREATEPROCESS process = {0};
+    unsigned refused = 0;
+
+    process.Flags.SystemProcess = 1;
+    for (unsigned i = 0; i < 100; i++)
+        assert_int_equal(miniport_create_process(deny, NULL, &process), STATUS_SUCCESS);
+    process.Flags.SystemProcess = 0;
+    for (unsigned i = 0; i < 100; i++) {
+        NTSTATUS status = miniport_create_process(deny, NULL, &process);
+
+        refused += status == STATUS_NO_MEMORY;
+        if (!NT_SUCCESS(status))
+            assert_int_equal(miniport_create_process(deny, NULL, &process), STATUS_SUCCESS);
+    }
+    assert_in_range(refused, 5, 100 / 2);
+    assert_int_equal(deny_layer_count(deny), refused);
+    miniport_destroy(deny);
 }
 
 static void who_asks_again_gets_a_context_allocation(void **state)
@@ -321,6 +366,7 @@ int main(void)
         cmocka_unit_test(a_probe_leaves_no_trace),
         cmocka_unit_test(no_probe_comes_before_a_repeat),
         cmocka_unit_test(the_first_start_fails_and_no_other),
+        cmocka_unit_test(who_asks_again_gets_a_range_for_an_application),
         cmocka_unit_test(who_asks_again_gets_a_context_allocation),
         cmocka_unit_test(what_was_written_is_counted),
     };

@@ -296,7 +296,8 @@ static NTSTATUS create_late_end(struct run_assembly *run, struct miniport *next,
 static unsigned denied_kinds(const struct run_config *config)
 {
     return (config->faults & RUN_FAULT_START ? DENY_START : 0) |
-           (config->faults & RUN_FAULT_CONTEXT_ALLOCATIONS ? DENY_CONTEXT_ALLOCATIONS : 0);
+           (config->faults & RUN_FAULT_CONTEXT_ALLOCATIONS ? DENY_CONTEXT_ALLOCATIONS : 0) |
+           (config->faults & RUN_FAULT_RESERVED_RANGES ? DENY_RESERVED_RANGES : 0);
 }
 
 static bool denies(const struct run_assembly *run)
@@ -420,7 +421,7 @@ static const struct run_layer layers[] = {
      .is_in = ends_late,
      .create = create_late_end},
     {.name = "deny",
-     .when = "faults `start`, `context-allocations`",
+     .when = "faults `start`, `context-allocations`, `reserved-ranges`",
      .sentence = "lets callbacks of the driver fail, as documented",
      .is_in = denies,
      .create = create_deny},
