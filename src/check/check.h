@@ -177,6 +177,19 @@ bool check_place_fault(struct check *check, const struct check_gpu_event *event,
                        struct finding_detail *detail);
 
 /*
+ * The number of the paging operation whose commands stand offset bytes behind the start of the
+ * submission with this fence, while it runs; 0: none that is known.
+ */
+uint64_t check_running_operation(const struct check *check, unsigned node, uint32_t fence,
+                                 uint64_t offset);
+/*
+ * The same as check_place_fault() for the paging operation with the number, as long as it is
+ * remembered. *out_allocation is the handle that it named.
+ */
+bool check_place_operation(struct check *check, uint64_t number, struct finding_detail *detail,
+                           const void **out_allocation);
+
+/*
  * What a client of the manager asks for and is answered, where no call of the driver shows it. A
  * bench that tells nothing has none of it judged. Devices and allocations have the client's own
  * names: any pointer that is one for as long as the object exists, the driver's half included.

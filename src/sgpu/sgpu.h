@@ -74,6 +74,12 @@ struct sgpu_observer {
     /* A packet of it that goes on has ended: what it wrote is written. */
     void (*render_piece_end)(void *context, uint64_t token);
     void (*render_end)(void *context, uint64_t token);
+    /*
+     * A command that copies or fills, packet_offset bytes behind the start of its submission, has
+     * written there.
+     */
+    void (*wrote)(void *context, uint32_t node, uint32_t fence, uint64_t packet_offset,
+                  struct page_store *store, uint64_t address, uint64_t bytes);
     void (*fault)(void *context, const struct sgpu_fault *fault);
     /*
      * A doorbell queued it; *root as SGPU_NODE_ROOT holds it, and the entries of that table; NULL

@@ -103,7 +103,17 @@ static bool copy_begin(struct sgpu_node *node, uint64_t *end_ns)
     return true;
 }
 
-static void move_span(const struct sgpu_span *to, const struct sgpu_span *from, uint64_t bytes)
+static void tell_write(struct sgpu_node *node, const struct sgpu_span *to, uint64_t bytes)
+{
+    const struct sgpu_observer *observer = node->gpu->observer;
+
+    if (observer && observer->wrote)
+        observer->wrote(node->gpu->observer_context, node->index, running_submission(node)->fence,
+                        node->offset, to->store, to->address, bytes);
+}
+
+static void move_span(struct sgpu_node *node, const struct sgpu_span *to,
+                      const struct sgpu_span *from, uint64_t bytes)
 {
     if (!to->store)
         return;
@@ -111,6 +121,7 @@ static void move_span(const struct sgpu_span *to, const struct sgpu_span *from, 
         page_store_copy_bytes(to->store, to->address, from->store, from->address, bytes);
     else
         page_store_fill(to->store, to->address, bytes, 0);
+    tell_write(node, to, bytes);
 }
 
 static void advance_span(struct sgpu_span *span, uint64_t bytes)
@@ -137,7 +148,7 @@ static bool copy_end(struct sgpu_node *node)
             !sgpu_translate(node, &space, packet->destination + done, left, SGPU_ACCESS_WRITE, &to))
             return raise(node, &to);
         piece = min_u64(from.bytes, to.bytes);
-        move_span(&to, &from, piece);
+        move_span(node, &to, &from, piece);
         advance_span(&from, piece);
         advance_span(&to, piece);
         node->gpu->statistics.copied_bytes += piece;
@@ -177,8 +188,10 @@ static bool fill_end(struct sgpu_node *node)
         if (!sgpu_translate(node, &space, packet->destination + done, packet->bytes - done,
                             SGPU_ACCESS_WRITE, &to))
             return raise(node, &to);
-        if (to.store)
+        if (to.store) {
             page_store_fill(to.store, to.address, to.bytes, packet->pattern);
+            tell_write(node, &to, to.bytes);
+        }
         node->gpu->statistics.filled_bytes += to.bytes;
     }
     return true;
@@ -274,7 +287,8 @@ static bool copy_pages_end(struct sgpu_node *node)
         }
         /* Memories are whole pages, so a run of pages is. */
         piece = min_u64(run, linear.bytes / PAGE_BYTES);
-        move_span(is_to_pages ? &list : &linear, is_to_pages ? &linear : &list, piece * PAGE_BYTES);
+        move_span(node, is_to_pages ? &list : &linear, is_to_pages ? &linear : &list,
+                  piece * PAGE_BYTES);
         advance_span(&linear, piece * PAGE_BYTES);
         gpu->statistics.copied_bytes += piece * PAGE_BYTES;
     }

@@ -271,6 +271,34 @@ void run_report_rule(void *context, const struct finding *found)
     journal_tell_findings();
 }
 
+#define WRITER_BYTES (FINDING_WHERE_BYTES + 64)
+
+/*
+ * The line that names the operation whose commands wrote the wrong byte last; "": none that is
+ * known. Where the finding names no operation, and that one is about another allocation, the
+ * finding stands at the call that built it.
+ */
+static const char *tell_writer(struct run_assembly *run, const struct oracle_report *report,
+                               struct finding_detail *out_detail, char line[WRITER_BYTES])
+{
+    struct finding_detail detail = {0};
+    const void *allocation;
+
+    line[0] = '\0';
+    if (!run->check || report->writer == ORACLE_NO_WRITER ||
+        !check_place_operation(run->check, report->writer, &detail, &allocation) ||
+        detail.event == report->event)
+        return line;
+    snprintf(line, WRITER_BYTES, "\nwritten  %s of event %llu", detail.where,
+             (unsigned long long)detail.event);
+    if (report->was_spoilt && (uint64_t)(uintptr_t)allocation != report->handle) {
+        out_detail->event = detail.event;
+        memcpy(out_detail->where, detail.where, sizeof detail.where);
+        memcpy(out_detail->arguments, detail.arguments, sizeof detail.arguments);
+    }
+    return line;
+}
+
 void run_report_content(void *context, const struct oracle_report *report)
 {
     struct run_assembly *run = context;
@@ -279,6 +307,7 @@ void run_report_content(void *context, const struct oracle_report *report)
         run_result_report(run->result, RUN_FINDING_CONTENT, 0, machine_now(run->machine), "%.*s",
                           (int)line, report->text);
     struct finding_detail *detail = finding ? &finding->detail : NULL;
+    char lines[FINDING_OBJECTS_BYTES], writer[WRITER_BYTES];
 
     if (!detail)
         return;
@@ -288,6 +317,8 @@ void run_report_content(void *context, const struct oracle_report *report)
     snprintf(detail->where, sizeof detail->where, "%s", report->where);
     snprintf(detail->bytes, sizeof detail->bytes, "%s", report->bytes);
     snprintf(detail->arguments, sizeof detail->arguments, "%s", report->arguments);
-    run_result_explain(finding, report->text + line);
+    snprintf(lines, sizeof lines, "%s%s", report->text + line,
+             tell_writer(run, report, detail, writer));
+    run_result_explain(finding, lines);
     journal_tell_findings();
 }

@@ -225,6 +225,16 @@ static void on_render_end(void *context, uint64_t token)
     oracle_render_end(((struct run_assembly *)context)->oracle, token);
 }
 
+static void on_wrote(void *context, uint32_t node, uint32_t fence, uint64_t packet_offset,
+                     struct page_store *store, uint64_t address, uint64_t bytes)
+{
+    struct run_assembly *run = context;
+    uint64_t writer =
+        run->check ? check_running_operation(run->check, node, fence, packet_offset) : 0;
+
+    oracle_wrote(run->oracle, store, address, bytes, writer);
+}
+
 static void tell_check(struct run_assembly *run, const struct check_gpu_event *event)
 {
     if (run->check)
@@ -343,6 +353,7 @@ static const struct sgpu_observer *gpu_observer(bool follows_content)
         .render_write = on_render_write,
         .render_piece_end = on_render_piece_end,
         .render_end = on_render_end,
+        .wrote = on_wrote,
         .fault = on_gpu_fault,
         .submission_queued = on_submission_queued,
         .submission_done = on_submission_done,

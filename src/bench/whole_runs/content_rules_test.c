@@ -295,13 +295,69 @@ CONTENT_RULE(SLT_007, "sequences/S-19-special-lock-transfer.case")
         arg->SpecialLockTransfer.TransferSize /= 2;
 }
 
+/* ---- Who wrote what belongs to another ------------------------------------------------------- */
+
+/* What comes in is one page too long: the first page of it again, over what lies behind. */
+static void bring_a_page_more(DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    static struct {
+        MDL head;
+        PFN_NUMBER pages[8192];
+    } list;
+    SIZE_T count = arg->Transfer.TransferSize / PAGE;
+    MDL *real = arg->Transfer.Source.pMdl;
+
+    if (arg->Operation != DXGK_OPERATION_TRANSFER || arg->Transfer.Source.SegmentId ||
+        !arg->Transfer.Destination.SegmentId || arg->Transfer.MdlOffset ||
+        count >= ARRAY_COUNT(list.pages))
+        return;
+    list.head = *real;
+    list.head.ByteCount += PAGE;
+    memcpy(list.pages, MmGetMdlPfnArray(real), count * sizeof list.pages[0]);
+    list.pages[count] = list.pages[0];
+    arg->Transfer.Source.pMdl = &list.head;
+    arg->Transfer.TransferSize += PAGE;
+}
+
+static void wrong_bytes_stand_at_the_operation_that_wrote_them(void **state)
+{
+    static const struct scene scene = {"evict-and-restore.case", RUN_PHYSICAL, DRIVER};
+    struct run_result *result = play(&scene, bring_a_page_more);
+    unsigned named = 0;
+
+    for (uint32_t i = 0; i < result->finding_count; i++) {
+        const struct run_finding *finding = &result->findings[i];
+
+        if (finding->kind != RUN_FINDING_CONTENT)
+            continue;
+        assert_string_equal(finding->detail.where, "DxgkDdiBuildPagingBuffer(TRANSFER)");
+        assert_non_null(strstr(finding->detail.objects,
+                               "written  DxgkDdiBuildPagingBuffer(TRANSFER) of event"));
+        assert_non_null(strstr(finding->detail.arguments, "Transfer.TransferSize"));
+        named++;
+    }
+    assert_true(named > 0);
+    test_finish(result);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        RULE_PAIR(XFER_003), RULE_PAIR(XFER_004), RULE_PAIR(XFER_005), RULE_PAIR(XFER_014),
-        RULE_PAIR(FILL_001), RULE_PAIR(FILL_005), RULE_PAIR(FILL_007), RULE_PAIR(DISC_003),
-        RULE_PAIR(SLT_003),  RULE_PAIR(SLT_004),  RULE_PAIR(SLT_007),  RULE_PAIR(VX_008),
-        RULE_PAIR(SWZ_007),  RULE_PAIR(XFER_018),
+        RULE_PAIR(XFER_003),
+        RULE_PAIR(XFER_004),
+        RULE_PAIR(XFER_005),
+        RULE_PAIR(XFER_014),
+        RULE_PAIR(FILL_001),
+        RULE_PAIR(FILL_005),
+        RULE_PAIR(FILL_007),
+        RULE_PAIR(DISC_003),
+        RULE_PAIR(SLT_003),
+        RULE_PAIR(SLT_004),
+        RULE_PAIR(SLT_007),
+        RULE_PAIR(VX_008),
+        RULE_PAIR(SWZ_007),
+        RULE_PAIR(XFER_018),
+        cmocka_unit_test(wrong_bytes_stand_at_the_operation_that_wrote_them),
     };
 
     run_add_drivers(find);

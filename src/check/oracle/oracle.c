@@ -295,6 +295,7 @@ void oracle_cpu_write(struct oracle *oracle, uint64_t id, uint64_t offset, struc
     ASSERT(offset % PAGE_BYTES == address % PAGE_BYTES);
     learn(oracle, allocation, offset, store, address, bytes);
     write_expected(oracle, allocation, offset, bytes, tag);
+    oracle_wrote(oracle, store, address, bytes, ORACLE_NO_WRITER);
 }
 
 void oracle_cpu_read(struct oracle *oracle, uint64_t id, uint64_t offset, struct page_store *store,
@@ -535,6 +536,7 @@ void oracle_render_write(struct oracle *oracle, uint64_t token, uint32_t index,
         return;
     offset = reference->told.offset + offset_in_ref;
     if (store) {
+        oracle_wrote(oracle, store, address, bytes, ORACLE_NO_WRITER);
         learn_if_unknown(oracle, reference->allocation, offset, store, address, bytes);
         learn_if_moving(oracle, reference->allocation, offset, store, address, bytes);
         return;

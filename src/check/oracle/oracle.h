@@ -78,6 +78,11 @@ struct oracle_report {
     const char *where;   /* CONTENT: what brought it to light, without numbers; else "" */
     const char *bytes;   /* CONTENT: expected and found, in hexadecimal; else "" */
     const char *arguments; /* CONTENT: of the operation that brought it to light; else "" */
+    uint64_t writer;       /* CONTENT: of the byte, as oracle_wrote() was told; or none */
+    uint64_t handle;       /* CONTENT: of the allocation, as paging operations name it; 0: none */
+    bool
+        was_spoilt; /* CONTENT: no operation brought it to light, and the byte is where it should */
+                    /* be: it was right there, or never, and somebody has written it since      */
 };
 
 struct oracle_counters {
@@ -191,6 +196,14 @@ void oracle_cpu_write(struct oracle *oracle, uint64_t id, uint64_t offset, struc
                       uint64_t address, uint64_t bytes, uint64_t tag);
 void oracle_cpu_read(struct oracle *oracle, uint64_t id, uint64_t offset, struct page_store *store,
                      uint64_t address, uint64_t bytes);
+
+/*
+ * The GPU wrote there: writer is any number of the bench's own, ORACLE_NO_WRITER for what no report
+ * is to name. What the workload writes is known from elsewhere.
+ */
+#define ORACLE_NO_WRITER 0u
+void oracle_wrote(struct oracle *oracle, struct page_store *store, uint64_t address, uint64_t bytes,
+                  uint64_t writer);
 
 /* The workload gave the content up (offer and discard): nothing is expected until it is written. */
 void oracle_content_lost(struct oracle *oracle, uint64_t id);

@@ -28,28 +28,6 @@ static bool count_problem(struct oracle *oracle, enum oracle_problem problem, bo
     return true;
 }
 
-static void tell(struct oracle *oracle, enum oracle_problem problem,
-                 const struct oracle_allocation *allocation, uint64_t token, uint64_t offset,
-                 enum rule_id rule, uint64_t event, const char *text, const char *where,
-                 const char *bytes, const char *arguments)
-{
-    struct oracle_report report = {
-        .rule = rule,
-        .problem = problem,
-        .event = event,
-        .allocation = allocation ? allocation->id : ORACLE_NO_ID,
-        .token = token,
-        .page = offset / PAGE_BYTES,
-        .offset = offset,
-        .text = text,
-        .where = where,
-        .bytes = bytes,
-        .arguments = arguments,
-    };
-
-    oracle->config.report(oracle->config.context, &report);
-}
-
 void oracle_problem(struct oracle *oracle, enum oracle_problem problem,
                     struct oracle_allocation *allocation, struct submission *submission,
                     uint64_t offset, const char *format, ...)
@@ -67,8 +45,20 @@ void oracle_problem(struct oracle *oracle, enum oracle_problem problem,
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    tell(oracle, problem, allocation, submission ? submission->token : ORACLE_NO_ID, offset,
-         RULE_NONE, oracle_event(oracle), text, "", "", "");
+    oracle->config.report(oracle->config.context,
+                          &(struct oracle_report){
+                              .problem = problem,
+                              .rule = RULE_NONE,
+                              .event = oracle_event(oracle),
+                              .allocation = allocation ? allocation->id : ORACLE_NO_ID,
+                              .token = submission ? submission->token : ORACLE_NO_ID,
+                              .page = offset / PAGE_BYTES,
+                              .offset = offset,
+                              .text = text,
+                              .where = "",
+                              .bytes = "",
+                              .arguments = "",
+                          });
 }
 
 /* ---- Sentences ---- */
@@ -241,6 +231,16 @@ static const char *describe_arguments(struct oracle *oracle, const struct occasi
     return text;
 }
 
+/* The page of the allocation is where the bench believes it to be. */
+static bool is_in_place(const struct oracle *oracle, const struct oracle_allocation *allocation,
+                        uint64_t page, const struct page_store *store, uint64_t store_page)
+{
+    uint64_t location = allocation->locations ? allocation->locations[page] : LOCATION_UNKNOWN;
+
+    return store && location_store(oracle, location) == store &&
+           location_page(location) == store_page;
+}
+
 static void report_content(struct oracle *oracle, struct oracle_allocation *allocation,
                            uint64_t offset, struct page_store *store, uint64_t address,
                            const struct occasion *occasion)
@@ -289,13 +289,27 @@ static void report_content(struct oracle *oracle, struct oracle_allocation *allo
              describe_bytes(store, address, found_hex), found,
              describe_place(oracle, store, address / PAGE_BYTES, place),
              (unsigned long long)(address % PAGE_BYTES), describe_occasion(occasion, when));
-    tell(oracle, ORACLE_CONTENT, allocation,
-         occasion->kind == OCCASION_RENDER ? occasion->token : ORACLE_NO_ID, offset, rule,
-         culprit.kind == OCCASION_OPERATION ? culprit.event : oracle_event(oracle), text,
-         describe_where(&culprit, where),
-         describe_difference(allocation, oracle->expected, expected_address, store, address, offset,
-                             bytes),
-         describe_arguments(oracle, &culprit, arguments));
+    oracle->config.report(
+        oracle->config.context,
+        &(struct oracle_report){
+            .problem = ORACLE_CONTENT,
+            .rule = rule,
+            .event = culprit.kind == OCCASION_OPERATION ? culprit.event : oracle_event(oracle),
+            .allocation = allocation->id,
+            .token = occasion->kind == OCCASION_RENDER ? occasion->token : ORACLE_NO_ID,
+            .page = offset / PAGE_BYTES,
+            .offset = offset,
+            .text = text,
+            .where = describe_where(&culprit, where),
+            .bytes = describe_difference(allocation, oracle->expected, expected_address, store,
+                                         address, offset, bytes),
+            .arguments = describe_arguments(oracle, &culprit, arguments),
+            .writer = oracle_find_writer(oracle, store, address),
+            .handle = allocation->is_bound ? allocation->handle : 0,
+            .was_spoilt =
+                occasion->kind != OCCASION_OPERATION &&
+                is_in_place(oracle, allocation, offset / PAGE_BYTES, store, address / PAGE_BYTES),
+        });
 }
 
 /* ---- Comparisons ---- */

@@ -158,6 +158,14 @@ struct paging_packet {
     unsigned node;
 };
 
+/* A write that has been told: half-open addresses in a store. */
+#define ORACLE_WRITES 2048u
+struct oracle_write {
+    const struct page_store *store;
+    uint64_t start, end;
+    uint64_t writer;
+};
+
 /* A fill of local memory that has run: one that did not stop in time spoils what is behind it. */
 #define ORACLE_FILLS 64u
 struct oracle_fill {
@@ -196,6 +204,9 @@ struct oracle {
 
     struct oracle_fill fills[ORACLE_FILLS]; /* a ring of the last ones */
     uint64_t fill_count;                    /* ever */
+
+    struct oracle_write writes[ORACLE_WRITES]; /* a ring of the last ones */
+    uint64_t write_count;                      /* ever */
 
     uint64_t reset_count;              /* resets and sleeps: local memory lost its content */
     struct oracle_allocation *leaving; /* that went out last by addresses; NULL: it has ended */
@@ -320,6 +331,12 @@ void compare_pages(struct oracle *oracle, struct oracle_allocation *allocation, 
 void compare_bytes(struct oracle *oracle, struct oracle_allocation *allocation, uint64_t offset,
                    struct page_store *store, uint64_t address, uint64_t bytes,
                    const struct occasion *occasion);
+
+/* ---- oracle_write.c ---- */
+
+/* Whoever wrote the byte last; ORACLE_NO_WRITER: nobody that is known. */
+uint64_t oracle_find_writer(const struct oracle *oracle, const struct page_store *store,
+                            uint64_t address);
 
 /* ---- oracle_blame.c ---- */
 

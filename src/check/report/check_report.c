@@ -214,16 +214,11 @@ bool check_advise(struct check *check, enum rule_id rule, const struct check_obj
     return false;
 }
 
-bool check_place_fault(struct check *check, const struct check_gpu_event *event,
-                       struct finding_detail *detail)
+/* Of the call that is blamed. */
+static void place(struct check *check, struct finding_detail *detail)
 {
-    const struct check_packet *packet =
-        check_find_packet(&check->ledger, event->node, event->fence);
     const struct check_object *object;
 
-    if (!packet)
-        return false;
-    check_blame_commands(check, packet, event->offset);
     detail->event = event_of(check);
     write_where(check, "", detail->where, sizeof detail->where);
     object = check_object_of_call(check);
@@ -231,6 +226,37 @@ bool check_place_fault(struct check *check, const struct check_gpu_event *event,
         write_object(object, detail->objects, sizeof detail->objects);
     check_write_arguments(check, "", detail->arguments, sizeof detail->arguments);
     check_blame_current(check);
+}
+
+bool check_place_fault(struct check *check, const struct check_gpu_event *event,
+                       struct finding_detail *detail)
+{
+    const struct check_packet *packet =
+        check_find_packet(&check->ledger, event->node, event->fence);
+
+    if (!packet)
+        return false;
+    check_blame_commands(check, packet, event->offset);
+    place(check, detail);
+    return true;
+}
+
+uint64_t check_running_operation(const struct check *check, unsigned node, uint32_t fence,
+                                 uint64_t offset)
+{
+    return check_operation_at(check_find_packet(&check->ledger, node, fence), offset);
+}
+
+bool check_place_operation(struct check *check, uint64_t number, struct finding_detail *detail,
+                           const void **out_allocation)
+{
+    const DXGKARG_BUILDPAGINGBUFFER *asked = check_find_asked(check, number);
+
+    if (!asked)
+        return false;
+    *out_allocation = miniport_operation_allocation(asked);
+    check_blame_operation(check, number);
+    place(check, detail);
     return true;
 }
 
