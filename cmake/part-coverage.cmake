@@ -23,7 +23,7 @@ if(DRYDOCK_BENCH AND DRYDOCK_TESTS AND TARGET drydock)
                      cases/tables-in-system-memory.case cases/tiles-in-pieces.case
                      cases/tiles-of-pools-that-go.case cases/tiles-without-ranges.case
                      cases/primary-in-the-aperture.case cases/locked-over-a-sleep.case
-                     cases/special-lock-transfer-in-parts.case
+                     cases/special-lock-transfer-in-parts.case cases/shared-save-area.case
                      cases/primary-seen-in-the-aperture.case cases/no-contexts.case cases/dma-buffers-in-the-aperture.case
                      cases/sequences/S-11-move.case
              WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})

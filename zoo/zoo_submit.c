@@ -500,7 +500,7 @@ const struct zoo_defect zoo_submit_defects[] = {
           "runs the whole buffer, whatever was submitted of it"),
     PLANT("D16-from-start", ZOO_PHYSICAL | ZOO_IOMMU, "SUB-002", plant_submit_from_start,
           "runs the buffer from its start, and what ran before again"),
-    PLANT("SUB-segment-ignored", ZOO_PHYSICAL, "fault", plant_submit_by_address,
+    PLANT("SUB-segment-ignored", ZOO_PHYSICAL, "SUB-002", plant_submit_by_address,
           "takes the address of every client's DMA buffer for one in system memory"),
     PLANT("D18-submission-lost", ZOO_ALL, "SUB-002 SUB-004 FENCE-004", plant_submit_lost,
           "loses a submission now and then"),

@@ -151,10 +151,13 @@ struct check_gpu_event {
     enum check_gpu_kind kind;
     unsigned node;
     uint32_t fence;
-    uint32_t bytes;               /* QUEUED */
-    bool has_root;                /* QUEUED: the GPU will translate by the root table at: */
-    uint64_t root;                /* ... this address, in system memory with is_system */
-    uint64_t root_entries;        /* QUEUED: of the root that goes with it; 0: none, or not known */
+    uint32_t bytes;        /* QUEUED */
+    bool has_root;         /* QUEUED: the GPU will translate by the root table at: */
+    uint64_t root;         /* ... this address, in system memory with is_system */
+    uint64_t root_entries; /* QUEUED: of the root that goes with it; 0: none, or not known */
+    bool has_start;        /* QUEUED: the GPU will fetch commands by physical address from: */
+    bool starts_in_system; /* ... system memory, else by the GPU's own addresses */
+    uint64_t first_byte;   /* ... this address there */
     enum check_gpu_access access; /* FAULT: as far as it is known */
     uint64_t address;         /* QUEUED: of the buffer; FAULT: that faulted; FLUSHED: root; VALUE */
     uint64_t start, end;      /* FLUSHED: the range; end 0: all */

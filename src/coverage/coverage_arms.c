@@ -31,7 +31,8 @@ static const struct {
     {"UPDATE_PAGE_TABLE", "a native fence",
      "the fence unit of the modelled GPU writes by physical address: no page table maps a fence"},
     {"UPDATE_CONTEXT_ALLOCATION", "without private data",
-     "the reference driver always has a record to hand on"},
+     "the operation names no allocation: without the driver's record nobody knows what is to "
+     "change"},
     {"MAP_APERTURE_SEGMENT2", "a DMA or paging buffer",
      "buffers get slots in the physical model, whose drivers are older than this operation"},
     {"MAP_APERTURE_SEGMENT2", "of nobody",

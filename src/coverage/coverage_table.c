@@ -104,8 +104,6 @@ static const struct reason {
 } reasons[] = {
     {DXGK_OPERATION_UPDATE_PAGE_TABLE, "Flags.NativeFence",
      "the fence unit of the modelled GPU writes by physical address: no page table maps a fence"},
-    {DXGK_OPERATION_UPDATE_CONTEXT_ALLOCATION, "DriverPrivateDataSize",
-     "the reference driver has one kind of record to hand on, of one size"},
     {COVERAGE_SEGMENT4, "Flags.Agp",
      "there is no AGP segment from WDDM 2.0 on: a driver that reports one does not start "
      "(BANK-006)"},

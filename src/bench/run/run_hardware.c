@@ -259,8 +259,11 @@ static void on_submission_queued(void *context, uint32_t node, uint32_t fence, u
                                     .address = address,
                                     .bytes = bytes,
                                     .has_root = root,
-                                    .root_entries = root_entries};
+                                    .root_entries = root_entries,
+                                    .has_start = ((struct run_assembly *)context)->gpu != NULL,
+                                    .starts_in_system = address >= SGPU_PA_SYSTEM};
 
+    event.first_byte = event.starts_in_system ? address - SGPU_PA_SYSTEM : address;
     if (root)
         event.root = root_address(*root, &event.is_system);
     tell_check(context, &event);

@@ -216,6 +216,8 @@ struct check_packet {
     unsigned submit_count; /* more than 1: it came back after a preemption */
     bool may_be_back;      /* one of its context that is no paging packet was preempted */
     uint64_t bytes;        /* submitted */
+    unsigned segment;      /* not is_virtual: of its first byte, and */
+    uint64_t first_byte;   /* ... where that is, as the submission says it */
     bool is_null;          /* NullRendering: it is not to run */
     bool is_switch;        /* ContextSwitch */
     bool is_patched;       /* Patch was called for it (PATCH-009: it need not be, for paging) */

@@ -258,6 +258,10 @@ struct check_packet *check_ledger_submit(struct check_ledger *ledger, const stru
         .bytes = is_virtual
                      ? by_address->DmaBufferSize
                      : plain->DmaBufferSubmissionEndOffset - plain->DmaBufferSubmissionStartOffset,
+        .segment = is_virtual ? 0 : plain->DmaBufferSegmentId,
+        .first_byte = is_virtual ? 0
+                                 : (uint64_t)plain->DmaBufferPhysicalAddress.QuadPart +
+                                       plain->DmaBufferSubmissionStartOffset,
         .is_null = is_virtual ? by_address->Flags.NullRendering : plain->Flags.NullRendering,
         .is_switch = is_virtual ? by_address->Flags.ContextSwitch : plain->Flags.ContextSwitch,
         .is_matched = true,
@@ -269,6 +273,8 @@ struct check_packet *check_ledger_submit(struct check_ledger *ledger, const stru
     if (packet && packet->state == CHECK_PREEMPTED) {
         packet->state = CHECK_SUBMITTED;
         packet->event = call->event;
+        packet->segment = seen.segment;
+        packet->first_byte = seen.first_byte;
         packet->submit_count++;
         packet->gpu_queued = packet->gpu_done = 0;
         list_remove(&packet->link);

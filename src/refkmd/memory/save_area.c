@@ -26,9 +26,13 @@ struct image_word {
 #define SAVE_FLAGS                                                                                 \
     (SGPU_UMD_SAVE_MAPPED | SGPU_UMD_SAVE_LOCAL | SGPU_UMD_SAVE_SHARED | SGPU_UMD_SAVE_CPU_IMAGE)
 
-/* Private data that DxgkCbUpdateContextAllocation hands on to UPDATE_CONTEXT_ALLOCATION. */
+/*
+ * Private data that DxgkCbUpdateContextAllocation hands on to UPDATE_CONTEXT_ALLOCATION. An area of
+ * several contexts gets its first word anew, too; a record about another one ends in front of it.
+ */
 struct save_area_update {
     UINT64 root;
+    UINT64 first_word;
 };
 
 /* ---- Life ------------------------------------------------------------------------------------ */
@@ -187,6 +191,11 @@ void refkmd_save_area_destroy(struct refkmd_context *context)
     context->save_area = NULL;
 }
 
+static UINT64 first_word(const struct refkmd_save_area *area)
+{
+    return SGPU_SAVE_MAGIC | (UINT64)area->node << 32;
+}
+
 /*
  * The root of the context has moved, and the area names it. The kernel runs the operation below and
  * returns when it has been executed (CTX-011); the context is not scheduled meanwhile (PT-010).
@@ -196,7 +205,7 @@ void refkmd_save_area_destroy(struct refkmd_context *context)
 void refkmd_save_area_set_root(struct refkmd_context *context)
 {
     struct refkmd_adapter *adapter = context->device->adapter;
-    struct save_area_update update = {context->root};
+    struct save_area_update update;
     DXGKARGCB_UPDATECONTEXTALLOCATION args;
     NTSTATUS status;
 
@@ -205,10 +214,14 @@ void refkmd_save_area_set_root(struct refkmd_context *context)
     context->save_area->root = context->root;
     if (!context->save_area->is_initialised)
         return; /* the first image will have it */
+    update.root = context->root;
+    update.first_word = first_word(context->save_area);
     RtlZeroMemory(&args, sizeof args);
     args.hAllocation = context->save_area->handle;
     args.pPrivateDriverData = &update;
-    args.PrivateDriverDataSize = sizeof update;
+    args.PrivateDriverDataSize = context->save_area->device
+                                     ? sizeof update
+                                     : FIELD_OFFSET(struct save_area_update, first_word);
     status = adapter->dxgkrnl.DxgkCbUpdateContextAllocation(adapter->dxgkrnl.DeviceHandle, &args);
     if (status == STATUS_NO_MEMORY)
         status =
@@ -264,7 +277,7 @@ void refkmd_save_area_place(const struct refkmd_adapter *adapter, HANDLE allocat
 static void describe_image(const struct refkmd_save_area *area, struct image_word *words)
 {
     words[0].offset = 0;
-    words[0].value = SGPU_SAVE_MAGIC | (UINT64)area->node << 32;
+    words[0].value = first_word(area);
     words[1].offset = FIELD_OFFSET(struct sgpu_save_area, root);
     words[1].value = area->root;
     words[2].offset = FIELD_OFFSET(struct sgpu_save_area, root_check);
@@ -342,6 +355,7 @@ static UINT build_update(struct paging_call *call, UINT64 first, UINT64 limit)
     const struct image_word words[] = {
         {FIELD_OFFSET(struct sgpu_save_area, root), update->root},
         {FIELD_OFFSET(struct sgpu_save_area, root_check), SGPU_SAVE_ROOT_CHECK(update->root)},
+        {0, limit + first > 2 ? update->first_word : 0},
     };
     UINT count = 0;
 
@@ -357,8 +371,9 @@ NTSTATUS paging_build_update_context_allocation(struct paging_call *call)
         &call->args->UpdateContextAllocation;
 
     if (!args->pDriverPrivateData ||
-        args->DriverPrivateDataSize < sizeof(struct save_area_update) ||
+        args->DriverPrivateDataSize < FIELD_OFFSET(struct save_area_update, first_word) ||
         args->ContextAllocationSize < sizeof(struct sgpu_save_area))
         return STATUS_SUCCESS;
-    return paging_build_units(call, 2, build_update);
+    return paging_build_units(
+        call, args->DriverPrivateDataSize < sizeof(struct save_area_update) ? 2 : 3, build_update);
 }

@@ -399,6 +399,24 @@ static void check_root_in_use(struct check *check, const struct check_gpu_event 
         (unsigned long long)root->SegmentOffset, root->SegmentId);
 }
 
+/* SUB-002: the GPU begins where the submission does, in the segment that it names. */
+static void check_first_byte(struct check *check, const struct check_gpu_event *event)
+{
+    const struct check_packet *packet = event->packet;
+
+    if (!event->has_start || packet->is_virtual)
+        return;
+    CHECK_RULE(check, RULE_SUB_002,
+               event->first_byte == packet->first_byte &&
+                   event->starts_in_system == (packet->segment == 0),
+               check_find(check_ledger(check), CHECK_CONTEXT, packet->context), "",
+               "the GPU was handed fence 0x%x from 0x%llx of %s on; the submission begins at "
+               "0x%llx of segment %u",
+               event->fence, (unsigned long long)event->first_byte,
+               event->starts_in_system ? "system memory" : "its own memory",
+               (unsigned long long)packet->first_byte, packet->segment);
+}
+
 static void gpu(struct check *check, void *state, const struct check_gpu_event *event)
 {
     struct submission_watch *watch = state;
@@ -425,6 +443,7 @@ static void gpu(struct check *check, void *state, const struct check_gpu_event *
                        ? "was handed 0x%x bytes with fence 0x%x; 0x%llx were submitted"
                        : "was handed 0x%x bytes with fence 0x%x again; 0x%llx were submitted once",
                    event->bytes, event->fence, (unsigned long long)packet->bytes);
+        check_first_byte(check, event);
     }
     check_blame_current(check);
 }

@@ -59,6 +59,45 @@ RULE_KEPT(SUB_002)
     rig_run(rig, RIG_CLIENT_NODE, fence, RIG_CLIENT_BYTES);
 }
 
+/* Bytes 0x40 on of a buffer in system memory, as the driver has the GPU fetch them: wrongly, or
+ * not. */
+static void commands_are_fetched_where_the_submission_says(void **state)
+{
+    static const struct {
+        bool in_system;
+        uint64_t first_byte;
+        bool is_right;
+    } starts[] = {{true, 0x8040, true}, {false, 0x8040, false}, {true, 0x8000, false}};
+
+    for (size_t i = 0; i < ARRAY_COUNT(starts); i++) {
+        struct rig *rig = malloc(sizeof *rig);
+        DXGKARG_SUBMITCOMMAND packet;
+
+        assert_non_null(rig);
+        rig_init(rig, RIG_GPUMMU);
+        packet = rig_packet(rig);
+        packet.DmaBufferPhysicalAddress.QuadPart = 0x8000;
+        packet.DmaBufferSubmissionStartOffset = 0x40;
+        packet.DmaBufferSubmissionEndOffset = 0x80;
+        rig_submit_packet(rig, &packet);
+        check_gpu(rig->check, &(struct check_gpu_event){.kind = CHECK_GPU_QUEUED,
+                                                        .node = RIG_CLIENT_NODE,
+                                                        .fence = packet.SubmissionFenceId,
+                                                        .bytes = 0x40,
+                                                        .has_start = true,
+                                                        .starts_in_system = starts[i].in_system,
+                                                        .first_byte = starts[i].first_byte});
+        rig_gpu_event(rig, CHECK_GPU_DONE, RIG_CLIENT_NODE, packet.SubmissionFenceId, 0);
+        rig_complete(rig, RIG_CLIENT_NODE, packet.SubmissionFenceId);
+        if (!starts[i].is_right)
+            rig_expect_only(rig, RULE_SUB_002);
+        if (rig->finding_count != !starts[i].is_right)
+            fail_msg("%s", rig->last.text);
+        rig_fini(rig);
+        free(rig);
+    }
+}
+
 static void what_is_never_or_twice_handed_over_is_found(void **state)
 {
     for (unsigned times = 0; times < 3; times += 2) {
@@ -685,6 +724,7 @@ int main(void)
         cmocka_unit_test(a_reset_of_the_engine_takes_the_turn_of_what_was_refused),
         cmocka_unit_test(a_refused_fence_that_was_reported_is_asked_for),
         cmocka_unit_test(a_fence_that_was_refused_long_ago_is_forgotten),
+        cmocka_unit_test(commands_are_fetched_where_the_submission_says),
         cmocka_unit_test(what_is_never_or_twice_handed_over_is_found),
         cmocka_unit_test(a_switch_is_not_what_comes_back),
         cmocka_unit_test(a_switch_comes_back_behind_other_packets),
