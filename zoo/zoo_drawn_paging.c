@@ -101,6 +101,53 @@ static NTSTATUS build_until_invalid(struct miniport *self, HANDLE object,
     return zoo_build_as(self, object, arg, &as);
 }
 
+/* ---- Operations that are large --------------------------------------------------------------- */
+
+#define LENGTH_BITS 0xffffffu /* of the length in a copy command of many engines */
+
+/* One command for the whole, whose length is what fits of it. */
+static void cut_length(struct zoo_layer *layer, DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    switch ((unsigned)arg->Operation) {
+    case DXGK_OPERATION_TRANSFER:
+        if (arg->Transfer.TransferSize > LENGTH_BITS)
+            arg->Transfer.TransferSize &= LENGTH_BITS;
+        break;
+    case DXGK_OPERATION_VIRTUAL_TRANSFER:
+        if (arg->TransferVirtual.TransferSizeInBytes > LENGTH_BITS)
+            arg->TransferVirtual.TransferSizeInBytes &= LENGTH_BITS;
+        break;
+    default:
+        break;
+    }
+}
+
+/* Keeps the places to patch in 15 bits. */
+static NTSTATUS render_with_short_offsets(struct miniport *self, HANDLE object, DXGKARG_RENDER *arg)
+{
+    D3DDDI_PATCHLOCATIONLIST *first = arg->pPatchLocationListOut;
+    NTSTATUS status = miniport_forward_render(self, object, arg);
+
+    for (; NT_SUCCESS(status) && first < arg->pPatchLocationListOut; first++)
+        first->PatchOffset &= 0x7fff;
+    return status;
+}
+
+static void plant_short_offsets(struct zoo_layer *layer)
+{
+    layer->ops.render = render_with_short_offsets;
+}
+
+#define PLANT(id_, models_, rules_, function, sentence_)                                           \
+    {                                                                                              \
+        .id = id_, .sentence = sentence_, .models = models_, .rules = rules_, .since = ZOO_SINCE,  \
+        .plant = function,                                                                         \
+    }
+#define ALTER(id_, models_, rules_, function, sentence_)                                           \
+    {                                                                                              \
+        .id = id_, .sentence = sentence_, .models = models_, .rules = rules_, .since = ZOO_SINCE,  \
+        .alter = function,                                                                         \
+    }
 #define BUILD(id_, models_, rules_, function, sentence_)                                           \
     {                                                                                              \
         .id = id_, .sentence = sentence_, .models = models_, .rules = rules_, .since = ZOO_SINCE,  \
@@ -115,6 +162,10 @@ const struct zoo_defect zoo_drawn_paging_defects[] = {
           "takes Valid of the first entry of an array for that of all"),
     BUILD("MIXED-until-invalid", ZOO_GPUMMU, "PT-017", build_until_invalid,
           "takes the first invalid entry for the end of the array"),
+    ALTER("LARGE-length-24-bits", ZOO_BOTH, "XFER-006 VX-003 XFER-003 content", cut_length,
+          "keeps the length of a transfer in the 24 bits of its copy command"),
+    PLANT("LARGE-offset-15-bits", ZOO_PHYSICAL, "PATCH-004 fault",
+          plant_short_offsets, "keeps offsets of places to patch in 15 bits"),
     {0},
 };
 /* clang-format on */

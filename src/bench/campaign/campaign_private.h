@@ -59,6 +59,7 @@ enum campaign_stream {
     STREAM_OBSERVED,
     STREAM_PRESSURE,
     STREAM_RENEWALS,
+    STREAM_LARGE,
     STREAM_COUNT,
     STREAM_OWN = STREAM_COUNT, /* of one option */
     STREAM_NONE,               /* nothing is drawn */

@@ -9,6 +9,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+/* Seeds of which one has operations of more than 16 MiB: they take longer. */
+#define LARGE_ONE_IN 24
+
 /* The settings of the generator of random operations: NAME=VALUE. */
 struct settings {
     char texts[32][40];
@@ -98,5 +101,8 @@ bool campaign_draw_workload(uint64_t seed, struct workload **out, struct workloa
     set_flag(&settings, "maps", rng_chance(&rng, 3, 4));
     set_flag(&settings, "ptes", rng_chance(&rng, 1, 2));
     draw_kinds(seed, &settings);
+    campaign_stream_of(seed, STREAM_LARGE, &rng);
+    if (rng_chance(&rng, 1, LARGE_ONE_IN))
+        set(&settings, "large", 16 * MiB + campaign_magnitude(&rng, 1, 256) * 64 * KiB);
     return workload_generate("random", settings.pointers, settings.count, out, error);
 }

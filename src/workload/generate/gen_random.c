@@ -42,11 +42,13 @@ enum {
     DISCARDS,
     FAULTS,
     RENEWALS,
+    LARGE,
 };
 
 #define MOST_PINNED  2
 #define MOST_RENEWED 24 /* allocations that go with a device or process */
 #define MAX_REFS     256
+#define LARGE_REFS   1500 /* so many that the commands of one submission go beyond 32 KiB */
 #define MOST_HELD    64
 
 #define MOST_FENCES 6
@@ -76,6 +78,7 @@ const struct workload_param gen_random_params[] = {
     {"discards", "no|yes", 0, 0, 0, "writes with discard, mostly of what a submission uses"},
     {"faults", "no|yes", 0, 0, 0, "fault lines, where there are no pte lines"},
     {"renewals", "no|yes", 0, 0, 0, "contexts, devices and processes that are made anew"},
+    {"large", NULL, 0, 0, GiB, "size of two allocations that are moved in the end; 0: none"},
     {NULL, NULL, 0, 0, 0, NULL},
 };
 
@@ -886,6 +889,41 @@ static void random_save_area(struct random *r, uint32_t context)
         workload_builder_save_area(r->builder, context, &save);
 }
 
+/* Where operations are as long as can be: pages are neighbours, and pieces large. */
+static void set_large(struct random *r)
+{
+    static const char *const options[][2] = {
+        {"scatter", "no"}, {"paging-buffer", "64K"}, {"transfer-piece", "1G"}, {"scratch", "256M"}};
+
+    for (size_t i = 0; i < ARRAY_COUNT(options); i++)
+        workload_builder_option(r->builder, options[i][0], options[i][1]);
+}
+
+/*
+ * Two allocations that push each other out of local memory. The last submission has more references
+ * than 32 KiB of commands hold.
+ */
+static void random_large(struct random *r)
+{
+    const struct workload_allocation_info info = {
+        .size = r->values[LARGE], .segments = {WORKLOAD_SEGMENT_LOCAL}, .segment_count = 1};
+    uint32_t ids[2];
+
+    workload_builder_wait(r->builder, WORKLOAD_NONE);
+    for (unsigned i = 0; i < 2; i++) {
+        ids[i] = workload_builder_alloc(r->builder, i ? "large1" : "large0", &info);
+        workload_builder_submit_begin(r->builder, 0, 1000);
+        workload_builder_ref(r->builder, ids[i], 0, info.size, WORKLOAD_ACCESS_WRITE, 0);
+        workload_builder_submit_end(r->builder);
+        workload_builder_wait(r->builder, WORKLOAD_NONE);
+    }
+    workload_builder_submit_begin(r->builder, 0, 1000);
+    for (uint64_t i = 0; i < min_u64(LARGE_REFS, info.size / PAGE_BYTES); i++)
+        workload_builder_ref(r->builder, ids[0], i * PAGE_BYTES, PAGE_BYTES, WORKLOAD_ACCESS_READ,
+                             0);
+    workload_builder_submit_end(r->builder);
+}
+
 void gen_random(struct gen *gen, const uint64_t *values)
 {
     struct random r = {.gen = gen,
@@ -905,6 +943,8 @@ void gen_random(struct gen *gen, const uint64_t *values)
     workload_builder_name(gen->builder, "random operations");
     snprintf(name, sizeof name, "%u", (unsigned)max_u64(values[NODES], 2)); /* of the GPU */
     workload_builder_option(gen->builder, "nodes", name);
+    if (values[LARGE])
+        set_large(&r);
     for (unsigned p = 0; p < values[PROCESSES]; p++) {
         snprintf(name, sizeof name, "p%u", p);
         workload_builder_process(gen->builder, name);
@@ -922,5 +962,7 @@ void gen_random(struct gen *gen, const uint64_t *values)
     }
     for (uint64_t i = 0; i < values[OPS] && !workload_builder_failed(gen->builder); i++)
         random_op(&r, i);
+    if (values[LARGE])
+        random_large(&r);
     free(r.live);
 }

@@ -40,7 +40,7 @@ const struct workload_param workload_common_params[] = {
 
 enum { COMMON_SEED, COMMON_PRESSURE, COMMON_LOCAL_MEMORY, COMMON_COUNT };
 
-#define MAX_PARAMS 24
+#define MAX_PARAMS 32
 
 const struct workload_generator *workload_find_generator(const char *name)
 {

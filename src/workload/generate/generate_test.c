@@ -215,6 +215,26 @@ static void pressure_and_local_memory_decide_the_option(void **state)
     workload_free(w);
 }
 
+static void two_large_allocations_end_a_random_case(void **state)
+{
+    static const char *const small[] = {"ops=50", "seed=7"};
+    static const char *const large[] = {"ops=50", "seed=7", "large=20M"};
+    struct workload *without = generate("random", small, ARRAY_COUNT(small));
+    struct workload *w = generate("random", large, ARRAY_COUNT(large));
+    const struct workload_op *last = &w->ops[w->op_count - 1];
+
+    (void)state;
+    assert_int_equal(size_of(w, "large0"), 20 * MiB);
+    assert_int_equal(size_of(w, "large1"), 20 * MiB);
+    assert_int_equal(w->allocation_count, without->allocation_count + 2);
+    assert_int_equal(last->kind, WORKLOAD_OP_SUBMIT);
+    assert_in_range(last->ref_count, 1024, 4096); /* of 32 bytes, more than 32 KiB */
+    assert_string_equal(workload_option(w, "scatter"), "no");
+    assert_null(workload_option(without, "scatter"));
+    workload_free(w);
+    workload_free(without);
+}
+
 static void wrong_parameters_are_refused_by_name(void **state)
 {
     static const struct {
@@ -317,6 +337,7 @@ int main(void)
         cmocka_unit_test(training_reads_nothing_before_it_is_written),
         cmocka_unit_test(cnn_sizes_follow_the_arithmetic),
         cmocka_unit_test(pressure_and_local_memory_decide_the_option),
+        cmocka_unit_test(two_large_allocations_end_a_random_case),
         cmocka_unit_test(wrong_parameters_are_refused_by_name),
         cmocka_unit_test(a_pool_has_no_unique_protection),
         cmocka_unit_test(the_main_case_is_what_the_generator_makes),
