@@ -10,7 +10,7 @@
 #     --out DIR    the tree and the results (build/mutants). A run goes on where it was stopped. A mistake that was
 #                  found is not tried again while its source is the same, nor one that lives while nothing has changed
 #     --only WORD  only mistakes whose file or ID contains the word
-#     --quick      ends after the stage `golden`: what lives then may still die in the later stages
+#     --quick      ends behind the sequences of the stage `runs`: what lives then may still die in later ones
 #     --list       shows them, and plays nothing
 #
 # A mistake is a line of scripts/mutants.awk: a source in which one line is different. One that does not compile, or
@@ -20,7 +20,7 @@
 #     unit     the tests of its module; of a mistake in the scheduler, those of the manager too
 #     seeds    a campaign of 500 seeds of the reference driver finds something
 #     golden   the same campaign calls or judges something else than before (scripts/golden.sh)
-#     runs     the tests of the bench, which play whole runs
+#     runs     the sequences (scripts/sequences.sh), then the tests of the bench, which play whole runs
 #     far      a campaign of 5,000 seeds
 #
 # A mistake that lives is told with its reason from tests/mutants/survivors.tsv. A program that does not end in its
@@ -142,6 +142,8 @@ find_it() { # job module source
     status=0
     timeout -k 5 300 "$tree/scripts/golden.sh" "$1/drydock" --brief >/dev/null 2>&1 || status=$?
     case $status in 0) ;; 1) echo golden; return ;; *) echo seeds; return ;; esac
+    (cd "$tree" && timeout -k 5 120 scripts/sequences.sh "$1/drydock" cases/sequences/*.case >/dev/null 2>&1) ||
+        { echo runs; return; }
     [ -z "$quick" ] || { echo lives; return; }
     { link "$1" bench_tests && (cd "$tree" && timeout -k 5 900 "$1/bench_tests" >/dev/null 2>&1); } || { echo runs; return; }
     timeout -k 5 1200 "$1/drydock" check --seeds 5000 -j 1 --no-shrink --repeat 0 --max-findings 1 \
