@@ -83,7 +83,7 @@ static void put_patch_locations(struct trace_line *line, const DXGKARG_PATCH *ar
         trace_put(line, " .. #%016" PRIx64,
                   hash_bytes(&arg->pPatchLocationList[start],
                              (size_t)length * sizeof *arg->pPatchLocationList, 0));
-    trace_put(line, "]");
+    trace_put_text(line, "]");
 }
 
 static void put_allocation_list(struct trace_line *line, const DXGK_ALLOCATIONLIST *list,
@@ -92,12 +92,12 @@ static void put_allocation_list(struct trace_line *line, const DXGK_ALLOCATIONLI
     trace_put(line, " pAllocationList=[");
     for (UINT i = 0; list && i < count; i++) {
         if (i)
-            trace_put(line, " ");
+            trace_put_text(line, " ");
         trace_put_handle_value(line, TRACE_HANDLE_OPEN, list[i].hDeviceSpecificAllocation);
         trace_put(line, "%s@%" PRIu32 ":0x%" PRIx64, list[i].WriteOperation ? "w" : "",
                   (uint32_t)list[i].SegmentId, (uint64_t)list[i].PhysicalAddress.QuadPart);
     }
-    trace_put(line, "]");
+    trace_put_text(line, "]");
 }
 
 static void put_patch(struct trace_line *line, const DXGKARG_PATCH *arg)
@@ -202,9 +202,9 @@ static void put_create_allocation(struct trace_line *line, const struct trace_ev
         trace_put_number(line, "PhysicalAdapterIndex", info->PhysicalAdapterIndex);
         trace_put_hex(line, "Flags", info->Flags.Value);
         trace_put_number(line, "AllocationPriority", info->AllocationPriority);
-        trace_put(line, "}");
+        trace_put_text(line, "}");
     }
-    trace_put(line, "]");
+    trace_put_text(line, "]");
 }
 
 static void put_open_allocation(struct trace_line *line, const struct trace_event *event)
@@ -223,7 +223,7 @@ static void put_open_allocation(struct trace_line *line, const struct trace_even
         trace_put_handle_value(line, TRACE_HANDLE_OPEN,
                                arg->pOpenAllocation[i].hDeviceSpecificAllocation);
     }
-    trace_put(line, "]");
+    trace_put_text(line, "]");
 }
 
 static void put_create_process(struct trace_line *line, const struct trace_event *event)
@@ -305,7 +305,7 @@ static void put_cpu_host_aperture(struct trace_line *line, const DXGKARG_MAPCPUH
         trace_put(line, " .. #%016" PRIx64,
                   hash_bytes(arg->pMemorySegmentPages,
                              (size_t)arg->NumberOfPages * sizeof *arg->pMemorySegmentPages, 0));
-    trace_put(line, "]");
+    trace_put_text(line, "]");
 }
 
 /* DDIs whose line is the same before and after the call, or says more only before it. */
@@ -520,7 +520,8 @@ static void put_ddi(struct trace_line *line, const struct trace_event *event)
 
 static void put_interrupt(struct trace_line *line, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
 {
-    trace_put(line, " %s", trace_interrupt_name((unsigned)data->InterruptType));
+    trace_put_text(line, " ");
+    trace_put_text(line, trace_interrupt_name((unsigned)data->InterruptType));
     switch ((unsigned)data->InterruptType) {
     case DXGK_INTERRUPT_DMA_COMPLETED:
         trace_put_number(line, "SubmissionFenceId", data->DmaCompleted.SubmissionFenceId);
@@ -714,19 +715,21 @@ size_t trace_event_format(const struct trace_event *event, char *buffer, size_t 
     if (size)
         buffer[0] = '\0';
     for (unsigned i = 0; i < event->depth; i++)
-        trace_put(&line, "  ");
-    trace_put(&line, event->phase == TRACE_BEFORE ? "> %s" : "< %s", name);
+        trace_put_text(&line, "  ");
+    trace_put_text(&line, event->phase == TRACE_BEFORE ? "> " : "< ");
+    trace_put_text(&line, name);
     if (!event->is_callback && event->ddi == MINIPORT_DDI_BuildPagingBuffer) {
-        trace_put(&line, " %s", miniport_operation_name(event->operation));
+        trace_put_text(&line, " ");
+        trace_put_text(&line, miniport_operation_name(event->operation));
         if (event->operation >= MINIPORT_OPERATION_COUNT)
             trace_put_number(&line, "Operation", event->operation);
     }
     if (!event->is_callback && event->object && event->phase == TRACE_BEFORE) {
-        trace_put(&line, " ");
+        trace_put_text(&line, " ");
         trace_put_handle_value(&line, object_kind(event->ddi), event->object);
     }
     if (event->phase == TRACE_AFTER)
-        trace_put(&line, " 0x%08" PRIX32, (uint32_t)event->status);
+        trace_put_status(&line, event->status);
     if (event->is_callback)
         put_callback(&line, event);
     else

@@ -34,7 +34,7 @@ static void put_text(struct trace_line *line, const char *text, size_t length)
     line->length += length;
 }
 
-static void put_string(struct trace_line *line, const char *text)
+void trace_put_text(struct trace_line *line, const char *text)
 {
     put_text(line, text, strlen(text));
 }
@@ -78,7 +78,7 @@ static bool put_known(struct trace_line *line, const char *format, va_list argum
         bool is_wide;
 
         if (!percent) {
-            put_string(line, format);
+            trace_put_text(line, format);
             return true;
         }
         put_text(line, format, (size_t)(percent - format));
@@ -96,7 +96,7 @@ static bool put_known(struct trace_line *line, const char *format, va_list argum
             if (is_wide || digits != 1)
                 return false;
             text = va_arg(arguments, const char *);
-            put_string(line, text ? text : "(null)");
+            trace_put_text(line, text ? text : "(null)");
             break;
         case 'c': {
             char character;
@@ -155,7 +155,7 @@ void trace_put(struct trace_line *line, const char *format, ...)
 static void put_name(struct trace_line *line, const char *name)
 {
     put_text(line, " ", 1);
-    put_string(line, name);
+    trace_put_text(line, name);
     put_text(line, "=", 1);
 }
 
@@ -170,6 +170,12 @@ void trace_put_hex(struct trace_line *line, const char *name, uint64_t value)
     put_name(line, name);
     put_text(line, "0x", 2);
     put_hex(line, value);
+}
+
+void trace_put_status(struct trace_line *line, NTSTATUS status)
+{
+    put_text(line, " 0x", 3);
+    put_digits(line, (uint32_t)status, 16, "0123456789ABCDEF", 8);
 }
 
 void trace_put_handle_value(struct trace_line *line, enum trace_handle_kind kind,
@@ -199,7 +205,7 @@ void trace_put_handle(struct trace_line *line, const char *name, enum trace_hand
 void trace_put_cpu_address(struct trace_line *line, const char *name, const void *address)
 {
     put_name(line, name);
-    put_string(line, address ? "cpu" : "-");
+    trace_put_text(line, address ? "cpu" : "-");
 }
 
 void trace_put_mdl(struct trace_line *line, const char *name, const MDL *mdl)

@@ -23,8 +23,12 @@ struct trace_line {
 
 __attribute__((format(printf, 2, 3))) void trace_put(struct trace_line *line, const char *format,
                                                      ...);
+void trace_put_text(struct trace_line *line, const char *text);
 void trace_put_number(struct trace_line *line, const char *name, uint64_t value);
 void trace_put_hex(struct trace_line *line, const char *name, uint64_t value);
+
+/* " 0xC000000D". */
+void trace_put_status(struct trace_line *line, NTSTATUS status);
 
 /* "a3", "-" for NULL, "a?" without memory for a number. */
 void trace_put_handle_value(struct trace_line *line, enum trace_handle_kind kind,

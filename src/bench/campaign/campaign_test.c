@@ -293,7 +293,7 @@ static void play_badly(const struct campaign_options *options, uint64_t seed, si
                        struct campaign_record *out_record)
 {
     if (seed == 3) {
-        crash_recorder_note_line("> DxgkDdiTheLastOne");
+        crash_recorder_note_line("> DxgkDdiTheLastOne", strlen("> DxgkDdiTheLastOne"));
         fprintf(stderr, "before the end\nsomewhere.c:1: assertion failed: true\n");
         raise(SIGSEGV);
     }

@@ -207,7 +207,7 @@ static struct crash_recorder_line *next_line(void)
     return &current->lines[current->count++ % CRASH_RECORDER_LINES];
 }
 
-void crash_recorder_note_line(const char *line)
+void crash_recorder_note_line(const char *line, size_t length)
 {
     struct crash_recorder_line *noted;
 
@@ -215,8 +215,9 @@ void crash_recorder_note_line(const char *line)
         return;
     noted = next_line();
     noted->is_paging = false;
-    noted->text[0] = '\0';
-    strncat(noted->text, line, sizeof noted->text - 1);
+    length = min_u64(length, sizeof noted->text - 1);
+    memcpy(noted->text, line, length);
+    noted->text[length] = '\0';
 }
 
 void crash_recorder_note_paging(const struct trace_event *event)

@@ -81,7 +81,7 @@ bool crash_recorder_blames_model(const struct crash_recorder *recorder, const ch
 /* The checking layer, which knows what its guard pages are for; NULL: there is none. */
 void crash_recorder_set_check(struct check *check);
 
-void crash_recorder_note_line(const char *line);
+void crash_recorder_note_line(const char *line, size_t length);
 void crash_recorder_note_paging(const struct trace_event *event);
 
 /* The calls, a line each, the last one last; and the output to standard error before them. */

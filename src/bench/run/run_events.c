@@ -3,7 +3,6 @@
 #include "bench/child/crash_recorder.h"
 #include "bench/child/journal.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -37,27 +36,6 @@ static bool hash_paging(struct run_event_log *log, const struct trace_event *eve
         return false;
     hash_update(&log->hash, event->dma_start, event->dma_bytes);
     return true;
-}
-
-/* Hashes the line without the numbers of its handles: "h12" is "h". */
-static void hash_line(struct run_event_log *log, const char *line, size_t length)
-{
-    char plain[RUN_EVENT_LINE_BYTES];
-    size_t out = 0;
-
-    for (size_t i = 0; i < length;) {
-        const char *h = memchr(line + i, 'h', length - i);
-        size_t end = h ? (size_t)(h - line) + 1 : length;
-
-        memcpy(plain + out, line + i, end - i);
-        out += end - i;
-        i = end;
-        if (h && (h == line || !isalnum((unsigned char)h[-1]))) {
-            while (i < length && isdigit((unsigned char)line[i]))
-                i++;
-        }
-    }
-    hash_update(&log->hash, plain, out);
 }
 
 /* Steps that have begun since the last call are parts of the list of calls. */
@@ -122,10 +100,10 @@ static void note_event(void *context, const struct trace_event *event)
     length = trace_event_format(event, line, sizeof line);
     if (length >= sizeof line)
         length = sizeof line - 1;
-    if (!is_hashed)
-        crash_recorder_note_line(line);
-    if (!is_hashed)
-        hash_line(log, line, length);
+    if (!is_hashed) {
+        crash_recorder_note_line(line, length);
+        hash_update(&log->hash, line, length);
+    }
     if (is_written)
         write_event(log, event, line);
 }
