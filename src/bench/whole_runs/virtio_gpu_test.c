@@ -397,6 +397,23 @@ static void what_only_patch_locations_name_is_brought_in(void **state)
     test_finish(result);
 }
 
+/* Its requests have ended, and the DPC that takes them comes when the device begins again. */
+static void a_dpc_that_comes_behind_the_end_of_the_device_takes_nothing(void **state)
+{
+    char text[1024] = "drydock-case 1\noption register-time 6436\n";
+    struct run_result *result;
+
+    for (unsigned i = 0; i < 14; i++) {
+        size_t length = strlen(text);
+
+        snprintf(text + length, sizeof text - length, "alloc a%u size=300K\n", i);
+    }
+    strcat(text, "power standby\n");
+    result = play(test_parse(text));
+    test_assert_clean(result);
+    test_finish(result);
+}
+
 /* What stands in the list before MdlOffset is no memory. */
 static void a_wrong_page_of_a_piece_is_found(void **state)
 {
@@ -419,6 +436,7 @@ int main(void)
         cmocka_unit_test(a_ring_that_is_not_there_breaks_the_device),
         cmocka_unit_test(an_aperture_that_is_told_while_buffers_are_built_is_followed),
         cmocka_unit_test(what_only_patch_locations_name_is_brought_in),
+        cmocka_unit_test(a_dpc_that_comes_behind_the_end_of_the_device_takes_nothing),
         cmocka_unit_test(a_wrong_page_of_a_piece_is_found),
         cmocka_unit_test(an_unmapping_that_the_host_does_not_hear_of_is_found),
     };

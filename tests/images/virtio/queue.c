@@ -326,12 +326,18 @@ NTSTATUS device_begin(struct adapter *adapter)
     return made;
 }
 
-/* The host stops, and forgets all requests. */
+/*
+ * The host stops, and forgets all requests. A DPC that was queued before may still run on another
+ * processor: what has ended is taken here, and not by it again.
+ */
 void device_end(struct adapter *adapter)
 {
+    KIRQL irql;
     UINT i;
 
     WRITE_REGISTER_UCHAR(common(adapter, STATUS_BYTE), 0);
+    KeAcquireSpinLock(&adapter->lock, &irql);
+    adapter->next_used = adapter->rings->used.index;
     for (i = 0; i < SLOTS; i++) {
         if (adapter->is_slot_used[i] && adapter->slots[i].block)
             MmFreeContiguousMemory(adapter->slots[i].block);
@@ -343,6 +349,7 @@ void device_end(struct adapter *adapter)
     }
     adapter->in_flight = 0;
     adapter->is_preempted = FALSE;
+    KeReleaseSpinLock(&adapter->lock, irql);
 }
 
 void device_close(struct adapter *adapter)
