@@ -79,7 +79,7 @@ static NTSTATUS reserve_front(struct segment *segment, uint64_t bytes)
 }
 
 /* The limits of an aperture are amounts: any of its slots may be among those that are used. */
-static void measure_aperture(const struct vidmm *vidmm, struct segment *segment)
+static NTSTATUS measure_aperture(const struct vidmm *vidmm, struct segment *segment)
 {
     segment->extent = align_down(segment->caps->size, PAGE_BYTES);
     segment->size = segment->extent;
@@ -90,19 +90,19 @@ static void measure_aperture(const struct vidmm *vidmm, struct segment *segment)
     segment->size = align_down(segment->size, PAGE_BYTES);
     if (segment->kind == SEGMENT_AGP) /* whose pages the bridge maps in order */
         segment->extent = segment->size;
+    return segment->size ? STATUS_SUCCESS : STATUS_INVALID_PARAMETER;
 }
 
-/* The manager uses [front, extent) of a memory segment. */
+/* Of [front, extent), those bytes count that are free when all invalid ranges have been taken. */
 static NTSTATUS measure_memory(const struct vidmm *vidmm, struct segment *segment, uint64_t front)
 {
     segment->extent = segment->caps->size;
     if (vidmm->config.local_limit)
         segment->extent = min_u64(segment->extent, front + vidmm->config.local_limit);
     segment->extent = align_down(segment->extent, unit_bytes(segment));
-    if (front >= segment->extent || !is_aligned(front, unit_bytes(segment)))
-        return STATUS_INVALID_PARAMETER;
-    segment->size = segment->extent - front;
-    return STATUS_SUCCESS;
+    return front < segment->extent && is_aligned(front, unit_bytes(segment))
+               ? STATUS_SUCCESS
+               : STATUS_INVALID_PARAMETER;
 }
 
 static NTSTATUS init_segment(struct vidmm *vidmm, struct segment *segment, unsigned id)
@@ -124,18 +124,16 @@ static NTSTATUS init_segment(struct vidmm *vidmm, struct segment *segment, unsig
     segment->caps = &vidmm->caps.segments[id - 1];
     if (segment->caps->is_aperture || segment->caps->is_agp) {
         segment->kind = segment->caps->is_agp ? SEGMENT_AGP : SEGMENT_APERTURE;
-        measure_aperture(vidmm, segment);
+        status = measure_aperture(vidmm, segment);
     } else {
         segment->kind = vidmm->caps.has_page_tables ? SEGMENT_PAGES : SEGMENT_CONTIGUOUS;
         if (vidmm->caps.has_page_tables && segment->caps->uses_64kb_pages)
             segment->unit_pages = PAGES_64K;
         front = vidmm->config.local_start;
         status = measure_memory(vidmm, segment, front);
-        if (!NT_SUCCESS(status))
-            return status;
     }
-    if (segment->size == 0)
-        return STATUS_INVALID_PARAMETER;
+    if (!NT_SUCCESS(status))
+        return status;
     if (has_places(segment)) {
         if (range_allocator_init(&segment->ranges, vidmm->services, 0, segment->extent,
                                  PAGE_BYTES) != RANGE_OK)
@@ -158,7 +156,11 @@ static NTSTATUS init_segment(struct vidmm *vidmm, struct segment *segment, unsig
         memset(segment->host_shown, 0, segment->caps->host_pages * sizeof *segment->host_shown);
     }
     status = reserve_front(segment, front);
-    return NT_SUCCESS(status) ? reserve_invalid_ranges(segment, front) : status;
+    if (NT_SUCCESS(status))
+        status = reserve_invalid_ranges(segment, front);
+    if (NT_SUCCESS(status) && segment_holds_content(segment))
+        segment->size = segment_free(vidmm, segment);
+    return status;
 }
 
 NTSTATUS segments_init(struct vidmm *vidmm)

@@ -44,10 +44,11 @@ struct segment {
     enum segment_kind kind;
     unsigned id;
     const struct vidmm_segment_caps *caps; /* NULL for SEGMENT_SYSTEM */
-    uint64_t size;                         /* bytes that may be used at once, after limits */
-    uint64_t extent;                       /* bytes of address: more than size in an aperture whose
-                                              CommitLimit is below its Size (SEG-009), and in memory
-                                              that is used from local_start on */
+    uint64_t size;                         /* bytes that may be used at once: after limits, and of
+                                              memory without what is in front of local_start, and
+                                              without invalid ranges */
+    uint64_t extent;                       /* bytes of address, with those that are not used, or
+                                              not at once (SEG-009) */
     uint64_t unit_pages;                   /* 16 with Use64KBPages, else 1 */
 
     /* Free space (segment.c). */

@@ -102,7 +102,7 @@ static void tables_that_hold_nothing_leave_for_others_and_come_back(void **state
 }
 
 /* It prefers a segment that it could never fit in: the other one is where room is made. */
-static void make_room_where_it_is_large_enough(uint64_t start_pages)
+static void make_room_where_it_is_large_enough(uint64_t start_pages, uint64_t dead_pages)
 {
     for (unsigned model = 0; model < MODELS; model++) {
         struct rig_config config = rig_model(model + 1);
@@ -114,7 +114,8 @@ static void make_room_where_it_is_large_enough(uint64_t start_pages)
         config.memory_segments = 2;
         config.start_pages = start_pages;
         config.segment_pages[0] = start_pages + 256;
-        config.segment_pages[1] = start_pages + 16;
+        config.segment_pages[1] = start_pages + dead_pages + 16;
+        config.dead_pages[1] = dead_pages;
         rig = rig_create(&config);
         all = free_pages(rig);
         rig_object(rig, 8, 1, &used);
@@ -133,13 +134,14 @@ static void make_room_where_it_is_large_enough(uint64_t start_pages)
 
 static void room_is_made_in_the_first_segment_that_is_large_enough(void **state)
 {
-    make_room_where_it_is_large_enough(0);
+    make_room_where_it_is_large_enough(0, 0);
 }
 
 /* What the manager does not use of a segment makes it no larger. */
 static void room_is_made_where_the_part_that_is_used_is_large_enough(void **state)
 {
-    make_room_where_it_is_large_enough(512);
+    make_room_where_it_is_large_enough(512, 0);
+    make_room_where_it_is_large_enough(0, 512);
 }
 
 /* Two of three would fit in the segment that they prefer: what is smaller goes to the other one. */

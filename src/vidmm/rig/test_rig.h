@@ -49,6 +49,7 @@ struct rig_config {
     unsigned memory_segments;             /* 0: 1 */
     uint64_t segment_pages[RIG_SEGMENTS]; /* 0: 256 */
     uint64_t start_pages;                 /* vidmm_config.local_start, in pages */
+    uint64_t dead_pages[RIG_SEGMENTS];    /* invalid ones, from the segment's start; GpuMmu */
     bool hides_segment[RIG_SEGMENTS];     /* not CpuVisible */
     bool has_pitch[RIG_SEGMENTS];         /* PitchAlignment */
     bool has_64kb_pages[RIG_SEGMENTS];    /* Use64KBPages; GpuMmu */

@@ -32,6 +32,7 @@ static void rig_fill_segment4(const struct rig *rig, unsigned id, DXGK_SEGMENTDE
 {
     segment->BaseAddress.QuadPart = (LONGLONG)rig_segment_base(id);
     segment->Size = segment->CommitLimit = rig_segment_bytes(rig, id);
+    segment->NumInvalidMemoryRanges = rig->config.dead_pages[id - 1] != 0;
     segment->Flags.PitchAlignment = rig->config.has_pitch[id - 1];
     segment->Flags.Use64KBPages = rig->config.has_64kb_pages[id - 1];
     if (id == 1 && rig->config.kept_pages) {
@@ -140,6 +141,14 @@ NTSTATUS rig_query(struct miniport *self, HANDLE object, const DXGKARG_QUERYADAP
             memcpy(out->pSegmentDescriptor + i * out->SegmentDescriptorStride, &segment,
                    sizeof segment);
         }
+        break;
+    }
+    case DXGKQAITYPE_SEGMENTMEMORYSTATE: {
+        const DXGK_QUERYSEGMENTMEMORYSTATE *state = query->pOutputData;
+
+        EXPECT(state->NumInvalidMemoryRanges == 1);
+        state->pMemoryRanges[0] = (DXGK_MEMORYRANGE){
+            .SizeInBytes = PAGE_BYTES_OF(config->dead_pages[state->DriverSegmentId - 1])};
         break;
     }
     default:
