@@ -101,6 +101,37 @@ static NTSTATUS build_until_invalid(struct miniport *self, HANDLE object,
     return zoo_build_as(self, object, arg, &as);
 }
 
+/* ---- Lists of the call before ---------------------------------------------------------------- */
+
+/* Its queue entry has the pointer to the list, which it takes to be where it was the last time. */
+static NTSTATUS build_with_former_list(struct miniport *self, HANDLE object,
+                                       DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    uint64_t *former = zoo_layer_of(self)->state;
+    DXGKARG_BUILDPAGINGBUFFER as = *arg;
+    uint64_t now;
+
+    switch ((unsigned)arg->Operation) {
+    case DXGK_OPERATION_MAP_APERTURE_SEGMENT:
+        now = (uintptr_t)arg->MapApertureSegment.pMdl;
+        if (former[0])
+            as.MapApertureSegment.pMdl = (MDL *)(uintptr_t)former[0];
+        former[0] = now;
+        break;
+    case DXGK_OPERATION_MAP_APERTURE_SEGMENT2:
+        if (arg->MapApertureSegment2.Adl.Flags.Contiguous)
+            return build(self, object, arg);
+        now = (uintptr_t)arg->MapApertureSegment2.Adl.Pages;
+        if (former[1])
+            as.MapApertureSegment2.Adl.Pages = (DXGK_PAGE_NUMBER *)(uintptr_t)former[1];
+        former[1] = now;
+        break;
+    default:
+        return build(self, object, arg);
+    }
+    return zoo_build_as(self, object, arg, &as);
+}
+
 /* ---- Operations that are large --------------------------------------------------------------- */
 
 #define LENGTH_BITS 0xffffffu /* of the length in a copy command of many engines */
@@ -162,6 +193,8 @@ const struct zoo_defect zoo_drawn_paging_defects[] = {
           "takes Valid of the first entry of an array for that of all"),
     BUILD("MIXED-until-invalid", ZOO_GPUMMU, "PT-017", build_until_invalid,
           "takes the first invalid entry for the end of the array"),
+    BUILD("FORMER-list", ZOO_ALL, "MEM-003 APER-002 ADL-008 ADL-009 ADL-003", build_with_former_list,
+          "takes the pages of the list that it was lent the last time"),
     ALTER("LARGE-length-24-bits", ZOO_BOTH, "XFER-006 VX-003 XFER-003 content", cut_length,
           "keeps the length of a transfer in the 24 bits of its copy command"),
     PLANT("LARGE-offset-15-bits", ZOO_PHYSICAL, "PATCH-004 fault",
