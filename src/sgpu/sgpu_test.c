@@ -68,6 +68,14 @@ static void unlawful_node_counts_give_null(void **state)
 
 /* ---- Packets -------------------------------------------------------------------------------- */
 
+static struct sgpu_statistics statistics_of(const struct rig *rig)
+{
+    struct sgpu_statistics statistics;
+
+    sgpu_get_statistics(rig->gpu, &statistics);
+    return statistics;
+}
+
 static void copy_moves_between_all_memories(void **state)
 {
     static const uint64_t slots[] = {900, 700, 800};
@@ -87,6 +95,7 @@ static void copy_moves_between_all_memories(void **state)
     assert_int_equal(page_store_value(rig.ram, 800), 53);
     assert_true(
         page_store_compare_bytes(rig.ram, 0x300010, rig.ram, 700 * PAGE_BYTES + 8, 100, NULL));
+    assert_int_equal(statistics_of(&rig).copied_bytes, (16 + 15 + 3) * PAGE_BYTES + 100);
     rig_fini(&rig);
 }
 
@@ -101,6 +110,7 @@ static void fill_writes_the_pattern_and_nothing_else(void **state)
     rig_execute(&rig, SGPU_NODE_RENDER);
     assert_true(page_store_is_tag(rig.local, 0, 0x0ffc, 1, NULL));
     assert_true(page_store_is_fill(rig.local, 0x0ffc, 0x2008, 0xabcd1234, NULL));
+    assert_int_equal(statistics_of(&rig).filled_bytes, 0x2008);
     assert_true(page_store_is_tag(rig.local, 0x3004, 0x2ffc, 4, NULL));
     rig_fini(&rig);
 }
@@ -118,6 +128,7 @@ static void copy_pages_gathers_and_scatters(void **state)
     for (uint64_t i = 0; i < 6; i++)
         assert_int_equal(page_store_value(rig.ram, pages[i]), 20 + i);
     assert_true(page_store_is_tag(rig.local, 0x80000, 5 * PAGE_BYTES, 21, NULL));
+    assert_int_equal(statistics_of(&rig).copied_bytes, (6 + 5) * PAGE_BYTES);
     rig_fini(&rig);
 }
 

@@ -894,6 +894,7 @@ static void commands_that_the_GPU_cannot_read_break_a_rule(void **state)
         rig_init(rig, RIG_GPUMMU);
         fault_in_two_passes(rig, is_partial);
         rig_expect_only(rig, is_partial ? RULE_PB_011 : RULE_PB_002);
+        assert_non_null(strstr(rig->last.detail.where, "DxgkDdiBuildPagingBuffer"));
         rig_fini(rig);
         free(rig);
     }
