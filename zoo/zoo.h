@@ -28,15 +28,16 @@ enum zoo_models { ZOO_PHYSICAL = 1, ZOO_GPUMMU = 2, ZOO_IOMMU = 4, ZOO_BOTH = 3,
 struct zoo_layer;
 
 struct zoo_defect {
-    const char *id;       /* "D10-pointer-stays" */
-    const char *sentence; /* what it does */
-    unsigned models;      /* in which it can be seen: enum zoo_models */
-    const char *rules;    /* ids of rules of which one should fire, separated by spaces; or
-                           * the kind of a finding where the contract has no rule: "leak" */
-    const char *since;    /* version of the bench that finds it first; NULL: it does not */
-    const char *profile;  /* under which it is a mistake; NULL: under any */
-    const char *lawful;   /* the page that allows it; NULL: a defect. rules is "", since NULL */
-    bool is_particular;   /* only one lawful reading serves it: not run_driver.is_tolerant */
+    const char *id;        /* "D10-pointer-stays" */
+    const char *sentence;  /* what it does */
+    unsigned models;       /* in which it can be seen: enum zoo_models */
+    const char *rules;     /* ids of rules of which one should fire, separated by spaces; or
+                            * the kind of a finding where the contract has no rule: "leak" */
+    const char *since;     /* version of the bench that finds it first; NULL: it does not */
+    const char *profile;   /* under which it is a mistake; NULL: under any */
+    const char *lawful;    /* the page that allows it; NULL: a defect. rules is "", since NULL */
+    bool is_particular;    /* only one lawful reading serves it: not run_driver.is_tolerant */
+    uint32_t local_traits; /* of the board that it is for: SGPU_TRAIT_* */
     /* What is otherwise; one of them, the rest forwards. */
     void (*alter)(struct zoo_layer *layer, DXGKARG_BUILDPAGINGBUFFER *arg); /* on its way in */
     NTSTATUS (*build)(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg);

@@ -3,6 +3,7 @@
  */
 #include "zoo/zoo_tables.h"
 
+#include <drydock/sgpu.h>
 #include <string.h>
 
 /* ---- L01: another success status ---- */
@@ -251,6 +252,9 @@ const struct zoo_defect zoo_lawful_memory[] = {
     {.id = "L19-much-private-data", .models = ZOO_ALL, .rules = "", .is_particular = true,
      .sentence = "wants 256 KiB of private data with each buffer",
      .lawful = "ns-_dxgk_contextinfo", .plant = plant_much},
+    {.id = "L26-aperture-alone", .models = ZOO_GPUMMU, .rules = "",
+     .sentence = "leaves the board's own memory alone: the aperture is its only segment",
+     .lawful = "ns-_dxgk_segmentflags", .local_traits = SGPU_TRAIT_LEFT_ALONE},
     {0},
 };
 /* clang-format on */

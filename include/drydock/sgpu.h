@@ -120,6 +120,7 @@
 #define SGPU_TRAIT_ENCRYPTS        (1u << 4) /* protected content can leave it, encrypted       */
 #define SGPU_TRAIT_KEEPS_PROTECTED (1u << 5) /* protected content outlives standby             */
 #define SGPU_TRAIT_CACHED_WINDOW   (1u << 6) /* pages of BAR 1 may be cached                    */
+#define SGPU_TRAIT_LEFT_ALONE      (1u << 7) /* nobody is to use it where there are page tables */
 
 /*
  * A reset of the device resets every node, clears IRQ_STATUS and IRQ_ENABLE and retrains local

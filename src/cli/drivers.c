@@ -44,6 +44,7 @@ static bool find_defect(const char *name, struct run_driver *out_driver)
     out_driver->context = defect;
     out_driver->has_model = defect_has_model;
     out_driver->is_tolerant = !defect->is_particular;
+    out_driver->local_traits = defect->local_traits;
     return true;
 }
 

@@ -107,6 +107,15 @@ static void unmap_registers(struct refkmd_adapter *adapter)
     adapter->registers = NULL;
 }
 
+/* Without memory segments tables are in system memory, where a table has a page (PT-006). */
+static BOOLEAN needs_memory_segments(const struct refkmd_adapter *adapter)
+{
+    if (adapter->model == REFKMD_IO_MMU)
+        return FALSE;
+    return adapter->model == REFKMD_PHYSICAL || !(adapter->traits & SGPU_TRAIT_LEFT_ALONE) ||
+           !refkmd_tables_are_pages(adapter);
+}
+
 static NTSTATUS read_board(struct refkmd_adapter *adapter)
 {
     UINT i;
@@ -141,6 +150,7 @@ static NTSTATUS read_board(struct refkmd_adapter *adapter)
         adapter->nodes[i].completed_register =
             refkmd_read(adapter, SGPU_REG_NODE(i) + SGPU_NODE_COMPLETED);
     }
+    adapter->has_memory_segments = needs_memory_segments(adapter);
     refkmd_segments_init(adapter);
     refkmd_populate(adapter);
     return STATUS_SUCCESS;

@@ -21,7 +21,7 @@
 #define REFKMD_SEGMENT_APERTURE 2u /* system pages through the aperture's slots */
 #define REFKMD_SEGMENT_HIDDEN   3u /* local memory beyond BAR 1; reported only if there is any */
 #define REFKMD_SEGMENT_COUNT    4u /* with the implicit one */
-#define REFKMD_IO_MMU_APERTURE  1u /* the aperture where nothing else is reported */
+#define REFKMD_ONLY_APERTURE    1u /* the aperture where nothing else is reported */
 #define REFKMD_SEGMENT_BIT(id)  (1u << ((id)-1))
 
 #define REFKMD_MAX_NODES 8u /* as many as the interrupt register has bits for */
@@ -92,6 +92,11 @@ struct refkmd_adapter {
     UINT va_bits;
 
     /* The layout of memory in segments (segments.c). */
+    /*
+     * Local memory is reported. Without it the aperture is the only segment, number 1, and page
+     * tables are in system memory (SEG-016).
+     */
+    BOOLEAN has_memory_segments;
     UINT64 visible_bytes;           /* of local memory, through BAR 1 */
     UINT window_pages;              /* of BAR 1, when they are pointed one by one; else 0 */
     UINT segment_count;             /* that are reported */

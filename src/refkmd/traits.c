@@ -52,5 +52,5 @@ BOOLEAN refkmd_tables_are_in_system_memory(const struct refkmd_adapter *adapter)
     ULONG mode = (adapter->straps >> SGPU_STRAP_UPDATE_MODE_SHIFT) & SGPU_STRAP_UPDATE_MODE_MASK;
 
     return (adapter->straps & SGPU_STRAP_TABLES_IN_SYSTEM) != 0 || mode == SGPU_STRAP_UPDATE_CPU ||
-           (!adapter->visible_bytes && !adapter->window_pages);
+           (!adapter->visible_bytes && !adapter->window_pages) || !adapter->has_memory_segments;
 }

@@ -88,11 +88,16 @@ static void make_room(const struct workload *workload, struct run_config *config
  * Where a part of local memory is defective, either side of it holds what the whole did. An
  * aperture as large as local memory holds what local memory does.
  */
-static void shape_memory(uint64_t seed, const struct workload *workload, struct run_config *config)
+static void shape_memory(const struct campaign_draw *draw, struct run_config *config)
 {
+    const struct workload *workload = draw->workload;
+    const uint32_t traits = config->local_traits | draw->driver.local_traits;
+    const bool has_aperture_alone =
+        config->model == RUN_IOMMU ||
+        (config->model == RUN_GPUMMU && (traits & SGPU_TRAIT_LEFT_ALONE));
     struct rng rng;
 
-    campaign_stream_of(seed, STREAM_APERTURE, &rng);
+    campaign_stream_of(draw->seed, STREAM_APERTURE, &rng);
     if (!config->local_bytes)
         return;
     if (config->protected_bytes && !workload_option(workload, "protected-memory"))
@@ -101,7 +106,7 @@ static void shape_memory(uint64_t seed, const struct workload *workload, struct 
         config->local_bytes = 2 * align_up(config->local_bytes, MiB) + config->dead_bytes;
     if (!workload_option(workload, "local-invisible"))
         config->visible_bytes = config->local_bytes;
-    if (!config->aperture_bytes && rng_chance(&rng, config->model == RUN_IOMMU ? 2 : 1, 4))
+    if (!config->aperture_bytes && rng_chance(&rng, has_aperture_alone ? 2 : 1, 4))
         config->aperture_bytes = align_up(config->local_bytes, MiB);
 }
 
@@ -126,6 +131,6 @@ static void draw_hidden(uint64_t seed, const struct workload *workload, struct r
 void campaign_draw_memory(const struct campaign_draw *draw, struct run_config *config)
 {
     make_room(draw->workload, config);
-    shape_memory(draw->seed, draw->workload, config);
+    shape_memory(draw, config);
     draw_hidden(draw->seed, draw->workload, config);
 }

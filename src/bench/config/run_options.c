@@ -15,7 +15,7 @@
 #define FIRST_REMAPPING_LEVEL 30u /* the first level of the reference driver that can */
 
 /* The rows name words in the order of these values, and bits from the lowest on. */
-_Static_assert(SGPU_TRAIT_FROM_SYSTEM == 1 && SGPU_TRAIT_CACHED_WINDOW == 1 << 6 &&
+_Static_assert(SGPU_TRAIT_FROM_SYSTEM == 1 && SGPU_TRAIT_LEFT_ALONE == 1 << 7 &&
                    RUN_FAULT_PROBES == 1 && RUN_FAULT_ALL == 255 && MACHINE_SCATTERED == 0 &&
                    MACHINE_CONTIGUOUS == 2 && WORKLOAD_IN_PHYSICAL == 1u << RUN_PHYSICAL &&
                    WORKLOAD_IN_GPUMMU == 1u << RUN_GPUMMU && WORKLOAD_IN_IOMMU == 1u << RUN_IOMMU,

@@ -37,6 +37,7 @@ struct run_driver {
      * declares, down to a few packets, and without Patch for paging buffers.
      */
     bool is_tolerant;
+    uint32_t local_traits; /* of the board that it is for, beside those of run_config */
 };
 
 /* The GPU that a run of the driver has where nothing else is asked for. */

@@ -170,7 +170,8 @@ bool player_play_move(struct player *player, uint32_t op_index)
     }
     if (!entry->handle)
         return true;
-    if (!player_segment_id(player, op->segment, &segment))
+    if (!player_segment_id(player, op->segment, &segment) ||
+        (!segment && op->segment != WORKLOAD_SEGMENT_SYSTEM))
         return true; /* this machine has no such memory: it stays where it is */
     while ((status = vidmm_move(entry->handle, segment)) == STATUS_GRAPHICS_ALLOCATION_BUSY) {
         if (entry->holds || !player_advance(player))

@@ -439,7 +439,10 @@ uint64_t player_take_tags(struct player *player, uint64_t offset, uint64_t bytes
  */
 uint64_t player_key_of(const struct workload_ref *ref, uint64_t *tag);
 
-/* The manager's id for a place of the workload; false: there is no such segment. */
+/*
+ * The manager's id for a place of the workload; false: there is no such segment. Where the driver
+ * has no memory segment at all, system memory (0) is in the place of local memory.
+ */
 bool player_segment_id(const struct player *player, enum workload_segment segment,
                        unsigned *out_id);
 /* Whether the driver is of another GPU than the Drydock GPU. */

@@ -145,6 +145,16 @@ static bool raise_machine(struct run_assembly *run)
                       (unsigned long long)config->aperture_bytes);
 }
 
+/* Those that the case asks for, and those of the board that the driver is for. */
+static uint32_t traits_of(const struct run_config *config)
+{
+    struct run_driver driver;
+
+    if (!run_find_driver(config->driver, &driver))
+        return config->local_traits; /* who raises the driver says so */
+    return config->local_traits | driver.local_traits;
+}
+
 static bool raise_drydock_gpu(struct run_assembly *run)
 {
     const struct run_config *config = run->config;
@@ -154,7 +164,7 @@ static bool raise_drydock_gpu(struct run_assembly *run)
                           ? place_on_board(config, align_up(config->local_bytes / 4, PAGE_BYTES))
                           : 0,
         .node_count = config->node_count,
-        .traits = config->local_traits,
+        .traits = traits_of(config),
         .protected_offset = place_on_board(config, align_down(config->local_bytes / 4, 64 * KiB)),
         .protected_bytes = reserved_bytes(config, config->protected_bytes),
         .picture_offset = place_on_board(config, align_down(config->local_bytes / 4 * 3, 64 * KiB)),

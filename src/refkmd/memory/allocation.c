@@ -5,6 +5,7 @@
  * comes from user mode: every field is checked before anything is believed.
  */
 #include "refkmd/ddi.h"
+#include "refkmd/memory/segments.h"
 #include "refkmd/objects.h"
 #include "refkmd/registers.h"
 #include "refkmd/traits.h"
@@ -46,8 +47,8 @@ static struct placement place(const struct refkmd_adapter *adapter, UINT flags)
     struct placement placement = {{0}, 0};
     BOOLEAN has_hidden = adapter->segment_count >= REFKMD_SEGMENT_HIDDEN;
 
-    if (adapter->model == REFKMD_IO_MMU) { /* system memory is all there is */
-        placement_add(&placement, REFKMD_IO_MMU_APERTURE);
+    if (!adapter->has_memory_segments) { /* system memory is all there is */
+        placement_add(&placement, REFKMD_ONLY_APERTURE);
         return placement;
     }
     if (flags & SGPU_UMD_TILED) {
@@ -86,7 +87,7 @@ static NTSTATUS check_request(const struct refkmd_adapter *adapter,
                            (flags & (SGPU_UMD_APERTURE_ONLY | SGPU_UMD_PREFER_APERTURE))) ||
                           ((flags & SGPU_UMD_HIDDEN_ONLY) &&
                            (flags & (SGPU_UMD_APERTURE_ONLY | SGPU_UMD_CPU_VISIBLE)));
-    BOOLEAN is_out_of_reach = adapter->model != REFKMD_IO_MMU && (flags & SGPU_UMD_CPU_VISIBLE) &&
+    BOOLEAN is_out_of_reach = adapter->has_memory_segments && (flags & SGPU_UMD_CPU_VISIBLE) &&
                               (flags & SGPU_UMD_NO_APERTURE) && !adapter->visible_bytes &&
                               !adapter->window_pages;
 
@@ -177,7 +178,8 @@ static void fill_info(const struct refkmd_adapter *adapter,
      * has such pages.
      */
     if (adapter->model == REFKMD_GPU_MMU && refkmd_has_64k_pages(adapter) &&
-        set != REFKMD_SEGMENT_BIT(REFKMD_SEGMENT_APERTURE) && info->Alignment < SGPU_64K_BYTES)
+        set != REFKMD_SEGMENT_BIT(refkmd_aperture_segment(adapter)) &&
+        info->Alignment < SGPU_64K_BYTES)
         info->Alignment = SGPU_64K_BYTES;
     if (request->flags & SGPU_UMD_TILED) { /* whole tiles */
         info->Size = (request->bytes + SGPU_TILE_BYTES - 1) & ~(SIZE_T)(SGPU_TILE_BYTES - 1);

@@ -58,6 +58,20 @@ static UINT leaf_bytes_64k(const struct refkmd_adapter *adapter)
                : 0;
 }
 
+BOOLEAN refkmd_tables_are_pages(const struct refkmd_adapter *adapter)
+{
+    UINT level;
+
+    if (has_resizable_root(adapter))
+        return FALSE;
+    for (level = 0; level < adapter->level_count; level++) {
+        if (table_bytes((UINT64)entry_words(adapter, level) << adapter->index_bits[level]) >
+            SGPU_PAGE_BYTES)
+            return FALSE;
+    }
+    return TRUE;
+}
+
 /* ---- Queries --------------------------------------------------------------------------------- */
 
 static DXGK_PAGETABLEUPDATEMODE update_mode(const struct refkmd_adapter *adapter)

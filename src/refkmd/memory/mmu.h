@@ -10,6 +10,8 @@
 
 /* Read the shape of page tables from the board. */
 NTSTATUS refkmd_mmu_init(struct refkmd_adapter *adapter);
+/* Each table fits in a page of system memory, the root too. */
+BOOLEAN refkmd_tables_are_pages(const struct refkmd_adapter *adapter);
 
 /* Answers of DxgkDdiQueryAdapterInfo. */
 NTSTATUS refkmd_query_gpu_mmu_caps(struct refkmd_adapter *adapter,

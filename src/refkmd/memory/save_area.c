@@ -9,6 +9,7 @@
  */
 #include "refkmd/memory/save_area.h"
 
+#include "refkmd/memory/segments.h"
 #include "refkmd/paging/paging.h"
 #include "refkmd/registers.h"
 #include "refkmd/traits.h"
@@ -49,8 +50,9 @@ static NTSTATUS ask_for_area(struct refkmd_adapter *adapter, struct refkmd_save_
                              HANDLE context)
 {
     DXGKARGCB_CREATECONTEXTALLOCATION create;
-    UINT segment =
-        area->flags & SGPU_UMD_SAVE_LOCAL ? REFKMD_SEGMENT_LOCAL : REFKMD_SEGMENT_APERTURE;
+    UINT segment = (area->flags & SGPU_UMD_SAVE_LOCAL) && adapter->has_memory_segments
+                       ? REFKMD_SEGMENT_LOCAL
+                       : refkmd_aperture_segment(adapter);
     const UINT gpu_page = refkmd_gpu_page_bytes(adapter);
     NTSTATUS status;
 

@@ -18,8 +18,8 @@
  * there, and are packed in the others. They can be found there by their address because its base is
  * 0.
  *
- * In the IoMmu model the board's own memory is left alone: the aperture is the only segment, number
- * 1.
+ * In the IoMmu model, and with SGPU_TRAIT_LEFT_ALONE in the GpuMmu model, the board's own memory is
+ * left alone: the aperture is the only segment, number 1.
  */
 #include "refkmd/memory/segments.h"
 
@@ -50,7 +50,8 @@ void refkmd_segments_init(struct refkmd_adapter *adapter)
 
     adapter->visible_bytes &= ~(unit - 1);
     adapter->window_pages = 0;
-    if (adapter->straps & SGPU_STRAP_HOST_APERTURE && adapter->model == REFKMD_GPU_MMU) {
+    if (adapter->straps & SGPU_STRAP_HOST_APERTURE && adapter->model == REFKMD_GPU_MMU &&
+        adapter->has_memory_segments) {
         adapter->window_pages = (UINT)(adapter->visible_bytes / SGPU_PAGE_BYTES);
         adapter->visible_bytes = 0;
     }
@@ -66,9 +67,9 @@ void refkmd_segments_init(struct refkmd_adapter *adapter)
     adapter->segment_base[REFKMD_SEGMENT_APERTURE] = SGPU_PA_APERTURE;
     adapter->segment_base[REFKMD_SEGMENT_HIDDEN] = adapter->visible_bytes;
 
-    if (adapter->model == REFKMD_IO_MMU) {
-        adapter->segment_count = REFKMD_IO_MMU_APERTURE;
-        adapter->segment_base[REFKMD_IO_MMU_APERTURE] = SGPU_PA_APERTURE;
+    if (!adapter->has_memory_segments) {
+        adapter->segment_count = REFKMD_ONLY_APERTURE;
+        adapter->segment_base[REFKMD_ONLY_APERTURE] = SGPU_PA_APERTURE;
     }
 
     /* An entry says by a bit that its page is in system memory, not by the page's address. */
@@ -128,7 +129,7 @@ void refkmd_populate(struct refkmd_adapter *adapter)
 
     if (!(adapter->traits & SGPU_TRAIT_FROM_SYSTEM))
         return;
-    if (adapter->model != REFKMD_IO_MMU && adapter->local_bytes <= MAXULONG - SGPU_PAGE_BYTES)
+    if (adapter->has_memory_segments && adapter->local_bytes <= MAXULONG - SGPU_PAGE_BYTES)
         adapter->population =
             MmAllocatePagesForMdlEx(lowest, highest, lowest, (SIZE_T)adapter->local_bytes, MmCached,
                                     MM_ALLOCATE_FULLY_REQUIRED);
@@ -179,7 +180,7 @@ static struct segment segment_at(const struct refkmd_adapter *adapter, UINT id)
         return segment;
     }
     segment.base = adapter->segment_base[id];
-    if (adapter->model == REFKMD_IO_MMU)
+    if (!adapter->has_memory_segments)
         id = REFKMD_SEGMENT_APERTURE;
     switch (id) {
     case REFKMD_SEGMENT_LOCAL:
@@ -249,7 +250,7 @@ BOOLEAN refkmd_is_pitched(const struct refkmd_adapter *adapter,
 
 UINT refkmd_aperture_segment(const struct refkmd_adapter *adapter)
 {
-    return adapter->model == REFKMD_IO_MMU ? REFKMD_IO_MMU_APERTURE : REFKMD_SEGMENT_APERTURE;
+    return adapter->has_memory_segments ? REFKMD_SEGMENT_APERTURE : REFKMD_ONLY_APERTURE;
 }
 
 /*
