@@ -215,6 +215,7 @@ static struct guard_slot *add_slot(struct guard_class *class, struct guard_ring 
         return NULL;
     class->used++;
     ring->count++;
+    slot->ring = ring;
     slot->next = ring->last ? ring->last->next : slot;
     if (ring->last)
         ring->last->next = slot;
@@ -292,6 +293,8 @@ struct guard_slot *guard_slot_take(struct guard_slots *slots, const struct guard
     *out_is_late = is_to_look_at(slot) && look_late(slot, out_late);
     slot->label = *label;
     slot->is_lent = true;
+    if (ring->is_tight && bytes % alignment)
+        alignment = (uint32_t)(bytes & -bytes);
     place(slot, bytes, alignment);
     return slot;
 }
@@ -319,6 +322,7 @@ bool guard_slot_look(struct guard_slot *slot, bool *out_is_before, size_t *out_d
         (end == last || is_whole(end, (size_t)(last - end))))
         return false;
     slot->is_marked = false;
+    slot->ring->is_tight = true;
     found = find_written(end, last);
     if (found < last) {
         *out_is_before = false;

@@ -16,7 +16,11 @@
  *            a ring of slots, two of which are taken in turn. So a pointer that was kept never
  *            leads to what another call was lent, but to poison or to what is lent there as the
  *            same: the mistake harms no other, and is told of the call that lent the memory when
- *            the slot is taken again. One of GUARD_SEALED_OF slots that come back is without
+ *            the slot is taken again. Between what is lent at an end and the page behind it lies a
+ *            gap of up to 15 bytes for alignment, where a canary tells of a write and no fault
+ *            names the instruction. When a canary of a ring was written over, what its slots lend
+ *            is aligned as its size is: the same mistake faults when it is made again.
+ *            One of GUARD_SEALED_OF slots that come back is without
  *            access until then: who reads it faults. A slot of more than GUARD_KEPT_BYTES always
  *            is, and its memory goes back to the system.
  * Ownership  The mappings are laid once and kept until the process ends: runs follow each other. A
@@ -52,6 +56,7 @@ struct guard_label {
 
 struct guard_slot {
     struct guard_slot *next; /* in its ring, which is closed */
+    struct guard_ring *ring; /* NULL: in none yet */
     char *start;             /* of its pages; NULL: not laid yet */
     size_t bytes;
     char *at; /* what is lent, or was last */
@@ -85,6 +90,7 @@ struct guard_ring {
     const struct loan_member *member;
     struct guard_slot *last; /* taken */
     unsigned number, count;  /* of its class; of its slots */
+    bool is_tight;           /* a canary was written over: no gap for the sake of alignment */
 };
 
 struct guard_slots {
@@ -109,7 +115,8 @@ struct guard_slot *guard_slot_take(struct guard_slots *slots, const struct guard
 
 /*
  * The first byte around what is lent that was written; false: none. *out_distance counts from 1 in
- * front of it, from 0 behind it. It stays so until the slot is mended, or taken again.
+ * front of it, from 0 behind it. It stays so until the slot is mended, or taken again. The ring is
+ * tight from then on.
  */
 bool guard_slot_look(struct guard_slot *slot, bool *out_is_before, size_t *out_distance);
 void guard_slot_mend(struct guard_slot *slot);

@@ -355,6 +355,39 @@ static void a_page_around_a_loan_is_told(void **state)
     sigaction(SIGSEGV, &before, NULL);
 }
 
+static DRIVER void write_behind_argument(struct rig *rig, void *arg)
+{
+    volatile char *behind = (char *)arg + sizeof(DXGKARG_QUERYCURRENTFENCE);
+
+    *behind = (char)~*behind;
+}
+
+/*
+ * 12 bytes leave a gap of 4 to the page: the canary there tells of the first time, the processor of
+ * a later one.
+ */
+static void what_a_canary_has_told_once_faults_when_it_is_done_again(void **state)
+{
+    struct rig *rig = *state;
+    struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_NODEFER};
+    struct sigaction before;
+    volatile unsigned calls = 0;
+
+    rig->deed = write_behind_argument;
+    sigaction(SIGSEGV, &action, &before);
+    if (sigsetjmp(fault, 1) == 0) {
+        for (; calls < TURNS_MOST; calls++)
+            miniport_query_current_fence(rig->top, NULL, &(DXGKARG_QUERYCURRENTFENCE){0});
+        fail();
+    }
+    sigaction(SIGSEGV, &before, NULL);
+    assert_int_equal(rig->told, calls);
+    assert_in_range(calls, 1, 2);
+    assert_int_equal(explained.kind, LOAN_BEHIND);
+    assert_int_equal(explained.offset, 0);
+    assert_string_equal(explained.call, "DxgkDdiQueryCurrentFence");
+}
+
 /* ---- Read only ------------------------------------------------------------------------------- */
 
 static DRIVER void change_list(struct rig *rig, void *arg)
@@ -769,6 +802,7 @@ int main(void)
         TEST(private_data_comes_back_as_a_whole),
         TEST(a_byte_around_each_loan_is_told),
         TEST(a_page_around_a_loan_is_told),
+        TEST(what_a_canary_has_told_once_faults_when_it_is_done_again),
         TEST(a_list_that_is_read_only_and_changed_is_told),
         TEST(a_member_that_is_read_only_and_changed_is_put_back),
         TEST(an_mdl_is_the_callers),

@@ -171,6 +171,8 @@ static void __attribute__((noinline)) do_fault_of_stack(void)
     device[zero] = 1;
 }
 
+static volatile UCHAR *lent_end; /* of the arguments of the call */
+
 static void __attribute__((noinline)) do_fault(void)
 {
     const ULONG fault = chosen_number(13);
@@ -264,6 +266,10 @@ static void __attribute__((noinline)) do_fault(void)
         volatile UCHAR *block = ExAllocatePool2(POOL_FLAG_NON_PAGED, 64, 'tluF');
         block[64] = 1;
         ExFreePoolWithTag((PVOID)(ULONG_PTR)block, 'tluF');
+        break;
+    }
+    case 38: { /* behind what the call is lent */
+        *lent_end = 1;
         break;
     }
     case 21: { /* write through a mapping that is gone */
@@ -583,6 +589,7 @@ static ULONG64 NTAPI faulty(PVOID object, ULONG64 *argument, PVOID third, PVOID 
         for (ULONG i = 0; i < argument_bytes / sizeof *argument; i++)
             argument[i] = 0x4141414141414141;
     }
+    lent_end = (UCHAR *)argument + argument_bytes;
     do_fault();
     return chosen_number(13) < 40 || !original ? STATUS_SUCCESS
                                                : original(object, argument, third, fourth, fifth);

@@ -53,6 +53,7 @@ table=$(cat <<'TABLE'
 17 fail-fast crashed bug check 0x139 KERNEL_SECURITY_CHECK_FAILURE.*code 3 .a corrupt list
 18 no-instruction crashed illegal instruction
 19 behind-a-block crashed 0 bytes behind pool block
+38 behind-the-arguments crashed behind its .* bytes was touched; .* at .*do_fault
 20 system-call hostile system call 39
 21 stale-mapping crashed bug check 0x(1e|50|d1)
 22 large-local crashed bug check 0x7f UNEXPECTED_KERNEL_MODE_TRAP.*more than the 24 KiB

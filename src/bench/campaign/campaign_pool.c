@@ -230,14 +230,16 @@ static void deliver(struct pool *pool, const struct campaign_record *record)
 
 /* The guards of the checking layer tell why the worker ended. */
 static void name_rule(struct campaign_record *record, struct campaign_finding *finding,
-                      const struct finding *found)
+                      const struct crash_recorder *recorder)
 {
+    const struct finding *found = &recorder->finding;
     char end[200];
 
     snprintf(end, sizeof end, "%.*s", (int)sizeof end - 1, finding->text);
     snprintf(finding->rule, sizeof finding->rule, "%s", rule_get(found->rule)->id);
     snprintf(finding->text, sizeof finding->text, "%.*s; %s", 400, found->text, end);
     finding->detail = found->detail;
+    run_detail_add(&finding->detail, recorder->place);
     record->rules.broken[found->rule]++;
 }
 
@@ -460,7 +462,7 @@ static void record_end(struct pool *pool, struct worker *worker, enum campaign_o
     }
     snprintf(finding->kind, sizeof finding->kind, "%s", campaign_outcome_name(outcome));
     if (worker->recorder->has_finding)
-        name_rule(record, finding, &worker->recorder->finding);
+        name_rule(record, finding, worker->recorder);
     if (outcome == CAMPAIGN_REFUSED)
         restore_findings(worker->journal, record);
     else

@@ -248,6 +248,7 @@ static void report_end(struct area *area, int status, bool is_hung, double secon
     snprintf(finding->rule, sizeof finding->rule, "%s", rule_get(found->rule)->id);
     snprintf(finding->text, sizeof finding->text, "%.*s; %.*s", 400, found->text, 200, text);
     finding->detail = found->detail;
+    run_detail_add(&finding->detail, area->recorder.place);
 }
 
 /* The result of the child, with steps of the parent's own. */

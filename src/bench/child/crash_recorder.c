@@ -317,11 +317,22 @@ static void name_last_ddi(const struct crash_recorder *recorder, char *out, size
     }
 }
 
+/* The driver's innermost frame, "mygpu.sys!Render+0x12": of "#0 mygpu.sys!Render+0x12 (+0x1012)".
+ */
+static void name_frame(const struct crash_recorder *recorder, char *out, size_t size)
+{
+    const char *frame = strstr(recorder->place, "#0 ");
+
+    out[0] = '\0';
+    if (frame)
+        snprintf(out, size, ", at %.*s", (int)strcspn(frame + 3, " \n"), frame + 3);
+}
+
 /* The likely cause of a signal that no line of the output explains. */
 static void guess_at(const struct crash_recorder *recorder, int status, char *out, size_t size)
 {
     int number = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-    char ddi[96];
+    char ddi[96], frame[160];
 
     out[0] = '\0';
     if (number == SIGKILL)
@@ -329,7 +340,10 @@ static void guess_at(const struct crash_recorder *recorder, int status, char *ou
     if (number != SIGSEGV && number != SIGBUS && number != SIGABRT)
         return;
     name_last_ddi(recorder, ddi, sizeof ddi);
-    if (recorder->is_image || !recorder->ddi[0])
+    name_frame(recorder, frame, sizeof frame);
+    if (recorder->has_finding && frame[0])
+        snprintf(out, size, "%s%s", ddi, frame);
+    else if (recorder->is_image || !recorder->ddi[0])
         snprintf(
             out, size,
             "in code of the bench%s%s: the driver has probably written over memory that is not "

@@ -107,8 +107,14 @@ void run_result_explain(struct run_finding *finding, const char *lines)
 
 void run_detail_explain(struct finding_detail *detail, const char *lines)
 {
+    detail->objects[0] = '\0';
+    run_detail_add(detail, lines);
+}
+
+void run_detail_add(struct finding_detail *detail, const char *lines)
+{
     char *out = detail->objects;
-    size_t room = sizeof detail->objects, used = 0;
+    size_t room = sizeof detail->objects, used = strlen(out);
 
     while (*lines && used < room) {
         size_t length;

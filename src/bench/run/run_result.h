@@ -178,6 +178,8 @@ void run_result_note_print(struct run_result *result, const char *text);
 
 /* Lines that explain it, each begun by "\n  ", go to its objects. */
 void run_detail_explain(struct finding_detail *detail, const char *lines);
+/* The same behind the lines that it has. */
+void run_detail_add(struct finding_detail *detail, const char *lines);
 void run_result_explain(struct run_finding *finding, const char *lines);
 
 /* A text that begins with a call ("DxgkDdiPatch.pDmaBuffer is NULL") gives it to detail.where. */

@@ -82,8 +82,10 @@ void check_loan(struct check *check, const struct loan_breach *breach)
     /* What is late was lent by a call before, be it of the same kind. */
     const bool is_of_call = check->call && breach->kind != LOAN_LATE &&
                             strcmp(breach->call, miniport_ddi_name(check->call->ddi)) == 0;
-    const char *name =
-        breach->name[0] || !is_of_call ? breach->name : member_of(check, breach->offset);
+    const bool is_inside = breach->kind == LOAN_CHANGED || breach->kind == LOAN_UNWRITTEN;
+    const char *name = breach->name[0] || !is_of_call || !is_inside
+                           ? breach->name
+                           : member_of(check, breach->offset);
     char text[256];
 
     check_loan_describe(breach, false, text, sizeof text);

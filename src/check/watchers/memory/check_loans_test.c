@@ -90,6 +90,17 @@ static void the_member_of_the_argument_structure_is_named(void **state)
     rig_fini(&rig);
 }
 
+/* The offset counts from the end of the structure: no member lies there. */
+static void what_lies_behind_the_argument_structure_is_no_member(void **state)
+{
+    struct rig rig;
+
+    rig_init(&rig, RIG_PHYSICAL);
+    breach(&rig, LOAN_BEHIND, false);
+    assert_string_equal(rig.last.detail.where, "DxgkDdiBuildPagingBuffer(FILL)");
+    rig_fini(&rig);
+}
+
 /* Found in the middle of another call. */
 static void a_late_use_stands_at_the_call_that_lent_it(void **state)
 {
@@ -126,6 +137,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_member_of_the_argument_structure_is_named),
+        cmocka_unit_test(what_lies_behind_the_argument_structure_is_no_member),
         cmocka_unit_test(a_late_use_stands_at_the_call_that_lent_it),
         cmocka_unit_test(an_access_that_faulted_is_explained),
     };
