@@ -498,6 +498,20 @@ static void plant_create_each(struct zoo_layer *layer)
         .plant = function,                                                                         \
     }
 
+/* Memory for the next fence is asked for where the last one is reported, at DISPATCH_LEVEL. */
+static void ask_in_dpc(struct miniport *self)
+{
+    struct miniport_host *host = zoo_layer_of(self)->host.upper;
+
+    host->ops->unsupported(host, "DxgkCbAllocateContiguousMemory");
+    miniport_dpc(self->next);
+}
+
+static void plant_ask_in_dpc(struct zoo_layer *layer)
+{
+    layer->ops.dpc = ask_in_dpc;
+}
+
 /* clang-format off */
 const struct zoo_defect zoo_drawn_defects[] = {
     BUILD("FAR-local-32-bits", ZOO_BOTH, "FILL-005 XFER-006 XFER-003 PT-013 PT-015 content fault",
@@ -537,6 +551,8 @@ const struct zoo_defect zoo_drawn_defects[] = {
           "keeps its first mapping of the registers where the second fails"),
     PLANT("DENIED-range-noted", ZOO_GPUMMU, "leak", plant_reserve_with_note,
           "keeps its note of a range that it could not reserve"),
+    PLANT("IOMMU-memory-in-dpc", ZOO_ALL, "IOMMU-005", plant_ask_in_dpc,
+          "calls DxgkCbAllocateContiguousMemory in its DPC"),
     {0},
 };
 /* clang-format on */
