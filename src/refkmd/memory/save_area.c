@@ -53,7 +53,6 @@ static NTSTATUS ask_for_area(struct refkmd_adapter *adapter, struct refkmd_save_
     UINT segment = (area->flags & SGPU_UMD_SAVE_LOCAL) && adapter->has_memory_segments
                        ? REFKMD_SEGMENT_LOCAL
                        : refkmd_aperture_segment(adapter);
-    const UINT gpu_page = refkmd_gpu_page_bytes(adapter);
     NTSTATUS status;
 
     RtlZeroMemory(&create, sizeof create);
@@ -65,8 +64,7 @@ static NTSTATUS ask_for_area(struct refkmd_adapter *adapter, struct refkmd_save_
         create.hContext = context;
     }
     create.hDriverAllocation = area;
-    /* PT-026: whole pages of the GPU. */
-    create.Size = ((SIZE_T)area->allocation.bytes + gpu_page - 1) & ~(SIZE_T)(gpu_page - 1);
+    create.Size = (SIZE_T)area->allocation.bytes;
     create.Alignment = SGPU_PAGE_BYTES;
     create.SupportedSegmentSet = REFKMD_SEGMENT_BIT(segment);
     create.PreferredSegment.SegmentId0 = segment;

@@ -64,7 +64,8 @@ struct generation {
     uint64_t piece;       /* pages of walk, or of one side of the chunk, that are done */
     /* A chunk is the pages of the allocation, from job.cursor on, that scratch shows (GpuMmu). */
     uint64_t chunk_pages;
-    uint64_t chunk_va;         /* source side; the destination follows it */
+    uint64_t chunk_va;         /* source side; the destination follows it, and begins */
+    uint64_t chunk_stride;     /* ... so many pages behind */
     uint64_t chunk_protection; /* driver protection: 0, or a unique one (VX-012) */
     uint64_t
         aperture_cursor; /* pages that have their map or unmap operation; 0 between two walks */

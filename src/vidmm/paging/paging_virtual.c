@@ -201,6 +201,7 @@ static void move_chunk(struct vidmm_allocation *allocation, enum way way, bool i
         [WAY_MOVE] = DXGK_MEMORY_TRANSFER_LOCAL_TO_LOCAL,
     };
     uint64_t bytes = PAGE_BYTES_OF(generation->chunk_pages);
+    uint64_t second_va = generation->chunk_va + PAGE_BYTES_OF(generation->chunk_stride);
 
     if (is_fill) {
         args->Operation = DXGK_OPERATION_VIRTUAL_FILL;
@@ -216,14 +217,20 @@ static void move_chunk(struct vidmm_allocation *allocation, enum way way, bool i
     args->TransferVirtual.AllocationOffsetInBytes = PAGE_BYTES_OF(allocation->job.cursor);
     args->TransferVirtual.TransferSizeInBytes = bytes;
     args->TransferVirtual.SourceVirtualAddress = generation->chunk_va;
-    args->TransferVirtual.DestinationVirtualAddress = generation->chunk_va + bytes;
+    args->TransferVirtual.DestinationVirtualAddress = second_va;
     args->TransferVirtual.Flags.Src64KBPages = way != WAY_IN && chunk_is_64k(allocation);
     args->TransferVirtual.Flags.Dst64KBPages = way != WAY_OUT && chunk_is_64k(allocation);
     args->TransferVirtual.TransferDirection = directions[way];
     args->TransferVirtual.SourcePageTable = leaf_table_va(allocation->vidmm, generation->chunk_va,
                                                           args->TransferVirtual.Flags.Src64KBPages);
-    args->TransferVirtual.DestinationPageTable = leaf_table_va(
-        allocation->vidmm, generation->chunk_va + bytes, args->TransferVirtual.Flags.Dst64KBPages);
+    args->TransferVirtual.DestinationPageTable =
+        leaf_table_va(allocation->vidmm, second_va, args->TransferVirtual.Flags.Dst64KBPages);
+}
+
+/* Bytes of scratch from the first page of the chunk to the last one, of all sides. */
+static uint64_t chunk_span(const struct generation *generation, uint64_t sides)
+{
+    return PAGE_BYTES_OF((sides - 1) * generation->chunk_stride + generation->chunk_pages);
 }
 
 /* One chunk, one protection: 0 but where the pages are mapped with a unique one (VX-012). */
@@ -248,11 +255,13 @@ static uint64_t unmap_chunk(struct vidmm_allocation *allocation, enum way way, u
     uint64_t piece = generation->piece;
     uint64_t in_side = piece % pages;
     bool is_local = sides == 1 || way == WAY_MOVE || (piece >= pages) == (way == WAY_IN);
-    bool is_split = chunk_is_64k(allocation);
+    bool is_64k = chunk_is_64k(allocation);
+    bool is_split = is_64k || generation->chunk_stride != pages;
+    uint64_t at = piece / pages * generation->chunk_stride + in_side;
 
     return page_table_op_unmap(
-        &allocation->vidmm->paging.space, generation->chunk_va + PAGE_BYTES_OF(piece),
-        is_split ? pages - in_side : sides * pages - piece, is_split && is_local,
+        &allocation->vidmm->paging.space, generation->chunk_va + PAGE_BYTES_OF(at),
+        is_split ? pages - in_side : sides * pages - piece, is_64k && is_local,
         allocation->driver_handle, allocation->job.cursor + in_side, args);
 }
 
@@ -281,7 +290,9 @@ static enum job_step next_of_chunks(struct vidmm_allocation *allocation, enum wa
             generation->chunk_pages =
                 min_u64(allocation->page_count - job->cursor, paging_process_chunk_pages(vidmm));
             limit_to_protection(allocation);
-            if (!paging_process_take_scratch(vidmm, sides * generation->chunk_pages,
+            generation->chunk_stride =
+                paging_process_scratch_stride(vidmm, generation->chunk_pages);
+            if (!paging_process_take_scratch(vidmm, sides * generation->chunk_stride,
                                              &generation->chunk_va))
                 return JOB_WAIT;
             generation->piece = 0;
@@ -313,7 +324,9 @@ static enum job_step next_of_chunks(struct vidmm_allocation *allocation, enum wa
             if (way == WAY_MOVE)
                 move_swap(allocation);
             generation->piece += page_table_op_map(
-                space, generation->chunk_va + PAGE_BYTES_OF((sides - 1) * pages + piece),
+                space,
+                generation->chunk_va +
+                    PAGE_BYTES_OF((sides - 1) * generation->chunk_stride + piece),
                 &(struct mapped_pages){.allocation = allocation,
                                        .first_page = job->cursor + piece,
                                        .page_count = pages - piece,
@@ -329,7 +342,7 @@ static enum job_step next_of_chunks(struct vidmm_allocation *allocation, enum wa
             job->phase = PHASE_CHUNK_MOVE;
             if (vidmm->caps.invalid_not_cached && !writes_tables_at_once(vidmm))
                 break;
-            page_table_op_flush(space, generation->chunk_va, PAGE_BYTES_OF(sides * pages), args);
+            page_table_op_flush(space, generation->chunk_va, chunk_span(generation, sides), args);
             return JOB_OPERATION;
 
         case PHASE_CHUNK_MOVE:
@@ -351,7 +364,7 @@ static enum job_step next_of_chunks(struct vidmm_allocation *allocation, enum wa
             job->phase = PHASE_CHUNK;
             if (writes_tables_at_once(vidmm))
                 break;
-            page_table_op_flush(space, generation->chunk_va, PAGE_BYTES_OF(sides * pages), args);
+            page_table_op_flush(space, generation->chunk_va, chunk_span(generation, sides), args);
             return JOB_OPERATION;
 
         default:

@@ -297,13 +297,17 @@ static bool has_64k_segments(const struct vidmm *vidmm)
  * Pages of a segment of 64 KiB pages are seen at addresses that agree with theirs in the low 16
  * bits, whatever tables there are: the GPU's own page may be that large (PT-026).
  */
+uint64_t paging_process_scratch_stride(const struct vidmm *vidmm, uint64_t pages)
+{
+    return has_64k_segments(vidmm) ? align_up(pages, PAGES_64K) : pages;
+}
+
 bool paging_process_take_scratch(struct vidmm *vidmm, uint64_t pages, uint64_t *out_va)
 {
     struct paging_process *process = &vidmm->paging;
 
     ASSERT(pages <= process->scratch_pages);
-    if (has_64k_segments(vidmm))
-        process->scratch_next = align_up(process->scratch_next, PAGES_64K);
+    process->scratch_next = paging_process_scratch_stride(vidmm, process->scratch_next);
     if (process->scratch_next + pages > process->scratch_pages) {
         if (vidmm->caps.update_mode == DXGK_PAGETABLEUPDATE_CPU_VIRTUAL &&
             !paging_queue_is_drained(vidmm))

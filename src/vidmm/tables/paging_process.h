@@ -55,6 +55,8 @@ struct paging_process {
  * still use the range are not.
  */
 bool paging_process_take_scratch(struct vidmm *vidmm, uint64_t pages, uint64_t *out_va);
+/* Pages of scratch from where so many begin to where the next ones can. */
+uint64_t paging_process_scratch_stride(const struct vidmm *vidmm, uint64_t pages);
 /* Most pages that one chunk may have on each side. */
 uint64_t paging_process_chunk_pages(const struct vidmm *vidmm);
 NTSTATUS paging_process_init(struct vidmm *vidmm);
