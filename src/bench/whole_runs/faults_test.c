@@ -99,8 +99,11 @@ static struct run_result *play(const char *name, enum run_model model, unsigned 
     return result;
 }
 
+/* One of four seeds denies the second mapping of a start, of which the driver makes one. */
 static void a_start_that_fails_is_undone_and_tried_again(void **state)
 {
+    unsigned failures = 0;
+
     for (unsigned model = 0; model < 3; model++) {
         for (uint64_t seed = 0; seed < 4; seed++) {
             struct watcher watcher;
@@ -108,14 +111,16 @@ static void a_start_that_fails_is_undone_and_tried_again(void **state)
                 play("first-page-in.case", (enum run_model)model, RUN_FAULT_START, seed, &watcher);
 
             test_assert_clean(result);
-            assert_int_equal(watcher.adds, 2);
-            assert_int_equal(watcher.starts, 2);
-            assert_int_equal(watcher.failures, 1);
-            assert_int_equal(watcher.removes, 2);
+            assert_in_range(watcher.failures, 0, 1);
+            assert_int_equal(watcher.adds, 1 + watcher.failures);
+            assert_int_equal(watcher.starts, 1 + watcher.failures);
+            assert_int_equal(watcher.removes, 1 + watcher.failures);
             assert_int_equal(watcher.stops, 1);
+            failures += watcher.failures;
             test_finish(result);
         }
     }
+    assert_in_range(failures, 6, 11);
 }
 
 static void a_context_whose_area_is_denied_is_made_when_asked_for_again(void **state)
