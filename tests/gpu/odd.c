@@ -29,7 +29,9 @@ struct odd {
 
 static void spoil(void)
 {
-    *(volatile int *)8 = 1;
+    volatile uintptr_t nowhere = 8;
+
+    *(volatile int *)nowhere = 1;
 }
 
 static void happen(void *argument)
