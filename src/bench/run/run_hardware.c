@@ -58,14 +58,18 @@ static uint64_t reserved_bytes(const struct run_config *config, uint64_t bytes)
                : 0;
 }
 
+static bool is_drydock_gpu(const struct run_config *config)
+{
+    return strcmp(config->gpu, RUN_GPU_DRYDOCK) == 0;
+}
+
 /*
  * The CPU sees pages that the driver chooses, so all of local memory is one segment: a board of the
  * Drydock GPU alone can be so.
  */
 static bool has_chosen_pages(const struct run_config *config)
 {
-    return config->has_host_aperture && config->model == RUN_GPUMMU &&
-           strcmp(config->gpu, RUN_GPU_DRYDOCK) == 0;
+    return config->has_host_aperture && config->model == RUN_GPUMMU && is_drydock_gpu(config);
 }
 
 /*
@@ -125,7 +129,7 @@ static bool raise_machine(struct run_assembly *run)
         config->visible_bytes + (has_chosen_pages(config) ? 0 : config->far_bytes);
     /* What may be committed to it is as much as the option says. */
     machine_config.aperture_bytes = config->aperture_bytes << config->has_half_aperture;
-    machine_config.shows_aperture = config->has_seen_aperture;
+    machine_config.shows_aperture = config->has_seen_aperture && is_drydock_gpu(config);
     machine_config.scatter = config->scatter;
     machine_config.jitter_ns = config->jitter_ns;
     if (config->link_bytes_per_second)
@@ -196,7 +200,7 @@ static bool raise_gpu(struct run_assembly *run)
     if (gpu_plugin_is_path(config->gpu))
         return gpu_plugin_load(&run->own.services, config->gpu, run->machine, &run->plugin, why) ||
                run_refuse(run, "%s", why);
-    if (strcmp(config->gpu, RUN_GPU_DRYDOCK) != 0)
+    if (!is_drydock_gpu(config))
         return run_refuse(run,
                           "there is no GPU '%s' (expected sgpu, none, or the path of a model: "
                           "./mygpu.so)",
