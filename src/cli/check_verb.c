@@ -7,6 +7,7 @@
 #include "bench/campaign/campaign_shrink.h"
 #include "bench/config/profile.h"
 #include "bench/drivers/source_places.h"
+#include "bench/child/judge.h"
 #include "report/campaign/campaign_report.h"
 #include "report/campaign/folder_files.h"
 
@@ -27,6 +28,8 @@
     ROW(FIRST_SEED, "first-seed", 0, "S", "the first of them (1)")                                 \
     ROW(JOBS, "jobs", 'j', "J", "worker processes (the processors of this machine)")               \
     ROW(REPEAT, "repeat", 0, "N", "play every N-th seed twice; 0: none (32)")                      \
+    ROW(JUDGE, "judge", 0, "N",                                                                    \
+        "judge every N-th clean seed again, without the driver; 0: none (0)")                      \
     ROW(MAX_FINDINGS, "max-findings", 0, "M", "stop after so many runs with findings")             \
     ROW(TIME_LIMIT, "time-limit", 0, "S", "begin no run after so many seconds")                    \
     ROW(RUN_LIMIT, "run-limit", 0, "S", "seconds after which one run counts as hung (60)")         \
@@ -56,6 +59,8 @@ struct request {
     char findings[512];    /* folder of smallest cases; "": none are made */
     uint64_t shrink_seconds;
     bool is_json;
+    uint64_t judged, unjudged;     /* runs, again without the driver; and those that could not be */
+    char unjudged_why[256];        /* the last of these */
     struct campaign_record placed; /* the last one that showed something new, with places */
 };
 
@@ -141,7 +146,7 @@ static bool get_settings(const struct cli_arguments *arguments, struct campaign_
 static bool get_options(const struct cli_arguments *arguments, struct campaign_options *out)
 {
     const char *const *values = arguments->values;
-    uint64_t jobs, repeat, time_limit, run_limit;
+    uint64_t jobs, repeat, judge, time_limit, run_limit;
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
 
     *out = (struct campaign_options){.driver = "ref", .model = CAMPAIGN_ALL_MODELS};
@@ -169,6 +174,7 @@ static bool get_options(const struct cli_arguments *arguments, struct campaign_o
                     &jobs) ||
         !get_number(arguments, OPTION_REPEAT, 0, UINT32_MAX, 32, &repeat) ||
         !get_number(arguments, OPTION_MAX_FINDINGS, 1, UINT64_MAX, 0, &out->max_findings) ||
+        !get_number(arguments, OPTION_JUDGE, 0, UINT32_MAX, 0, &judge) ||
         !get_number(arguments, OPTION_TIME_LIMIT, 1, 1u << 30, 0, &time_limit) ||
         !get_number(arguments, OPTION_RUN_LIMIT, 1, 1u << 30, 60, &run_limit) ||
         !get_shard(values[OPTION_SHARD], out))
@@ -176,6 +182,7 @@ static bool get_options(const struct cli_arguments *arguments, struct campaign_o
     out->trusts_cases = values[OPTION_TRUST_CASE] != NULL;
     out->jobs = (unsigned)jobs;
     out->repeat_every = (unsigned)repeat;
+    out->judge_every = (unsigned)judge;
     out->time_limit_seconds = (double)time_limit;
     out->run_limit_seconds = (double)run_limit;
     return true;
@@ -194,6 +201,28 @@ static bool load_cases(const struct cli_arguments *arguments, struct request *re
     }
     request->options.cases = (const struct workload *const *)request->cases;
     return true;
+}
+
+/* ---- Judgements without the driver ----------------------------------------------------------- */
+
+static void take_judgement(void *context, const struct judgement *judgement)
+{
+    struct request *request = context;
+
+    request->judged += judgement->kind == JUDGEMENT_AGREES || judgement->kind == JUDGEMENT_DIFFERS;
+    if (judgement->kind != JUDGEMENT_UNKNOWN)
+        return;
+    request->unjudged++;
+    snprintf(request->unjudged_why, sizeof request->unjudged_why, "%s", judgement->why);
+}
+
+static void tell_judgements(const struct request *request)
+{
+    if (request->judged && !request->is_json)
+        printf("judged again without the driver: %" PRIu64 " runs\n", request->judged);
+    if (request->unjudged)
+        cli_error("note: %" PRIu64 " runs were not judged again without the driver: %s",
+                  request->unjudged, request->unjudged_why);
 }
 
 /* ---- Watching -------------------------------------------------------------------------------- */
@@ -393,7 +422,11 @@ static enum cli_status finish(const struct request *request, enum campaign_stop 
 
 static enum cli_status run_campaign(struct request *request, bool is_resumed)
 {
-    const struct campaign_watcher watcher = {request, is_known, take_record, draw_progress};
+    const struct campaign_watcher watcher = {.context = request,
+                                             .is_known = is_known,
+                                             .record = take_record,
+                                             .judged = take_judgement,
+                                             .progress = draw_progress};
     enum campaign_stop stop;
     enum cli_status status;
     char error[512];
@@ -419,6 +452,7 @@ static enum cli_status run_campaign(struct request *request, bool is_resumed)
     request->started = wall_now();
     stop = campaign_run(&request->options, &watcher);
     cli_progress_end();
+    tell_judgements(request);
     campaign_store_flush(request->store);
     campaign_summary_settle(&request->summary);
     status = shrink_causes(request) ? finish(request, stop) : CLI_USAGE;

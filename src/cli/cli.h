@@ -16,6 +16,7 @@
 #ifndef DRYDOCK_CLI_CLI_H
 #define DRYDOCK_CLI_CLI_H
 
+#include "bench/run/run_result.h"
 #include "workload/case/options.h"
 #include "workload/workload.h"
 
@@ -115,6 +116,16 @@ struct workload *cli_load(const char *path, uint32_t steps);
  */
 #define CLI_TRUST_CASE                                                                             \
     "trust-case", 0, NULL, "load the driver and the GPU model that the case names by a path"
+
+/*
+ * One run, judged again without the driver if it is to be: then a note says if it could not be. As
+ * child_run_execute().
+ */
+bool cli_play(const struct run_config *config, const struct workload *workload, double seconds,
+              bool judges, struct run_result *out_result);
+
+/* The option of the verbs that play one case. */
+#define CLI_JUDGE "judge", 0, NULL, "judge a clean run again, in a process without the driver"
 
 /*
  * Whether the case may be played: it names no file that a run would load as code, or is_trusted. An

@@ -3,6 +3,8 @@
  */
 #include "cli/cli.h"
 
+#include "bench/child/child_run.h"
+#include "bench/child/judge.h"
 #include "bench/drivers/drivers.h"
 #include "report/plain_text.h"
 #include "workload/import/import.h"
@@ -99,6 +101,20 @@ static bool is_set_here(const struct cli_arguments *arguments, const char *key)
             return true;
     }
     return false;
+}
+
+bool cli_play(const struct run_config *config, const struct workload *workload, double seconds,
+              bool judges, struct run_result *out_result)
+{
+    struct judgement judgement;
+
+    if (!judges)
+        return child_run_execute(config, workload, seconds, out_result);
+    if (!judge_execute(config, workload, seconds, out_result, &judgement))
+        return false;
+    if (judgement.kind == JUDGEMENT_UNKNOWN)
+        cli_error("note: the run was not judged again without the driver: %s", judgement.why);
+    return true;
 }
 
 bool cli_may_play(const struct cli_arguments *arguments, bool is_trusted, const char *driver,

@@ -15,6 +15,7 @@
 
 #define OPTIONS(ROW)                                                                               \
     ROW(EXPECT, "expect", 0, "RULE", "exit status 0 if this rule is broken, else 1")               \
+    ROW(JUDGE, CLI_JUDGE)                                                                          \
     ROW(SECONDS, "seconds", 0, "S", "of wall time until it counts as hung (60)")                   \
     ROW(TRUST_CASE, CLI_TRUST_CASE)                                                                \
     ROW(JSON, "json", 0, NULL, "print the run as JSON")
@@ -82,7 +83,8 @@ static enum cli_status play(const struct cli_arguments *arguments, struct run_re
     if (!cli_may_play(arguments, arguments->values[OPTION_TRUST_CASE] != NULL, NULL, workload) ||
         !cli_find_driver(config.driver)) {
         status = CLI_USAGE;
-    } else if (child_run_execute(&config, workload, (double)seconds, result)) {
+    } else if (cli_play(&config, workload, (double)seconds, arguments->values[OPTION_JUDGE] != NULL,
+                        result)) {
         source_places_add_to_result(result);
         cli_progress_end();
         print_result(arguments, workload, result);

@@ -146,6 +146,7 @@ void machine_schedule(struct machine *machine, struct machine_event *event, uint
                       void (*fn)(void *context), void *context)
 {
     ASSERT(!event->is_scheduled);
+    machine_tell_before(machine, &(struct machine_deed){.kind = MACHINE_DEED_SCHEDULE, .fn = fn});
     event->time_ns = max_u64(time_ns, machine->now_ns);
     event->sequence = machine->next_sequence++;
     event->fn = fn;
@@ -168,7 +169,7 @@ void machine_forget_events(struct machine *machine)
     machine->has_forgotten_events = true;
 }
 
-bool machine_run_next(struct machine *machine)
+static bool run_next(struct machine *machine)
 {
     struct heap_node *node = heap_pop(&machine->events);
     struct machine_event *event;
@@ -182,11 +183,30 @@ bool machine_run_next(struct machine *machine)
     return true;
 }
 
+bool machine_run_next(struct machine *machine)
+{
+    const struct machine_deed deed = {.kind = MACHINE_DEED_NEXT};
+    const bool is_told = machine_tell_before(machine, &deed);
+    const bool has_run = run_next(machine);
+
+    machine_tell_after(machine, is_told, &deed);
+    return has_run;
+}
+
 void machine_run_until(struct machine *machine, uint64_t time_ns)
 {
+    const struct machine_deed deed = {.kind = MACHINE_DEED_UNTIL, .value = time_ns};
+    const bool is_told = machine_tell_before(machine, &deed);
+
     while (!heap_is_empty(&machine->events) && machine_next_event_time(machine) <= time_ns)
-        machine_run_next(machine);
+        run_next(machine);
     machine->now_ns = max_u64(machine->now_ns, time_ns);
+    machine_tell_after(machine, is_told, &deed);
+}
+
+void machine_set_witness(struct machine *machine, const struct machine_witness *witness)
+{
+    machine->witness = witness;
 }
 
 uint64_t machine_next_event_time(const struct machine *machine)

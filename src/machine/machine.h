@@ -241,6 +241,41 @@ struct machine_link *machine_link_to_device(struct machine *machine);
 struct machine_link *machine_link_from_device(struct machine *machine);
 struct machine_link *machine_link_local(struct machine *machine);
 
+/* ---- Witness ---------------------------------------------------------------------------------
+ * Who wants to know what somebody does to the machine by its functions.
+ */
+enum machine_deed_kind {
+    MACHINE_DEED_READ,       /* of a register: offset, size */
+    MACHINE_DEED_WRITE,      /* offset, size, value */
+    MACHINE_DEED_SCHEDULE,   /* fn */
+    MACHINE_DEED_NEXT,       /* machine_run_next() */
+    MACHINE_DEED_UNTIL,      /* value: the time */
+    MACHINE_DEED_TAKE,       /* count pages; pfns, behind the deed */
+    MACHINE_DEED_GIVE,       /* the same */
+    MACHINE_DEED_TAKE_RANGE, /* count pages, aligned to size pages; value: the first, behind it */
+    MACHINE_DEED_GIVE_RANGE, /* the same, without an alignment */
+    MACHINE_DEED_CONFIGURE,  /* the PCI function's space is written */
+};
+
+struct machine_deed {
+    enum machine_deed_kind kind;
+    unsigned size;
+    uint64_t offset, value, count;
+    const uint64_t *pfns;
+    void (*fn)(void *context);
+};
+
+struct machine_witness {
+    void *context;
+    /* False: the deed is of no interest, and its end is not told. */
+    bool (*before)(void *context, const struct machine_deed *deed);
+    /* Not of a deed that failed: it has changed nothing. */
+    void (*after)(void *context, const struct machine_deed *deed);
+};
+
+/* Borrowed; NULL: nobody. */
+void machine_set_witness(struct machine *machine, const struct machine_witness *witness);
+
 /* ---- Digest ----------------------------------------------------------------------------------
  * A running hash of what happened: the device enters register writes and retired submissions;
  * whoever else wants to be part of a run's identity may add to it.

@@ -232,8 +232,15 @@ uint64_t machine_read_register(struct machine *machine, const volatile void *poi
     uint64_t offset;
 
     ASSERT(is_register_size(size));
-    if (machine_register_at(machine, pointer, &offset))
-        return machine->registers->read(machine->registers_context, offset, size);
+    if (machine_register_at(machine, pointer, &offset)) {
+        const struct machine_deed deed = {
+            .kind = MACHINE_DEED_READ, .size = size, .offset = offset};
+        const bool is_told = machine_tell_before(machine, &deed);
+        const uint64_t value = machine->registers->read(machine->registers_context, offset, size);
+
+        machine_tell_after(machine, is_told, &deed);
+        return value;
+    }
     switch (size) {
     case 1:
         return *(const volatile uint8_t *)pointer;
@@ -253,7 +260,12 @@ void machine_write_register(struct machine *machine, volatile void *pointer, uns
 
     ASSERT(is_register_size(size));
     if (machine_register_at(machine, pointer, &offset)) {
+        const struct machine_deed deed = {
+            .kind = MACHINE_DEED_WRITE, .size = size, .offset = offset, .value = value};
+        const bool is_told = machine_tell_before(machine, &deed);
+
         machine->registers->write(machine->registers_context, offset, size, value);
+        machine_tell_after(machine, is_told, &deed);
         return;
     }
     switch (size) {

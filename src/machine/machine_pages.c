@@ -210,10 +210,15 @@ bool machine_alloc_pages(struct machine *machine, uint64_t count, uint64_t *out_
 {
     bool may_be_neighbour = machine->config.scatter == MACHINE_CONTIGUOUS;
 
+    const struct machine_deed deed = {.kind = MACHINE_DEED_TAKE, .count = count, .pfns = out_pfns};
+    bool is_told;
+
     if (count > machine_free_page_count(machine))
         return false;
+    is_told = machine_tell_before(machine, &deed);
     for (uint64_t i = 0; i < count; i++)
         out_pfns[i] = take_page(machine, may_be_neighbour);
+    machine_tell_after(machine, is_told, &deed);
     return true;
 }
 
@@ -230,10 +235,14 @@ static void free_page(struct page_allocator *pages, uint64_t pfn)
 
 void machine_free_pages(struct machine *machine, const uint64_t *pfns, uint64_t count)
 {
+    const struct machine_deed deed = {.kind = MACHINE_DEED_GIVE, .count = count, .pfns = pfns};
+    const bool is_told = machine_tell_before(machine, &deed);
+
     for (uint64_t i = 0; i < count; i++) {
         free_page(&machine->pages, pfns[i]);
         page_store_fill(machine->ram, pfns[i] * PAGE_BYTES, PAGE_BYTES, MACHINE_FREED_PATTERN);
     }
+    machine_tell_after(machine, is_told, &deed);
 }
 
 /* The last page of [first, first + count) that is taken; false when all are free. */
@@ -275,6 +284,9 @@ bool machine_alloc_contiguous(struct machine *machine, uint64_t count, uint64_t 
 {
     struct page_allocator *pages = &machine->pages;
     uint64_t zone = pages->zone_region * REGION_PAGES;
+    struct machine_deed deed = {
+        .kind = MACHINE_DEED_TAKE_RANGE, .count = count, .size = (unsigned)alignment_pages};
+    bool is_told;
 
     *out_first_pfn = 0;
     if (count == 0 || count > machine_free_page_count(machine) ||
@@ -283,17 +295,25 @@ bool machine_alloc_contiguous(struct machine *machine, uint64_t count, uint64_t 
     if (!find_block(pages, zone, pages->page_count, count, alignment_pages, out_first_pfn) &&
         !find_block(pages, 0, pages->page_count, count, alignment_pages, out_first_pfn))
         return false;
+    is_told = machine_tell_before(machine, &deed);
     for (uint64_t i = 0; i < count; i++)
         mark(pages, *out_first_pfn + i);
+    deed.value = *out_first_pfn;
+    machine_tell_after(machine, is_told, &deed);
     return true;
 }
 
 void machine_free_contiguous(struct machine *machine, uint64_t first_pfn, uint64_t count)
 {
+    const struct machine_deed deed = {
+        .kind = MACHINE_DEED_GIVE_RANGE, .count = count, .value = first_pfn};
+    const bool is_told = machine_tell_before(machine, &deed);
+
     for (uint64_t i = 0; i < count; i++)
         free_page(&machine->pages, first_pfn + i);
     page_store_fill(machine->ram, first_pfn * PAGE_BYTES, count * PAGE_BYTES,
                     MACHINE_FREED_PATTERN);
+    machine_tell_after(machine, is_told, &deed);
 }
 
 bool machine_page_is_allocated(const struct machine *machine, uint64_t pfn)

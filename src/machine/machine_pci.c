@@ -200,6 +200,9 @@ static uint8_t writable_bits(const struct machine *machine, uint32_t offset)
 uint32_t machine_pci_write(struct machine *machine, uint32_t offset, const void *from,
                            uint32_t bytes)
 {
+    const struct machine_deed deed = {
+        .kind = MACHINE_DEED_CONFIGURE, .offset = offset, .count = bytes};
+    const bool is_told = machine_tell_before(machine, &deed);
     uint32_t count = clip(offset, bytes);
 
     for (uint32_t i = 0; i < count; i++) {
@@ -208,5 +211,6 @@ uint32_t machine_pci_write(struct machine *machine, uint32_t offset, const void 
 
         *at = (uint8_t)((*at & ~bits) | (((const uint8_t *)from)[i] & bits));
     }
+    machine_tell_after(machine, is_told, &deed);
     return count;
 }

@@ -94,7 +94,23 @@ struct machine {
     struct machine_link local_link;
 
     uint64_t digest;
+
+    const struct machine_witness *witness; /* NULL: nobody */
 };
+
+/* Around a deed; the second takes what the first gave. */
+static inline bool machine_tell_before(const struct machine *machine,
+                                       const struct machine_deed *deed)
+{
+    return machine->witness && machine->witness->before(machine->witness->context, deed);
+}
+
+static inline void machine_tell_after(const struct machine *machine, bool is_told,
+                                      const struct machine_deed *deed)
+{
+    if (is_told && machine->witness)
+        machine->witness->after(machine->witness->context, deed);
+}
 
 bool machine_pages_init(struct machine *machine);
 void machine_pages_fini(struct machine *machine);

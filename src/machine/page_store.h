@@ -133,6 +133,9 @@ const uint8_t *page_store_peek_bytes(const struct page_store *store, uint64_t pa
 void page_store_pin(struct page_store *store, uint64_t page, uint64_t count);
 void page_store_unpin(struct page_store *store, uint64_t page, uint64_t count);
 
+/* The first pinned page from this one on: someone may write its bytes. UINT64_MAX: none. */
+uint64_t page_store_next_pinned(const struct page_store *store, uint64_t page);
+
 /* One contiguous host range that shows pages in the order of a list. */
 struct page_mapping {
     uint8_t *address; /* of pages[0]'s first byte */

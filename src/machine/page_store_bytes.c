@@ -107,6 +107,19 @@ void page_store_unpin(struct page_store *store, uint64_t page, uint64_t count)
     }
 }
 
+uint64_t page_store_next_pinned(const struct page_store *store, uint64_t page)
+{
+    while (page < store->page_count) {
+        if (!page_group(store, page)->bytes_count)
+            page = align_down(page, GROUP_PAGES) + GROUP_PAGES;
+        else if (store->pins[page])
+            return page;
+        else
+            page++;
+    }
+    return UINT64_MAX;
+}
+
 /* ---- Mapping --------------------------------------------------------------------------------- */
 
 static uint64_t ascending_run(const uint64_t *pages, uint64_t count)

@@ -506,6 +506,138 @@ uint64_t loan_integer(struct loan_integer integer, const void *bytes)
     return value;
 }
 
+/* ---- Pieces ---------------------------------------------------------------------------------- */
+
+struct collection {
+    struct loan_piece *pieces;
+    unsigned count, most;
+};
+
+static void add_piece(struct collection *all, const struct loan_piece *piece)
+{
+    if (all->count < all->most)
+        all->pieces[all->count] = *piece;
+    all->count++;
+}
+
+/* Of two rows for one pointer the first counts. */
+static bool has_cell(const struct collection *all, const void *cell)
+{
+    for (unsigned i = 0; i < all->count && i < all->most; i++) {
+        if (all->pieces[i].cell == cell)
+            return true;
+    }
+    return false;
+}
+
+static void collect_members(struct collection *all, char *structure, size_t bytes,
+                            struct loan_rows rows);
+
+/* What the elements of an array, or the one that bytes are, lead to. */
+static void collect_elements(struct collection *all, const struct loan_structure *structure,
+                             char *memory, uint64_t count, size_t element_bytes)
+{
+    for (uint64_t i = 0; i < count; i++) {
+        char *element = memory + i * element_bytes;
+
+        collect_members(all, element, element_bytes, structure->rows);
+        collect_members(all, element, element_bytes, loan_variant(structure, element));
+    }
+}
+
+static void collect_members(struct collection *all, char *structure, size_t bytes,
+                            struct loan_rows rows)
+{
+    for (uint16_t i = 0; i < rows.count; i++) {
+        const struct loan_member *member = &rows.members[i];
+        const bool is_array = member->kind == LOAN_ARRAY;
+        char *cell = structure + member->offset, *memory;
+        uint64_t count, element_bytes;
+
+        if (member->kind == LOAN_VALUE || !(member->direction & LOAN_OUT) ||
+            (size_t)member->offset + member->bytes > bytes || !loan_is_there(member, structure) ||
+            has_cell(all, cell))
+            continue;
+        memcpy(&memory, cell, sizeof memory);
+        count = member->count.bytes ? loan_integer(member->count, structure) : 1;
+        element_bytes = member->stride.bytes ? loan_integer(member->stride, structure) : 0;
+        if (!element_bytes)
+            element_bytes = member->element_bytes;
+        if (!memory || !count)
+            continue;
+        add_piece(all, &(struct loan_piece){member, memory, count * element_bytes, cell});
+        if (member->element)
+            collect_elements(all, member->element, memory, is_array ? count : 1,
+                             is_array ? element_bytes : count);
+    }
+}
+
+#define NO_MEMORY_BELOW 0x10000u
+
+/* Not in the table: Flags, of devices of drivers with contexts, share the place of the pointer. */
+static void collect_device_info(struct collection *all, DXGKARG_CREATEDEVICE *argument)
+{
+    static const struct loan_member info =
+        ONE(IN_OUT, DXGKARG_CREATEDEVICE, pInfo, DXGK_DEVICEINFO);
+
+    if ((uintptr_t)argument->pInfo >= NO_MEMORY_BELOW)
+        add_piece(all, &(struct loan_piece){&info, argument->pInfo, sizeof *argument->pInfo,
+                                            &argument->pInfo});
+}
+
+unsigned loans_collect(enum miniport_ddi ddi, void *argument, size_t bytes,
+                       struct loan_piece *pieces, unsigned most)
+{
+    const struct loan_structure *structure = loans_of(ddi);
+    struct collection all = {.pieces = pieces, .most = most};
+
+    add_piece(&all, &(struct loan_piece){NULL, argument, bytes, NULL});
+    if (structure)
+        collect_elements(&all, structure, argument, 1, bytes);
+    if (ddi == MINIPORT_DDI_CreateDevice)
+        collect_device_info(&all, argument);
+    return all.count;
+}
+
+/* The last bank ends with its segment: its end is not given. */
+#define COLLECT_BANKS(all, out)                                                                    \
+    for (UINT i = 0; (out)->pSegmentDescriptor && i < (out)->NbSegment; i++) {                     \
+        __typeof__(&(out)->pSegmentDescriptor[0]) segment = &(out)->pSegmentDescriptor[i];         \
+                                                                                                   \
+        if (segment->Flags.UseBanking && segment->pBankRangeTable && segment->NbOfBanks > 1)       \
+            add_piece(all, &(struct loan_piece){NULL, segment->pBankRangeTable,                    \
+                                                (segment->NbOfBanks - 1) * sizeof(SIZE_T),         \
+                                                &segment->pBankRangeTable});                       \
+    }
+
+static void collect_banks(struct collection *all, const DXGKARG_QUERYADAPTERINFO *query)
+{
+    const DXGK_QUERYSEGMENTOUT *out = query->pOutputData;
+    const DXGK_QUERYSEGMENTOUT3 *out3 = query->pOutputData;
+
+    if (query->Type == DXGKQAITYPE_QUERYSEGMENT) {
+        COLLECT_BANKS(all, out)
+    } else if (query->Type == DXGKQAITYPE_QUERYSEGMENT3) {
+        COLLECT_BANKS(all, out3)
+    }
+}
+
+unsigned loans_collect_given(enum miniport_ddi ddi, void *argument, const void *before,
+                             struct loan_piece *given, unsigned most)
+{
+    struct collection all = {.pieces = given, .most = most};
+    DXGKARG_CREATEDEVICE *device = argument;
+
+    if (ddi == MINIPORT_DDI_QueryAdapterInfo)
+        collect_banks(&all, argument);
+    if (ddi == MINIPORT_DDI_CreateDevice && (uintptr_t)device->pInfo >= NO_MEMORY_BELOW &&
+        device->pInfo != ((const DXGKARG_CREATEDEVICE *)before)->pInfo)
+        collect_device_info(&all, device);
+    return all.count;
+}
+
+/* ---- Putting back ---------------------------------------------------------------------------- */
+
 /* Whether the driver may not write the member's bytes in the structure itself. */
 static bool is_read_only(const struct loan_member *member)
 {

@@ -101,6 +101,29 @@ static inline bool loan_is_there(const struct loan_member *member, const void *b
 }
 uint64_t loan_integer(struct loan_integer integer, const void *bytes);
 
+/* What a call lends for the driver to write: its argument structure, and what pointers lead to. */
+struct loan_piece {
+    const struct loan_member *member; /* NULL: the argument structure */
+    void *memory;
+    size_t bytes;
+    void *cell; /* where the pointer to it lies; NULL: nowhere */
+};
+
+/*
+ * The pieces of a call, in the order of the table, an array before what its elements lead to. How
+ * many there are; those beyond `most` are counted, and not given.
+ */
+unsigned loans_collect(enum miniport_ddi ddi, void *argument, size_t bytes,
+                       struct loan_piece *pieces, unsigned most);
+
+/*
+ * What the driver lends in its answer to a call that succeeded, in memory of its own: the ends of
+ * the banks of segments, and the device's information where it is not written to the place that was
+ * lent for it (before: the argument structure as it was).
+ */
+unsigned loans_collect_given(enum miniport_ddi ddi, void *argument, const void *before,
+                             struct loan_piece *given, unsigned most);
+
 /*
  * Puts back what the driver has overwritten in its argument structure, and gives the offset of the
  * first such byte; -1: nothing. is_const: the driver may write none of it.

@@ -5,7 +5,7 @@
  * here first. Which fault it is, and which function has it, stands in a text. The script writes
  * over that text: it builds one image, and each faulty driver is a copy. SLOTS is the file with the
  * functions that there are, VICTIM a file of the user, and VICTIM_PROCESS a process. The places in
- * the bench (JOURNAL_AT, RESULT_*) are those of the program that plays the image.
+ * the bench (JOURNAL_AT, REPORT_AT, RESULT_*) are those of the program that plays the image.
  */
 #include <ntddk.h>
 #include <dispmprt.h>
@@ -523,6 +523,17 @@ static void __attribute__((noinline)) do_fault(void)
     case 73: { /* read a file of the user in a newer way */
         ULONG64 how[3] = {0, 0, 0};
         ASK(437, HERE, TEXT(VICTIM), (ULONG64)(ULONG_PTR)how, sizeof how);
+        break;
+    }
+    case 75: { /* break a rule, and have written over the function that reports it */
+        static ULONG calls;
+        const ULONG64 report = find_bench() + REPORT_AT, page = report & ~4095ull;
+        if (calls++)
+            break;
+        ASK(10, page, 8192, 7, 0);
+        *(volatile UCHAR *)report = 0xc3;
+        ASK(10, page, 8192, 5, 0);
+        KfRaiseIrql(DISPATCH_LEVEL);
         break;
     }
     case 74: { /* a queue that stays */

@@ -162,12 +162,20 @@ play_one() { # VERBS NUMBER SLOT KIND TEXT
     choose "$number" "$slot" "$here/$image"
     cases=$source/cases/evict-and-restore.case
     limit=2
+    judge= judge_each=
+    if [ "$number" = 75 ]; then # a whole clean run, by the word of the process that has the driver
+        limit=20 verb=run
+        timeout 120 "$drydock" run "$source/cases/evict-and-restore.case" --driver "$here/$image" -m gpummu \
+            --no-out --reference never >"$here/out" 2>"$here/log" || fail "it is found without a judge"
+        judge=--judge judge_each="--judge 1"
+    fi
     case $number in # these use up the time of a run
     2 | 54 | 55 | 56) limit=1 ;;
     *) [ "$which" = few ] || cases="$cases $source/cases/preemption.case" ;;
     esac
     case $number in # where it was, for those that nobody could ask
     10 | 8? | 11 | 12 | 15 | 31 | 33 | 35 | 54 | 55 | 56 | 58 | 59 | 61 | 62 | 65) frame= ;;
+    75) frame= ;;
     20 | 32 | 34 | 4? | 5? | 6? | 7?) frame="$image!do_fault[a-z_]*\\+" ;;
     *) frame="$image!do_fault[a-z_]*\\+$place" ;;
     esac
@@ -176,12 +184,13 @@ play_one() { # VERBS NUMBER SLOT KIND TEXT
     for verb in $(echo "$verbs" | tr , ' '); do
         case $verb in
         check) # shellcheck disable=SC2086
-            timeout 120 "$drydock" check $cases --driver "./$image" -m gpummu --seeds 1 -j 1 --repeat 0 \
+            timeout 120 "$drydock" check $cases --driver "./$image" -m gpummu --seeds 1 -j 1 --repeat 0 $judge_each \
                 --run-limit $limit --no-shrink --prints findings --out results --json ;;
-        run)
-            timeout 120 "$drydock" run "$source/cases/evict-and-restore.case" --driver "./$image" -m gpummu \
+        run) # shellcheck disable=SC2086
+            timeout 120 "$drydock" run $judge "$source/cases/evict-and-restore.case" --driver "./$image" -m gpummu \
                 --run-limit $limit --no-out --reference never --json ;;
-        replay) timeout 120 "$drydock" replay --trust-case --seconds $limit hostile.case --json ;;
+        replay) # shellcheck disable=SC2086
+            timeout 120 "$drydock" replay $judge --trust-case --seconds $limit hostile.case --json ;;
         zoo)
             timeout 120 "$drydock" zoo --lawful "$lawful" --image "./$image" -m gpummu --seeds 1 --no-shrink \
                 --json ;;
@@ -273,8 +282,9 @@ clang -S -o "$work/layout" -I"$source/src" -I"$source/include" -I"$source/includ
     -I"$(dirname "$drydock")/generated" "$work/layout.c" || exit 1
 layout=$(sed -n 's/.*#SAY //p' "$work/layout")
 journal=$(address_of journal)
+report=$(address_of check_report)
 service=$(address_of IoFreeMdl)
-[ -n "$journal" ] && [ -n "$service" ] || { echo "FAILED: $drydock has no symbols"; exit 1; }
+[ -n "$journal" ] && [ -n "$report" ] && [ -n "$service" ] || { echo "FAILED: $drydock has no symbols"; exit 1; }
 
 # The functions, with the bytes of what they may only read.
 at=0
@@ -297,7 +307,7 @@ done
 # shellcheck disable=SC2086
 "$drydock" cc -o "$work/faults.sys" --entry RefKmdDriverEntryGpuMmu -Wno-everything \
     -DSLOTS="\"$work/slots.h\"" -DVICTIM="\"$work/victim\"" -DVICTIM_PROCESS=$victim \
-    -DJOURNAL_AT="$((journal - service))" $layout "$source/tests/images/faults.c" $objects || exit 1
+    -DJOURNAL_AT="$((journal - service))" -DREPORT_AT="$((report - service))" $layout "$source/tests/images/faults.c" $objects || exit 1
 
 for case in evict-and-restore preemption; do
     "$drydock" run "$source/cases/$case.case" -m gpummu --no-out --calls "$work/called-$case" >/dev/null || exit 1
@@ -325,6 +335,8 @@ list() {
     for slot in StopDevice InterruptRoutine DpcRoutine; do
         echo "check 54 $slot hung no end within"
     done
+    # What only a process without the driver sees.
+    echo "check,run,replay 75 BuildPagingBuffer hostile in one without it.*PB-030"
     echo "$table" | while read -r number name kind text; do
         case $number in
         2) echo "check 2 SubmitCommandVirtual $kind $text" ;;

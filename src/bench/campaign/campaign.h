@@ -84,6 +84,7 @@ struct campaign_options {
     /* How many at once, and when it ends. */
     unsigned jobs;             /* worker processes */
     unsigned repeat_every;     /* one of so many seeds is played twice; 0: none */
+    unsigned judge_every;      /* one of so many, when it is clean, is judged again; 0: none */
     uint64_t max_findings;     /* it stops after so many items with findings; 0: no limit */
     double time_limit_seconds; /* no item begins after so long; 0: no limit */
     double run_limit_seconds;  /* of one item; 0: no limit */
@@ -267,12 +268,16 @@ enum campaign_stop {
     CAMPAIGN_NO_WORKERS, /* processes cannot be made */
 };
 
+struct judgement;
+
 struct campaign_watcher {
     void *context;
     /* An item that was played before: it is left out. NULL: none. */
     bool (*is_known)(void *context, uint64_t seed, size_t case_index);
     /* Each record as it comes; false stops the campaign. */
     bool (*record)(void *context, const struct campaign_record *record);
+    /* A run was judged again without the driver (bench/child/judge.h), before its record comes. */
+    void (*judged)(void *context, const struct judgement *judgement);
     /* Every now and then; NULL: nobody looks. */
     void (*progress)(void *context, uint64_t done, uint64_t total);
 };

@@ -20,6 +20,7 @@
 #include "bench/child/cage.h"
 #include "bench/child/child_end.h"
 #include "bench/child/journal_reader.h"
+#include "bench/child/judge.h"
 #include "bench/child/validate.h"
 #include "bench/child/crash_recorder.h"
 #include "bench/drivers/drivers.h"
@@ -380,6 +381,40 @@ static void judge(const struct pool *pool, const struct worker *worker,
 }
 
 /*
+ * A sample of the clean runs is played once more by the parent, and judged in a process that does
+ * not have the driver. A campaign of one seed judges it.
+ */
+static void judge_again(const struct pool *pool, const struct worker *worker,
+                        struct campaign_record *record)
+{
+    const struct campaign_options *options = pool->options;
+    struct run_result *result;
+    struct campaign_setup setup;
+    struct judgement judgement;
+    const struct workload *workload;
+    struct workload *drawn;
+
+    if (!options->judge_every || record->outcome != CAMPAIGN_CLEAN ||
+        (record->seed % options->judge_every && options->seed_count > 1))
+        return;
+    workload = set_up_item(pool, worker, &setup, &drawn);
+    result = calloc(1, sizeof *result);
+    setup.config.reference = RUN_REFERENCE_NEVER;
+    if (workload && result &&
+        judge_execute(&setup.config, workload, options->run_limit_seconds, result, &judgement)) {
+        if (judgement.kind == JUDGEMENT_DIFFERS) {
+            record->outcome = CAMPAIGN_FINDINGS;
+            campaign_take_findings(record, result);
+        }
+        if (pool->watcher->judged)
+            pool->watcher->judged(pool->watcher->context, &judgement);
+        run_result_fini(result);
+    }
+    free(result);
+    workload_free(drawn);
+}
+
+/*
  * The finding about the end, which the record has, follows from a breach that the worker had told
  * before: a driver that writes where it must not crashes later.
  */
@@ -518,6 +553,7 @@ static void answer(struct pool *pool, struct worker *worker, struct campaign_rec
         name_item(pool, worker, record);
         if (pool->is_image)
             judge(pool, worker, record);
+        judge_again(pool, worker, record);
         worker->is_busy = false;
         deliver(pool, record);
         break;

@@ -126,6 +126,11 @@ struct run_config {
     uint64_t events_limit;   /* calls; 0: 200,000 and no more than events_bytes */
     uint64_t events_bytes;   /* of the file; 0: 32 MiB, or any number with an events_limit */
     const char *calls_path;  /* the order of the calls (bench/run/run_calls.h); NULL: not written */
+    int transcript_file;     /* to which a transcript of the driver is written, open; 0: none */
+    /* A transcript that is played in place of the driver (layers/transcript/retold.h); NULL: none
+     */
+    const uint8_t *transcript;
+    uint64_t transcript_bytes;
     struct coverage *coverage; /* borrowed: records what is set, read and varied; NULL: nothing */
 
     /* Who looks on, and what a test does. */

@@ -346,10 +346,13 @@ static void lower_driver(struct run_assembly *run)
         run->top->ops->stop_device(run->top);
     if (run->is_added)
         run->top->ops->remove_device(run->top);
+    retold_unload(run->retold);
     if (run->raw) {
         run->is_in_unload = true;
+        recorder_begin(run->recorder);
         if (!nt_unload_driver(run->nt, unload, run))
             run_break(run, "no memory to call the driver's Unload");
+        recorder_end(run->recorder, NULL);
         run->is_in_unload = false;
     }
     if (run->has_host) {
@@ -358,6 +361,7 @@ static void lower_driver(struct run_assembly *run)
         host_fini(&run->host);
     }
     miniport_destroy(run->top);
+    run_lower_transcript(run);
     lower_check(run, true);
     name_functions(run);
     driver_image_unload(run->image);
@@ -390,6 +394,7 @@ static void give_everything_up(struct run_assembly *run)
     if (run->nt)
         nt_end_threads(run->nt);
     miniport_destroy(run->top);
+    run_lower_transcript(run);
     lower_check(run, false);
     name_functions(run);
     driver_image_unload(run->image);
@@ -498,6 +503,7 @@ static void run_reference(const struct workload *workload, struct run_result *re
     config.hashes_calls = false;
     config.events = RUN_EVENTS_NONE;
     config.calls_path = NULL;
+    config.transcript_file = 0;
     config.tamper = NULL;
     config.add_layer = NULL;
     config.fail_allocation = 0;

@@ -59,7 +59,7 @@ static bool raise_kernel(struct run_assembly *run)
     nt_set_register_time(run->nt, run->config->register_ns);
     if (run->config->faults & RUN_FAULT_LATE_DPCS)
         run->host.dpc_delay_ns = HOST_LATE_DPC_NS;
-    return true;
+    return run_raise_recorder(run);
 }
 
 /* ---- The driver's entry ---------------------------------------------------------------------- */
@@ -135,6 +135,7 @@ static bool enter_driver(struct run_assembly *run, DRIVER_INITIALIZATION_DATA *o
     if (driver->entry)
         trap_install(run->nt, &(struct trap_config){.is_driver = is_nowhere});
     run->is_in_entry = true;
+    recorder_begin(run->recorder);
     status = run->image ? driver_image_enter(run->image, out_data)
                         : host_load_driver(run->nt, entry, out_data);
     run->is_in_entry = false;
@@ -152,8 +153,23 @@ static bool raise_raw(struct run_assembly *run, const DRIVER_INITIALIZATION_DATA
                           run->config->driver, (unsigned)data->Version);
     miniport_raw_set_device_object(run->raw, nt_physical_device(run->nt));
     miniport_raw_set_witness(run->raw, run_report_overwritten, run);
-    run->top = run->raw;
+    run->bottom = run->top = run->raw;
+    if (!run->recorder)
+        return true;
+    recorder_end(run->recorder, run->raw);
+    if (!NT_SUCCESS(record_layer_create(run->recorder, run->raw, &run->bottom)))
+        return run_refuse(run, "no memory to record the driver");
+    run->top = run->bottom;
     return true;
+}
+
+/* The driver, entered; or its transcript. */
+static bool raise_bottom(struct run_assembly *run)
+{
+    DRIVER_INITIALIZATION_DATA data;
+
+    return run->config->transcript ? run_raise_retold(run)
+                                   : enter_driver(run, &data) && raise_raw(run, &data);
 }
 
 /* ---- The start of the adapter ---------------------------------------------------------------- */
@@ -231,10 +247,8 @@ bool run_restart_device(struct run_assembly *run)
 
 bool run_raise_driver(struct run_assembly *run)
 {
-    DRIVER_INITIALIZATION_DATA data;
-
-    if (!raise_kernel(run) || !find_driver(run) || !open_event_log(run) ||
-        !enter_driver(run, &data) || !raise_raw(run, &data) || !run_raise_stack(run))
+    if (!raise_kernel(run) || !find_driver(run) || !open_event_log(run) || !raise_bottom(run) ||
+        !run_raise_stack(run))
         return false;
     host_set_miniport(&run->host, run->top);
     return start_adapter(run);

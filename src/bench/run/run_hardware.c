@@ -613,7 +613,8 @@ void run_hardware_for_check(struct run_assembly *run, struct check_config *confi
         config->walk = walk_plugin;
     config->hears_flushes = run->plugin && gpu_plugin_tells_flushes(run->plugin);
     config->read_page = read_device_page;
-    config->system_bytes = count_system_bytes;
+    if (!run->retold) /* the pool of a driver that is not there is not known */
+        config->system_bytes = count_system_bytes;
 }
 
 /* ---- All of it ------------------------------------------------------------------------------- */

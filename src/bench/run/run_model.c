@@ -59,7 +59,7 @@ static bool is_of_model(struct run_assembly *run)
     struct vidmm_model_caps caps;
     enum run_model has;
 
-    if (!vidmm_query_model(run->raw, &caps))
+    if (!vidmm_query_model(run->bottom, &caps))
         return true; /* the manager asks, too, and says why it cannot go on */
     has = !caps.is_virtual ? RUN_PHYSICAL : caps.has_gpummu ? RUN_GPUMMU : RUN_IOMMU;
     if (has != run->config->model)
@@ -76,8 +76,11 @@ bool run_is_of_model(struct run_assembly *run)
 {
     bool is = is_of_model(run);
 
-    run->result->started_wddm = miniport_raw_wddm(miniport_interface_version(run->raw));
-    miniport_raw_ask_anew(
-        run->raw); /* the manager asks in the shape of the driver's headers, too */
+    run->result->started_wddm = miniport_raw_wddm(miniport_interface_version(run->bottom));
+    /* The manager asks in the shape of the driver's headers, too. */
+    if (run->raw)
+        miniport_raw_ask_anew(run->raw);
+    else
+        retold_ask_anew(run->retold);
     return is;
 }

@@ -25,6 +25,8 @@
 #include "bench/board/gpu_plugin.h"
 #include "bench/board/host.h"
 #include "layers/instances.h"
+#include "layers/transcript/record.h"
+#include "layers/transcript/retold.h"
 #include "bench/board/platform.h"
 #include "bench/drivers/drivers.h"
 #include "bench/play/player.h"
@@ -72,7 +74,10 @@ struct run_assembly {
 
     /* The stack of layers (run_stack.c): its upper end, and those that are asked later. */
     struct miniport *top;
-    struct miniport *raw, *trace, *deny;
+    struct miniport *raw, *trace, *deny; /* raw: NULL where a transcript is played */
+    struct miniport *bottom;   /* the driver, with its recorder; or the transcript of one */
+    struct recorder *recorder; /* NULL: none */
+    struct retold *retold;
     struct miniport *foreign_board; /* NULL: the board is the Drydock GPU's */
     struct instances instances;
     struct check *check;
@@ -133,6 +138,14 @@ void run_report_leak(struct run_assembly *run, const char *what, uint64_t count,
  * the driver's to keep.
  */
 void run_report_driver_leaks(struct run_assembly *run, const char *after, bool is_unloaded);
+
+/* ---- run_transcript.c: the driver is recorded, or its transcript is played ------------------- */
+
+bool run_raise_recorder(struct run_assembly *run);
+/* Puts the transcript at the bottom, in place of a driver; DriverEntry has been then. */
+bool run_raise_retold(struct run_assembly *run);
+/* The machine is still there. */
+void run_lower_transcript(struct run_assembly *run);
 
 /* ---- run_findings.c: each is called with the assembly as its context ------------------------- */
 

@@ -129,6 +129,11 @@ static void drain(void *context)
     }
 }
 
+bool nt_is_drain(void (*function)(void *context))
+{
+    return function == drain;
+}
+
 void nt_schedule_deferred(struct nt *nt)
 {
     if (!nt->scheduler.depth && !list_is_empty(&nt->scheduler.deferred) &&

@@ -122,4 +122,7 @@ void nt_leave(struct nt *nt);
 /* No call of the driver waits any more: the work that was put off becomes an event. */
 void nt_schedule_deferred(struct nt *nt);
 
+/* Whether an event with this function is that work, and none of the driver's. */
+bool nt_is_drain(void (*function)(void *context));
+
 #endif

@@ -1,0 +1,805 @@
+#include "layers/transcript/record.h"
+
+#include "base/bits.h"
+#include "layers/layer.h"
+#include "layers/transcript/transcript.h"
+#include "layers/transcript/written.h"
+#include "miniport/loans.h"
+#include "nt/threads/scheduler.h"
+
+#include <string.h>
+
+struct recorder {
+    const struct base_services *services;
+    struct machine *machine;
+    struct nt *nt;
+    struct machine_witness witness;
+    struct written written;
+    struct miniport_host_layer up;
+    struct transcript_pages fresh; /* the range of pages that the driver has taken last */
+    bool is_running;               /* the driver's code */
+    bool is_over;                  /* nothing is written any more */
+    struct transcript_writer writer;
+};
+
+struct record_layer {
+    struct layer layer;
+    struct recorder *recorder;
+};
+
+/* ---- Items ----------------------------------------------------------------------------------- */
+
+static void put(struct recorder *recorder, enum transcript_kind kind, const void *structure,
+                size_t bytes, const void *tail, size_t tail_bytes)
+{
+    if (!recorder->is_over)
+        transcript_put(&recorder->writer, kind, nt_irql(recorder->nt), structure, bytes, tail,
+                       tail_bytes);
+}
+
+static void give_up(struct recorder *recorder, const char *why)
+{
+    put(recorder, TRANSCRIPT_UNFOLLOWED, NULL, 0, why, strlen(why));
+    recorder->is_over = true;
+}
+
+static void put_memory(void *context, bool is_local, uint64_t page, uint32_t offset,
+                       const uint8_t *bytes, uint32_t count)
+{
+    const struct transcript_memory memory = {is_local, offset, page};
+
+    put(context, TRANSCRIPT_MEMORY, &memory, sizeof memory, bytes, count);
+}
+
+/* A service may clear pages that the driver has taken and not mapped. */
+static void put_fresh(struct recorder *recorder)
+{
+    static const uint8_t zeros[PAGE_BYTES];
+    const struct page_store *ram = machine_ram(recorder->machine);
+
+    for (uint64_t i = 0; i < recorder->fresh.count; i++) {
+        const uint64_t page = recorder->fresh.first + i;
+
+        if (page_store_kind(ram, page) == PAGE_ZERO)
+            put_memory(recorder, false, page, 0, zeros, PAGE_BYTES);
+    }
+    recorder->fresh.count = 0;
+}
+
+/* The driver stops running: what it has written so far comes in front of what it does. */
+static void stop_running(struct recorder *recorder)
+{
+    if (!recorder->is_over && !written_find(&recorder->written, put_memory, recorder))
+        give_up(recorder, "there is no memory to follow what it writes");
+    put_fresh(recorder);
+    recorder->is_running = false;
+}
+
+static void go_on_running(struct recorder *recorder)
+{
+    if (!recorder->is_over && !written_look(&recorder->written))
+        give_up(recorder, "there is no memory to follow what it writes");
+    recorder->is_running = true;
+}
+
+/* ---- What it does to the machine ------------------------------------------------------------- */
+
+static bool put_access(struct recorder *recorder, const struct machine_deed *deed)
+{
+    const bool is_write = deed->kind == MACHINE_DEED_WRITE;
+    const struct transcript_register access = {is_write, deed->size, deed->offset, deed->value};
+
+    if (is_write)
+        stop_running(recorder);
+    put(recorder, TRANSCRIPT_REGISTER, &access, sizeof access, NULL, 0);
+    recorder->is_running = false;
+    return true;
+}
+
+static bool put_stall(struct recorder *recorder, uint64_t until_ns)
+{
+    const struct transcript_pages stall = {.first = until_ns - machine_now(recorder->machine)};
+
+    stop_running(recorder);
+    if (stall.first > TRANSCRIPT_MOST_NS)
+        give_up(recorder, "it lets more than a second pass at once");
+    put(recorder, TRANSCRIPT_STALL, &stall, sizeof stall, NULL, 0);
+    return true;
+}
+
+static void put_pages(struct recorder *recorder, enum transcript_kind kind,
+                      const struct machine_deed *deed)
+{
+    const struct transcript_pages pages = {deed->count, deed->size, deed->value};
+
+    if (kind == TRANSCRIPT_TAKE_RANGE)
+        recorder->fresh = pages;
+    put(recorder, kind, &pages, sizeof pages, deed->pfns,
+        deed->pfns ? deed->count * sizeof *deed->pfns : 0);
+}
+
+static bool before_deed(void *context, const struct machine_deed *deed)
+{
+    struct recorder *recorder = context;
+
+    if (!recorder->is_running || recorder->is_over)
+        return false;
+    switch (deed->kind) {
+    case MACHINE_DEED_READ:
+    case MACHINE_DEED_WRITE:
+        return put_access(recorder, deed);
+    case MACHINE_DEED_UNTIL:
+        return put_stall(recorder, deed->value);
+    case MACHINE_DEED_SCHEDULE:
+        if (!nt_is_drain(deed->fn))
+            give_up(recorder, "it uses a timer, a thread, a deferred call or a wait");
+        return false;
+    case MACHINE_DEED_NEXT:
+        give_up(recorder, "it waits");
+        return false;
+    case MACHINE_DEED_CONFIGURE:
+        give_up(recorder, "it writes to configuration space by a request");
+        return false;
+    case MACHINE_DEED_TAKE:
+    case MACHINE_DEED_TAKE_RANGE:
+        return true;
+    case MACHINE_DEED_GIVE:
+        stop_running(recorder);
+        put_pages(recorder, TRANSCRIPT_GIVE, deed);
+        return true;
+    case MACHINE_DEED_GIVE_RANGE:
+        stop_running(recorder);
+        put_pages(recorder, TRANSCRIPT_GIVE_RANGE, deed);
+        return true;
+    }
+    return false;
+}
+
+static void after_deed(void *context, const struct machine_deed *deed)
+{
+    struct recorder *recorder = context;
+
+    if (deed->kind == MACHINE_DEED_TAKE)
+        put_pages(recorder, TRANSCRIPT_TAKE, deed);
+    else if (deed->kind == MACHINE_DEED_TAKE_RANGE)
+        put_pages(recorder, TRANSCRIPT_TAKE_RANGE, deed);
+    else if (deed->kind == MACHINE_DEED_READ)
+        recorder->is_running = true;
+    else
+        go_on_running(recorder);
+}
+
+/* ---- Calls ----------------------------------------------------------------------------------- */
+
+#define PIECES_MOST 128u
+#define GIVEN_MOST  64u
+
+struct call {
+    struct recorder *recorder;
+    enum miniport_ddi ddi;
+    struct loan_piece pieces[PIECES_MOST];
+    unsigned count;
+    uint8_t *before; /* what may be changed, in the order of the pieces; NULL: there is none */
+    size_t before_bytes;
+};
+
+/*
+ * Of structures, and of large pieces that the driver may read, the changes are written down; all
+ * else whole: what such a piece held before may differ from run to run.
+ */
+static bool is_compared(const struct loan_piece *piece)
+{
+    const struct loan_member *member = piece->member;
+
+    return !member ||
+           (member->direction != LOAN_OUT &&
+            (member->kind == LOAN_ARRAY || member->element || piece->bytes > PAGE_BYTES));
+}
+
+static void copy_pieces(struct call *call)
+{
+    size_t at = 0;
+
+    for (unsigned i = 0; i < call->count; i++)
+        call->before_bytes += is_compared(&call->pieces[i]) ? call->pieces[i].bytes : 0;
+    call->before = base_alloc(call->recorder->services, call->before_bytes);
+    if (!call->before) {
+        give_up(call->recorder, "there is no memory to follow what it answers");
+        call->before_bytes = 0;
+        return;
+    }
+    for (unsigned i = 0; i < call->count; i++) {
+        if (!is_compared(&call->pieces[i]))
+            continue;
+        memcpy(call->before + at, call->pieces[i].memory, call->pieces[i].bytes);
+        at += call->pieces[i].bytes;
+    }
+}
+
+static struct recorder *recorder_of(struct miniport *self)
+{
+    return ((struct record_layer *)self)->recorder;
+}
+
+/* bytes 0: the function has no argument structure. */
+static void begin(struct recorder *recorder, struct call *call, enum miniport_ddi ddi,
+                  const void *argument, size_t bytes)
+{
+    const struct transcript_call head = {.ddi = ddi};
+
+    call->recorder = recorder;
+    call->ddi = ddi;
+    call->count = 0;
+    call->before = NULL;
+    call->before_bytes = 0;
+    put(recorder, TRANSCRIPT_CALL, &head, sizeof head, argument, bytes);
+    if (bytes && !recorder->is_over) {
+        call->count =
+            loans_collect(ddi, (void *)(uintptr_t)argument, bytes, call->pieces, PIECES_MOST);
+        if (call->count > PIECES_MOST) {
+            give_up(recorder, "it is lent too many pieces of memory at once");
+            call->count = 0;
+        }
+        copy_pieces(call);
+    }
+    go_on_running(recorder);
+}
+
+static void put_patch(struct recorder *recorder, unsigned piece, size_t offset,
+                      const uint8_t *bytes, size_t count)
+{
+    const struct transcript_patch patch = {.piece = piece, .offset = offset};
+
+    if (count)
+        put(recorder, TRANSCRIPT_PATCH, &patch, sizeof patch, bytes, count);
+}
+
+/* By words: where a handle was before, the other run had another one. */
+static void put_changes(struct recorder *recorder, unsigned piece, const uint8_t *now,
+                        const uint8_t *was, size_t bytes)
+{
+    const size_t word = sizeof(uint64_t);
+    size_t from = 0;
+
+    while (from < bytes) {
+        size_t end = from;
+
+        while (end < bytes && memcmp(now + end, was + end, min_u64(word, bytes - end)) != 0)
+            end += min_u64(word, bytes - end);
+        put_patch(recorder, piece, from, now + from, end - from);
+        from = end + word;
+    }
+}
+
+/* By how much the driver has moved the pointer to a piece. */
+static int64_t put_move(struct recorder *recorder, unsigned number, const struct loan_piece *piece)
+{
+    struct transcript_move move = {.piece = number};
+    char *now;
+
+    if (!piece->cell || !piece->member->moves)
+        return 0;
+    memcpy(&now, piece->cell, sizeof now);
+    move.distance = now - (char *)piece->memory;
+    if (move.distance)
+        put(recorder, TRANSCRIPT_MOVE, &move, sizeof move, NULL, 0);
+    return move.distance;
+}
+
+static void put_answer(struct call *call)
+{
+    const uint8_t *was = call->before;
+
+    for (unsigned i = 0; i < call->count; i++) {
+        const struct loan_piece *piece = &call->pieces[i];
+        const int64_t moved = put_move(call->recorder, i, piece);
+        size_t bytes = piece->bytes;
+
+        if (is_compared(piece)) {
+            put_changes(call->recorder, i, piece->memory, was, bytes);
+            was += bytes;
+            continue;
+        }
+        if (piece->member->moves && piece->member->direction == LOAN_OUT)
+            bytes = moved > 0 ? min_u64((uint64_t)moved, bytes) : 0;
+        put_patch(call->recorder, i, 0, piece->memory, bytes);
+    }
+}
+
+/* Where a pointer of an answer lies. False: in none of the pieces. */
+static bool find_cell(const struct call *call, const void *cell, struct transcript_patch *out)
+{
+    for (unsigned i = 0; i < call->count; i++) {
+        const uintptr_t offset = (uintptr_t)cell - (uintptr_t)call->pieces[i].memory;
+
+        if (call->pieces[i].bytes >= sizeof(void *) &&
+            offset <= call->pieces[i].bytes - sizeof(void *)) {
+            *out = (struct transcript_patch){.piece = i, .offset = offset};
+            return true;
+        }
+    }
+    return false;
+}
+
+static void put_given(struct call *call)
+{
+    struct loan_piece given[GIVEN_MOST];
+    const unsigned count =
+        loans_collect_given(call->ddi, call->pieces[0].memory, call->before, given, GIVEN_MOST);
+    struct transcript_patch at;
+
+    if (count > GIVEN_MOST)
+        give_up(call->recorder, "it gives too many pieces of its own memory at once");
+    for (unsigned i = 0; i < count && i < GIVEN_MOST; i++) {
+        if (find_cell(call, given[i].cell, &at))
+            put(call->recorder, TRANSCRIPT_GIVEN, &at, sizeof at, given[i].memory, given[i].bytes);
+    }
+}
+
+static void end(struct call *call, struct miniport *driver, uint64_t value)
+{
+    struct recorder *recorder = call->recorder;
+    const struct transcript_return back = {.value = value,
+                                           .version = miniport_interface_version(driver)};
+
+    stop_running(recorder);
+    if (!recorder->is_over && call->before) {
+        put_answer(call);
+        if (NT_SUCCESS((NTSTATUS)value))
+            put_given(call);
+    }
+    put(recorder, TRANSCRIPT_RETURN, &back, sizeof back, NULL, 0);
+    base_free(recorder->services, call->before, call->before_bytes);
+}
+
+#define X(function, ddi, argument)                                                                 \
+    static NTSTATUS record_##function(struct miniport *self, HANDLE object, argument arg)          \
+    {                                                                                              \
+        struct call call;                                                                          \
+        NTSTATUS status;                                                                           \
+                                                                                                   \
+        begin(recorder_of(self), &call, MINIPORT_DDI_##ddi, arg, sizeof *arg);                     \
+        status = miniport_##function(self->next, object, arg);                                     \
+        end(&call, self->next, (uint32_t)status);                                                  \
+        return status;                                                                             \
+    }
+MINIPORT_DDI_LIST(X)
+#undef X
+
+/* The functions without an argument structure. */
+#define RECORD_PLAIN(function, ddi, parameters, arguments)                                         \
+    static NTSTATUS record_##function parameters                                                   \
+    {                                                                                              \
+        struct call call;                                                                          \
+        NTSTATUS status;                                                                           \
+                                                                                                   \
+        begin(recorder_of(self), &call, MINIPORT_DDI_##ddi, NULL, 0);                              \
+        status = self->next->ops->function arguments;                                              \
+        end(&call, self->next, (uint32_t)status);                                                  \
+        return status;                                                                             \
+    }
+#define X(function, ddi)                                                                           \
+    RECORD_PLAIN(function, ddi, (struct miniport * self, HANDLE object), (self->next, object))
+MINIPORT_PLAIN_LIST(X)
+#undef X
+RECORD_PLAIN(add_device, AddDevice, (struct miniport * self), (self->next))
+RECORD_PLAIN(stop_device, StopDevice, (struct miniport * self), (self->next))
+RECORD_PLAIN(remove_device, RemoveDevice, (struct miniport * self), (self->next))
+RECORD_PLAIN(set_power_state, SetPowerState,
+             (struct miniport * self, ULONG uid, DEVICE_POWER_STATE state, POWER_ACTION action),
+             (self->next, uid, state, action))
+RECORD_PLAIN(notify_surprise_removal, NotifySurpriseRemoval,
+             (struct miniport * self, DXGK_SURPRISE_REMOVAL_TYPE type), (self->next, type))
+
+static NTSTATUS record_start_device(struct miniport *self, const DXGK_START_INFO *start,
+                                    ULONG *video_present_sources, ULONG *children)
+{
+    struct loan_start_device lent = {(DXGK_START_INFO *)(uintptr_t)start, video_present_sources,
+                                     children};
+    struct call call;
+    NTSTATUS status;
+
+    begin(recorder_of(self), &call, MINIPORT_DDI_StartDevice, &lent, sizeof lent);
+    status = miniport_start_device(self->next, start, video_present_sources, children);
+    end(&call, self->next, (uint32_t)status);
+    return status;
+}
+
+static SIZE_T record_get_root_page_table_size(struct miniport *self,
+                                              DXGKARG_GETROOTPAGETABLESIZE *arg)
+{
+    struct call call;
+    SIZE_T size;
+
+    begin(recorder_of(self), &call, MINIPORT_DDI_GetRootPageTableSize, arg, sizeof *arg);
+    size = miniport_get_root_page_table_size(self->next, arg);
+    end(&call, self->next, size);
+    return size;
+}
+
+static bool record_interrupt(struct miniport *self, ULONG message)
+{
+    struct call call;
+    bool is_ours;
+
+    begin(recorder_of(self), &call, MINIPORT_DDI_InterruptRoutine, NULL, 0);
+    is_ours = miniport_interrupt(self->next, message);
+    end(&call, self->next, is_ours);
+    return is_ours;
+}
+
+static void record_dpc(struct miniport *self)
+{
+    struct call call;
+
+    begin(recorder_of(self), &call, MINIPORT_DDI_DpcRoutine, NULL, 0);
+    miniport_dpc(self->next);
+    end(&call, self->next, 0);
+}
+
+/* ---- Callbacks ------------------------------------------------------------------------------- */
+
+static struct recorder *recorder_of_host(struct miniport_host *host)
+{
+    return (struct recorder *)((char *)host - offsetof(struct recorder, up.host));
+}
+
+#define UP(recorder) ((recorder)->up.upper)
+
+static void begin_up(struct recorder *recorder, const struct transcript_callback *callback,
+                     const void *tail, size_t bytes)
+{
+    if (!recorder->is_running)
+        give_up(recorder, "it calls back when it was not called");
+    stop_running(recorder);
+    put(recorder, TRANSCRIPT_CALLBACK, callback, sizeof *callback, tail, bytes);
+}
+
+static void end_up(struct recorder *recorder, uint64_t value, const void *handle)
+{
+    const struct transcript_result result = {value, (uintptr_t)handle};
+
+    go_on_running(recorder);
+    put(recorder, TRANSCRIPT_RESULT, &result, sizeof result, NULL, 0);
+}
+
+#define BEGIN_UP(recorder, callback, tail, bytes, ...)                                             \
+    begin_up(                                                                                      \
+        recorder,                                                                                  \
+        &(struct transcript_callback){.name = TRANSCRIPT_##callback, .arguments = {__VA_ARGS__}},  \
+        tail, bytes)
+
+static NTSTATUS up_get_device_information(struct miniport_host *host, DXGK_DEVICE_INFO *info)
+{
+    struct recorder *recorder = recorder_of_host(host);
+    NTSTATUS status;
+
+    BEGIN_UP(recorder, get_device_information, NULL, 0, 0);
+    status = UP(recorder)->ops->get_device_information(UP(recorder), info);
+    end_up(recorder, (uint32_t)status, NULL);
+    return status;
+}
+
+static NTSTATUS up_map_memory(struct miniport_host *host, PHYSICAL_ADDRESS translated, ULONG length,
+                              BOOLEAN in_io_space, BOOLEAN map_to_user_mode, ULONG cache_type,
+                              PVOID *virtual_address)
+{
+    struct recorder *recorder = recorder_of_host(host);
+    NTSTATUS status;
+
+    BEGIN_UP(recorder, map_memory, NULL, 0, (uint64_t)translated.QuadPart, length, in_io_space,
+             map_to_user_mode, cache_type);
+    status = UP(recorder)->ops->map_memory(UP(recorder), translated, length, in_io_space,
+                                           map_to_user_mode, cache_type, virtual_address);
+    end_up(recorder, (uint32_t)status, *virtual_address);
+    return status;
+}
+
+static NTSTATUS up_unmap_memory(struct miniport_host *host, PVOID virtual_address)
+{
+    struct recorder *recorder = recorder_of_host(host);
+    NTSTATUS status;
+
+    BEGIN_UP(recorder, unmap_memory, NULL, 0, (uintptr_t)virtual_address);
+    status = UP(recorder)->ops->unmap_memory(UP(recorder), virtual_address);
+    end_up(recorder, (uint32_t)status, NULL);
+    return status;
+}
+
+static NTSTATUS up_read_device_space(struct miniport_host *host, struct miniport_space *space)
+{
+    struct recorder *recorder = recorder_of_host(host);
+    NTSTATUS status;
+
+    BEGIN_UP(recorder, read_device_space, NULL, 0, space->type, space->offset, space->length);
+    status = UP(recorder)->ops->read_device_space(UP(recorder), space);
+    end_up(recorder, (uint32_t)status, NULL);
+    return status;
+}
+
+static NTSTATUS up_write_device_space(struct miniport_host *host, struct miniport_space *space)
+{
+    struct recorder *recorder = recorder_of_host(host);
+    NTSTATUS status;
+
+    BEGIN_UP(recorder, write_device_space, space->buffer, space->length, space->type, space->offset,
+             space->length);
+    status = UP(recorder)->ops->write_device_space(UP(recorder), space);
+    end_up(recorder, (uint32_t)status, NULL);
+    return status;
+}
+
+static void up_notify_interrupt(struct miniport_host *host,
+                                const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
+{
+    struct recorder *recorder = recorder_of_host(host);
+
+    BEGIN_UP(recorder, notify_interrupt, data, sizeof *data, 0);
+    UP(recorder)->ops->notify_interrupt(UP(recorder), data);
+    end_up(recorder, 0, NULL);
+}
+
+static void up_notify_dpc(struct miniport_host *host)
+{
+    struct recorder *recorder = recorder_of_host(host);
+
+    BEGIN_UP(recorder, notify_dpc, NULL, 0, 0);
+    UP(recorder)->ops->notify_dpc(UP(recorder));
+    end_up(recorder, 0, NULL);
+}
+
+static bool up_queue_dpc(struct miniport_host *host)
+{
+    struct recorder *recorder = recorder_of_host(host);
+    bool is_queued;
+
+    BEGIN_UP(recorder, queue_dpc, NULL, 0, 0);
+    is_queued = UP(recorder)->ops->queue_dpc(UP(recorder));
+    end_up(recorder, is_queued, NULL);
+    return is_queued;
+}
+
+/* The driver's routine, as the host calls it. */
+struct routine {
+    struct recorder *recorder;
+    PKSYNCHRONIZE_ROUTINE routine;
+    PVOID context;
+};
+
+static BOOLEAN NTAPI run_routine(PVOID context)
+{
+    const struct routine *routine = context;
+    struct transcript_end back = {0};
+
+    go_on_running(routine->recorder);
+    back.value = routine->routine(routine->context);
+    stop_running(routine->recorder);
+    put(routine->recorder, TRANSCRIPT_END, &back, sizeof back, NULL, 0);
+    return (BOOLEAN)back.value;
+}
+
+static NTSTATUS up_synchronize_execution(struct miniport_host *host, PKSYNCHRONIZE_ROUTINE function,
+                                         PVOID context, ULONG message, BOOLEAN *return_value)
+{
+    struct recorder *recorder = recorder_of_host(host);
+    struct routine routine = {recorder, function, context};
+    NTSTATUS status;
+
+    BEGIN_UP(recorder, synchronize_execution, NULL, 0, message, function != NULL,
+             return_value != NULL);
+    status = UP(recorder)->ops->synchronize_execution(UP(recorder), function ? run_routine : NULL,
+                                                      &routine, message, return_value);
+    end_up(recorder, (uint32_t)status, NULL);
+    return status;
+}
+
+static PVOID up_get_handle_data(struct miniport_host *host, const DXGKARGCB_GETHANDLEDATA *data)
+{
+    struct recorder *recorder = recorder_of_host(host);
+    PVOID found;
+
+    BEGIN_UP(recorder, get_handle_data, data, sizeof *data, 0);
+    found = UP(recorder)->ops->get_handle_data(UP(recorder), data);
+    end_up(recorder, 0, NULL); /* it is the driver's own */
+    return found;
+}
+
+static NTSTATUS up_reserve(struct miniport_host *host, HANDLE process,
+                           DXGKARGCB_RESERVEGPUVIRTUALADDRESSRANGE *range)
+{
+    struct recorder *recorder = recorder_of_host(host);
+    NTSTATUS status;
+
+    BEGIN_UP(recorder, reserve_gpu_virtual_address_range, range, sizeof *range, (uintptr_t)process);
+    status = UP(recorder)->ops->reserve_gpu_virtual_address_range(UP(recorder), process, range);
+    end_up(recorder, (uint32_t)status, NULL);
+    return status;
+}
+
+static NTSTATUS up_create_context_allocation(struct miniport_host *host,
+                                             DXGKARGCB_CREATECONTEXTALLOCATION *allocation)
+{
+    struct recorder *recorder = recorder_of_host(host);
+    NTSTATUS status;
+
+    BEGIN_UP(recorder, create_context_allocation, allocation, sizeof *allocation, 0);
+    status = UP(recorder)->ops->create_context_allocation(UP(recorder), allocation);
+    end_up(recorder, (uint32_t)status, NT_SUCCESS(status) ? allocation->hAllocation : NULL);
+    return status;
+}
+
+static NTSTATUS up_destroy_context_allocation(struct miniport_host *host, HANDLE allocation)
+{
+    struct recorder *recorder = recorder_of_host(host);
+    NTSTATUS status;
+
+    BEGIN_UP(recorder, destroy_context_allocation, NULL, 0, (uintptr_t)allocation);
+    status = UP(recorder)->ops->destroy_context_allocation(UP(recorder), allocation);
+    end_up(recorder, (uint32_t)status, NULL);
+    return status;
+}
+
+static D3DGPU_VIRTUAL_ADDRESS up_map_context_allocation(struct miniport_host *host,
+                                                        const DXGKARGCB_MAPCONTEXTALLOCATION *map)
+{
+    struct recorder *recorder = recorder_of_host(host);
+    D3DGPU_VIRTUAL_ADDRESS address;
+
+    BEGIN_UP(recorder, map_context_allocation, map, sizeof *map, 0);
+    address = UP(recorder)->ops->map_context_allocation(UP(recorder), map);
+    end_up(recorder, address, NULL);
+    return address;
+}
+
+/* Behind the structure stands the private data. */
+static NTSTATUS up_update_context_allocation(struct miniport_host *host,
+                                             const DXGKARGCB_UPDATECONTEXTALLOCATION *update)
+{
+    struct recorder *recorder = recorder_of_host(host);
+    const size_t data = update->pPrivateDriverData ? update->PrivateDriverDataSize : 0;
+    uint8_t *tail = base_alloc(recorder->services, sizeof *update + data);
+    NTSTATUS status;
+
+    if (tail) {
+        memcpy(tail, update, sizeof *update);
+        memcpy(tail + sizeof *update, update->pPrivateDriverData, data);
+    } else {
+        give_up(recorder, "there is no memory to follow what it asks for");
+    }
+    BEGIN_UP(recorder, update_context_allocation, tail, sizeof *update + data, 0);
+    base_free(recorder->services, tail, sizeof *update + data);
+    status = UP(recorder)->ops->update_context_allocation(UP(recorder), update);
+    end_up(recorder, (uint32_t)status, NULL);
+    return status;
+}
+
+static void up_log(struct miniport_host *host, const char *text)
+{
+    struct recorder *recorder = recorder_of_host(host);
+
+    BEGIN_UP(recorder, log, text, strlen(text), 0);
+    UP(recorder)->ops->log(UP(recorder), text);
+    end_up(recorder, 0, NULL);
+}
+
+static void up_unsupported(struct miniport_host *host, const char *callback)
+{
+    struct recorder *recorder = recorder_of_host(host);
+
+    BEGIN_UP(recorder, unsupported, callback, strlen(callback), 0);
+    UP(recorder)->ops->unsupported(UP(recorder), callback);
+    end_up(recorder, 0, NULL);
+}
+
+static const struct miniport_host_ops up_ops = {
+    .get_device_information = up_get_device_information,
+    .map_memory = up_map_memory,
+    .unmap_memory = up_unmap_memory,
+    .read_device_space = up_read_device_space,
+    .write_device_space = up_write_device_space,
+    .notify_interrupt = up_notify_interrupt,
+    .notify_dpc = up_notify_dpc,
+    .queue_dpc = up_queue_dpc,
+    .synchronize_execution = up_synchronize_execution,
+    .get_handle_data = up_get_handle_data,
+    .reserve_gpu_virtual_address_range = up_reserve,
+    .create_context_allocation = up_create_context_allocation,
+    .destroy_context_allocation = up_destroy_context_allocation,
+    .map_context_allocation = up_map_context_allocation,
+    .update_context_allocation = up_update_context_allocation,
+    .log = up_log,
+    .unsupported = up_unsupported,
+};
+
+static void record_set_host(struct miniport *self, struct miniport_host *host)
+{
+    struct recorder *recorder = recorder_of(self);
+
+    recorder->up.upper = host;
+    miniport_set_host(self->next, &recorder->up.host);
+}
+
+/* ---- Life ------------------------------------------------------------------------------------ */
+
+NTSTATUS record_layer_create(struct recorder *recorder, struct miniport *next,
+                             struct miniport **out_layer)
+{
+    struct record_layer *record = layer_create(recorder->services, sizeof *record, "record", next);
+
+    *out_layer = record ? &record->layer.miniport : NULL;
+    if (!record)
+        return STATUS_NO_MEMORY;
+    record->recorder = recorder;
+    record->layer.ops.set_host = record_set_host;
+#define X(function, ddi, argument) record->layer.ops.function = record_##function;
+    MINIPORT_DDI_LIST(X)
+#undef X
+#define X(function, ddi) record->layer.ops.function = record_##function;
+    MINIPORT_PLAIN_LIST(X)
+#undef X
+    record->layer.ops.add_device = record_add_device;
+    record->layer.ops.start_device = record_start_device;
+    record->layer.ops.stop_device = record_stop_device;
+    record->layer.ops.remove_device = record_remove_device;
+    record->layer.ops.set_power_state = record_set_power_state;
+    record->layer.ops.notify_surprise_removal = record_notify_surprise_removal;
+    record->layer.ops.interrupt = record_interrupt;
+    record->layer.ops.dpc = record_dpc;
+    record->layer.ops.get_root_page_table_size = record_get_root_page_table_size;
+    return STATUS_SUCCESS;
+}
+
+NTSTATUS recorder_create(const struct base_services *services, struct machine *machine,
+                         struct nt *nt, int file, struct recorder **out_recorder)
+{
+    struct recorder *recorder = base_alloc(services, sizeof *recorder);
+
+    *out_recorder = NULL;
+    if (!recorder)
+        return STATUS_NO_MEMORY;
+    if (!written_init(&recorder->written, services, machine)) {
+        base_free(services, recorder, sizeof *recorder);
+        return STATUS_NO_MEMORY;
+    }
+    recorder->services = services;
+    recorder->machine = machine;
+    recorder->nt = nt;
+    recorder->up.host.ops = &up_ops;
+    recorder->witness =
+        (struct machine_witness){.context = recorder, .before = before_deed, .after = after_deed};
+    transcript_begin(&recorder->writer, file);
+    machine_set_witness(machine, &recorder->witness);
+    *out_recorder = recorder;
+    return STATUS_SUCCESS;
+}
+
+void recorder_destroy(struct recorder *recorder)
+{
+    if (!recorder)
+        return;
+    machine_set_witness(recorder->machine, NULL);
+    transcript_flush(&recorder->writer);
+    written_fini(&recorder->written);
+    base_free(recorder->services, recorder, sizeof *recorder);
+}
+
+void recorder_begin(struct recorder *recorder)
+{
+    if (recorder)
+        go_on_running(recorder);
+}
+
+void recorder_end(struct recorder *recorder, struct miniport *driver)
+{
+    struct transcript_end back = {0};
+
+    if (!recorder)
+        return;
+    stop_running(recorder);
+    back.version = driver ? miniport_interface_version(driver) : 0;
+    for (unsigned i = 0; driver && i < MINIPORT_DDI_COUNT; i++) {
+        if (miniport_has(driver, (enum miniport_ddi)i))
+            back.has[i / 64] |= UINT64_C(1) << (i % 64);
+    }
+    put(recorder, TRANSCRIPT_END, &back, sizeof back, NULL, 0);
+}
