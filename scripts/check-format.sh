@@ -2,6 +2,7 @@
 # The format of all C sources: that of .clang-format, no line of more than 100 columns
 # (rows of tables and macros apart), and labels of
 # header comments (Model, Ownership, ...) at the margin, where clang-format does not always leave them.
+# No file, of whatever kind, has the marks of a merge that was not finished.
 #
 #     scripts/check-format.sh          says what is not so, and fails
 #     scripts/check-format.sh --mend   formats in place
@@ -24,3 +25,4 @@ sources | grep -v '^zoo/' | xargs awk '
     }
     length($0) > 100 && !/^#define/ && !/\\$/ { print FILENAME ":" FNR ": " length($0) " columns"; bad = 1 }
     END { exit bad }'
+! grep -rnE '^(<<<<<<<|>>>>>>>) ' --exclude-dir=build --exclude-dir=.git --exclude-dir=runs . || exit 1
