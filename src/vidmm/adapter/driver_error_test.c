@@ -247,6 +247,65 @@ static void what_a_driver_renders_wrong_is_not_submitted(void **state)
     }
 }
 
+/* Where the second of two commands begins. */
+#define SECOND ((UINT)sizeof(struct rig_command))
+
+struct patched {
+    D3DDDI_PATCHLOCATIONLIST locations[2];
+    bool is_lawful;
+};
+
+/* A buffer of two commands, which write, with these locations. */
+static bool render_patched(struct rig *rig, DXGKARG_RENDER *render, NTSTATUS *status)
+{
+    const struct patched *patched = rig->test;
+    const struct rig_step *step = render->pCommand;
+    struct rig_command *commands = render->pDmaBuffer;
+
+    commands[0] = commands[1] =
+        (struct rig_command){.magic = RIG_COMMAND_MAGIC, .is_write = true, .number = step->number};
+    render->pDmaBuffer = commands + 2;
+    memcpy(render->pPatchLocationListOut, patched->locations, sizeof patched->locations);
+    render->pPatchLocationListOut += ARRAY_COUNT(patched->locations);
+    *status = STATUS_SUCCESS;
+    return true;
+}
+
+/* PATCH-012, at the last value that is lawful and the first that is not. */
+static void patch_locations_are_in_the_buffer_in_the_list_and_in_order(void **state)
+{
+    static const struct patched cases[] = {
+        {{{.PatchOffset = 0}, {.PatchOffset = SECOND}}, true},
+        {{{.PatchOffset = 0}, {.PatchOffset = 2 * SECOND}}, false},
+        {{{.PatchOffset = 0}, {.PatchOffset = SECOND, .SplitOffset = SECOND}}, true},
+        {{{.PatchOffset = 0}, {.PatchOffset = SECOND, .SplitOffset = SECOND + 1}}, false},
+        {{{.PatchOffset = SECOND, .SplitOffset = 1}, {.PatchOffset = SECOND}}, false},
+        {{{.PatchOffset = 0}, {.PatchOffset = SECOND, .AllocationIndex = 1}}, false},
+    };
+
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
+        struct rig_config config = rig_model(0);
+        struct rig_done done = {0};
+        struct rig_object object, *objects[1] = {&object};
+        struct rig *rig = rig_create(&config);
+        NTSTATUS status;
+
+        rig_object(rig, 8, 1, &object);
+        rig->render_hook = render_patched;
+        rig->test = (void *)&cases[i];
+        rig->expected_rules = "PATCH-012";
+        status = rig_gpu_in(rig, rig->context, objects, 1, 4, rig_done, &done);
+        assert_int_equal(status,
+                         cases[i].is_lawful ? STATUS_SUCCESS : STATUS_DRIVER_INTERNAL_ERROR);
+        assert_int_equal(rig->rule_count, !cases[i].is_lawful);
+        rig->render_hook = NULL;
+        rig_drain(rig);
+        assert_int_equal(done.calls, cases[i].is_lawful);
+        rig_destroy_object(rig, &object);
+        rig_free(rig);
+    }
+}
+
 /* ---- Hanging GPUs ---- */
 
 static void abort_ends_everything_at_any_time(void **state)
@@ -317,6 +376,7 @@ int main(void)
         cmocka_unit_test(an_allocation_that_breaks_a_rule_is_refused_by_that_rule),
         cmocka_unit_test(an_unusual_allocation_is_accepted),
         cmocka_unit_test(what_a_driver_renders_wrong_is_not_submitted),
+        cmocka_unit_test(patch_locations_are_in_the_buffer_in_the_list_and_in_order),
         cmocka_unit_test(abort_ends_everything_at_any_time),
     };
 
