@@ -16,7 +16,7 @@ _Static_assert(RANGE_LEAF_MERGE < RANGE_LEAF_TILES, "a merged leaf has room for 
 _Static_assert(RANGE_INNER_MERGE < RANGE_INNER_CHILDREN, "so has a merged inner node");
 _Static_assert((RANGE_LEAF_TILES - 1) / 2 >= RANGE_LEAF_MIN, "a split leaves lawful halves");
 _Static_assert(RANGE_INNER_CHILDREN / 2 >= RANGE_INNER_MIN, "a split leaves lawful halves");
-_Static_assert(sizeof(void *) != 8 || sizeof(struct range_leaf) == 512, "eight cache lines");
+_Static_assert(sizeof(void *) != 8 || sizeof(struct range_leaf) <= 512, "eight cache lines");
 _Static_assert(offsetof(struct range_leaf, values) == 256, "starts fill four cache lines");
 _Static_assert(offsetof(struct range_inner, count) == 504, "keys and count fill eight cache lines");
 

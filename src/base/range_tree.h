@@ -79,7 +79,6 @@ struct range_leaf {
     };
     union range_value values[RANGE_LEAF_TILES];
     struct range_inner *parent;
-    uint64_t unused; /* fills the last cache line */
 };
 
 struct range_inner {

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #define OPTIONS(ROW)                                                                               \
-    ROW(QUICK, "quick", 'q', NULL, "smaller sizes: some seconds instead of a minute")              \
+    ROW(QUICK, "quick", 'q', NULL, "smaller sizes: some seconds instead of minutes")               \
     ROW(JSON, "json", 0, NULL, "print as JSON")
 CLI_OPTIONS(OPTIONS)
 
