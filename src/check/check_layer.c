@@ -410,6 +410,8 @@ static NTSTATUS watch_create_context_allocation(struct miniport_host *host,
     check_ledger_reuse_handle(&layer->check->ledger, allocation->hDriverAllocation);
     status = upper->create_context_allocation(layer->host.upper, allocation);
     check_ledger_reuse_handle(&layer->check->ledger, allocation->hAllocation);
+    if (NT_SUCCESS(status))
+        check_ledger_enter_context_allocation(&layer->check->ledger, allocation);
     show_callback(layer->check,
                   &(struct check_callback){.callback = TRACE_CALLBACK_create_context_allocation,
                                            .data = allocation,
@@ -422,11 +424,15 @@ static NTSTATUS watch_destroy_context_allocation(struct miniport_host *host, HAN
     struct check_layer *layer = layer_of_host(host);
     const struct miniport_host_ops *upper = layer->host.upper->ops;
     NTSTATUS status = upper->destroy_context_allocation(layer->host.upper, allocation);
+    HANDLE gone = NT_SUCCESS(status)
+                      ? check_ledger_leave_context_allocation(&layer->check->ledger, allocation)
+                      : NULL;
 
     show_callback(layer->check,
                   &(struct check_callback){.callback = TRACE_CALLBACK_destroy_context_allocation,
                                            .status = status,
-                                           .result = allocation});
+                                           .result = allocation,
+                                           .gone = gone});
     return status;
 }
 

@@ -63,6 +63,7 @@ struct check_callback {
     const void *data;
     NTSTATUS status;   /* what the kernel answered, where it did already */
     void *result;      /* GetHandleData: what it gave; Reserve: the process; Destroy: the handle */
+    HANDLE gone;       /* Destroy: the driver's handle of what went; NULL: not known */
     bool has_returned; /* UpdateContextAllocation, which is shown before and after */
     const struct check_call *outer; /* the DDI in whose middle it was made, NULL: none */
 };

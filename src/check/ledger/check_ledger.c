@@ -25,6 +25,7 @@ void check_ledger_init(struct check_ledger *ledger, const struct base_services *
         id_map_init(&ledger->objects[kind], services);
     id_map_init(&ledger->clients, services);
     id_map_init(&ledger->graves, services);
+    id_map_init(&ledger->context_allocations, services);
     list_init(&ledger->packets);
     list_init(&ledger->works);
     check_tables_init(&ledger->tables, services);
@@ -80,6 +81,7 @@ void check_ledger_fini(struct check_ledger *ledger)
     check_tables_fini(&ledger->tables);
     id_map_fini(&ledger->clients);
     id_map_fini(&ledger->graves);
+    id_map_fini(&ledger->context_allocations);
 }
 
 /* ---- Objects --------------------------------------------------------------------------------- */
@@ -451,6 +453,19 @@ static void enter_device_as_context(struct check_ledger *ledger, struct check_de
     context->info.DmaBufferPrivateDataSize = info->DmaBufferPrivateDataSize;
     context->info.AllocationListSize = info->AllocationListSize;
     context->info.PatchLocationListSize = info->PatchLocationListSize;
+}
+
+void check_ledger_enter_context_allocation(struct check_ledger *ledger,
+                                           const DXGKARGCB_CREATECONTEXTALLOCATION *made)
+{
+    if (made->hAllocation && made->hDriverAllocation)
+        ledger->is_whole &= id_map_set(&ledger->context_allocations, key_of(made->hAllocation),
+                                       made->hDriverAllocation);
+}
+
+HANDLE check_ledger_leave_context_allocation(struct check_ledger *ledger, HANDLE system_handle)
+{
+    return id_map_remove(&ledger->context_allocations, key_of(system_handle));
 }
 
 void check_ledger_handle_data(struct check_ledger *ledger, const struct check_callback *callback)

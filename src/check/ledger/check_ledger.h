@@ -320,12 +320,13 @@ struct check_ledger {
     struct check_device *newest_device;
     bool has_client; /* the client tells its events */
     bool is_next_primary;
-    bool is_gone;                 /* the adapter goes: says the client */
-    bool is_asleep;               /* or on the way there: says the client */
-    void *asked[CHECK_MAX_ASKED]; /* OpenAllocation: answers of DxgkCbGetHandleData */
-    struct id_map graves;         /* handles of allocations that were destroyed */
-    struct list packets;          /* submitted, neither finished nor lost, oldest first */
-    struct list works;            /* of clients: queued and not ended (check_ledger_work.c) */
+    bool is_gone;                      /* the adapter goes: says the client */
+    bool is_asleep;                    /* or on the way there: says the client */
+    void *asked[CHECK_MAX_ASKED];      /* OpenAllocation: answers of DxgkCbGetHandleData */
+    struct id_map graves;              /* handles of allocations that were destroyed */
+    struct id_map context_allocations; /* by the system's handles: the driver's */
+    struct list packets;               /* submitted, neither finished nor lost, oldest first */
+    struct list works;                 /* of clients: queued and not ended (check_ledger_work.c) */
 };
 
 void check_ledger_init(struct check_ledger *ledger, const struct base_services *services);
@@ -435,6 +436,10 @@ struct check_packet *check_ledger_submit(struct check_ledger *ledger,
 struct check_client_event;
 bool check_ledger_client(struct check_ledger *ledger, const struct check_client_event *event);
 /* DxgkCbGetHandleData, asked in the midst of a call. */
+/* Context allocations come and go by callbacks. leave gives the driver's handle, or NULL. */
+void check_ledger_enter_context_allocation(struct check_ledger *ledger,
+                                           const DXGKARGCB_CREATECONTEXTALLOCATION *made);
+HANDLE check_ledger_leave_context_allocation(struct check_ledger *ledger, HANDLE system_handle);
 void check_ledger_handle_data(struct check_ledger *ledger, const struct check_callback *callback);
 /*
  * The client's allocation is another instance now, whose handle is given; and after the watchers

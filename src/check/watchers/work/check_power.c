@@ -159,6 +159,7 @@ static void check_copied(struct check *check, const struct power_watch *watch, H
 
 static void follow(struct check *check, struct power_watch *watch, const struct check_call *call)
 {
+    const struct check_ledger *ledger = check_ledger(check);
     const DXGKARG_BUILDPAGINGBUFFER *arg = call->before.build_paging_buffer;
     struct miniport_place to = miniport_operation_destination(arg);
     HANDLE handle = miniport_operation_allocation(arg);
@@ -176,6 +177,12 @@ static void follow(struct check *check, struct power_watch *watch, const struct 
                 miniport_operation_offset(arg) + bytes);
         else if (leaves_memory && (miniport_operation_is_end(arg) || !bytes))
             forget(check, watch, handle);
+        break;
+    case MINIPORT_KIND_CONTEXT:
+        /* With virtual addresses nothing tells that it leaves again. */
+        if (!ledger->caps.driver.MemoryManagementCaps.VirtualAddressingSupported &&
+            memory_segment(check, to.segment))
+            put(check, watch, handle, to.segment, to.address, 0);
         break;
     case MINIPORT_KIND_FILL:
         if (memory_segment(check, to.segment))
@@ -377,6 +384,12 @@ static void after(struct check *check, void *state, const struct check_call *cal
     }
 }
 
+static void callback(struct check *check, void *state, const struct check_callback *callback)
+{
+    if (callback->gone)
+        forget(check, state, callback->gone);
+}
+
 static void init(struct check *check, void *state)
 {
     struct power_watch *watch = state;
@@ -408,4 +421,5 @@ const struct check_watcher check_power_watcher = {
     .after = after,
     .after_calls = CHECK_CALLS(MINIPORT_DDI_QueryAdapterInfo, MINIPORT_DDI_SetPowerState,
                                MINIPORT_DDI_BuildPagingBuffer, MINIPORT_DDI_DestroyAllocation),
+    .callback = callback,
 };

@@ -216,6 +216,44 @@ static void what_left_by_a_special_lock_is_not_lost(void **state)
     end_rig(rig, RULE_SLT_002); /* which wants a range; nothing was lost */
 }
 
+/* The driver puts another save area where the first one was, and calls it by the same handle. */
+static void the_handle_of_a_save_area_may_be_used_again(void **state)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        bool is_made_anew = i == 0;
+        struct rig *rig = new_rig(RIG_PHYSICAL, false, false, false);
+        DXGKARGCB_CREATECONTEXTALLOCATION made = {.hContext = (HANDLE)0x200,
+                                                  .hDriverAllocation = (HANDLE)0x300,
+                                                  .hAllocation = (HANDLE)0x400,
+                                                  .Size = 65536,
+                                                  .SupportedSegmentSet = 1};
+        DXGKARG_BUILDPAGINGBUFFER first = {.Operation = DXGK_OPERATION_INIT_CONTEXT_RESOURCE};
+        struct miniport_host *host;
+
+        rig_init_prepared(rig);
+        host = rig->drivers_host;
+        first.InitContextResource.hAllocation = made.hDriverAllocation;
+        first.InitContextResource.Destination.SegmentId = 1;
+        host->ops->create_context_allocation(host, &made);
+        rig_new_buffer(rig);
+        rig_build(rig, &first);
+        rig_complete(rig, 0, rig_submit(rig));
+        if (is_made_anew) {
+            host->ops->destroy_context_allocation(host, made.hAllocation);
+            made.hAllocation = (HANDLE)0x500;
+            host->ops->create_context_allocation(host, &made);
+        }
+        sleep_and_wake(rig, PowerActionSleep);
+        if (is_made_anew) {
+            rig_new_buffer(rig);
+            rig_build(rig, &first);
+            rig_complete(rig, 0, rig_submit(rig));
+        }
+        build_leave(rig, made.hDriverAllocation);
+        end_rig(rig, is_made_anew ? RULE_NONE : RULE_PWR_002);
+    }
+}
+
 /* The segment keeps its first half; it is queried when the test has begun, as the manager may. */
 static void hibernate_with(struct rig *rig, uint64_t address)
 {
@@ -403,6 +441,7 @@ int main(void)
         cmocka_unit_test(no_other_triple_is_lawful),
         cmocka_unit_test(what_a_sleep_keeps_may_stay),
         cmocka_unit_test(what_is_patched_was_not_lost),
+        cmocka_unit_test(the_handle_of_a_save_area_may_be_used_again),
         cmocka_unit_test(what_left_by_a_special_lock_is_not_lost),
         cmocka_unit_test(a_profile_lets_straddling_stay),
         cmocka_unit_test(an_end_goes_with_its_flag),

@@ -213,7 +213,9 @@ static void follow_content(struct check *check, struct reset_watch *watch,
 
     if (kind == MINIPORT_KIND_TRANSFER && bytes && is_from_memory)
         check_source(check, watch, handle);
-    if ((kind == MINIPORT_KIND_TRANSFER || kind == MINIPORT_KIND_FILL) && key && is_to_memory) {
+    if ((kind == MINIPORT_KIND_TRANSFER || kind == MINIPORT_KIND_FILL ||
+         kind == MINIPORT_KIND_CONTEXT) &&
+        key && is_to_memory) {
         if (!id_map_set(&watch->entered, key, value_of(call->event)))
             check_lost(check);
     } else if (kind == MINIPORT_KIND_DISCARD ||
@@ -279,6 +281,15 @@ static void after_destroy(struct reset_watch *watch, const DXGKARG_DESTROYALLOCA
 {
     for (UINT i = 0; i < arg->NumAllocations; i++)
         id_map_remove(&watch->entered, (uint64_t)(uintptr_t)arg->pAllocationList[i]);
+}
+
+static void callback(struct check *check, void *state, const struct check_callback *callback)
+{
+    struct reset_watch *watch = state;
+
+    (void)check;
+    if (callback->gone)
+        id_map_remove(&watch->entered, (uint64_t)(uintptr_t)callback->gone);
 }
 
 static void after_reset(struct check *check, struct reset_watch *watch,
@@ -404,6 +415,7 @@ const struct check_watcher check_reset_watcher = {
                                MINIPORT_DDI_ResetEngine, MINIPORT_DDI_QueryEngineStatus,
                                MINIPORT_DDI_QueryAdapterInfo, MINIPORT_DDI_BuildPagingBuffer,
                                MINIPORT_DDI_DestroyAllocation),
+    .callback = callback,
     .retired = retired,
     .gpu = gpu,
 };

@@ -329,6 +329,42 @@ static void the_last_call_before_a_reset_is_before_it(void **state)
     rig_fini(&rig);
 }
 
+/* The reset was the end of another save area, which had the handle before. */
+static void the_handle_of_a_save_area_may_be_used_again(void **state)
+{
+    DXGKARGCB_CREATECONTEXTALLOCATION made = {.hContext = (HANDLE)0x200,
+                                              .hDriverAllocation = (HANDLE)0x300,
+                                              .hAllocation = (HANDLE)0x400,
+                                              .Size = 65536,
+                                              .SupportedSegmentSet = 1};
+    DXGKARG_BUILDPAGINGBUFFER first = {.Operation = DXGK_OPERATION_INIT_CONTEXT_RESOURCE};
+    DXGKARG_BUILDPAGINGBUFFER out = transfer(made.hDriverAllocation, 1, 0);
+    struct rig rig;
+
+    first.InitContextResource.hAllocation = made.hDriverAllocation;
+    first.InitContextResource.Destination.SegmentId = 1;
+    for (unsigned i = 0; i < 2; i++) {
+        struct miniport_host *host;
+
+        rig_init(&rig, RIG_PHYSICAL);
+        host = rig.drivers_host;
+        host->ops->create_context_allocation(host, &made);
+        rig_build(&rig, &first);
+        rig_submit(&rig);
+        rig_reset_adapter(&rig);
+        rig_new_buffer(&rig);
+        if (i == 1) {
+            host->ops->destroy_context_allocation(host, made.hAllocation);
+            host->ops->create_context_allocation(host, &made);
+            rig_build(&rig, &first);
+        }
+        rig_build(&rig, &out);
+        rig_submit(&rig);
+        rig_expect_only(&rig, i == 1 ? RULE_NONE : RULE_TDR_011);
+        rig_fini(&rig);
+    }
+}
+
 static void hang_in_paging(struct rig *rig, bool is_excused)
 {
     DXGKARG_BUILDPAGINGBUFFER fill = rig_fill(rig_create_allocation(rig, NULL));
@@ -392,6 +428,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_last_call_before_a_reset_is_before_it),
+        cmocka_unit_test(the_handle_of_a_save_area_may_be_used_again),
         cmocka_unit_test(a_gpu_that_goes_on_is_found),
         cmocka_unit_test(a_gpu_that_was_not_reset_is_found),
         cmocka_unit_test(engines_that_are_reset_need_their_ddis),
