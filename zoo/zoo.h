@@ -38,6 +38,11 @@ struct zoo_defect {
     const char *lawful;    /* the page that allows it; NULL: a defect. rules is "", since NULL */
     bool is_particular;    /* only one lawful reading serves it: not run_driver.is_tolerant */
     uint32_t local_traits; /* of the board that it is for: SGPU_TRAIT_* */
+    /*
+     * What each seed of its row has, since few seeds draw it: options of a run and settings of the
+     * generator of random cases, "restart-after=12 rows=yes"; NULL: what a seed draws.
+     */
+    const char *focus;
     /* What is otherwise; one of them, the rest forwards. */
     void (*alter)(struct zoo_layer *layer, DXGKARG_BUILDPAGINGBUFFER *arg); /* on its way in */
     NTSTATUS (*build)(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg);

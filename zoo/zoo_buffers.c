@@ -193,10 +193,10 @@ static NTSTATUS misalign(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGI
     return status;
 }
 
-#define DEFECT(id_, models_, rules_, function, sentence_)                                          \
+#define DEFECT(id_, models_, rules_, function, ...)                                                \
     {                                                                                              \
-        .id = id_, .sentence = sentence_, .models = models_, .rules = rules_, .since = ZOO_SINCE,  \
-        .build = function,                                                                         \
+        .id = id_, .models = models_, .rules = rules_, .since = ZOO_SINCE, .build = function,      \
+        .sentence = __VA_ARGS__,                                                                   \
     }
 
 /* clang-format off */
@@ -224,10 +224,12 @@ const struct zoo_defect zoo_buffer_defects[] = {
     DEFECT("D10-size-lies", ZOO_ALL, "PB-007", wrong_size,
            "returns in DmaSize what it used, not what is left"),
     DEFECT("D17-zero-no-buffer", ZOO_GPUMMU | ZOO_IOMMU, "XFER-006 VX-003 VX-008 PT-017 PT-013 PT-016 NTF-007 TLB-002 APER-002 ADL-003 APER-009 APER-019",
-           zero_is_no_buffer, "takes a paging buffer with nothing in it for none: 0 is no place"),
+           zero_is_no_buffer, "takes a paging buffer with nothing in it for none: 0 is no place",
+          .focus = "paging-buffer=256 ops=600"),
     {.id = "D19-list-kept", .models = ZOO_PHYSICAL,
      .rules = "XFER-004 XFER-005 XFER-006 ADL-014", .since = ZOO_SINCE,
-     .sentence = "uses the page list of an earlier transfer after it died", .plant = plant_list_kept},
+     .sentence = "uses the page list of an earlier transfer after it died", .plant = plant_list_kept,
+     .focus = "ops=1000"},
     DEFECT("D20-alignment-ignored", ZOO_ALL, "PB-002 PB-003", misalign,
            "packs operations without the alignment that the GPU wants"),
     {0},

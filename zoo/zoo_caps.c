@@ -288,10 +288,10 @@ CHANGE_ALLOCATIONS(alien_preference)
 CHANGE_ALLOCATIONS(both_kinds)
 CHANGE_ALLOCATIONS(cached_unseen)
 
-#define PLANT(id_, models_, rules_, function, sentence_)                                           \
+#define PLANT(id_, models_, rules_, function, ...)                                                 \
     {                                                                                              \
-        .id = id_, .sentence = sentence_, .models = models_, .rules = rules_, .since = ZOO_SINCE,  \
-        .plant = function,                                                                         \
+        .id = id_, .models = models_, .rules = rules_, .since = ZOO_SINCE, .plant = function,      \
+        .sentence = __VA_ARGS__,                                                                   \
     }
 
 /* In the IoMmu model there is one segment, an aperture: ZOO_BOTH where a defect needs another. */
@@ -300,7 +300,7 @@ const struct zoo_defect zoo_caps_defects[] = {
     PLANT("D73-count-differs", ZOO_BOTH, "SEG-002 SEG-001", plant_count_differs,
           "reports another number of segments in the second pass"),
     PLANT("SEG-aperture-misplaced", ZOO_PHYSICAL, "content", plant_misplaced_view,
-          "says that the CPU finds its aperture a page in front of where it is"),
+          "says that the CPU finds its aperture a page in front of where it is", .focus = "aperture-view=yes local-invisible=0 wishes=no ops=2000"),
     PLANT("D74-flags-exclude", ZOO_BOTH, "SEG-012", plant_both_flags,
           "reports a coherent memory segment"),
     PLANT("D74-preserve-illegal", ZOO_ALL, "PWR-001", plant_bad_preserve,

@@ -487,15 +487,15 @@ static void plant_create_each(struct zoo_layer *layer)
     layer->ops.create_allocation = create_each;
 }
 
-#define BUILD(id_, models_, rules_, function, sentence_)                                           \
+#define BUILD(id_, models_, rules_, function, ...)                                                 \
     {                                                                                              \
-        .id = id_, .sentence = sentence_, .models = models_, .rules = rules_, .since = ZOO_SINCE,  \
-        .build = function,                                                                         \
+        .id = id_, .models = models_, .rules = rules_, .since = ZOO_SINCE, .build = function,      \
+        .sentence = __VA_ARGS__,                                                                   \
     }
-#define PLANT(id_, models_, rules_, function, sentence_)                                           \
+#define PLANT(id_, models_, rules_, function, ...)                                                 \
     {                                                                                              \
-        .id = id_, .sentence = sentence_, .models = models_, .rules = rules_, .since = ZOO_SINCE,  \
-        .plant = function,                                                                         \
+        .id = id_, .models = models_, .rules = rules_, .since = ZOO_SINCE, .plant = function,      \
+        .sentence = __VA_ARGS__,                                                                   \
     }
 
 /* Memory for the next fence is asked for where the last one is reported, at DISPATCH_LEVEL. */
@@ -517,40 +517,44 @@ const struct zoo_defect zoo_drawn_defects[] = {
     BUILD("FAR-local-32-bits", ZOO_BOTH, "FILL-005 XFER-006 XFER-003 PT-013 PT-015 content fault",
           build_local_cut, "keeps addresses of local memory in 32 bits"),
     BUILD("FAR-system-32-bits", ZOO_ALL, "XFER-005 XFER-006 APER-002 PT-013 PT-015 content fault",
-          build_system_cut, "keeps addresses of system pages in 32 bits"),
+          build_system_cut, "keeps addresses of system pages in 32 bits", .focus = "system-memory=32G"),
     PLANT("FENCE-wrap-is-old", ZOO_ALL, "FENCE-004 FENCE-006", plant_rising,
-          "takes a fence that has wrapped for one that was reported before"),
+          "takes a fence that has wrapped for one that was reported before",
+          .focus = "fence-wrap=8"),
     PLANT("FENCE-engine-counted", ZOO_ALL, "FENCE-004", plant_engine,
           "reports the node's number as EngineOrdinal, too"),
     PLANT("FENCE-node-beyond", ZOO_ALL, "FENCE-004", plant_bit,
           "reports a NodeOrdinal that the adapter does not have, now and then"),
     PLANT("INT-noted-late", ZOO_ALL, "FENCE-004 FENCE-006 SUB-002", plant_noted_late,
-          "writes down what it has submitted behind the doorbell, when it may be done"),
+          "writes down what it has submitted behind the doorbell, when it may be done",
+          .focus = "register-time=2000"),
     PLANT("INT-acknowledged-late", ZOO_ALL, "FENCE-004 FENCE-006 FENCE-007 FENCE-008 FENCE-013",
           plant_acknowledged_late,
-          "acknowledges interrupts at the end of its routine, those that came meanwhile too"),
+          "acknowledges interrupts at the end of its routine, those that came meanwhile too",
+          .focus = "register-time=2000"),
     PLANT("INT-never-asked", ZOO_ALL, "FENCE-002", plant_never_asked,
           "takes each interrupt of the shared line for a completion"),
     PLANT("INT-without-power", ZOO_ALL, "FENCE-002 PWR-007", plant_without_power,
-          "takes the ones that a device without power reads as for news"),
+          "takes the ones that a device without power reads as for news",
+          .focus = "shared-interrupt=yes power=yes"),
     PLANT("RESTART-fences-kept", ZOO_ALL, "FENCE-004 FENCE-006", plant_fences_kept,
-          "remembers the fences of the time before its device was stopped"),
+          "remembers the fences of the time before its device was stopped", .focus = "restart-after=24"),
     PLANT("RESTART-once", ZOO_ALL, "refused", plant_start_once,
-          "does not start a device again that was stopped"),
+          "does not start a device again that was stopped", .focus = "restart-after=24"),
     PLANT("RENEW-context-slots", ZOO_ALL, "refused", plant_context_slots,
           "gives no slot of its table of contexts back"),
     PLANT("RENEW-device-slots", ZOO_ALL, "refused", plant_device_slots,
-          "gives no slot of its table of devices back"),
+          "gives no slot of its table of devices back", .focus = "renewals=yes ops=800"),
     PLANT("RESOURCE-first-made", ZOO_ALL, "MEM-004 ALLOC-001", plant_create_first,
           "makes the first allocation of a resource alone"),
     PLANT("RESOURCE-first-destroyed", ZOO_ALL, "leak", plant_destroy_first,
           "destroys the first allocation of a list alone"),
     PLANT("RESOURCE-not-undone", ZOO_ALL, "leak", plant_create_each,
-          "keeps what it has made of a resource that it fails"),
+          "keeps what it has made of a resource that it fails", .focus = "faults=pool resources=16"),
     PLANT("DENIED-first-map-kept", ZOO_ALL, "leak", plant_map_twice,
           "keeps its first mapping of the registers where the second fails"),
     PLANT("DENIED-range-noted", ZOO_GPUMMU, "leak", plant_reserve_with_note,
-          "keeps its note of a range that it could not reserve"),
+          "keeps its note of a range that it could not reserve", .focus = "faults=reserved-ranges reserved-range=yes processes=16"),
     PLANT("IOMMU-memory-in-dpc", ZOO_ALL, "IOMMU-005", plant_ask_in_dpc,
           "calls DxgkCbAllocateContiguousMemory in its DPC"),
     {0},

@@ -169,15 +169,15 @@ static void plant_short_offsets(struct zoo_layer *layer)
     layer->ops.render = render_with_short_offsets;
 }
 
-#define PLANT(id_, models_, rules_, function, sentence_)                                           \
+#define PLANT(id_, models_, rules_, function, ...)                                                 \
     {                                                                                              \
-        .id = id_, .sentence = sentence_, .models = models_, .rules = rules_, .since = ZOO_SINCE,  \
-        .plant = function,                                                                         \
+        .id = id_, .models = models_, .rules = rules_, .since = ZOO_SINCE, .plant = function,      \
+        .sentence = __VA_ARGS__,                                                                   \
     }
-#define ALTER(id_, models_, rules_, function, sentence_)                                           \
+#define ALTER(id_, models_, rules_, function, ...)                                                 \
     {                                                                                              \
-        .id = id_, .sentence = sentence_, .models = models_, .rules = rules_, .since = ZOO_SINCE,  \
-        .alter = function,                                                                         \
+        .id = id_, .models = models_, .rules = rules_, .since = ZOO_SINCE, .alter = function,      \
+        .sentence = __VA_ARGS__,                                                                   \
     }
 #define BUILD(id_, models_, rules_, function, sentence_)                                           \
     {                                                                                              \
@@ -196,9 +196,9 @@ const struct zoo_defect zoo_drawn_paging_defects[] = {
     BUILD("FORMER-list", ZOO_ALL, "MEM-003 APER-002 ADL-008 ADL-009 ADL-003", build_with_former_list,
           "takes the pages of the list that it was lent the last time"),
     ALTER("LARGE-length-24-bits", ZOO_BOTH, "XFER-006 VX-003 XFER-003 content", cut_length,
-          "keeps the length of a transfer in the 24 bits of its copy command"),
+          "keeps the length of a transfer in the 24 bits of its copy command", .focus = "large=33554432"),
     PLANT("LARGE-offset-15-bits", ZOO_PHYSICAL, "PATCH-004 fault",
-          plant_short_offsets, "keeps offsets of places to patch in 15 bits"),
+          plant_short_offsets, "keeps offsets of places to patch in 15 bits", .focus = "large=33554432"),
     {0},
 };
 /* clang-format on */

@@ -181,10 +181,10 @@ static void plant_share_backing(struct zoo_layer *layer)
 
 #define VIRTUAL (ZOO_GPUMMU | ZOO_IOMMU)
 
-#define PLANT(id_, models_, rules_, function, sentence_)                                           \
+#define PLANT(id_, models_, rules_, function, ...)                                                 \
     {                                                                                              \
-        .id = id_, .sentence = sentence_, .models = models_, .rules = rules_, .since = ZOO_SINCE,  \
-        .plant = function,                                                                         \
+        .id = id_, .models = models_, .rules = rules_, .since = ZOO_SINCE, .plant = function,      \
+        .sentence = __VA_ARGS__,                                                                   \
     }
 
 /* clang-format off */
@@ -206,7 +206,7 @@ const struct zoo_defect zoo_fault_defects[] = {
     PLANT("TDR-empty-queue", VIRTUAL, "TDR-008", plant_reset_empty,
           "reports another fence than the last one when it resets an engine with an empty queue"),
     PLANT("SUB-refused-pending", VIRTUAL, "SUB-012", plant_refused_never_complete,
-          "never takes a submission that it refused for complete"),
+          "never takes a submission that it refused for complete", .focus = "faults=yes"),
     {0},
 };
 /* clang-format on */

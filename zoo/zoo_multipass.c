@@ -74,7 +74,7 @@ const struct zoo_defect zoo_multipass_defects[] = {
      .sentence = "ignores MultipassOffset: begins anew in every buffer", .alter = forget_progress},
     {.id = "D22-progress-global", .models = ZOO_ALL, .rules = PARTS, .since = ZOO_SINCE,
      .sentence = "keeps its progress in a global, which a reset does not forget", .build = global_progress,
-     .profile = "strict-open"},
+     .profile = "strict-open", .focus = "paging-buffer=256 ops=600"},
     {.id = "D23-no-progress", .models = ZOO_ALL, .rules = "PB-012 PB-020", .since = ZOO_SINCE,
      .sentence = "asks for more room for ever and achieves nothing", .build = no_progress},
     {.id = "D24-bytes-left", .models = ZOO_ALL, .rules = PARTS, .since = ZOO_SINCE,

@@ -218,10 +218,10 @@ static void plant_claimed_reset(struct zoo_layer *layer)
     layer->ops.reset_from_timeout = claim_reset;
 }
 
-#define PLANT(id_, models_, rules_, function, sentence_)                                           \
+#define PLANT(id_, models_, rules_, function, ...)                                                 \
     {                                                                                              \
-        .id = id_, .sentence = sentence_, .models = models_, .rules = rules_, .since = ZOO_SINCE,  \
-        .plant = function,                                                                         \
+        .id = id_, .models = models_, .rules = rules_, .since = ZOO_SINCE, .plant = function,      \
+        .sentence = __VA_ARGS__,                                                                   \
     }
 
 /* clang-format off */
@@ -243,7 +243,8 @@ const struct zoo_defect zoo_observed_defects[] = {
     PLANT("TDR-fence-of-any-node", ZOO_GPUMMU | ZOO_IOMMU, "TDR-007", plant_shared_fence,
           "keeps one last completed fence for all nodes, and reports it as aborted"),
     PLANT("TDR-reset-claimed", ZOO_ALL, "TDR-012 FENCE-002", plant_claimed_reset,
-          "says that it has reset the GPU, and has not"),
+          "says that it has reset the GPU, and has not",
+          .focus = "incidents=yes ops=1000"),
     {0},
 };
 /* clang-format on */

@@ -288,10 +288,10 @@ static NTSTATUS skip_init_context(struct miniport *self, HANDLE object,
         .id = id_, .sentence = sentence_, .models = ZOO_GPUMMU, .rules = rules_,                   \
         .since = ZOO_SINCE, .alter = function,                                                     \
     }
-#define BUILD(id_, rules_, function, sentence_)                                                    \
+#define BUILD(id_, rules_, function, ...)                                                          \
     {                                                                                              \
-        .id = id_, .sentence = sentence_, .models = ZOO_GPUMMU, .rules = rules_,                   \
-        .since = ZOO_SINCE, .build = function,                                                     \
+        .id = id_, .models = ZOO_GPUMMU, .rules = rules_, .since = ZOO_SINCE, .build = function,   \
+        .sentence = __VA_ARGS__,                                                                   \
     }
 
 /* clang-format off */
@@ -312,7 +312,7 @@ const struct zoo_defect zoo_table_defects[] = {
     BUILD("D63-zero-dropped", "PT-016 PT-017 PT-031", build_without_zero,
           "drops the Zero bit of an entry"),
     BUILD("D63-read-only-dropped", "PT-017 PT-032", build_without_read_only,
-          "drops the ReadOnly bit of an entry"),
+          "drops the ReadOnly bit of an entry", .focus = "ops=1000"),
     BUILD("D63-no-execute-dropped", "PT-017 PT-032", build_without_no_execute,
           "drops the NoExecute bit of an entry"),
     ALTER("D64-index-even", "PT-039 PT-041 PT-017", index_64k_twice,

@@ -363,20 +363,20 @@ static NTSTATUS one_run(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGIN
     return zoo_build_as(self, object, arg, &as);
 }
 
-#define ALTER(id_, models_, rules_, function, sentence_)                                           \
+#define ALTER(id_, models_, rules_, function, ...)                                                 \
     {                                                                                              \
-        .id = id_, .sentence = sentence_, .models = models_, .rules = rules_, .since = ZOO_SINCE,  \
-        .alter = function,                                                                         \
+        .id = id_, .models = models_, .rules = rules_, .since = ZOO_SINCE, .alter = function,      \
+        .sentence = __VA_ARGS__,                                                                   \
     }
-#define BUILD(id_, models_, rules_, function, sentence_)                                           \
+#define BUILD(id_, models_, rules_, function, ...)                                                 \
     {                                                                                              \
-        .id = id_, .sentence = sentence_, .models = models_, .rules = rules_, .since = ZOO_SINCE,  \
-        .build = function,                                                                         \
+        .id = id_, .models = models_, .rules = rules_, .since = ZOO_SINCE, .build = function,      \
+        .sentence = __VA_ARGS__,                                                                   \
     }
-#define PLANT(id_, models_, rules_, function, sentence_)                                           \
+#define PLANT(id_, models_, rules_, function, ...)                                                 \
     {                                                                                              \
-        .id = id_, .sentence = sentence_, .models = models_, .rules = rules_, .since = ZOO_SINCE,  \
-        .plant = function,                                                                         \
+        .id = id_, .models = models_, .rules = rules_, .since = ZOO_SINCE, .plant = function,      \
+        .sentence = __VA_ARGS__,                                                                   \
     }
 #define OLD ZOO_PHYSICAL /* the only model with operations 0 to 2 */
 
@@ -385,9 +385,10 @@ const struct zoo_defect zoo_transfer_defects[] = {
     ALTER("D30-offset-ignored", OLD, "XFER-003", ignore_offset,
           "ignores TransferOffset on the segment side"),
     ALTER("SLT-offset-ignored", OLD, "SLT-003 XFER-003", ignore_special_offset,
-          "ignores TransferOffset of a special lock transfer"),
-    ALTER("D31-offset-on-list", OLD, "XFER-003 XFER-004", offset_list_too,
-          "applies TransferOffset to the page list too"),
+          "ignores TransferOffset of a special lock transfer", .focus = "wishes=yes ops=1000 transfer-piece=16384"),
+    ALTER("D31-offset-on-list", OLD, "MEM-001 XFER-003 XFER-004", offset_list_too,
+          "applies TransferOffset to the page list too",
+          .focus = "ops=1000"),
     ALTER("D32-list-offset-ignored", OLD, "XFER-004", ignore_list_offset,
           "ignores MdlOffset"),
     ALTER("D32-list-offset-in-bytes", OLD, "XFER-004", list_offset_in_bytes,
@@ -395,10 +396,11 @@ const struct zoo_defect zoo_transfer_defects[] = {
     BUILD("D33-segments-rejected", OLD, "XFER-006 XFER-019", reject_segments,
           "does not execute a transfer from segment to segment"),
     BUILD("D33-local-to-local-rejected", ZOO_GPUMMU, "VX-003 VX-005 XFER-006", reject_local_to_local,
-          "does not execute a transfer within local memory"),
+          "does not execute a transfer within local memory",
+          .focus = "ops=1000"),
     ALTER("D34-directions-swapped", ZOO_BOTH, "XFER-006 XFER-003 VX-005 VX-003", swap_directions,
           "swaps source and destination of what goes out"),
-    ALTER("D36-size-rounded-up", ZOO_BOTH, "XFER-002 XFER-006 XFER-004 VX-003 VX-001", round_up,
+    ALTER("D36-size-rounded-up", ZOO_BOTH, "MEM-001 XFER-002 XFER-006 XFER-004 VX-003 VX-001", round_up,
           "copies up to a 64 KiB boundary, beyond the allocation"),
     ALTER("D24-last-page-left", ZOO_BOTH, "XFER-006 VX-003", drop_last_page,
           "does not move the last page"),
@@ -427,21 +429,23 @@ const struct zoo_defect zoo_transfer_defects[] = {
     BUILD("D42-discard-writes", OLD, "DISC-003", discard_writes,
           "scrubs memory behind what is discarded"),
     BUILD("D46-physical-skipped", ZOO_PHYSICAL, "PHYS-001 PHYS-002", skip_physical,
-          "reports SUCCESS for READ_PHYSICAL and WRITE_PHYSICAL and does nothing"),
+          "reports SUCCESS for READ_PHYSICAL and WRITE_PHYSICAL and does nothing",
+          .focus = "ops=1000"),
     ALTER("D43-swizzle-ignored", ZOO_PHYSICAL, "XFER-014 SWZ-007", no_swizzle,
           "ignores Swizzle and Unswizzle"),
     ALTER("D43-swizzle-swapped", ZOO_PHYSICAL, "XFER-014 SWZ-007", swap_swizzle,
           "swizzles on the way out and unswizzles on the way in"),
     PLANT("D47-rows-packed", ZOO_PHYSICAL, "XFER-018", plant_rows_packed,
-          "moves surfaces of rows as they are, between packed memory and a segment with a pitch"),
+          "moves surfaces of rows as they are, between packed memory and a segment with a pitch", .focus = "rows=yes pitch=yes ops=1000"),
     PLANT("D47-rows-packed-out", ZOO_PHYSICAL, "XFER-018", plant_rows_out_packed,
-          "takes the gaps between rows along on the way to system memory"),
+          "takes the gaps between rows along on the way to system memory", .focus = "rows=yes pitch=yes ops=1000"),
     BUILD("D45-special-skipped", ZOO_PHYSICAL, "SLT-004 SLT-007 XFER-006", skip_special,
-          "does not execute SPECIAL_LOCK_TRANSFER"),
+          "does not execute SPECIAL_LOCK_TRANSFER", .focus = "wishes=yes ops=1000"),
     ALTER("D45-special-half", ZOO_PHYSICAL, "SLT-004 SLT-007", special_half,
-          "moves the first half in SPECIAL_LOCK_TRANSFER"),
+          "moves the first half in SPECIAL_LOCK_TRANSFER", .focus = "wishes=yes ops=1000"),
     BUILD("D32-pages-contiguous", OLD, "XFER-005", one_run,
-          "takes the pages of a list for one contiguous run"),
+          "takes the pages of a list for one contiguous run",
+          .focus = "ops=1000"),
     {0},
 };
 /* clang-format on */

@@ -26,6 +26,8 @@
     ROW(PROFILE, "profile", 'p', "NAME", "readings, levels and faults; list: which there are")     \
     ROW(SEEDS, "seeds", 'n', "N", "seeds to play, each with every case (100)")                     \
     ROW(FIRST_SEED, "first-seed", 0, "S", "the first of them (1)")                                 \
+    ROW(FOCUS, "focus", 0, "WORDS",                                                                \
+        "each seed has them, options and settings of `gen random`: 'pitch=yes rows=yes'")          \
     ROW(JOBS, "jobs", 'j', "J", "worker processes (the processors of this machine)")               \
     ROW(REPEAT, "repeat", 0, "N", "play every N-th seed twice; 0: none (32)")                      \
     ROW(JUDGE, "judge", 0, "N",                                                                    \
@@ -143,6 +145,20 @@ static bool get_settings(const struct cli_arguments *arguments, struct campaign_
     return true;
 }
 
+static bool get_focus(const char *focus, struct campaign_options *out)
+{
+    struct workload *drawn = NULL;
+    struct workload_error error;
+
+    out->focus = focus;
+    if (focus && !campaign_draw_workload(1, focus, &drawn, &error)) {
+        cli_error("option --focus: %s", error.text);
+        return false;
+    }
+    workload_free(drawn);
+    return true;
+}
+
 static bool get_options(const struct cli_arguments *arguments, struct campaign_options *out)
 {
     const char *const *values = arguments->values;
@@ -155,7 +171,7 @@ static bool get_options(const struct cli_arguments *arguments, struct campaign_o
             return false;
         out->driver = values[OPTION_DRIVER];
     }
-    if (!get_settings(arguments, out))
+    if (!get_settings(arguments, out) || !get_focus(values[OPTION_FOCUS], out))
         return false;
     if (values[OPTION_MODEL] && !campaign_find_model(values[OPTION_MODEL], &out->model)) {
         cli_error("option --model: unknown word '%s' (expected physical, gpummu, iommu, all)",

@@ -210,6 +210,14 @@ expect 2 run "$cases/main.case" --driver zoo:D10-pointer-stay
 says 'did you mean zoo:D10-pointer-stays'
 rm -r c.in m.in r.in
 
+# What each seed has although few draw it.
+expect 1 check --driver zoo:D45-special-half --model physical --seeds 3 --jobs 1 --no-shrink \
+    --focus 'wishes=yes ops=1000'
+prints 'SLT-004'
+prints "first-seed [0-9]* --seeds 1 --focus 'wishes=yes ops=1000'"
+expect 2 check --seeds 1 --focus 'wishez=yes'
+says "unknown parameter 'wishez=yes'"
+
 # The zoo.
 expect 0 zoo --list
 prints '^D10-pointer-stays .* pgi '
@@ -221,8 +229,8 @@ for key in id model found expected_rules rules seeds operations causes blames_ma
     prints "\"$key\":"
 done
 prints '"shrunk_lines": null'
-expect 1 zoo D37-fill-in-dwords --model physical --seeds 1 --no-shrink D45-special-half
-prints 'D45-special-half *physical *NOT FOUND'
+expect 1 zoo D37-fill-in-dwords --model physical --seeds 1 --no-shrink RENEW-context-slots
+prints 'RENEW-context-slots *physical *NOT FOUND'
 expect 2 zoo no-such-defect
 says 'no defect of that name'
 expect 2 zoo --most-causes none

@@ -171,6 +171,7 @@ static bool play_row(const struct zoo_play *play, struct zoo_row *row)
         .driver = driver,
         .profile = row->defect->profile,
         .model = row->model,
+        .focus = row->defect->focus,
         .first_seed = FIRST_SEED,
         .seed_count = play->seeds,
         .shard_count = 1,

@@ -109,6 +109,8 @@ static json_t *row_json(const struct zoo_row *row)
         json_object_set_new(json, "since", json_string(row->defect->since));
         json_object_set_new(json, "found", json_boolean(row->is_found));
     }
+    json_object_set_new(json, "focus",
+                        row->defect->focus ? json_string(row->defect->focus) : json_null());
     json_object_set_new(json, "hostile", json_boolean(row->is_hostile));
     json_object_set_new(json, "expected_rules", words(row->defect->rules));
     json_object_set_new(json, "rules", rules);

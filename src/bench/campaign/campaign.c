@@ -187,6 +187,7 @@ void campaign_name_record(const struct campaign_options *options, struct campaig
     record->board[0] = '\0';
     for (size_t i = 0; i < WORKLOAD_OPTION_COUNT; i++)
         name_board(record, workload_options[i].key, options->settings[i]);
+    name_board(record, "focus", options->focus);
     if (options->trusts_cases)
         strncat(record->board, " --trust-case", sizeof record->board - strlen(record->board) - 1);
 }
@@ -230,7 +231,7 @@ void campaign_play(const struct campaign_options *options, uint64_t seed, size_t
         play_workload(options, seed, options->cases[case_index], out_record);
         return;
     }
-    if (!campaign_draw_workload(seed, &drawn, &error)) {
+    if (!campaign_draw_workload(seed, options->focus, &drawn, &error)) {
         out_record->outcome = CAMPAIGN_REFUSED;
         add_finding(out_record, "refused", error.text);
         return;

@@ -73,6 +73,11 @@ struct campaign_options {
      * NULL: the case says it, or the seed draws it.
      */
     const char *settings[WORKLOAD_OPTION_COUNT];
+    /*
+     * What each seed has although few seeds draw it: options of a run and settings of the generator
+     * of random cases, "pitch=yes rows=yes"; NULL: nothing.
+     */
+    const char *focus;
 
     /* Which items there are: each seed with each case. */
     const struct workload *const *cases; /* borrowed; none: random operations */
@@ -93,6 +98,16 @@ struct campaign_options {
     void (*play)(const struct campaign_options *options, uint64_t seed, size_t case_index,
                  struct campaign_record *out_record);
 };
+
+/*
+ * The first word of a focus, and where the next one begins; false: there is none. It is an option's
+ * where the option takes such a value and seeds draw it, else the generator's: `faults` is both.
+ */
+struct campaign_focus_word {
+    char name[32], value[64];
+    size_t place; /* of the option; WORKLOAD_OPTION_COUNT: a setting of the generator */
+};
+bool campaign_focus_next(const char **focus, struct campaign_focus_word *out_word);
 
 /* What the command line says of an option; NULL: nothing. */
 const char *campaign_setting(const struct campaign_options *options, const char *key);
@@ -120,8 +135,9 @@ void campaign_draw_setup(const struct campaign_options *options, uint64_t seed,
 /* Whether driver and profile have the model. */
 bool campaign_has_model(const struct campaign_options *options, enum campaign_model model);
 
-/* The random case of a seed, the same for every model. */
-bool campaign_draw_workload(uint64_t seed, struct workload **out, struct workload_error *error);
+/* The random case of a seed, the same for every model. focus: campaign_options.focus. */
+bool campaign_draw_workload(uint64_t seed, const char *focus, struct workload **out,
+                            struct workload_error *error);
 
 /* ---- Records --------------------------------------------------------------------------------- */
 

@@ -103,12 +103,19 @@ static enum campaign_model draw_model(const struct campaign_draw *draw)
 static void take_command_line(const struct campaign_draw *draw, const struct run_config *drawn,
                               struct run_config *config)
 {
+    const char *focus = draw->options->focus;
+    struct campaign_focus_word word;
+
     config->seed = draw->seed;
     config->driver = draw->options->driver;
     config->profile = draw->profile->name;
     for (size_t i = 0; i < WORKLOAD_OPTION_COUNT; i++) {
         if (draw->options->settings[i])
             run_option_read(i, draw->options->settings[i], config);
+    }
+    while (campaign_focus_next(&focus, &word)) {
+        if (word.place < WORKLOAD_OPTION_COUNT)
+            run_option_read(word.place, word.value, config);
     }
     config->model = drawn->model;
     if (!campaign_driver_has_level(&draw->driver, config->model, config->wddm))

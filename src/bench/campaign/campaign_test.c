@@ -70,8 +70,8 @@ static void a_seed_draws_the_same_case_and_setup_again(void **state)
         struct workload *a, *b;
         struct workload_error error;
 
-        assert_true(campaign_draw_workload(seed, &a, &error));
-        assert_true(campaign_draw_workload(seed, &b, &error));
+        assert_true(campaign_draw_workload(seed, NULL, &a, &error));
+        assert_true(campaign_draw_workload(seed, NULL, &b, &error));
         assert_true(workload_equal(a, b));
         campaign_draw_setup(
             &(struct campaign_options){.driver = "ref", .model = CAMPAIGN_ALL_MODELS}, seed, a,
@@ -87,6 +87,42 @@ static void a_seed_draws_the_same_case_and_setup_again(void **state)
         assert_int_equal(first.config.model, second.config.model);
         workload_free(a);
         workload_free(b);
+    }
+}
+
+/* `faults` is both: an option where the value is one of the option's. */
+static void a_focus_wins_over_what_a_seed_draws(void **state)
+{
+    const char *focus = "rows=yes  faults=pool pitch=yes ops=600 faults=yes driver=other";
+    static const char *const names[] = {"rows", "faults", "pitch", "ops", "faults", "driver"};
+    struct campaign_options options = {.driver = "ref", .model = CAMPAIGN_PHYSICAL};
+    struct campaign_focus_word word;
+    struct workload_error error;
+    const char *rest = focus;
+
+    for (size_t i = 0; i < ARRAY_COUNT(names); i++) {
+        assert_true(campaign_focus_next(&rest, &word));
+        assert_string_equal(word.name, names[i]);
+        assert_int_equal(word.place < WORKLOAD_OPTION_COUNT, i == 1 || i == 2);
+    }
+    assert_false(campaign_focus_next(&rest, &word));
+    assert_false(campaign_draw_workload(1, focus, &(struct workload *){0}, &error));
+    assert_non_null(strstr(error.text, "driver=other"));
+    options.focus = "rows=yes faults=pool pitch=yes ops=600";
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        struct campaign_setup setup;
+        struct workload *drawn;
+        unsigned rows = 0;
+
+        assert_true(campaign_draw_workload(seed, options.focus, &drawn, &error));
+        campaign_draw_setup(&options, seed, drawn, &setup);
+        assert_true(setup.config.faults & RUN_FAULT_POOL); /* beside what the seed draws */
+        assert_true(setup.config.has_pitch);
+        for (uint32_t i = 0; i < drawn->allocation_count; i++)
+            rows += (drawn->allocations[i].flags & WORKLOAD_ALLOCATION_ROWS) != 0;
+        assert_int_not_equal(rows, 0);
+        assert_in_range(drawn->op_count, 500, UINT32_MAX);
+        workload_free(drawn);
     }
 }
 
@@ -650,6 +686,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_seed_draws_the_same_case_and_setup_again),
+        cmocka_unit_test(a_focus_wins_over_what_a_seed_draws),
         cmocka_unit_test(seeds_reach_every_model_level_and_size),
         cmocka_unit_test(options_of_a_case_win),
         cmocka_unit_test(nothing_is_drawn_where_it_does_not_count),

@@ -8,31 +8,56 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 /* Seeds of which one has operations of more than 16 MiB: they take longer. */
 #define LARGE_ONE_IN 24
 
+#define SETTINGS_MOST 48
+
 /* The settings of the generator of random operations: NAME=VALUE. */
 struct settings {
-    char texts[32][40];
-    const char *pointers[32];
+    char texts[SETTINGS_MOST][104];
+    const char *pointers[SETTINGS_MOST];
     size_t count;
 };
 
+/* Takes the place of what was said of the name before. Beyond the limits nothing is set. */
+static void set_text(struct settings *settings, const char *name, const char *value)
+{
+    size_t at = 0, length = strlen(name);
+
+    while (at < settings->count &&
+           (strncmp(settings->texts[at], name, length) != 0 || settings->texts[at][length] != '='))
+        at++;
+    if (at == SETTINGS_MOST)
+        return;
+    snprintf(settings->texts[at], sizeof settings->texts[at], "%s=%s", name, value);
+    settings->pointers[at] = settings->texts[at];
+    settings->count += at == settings->count;
+}
+
 static void set(struct settings *settings, const char *name, uint64_t value)
 {
-    char *text = settings->texts[settings->count];
+    char text[24];
 
-    snprintf(text, sizeof settings->texts[0], "%s=%" PRIu64, name, value);
-    settings->pointers[settings->count++] = text;
+    snprintf(text, sizeof text, "%" PRIu64, value);
+    set_text(settings, name, text);
 }
 
 static void set_flag(struct settings *settings, const char *name, bool value)
 {
-    char *text = settings->texts[settings->count];
+    set_text(settings, name, value ? "yes" : "no");
+}
 
-    snprintf(text, sizeof settings->texts[0], "%s=%s", name, value ? "yes" : "no");
-    settings->pointers[settings->count++] = text;
+static void set_focus(struct settings *settings, const char *focus)
+{
+    struct campaign_focus_word word;
+
+    while (campaign_focus_next(&focus, &word)) {
+        if (word.place == WORKLOAD_OPTION_COUNT)
+            set_text(settings, word.name, word.value);
+    }
 }
 
 /*
@@ -88,7 +113,8 @@ static void draw_kinds(uint64_t seed, struct settings *settings)
     set_flag(settings, "renewals", rng_chance(&rng, 1, 4));
 }
 
-bool campaign_draw_workload(uint64_t seed, struct workload **out, struct workload_error *error)
+bool campaign_draw_workload(uint64_t seed, const char *focus, struct workload **out,
+                            struct workload_error *error)
 {
     struct settings settings = {.count = 0};
     struct rng rng;
@@ -104,5 +130,7 @@ bool campaign_draw_workload(uint64_t seed, struct workload **out, struct workloa
     campaign_stream_of(seed, STREAM_LARGE, &rng);
     if (rng_chance(&rng, 1, LARGE_ONE_IN))
         set(&settings, "large", 16 * MiB + campaign_magnitude(&rng, 1, 256) * 64 * KiB);
+    if (focus)
+        set_focus(&settings, focus);
     return workload_generate("random", settings.pointers, settings.count, out, error);
 }

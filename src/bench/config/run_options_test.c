@@ -53,7 +53,7 @@ static void what_a_seed_draws_is_written_and_read_again(void **state)
         struct workload_error error;
         struct workload *workload;
 
-        assert_true(campaign_draw_workload(seed, &workload, &error));
+        assert_true(campaign_draw_workload(seed, NULL, &workload, &error));
         campaign_draw_setup(
             &(struct campaign_options){.driver = "ref", .model = CAMPAIGN_ALL_MODELS}, seed,
             workload, &setup);
@@ -150,7 +150,7 @@ static void a_case_with_its_options_stands_alone(void **state)
 
         assert_non_null(record);
         campaign_play(&options, seed, 0, record);
-        assert_true(campaign_draw_workload(seed, &drawn, &error));
+        assert_true(campaign_draw_workload(seed, NULL, &drawn, &error));
         campaign_draw_setup(
             &(struct campaign_options){.driver = "ref", .model = CAMPAIGN_ALL_MODELS}, seed, drawn,
             &setup);

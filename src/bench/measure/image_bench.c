@@ -78,7 +78,7 @@ bool image_bench_seeds(const char *driver, enum run_model model, unsigned wddm, 
         struct workload_error error;
 
         /* Both play the same seeds: those that draw this level with the reference driver. */
-        if (!campaign_draw_workload(seed, &workload, &error)) {
+        if (!campaign_draw_workload(seed, NULL, &workload, &error)) {
             is_clean = false;
             break;
         }

@@ -31,7 +31,7 @@ static void record(struct recorded *recorded, uint64_t seed)
     struct workload_error error;
     struct stat state;
 
-    assert_true(campaign_draw_workload(seed, &recorded->workload, &error));
+    assert_true(campaign_draw_workload(seed, NULL, &recorded->workload, &error));
     campaign_draw_setup(&options, seed, recorded->workload, &recorded->setup);
     recorded->setup.config.reference = RUN_REFERENCE_NEVER;
     recorded->setup.config.transcript_file = file;
