@@ -79,7 +79,6 @@ struct machine *machine_create(const struct base_services *services,
     machine->ram = page_store_create(services, config->ram_bytes / PAGE_BYTES);
     if (!machine->ram)
         goto fail;
-    page_store_expect_scatter(machine->ram);
     if (config->local_bytes) {
         machine->local = page_store_create(services, config->local_bytes / PAGE_BYTES);
         if (!machine->local)

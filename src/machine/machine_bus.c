@@ -293,6 +293,7 @@ static uint64_t pages_touched(uint64_t address, uint64_t bytes)
 
 void *machine_map_physical(struct machine *machine, uint64_t pa, uint64_t bytes)
 {
+    struct page_window *window;
     struct machine_target target;
     uint64_t page;
     uint64_t count;
@@ -304,13 +305,16 @@ void *machine_map_physical(struct machine *machine, uint64_t pa, uint64_t bytes)
     page = target.address / PAGE_BYTES;
     count = pages_touched(target.address, bytes);
     if (count > WINDOW_PAGES) {
-        struct page_window *window = page_window_open(target.store, page, count);
-
-        return window ? page_window_address(window) + target.address % PAGE_BYTES : NULL;
+        window = page_window_open(target.store, page, count);
+    } else {
+        /* Neighbours in physical memory are neighbours in the arena most often: no window then. */
+        page_store_pin(target.store, page, count);
+        if (page_store_is_in_one_piece(target.store, page, count))
+            return page_store_bytes(target.store, page) + target.address % PAGE_BYTES;
+        page_store_unpin(target.store, page, count);
+        window = page_window_open_whole(target.store, page, count);
     }
-    /* Neighbours in physical memory are neighbours in the arena: that is the mapping. */
-    page_store_pin(target.store, page, count);
-    return page_store_bytes(target.store, page) + target.address % PAGE_BYTES;
+    return window ? page_window_address(window) + target.address % PAGE_BYTES : NULL;
 }
 
 void machine_unmap_physical(struct machine *machine, void *pointer, uint64_t bytes)

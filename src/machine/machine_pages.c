@@ -10,6 +10,9 @@
 
 #define RNG_STREAM_PAGES UINT64_C(0x7061)
 
+/* Regions at the begin of the zone: contiguous blocks, which are mapped, come from there. */
+#define MAPPED_REGIONS 8u
+
 static bool is_marked(const struct page_allocator *pages, uint64_t pfn)
 {
     return pages->allocated[pfn / 64] >> (pfn % 64) & 1;
@@ -140,6 +143,9 @@ bool machine_pages_init(struct machine *machine)
     }
     mark(pages, 0);
     pages->allocated_count = 0;
+    page_store_lay_together(machine->ram, pages->zone_region * REGION_PAGES,
+                            min_u64(MAPPED_REGIONS, pages->region_count - pages->zone_region) *
+                                REGION_PAGES);
     return true;
 }
 

@@ -2,8 +2,9 @@
  * Creation, whole-page operations and byte-granular ones built from them.
  *
  * Every operation on a range is cut three ways: the part of a page before the first page boundary,
- * whole pages, and the part of a page after the last one. Whole pages go group by group: if no page
- * of the group has real bytes, a loop over descriptors; else page by page.
+ * whole pages, and the part of a page after the last one. Whole pages go group by group: a whole
+ * group becomes plain; if no page of the group has real bytes, a loop over descriptors; else page
+ * by page.
  */
 #define _GNU_SOURCE
 #include "machine/page_store_private.h"
@@ -26,40 +27,53 @@ static void release(void *memory, uint64_t bytes)
         munmap(memory, bytes);
 }
 
-static uint64_t stain_words(uint64_t page_count)
+static uint64_t slot_pages(const struct page_store *store)
 {
-    return div_round_up(page_count, 64);
+    return store->capacity + GROUP_PAGES; /* slot 0 is nobody's */
+}
+
+static uint64_t stain_bytes(const struct page_store *store)
+{
+    return slot_pages(store) / 8;
 }
 
 /* Reserves what no spare store has left. */
 static bool take_new_memory(struct page_store *store)
 {
-    const uint64_t pages = store->capacity;
+    const uint64_t pages = slot_pages(store);
+    const uint64_t groups = group_count(store);
 
     store->arena_file = memfd_create("page-store", MFD_CLOEXEC);
     if (store->arena_file < 0 || ftruncate(store->arena_file, (off_t)(pages * PAGE_BYTES)))
         return false;
+    store->groups = reserve(groups * sizeof *store->groups);
+    store->touched = reserve(groups * sizeof *store->touched);
+    store->slots = reserve((groups + 1) * sizeof *store->slots);
+    store->free_slots = reserve(groups * sizeof *store->free_slots);
     store->descriptors = reserve(pages * sizeof *store->descriptors);
-    store->stains = reserve(stain_words(pages) * sizeof *store->stains);
+    store->stains = reserve(stain_bytes(store));
     store->pins = reserve(pages * sizeof *store->pins);
-    store->groups = reserve(group_count(store) * sizeof *store->groups);
     store->arena = mmap(NULL, pages * PAGE_BYTES, PROT_READ | PROT_WRITE,
                         MAP_SHARED | MAP_NORESERVE, store->arena_file, 0);
     if (store->arena == MAP_FAILED)
         store->arena = NULL;
-    if (!store->descriptors || !store->stains || !store->pins || !store->groups || !store->arena)
-        return false;
-    madvise(store->descriptors, pages * sizeof *store->descriptors, MADV_HUGEPAGE);
-    return true;
+    return store->groups && store->touched && store->slots && store->free_slots &&
+           store->descriptors && store->stains && store->pins && store->arena;
 }
 
 void page_store_release_memory(struct page_store *store)
 {
-    release(store->arena, store->capacity * PAGE_BYTES);
-    release(store->groups, group_count(store) * sizeof *store->groups);
-    release(store->pins, store->capacity * sizeof *store->pins);
-    release(store->stains, stain_words(store->capacity) * sizeof *store->stains);
-    release(store->descriptors, store->capacity * sizeof *store->descriptors);
+    const uint64_t pages = slot_pages(store);
+    const uint64_t groups = group_count(store);
+
+    release(store->arena, pages * PAGE_BYTES);
+    release(store->pins, pages * sizeof *store->pins);
+    release(store->stains, stain_bytes(store));
+    release(store->descriptors, pages * sizeof *store->descriptors);
+    release(store->free_slots, groups * sizeof *store->free_slots);
+    release(store->slots, (groups + 1) * sizeof *store->slots);
+    release(store->touched, groups * sizeof *store->touched);
+    release(store->groups, groups * sizeof *store->groups);
     if (store->arena_file >= 0)
         close(store->arena_file);
 }
@@ -94,11 +108,6 @@ struct page_store *page_store_create(const struct base_services *services, uint6
     return NULL;
 }
 
-void page_store_expect_scatter(struct page_store *store)
-{
-    madvise(store->descriptors, store->capacity * sizeof *store->descriptors, MADV_NOHUGEPAGE);
-}
-
 void page_store_destroy(struct page_store *store)
 {
     if (!store)
@@ -125,21 +134,27 @@ bool page_store_contains(const struct page_store *store, uint64_t address, uint6
 
 static void set_symbolic(struct page_store *store, uint64_t page, uint64_t descriptor)
 {
-    struct page_group *group = page_group(store, page);
+    struct page_slot *slot;
+    uint64_t place;
 
     ASSERT(!descriptor_is_bytes(descriptor));
-    if (store->pins[page]) {
+    page_store_touch(store, page);
+    if (page_descriptor(store, page) == descriptor)
+        return;
+    page_store_give_slot(store, page);
+    slot = page_slot(store, page);
+    place = page_place(store, page);
+    if (store->pins[place]) {
         page_descriptor_bytes(descriptor, 0, PAGE_BYTES, page_home(store, page));
         return;
     }
-    if (descriptor_is_bytes(store->descriptors[page])) {
-        group->bytes_count--;
-        group->stale_count++;
+    if (descriptor_is_bytes(store->descriptors[place])) {
+        slot->bytes_count--;
+        slot->stale_count++;
         store->bytes_pages--;
         store->stale_pages++;
     }
-    store->descriptors[page] = descriptor;
-    touch_group(store, group);
+    store->descriptors[place] = descriptor;
 }
 
 /* Called after operations that may have made pages stale. */
@@ -153,57 +168,105 @@ static void limit_stale_pages(struct page_store *store)
 static uint64_t set_mixed_run(struct page_store *store, uint64_t page, uint64_t count,
                               uint64_t descriptor)
 {
+    const uint16_t *pins = store->pins + page_place(store, page);
     uint64_t run = 0;
 
-    while (run < count && store->pins[page + run])
+    while (run < count && pins[run])
         run++;
     if (run) {
         page_fill_pattern(page_home(store, page), 0, run * PAGE_BYTES, (uint32_t)descriptor);
         return run;
     }
-    while (run < count && !store->pins[page + run])
+    while (run < count && !pins[run])
         set_symbolic(store, page + run++, descriptor);
     return run;
+}
+
+static bool is_run(const uint64_t *descriptors, uint64_t step)
+{
+    uint64_t wrong = 0;
+
+    for (uint64_t i = 0; i < GROUP_PAGES && !wrong; i += 16) {
+        for (uint64_t j = i; j < i + 16; j++)
+            wrong |= descriptors[j] ^ continue_descriptor(descriptors[0], step, j);
+    }
+    return !wrong;
+}
+
+/* Some neighbours in a group without bytes have changed: perhaps all continue each other now. */
+static void make_plain_if_run(struct page_store *store, uint64_t page)
+{
+    const struct page_group *group = page_group(store, page);
+    const uint64_t *descriptors = store->descriptors + group->slot * GROUP_PAGES;
+    const uint64_t step = descriptor_is_tag(descriptors[0]);
+
+    if (descriptors[GROUP_PAGES - 1] ==
+            continue_descriptor(descriptors[0], step, GROUP_PAGES - 1) &&
+        is_run(descriptors, step))
+        page_store_make_plain(store, page, descriptors[0], step);
+}
+
+/* Pages of one group whose pages have no bytes. */
+static void set_part(struct page_store *store, uint64_t page, uint64_t count, uint64_t descriptor,
+                     uint64_t step)
+{
+    const struct page_group *group = page_group(store, page);
+    uint64_t *out;
+
+    page_store_touch(store, page);
+    if (!group->slot && page_descriptor(store, page) == descriptor &&
+        (count == 1 || group->step == step))
+        return;
+    page_store_give_slot(store, page);
+    out = store->descriptors + page_place(store, page);
+    for (uint64_t i = 0; i < count; i++)
+        out[i] = continue_descriptor(descriptor, step, i);
+    if (count > 1)
+        make_plain_if_run(store, page);
 }
 
 /* Give [page, page + count) a descriptor that grows by step from page to page. */
 static void set_symbolic_run(struct page_store *store, uint64_t page, uint64_t count,
                              uint64_t descriptor, uint64_t step)
 {
-    const uint64_t kind = descriptor & DESCRIPTOR_KIND_MASK;
     uint64_t piece;
 
     assert_pages(store, page, count);
     for (; count; page += piece, count -= piece) {
-        struct page_group *group = page_group(store, page);
-        uint64_t *out = store->descriptors + page;
+        const struct page_group *group = page_group(store, page);
 
         piece = pages_in_group(page, count);
-        if (group->bytes_count == 0) {
-            for (uint64_t i = 0; i < piece; i++)
-                out[i] = kind | ((descriptor + i * step) & PAGE_TAG_MASK);
-            touch_group(store, group);
+        if (piece == GROUP_PAGES && !store->slots[group->slot].pinned_count) {
+            page_store_make_plain(store, page, descriptor, step);
+        } else if (!group_has_bytes(store, group)) {
+            set_part(store, page, piece, descriptor, step);
         } else if (step == 0) {
             piece = set_mixed_run(store, page, piece, descriptor);
         } else {
             for (uint64_t i = 0; i < piece; i++)
-                set_symbolic(store, page + i, kind | ((descriptor + i * step) & PAGE_TAG_MASK));
+                set_symbolic(store, page + i, continue_descriptor(descriptor, step, i));
         }
-        descriptor = kind | ((descriptor + piece * step) & PAGE_TAG_MASK);
+        descriptor = continue_descriptor(descriptor, step, piece);
     }
     limit_stale_pages(store);
 }
 
-/* Number of pages from page, at most limit, that are BYTES. */
+/* Number of pages from page, at most limit and of one group, that are BYTES. */
 static uint64_t count_bytes_pages(const struct page_store *store, uint64_t page, uint64_t limit)
 {
+    const struct page_group *group = page_group(store, page);
+    const uint64_t *descriptors = store->descriptors + page_place(store, page);
     uint64_t count = 0;
 
-    while (count < limit && descriptor_is_bytes(store->descriptors[page + count]))
+    if (!group_has_bytes(store, group))
+        return 0;
+    limit = pages_in_group(page, limit);
+    while (count < limit && descriptor_is_bytes(descriptors[count]))
         count++;
     return count;
 }
 
+/* Pages of one group on either side. */
 static void copy_mixed(struct page_store *destination, uint64_t destination_page,
                        struct page_store *source, uint64_t source_page, uint64_t count)
 {
@@ -217,12 +280,36 @@ static void copy_mixed(struct page_store *destination, uint64_t destination_page
                     run * PAGE_BYTES);
         } else {
             run = 1;
-            set_symbolic(destination, destination_page, source->descriptors[source_page]);
+            set_symbolic(destination, destination_page, page_descriptor(source, source_page));
         }
         destination_page += run;
         source_page += run;
         count -= run;
     }
+}
+
+/* Pages of one group on either side; the source's group has a slot. */
+static void copy_part_of_group(struct page_store *destination, uint64_t destination_page,
+                               struct page_store *source, uint64_t source_page, uint64_t count)
+{
+    const uint64_t *from;
+    uint64_t *to;
+
+    if (group_has_bytes(destination, page_group(destination, destination_page)) ||
+        page_slot(source, source_page)->bytes_count) {
+        copy_mixed(destination, destination_page, source, source_page, count);
+        return;
+    }
+    page_store_give_slot(destination, destination_page);
+    page_store_touch(destination, destination_page);
+    to = destination->descriptors + page_place(destination, destination_page);
+    from = source->descriptors + page_place(source, source_page);
+    if (count == 1) { /* scattered pages: most copies are of one */
+        *to = *from;
+        return;
+    }
+    memmove(to, from, count * sizeof *from);
+    make_plain_if_run(destination, destination_page);
 }
 
 void page_store_copy(struct page_store *destination, uint64_t destination_page,
@@ -233,18 +320,14 @@ void page_store_copy(struct page_store *destination, uint64_t destination_page,
     assert_pages(destination, destination_page, count);
     assert_pages(source, source_page, count);
     for (; count; destination_page += piece, source_page += piece, count -= piece) {
-        struct page_group *group = page_group(destination, destination_page);
-
-        piece = pages_in_group(source_page, pages_in_group(destination_page, count));
-        if (group->bytes_count == 0 && page_group(source, source_page)->bytes_count == 0) {
-            if (piece == 1) /* scattered pages: most copies are of one */
-                destination->descriptors[destination_page] = source->descriptors[source_page];
-            else
-                memmove(destination->descriptors + destination_page,
-                        source->descriptors + source_page, piece * sizeof *source->descriptors);
-            touch_group(destination, group);
+        if (page_group(source, source_page)->slot) {
+            piece = pages_in_group(source_page, pages_in_group(destination_page, count));
+            copy_part_of_group(destination, destination_page, source, source_page, piece);
         } else {
-            copy_mixed(destination, destination_page, source, source_page, piece);
+            uint64_t descriptor, step;
+
+            piece = page_store_plain_run(source, source_page, count, &descriptor, &step);
+            set_symbolic_run(destination, destination_page, piece, descriptor, step);
         }
     }
     limit_stale_pages(destination);
@@ -278,7 +361,7 @@ static void blend(struct page_store *store, uint64_t address, uint64_t bytes, ui
 {
     uint64_t page = address / PAGE_BYTES;
 
-    if (store->descriptors[page] == descriptor)
+    if (page_descriptor(store, page) == descriptor)
         return;
     page_descriptor_bytes(descriptor, address % PAGE_BYTES, bytes,
                           page_store_bytes(store, page) + address % PAGE_BYTES);
@@ -325,7 +408,7 @@ void page_store_read(struct page_store *store, uint64_t address, void *out, uint
         if (run)
             memcpy(to, page_home(store, page) + in_page, piece);
         else
-            page_descriptor_bytes(store->descriptors[page], in_page, piece, to);
+            page_descriptor_bytes(page_descriptor(store, page), in_page, piece, to);
     }
 }
 
@@ -342,20 +425,26 @@ void page_store_write(struct page_store *store, uint64_t address, const void *fr
         page_store_take_home(store, cut.first_page + i);
     if (cut.tail_bytes)
         page_store_bytes(store, cut.first_page + cut.page_count);
-    memmove(store->arena + address, from, bytes);
+    for (uint64_t piece; bytes;
+         address += piece, from = (const uint8_t *)from + piece, bytes -= piece) {
+        piece = min_u64(bytes, GROUP_PAGES * PAGE_BYTES - address % (GROUP_PAGES * PAGE_BYTES));
+        memmove(page_home(store, address / PAGE_BYTES) + address % PAGE_BYTES, from, piece);
+    }
 }
 
 /* Within one source page and one destination page. */
 static void copy_part(struct page_store *destination, uint64_t destination_address,
                       struct page_store *source, uint64_t source_address, uint64_t bytes)
 {
-    uint64_t descriptor = source->descriptors[source_address / PAGE_BYTES];
+    uint64_t descriptor = page_descriptor(source, source_address / PAGE_BYTES);
     uint64_t shift = (destination_address - source_address) % PAGE_BYTES;
     uint8_t *to;
 
     if (descriptor_is_bytes(descriptor)) {
         to = page_store_bytes(destination, destination_address / PAGE_BYTES);
-        memmove(to + destination_address % PAGE_BYTES, source->arena + source_address, bytes);
+        memmove(to + destination_address % PAGE_BYTES,
+                page_home(source, source_address / PAGE_BYTES) + source_address % PAGE_BYTES,
+                bytes);
         return;
     }
     /* Moved within the page, a tag is just bytes; zero stays zero wherever it goes. */

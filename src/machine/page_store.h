@@ -1,5 +1,5 @@
 /*
- * Page store: the content of a modelled memory, by page number, at eight bytes a page.
+ * Page store: the content of a modelled memory, by page number, at eight bytes a page or less.
  *
  * Place      machine. Uses base only. RAM and local memory of a machine are one store each.
  * Model      A page is 4 KiB and has a descriptor:
@@ -10,12 +10,13 @@
  *            | TAG | 62-bit name  | page_tag_bytes(name): a keyed generator                 |
  *            | BYTES              | real, in the arena                                      |
  *
- *            Descriptors are one flat array, and the arena is a memory file in which page p has
- *            its home at p * 4096; both are reserved whole and filled by the host when touched, so
- *            terabytes cost nothing until used, neighbours are neighbours, and no operation can
- *            run out of descriptors. Whole-page operations move descriptors; a partial one makes
- *            bytes of the page at each end. A pinned page stays BYTES: what is written to it,
- *            whichever way, lands in the bytes that its mappings show.
+ *            Pages that continue each other (one pattern, or tags that count up) cost a record for
+ *            each 2 MiB of them; other pages of such a group eight bytes each. The arena is a
+ * memory file in which each group of 512 pages that has bytes has a place. All of it is reserved
+ *            whole and filled by the host when touched, so terabytes cost nothing until used, and
+ * no operation can run out of descriptors. Whole-page operations move descriptors; a partial one
+ * makes bytes of the page at each end. A pinned page stays BYTES: what is written to it, whichever
+ * way, lands in the bytes that its mappings show.
  *
  *            Tags of different names differ in every aligned 8-byte word, and no tag page repeats
  *            a word, so symbolic pages are equal exactly when their descriptors are.
@@ -47,11 +48,6 @@ enum page_kind { PAGE_ZERO, PAGE_PATTERN, PAGE_TAG, PAGE_BYTES_REAL };
 
 struct page_store *page_store_create(const struct base_services *services, uint64_t page_count);
 
-/*
- * Pages will be used in no order. Descriptors are in large pages of the host otherwise, of which
- * each is cleared as a whole when one of its 262,144 is touched.
- */
-void page_store_expect_scatter(struct page_store *store);
 void page_store_destroy(struct page_store *store);
 
 /*
@@ -121,8 +117,9 @@ uint64_t page_store_count_tag(const struct page_store *store, uint64_t page, uin
 /* ---- Real bytes ------------------------------------------------------------------------------ */
 
 /*
- * Make bytes of the page and lend them. Bytes of neighbouring pages are neighbours, so a range
- * made bytes by page_store_make_bytes() can be used through the pointer of its first page.
+ * Make bytes of the page and lend them. Within 2 MiB bytes of neighbouring pages are neighbours;
+ * page_store_is_in_one_piece() tells whether a longer range can be used through the pointer of its
+ * first page, too.
  */
 uint8_t *page_store_bytes(struct page_store *store, uint64_t page);
 void page_store_make_bytes(struct page_store *store, uint64_t page, uint64_t count);
@@ -135,6 +132,12 @@ void page_store_unpin(struct page_store *store, uint64_t page, uint64_t count);
 
 /* The first pinned page from this one on: someone may write its bytes. UINT64_MAX: none. */
 uint64_t page_store_next_pinned(const struct page_store *store, uint64_t page);
+
+/* True when the bytes of these pages, which have any, are neighbours in host memory. */
+bool page_store_is_in_one_piece(const struct page_store *store, uint64_t page, uint64_t count);
+
+/* The pages will have bytes: those of neighbours will be neighbours, unless some have any now. */
+void page_store_lay_together(struct page_store *store, uint64_t page, uint64_t count);
 
 /* One contiguous host range that shows pages in the order of a list. */
 struct page_mapping {

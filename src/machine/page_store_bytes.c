@@ -11,9 +11,10 @@
 #include <stdio.h>
 #include <sys/mman.h>
 
-static bool is_stained(const struct page_store *store, uint64_t page)
+/* By its place in the arrays by slot. */
+static bool is_stained(const struct page_store *store, uint64_t place)
 {
-    return store->stains[page / 64] >> (page % 64) & 1;
+    return store->stains[place / 64] >> (place % 64) & 1;
 }
 
 /*
@@ -25,30 +26,32 @@ static bool is_stained(const struct page_store *store, uint64_t page)
 static void populate(struct page_store *store, uint64_t page)
 {
 #ifdef MADV_POPULATE_WRITE
-    uint64_t count = store->page_count - page;
-
-    if (count > POPULATE_PAGES)
-        count = POPULATE_PAGES;
-    madvise(page_home(store, page), count * PAGE_BYTES, MADV_POPULATE_WRITE);
+    madvise(page_home(store, page), POPULATE_PAGES * PAGE_BYTES, MADV_POPULATE_WRITE);
 #endif
 }
 
 /* The page is BYTES from now on; returns whether its home holds old bytes. */
 static bool enter_home(struct page_store *store, uint64_t page)
 {
-    struct page_group *group = page_group(store, page);
-    bool was_stained = is_stained(store, page);
+    struct page_slot *slot;
+    bool was_stained;
+    uint64_t place;
 
+    page_store_give_slot(store, page);
+    slot = page_slot(store, page);
+    place = page_place(store, page);
+    was_stained = is_stained(store, place);
     if (was_stained) {
-        group->stale_count--;
+        slot->stale_count--;
         store->stale_pages--;
     }
-    store->stains[page / 64] |= UINT64_C(1) << (page % 64);
-    store->descriptors[page] = DESCRIPTOR_BYTES;
+    store->stains[place / 64] |= UINT64_C(1) << (place % 64);
+    store->descriptors[place] = DESCRIPTOR_BYTES;
     store->bytes_pages++;
-    group->bytes_count++;
-    touch_group(store, group);
-    if (!was_stained && page % POPULATE_PAGES == 0 && page > 0 && is_stained(store, page - 1))
+    slot->bytes_count++;
+    page_store_touch(store, page);
+    if (!was_stained && page % POPULATE_PAGES == 0 && page % GROUP_PAGES > 0 &&
+        is_stained(store, place - 1))
         populate(store, page);
     return was_stained;
 }
@@ -56,23 +59,19 @@ static bool enter_home(struct page_store *store, uint64_t page)
 void page_store_take_home(struct page_store *store, uint64_t page)
 {
     assert_pages(store, page, 1);
-    if (!descriptor_is_bytes(store->descriptors[page]))
+    if (!descriptor_is_bytes(page_descriptor(store, page)))
         enter_home(store, page);
 }
 
 uint8_t *page_store_bytes(struct page_store *store, uint64_t page)
 {
     uint64_t descriptor;
-    uint8_t *home;
 
     assert_pages(store, page, 1);
-    descriptor = store->descriptors[page];
-    home = page_home(store, page);
-    if (descriptor_is_bytes(descriptor))
-        return home;
-    if (enter_home(store, page) || descriptor != 0)
-        page_descriptor_bytes(descriptor, 0, PAGE_BYTES, home);
-    return home;
+    descriptor = page_descriptor(store, page);
+    if (!descriptor_is_bytes(descriptor) && (enter_home(store, page) || descriptor != 0))
+        page_descriptor_bytes(descriptor, 0, PAGE_BYTES, page_home(store, page));
+    return page_home(store, page);
 }
 
 void page_store_make_bytes(struct page_store *store, uint64_t page, uint64_t count)
@@ -84,16 +83,20 @@ void page_store_make_bytes(struct page_store *store, uint64_t page, uint64_t cou
 const uint8_t *page_store_peek_bytes(const struct page_store *store, uint64_t page)
 {
     assert_pages(store, page, 1);
-    return descriptor_is_bytes(store->descriptors[page]) ? page_home(store, page) : NULL;
+    return descriptor_is_bytes(page_descriptor(store, page)) ? page_home(store, page) : NULL;
 }
 
 void page_store_pin(struct page_store *store, uint64_t page, uint64_t count)
 {
     page_store_make_bytes(store, page, count);
     for (uint64_t i = 0; i < count; i++) {
-        ASSERT(store->pins[page + i] < UINT16_MAX);
-        if (store->pins[page + i]++ == 0)
+        uint16_t *pins = store->pins + page_place(store, page + i);
+
+        ASSERT(*pins < UINT16_MAX);
+        if ((*pins)++ == 0) {
             store->pinned_pages++;
+            page_slot(store, page + i)->pinned_count++;
+        }
     }
 }
 
@@ -101,23 +104,46 @@ void page_store_unpin(struct page_store *store, uint64_t page, uint64_t count)
 {
     assert_pages(store, page, count);
     for (uint64_t i = 0; i < count; i++) {
-        ASSERT(store->pins[page + i] > 0);
-        if (--store->pins[page + i] == 0)
+        uint16_t *pins = store->pins + page_place(store, page + i);
+
+        ASSERT(*pins > 0);
+        if (--*pins == 0) {
             store->pinned_pages--;
+            page_slot(store, page + i)->pinned_count--;
+        }
     }
 }
 
 uint64_t page_store_next_pinned(const struct page_store *store, uint64_t page)
 {
     while (page < store->page_count) {
-        if (!page_group(store, page)->bytes_count)
+        if (!page_slot(store, page)->pinned_count)
             page = align_down(page, GROUP_PAGES) + GROUP_PAGES;
-        else if (store->pins[page])
+        else if (store->pins[page_place(store, page)])
             return page;
         else
             page++;
     }
     return UINT64_MAX;
+}
+
+bool page_store_is_in_one_piece(const struct page_store *store, uint64_t page, uint64_t count)
+{
+    uint64_t groups = (page % GROUP_PAGES + count + GROUP_PAGES - 1) / GROUP_PAGES;
+    const struct page_group *group = page_group(store, page);
+
+    assert_pages(store, page, count);
+    for (uint64_t i = 0; i < groups; i++)
+        if (!group[i].slot || group[i].slot != group[0].slot + i)
+            return false;
+    return true;
+}
+
+void page_store_lay_together(struct page_store *store, uint64_t page, uint64_t count)
+{
+    assert_pages(store, page, count);
+    for (uint64_t i = 0; i < count; i += pages_in_group(page + i, count - i))
+        page_store_give_slot(store, page + i);
 }
 
 /* ---- Mapping --------------------------------------------------------------------------------- */
@@ -131,17 +157,19 @@ static uint64_t ascending_run(const uint64_t *pages, uint64_t count)
     return run;
 }
 
-/* Shows the pages from address on, which is reserved. False: some may show. */
-static bool show(struct page_store *store, const uint64_t *pages, uint64_t count, uint8_t *address)
+bool page_store_show(struct page_store *store, const uint64_t *pages, uint64_t count,
+                     uint8_t *address)
 {
     uint64_t run;
 
     for (uint64_t i = 0; i < count; i += run) {
-        run = ascending_run(pages + i, count - i);
-        assert_pages(store, pages[i], run);
+        uint64_t place = page_place(store, pages[i]);
+
+        for (run = 1; i + run < count && page_place(store, pages[i + run]) == place + run;)
+            run++;
         if (mmap(address + i * PAGE_BYTES, run * PAGE_BYTES, PROT_READ | PROT_WRITE,
                  MAP_SHARED | MAP_FIXED | MAP_NORESERVE, store->arena_file,
-                 (off_t)(pages[i] * PAGE_BYTES)) == MAP_FAILED)
+                 (off_t)(place * PAGE_BYTES)) == MAP_FAILED)
             return false;
     }
     return true;
@@ -165,13 +193,15 @@ bool page_store_map_at(struct page_store *store, const uint64_t *pages, uint64_t
     if (!mapping.pages)
         return false;
     memcpy(mapping.pages, pages, count * sizeof *pages);
-    if (!show(store, pages, count, address)) {
+    for (uint64_t i = 0; i < count; i++)
+        page_store_pin(store, pages[i], 1);
+    if (!page_store_show(store, pages, count, address)) {
         hide(address, count);
+        for (uint64_t i = 0; i < count; i++)
+            page_store_unpin(store, pages[i], 1);
         base_free_array(store->services, mapping.pages, count, sizeof *pages);
         return false;
     }
-    for (uint64_t i = 0; i < count; i++)
-        page_store_pin(store, pages[i], 1);
     *out_mapping = mapping;
     return true;
 }
@@ -185,12 +215,15 @@ bool page_store_map(struct page_store *store, const uint64_t *pages, uint64_t co
     if (count == 0)
         return false;
     if (ascending_run(pages, count) == count) {
-        out_mapping->page_count = count;
-        out_mapping->is_linear = true;
-        out_mapping->first_page = pages[0];
-        out_mapping->address = page_home(store, pages[0]);
         page_store_pin(store, pages[0], count);
-        return true;
+        if (page_store_is_in_one_piece(store, pages[0], count)) {
+            out_mapping->page_count = count;
+            out_mapping->is_linear = true;
+            out_mapping->first_page = pages[0];
+            out_mapping->address = page_home(store, pages[0]);
+            return true;
+        }
+        page_store_unpin(store, pages[0], count);
     }
     address = mmap(NULL, count * PAGE_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
                    -1, 0);
@@ -224,47 +257,57 @@ void page_store_unmap(struct page_store *store, struct page_mapping *mapping)
 bool page_store_find_page(const struct page_store *store, const void *pointer, uint64_t *out_page)
 {
     uintptr_t offset = (uintptr_t)pointer - (uintptr_t)store->arena;
+    uint64_t place = offset / PAGE_BYTES;
+    const struct page_slot *slot;
 
     *out_page = 0;
-    if ((uintptr_t)pointer < (uintptr_t)store->arena || offset >= store->page_count * PAGE_BYTES)
+    if ((uintptr_t)pointer < (uintptr_t)store->arena || place / GROUP_PAGES > store->slot_count)
         return false;
-    *out_page = offset / PAGE_BYTES;
+    slot = &store->slots[place / GROUP_PAGES];
+    if (!slot->is_taken)
+        return false;
+    *out_page = slot->group * GROUP_PAGES + place % GROUP_PAGES;
     return true;
 }
 
 /* ---- Giving back ----------------------------------------------------------------------------- */
 
-static bool is_stale(const struct page_store *store, uint64_t page)
+/* Of a slot's page, by its place. */
+static bool is_stale(const struct page_store *store, uint64_t place)
 {
-    return is_stained(store, page) && !descriptor_is_bytes(store->descriptors[page]);
+    return is_stained(store, place) && !(store->slots[place / GROUP_PAGES].is_taken &&
+                                         descriptor_is_bytes(store->descriptors[place]));
 }
 
-static void trim_group(struct page_store *store, uint64_t first, uint64_t end)
+static void trim_slot(struct page_store *store, uint32_t slot)
 {
-    for (uint64_t page = first; page < end; page++) {
+    const uint64_t first = slot * GROUP_PAGES;
+    const uint64_t end = first + GROUP_PAGES;
+
+    for (uint64_t place = first; place < end; place++) {
         uint64_t run = 0;
 
-        while (page + run < end && is_stale(store, page + run))
+        while (place + run < end && is_stale(store, place + run))
             run++;
         if (run == 0)
             continue;
         /* A hole reads as zero, which is what an unstained home must do. */
         if (fallocate(store->arena_file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-                      (off_t)(page * PAGE_BYTES), (off_t)(run * PAGE_BYTES)))
-            memset(page_home(store, page), 0, run * PAGE_BYTES);
-        for (uint64_t i = page; i < page + run; i++)
+                      (off_t)(place * PAGE_BYTES), (off_t)(run * PAGE_BYTES)))
+            memset(store->arena + place * PAGE_BYTES, 0, run * PAGE_BYTES);
+        for (uint64_t i = place; i < place + run; i++)
             store->stains[i / 64] &= ~(UINT64_C(1) << (i % 64));
-        page_group(store, first)->stale_count -= (uint16_t)run;
+        store->slots[slot].stale_count -= (uint16_t)run;
         store->stale_pages -= run;
-        page += run;
+        place += run;
     }
 }
 
 void page_store_trim(struct page_store *store)
 {
-    for (uint64_t g = 0; g < group_count(store) && store->stale_pages; g++)
-        if (store->groups[g].stale_count)
-            trim_group(store, g * GROUP_PAGES, (g + 1) * GROUP_PAGES);
+    for (uint32_t slot = 1; slot <= store->slot_most && store->stale_pages; slot++)
+        if (store->slots[slot].stale_count)
+            trim_slot(store, slot);
 }
 
 /* ---- Look ------------------------------------------------------------------------------------ */
@@ -274,7 +317,7 @@ enum page_kind page_store_kind(const struct page_store *store, uint64_t page)
     uint64_t descriptor;
 
     assert_pages(store, page, 1);
-    descriptor = store->descriptors[page];
+    descriptor = page_descriptor(store, page);
     if (descriptor_is_bytes(descriptor))
         return PAGE_BYTES_REAL;
     if (descriptor_is_tag(descriptor))
@@ -285,7 +328,7 @@ enum page_kind page_store_kind(const struct page_store *store, uint64_t page)
 uint64_t page_store_value(const struct page_store *store, uint64_t page)
 {
     assert_pages(store, page, 1);
-    return store->descriptors[page] & ~DESCRIPTOR_KIND_MASK;
+    return page_descriptor(store, page) & ~DESCRIPTOR_KIND_MASK;
 }
 
 static int describe_symbolic(char *text, size_t size, enum page_kind kind, uint64_t value)
@@ -341,7 +384,7 @@ uint64_t page_store_digest(struct page_store *store)
         if (!store->groups[g].is_touched)
             continue;
         for (uint64_t page = g * GROUP_PAGES; page < end; page++) {
-            uint64_t content = store->descriptors[page];
+            uint64_t content = page_descriptor(store, page);
 
             if (descriptor_is_bytes(content))
                 content = page_recognise(page_home(store, page));
@@ -360,46 +403,64 @@ void page_store_usage(const struct page_store *store, struct page_store_usage *o
         .bytes_pages = store->bytes_pages,
         .stale_pages = store->stale_pages,
         .pinned_pages = store->pinned_pages,
-        .descriptor_bytes = store->touched_groups * GROUP_PAGES * sizeof *store->descriptors,
+        .descriptor_bytes =
+            store->touched_groups * sizeof *store->groups +
+            (store->slot_count - store->free_slot_count) * GROUP_PAGES * sizeof *store->descriptors,
     };
+}
+
+/* The walk of one slot; adds what it has to the counters. */
+static bool check_slot(const struct page_store *store, uint32_t number, uint64_t *bytes_pages,
+                       uint64_t *stale_pages, uint64_t *pinned_pages)
+{
+    const struct page_slot *slot = &store->slots[number];
+    uint64_t bytes_count = 0, stale_count = 0, pinned_count = 0;
+
+    if (slot->is_taken && store->groups[slot->group].slot != number)
+        return false;
+    for (uint64_t i = 0; i < GROUP_PAGES; i++) {
+        const uint64_t place = number * GROUP_PAGES + i;
+        const uint64_t descriptor = slot->is_taken ? store->descriptors[place] : 0;
+        const bool is_bytes = descriptor_is_bytes(descriptor);
+
+        if (descriptor && !store->groups[slot->group].is_touched)
+            return false;
+        if ((descriptor & DESCRIPTOR_KIND_MASK) == DESCRIPTOR_KIND_MASK)
+            return false;
+        if (is_bytes && (descriptor != DESCRIPTOR_BYTES || !is_stained(store, place)))
+            return false;
+        if (store->pins[place] && !is_bytes)
+            return false;
+        bytes_count += is_bytes;
+        stale_count += is_stale(store, place);
+        pinned_count += store->pins[place] != 0;
+    }
+    *bytes_pages += bytes_count;
+    *stale_pages += stale_count;
+    *pinned_pages += pinned_count;
+    return bytes_count == slot->bytes_count && stale_count == slot->stale_count &&
+           pinned_count == slot->pinned_count;
 }
 
 bool page_store_check(const struct page_store *store)
 {
-    uint64_t bytes_pages = 0;
-    uint64_t stale_pages = 0;
-    uint64_t pinned_pages = 0;
+    uint64_t bytes_pages = 0, stale_pages = 0, pinned_pages = 0;
+    uint64_t touched_groups = 0, taken_slots = 0;
 
     for (uint64_t g = 0; g < group_count(store); g++) {
         const struct page_group *group = &store->groups[g];
-        uint64_t end = (g + 1) * GROUP_PAGES;
-        uint64_t bytes_count = 0;
-        uint64_t stale_count = 0;
 
-        /* Looking at what was never touched would touch it: terabytes of nothing. */
-        if (!group->is_touched && group->bytes_count == 0 && group->stale_count == 0)
-            continue;
-        for (uint64_t page = g * GROUP_PAGES; page < end; page++) {
-            uint64_t descriptor = store->descriptors[page];
-            bool is_bytes = descriptor_is_bytes(descriptor);
-
-            if (descriptor && !group->is_touched)
-                return false;
-            if ((descriptor & DESCRIPTOR_KIND_MASK) == DESCRIPTOR_KIND_MASK)
-                return false;
-            if (is_bytes && (descriptor != DESCRIPTOR_BYTES || !is_stained(store, page)))
-                return false;
-            if (store->pins[page] && !is_bytes)
-                return false;
-            bytes_count += is_bytes;
-            stale_count += is_stale(store, page);
-            pinned_pages += store->pins[page] != 0;
-        }
-        if (bytes_count != group->bytes_count || stale_count != group->stale_count)
+        if ((group->first || group->step) && !group->slot && !group->is_touched)
             return false;
-        bytes_pages += bytes_count;
-        stale_pages += stale_count;
+        if (group->slot && (group->slot > store->slot_count || !store->slots[group->slot].is_taken))
+            return false;
+        touched_groups += group->is_touched;
+        taken_slots += group->slot != 0;
     }
+    for (uint32_t slot = 1; slot <= store->slot_most; slot++)
+        if (!check_slot(store, slot, &bytes_pages, &stale_pages, &pinned_pages))
+            return false;
     return bytes_pages == store->bytes_pages && stale_pages == store->stale_pages &&
-           pinned_pages == store->pinned_pages;
+           pinned_pages == store->pinned_pages && touched_groups == store->touched_groups &&
+           taken_slots == store->slot_count - store->free_slot_count;
 }

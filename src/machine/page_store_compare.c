@@ -24,7 +24,7 @@ static uint64_t first_differing_byte(const uint8_t *a, const uint8_t *b, uint64_
 static const uint8_t *part_bytes(const struct page_store *store, uint64_t page, uint64_t offset,
                                  uint64_t bytes, uint8_t *buffer)
 {
-    uint64_t descriptor = store->descriptors[page];
+    uint64_t descriptor = page_descriptor(store, page);
 
     if (descriptor_is_bytes(descriptor))
         return page_home(store, page) + offset;
@@ -56,7 +56,7 @@ static uint64_t compare_part_with(const struct page_store *store, uint64_t addre
     uint8_t expected[PAGE_BYTES];
     const uint8_t *found;
 
-    if (store->descriptors[address / PAGE_BYTES] == descriptor)
+    if (page_descriptor(store, address / PAGE_BYTES) == descriptor)
         return bytes;
     found = part_bytes(store, address / PAGE_BYTES, address % PAGE_BYTES, bytes, buffer);
     page_descriptor_bytes(descriptor, address % PAGE_BYTES, bytes, expected);
@@ -87,16 +87,87 @@ uint64_t page_store_count_same(const struct page_store *a, uint64_t page_a,
                                const struct page_store *b, const uint64_t *pages, uint64_t mask,
                                uint64_t count)
 {
-    const uint64_t *wanted = a->descriptors + page_a;
     uint64_t i = 0;
 
     assert_pages(a, page_a, count);
     for (; i < count; i++) {
+        const uint64_t wanted = page_descriptor(a, page_a + i);
+
         assert_pages(b, pages[i] & mask, 1);
-        if (b->descriptors[pages[i] & mask] != wanted[i] || descriptor_is_bytes(wanted[i]))
+        if (page_descriptor(b, pages[i] & mask) != wanted || descriptor_is_bytes(wanted))
             break;
     }
     return i;
+}
+
+/* Number of leading pages that have a descriptor which grows by step. */
+static uint64_t count_continued(const uint64_t *found, uint64_t count, uint64_t descriptor,
+                                uint64_t step)
+{
+    uint64_t i = 0;
+
+    for (; i + 16 <= count; i += 16) {
+        uint64_t wrong = 0;
+
+        for (uint64_t j = 0; j < 16; j++)
+            wrong |= found[i + j] ^ continue_descriptor(descriptor, step, i + j);
+        if (wrong)
+            break;
+    }
+    while (i < count && found[i] == continue_descriptor(descriptor, step, i))
+        i++;
+    return i;
+}
+
+/* The same of the store's pages. */
+static uint64_t count_run(const struct page_store *store, uint64_t page, uint64_t count,
+                          uint64_t descriptor, uint64_t step)
+{
+    uint64_t done = 0, piece, same;
+
+    for (; done < count; done += piece) {
+        const uint64_t wanted = continue_descriptor(descriptor, step, done);
+        uint64_t found, found_step;
+
+        if (page_group(store, page + done)->slot) {
+            piece = pages_in_group(page + done, count - done);
+            same = count_continued(store->descriptors + page_place(store, page + done), piece,
+                                   wanted, step);
+        } else {
+            piece = page_store_plain_run(store, page + done, count - done, &found, &found_step);
+            same = found != wanted ? 0 : found_step == step ? piece : 1;
+        }
+        if (same < piece)
+            return done + same;
+    }
+    return count;
+}
+
+/* Number of leading pages with equal descriptors that are not BYTES. */
+static uint64_t count_same_run(const struct page_store *a, uint64_t page_a,
+                               const struct page_store *b, uint64_t page_b, uint64_t count)
+{
+    uint64_t done = 0, piece, same;
+
+    for (; done < count; done += piece) {
+        const uint64_t at_a = page_a + done, at_b = page_b + done, left = count - done;
+        uint64_t descriptor, step;
+
+        if (!page_group(a, at_a)->slot) {
+            piece = page_store_plain_run(a, at_a, left, &descriptor, &step);
+            same = count_run(b, at_b, piece, descriptor, step);
+        } else if (!page_group(b, at_b)->slot) {
+            piece = page_store_plain_run(b, at_b, left, &descriptor, &step);
+            same = count_run(a, at_a, piece, descriptor, step);
+        } else {
+            piece = pages_in_group(at_a, pages_in_group(at_b, left));
+            same = count_equal(a->descriptors + page_place(a, at_a),
+                               b->descriptors + page_place(b, at_b), piece);
+        }
+        if (same < piece)
+            return done + same;
+    }
+    return count;
 }
 
 bool page_store_compare(struct page_store *a, uint64_t page_a, struct page_store *b,
@@ -109,7 +180,7 @@ bool page_store_compare(struct page_store *a, uint64_t page_a, struct page_store
     for (;;) {
         uint64_t equal;
 
-        i += count_equal(a->descriptors + page_a + i, b->descriptors + page_b + i, count - i);
+        i += count_same_run(a, page_a + i, b, page_b + i, count - i);
         if (i == count)
             return true;
         equal =
@@ -152,21 +223,8 @@ bool page_store_compare_bytes(struct page_store *a, uint64_t address_a, struct p
 uint64_t page_store_count_tag(const struct page_store *store, uint64_t page, uint64_t tag,
                               uint64_t count)
 {
-    const uint64_t *found = store->descriptors + page;
-    uint64_t i = 0;
-
     assert_pages(store, page, count);
-    for (; i + 16 <= count; i += 16) {
-        uint64_t wrong = 0;
-
-        for (int j = 0; j < 16; j++)
-            wrong |= found[i + j] ^ tag_descriptor(tag + i + j);
-        if (wrong)
-            break;
-    }
-    while (i < count && found[i] == tag_descriptor(tag + i))
-        i++;
-    return i;
+    return count_run(store, page, count, tag_descriptor(tag), 1);
 }
 
 uint64_t page_store_count_untouched(const struct page_store *store, uint64_t page, uint64_t count)
@@ -177,16 +235,6 @@ uint64_t page_store_count_untouched(const struct page_store *store, uint64_t pag
     while (done < count && !page_group(store, page + done)->is_touched)
         done += pages_in_group(page + done, count - done);
     return done;
-}
-
-/* Number of leading pages of that descriptor. */
-static uint64_t count_descriptor(const uint64_t *found, uint64_t count, uint64_t descriptor)
-{
-    uint64_t i = 0;
-
-    while (i < count && found[i] == descriptor)
-        i++;
-    return i;
 }
 
 /* Against tag pages when is_tag, value naming the first one, else against the pattern. */
@@ -206,8 +254,7 @@ static bool is_symbolic(const struct page_store *store, uint64_t address, uint64
 
         if (in_page == 0) {
             uint64_t whole = (bytes - done) / PAGE_BYTES;
-            uint64_t same = is_tag ? page_store_count_tag(store, page, descriptor, whole)
-                                   : count_descriptor(store->descriptors + page, whole, descriptor);
+            uint64_t same = count_run(store, page, whole, descriptor, is_tag);
 
             piece = same * PAGE_BYTES;
             if (piece)

@@ -1,12 +1,23 @@
 /*
- * Page store internals, shared by page_store.c, page_store_bytes.c and page_store_compare.c.
+ * Page store internals, shared by the sources page_store*.c and page_window.c.
  *
  * Place   machine. Nobody else includes this.
- * Model   Besides its descriptor a page has a stain bit: its home in the arena may hold host memory
- *         and old bytes. A page that is BYTES is always stained; one that is stained but not BYTES
- *         is stale. An unstained home reads as zero, so making bytes of a zero page costs nothing.
- *         Pages are counted in groups of 512: a group without real bytes takes the fast path, in
- *         which a run of descriptors is stored or copied in one loop.
+ * Model   Pages stand in groups of 512. The pages of a plain group continue each other: all have
+ *         the same pattern, or tags that count up. The group's record says so, and costs nothing
+ *         else. Any other group has a slot: 512 descriptors, and homes in the arena for its pages.
+ *
+ *             groups:       | plain: tag 7.. | slot 2 | plain: 0 | plain: 0 | slot 1 | ...
+ *             descriptors,
+ *             arena:        | slot 1 | slot 2 |
+ *
+ *         So descriptors and homes of what is used lie close together, however far apart the pages
+ *         are. A group that becomes plain gives its slot back.
+ *
+ *         Besides its descriptor a page of a slot has a stain bit: its home in the arena may hold
+ *         host memory and old bytes. A page that is BYTES is always stained; one that is stained
+ *         but not BYTES is stale. An unstained home reads as zero, so making bytes of a zero page
+ *         costs nothing. A slot without real bytes takes the fast path, in which a run of
+ *         descriptors is stored or copied in one loop.
  */
 #ifndef DRYDOCK_MACHINE_PAGE_STORE_PRIVATE_H
 #define DRYDOCK_MACHINE_PAGE_STORE_PRIVATE_H
@@ -27,9 +38,18 @@
 #define STALE_PAGES_KEPT 16384u
 
 struct page_group {
+    uint64_t first;     /* of a plain group: the descriptor of its first page */
+    uint32_t slot;      /* 0: the group is plain */
+    uint8_t step;       /* of a plain group: what the descriptor grows by, page by page */
+    uint8_t is_touched; /* some descriptor may be other than zero */
+};
+
+struct page_slot {
+    uint32_t group;
     uint16_t bytes_count; /* pages that are BYTES */
     uint16_t stale_count;
-    uint8_t is_touched; /* some descriptor may be other than zero */
+    uint16_t pinned_count;
+    uint8_t is_taken;
 };
 
 /* The least capacity of a store: 16 MiB of content. */
@@ -39,16 +59,25 @@ struct page_store {
     const struct base_services *services;
     uint64_t page_count;
     uint64_t capacity; /* pages that memory is reserved for: a power of two, page_count or more */
+    struct page_group *groups;
+    uint32_t *touched; /* groups that are touched, in the order in which that began */
+    uint64_t touched_groups;
+
+    /* By slot; slot 0 is nobody's. Never more than one slot a group. */
+    struct page_slot *slots;
     uint64_t *descriptors;
     uint64_t *stains; /* one bit a page */
     uint16_t *pins;   /* mappings that show the page */
-    struct page_group *groups;
     uint8_t *arena;
     int arena_file;
+    uint32_t slot_count;  /* slots 1 to slot_count are taken, or free again */
+    uint32_t slot_most;   /* the most that slot_count was: further slots have no stale pages */
+    uint32_t *free_slots; /* a stack of those that are free again */
+    uint32_t free_slot_count;
+
     uint64_t bytes_pages;
     uint64_t stale_pages;
     uint64_t pinned_pages;
-    uint64_t touched_groups;
 };
 
 static inline bool descriptor_is_bytes(uint64_t descriptor)
@@ -66,14 +95,40 @@ static inline uint64_t tag_descriptor(uint64_t tag)
     return DESCRIPTOR_TAG | (tag & PAGE_TAG_MASK);
 }
 
-static inline uint8_t *page_home(const struct page_store *store, uint64_t page)
+/* The descriptor so many pages behind one of a run that grows by step. */
+static inline uint64_t continue_descriptor(uint64_t descriptor, uint64_t step, uint64_t pages)
 {
-    return store->arena + page * PAGE_BYTES;
+    return (descriptor & DESCRIPTOR_KIND_MASK) | ((descriptor + step * pages) & PAGE_TAG_MASK);
 }
 
 static inline struct page_group *page_group(const struct page_store *store, uint64_t page)
 {
     return &store->groups[page / GROUP_PAGES];
+}
+
+/* Where the page of a group with a slot stands in the arrays by slot, and in the arena. */
+static inline uint64_t page_place(const struct page_store *store, uint64_t page)
+{
+    return page_group(store, page)->slot * GROUP_PAGES + page % GROUP_PAGES;
+}
+
+static inline struct page_slot *page_slot(const struct page_store *store, uint64_t page)
+{
+    return &store->slots[page_group(store, page)->slot];
+}
+
+static inline uint8_t *page_home(const struct page_store *store, uint64_t page)
+{
+    return store->arena + page_place(store, page) * PAGE_BYTES;
+}
+
+static inline uint64_t page_descriptor(const struct page_store *store, uint64_t page)
+{
+    const struct page_group *group = page_group(store, page);
+
+    if (group->slot)
+        return store->descriptors[group->slot * GROUP_PAGES + page % GROUP_PAGES];
+    return continue_descriptor(group->first, group->step, page % GROUP_PAGES);
 }
 
 static inline uint64_t group_count(const struct page_store *store)
@@ -87,11 +142,9 @@ static inline uint64_t pages_in_group(uint64_t page, uint64_t count)
     return min_u64(count, GROUP_PAGES - page % GROUP_PAGES);
 }
 
-/* Before a descriptor of the group becomes other than zero. */
-static inline void touch_group(struct page_store *store, struct page_group *group)
+static inline bool group_has_bytes(const struct page_store *store, const struct page_group *group)
 {
-    store->touched_groups += !group->is_touched;
-    group->is_touched = 1;
+    return group->slot && store->slots[group->slot].bytes_count;
 }
 
 static inline void assert_pages(const struct page_store *store, uint64_t page, uint64_t count)
@@ -101,6 +154,37 @@ static inline void assert_pages(const struct page_store *store, uint64_t page, u
     (void)page;
     (void)count;
 }
+
+/* ---- Groups (page_store_groups.c) ---- */
+
+/* Before a descriptor of the page's group becomes other than zero. */
+void page_store_touch(struct page_store *store, uint64_t page);
+
+/* The page's group has a slot from now on. */
+void page_store_give_slot(struct page_store *store, uint64_t page);
+
+/*
+ * All pages of the page's group, of which none is pinned, take a content: the first has the
+ * descriptor, which grows by the step. The group's slot is free again.
+ */
+void page_store_make_plain(struct page_store *store, uint64_t page, uint64_t descriptor,
+                           uint64_t step);
+
+/*
+ * Number of leading pages of [page, page + count), at least one, of plain groups that continue each
+ * other: the first has the descriptor, which grows by the step. The page's group is plain.
+ */
+uint64_t page_store_plain_run(const struct page_store *store, uint64_t page, uint64_t count,
+                              uint64_t *out_descriptor, uint64_t *out_step);
+
+/* ---- Bytes and descriptors (page_store_bytes.c, page_content.c) ---- */
+
+/*
+ * Shows the homes of pages that have bytes from host addresses on that are reserved. False: the
+ * host has no mapping left, and some may show.
+ */
+bool page_store_show(struct page_store *store, const uint64_t *pages, uint64_t count,
+                     uint8_t *address);
 
 /* BYTES without content: the caller writes all 4096. */
 void page_store_take_home(struct page_store *store, uint64_t page);

@@ -1,8 +1,10 @@
 /*
  * Spare memory: what destroyed stores leave to the stores of the next run.
  *
- * A store in a spare slot has no owner and no content: all descriptors are zero. Its homes still
- * hold old bytes, which the stains say: its pages are stale, as those of a store in use can be.
+ * A spare store has no owner and no content: all its groups are plain and zero, and its slots are
+ * free. Their homes still hold old bytes, which the stains say: the pages are stale, as those of a
+ * store in use can be. The next store takes the same slots in the same order, so it finds homes
+ * that have host memory already.
  */
 #include "machine/page_store_private.h"
 
@@ -34,20 +36,23 @@ void page_store_keep_memory(bool is_kept)
     spare.owner = getpid();
 }
 
-/* Every descriptor is zero and no group is touched; pages that were BYTES are stale. */
+/* Every group is plain and untouched, no slot is taken; pages that were BYTES are stale. */
 static void forget_content(struct page_store *store)
 {
-    for (uint64_t g = 0; store->touched_groups; g++) {
-        struct page_group *group = &store->groups[g];
+    for (uint64_t i = 0; i < store->touched_groups; i++)
+        store->groups[store->touched[i]] = (struct page_group){0};
+    store->touched_groups = 0;
+    for (uint32_t i = 1; i <= store->slot_count; i++) {
+        struct page_slot *slot = &store->slots[i];
 
-        if (!group->is_touched)
-            continue;
-        memset(store->descriptors + g * GROUP_PAGES, 0, GROUP_PAGES * sizeof *store->descriptors);
-        group->stale_count += group->bytes_count;
-        group->bytes_count = 0;
-        group->is_touched = 0;
-        store->touched_groups--;
+        if (slot->is_taken)
+            store->groups[slot->group] = (struct page_group){0};
+        slot->stale_count += slot->bytes_count;
+        slot->bytes_count = 0;
+        slot->is_taken = 0;
     }
+    store->slot_count = 0;
+    store->free_slot_count = 0;
     store->stale_pages += store->bytes_pages;
     store->bytes_pages = 0;
 }
@@ -76,20 +81,23 @@ bool page_store_leave_spare(const struct page_store *store)
 
 bool page_store_take_spare(struct page_store *store)
 {
+    struct page_store found;
+    unsigned best = spare.count;
+
     if (spare.owner != getpid())
         return false;
-    for (unsigned i = spare.count; i-- > 0;) {
-        struct page_store *found = &spare.stores[i];
-        const struct base_services *services = store->services;
-        const uint64_t page_count = store->page_count;
-
-        if (found->capacity != store->capacity)
-            continue;
-        *store = *found;
-        store->services = services;
-        store->page_count = page_count;
-        memmove(found, found + 1, (--spare.count - i) * sizeof *found);
-        return true;
+    for (unsigned i = 0; i < spare.count; i++) {
+        if (spare.stores[i].capacity >= store->capacity &&
+            (best == spare.count || spare.stores[i].capacity <= spare.stores[best].capacity))
+            best = i;
     }
-    return false;
+    if (best == spare.count)
+        return false;
+    found = spare.stores[best];
+    memmove(spare.stores + best, spare.stores + best + 1,
+            (--spare.count - best) * sizeof spare.stores[0]);
+    found.services = store->services;
+    found.page_count = store->page_count;
+    *store = found;
+    return true;
 }

@@ -110,6 +110,39 @@ static void whole_pages_stay_symbolic(void **state)
     page_store_destroy(store);
 }
 
+static void pages_that_continue_each_other_cost_a_record_for_512(void **state)
+{
+    const uint64_t pages = UINT64_C(1) << 20; /* 4 GiB, whose descriptors would be 8 MiB */
+    struct page_store *a = new_store(pages), *b = new_store(pages);
+    struct page_store_usage usage;
+    uint64_t difference = 0;
+
+    page_store_write_tag(a, 0, pages * PAGE_BYTES, 1000);
+    page_store_copy(b, 300, a, 0, pages - 300); /* each group of b is of two groups of a */
+    page_store_usage(b, &usage);
+    assert_in_range(usage.descriptor_bytes, 1, 64 * KiB);
+    assert_true(page_store_compare(a, 0, b, 300, pages - 300, NULL));
+    assert_int_equal(page_store_count_tag(b, 300, 1000, pages - 300), pages - 300);
+
+    page_store_fill(b, 5000 * PAGE_BYTES, PAGE_BYTES, 9);
+    assert_int_equal(page_store_count_tag(b, 300, 1000, pages - 300), 4700);
+    assert_false(page_store_compare(b, 300, a, 0, pages - 300, &difference));
+    assert_int_equal(difference, 4700 * PAGE_BYTES);
+    assert_false(page_store_compare(a, 0, b, 300, pages - 300, &difference));
+    assert_int_equal(difference, 4700 * PAGE_BYTES);
+
+    page_store_bytes(b, 700)[0] = 1;
+    page_store_fill(b, 0, pages * PAGE_BYTES, 7);
+    page_store_usage(b, &usage);
+    assert_in_range(usage.descriptor_bytes, 1, 64 * KiB);
+    assert_int_equal(usage.bytes_pages, 0);
+    assert_int_equal(usage.stale_pages, 1);
+    assert_true(page_store_is_fill(b, 0, pages * PAGE_BYTES, 7, NULL));
+    assert_true(page_store_check(b));
+    page_store_destroy(a);
+    page_store_destroy(b);
+}
+
 static void a_partial_tag_write_blends_at_the_same_offset(void **state)
 {
     struct page_store *store = new_store(16);
@@ -594,6 +627,7 @@ int main(void)
         cmocka_unit_test(scattered_pages_are_the_same_until_one_differs_or_has_bytes),
         cmocka_unit_test(unlawful_sizes_and_lost_memory_give_null),
         cmocka_unit_test(whole_pages_stay_symbolic),
+        cmocka_unit_test(pages_that_continue_each_other_cost_a_record_for_512),
         cmocka_unit_test(a_partial_tag_write_blends_at_the_same_offset),
         cmocka_unit_test(a_partial_write_of_what_is_there_changes_no_representation),
         cmocka_unit_test(tag_pages_differ_in_every_word_and_are_recognised),

@@ -61,18 +61,41 @@ static void unpin_block(struct page_window *window, uint64_t block)
         page_store_unpin(window->store, window->pages[block * BLOCK_PAGES + i], 1);
 }
 
-/* Shows the pages of a list window's block. False: the host has no mapping left. */
+/* Shows the pages of a block, which are pinned. False: the host has no mapping left. */
 static bool show_block(struct page_window *window, uint64_t block)
 {
-    for (uint64_t i = 0; i < block_pages(window, block); i++) {
-        uint64_t at = block * BLOCK_PAGES + i;
+    const uint64_t first = block * BLOCK_PAGES;
+    uint64_t pages[BLOCK_PAGES];
 
-        if (mmap(window->address + at * PAGE_BYTES, PAGE_BYTES, PROT_READ | PROT_WRITE,
-                 MAP_SHARED | MAP_FIXED | MAP_NORESERVE, window->store->arena_file,
-                 (off_t)(window->pages[at] * PAGE_BYTES)) == MAP_FAILED)
-            return false;
+    for (uint64_t i = 0; i < block_pages(window, block); i++)
+        pages[i] = window->pages ? window->pages[first + i] : window->first_page + first + i;
+    return page_store_show(window->store, pages, block_pages(window, block),
+                           window->address + first * PAGE_BYTES);
+}
+
+static uint8_t *reserve(uint8_t *address, uint64_t page_count)
+{
+    const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (address ? MAP_FIXED : 0);
+    uint8_t *reserved = mmap(address, page_count * PAGE_BYTES, PROT_NONE, flags, -1, 0);
+
+    return reserved == MAP_FAILED ? NULL : reserved;
+}
+
+/*
+ * Shows all pages of a window whose pages follow each other: it takes a mapping for each group of
+ * them, where open blocks between closed ones take two each.
+ */
+static bool show_whole(struct page_window *window)
+{
+    bool is_shown = true;
+
+    munmap(window->address, window->page_count * PAGE_BYTES);
+    reserve(window->address, window->page_count);
+    for (uint64_t block = 0; block < window->block_count && is_shown; block++) {
+        pin_block(window, block);
+        is_shown = show_block(window, block);
     }
-    return true;
+    return is_shown;
 }
 
 /* False when the address lies in an open block already: then the fault is not for us. */
@@ -83,14 +106,7 @@ static bool open_block(struct page_window *window, const uint8_t *pointer)
     if (window->is_open[block])
         return false;
     pin_block(window, block);
-    if (window->pages)
-        return show_block(window, block);
-    if (mprotect(window->address + block * BLOCK_PAGES * PAGE_BYTES,
-                 block_pages(window, block) * PAGE_BYTES, PROT_READ | PROT_WRITE) == 0)
-        return true;
-    for (block = 0; block < window->block_count; block++)
-        pin_block(window, block);
-    return mprotect(window->address, window->page_count * PAGE_BYTES, PROT_READ | PROT_WRITE) == 0;
+    return show_block(window, block) || (!window->pages && show_whole(window));
 }
 
 struct page_window *page_window_find(const void *pointer)
@@ -195,13 +211,24 @@ struct page_window *page_window_open(struct page_store *store, uint64_t first_pa
     if (!window)
         return NULL;
     window->first_page = first_page;
-    window->address = mmap(NULL, page_count * PAGE_BYTES, PROT_NONE, MAP_SHARED | MAP_NORESERVE,
-                           store->arena_file, (off_t)(first_page * PAGE_BYTES));
-    if (window->address == MAP_FAILED) {
+    window->address = reserve(NULL, page_count);
+    if (!window->address) {
         free_window(window);
         return NULL;
     }
     list_push_front(&windows, &window->link);
+    return window;
+}
+
+struct page_window *page_window_open_whole(struct page_store *store, uint64_t first_page,
+                                           uint64_t page_count)
+{
+    struct page_window *window = page_window_open(store, first_page, page_count);
+
+    if (window && !show_whole(window)) {
+        page_window_close(window);
+        return NULL;
+    }
     return window;
 }
 
@@ -232,8 +259,7 @@ void page_window_close(struct page_window *window)
         return;
     list_remove(&window->link);
     if (window->pages)
-        mmap(window->address, window->page_count * PAGE_BYTES, PROT_NONE,
-             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+        reserve(window->address, window->page_count);
     else
         munmap(window->address, window->page_count * PAGE_BYTES);
     for (uint64_t block = 0; block < window->block_count; block++)

@@ -26,6 +26,10 @@ struct page_window;
 struct page_window *page_window_open(struct page_store *store, uint64_t first_page,
                                      uint64_t page_count);
 
+/* All of its pages are pinned and open from the beginning. */
+struct page_window *page_window_open_whole(struct page_store *store, uint64_t first_page,
+                                           uint64_t page_count);
+
 /*
  * Pages of a list, which is copied, in place of count pages of host addresses that the caller has
  * reserved without access; closing leaves them so.

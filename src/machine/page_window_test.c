@@ -118,6 +118,40 @@ static void windows_may_overlap(void **state)
     page_store_destroy(store);
 }
 
+static void a_range_whose_bytes_are_no_neighbours_is_one_window(void **state)
+{
+    struct page_store *store = page_store_create(base_services_libc(), 4096);
+    struct page_store_usage usage;
+    struct page_window *window;
+    uint64_t page = 0;
+
+    for (uint64_t i = 2048; i-- > 0; i -= 511) /* the last of 2 MiB gets its place first */
+        page_store_bytes(store, i)[0] = (uint8_t)(i / 512);
+    assert_false(page_store_is_in_one_piece(store, 511, 2));
+    assert_true(page_store_is_in_one_piece(store, 512, 512));
+    assert_true(page_store_find_page(store, page_store_bytes(store, 1023) + 9, &page));
+    assert_int_equal(page, 1023);
+
+    window = page_window_open_whole(store, 500, 1500);
+    assert_non_null(window);
+    page_store_usage(store, &usage);
+    assert_int_equal(usage.pinned_pages, 1500);
+    assert_int_equal(page_window_address(window)[11 * PAGE_BYTES], 0);
+    assert_int_equal(page_window_address(window)[(1535 - 500) * PAGE_BYTES], 2);
+    for (uint64_t i = 0; i < 1500; i++)
+        page_window_address(window)[i * PAGE_BYTES + 1] = (uint8_t)i;
+    for (uint64_t i = 0; i < 1500; i++)
+        assert_int_equal(page_store_bytes(store, 500 + i)[1], (uint8_t)i);
+    page_window_close(window);
+    assert_true(page_store_check(store));
+    page_store_destroy(store);
+
+    store = page_store_create(base_services_libc(), 4096);
+    page_store_lay_together(store, 500, 1500);
+    assert_true(page_store_is_in_one_piece(store, 500, 1500));
+    page_store_destroy(store);
+}
+
 static void a_whole_bar_maps_without_becoming_bytes(void **state)
 {
     struct machine_config config;
@@ -183,6 +217,7 @@ int main(void)
         cmocka_unit_test(windows_end_with_their_store),
         cmocka_unit_test(a_list_of_scattered_pages_is_one_range),
         cmocka_unit_test(windows_may_overlap),
+        cmocka_unit_test(a_range_whose_bytes_are_no_neighbours_is_one_window),
         cmocka_unit_test(a_whole_bar_maps_without_becoming_bytes),
     };
 
