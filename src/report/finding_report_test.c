@@ -2,6 +2,7 @@
  * Findings in all forms: what a person needs is there, programs can read it, and what code-hosting
  * sites ask of an upload holds.
  */
+#include "check/rules/rule_needs.h"
 #include "report/finding_report.h"
 #include "report/report.h"
 #include "report/campaign/folder_files.h"
@@ -556,7 +557,7 @@ static void a_rule_that_was_never_evaluated_is_not_checked(void **state)
     json = json_loads(text, 0, NULL);
     json_array_foreach((json_t *)member(json, "rules"), i, one)
     {
-        assert_int_equal(json_object_size(one), 13);
+        assert_int_equal(json_object_size(one), 15);
         assert_int_equal(strncmp(string_at(one, "id"), "PB-", 3), 0);
         assert_int_equal(json_is_true(member(one, "checked")),
                          strcmp(string_at(one, "id"), "PB-004") == 0);
@@ -574,6 +575,42 @@ static void a_rule_that_was_never_evaluated_is_not_checked(void **state)
     assert_true(report_has_rules("pt-001"));
     assert_false(report_has_rules("P"));
     assert_false(report_has_rules("XYZ"));
+}
+
+/* What the runs of a driver never came to has its reason in what else they came to, or did not. */
+static void a_rule_that_was_never_evaluated_has_a_reason(void **state)
+{
+    struct rule_counts counts = {0};
+    char *text = NULL;
+    size_t bytes;
+    FILE *out;
+
+    assert_int_equal(rule_find_lack(RULE_PB_025, &counts), RULE_LACK_WDDM2);
+    assert_int_equal(rule_find_lack(RULE_FENCE_003, &counts), RULE_LACK_GPU);
+    assert_int_equal(rule_find_lack(RULE_CHA_004, &counts), RULE_LACK_WDDM2);
+    assert_int_equal(rule_find_lack(RULE_SWZ_003, &counts), RULE_LACK_FEATURE);
+    assert_int_equal(rule_find_lack(RULE_PB_004, &counts), RULE_LACK_CHANCE);
+    assert_int_equal(rule_find_lack(RULE_PB_017, &counts), RULE_LACK_NOTHING);
+
+    counts.evaluated[RULE_PB_025] = 1;
+    assert_int_equal(rule_find_lack(RULE_PB_025, &counts), RULE_LACK_NOTHING);
+    assert_int_equal(rule_find_lack(RULE_CHA_004, &counts), RULE_LACK_FEATURE);
+    assert_int_equal(rule_find_lack(RULE_PT_018, &counts), RULE_LACK_GPUMMU);
+    assert_int_equal(rule_find_lack(RULE_PT_014, &counts), RULE_LACK_GPUMMU);
+    counts.evaluated[RULE_PT_003] = 1;
+    assert_int_equal(rule_find_lack(RULE_PT_018, &counts), RULE_LACK_CHANCE);
+    assert_int_equal(rule_find_lack(RULE_PT_014, &counts), RULE_LACK_GPU);
+    counts.evaluated[RULE_SUB_002] = 1;
+    assert_int_equal(rule_find_lack(RULE_PT_014, &counts), RULE_LACK_CHANCE);
+
+    out = open_memstream(&text, &bytes);
+    assert_non_null(out);
+    report_rules_text(out, "CHA-004", &counts, 1);
+    fclose(out);
+    assert_non_null(
+        strstr(text, "(of features that the driver does not have: a CPU host aperture)"));
+    assert_non_null(strstr(text, "not asked 1 of features that the driver does not have\n"));
+    free(text);
 }
 
 int main(void)
@@ -596,6 +633,7 @@ int main(void)
         cmocka_unit_test(bug_checks_are_spelled_out),
         cmocka_unit_test(counts_of_rules_come_back_from_their_file),
         cmocka_unit_test(a_rule_that_was_never_evaluated_is_not_checked),
+        cmocka_unit_test(a_rule_that_was_never_evaluated_has_a_reason),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

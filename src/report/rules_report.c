@@ -3,6 +3,7 @@
  */
 #include "report/rules_report.h"
 
+#include "check/rules/rule_needs.h"
 #include "check/rules/rule_rarities.h"
 #include "report/campaign/folder_files.h"
 #include "report/report.h"
@@ -235,23 +236,51 @@ static void put_tally(FILE *out, const char *name, const struct tally *tally)
             tally->tested);
 }
 
+/* " (not evaluated: ...)": of a rule that no run of the counts came to. */
+static void put_lack(FILE *out, enum rule_id id, const struct rule_counts *counts)
+{
+    const enum rule_lack lack = rule_find_lack(id, counts);
+    const char *sentence = rule_reason_rare(id);
+
+    if (!sentence && (lack == RULE_LACK_GPU || lack == RULE_LACK_FEATURE))
+        sentence = rule_need_sentence(id);
+    if (sentence || lack != RULE_LACK_NOTHING)
+        fprintf(out, " (%s%s%s)", rule_lack_name(lack), sentence ? ": " : "",
+                sentence ? sentence : "");
+}
+
+void report_rule_lacks(FILE *out, const char *prefix, const struct rule_counts *counts)
+{
+    unsigned rules[RULE_LACK_COUNT] = {0}, told = 0;
+
+    for (unsigned i = RULE_NONE + 1; i < RULE_COUNT; i++) {
+        if (is_of(rule_get((enum rule_id)i), prefix))
+            rules[rule_find_lack((enum rule_id)i, counts)]++;
+    }
+    for (unsigned lack = RULE_LACK_NOTHING + 1; lack < RULE_LACK_COUNT; lack++) {
+        if (rules[lack])
+            fprintf(out, "%s%u %s\n", told++ ? "            " : "  not asked ", rules[lack],
+                    rule_lack_name((enum rule_lack)lack));
+    }
+}
+
 static void put_rule(FILE *out, enum rule_id id, const struct rule_counts *counts)
 {
     const struct rule *rule = rule_get(id);
     const char *reason = rule_reason_unchecked(id);
     enum rule_state state = rule_state(id, counts);
-    const char *rare = state == RULE_STATE_CHECKED ? NULL : rule_reason_rare(id);
     char evaluated[REPORT_NUMBER_BYTES] = "-", broken[REPORT_NUMBER_BYTES] = "-";
 
     if (counts) {
         report_count(evaluated, counts->evaluated[id]);
         report_count(broken, counts->broken[id]);
     }
-    fprintf(out, "%-9s %-6s %u  %-9s %-6s %13s %7s  %s%s%s%s\n", rule->id,
-            rule_side_name(rule->side), rule->tier, rule_state_name(state),
-            rule_is_tested(id) ? "both" : "no", evaluated, broken,
-            state == RULE_STATE_CANNOT ? reason : rule->sentence, rare ? " (tests alone: " : "",
-            rare ? rare : "", rare ? ")" : "");
+    fprintf(out, "%-9s %-6s %u  %-9s %-6s %13s %7s  %s", rule->id, rule_side_name(rule->side),
+            rule->tier, rule_state_name(state), rule_is_tested(id) ? "both" : "no", evaluated,
+            broken, state == RULE_STATE_CANNOT ? reason : rule->sentence);
+    if (state == RULE_STATE_UNCHECKED)
+        put_lack(out, id, counts);
+    fputc('\n', out);
 }
 
 void report_rules_text(FILE *out, const char *prefix, const struct rule_counts *counts,
@@ -280,17 +309,21 @@ void report_rules_text(FILE *out, const char *prefix, const struct rule_counts *
     put_tally(out, "all", &tallies[0]);
     put_tally(out, "tier 1", &tallies[1]);
     put_tally(out, "tier 2", &tallies[2]);
-    if (counts)
+    if (counts) {
         fprintf(out, "evaluated in %s run%s\n", report_count(number, runs), runs == 1 ? "" : "s");
-    else
+        report_rule_lacks(out, prefix, counts);
+    } else {
         fprintf(out, "evaluated: not known (--from FOLDER of drydock check --out tells)\n");
+    }
 }
 
 static json_t *rule_json(enum rule_id id, const struct rule_counts *counts)
 {
     const struct rule *rule = rule_get(id);
     const char *reason = rule_reason_unchecked(id);
+    const char *needs = rule_need_sentence(id);
     enum rule_state state = rule_state(id, counts);
+    enum rule_lack lack = counts ? rule_find_lack(id, counts) : RULE_LACK_NOTHING;
     json_t *json = json_object();
 
     json_object_set_new(json, "id", json_string(rule->id));
@@ -305,6 +338,8 @@ static json_t *rule_json(enum rule_id id, const struct rule_counts *counts)
                         state == RULE_STATE_UNKNOWN ? json_null()
                                                     : json_boolean(state == RULE_STATE_CHECKED));
     json_object_set_new(json, "reason", reason ? json_string(reason) : json_null());
+    json_object_set_new(json, "lack", lack ? json_string(rule_lack_name(lack)) : json_null());
+    json_object_set_new(json, "needs", needs ? json_string(needs) : json_null());
     json_object_set_new(json, "tested_both_ways", json_boolean(rule_is_tested(id)));
     json_object_set_new(json, "evaluated",
                         counts ? json_integer((json_int_t)counts->evaluated[id]) : json_null());

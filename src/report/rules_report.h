@@ -68,6 +68,8 @@ void report_rule_file_fini(struct report_rule_file *file);
 void report_rules_text(FILE *out, const char *prefix, const struct rule_counts *counts,
                        uint64_t runs);
 char *report_rules_json(const char *prefix, const struct rule_counts *counts, uint64_t runs);
+/* Why rules of those were not evaluated, a line for each reason, as part of a summary. */
+void report_rule_lacks(FILE *out, const char *prefix, const struct rule_counts *counts);
 /* Whether any rule begins so. */
 bool report_has_rules(const char *prefix);
 

@@ -54,6 +54,7 @@ void campaign_report_summary(FILE *out, const struct campaign_summary *summary, 
     fprintf(out, "%s mismatches\n", report_count(number, summary->mismatches));
     fprintf(out, "  rules     %u of %u evaluated, %u broken\n", evaluated, (unsigned)RULE_COUNT - 1,
             broken);
+    report_rule_lacks(out, "", &summary->rules);
     fprintf(out, "  repeated  %s runs, ", report_count(number, summary->repeated_runs));
     fprintf(out, "%" PRIu64 " with another digest; digest of all %016" PRIx64 "\n",
             summary->runs_by_outcome[CAMPAIGN_UNREPEATABLE], summary->digest);
