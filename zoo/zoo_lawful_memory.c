@@ -226,6 +226,122 @@ static void plant_much(struct zoo_layer *layer)
     layer->ops.create_context = create_much;
 }
 
+/* ---- L31: large alignments ---- */
+
+#define LARGE_ALIGNMENT (128u * 1024)
+
+/* What is as large as that begins at a multiple of it. */
+static NTSTATUS create_far_apart(struct miniport *self, HANDLE object,
+                                 DXGKARG_CREATEALLOCATION *arg)
+{
+    NTSTATUS status = miniport_forward_create_allocation(self, object, arg);
+
+    for (UINT i = 0; NT_SUCCESS(status) && i < arg->NumAllocations; i++) {
+        DXGK_ALLOCATIONINFO *info = &arg->pAllocationInfo[i];
+
+        if (info->Size >= LARGE_ALIGNMENT && info->Alignment < LARGE_ALIGNMENT)
+            info->Alignment = LARGE_ALIGNMENT;
+    }
+    return status;
+}
+
+static void plant_far_apart(struct zoo_layer *layer)
+{
+    layer->ops.create_allocation = create_far_apart;
+}
+
+/* ---- L32: from the other end ---- */
+
+/*
+ * Prefers the segments in the opposite order, and the other end of each. Banks are those of the
+ * first one, which stays where banks are hinted (BANK-004).
+ */
+static NTSTATUS create_from_the_end(struct miniport *self, HANDLE object,
+                                    DXGKARG_CREATEALLOCATION *arg)
+{
+    NTSTATUS status = miniport_forward_create_allocation(self, object, arg);
+
+    for (UINT i = 0; NT_SUCCESS(status) && i < arg->NumAllocations; i++) {
+        DXGK_SEGMENTPREFERENCE *preference = &arg->pAllocationInfo[i].PreferredSegment;
+        const UINT ids[] = {preference->SegmentId4, preference->SegmentId3, preference->SegmentId2,
+                            preference->SegmentId1, preference->SegmentId0};
+        UINT list[6] = {0}, count = 0;
+
+        if (arg->pAllocationInfo[i].HintedBank.Value)
+            continue;
+        for (UINT at = 0; at < 5; at++) {
+            if (ids[at])
+                list[count++] = ids[at];
+        }
+        preference->SegmentId0 = list[0];
+        preference->SegmentId1 = list[1];
+        preference->SegmentId2 = list[2];
+        preference->SegmentId3 = list[3];
+        preference->SegmentId4 = list[4];
+        preference->Direction0 = count > 0 && !preference->Direction0;
+        preference->Direction1 = count > 1 && !preference->Direction1;
+        preference->Direction2 = count > 2 && !preference->Direction2;
+    }
+    return status;
+}
+
+static void plant_from_the_end(struct zoo_layer *layer)
+{
+    layer->ops.create_allocation = create_from_the_end;
+}
+
+/* ---- L33: a segment that nobody uses ---- */
+
+#define SPARE_BASE  (INT64_C(1) << 46) /* of addresses that nothing else of the GPU has */
+#define SPARE_BYTES (64u * 1024)
+
+/* One segment more, behind the others, of memory that no allocation may be in. */
+static NTSTATUS query_one_more(struct miniport *self, HANDLE object,
+                               const DXGKARG_QUERYADAPTERINFO *arg)
+{
+    NTSTATUS status = miniport_forward_query_adapter_info(self, object, arg);
+
+    if (!NT_SUCCESS(status) || !arg->pOutputData)
+        return status;
+    if (arg->Type == DXGKQAITYPE_QUERYSEGMENT) {
+        DXGK_QUERYSEGMENTOUT *out = arg->pOutputData;
+
+        if (out->pSegmentDescriptor)
+            out->pSegmentDescriptor[out->NbSegment] =
+                (DXGK_SEGMENTDESCRIPTOR){.BaseAddress.QuadPart = SPARE_BASE,
+                                         .Size = SPARE_BYTES,
+                                         .CommitLimit = SPARE_BYTES};
+        out->NbSegment++;
+    } else if (arg->Type == DXGKQAITYPE_QUERYSEGMENT3) {
+        DXGK_QUERYSEGMENTOUT3 *out = arg->pOutputData;
+
+        if (out->pSegmentDescriptor)
+            out->pSegmentDescriptor[out->NbSegment] =
+                (DXGK_SEGMENTDESCRIPTOR3){.BaseAddress.QuadPart = SPARE_BASE,
+                                          .Size = SPARE_BYTES,
+                                          .CommitLimit = SPARE_BYTES};
+        out->NbSegment++;
+    } else if (arg->Type == DXGKQAITYPE_QUERYSEGMENT4) {
+        DXGK_QUERYSEGMENTOUT4 *out = arg->pOutputData;
+
+        if (out->pSegmentDescriptor) {
+            const DXGK_SEGMENTDESCRIPTOR4 spare = {.BaseAddress.QuadPart = SPARE_BASE,
+                                                   .Size = SPARE_BYTES,
+                                                   .CommitLimit = SPARE_BYTES};
+
+            memcpy(out->pSegmentDescriptor + out->NbSegment * out->SegmentDescriptorStride, &spare,
+                   sizeof spare);
+        }
+        out->NbSegment++;
+    }
+    return status;
+}
+
+static void plant_one_more(struct zoo_layer *layer)
+{
+    layer->ops.query_adapter_info = query_one_more;
+}
+
 /* clang-format off */
 const struct zoo_defect zoo_lawful_memory[] = {
     {.id = "L01-power-status", .models = ZOO_ALL, .rules = "",
@@ -252,6 +368,15 @@ const struct zoo_defect zoo_lawful_memory[] = {
     {.id = "L19-much-private-data", .models = ZOO_ALL, .rules = "", .is_particular = true,
      .sentence = "wants 256 KiB of private data with each buffer",
      .lawful = "ns-_dxgk_contextinfo", .plant = plant_much},
+    {.id = "L31-large-alignment", .models = ZOO_ALL, .rules = "",
+     .sentence = "wants allocations of 128 KiB and more at multiples of 128 KiB",
+     .lawful = "ns-_dxgk_allocationinfo", .plant = plant_far_apart},
+    {.id = "L32-from-the-end", .models = ZOO_ALL, .rules = "",
+     .sentence = "prefers the segments in the opposite order, from their other end",
+     .lawful = "ns-_dxgk_segmentpreference", .plant = plant_from_the_end},
+    {.id = "L33-spare-segment", .models = ZOO_ALL, .rules = "",
+     .sentence = "reports a segment more than its allocations use",
+     .lawful = "ns-_dxgk_segmentdescriptor", .plant = plant_one_more},
     {.id = "L26-aperture-alone", .models = ZOO_GPUMMU, .rules = "",
      .sentence = "leaves the board's own memory alone: the aperture is its only segment",
      .lawful = "ns-_dxgk_segmentflags", .local_traits = SGPU_TRAIT_LEFT_ALONE},

@@ -14,27 +14,29 @@
 #define DECLARED_BYTES (64u * 1024)
 
 /* The first of two calls asks how many segments there are, and tells nothing else. */
-static NTSTATUS query_large_buffer(struct miniport *self, HANDLE object,
-                                   const DXGKARG_QUERYADAPTERINFO *arg)
+static NTSTATUS query_buffer(struct miniport *self, HANDLE object,
+                             const DXGKARG_QUERYADAPTERINFO *arg, UINT bytes)
 {
     NTSTATUS status = miniport_forward_query_adapter_info(self, object, arg);
+    UINT *size = NULL;
 
     if (!NT_SUCCESS(status) || !arg->pOutputData)
         return status;
-    if (arg->Type == DXGKQAITYPE_QUERYSEGMENT) {
-        DXGK_QUERYSEGMENTOUT *out = arg->pOutputData;
-
-        out->PagingBufferSize = out->PagingBufferSize ? DECLARED_BYTES : 0;
-    } else if (arg->Type == DXGKQAITYPE_QUERYSEGMENT3) {
-        DXGK_QUERYSEGMENTOUT3 *out = arg->pOutputData;
-
-        out->PagingBufferSize = out->PagingBufferSize ? DECLARED_BYTES : 0;
-    } else if (arg->Type == DXGKQAITYPE_QUERYSEGMENT4) {
-        DXGK_QUERYSEGMENTOUT4 *out = arg->pOutputData;
-
-        out->PagingBufferSize = out->PagingBufferSize ? DECLARED_BYTES : 0;
-    }
+    if (arg->Type == DXGKQAITYPE_QUERYSEGMENT)
+        size = &((DXGK_QUERYSEGMENTOUT *)arg->pOutputData)->PagingBufferSize;
+    else if (arg->Type == DXGKQAITYPE_QUERYSEGMENT3)
+        size = &((DXGK_QUERYSEGMENTOUT3 *)arg->pOutputData)->PagingBufferSize;
+    else if (arg->Type == DXGKQAITYPE_QUERYSEGMENT4)
+        size = &((DXGK_QUERYSEGMENTOUT4 *)arg->pOutputData)->PagingBufferSize;
+    if (size && *size)
+        *size = bytes;
     return status;
+}
+
+static NTSTATUS query_large_buffer(struct miniport *self, HANDLE object,
+                                   const DXGKARG_QUERYADAPTERINFO *arg)
+{
+    return query_buffer(self, object, arg, DECLARED_BYTES);
 }
 
 /* Behind the operation's packets stand NOPs, up to the next multiple of 512 bytes. */
@@ -389,6 +391,135 @@ static void plant_whole_flush(struct zoo_layer *layer)
     layer->ops.build_paging_buffer = build_whole_flush;
 }
 
+/* ---- L34: paging buffers of an odd size ---- */
+
+#define ODD_BYTES 50004u /* no multiple of a page */
+
+static NTSTATUS query_odd_buffer(struct miniport *self, HANDLE object,
+                                 const DXGKARG_QUERYADAPTERINFO *arg)
+{
+    return query_buffer(self, object, arg, ODD_BYTES);
+}
+
+static void plant_odd_buffer(struct zoo_layer *layer)
+{
+    layer->ops.query_adapter_info = query_odd_buffer;
+}
+
+/*
+ * Has the driver build one operation more behind the one that arg has come back from, in the rest
+ * of the `size` bytes that were offered. The caller knows that there is room for it.
+ */
+static void build_behind(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg,
+                         DXGKARG_BUILDPAGINGBUFFER *more, UINT size)
+{
+    const size_t used = (size_t)((char *)arg->pDmaBuffer - (char *)more->pDmaBuffer);
+
+    more->pDmaBuffer = arg->pDmaBuffer;
+    more->DmaSize = size - (UINT)used;
+    more->DmaBufferWriteOffset += used;
+    more->DmaBufferPrivateDataSize -=
+        (UINT)((char *)arg->pDmaBufferPrivateData - (char *)more->pDmaBufferPrivateData);
+    more->pDmaBufferPrivateData = arg->pDmaBufferPrivateData;
+    miniport_forward_build_paging_buffer(self, object, more);
+    arg->pDmaBuffer = more->pDmaBuffer;
+    arg->pDmaBufferPrivateData = more->pDmaBufferPrivateData;
+    arg->DmaSize = size;
+}
+
+/* ---- L35: the second half first ---- */
+
+#define ROOM_FOR_TWO 2048u /* bytes that the packets of two fills, or copies, need at most */
+#define MOST_HALVED  (1u << 20)
+
+/* As for the half from `from` on, of `bytes` bytes, where this operation has halves. */
+static void take_part(DXGKARG_BUILDPAGINGBUFFER *as, uint64_t from, uint64_t bytes)
+{
+    switch ((unsigned)as->Operation) {
+    case DXGK_OPERATION_FILL:
+        as->Fill.FillSize = (SIZE_T)bytes;
+        as->Fill.Destination.SegmentAddress.QuadPart += (LONGLONG)from;
+        break;
+    case DXGK_OPERATION_VIRTUAL_FILL:
+        as->FillVirtual.FillSizeInBytes = bytes;
+        as->FillVirtual.AllocationOffsetInBytes += from;
+        as->FillVirtual.DestinationVirtualAddress += from;
+        break;
+    default:
+        as->TransferVirtual.TransferSizeInBytes = bytes;
+        as->TransferVirtual.AllocationOffsetInBytes += from;
+        as->TransferVirtual.SourceVirtualAddress += from;
+        as->TransferVirtual.DestinationVirtualAddress += from;
+        break;
+    }
+}
+
+/* 0: it is no such operation. */
+static uint64_t bytes_in_halves(const DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    switch ((unsigned)arg->Operation) {
+    case DXGK_OPERATION_FILL:
+        return arg->Fill.FillSize;
+    case DXGK_OPERATION_VIRTUAL_FILL:
+        return arg->FillVirtual.FillSizeInBytes;
+    case DXGK_OPERATION_VIRTUAL_TRANSFER:
+        return arg->TransferVirtual.TransferSizeInBytes;
+    default:
+        return 0;
+    }
+}
+
+/* Fills, and copies by address, go from their end to their start where there is room for both. */
+static NTSTATUS build_backwards(struct miniport *self, HANDLE object,
+                                DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    const uint64_t bytes = bytes_in_halves(arg), half = bytes / 2 & ~UINT64_C(4095);
+    DXGKARG_BUILDPAGINGBUFFER as = *arg, first = *arg;
+    const UINT size = arg->DmaSize;
+    NTSTATUS status;
+
+    if (!half || bytes > MOST_HALVED || size < ROOM_FOR_TWO || arg->MultipassOffset)
+        return miniport_forward_build_paging_buffer(self, object, arg);
+    take_part(&as, half, bytes - half);
+    status = zoo_build_as(self, object, arg, &as);
+    if (status != STATUS_SUCCESS)
+        return status;
+    take_part(&first, 0, half);
+    build_behind(self, object, arg, &first, size);
+    return status;
+}
+
+static void plant_backwards(struct zoo_layer *layer)
+{
+    layer->ops.build_paging_buffer = build_backwards;
+}
+
+/* ---- L36: a flush behind each update ---- */
+
+#define ROOM_FOR_FLUSH 256u
+
+static NTSTATUS build_and_flush(struct miniport *self, HANDLE object,
+                                DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    const UINT size = arg->DmaSize;
+    const char *start = arg->pDmaBuffer;
+    DXGKARG_BUILDPAGINGBUFFER flush = *arg;
+    NTSTATUS status = miniport_forward_build_paging_buffer(self, object, arg);
+
+    if (arg->Operation != DXGK_OPERATION_UPDATE_PAGE_TABLE || status != STATUS_SUCCESS || !start ||
+        size - (size_t)((char *)arg->pDmaBuffer - start) < ROOM_FOR_FLUSH)
+        return status;
+    flush.Operation = DXGK_OPERATION_FLUSH_TLB;
+    flush.FlushTlb = (DXGK_BUILDPAGINGBUFFER_FLUSHTLB){.hProcess = arg->UpdatePageTable.hProcess};
+    build_behind(self, object, arg, &flush, size);
+    return status;
+}
+
+static void plant_flush(struct zoo_layer *layer)
+{
+    layer->ops.build_paging_buffer = build_and_flush;
+}
+
 /* clang-format off */
 const struct zoo_defect zoo_lawful_paging[] = {
     {.id = "L03-padded-operations", .models = ZOO_ALL, .rules = "", .is_particular = true,
@@ -424,6 +555,15 @@ const struct zoo_defect zoo_lawful_paging[] = {
     {.id = "L15-whole-flush", .models = ZOO_GPUMMU, .rules = "",
      .sentence = "flushes the whole address space, whatever it is asked to flush",
      .lawful = "ns-_dxgk_buildpagingbuffer_flushtlb", .plant = plant_whole_flush},
+    {.id = "L34-odd-paging-buffer", .models = ZOO_ALL, .rules = "", .is_particular = true,
+     .sentence = "declares paging buffers of 50,004 bytes",
+     .lawful = "ns-_dxgk_querysegmentout3", .plant = plant_odd_buffer},
+    {.id = "L35-second-half-first", .models = ZOO_ALL, .rules = "",
+     .sentence = "fills, and copies by address, the second half of what is asked for before the first",
+     .lawful = "nc-dxgkddi_buildpagingbuffer", .plant = plant_backwards},
+    {.id = "L36-flush-behind", .models = ZOO_GPUMMU, .rules = "",
+     .sentence = "flushes the whole address space behind each update of a page table",
+     .lawful = "ns-_dxgk_buildpagingbuffer_updatepagetable", .plant = plant_flush},
     {0},
 };
 /* clang-format on */

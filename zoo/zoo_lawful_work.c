@@ -537,6 +537,122 @@ static void plant_talk(struct zoo_layer *layer)
     layer->ops.submit_command_virtual = submit_virtual_and_talk;
 }
 
+/* ---- L27: reports from a second DPC ---- */
+
+/* Of state[]: whether a DPC is on its way that is to tell. */
+#define SECOND_DPC 2
+
+/* The first DPC has another one queued; that one has everything told that has come until then. */
+static void dpc_tells_later(struct miniport *self)
+{
+    struct zoo_layer *layer = zoo_layer_of(self);
+
+    if (!layer->state[0] || layer->state[SECOND_DPC]) {
+        layer->state[SECOND_DPC] = false;
+        dpc_tells(self);
+        return;
+    }
+    layer->state[SECOND_DPC] = true;
+    miniport_forward_ops.dpc(self);
+    layer->host.upper->ops->queue_dpc(layer->host.upper);
+}
+
+static void plant_dpc_tells_later(struct zoo_layer *layer)
+{
+    plant_dpc_tells(layer);
+    layer->ops.dpc = dpc_tells_later;
+}
+
+/* ---- L28: a DPC for each submission, and notices more than are needed ---- */
+
+static NTSTATUS submit_and_queue_dpc(struct miniport *self, HANDLE object,
+                                     const DXGKARG_SUBMITCOMMAND *arg)
+{
+    struct miniport_host *upper = zoo_layer_of(self)->host.upper;
+    NTSTATUS status = miniport_forward_submit_command(self, object, arg);
+
+    upper->ops->queue_dpc(upper);
+    return status;
+}
+
+static NTSTATUS submit_virtual_and_queue_dpc(struct miniport *self, HANDLE object,
+                                             const DXGKARG_SUBMITCOMMANDVIRTUAL *arg)
+{
+    struct miniport_host *upper = zoo_layer_of(self)->host.upper;
+    NTSTATUS status = miniport_forward_submit_command_virtual(self, object, arg);
+
+    upper->ops->queue_dpc(upper);
+    return status;
+}
+
+static void dpc_notifies_always(struct miniport *self)
+{
+    struct miniport_host *upper = zoo_layer_of(self)->host.upper;
+
+    upper->ops->notify_dpc(upper);
+    miniport_forward_ops.dpc(self);
+    upper->ops->notify_dpc(upper);
+}
+
+static void plant_many_dpcs(struct zoo_layer *layer)
+{
+    layer->ops.submit_command = submit_and_queue_dpc;
+    layer->ops.submit_command_virtual = submit_virtual_and_queue_dpc;
+    layer->ops.dpc = dpc_notifies_always;
+}
+
+/* ---- L29: contexts that want different buffers, of odd sizes ---- */
+
+static NTSTATUS create_odd_context(struct miniport *self, HANDLE object, DXGKARG_CREATECONTEXT *arg)
+{
+    const UINT odd = (UINT)(zoo_layer_of(self)->calls++ % 4) * 2 + 1;
+    NTSTATUS status = miniport_forward_create_context(self, object, arg);
+
+    if (!NT_SUCCESS(status) || !arg->ContextInfo.DmaBufferSize)
+        return status;
+    arg->ContextInfo.DmaBufferSize += 4 * odd * 97;
+    if (arg->ContextInfo.PatchLocationListSize) { /* RES-009 has the lists of others */
+        arg->ContextInfo.AllocationListSize += odd * 3;
+        arg->ContextInfo.PatchLocationListSize += odd * 5;
+    }
+    return status;
+}
+
+static void plant_odd_contexts(struct zoo_layer *layer)
+{
+    layer->ops.create_context = create_odd_context;
+}
+
+/* ---- L30: nodes that are reset together ---- */
+
+/* Both nodes are faces of one piece of hardware: the group of each is all of them. */
+static NTSTATUS query_one_group(struct miniport *self, HANDLE object,
+                                DXGKARG_QUERYDEPENDENTENGINEGROUP *arg)
+{
+    NTSTATUS status = miniport_forward_query_dependent_engine_group(self, object, arg);
+
+    if (NT_SUCCESS(status))
+        arg->DependentNodeOrdinalMask = (UINT64_C(1) << zoo_layer_of(self)->state[0]) - 1;
+    return status;
+}
+
+static NTSTATUS query_nodes(struct miniport *self, HANDLE object,
+                            const DXGKARG_QUERYADAPTERINFO *arg)
+{
+    NTSTATUS status = miniport_forward_query_adapter_info(self, object, arg);
+    const DXGK_DRIVERCAPS *caps = arg->pOutputData;
+
+    if (NT_SUCCESS(status) && arg->Type == DXGKQAITYPE_DRIVERCAPS && caps)
+        zoo_layer_of(self)->state[0] = caps->GpuEngineTopology.NbAsymetricProcessingNodes;
+    return status;
+}
+
+static void plant_one_group(struct zoo_layer *layer)
+{
+    layer->ops.query_adapter_info = query_nodes;
+    layer->ops.query_dependent_engine_group = query_one_group;
+}
+
 /* clang-format off */
 const struct zoo_defect zoo_lawful_work[] = {
     {.id = "L20-ends-together", .models = ZOO_ALL, .rules = "",
@@ -557,6 +673,18 @@ const struct zoo_defect zoo_lawful_work[] = {
     {.id = "L25-talks", .models = ZOO_ALL, .rules = "",
      .sentence = "prints a line at the level of errors for each packet",
      .lawful = "dbgprintex", .plant = plant_talk},
+    {.id = "L27-second-dpc", .models = ZOO_ALL, .rules = "",
+     .sentence = "tells of ends in a second DPC, which the first one queues",
+     .lawful = "nc-dxgkcb_notify_interrupt", .plant = plant_dpc_tells_later},
+    {.id = "L28-many-dpcs", .models = ZOO_ALL, .rules = "",
+     .sentence = "queues a DPC for each submission, and calls DxgkCbNotifyDpc twice in every DPC",
+     .lawful = "nc-dxgkcb_notify_dpc", .plant = plant_many_dpcs},
+    {.id = "L29-odd-buffers", .models = ZOO_ALL, .rules = "",
+     .sentence = "wants other DMA buffers and lists for each context, of odd sizes",
+     .lawful = "ns-_dxgk_contextinfo", .plant = plant_odd_contexts},
+    {.id = "L30-one-group", .models = ZOO_ALL, .rules = "",
+     .sentence = "has nodes that are reset together: each depends on all of them",
+     .lawful = "ns-_dxgkarg_querydependentenginegroup", .plant = plant_one_group},
     {0},
 };
 /* clang-format on */

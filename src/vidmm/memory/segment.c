@@ -129,7 +129,9 @@ static NTSTATUS init_segment(struct vidmm *vidmm, struct segment *segment, unsig
         segment->kind = vidmm->caps.has_page_tables ? SEGMENT_PAGES : SEGMENT_CONTIGUOUS;
         if (vidmm->caps.has_page_tables && segment->caps->uses_64kb_pages)
             segment->unit_pages = PAGES_64K;
-        front = vidmm->config.local_start;
+        /* A segment that ends in front of there has nothing to do with it, and is used as it is. */
+        if (segment->caps->size > vidmm->config.local_start)
+            front = vidmm->config.local_start;
         status = measure_memory(vidmm, segment, front);
     }
     if (!NT_SUCCESS(status))

@@ -144,6 +144,28 @@ static void room_is_made_where_the_part_that_is_used_is_large_enough(void **stat
     make_room_where_it_is_large_enough(0, 512);
 }
 
+/* The manager leaves the front of each segment alone, but not a segment that is all front. */
+static void a_segment_that_is_smaller_than_the_front_is_used(void **state)
+{
+    for (unsigned model = 0; model < MODELS; model++) {
+        struct rig_config config = rig_model(model + 1);
+        struct rig_request request = {.bytes = 8 * PAGE_BYTES, .preferred = {2}};
+        struct rig_object object;
+        struct rig *rig;
+
+        config.memory_segments = 2;
+        config.start_pages = 512;
+        config.segment_pages[0] = 512 + 256;
+        config.segment_pages[1] = 16;
+        rig = rig_create(&config);
+        assert_int_equal(rig_try_object(rig, rig->device, &request, &object), STATUS_SUCCESS);
+        assert_int_equal(try_resident(rig, &object), STATUS_SUCCESS);
+        rig_evict(rig, &object);
+        rig_destroy_object(rig, &object);
+        rig_free(rig);
+    }
+}
+
 /* Two of three would fit in the segment that they prefer: what is smaller goes to the other one. */
 static void a_request_starts_over_when_another_segment_may_help(void **state)
 {
@@ -425,6 +447,7 @@ int main(void)
         cmocka_unit_test(tables_that_hold_nothing_leave_for_others_and_come_back),
         cmocka_unit_test(room_is_made_in_the_first_segment_that_is_large_enough),
         cmocka_unit_test(room_is_made_where_the_part_that_is_used_is_large_enough),
+        cmocka_unit_test(a_segment_that_is_smaller_than_the_front_is_used),
         cmocka_unit_test(a_request_starts_over_when_another_segment_may_help),
         cmocka_unit_test(what_is_unmapped_while_its_tables_are_out_needs_none),
         cmocka_unit_test(what_is_held_moves_with_its_tables_for_what_has_to_be_in_one_piece),

@@ -11,6 +11,8 @@
 struct reset_node {
     bool has_completed, has_submitted;
     uint32_t completed, submitted;
+    bool has_refused; /* and a packet behind the last that completed was: it may count, too */
+    uint32_t refused;
 };
 
 /* A packet that the GPU had and had not run when the adapter was reset. */
@@ -127,8 +129,10 @@ static void after_reset_engine(struct check *check, struct reset_watch *watch,
         }
     }
     if (is_drained && node->has_completed) {
-        CHECK_RULE(check, RULE_TDR_008, arg->LastAbortedFenceId == node->completed, NULL,
-                   "LastAbortedFenceId",
+        CHECK_RULE(check, RULE_TDR_008,
+                   arg->LastAbortedFenceId == node->completed ||
+                       (node->has_refused && arg->LastAbortedFenceId == node->refused),
+                   NULL, "LastAbortedFenceId",
                    "is 0x%x; the queue of node %u had run empty, and 0x%x was the last that "
                    "completed",
                    arg->LastAbortedFenceId, arg->NodeOrdinal, node->completed);
@@ -144,6 +148,18 @@ static void after_reset_engine(struct check *check, struct reset_watch *watch,
     }
     node->has_completed = true;
     node->completed = arg->LastAbortedFenceId;
+    node->has_refused = false;
+}
+
+/* A refused submission counts as complete in its turn (SUB-012). */
+static void note_refused(struct reset_watch *watch, const struct check_call *call)
+{
+    const DXGKARG_SUBMITCOMMANDVIRTUAL *arg = call->arg.submit_command_virtual;
+
+    if (call->status != STATUS_INVALID_PARAMETER || arg->NodeOrdinal >= CHECK_MAX_NODES)
+        return;
+    watch->nodes[arg->NodeOrdinal].has_refused = true;
+    watch->nodes[arg->NodeOrdinal].refused = arg->SubmissionFenceId;
 }
 
 /* What follows an engine's reset that hit paging work is a reset of the adapter. */
@@ -304,6 +320,7 @@ static void after_reset(struct check *check, struct reset_watch *watch,
     for (unsigned i = 0; i < CHECK_MAX_NODES; i++) {
         watch->nodes[i].has_completed = watch->nodes[i].has_submitted;
         watch->nodes[i].completed = watch->nodes[i].submitted;
+        watch->nodes[i].has_refused = false;
     }
 }
 
@@ -340,6 +357,9 @@ static void after(struct check *check, void *state, const struct check_call *cal
     case MINIPORT_DDI_ResetEngine:
         after_reset_engine(check, watch, call);
         break;
+    case MINIPORT_DDI_SubmitCommandVirtual:
+        note_refused(watch, call);
+        break;
     case MINIPORT_DDI_QueryEngineStatus:
         CHECK_RULE(check, RULE_TDR_013, call->status == STATUS_SUCCESS, NULL, "status",
                    "0x%08x (expected STATUS_SUCCESS)", (unsigned)call->status);
@@ -367,6 +387,8 @@ static void retired(struct check *check, void *state, const struct check_packet 
         return;
     watch->nodes[packet->node].has_completed = true;
     watch->nodes[packet->node].completed = packet->fence;
+    watch->nodes[packet->node].has_refused &=
+        !check_fence_reached(watch->nodes[packet->node].refused, packet->fence);
     if (packet->gpu_queued)
         check_looked_at(check, RULE_TDR_012);
 }
@@ -414,7 +436,7 @@ const struct check_watcher check_reset_watcher = {
     .after_calls = CHECK_CALLS(MINIPORT_DDI_ResetFromTimeout, MINIPORT_DDI_RestartFromTimeout,
                                MINIPORT_DDI_ResetEngine, MINIPORT_DDI_QueryEngineStatus,
                                MINIPORT_DDI_QueryAdapterInfo, MINIPORT_DDI_BuildPagingBuffer,
-                               MINIPORT_DDI_DestroyAllocation),
+                               MINIPORT_DDI_DestroyAllocation, MINIPORT_DDI_SubmitCommandVirtual),
     .callback = callback,
     .retired = retired,
     .gpu = gpu,

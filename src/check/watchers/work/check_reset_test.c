@@ -408,6 +408,35 @@ RULE_KEPT(TDR_013)
     miniport_query_engine_status(rig->top, NULL, &status);
 }
 
+static NTSTATUS refuse_virtual(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
+{
+    if (ddi == MINIPORT_DDI_SubmitCommandVirtual)
+        return STATUS_INVALID_PARAMETER;
+    return rig_answer(rig, ddi, object, arg);
+}
+
+/* TDR-008: a packet that the driver refused counts as complete in its turn, or not yet. */
+static void a_refused_packet_may_be_the_last_aborted_one(void **state)
+{
+    for (uint32_t said = 1; said <= 3; said++) {
+        struct rig *rig = malloc(sizeof *rig);
+        DXGKARG_SUBMITCOMMANDVIRTUAL refused;
+
+        assert_non_null(rig);
+        rig_init(rig, RIG_GPUMMU);
+        rig_run(rig, RIG_CLIENT_NODE, rig_render(rig), RIG_CLIENT_BYTES);
+        refused = rig_packet_virtual(rig);
+        assert_int_equal(refused.SubmissionFenceId, 2);
+        rig->answer = refuse_virtual;
+        rig_submit_virtual(rig, &refused);
+        rig->answer = rig_answer;
+        reset_engine(rig, said);
+        assert_int_equal(rig->counts.broken[RULE_TDR_008], said == 3);
+        rig_fini(rig);
+        free(rig);
+    }
+}
+
 static void engines_that_are_reset_need_their_ddis(void **state)
 {
     for (unsigned i = 0; i < 2; i++) {
@@ -431,6 +460,7 @@ int main(void)
         cmocka_unit_test(the_handle_of_a_save_area_may_be_used_again),
         cmocka_unit_test(a_gpu_that_goes_on_is_found),
         cmocka_unit_test(a_gpu_that_was_not_reset_is_found),
+        cmocka_unit_test(a_refused_packet_may_be_the_last_aborted_one),
         cmocka_unit_test(engines_that_are_reset_need_their_ddis),
     };
 
