@@ -2,7 +2,7 @@
 # Plants small mistakes in the manager, the scheduler, the checker and the GPU, and tells which of them the
 # tests find (`make mutants`):
 #
-#     scripts/mutants.sh [--count N] [--seed S] [--jobs J] [--out DIR] [--only WORD] [--list]
+#     scripts/mutants.sh [--count N] [--seed S] [--jobs J] [--out DIR] [--only WORD] [--quick | --unit | --list]
 #
 #     --count N    so many mistakes, drawn by the seed (300); those of tests/mutants/planned.tsv come on top
 #     --seed S     which ones (1)
@@ -11,6 +11,7 @@
 #                  found is not tried again while its source is the same, nor one that lives while nothing has changed
 #     --only WORD  only mistakes whose file or ID contains the word
 #     --quick      ends behind the sequences of the stage `runs`: what lives then may still die in later ones
+#     --unit       ends behind the stage `unit`: for those who write tests
 #     --list       shows them, and plays nothing
 #
 # A mistake is a line of scripts/mutants.awk: a source in which one line is different. One that does not compile, or
@@ -23,18 +24,20 @@
 #     runs     the sequences (scripts/sequences.sh), then the tests of the bench, which play whole runs
 #     far      a campaign of 5,000 seeds
 #
-# A mistake that lives is told with its reason from tests/mutants/survivors.tsv. A program that does not end in its
-# time has found it too. Exit status: 0 when each survivor has a reason; 1 when one has none; 2 for bad input.
+# results.tsv in the folder has a row for each: ID, stage, mistake, place, two sums of sources, and who found it. A
+# mistake that lives is told with its reason from tests/mutants/survivors.tsv. A program that does not end within its
+# time of the processor has found the mistake too. Exit status: 0 when each survivor has a reason; 1 when one has none;
+# 2 for bad input.
 set -eu
 
 sources="vidmm vidsch check sgpu"
 count=300 seed=1 jobs=2 out=build/mutants only='' list='' quick=''
 
-usage() { sed -n '2,30s/^# \{0,1\}//p' "$0"; }
+usage() { sed -n '2,31s/^# \{0,1\}//p' "$0"; }
 while [ $# -gt 0 ]; do
     case $1 in
     --list) list=1; shift; continue ;;
-    --quick) quick=1; shift; continue ;;
+    --quick | --unit) quick=${1#--}; shift; continue ;;
     --help | -h) usage; exit 0 ;;
     --count | --seed | --jobs | --out | --only)
         [ $# -ge 2 ] || { echo "mutants: $1 wants a value" >&2; exit 2; } ;;
@@ -96,10 +99,12 @@ prepare() {
     mkdir -p "$tree"
     git ls-files -z | xargs -0 tar cf - 2>/dev/null | tar xf - -C "$tree"
     [ -f "$tree/build/build.ninja" ] ||
-        cmake -S "$tree" -B "$tree/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_FLAGS=-w >"$tree/cmake.log"
-    programs="drydock $(printf '%s_tests ' $sources)$([ "$quick" ] || echo bench_tests)"
+        cmake -S "$tree" -B "$tree/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_FLAGS=-w \
+            "$(command -v ld.lld >/dev/null && echo -DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=lld)" >"$tree/cmake.log"
+    programs="$(printf '%s_tests ' $sources)$([ "$quick" = unit ] || echo drydock) $([ "$quick" ] || echo bench_tests)"
     # shellcheck disable=SC2086
-    ninja -C "$tree/build" $programs >"$tree/build.log" 2>&1 && "$tree/scripts/golden.sh" "$tree/build/drydock" --update ||
+    ninja -C "$tree/build" $programs >"$tree/build.log" 2>&1 &&
+        { [ "$quick" = unit ] || "$tree/scripts/golden.sh" "$tree/build/drydock" --update; } ||
         { tail -n 20 "$tree/build.log" >&2; echo "mutants: the tree does not build or is not clean" >&2; exit 2; }
     for program in $programs; do
         ninja -C "$tree/build" -t commands "$program" | tail -n 1 >"$tree/$program.link"
@@ -124,30 +129,45 @@ link() { # job program
     (cd "$tree/build" && eval "$(sed "s| -o $2 | $1/mistake.o -o $1/$2 |" "$tree/$2.link")") >"$1/link.log" 2>&1
 }
 
-# Whether the tests of a module pass. The test of the source's name comes first, then those in its folder.
+# Runs a command of the tree with so many seconds of the processor, and of the clock ten times as many.
+in_time() { # seconds command...
+    seconds=$1
+    shift
+    (cd "$tree" && exec prlimit --cpu="$seconds" timeout -k 5 $((10 * seconds)) "$@")
+}
+
+# Whether the tests of a module pass; `found` in the job's folder names the one that does not. The test of the source's
+# name comes first, then those in its folder.
 passes() { # job module source
-    link "$1" "$2_tests" || return 1
     near=$(find "$tree/$(dirname "$3")" -maxdepth 1 -name '*_test.c' -exec basename {} .c \; | tr '\n' ' ')
     for tests in $("$1/$2_tests" --list | awk -v nearest="$(basename "$3" .c)_test" -v near=" $near" '
         { print ($1 == nearest ? 0 : index(near, " " $1 " ") ? 1 : 2), NR, $1 }' | sort -n | cut -d' ' -f3); do
-        (cd "$tree" && timeout -k 5 30 "$1/$2_tests" "$tests" >/dev/null 2>&1) || return 1
+        in_time 30 "$1/$2_tests" "$tests" >/dev/null 2>&1 || { echo "$tests" >"$1/found"; return 1; }
     done
 }
 
 # The stage that finds the mistake in mistake.o, or `lives`. Only what a stage needs is linked.
 find_it() { # job module source
+    echo - >"$1/found"
+    link "$1" "$2_tests" || { echo none; return; }
     passes "$1" "$2" "$3" || { echo unit; return; }
-    [ "$2" != vidsch ] || passes "$1" vidmm "$3" || { echo unit; return; }
+    [ "$2" != vidsch ] || { link "$1" vidmm_tests && passes "$1" vidmm "$3"; } || { echo unit; return; }
+    [ "$quick" != unit ] || { echo lives; return; }
     link "$1" drydock || { echo none; return; }
     status=0
-    timeout -k 5 300 "$tree/scripts/golden.sh" "$1/drydock" --brief >/dev/null 2>&1 || status=$?
-    case $status in 0) ;; 1) echo golden; return ;; *) echo seeds; return ;; esac
-    (cd "$tree" && timeout -k 5 120 scripts/sequences.sh "$1/drydock" cases/sequences/*.case >/dev/null 2>&1) ||
+    in_time 300 scripts/golden.sh "$1/drydock" --brief >"$1/golden.log" 2>&1 || status=$?
+    case $status in
+    0) ;;
+    1) grep '^[-+][^-+]' "$1/golden.log" | sed -n 2p >"$1/found"; echo golden; return ;;
+    *) grep -m 1 -E '^ *(error|broken|hung|crashed|[A-Z]+-[0-9]{3}) ' "$1/golden.log" >"$1/found"; echo seeds; return ;;
+    esac
+    # shellcheck disable=SC2046
+    in_time 120 scripts/sequences.sh "$1/drydock" $(cd "$tree" && ls cases/sequences/*.case) >/dev/null 2>&1 ||
         { echo runs; return; }
     [ -z "$quick" ] || { echo lives; return; }
-    { link "$1" bench_tests && (cd "$tree" && timeout -k 5 900 "$1/bench_tests" >/dev/null 2>&1); } || { echo runs; return; }
-    timeout -k 5 1200 "$1/drydock" check --seeds 5000 -j 1 --no-shrink --repeat 0 --max-findings 1 \
-        --run-limit 20 >/dev/null 2>&1 || { echo far; return; }
+    { link "$1" bench_tests && in_time 600 "$1/bench_tests" >/dev/null 2>&1; } || { echo runs; return; }
+    in_time 1200 "$1/drydock" check --seeds 5000 -j 1 --no-shrink --repeat 0 --max-findings 1 --run-limit 60 \
+        >/dev/null 2>&1 || { echo far; return; }
     echo lives
 }
 
@@ -171,20 +191,22 @@ work() { # job
         mistake=$(printf '%s' "$line" | cut -f4)
         source=$1/$(basename "$file")
         { printf '#line 1 "%s"\n' "$tree/$file"; cat "$tree/$file"; } >"$source"
-        compile "$1" "$file" && mv "$1/mistake.o" "$1/right.o"
+        right=$out/right/$(cksum <"$tree/$file" | tr ' ' -)-$(echo "$file" | tr / -).o
+        [ -f "$right" ] || { compile "$1" "$file" && mv "$1/mistake.o" "$right"; }
         printf '%s' "$line" | cut -f6 |
             awk -v number="$((number + 1))" 'FNR == NR { new = $0; next } FNR == number { print new; next } { print }' \
                 - "$source" >"$1/mutated"
         mv "$1/mutated" "$source"
         if ! compile "$1" "$file"; then
             verdict=none
-        elif cmp -s "$1/right.o" "$1/mistake.o"; then
+        elif cmp -s "$right" "$1/mistake.o"; then
             verdict=same
         else
             verdict=$(find_it "$1" "$(echo "$file" | cut -d/ -f2)" "$file")
         fi
-        flock "$out/lock" sh -c 'out=$1; shift; printf "%s\t%s\t%s\t%s\t%s\t%s\n" "$@" >>"$out/results.tsv"' sh \
-            "$out" "$id" "$verdict" "$mistake" "$file:$number" "$(cksum <"$tree/$file")" "$state"
+        flock "$out/lock" sh -c 'out=$1; shift; printf "%s\t%s\t%s\t%s\t%s\t%s\t%s\n" "$@" >>"$out/results.tsv"' \
+            sh "$out" "$id" "$verdict" "$mistake" "$file:$number" "$(cksum <"$tree/$file")" "$state" \
+            "$(head -n 1 "$1/found" 2>/dev/null | tr '\t' ' ')"
         [ "$verdict" = none ] || [ "$verdict" = same ] ||
             printf '%-6s %s %s:%s %s\n' "$verdict" "$id" "$file" "$number" "$mistake"
     done
@@ -203,6 +225,8 @@ keep_results() {
 }
 
 tree=$out/tree
+rm -rf "$out/right"
+mkdir -p "$out/right"
 prepare
 state="${quick:-0} $(git ls-files -z src zoo tests | xargs -0 cat 2>/dev/null | cksum)"
 keep_results
