@@ -5,6 +5,7 @@
 #include "cli/zoo_play.h"
 
 #include "base/bits.h"
+#include "base/hash.h"
 #include "bench/campaign/campaign_shrink.h"
 
 #include <errno.h>
@@ -104,6 +105,33 @@ static void add_hung_rules(const struct player *player, struct campaign_record *
     free(result);
 }
 
+/* Everything that the run says of the driver, in one word; 0: the run has not come to its end. */
+static uint64_t told_by(const struct campaign_record *record)
+{
+    struct hash told;
+
+    hash_init(&told, 0);
+    hash_update_u64(&told, record->digest);
+    for (unsigned i = 0; i < RULE_COUNT; i++) {
+        hash_update_u64(&told, record->rules.evaluated[i]);
+        hash_update_u64(&told, record->rules.broken[i]);
+    }
+    for (unsigned i = 0; i < record->finding_count; i++) {
+        const struct campaign_finding *finding = &record->findings[i];
+        const char *const texts[] = {finding->kind,           finding->rule,
+                                     finding->text,           finding->detail.where,
+                                     finding->detail.objects, finding->detail.arguments,
+                                     finding->detail.bytes};
+
+        for (size_t j = 0; j < ARRAY_COUNT(texts); j++)
+            hash_update(&told, texts[j], strlen(texts[j]) + 1);
+        hash_update_u64(&told, finding->line);
+        hash_update_u64(&told, finding->consequence_of);
+        hash_update_u64(&told, finding->seen);
+    }
+    return record->digest ? hash_final(&told) : 0;
+}
+
 /* What the row tells of the runs up to the one that shows the defect. */
 static void look_for_defect(struct player *player, const struct campaign_record *record)
 {
@@ -141,6 +169,8 @@ static bool take_record(void *context, const struct campaign_record *given)
     struct zoo_row *row = player->row;
 
     *record = *given;
+    if (!row->seeds)
+        row->told = told_by(record);
     if (record->outcome == CAMPAIGN_HUNG)
         add_hung_rules(player, record);
     if (player->summary.runs < ZOO_CAUSE_SEEDS)

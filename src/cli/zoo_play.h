@@ -32,6 +32,7 @@ struct zoo_row {
     uint32_t shrunk_lines; /* operations of the smallest case; with is_shrunk */
     uint64_t seeds;        /* played, up to the one that shows it */
     uint64_t operations;   /* of all of them */
+    uint64_t told; /* by the first seed: a hash of what was looked at, broken and said; 0: no end */
     /* Of the first ZOO_CAUSE_SEEDS seeds, those behind `seeds` included: */
     unsigned causes;     /* that the findings have, by the campaign's summary */
     bool blames_manager; /* one of them says that it is a defect of the bench */

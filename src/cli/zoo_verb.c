@@ -94,6 +94,7 @@ static json_t *words(const char *list)
 static json_t *row_json(const struct zoo_row *row)
 {
     json_t *rules = json_array(), *json = json_object();
+    char told[17];
 
     for (unsigned i = 0; i < row->rule_count; i++)
         json_array_append_new(rules, json_string(row->rules[i]));
@@ -116,6 +117,8 @@ static json_t *row_json(const struct zoo_row *row)
     json_object_set_new(json, "rules", rules);
     json_object_set_new(json, "seeds", json_integer((json_int_t)row->seeds));
     json_object_set_new(json, "operations", json_integer((json_int_t)row->operations));
+    snprintf(told, sizeof told, "%016" PRIx64, row->told);
+    json_object_set_new(json, "told", json_string(told));
     json_object_set_new(json, "causes", json_integer(row->causes));
     json_object_set_new(json, "blames_manager", json_boolean(row->blames_manager));
     json_object_set_new(json, "shrunk_lines",

@@ -32,6 +32,9 @@ static NTSTATUS submit_switch(struct vidsch_packet *packet, struct miniport *min
 {
     struct null_context *switched = container_of(packet, struct null_context, packet);
 
+    /* Work of the context may have gone to the node while the switch was queued. */
+    switched->current = NULL;
+    switched->is_system = false;
     if (packet->is_virtual) {
         DXGKARG_SUBMITCOMMANDVIRTUAL args = {0};
 
@@ -115,20 +118,30 @@ void null_contexts_fini(struct vidmm *vidmm)
     vidmm->null_contexts = NULL;
 }
 
+/*
+ * The node was given work of the driver's context. A switch that is queued, and would leave another
+ * one, is not needed any more: the node has left that by itself.
+ */
+static void entered(struct null_context *node, const struct vidmm_context *current, bool is_system,
+                    HANDLE driver_context)
+{
+    if (node->is_under_way && node->driver_context != driver_context)
+        vidsch_cancel(&node->packet, STATUS_CANCELLED);
+    node->current = current;
+    node->is_system = is_system;
+}
+
 void null_contexts_ran(struct vidmm *vidmm, unsigned node, const struct vidmm_context *context)
 {
-    if (!vidmm->null_contexts)
-        return;
-    vidmm->null_contexts[node].current = context;
-    vidmm->null_contexts[node].is_system = !context;
+    if (vidmm->null_contexts)
+        entered(&vidmm->null_contexts[node], context, !context,
+                context ? context->driver_context : vidmm->queue.driver_context);
 }
 
 void null_contexts_ran_companion(struct vidmm *vidmm, unsigned node)
 {
-    if (!vidmm->null_contexts)
-        return;
-    vidmm->null_contexts[node].current = NULL;
-    vidmm->null_contexts[node].is_system = false;
+    if (vidmm->null_contexts)
+        entered(&vidmm->null_contexts[node], NULL, false, NULL);
 }
 
 void null_contexts_forget(struct vidmm *vidmm, const struct vidmm_context *context)
