@@ -44,6 +44,7 @@ struct random_run {
 static struct {
     uint64_t evictions, operations[32], multipass_calls;
     uint64_t failed_requests, ended_requests, packets, failed_packets;
+    uint64_t switches, host_maps, acquired_ranges;
 } total;
 
 static struct rig_config random_config(uint64_t seed)
@@ -83,6 +84,18 @@ static struct rig_config random_config(uint64_t seed)
     config.completes_at_once = rng_chance(&rng, 1, 8);
     config.skips_patch = rng_chance(&rng, 1, 3);
     config.slots_at_once = rng_chance(&rng, 1, 3);
+    config.switches_to_null = rng_chance(&rng, 1, 3);
+    if (config.is_virtual && rng_chance(&rng, 1, 3)) {
+        config.host_slots = 24 + rng_below(&rng, 100);
+        config.keeps_tables_in_system = rng_chance(&rng, 1, 3);
+    } else if (config.mode == DXGK_PAGETABLEUPDATE_CPU_VIRTUAL && config.is_virtual) {
+        config.keeps_tables_in_system = rng_chance(&rng, 1, 2);
+    }
+    if (!config.is_virtual && rng_chance(&rng, 2, 3)) {
+        config.swizzling_ranges = 1 + (unsigned)rng_below(&rng, RIG_RANGES);
+        config.refuses_ranges = rng_chance(&rng, 1, 3);
+        config.hides_segment[0] = config.hides_segment[1] = false;
+    }
     return config;
 }
 
@@ -118,6 +131,13 @@ static void create_object(struct random_run *run)
     request.priority = 0x28000000u * (1 + (uint32_t)rng_below(&rig->rng, 5));
     request.is_cached = rng_chance(&rig->rng, 1, 2);
     request.is_physical = rng_chance(&rig->rng, 1, 4);
+    if (rig->config.swizzling_ranges && rng_chance(&rig->rng, 1, 2))
+        request.flags = (DXGK_ALLOCATIONINFOFLAGS){.Swizzled = 1}.Value;
+    request.has_no_range = rng_chance(&rig->rng, 1, 8);
+    if (rig->config.swizzling_ranges && !request.is_cached && rng_chance(&rig->rng, 2, 3)) {
+        request.is_primary = true;
+        request.flags |= (DXGK_ALLOCATIONINFOFLAGS){.UseAlternateVA = 1}.Value;
+    }
     EXPECT(rig_try_object(rig, run->devices[object->device], &request, &object->base) ==
            STATUS_SUCCESS);
 }
@@ -297,7 +317,8 @@ static void lock(struct random_run *run)
 
     if (!object || object->is_locked)
         return;
-    status = vidmm_lock(object->base.allocation);
+    status = vidmm_lock_with(object->base.allocation,
+                             rng_chance(&run->rig->rng, 1, 2) ? VIDMM_LOCK_ACQUIRE_APERTURE : 0);
     if (status == STATUS_SUCCESS) {
         EXPECT(run->rig->config.is_virtual || !object->packets);
         object->is_locked = true;
@@ -305,7 +326,8 @@ static void lock(struct random_run *run)
         return;
     }
     EXPECT(status == STATUS_GRAPHICS_ALLOCATION_BUSY ||
-           (status == STATUS_GRAPHICS_CANT_EVICT_PINNED_ALLOCATION && object->base.references));
+           (status == STATUS_GRAPHICS_CANT_EVICT_PINNED_ALLOCATION && object->base.references) ||
+           (status == STATUS_GRAPHICS_NO_VIDEO_MEMORY && object->base.driver->is_swizzled));
 }
 
 static void unlock(struct random_run *run)
@@ -376,7 +398,8 @@ static void run_seed(uint64_t seed)
     struct rig *rig;
 
     assert_non_null(run);
-    snprintf(rig_repeat, sizeof rig_repeat, "VIDMM_SEED=%" PRIu64 " vidmm_vidmm_random_test", seed);
+    snprintf(rig_repeat, sizeof rig_repeat, "VIDMM_SEED=%" PRIu64 " vidmm_tests vidmm_random_test",
+             seed);
     rig = run->rig = rig_create(&config);
     run->devices[0] = rig->device;
     run->contexts[0] = rig->context;
@@ -400,6 +423,9 @@ static void run_seed(uint64_t seed)
     total.ended_requests += run->ended_requests;
     total.packets += run->packets;
     total.failed_packets += run->failed_packets;
+    total.switches += rig->switches;
+    total.host_maps += rig->host_maps;
+    total.acquired_ranges += rig->acquired_ranges;
     vidmm_context_destroy(run->contexts[1]);
     vidmm_device_destroy(run->devices[1]);
     rig_free(rig);
@@ -426,6 +452,8 @@ static void random_calls_keep_content_translations_and_counts(void **state)
     assert_true(total.evictions > 1000 && total.multipass_calls > 1000);
     assert_true(total.failed_requests > 100 && total.ended_requests > 1000);
     assert_true(total.packets > 5000 && total.failed_packets > 10);
+    assert_true(total.switches > 300 && total.host_maps > 300 && total.acquired_ranges > 200);
+    assert_true(total.operations[DXGK_OPERATION_SPECIAL_LOCK_TRANSFER] > 50);
     for (size_t i = 0; i < ARRAY_COUNT(operations); i++)
         assert_true(total.operations[operations[i]] > 500);
 }

@@ -1,6 +1,7 @@
 #include "vidmm/rig/test_rig.h"
 
 #include "vidmm/memory/page_units.h"
+#include "vidmm/rig/test_rig_views.h"
 #include "vidmm/vidmm.h"
 
 #include "base/bits.h"
@@ -57,10 +58,8 @@ struct rig_page *rig_page(struct rig *rig, unsigned segment, uint64_t page)
 
 struct rig_page *rig_page_at(struct rig *rig, uint64_t address)
 {
-    unsigned segment = (unsigned)(address >> 40);
-
-    if (segment >= 0x10)
-        return rig_page(rig, segment - 0x10, (address & (TiB - 1)) / PAGE_BYTES);
+    if (address >= rig_segment_window(0))
+        return rig_bus_page(rig, address);
     return rig_page(rig, 0, address / PAGE_BYTES);
 }
 
@@ -69,6 +68,7 @@ static void rig_check_free_for(const struct rig_page *page, uint32_t owner)
 {
     EXPECT(!page->pins || page->pin_owner == owner);
     EXPECT(!page->packet_pins || page->owner == owner);
+    EXPECT(!page->shown_owner || page->shown_owner == owner);
 }
 
 void rig_pin(struct rig_operation *operation, struct rig_page *page, uint32_t owner)
@@ -187,6 +187,7 @@ void *rig_map_pages(void *context, uint64_t count, const uint64_t *pages)
     table = malloc(sizeof *table);
     EXPECT(table);
     table->page = rig_page(rig, 0, pages[0]);
+    table->address = 0;
     rig->mapped_ranges++;
     return table;
 }
@@ -198,6 +199,12 @@ void rig_unmap_pages(void *context, void *address, uint64_t count)
     EXPECT(count == 1 && rig->mapped_ranges);
     rig->mapped_ranges--;
     free(address);
+}
+
+struct rig_page *rig_cpu_table_page(struct rig *rig, const struct rig_cpu_table *table)
+{
+    EXPECT(!table->address || rig_page_at(rig, table->address) == table->page);
+    return table->page;
 }
 
 struct rig_block *rig_block_at(struct rig *rig, uint64_t address)
@@ -267,8 +274,8 @@ void *rig_map_bus(void *context, uint64_t address, uint64_t bytes)
         struct rig_cpu_table *table = malloc(sizeof *table);
 
         EXPECT(table && bytes == PAGE_BYTES);
-        EXPECT(!rig->config.hides_segment[(address >> 40) - 0x11]);
         table->page = rig_page_at(rig, address);
+        table->address = address;
         return table;
     }
     return rig_block_at(rig, address)->memory +
@@ -288,5 +295,6 @@ void rig_unmap_bus(void *context, void *address, uint64_t bytes)
             (uint8_t *)address < block->memory + block->page_count * PAGE_BYTES)
             return;
     }
+    rig_cpu_table_page(rig, address);
     free(address);
 }

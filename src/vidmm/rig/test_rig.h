@@ -41,6 +41,7 @@
 #define RIG_POISON        UINT64_C(0xdeadbeefdeadbeef)
 #define RIG_TABLE_OWNER   UINT32_MAX /* pins of page tables */
 #define RIG_PROGRAM_STEPS 16
+#define RIG_RANGES        4
 
 /* What the fake hardware and driver are like. Zero is a plain one. */
 struct rig_config {
@@ -79,20 +80,25 @@ struct rig_config {
     bool writes_neighbours;               /* vidmm_config.writes_neighbours */
     bool pages_in_patched_only;           /* vidmm_config.pages_in_patched_only */
     bool pins_anywhere;                   /* vidmm_config.pins_anywhere */
-    uint64_t system_pages;                /* 0: 8192 */
-    uint64_t scratch_bytes;               /* 0: one leaf table's worth */
-    uint32_t dma_bytes;                   /* of a render buffer; 0: 512 */
+    uint64_t host_slots;       /* of a CPU host aperture, through which segment 1 is seen */
+    unsigned swizzling_ranges; /* physical model; RIG_RANGES at most */
+    bool refuses_ranges;       /* every third time a range is UNAVAILABLE */
+    bool switches_to_null;     /* vidmm_config.switches_to_null_context */
+    uint64_t system_pages;     /* 0: 8192 */
+    uint64_t scratch_bytes;    /* 0: one leaf table's worth */
+    uint32_t dma_bytes;        /* of a render buffer; 0: 512 */
     uint64_t seed;
 };
 
 struct rig_page {
     uint64_t content;
     uint32_t pins, packet_pins;
-    uint32_t pin_owner;  /* allocation number */
-    uint32_t owner;      /* whose page this is, 0: nobody's */
-    uint32_t owner_page; /* which */
-    uint32_t table;      /* index + 1 in tables */
-    bool is_taken;       /* system pages: given out by the platform */
+    uint32_t pin_owner;   /* allocation number */
+    uint32_t owner;       /* whose page this is, 0: nobody's */
+    uint32_t owner_page;  /* which */
+    uint32_t shown_owner; /* of it, while a slot or a range shows it to the CPU; 0: nothing does */
+    uint32_t table;       /* index + 1 in tables */
+    bool is_taken;        /* system pages: given out by the platform */
 };
 
 struct rig_table {
@@ -113,7 +119,18 @@ struct rig_allocation {
     unsigned pending_operations;
     uint64_t next_transfer; /* pages, XFER-006 */
     bool is_cached;
-    uint64_t *model; /* what each page must hold */
+    bool is_swizzled, is_primary;
+    bool has_no_range; /* no swizzling range can show it */
+    HANDLE device;     /* that opened it first */
+    uint64_t *model;   /* what each page must hold */
+};
+
+/* A swizzling range, while it is acquired. */
+struct rig_range {
+    const struct rig_allocation *owner; /* NULL: nobody's */
+    uint32_t data;
+    unsigned segment;
+    uint64_t first_page;
 };
 
 /* What a test asks DxgkDdiCreateAllocation for; it travels as private data. */
@@ -128,7 +145,8 @@ struct rig_request {
     uint32_t flags;    /* further ones, in the shape of the model */
     uint64_t pitch_aligned_bytes;
     bool is_cpu_visible, is_cached, is_physical;
-    bool has_no_handle, has_no_priority, has_odd_alignment;
+    bool is_primary; /* by vidmm_primary_create() */
+    bool has_no_handle, has_no_priority, has_odd_alignment, has_no_range;
     NTSTATUS refusal;
 };
 
@@ -185,6 +203,7 @@ struct rig_program {
 struct rig_packet {
     struct list link;
     bool is_paging;
+    bool is_switch; /* to the null context: no bytes */
     uint32_t fence;
     const uint8_t *start, *end;
     struct rig_program *program;
@@ -195,7 +214,7 @@ struct rig_packet {
 };
 
 struct rig_context {
-    HANDLE process;
+    HANDLE process, device;
     unsigned node;
     bool is_system;
     bool is_live, has_root;
@@ -239,6 +258,11 @@ struct rig {
     uint64_t *slots; /* system page + 1; 0: dummy */
     uint32_t *slot_owner;
     bool *slot_is_busy; /* an operation on it has not retired */
+    uint64_t
+        *host_shown; /* of each slot of the host aperture: the page of segment 1, + 1; 0: none */
+    unsigned refused_host_map; /* the call, from now on, that maps no slot; 0: none */
+    bool is_asleep;            /* set by tests of sleeps: nobody may map a slot */
+    struct rig_range ranges[RIG_RANGES];
 
     struct rig_table *tables;
     size_t table_count, table_capacity;
@@ -255,6 +279,9 @@ struct rig {
     uint32_t allocation_count; /* ever */
     uint64_t live_handles, live_contexts, live_devices, live_processes;
     struct rig_context *system_context;
+    struct rig_context *current[2]; /* whose work a node was given last; NULL: the null context */
+    unsigned switches;              /* packets that told a node to leave its context */
+    unsigned host_maps, acquired_ranges;
     struct list queued[2];   /* packets with the GPU, by node */
     struct list reported[2]; /* executed, interrupt raised, DPC not yet */
     struct list programs;
@@ -313,10 +340,13 @@ void rig_release_pages(void *context, uint64_t count, const uint64_t *pages);
 NTSTATUS rig_take_contiguous(void *context, uint64_t count, uint64_t *out_first_page);
 void rig_release_contiguous(void *context, uint64_t count, uint64_t first_page);
 
-/* A page table for the CPU: the pointer leads to what it names. */
+/* A page table for the CPU: the pointer leads to what it names, as long as it is seen there. */
 struct rig_cpu_table {
     struct rig_page *page;
+    uint64_t address; /* on the bus; 0: in system memory */
 };
+
+struct rig_page *rig_cpu_table_page(struct rig *rig, const struct rig_cpu_table *table);
 
 void *rig_map_pages(void *context, uint64_t count, const uint64_t *pages);
 void rig_unmap_pages(void *context, void *address, uint64_t count);

@@ -1,5 +1,6 @@
 #include "vidmm/rig/test_rig_build.h"
 
+#include "vidmm/memory/allocation.h"
 #include "vidmm/rig/test_rig.h"
 #include "vidmm/rig/test_rig_gpu.h"
 
@@ -12,6 +13,53 @@ static void rig_copy_pfns(struct rig_operation *operation, const MDL *mdl, uint6
     EXPECT(operation->pfns && mdl);
     memcpy(operation->pfns, (const uint64_t *)(mdl + 1) + first,
            operation->units * sizeof *operation->pfns);
+}
+
+/* The device whose allocation the operation takes away from where it is; NULL: nobody's. */
+static HANDLE rig_loser(const DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    const struct rig_allocation *allocation = miniport_operation_allocation(args);
+    bool is_loss;
+
+    switch ((int)args->Operation) {
+    case DXGK_OPERATION_TRANSFER:
+        is_loss = args->Transfer.Source.SegmentId;
+        break;
+    case DXGK_OPERATION_SPECIAL_LOCK_TRANSFER:
+        is_loss = args->SpecialLockTransfer.Source.SegmentId;
+        break;
+    case DXGK_OPERATION_VIRTUAL_TRANSFER:
+        is_loss = args->TransferVirtual.TransferDirection != DXGK_MEMORY_TRANSFER_SYSTEM_TO_LOCAL;
+        break;
+    default:
+        is_loss = args->Operation == DXGK_OPERATION_DISCARD_CONTENT ||
+                  args->Operation == DXGK_OPERATION_UNMAP_APERTURE_SEGMENT;
+        break;
+    }
+    return is_loss && allocation ? allocation->device : NULL;
+}
+
+/*
+ * SUB-004: no node is in a context of the device, nor on its way out of one. An allocation that was
+ * destroyed is not evicted, nor is one that a sleep moves out.
+ */
+static void rig_check_left(const struct rig *rig, const DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    const struct vidmm_allocation *subject = rig->vidmm->queue.subject;
+    HANDLE device = NULL;
+
+    if (rig->config.switches_to_null && subject && subject->state != ALLOCATION_DYING &&
+        rig->vidmm->power.state == POWER_ON) /* else nobody's work comes back */
+        device = rig_loser(args);
+    for (unsigned node = 0; device && node < 2; node++) {
+        const struct rig_packet *packet;
+
+        EXPECT(!rig->current[node] || rig->current[node]->device != device);
+        list_for_each (packet, &rig->queued[node], struct rig_packet, link)
+            EXPECT(!packet->is_switch);
+        list_for_each (packet, &rig->reported[node], struct rig_packet, link)
+            EXPECT(!packet->is_switch);
+    }
 }
 
 /* Takes over an operation that is seen for the first time, and checks it. */
@@ -36,6 +84,7 @@ static struct rig_operation *rig_begin_operation(struct rig *rig,
     rig->trace[rig->trace_count++ % ARRAY_COUNT(rig->trace)] = args->Operation;
     if (rig->watch)
         rig->watch(rig, args);
+    rig_check_left(rig, args);
 
     switch ((int)args->Operation) {
     case DXGK_OPERATION_TRANSFER:
@@ -45,6 +94,16 @@ static struct rig_operation *rig_begin_operation(struct rig *rig,
             rig_copy_pfns(operation, args->Transfer.Source.pMdl, args->Transfer.MdlOffset);
         else if (!args->Transfer.Destination.SegmentId)
             rig_copy_pfns(operation, args->Transfer.Destination.pMdl, args->Transfer.MdlOffset);
+        rig_accept_transfer(rig, operation);
+        break;
+    case DXGK_OPERATION_SPECIAL_LOCK_TRANSFER:
+        EXPECT(rig->config.is_virtual == false);
+        operation->units = args->SpecialLockTransfer.TransferSize / PAGE_BYTES;
+        rig_copy_pfns(operation,
+                      args->SpecialLockTransfer.Source.SegmentId
+                          ? args->SpecialLockTransfer.Destination.pMdl
+                          : args->SpecialLockTransfer.Source.pMdl,
+                      0);
         rig_accept_transfer(rig, operation);
         break;
     case DXGK_OPERATION_FILL:
@@ -173,6 +232,7 @@ static uint64_t rig_record_units(const struct rig_operation *operation, uint64_t
         *words = min_u64(fit, left);
         return *words;
     case DXGK_OPERATION_TRANSFER:
+    case DXGK_OPERATION_SPECIAL_LOCK_TRANSFER:
     case DXGK_OPERATION_VIRTUAL_TRANSFER:
     case DXGK_OPERATION_VIRTUAL_FILL:
         return min_u64(left, RIG_RECORD_PAGES);

@@ -5,6 +5,7 @@
 #include "vidmm/rig/test_rig.h"
 #include "vidmm/rig/test_rig_gpu.h"
 #include "vidmm/rig/test_rig_run.h"
+#include "vidmm/rig/test_rig_views.h"
 
 #include "base/bits.h"
 #include "base/list.h"
@@ -45,6 +46,10 @@ static void rig_fill_segment4(const struct rig *rig, unsigned id, DXGK_SEGMENTDE
         if (rig->config.aperture_limit_pages)
             segment->CommitLimit = PAGE_BYTES_OF(rig->config.aperture_limit_pages);
         segment->Flags.CacheCoherent = rig->config.is_coherent;
+    } else if (id == 1 && rig->config.host_slots) {
+        segment->Flags.SupportsCpuHostAperture = 1;
+        segment->CpuHostAperture.PhysicalAddress = rig_host_window();
+        segment->CpuHostAperture.SizeInPages = (UINT32)rig->config.host_slots;
     } else if (!rig->config.hides_segment[id - 1]) {
         segment->Flags.CpuVisible = 1;
         segment->CpuTranslatedAddress.QuadPart = (LONGLONG)rig_segment_window(id);
@@ -66,6 +71,7 @@ NTSTATUS rig_query(struct miniport *self, HANDLE object, const DXGKARG_QUERYADAP
         caps.SchedulingCaps.MultiEngineAware = 1;
         caps.GpuEngineTopology.NbAsymetricProcessingNodes = 2;
         caps.MemoryManagementCaps.PagingNode = 1;
+        caps.NumberOfSwizzlingRanges = config->swizzling_ranges;
         caps.MemoryManagementCaps.VirtualAddressingSupported = config->is_virtual;
         caps.MemoryManagementCaps.GpuMmuSupported = config->is_virtual;
         memcpy(query->pOutputData, &caps, query->OutputDataSize);
@@ -97,7 +103,10 @@ NTSTATUS rig_query(struct miniport *self, HANDLE object, const DXGKARG_QUERYADAP
 
         desc->PageTableIndexBitCount = rig_index_bits[level];
         desc->PageTableSegmentId = desc->PagingProcessPageTableSegmentId =
-            config->keeps_tables_in_system ? 0 : 1;
+            config->keeps_tables_in_system || /* no directory is in local memory there: PT-022 */
+                    (config->mode == DXGK_PAGETABLEUPDATE_CPU_VIRTUAL && level)
+                ? 0
+                : 1;
         desc->PageTableSizeInBytes = PAGE_BYTES;
         break;
     }
@@ -221,6 +230,7 @@ NTSTATUS rig_create_context(struct miniport *self, HANDLE device, DXGKARG_CREATE
     EXPECT(context && create->NodeOrdinal < 2);
     EXPECT(create->Flags.VirtualAddressing == rig->config.is_virtual);
     context->process = *(HANDLE *)device;
+    context->device = device;
     context->node = create->NodeOrdinal;
     rig->live_contexts++;
     context->is_system = create->Flags.SystemContext;
@@ -243,6 +253,10 @@ NTSTATUS rig_destroy_context(struct miniport *self, HANDLE object)
     EXPECT(!context->pin_count);
     if (rig->system_context == context)
         rig->system_context = NULL;
+    for (unsigned node = 0; node < 2; node++) {
+        if (rig->current[node] == context)
+            rig->current[node] = NULL;
+    }
     free(context->pins);
     return rig_destroy_handle(&rig->live_contexts, object);
 }
@@ -290,6 +304,13 @@ static NTSTATUS create_one(struct rig *rig, DXGK_ALLOCATIONINFO *info)
     allocation->is_live = true;
     allocation->page_count = div_round_up(request->bytes, PAGE_BYTES);
     allocation->is_cached = request->is_cached;
+    for (unsigned id = 1; id <= rig->segment_count; id++) {
+        /* It has an order of its own where its memory is, and is in no aperture then. */
+        if ((set >> (id - 1) & 1) && !rig_is_aperture(rig, id))
+            allocation->is_swizzled = info->Flags.Swizzled && !rig->config.is_virtual;
+    }
+    allocation->is_primary = request->is_primary;
+    allocation->has_no_range = request->has_no_range;
     allocation->model = calloc(allocation->page_count, sizeof *allocation->model);
     EXPECT(allocation->model);
     rig->allocations[rig->allocation_count++] = allocation;
@@ -334,9 +355,14 @@ NTSTATUS rig_open_allocation(struct miniport *self, HANDLE device,
         return rig->fails_at_open;
     if (!NT_SUCCESS(rig->fails_at_create))
         return rig->fails_at_create;
-    for (UINT i = 0; i < open->NumAllocations; i++)
-        open->pOpenAllocation[i].hDeviceSpecificAllocation =
+    for (UINT i = 0; i < open->NumAllocations; i++) {
+        struct rig_allocation *allocation =
             rig->allocations[rig->allocation_count - open->NumAllocations + i];
+
+        if (!allocation->device)
+            allocation->device = device;
+        open->pOpenAllocation[i].hDeviceSpecificAllocation = allocation;
+    }
     rig->live_handles += open->NumAllocations;
     return STATUS_SUCCESS;
 }
@@ -412,6 +438,15 @@ static void rig_queued(struct rig *rig, unsigned node)
     rig_tell(rig);
 }
 
+/* Whose work the node has now; a switch leaves what it had before (SUB-004). */
+static void rig_enter(struct rig *rig, struct rig_context *context, bool is_switch)
+{
+    EXPECT(!is_switch || (rig->config.switches_to_null && !rig->is_hung &&
+                          rig->current[context->node] == context));
+    rig->switches += is_switch;
+    rig->current[context->node] = is_switch ? NULL : context;
+}
+
 /*
  * A range for each submission when the driver moved its pointer, with the four bytes of each record
  * that is submitted; else one for all (PB-024).
@@ -437,7 +472,13 @@ NTSTATUS rig_submit_virtual(struct miniport *self, HANDLE object,
     struct rig_packet *packet;
 
     EXPECT(context->has_root && submit->NodeOrdinal == context->node);
-    if (submit->Flags.Paging) {
+    rig_enter(rig, context, submit->Flags.ContextSwitch);
+    if (submit->Flags.ContextSwitch) {
+        EXPECT(!submit->DmaBufferSize && submit->Flags.Paging == context->is_system);
+        packet = rig_queue_packet(rig, context->node, submit->SubmissionFenceId, NULL, NULL,
+                                  context->is_system);
+        packet->is_switch = true;
+    } else if (submit->Flags.Paging) {
         uint64_t va = submit->DmaBufferVirtualAddress;
         const uint8_t *start = rig->buffer_start + va; /* there is one, and no address */
 
@@ -543,14 +584,23 @@ NTSTATUS rig_submit(struct miniport *self, HANDLE object, const DXGKARG_SUBMITCO
     struct rig *rig = rig_of(self);
     struct rig_context *context = rig_context_of(rig, submit->hContext, submit->Flags.Paging);
     const DXGKARG_PATCH *patch = &context->patch;
-    struct rig_block *block =
-        submit->Flags.Paging
-            ? rig_block_behind(rig, submit->DmaBufferSegmentId,
-                               (uint64_t)submit->DmaBufferPhysicalAddress.QuadPart)
-            : rig_block_at(rig, (uint64_t)submit->DmaBufferPhysicalAddress.QuadPart);
+    struct rig_block *block;
     struct rig_packet *packet;
 
     EXPECT(submit->NodeOrdinal == context->node);
+    rig_enter(rig, context, submit->Flags.ContextSwitch);
+    if (submit->Flags.ContextSwitch) {
+        EXPECT(!submit->DmaBufferSize && submit->Flags.Paging == context->is_system);
+        packet = rig_queue_packet(rig, context->node, submit->SubmissionFenceId, NULL, NULL,
+                                  context->is_system);
+        packet->is_switch = true;
+        rig_queued(rig, context->node);
+        return STATUS_SUCCESS;
+    }
+    block = submit->Flags.Paging
+                ? rig_block_behind(rig, submit->DmaBufferSegmentId,
+                                   (uint64_t)submit->DmaBufferPhysicalAddress.QuadPart)
+                : rig_block_at(rig, (uint64_t)submit->DmaBufferPhysicalAddress.QuadPart);
     if (!submit->Flags.Paging || !rig->config.skips_patch) {
         EXPECT(patch->SubmissionFenceId == submit->SubmissionFenceId);
         EXPECT(patch->DmaBufferPhysicalAddress.QuadPart ==

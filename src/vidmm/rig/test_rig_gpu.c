@@ -2,6 +2,7 @@
 
 #include "vidmm/memory/page_units.h"
 #include "vidmm/rig/test_rig.h"
+#include "vidmm/rig/test_rig_views.h"
 #include "vidmm/vidmm.h"
 
 #include "base/bits.h"
@@ -117,7 +118,7 @@ static struct rig_page *rig_table_page(struct rig *rig,
 
     switch (update->UpdateMode) {
     case DXGK_PAGETABLEUPDATE_CPU_VIRTUAL:
-        return ((struct rig_cpu_table *)address->CpuVirtual)->page;
+        return rig_cpu_table_page(rig, address->CpuVirtual);
     case DXGK_PAGETABLEUPDATE_GPU_VIRTUAL:
         return rig_access(rig, rig->system_context->process, rig->system_context->root,
                           address->GpuVirtual);
@@ -448,7 +449,36 @@ void rig_accept_virtual_move(struct rig *rig, struct rig_operation *operation)
 
 /* ---- Moves, physical model ------------------------------------------------------------------- */
 
-/* The page of one side of a TRANSFER; segment 0 is the MDL. */
+/* What TRANSFER and SPECIAL_LOCK_TRANSFER have in common. Segment 0 is the MDL. */
+struct rig_transfer {
+    HANDLE allocation;
+    unsigned source, destination; /* segments */
+    uint64_t source_address, destination_address;
+    uint64_t offset;
+    DXGK_TRANSFERFLAGS flags;
+};
+
+static struct rig_transfer rig_transfer_of(const DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    if (args->Operation == DXGK_OPERATION_SPECIAL_LOCK_TRANSFER)
+        return (struct rig_transfer){
+            args->SpecialLockTransfer.hAllocation,
+            args->SpecialLockTransfer.Source.SegmentId,
+            args->SpecialLockTransfer.Destination.SegmentId,
+            (uint64_t)args->SpecialLockTransfer.Source.SegmentAddress.QuadPart,
+            (uint64_t)args->SpecialLockTransfer.Destination.SegmentAddress.QuadPart,
+            args->SpecialLockTransfer.TransferOffset,
+            args->SpecialLockTransfer.Flags};
+    return (struct rig_transfer){args->Transfer.hAllocation,
+                                 args->Transfer.Source.SegmentId,
+                                 args->Transfer.Destination.SegmentId,
+                                 (uint64_t)args->Transfer.Source.SegmentAddress.QuadPart,
+                                 (uint64_t)args->Transfer.Destination.SegmentAddress.QuadPart,
+                                 args->Transfer.TransferOffset,
+                                 args->Transfer.Flags};
+}
+
+/* The page of one side of a transfer. */
 static struct rig_page *rig_side(struct rig *rig, const struct rig_operation *operation,
                                  unsigned segment, uint64_t address, uint64_t unit)
 {
@@ -457,7 +487,7 @@ static struct rig_page *rig_side(struct rig *rig, const struct rig_operation *op
     if (!segment)
         return rig_page(rig, 0, operation->pfns[unit]);
     EXPECT(segment <= rig->segment_count && address >> 40 == segment);
-    page = (address - rig_segment_base(segment) + operation->args.Transfer.TransferOffset) /
+    page = (address - rig_segment_base(segment) + rig_transfer_of(&operation->args).offset) /
                PAGE_BYTES +
            unit;
     if (!rig_is_aperture(rig, segment))
@@ -470,20 +500,20 @@ static struct rig_page *rig_side(struct rig *rig, const struct rig_operation *op
 
 static void rig_run_transfer(struct rig *rig, struct rig_operation *operation, uint64_t unit)
 {
-    const DXGKARG_BUILDPAGINGBUFFER *args = &operation->args;
-    const struct rig_allocation *allocation = args->Transfer.hAllocation;
+    const struct rig_transfer transfer = rig_transfer_of(&operation->args);
+    const struct rig_allocation *allocation = transfer.allocation;
     struct rig_page *source =
-        rig_side(rig, operation, args->Transfer.Source.SegmentId,
-                 (uint64_t)args->Transfer.Source.SegmentAddress.QuadPart, unit);
+        rig_side(rig, operation, transfer.source, transfer.source_address, unit);
     struct rig_page *destination =
-        rig_side(rig, operation, args->Transfer.Destination.SegmentId,
-                 (uint64_t)args->Transfer.Destination.SegmentAddress.QuadPart, unit);
-    uint32_t page = (uint32_t)(args->Transfer.TransferOffset / PAGE_BYTES + unit);
+        rig_side(rig, operation, transfer.destination, transfer.destination_address, unit);
+    uint32_t page = (uint32_t)(transfer.offset / PAGE_BYTES + unit);
 
     EXPECT(rig_is_segment_page(rig, source) || rig_is_segment_page(rig, destination));
     EXPECT(source != destination);
     EXPECT(!rig_is_alive(rig, destination->owner) || destination->owner == allocation->number);
-    destination->content = source->content;
+    destination->content = transfer.flags.Swizzle     ? rig_swizzle(source->content)
+                           : transfer.flags.Unswizzle ? rig_unswizzle(source->content)
+                                                      : source->content;
     rig_own(destination, allocation->number, page);
     if (rig_is_segment_page(rig, source)) {
         EXPECT(source->owner == allocation->number && source->owner_page == page);
@@ -492,29 +522,44 @@ static void rig_run_transfer(struct rig *rig, struct rig_operation *operation, u
     }
 }
 
+/* SLT-001, SLT-004: the range of the allocation, which shows it only while it is in memory. */
+static void rig_check_range(struct rig *rig, const DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    const struct rig_range *range = &rig->ranges[args->SpecialLockTransfer.SwizzlingRangeId];
+
+    EXPECT(args->SpecialLockTransfer.SwizzlingRangeId < rig->config.swizzling_ranges);
+    if (args->SpecialLockTransfer.Source.SegmentId)
+        EXPECT(range->owner == args->SpecialLockTransfer.hAllocation &&
+               range->data == args->SpecialLockTransfer.SwizzlingRangeData);
+    else
+        EXPECT(!range->owner);
+}
+
 void rig_accept_transfer(struct rig *rig, struct rig_operation *operation)
 {
     const DXGKARG_BUILDPAGINGBUFFER *args = &operation->args;
-    struct rig_allocation *allocation = rig_allocation_of(rig, args->Transfer.hAllocation);
-    bool is_in = !args->Transfer.Source.SegmentId;
-    unsigned local = is_in ? args->Transfer.Destination.SegmentId : args->Transfer.Source.SegmentId;
-    uint64_t offset = args->Transfer.TransferOffset / PAGE_BYTES;
+    const struct rig_transfer transfer = rig_transfer_of(args);
+    struct rig_allocation *allocation = rig_allocation_of(rig, transfer.allocation);
+    bool is_in = !transfer.source;
+    unsigned local = is_in ? transfer.destination : transfer.source;
+    uint64_t offset = transfer.offset / PAGE_BYTES;
 
     EXPECT(local && !rig_is_aperture(rig, local));
-    EXPECT(args->Transfer.TransferOffset % PAGE_BYTES == 0);
+    EXPECT(transfer.offset % PAGE_BYTES == 0);
     EXPECT(offset == allocation->next_transfer);
-    EXPECT(args->Transfer.Flags.TransferStart == (offset == 0));
-    EXPECT(args->Transfer.Flags.TransferEnd ==
-           (offset + operation->units == allocation->page_count));
-    if (operation->pfns)
+    EXPECT(transfer.flags.TransferStart == (offset == 0));
+    EXPECT(transfer.flags.TransferEnd == (offset + operation->units == allocation->page_count));
+    EXPECT(!transfer.flags.Swizzle || (is_in && allocation->is_swizzled));
+    EXPECT(!transfer.flags.Unswizzle || (!is_in && allocation->is_swizzled));
+    if (args->Operation == DXGK_OPERATION_SPECIAL_LOCK_TRANSFER)
+        rig_check_range(rig, args);
+    else if (operation->pfns)
         EXPECT(args->Transfer.MdlOffset == offset);
-    allocation->next_transfer = args->Transfer.Flags.TransferEnd ? 0 : offset + operation->units;
+    allocation->next_transfer = transfer.flags.TransferEnd ? 0 : offset + operation->units;
     for (uint64_t unit = 0; unit < operation->units; unit++) {
         struct rig_page *page =
             rig_side(rig, operation, local,
-                     (uint64_t)(is_in ? args->Transfer.Destination.SegmentAddress.QuadPart
-                                      : args->Transfer.Source.SegmentAddress.QuadPart),
-                     unit);
+                     is_in ? transfer.destination_address : transfer.source_address, unit);
 
         EXPECT(!page->packet_pins);
         EXPECT(page->owner == allocation->number || (is_in && !rig_is_alive(rig, page->owner)));
@@ -581,7 +626,7 @@ void rig_accept_map(struct rig *rig, struct rig_operation *operation)
     EXPECT(operation->units == allocation->page_count);
     EXPECT(first + operation->units <= rig->config.aperture_pages);
     first = rig_slot(rig, args->MapApertureSegment.SegmentId, first);
-    EXPECT(args->MapApertureSegment.hDevice);
+    EXPECT((args->MapApertureSegment.hDevice != NULL) == !allocation->is_primary);
     EXPECT(args->MapApertureSegment.Flags.CacheCoherent ==
            (allocation->is_cached && rig->config.is_coherent));
     for (uint64_t unit = 0; unit < operation->units; unit++) {
@@ -668,6 +713,7 @@ void rig_run_operation(struct rig *rig, struct rig_operation *operation, uint64_
             rig_run_virtual_move(rig, operation, unit);
         break;
     case DXGK_OPERATION_TRANSFER:
+    case DXGK_OPERATION_SPECIAL_LOCK_TRANSFER:
         for (unit = first; unit < first + count; unit++)
             rig_run_transfer(rig, operation, unit);
         break;

@@ -6,6 +6,7 @@
 #include "vidmm/rig/test_rig_build.h"
 #include "vidmm/rig/test_rig_driver.h"
 #include "vidmm/rig/test_rig_gpu.h"
+#include "vidmm/rig/test_rig_views.h"
 #include "vidmm/vidmm.h"
 
 #include "base/bits.h"
@@ -22,9 +23,12 @@ static void rig_run_step(struct rig *rig, struct rig_page *page, uint32_t number
     struct rig_allocation *allocation = rig->allocations[number - 1];
 
     EXPECT(page->owner == number && page->owner_page == number_page);
-    EXPECT(page->content == allocation->model[number_page]);
-    if (is_write)
-        page->content = allocation->model[number_page] = value;
+    EXPECT(page->content == (allocation->is_swizzled ? rig_swizzle(allocation->model[number_page])
+                                                     : allocation->model[number_page]));
+    if (is_write) {
+        allocation->model[number_page] = value;
+        page->content = allocation->is_swizzled ? rig_swizzle(value) : value;
+    }
 }
 
 static void rig_run_commands(struct rig *rig, const struct rig_packet *packet)
@@ -92,7 +96,9 @@ void rig_run_next(struct rig *rig, unsigned node)
         container_of(list_pop_front(&rig->queued[node]), struct rig_packet, link);
     DXGKARGCB_NOTIFY_INTERRUPT_DATA data = {0};
 
-    if (packet->is_paging)
+    if (packet->is_switch)
+        EXPECT(!packet->start && !packet->program);
+    else if (packet->is_paging)
         rig_run_records(rig, packet);
     else if (packet->program)
         rig_run_program(rig, packet, packet->program->root);
@@ -165,7 +171,7 @@ void rig_forget_packets(struct rig *rig)
         while ((link = list_pop_front(&rig->reported[node])) != NULL) {
             struct rig_packet *packet = container_of(link, struct rig_packet, link);
 
-            if (packet->is_paging && !packet->operation_count) {
+            if (packet->is_paging && !packet->is_switch && !packet->operation_count) {
                 const uint8_t *at = packet->start;
 
                 for (; at < packet->end; at += ((const struct rig_record *)at)->bytes)
@@ -268,6 +274,10 @@ static void rig_set_ops(struct rig *rig)
     rig->ops.patch = rig_patch;
     rig->ops.submit_command = rig_submit;
     rig->ops.submit_command_virtual = rig_submit_virtual;
+    rig->ops.map_cpu_host_aperture = rig_map_host;
+    rig->ops.unmap_cpu_host_aperture = rig_unmap_host;
+    rig->ops.acquire_swizzling_range = rig_acquire_range;
+    rig->ops.release_swizzling_range = rig_release_range;
     rig->miniport.ops = &rig->ops;
 }
 
@@ -301,10 +311,12 @@ struct rig *rig_new(const struct rig_config *config)
     rig->slots = calloc(2 * rig->config.aperture_pages, sizeof *rig->slots);
     rig->slot_owner = calloc(2 * rig->config.aperture_pages, sizeof *rig->slot_owner);
     rig->slot_is_busy = calloc(2 * rig->config.aperture_pages, sizeof *rig->slot_is_busy);
+    rig->host_shown = calloc(rig->config.host_slots + 1, sizeof *rig->host_shown);
     rig->system = calloc(rig->config.system_pages, sizeof *rig->system);
     rig->system_free = calloc(rig->config.system_pages, sizeof *rig->system_free);
-    assert_true(rig->slots && rig->slot_owner && rig->slot_is_busy && rig->system &&
-                rig->system_free);
+    assert_true(rig->config.swizzling_ranges <= RIG_RANGES);
+    assert_true(rig->host_shown && rig->slots && rig->slot_owner && rig->slot_is_busy &&
+                rig->system && rig->system_free);
     for (i = 0; i < 2; i++) {
         list_init(&rig->queued[i]);
         list_init(&rig->reported[i]);
@@ -335,6 +347,7 @@ struct rig *rig_new(const struct rig_config *config)
     rig->manager.writes_neighbours = rig->config.writes_neighbours;
     rig->manager.pages_in_patched_only = rig->config.pages_in_patched_only;
     rig->manager.pins_anywhere = rig->config.pins_anywhere;
+    rig->manager.switches_to_null_context = rig->config.switches_to_null;
     return rig;
 }
 
@@ -402,6 +415,7 @@ void rig_free(struct rig *rig)
     EXPECT(rig->memory.live_blocks == 0 && rig->memory.live_bytes == 0);
     EXPECT(!rig->taken_pages && !rig->taken_blocks && !rig->mapped_ranges);
     EXPECT(!rig->live_handles && !rig->live_contexts && !rig->live_devices && !rig->live_processes);
+    EXPECT(rig_shows_nothing(rig));
     for (size_t i = 0; i < rig->operation_count; i++)
         EXPECT(!rig->operations[i]);
     for (uint32_t i = 0; i < rig->allocation_count; i++) {
@@ -421,6 +435,7 @@ void rig_free(struct rig *rig)
     free(rig->slots);
     free(rig->slot_owner);
     free(rig->slot_is_busy);
+    free(rig->host_shown);
     free(rig->system);
     free(rig->system_free);
     free(rig);
@@ -444,7 +459,8 @@ NTSTATUS rig_try_object(struct rig *rig, struct vidmm_device *device,
     NTSTATUS status;
 
     memset(object, 0, sizeof *object);
-    status = vidmm_allocation_create(device, request, sizeof *request, object, &object->allocation);
+    status = (request->is_primary ? vidmm_primary_create : vidmm_allocation_create)(
+        device, request, sizeof *request, object, &object->allocation);
     EXPECT(NT_SUCCESS(status) == (object->allocation != NULL));
     if (!NT_SUCCESS(status))
         return status;
@@ -523,11 +539,13 @@ void rig_lock(struct rig *rig, struct rig_object *object)
 void rig_touch_locked(struct rig *rig, struct rig_object *object, bool is_write)
 {
     for (uint64_t i = 0; i < object->pages; i++) {
-        struct rig_page *page = rig_page_at(rig, vidmm_locked_page_address(object->allocation, i));
+        uint64_t address = vidmm_locked_page_address(object->allocation, i);
 
-        EXPECT(page->content == object->driver->model[i]);
-        if (is_write)
-            page->content = object->driver->model[i] = rng_next(&rig->rng);
+        EXPECT(rig_cpu_read(rig, address) == object->driver->model[i]);
+        if (is_write) {
+            object->driver->model[i] = rng_next(&rig->rng);
+            rig_cpu_write(rig, address, object->driver->model[i]);
+        }
     }
 }
 
