@@ -1,6 +1,6 @@
 # Two commands do everything on a fresh Debian 12: `make run` and `make test`.
 
-.PHONY: install run build test mutants deps debug mingw format check-format clean
+.PHONY: install run build test bench-check mutants deps debug mingw format check-format clean
 
 build: deps
 	cmake --preset release
@@ -17,6 +17,10 @@ test: deps check-format
 debug: deps
 	cmake --preset debug
 	cmake --build --preset debug
+
+# Fails when a figure that is measured beside a peer is worse than its bound by more than its spread.
+bench-check: build
+	build/release/drydock bench --quick --bounds tests/bench/bounds.tsv ranges
 
 # Plants small mistakes in the sources and tells which of them the tests find: seconds each, minutes for one that lives.
 # MUTANTS="--count 20 --seed 7" tries others (scripts/mutants.sh --help).

@@ -1,31 +1,36 @@
 /*
- * Two structures over the same tiles.
+ * Tiles in a table, and two ways to find one.
  *
- * The range tree (range_tree.h) holds all tiles in address order. It answers find and release by
- * descent, and every placement by address (LOWEST, HIGHEST, windows), because each of its nodes
- * carries a bound on the holes below.
+ * Each live range and each hole is a node of 32 bytes in one table, under a number. A node knows
+ * the numbers of its neighbours by address, so that a release merges without a search. The number
+ * of a live range is its handle.
  *
- * The bins hold the same holes by size, eight bins for each power of two, each a doubly linked
- * list, last in first out, with a bit that says "not empty". A hole's record points at its leaf,
- * so that a take without placement needs no descent: find a bin by bit search, look at up to
- * BIN_TRIES holes, and of those that fit take the one at the lowest address.
+ * The bins hold the holes by size, sixteen bins for each power of two, each a ring of nodes, last
+ * in first out, closed by a node of the bin's own: linking and unlinking has no branch. A bit says
+ * "not empty". A take without placement finds a bin by bit search, looks at two holes, and of those
+ * that fit takes the one at the lowest address.
  *
- * Why that choice. Simulated on log-normal sizes at 90 % occupancy, 10,000 ranges: the first hole
- * of the next larger bin (the usual segregated fit) fails 11 % of the bytes; the smallest hole
- * that fits, exactly, 2.9 %; the lowest address in the first bin that has a fit 2.0 %; the lowest
- * of two in that bin 4.2 %, and of three 2.2 %, at a fraction of the work. Low addresses win over
- * the perfect size because they keep the high end of the space empty, where holes then merge.
+ * Why that choice. Log-normal sizes at 90 % occupancy, 10,000 ranges, beside the usual segregated
+ * fit, which takes the first hole of the next larger of eight bins for each power of two:
  *
- * Why leaves of arrays and not one node for each range with boundary tags: neighbours lie beside
- * each other, so that merging rarely touches another leaf, any address can be looked up without a
- * second index, and a hundred thousand ranges or more cost two or three cache misses. The price
- * is the descent of a release and moving up to 30 entries at an insertion, both in cache: up to
- * some ten thousand ranges, nodes released by handle take a third of the time. A full leaf shares
- * with a sibling before it splits, which saves a quarter of the memory.
+ *     that segregated fit                               fails 32 % of the bytes
+ *     the first hole that fits, from the own bin on     20 %
+ *     the lowest of two, eight bins for each power      4.4 %
+ *     the lowest of three, eight bins for each power    2.6 %, and takes a quarter longer
+ *     the lowest of two, sixteen bins for each power    3.8 %
  *
- * Memory. Only take needs nodes, and has them before it changes anything. A release can leave
- * a hole without a record when there is no memory for one: it is then in no bin, but still in the
- * tree, where the search that precedes RANGE_FULL finds it.
+ * Low addresses win over the perfect size because they keep the high end of the space empty, where
+ * holes then merge.
+ *
+ * The size by which a hole is sorted is the size behind its first multiple of an alignment, the
+ * one that most requests have (`key_mask`). Where every range begins at 64 KiB and the unit is a
+ * page, the ends of the ranges leave holes that no request can use. Sorted by their whole size they
+ * would stand in the way of every search.
+ *
+ * The index (range_tree.h) is made when a search by address first needs it. A space that is only
+ * ever asked for some place, and given back by handle, never pays for it.
+ *
+ * Memory. Only take needs nodes, and has them before it changes anything.
  */
 #include "base/range_allocator.h"
 
@@ -36,42 +41,56 @@
 #include <stdio.h>
 #include <string.h>
 
-#define BIN_STEPS_LOG2 3 /* bins for each power of two */
-#define BIN_TRIES      3 /* holes looked at in one bin */
+#define BIN_STEPS_LOG2 4 /* bins for each power of two */
 
-/* With an alignment above the granularity, holes looked at before the next guaranteed bin. */
+_Static_assert(RANGE_BIN_COUNT % 64 != 0, "there is a word of bits behind every bin");
+
+/* Kept apart from what each take does, which has all registers then. */
+#define RARE __attribute__((noinline, cold))
+
+/* With a larger alignment than that of the keys, holes looked at before the next sure bin. */
 #define ALIGNED_TRIES 32
 
-_Static_assert(RANGE_BIN_COUNT == (64 - BIN_STEPS_LOG2 + 1) << BIN_STEPS_LOG2,
-               "a bin for every size below 2^64");
+/* Holes of the request's own bin that are looked at before a search by address. */
+#define OWN_BIN_TRIES 64
 
-/* Bins of sizes below 2 * 8 hold one size each; above, the bin is exponent and top three bits. */
+/* With so many tiles at most, a search by address walks. */
+#define WALK_TILES 32
+
+static struct range_node *nodes_of(const struct range_allocator *ra)
+{
+    return ra->nodes.items;
+}
+
+/* The wall stands before the first tile and behind the last one, and is never free. */
+static uint32_t wall_of(const struct range_allocator *ra)
+{
+    return ra->bin_count;
+}
+
+/* ---- Bins ------------------------------------------------------------------------------------ */
+
+/* Bins below 2 * 16 hold one size each; above, the bin is exponent and top four bits. */
 static unsigned bin_of(uint64_t units)
 {
     unsigned exponent = log2_floor_u64(units | 1);
+    unsigned shift = exponent < BIN_STEPS_LOG2 ? 0 : exponent - BIN_STEPS_LOG2;
+    unsigned bin = (shift << BIN_STEPS_LOG2) + (unsigned)(units >> shift);
 
-    if (exponent < BIN_STEPS_LOG2)
-        return (unsigned)units;
-    exponent -= BIN_STEPS_LOG2;
-    return (exponent << BIN_STEPS_LOG2) + (unsigned)(units >> exponent);
+    return bin < RANGE_BIN_COUNT ? bin : RANGE_BIN_COUNT - 1;
 }
 
-/* Start to bring count words into the cache. */
-static void prefetch_u64(const void *words, unsigned count)
+static uint64_t key_units(const struct range_allocator *ra, const struct range_node *hole)
 {
-    for (unsigned i = 0; i < count; i += 8)
-        __builtin_prefetch((const uint64_t *)words + i, 1);
+    return range_units_behind(hole->start, range_units(hole), ra->key_mask);
 }
 
 /* The first bin, from this one on, that is not empty; RANGE_BIN_COUNT when there is none. */
-static unsigned next_bin(const struct range_allocator *ra, unsigned bin)
+static inline unsigned next_bin(const struct range_allocator *ra, unsigned bin)
 {
-    unsigned word = bin / 64;
-    uint64_t bits;
+    unsigned word = bin / 64; /* RANGE_BIN_COUNT is no multiple of 64 */
+    uint64_t bits = ra->bin_bits[word] & UINT64_MAX << bin % 64;
 
-    if (bin >= RANGE_BIN_COUNT)
-        return RANGE_BIN_COUNT;
-    bits = ra->bin_bits[word] & ~low_mask_u64(bin % 64);
     while (!bits) {
         if (++word == ARRAY_COUNT(ra->bin_bits))
             return RANGE_BIN_COUNT;
@@ -80,98 +99,308 @@ static unsigned next_bin(const struct range_allocator *ra, unsigned bin)
     return word * 64 + ctz_u64(bits);
 }
 
-static void bin_add(struct range_allocator *ra, struct range_hole *hole)
+/* The tile, whose start is set, is a hole of so many units from now on. */
+static inline void bin_add(struct range_allocator *ra, uint32_t tile, uint64_t units)
 {
-    unsigned bin = bin_of(hole->size);
+    struct range_node *nodes = nodes_of(ra);
+    struct range_node *hole = &nodes[tile];
+    unsigned bin = bin_of(range_units_behind(hole->start, units, ra->key_mask));
 
-    hole->next = ra->bins[bin];
-    hole->link = &ra->bins[bin];
-    hole->next->link = &hole->next;
-    ra->bins[bin] = hole;
+    hole->extent = range_hole(units);
+    hole->prev = bin;
+    hole->next = nodes[bin].next;
+    nodes[hole->next].prev = tile;
+    nodes[bin].next = tile;
     ra->bin_bits[bin / 64] |= UINT64_C(1) << bin % 64;
-    ra->binned_count++;
 }
 
-/* No branch: where in its bin a hole lies is anybody's guess. */
-static void bin_remove(struct range_allocator *ra, struct range_hole *hole)
+/* The bin is empty when the hole's two neighbours in the ring are one, which is the bin's node. */
+static inline void bin_remove(struct range_allocator *ra, uint32_t tile)
 {
-    unsigned bin = bin_of(hole->size);
+    struct range_node *nodes = nodes_of(ra);
+    struct range_node *hole = &nodes[tile];
+    uint32_t prev = hole->prev, next = hole->next;
+    unsigned bin = prev == next ? prev : 0;
 
-    *hole->link = hole->next;
-    hole->next->link = hole->link;
-    ra->bin_bits[bin / 64] &= ~((uint64_t)(ra->bins[bin] == &ra->bin_end) << bin % 64);
-    ra->binned_count--;
+    nodes[prev].next = next;
+    nodes[next].prev = prev;
+    ra->bin_bits[bin / 64] &= ~((uint64_t)(prev == next) << bin % 64);
 }
 
-/* A record for a new hole, in its bin, or NULL; the tile's value is the caller's to set. */
-static struct range_hole *add_hole(struct range_allocator *ra, struct range_leaf *leaf,
-                                   uint64_t start, uint64_t size)
+static void empty_bins(struct range_allocator *ra)
 {
-    struct range_hole *hole = node_pool_get(&ra->hole_pool);
+    struct range_node *nodes = nodes_of(ra);
 
-    if (!hole)
-        return NULL;
-    hole->leaf = leaf;
-    hole->start = start;
-    hole->size = size;
-    bin_add(ra, hole);
-    return hole;
+    for (uint32_t bin = 0; bin < ra->bin_count; bin++)
+        nodes[bin].prev = nodes[bin].next = bin;
+    memset(ra->bin_bits, 0, sizeof ra->bin_bits);
 }
 
-static void drop_hole(struct range_allocator *ra, struct range_hole *hole)
+/* Sorts all holes by another key. */
+static void rekey(struct range_allocator *ra, unsigned tier)
 {
-    if (!hole)
-        return;
-    bin_remove(ra, hole);
-    node_pool_put(&ra->hole_pool, hole);
-}
+    const struct range_node *nodes = nodes_of(ra);
+    uint32_t wall = wall_of(ra);
 
-/* The hole has a new place and size; its bin changes only if it must. */
-static void resize_hole(struct range_allocator *ra, struct range_hole *hole, uint64_t start,
-                        uint64_t size)
-{
-    if (bin_of(hole->size) != bin_of(size)) {
-        bin_remove(ra, hole);
-        hole->size = size;
-        bin_add(ra, hole);
+    ra->key_tier = tier;
+    ra->key_mask = range_tier_alignments[tier] - 1;
+    ra->votes = 0;
+    empty_bins(ra);
+    for (uint32_t tile = nodes[wall].after; tile != wall; tile = nodes[tile].after) {
+        if (range_is_free(&nodes[tile]))
+            bin_add(ra, tile, range_units(&nodes[tile]));
     }
-    hole->start = start;
-    hole->size = size;
 }
+
+/* Each request votes for its tier; the work of a new key is shared by those that asked for it. */
+RARE static void vote_otherwise(struct range_allocator *ra, uint64_t alignment)
+{
+    unsigned tier = range_tier_of(alignment);
+
+    if (tier != ra->key_tier && ++ra->votes > 16 + (ra->hole_count + ra->live_count) / 4)
+        rekey(ra, tier);
+}
+
+static inline void vote(struct range_allocator *ra, uint64_t alignment)
+{
+    if (alignment - 1 == ra->key_mask)
+        ra->votes -= ra->votes != 0;
+    else
+        vote_otherwise(ra, alignment);
+}
+
+/* ---- Beginning and end ----------------------------------------------------------------------- */
 
 enum range_status range_allocator_init(struct range_allocator *ra,
                                        const struct base_services *services, uint64_t base,
                                        uint64_t size, uint64_t granularity)
 {
-    struct range_leaf *leaf;
+    struct range_node *nodes;
+    uint32_t tile, wall;
 
     memset(ra, 0, sizeof *ra);
     if (!is_power_of_two(granularity) || size == 0 || base > UINT64_MAX - size ||
-        !is_aligned(base | size, granularity))
+        !is_aligned(base | size, granularity) || (size >> ctz_u64(granularity)) >> RANGE_UNITS_BITS)
         return RANGE_INVALID;
 
+    ra->services = services;
     ra->unit_shift = ctz_u64(granularity);
     ra->first_unit = base >> ra->unit_shift;
     ra->end_unit = (base + size) >> ra->unit_shift;
-    ra->bin_end.next = &ra->bin_end;
-    for (unsigned bin = 0; bin < RANGE_BIN_COUNT; bin++)
-        ra->bins[bin] = &ra->bin_end;
-    node_pool_init(&ra->hole_pool, services, sizeof(struct range_hole), sizeof(void *));
-    if (!range_tree_init(&ra->tree, services, ra->first_unit, ra->end_unit))
+    ra->free_units = ra->end_unit - ra->first_unit;
+    ra->bin_count = bin_of(ra->free_units) + 1;
+    range_tree_init(&ra->tree, services);
+    range_table_init(&ra->nodes, sizeof(struct range_node));
+    wall = wall_of(ra);
+    if (!range_table_reserve(&ra->nodes, services, wall + 2))
         return RANGE_NO_MEMORY;
 
-    ra->free_units = ra->end_unit - ra->first_unit;
+    nodes = nodes_of(ra);
+    for (uint32_t i = 0; i <= wall; i++) {
+        tile = range_table_get(&ra->nodes);
+        ASSERT(tile == i);
+        nodes[tile] = (struct range_node){0};
+    }
+    empty_bins(ra);
+    tile = range_table_get(&ra->nodes);
+    nodes[tile] = (struct range_node){.start = ra->first_unit, .before = wall, .after = wall};
+    nodes[wall].before = nodes[wall].after = tile;
+    bin_add(ra, tile, ra->free_units);
     ra->hole_count = 1;
-    leaf = ra->tree.root;
-    leaf->values[0].hole = add_hole(ra, leaf, ra->first_unit, ra->free_units);
     return RANGE_OK;
 }
 
 void range_allocator_fini(struct range_allocator *ra)
 {
-    range_tree_fini(&ra->tree);
-    node_pool_fini(&ra->hole_pool);
+    if (ra->services) {
+        range_tree_drop(&ra->tree);
+        range_table_fini(&ra->nodes, ra->services);
+    }
     memset(ra, 0, sizeof *ra);
+}
+
+/* ---- Finding by address ---------------------------------------------------------------------- */
+
+/*
+ * Whether there is an index, which is made where it pays. It is a cache of what the tiles say: a
+ * lookup may make it in an allocator that is const for its caller.
+ */
+static bool has_index(const struct range_allocator *ra)
+{
+    struct range_allocator *cache = (struct range_allocator *)ra;
+
+    if (!ra->tree.is_made && ra->live_count + ra->hole_count > WALK_TILES)
+        range_tree_make(&cache->tree, nodes_of(ra), ra->nodes.count,
+                        nodes_of(ra)[wall_of(ra)].after, wall_of(ra));
+    return ra->tree.is_made;
+}
+
+static uint32_t tile_at(const struct range_allocator *ra, uint64_t unit)
+{
+    const struct range_node *nodes = nodes_of(ra);
+    uint32_t tile = nodes[wall_of(ra)].after;
+
+    if (has_index(ra))
+        return range_tree_find(&ra->tree, nodes, unit);
+    while (range_end(&nodes[tile]) <= unit)
+        tile = nodes[tile].after;
+    return tile;
+}
+
+static bool walk(const struct range_allocator *ra, const struct range_query *query, bool is_highest,
+                 struct range_fit *out_fit)
+{
+    const struct range_node *nodes = nodes_of(ra);
+    uint32_t wall = wall_of(ra), tile = is_highest ? nodes[wall].before : nodes[wall].after;
+
+    for (; tile != wall; tile = is_highest ? nodes[tile].before : nodes[tile].after) {
+        if (range_is_free(&nodes[tile]) &&
+            range_query_fits(query, &nodes[tile], is_highest, &out_fit->start)) {
+            out_fit->tile = tile;
+            return true;
+        }
+    }
+    return false;
+}
+
+RARE static bool find_by_address(struct range_allocator *ra, const struct range_query *query,
+                                 enum range_place place, struct range_fit *out_fit)
+{
+    if (query->low >= query->high || query->high - query->low < query->units)
+        return false;
+    if (!has_index(ra))
+        return walk(ra, query, place == RANGE_HIGHEST, out_fit);
+    return place == RANGE_HIGHEST ? range_tree_find_highest(&ra->tree, nodes_of(ra), query, out_fit)
+                                  : range_tree_find_lowest(&ra->tree, nodes_of(ra), query, out_fit);
+}
+
+/* ---- Finding by size ------------------------------------------------------------------------- */
+
+/* What a search among the bins ended with. */
+enum found { FOUND, FOUND_NONE, FOUND_MAYBE /* only a search by address can tell */ };
+
+/* No hole with a larger key is left: one of the request's own bin may still do. */
+RARE static enum found search_own_bin(const struct range_allocator *ra, uint64_t units,
+                                      uint64_t alignment, struct range_fit *out_fit)
+{
+    const struct range_node *nodes = nodes_of(ra);
+    unsigned own = bin_of(units);
+    uint32_t tile = own < ra->bin_count ? nodes[own].next : own;
+
+    for (unsigned i = 0; tile != own; i++) {
+        if (i == OWN_BIN_TRIES)
+            return FOUND_MAYBE;
+        if (key_units(ra, &nodes[tile]) >= units) {
+            out_fit->tile = tile;
+            out_fit->start = align_up(nodes[tile].start, alignment);
+            return FOUND;
+        }
+        tile = nodes[tile].next;
+    }
+    /* With a smaller alignment, a hole may fit whose padding the key leaves out. */
+    return alignment <= ra->key_mask ? FOUND_MAYBE : FOUND_NONE;
+}
+
+/*
+ * The alignment is at most that of the keys: a hole with a large enough key fits. Only in the
+ * request's own bin may one be too small.
+ */
+static inline enum found find_by_key(const struct range_allocator *ra, uint64_t units,
+                                     uint64_t alignment, struct range_fit *out_fit)
+{
+    const struct range_node *nodes = nodes_of(ra);
+    uint64_t mask = ra->key_mask;
+
+    for (unsigned bin = next_bin(ra, bin_of(units)); bin < RANGE_BIN_COUNT;
+         bin = next_bin(ra, bin + 1)) {
+        uint32_t first = nodes[bin].next, second = nodes[first].next;
+        const struct range_node *a = &nodes[first], *b = &nodes[second];
+        /* Which hole fits and which is lowest is anybody's guess: select, do not branch. */
+        uint64_t a_start =
+            range_units_behind(a->start, range_units(a), mask) >= units ? a->start : UINT64_MAX;
+        uint64_t b_start =
+            range_units_behind(b->start, range_units(b), mask) >= units ? b->start : UINT64_MAX;
+        uint64_t start = min_u64(a_start, b_start);
+
+        if (start != UINT64_MAX) {
+            __builtin_prefetch(&nodes[b->next]); /* the next take of this size will look at it */
+            out_fit->tile = a_start < b_start ? first : second;
+            out_fit->start = (start + alignment - 1) & ~(alignment - 1);
+            return FOUND;
+        }
+    }
+
+    return search_own_bin(ra, units, alignment, out_fit);
+}
+
+/* The alignment is larger: only a hole with room for the most padding fits for sure. */
+RARE static enum found find_with_padding(const struct range_allocator *ra, uint64_t units,
+                                         uint64_t alignment, struct range_fit *out_fit)
+{
+    const struct range_query query = {.units = units, .alignment = alignment, .high = UINT64_MAX};
+    const struct range_node *nodes = nodes_of(ra);
+    unsigned tries_left = ALIGNED_TRIES;
+    unsigned sure_bin = RANGE_BIN_COUNT;
+    uint64_t sure_units;
+
+    if (add_u64_checked(units, alignment - ra->key_mask - 1, &sure_units))
+        sure_bin = bin_of(sure_units) + 1;
+    for (unsigned bin = next_bin(ra, bin_of(units)); bin < RANGE_BIN_COUNT;
+         bin = next_bin(ra, bin + 1)) {
+        if (bin < sure_bin && tries_left == 0) {
+            bin = next_bin(ra, sure_bin);
+            if (bin == RANGE_BIN_COUNT)
+                break;
+        }
+        for (uint32_t tile = nodes[bin].next; tile != bin; tile = nodes[tile].next) {
+            if (range_query_fits(&query, &nodes[tile], false, &out_fit->start)) {
+                out_fit->tile = tile;
+                return FOUND;
+            }
+            if (tries_left == 0 || --tries_left == 0)
+                break;
+        }
+    }
+    return FOUND_MAYBE;
+}
+
+/* ---- Taking ---------------------------------------------------------------------------------- */
+
+/* A tile behind this one, whose end it is cut off. There is a spare node. */
+static inline uint32_t add_after(struct range_allocator *ra, uint32_t tile, uint64_t start)
+{
+    uint32_t added = range_table_get(&ra->nodes);
+    struct range_node *nodes = nodes_of(ra);
+    struct range_node *node = &nodes[added];
+    uint32_t after = nodes[tile].after;
+
+    node->start = start;
+    node->before = tile;
+    node->after = after;
+    nodes[after].before = added;
+    nodes[tile].after = added;
+    return added;
+}
+
+/* Spare nodes, and room in the index for them. */
+static bool make_room(struct range_allocator *ra, uint32_t tile)
+{
+    if (ra->nodes.spare_count < 2 && !range_table_reserve(&ra->nodes, ra->services, 2))
+        return false;
+    if (ra->tree.is_made && !range_tree_make_room(&ra->tree, nodes_of(ra), ra->nodes.count, tile))
+        range_tree_drop(&ra->tree);
+    return true;
+}
+
+/* The tile of a hole was cut: live is it, or behind it; high is behind live, or RANGE_NONE. */
+RARE static void tell_index(struct range_allocator *ra, uint32_t tile, uint32_t live, uint32_t high)
+{
+    if (live != tile)
+        range_tree_insert_after(&ra->tree, nodes_of(ra), tile, live);
+    else
+        range_tree_update(&ra->tree, nodes_of(ra), live);
+    if (high != RANGE_NONE)
+        range_tree_insert_after(&ra->tree, nodes_of(ra), live, high);
 }
 
 /*
@@ -181,98 +410,40 @@ void range_allocator_fini(struct range_allocator *ra)
  *     take               |-----|     high: the taken part becomes a new tile behind
  *     take         |-----|           middle: two new tiles, and a second hole
  */
-static enum range_status carve(struct range_allocator *ra, struct range_fit *fit, uint64_t units,
-                               uint64_t owner)
+static inline enum range_status carve(struct range_allocator *ra, const struct range_fit *fit,
+                                      uint64_t units, uint64_t owner, uint32_t *out_handle)
 {
-    union range_value live = {.owner = owner};
-    uint64_t hole_start = fit->leaf->starts[fit->index];
-    uint64_t hole_end = fit->leaf->starts[fit->index + 1];
-    bool has_low = fit->start > hole_start;
-    bool has_high = fit->start + units < hole_end;
-    union range_value value;
-    struct range_leaf *leaf;
-    unsigned index;
+    uint32_t live = fit->tile, high = RANGE_NONE;
+    struct range_node *nodes;
+    uint64_t hole_start, hole_end;
+    bool has_low;
 
-    if (fit->leaf->count + has_low + has_high > RANGE_LEAF_TILES &&
-        !range_tree_make_room(&ra->tree, fit))
+    if (!make_room(ra, fit->tile))
         return RANGE_NO_MEMORY;
-    leaf = fit->leaf;
-    index = fit->index;
-    value = leaf->values[index];
+    nodes = nodes_of(ra);
+    hole_start = nodes[live].start;
+    hole_end = range_end(&nodes[live]);
+    has_low = fit->start > hole_start;
 
+    bin_remove(ra, live);
     if (has_low) {
-        if (value.hole)
-            resize_hole(ra, value.hole, hole_start, fit->start - hole_start);
-        range_leaf_insert(leaf, ++index, fit->start, live, false);
-        if (has_high)
-            value.hole = add_hole(ra, leaf, fit->start + units, hole_end - fit->start - units);
-    } else {
-        leaf->values[index] = live;
-        leaf->holes &= ~(UINT32_C(1) << index);
-        if (!has_high)
-            drop_hole(ra, value.hole);
-        else if (value.hole)
-            resize_hole(ra, value.hole, fit->start + units, hole_end - fit->start - units);
+        bin_add(ra, live, fit->start - hole_start);
+        live = add_after(ra, live, fit->start);
     }
-    if (has_high)
-        range_leaf_insert(leaf, index + 1, fit->start + units, value, true);
+    nodes[live].extent = range_live(units, 0);
+    nodes[live].owner = owner;
+    if (fit->start + units < hole_end) {
+        high = add_after(ra, live, fit->start + units);
+        bin_add(ra, high, hole_end - fit->start - units);
+    }
+    if (ra->tree.is_made)
+        tell_index(ra, fit->tile, live, high);
 
-    ra->hole_count += (uint64_t)has_low + has_high;
-    ra->hole_count--;
+    ra->hole_count += (uint64_t)has_low + (high != RANGE_NONE) - 1;
     ra->live_count++;
     ra->free_units -= units;
+    *out_handle = live;
     return RANGE_OK;
-}
-
-/*
- * Search the bins: the size's own bin, where a hole may be too small, then larger ones. Where the
- * alignment gets in the way too often, the first bin that leaves room for any alignment decides.
- */
-static bool find_in_bins(const struct range_allocator *ra, uint64_t units, uint64_t alignment,
-                         struct range_fit *out_fit)
-{
-    unsigned tries_left = ALIGNED_TRIES;
-    unsigned sure_bin = 0;
-    const struct range_hole *best = NULL;
-    uint64_t best_start = UINT64_MAX;
-
-    if (alignment > 1) {
-        uint64_t sure_units;
-
-        sure_bin = add_u64_checked(units, alignment - 1, &sure_units) ? bin_of(sure_units) + 1
-                                                                      : RANGE_BIN_COUNT;
-    }
-    for (unsigned bin = next_bin(ra, bin_of(units)); bin < RANGE_BIN_COUNT;
-         bin = next_bin(ra, bin + 1)) {
-        const struct range_hole *hole = ra->bins[bin];
-
-        if (bin < sure_bin && tries_left >= BIN_TRIES) {
-            tries_left -= BIN_TRIES;
-        } else if (bin < sure_bin) {
-            bin = next_bin(ra, sure_bin);
-            if (bin == RANGE_BIN_COUNT)
-                return false;
-        }
-        /* Which hole fits and which is lowest is anybody's guess: select, do not branch. */
-        for (unsigned i = 0; i < BIN_TRIES; i++, hole = hole->next) {
-            uint64_t padding = (0 - hole->start) & (alignment - 1);
-            bool fits = (hole->size >= units) & (hole->size - units >= padding);
-            uint64_t start = fits ? hole->start : UINT64_MAX;
-
-            best = start < best_start ? hole : best;
-            best_start = start < best_start ? start : best_start;
-        }
-        if (best) {
-            /* What carve() touches next, and what the next take of this size will look at. */
-            prefetch_u64(best->leaf->values, RANGE_LEAF_TILES);
-            prefetch_u64(&hole->start, 1);
-            out_fit->leaf = best->leaf;
-            out_fit->index = range_leaf_slot(best->leaf->starts, best_start);
-            out_fit->start = align_up(best_start, alignment);
-            return true;
-        }
-    }
-    return false;
 }
 
 /* Clip a query to [low, high) bytes; a high of 0 is no bound. */
@@ -286,58 +457,85 @@ static void clip(const struct range_allocator *ra, struct range_query *query, ui
         query->high = min_u64(query->high, high >> ra->unit_shift);
 }
 
-static bool find_by_address(struct range_allocator *ra, const struct range_query *query,
-                            enum range_place place, struct range_fit *out_fit)
-{
-    return place == RANGE_HIGHEST ? range_tree_find_highest(&ra->tree, query, out_fit)
-                                  : range_tree_find_lowest(&ra->tree, query, out_fit);
-}
-
 /* Bytes to units, rounded up; false for 0. */
-static bool size_to_units(const struct range_allocator *ra, uint64_t size, uint64_t *out_units)
+static inline bool size_to_units(const struct range_allocator *ra, uint64_t size,
+                                 uint64_t *out_units)
 {
-    uint64_t in_last_unit = size & low_mask_u64(ra->unit_shift);
+    uint64_t in_last_unit = size & ((UINT64_C(1) << ra->unit_shift) - 1);
 
     *out_units = (size >> ra->unit_shift) + (in_last_unit != 0);
     return size != 0;
 }
 
-enum range_status range_allocator_take(struct range_allocator *ra,
-                                       const struct range_request *request, uint64_t *out_offset)
+RARE static bool search_all(struct range_allocator *ra, uint64_t units, uint64_t alignment,
+                            struct range_fit *out_fit)
 {
-    struct range_query query = {.low = ra->first_unit, .high = ra->end_unit};
-    struct range_fit fit;
-    enum range_status status;
-    bool is_free_choice;
-    bool is_found = false;
+    const struct range_query query = {units, alignment, ra->first_unit, ra->end_unit};
 
-    *out_offset = 0;
-    if (!size_to_units(ra, request->size, &query.units) ||
-        (request->alignment && !is_power_of_two(request->alignment)))
-        return RANGE_INVALID;
+    return find_by_address(ra, &query, RANGE_ANYWHERE, out_fit);
+}
 
-    query.alignment = max_u64(request->alignment >> ra->unit_shift, 1);
+static inline bool find_anywhere(struct range_allocator *ra, uint64_t units, uint64_t alignment,
+                                 struct range_fit *out_fit)
+{
+    enum found found;
+
+    vote(ra, alignment);
+    found = alignment <= ra->key_mask + 1 ? find_by_key(ra, units, alignment, out_fit)
+                                          : find_with_padding(ra, units, alignment, out_fit);
+    return found == FOUND || (found == FOUND_MAYBE && search_all(ra, units, alignment, out_fit));
+}
+
+RARE static bool find_placed(struct range_allocator *ra, const struct range_request *request,
+                             uint64_t units, uint64_t alignment, struct range_fit *out_fit)
+{
+    struct range_query query = {units, alignment, ra->first_unit, ra->end_unit};
+
     clip(ra, &query, request->window_low, request->window_high);
-    is_free_choice = request->place == RANGE_ANYWHERE && query.low == ra->first_unit &&
-                     query.high == ra->end_unit;
-
     if (request->preferred_high) {
         struct range_query preferred = query;
 
         clip(ra, &preferred, request->preferred_low, request->preferred_high);
-        is_found = find_by_address(ra, &preferred, request->place, &fit);
+        if (find_by_address(ra, &preferred, request->place, out_fit))
+            return true;
     }
-    if (!is_found && is_free_choice)
-        is_found = find_in_bins(ra, query.units, query.alignment, &fit);
-    if (!is_found)
-        is_found = find_by_address(ra, &query, request->place, &fit);
-    if (!is_found)
+    if (request->place == RANGE_ANYWHERE && query.low == ra->first_unit &&
+        query.high == ra->end_unit)
+        return find_anywhere(ra, units, alignment, out_fit);
+    return find_by_address(ra, &query, request->place, out_fit);
+}
+
+enum range_status range_allocator_take_handle(struct range_allocator *ra,
+                                              const struct range_request *request,
+                                              uint64_t *out_offset, uint32_t *out_handle)
+{
+    uint64_t alignment = max_u64(request->alignment >> ra->unit_shift, 1);
+    bool is_placed = ((uint64_t)request->place | request->window_low | request->window_high |
+                      request->preferred_high) != 0;
+    struct range_fit fit;
+    enum range_status status;
+    uint64_t units;
+
+    *out_offset = 0;
+    *out_handle = 0;
+    if (!size_to_units(ra, request->size, &units) || request->alignment & (request->alignment - 1))
+        return RANGE_INVALID;
+    if (is_placed ? !find_placed(ra, request, units, alignment, &fit)
+                  : !find_anywhere(ra, units, alignment, &fit))
         return RANGE_FULL;
 
-    status = carve(ra, &fit, query.units, request->owner);
+    status = carve(ra, &fit, units, request->owner, out_handle);
     if (status == RANGE_OK)
         *out_offset = fit.start << ra->unit_shift;
     return status;
+}
+
+enum range_status range_allocator_take(struct range_allocator *ra,
+                                       const struct range_request *request, uint64_t *out_offset)
+{
+    uint32_t handle;
+
+    return range_allocator_take_handle(ra, request, out_offset, &handle);
 }
 
 /* True when offset and size are whole units inside the space. */
@@ -353,106 +551,115 @@ static bool to_units(const struct range_allocator *ra, uint64_t offset, uint64_t
 enum range_status range_allocator_take_at(struct range_allocator *ra, uint64_t offset,
                                           uint64_t size, uint64_t owner)
 {
+    const struct range_node *node;
     struct range_fit fit;
     uint64_t units;
+    uint32_t handle;
 
     if (!to_units(ra, offset, size, &fit.start, &units))
         return RANGE_INVALID;
 
-    fit.leaf = range_tree_leaf(&ra->tree, fit.start);
-    fit.index = range_leaf_slot(fit.leaf->starts, fit.start);
-    if (!range_leaf_is_hole(fit.leaf, fit.index) ||
-        fit.leaf->starts[fit.index + 1] - fit.start < units)
+    fit.tile = tile_at(ra, fit.start);
+    node = &nodes_of(ra)[fit.tile];
+    if (!range_is_free(node) || range_end(node) - fit.start < units)
         return RANGE_FULL;
-    return carve(ra, &fit, units, owner);
+    return carve(ra, &fit, units, owner, &handle);
+}
+
+/* ---- Releasing ------------------------------------------------------------------------------- */
+
+/*
+ * The released tile becomes one hole with those beside it, whose nodes go. The index has to be told
+ * when the tile has its new extent, and before a node is spare.
+ */
+static void release(struct range_allocator *ra, uint32_t tile)
+{
+    struct range_node *nodes = nodes_of(ra);
+    struct range_node *node = &nodes[tile];
+    uint32_t before = node->before, after = node->after;
+    const struct range_node *low = &nodes[before], *high = &nodes[after];
+    bool merges_before, merges_after;
+    uint64_t units = range_units(node);
+
+    __builtin_prefetch(high);
+    ra->live_count--;
+    ra->free_units += units;
+    merges_before = range_is_free(low);
+    merges_after = range_is_free(high);
+    if (merges_before) {
+        bin_remove(ra, before);
+        units += range_units(low);
+        node->start = low->start;
+        node->before = low->before;
+        nodes[low->before].after = tile;
+    }
+    if (merges_after) {
+        bin_remove(ra, after);
+        units += range_units(high);
+        node->after = high->after;
+        nodes[high->after].before = tile;
+    }
+    bin_add(ra, tile, units);
+    if (ra->tree.is_made) {
+        if (merges_before)
+            range_tree_absorb(&ra->tree, nodes, tile, before);
+        if (merges_after)
+            range_tree_absorb(&ra->tree, nodes, tile, after);
+        range_tree_update(&ra->tree, nodes, tile);
+    }
+    if (merges_before)
+        range_table_put(&ra->nodes, before);
+    if (merges_after)
+        range_table_put(&ra->nodes, after);
+    ra->hole_count += UINT64_C(1) - merges_before - merges_after;
+}
+
+enum range_status range_allocator_release_handle(struct range_allocator *ra, uint32_t handle)
+{
+    if (handle <= wall_of(ra) || handle >= ra->nodes.count || range_is_free(&nodes_of(ra)[handle]))
+        return RANGE_INVALID;
+    release(ra, handle);
+    return RANGE_OK;
 }
 
 enum range_status range_allocator_release(struct range_allocator *ra, uint64_t offset,
                                           uint64_t size)
 {
-    struct range_leaf *leaf;
-    struct range_leaf *before;
-    struct range_leaf *after;
-    unsigned index, before_index, after_index;
-    bool merges_before, merges_after;
-    uint64_t start, end, units;
+    const struct range_node *node;
+    uint64_t start, units;
+    uint32_t tile;
 
     if (!to_units(ra, offset, size, &start, &units))
         return RANGE_INVALID;
-    leaf = range_tree_leaf(&ra->tree, start);
-    index = range_leaf_slot(leaf->starts, start);
-    if (leaf->starts[index] != start || range_leaf_is_hole(leaf, index) ||
-        range_leaf_size(leaf, index) != units)
+    tile = tile_at(ra, start);
+    node = &nodes_of(ra)[tile];
+    if (range_is_free(node) || node->start != start || range_units(node) != units)
         return RANGE_INVALID;
-    end = start + units;
-
-    before = index ? leaf : range_tree_prev(leaf);
-    before_index = index ? index - 1 : before ? before->count - 1 : 0;
-    merges_before = before && range_leaf_is_hole(before, before_index);
-    after = index + 1 < leaf->count ? leaf : range_tree_next(leaf);
-    after_index = index + 1 < leaf->count ? index + 1 : 0;
-    merges_after = after && range_leaf_is_hole(after, after_index);
-
-    /*
-     * The first of the tiles that become one hole stays. Its bounds go up before the others go,
-     * because a merge of leaves may compute new ones from what it finds.
-     */
-    if (merges_after) {
-        end = after->starts[after_index + 1];
-        drop_hole(ra, after->values[after_index].hole);
-        after->values[after_index].hole = NULL;
-    }
-    if (merges_before) {
-        struct range_hole *hole = before->values[before_index].hole;
-
-        start = before->starts[before_index];
-        range_tree_raise(before, start, end);
-        if (hole)
-            resize_hole(ra, hole, start, end - start);
-        else
-            before->values[before_index].hole = add_hole(ra, before, start, end - start);
-    } else {
-        leaf->holes |= UINT32_C(1) << index;
-        range_tree_raise(leaf, start, end);
-        leaf->values[index].hole = add_hole(ra, leaf, start, end - start);
-    }
-    if (merges_after)
-        range_tree_remove(&ra->tree, after, after_index);
-    if (merges_before && merges_after) {
-        /* The first removal may have moved the tile, and set a bound from the hole so far. */
-        leaf = range_tree_leaf(&ra->tree, offset >> ra->unit_shift);
-        index = range_leaf_slot(leaf->starts, offset >> ra->unit_shift);
-    }
-    if (merges_before)
-        range_tree_remove(&ra->tree, leaf, index);
-    if (merges_before && merges_after)
-        range_tree_raise(range_tree_leaf(&ra->tree, start), start, end);
-
-    ra->hole_count += 1;
-    ra->hole_count -= (uint64_t)merges_before + merges_after;
-    ra->live_count--;
-    ra->free_units += units;
+    release(ra, tile);
     return RANGE_OK;
+}
+
+/* ---- Asking ---------------------------------------------------------------------------------- */
+
+static void describe(const struct range_allocator *ra, uint32_t tile, struct range_info *out_info)
+{
+    const struct range_node *node = &nodes_of(ra)[tile];
+
+    out_info->offset = node->start << ra->unit_shift;
+    out_info->size = range_units(node) << ra->unit_shift;
+    out_info->is_free = range_is_free(node);
+    out_info->owner = out_info->is_free ? 0 : node->owner;
 }
 
 bool range_allocator_range_at(const struct range_allocator *ra, uint64_t offset,
                               struct range_info *out_info)
 {
     uint64_t unit = offset >> ra->unit_shift;
-    const struct range_leaf *leaf;
-    unsigned index;
 
     memset(out_info, 0, sizeof *out_info);
     if (unit < ra->first_unit || unit >= ra->end_unit)
         return false;
-
-    leaf = range_tree_leaf(&ra->tree, unit);
-    index = range_leaf_slot(leaf->starts, unit);
-    out_info->offset = leaf->starts[index] << ra->unit_shift;
-    out_info->size = range_leaf_size(leaf, index) << ra->unit_shift;
-    out_info->is_free = range_leaf_is_hole(leaf, index);
-    if (!out_info->is_free)
-        out_info->owner = leaf->values[index].owner;
+    describe(ra, tile_at(ra, unit), out_info);
     return true;
 }
 
@@ -472,7 +679,16 @@ uint64_t range_allocator_free_bytes(const struct range_allocator *ra)
 
 uint64_t range_allocator_largest_free(struct range_allocator *ra)
 {
-    return range_tree_largest(&ra->tree) << ra->unit_shift;
+    const struct range_node *nodes = nodes_of(ra);
+    uint32_t wall = wall_of(ra);
+    uint64_t largest = 0;
+
+    if (has_index(ra))
+        return range_tree_largest(&ra->tree, nodes) << ra->unit_shift;
+    for (uint32_t tile = nodes[wall].after; tile != wall; tile = nodes[tile].after)
+        largest =
+            range_is_free(&nodes[tile]) ? max_u64(largest, range_units(&nodes[tile])) : largest;
+    return largest << ra->unit_shift;
 }
 
 uint64_t range_allocator_live_count(const struct range_allocator *ra)
@@ -487,72 +703,87 @@ uint64_t range_allocator_hole_count(const struct range_allocator *ra)
 
 uint64_t range_allocator_metadata_bytes(const struct range_allocator *ra)
 {
-    return sizeof *ra + ra->tree.leaves.bytes + ra->tree.inners.bytes + ra->hole_pool.bytes;
+    return sizeof *ra + ra->nodes.bytes + range_tree_bytes(&ra->tree);
 }
+
+/* ---- Checking -------------------------------------------------------------------------------- */
 
 static const char *check_bins(const struct range_allocator *ra)
 {
+    const struct range_node *nodes = nodes_of(ra);
     uint64_t seen = 0;
 
-    for (unsigned bin = 0; bin < RANGE_BIN_COUNT; bin++) {
-        struct range_hole *const *link = &ra->bins[bin];
+    for (uint32_t bin = 0; bin < RANGE_BIN_COUNT; bin++) {
+        bool is_marked = ra->bin_bits[bin / 64] >> bin % 64 & 1;
 
-        if ((*link != &ra->bin_end) != (ra->bin_bits[bin / 64] >> bin % 64 & 1))
+        if (is_marked != (bin < ra->bin_count && nodes[bin].next != bin))
             return "the bit of a bin is wrong";
-        for (; *link != &ra->bin_end; link = &(*link)->next) {
-            const struct range_hole *hole = *link;
-            unsigned index = range_leaf_slot(hole->leaf->starts, hole->start);
+        if (bin >= ra->bin_count)
+            continue;
+        for (uint32_t at = bin; at != bin || nodes[at].next != bin; at = nodes[at].next) {
+            uint32_t next = nodes[at].next;
 
-            if (++seen > ra->binned_count)
-                return "the bins hold more records than there are";
-            if (hole->link != link || bin_of(hole->size) != bin)
-                return "a hole is in the wrong bin or badly linked";
-            if (!range_leaf_is_hole(hole->leaf, index) || hole->leaf->values[index].hole != hole)
-                return "a record is not that of its tile";
+            if (nodes[next].prev != at)
+                return "a bin is badly linked";
+            if (next == bin)
+                break;
+            if (++seen > ra->hole_count)
+                return "the bins hold more tiles than there are holes";
+            if (!range_is_free(&nodes[next]) || bin_of(key_units(ra, &nodes[next])) != bin)
+                return "a tile is in the wrong bin";
         }
     }
-    if (seen != ra->binned_count || seen + ra->hole_pool.spare_count != ra->hole_pool.node_count)
-        return "a record is neither in a bin nor spare";
-    return NULL;
+    return seen == ra->hole_count ? NULL : "a hole is in no bin";
 }
 
 const char *range_allocator_check(const struct range_allocator *ra)
 {
-    const char *broken = range_tree_check(&ra->tree, ra->first_unit, ra->end_unit);
-    uint64_t live_count = 0, hole_count = 0, binned_count = 0, free_units = 0;
+    const struct range_node *nodes = nodes_of(ra);
+    uint32_t wall = wall_of(ra), before = wall;
+    uint64_t live_count = 0, hole_count = 0, free_units = 0, next = ra->first_unit;
 
-    if (!broken)
-        broken = check_bins(ra);
-    if (broken)
-        return broken;
+    for (uint32_t tile = nodes[wall].after; tile != wall; tile = nodes[tile].after) {
+        const struct range_node *node = &nodes[tile];
+        bool is_free = range_is_free(node);
 
-    for (uint64_t at = ra->first_unit; at < ra->end_unit;) {
-        const struct range_leaf *leaf = range_tree_leaf(&ra->tree, at);
-
-        for (unsigned i = 0; i < leaf->count; i++) {
-            bool is_hole = range_leaf_is_hole(leaf, i);
-
-            live_count += !is_hole;
-            hole_count += is_hole;
-            binned_count += is_hole && leaf->values[i].hole;
-            free_units += is_hole ? range_leaf_size(leaf, i) : 0;
-        }
-        at = leaf->starts[leaf->count];
+        if (node->before != before)
+            return "a tile does not know the tile before it";
+        if (node->start != next || range_units(node) == 0)
+            return "the tiles leave a gap, overlap or are empty";
+        if (is_free && range_is_free(&nodes[before]))
+            return "two holes touch";
+        live_count += !is_free;
+        hole_count += is_free;
+        free_units += is_free ? range_units(node) : 0;
+        next = range_end(node);
+        before = tile;
     }
+    if (next != ra->end_unit || nodes[wall].before != before || range_is_free(&nodes[wall]))
+        return "the tiles do not end where the space ends";
     if (live_count != ra->live_count || hole_count != ra->hole_count ||
-        binned_count != ra->binned_count || free_units != ra->free_units)
+        free_units != ra->free_units ||
+        live_count + hole_count + wall + 1 + ra->nodes.spare_count != ra->nodes.count)
         return "a total is wrong";
-    return NULL;
+    if (ra->tree.is_made) {
+        const char *broken = range_tree_check(&ra->tree, nodes, nodes[wall].after, wall);
+
+        if (broken)
+            return broken;
+    }
+    return check_bins(ra);
 }
 
 void range_allocator_dump(const struct range_allocator *ra,
                           void (*print)(void *context, const char *line), void *context)
 {
-    struct range_info info;
-    uint64_t at = ra->first_unit << ra->unit_shift;
+    const struct range_node *nodes = nodes_of(ra);
+    uint32_t wall = wall_of(ra);
     char line[128];
 
-    while (range_allocator_range_at(ra, at, &info)) {
+    for (uint32_t tile = nodes[wall].after; tile != wall; tile = nodes[tile].after) {
+        struct range_info info;
+
+        describe(ra, tile, &info);
         if (info.is_free)
             snprintf(line, sizeof line, "0x%012" PRIx64 " 0x%012" PRIx64 " free", info.offset,
                      info.size);
@@ -560,6 +791,5 @@ void range_allocator_dump(const struct range_allocator *ra,
             snprintf(line, sizeof line, "0x%012" PRIx64 " 0x%012" PRIx64 " owner 0x%" PRIx64,
                      info.offset, info.size, info.owner);
         print(context, line);
-        at = info.offset + info.size;
     }
 }

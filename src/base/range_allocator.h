@@ -6,29 +6,32 @@
  * Model      The space [base, base + size) is tiled by ranges, each live (taken, with an owner
  *            cookie) or free (a hole). Two holes never touch: release merges. The allocator never
  *            moves or evicts anything; a full space is a status, and the caller decides.
- *            The same calls give the same offsets on every host.
- * Cost       O(log n) for take, release and find, whatever the number n of ranges; in practice two
- *            or three cache misses. A request by address (LOWEST, HIGHEST, a window) descends to
- *            the first hole in its way that is large enough behind its alignment, which the tree
- *            knows for alignments of 1, 16 and 512 units (64 KiB and 2 MiB where a unit is a page).
+ *            A live range has a handle until it is released. The same calls give the same offsets
+ *            on every host.
+ * Cost       A take that may lie anywhere, and a release by handle, take constant time: a search
+ *            for a size bin, a look at two holes, the links of the neighbours.
+ *            A request by address (LOWEST, HIGHEST, a window) and a lookup by address descend an
+ *            index in O(log n). The allocator makes the index when there are more than 32 ranges
+ *            and the first such call comes, and keeps it from then on. The index knows the holes
+ *            behind alignments of 1, 16 and 512 units (64 KiB and 2 MiB where a unit is a page).
  *            With another alignment a hole that is large enough for the tier below may still not
- *            fit, and each of those is looked at: at worst all holes of the window. A free choice
- *            comes to that only when every hole that could hold size + alignment is gone, just
- *            before RANGE_FULL is the answer.
- *            36 to 40 bytes of metadata for each live range at 90 % occupancy, of which the fixed
- *            part is 4 KiB.
+ *            fit, and each of those is looked at; at worst those are all holes of the window.
+ *            A free choice asks the index only just before RANGE_FULL is the answer, and only when
+ *            more holes than a few are left that could hold the request behind their padding.
+ *            38 to 48 bytes for each live range at 90 % occupancy, twice that while the table
+ *            grows; the index adds 10 to 16.
  * Ownership  The struct is the caller's memory; init allocates through services, which is borrowed
  *            until fini. A taken range is the caller's until it is released. The owner cookie is
  *            carried and never looked into.
  * Errors     enum range_status. On failure nothing has changed and out parameters hold zero.
- *            release never fails for lack of memory.
+ *            release never fails for lack of memory. Nothing fails for lack of memory for the
+ *            index: without it, a search by address walks the ranges.
  * Units      Offsets and sizes in bytes, offsets absolute (base included). Granularity and
  *            alignments are powers of two.
  */
 #ifndef DRYDOCK_BASE_RANGE_ALLOCATOR_H
 #define DRYDOCK_BASE_RANGE_ALLOCATOR_H
 
-#include "base/node_pool.h"
 #include "base/range_tree.h"
 #include "base/services.h"
 
@@ -67,26 +70,33 @@ struct range_info {
     bool is_free;
 };
 
-/* Size bins: eight for each power of two. */
-#define RANGE_BIN_COUNT 496
+/* Size bins: sixteen for each power of two, up to 2^24 units; the last one holds all beyond. */
+#define RANGE_BIN_COUNT 337
 
-/* Private: read it through the functions below. It points into itself: do not move it. */
+/* Private: read it through the functions below. */
 struct range_allocator {
+    const struct base_services *services;
+    struct range_table nodes; /* struct range_node; the first ones are the bins, then the wall */
     struct range_tree tree;
-    struct node_pool hole_pool;
     uint64_t first_unit; /* the space, in units of granularity */
     uint64_t end_unit;
     unsigned unit_shift;
+    uint32_t bin_count;
+    /* Counts do not stand side by side: compilers join their updates, which then wait for another.
+     */
     uint64_t live_count;
+    uint64_t key_mask; /* the bins sort holes by what is left behind this alignment, - 1 */
     uint64_t hole_count;
-    uint64_t binned_count; /* holes with a record */
+    uint32_t key_tier; /* of that alignment */
+    uint32_t votes;    /* for another key: requests of other tiers, less those of this one */
     uint64_t free_units;
     uint64_t bin_bits[(RANGE_BIN_COUNT + 63) / 64]; /* which bins are not empty */
-    struct range_hole *bins[RANGE_BIN_COUNT];
-    struct range_hole bin_end; /* closes every bin: of size 0, and its own successor */
 };
 
-/* Base and size are multiples of granularity; base + size is below 2^64. */
+/*
+ * Base and size are multiples of granularity; base + size is below 2^64, and size is below 2^54
+ * units.
+ */
 enum range_status range_allocator_init(struct range_allocator *ra,
                                        const struct base_services *services, uint64_t base,
                                        uint64_t size, uint64_t granularity);
@@ -97,9 +107,20 @@ void range_allocator_fini(struct range_allocator *ra);
 enum range_status range_allocator_take(struct range_allocator *ra,
                                        const struct range_request *request, uint64_t *out_offset);
 
+/* Gives a handle as well, by which the range is released without a search. It is never 0. */
+enum range_status range_allocator_take_handle(struct range_allocator *ra,
+                                              const struct range_request *request,
+                                              uint64_t *out_offset, uint32_t *out_handle);
+
 /* Take exactly [offset, offset + size): RANGE_FULL when any of it is live. */
 enum range_status range_allocator_take_at(struct range_allocator *ra, uint64_t offset,
                                           uint64_t size, uint64_t owner);
+
+/*
+ * RANGE_INVALID where no live range has the handle. A handle is used again for a later range, so
+ * this finds most stale ones, and not all.
+ */
+enum range_status range_allocator_release_handle(struct range_allocator *ra, uint32_t handle);
 
 /*
  * Offset and size are those of one live range, whole. Anything else is RANGE_INVALID, and the

@@ -130,7 +130,17 @@ static void assert_agrees(struct range_allocator *ra, const struct model *model)
 struct live {
     uint64_t offset;
     uint64_t size;
+    uint32_t handle; /* 0: it was taken without one */
 };
+
+/* By handle, where there is one, every second time. */
+static void release(struct range_allocator *ra, const struct live *live)
+{
+    if (live->handle && live->offset / GRANULARITY % 2)
+        assert_int_equal(range_allocator_release_handle(ra, live->handle), RANGE_OK);
+    else
+        assert_int_equal(range_allocator_release(ra, live->offset, live->size), RANGE_OK);
+}
 
 static void run_against_model(uint64_t seed, uint64_t unit_count, uint64_t units_max,
                               unsigned steps, unsigned check_every, bool has_placement)
@@ -158,6 +168,7 @@ static void run_against_model(uint64_t seed, uint64_t unit_count, uint64_t units
             struct range_request request = random_request(&rng, unit_count, units_max, step + 1);
             uint64_t units = div_round_up(request.size, GRANULARITY);
             uint64_t offset, expected = 0;
+            uint32_t handle = 0;
             enum range_status status;
 
             bool is_fixed = rng_chance(&rng, 1, 8);
@@ -175,12 +186,12 @@ static void run_against_model(uint64_t seed, uint64_t unit_count, uint64_t units
                 bool is_found =
                     model_find(&model, &request, request.place == RANGE_HIGHEST, &expected);
 
-                status = range_allocator_take(&ra, &request, &offset);
+                status = range_allocator_take_handle(&ra, &request, &offset, &handle);
                 assert_int_equal(status, is_found ? RANGE_OK : RANGE_FULL);
                 if (!is_found || request.place != RANGE_ANYWHERE)
                     assert_int_equal(offset, expected);
             } else {
-                status = range_allocator_take(&ra, &request, &offset);
+                status = range_allocator_take_handle(&ra, &request, &offset, &handle);
                 if (status != RANGE_OK)
                     assert_true(range_allocator_largest_free(&ra) < units * GRANULARITY);
             }
@@ -191,7 +202,7 @@ static void run_against_model(uint64_t seed, uint64_t unit_count, uint64_t units
                     assert_true(offset + units * GRANULARITY <= request.window_high);
                 assert_true(model_is_free(&model, (offset - BASE) / GRANULARITY, units));
                 model_set(&model, (offset - BASE) / GRANULARITY, units, request.owner);
-                lives[live_count++] = (struct live){offset, request.size};
+                lives[live_count++] = (struct live){offset, request.size, handle};
             }
         } else {
             uint64_t i = rng_below(&rng, live_count);
@@ -202,7 +213,7 @@ static void run_against_model(uint64_t seed, uint64_t unit_count, uint64_t units
             assert_true(range_allocator_find(&ra, live.offset + rng_below(&rng, live.size), &info));
             assert_int_equal(info.offset, live.offset);
             assert_int_equal(info.owner, model.owners[start]);
-            assert_int_equal(range_allocator_release(&ra, live.offset, live.size), RANGE_OK);
+            release(&ra, &live);
             assert_false(range_allocator_find(&ra, live.offset, &info));
             model_set(&model, start, div_round_up(live.size, GRANULARITY), 0);
             lives[i] = lives[--live_count];
@@ -215,9 +226,7 @@ static void run_against_model(uint64_t seed, uint64_t unit_count, uint64_t units
     }
 
     while (live_count) {
-        struct live live = lives[--live_count];
-
-        assert_int_equal(range_allocator_release(&ra, live.offset, live.size), RANGE_OK);
+        release(&ra, &lives[--live_count]);
         if (live_count % check_every == 0)
             assert_whole(&ra);
     }
@@ -345,17 +354,20 @@ static void init_refuses_what_is_no_space(void **state)
     range_allocator_fini(&ra);
 }
 
-static void a_space_of_single_bytes_up_to_the_top_works(void **state)
+static void a_space_up_to_the_top_works(void **state)
 {
-    struct range_request request = {.size = 1, .place = RANGE_HIGHEST, .alignment = 1};
+    const uint64_t unit = 1024;
+    struct range_request request = {.size = 1, .place = RANGE_HIGHEST, .alignment = unit};
     struct range_allocator ra;
     uint64_t offset;
 
     (void)state;
-    assert_int_equal(range_allocator_init(&ra, base_services_libc(), 1, UINT64_MAX - 1, 1),
+    assert_int_equal(range_allocator_init(&ra, base_services_libc(), 0, UINT64_C(1) << 63, 256),
+                     RANGE_INVALID); /* 2^55 units */
+    assert_int_equal(range_allocator_init(&ra, base_services_libc(), unit, 0 - 2 * unit, unit),
                      RANGE_OK);
     assert_int_equal(range_allocator_take(&ra, &request, &offset), RANGE_OK);
-    assert_int_equal(offset, UINT64_MAX - 1);
+    assert_int_equal(offset, 0 - 2 * unit);
     request.alignment = UINT64_C(1) << 63;
     assert_int_equal(range_allocator_take(&ra, &request, &offset), RANGE_OK);
     assert_int_equal(offset, UINT64_C(1) << 63);
@@ -459,7 +471,7 @@ static void a_search_in_vain_leaves_bounds_for_its_alignment(void **state)
 {
     const uint64_t granule = 16 * GRANULARITY, granule_count = 4096;
     struct range_request request = {.size = GRANULARITY, .alignment = granule};
-    const struct range_inner *root;
+    struct range_inner *root;
     struct range_allocator ra;
     uint64_t offset;
 
@@ -474,8 +486,8 @@ static void a_search_in_vain_leaves_bounds_for_its_alignment(void **state)
     }
     assert_int_equal(range_allocator_take(&ra, &request, &offset), RANGE_FULL);
     assert_whole(&ra);
-    root = ra.tree.root;
     assert_true(ra.tree.height > 1);
+    root = (struct range_inner *)ra.tree.inners.items + ra.tree.root;
     for (unsigned i = 0; i < root->count; i++)
         assert_int_equal(root->largest[i][1], 0);
 
@@ -487,10 +499,10 @@ static void a_search_in_vain_leaves_bounds_for_its_alignment(void **state)
     request.alignment = GRANULARITY;
     assert_int_equal(range_allocator_take(&ra, &request, &offset), RANGE_OK);
     assert_int_equal(offset, GRANULARITY);
-    ((struct range_inner *)ra.tree.root)->largest[0][2] = 0;
-    ((struct range_inner *)ra.tree.root)->largest[0][1] = 0;
+    root->largest[0][2] = 0;
+    root->largest[0][1] = 0;
     assert_whole(&ra);
-    ((struct range_inner *)ra.tree.root)->largest[0][0] = 14;
+    root->largest[0][0] = 14;
     assert_non_null(range_allocator_check(&ra));
     range_allocator_fini(&ra);
 }
@@ -522,7 +534,7 @@ static void run_with_failures(struct failing_services *memory, uint64_t fail_at)
 
             status = range_allocator_take(&ra, &request, &offset);
             if (status == RANGE_OK) {
-                lives[live_count++] = (struct live){offset, request.size};
+                lives[live_count++] = (struct live){.offset = offset, .size = request.size};
                 taken += request.size;
             } else {
                 assert_true(status == RANGE_NO_MEMORY || status == RANGE_FULL);
@@ -572,42 +584,127 @@ static void *refuse(void *context, size_t size)
     return NULL;
 }
 
-/* A hole without a record is in no bin, and must still be handed out and merged. */
-static void holes_that_found_no_memory_are_still_used(void **state)
+/* The index is a help: without memory for it, or for a change of it, everything works without. */
+static void without_memory_for_an_index_a_search_walks(void **state)
 {
     struct failing_services memory;
-    struct range_request request = {.size = GRANULARITY};
+    struct range_request request = {.size = GRANULARITY, .place = RANGE_LOWEST};
     struct range_allocator ra;
+    struct range_info info;
     void *(*allocate)(void *context, size_t size);
     uint64_t offset;
-    unsigned taken_again = 0;
 
     (void)state;
     failing_services_init(&memory);
     allocate = memory.services.allocate;
     assert_int_equal(
-        range_allocator_init(&ra, &memory.services, 0, 1000 * GRANULARITY, GRANULARITY), RANGE_OK);
+        range_allocator_init(&ra, &memory.services, 0, 2000 * GRANULARITY, GRANULARITY), RANGE_OK);
     for (uint64_t i = 0; i < 1000; i++)
-        take(&ra, GRANULARITY, i);
+        take(&ra, GRANULARITY, i + 1);
+    assert_false(ra.tree.is_made);
     memory.services.allocate = refuse;
     for (uint64_t i = 0; i < 1000; i += 2)
         assert_int_equal(range_allocator_release(&ra, i * GRANULARITY, GRANULARITY), RANGE_OK);
+    assert_true(range_allocator_find(&ra, 501 * GRANULARITY, &info));
+    assert_int_equal(info.owner, 502);
+    assert_false(ra.tree.is_made);
+    for (uint64_t i = 0; i < 100; i += 2) {
+        assert_int_equal(range_allocator_take(&ra, &request, &offset), RANGE_OK);
+        assert_int_equal(offset, i * GRANULARITY);
+    }
     assert_whole(&ra);
-    assert_int_equal(range_allocator_hole_count(&ra), 500);
-    assert_true(ra.binned_count < 500);
 
-    while (range_allocator_take(&ra, &request, &offset) == RANGE_OK)
-        taken_again++;
-    assert_int_equal(taken_again, 500);
+    memory.services.allocate = allocate;
+    assert_true(range_allocator_find(&ra, 501 * GRANULARITY, &info));
+    assert_true(ra.tree.is_made);
     assert_whole(&ra);
+    request.place = RANGE_HIGHEST;
+    while (ra.tree.leaves.spare_count || ra.nodes.spare_count < 40)
+        assert_int_equal(range_allocator_take(&ra, &request, &offset), RANGE_OK);
+    memory.services.allocate = refuse;
+    for (unsigned i = 0; i < 40; i++) {
+        uint64_t before = offset;
 
-    for (uint64_t i = 0; i < 1000; i++)
-        assert_int_equal(range_allocator_release(&ra, i * GRANULARITY, GRANULARITY), RANGE_OK);
-    assert_int_equal(range_allocator_hole_count(&ra), 1);
+        assert_int_equal(range_allocator_take(&ra, &request, &offset), RANGE_OK);
+        assert_int_equal(offset, before - GRANULARITY);
+    }
+    assert_false(ra.tree.is_made); /* there was no leaf for the last ones */
     assert_whole(&ra);
     memory.services.allocate = allocate;
     range_allocator_fini(&ra);
     assert_int_equal(memory.live_blocks, 0);
+}
+
+/* A space from which only some place is asked, and given back by handle, has no index. */
+static void handles_need_no_index(void **state)
+{
+    struct range_request request = {.size = 3 * GRANULARITY, .owner = 7};
+    uint32_t handles[200];
+    struct range_allocator ra;
+    uint64_t offset;
+
+    (void)state;
+    assert_int_equal(
+        range_allocator_init(&ra, base_services_libc(), BASE, 600 * GRANULARITY, GRANULARITY),
+        RANGE_OK);
+    for (unsigned i = 0; i < 200; i++) {
+        assert_int_equal(range_allocator_take_handle(&ra, &request, &offset, &handles[i]),
+                         RANGE_OK);
+        assert_int_not_equal(handles[i], 0);
+    }
+    assert_int_equal(range_allocator_take_handle(&ra, &request, &offset, &handles[0]), RANGE_FULL);
+    assert_int_equal(handles[0], 0);
+    assert_int_equal(range_allocator_release_handle(&ra, handles[0]), RANGE_INVALID);
+    for (unsigned i = 1; i < 200; i += 2) {
+        assert_int_equal(range_allocator_release_handle(&ra, handles[i]), RANGE_OK);
+        assert_int_equal(range_allocator_release_handle(&ra, handles[i]), RANGE_INVALID);
+    }
+    assert_int_equal(range_allocator_hole_count(&ra), 100);
+    for (unsigned i = 2; i < 200; i += 2)
+        assert_int_equal(range_allocator_release_handle(&ra, handles[i]), RANGE_OK);
+    assert_int_equal(range_allocator_release_handle(&ra, handles[2]), RANGE_INVALID);
+    assert_int_equal(range_allocator_release_handle(&ra, UINT32_MAX), RANGE_INVALID);
+    assert_int_equal(range_allocator_live_count(&ra), 1);
+    assert_int_equal(range_allocator_hole_count(&ra), 1);
+    assert_false(ra.tree.is_made);
+    assert_whole(&ra);
+    range_allocator_fini(&ra);
+}
+
+/*
+ * Where every range begins at 16 units, the ends that are left over are no candidates: the bins
+ * come to sort holes by what is behind that alignment.
+ */
+static void bins_sort_by_the_alignment_that_most_requests_have(void **state)
+{
+    struct range_request request = {.size = 5 * GRANULARITY, .alignment = 16 * GRANULARITY};
+    struct range_allocator ra;
+    uint64_t offset;
+
+    (void)state;
+    assert_int_equal(
+        range_allocator_init(&ra, base_services_libc(), 0, 16000 * GRANULARITY, GRANULARITY),
+        RANGE_OK);
+    for (unsigned i = 0; i < 1000; i++) {
+        assert_int_equal(range_allocator_take(&ra, &request, &offset), RANGE_OK);
+        assert_int_equal(offset % request.alignment, 0);
+    }
+    assert_int_equal(ra.key_tier, 1);
+    assert_int_equal(ra.bin_bits[0], 1); /* all 1,000 holes stand in the bin of useless ones */
+    assert_whole(&ra);
+    assert_int_equal(range_allocator_take(&ra, &request, &offset), RANGE_FULL);
+
+    /* They are still there for those who can use them, who bring the old order back. */
+    request = (struct range_request){.size = 11 * GRANULARITY};
+    for (unsigned i = 0; i < 1000; i++)
+        assert_int_equal(range_allocator_take(&ra, &request, &offset), RANGE_OK);
+    assert_int_equal(range_allocator_take(&ra, &request, &offset), RANGE_FULL);
+    for (unsigned i = 0; i < 2000; i++)
+        assert_int_equal(range_allocator_take(&ra, &request, &offset), RANGE_FULL);
+    assert_int_equal(ra.key_tier, 0);
+    assert_int_equal(range_allocator_free_bytes(&ra), 0);
+    assert_whole(&ra);
+    range_allocator_fini(&ra);
 }
 
 struct lines {
@@ -643,19 +740,36 @@ static void dump_prints_each_range(void **state)
 static void check_finds_what_is_broken(void **state)
 {
     struct range_allocator ra;
+    struct range_node *nodes;
     struct range_leaf *leaf;
+    struct range_info info;
+    uint32_t first;
 
     (void)state;
     assert_int_equal(
         range_allocator_init(&ra, base_services_libc(), 0, 64 * GRANULARITY, GRANULARITY),
         RANGE_OK);
-    take(&ra, 4 * GRANULARITY, 1);
+    for (unsigned i = 0; i < 40; i++)
+        take(&ra, GRANULARITY, i);
+    assert_true(range_allocator_find(&ra, 0, &info));
+    assert_true(ra.tree.is_made);
     assert_whole(&ra);
-    leaf = ra.tree.root;
+    nodes = ra.nodes.items;
+    first = nodes[ra.bin_count].after;
+    leaf = ra.tree.leaves.items;
 
-    leaf->starts[1]++;
+    nodes[first].extent++;
     assert_non_null(range_allocator_check(&ra));
-    leaf->starts[1]--;
+    nodes[first].extent--;
+    nodes[nodes[first].after].before++;
+    assert_non_null(range_allocator_check(&ra));
+    nodes[nodes[first].after].before--;
+    nodes[first].extent ^= RANGE_FREE;
+    assert_non_null(range_allocator_check(&ra));
+    nodes[first].extent ^= RANGE_FREE;
+    leaf->first++;
+    assert_non_null(range_allocator_check(&ra));
+    leaf->first--;
     leaf->holes ^= 2;
     assert_non_null(range_allocator_check(&ra));
     leaf->holes ^= 2;
@@ -676,7 +790,7 @@ int main(void)
         cmocka_unit_test(take_fails_cleanly_when_full),
         cmocka_unit_test(release_refuses_what_is_not_a_live_range),
         cmocka_unit_test(init_refuses_what_is_no_space),
-        cmocka_unit_test(a_space_of_single_bytes_up_to_the_top_works),
+        cmocka_unit_test(a_space_up_to_the_top_works),
         cmocka_unit_test(placement_and_windows_choose_the_end_they_name),
         cmocka_unit_test(a_preference_is_followed_while_it_can_be),
         cmocka_unit_test(an_aligned_hole_is_found_behind_many_that_do_not_fit),
@@ -684,7 +798,9 @@ int main(void)
         cmocka_unit_test(random_ops_agree_with_an_array),
         cmocka_unit_test(random_ops_on_a_tall_tree_agree_with_an_array),
         cmocka_unit_test(every_nth_allocation_failure_leaves_it_whole),
-        cmocka_unit_test(holes_that_found_no_memory_are_still_used),
+        cmocka_unit_test(without_memory_for_an_index_a_search_walks),
+        cmocka_unit_test(handles_need_no_index),
+        cmocka_unit_test(bins_sort_by_the_alignment_that_most_requests_have),
         cmocka_unit_test(dump_prints_each_range),
         cmocka_unit_test(check_finds_what_is_broken),
     };

@@ -5,193 +5,221 @@
 
 #include <string.h>
 
-#define NODE_ALIGNMENT 64
+/* A node that is not the root and has fewer merges with a sibling, where both have few enough. */
+#define LEAF_MIN    6
+#define LEAF_MERGE  18
+#define INNER_MIN   16
+#define INNER_MERGE 50
+
+/* Room that a split leaves behind in a leaf that grows at its end. */
+#define LEAF_ROOM 6
+
+#define HEIGHT_MAX 12
+
+#define TABLE_ALIGNMENT 64
+#define TABLE_FIRST     4 /* items of a table that grows for the first time */
+#define TABLE_GROWTH    4 /* it grows by this part of itself */
 
 _Static_assert(RANGE_LEAF_TILES <= 32, "the hole bits of a leaf are 32");
-_Static_assert(RANGE_LEAF_MERGE >= 2 * RANGE_LEAF_MIN, "two minimal siblings must merge");
-_Static_assert(RANGE_INNER_MERGE >= 2 * RANGE_INNER_MIN, "two minimal siblings must merge");
-_Static_assert((RANGE_LEAF_SHARE + RANGE_LEAF_TILES) / 2 + 3 <= RANGE_LEAF_TILES,
-               "sharing leaves room for two tiles on either side");
-_Static_assert(RANGE_LEAF_MERGE < RANGE_LEAF_TILES, "a merged leaf has room for an insertion");
-_Static_assert(RANGE_INNER_MERGE < RANGE_INNER_CHILDREN, "so has a merged inner node");
-_Static_assert((RANGE_LEAF_TILES - 1) / 2 >= RANGE_LEAF_MIN, "a split leaves lawful halves");
-_Static_assert(RANGE_INNER_CHILDREN / 2 >= RANGE_INNER_MIN, "a split leaves lawful halves");
-_Static_assert(sizeof(void *) != 8 || sizeof(struct range_leaf) <= 512, "eight cache lines");
-_Static_assert(offsetof(struct range_leaf, values) == 256, "starts fill four cache lines");
+_Static_assert(sizeof(struct range_leaf) == 128, "two cache lines");
+_Static_assert(sizeof(struct range_node) == 32, "two tiles a cache line");
 _Static_assert(offsetof(struct range_inner, count) == 504, "keys and count fill eight cache lines");
+_Static_assert(LEAF_MERGE + 2 <= RANGE_LEAF_TILES, "a merged leaf has room");
+_Static_assert(INNER_MERGE < RANGE_INNER_CHILDREN, "so has a merged inner node");
 
-static size_t node_bytes(size_t size)
+/* ---- Tables ---------------------------------------------------------------------------------- */
+
+void range_table_init(struct range_table *table, size_t item_bytes)
 {
-    return (size_t)align_up(size, NODE_ALIGNMENT);
+    *table = (struct range_table){.item_bytes = item_bytes, .spare = RANGE_NONE};
 }
 
-static void clear_starts(struct range_leaf *leaf, unsigned from)
+void range_table_fini(struct range_table *table, const struct base_services *services)
 {
-    for (unsigned i = from; i <= RANGE_LEAF_TILES; i++)
-        leaf->starts[i] = UINT64_MAX;
+    if (table->memory)
+        services->free(services->context, table->memory, table->bytes);
+    range_table_init(table, table->item_bytes);
 }
 
-static void clear_keys(struct range_inner *inner, unsigned from)
+/* The first address in memory, of size bytes more, that is aligned. */
+static void *align_memory(void *memory)
 {
-    for (unsigned i = from; i < RANGE_INNER_CHILDREN; i++)
-        inner->keys[i] = UINT64_MAX;
+    return (void *)(uintptr_t)align_up((uintptr_t)memory, TABLE_ALIGNMENT);
 }
 
-bool range_tree_init(struct range_tree *tree, const struct base_services *services, uint64_t first,
-                     uint64_t end)
+static bool table_grow(struct range_table *table, const struct base_services *services,
+                       uint32_t wanted)
 {
-    struct range_leaf *leaf;
+    uint64_t count = (uint64_t)table->count + table->count / TABLE_GROWTH;
+    struct range_table grown = *table;
 
-    memset(tree, 0, sizeof *tree);
-    node_pool_init(&tree->leaves, services, node_bytes(sizeof(struct range_leaf)), NODE_ALIGNMENT);
-    node_pool_init(&tree->inners, services, node_bytes(sizeof(struct range_inner)), NODE_ALIGNMENT);
-    leaf = node_pool_get(&tree->leaves);
-    if (!leaf)
+    count = max_u64(count, max_u64(wanted, TABLE_FIRST));
+    if (count > INT32_MAX || count > (SIZE_MAX - TABLE_ALIGNMENT) / table->item_bytes)
         return false;
-
-    memset(leaf, 0, sizeof *leaf);
-    leaf->starts[0] = first;
-    leaf->starts[1] = end;
-    clear_starts(leaf, 2);
-    leaf->count = 1;
-    leaf->holes = 1;
-    tree->root = leaf;
+    /* Not base_alloc(): what is spare needs no zeroes. */
+    grown.bytes = (size_t)count * table->item_bytes + TABLE_ALIGNMENT - 1;
+    grown.memory = services->allocate(services->context, grown.bytes);
+    if (!grown.memory)
+        return false;
+    grown.items = align_memory(grown.memory);
+    if (table->memory) {
+        memcpy(grown.items, table->items, table->count * table->item_bytes);
+        services->free(services->context, table->memory, table->bytes);
+    }
+    /* Last first, so that items are handed out in the order of their addresses. */
+    for (grown.count = (uint32_t)count; count > table->count; count--)
+        range_table_put(&grown, (uint32_t)count - 1);
+    *table = grown;
     return true;
 }
 
-void range_tree_fini(struct range_tree *tree)
+bool range_table_reserve(struct range_table *table, const struct base_services *services,
+                         uint32_t spare_count)
 {
-    node_pool_fini(&tree->leaves);
-    node_pool_fini(&tree->inners);
-    tree->root = NULL;
+    return table->spare_count >= spare_count ||
+           table_grow(table, services, table->count - table->spare_count + spare_count);
 }
 
-static unsigned slot_of(const struct range_inner *parent, uint64_t key)
+/* ---- Nodes by their numbers ------------------------------------------------------------------ */
+
+static struct range_leaf *leaf_at(const struct range_tree *tree, uint32_t number)
 {
-    return range_inner_slot(parent->keys, key);
+    return (struct range_leaf *)tree->leaves.items + number;
 }
 
-struct range_leaf *range_tree_prev(const struct range_leaf *leaf)
+static struct range_inner *inner_at(const struct range_tree *tree, uint32_t number)
 {
-    const struct range_inner *inner = leaf->parent;
-    unsigned up = 1;
-
-    while (inner && slot_of(inner, leaf->starts[0]) == 0) {
-        inner = inner->parent;
-        up++;
-    }
-    if (!inner)
-        return NULL;
-
-    void *node = inner->children[slot_of(inner, leaf->starts[0]) - 1];
-
-    for (; up > 1; up--) {
-        inner = node;
-        node = inner->children[inner->count - 1];
-    }
-    return node;
+    return (struct range_inner *)tree->inners.items + number;
 }
 
-struct range_leaf *range_tree_next(const struct range_leaf *leaf)
+static uint32_t leaf_of(const struct range_tree *tree, uint32_t tile)
 {
-    const struct range_inner *inner = leaf->parent;
-    unsigned up = 1;
-
-    while (inner && slot_of(inner, leaf->starts[0]) + 1 == inner->count) {
-        inner = inner->parent;
-        up++;
-    }
-    if (!inner)
-        return NULL;
-
-    void *node = inner->children[slot_of(inner, leaf->starts[0]) + 1];
-
-    for (; up > 1; up--) {
-        inner = node;
-        node = inner->children[0];
-    }
-    return node;
+    return ((const uint32_t *)tree->leaf_of.items)[tile];
 }
 
-/* Bounds. */
+static void set_leaf_of(struct range_tree *tree, uint32_t tile, uint32_t leaf)
+{
+    ((uint32_t *)tree->leaf_of.items)[tile] = leaf;
+}
 
-static const uint64_t tier_alignments[RANGE_TIER_COUNT] = {1, 16, 512};
+/* No branch: where in its leaf a tile is can be foretold by nobody. */
+static unsigned index_of(const struct range_leaf *leaf, uint32_t tile)
+{
+    unsigned index = 0;
 
-/* The last tier whose alignment is at most this one. */
-static unsigned tier_of(uint64_t alignment)
+    for (unsigned i = 0; i < RANGE_LEAF_TILES; i++)
+        index += leaf->tiles[i] == tile ? i : 0;
+    return index;
+}
+
+/* How many of the keys 1 to 6 of a cache line are at most key. */
+static unsigned line_slot(const uint64_t *line, uint64_t key)
+{
+    return (unsigned)(line[1] <= key) + (line[2] <= key) + (line[3] <= key) + (line[4] <= key) +
+           (line[5] <= key) + (line[6] <= key);
+}
+
+/*
+ * The last i with keys[i] <= key; keys[0] is taken to be. Unused keys are larger than any key. The
+ * first keys of the cache lines tell the line, the line tells the rest: no branch, and no line is
+ * waited for twice.
+ */
+static unsigned slot_of(const struct range_inner *inner, uint64_t key)
+{
+    const uint64_t *keys = inner->keys;
+    unsigned base =
+        8u * ((keys[8] <= key) + (keys[16] <= key) + (keys[24] <= key) + (keys[32] <= key) +
+              (keys[40] <= key) + (keys[48] <= key) + (keys[56] <= key));
+    const uint64_t *line = keys + base;
+
+    return base + line_slot(line, key) + (unsigned)((base != 56) & (line[7] <= key));
+}
+
+static uint32_t parent_of(const struct range_tree *tree, uint32_t number, unsigned level)
+{
+    return level ? inner_at(tree, number)->parent : leaf_at(tree, number)->parent;
+}
+
+static void set_parent(struct range_tree *tree, uint32_t number, unsigned level, uint32_t parent)
+{
+    if (level)
+        inner_at(tree, number)->parent = parent;
+    else
+        leaf_at(tree, number)->parent = parent;
+}
+
+static uint64_t first_start(const struct range_tree *tree, uint32_t number, unsigned level)
+{
+    return level ? inner_at(tree, number)->keys[0] : leaf_at(tree, number)->first;
+}
+
+/* ---- Bounds ---------------------------------------------------------------------------------- */
+
+const uint64_t range_tier_alignments[RANGE_TIER_COUNT] = {1, 16, 512};
+
+unsigned range_tier_of(uint64_t alignment)
 {
     unsigned tier = RANGE_TIER_COUNT - 1;
 
-    while (tier_alignments[tier] > alignment)
+    while (range_tier_alignments[tier] > alignment)
         tier--;
     return tier;
 }
 
-/* How much of [start, end) is left behind the first multiple of the tier's alignment. */
-static uint64_t aligned_size(unsigned tier, uint64_t start, uint64_t end)
+static uint64_t tier_units(const struct range_node *node, unsigned tier)
 {
-    uint64_t padding = (0 - start) & (tier_alignments[tier] - 1);
-
-    return end - start > padding ? end - start - padding : 0;
+    return range_units_behind(node->start, range_units(node), range_tier_alignments[tier] - 1);
 }
 
-static uint64_t leaf_largest(const struct range_leaf *leaf, unsigned tier)
+/* Level 0 is that of the leaves. */
+static uint64_t node_largest(const struct range_tree *tree, const struct range_node *nodes,
+                             uint32_t number, unsigned level, unsigned tier)
 {
     uint64_t largest = 0;
 
-    for (uint32_t left = leaf->holes; left; left &= left - 1) {
-        unsigned i = ctz_u64(left);
+    if (level) {
+        const struct range_inner *inner = inner_at(tree, number);
 
-        largest = max_u64(largest, aligned_size(tier, leaf->starts[i], leaf->starts[i + 1]));
+        for (unsigned i = 0; i < inner->count; i++)
+            largest = max_u64(largest, inner->largest[i][tier]);
+    } else {
+        const struct range_leaf *leaf = leaf_at(tree, number);
+
+        for (uint32_t left = leaf->holes; left; left &= left - 1)
+            largest = max_u64(largest, tier_units(&nodes[leaf->tiles[ctz_u64(left)]], tier));
     }
     return largest;
 }
 
-static uint64_t inner_largest(const struct range_inner *inner, unsigned tier)
+/* Set the bounds of a child, of this level, to what it holds. */
+static void set_bounds(struct range_tree *tree, const struct range_node *nodes, uint32_t parent,
+                       unsigned slot, unsigned level)
 {
-    uint64_t largest = 0;
+    struct range_inner *inner = inner_at(tree, parent);
 
-    for (unsigned i = 0; i < inner->count; i++)
-        largest = max_u64(largest, inner->largest[i][tier]);
-    return largest;
-}
-
-/* Level 0 is that of the leaves. */
-static uint64_t node_largest(const void *node, unsigned level, unsigned tier)
-{
-    return level ? inner_largest(node, tier) : leaf_largest(node, tier);
-}
-
-/* Lower the bounds of a child, of this level, to what it holds. */
-static void set_bounds(struct range_inner *parent, unsigned slot, unsigned level)
-{
     for (unsigned tier = 0; tier < RANGE_TIER_COUNT; tier++)
-        parent->largest[slot][tier] = node_largest(parent->children[slot], level, tier);
+        inner->largest[slot][tier] = node_largest(tree, nodes, inner->children[slot], level, tier);
 }
 
-static uint64_t node_first_start(const void *node, unsigned level)
+void range_tree_update(struct range_tree *tree, const struct range_node *nodes, uint32_t tile)
 {
-    return level ? ((const struct range_inner *)node)->keys[0]
-                 : ((const struct range_leaf *)node)->starts[0];
-}
-
-static void set_parent(void *node, unsigned level, struct range_inner *parent)
-{
-    if (level)
-        ((struct range_inner *)node)->parent = parent;
-    else
-        ((struct range_leaf *)node)->parent = parent;
-}
-
-void range_tree_raise(struct range_leaf *leaf, uint64_t start, uint64_t end)
-{
+    struct range_leaf *leaf = leaf_at(tree, leaf_of(tree, tile));
+    const struct range_node *node = &nodes[tile];
+    uint32_t bit = UINT32_C(1) << index_of(leaf, tile);
     uint64_t sizes[RANGE_TIER_COUNT];
+    uint32_t parent = leaf->parent;
     bool is_raised = true;
 
+    if (!range_is_free(node)) {
+        leaf->holes &= ~bit;
+        return;
+    }
+    leaf->holes |= bit;
     for (unsigned tier = 0; tier < RANGE_TIER_COUNT; tier++)
-        sizes[tier] = aligned_size(tier, start, end);
-    for (struct range_inner *inner = leaf->parent; inner && is_raised; inner = inner->parent) {
-        unsigned slot = slot_of(inner, leaf->starts[0]);
+        sizes[tier] = tier_units(node, tier);
+    while (parent != RANGE_NONE && is_raised) {
+        struct range_inner *inner = inner_at(tree, parent);
+        unsigned slot = slot_of(inner, leaf->first);
 
         is_raised = false;
         for (unsigned tier = 0; tier < RANGE_TIER_COUNT; tier++) {
@@ -200,416 +228,439 @@ void range_tree_raise(struct range_leaf *leaf, uint64_t start, uint64_t end)
                 is_raised = true;
             }
         }
+        parent = inner->parent;
     }
 }
 
-/* Growing. */
+/* ---- Growing --------------------------------------------------------------------------------- */
 
-static void adopt_holes(struct range_leaf *leaf, unsigned from, unsigned count)
+static uint32_t new_leaf(struct range_tree *tree)
 {
-    uint64_t moved = leaf->holes & low_mask_u64(from + count) & ~low_mask_u64(from);
+    uint32_t number = range_table_get(&tree->leaves);
+    struct range_leaf *leaf = leaf_at(tree, number);
 
-    for (; moved; moved &= moved - 1) {
-        struct range_hole *hole = leaf->values[ctz_u64(moved)].hole;
-
-        if (hole)
-            hole->leaf = leaf;
-    }
+    memset(leaf, 0, sizeof *leaf);
+    memset(leaf->tiles, 0xff, sizeof leaf->tiles);
+    leaf->parent = RANGE_NONE;
+    return number;
 }
 
-/* Move the tiles [from, count) of left to the front of right, which follows it. */
-static void move_tiles_right(struct range_leaf *left, struct range_leaf *right, unsigned from)
+static void clear_keys(struct range_inner *inner, unsigned from)
 {
-    unsigned moved = left->count - from;
-
-    memmove(right->starts + moved, right->starts, (right->count + 1) * sizeof *right->starts);
-    memmove(right->values + moved, right->values, right->count * sizeof *right->values);
-    memcpy(right->starts, left->starts + from, moved * sizeof *right->starts);
-    memcpy(right->values, left->values + from, moved * sizeof *right->values);
-    right->holes = right->holes << moved | left->holes >> from;
-    right->count += moved;
-    left->holes &= (uint32_t)low_mask_u64(from);
-    left->count = from;
-    clear_starts(left, from + 1);
-    adopt_holes(right, 0, moved);
+    for (unsigned i = from; i < RANGE_INNER_CHILDREN; i++)
+        inner->keys[i] = UINT64_MAX;
 }
 
-/* Move the first count tiles of right to the end of left, which precedes it. */
-static void move_tiles_left(struct range_leaf *left, struct range_leaf *right, unsigned moved)
+static uint32_t new_inner(struct range_tree *tree)
 {
-    unsigned old_count = left->count;
+    uint32_t number = range_table_get(&tree->inners);
+    struct range_inner *inner = inner_at(tree, number);
 
-    memcpy(left->starts + old_count, right->starts, (moved + 1) * sizeof *left->starts);
-    memcpy(left->values + old_count, right->values, moved * sizeof *left->values);
-    left->holes |= (right->holes & (uint32_t)low_mask_u64(moved)) << old_count;
-    left->count += moved;
-    right->count -= moved;
-    right->holes = (uint32_t)((uint64_t)right->holes >> moved);
-    memmove(right->starts, right->starts + moved, (right->count + 1) * sizeof *right->starts);
-    memmove(right->values, right->values + moved, right->count * sizeof *right->values);
-    clear_starts(right, right->count + 1);
-    adopt_holes(left, old_count, moved);
-}
-
-static void move_children(struct range_inner *to, unsigned at, const struct range_inner *from,
-                          unsigned first, unsigned count, unsigned level)
-{
-    memmove(to->keys + at, from->keys + first, count * sizeof *to->keys);
-    memmove(to->children + at, from->children + first, count * sizeof *to->children);
-    memmove(to->largest + at, from->largest + first, count * sizeof *to->largest);
-    if (to != from) {
-        for (unsigned i = 0; i < count; i++)
-            set_parent(to->children[at + i], level - 1, to);
-    }
-}
-
-static struct range_inner *new_inner(struct range_tree *tree)
-{
-    struct range_inner *inner = node_pool_get(&tree->inners);
-
-    ASSERT(inner);
     memset(inner, 0, sizeof *inner);
     clear_keys(inner, 0);
-    return inner;
+    inner->parent = RANGE_NONE;
+    return number;
 }
 
-/*
- * Node right was split off node left, both at level; its parent is to know. The bound of left is
- * lowered to what left still holds.
- */
-static void add_sibling(struct range_tree *tree, struct range_inner *parent, void *left,
-                        void *right, unsigned level)
+/* Move tiles [from, from + count) of leaf `right` to the end of leaf `left`. */
+static void move_tiles(struct range_tree *tree, uint32_t left, uint32_t right, unsigned from,
+                       unsigned count)
 {
-    uint64_t key = node_first_start(right, level);
+    struct range_leaf *to = leaf_at(tree, left);
+    struct range_leaf *source = leaf_at(tree, right);
 
-    if (!parent) {
+    memcpy(to->tiles + to->count, source->tiles + from, count * sizeof *to->tiles);
+    to->holes |= (source->holes >> from & (uint32_t)low_mask_u64(count)) << to->count;
+    for (unsigned i = 0; i < count; i++) {
+        set_leaf_of(tree, source->tiles[from + i], left);
+        source->tiles[from + i] = RANGE_NONE;
+    }
+    source->holes &= (uint32_t)low_mask_u64(from);
+    to->count += count;
+    source->count -= count;
+}
+
+/* Move children [first, first + count) of `from` to `to`, at index `at`; they are of this level. */
+static void move_children(struct range_tree *tree, uint32_t to, unsigned at, uint32_t from,
+                          unsigned first, unsigned count, unsigned level)
+{
+    struct range_inner *target = inner_at(tree, to);
+    const struct range_inner *source = inner_at(tree, from);
+
+    memmove(target->keys + at, source->keys + first, count * sizeof *target->keys);
+    memmove(target->children + at, source->children + first, count * sizeof *target->children);
+    memmove(target->largest + at, source->largest + first, count * sizeof *target->largest);
+    if (to != from) {
+        for (unsigned i = 0; i < count; i++)
+            set_parent(tree, target->children[at + i], level, to);
+    }
+}
+
+/* Node `right` was split off node `left`, both at this level: the nodes above are to know. */
+static void add_sibling(struct range_tree *tree, const struct range_node *nodes, uint32_t left,
+                        uint32_t right, unsigned level)
+{
+    uint32_t parent = parent_of(tree, left, level);
+    uint64_t key = first_start(tree, right, level);
+    struct range_inner *inner;
+    unsigned slot;
+
+    if (parent == RANGE_NONE) {
         parent = new_inner(tree);
-        parent->keys[0] = node_first_start(left, level);
-        parent->children[0] = left;
-        parent->count = 1;
-        set_parent(left, level, parent);
+        inner = inner_at(tree, parent);
+        inner->keys[0] = first_start(tree, left, level);
+        inner->children[0] = left;
+        inner->count = 1;
+        set_parent(tree, left, level, parent);
         tree->root = parent;
         tree->height++;
-    } else if (parent->count == RANGE_INNER_CHILDREN) {
-        struct range_inner *upper = new_inner(tree);
+    } else if (inner_at(tree, parent)->count == RANGE_INNER_CHILDREN) {
+        uint32_t upper = new_inner(tree);
         unsigned kept = RANGE_INNER_CHILDREN / 2;
 
-        upper->count = RANGE_INNER_CHILDREN - kept;
-        move_children(upper, 0, parent, kept, (unsigned)upper->count, level + 1);
-        parent->count = kept;
-        clear_keys(parent, kept);
-        add_sibling(tree, parent->parent, parent, upper, level + 1);
-        if (key >= upper->keys[0])
+        move_children(tree, upper, 0, parent, kept, RANGE_INNER_CHILDREN - kept, level);
+        inner_at(tree, upper)->count = RANGE_INNER_CHILDREN - kept;
+        inner_at(tree, parent)->count = kept;
+        clear_keys(inner_at(tree, parent), kept);
+        add_sibling(tree, nodes, parent, upper, level + 1);
+        if (key >= inner_at(tree, upper)->keys[0])
             parent = upper;
     }
 
-    unsigned slot = slot_of(parent, key);
-
-    move_children(parent, slot + 2, parent, slot + 1, (unsigned)parent->count - slot - 1,
-                  level + 1);
-    parent->keys[slot + 1] = key;
-    parent->children[slot + 1] = right;
-    parent->count++;
-    set_parent(right, level, parent);
-    set_bounds(parent, slot, level);
-    set_bounds(parent, slot + 1, level);
+    inner = inner_at(tree, parent);
+    slot = slot_of(inner, key);
+    move_children(tree, parent, slot + 2, parent, slot + 1, (unsigned)inner->count - slot - 1,
+                  level);
+    inner->keys[slot + 1] = key;
+    inner->children[slot + 1] = right;
+    inner->count++;
+    set_parent(tree, right, level, parent);
+    set_bounds(tree, nodes, parent, slot, level);
+    set_bounds(tree, nodes, parent, slot + 1, level);
 }
 
-/* Children slot and slot + 1 of parent, two leaves, have exchanged tiles. */
-static void set_border(struct range_inner *parent, unsigned slot)
+/* What a split needs at most: a leaf, and an inner node for each full level above, or a new root.
+ */
+static bool reserve_split(struct range_tree *tree)
 {
-    struct range_leaf *left = parent->children[slot];
-    struct range_leaf *right = parent->children[slot + 1];
-
-    left->starts[left->count] = right->starts[0];
-    parent->keys[slot + 1] = right->starts[0];
-    set_bounds(parent, slot, 0);
-    set_bounds(parent, slot + 1, 0);
+    return range_table_reserve(&tree->leaves, tree->services, 1) &&
+           range_table_reserve(&tree->inners, tree->services, tree->height + 1);
 }
 
-static bool share_with_sibling(struct range_fit *fit)
+/* A number for each node of the allocator's table. */
+static bool reserve_leaf_of(struct range_tree *tree, uint32_t node_count)
 {
-    struct range_leaf *leaf = fit->leaf;
-    struct range_inner *parent = leaf->parent;
-    struct range_leaf *sibling;
-    unsigned slot;
+    struct range_table *table = &tree->leaf_of;
 
-    if (!parent)
+    return table->count >= node_count ||
+           range_table_reserve(table, tree->services,
+                               table->spare_count + node_count - table->count);
+}
+
+bool range_tree_make_room(struct range_tree *tree, const struct range_node *nodes,
+                          uint32_t node_count, uint32_t tile)
+{
+    uint32_t left = leaf_of(tree, tile);
+    const struct range_leaf *leaf = leaf_at(tree, left);
+    unsigned kept = leaf->count / 2;
+    uint32_t right;
+
+    if (!reserve_leaf_of(tree, node_count))
         return false;
-    slot = slot_of(parent, leaf->starts[0]);
-
-    if (slot + 1 < parent->count) {
-        sibling = parent->children[slot + 1];
-        if (sibling->count <= RANGE_LEAF_SHARE) {
-            unsigned kept = (leaf->count + sibling->count) / 2;
-
-            move_tiles_right(leaf, sibling, kept);
-            set_border(parent, slot);
-            if (fit->index >= kept) {
-                fit->leaf = sibling;
-                fit->index -= kept;
-            }
-            return true;
-        }
-    }
-    if (slot > 0) {
-        sibling = parent->children[slot - 1];
-        if (sibling->count <= RANGE_LEAF_SHARE) {
-            unsigned old_count = sibling->count;
-            unsigned moved = (leaf->count - old_count) / 2;
-
-            move_tiles_left(sibling, leaf, moved);
-            set_border(parent, slot - 1);
-            if (fit->index < moved) {
-                fit->leaf = sibling;
-                fit->index += old_count;
-            } else {
-                fit->index -= moved;
-            }
-            return true;
-        }
-    }
-    return false;
-}
-
-/* The nodes that a split of the leaf needs: one leaf, and one inner for each full level above. */
-static bool reserve_split(struct range_tree *tree, const struct range_leaf *leaf)
-{
-    const struct range_inner *inner = leaf->parent;
-    size_t inner_count = 0;
-
-    for (; inner && inner->count == RANGE_INNER_CHILDREN; inner = inner->parent)
-        inner_count++;
-    if (!inner)
-        inner_count++;
-    return node_pool_reserve(&tree->leaves, 1) && node_pool_reserve(&tree->inners, inner_count);
-}
-
-bool range_tree_make_room(struct range_tree *tree, struct range_fit *fit)
-{
-    struct range_leaf *left = fit->leaf;
-    struct range_leaf *right;
-    unsigned kept = left->count / 2;
-
-    if (share_with_sibling(fit))
+    if (leaf->count + 2 <= RANGE_LEAF_TILES)
         return true;
-    if (!reserve_split(tree, left))
+    if (!reserve_split(tree))
         return false;
 
+    leaf = leaf_at(tree, left);
     /* A cut at the end is most likely one of many, going up: leave little room behind. */
-    if (fit->index + 2 >= left->count)
-        kept = left->count - RANGE_LEAF_MIN;
-
-    right = node_pool_get(&tree->leaves);
-    right->starts[0] = left->starts[left->count];
-    clear_starts(right, 1);
-    right->holes = 0;
-    right->count = 0;
-    move_tiles_right(left, right, kept);
-    left->starts[kept] = right->starts[0];
-    add_sibling(tree, left->parent, left, right, 0);
-
-    if (fit->index >= kept) {
-        fit->leaf = right;
-        fit->index -= kept;
-    }
+    if (leaf->tiles[leaf->count - 1] == tile)
+        kept = leaf->count - LEAF_ROOM;
+    right = new_leaf(tree);
+    move_tiles(tree, right, left, kept, leaf_at(tree, left)->count - kept);
+    leaf_at(tree, right)->first = nodes[leaf_at(tree, right)->tiles[0]].start;
+    add_sibling(tree, nodes, left, right, 0);
     return true;
 }
 
-void range_leaf_insert(struct range_leaf *leaf, unsigned index, uint64_t start,
-                       union range_value value, bool is_hole)
+void range_tree_insert_after(struct range_tree *tree, const struct range_node *nodes, uint32_t tile,
+                             uint32_t added)
 {
+    uint32_t number = leaf_of(tree, tile);
+    struct range_leaf *leaf = leaf_at(tree, number);
+    unsigned index = index_of(leaf, tile) + 1;
     uint32_t below = (uint32_t)low_mask_u64(index);
 
-    ASSERT(index > 0 && index <= leaf->count && leaf->count < RANGE_LEAF_TILES);
-    ASSERT(leaf->starts[index - 1] < start && start < leaf->starts[index]);
-
-    memmove(leaf->starts + index + 1, leaf->starts + index,
-            (leaf->count + 1 - index) * sizeof *leaf->starts);
-    memmove(leaf->values + index + 1, leaf->values + index,
-            (leaf->count - index) * sizeof *leaf->values);
-    leaf->starts[index] = start;
-    leaf->values[index] = value;
-    leaf->holes = (leaf->holes & below) | (leaf->holes & ~below) << 1 | (uint32_t)is_hole << index;
+    ASSERT(leaf->count < RANGE_LEAF_TILES);
+    memmove(leaf->tiles + index + 1, leaf->tiles + index,
+            (leaf->count - index) * sizeof *leaf->tiles);
+    leaf->tiles[index] = added;
+    leaf->holes = (leaf->holes & below) | (leaf->holes & ~below) << 1 |
+                  (uint32_t)range_is_free(&nodes[added]) << index;
     leaf->count++;
+    set_leaf_of(tree, added, number);
 }
 
-/* Shrinking. */
+/* ---- Shrinking ------------------------------------------------------------------------------- */
 
-/* The first start below leaf goes from its old value to start. */
-static void move_first_start(struct range_leaf *leaf, uint64_t old, uint64_t start)
+/* The first start below the leaf goes from its old value to start. */
+static void move_first_start(struct range_tree *tree, uint32_t number, uint64_t start)
 {
-    for (struct range_inner *inner = leaf->parent; inner; inner = inner->parent) {
+    struct range_leaf *leaf = leaf_at(tree, number);
+    uint64_t old = leaf->first;
+    uint32_t parent = leaf->parent;
+
+    leaf->first = start;
+    while (parent != RANGE_NONE) {
+        struct range_inner *inner = inner_at(tree, parent);
         unsigned slot = slot_of(inner, old);
 
         inner->keys[slot] = start;
         if (slot != 0)
             return;
+        parent = inner->parent;
     }
 }
 
-static void fix_inner(struct range_tree *tree, struct range_inner *inner, unsigned level);
+static void remove_child(struct range_tree *tree, const struct range_node *nodes, uint32_t parent,
+                         unsigned slot, unsigned level);
 
-/* Child slot of parent, at level, has been merged into the one before. */
-static void remove_child(struct range_tree *tree, struct range_inner *parent, unsigned slot,
-                         unsigned level)
+/* An inner node of this level has lost a child. */
+static void fix_inner(struct range_tree *tree, const struct range_node *nodes, uint32_t number,
+                      unsigned level)
 {
-    ASSERT(slot > 0);
-    move_children(parent, slot, parent, slot + 1, (unsigned)parent->count - slot - 1, level + 1);
-    parent->count--;
-    parent->keys[parent->count] = UINT64_MAX;
-    fix_inner(tree, parent, level + 1);
-}
-
-static void fix_inner(struct range_tree *tree, struct range_inner *inner, unsigned level)
-{
-    struct range_inner *parent = inner->parent;
-    struct range_inner *left;
-    struct range_inner *right;
+    struct range_inner *inner = inner_at(tree, number);
+    uint32_t parent = inner->parent;
     unsigned slot;
-    unsigned total;
 
-    if (!parent) {
-        if (inner->count == 1) {
-            tree->root = inner->children[0];
+    if (parent == RANGE_NONE) {
+        for (; level && inner_at(tree, tree->root)->count == 1; level--) {
+            number = tree->root;
+            tree->root = inner_at(tree, number)->children[0];
             tree->height--;
-            set_parent(tree->root, level - 1, NULL);
-            node_pool_put(&tree->inners, inner);
+            set_parent(tree, tree->root, level - 1, RANGE_NONE);
+            range_table_put(&tree->inners, number);
         }
         return;
     }
-    if (inner->count >= RANGE_INNER_MIN)
+    slot = slot_of(inner_at(tree, parent), inner->keys[0]);
+    if (inner->count == 0) {
+        range_table_put(&tree->inners, number);
+        remove_child(tree, nodes, parent, slot, level);
         return;
-
-    slot = slot_of(parent, inner->keys[0]);
-    if (slot + 1 == parent->count)
+    }
+    if (inner->count >= INNER_MIN || inner_at(tree, parent)->count == 1)
+        return;
+    if (slot + 1 == inner_at(tree, parent)->count)
         slot--;
-    left = parent->children[slot];
-    right = parent->children[slot + 1];
-    total = (unsigned)(left->count + right->count);
-    if (total <= RANGE_INNER_MERGE) {
-        move_children(left, (unsigned)left->count, right, 0, (unsigned)right->count, level);
-        left->count = total;
-        set_bounds(parent, slot, level);
-        node_pool_put(&tree->inners, right);
-        remove_child(tree, parent, slot + 1, level);
+
+    uint32_t left = inner_at(tree, parent)->children[slot];
+    uint32_t right = inner_at(tree, parent)->children[slot + 1];
+    struct range_inner *to = inner_at(tree, left);
+    unsigned moved = (unsigned)inner_at(tree, right)->count;
+
+    if (to->count + moved > INNER_MERGE)
         return;
-    }
-
-    if (left->count < right->count) {
-        unsigned moved = total / 2 - (unsigned)left->count;
-
-        move_children(left, (unsigned)left->count, right, 0, moved, level);
-        move_children(right, 0, right, moved, (unsigned)right->count - moved, level);
-        left->count += moved;
-        right->count -= moved;
-        clear_keys(right, (unsigned)right->count);
-    } else {
-        unsigned moved = total / 2 - (unsigned)right->count;
-
-        move_children(right, moved, right, 0, (unsigned)right->count, level);
-        move_children(right, 0, left, (unsigned)left->count - moved, moved, level);
-        left->count -= moved;
-        right->count += moved;
-        clear_keys(left, (unsigned)left->count);
-    }
-    parent->keys[slot + 1] = right->keys[0];
-    set_bounds(parent, slot, level);
-    set_bounds(parent, slot + 1, level);
+    move_children(tree, left, (unsigned)to->count, right, 0, moved, level - 1);
+    to->count += moved;
+    set_bounds(tree, nodes, parent, slot, level);
+    range_table_put(&tree->inners, right);
+    remove_child(tree, nodes, parent, slot + 1, level);
 }
 
-static void fix_leaf(struct range_tree *tree, struct range_leaf *leaf)
+/* The child of this level has gone. The first start of the parent may be another one now. */
+static void remove_child(struct range_tree *tree, const struct range_node *nodes, uint32_t parent,
+                         unsigned slot, unsigned level)
 {
-    struct range_inner *parent = leaf->parent;
-    struct range_leaf *left;
-    struct range_leaf *right;
+    struct range_inner *inner = inner_at(tree, parent);
+    uint64_t old = inner->keys[0];
+
+    move_children(tree, parent, slot, parent, slot + 1, (unsigned)inner->count - slot - 1, level);
+    inner->count--;
+    inner->keys[inner->count] = UINT64_MAX;
+    if (slot == 0 && inner->count) {
+        uint64_t start = inner->keys[0];
+
+        for (uint32_t up = inner->parent; up != RANGE_NONE; up = inner_at(tree, up)->parent) {
+            unsigned above = slot_of(inner_at(tree, up), old);
+
+            inner_at(tree, up)->keys[above] = start;
+            if (above != 0)
+                break;
+        }
+    } else if (slot == 0) {
+        inner->keys[0] = old; /* by which the nodes above find it */
+    }
+    fix_inner(tree, nodes, parent, level + 1);
+}
+
+/* A leaf has lost a tile. */
+static void fix_leaf(struct range_tree *tree, const struct range_node *nodes, uint32_t number)
+{
+    const struct range_leaf *leaf = leaf_at(tree, number);
+    uint32_t parent = leaf->parent;
+    const struct range_inner *inner;
     unsigned slot;
-    unsigned total;
 
-    if (!parent || leaf->count >= RANGE_LEAF_MIN)
+    if (leaf->count >= LEAF_MIN || parent == RANGE_NONE)
         return;
-
-    slot = slot_of(parent, leaf->starts[0]);
-    if (slot + 1 == parent->count)
+    inner = inner_at(tree, parent);
+    slot = slot_of(inner, leaf->first);
+    if (leaf->count == 0) {
+        range_table_put(&tree->leaves, number);
+        remove_child(tree, nodes, parent, slot, 0);
+        return;
+    }
+    if (inner->count == 1)
+        return;
+    if (slot + 1 == inner->count)
         slot--;
-    left = parent->children[slot];
-    right = parent->children[slot + 1];
-    total = left->count + right->count;
-    if (total <= RANGE_LEAF_MERGE) {
-        move_tiles_left(left, right, right->count);
-        set_bounds(parent, slot, 0);
-        node_pool_put(&tree->leaves, right);
-        remove_child(tree, parent, slot + 1, 0);
+
+    uint32_t left = inner->children[slot];
+    uint32_t right = inner->children[slot + 1];
+    unsigned moved = leaf_at(tree, right)->count;
+
+    if (leaf_at(tree, left)->count + moved > LEAF_MERGE)
         return;
-    }
-
-    if (left->count < right->count)
-        move_tiles_left(left, right, total / 2 - left->count);
-    else
-        move_tiles_right(left, right, left->count - (total / 2 - right->count));
-    set_border(parent, slot);
+    move_tiles(tree, left, right, 0, moved);
+    set_bounds(tree, nodes, parent, slot, 0);
+    range_table_put(&tree->leaves, right);
+    remove_child(tree, nodes, parent, slot + 1, 0);
 }
 
-void range_tree_remove(struct range_tree *tree, struct range_leaf *leaf, unsigned index)
+void range_tree_absorb(struct range_tree *tree, const struct range_node *nodes, uint32_t tile,
+                       uint32_t gone)
 {
+    uint32_t number = leaf_of(tree, gone);
+    struct range_leaf *leaf = leaf_at(tree, number);
+    unsigned index = index_of(leaf, gone);
     uint32_t below = (uint32_t)low_mask_u64(index);
+    bool was_before = nodes[gone].start == nodes[tile].start;
+    bool is_elsewhere = leaf_of(tree, tile) != number;
 
-    if (index == 0) {
-        struct range_leaf *before = range_tree_prev(leaf);
-
-        ASSERT(before && leaf->count > 1);
-        before->starts[before->count] = leaf->starts[1];
-        move_first_start(leaf, leaf->starts[0], leaf->starts[1]);
-    }
-    memmove(leaf->starts + index, leaf->starts + index + 1,
-            (leaf->count - index) * sizeof *leaf->starts);
-    memmove(leaf->values + index, leaf->values + index + 1,
-            (leaf->count - index - 1) * sizeof *leaf->values);
-    leaf->starts[leaf->count] = UINT64_MAX;
-    leaf->holes = (leaf->holes & below) | (leaf->holes >> 1 & ~below);
+    memmove(leaf->tiles + index, leaf->tiles + index + 1,
+            (leaf->count - index - 1) * sizeof *leaf->tiles);
     leaf->count--;
-    fix_leaf(tree, leaf);
+    leaf->tiles[leaf->count] = RANGE_NONE;
+    leaf->holes = (leaf->holes & below) | (leaf->holes >> 1 & ~below);
+    if (is_elsewhere && !was_before && leaf->count)
+        move_first_start(tree, number, nodes[leaf->tiles[0]].start);
+    if (is_elsewhere && was_before) {
+        /* An empty leaf has the start that the tile's has from now on: it goes first. */
+        if (leaf->count == 0) {
+            fix_leaf(tree, nodes, number);
+            move_first_start(tree, leaf_of(tree, tile), nodes[tile].start);
+            return;
+        }
+        move_first_start(tree, leaf_of(tree, tile), nodes[tile].start);
+    }
+    fix_leaf(tree, nodes, number);
 }
 
-/* Searching. */
+/* ---- Making ---------------------------------------------------------------------------------- */
 
-static bool fits_low(const struct range_query *query, uint64_t start, uint64_t end,
-                     uint64_t *out_start)
+void range_tree_init(struct range_tree *tree, const struct base_services *services)
 {
-    uint64_t limit = min_u64(end, query->high);
-
-    return align_up_checked(max_u64(start, query->low), query->alignment, out_start) &&
-           *out_start <= limit && limit - *out_start >= query->units;
+    memset(tree, 0, sizeof *tree);
+    tree->services = services;
+    range_table_init(&tree->leaves, sizeof(struct range_leaf));
+    range_table_init(&tree->inners, sizeof(struct range_inner));
+    range_table_init(&tree->leaf_of, sizeof(uint32_t));
 }
 
-static bool fits_high(const struct range_query *query, uint64_t start, uint64_t end,
-                      uint64_t *out_start)
+void range_tree_drop(struct range_tree *tree)
 {
-    uint64_t limit = min_u64(end, query->high);
+    range_table_fini(&tree->leaves, tree->services);
+    range_table_fini(&tree->inners, tree->services);
+    range_table_fini(&tree->leaf_of, tree->services);
+    tree->is_made = false;
+    tree->height = 0;
+}
 
-    if (limit < query->units)
+bool range_tree_make(struct range_tree *tree, const struct range_node *nodes, uint32_t node_count,
+                     uint32_t first, uint32_t end)
+{
+    struct range_leaf *leaf;
+
+    if (!reserve_split(tree) || !reserve_leaf_of(tree, node_count)) {
+        range_tree_drop(tree);
         return false;
-    *out_start = align_down(limit - query->units, query->alignment);
-    return *out_start >= max_u64(start, query->low);
+    }
+    tree->root = new_leaf(tree);
+    leaf = leaf_at(tree, tree->root);
+    leaf->tiles[0] = first;
+    leaf->first = nodes[first].start;
+    leaf->holes = range_is_free(&nodes[first]);
+    leaf->count = 1;
+    set_leaf_of(tree, first, tree->root);
+    for (uint32_t at = first; nodes[at].after != end; at = nodes[at].after) {
+        if (!range_tree_make_room(tree, nodes, node_count, at)) {
+            range_tree_drop(tree);
+            return false;
+        }
+        range_tree_insert_after(tree, nodes, at, nodes[at].after);
+        range_tree_update(tree, nodes, nodes[at].after);
+    }
+    tree->is_made = true;
+    return true;
 }
 
-static bool find_in_leaf(struct range_leaf *leaf, const struct range_query *query, bool is_highest,
+size_t range_tree_bytes(const struct range_tree *tree)
+{
+    return tree->leaves.bytes + tree->inners.bytes + tree->leaf_of.bytes;
+}
+
+/* ---- Searching ------------------------------------------------------------------------------- */
+
+uint32_t range_tree_find(const struct range_tree *tree, const struct range_node *nodes,
+                         uint64_t unit)
+{
+    uint32_t number = tree->root;
+    const struct range_leaf *leaf;
+    unsigned index = 0;
+
+    for (unsigned level = tree->height; level; level--) {
+        const struct range_inner *inner = inner_at(tree, number);
+
+        number = inner->children[slot_of(inner, unit)];
+    }
+    leaf = leaf_at(tree, number);
+    /* All starts at once, rather than one after the other in a search by halves. */
+    for (unsigned i = 1; i < leaf->count; i++)
+        index += nodes[leaf->tiles[i]].start <= unit;
+    return leaf->tiles[index];
+}
+
+bool range_query_fits(const struct range_query *query, const struct range_node *hole,
+                      bool is_highest, uint64_t *out_start)
+{
+    uint64_t low = max_u64(hole->start, query->low);
+    uint64_t limit = min_u64(range_end(hole), query->high);
+
+    if (is_highest) {
+        if (limit < query->units)
+            return false;
+        *out_start = align_down(limit - query->units, query->alignment);
+        return *out_start >= low;
+    }
+    return align_up_checked(low, query->alignment, out_start) && *out_start <= limit &&
+           limit - *out_start >= query->units;
+}
+
+static bool find_in_leaf(const struct range_tree *tree, const struct range_node *nodes,
+                         uint32_t number, const struct range_query *query, bool is_highest,
                          struct range_fit *out_fit)
 {
+    const struct range_leaf *leaf = leaf_at(tree, number);
     uint32_t left = leaf->holes;
 
     while (left) {
         unsigned i = is_highest ? log2_floor_u64(left) : ctz_u64(left);
-        uint64_t start = leaf->starts[i];
-        uint64_t end = leaf->starts[i + 1];
+        const struct range_node *hole = &nodes[leaf->tiles[i]];
 
         left &= ~(UINT32_C(1) << i);
-        if (end - start < query->units)
-            continue;
-        if (is_highest ? fits_high(query, start, end, &out_fit->start)
-                       : fits_low(query, start, end, &out_fit->start)) {
-            out_fit->leaf = leaf;
-            out_fit->index = i;
+        if (range_query_fits(query, hole, is_highest, &out_fit->start)) {
+            out_fit->tile = leaf->tiles[i];
             return true;
         }
     }
@@ -617,17 +668,19 @@ static bool find_in_leaf(struct range_leaf *leaf, const struct range_query *quer
 }
 
 /* Recursion is as deep as the tree is high. A child that was searched in vain gets its bound. */
-static bool find_below(void *node, unsigned level, const struct range_query *query, bool is_highest,
+static bool find_below(struct range_tree *tree, const struct range_node *nodes, uint32_t number,
+                       unsigned level, const struct range_query *query, bool is_highest,
                        struct range_fit *out_fit)
 {
-    struct range_inner *inner = node;
-    unsigned tier = tier_of(query->alignment);
+    unsigned tier = range_tier_of(query->alignment);
+    struct range_inner *inner;
     unsigned first;
     unsigned last;
 
     if (level == 0)
-        return find_in_leaf(node, query, is_highest, out_fit);
+        return find_in_leaf(tree, nodes, number, query, is_highest, out_fit);
 
+    inner = inner_at(tree, number);
     first = query->low > inner->keys[0] ? slot_of(inner, query->low) : 0;
     last = query->high - 1 > inner->keys[0] ? slot_of(inner, query->high - 1) : 0;
     for (unsigned step = 0; step <= last - first; step++) {
@@ -635,44 +688,34 @@ static bool find_below(void *node, unsigned level, const struct range_query *que
 
         if (inner->largest[i][tier] < query->units)
             continue;
-        if (find_below(inner->children[i], level - 1, query, is_highest, out_fit))
+        if (find_below(tree, nodes, inner->children[i], level - 1, query, is_highest, out_fit))
             return true;
-        inner->largest[i][tier] = node_largest(inner->children[i], level - 1, tier);
+        inner->largest[i][tier] = node_largest(tree, nodes, inner->children[i], level - 1, tier);
     }
     return false;
 }
 
-static bool find(struct range_tree *tree, const struct range_query *query, bool is_highest,
-                 struct range_fit *out_fit)
+bool range_tree_find_lowest(struct range_tree *tree, const struct range_node *nodes,
+                            const struct range_query *query, struct range_fit *out_fit)
 {
-    memset(out_fit, 0, sizeof *out_fit);
-    if (query->low >= query->high || query->high - query->low < query->units ||
-        !find_below(tree->root, tree->height, query, is_highest, out_fit)) {
-        memset(out_fit, 0, sizeof *out_fit);
-        return false;
-    }
-    return true;
+    return find_below(tree, nodes, tree->root, tree->height, query, false, out_fit);
 }
 
-bool range_tree_find_lowest(struct range_tree *tree, const struct range_query *query,
-                            struct range_fit *out_fit)
+bool range_tree_find_highest(struct range_tree *tree, const struct range_node *nodes,
+                             const struct range_query *query, struct range_fit *out_fit)
 {
-    return find(tree, query, false, out_fit);
-}
-
-bool range_tree_find_highest(struct range_tree *tree, const struct range_query *query,
-                             struct range_fit *out_fit)
-{
-    return find(tree, query, true, out_fit);
+    return find_below(tree, nodes, tree->root, tree->height, query, true, out_fit);
 }
 
 /* Follow the highest bound down until one proves exact. */
-static uint64_t exact_largest(void *node, unsigned level)
+static uint64_t exact_largest(struct range_tree *tree, const struct range_node *nodes,
+                              uint32_t number, unsigned level)
 {
-    struct range_inner *inner = node;
+    struct range_inner *inner;
 
     if (level == 0)
-        return leaf_largest(node, 0);
+        return node_largest(tree, nodes, number, 0, 0);
+    inner = inner_at(tree, number);
     for (;;) {
         unsigned best = 0;
         uint64_t bound;
@@ -682,80 +725,71 @@ static uint64_t exact_largest(void *node, unsigned level)
                 best = i;
         }
         bound = inner->largest[best][0];
-        inner->largest[best][0] = exact_largest(inner->children[best], level - 1);
+        inner->largest[best][0] = exact_largest(tree, nodes, inner->children[best], level - 1);
         if (inner->largest[best][0] == bound)
             return bound;
     }
 }
 
-uint64_t range_tree_largest(struct range_tree *tree)
+uint64_t range_tree_largest(struct range_tree *tree, const struct range_node *nodes)
 {
-    return exact_largest(tree->root, tree->height);
+    return exact_largest(tree, nodes, tree->root, tree->height);
 }
 
-/* Checking. */
+/* ---- Checking -------------------------------------------------------------------------------- */
 
 struct check_state {
-    uint64_t next; /* where the next tile must start */
-    bool was_hole;
-    size_t leaf_count;
-    size_t inner_count;
+    const struct range_tree *tree;
+    const struct range_node *nodes;
+    uint32_t next; /* the tile that must come next */
+    uint32_t leaf_count;
+    uint32_t inner_count;
 };
 
-/* The bounds of child i of inner, which is at this level. */
-static const char *check_bounds(const struct range_inner *inner, unsigned i, unsigned level)
+static const char *check_leaf(uint32_t number, uint32_t parent, struct check_state *state)
 {
-    for (unsigned tier = 0; tier < RANGE_TIER_COUNT; tier++) {
-        if (node_largest(inner->children[i], level, tier) > inner->largest[i][tier])
-            return "a bound is below a hole, or below a bound";
-    }
-    return NULL;
-}
+    const struct range_leaf *leaf = leaf_at(state->tree, number);
 
-static const char *check_leaf(const struct range_leaf *leaf, const struct range_inner *parent,
-                              struct check_state *state)
-{
     state->leaf_count++;
     if (leaf->parent != parent)
         return "a leaf does not know its parent";
-    if (leaf->count < (parent ? RANGE_LEAF_MIN : 1) || leaf->count > RANGE_LEAF_TILES)
+    if (leaf->count == 0 || leaf->count > RANGE_LEAF_TILES)
         return "a leaf has too few or too many tiles";
-    if (leaf->holes & ~(uint32_t)low_mask_u64(leaf->count))
-        return "a leaf marks a hole beyond its tiles";
-    for (unsigned i = leaf->count + 1; i <= RANGE_LEAF_TILES; i++) {
-        if (leaf->starts[i] != UINT64_MAX)
-            return "an unused start is not UINT64_MAX";
-    }
-    for (unsigned i = 0; i < leaf->count; i++) {
-        bool is_hole = range_leaf_is_hole(leaf, i);
-        const struct range_hole *hole = leaf->values[i].hole;
+    if (leaf->first != state->nodes[leaf->tiles[0]].start)
+        return "a leaf does not begin where its first tile does";
+    for (unsigned i = 0; i < RANGE_LEAF_TILES; i++) {
+        uint32_t tile = leaf->tiles[i];
+        bool is_marked = leaf->holes >> i & 1;
 
-        if (leaf->starts[i] != state->next || leaf->starts[i + 1] <= leaf->starts[i])
-            return "the tiles leave a gap, overlap or are empty";
-        if (is_hole && state->was_hole)
-            return "two holes touch";
-        if (is_hole && hole &&
-            (hole->leaf != leaf || hole->start != leaf->starts[i] ||
-             hole->size != range_leaf_size(leaf, i)))
-            return "the record of a hole is wrong";
-        state->was_hole = is_hole;
-        state->next = leaf->starts[i + 1];
+        if (i >= leaf->count) {
+            if (tile != RANGE_NONE || is_marked)
+                return "a leaf names or marks a tile beyond its count";
+            continue;
+        }
+        if (tile != state->next)
+            return "the tree has not the tiles of the list, in their order";
+        if (leaf_of(state->tree, tile) != number)
+            return "a tile does not know its leaf";
+        if (is_marked != range_is_free(&state->nodes[tile]))
+            return "a leaf marks a tile wrongly as a hole or as live";
+        state->next = state->nodes[tile].after;
     }
     return NULL;
 }
 
-static const char *check_below(const void *node, unsigned level, const struct range_inner *parent,
+static const char *check_below(uint32_t number, unsigned level, uint32_t parent,
                                struct check_state *state)
 {
-    const struct range_inner *inner = node;
+    const struct range_inner *inner;
 
     if (level == 0)
-        return check_leaf(node, parent, state);
+        return check_leaf(number, parent, state);
 
+    inner = inner_at(state->tree, number);
     state->inner_count++;
     if (inner->parent != parent)
         return "an inner node does not know its parent";
-    if (inner->count < (parent ? RANGE_INNER_MIN : 2) || inner->count > RANGE_INNER_CHILDREN)
+    if (inner->count < (parent == RANGE_NONE ? 2 : 1) || inner->count > RANGE_INNER_CHILDREN)
         return "an inner node has too few or too many children";
     for (unsigned i = 0; i < RANGE_INNER_CHILDREN; i++) {
         const char *broken;
@@ -765,28 +799,32 @@ static const char *check_below(const void *node, unsigned level, const struct ra
                 return "an unused key is not UINT64_MAX";
             continue;
         }
-        if (inner->keys[i] != state->next)
+        if (inner->keys[i] != first_start(state->tree, inner->children[i], level - 1))
             return "a key is not the first start of its child";
-        broken = check_below(inner->children[i], level - 1, inner, state);
-        if (!broken)
-            broken = check_bounds(inner, i, level - 1);
+        broken = check_below(inner->children[i], level - 1, number, state);
+        for (unsigned tier = 0; tier < RANGE_TIER_COUNT && !broken; tier++) {
+            if (node_largest(state->tree, state->nodes, inner->children[i], level - 1, tier) >
+                inner->largest[i][tier])
+                broken = "a bound is below a hole, or below a bound";
+        }
         if (broken)
             return broken;
     }
     return NULL;
 }
 
-const char *range_tree_check(const struct range_tree *tree, uint64_t first, uint64_t end)
+const char *range_tree_check(const struct range_tree *tree, const struct range_node *nodes,
+                             uint32_t first, uint32_t end)
 {
-    struct check_state state = {.next = first};
-    const char *broken = check_below(tree->root, tree->height, NULL, &state);
+    struct check_state state = {.tree = tree, .nodes = nodes, .next = first};
+    const char *broken = check_below(tree->root, tree->height, RANGE_NONE, &state);
 
     if (broken)
         return broken;
     if (state.next != end)
-        return "the tiles do not end where the space ends";
-    if (state.leaf_count + tree->leaves.spare_count != tree->leaves.node_count ||
-        state.inner_count + tree->inners.spare_count != tree->inners.node_count)
+        return "the tree has not all tiles";
+    if (state.leaf_count + tree->leaves.spare_count != tree->leaves.count ||
+        state.inner_count + tree->inners.spare_count != tree->inners.count)
         return "a node is neither used nor spare";
     return NULL;
 }

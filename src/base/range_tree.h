@@ -1,84 +1,96 @@
 /*
- * Range tree: the address-ordered tiles below the range allocator.
+ * Range tree: finds the tiles of a range allocator by address.
  *
  * Place      base, private to range_allocator.c: others use the allocator.
- * Model      A B+-tree. A leaf holds up to 30 consecutive tiles as two arrays: where each starts,
- *            and what it is: the owner of a live range, or the record of a hole (a bit of `holes`
- *            says which). starts[count] is where the last tile ends, which is where the next leaf
- *            starts, so the size of tile i is always starts[i + 1] - starts[i]. Entries beyond are
- *            UINT64_MAX, so a search needs no count.
+ * Model      The allocator's tiles are nodes in a table, linked in address order (struct
+ * range_node). The tree is an index over them: a B+-tree whose leaves name up to 26 consecutive
+ * tiles. It is made when it is first needed, and kept up to date from then on. What it knows can be
+ * made again at any time: without memory for a change it is dropped.
  *
- *            An inner node holds for each child its first start, exactly, and a bound for each
- *            tier of alignments: no hole below has more units behind its first multiple of 1, 16
- *            or 512. Bounds are raised at once and lowered lazily, by the searches that find them
- *            too high; each such visit is paid for by the change that made it stale.
+ *            A tile knows its leaf (leaf_of), so that a take or a release beside a known tile needs
+ *            no descent. Only a leaf that comes or goes is told to the nodes above.
  *
- *            A take splits a hole, and a release makes it whole (range_allocator.c). In one leaf:
- *
- *                before     | A |            hole h            | B |
- *                take C         |  low  |    C    |    high    |
- *                after      | A |   h   |    C    |     i      | B |   h shrinks, i is new
- *                release C  | A |            hole h            | B |   i goes into h
- *
- *            Where low or high is empty there is no such tile. A leaf without room for two more
- *            tiles shares with a sibling, or splits (range_tree_make_room()), before anything
- *            changes.
- * Layout     A leaf is 512 bytes in eight cache lines, four of starts and four of values, 16.5
- *            bytes a tile when full. A search of the starts touches those four lines, in parallel.
- * Errors     Only range_tree_init() and range_tree_make_room() can fail, for memory.
+ *            An inner node holds for each child its first start, exactly, and a bound for each tier
+ *            of alignments: no hole below has more units behind its first multiple of 1, 16 or 512.
+ *            Bounds are raised at once and lowered lazily, by the searches that find them too high;
+ *            each such visit is paid for by the change that made it stale.
+ * Layout     Leaves of two cache lines. Leaves and inner nodes are numbers in two tables that grow
+ *            by a quarter; 8 to 10 bytes a tile.
+ * Errors     Only range_tree_make() and range_tree_make_room() can fail, for memory.
  */
 #ifndef DRYDOCK_BASE_RANGE_TREE_H
 #define DRYDOCK_BASE_RANGE_TREE_H
 
-#include "base/node_pool.h"
 #include "base/services.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#define RANGE_LEAF_TILES     30
+#define RANGE_LEAF_TILES     26
 #define RANGE_INNER_CHILDREN 63
 
 /* Alignments that have bounds of their own: 1, 16 and 512 units. */
 #define RANGE_TIER_COUNT 3
 
-/* A node that is not the root holds at least this many; siblings merge up to the second. */
-#define RANGE_LEAF_MIN    8
-#define RANGE_LEAF_MERGE  24
-#define RANGE_INNER_MIN   16
-#define RANGE_INNER_MERGE 50
+#define RANGE_NONE UINT32_MAX /* no tile, leaf or inner node */
 
-/* A full leaf shares with a sibling that has at most this many, rather than split. */
-#define RANGE_LEAF_SHARE 24
-
-struct range_leaf;
-struct range_inner;
-
-/* A hole that is in a size bin of the allocator. */
-struct range_hole {
+/* A tile: a live range or a hole. */
+struct range_node {
     uint64_t start;
-    uint64_t size;
-    struct range_leaf *leaf;
-    struct range_hole *next;  /* in the bin */
-    struct range_hole **link; /* what points at this hole: a next, or the bin */
+    uint64_t extent; /* range_extent(): written as a whole, for parts would be waited for */
+    uint32_t before; /* the neighbours by address */
+    uint32_t after;
+    union {
+        struct {
+            uint32_t prev; /* a hole: in its size bin */
+            uint32_t next;
+        };
+        uint64_t owner; /* a live range */
+    };
 };
 
-union range_value {
-    uint64_t owner;
-    struct range_hole *hole; /* NULL when there was no memory for a record */
-};
+/* An extent: a length of up to 2^54 - 1 units, and what is in it. */
+#define RANGE_UNITS_BITS 54
+#define RANGE_SLACK_BITS 9
+#define RANGE_FREE       (UINT64_C(1) << 63)
+
+/* A live range, of whose units the last `slack` ones nobody has taken. */
+static inline uint64_t range_live(uint64_t units, uint64_t slack)
+{
+    return units | slack << RANGE_UNITS_BITS;
+}
+
+static inline uint64_t range_hole(uint64_t units)
+{
+    return units | RANGE_FREE;
+}
+
+static inline uint64_t range_units(const struct range_node *node)
+{
+    return node->extent & ((UINT64_C(1) << RANGE_UNITS_BITS) - 1);
+}
+
+static inline uint64_t range_slack(const struct range_node *node)
+{
+    return node->extent >> RANGE_UNITS_BITS & ((UINT64_C(1) << RANGE_SLACK_BITS) - 1);
+}
+
+static inline bool range_is_free(const struct range_node *node)
+{
+    return node->extent >> 63;
+}
+
+static inline uint64_t range_end(const struct range_node *node)
+{
+    return node->start + range_units(node);
+}
 
 struct range_leaf {
-    union {
-        uint64_t starts[RANGE_LEAF_TILES + 2]; /* the last word is not a start */
-        struct {
-            uint64_t starts_alone[RANGE_LEAF_TILES + 1];
-            uint32_t holes; /* bit i: tile i is a hole */
-            uint32_t count;
-        };
-    };
-    union range_value values[RANGE_LEAF_TILES];
-    struct range_inner *parent;
+    uint32_t tiles[RANGE_LEAF_TILES]; /* in address order; RANGE_NONE beyond count */
+    uint64_t first;                   /* the start of tile 0 */
+    uint32_t holes;                   /* bit i: tile i is a hole */
+    uint32_t count;
+    uint32_t parent;
 };
 
 struct range_inner {
@@ -89,22 +101,35 @@ struct range_inner {
             uint64_t count;
         };
     };
-    void *children[RANGE_INNER_CHILDREN]; /* inner nodes, or leaves at level 1 */
-    struct range_inner *parent;
+    uint32_t children[RANGE_INNER_CHILDREN]; /* inner nodes, or leaves at level 1 */
+    uint32_t parent;
     uint64_t largest[RANGE_INNER_CHILDREN][RANGE_TIER_COUNT]; /* bounds of children[i], in units */
 };
 
-struct range_tree {
-    void *root;
-    unsigned height; /* levels of inner nodes; 0 when the root is a leaf */
-    struct node_pool leaves;
-    struct node_pool inners;
+/* Items of one size under small numbers. Memory is moved when the table grows. */
+struct range_table {
+    void *items;
+    void *memory; /* items, before it was aligned */
+    size_t item_bytes;
+    size_t bytes; /* of memory */
+    uint32_t count;
+    uint32_t spare; /* the first of the spare items, each of which begins with the next */
+    uint32_t spare_count;
 };
 
-/* Where a search ended: tile index of leaf, and the first unit to take. */
+struct range_tree {
+    const struct base_services *services;
+    struct range_table leaves;
+    struct range_table inners;
+    struct range_table leaf_of; /* by tile: a number of a leaf (uint32_t) */
+    uint32_t root;
+    unsigned height; /* levels of inner nodes; 0 when the root is a leaf */
+    bool is_made;
+};
+
+/* Where a search ended: the hole, and the first unit to take. */
 struct range_fit {
-    struct range_leaf *leaf;
-    unsigned index;
+    uint32_t tile;
     uint64_t start;
 };
 
@@ -116,98 +141,102 @@ struct range_query {
     uint64_t high;
 };
 
-/* One leaf with one hole, [first, end), that has no record yet. False without memory. */
-bool range_tree_init(struct range_tree *tree, const struct base_services *services, uint64_t first,
-                     uint64_t end);
-void range_tree_fini(struct range_tree *tree);
+/* ---- Tables ---------------------------------------------------------------------------------- */
 
-/* How many of the keys 1 to 6 of a cache line are at most key. */
-static inline unsigned range_line_slot(const uint64_t *line, uint64_t key)
+void range_table_init(struct range_table *table, size_t item_bytes);
+void range_table_fini(struct range_table *table, const struct base_services *services);
+
+/* Make at least so many spare items; false, with nothing changed, without memory. */
+bool range_table_reserve(struct range_table *table, const struct base_services *services,
+                         uint32_t spare_count);
+
+/* A spare item, which there is. */
+static inline uint32_t range_table_get(struct range_table *table)
 {
-    return (unsigned)(line[1] <= key) + (line[2] <= key) + (line[3] <= key) + (line[4] <= key) +
-           (line[5] <= key) + (line[6] <= key);
+    uint32_t number = table->spare;
+
+    table->spare = *(uint32_t *)((uint8_t *)table->items + number * table->item_bytes);
+    table->spare_count--;
+    return number;
 }
+
+static inline void range_table_put(struct range_table *table, uint32_t number)
+{
+    *(uint32_t *)((uint8_t *)table->items + number * table->item_bytes) = table->spare;
+    table->spare = number;
+    table->spare_count++;
+}
+
+/* ---- Tiers ----------------------------------------------------------------------------------- */
+
+/* The last tier whose alignment is at most this one. */
+unsigned range_tier_of(uint64_t alignment);
+
+extern const uint64_t range_tier_alignments[RANGE_TIER_COUNT];
+
+/* How much of a tile is left behind its first multiple of mask + 1. */
+static inline uint64_t range_units_behind(uint64_t start, uint64_t units, uint64_t mask)
+{
+    uint64_t padding = (0 - start) & mask;
+
+    return units > padding ? units - padding : 0;
+}
+
+/* ---- The tree -------------------------------------------------------------------------------- */
+
+void range_tree_init(struct range_tree *tree, const struct base_services *services);
+
+/* Over the tiles from first on, to the one whose `after` is end. False without memory. */
+bool range_tree_make(struct range_tree *tree, const struct range_node *nodes, uint32_t node_count,
+                     uint32_t first, uint32_t end);
+
+/* The tree is not made any more; its memory goes. Fine on one that was never made. */
+void range_tree_drop(struct range_tree *tree);
 
 /*
- * The last i of a sorted node with keys[i] <= key; keys[0] is taken to be. Unused keys are larger
- * than any key, and the word after the last is not a key. The first keys of the cache lines tell
- * the line, the line tells the rest: no branch, and no line is waited for twice.
+ * Make room for two tiles more beside this one, with the table of nodes as large as it is now.
+ * False, with the tree as it was, without memory.
  */
-static inline unsigned range_leaf_slot(const uint64_t starts[RANGE_LEAF_TILES + 2], uint64_t key)
-{
-    unsigned base = 8u * ((starts[8] <= key) + (starts[16] <= key) + (starts[24] <= key));
-    const uint64_t *line = starts + base;
-
-    return base + range_line_slot(line, key) + (unsigned)((base != 24) & (line[7] <= key));
-}
-
-static inline unsigned range_inner_slot(const uint64_t keys[RANGE_INNER_CHILDREN + 1], uint64_t key)
-{
-    unsigned base =
-        8u * ((keys[8] <= key) + (keys[16] <= key) + (keys[24] <= key) + (keys[32] <= key) +
-              (keys[40] <= key) + (keys[48] <= key) + (keys[56] <= key));
-    const uint64_t *line = keys + base;
-
-    return base + range_line_slot(line, key) + (unsigned)((base != 56) & (line[7] <= key));
-}
-
-static inline struct range_leaf *range_tree_leaf(const struct range_tree *tree, uint64_t start)
-{
-    void *node = tree->root;
-
-    for (unsigned level = tree->height; level; level--) {
-        struct range_inner *inner = node;
-
-        node = inner->children[range_inner_slot(inner->keys, start)];
-    }
-    return node;
-}
-
-static inline bool range_leaf_is_hole(const struct range_leaf *leaf, unsigned index)
-{
-    return leaf->holes >> index & 1;
-}
-
-static inline uint64_t range_leaf_size(const struct range_leaf *leaf, unsigned index)
-{
-    return leaf->starts[index + 1] - leaf->starts[index];
-}
-
-/* The leaf before or after in address order, or NULL. */
-struct range_leaf *range_tree_prev(const struct range_leaf *leaf);
-struct range_leaf *range_tree_next(const struct range_leaf *leaf);
+bool range_tree_make_room(struct range_tree *tree, const struct range_node *nodes,
+                          uint32_t node_count, uint32_t tile);
 
 /*
- * Make room for two more tiles in the leaf of the fit, which follows its tile: share with a
- * sibling, or else split. False, with nothing changed, when a split finds no memory.
+ * A tile that was cut off the end of another one. There is room. Bounds stay: what is cut off a
+ * hole is no larger than the hole was.
  */
-bool range_tree_make_room(struct range_tree *tree, struct range_fit *fit);
+void range_tree_insert_after(struct range_tree *tree, const struct range_node *nodes, uint32_t tile,
+                             uint32_t added);
+
+/* The kind of a tile, or the extent of a hole, has changed: marks it, and raises bounds. */
+void range_tree_update(struct range_tree *tree, const struct range_node *nodes, uint32_t tile);
 
 /*
- * Cut the tile before index in two: the part from start on becomes tile index. The leaf has room,
- * and index is not 0. A hole's record, if any, is the caller's to fill.
+ * The tile has taken over its neighbour `gone`, which the list does not have any more, while its
+ * node is still as it was; the tile has its new extent already.
  */
-void range_leaf_insert(struct range_leaf *leaf, unsigned index, uint64_t start,
-                       union range_value value, bool is_hole);
+void range_tree_absorb(struct range_tree *tree, const struct range_node *nodes, uint32_t tile,
+                       uint32_t gone);
 
-/*
- * Remove a tile that was given to the one before it in the address order, which may be in the
- * leaf before. Leaves may merge: no leaf pointer or index of the caller survives.
- */
-void range_tree_remove(struct range_tree *tree, struct range_leaf *leaf, unsigned index);
-
-/* The leaf has a hole [start, end) now: raise the bounds. */
-void range_tree_raise(struct range_leaf *leaf, uint64_t start, uint64_t end);
+/* The tile that holds the unit, which is in the space. */
+uint32_t range_tree_find(const struct range_tree *tree, const struct range_node *nodes,
+                         uint64_t unit);
 
 /* The lowest or the highest start that satisfies the query; false when there is none. */
-bool range_tree_find_lowest(struct range_tree *tree, const struct range_query *query,
-                            struct range_fit *out_fit);
-bool range_tree_find_highest(struct range_tree *tree, const struct range_query *query,
-                             struct range_fit *out_fit);
+bool range_tree_find_lowest(struct range_tree *tree, const struct range_node *nodes,
+                            const struct range_query *query, struct range_fit *out_fit);
+bool range_tree_find_highest(struct range_tree *tree, const struct range_node *nodes,
+                             const struct range_query *query, struct range_fit *out_fit);
 
-uint64_t range_tree_largest(struct range_tree *tree);
+/* Whether the hole satisfies the query, and where its lowest or highest fit starts. */
+bool range_query_fits(const struct range_query *query, const struct range_node *hole,
+                      bool is_highest, uint64_t *out_start);
 
-/* NULL, or what is wrong with the nodes. Bins and totals are the allocator's to check. */
-const char *range_tree_check(const struct range_tree *tree, uint64_t first, uint64_t end);
+uint64_t range_tree_largest(struct range_tree *tree, const struct range_node *nodes);
+
+size_t range_tree_bytes(const struct range_tree *tree);
+
+/* NULL, or what is wrong with the tree over the list of tiles. */
+const char *range_tree_check(const struct range_tree *tree, const struct range_node *nodes,
+                             uint32_t first, uint32_t end);
 
 #endif

@@ -1,6 +1,7 @@
 /*
  * drydock bench: how long the parts of the bench and the manager take, as tables or JSON.
  */
+#include "cli/bench_output.h"
 #include "cli/cli.h"
 
 #include "bench/measure/image_bench.h"
@@ -12,6 +13,7 @@
 #include "sgpu/sgpu_bench.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,29 +21,9 @@
 
 #define OPTIONS(ROW)                                                                               \
     ROW(QUICK, "quick", 'q', NULL, "smaller sizes: some seconds instead of minutes")               \
-    ROW(JSON, "json", 0, NULL, "print as JSON")
+    ROW(JSON, "json", 0, NULL, "print as JSON")                                                    \
+    ROW(BOUNDS, "bounds", 'b', "FILE", "fail when a figure is worse than its bound in the file")
 CLI_OPTIONS(OPTIONS)
-
-/* What all benches print through: a title and rows, or members of one JSON object. */
-struct output {
-    bool as_json, is_quick;
-    bool has_rows;
-};
-
-static void begin(struct output *out, const char *key, const char *title)
-{
-    if (out->as_json)
-        printf("%s\n  \"%s\": [", out->has_rows ? "," : "", key);
-    else
-        printf("%s%s\n", out->has_rows ? "\n" : "", title);
-    out->has_rows = true;
-}
-
-static void end(const struct output *out)
-{
-    if (out->as_json)
-        printf("\n  ]");
-}
 
 static enum cli_status failed(const char *name)
 {
@@ -49,7 +31,7 @@ static enum cli_status failed(const char *name)
     return CLI_INTERNAL;
 }
 
-static enum cli_status bench_page_tables(struct output *out)
+static enum cli_status bench_page_tables(struct bench_output *out)
 {
     struct page_table_bench result;
     uint64_t bytes = (out->is_quick ? 4 : 64) * GiB;
@@ -57,9 +39,10 @@ static enum cli_status bench_page_tables(struct output *out)
 
     if (!manager_bench_page_tables(bytes, &result))
         return failed("page-tables");
-    begin(out, "page_tables",
-          "page tables: mapping in 4 KiB pages, beside a walk from the root for each page over "
-          "plain memory");
+    bench_begin(
+        out, "page_tables",
+        "page tables: mapping in 4 KiB pages, beside a walk from the root for each page over "
+        "plain memory");
     if (out->as_json)
         printf("\n    {\"bytes\": %" PRIu64 ", \"entries\": %" PRIu64
                ", \"naive_seconds\": %.6f, \"manager_seconds\": %.6f, \"manager_ratio\": %.3f, "
@@ -76,17 +59,18 @@ static enum cli_status bench_page_tables(struct output *out)
                result.naive_seconds / result.manager_seconds,
                1e9 * result.whole_seconds / (double)result.entries,
                result.naive_seconds / result.whole_seconds);
-    end(out);
+    bench_end(out);
     return CLI_FINE;
 }
 
-static enum cli_status bench_transfers(struct output *out)
+static enum cli_status bench_transfers(struct bench_output *out)
 {
     struct sgpu_bench_row rows[SGPU_BENCH_ROWS];
 
     if (!sgpu_bench(rows))
         return failed("transfers");
-    begin(out, "transfers", "transfers: real bytes through the modelled GPU, beside the C library");
+    bench_begin(out, "transfers",
+                "transfers: real bytes through the modelled GPU, beside the C library");
     for (size_t i = 0; i < SGPU_BENCH_ROWS; i++) {
         char size[REPORT_NUMBER_BYTES];
 
@@ -101,57 +85,96 @@ static enum cli_status bench_transfers(struct output *out)
                    report_bytes(size, rows[i].bytes), rows[i].engine_bytes_per_second * 1e-9,
                    rows[i].peer, rows[i].peer_bytes_per_second * 1e-9, rows[i].ratio);
     }
-    end(out);
+    bench_end(out);
     return CLI_FINE;
 }
 
-static enum cli_status bench_ranges(struct output *out)
+/* The name of a row, and its key, which is the name behind the bench's. */
+struct row_name {
+    char key[96];
+    const char *name; /* in it */
+};
+
+__attribute__((format(printf, 3, 4))) static const char *
+name_row(struct row_name *row, const char *bench, const char *format, ...)
 {
-    static const uint64_t counts[] = {1000, 10000, 100000, 1000000};
-    size_t count_count = out->is_quick ? 3 : 4;
-    bool is_first = true;
+    int length = snprintf(row->key, sizeof row->key, "%s/", bench);
+    va_list args;
 
-    begin(out, "ranges",
-          "ranges: 90 % occupancy, log-normal sizes, take and release (ours in large host pages)");
-    for (size_t i = 0; i < count_count; i++) {
-        for (int s = RANGE_BENCH_OURS; s <= RANGE_BENCH_FIRST_FIT; s++) {
-            struct range_bench_result r;
+    va_start(args, format);
+    vsnprintf(row->key + length, sizeof row->key - (size_t)length, format, args);
+    va_end(args);
+    row->name = row->key + length;
+    return row->key;
+}
 
-            if (s == RANGE_BENCH_FIRST_FIT && counts[i] > 10000)
-                continue;
-            if (!range_bench_run_subject((enum range_bench_subject)s, counts[i], 0.9,
-                                         out->is_quick ? 100000 : 1000000, 1, &r))
+#define RANGE_SEED 1
+
+static bool print_stream(struct bench_output *out, enum range_stream stream, uint64_t count,
+                         unsigned slices, double *out_p99)
+{
+    const char *name = range_stream_name(stream);
+    struct range_bench r;
+    struct row_name row;
+
+    if (!range_bench_run(stream, count, slices, RANGE_SEED, &r))
+        return false;
+    name_row(&row, "ranges", "%s/%" PRIu64, name, count);
+    bench_ratio(out, row.key, row.name, "segregated fit", &r.comparison);
+    name_row(&row, "ranges", "%s/%" PRIu64 "/failed bytes", name, count);
+    bench_figure(out, row.key, row.name, 100 * r.failed_fraction, "%");
+    name_row(&row, "ranges", "%s/%" PRIu64 "/memory a range", name, count);
+    bench_figure(out, row.key, row.name, r.bytes_per_range, "bytes");
+    if (!out->as_json)
+        printf("  %-44s %8.2f %% of bytes failed, %.1f bytes a range\n", "  the segregated fit",
+               100 * r.peer_failed_fraction, r.peer_bytes_per_range);
+    *out_p99 = r.ns_p99;
+    return true;
+}
+
+static enum cli_status bench_ranges(struct bench_output *out)
+{
+    static const uint64_t counts[] = {10000, 100000, 1000000};
+    size_t count_count = out->is_quick ? 2 : 3;
+    unsigned slices = out->is_quick ? 31 : 61;
+    struct row_name row;
+
+    bench_begin(out, "ranges",
+                "ranges: take and release at 90 % occupancy, log-normal sizes, beside a two-level "
+                "segregated fit\n  (an operation; both in large host pages)");
+    for (int stream = 0; stream < RANGE_STREAM_COUNT; stream++) {
+        const char *name = range_stream_name((enum range_stream)stream);
+        double p99[3] = {0};
+
+        for (size_t i = 0; i < count_count; i++) {
+            if (!print_stream(out, (enum range_stream)stream, counts[i], slices, &p99[i]))
                 return failed("ranges");
-            if (out->as_json)
-                printf("%s\n    {\"subject\": \"%s\", \"live_ranges\": %" PRIu64
-                       ", \"ns_mean\": %.1f, \"ns_p50\": %.1f, \"ns_p99\": %.1f, "
-                       "\"failed_bytes_fraction\": %.5f, \"metadata_bytes_per_range\": %.1f}",
-                       is_first ? "" : ",", range_bench_subject_name((enum range_bench_subject)s),
-                       r.live_ranges, r.ns_mean, r.ns_p50, r.ns_p99, r.failed_bytes_fraction,
-                       r.metadata_bytes_per_range);
-            else
-                printf("  %8" PRIu64 "  %-24s %7.0f ns mean %7.0f p50 %8.0f p99  %6.2f %% of bytes "
-                       "failed  %5.1f bytes a range\n",
-                       counts[i], range_bench_subject_name((enum range_bench_subject)s), r.ns_mean,
-                       r.ns_p50, r.ns_p99, 100 * r.failed_bytes_fraction,
-                       r.metadata_bytes_per_range);
-            fflush(stdout);
-            is_first = false;
         }
+        name_row(&row, "ranges", "%s/p99 of the most beside 10000", name);
+        bench_figure(out, row.key, row.name, p99[0] > 0 ? p99[count_count - 1] / p99[0] : 0,
+                     "times");
     }
-    end(out);
+    for (int search = 0; search < RANGE_SEARCH_COUNT; search++) {
+        struct comparison comparison;
+
+        if (!range_bench_search((enum range_search)search, 50000, slices, &comparison))
+            return failed("ranges");
+        name_row(&row, "ranges", "%s", range_search_name((enum range_search)search));
+        bench_ratio(out, row.key, row.name, "anywhere", &comparison);
+    }
+    bench_end(out);
     return CLI_FINE;
 }
 
 /* GpuMmu's allocator: 64 GiB of pages, a megabyte at a time. */
-static enum cli_status bench_pages(struct output *out)
+static enum cli_status bench_pages(struct bench_output *out)
 {
     struct page_bench_result r;
 
     if (!page_bench_run(out->is_quick ? 1u << 20 : 1u << 24, 256, out->is_quick ? 1000 : 20000, 1,
                         &r))
         return failed("pages");
-    begin(out, "pages", "pages: 1 MiB takes, beside a bitmap searched page by page");
+    bench_begin(out, "pages", "pages: 1 MiB takes, beside a bitmap searched page by page");
     if (out->as_json)
         printf("\n    {\"fresh_take_ns\": %.1f, \"fresh_peer_take_ns\": %.1f, "
                "\"fragmented_take_ns\": %.1f, \"fragmented_peer_take_ns\": %.1f, "
@@ -167,17 +190,17 @@ static enum cli_status bench_pages(struct output *out)
             "  metadata         %7.2f bits a page\n",
             r.fresh_take_ns, r.fresh_peer_take_ns, r.fragmented_take_ns, r.fragmented_peer_take_ns,
             r.fragmented_runs_per_take, r.fragmented_peer_runs_per_take, r.metadata_bits_per_page);
-    end(out);
+    bench_end(out);
     return CLI_FINE;
 }
 
-static enum cli_status bench_residency(struct output *out)
+static enum cli_status bench_residency(struct bench_output *out)
 {
     static const uint64_t counts[] = {10000, 100000, 1000000};
     size_t count_count = out->is_quick ? 2 : 3;
 
-    begin(out, "residency",
-          "residency: a reference to what is resident, beside a move in a plain list");
+    bench_begin(out, "residency",
+                "residency: a reference to what is resident, beside a move in a plain list");
     for (size_t i = 0; i < count_count; i++) {
         struct residency_bench r;
 
@@ -196,11 +219,11 @@ static enum cli_status bench_residency(struct output *out)
                    r.create_ns);
         fflush(stdout);
     }
-    end(out);
+    bench_end(out);
     return CLI_FINE;
 }
 
-static enum cli_status bench_replay(struct output *out)
+static enum cli_status bench_replay(struct bench_output *out)
 {
     static const char *const names[] = {
         [REPLAY_UNCHECKED] = "nothing",
@@ -209,7 +232,7 @@ static enum cli_status bench_replay(struct output *out)
     };
     bool is_first = true;
 
-    begin(out, "replay", "replay: paging operations a second of wall time, generated case");
+    bench_begin(out, "replay", "replay: paging operations a second of wall time, generated case");
     for (int m = RUN_PHYSICAL; m <= RUN_GPUMMU; m++) {
         double unchecked = 0;
 
@@ -237,11 +260,11 @@ static enum cli_status bench_replay(struct output *out)
             is_first = false;
         }
     }
-    end(out);
+    bench_end(out);
     return CLI_FINE;
 }
 
-static void print_scaling_run(const struct output *out, const struct scaling_subject *subject,
+static void print_scaling_run(const struct bench_output *out, const struct scaling_subject *subject,
                               const struct scaling_bench *run, bool is_first)
 {
     double each = run->seconds / (double)run->n;
@@ -259,11 +282,12 @@ static void print_scaling_run(const struct output *out, const struct scaling_sub
 }
 
 /* What a run costs with ever more of one thing in it. */
-static enum cli_status bench_scaling(struct output *out)
+static enum cli_status bench_scaling(struct bench_output *out)
 {
-    begin(out, "scaling",
-          "scaling: what a checked run costs with n of one thing in it, in time of the processor\n"
-          "  (exponent: 1 is linear; below 1 the fixed part of a run is still seen)");
+    bench_begin(
+        out, "scaling",
+        "scaling: what a checked run costs with n of one thing in it, in time of the processor\n"
+        "  (exponent: 1 is linear; below 1 the fixed part of a run is still seen)");
     for (size_t s = 0; s < scaling_subject_count; s++) {
         const struct scaling_subject *subject = &scaling_subjects[s];
         const uint64_t *sizes = out->is_quick ? subject->quick_sizes : subject->sizes;
@@ -286,7 +310,7 @@ static enum cli_status bench_scaling(struct output *out)
             printf("  %-9s %8s %-12s exponent %.2f\n", run_model_name(subject->model), "",
                    subject->name, exponent);
     }
-    end(out);
+    bench_end(out);
     return CLI_FINE;
 }
 
@@ -324,7 +348,7 @@ static void remove_reference(const char *path)
     rmdir(path);
 }
 
-static enum cli_status bench_images(struct output *out)
+static enum cli_status bench_images(struct bench_output *out)
 {
     uint64_t calls = out->is_quick ? 1000000 : 20000000, seeds = out->is_quick ? 20 : 200;
     struct image_bench_calls result;
@@ -339,8 +363,8 @@ static enum cli_status bench_images(struct output *out)
     has_image = has_image && image_bench_seeds("ref", RUN_GPUMMU, 26, seeds, &linked) &&
                 image_bench_seeds(image, RUN_GPUMMU, 26, seeds, &loaded);
     remove_reference(folder);
-    begin(out, "images",
-          "images: a call of a DDI through the boundary, and the reference driver as a file");
+    bench_begin(out, "images",
+                "images: a call of a DDI through the boundary, and the reference driver as a file");
     if (out->as_json) {
         printf("\n    {\"straight_ns\": %.2f, \"boundary_ns\": %.2f, \"with_service_ns\": %.2f, "
                "\"seeds\": %" PRIu64 ", \"linked_in_seconds\": %.3f, \"image_seconds\": %.3f}",
@@ -358,13 +382,13 @@ static enum cli_status bench_images(struct output *out)
         else
             printf("  seeds are not measured: no clang, lld and llvm here, or no source\n");
     }
-    end(out);
+    bench_end(out);
     return CLI_FINE;
 }
 
 static const struct {
     const char *name;
-    enum cli_status (*run)(struct output *out);
+    enum cli_status (*run)(struct bench_output *out);
 } benches[] = {
     {"page-tables", bench_page_tables}, {"transfers", bench_transfers},
     {"ranges", bench_ranges},           {"pages", bench_pages},
@@ -402,14 +426,21 @@ static bool names_are_known(const struct cli_arguments *arguments)
 
 static enum cli_status bench(const struct cli_arguments *arguments)
 {
-    struct output out = {
+    struct bench_output out = {
         .as_json = arguments->values[OPTION_JSON] != NULL,
         .is_quick = arguments->values[OPTION_QUICK] != NULL,
     };
+    const char *bounds = arguments->values[OPTION_BOUNDS];
+    char message[BOUNDS_MESSAGE_BYTES];
     enum cli_status status = CLI_FINE;
 
     if (!names_are_known(arguments))
         return CLI_USAGE;
+    if (bounds && !bounds_read(&out.bounds, bounds, message)) {
+        cli_error("%s", message);
+        bounds_free(&out.bounds);
+        return CLI_USAGE;
+    }
     if (out.as_json)
         printf("{");
     for (size_t i = 0; i < BENCH_COUNT && status == CLI_FINE; i++) {
@@ -418,6 +449,9 @@ static enum cli_status bench(const struct cli_arguments *arguments)
     }
     if (out.as_json)
         printf("\n}\n");
+    if (status == CLI_FINE && !bench_verdict(&out))
+        status = CLI_FINDINGS;
+    bounds_free(&out.bounds);
     return status;
 }
 

@@ -11,41 +11,40 @@
 #include <string.h>
 #include <time.h>
 
-#define UNIT_BYTES   PAGE_BYTES
+#define OCCUPANCY    0.9
 #define MEDIAN_UNITS 16.0
 #define SIGMA        1.5
 
+/* Of the stream with alignment, in its units. */
+#define ALIGNED_UNITS 16
+
 /* Operations decided together: large enough to hide the clock, small enough to stay in cache. */
-#define BLOCK_OPERATIONS 64
+#define BLOCK_OPERATIONS 512
+#define SLICE_OPERATIONS 60000
+
+/* Operations of which each is timed alone. */
+#define SINGLE_OPERATIONS 400000
 
 struct live {
-    uint64_t offset;
-    uint64_t size;
+    uint32_t units;
     uint32_t handle;
 };
 
+/* One of the two allocators, and the stream that it is given. */
 struct subject {
-    enum range_bench_subject kind;
-    struct large_pages pages;
+    enum range_stream stream;
+    bool is_peer;
+    struct large_pages pages; /* of the allocator */
     struct range_allocator ours;
-    struct segregated_fit *segregated;
-    struct first_fit *first;
-};
+    struct segregated_fit *peer;
 
-struct run {
-    struct subject subject;
     struct rng rng;
-    uint64_t space; /* bytes */
-    uint64_t target;
-    struct large_pages pages; /* of lives: what is measured should not pay for the bench's own */
-    struct live *lives;
-    uint64_t live_count;
-    uint64_t live_max;
-    uint64_t live_peak;
-    uint64_t live_bytes;
-    uint64_t next_size;
-    uint64_t asked_bytes;
-    uint64_t failed_bytes;
+    struct large_pages live_pages; /* what is measured should not pay for the bench's own */
+    struct live *lives;            /* a ring from `oldest` on */
+    uint64_t oldest, live_count, live_max, live_peak;
+    uint64_t target_units, live_units; /* as the stream counts them */
+    uint32_t next_units;
+    uint64_t asked_units, failed_units;
 };
 
 struct operation {
@@ -54,116 +53,107 @@ struct operation {
     struct live live;
 };
 
-static uint64_t now_ns(void)
+const char *range_stream_name(enum range_stream stream)
 {
-    struct timespec time;
+    static const char *const names[RANGE_STREAM_COUNT] = {
+        [RANGE_STREAM_UNITS] = "64 KiB units",
+        [RANGE_STREAM_ALIGNED] = "4 KiB at 64 KiB",
+        [RANGE_STREAM_FIFO] = "first in, first out",
+    };
 
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (uint64_t)time.tv_sec * UINT64_C(1000000000) + (uint64_t)time.tv_nsec;
+    return names[stream];
+}
+
+static uint64_t unit_bytes(enum range_stream stream)
+{
+    return stream == RANGE_STREAM_ALIGNED ? 4 * KiB : 64 * KiB;
+}
+
+/* What a range counts towards the occupancy: without alignment no other could have the rest. */
+static uint64_t counted_units(const struct subject *subject, uint32_t units)
+{
+    return subject->stream == RANGE_STREAM_ALIGNED ? align_up(units, ALIGNED_UNITS) : units;
 }
 
 /* A log-normal size, from a normal sample by the polar form of Box and Muller. */
-static uint64_t draw_size(struct rng *rng)
+static uint32_t draw_units(struct rng *rng)
 {
     double angle = 6.283185307179586 * rng_unit(rng);
     double normal = sqrt(-2.0 * log(1.0 - rng_unit(rng))) * cos(angle);
     double units = MEDIAN_UNITS * exp(SIGMA * normal);
 
-    return units < 1.0 ? UNIT_BYTES : (uint64_t)units * UNIT_BYTES;
+    return units < 1.0 ? 1 : (uint32_t)units;
 }
 
-static bool subject_init(struct subject *subject, uint64_t space, uint64_t ranges_max)
-{
-    switch (subject->kind) {
-    case RANGE_BENCH_OURS:
-        large_pages_init(&subject->pages);
-        return range_allocator_init(&subject->ours, &subject->pages.services, 0, space,
-                                    UNIT_BYTES) == RANGE_OK;
-    case RANGE_BENCH_SEGREGATED_FIT:
-        subject->segregated = segregated_fit_create(space / UNIT_BYTES, ranges_max);
-        return subject->segregated != NULL;
-    case RANGE_BENCH_FIRST_FIT:
-        subject->first = first_fit_create(space / UNIT_BYTES, ranges_max);
-        return subject->first != NULL;
-    }
-    return false;
-}
+/* ---- Subjects -------------------------------------------------------------------------------- */
 
-static void subject_fini(struct subject *subject)
-{
-    if (subject->kind == RANGE_BENCH_OURS) {
-        range_allocator_fini(&subject->ours);
-        large_pages_fini(&subject->pages);
-    }
-    segregated_fit_destroy(subject->segregated);
-    first_fit_destroy(subject->first);
-}
-
-static uint64_t subject_metadata_bytes(const struct subject *subject)
-{
-    switch (subject->kind) {
-    case RANGE_BENCH_OURS:
-        return range_allocator_metadata_bytes(&subject->ours);
-    case RANGE_BENCH_SEGREGATED_FIT:
-        return segregated_fit_metadata_bytes(subject->segregated);
-    case RANGE_BENCH_FIRST_FIT:
-        return first_fit_metadata_bytes(subject->first);
-    }
-    return 0;
-}
-
-static void execute(struct subject *subject, struct operation *operation)
+static void take(struct subject *subject, struct operation *operation)
 {
     struct live *live = &operation->live;
+    uint64_t offset;
 
-    if (subject->kind == RANGE_BENCH_OURS) {
-        if (operation->is_take) {
-            struct range_request request = {.size = live->size};
-
-            operation->is_done =
-                range_allocator_take(&subject->ours, &request, &live->offset) == RANGE_OK;
-        } else {
-            range_allocator_release(&subject->ours, live->offset, live->size);
-        }
-    } else if (subject->kind == RANGE_BENCH_SEGREGATED_FIT) {
-        if (operation->is_take)
-            operation->is_done =
-                segregated_fit_take(subject->segregated, live->size / UNIT_BYTES, &live->handle);
-        else
-            segregated_fit_release(subject->segregated, live->handle);
+    if (subject->is_peer) {
+        operation->is_done = segregated_fit_take(
+            subject->peer, (uint32_t)counted_units(subject, live->units), &live->handle);
     } else {
-        if (operation->is_take)
-            operation->is_done =
-                first_fit_take(subject->first, live->size / UNIT_BYTES, &live->offset);
-        else
-            first_fit_release(subject->first, live->offset);
+        struct range_request request = {
+            .size = live->units * unit_bytes(subject->stream),
+            .alignment = 64 * KiB,
+        };
+
+        operation->is_done = range_allocator_take_handle(&subject->ours, &request, &offset,
+                                                         &live->handle) == RANGE_OK;
     }
 }
 
-static struct operation decide_release(struct run *run)
+static void release(struct subject *subject, const struct live *live)
 {
-    uint64_t i = rng_below(&run->rng, run->live_count);
-    struct operation release = {.live = run->lives[i]};
-
-    run->lives[i] = run->lives[--run->live_count];
-    run->live_bytes -= release.live.size;
-    return release;
+    if (subject->is_peer)
+        segregated_fit_release(subject->peer, live->handle);
+    else
+        range_allocator_release_handle(&subject->ours, live->handle);
 }
 
-/* Takes are counted as live while the block is decided; settle() corrects the failed ones. */
-static unsigned decide_block(struct run *run, struct operation block[BLOCK_OPERATIONS])
+static double metadata_bytes(const struct subject *subject)
+{
+    uint64_t bytes = subject->is_peer ? segregated_fit_metadata_bytes(subject->peer)
+                                      : range_allocator_metadata_bytes(&subject->ours);
+
+    return subject->live_peak ? (double)bytes / (double)subject->live_peak : 0;
+}
+
+static struct live forget_one(struct subject *subject)
+{
+    uint64_t last = subject->oldest + --subject->live_count, at = subject->oldest;
+    struct live *lives = subject->lives, live;
+
+    if (subject->stream == RANGE_STREAM_FIFO) {
+        live = lives[subject->oldest++ % subject->live_max];
+    } else {
+        at += rng_below(&subject->rng, subject->live_count + 1);
+        live = lives[at % subject->live_max];
+        lives[at % subject->live_max] = lives[last % subject->live_max];
+    }
+    subject->live_units -= counted_units(subject, live.units);
+    return live;
+}
+
+/* Takes are counted as live while the block is decided; settle_block() corrects the failed ones. */
+static unsigned decide_block(struct subject *subject, struct operation block[BLOCK_OPERATIONS])
 {
     unsigned count = 0;
 
     while (count < BLOCK_OPERATIONS) {
-        if (run->live_bytes + run->next_size <= run->target &&
-            run->live_count + BLOCK_OPERATIONS < run->live_max) {
-            block[count++] = (struct operation){.is_take = true, .live.size = run->next_size};
-            run->live_bytes += run->next_size;
-            run->asked_bytes += run->next_size;
-            run->next_size = draw_size(&run->rng);
-        } else if (run->live_count) {
-            block[count++] = decide_release(run);
+        uint64_t counted = counted_units(subject, subject->next_units);
+
+        if (subject->live_units + counted <= subject->target_units &&
+            subject->live_count + BLOCK_OPERATIONS < subject->live_max) {
+            block[count++] = (struct operation){.is_take = true, .live.units = subject->next_units};
+            subject->live_units += counted;
+            subject->asked_units += counted;
+            subject->next_units = draw_units(&subject->rng);
+        } else if (subject->live_count) {
+            block[count++] = (struct operation){.live = forget_one(subject)};
         } else {
             break;
         }
@@ -171,24 +161,117 @@ static unsigned decide_block(struct run *run, struct operation block[BLOCK_OPERA
     return count;
 }
 
-static void settle_block(struct run *run, const struct operation *block, unsigned count)
+static void settle_block(struct subject *subject, const struct operation *block, unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
+        const struct live *live = &block[i].live;
+
         if (!block[i].is_take)
             continue;
         if (block[i].is_done) {
-            run->lives[run->live_count++] = block[i].live;
-            run->live_peak = max_u64(run->live_peak, run->live_count);
+            subject->lives[(subject->oldest + subject->live_count++) % subject->live_max] = *live;
+            subject->live_peak = max_u64(subject->live_peak, subject->live_count);
         } else {
-            run->live_bytes -= block[i].live.size;
-            run->failed_bytes += block[i].live.size;
-            if (run->live_count) {
-                struct operation release = decide_release(run);
+            subject->live_units -= counted_units(subject, live->units);
+            subject->failed_units += counted_units(subject, live->units);
+            if (subject->live_count) {
+                struct live gone = forget_one(subject);
 
-                execute(&run->subject, &release);
+                release(subject, &gone);
             }
         }
     }
+}
+
+static void execute(struct subject *subject, struct operation *operation)
+{
+    if (operation->is_take)
+        take(subject, operation);
+    else
+        release(subject, &operation->live);
+}
+
+static double run_slice(struct subject *subject, uint64_t operations)
+{
+    static struct operation block[BLOCK_OPERATIONS];
+    double total = 0;
+    uint64_t done = 0;
+
+    while (done < operations) {
+        unsigned count = decide_block(subject, block);
+        double start = compare_now();
+
+        for (unsigned i = 0; i < count; i++)
+            execute(subject, &block[i]);
+        total += compare_now() - start;
+        settle_block(subject, block, count);
+        if (count == 0)
+            return -1;
+        done += count;
+    }
+    return total / (double)done;
+}
+
+static double slice(void *context)
+{
+    return run_slice(context, SLICE_OPERATIONS);
+}
+
+/* Filled and aged: what a fresh space does says nothing. */
+static bool subject_init(struct subject *subject, enum range_stream stream, bool is_peer,
+                         uint64_t live_ranges, uint64_t seed)
+{
+    double mean = MEDIAN_UNITS * exp(SIGMA * SIGMA / 2);
+    uint64_t space;
+
+    memset(subject, 0, sizeof *subject);
+    subject->stream = stream;
+    subject->is_peer = is_peer;
+    large_pages_init(&subject->pages);
+    large_pages_init(&subject->live_pages);
+    rng_init(&subject->rng, seed);
+    if (stream == RANGE_STREAM_ALIGNED)
+        mean += ALIGNED_UNITS / 2.0;
+    space = align_up((uint64_t)((double)live_ranges * mean / OCCUPANCY), ALIGNED_UNITS);
+    subject->target_units = (uint64_t)((double)space * OCCUPANCY);
+    subject->live_max = 2 * live_ranges + 4 * BLOCK_OPERATIONS;
+    subject->next_units = draw_units(&subject->rng);
+    subject->lives =
+        base_alloc_array(&subject->live_pages.services, subject->live_max, sizeof *subject->lives);
+    if (!subject->lives || space > UINT32_MAX)
+        return false;
+    if (is_peer)
+        subject->peer = segregated_fit_create(&subject->pages.services, (uint32_t)space,
+                                              (uint32_t)subject->live_max);
+    if (is_peer ? !subject->peer
+                : range_allocator_init(&subject->ours, &subject->pages.services, 0,
+                                       space * unit_bytes(stream), unit_bytes(stream)) != RANGE_OK)
+        return false;
+    run_slice(subject, 6 * live_ranges);
+    subject->asked_units = subject->failed_units = 0;
+    return true;
+}
+
+static void subject_fini(struct subject *subject)
+{
+    range_allocator_fini(&subject->ours);
+    large_pages_fini(&subject->pages);
+    large_pages_fini(&subject->live_pages);
+}
+
+static double failed_fraction(const struct subject *subject)
+{
+    return subject->asked_units ? (double)subject->failed_units / (double)subject->asked_units : 0;
+}
+
+/* ---- Percentiles ----------------------------------------------------------------------------- */
+
+static uint64_t wall_ns(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (uint64_t)time.tv_sec * UINT64_C(1000000000) + (uint64_t)time.tv_nsec;
 }
 
 static int compare_u32(const void *a, const void *b)
@@ -205,9 +288,9 @@ static uint32_t clock_cost_ns(void)
     uint32_t samples[1001];
 
     for (size_t i = 0; i < ARRAY_COUNT(samples); i++) {
-        uint64_t start = now_ns();
+        uint64_t start = wall_ns();
 
-        samples[i] = (uint32_t)(now_ns() - start);
+        samples[i] = (uint32_t)(wall_ns() - start);
     }
     qsort(samples, ARRAY_COUNT(samples), sizeof samples[0], compare_u32);
     return samples[ARRAY_COUNT(samples) / 2];
@@ -220,136 +303,189 @@ static double percentile(const uint32_t *sorted, uint64_t count, double share, u
     return value > cost ? value - cost : 0;
 }
 
-/* Run blocks; the time of each, which is for BLOCK_OPERATIONS, goes to times unless NULL. */
-static uint64_t run_whole_blocks(struct run *run, uint64_t operations, uint32_t *times)
+static bool time_single_operations(struct subject *subject, struct range_bench *result)
 {
-    struct operation block[BLOCK_OPERATIONS];
-    uint64_t block_count = div_round_up(operations, BLOCK_OPERATIONS);
-
-    for (uint64_t i = 0; i < block_count; i++) {
-        unsigned count = decide_block(run, block);
-        uint64_t start = now_ns();
-
-        for (unsigned j = 0; j < count; j++)
-            execute(&run->subject, &block[j]);
-        if (times)
-            times[i] = (uint32_t)min_u64(now_ns() - start, UINT32_MAX);
-        settle_block(run, block, count);
-        if (count < BLOCK_OPERATIONS)
-            return i;
-    }
-    return block_count;
-}
-
-static double mean_without_interruptions(uint32_t *times, uint64_t block_count)
-{
-    uint64_t total = 0, kept = 0;
-
-    qsort(times, block_count, sizeof *times, compare_u32);
-    for (; kept < block_count && times[kept] < 8 * (uint64_t)times[block_count / 2]; kept++)
-        total += times[kept];
-    return kept ? (double)total / (double)(kept * BLOCK_OPERATIONS) : 0;
-}
-
-static uint64_t run_single_operations(struct run *run, uint64_t operations, uint32_t *samples)
-{
-    struct operation block[BLOCK_OPERATIONS];
+    uint32_t *samples = malloc((SINGLE_OPERATIONS + BLOCK_OPERATIONS) * sizeof *samples);
+    static struct operation block[BLOCK_OPERATIONS];
+    uint32_t cost = clock_cost_ns();
     uint64_t done = 0;
 
-    while (done + BLOCK_OPERATIONS <= operations) {
-        unsigned count = decide_block(run, block);
+    if (!samples)
+        return false;
+    while (done < SINGLE_OPERATIONS) {
+        unsigned count = decide_block(subject, block);
 
         for (unsigned i = 0; i < count; i++) {
-            uint64_t start = now_ns();
+            uint64_t start = wall_ns();
 
-            execute(&run->subject, &block[i]);
-            samples[done + i] = (uint32_t)min_u64(now_ns() - start, UINT32_MAX);
+            execute(subject, &block[i]);
+            samples[done + i] = (uint32_t)min_u64(wall_ns() - start, UINT32_MAX);
         }
-        settle_block(run, block, count);
+        settle_block(subject, block, count);
+        done += count;
         if (count == 0)
             break;
-        done += count;
     }
-    return done;
-}
-
-static uint64_t subject_hole_count(const struct run *run)
-{
-    if (run->subject.kind == RANGE_BENCH_OURS)
-        return range_allocator_hole_count(&run->subject.ours);
-    return 0;
-}
-
-bool range_bench_run_subject(enum range_bench_subject subject, uint64_t live_ranges,
-                             double occupancy, uint64_t operations, uint64_t seed,
-                             struct range_bench_result *out_result)
-{
-    double mean_units = MEDIAN_UNITS * exp(SIGMA * SIGMA / 2);
-    struct run run = {.subject.kind = subject};
-    uint32_t *samples;
-    uint64_t block_count, done;
-    bool is_done = false;
-
-    memset(out_result, 0, sizeof *out_result);
-    rng_init(&run.rng, seed);
-    run.space = (uint64_t)((double)live_ranges * mean_units / occupancy) * UNIT_BYTES;
-    run.target = (uint64_t)((double)run.space * occupancy);
-    run.live_max = 2 * live_ranges + 4 * BLOCK_OPERATIONS;
-    run.next_size = draw_size(&run.rng);
-    large_pages_init(&run.pages);
-    run.lives = base_alloc_array(&run.pages.services, run.live_max, sizeof *run.lives);
-    samples = malloc((operations + BLOCK_OPERATIONS) * sizeof *samples);
-    if (!run.lives || !samples || !subject_init(&run.subject, run.space, run.live_max))
-        goto done;
-
-    /* Fill, then age: what a fresh space does says nothing. */
-    run_whole_blocks(&run, 3 * live_ranges, NULL);
-
-    run.asked_bytes = run.failed_bytes = 0;
-    block_count = run_whole_blocks(&run, operations, samples);
-    out_result->operations = block_count * BLOCK_OPERATIONS;
-    out_result->ns_mean = mean_without_interruptions(samples, block_count);
-    out_result->failed_bytes_fraction =
-        run.asked_bytes ? (double)run.failed_bytes / (double)run.asked_bytes : 0;
-
-    done = run_single_operations(&run, operations, samples);
     qsort(samples, done, sizeof *samples, compare_u32);
-    out_result->ns_p50 = percentile(samples, done, 0.50, clock_cost_ns());
-    out_result->ns_p99 = percentile(samples, done, 0.99, clock_cost_ns());
-
-    out_result->live_ranges = run.live_count;
-    out_result->hole_count = subject_hole_count(&run);
-    out_result->metadata_peak_bytes = subject_metadata_bytes(&run.subject);
-    if (run.live_peak)
-        out_result->metadata_bytes_per_range =
-            (double)out_result->metadata_peak_bytes / (double)run.live_peak;
-    is_done = true;
-
-done:
-    subject_fini(&run.subject);
+    result->ns_p50 = percentile(samples, done, 0.50, cost);
+    result->ns_p99 = percentile(samples, done, 0.99, cost);
     free(samples);
-    large_pages_fini(&run.pages);
+    return true;
+}
+
+bool range_bench_run(enum range_stream stream, uint64_t live_ranges, unsigned slices, uint64_t seed,
+                     struct range_bench *out_result)
+{
+    struct range_bench *result = out_result;
+    struct subject ours, peer;
+    bool is_done;
+
+    memset(result, 0, sizeof *result);
+    is_done = subject_init(&ours, stream, false, live_ranges, seed);
+    is_done = subject_init(&peer, stream, true, live_ranges, seed) && is_done;
+    is_done = is_done && compare_run(slice, &ours, slice, &peer, slices, &result->comparison) &&
+              time_single_operations(&ours, result);
+    if (is_done) {
+        result->failed_fraction = failed_fraction(&ours);
+        result->peer_failed_fraction = failed_fraction(&peer);
+        result->bytes_per_range = metadata_bytes(&ours);
+        result->peer_bytes_per_range = metadata_bytes(&peer);
+        result->live_ranges = range_allocator_live_count(&ours.ours);
+        result->hole_count = range_allocator_hole_count(&ours.ours);
+    }
+    subject_fini(&ours);
+    subject_fini(&peer);
     return is_done;
 }
 
-struct range_bench_result range_bench_run(uint64_t live_ranges, double occupancy,
-                                          uint64_t operations, uint64_t seed)
-{
-    struct range_bench_result result;
+/* ---- Searches -------------------------------------------------------------------------------- */
 
-    range_bench_run_subject(RANGE_BENCH_OURS, live_ranges, occupancy, operations, seed, &result);
-    return result;
+#define SEARCH_UNIT       (4 * KiB)
+#define SEARCH_OPERATIONS 5000
+
+/* A space of holes of one page, each behind a page that is taken, and free pages at its end. */
+struct holes {
+    struct large_pages pages;
+    struct range_allocator ra;
+    struct rng rng;
+    struct range_request request;
+    bool has_window;
+    bool is_full;
+    uint64_t end; /* of the part with holes */
+};
+
+const char *range_search_name(enum range_search search)
+{
+    static const char *const names[RANGE_SEARCH_COUNT] = {
+        [RANGE_SEARCH_LOWEST] = "lowest",
+        [RANGE_SEARCH_WINDOW] = "in a window",
+        [RANGE_SEARCH_TOO_SMALL] = "lowest, behind holes that are too small",
+        [RANGE_SEARCH_ALIGNED] = "aligned, behind holes that are not",
+        [RANGE_SEARCH_FULL] = "in a window without a fit",
+    };
+
+    return names[search];
 }
 
-const char *range_bench_subject_name(enum range_bench_subject subject)
+static bool holes_init(struct holes *holes, uint64_t hole_count, uint64_t seed)
 {
-    switch (subject) {
-    case RANGE_BENCH_OURS:
-        return "range allocator";
-    case RANGE_BENCH_SEGREGATED_FIT:
-        return "segregated fit";
-    case RANGE_BENCH_FIRST_FIT:
-        return "first fit, sorted array";
+    uint64_t tail = 1024 * SEARCH_UNIT, base = SEARCH_UNIT;
+
+    memset(holes, 0, sizeof *holes);
+    large_pages_init(&holes->pages);
+    rng_init(&holes->rng, seed);
+    holes->request.size = SEARCH_UNIT;
+    holes->end = base + 2 * hole_count * SEARCH_UNIT;
+    if (range_allocator_init(&holes->ra, &holes->pages.services, base,
+                             2 * hole_count * SEARCH_UNIT + tail, SEARCH_UNIT) != RANGE_OK)
+        return false;
+    return true;
+}
+
+/* Punched at random, so that the table has them in no order. False without memory. */
+static bool holes_punch(struct holes *holes, uint64_t hole_count)
+{
+    struct range_request request = {.size = SEARCH_UNIT, .alignment = SEARCH_UNIT};
+    uint32_t *handles = calloc(2 * hole_count, sizeof *handles);
+    uint64_t offset;
+    bool is_done = handles != NULL;
+
+    for (uint64_t i = 0; i < 2 * hole_count && is_done; i++)
+        is_done =
+            range_allocator_take_handle(&holes->ra, &request, &offset, &handles[i]) == RANGE_OK &&
+            offset == (1 + i) * SEARCH_UNIT;
+    for (uint64_t i = 0; i < hole_count && is_done; i++) {
+        uint64_t j = i + rng_below(&holes->rng, hole_count - i);
+        uint32_t handle = handles[2 * j];
+
+        handles[2 * j] = handles[2 * i];
+        range_allocator_release_handle(&holes->ra, handle);
     }
-    return "unknown";
+    free(handles);
+    return is_done;
+}
+
+static double search_slice(void *context)
+{
+    struct holes *holes = context;
+    double start = compare_now();
+
+    for (unsigned i = 0; i < SEARCH_OPERATIONS; i++) {
+        enum range_status status;
+        uint64_t offset;
+        uint32_t handle;
+
+        if (holes->has_window) {
+            holes->request.window_low = rng_below(&holes->rng, holes->end / 2);
+            holes->request.window_high = holes->request.window_low + holes->end / 2;
+        }
+        status = range_allocator_take_handle(&holes->ra, &holes->request, &offset, &handle);
+        if ((status == RANGE_FULL) != holes->is_full)
+            return -1;
+        if (status == RANGE_OK)
+            range_allocator_release_handle(&holes->ra, handle);
+    }
+    return (compare_now() - start) / SEARCH_OPERATIONS;
+}
+
+bool range_bench_search(enum range_search search, uint64_t hole_count, unsigned slices,
+                        struct comparison *out_comparison)
+{
+    struct holes ours, plain;
+    bool is_done;
+
+    is_done = holes_init(&ours, hole_count, 1);
+    is_done = holes_init(&plain, hole_count, 1) && is_done;
+    is_done = is_done && holes_punch(&ours, hole_count) && holes_punch(&plain, hole_count);
+    plain.has_window = false;
+    switch (search) {
+    case RANGE_SEARCH_LOWEST:
+        ours.request.place = RANGE_LOWEST;
+        break;
+    case RANGE_SEARCH_WINDOW:
+        ours.has_window = true;
+        break;
+    case RANGE_SEARCH_TOO_SMALL:
+        ours.request.place = RANGE_LOWEST;
+        ours.request.size = plain.request.size = 4 * SEARCH_UNIT;
+        break;
+    case RANGE_SEARCH_ALIGNED: /* the holes are at odd pages */
+        ours.request.alignment = 2 * SEARCH_UNIT;
+        break;
+    case RANGE_SEARCH_FULL:
+        ours.has_window = ours.is_full = true;
+        ours.request.size = 4 * SEARCH_UNIT;
+        plain.request.size = 4 * SEARCH_UNIT;
+        break;
+    case RANGE_SEARCH_COUNT:
+        is_done = false;
+        break;
+    }
+    is_done =
+        is_done && compare_run(search_slice, &ours, search_slice, &plain, slices, out_comparison);
+    range_allocator_fini(&ours.ra);
+    range_allocator_fini(&plain.ra);
+    large_pages_fini(&ours.pages);
+    large_pages_fini(&plain.pages);
+    return is_done;
 }

@@ -8,42 +8,37 @@
 #include "bench/measure/range_bench.h"
 
 /* Times are the machine's business; what was packed is the seed's, and the same each time. */
-static void each_subject_is_filled_and_repeatable(void **state)
+static void each_stream_is_filled_and_repeatable(void **state)
 {
-    const enum range_bench_subject subjects[] = {
-        RANGE_BENCH_OURS,
-        RANGE_BENCH_SEGREGATED_FIT,
-        RANGE_BENCH_FIRST_FIT,
-    };
-
     (void)state;
-    for (size_t i = 0; i < sizeof subjects / sizeof subjects[0]; i++) {
-        struct range_bench_result a, b;
+    for (int stream = 0; stream < RANGE_STREAM_COUNT; stream++) {
+        struct range_bench a, b;
 
-        assert_true(range_bench_run_subject(subjects[i], 1000, 0.9, 6400, 7, &a));
-        assert_true(range_bench_run_subject(subjects[i], 1000, 0.9, 6400, 7, &b));
-        assert_int_equal(a.operations, 6400);
+        assert_true(range_bench_run((enum range_stream)stream, 1000, 1, 7, &a));
+        assert_true(range_bench_run((enum range_stream)stream, 1000, 1, 7, &b));
         assert_true(a.live_ranges > 500 && a.live_ranges < 2500);
         assert_int_equal(a.live_ranges, b.live_ranges);
-        assert_true(a.failed_bytes_fraction >= 0 && a.failed_bytes_fraction < 1);
-        assert_true(a.failed_bytes_fraction == b.failed_bytes_fraction);
-        assert_int_equal(a.metadata_peak_bytes, b.metadata_peak_bytes);
-        assert_true(a.metadata_bytes_per_range > 16 && a.metadata_bytes_per_range < 64);
-        assert_non_null(range_bench_subject_name(subjects[i]));
+        assert_int_equal(a.hole_count, b.hole_count);
+        assert_true(a.failed_fraction >= 0 && a.failed_fraction < 1);
+        assert_true(a.peer_failed_fraction >= 0 && a.peer_failed_fraction < 1);
+        assert_true(a.failed_fraction == b.failed_fraction);
+        assert_true(a.bytes_per_range > 16 && a.bytes_per_range == b.bytes_per_range);
+        assert_true(a.comparison.ours_ns > 0 && a.comparison.peer_ns > 0);
+        assert_non_null(range_stream_name((enum range_stream)stream));
     }
 }
 
-static void ours_fails_fewer_bytes_than_the_peers(void **state)
+/* Each request finds what it is to find, or the bench says that it did not. */
+static void each_search_is_what_it_says(void **state)
 {
-    struct range_bench_result ours = range_bench_run(3000, 0.9, 64000, 1);
-    struct range_bench_result segregated, first;
+    struct comparison comparison;
 
     (void)state;
-    assert_true(
-        range_bench_run_subject(RANGE_BENCH_SEGREGATED_FIT, 3000, 0.9, 64000, 1, &segregated));
-    assert_true(range_bench_run_subject(RANGE_BENCH_FIRST_FIT, 3000, 0.9, 64000, 1, &first));
-    assert_true(ours.failed_bytes_fraction < segregated.failed_bytes_fraction);
-    assert_true(ours.failed_bytes_fraction < first.failed_bytes_fraction);
+    for (int search = 0; search < RANGE_SEARCH_COUNT; search++) {
+        assert_true(range_bench_search((enum range_search)search, 500, 1, &comparison));
+        assert_true(comparison.ours_ns > 0 && comparison.peer_ns > 0);
+        assert_non_null(range_search_name((enum range_search)search));
+    }
 }
 
 static void pages_come_in_fewer_runs_than_from_the_peer(void **state)
@@ -62,8 +57,8 @@ static void pages_come_in_fewer_runs_than_from_the_peer(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_subject_is_filled_and_repeatable),
-        cmocka_unit_test(ours_fails_fewer_bytes_than_the_peers),
+        cmocka_unit_test(each_stream_is_filled_and_repeatable),
+        cmocka_unit_test(each_search_is_what_it_says),
         cmocka_unit_test(pages_come_in_fewer_runs_than_from_the_peer),
     };
 
