@@ -31,9 +31,9 @@ static int by_start(const void *a, const void *b)
     return x->start < y->start ? -1 : x->start > y->start;
 }
 
-/* The addresses that an operation names; false: none. */
+/* The addresses that an operation names, in whole pages of the GPU; false: none. */
 static bool named_by(const struct workload *workload, const struct workload_op *op,
-                     struct named_range *out)
+                     uint64_t page_bytes, struct named_range *out)
 {
     switch ((enum workload_op_kind)op->kind) {
     case WORKLOAD_OP_PTE_MAP:
@@ -48,12 +48,15 @@ static bool named_by(const struct workload *workload, const struct workload_op *
         *out = (struct named_range){op->offset, op->offset + op->size};
         return true;
     case WORKLOAD_OP_MAP:
-        *out = (struct named_range){op->value, op->value + op->size + PAGE_BYTES};
+        *out = (struct named_range){op->value, op->value +
+                                                   align_up(op->offset + op->size, page_bytes) -
+                                                   align_down(op->offset, page_bytes)};
         return op->value != WORKLOAD_VA_AUTO;
     case WORKLOAD_OP_ALLOC: {
         const struct workload_allocation *allocation = &workload->allocations[op->object];
 
-        *out = (struct named_range){allocation->va, allocation->va + allocation->size};
+        *out = (struct named_range){allocation->va,
+                                    allocation->va + align_up(allocation->size, page_bytes)};
         return allocation->va != WORKLOAD_VA_AUTO;
     }
     default:
@@ -64,6 +67,7 @@ static bool named_by(const struct workload *workload, const struct workload_op *
 bool player_survey_addresses(struct player *player)
 {
     const struct workload *workload = player->workload;
+    const uint64_t page_bytes = player_mapped_page_bytes(player);
     struct named_range *ranges = malloc(((size_t)workload->op_count + 2) * sizeof *ranges);
     uint64_t highest = UINT64_C(1) << (run_mmu_va_bits(&player->config.run->mmu) - 1);
     uint64_t end = LOWEST_VA;
@@ -72,7 +76,7 @@ bool player_survey_addresses(struct player *player)
     if (!ranges)
         return false;
     for (uint32_t i = 0; i < workload->op_count; i++)
-        count += named_by(workload, &workload->ops[i], &ranges[count]);
+        count += named_by(workload, &workload->ops[i], page_bytes, &ranges[count]);
     if (count && player->config.run->mmu.reserves_range) {
         run_mmu_reserved(&player->config.run->mmu, &ranges[count].start, &ranges[count].end);
         count++;

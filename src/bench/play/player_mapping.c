@@ -34,9 +34,7 @@ static uint32_t protection_of(uint8_t flags)
            (flags & WORKLOAD_PROTECT_ZERO ? VIDMM_PROTECT_ZERO : 0);
 }
 
-/* As the user-mode half of a driver does: by whole pages of its GPU. Another GPU has none of ours.
- */
-static uint64_t mapped_page_bytes(const struct player *player)
+uint64_t player_mapped_page_bytes(const struct player *player)
 {
     return player_is_foreign(player) ? PAGE_BYTES
                                      : run_mmu_gpu_page_bytes(&player->config.run->mmu);
@@ -45,7 +43,7 @@ static uint64_t mapped_page_bytes(const struct player *player)
 bool player_play_map(struct player *player, uint32_t op_index)
 {
     const struct workload_op *op = player_op(player, op_index);
-    const uint64_t page_bytes = mapped_page_bytes(player);
+    const uint64_t page_bytes = player_mapped_page_bytes(player);
     uint64_t va = op->value;
     uint64_t start = align_down(op->offset, page_bytes);
     uint64_t bytes = align_up(op->offset + op->size, page_bytes) - start;

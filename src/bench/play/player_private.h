@@ -284,6 +284,11 @@ bool player_write_for_gpu(struct player *player, uint32_t op_index);
 /* ---- player_mapping.c ------------------------------------------------------------------------ */
 
 /*
+ * By which lines map: the user-mode half of a driver maps whole pages of its GPU. Another GPU has
+ * none of ours.
+ */
+uint64_t player_mapped_page_bytes(const struct player *player);
+/*
  * player_map() for a line of the case, at an address that the line may name. Waits while a mapping
  * that a `free` or `unmap` line has ended still holds the address. False: stopped.
  */

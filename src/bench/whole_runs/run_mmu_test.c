@@ -469,6 +469,19 @@ static void tiles_of_a_pool_move_beside_those_of_one_that_is_out(void **state)
     workload_free(workload);
 }
 
+/* A line that maps 56K from 172K on takes five pages of 16K: nothing else is placed in these. */
+static void mappings_take_whole_pages_of_the_gpu(void **state)
+{
+    struct workload *workload = test_parse("drydock-case 1\n"
+                                           "option model gpummu\n"
+                                           "option gpu-page 16K\n"
+                                           "alloc a size=384K\n"
+                                           "map a va=0x1000110000 offset=172K size=56K\n");
+
+    assert_plays_cleanly(workload);
+    workload_free(workload);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -487,6 +500,7 @@ int main(void)
         cmocka_unit_test(large_tables_in_system_memory_are_refused),
         cmocka_unit_test(entries_without_protections_play_cleanly),
         cmocka_unit_test(tiles_of_a_pool_move_beside_those_of_one_that_is_out),
+        cmocka_unit_test(mappings_take_whole_pages_of_the_gpu),
         cmocka_unit_test(page_tables_leave_and_move_for_what_has_to_be_in_one_piece),
     };
 

@@ -388,6 +388,15 @@ bool check_table_is_known(const struct check_ledger *ledger, const struct check_
            table->epoch == ledger->tables.epoch;
 }
 
+/* Where one entry leads to either kind of leaf, it says to which. */
+static bool leads_to_kind(const struct check_ledger *ledger, uint64_t word,
+                          const struct check_table *table)
+{
+    return table->level || ledger->caps.gpummu.DualPteSupported ||
+           (check_word_entry(word).PageTablePageSize == DXGK_PTE_PAGE_TABLE_PAGE_64KB) ==
+               table->is_64k;
+}
+
 bool check_table_is_reachable(const struct check_ledger *ledger, const struct check_table *table,
                               const struct check_table **out_root)
 {
@@ -405,7 +414,7 @@ bool check_table_is_reachable(const struct check_ledger *ledger, const struct ch
                                    ? &parent->pointers_64k
                                    : &parent->runs,
                                index_of(ledger, parent, table->first_va));
-        if (!word || check_word_entry(word).LargePage)
+        if (!word || check_word_entry(word).LargePage || !leads_to_kind(ledger, word, table))
             return false;
         if (table->place == CHECK_NOWHERE
                 ? !table->is_current

@@ -316,6 +316,42 @@ RULE_KEPT(PT_040)
     point(rig, DXGK_PTE_PAGE_TABLE_PAGE_4KB);
 }
 
+/*
+ * Both kinds of leaf were made for the same addresses, and one entry leads to the kind that it
+ * names: the memory of the other kind may get another use.
+ */
+static void an_entry_leads_to_the_kind_that_it_names(void **state)
+{
+    static const unsigned names[] = {DXGK_PTE_PAGE_TABLE_PAGE_64KB, DXGK_PTE_PAGE_TABLE_PAGE_4KB};
+
+    for (unsigned i = 0; i < 2; i++) {
+        struct rig *rig = malloc(sizeof *rig);
+        struct rig_update update;
+
+        assert_non_null(rig);
+        rig_init(rig, RIG_GPUMMU);
+        rig->gpummu.PageTableUpdateMode = DXGK_PAGETABLEUPDATE_CPU_VIRTUAL;
+        rig->levels[1].PageTableSegmentId = rig->levels[2].PageTableSegmentId = 0;
+        use_64k(rig, false);
+        initialise_64k(rig);
+        rig_initialise_table(rig, 2, RIG_VA);
+        point(rig, names[i]);
+        rig_begin_link(rig, &update, 2, RIG_VA, 102);
+        rig_update(rig, &update);
+        rig_set_root(rig, rig->context);
+        rig_expect_only(rig, RULE_NONE);
+        begin_64k(rig, &update, RIG_VA, RIG_ENTRIES); /* its memory, for the leaf behind */
+        update.arg.UpdatePageTable.FirstPteVirtualAddress += 2 << 20;
+        update.arg.UpdatePageTable.Flags.Use64KBPages = 0;
+        update.arg.UpdatePageTable.Flags.InitialUpdate = update.arg.UpdatePageTable.Flags.Repeat =
+            1;
+        rig_update(rig, &update);
+        rig_expect_only(rig, names[i] == DXGK_PTE_PAGE_TABLE_PAGE_64KB ? RULE_PT_015 : RULE_NONE);
+        rig_fini(rig);
+        free(rig);
+    }
+}
+
 RULE_BROKEN(PT_042)
 {
     use_64k(rig, true);
@@ -449,6 +485,7 @@ int main(void)
         cmocka_unit_test(a_reset_makes_tables_unknown),
         cmocka_unit_test(a_pointer_leads_to_the_table),
         cmocka_unit_test(memory_that_is_led_to_is_not_reused),
+        cmocka_unit_test(an_entry_leads_to_the_kind_that_it_names),
         cmocka_unit_test(a_range_reserved_outside_of_the_process_breaks_PT_044),
         cmocka_unit_test(a_range_is_looked_at_behind_one_of_another_process),
     };
