@@ -7,6 +7,9 @@
  *
  *     [-- line 3 --)   [- line 9 -)............ gap ............[---- alloc va= ----)
  *                                   ^ va_next                   ^ va_end
+ *
+ * Where the root grows, it is the lowest gap that is wide enough: in the widest one, which is above
+ * most lines, the first mapping would make the root as large as it ever gets.
  */
 #include "bench/play/player_private.h"
 
@@ -14,6 +17,7 @@
 
 #define LOWEST_VA (4 * GiB)
 #define VA_UNIT   (64 * KiB)
+#define WIDE_GAP  (32 * GiB) /* for a case on a board whose root grows */
 /*
  * The bytes that the largest leaf table of any board translates: physical mappings own whole leaf
  * tables.
@@ -64,6 +68,13 @@ static bool named_by(const struct workload *workload, const struct workload_op *
     }
 }
 
+static bool is_better_gap(const struct player *player, uint64_t bytes)
+{
+    uint64_t best = player->va_end - player->va_next;
+
+    return bytes > best && !(player->config.run->mmu.levels == 2 && best >= WIDE_GAP);
+}
+
 bool player_survey_addresses(struct player *player)
 {
     const struct workload *workload = player->workload;
@@ -87,7 +98,7 @@ bool player_survey_addresses(struct player *player)
         for (size_t i = 0; i <= count; i++) {
             uint64_t start = min_u64(ranges[i].start, highest);
 
-            if (start > end && start - end > player->va_end - player->va_next) {
+            if (start > end && is_better_gap(player, start - end)) {
                 player->va_next = align_up(end, VA_UNIT);
                 player->va_end = start;
             }
