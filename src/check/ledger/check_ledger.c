@@ -503,7 +503,10 @@ static void enter_root(struct check_context *context, const DXGKARG_SETROOTPAGET
 
     context->has_root = true;
     context->root = *root;
-    if (!process || (process->has_root && process->root == place))
+    if (!process)
+        return;
+    process->is_root_replaced = false;
+    if (process->has_root && process->root == place)
         return;
     process->former_root = process->root;
     process->has_former_root = process->has_root;

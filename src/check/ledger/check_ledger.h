@@ -72,6 +72,7 @@ struct check_process {
     struct list table_list;     /* struct check_table, all of them */
     uint64_t root, former_root; /* CHECK_PLACE() that SetRootPageTable named, of any context */
     bool has_root, has_former_root;
+    bool is_root_replaced; /* in other memory, and SetRootPageTable has not named that yet */
 };
 
 struct check_device {

@@ -541,8 +541,10 @@ static struct check_table *begin_table(struct check_ledger *ledger,
         forget_table(ledger, there);
     if (there == old)
         old = NULL;
-    if (old)
+    if (old) {
         old->is_current = false;
+        process->is_root_replaced |= old->level + 1 == ledger->caps.level_count;
+    }
     table = base_alloc(ledger->services, sizeof *table);
     if (!table)
         return NULL;

@@ -89,7 +89,7 @@ static bool root_of(const struct check_ledger *ledger, const struct check_proces
         check_find_table(process, ledger->caps.level_count - 1, false, 0);
 
     *out_place = check_table_is_known(ledger, root) ? root->place : CHECK_NOWHERE;
-    if (*out_place == CHECK_NOWHERE && process->has_root)
+    if (*out_place == CHECK_NOWHERE && process->has_root && !process->is_root_replaced)
         *out_place = process->root;
     return *out_place != CHECK_NOWHERE;
 }
@@ -699,12 +699,17 @@ static void before(struct check *check, void *state, const struct check_call *ca
         watch->old_word = check_runs_word(&table->runs, arg->UpdatePageTable.StartIndex);
 }
 
-/* An update in parts is entered when all of it is built; the GPU may be faster. */
+/*
+ * An update in parts is entered when all of it is built; the GPU may be faster. Tables that the CPU
+ * writes between two parts, without a buffer, do not end it.
+ */
 static void note_open(struct look_watch *watch, const struct check_ledger *ledger,
                       const DXGKARG_BUILDPAGINGBUFFER *arg)
 {
     const struct check_table *table = NULL;
 
+    if (!arg->pDmaBuffer)
+        return;
     if (ledger->is_operation_open && arg->Operation == DXGK_OPERATION_UPDATE_PAGE_TABLE)
         table = check_table_of_update(ledger, &arg->UpdatePageTable);
     watch->open_table = table ? table->number : 0;

@@ -188,12 +188,27 @@ static NTSTATUS answer_in_part(struct rig *rig, enum miniport_ddi ddi, HANDLE ob
     return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
 }
 
+/* The paging process is set up by the CPU, without a buffer. */
+static void update_by_cpu(struct rig *rig)
+{
+    struct rig_update update;
+
+    rig_begin_update(rig, &update, 0, RIG_VA, RIG_ENTRIES);
+    update.arg.UpdatePageTable.hProcess = rig->system_process;
+    update.arg.UpdatePageTable.UpdateMode = DXGK_PAGETABLEUPDATE_CPU_VIRTUAL;
+    update.arg.UpdatePageTable.PageTableAddress.CpuVirtual = rig->buffer;
+    update.arg.UpdatePageTable.Flags.InitialUpdate = update.arg.UpdatePageTable.Flags.Repeat = 1;
+    miniport_build_paging_buffer(rig->top, NULL, &update.arg);
+}
+
+enum ahead { NOT_BUILT, BUILT_IN_PART, BUILT_IN_PART_AND_CPU_UPDATED, AHEAD_COUNT };
+
 /*
  * A mapping is built in part, and the GPU has carried that out when the packet in front of it,
- * which made the table and leads to it, is reported: its empty entries are not missed. Else they
- * are.
+ * which made the table and leads to it, is reported: its empty entries are not missed, whatever the
+ * CPU writes before the rest is built. Else they are.
  */
-static void write_ahead(struct rig *rig, bool is_open)
+static void write_ahead(struct rig *rig, enum ahead ahead)
 {
     struct memory memory;
     struct rig_update update, map;
@@ -204,11 +219,13 @@ static void write_ahead(struct rig *rig, bool is_open)
     rig_update(rig, &update);
     fence = rig_submit(rig);
     rig_begin_map(rig, &map, RIG_VA, NULL, 32, RIG_ENTRIES);
-    if (is_open) {
+    if (ahead != NOT_BUILT) {
         rig->answer = answer_in_part;
         rig_update(rig, &map);
         rig->answer = NULL;
     }
+    if (ahead == BUILT_IN_PART_AND_CPU_UPDATED)
+        update_by_cpu(rig);
     write_memory(rig, &map, NO_MISTAKE);
     rig_complete(rig, 0, fence);
     rig->walk = NULL;
@@ -216,13 +233,13 @@ static void write_ahead(struct rig *rig, bool is_open)
 
 static void an_operation_whose_first_part_has_run_is_no_mistake(void **state)
 {
-    for (unsigned is_open = 0; is_open < 2; is_open++) {
+    for (unsigned ahead = 0; ahead < AHEAD_COUNT; ahead++) {
         struct rig *rig = malloc(sizeof *rig);
 
         assert_non_null(rig);
         rig_init(rig, RIG_GPUMMU);
-        write_ahead(rig, is_open);
-        rig_expect_only(rig, is_open ? RULE_NONE : RULE_PT_014);
+        write_ahead(rig, (enum ahead)ahead);
+        rig_expect_only(rig, ahead == NOT_BUILT ? RULE_PT_014 : RULE_NONE);
         rig_fini(rig);
         free(rig);
     }
@@ -250,6 +267,30 @@ RULE_BROKEN(PT_014)
 RULE_KEPT(PT_014)
 {
     initialise_again(rig, NO_MISTAKE);
+}
+
+/* The new root is somewhere else, and nobody has been told where: the old one is not looked at. */
+static void a_root_that_is_made_anew_is_not_the_old_one(void **state)
+{
+    for (unsigned is_new = 0; is_new < 2; is_new++) {
+        struct rig *rig = malloc(sizeof *rig);
+        struct memory memory;
+        struct rig_update update;
+
+        assert_non_null(rig);
+        rig_init(rig, RIG_GPUMMU);
+        prepare_tables(rig, &memory);
+        for (unsigned i = 0; i < RIG_ENTRIES; i++)
+            memory.root[i] = (struct check_gpu_entry){.is_valid = true, .address = 0x7000};
+        begin_table(rig, &update, 2);
+        if (is_new)
+            update.arg.UpdatePageTable.PageTableAddress.GpuVirtual += 0x1000000;
+        carry_out(rig, &update, WRITES_ELSEWHERE);
+        rig_expect_only(rig, is_new ? RULE_NONE : RULE_PT_014);
+        rig->walk = NULL;
+        rig_fini(rig);
+        free(rig);
+    }
 }
 
 static void clear_sixteen(struct rig *rig, enum mistake mistake)
@@ -812,6 +853,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_writes_nothing_does_not_end_what_waits_before_it),
         cmocka_unit_test(an_operation_whose_first_part_has_run_is_no_mistake),
+        cmocka_unit_test(a_root_that_is_made_anew_is_not_the_old_one),
         cmocka_unit_test(a_fault_is_blamed_on_the_entry_that_is_not_as_asked),
         cmocka_unit_test(a_flush_serves_what_was_written_before_it),
         cmocka_unit_test(flushes_of_a_gpu_that_tells_nothing_else_are_judged),
