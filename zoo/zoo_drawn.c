@@ -512,6 +512,47 @@ static void plant_ask_in_dpc(struct zoo_layer *layer)
     layer->ops.dpc = ask_in_dpc;
 }
 
+/* ---- Memory of the client -------------------------------------------------------------------- */
+
+/* The index of its first reference is looked at, and read again where it is used. */
+static NTSTATUS render_index_again(struct miniport *self, HANDLE object, DXGKARG_RENDER *arg)
+{
+    const volatile struct sgpu_umd_render *command = arg->pCommand;
+    const volatile struct sgpu_umd_ref *ref = (const volatile void *)(command + 1);
+    D3DDDI_PATCHLOCATIONLIST *first = arg->pPatchLocationListOut;
+    const bool is_start = !arg->MultipassOffset;
+    const NTSTATUS status = miniport_forward_render(self, object, arg);
+
+    if (NT_SUCCESS(status) && is_start && arg->pPatchLocationListOut > first)
+        first->AllocationIndex = ref->allocation_index;
+    return status;
+}
+
+static void plant_index_again(struct zoo_layer *layer)
+{
+    layer->ops.render = render_index_again;
+}
+
+/* The number of its references is looked at, and read again as the length of a list. */
+static NTSTATUS render_count_again(struct miniport *self, HANDLE object, DXGKARG_RENDER *arg)
+{
+    const volatile struct sgpu_umd_render *command = arg->pCommand;
+    D3DDDI_PATCHLOCATIONLIST *first = arg->pPatchLocationListOut;
+    const bool is_start = !arg->MultipassOffset;
+    const NTSTATUS status = miniport_forward_render(self, object, arg);
+
+    if (NT_SUCCESS(status) && is_start && arg->pPatchLocationListOut > first) {
+        for (uint32_t i = 0, count = command->ref_count; i < count; i++)
+            ((volatile D3DDDI_PATCHLOCATIONLIST *)first)[i].DriverId = 0;
+    }
+    return status;
+}
+
+static void plant_count_again(struct zoo_layer *layer)
+{
+    layer->ops.render = render_count_again;
+}
+
 /* clang-format off */
 const struct zoo_defect zoo_drawn_defects[] = {
     BUILD("FAR-local-32-bits", ZOO_BOTH, "FILL-005 XFER-006 XFER-003 PT-013 PT-015 content fault",
@@ -555,6 +596,12 @@ const struct zoo_defect zoo_drawn_defects[] = {
           "keeps its first mapping of the registers where the second fails"),
     PLANT("DENIED-range-noted", ZOO_GPUMMU, "leak", plant_reserve_with_note,
           "keeps its note of a range that it could not reserve", .focus = "faults=reserved-ranges reserved-range=yes processes=16"),
+    PLANT("USER-index-read-again", ZOO_PHYSICAL, "PATCH-013 PATCH-011", plant_index_again,
+          "reads an index of its client's commands again when it has looked at it",
+          .focus = "user-memory=changes"),
+    PLANT("USER-count-read-again", ZOO_PHYSICAL, "MEM-001", plant_count_again,
+          "reads the number of its client's references again when it has looked at it",
+          .focus = "user-memory=changes"),
     PLANT("IOMMU-memory-in-dpc", ZOO_ALL, "IOMMU-005", plant_ask_in_dpc,
           "calls DxgkCbAllocateContiguousMemory in its DPC"),
     {0},

@@ -2,6 +2,7 @@
 #include "layers/deny.h"
 #include "layers/lend.h"
 #include "layers/probe.h"
+#include "layers/user_memory.h"
 
 #include "base/bits.h"
 #include "miniport/operation.h"
@@ -359,11 +360,115 @@ static void no_probe_comes_before_a_repeat(void **state)
     miniport_destroy(probe);
 }
 
+/* ---- Memory of the client -------------------------------------------------------------------- */
+
+#define COMMAND_WORDS 40u
+
+/* A driver that looks at words of its client, and how it does. */
+struct reader {
+    struct miniport miniport; /* first */
+    struct miniport_ops ops;
+    bool reads_again;      /* looks at each word, then takes it */
+    unsigned calls, begun; /* of Render, and trials */
+    unsigned refused,
+        differs; /* a bad word was found, a word was taken that was none of the good */
+    uint32_t original[COMMAND_WORDS];
+};
+
+/* Good words are 1 to COMMAND_WORDS, in their order. */
+static NTSTATUS read_commands(struct miniport *self, HANDLE object, DXGKARG_RENDER *arg)
+{
+    struct reader *reader = (struct reader *)self;
+    const volatile uint32_t *words = arg->pCommand;
+
+    reader->calls++;
+    for (uint32_t i = 0; i < arg->CommandLength / sizeof *words; i++) {
+        const uint32_t looked_at = words[i];
+
+        if (looked_at != i + 1) {
+            reader->refused++;
+            return STATUS_INVALID_USER_BUFFER;
+        }
+        reader->differs += (reader->reads_again ? words[i] : looked_at) != i + 1;
+    }
+    memset(arg->pDmaBufferPrivateData, 0xee, arg->DmaBufferPrivateDataSize);
+    arg->pDmaBuffer = (char *)arg->pDmaBuffer + 8;
+    return STATUS_SUCCESS;
+}
+
+static void count_begin(void *context)
+{
+    ((struct reader *)context)->begun++;
+}
+
+static void play_reader(struct reader *reader, bool reads_again, uint64_t seed)
+{
+    const struct user_memory_config config = {
+        .seed = seed, .context = reader, .begin = count_begin};
+    char buffer[64], private_data[16];
+    struct miniport *user;
+
+    memset(reader, 0, sizeof *reader);
+    reader->ops = miniport_forward_ops;
+    reader->ops.render = read_commands;
+    reader->ops.destroy = see_nothing;
+    reader->miniport.ops = &reader->ops;
+    reader->reads_again = reads_again;
+    for (uint32_t i = 0; i < COMMAND_WORDS; i++)
+        reader->original[i] = i + 1;
+    assert_int_equal(
+        user_memory_layer_create(base_services_libc(), &config, &reader->miniport, &user), 0);
+    for (unsigned i = 0; i < 64; i++) {
+        DXGKARG_RENDER arg = {.pCommand = reader->original,
+                              .CommandLength = sizeof reader->original,
+                              .pDmaBuffer = buffer,
+                              .DmaSize = sizeof buffer,
+                              .pDmaBufferPrivateData = private_data,
+                              .DmaBufferPrivateDataSize = sizeof private_data};
+        unsigned refused = reader->refused;
+
+        memset(private_data, 0x11, sizeof private_data);
+        assert_int_equal(miniport_render(user, NULL, &arg), STATUS_SUCCESS);
+        assert_ptr_equal(arg.pDmaBuffer, buffer + 8); /* as if there had been no trial */
+        assert_ptr_equal(arg.pCommand, reader->original);
+        assert_in_range(reader->refused - refused, 0, 1);
+    }
+    assert_int_equal(reader->calls, 64 + reader->begun);
+    assert_in_range(user_memory_layer_counts(user).trials, 4, 16);
+    assert_int_equal(user_memory_layer_counts(user).gone, 0); /* nobody handles exceptions */
+    miniport_destroy(user);
+}
+
+static void who_reads_a_word_once_never_uses_what_it_has_not_looked_at(void **state)
+{
+    struct reader reader;
+
+    for (uint64_t seed = 1; seed <= 8; seed++) {
+        play_reader(&reader, false, seed);
+        assert_int_equal(reader.differs, 0);
+        assert_true(reader.refused > 0); /* words changed that it had yet to read */
+    }
+}
+
+static void who_reads_it_again_gets_another_one(void **state)
+{
+    unsigned differs = 0;
+    struct reader reader;
+
+    for (uint64_t seed = 1; seed <= 8; seed++) {
+        play_reader(&reader, true, seed);
+        differs += reader.differs > 0;
+    }
+    assert_true(differs >= 6);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_driver_finds_its_pages_where_the_offset_says),
         cmocka_unit_test(a_probe_leaves_no_trace),
+        cmocka_unit_test(who_reads_a_word_once_never_uses_what_it_has_not_looked_at),
+        cmocka_unit_test(who_reads_it_again_gets_another_one),
         cmocka_unit_test(no_probe_comes_before_a_repeat),
         cmocka_unit_test(the_first_start_fails_and_no_other),
         cmocka_unit_test(who_asks_again_gets_a_range_for_an_application),

@@ -299,6 +299,15 @@ bool nt_pool_explain(const struct nt *nt, const void *address, char *text, size_
 uint64_t nt_pool_live_blocks(const struct nt *nt);
 uint64_t nt_pool_live_bytes(const struct nt *nt);
 
+/* nt_pool_explain(), and the memory of the client. */
+bool nt_explain_address(const struct nt *nt, const void *address, char *text, size_t size);
+
+/*
+ * Memory of a client's process, of which pages may be gone: an access to one that is raises
+ * STATUS_ACCESS_VIOLATION, as every bad address of a process does. One range at a time; 0: none.
+ */
+void nt_set_user_memory(struct nt *nt, const void *start, size_t bytes);
+
 /*
  * Bytes at copy, which the driver sees, stand for memory of the machine at stands_for, as far
  * behind a page boundary: a service that is asked for the pages of the copy gives those of the

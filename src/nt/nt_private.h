@@ -54,6 +54,8 @@ struct nt {
     struct list mappings;  /* of struct nt_mapping */
     struct nt_pages pages; /* host addresses of pool and mappings */
 
+    uintptr_t user_start, user_end; /* nt_set_user_memory() */
+
     /* While an exception is dispatched, and at the end. */
     const void *explained;             /* the exception record of a fault in a service... */
     const char *explanation;           /* ...and the sentence about it */

@@ -59,6 +59,22 @@ uint32_t nt_running_thread(const struct nt *nt)
 
 /* ---- IRQL ------------------------------------------------------------------------------------ */
 
+bool nt_explain_address(const struct nt *nt, const void *address, char *text, size_t size)
+{
+    if ((uintptr_t)address < nt->user_start || (uintptr_t)address >= nt->user_end)
+        return nt_pool_explain(nt, address, text, size);
+    snprintf(text, size, "%s",
+             "memory of the client, which its process has taken away; PATCH-016: the driver reads "
+             "it under an exception handler");
+    return true;
+}
+
+void nt_set_user_memory(struct nt *nt, const void *start, size_t bytes)
+{
+    nt->user_start = (uintptr_t)start;
+    nt->user_end = nt->user_start + bytes;
+}
+
 KIRQL nt_set_irql(struct nt *nt, KIRQL irql)
 {
     KIRQL before = nt->irql;

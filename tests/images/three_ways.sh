@@ -37,7 +37,7 @@ build_with_mingw() { # ENTRY IMAGE
 # Digests of the runs, in the order of their seeds.
 digests() { # DRIVER MODEL CASE
     # A seed draws buffers below the declared size for the linked-in driver alone, but for this profile.
-    "$drydock" check "$3" --driver "$1" --model "$2" --profile small-buffers --seeds "$seeds" -j 2 --repeat 0 --no-shrink \
+    "$drydock" check "$3" --driver "$1" --model "$2" --profile small-buffers --focus user-memory=steady --seeds "$seeds" -j 2 --repeat 0 --no-shrink \
         --out "$work/out" >"$work/log" 2>&1 || { cat "$work/log"; return 1; }
     sed 's/.*"digest":"\([0-9a-f]*\)".*"seed":\([0-9]*\).*/\2 \1/' "$work/out/results.jsonl" | sort -n
     rm -rf "$work/out"
@@ -56,6 +56,19 @@ for model in "$@"; do
     if [ -n "$mingw" ]; then
         build_with_mingw $entry "$work/mingw.sys"
         images="clang mingw"
+    fi
+    # Commands change and go away while they are read (PATCH-016); who has no handler stops the machine.
+    if [ "$model" = physical ]; then
+        if ! "$drydock" check --driver "$work/clang.sys" --gpu sgpu --model physical --seeds 6 -j 2 --repeat 0 --no-shrink \
+            --focus user-memory=changes >"$work/log" 2>&1; then
+            echo "FAILED: user memory"; head -8 "$work/log"; failures=$((failures + 1))
+        fi
+        if [ -n "$mingw" ]; then
+            "$drydock" check --driver "$work/mingw.sys" --gpu sgpu --model physical --seeds 6 -j 2 --repeat 0 --no-shrink \
+                --focus user-memory=changes >"$work/log" 2>&1 || true
+            tr '\n' ' ' <"$work/log" | grep -q '0x1e .*memory of the client.*PATCH-016' ||
+                { echo "FAILED: no handler, and nobody says so"; head -8 "$work/log"; failures=$((failures + 1)); }
+        fi
     fi
     for case in evict-and-restore partial-writes; do
         sed "1a option wddm $level" "$source/cases/$case.case" >"$work/$case.case"

@@ -80,6 +80,7 @@ struct run_assembly {
     struct retold *retold;
     struct miniport *foreign_board; /* NULL: the board is the Drydock GPU's */
     struct instances instances;
+    struct rule_counts before_trial; /* of user memory: what was counted until then */
     struct check *check;
     struct oracle *oracle;
     struct run_event_log events;

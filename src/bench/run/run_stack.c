@@ -19,6 +19,7 @@
 #include "layers/private_data.h"
 #include "layers/probe.h"
 #include "layers/spurious.h"
+#include "layers/user_memory.h"
 #include "trace/trace.h"
 
 static const struct base_services *services_of(struct run_assembly *run)
@@ -222,6 +223,44 @@ static NTSTATUS create_irql(struct run_assembly *run, struct miniport *next,
     return irql_layer_create(services_of(run), run->nt, next, out_layer);
 }
 
+static bool changes_user_memory(const struct run_assembly *run)
+{
+    return run->config->changes_user_memory;
+}
+
+/*
+ * How many instructions a copy takes is the compiler's choice, and so is what a trial ends with: it
+ * does not count in how often rules were looked at.
+ */
+static void begin_trial(void *context)
+{
+    struct run_assembly *run = context;
+
+    run->before_trial = run->result->rules;
+}
+
+static void end_trial(void *context)
+{
+    struct run_assembly *run = context;
+
+    memcpy(run->result->rules.evaluated, run->before_trial.evaluated,
+           sizeof run->before_trial.evaluated);
+}
+
+static NTSTATUS create_user_memory(struct run_assembly *run, struct miniport *next,
+                                   struct miniport **out_layer)
+{
+    const struct user_memory_config config = {
+        .seed = run->config->seed,
+        .nt = run->driver.image_path ? run->nt : NULL,
+        .context = run,
+        .begin = begin_trial,
+        .end = end_trial,
+    };
+
+    return user_memory_layer_create(services_of(run), &config, next, out_layer);
+}
+
 static bool has_oracle(const struct run_assembly *run)
 {
     return run->oracle != NULL;
@@ -391,6 +430,11 @@ static const struct run_layer layers[] = {
      .when = "always",
      .sentence = "calls each function at the interrupt request level at which Windows does",
      .create = create_irql},
+    {.name = "user memory",
+     .when = "option `user-memory`",
+     .sentence = "calls DxgkDdiRender once more first, while its commands change or go away",
+     .is_in = changes_user_memory,
+     .create = create_user_memory},
     {.name = "oracle",
      .when = "content is checked",
      .sentence = "tells the oracle which bytes each paging buffer must move",

@@ -105,7 +105,8 @@ static void describe(const struct nt *nt, const EXCEPTION_RECORD *record,
             exception_add(text, ", %s an address that is none", verb);
         else
             exception_add(text, ", %s 0x%" PRIx64, verb, (uint64_t)record->ExceptionInformation[1]);
-        if (nt_pool_explain(nt, (const void *)record->ExceptionInformation[1], block, sizeof block))
+        if (nt_explain_address(nt, (const void *)record->ExceptionInformation[1], block,
+                               sizeof block))
             exception_add(text, " (%s)", block);
     }
     exception_add(text, ", at %s", where);

@@ -50,17 +50,22 @@ static const char *verb_of(enum access access)
 
 /* ---- Bug checks ------------------------------------------------------------------------------ */
 
+static bool is_of_client(const struct fault *fault)
+{
+    return fault->address >= fault->nt->user_start && fault->address < fault->nt->user_end;
+}
+
 /* "the driver reads 0x10": with the block that the address belongs to. */
 static size_t describe_access(const struct fault *fault, const char *what, char *text, size_t size)
 {
-    char block[128];
-    bool is_pool =
-        nt_pool_explain(fault->nt, (const void *)(uintptr_t)fault->address, block, sizeof block);
+    char block[160];
+    bool is_known =
+        nt_explain_address(fault->nt, (const void *)(uintptr_t)fault->address, block, sizeof block);
 
     return (size_t)snprintf(text, size, "%s %s 0x%" PRIx64 "%s%s%s%s",
                             fault->service.name ? fault->service.name : "the driver",
-                            verb_of(access_of(fault)), fault->address, is_pool ? " (" : "",
-                            is_pool ? block : "", is_pool ? ")" : "", what);
+                            verb_of(access_of(fault)), fault->address, is_known ? " (" : "",
+                            is_known ? block : "", is_known ? ")" : "", what);
 }
 
 /* Where the image is behind it; of a service also which argument it was. */
@@ -137,6 +142,8 @@ static void stop_if_fatal(const struct fault *fault)
     if (access == ACCESS_WRITE && section && !section->is_writable)
         stop(fault, NT_ATTEMPTED_WRITE_TO_READONLY_MEMORY, 0, 0, 0,
              " of its own image, in a section that is not writable");
+    if (is_of_client(fault))
+        return;
     if (fault->address >= KERNEL_HALF || fault->code == SEGV_ACCERR)
         stop(fault, NT_PAGE_FAULT_IN_NONPAGED_AREA, (uint64_t)access * 2, rip, NOT_PRESENT,
              ", which nobody may touch");
