@@ -512,6 +512,47 @@ static void plant_ask_in_dpc(struct zoo_layer *layer)
     layer->ops.dpc = ask_in_dpc;
 }
 
+/* ---- Memory that may be paged out ------------------------------------------------------------ */
+
+#define NOTE_TAG 0x65746f4e /* "Note" */
+
+static NTSTATUS start_with_paged_note(struct miniport *self, const DXGK_START_INFO *start,
+                                      ULONG *sources, ULONG *children)
+{
+    struct zoo_layer *layer = zoo_layer_of(self);
+    const NTSTATUS status = miniport_start_device(self->next, start, sources, children);
+
+    if (NT_SUCCESS(status))
+        layer->state[0] = (uintptr_t)ExAllocatePoolWithTag(PagedPool, 64, NOTE_TAG);
+    return status;
+}
+
+static NTSTATUS stop_with_paged_note(struct miniport *self)
+{
+    struct zoo_layer *layer = zoo_layer_of(self);
+
+    if (layer->state[0])
+        ExFreePoolWithTag((void *)(uintptr_t)layer->state[0], NOTE_TAG);
+    layer->state[0] = 0;
+    return miniport_stop_device(self->next);
+}
+
+static void count_in_paged_note(struct miniport *self)
+{
+    volatile uint64_t *note = (void *)(uintptr_t)zoo_layer_of(self)->state[0];
+
+    if (note)
+        note[1]++;
+    miniport_dpc(self->next);
+}
+
+static void plant_paged_note(struct zoo_layer *layer)
+{
+    layer->ops.start_device = start_with_paged_note;
+    layer->ops.stop_device = stop_with_paged_note;
+    layer->ops.dpc = count_in_paged_note;
+}
+
 /* ---- Memory of the client -------------------------------------------------------------------- */
 
 /* The index of its first reference is looked at, and read again where it is used. */
@@ -602,6 +643,8 @@ const struct zoo_defect zoo_drawn_defects[] = {
     PLANT("USER-count-read-again", ZOO_PHYSICAL, "MEM-001", plant_count_again,
           "reads the number of its client's references again when it has looked at it",
           .focus = "user-memory=changes"),
+    PLANT("PAGED-note-in-dpc", ZOO_ALL, "MEM-005", plant_paged_note,
+          "counts its DPCs in paged pool"),
     PLANT("IOMMU-memory-in-dpc", ZOO_ALL, "IOMMU-005", plant_ask_in_dpc,
           "calls DxgkCbAllocateContiguousMemory in its DPC"),
     {0},

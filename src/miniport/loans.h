@@ -148,6 +148,7 @@ enum loan_breach_kind {
     LOAN_CHANGED,   /* byte `offset` was changed, which is the driver's to read only */
     LOAN_LATE,      /* byte `offset` was touched when the call had returned */
     LOAN_UNWRITTEN, /* the call succeeded, and byte `offset` was never written */
+    LOAN_PAGED,     /* byte `offset` was touched at DISPATCH_LEVEL or above; lent by no call */
 };
 
 #define LOAN_NAME_BYTES 96u

@@ -4,6 +4,8 @@
  */
 #include "nt/nt_private.h"
 
+#include "nt/memory/paging.h"
+
 #include "nt/machine/boundary.h"
 
 #include "base/bits.h"
@@ -92,6 +94,7 @@ void nt_set_image(struct nt *nt, const struct image *image, const char *name)
 {
     nt->image = image;
     nt->image_name = name;
+    nt->paging.has_any |= nt_paging_has_sections(nt);
     nt->first_thread = image && nt->boundary ? boundary_current_thread(nt->boundary) : NULL;
 }
 

@@ -299,6 +299,16 @@ bool nt_pool_explain(const struct nt *nt, const void *address, char *text, size_
 uint64_t nt_pool_live_blocks(const struct nt *nt);
 uint64_t nt_pool_live_bytes(const struct nt *nt);
 
+/*
+ * What may be paged out and holds the address, while it is away: the IRQL is DISPATCH_LEVEL or
+ * above. For signal handlers. NULL: no kernel.
+ */
+struct nt_paged {
+    char name[64]; /* "paged pool block 12 (tag 'Gpu0')", "section PAGE" */
+    uint64_t offset, bytes;
+};
+bool nt_paging_explain(const struct nt *nt, const void *address, struct nt_paged *out);
+
 /* nt_pool_explain(), and the memory of the client. */
 bool nt_explain_address(const struct nt *nt, const void *address, char *text, size_t size);
 

@@ -2,6 +2,7 @@
 #include "nt/nt_private.h"
 
 #include "nt/machine/boundary.h"
+#include "nt/memory/paging.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -80,6 +81,8 @@ KIRQL nt_set_irql(struct nt *nt, KIRQL irql)
     KIRQL before = nt->irql;
 
     nt->irql = irql;
+    if (nt->paging.has_any && (before >= DISPATCH_LEVEL) != (irql >= DISPATCH_LEVEL))
+        nt_paging_cross(nt, irql >= DISPATCH_LEVEL);
     return before;
 }
 

@@ -171,6 +171,30 @@ static void __attribute__((noinline)) do_fault_of_stack(void)
     device[zero] = 1;
 }
 
+/* A section that may be paged out; code that runs there is found by the row that calls it. */
+static void __attribute__((noinline, section("PAGE"))) count_in_paged_code(volatile ULONG *count)
+{
+    ++*count;
+}
+
+/* Several times: not each rise takes away what may be away. */
+static void __attribute__((noinline)) touch_at_dispatch(volatile ULONG *paged)
+{
+    volatile ULONG count = 0;
+
+    if (KeGetCurrentIrql() >= DISPATCH_LEVEL)
+        KeBugCheckEx(0xdead, 1, 2, 3, 4);
+    for (ULONG i = 0; i < 8; i++) {
+        KIRQL before = KfRaiseIrql(DISPATCH_LEVEL);
+
+        if (paged)
+            ++*paged;
+        else
+            count_in_paged_code(&count);
+        KeLowerIrql(before);
+    }
+}
+
 static volatile UCHAR *lent_end; /* of the arguments of the call */
 
 static void __attribute__((noinline)) do_fault(void)
@@ -266,6 +290,14 @@ static void __attribute__((noinline)) do_fault(void)
         volatile UCHAR *block = ExAllocatePool2(POOL_FLAG_NON_PAGED, 64, 'tluF');
         block[64] = 1;
         ExFreePoolWithTag((PVOID)(ULONG_PTR)block, 'tluF');
+        break;
+    }
+    case 88: { /* paged pool at DISPATCH_LEVEL */
+        touch_at_dispatch(ExAllocatePool2(POOL_FLAG_PAGED, 64, 'tluF'));
+        break;
+    }
+    case 89: { /* pageable code at DISPATCH_LEVEL */
+        touch_at_dispatch(NULL);
         break;
     }
     case 38: { /* behind what the call is lent */

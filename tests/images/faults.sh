@@ -54,6 +54,8 @@ table=$(cat <<'TABLE'
 18 no-instruction crashed illegal instruction
 19 behind-a-block crashed 0 bytes behind pool block
 38 behind-the-arguments crashed behind its .* bytes was touched; .* at .*do_fault
+88 paged-pool MEM-005|driver at DISPATCH_LEVEL or above.* at .*touch_at_dispatch|bug check 0x(c2|dead)
+89 paged-code MEM-005|driver at DISPATCH_LEVEL or above.* at .*count_in_paged_code|bug check 0xdead
 20 system-call hostile system call 39
 21 stale-mapping crashed bug check 0x(1e|50|d1)
 22 large-local crashed bug check 0x7f UNEXPECTED_KERNEL_MODE_TRAP.*more than the 24 KiB

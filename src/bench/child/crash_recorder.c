@@ -10,6 +10,7 @@
 #include "layers/guard.h"
 #include "miniport/operation.h"
 #include "miniport/raw.h"
+#include "nt/nt.h"
 
 #include <execinfo.h>
 #include <setjmp.h>
@@ -75,13 +76,25 @@ static void on_signal_in_handler(int number)
 }
 
 /* What is lent comes first: its table lies in memory that no driver comes across. */
+static bool explain_paged(const void *address, struct loan_breach *out)
+{
+    struct nt_paged paged;
+
+    if (!nt_paging_explain(nt_current_or_none(), address, &paged))
+        return false;
+    *out = (struct loan_breach){
+        .kind = LOAN_PAGED, .call = "", .offset = paged.offset, .bytes = paged.bytes};
+    memcpy(out->name, paged.name, sizeof paged.name);
+    return true;
+}
+
 static void explain_address(const void *address)
 {
     struct loan_breach breach;
 
     if (!guards)
         return;
-    if (guard_explain(address, &breach)) {
+    if (guard_explain(address, &breach) || explain_paged(address, &breach)) {
         check_explain_loan(guards, &breach, &current->finding);
         current->has_finding = true;
     } else if (check_explain_address(guards, address, &current->finding)) {

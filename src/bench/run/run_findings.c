@@ -82,14 +82,15 @@ static void on_crash(void *context, const struct nt_crash *crash)
     stop_machine(run);
 }
 
-/* The guard pages of the checking layer, which tell a rule. */
+/* The guard pages of the checking layer, and what is paged out: they tell a rule. */
 static bool owns_address(void *context, const void *address)
 {
     struct run_assembly *run = context;
     struct finding finding;
     struct loan_breach breach;
+    struct nt_paged paged;
 
-    return guard_explain(address, &breach) ||
+    return guard_explain(address, &breach) || nt_paging_explain(run->nt, address, &paged) ||
            (run->check && check_explain_address(run->check, address, &finding));
 }
 

@@ -269,7 +269,7 @@ void check_explain_loan(const struct check *check, const struct loan_breach *bre
     out_finding->rule = check_loan_rule(breach->kind);
     out_finding->detail.event = check->event;
     snprintf(out_finding->detail.where, sizeof out_finding->detail.where, "%s%s%s", breach->call,
-             breach->name[0] ? "." : "", breach->name);
+             breach->name[0] && breach->call[0] ? "." : "", breach->name);
     check_loan_describe(breach, true, out_finding->text, sizeof out_finding->text);
 }
 

@@ -2,6 +2,7 @@
 
 #include "nt/exceptions/exception.h"
 #include "nt/machine/boundary.h"
+#include "nt/memory/paging.h"
 #include "nt/nt_private.h"
 
 #include "base/bits.h"
@@ -74,6 +75,7 @@ VOID NTAPI KeBugCheckEx(ULONG BugCheckCode, ULONG_PTR P1, ULONG_PTR P2, ULONG_PT
     struct nt *nt = nt_current();
     const uint64_t parameters[4] = {P1, P2, P3, P4};
 
+    nt_paging_bring_in(nt);
     note_where(nt);
     stop_from_thread(nt, BugCheckCode, parameters);
     if (nt->host.bug_check)

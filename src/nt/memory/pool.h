@@ -29,6 +29,7 @@
 struct pool_header {
     struct list block;  /* in nt_pool_of(nt)->blocks */
     struct list bucket; /* in nt_pool_of(nt)->by_address */
+    struct list paged;  /* is_paged: in nt_pool_of(nt)->paged, where it has pages of its own */
     uint8_t *memory;
     uint8_t *pages; /* its own; NULL: the memory lies behind this header */
     uint64_t page_count;
@@ -49,6 +50,7 @@ _Static_assert(sizeof(struct pool_header) % 16 == 0, "what follows is aligned to
 struct nt_pool {
     struct list blocks;                      /* of struct pool_header, oldest first */
     struct list by_address[NT_POOL_BUCKETS]; /* the same ones */
+    struct list paged;                       /* those of paged pool with pages of their own */
     uint64_t live_blocks;
     uint64_t live_bytes;
     uint64_t allocation_count; /* ever tried */

@@ -8,6 +8,8 @@
  */
 #include "nt/memory/pool.h"
 
+#include "nt/memory/paging.h"
+
 #include "nt/nt_private.h"
 
 #include "base/bits.h"
@@ -39,6 +41,7 @@ static void init(struct nt *nt)
     struct nt_pool *pool = nt_pool_of(nt);
 
     list_init(&pool->blocks);
+    list_init(&pool->paged);
     for (uint32_t i = 0; i < NT_POOL_BUCKETS; i++)
         list_init(&pool->by_address[i]);
 }
@@ -54,6 +57,7 @@ static bool back(struct nt *nt, struct pool_header *header)
         return true;
     if (!header->pages || !nt->machine)
         return false;
+    nt_paging_bring_in(nt);
     header->pfns = base_alloc_array(nt->services, header->page_count, sizeof *header->pfns);
     if (!header->pfns)
         return false;
@@ -140,6 +144,8 @@ void nt_pool_destroy(struct nt *nt, struct pool_header *header)
 
     list_remove(&header->block);
     list_remove(&header->bucket);
+    if (header->is_paged && header->pages)
+        list_remove(&header->paged);
     pool->live_blocks--;
     pool->live_bytes -= bytes;
     if (!header->pages) {
@@ -202,11 +208,11 @@ static struct pool_header *take_pages(struct nt *nt, uint64_t bytes)
     return header;
 }
 
-static struct pool_header *take(struct nt *nt, uint64_t bytes)
+static struct pool_header *take(struct nt *nt, uint64_t bytes, bool is_paged)
 {
     struct pool_header *header = NULL;
 
-    if ((nt_pool_of(nt)->guard != NT_POOL_CHEAP || bytes >= PAGE_SIZE) &&
+    if ((nt_pool_of(nt)->guard != NT_POOL_CHEAP || bytes >= PAGE_SIZE || is_paged) &&
         nt_pool_of(nt)->guarded_blocks < MOST_GUARDED)
         header = take_pages(nt, bytes);
     if (header)
@@ -220,7 +226,7 @@ static struct pool_header *take(struct nt *nt, uint64_t bytes)
 struct pool_header *nt_pool_take(struct nt *nt, uint64_t bytes, uint32_t tag, bool is_paged)
 {
     struct nt_pool *pool = nt_pool_of(nt);
-    struct pool_header *header = take(nt, bytes);
+    struct pool_header *header = take(nt, bytes, is_paged);
 
     if (!header)
         return NULL;
@@ -229,6 +235,10 @@ struct pool_header *nt_pool_take(struct nt *nt, uint64_t bytes, uint32_t tag, bo
     header->during = nt->host.running ? nt->host.running(nt->host.context) : NULL;
     header->tag = tag;
     header->is_paged = is_paged;
+    if (is_paged && header->pages) {
+        list_push_back(&pool->paged, &header->paged);
+        nt->paging.has_any = true;
+    }
     list_push_back(&pool->blocks, &header->block);
     list_push_back(bucket_of(nt, header->memory), &header->bucket);
     pool->live_blocks++;

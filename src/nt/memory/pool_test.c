@@ -235,6 +235,49 @@ static void flags_and_variants_do_what_they_say(void **state)
                       ExAllocatePool2(POOL_FLAG_PAGED | POOL_FLAG_RAISE_ON_FAILURE, 32, TEST_TAG));
 }
 
+static void paged_pool_is_away_at_dispatch_level(void **state)
+{
+    struct test_kernel *kernel = *state;
+    uint8_t *paged = ExAllocatePool2(POOL_FLAG_PAGED, 100, TEST_TAG);
+    uint8_t *stays = ExAllocatePool2(POOL_FLAG_NON_PAGED, 100, TEST_TAG);
+    struct nt_paged found;
+    KSPIN_LOCK lock;
+    KIRQL before;
+
+    KeInitializeSpinLock(&lock);
+    before = KeAcquireSpinLockRaiseToDpc(&lock);
+    assert_ptr_equal(fault_of(paged + 8, true), paged + 8);
+    assert_null(fault_of(stays + 8, true));
+    assert_true(nt_paging_explain(kernel->nt, paged + 8, &found));
+    assert_string_equal(found.name, "paged pool block 1 (tag 'Test')");
+    assert_int_equal(found.offset, 8);
+    assert_int_equal(found.bytes, 100);
+    assert_false(nt_paging_explain(kernel->nt, stays + 8, &found));
+    KeReleaseSpinLock(&lock, before);
+    assert_null(fault_of(paged + 8, true));
+    assert_false(nt_paging_explain(kernel->nt, paged + 8, &found));
+    KfRaiseIrql(APC_LEVEL);
+    assert_null(fault_of(paged + 8, true));
+    KeLowerIrql(PASSIVE_LEVEL);
+    ExFreePool(stays);
+    ExFreePool(paged);
+}
+
+/* Who has locked its pages may use them at any level. */
+static void locked_paged_pool_stays(void **state)
+{
+    uint8_t *paged = ExAllocatePool2(POOL_FLAG_PAGED, 100, TEST_TAG);
+    MDL *list = IoAllocateMdl(paged, 100, FALSE, FALSE, NULL);
+
+    MmProbeAndLockPages(list, KernelMode, IoModifyAccess);
+    KfRaiseIrql(DISPATCH_LEVEL);
+    assert_null(fault_of(paged + 8, true));
+    KeLowerIrql(PASSIVE_LEVEL);
+    MmUnlockPages(list);
+    IoFreeMdl(list);
+    ExFreePool(paged);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -246,6 +289,8 @@ int main(void)
         MACHINE_TEST(who_reads_too_far_in_an_open_pool_goes_on),
         MACHINE_TEST(blocks_become_pages_of_the_machine),
         MACHINE_TEST(backing_survives_each_failure),
+        KERNEL_TEST(paged_pool_is_away_at_dispatch_level),
+        MACHINE_TEST(locked_paged_pool_stays),
         KERNEL_TEST(a_driver_cannot_have_all_memory_of_the_host),
         KERNEL_TEST(flags_and_variants_do_what_they_say),
     };

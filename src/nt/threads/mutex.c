@@ -121,7 +121,7 @@ VOID NTAPI ExReleaseFastMutex(PFAST_MUTEX FastMutex)
     if (nt->irql != APC_LEVEL)
         nt_misuse(nt, "ExReleaseFastMutex is called at IRQL %u; it is for APC_LEVEL", nt->irql);
     if (release("ExReleaseFastMutex", FastMutex))
-        nt->irql = before;
+        nt_set_irql(nt, before);
 }
 
 VOID NTAPI ExAcquireFastMutexUnsafe(PFAST_MUTEX FastMutex)

@@ -76,7 +76,7 @@ static void give_turn(struct nt *nt, struct nt_thread *thread)
         scheduler->current = thread;
         processor_set_thread(thread);
         thread->state = NT_RUNNING;
-        nt->irql = thread->irql;
+        nt_set_irql(nt, thread->irql);
         boundary_switch(thread->stack);
         thread->irql = nt->irql;
         scheduler->current = from;
@@ -90,7 +90,7 @@ static void give_turn(struct nt *nt, struct nt_thread *thread)
         machine_run_until(nt->machine, thread->stall_end_ns);
         scheduler->depth--;
     }
-    nt->irql = irql;
+    nt_set_irql(nt, irql);
     if (thread->state == NT_TERMINATED) {
         boundary_thread_destroy(thread->stack);
         thread->stack = NULL;

@@ -32,7 +32,7 @@ KIRQL NTAPI KeAcquireSpinLockRaiseToDpc(PKSPIN_LOCK SpinLock)
 
     if (before > DISPATCH_LEVEL)
         KeBugCheckEx(NT_IRQL_NOT_LESS_OR_EQUAL, (ULONG_PTR)SpinLock, before, 0, 0);
-    nt->irql = DISPATCH_LEVEL;
+    nt_set_irql(nt, DISPATCH_LEVEL);
     acquire(nt, SpinLock);
     return before;
 }
@@ -44,7 +44,7 @@ VOID NTAPI KeReleaseSpinLock(PKSPIN_LOCK SpinLock, KIRQL NewIrql)
     if (nt->irql != DISPATCH_LEVEL)
         KeBugCheckEx(NT_IRQL_NOT_GREATER_OR_EQUAL, (ULONG_PTR)SpinLock, nt->irql, 0, 0);
     release(nt, SpinLock);
-    nt->irql = NewIrql;
+    nt_set_irql(nt, NewIrql);
 }
 
 VOID NTAPI KeAcquireSpinLockAtDpcLevel(PKSPIN_LOCK SpinLock)
@@ -165,7 +165,7 @@ static void release_for(PEX_SPIN_LOCK lock, bool is_held, LONG left, KIRQL irql)
         KeBugCheckEx(NT_SPIN_LOCK_NOT_OWNED, (ULONG_PTR)lock, 0, 0, 0);
     *lock = left;
     nt->held_locks--;
-    nt->irql = irql;
+    nt_set_irql(nt, irql);
 }
 
 VOID NTAPI ExReleaseSpinLockExclusive(PEX_SPIN_LOCK SpinLock, KIRQL OldIrql)

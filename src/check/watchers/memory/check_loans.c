@@ -23,6 +23,8 @@ enum rule_id check_loan_rule(enum loan_breach_kind kind)
         return RULE_MEM_003;
     case LOAN_UNWRITTEN:
         return RULE_MEM_004;
+    case LOAN_PAGED:
+        return RULE_MEM_005;
     }
     return RULE_NONE;
 }
@@ -54,6 +56,13 @@ void check_loan_describe(const struct loan_breach *breach, bool is_access, char 
             text, size,
             "the call succeeded, and the driver has written nothing there (byte %llu of %llu); "
             "the bench goes on with what was there",
+            offset, bytes);
+        break;
+    case LOAN_PAGED:
+        snprintf(
+            text, size,
+            "byte %llu of its %llu bytes was touched at DISPATCH_LEVEL or above, where what is "
+            "pageable may not be in memory",
             offset, bytes);
         break;
     }
@@ -114,6 +123,7 @@ static void after(struct check *check, void *state, const struct check_call *cal
     evaluated[RULE_MEM_002]++;
     evaluated[RULE_MEM_003]++;
     evaluated[RULE_MEM_004]++;
+    evaluated[RULE_MEM_005]++;
 }
 
 const struct check_watcher check_loan_watcher = {.name = "loans", .after = after};

@@ -50,6 +50,15 @@ RULE_KEPT(MEM_001)
     keep(rig);
 }
 
+RULE_BROKEN(MEM_005)
+{
+    breach(rig, LOAN_PAGED, false);
+}
+RULE_KEPT(MEM_005)
+{
+    keep(rig);
+}
+
 RULE_BROKEN(MEM_002)
 {
     breach(rig, LOAN_CHANGED, false);

@@ -1,0 +1,110 @@
+/*
+ * Protection of pages, by the blocks of paged pool and the sections of the image.
+ */
+#include "nt/memory/paging.h"
+
+#include "nt/memory/pool.h"
+#include "nt/nt_private.h"
+
+#include "base/bits.h"
+#include "image/image.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+static bool is_pageable(const struct image_section *section)
+{
+    return strncmp(section->name, "PAGE", 4) == 0;
+}
+
+static char *start_of(const struct nt *nt, const struct image_section *section)
+{
+    return (char *)(uintptr_t)(image_base(nt->image) + section->rva);
+}
+
+bool nt_paging_has_sections(const struct nt *nt)
+{
+    for (uint32_t i = 0; nt->image && i < image_section_count(nt->image); i++) {
+        if (is_pageable(image_section(nt->image, i)))
+            return true;
+    }
+    return false;
+}
+
+static void protect_sections(const struct nt *nt, bool is_away)
+{
+    for (uint32_t i = 0; nt->image && i < image_section_count(nt->image); i++) {
+        const struct image_section *section = image_section(nt->image, i);
+        int protection = (section->is_readable ? PROT_READ : 0) |
+                         (section->is_writable ? PROT_WRITE : 0) |
+                         (section->is_executable ? PROT_EXEC : 0);
+
+        if (is_pageable(section))
+            mprotect(start_of(nt, section), align_up(section->bytes, PAGE_BYTES),
+                     is_away ? PROT_NONE : protection);
+    }
+}
+
+static void protect_pool(struct nt *nt, bool is_away)
+{
+    struct pool_header *header;
+
+    list_for_each (header, &nt_pool_of(nt)->paged, struct pool_header, paged) {
+        if (!header->pfns)
+            mprotect(header->pages, (header->page_count + header->pages_behind) * PAGE_BYTES,
+                     is_away ? PROT_NONE : PROT_READ | PROT_WRITE);
+    }
+}
+
+static void set_away(struct nt *nt, bool is_away)
+{
+    protect_sections(nt, is_away);
+    protect_pool(nt, is_away);
+    nt->paging.is_away = is_away;
+}
+
+void nt_paging_cross(struct nt *nt, bool is_high)
+{
+    if (nt->paging.is_away)
+        set_away(nt, false);
+    if (is_high && (nt->paging.rises++ < PAGING_ALWAYS || nt->paging.rises % PAGING_ONE_IN == 0))
+        set_away(nt, true);
+}
+
+void nt_paging_bring_in(struct nt *nt)
+{
+    if (nt->paging.is_away)
+        set_away(nt, false);
+}
+
+bool nt_paging_explain(const struct nt *nt, const void *address, struct nt_paged *out)
+{
+    struct pool_header *header;
+
+    if (!nt || !nt->paging.is_away)
+        return false;
+    for (uint32_t i = 0; nt->image && i < image_section_count(nt->image); i++) {
+        const struct image_section *section = image_section(nt->image, i);
+        uint64_t offset = (uintptr_t)address - (uintptr_t)start_of(nt, section);
+
+        if (is_pageable(section) && offset < section->bytes) {
+            *out = (struct nt_paged){.offset = offset, .bytes = section->bytes};
+            snprintf(out->name, sizeof out->name, "section %s", section->name);
+            return true;
+        }
+    }
+    list_for_each (header, &nt_pool_of(nt)->paged, struct pool_header, paged) {
+        uint64_t offset = (uintptr_t)address - (uintptr_t)header->memory;
+        char tag[5];
+
+        if (!header->pfns && offset < header->bytes) {
+            nt_put_tag(header->tag, tag);
+            *out = (struct nt_paged){.offset = offset, .bytes = header->bytes};
+            snprintf(out->name, sizeof out->name, "paged pool block %llu (tag '%s')",
+                     (unsigned long long)header->sequence, tag);
+            return true;
+        }
+    }
+    return false;
+}
