@@ -5,7 +5,8 @@
 #
 # bits 0: the whole member. What lies in a structure by value is part of it. Of the union of
 # DXGKARG_BUILDPAGINGBUFFER each member is a structure of its own, "DXGKARG_BUILDPAGINGBUFFER/0" for
-# operation 0. Left out are arrays, padding, and bits that have a name in another version.
+# operation 0. Left out are arrays, padding, and bits that have a name in another version (so
+# those of DXGK_GAMMARAMPCAPS, which lies where DXGK_COLORTRANSFORMCAPS does).
 
 function is_reserved(s, i) {
     return name[s, i] ~ /(^|\.)Reserved[0-9]*$/ && type[s, i] ~ /^(UINT|UINT16|UINT32|ULONG|ULONGLONG|SIZE_T)$/
@@ -17,7 +18,7 @@ function emit(root, s, prefix, base,    i) {
             continue
         if (is_reserved(s, i))
             row(root, s, i, prefix, base)
-        else if (type[s, i] in is_struct && type[s, i] !~ /^(LARGE_INTEGER|PHYSICAL_ADDRESS)$/)
+        else if (type[s, i] in is_struct && type[s, i] !~ /^(LARGE_INTEGER|PHYSICAL_ADDRESS|DXGK_GAMMARAMPCAPS)$/)
             emit(root, type[s, i], prefix name[s, i] ".", base + offset[s, i])
     }
 }
@@ -60,6 +61,8 @@ END {
         exit 1
     answers["DXGK_SEGMENTDESCRIPTOR"]
     answers["DXGK_SEGMENTDESCRIPTOR3"]
+    answers["DXGK_SEGMENTDESCRIPTOR4"]
+    answers["DXGK_DRIVERCAPS"]
     answers["DXGK_GPUMMUCAPS"]
     answers["DXGK_PHYSICALADAPTERCAPS"]
     answers["DXGK_DEVICEINFO"]

@@ -46,6 +46,21 @@ static void change_segments(const DXGKARG_QUERYADAPTERINFO *arg,
     }
 }
 
+static NTSTATUS query_reserved_caps(struct miniport *self, HANDLE object,
+                                    const DXGKARG_QUERYADAPTERINFO *arg)
+{
+    const NTSTATUS status = query(self, object, arg);
+
+    if (NT_SUCCESS(status) && arg->Type == DXGKQAITYPE_DRIVERCAPS)
+        ((DXGK_DRIVERCAPS *)arg->pOutputData)->MemoryManagementCaps.Reserved = 1;
+    return status;
+}
+
+static void plant_reserved_caps(struct zoo_layer *layer)
+{
+    layer->ops.query_adapter_info = query_reserved_caps;
+}
+
 static void both_flags(unsigned index, DXGK_SEGMENTFLAGS *flags, PHYSICAL_ADDRESS *base,
                        SIZE_T *size, SIZE_T *limit)
 {
@@ -299,6 +314,8 @@ CHANGE_ALLOCATIONS(cached_unseen)
 const struct zoo_defect zoo_caps_defects[] = {
     PLANT("D73-count-differs", ZOO_BOTH, "SEG-002 SEG-001", plant_count_differs,
           "reports another number of segments in the second pass"),
+    PLANT("CAPS-reserved-bits", ZOO_ALL, "CALL-002", plant_reserved_caps,
+          "sets a reserved bit of its memory management caps", .profile = "strict-open"),
     PLANT("SEG-aperture-misplaced", ZOO_PHYSICAL, "content", plant_misplaced_view,
           "says that the CPU finds its aperture a page in front of where it is", .focus = "aperture-view=yes local-invisible=0 wishes=no ops=2000"),
     PLANT("D74-flags-exclude", ZOO_BOTH, "SEG-012", plant_both_flags,

@@ -34,7 +34,7 @@ struct rows {
 struct reserved_watch {
     struct rows calls[MINIPORT_DDI_COUNT];
     struct rows operations[OPERATIONS];
-    struct rows segment, segment3, mmu, adapter, device;
+    struct rows segment, segment3, segment4, caps, mmu, adapter, device;
 };
 
 static struct rows find_rows(const char *structure)
@@ -129,6 +129,7 @@ static void check_answer(struct check *check, const struct reserved_watch *watch
 {
     const DXGK_QUERYSEGMENTOUT *segments = query->pOutputData;
     const DXGK_QUERYSEGMENTOUT3 *segments3 = query->pOutputData;
+    const DXGK_QUERYSEGMENTOUT4 *segments4 = query->pOutputData;
 
     if (!query->pOutputData)
         return;
@@ -142,6 +143,15 @@ static void check_answer(struct check *check, const struct reserved_watch *watch
         for (UINT i = 0; segments3->pSegmentDescriptor && i < segments3->NbSegment; i++)
             check_filled(check, &watch->segment3, &segments3->pSegmentDescriptor[i], NULL,
                          sizeof *segments3->pSegmentDescriptor);
+        break;
+    case DXGKQAITYPE_QUERYSEGMENT4:
+        for (UINT i = 0; segments4->pSegmentDescriptor && i < segments4->NbSegment; i++)
+            check_filled(check, &watch->segment4,
+                         segments4->pSegmentDescriptor + i * segments4->SegmentDescriptorStride,
+                         NULL, segments4->SegmentDescriptorStride);
+        break;
+    case DXGKQAITYPE_DRIVERCAPS:
+        check_filled(check, &watch->caps, query->pOutputData, NULL, query->OutputDataSize);
         break;
     case DXGKQAITYPE_GPUMMUCAPS:
         check_filled(check, &watch->mmu, query->pOutputData, NULL, query->OutputDataSize);
@@ -196,6 +206,8 @@ static void init(struct check *check, void *state)
     }
     watch->segment = find_rows("DXGK_SEGMENTDESCRIPTOR");
     watch->segment3 = find_rows("DXGK_SEGMENTDESCRIPTOR3");
+    watch->segment4 = find_rows("DXGK_SEGMENTDESCRIPTOR4");
+    watch->caps = find_rows("DXGK_DRIVERCAPS");
     watch->mmu = find_rows("DXGK_GPUMMUCAPS");
     watch->adapter = find_rows("DXGK_PHYSICALADAPTERCAPS");
     watch->device = find_rows("DXGK_DEVICEINFO");

@@ -66,6 +66,42 @@ static void what_a_driver_leaves_in_reserved_members_is_advice(void **state)
     free(rig);
 }
 
+static NTSTATUS answer_caps(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
+{
+    NTSTATUS status = rig_answer(rig, ddi, object, arg);
+    const DXGKARG_QUERYADAPTERINFO *query = arg;
+
+    if (ddi == MINIPORT_DDI_QueryAdapterInfo && query->Type == DXGKQAITYPE_DRIVERCAPS) {
+        DXGK_DRIVERCAPS *caps = query->pOutputData;
+
+        caps->MemoryManagementCaps.Reserved = *(const UINT *)rig->told;
+    }
+    return status;
+}
+
+/* Of all caps, those of the structures in it too; what has a name may be set. */
+static void reserved_bits_of_caps_are_looked_at(void **state)
+{
+    for (UINT reserved = 0; reserved < 2; reserved++) {
+        struct rig *rig = malloc(sizeof *rig);
+        DXGK_DRIVERCAPS caps = {0};
+        DXGKARG_QUERYADAPTERINFO query = {
+            .Type = DXGKQAITYPE_DRIVERCAPS, .pOutputData = &caps, .OutputDataSize = sizeof caps};
+
+        assert_non_null(rig);
+        rig_init(rig, RIG_PHYSICAL);
+        caps.MemoryManagementCaps.OutOfOrderLock = 1;
+        rig->told = &reserved;
+        rig->answer = answer_caps;
+        miniport_query_adapter_info(rig->top, NULL, &query);
+        assert_int_equal(rig->last.rule, reserved ? RULE_CALL_002 : RULE_NONE);
+        if (reserved)
+            assert_non_null(strstr(rig->last.detail.where, "MemoryManagementCaps.Reserved"));
+        rig_fini(rig);
+        free(rig);
+    }
+}
+
 /* Each operation has members of its own: those of another one lie in the same bytes. */
 static void members_of_the_operation_are_looked_at(void **state)
 {
@@ -93,6 +129,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_a_driver_leaves_in_reserved_members_is_advice),
         cmocka_unit_test(members_of_the_operation_are_looked_at),
+        cmocka_unit_test(reserved_bits_of_caps_are_looked_at),
     };
 
     return RIG_RUN_TESTS(tests);
