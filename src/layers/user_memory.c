@@ -240,7 +240,8 @@ static unsigned call_watched(struct user_memory_layer *user, HANDLE object,
 static void try_commands(struct user_memory_layer *user, HANDLE object, DXGKARG_RENDER *trial)
 {
     const void *commands = trial->pCommand;
-    unsigned reads, last;
+    uint64_t reads, last, draw;
+    bool is_late;
 
     user->counts.trials++;
     if (user->config.nt && rng_chance(&user->rng, 1, 2)) {
@@ -248,14 +249,15 @@ static void try_commands(struct user_memory_layer *user, HANDLE object, DXGKARG_
         return;
     }
     trial->pCommand = user->pages;
-    /* The first one tells how often the driver reads. */
-    reads = call_watched(user, object, trial, commands, MOST_READS, false);
-    if (!reads)
-        return;
-    last = 1 + (unsigned)rng_below(&user->rng, reads);
-    if (rng_chance(&user->rng, 1, 2))
-        last = reads - (unsigned)rng_below(&user->rng, min_u64(reads, LAST_READS));
-    call_watched(user, object, trial, commands, last, true);
+    /*
+     * The first one tells how often the driver reads. A transcript retells calls and no reads: both
+     * are made, and as much is drawn, whatever it tells.
+     */
+    is_late = rng_chance(&user->rng, 1, 2);
+    draw = rng_next(&user->rng);
+    reads = max_u64(call_watched(user, object, trial, commands, MOST_READS, false), 1);
+    last = is_late ? reads - draw % min_u64(reads, LAST_READS) : 1 + draw % reads;
+    call_watched(user, object, trial, commands, (unsigned)last, true);
 }
 
 #else
