@@ -200,24 +200,22 @@ static enum cli_status bench_residency(struct bench_output *out)
     size_t count_count = out->is_quick ? 2 : 3;
 
     bench_begin(out, "residency",
-                "residency: a reference to what is resident, beside a move in a plain list");
+                "residency: a reference to what is resident, 100 a request (GpuMmu), beside an "
+                "LRU of the application's");
     for (size_t i = 0; i < count_count; i++) {
         struct residency_bench r;
+        struct row_name row;
 
         if (!manager_bench_residency(counts[i], &r))
             return failed("residency");
-        if (out->as_json)
-            printf("%s\n    {\"allocations\": %" PRIu64
-                   ", \"ns_per_reference\": %.1f, \"list_ns\": %.1f, \"ratio\": %.2f, "
-                   "\"create_ns\": %.1f}",
-                   i ? "," : "", counts[i], r.ns_per_reference, r.list_ns,
-                   r.ns_per_reference / r.list_ns, r.create_ns);
-        else
-            printf("  %8" PRIu64 " allocations  %6.1f ns a reference  list %6.1f ns  %.2f times "
-                   "that  (creating and paging in: %.0f ns each)\n",
-                   counts[i], r.ns_per_reference, r.list_ns, r.ns_per_reference / r.list_ns,
-                   r.create_ns);
-        fflush(stdout);
+        name_row(&row, "residency", "at random/%" PRIu64, counts[i]);
+        bench_ratio(out, row.key, row.name, "LRU", &r.reference);
+        name_row(&row, "residency", "the same list again/%" PRIu64, counts[i]);
+        bench_ratio(out, row.key, row.name, "LRU", &r.again);
+        name_row(&row, "residency", "a request of one reference/%" PRIu64, counts[i]);
+        bench_figure(out, row.key, row.name, r.fixed_ns, "ns");
+        name_row(&row, "residency", "created and paged in/%" PRIu64, counts[i]);
+        bench_figure(out, row.key, row.name, r.create_ns, "ns");
     }
     bench_end(out);
     return CLI_FINE;

@@ -67,9 +67,9 @@ static bool check_allocation(const struct vidmm_allocation *allocation, struct t
         return broken("more locks than holds", allocation->lock_count, allocation->holds);
     if (!segment)
         return true;
-    if (allocation->place.bytes != segment_footprint(segment, allocation))
-        return broken("a place has not the bytes of its allocation", allocation->place.bytes,
-                      segment_footprint(segment, allocation));
+    if (placement_bytes(&allocation->place) != segment_footprint(segment, allocation))
+        return broken("a place has not the bytes of its allocation",
+                      placement_bytes(&allocation->place), segment_footprint(segment, allocation));
     tally->used[segment->id] += segment_footprint(segment, allocation);
     tally->count[segment->id]++;
     if (allocation->other) { /* it moves: two places, and none is given up yet */

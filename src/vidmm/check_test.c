@@ -28,7 +28,7 @@ static void lose_place(struct vidmm_allocation *allocation)
 
 static void take_more_than_it_has(struct vidmm_allocation *allocation)
 {
-    allocation->place.bytes += PAGE_BYTES;
+    allocation->place.page_count++;
 }
 
 static void leave_lru(struct vidmm_allocation *allocation)

@@ -15,7 +15,8 @@
 
 #define BENCH_VA           (UINT64_C(1) << 40)
 #define BATCH              64u
-#define REFERENCES         UINT64_C(4000000)
+#define RESIDENCY_LISTS    400u /* a slice */
+#define RESIDENCY_SLICES   31u
 #define TABLE_WORDS        512u
 #define MAPPING_PIECE      (1 * GiB) /* one request: what an application maps at a time */
 #define MAX_REQUEST_EVENTS 10000000u
@@ -219,30 +220,57 @@ struct residency_run {
     bool is_done;
 };
 
-struct plain_node {
+/* ---- The peer: an LRU of the application's ---- */
+
+struct lru_object {
     struct list link;
-    char other[192]; /* as far apart as the manager's objects are, at least */
+    uint64_t bytes;
+    uint64_t fence, time; /* of the last use */
+    uint32_t sets;        /* which command lists have it */
+    bool is_resident;
 };
 
-static bool measure_list(uint64_t count, uint64_t seed, double *out_ns)
-{
-    struct plain_node *nodes = calloc(count, sizeof *nodes);
-    struct list lru;
-    struct rng rng;
-    double start;
+struct lru {
+    struct lru_object *objects;
+    struct list resident;
+    uint64_t fence, time;
+};
 
-    if (!nodes)
-        return false;
-    list_init(&lru);
-    for (uint64_t i = 0; i < count; i++)
-        list_push_back(&lru, &nodes[i].link);
-    rng_init(&rng, seed);
-    start = wall_now();
-    for (uint64_t i = 0; i < REFERENCES; i++)
-        list_move_back(&lru, &nodes[rng_below(&rng, count)].link);
-    *out_ns = (wall_now() - start) * 1e9 / (double)REFERENCES;
-    free(nodes);
+static bool lru_execute(struct lru *lru, unsigned count, struct lru_object *const *references)
+{
+    struct lru_object *set[RESIDENCY_REFERENCES];
+    unsigned set_count = 0;
+
+    for (unsigned i = 0; i < count; i++) {
+        if (references[i]->sets & 1)
+            continue;
+        references[i]->sets |= 1;
+        set[set_count++] = references[i];
+    }
+    lru->fence++;
+    lru->time++;
+    for (unsigned i = 0; i < set_count; i++) {
+        if (!set[i]->is_resident)
+            return false;
+        list_move_back(&lru->resident, &set[i]->link);
+        set[i]->fence = lru->fence;
+        set[i]->time = lru->time;
+    }
+    for (unsigned i = 0; i < set_count; i++)
+        set[i]->sets &= ~UINT32_C(1);
     return true;
+}
+
+static bool lru_init(struct lru *lru, uint64_t count)
+{
+    *lru = (struct lru){.objects = calloc(count, sizeof *lru->objects)};
+    list_init(&lru->resident);
+    for (uint64_t i = 0; i < count && lru->objects; i++) {
+        lru->objects[i].bytes = PAGE_BYTES;
+        lru->objects[i].is_resident = true;
+        list_push_back(&lru->resident, &lru->objects[i].link);
+    }
+    return lru->objects != NULL;
 }
 
 static void ignore_done(void *context, NTSTATUS status, uint64_t needed, uint64_t available)
@@ -272,26 +300,80 @@ static bool create_all(const struct run_live *live, struct vidmm_device *device,
     return true;
 }
 
-static bool measure_references(struct vidmm_device *device, struct vidmm_allocation **allocations,
-                               uint64_t count, uint64_t seed, double *out_ns)
-{
+/* One of the two, its allocations, and the lists that it is asked for. */
+struct referring {
+    struct vidmm_device *device; /* NULL: the peer */
+    struct vidmm_allocation **allocations;
+    struct lru *lru;
+    uint64_t count;
     struct rng rng;
+    unsigned references; /* in a list */
+    bool is_same_list;
+};
+
+static bool refer(struct referring *referring, const uint64_t *numbers)
+{
+    struct vidmm_allocation *allocations[RESIDENCY_REFERENCES];
+    struct lru_object *objects[RESIDENCY_REFERENCES];
+    unsigned count = referring->references;
+    uint64_t fence;
+
+    if (!referring->device) {
+        for (unsigned i = 0; i < count; i++)
+            objects[i] = &referring->lru->objects[numbers[i]];
+        return lru_execute(referring->lru, count, objects);
+    }
+    for (unsigned i = 0; i < count; i++)
+        allocations[i] = referring->allocations[numbers[i]];
+    if (vidmm_make_resident(referring->device, count, allocations, ignore_done, NULL, &fence) !=
+        STATUS_SUCCESS)
+        return false;
+    vidmm_evict(referring->device, count, allocations);
+    return true;
+}
+
+/* Nanoseconds a reference. */
+static double refer_slice(void *context)
+{
+    struct referring *referring = context;
+    static uint64_t numbers[RESIDENCY_LISTS][RESIDENCY_REFERENCES];
     double start;
 
-    rng_init(&rng, seed);
-    start = wall_now();
-    for (uint64_t i = 0; i < REFERENCES; i += BATCH) {
-        struct vidmm_allocation *batch[BATCH];
-        uint64_t fence;
-
-        for (unsigned j = 0; j < BATCH; j++)
-            batch[j] = allocations[rng_below(&rng, count)];
-        if (vidmm_make_resident(device, BATCH, batch, ignore_done, NULL, &fence) != STATUS_SUCCESS)
-            return false;
-        vidmm_evict(device, BATCH, batch);
+    for (unsigned i = 0; i < RESIDENCY_LISTS; i++) {
+        for (unsigned j = 0; j < RESIDENCY_REFERENCES; j++)
+            numbers[i][j] = rng_below(&referring->rng, referring->count);
     }
-    *out_ns = (wall_now() - start) * 1e9 / (double)REFERENCES;
-    return true;
+    start = compare_now();
+    for (unsigned i = 0; i < RESIDENCY_LISTS; i++) {
+        if (!refer(referring, numbers[referring->is_same_list ? 0 : i]))
+            return -1;
+    }
+    return (compare_now() - start) / (RESIDENCY_LISTS * (double)referring->references);
+}
+
+static bool measure_references(struct vidmm_device *device, struct vidmm_allocation **allocations,
+                               uint64_t count, struct residency_bench *result)
+{
+    struct referring ours = {.device = device,
+                             .allocations = allocations,
+                             .count = count,
+                             .references = RESIDENCY_REFERENCES};
+    struct referring peer = {.count = count, .references = RESIDENCY_REFERENCES};
+    struct lru lru;
+    bool done = lru_init(&lru, count);
+
+    peer.lru = &lru;
+    rng_init(&ours.rng, 7);
+    rng_init(&peer.rng, 7);
+    done = done && compare_run(refer_slice, &ours, refer_slice, &peer, RESIDENCY_SLICES,
+                               &result->reference);
+    ours.is_same_list = peer.is_same_list = true;
+    done = done &&
+           compare_run(refer_slice, &ours, refer_slice, &peer, RESIDENCY_SLICES, &result->again);
+    ours.references = 1;
+    result->fixed_ns = done ? refer_slice(&ours) : -1;
+    free(lru.objects);
+    return done && result->fixed_ns >= 0;
 }
 
 static void run_residency(void *context, const struct run_live *live)
@@ -307,9 +389,7 @@ static void run_residency(void *context, const struct run_live *live)
                 create_all(live, device, allocations, run->count);
 
     create_seconds = wall_now() - start;
-    done = done &&
-           measure_references(device, allocations, run->count, 7, &run->result->ns_per_reference) &&
-           measure_list(run->count, 7, &run->result->list_ns);
+    done = done && measure_references(device, allocations, run->count, run->result);
 
     start = wall_now();
     for (uint64_t i = 0; allocations && i < run->count && allocations[i]; i++)

@@ -10,6 +10,7 @@
 #ifndef DRYDOCK_BENCH_MANAGER_BENCH_H
 #define DRYDOCK_BENCH_MANAGER_BENCH_H
 
+#include "bench/measure/compare.h"
 #include "bench/run/run_result.h"
 
 struct page_table_bench {
@@ -22,13 +23,24 @@ struct page_table_bench {
 /* Maps so many bytes in 4 KiB pages of system memory. */
 bool manager_bench_page_tables(uint64_t bytes, struct page_table_bench *out_result);
 
+/*
+ * A reference to what is resident already: made resident and evicted again, in a request of
+ * RESIDENCY_REFERENCES. The peer is what an application does for itself where the system manages
+ * nothing, after what is published of d3dx12Residency: an object is entered in the set of a command
+ * list, unless a mark says that it is there; when the list is executed, each object of the set goes
+ * to the back of the one LRU list and is told the fence and the time; then the marks go. Unlike
+ * that library it has one command list, no lock and no budget query, which favours it.
+ */
+#define RESIDENCY_REFERENCES 100
+
 struct residency_bench {
-    double ns_per_reference; /* made resident and evicted again, when it is resident already */
-    double list_ns;          /* the same nodes moved to the back of a list, in the same order */
-    double create_ns;        /* an allocation: created, paged in, destroyed */
+    struct comparison reference; /* of lists at random */
+    struct comparison again;     /* a reference of one list, again and again */
+    double fixed_ns;             /* a request of one reference to the same allocation */
+    double create_ns;            /* an allocation: created, paged in, destroyed */
 };
 
-/* So many allocations of a page, all resident; references at random, 64 a request. */
+/* So many allocations of a page, all resident. */
 bool manager_bench_residency(uint64_t allocation_count, struct residency_bench *out_result);
 
 struct replay_bench {

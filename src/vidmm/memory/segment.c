@@ -119,6 +119,7 @@ static NTSTATUS init_segment(struct vidmm *vidmm, struct segment *segment, unsig
     if (id == 0) {
         segment->kind = SEGMENT_SYSTEM;
         segment->size = segment->extent = UINT64_MAX;
+        segment->budget_group = budget_group_of(segment);
         return STATUS_SUCCESS;
     }
     segment->caps = &vidmm->caps.segments[id - 1];
@@ -136,6 +137,7 @@ static NTSTATUS init_segment(struct vidmm *vidmm, struct segment *segment, unsig
     }
     if (!NT_SUCCESS(status))
         return status;
+    segment->budget_group = budget_group_of(segment);
     if (has_places(segment)) {
         if (range_allocator_init(&segment->ranges, vidmm->services, 0, segment->extent,
                                  PAGE_BYTES) != RANGE_OK)
@@ -273,9 +275,9 @@ uint64_t segment_free(const struct vidmm *vidmm, const struct segment *segment)
 /* ---- Placement ------------------------------------------------------------------------------- */
 
 static NTSTATUS take_request(struct segment *segment, const struct range_request *request,
-                             uint64_t *out_offset)
+                             uint64_t *out_offset, uint32_t *out_range)
 {
-    switch (range_allocator_take(&segment->ranges, request, out_offset)) {
+    switch (range_allocator_take_handle(&segment->ranges, request, out_offset, out_range)) {
     case RANGE_OK:
         return STATUS_SUCCESS;
     case RANGE_NO_MEMORY:
@@ -289,8 +291,9 @@ static NTSTATUS take_range(struct segment *segment, uint64_t bytes, uint64_t ali
                            uint64_t *out_offset)
 {
     const struct range_request request = {.size = bytes, .alignment = alignment};
+    uint32_t range;
 
-    return take_request(segment, &request, out_offset);
+    return take_request(segment, &request, out_offset, &range);
 }
 
 /* The start of the last 20 % of the segment, the only place of pinned allocations (ALLOC-014). */
@@ -308,7 +311,7 @@ static uint64_t pinned_start(const struct segment *segment,
  * elsewhere (BANK-003 to BANK-005).
  */
 static NTSTATUS take_preferred(struct segment *segment, const struct vidmm_allocation *allocation,
-                               uint64_t *out_offset)
+                               struct placement *place)
 {
     const DXGK_SEGMENTBANKPREFERENCE *hint = &allocation->hinted_bank;
     const unsigned banks[] = {hint->Bank0, hint->Bank1, hint->Bank2, hint->Bank3};
@@ -322,7 +325,7 @@ static NTSTATUS take_preferred(struct segment *segment, const struct vidmm_alloc
     if (allocation->is_pinned) {
         request.window_low = pinned_start(segment, allocation);
         request.place = RANGE_HIGHEST;
-        return take_request(segment, &request, out_offset);
+        return take_request(segment, &request, &place->offset, &place->range);
     }
     for (i = 0; is_first && i < ARRAY_COUNT(banks); i++) {
         if (!banks[i] || banks[i] > segment->caps->bank_count)
@@ -331,12 +334,12 @@ static NTSTATUS take_preferred(struct segment *segment, const struct vidmm_alloc
         request.window_high = min_u64(segment->caps->bank_ends[banks[i] - 1], segment->extent);
         request.place = downward[i] ? RANGE_HIGHEST : RANGE_LOWEST;
         if (request.window_low < request.window_high &&
-            range_allocator_take(&segment->ranges, &request, out_offset) == RANGE_OK)
+            NT_SUCCESS(take_request(segment, &request, &place->offset, &place->range)))
             return STATUS_SUCCESS;
     }
     request.window_low = request.window_high = 0;
     request.place = allocation->from_end >> (segment->id - 1) & 1 ? RANGE_HIGHEST : RANGE_ANYWHERE;
-    return take_request(segment, &request, out_offset);
+    return take_request(segment, &request, &place->offset, &place->range);
 }
 
 static size_t runs_bytes(size_t count)
@@ -470,11 +473,12 @@ bool segment_places_whole(const struct vidmm_allocation *allocation)
 NTSTATUS segment_take_place(struct segment *segment, struct vidmm_allocation *allocation,
                             struct placement *out_place)
 {
-    struct placement place = {.segment = segment, .bytes = segment_footprint(segment, allocation)};
+    uint64_t bytes = segment_footprint(segment, allocation);
+    struct placement place = {.segment = segment, .page_count = (uint32_t)bytes_to_pages(bytes)};
     NTSTATUS status = STATUS_SUCCESS;
 
     ASSERT(!out_place->segment);
-    if (place.bytes > left_of_limit(allocation->vidmm, segment))
+    if (bytes > left_of_limit(allocation->vidmm, segment) || placement_bytes(&place) != bytes)
         return STATUS_GRAPHICS_NO_VIDEO_MEMORY;
     switch (segment->kind) {
     case SEGMENT_SYSTEM:
@@ -482,7 +486,7 @@ NTSTATUS segment_take_place(struct segment *segment, struct vidmm_allocation *al
     case SEGMENT_CONTIGUOUS:
     case SEGMENT_APERTURE:
     case SEGMENT_AGP:
-        status = take_preferred(segment, allocation, &place.offset);
+        status = take_preferred(segment, allocation, &place);
         break;
     case SEGMENT_PAGES:
         status = segment_places_whole(allocation) ? take_one_run(segment, allocation, &place.runs)
@@ -493,8 +497,8 @@ NTSTATUS segment_take_place(struct segment *segment, struct vidmm_allocation *al
         return status;
     *out_place = place;
     if (segment->kind == SEGMENT_APERTURE)
-        commit(allocation->vidmm, segment, place.bytes);
-    segment->used += place.bytes;
+        commit(allocation->vidmm, segment, placement_bytes(&place));
+    segment->used += placement_bytes(&place);
     segment->peak_used = max_u64(segment->peak_used, segment->used);
     segment->allocation_count++;
     budget_placed(allocation, out_place);
@@ -517,7 +521,7 @@ void segment_set_departure(struct vidmm_allocation *allocation, enum departure d
 
     if (!segment)
         return;
-    bytes = allocation->place.bytes;
+    bytes = placement_bytes(&allocation->place);
     segment->doomed -= allocation->departure == DOOMED ? bytes : 0;
     segment->leaving -= allocation->departure == GOES ? bytes : 0;
     if ((allocation->departure == GOES) != (departure == GOES))
@@ -538,7 +542,7 @@ void segment_release_place(struct vidmm_allocation *allocation, struct placement
     case SEGMENT_CONTIGUOUS:
     case SEGMENT_APERTURE:
     case SEGMENT_AGP:
-        status = range_allocator_release(&segment->ranges, place->offset, place->bytes);
+        status = range_allocator_release_handle(&segment->ranges, place->range);
         ASSERT(status == RANGE_OK);
         (void)status;
         break;
@@ -548,8 +552,8 @@ void segment_release_place(struct vidmm_allocation *allocation, struct placement
         break;
     }
     if (segment->kind == SEGMENT_APERTURE)
-        uncommit(allocation->vidmm, segment, place->bytes);
-    segment->used -= place->bytes;
+        uncommit(allocation->vidmm, segment, placement_bytes(place));
+    segment->used -= placement_bytes(place);
     budget_unplaced(allocation, place);
     segment->allocation_count--;
     *place = (struct placement){0};

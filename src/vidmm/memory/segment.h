@@ -19,6 +19,7 @@
 #include "base/list.h"
 #include "base/page_allocator.h"
 #include "base/range_allocator.h"
+#include "vidmm/memory/page_units.h"
 
 #include <ntddk.h>
 
@@ -50,6 +51,8 @@ struct segment {
     uint64_t extent;                       /* bytes of address, with those that are not used, or
                                               not at once (SEG-009) */
     uint64_t unit_pages;                   /* 16 with Use64KBPages, else 1 */
+
+    unsigned budget_group; /* enum vidmm_budget_group */
 
     /* Free space (segment.c). */
     struct range_allocator ranges; /* CONTIGUOUS and APERTURE */
@@ -95,8 +98,15 @@ struct placement {
         uint64_t offset;          /* CONTIGUOUS, APERTURE, AGP: bytes from the segment's start */
         struct placed_runs *runs; /* PAGES */
     };
-    uint64_t bytes; /* that the place takes of the segment */
+    uint32_t page_count; /* that the place takes of the segment */
+    uint32_t range;      /* CONTIGUOUS, APERTURE, AGP: the handle of the range there */
 };
+
+/* That the place takes of the segment. */
+static inline uint64_t placement_bytes(const struct placement *place)
+{
+    return PAGE_BYTES_OF(place->page_count);
+}
 
 /* An allocation that is placed there has its content there, not in its backing store. */
 static inline bool segment_holds_content(const struct segment *segment)

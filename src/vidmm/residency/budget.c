@@ -42,7 +42,7 @@ enum vidmm_budget_group budget_group_of(const struct segment *segment)
 static struct budget *budget_of(const struct vidmm_allocation *allocation,
                                 const struct placement *place)
 {
-    return &allocation->device->process->budgets[budget_group_of(place->segment)];
+    return &allocation->device->process->budgets[place->segment->budget_group];
 }
 
 uint64_t budget_held(const struct budget *budget)
@@ -80,17 +80,17 @@ static void forget_request_if_under(struct budget *budget)
 
 void budget_placed(const struct vidmm_allocation *allocation, const struct placement *place)
 {
-    budget_of(allocation, place)->used += place->bytes;
+    budget_of(allocation, place)->used += placement_bytes(place);
     if (place == &allocation->place) /* else it may turn out to be no better than the one it has */
-        ask_to_trim(allocation->device->process, budget_group_of(place->segment));
+        ask_to_trim(allocation->device->process, place->segment->budget_group);
 }
 
 void budget_unplaced(const struct vidmm_allocation *allocation, const struct placement *place)
 {
     struct budget *budget = budget_of(allocation, place);
 
-    ASSERT(budget->used >= place->bytes); /* RES-015 */
-    budget->used -= place->bytes;
+    ASSERT(budget->used >= placement_bytes(place)); /* RES-015 */
+    budget->used -= placement_bytes(place);
     forget_request_if_under(budget);
 }
 
@@ -99,8 +99,9 @@ void budget_idle(const struct vidmm_allocation *allocation, bool is_idle)
     const struct placement *place = &allocation->place;
     struct budget *budget = budget_of(allocation, place);
 
-    ASSERT(is_idle || budget->idle >= place->bytes);
-    budget->idle = is_idle ? budget->idle + place->bytes : budget->idle - place->bytes;
+    ASSERT(is_idle || budget->idle >= placement_bytes(place));
+    budget->idle =
+        is_idle ? budget->idle + placement_bytes(place) : budget->idle - placement_bytes(place);
     if (is_idle)
         forget_request_if_under(budget);
 }
@@ -108,7 +109,7 @@ void budget_idle(const struct vidmm_allocation *allocation, bool is_idle)
 void budget_settled(const struct vidmm_allocation *allocation)
 {
     if (allocation->place.segment && allocation->device->vidmm->limited_budgets)
-        ask_to_trim(allocation->device->process, budget_group_of(allocation->place.segment));
+        ask_to_trim(allocation->device->process, allocation->place.segment->budget_group);
 }
 
 void budget_going(const struct vidmm_allocation *allocation, bool is_going)
@@ -116,8 +117,9 @@ void budget_going(const struct vidmm_allocation *allocation, bool is_going)
     const struct placement *place = &allocation->place;
     struct budget *budget = budget_of(allocation, place);
 
-    ASSERT(is_going || budget->going >= place->bytes);
-    budget->going = is_going ? budget->going + place->bytes : budget->going - place->bytes;
+    ASSERT(is_going || budget->going >= placement_bytes(place));
+    budget->going =
+        is_going ? budget->going + placement_bytes(place) : budget->going - placement_bytes(place);
     forget_request_if_under(budget);
 }
 
