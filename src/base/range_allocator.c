@@ -27,6 +27,11 @@
  * page, the ends of the ranges leave holes that no request can use. Sorted by their whole size they
  * would stand in the way of every search.
  *
+ * Those ends are no tiles at first, either: where the bins are sorted by an alignment, a range that
+ * ends short of a multiple keeps the rest as `slack`. It is free, but no request with that
+ * alignment could have it. When a request without it finds no other place, or one asks by address,
+ * all slack becomes holes, and none is kept any more.
+ *
  * The index (range_tree.h) is made when a search by address first needs it. A space that is only
  * ever asked for some place, and given back by handle, never pays for it.
  *
@@ -66,6 +71,12 @@ static struct range_node *nodes_of(const struct range_allocator *ra)
 static uint32_t wall_of(const struct range_allocator *ra)
 {
     return ra->bin_count;
+}
+
+/* Of a live range without its slack, or of a hole. */
+static uint64_t taken_units(const struct range_node *node)
+{
+    return range_units(node) - (range_is_free(node) ? 0 : range_slack(node));
 }
 
 /* ---- Bins ------------------------------------------------------------------------------------ */
@@ -364,6 +375,55 @@ RARE static enum found find_with_padding(const struct range_allocator *ra, uint6
     return FOUND_MAYBE;
 }
 
+/* ---- Merging --------------------------------------------------------------------------------- */
+
+/*
+ * The released tile becomes one hole with those beside it, whose nodes go. The index has to be told
+ * when the tile has its new extent, and before a node is spare.
+ */
+static void release(struct range_allocator *ra, uint32_t tile)
+{
+    struct range_node *nodes = nodes_of(ra);
+    struct range_node *node = &nodes[tile];
+    uint32_t before = node->before, after = node->after;
+    const struct range_node *low = &nodes[before], *high = &nodes[after];
+    bool merges_before, merges_after;
+    uint64_t units = range_units(node);
+
+    __builtin_prefetch(high);
+    ra->live_count--;
+    ra->free_units += units - range_slack(node);
+    ra->slack_units -= range_slack(node);
+    merges_before = range_is_free(low);
+    merges_after = range_is_free(high);
+    if (merges_before) {
+        bin_remove(ra, before);
+        units += range_units(low);
+        node->start = low->start;
+        node->before = low->before;
+        nodes[low->before].after = tile;
+    }
+    if (merges_after) {
+        bin_remove(ra, after);
+        units += range_units(high);
+        node->after = high->after;
+        nodes[high->after].before = tile;
+    }
+    bin_add(ra, tile, units);
+    if (ra->tree.is_made) {
+        if (merges_before)
+            range_tree_absorb(&ra->tree, nodes, tile, before);
+        if (merges_after)
+            range_tree_absorb(&ra->tree, nodes, tile, after);
+        range_tree_update(&ra->tree, nodes, tile);
+    }
+    if (merges_before)
+        range_table_put(&ra->nodes, before);
+    if (merges_after)
+        range_table_put(&ra->nodes, after);
+    ra->hole_count += UINT64_C(1) - merges_before - merges_after;
+}
+
 /* ---- Taking ---------------------------------------------------------------------------------- */
 
 /* A tile behind this one, whose end it is cut off. There is a spare node. */
@@ -415,7 +475,7 @@ static inline enum range_status carve(struct range_allocator *ra, const struct r
 {
     uint32_t live = fit->tile, high = RANGE_NONE;
     struct range_node *nodes;
-    uint64_t hole_start, hole_end;
+    uint64_t hole_start, hole_end, slack;
     bool has_low;
 
     if (!make_room(ra, fit->tile))
@@ -425,16 +485,24 @@ static inline enum range_status carve(struct range_allocator *ra, const struct r
     hole_end = range_end(&nodes[live]);
     has_low = fit->start > hole_start;
 
+    slack = ra->key_mask && !ra->keeps_no_slack
+                ? min_u64((0 - fit->start - units) & ra->key_mask, hole_end - fit->start - units)
+                : 0;
+
     bin_remove(ra, live);
     if (has_low) {
         bin_add(ra, live, fit->start - hole_start);
         live = add_after(ra, live, fit->start);
     }
-    nodes[live].extent = range_live(units, 0);
+    nodes[live].extent = range_live(units + slack, slack);
     nodes[live].owner = owner;
-    if (fit->start + units < hole_end) {
-        high = add_after(ra, live, fit->start + units);
-        bin_add(ra, high, hole_end - fit->start - units);
+    if (fit->start + units + slack < hole_end) {
+        high = add_after(ra, live, fit->start + units + slack);
+        bin_add(ra, high, hole_end - fit->start - units - slack);
+    }
+    if (slack) {
+        ra->slack_units += slack;
+        ra->slack_mask |= ra->key_mask;
     }
     if (ra->tree.is_made)
         tell_index(ra, fit->tile, live, high);
@@ -465,6 +533,39 @@ static inline bool size_to_units(const struct range_allocator *ra, uint64_t size
 
     *out_units = (size >> ra->unit_shift) + (in_last_unit != 0);
     return size != 0;
+}
+
+/* All slack becomes holes. False, with some of it left, without memory. */
+RARE static bool free_slack(struct range_allocator *ra)
+{
+    uint32_t wall = wall_of(ra);
+
+    ra->keeps_no_slack = true;
+    for (uint32_t tile = nodes_of(ra)[wall].after; tile != wall && ra->slack_units;
+         tile = nodes_of(ra)[tile].after) {
+        struct range_node *node = &nodes_of(ra)[tile];
+        uint64_t units, slack;
+        uint32_t hole;
+
+        if (range_is_free(node) || !range_slack(node))
+            continue;
+        if (!make_room(ra, tile))
+            return false;
+        node = &nodes_of(ra)[tile];
+        units = taken_units(node);
+        slack = range_slack(node);
+        node->extent = range_live(units, 0);
+        hole = add_after(ra, tile, node->start + units);
+        nodes_of(ra)[hole].extent = range_live(slack, 0);
+        if (ra->tree.is_made)
+            range_tree_insert_after(&ra->tree, nodes_of(ra), tile, hole);
+        ra->slack_units -= slack;
+        ra->free_units -= slack; /* release() gives it back */
+        ra->live_count++;
+        release(ra, hole);
+    }
+    ra->slack_mask = 0;
+    return true;
 }
 
 RARE static bool search_all(struct range_allocator *ra, uint64_t units, uint64_t alignment,
@@ -515,13 +616,22 @@ enum range_status range_allocator_take_handle(struct range_allocator *ra,
     struct range_fit fit;
     enum range_status status;
     uint64_t units;
+    bool is_found;
 
     *out_offset = 0;
     *out_handle = 0;
     if (!size_to_units(ra, request->size, &units) || request->alignment & (request->alignment - 1))
         return RANGE_INVALID;
-    if (is_placed ? !find_placed(ra, request, units, alignment, &fit)
-                  : !find_anywhere(ra, units, alignment, &fit))
+    if (is_placed && ra->slack_units && !free_slack(ra))
+        return RANGE_NO_MEMORY;
+    is_found = is_placed ? find_placed(ra, request, units, alignment, &fit)
+                         : find_anywhere(ra, units, alignment, &fit);
+    if (!is_found && ra->slack_units && alignment <= ra->slack_mask) {
+        if (!free_slack(ra))
+            return RANGE_NO_MEMORY;
+        is_found = search_all(ra, units, alignment, &fit);
+    }
+    if (!is_found)
         return RANGE_FULL;
 
     status = carve(ra, &fit, units, request->owner, out_handle);
@@ -558,6 +668,8 @@ enum range_status range_allocator_take_at(struct range_allocator *ra, uint64_t o
 
     if (!to_units(ra, offset, size, &fit.start, &units))
         return RANGE_INVALID;
+    if (ra->slack_units && !free_slack(ra))
+        return RANGE_NO_MEMORY;
 
     fit.tile = tile_at(ra, fit.start);
     node = &nodes_of(ra)[fit.tile];
@@ -567,52 +679,6 @@ enum range_status range_allocator_take_at(struct range_allocator *ra, uint64_t o
 }
 
 /* ---- Releasing ------------------------------------------------------------------------------- */
-
-/*
- * The released tile becomes one hole with those beside it, whose nodes go. The index has to be told
- * when the tile has its new extent, and before a node is spare.
- */
-static void release(struct range_allocator *ra, uint32_t tile)
-{
-    struct range_node *nodes = nodes_of(ra);
-    struct range_node *node = &nodes[tile];
-    uint32_t before = node->before, after = node->after;
-    const struct range_node *low = &nodes[before], *high = &nodes[after];
-    bool merges_before, merges_after;
-    uint64_t units = range_units(node);
-
-    __builtin_prefetch(high);
-    ra->live_count--;
-    ra->free_units += units;
-    merges_before = range_is_free(low);
-    merges_after = range_is_free(high);
-    if (merges_before) {
-        bin_remove(ra, before);
-        units += range_units(low);
-        node->start = low->start;
-        node->before = low->before;
-        nodes[low->before].after = tile;
-    }
-    if (merges_after) {
-        bin_remove(ra, after);
-        units += range_units(high);
-        node->after = high->after;
-        nodes[high->after].before = tile;
-    }
-    bin_add(ra, tile, units);
-    if (ra->tree.is_made) {
-        if (merges_before)
-            range_tree_absorb(&ra->tree, nodes, tile, before);
-        if (merges_after)
-            range_tree_absorb(&ra->tree, nodes, tile, after);
-        range_tree_update(&ra->tree, nodes, tile);
-    }
-    if (merges_before)
-        range_table_put(&ra->nodes, before);
-    if (merges_after)
-        range_table_put(&ra->nodes, after);
-    ra->hole_count += UINT64_C(1) - merges_before - merges_after;
-}
 
 enum range_status range_allocator_release_handle(struct range_allocator *ra, uint32_t handle)
 {
@@ -633,7 +699,7 @@ enum range_status range_allocator_release(struct range_allocator *ra, uint64_t o
         return RANGE_INVALID;
     tile = tile_at(ra, start);
     node = &nodes_of(ra)[tile];
-    if (range_is_free(node) || node->start != start || range_units(node) != units)
+    if (range_is_free(node) || node->start != start || taken_units(node) != units)
         return RANGE_INVALID;
     release(ra, tile);
     return RANGE_OK;
@@ -641,13 +707,17 @@ enum range_status range_allocator_release(struct range_allocator *ra, uint64_t o
 
 /* ---- Asking ---------------------------------------------------------------------------------- */
 
-static void describe(const struct range_allocator *ra, uint32_t tile, struct range_info *out_info)
+/* The part of the tile that the unit is in: a hole, a live range, or its slack, which is free. */
+static void describe(const struct range_allocator *ra, uint32_t tile, uint64_t unit,
+                     struct range_info *out_info)
 {
     const struct range_node *node = &nodes_of(ra)[tile];
+    uint64_t taken = taken_units(node);
+    bool is_slack = unit >= node->start + taken;
 
-    out_info->offset = node->start << ra->unit_shift;
-    out_info->size = range_units(node) << ra->unit_shift;
-    out_info->is_free = range_is_free(node);
+    out_info->offset = (is_slack ? node->start + taken : node->start) << ra->unit_shift;
+    out_info->size = (is_slack ? range_slack(node) : taken) << ra->unit_shift;
+    out_info->is_free = is_slack || range_is_free(node);
     out_info->owner = out_info->is_free ? 0 : node->owner;
 }
 
@@ -659,7 +729,7 @@ bool range_allocator_range_at(const struct range_allocator *ra, uint64_t offset,
     memset(out_info, 0, sizeof *out_info);
     if (unit < ra->first_unit || unit >= ra->end_unit)
         return false;
-    describe(ra, tile_at(ra, unit), out_info);
+    describe(ra, tile_at(ra, unit), unit, out_info);
     return true;
 }
 
@@ -683,6 +753,10 @@ uint64_t range_allocator_largest_free(struct range_allocator *ra)
     uint32_t wall = wall_of(ra);
     uint64_t largest = 0;
 
+    /* Without memory for that, no slack is as large as a hole of the keys; or there is no hole. */
+    if (ra->slack_units)
+        free_slack(ra);
+    nodes = nodes_of(ra);
     if (has_index(ra))
         return range_tree_largest(&ra->tree, nodes) << ra->unit_shift;
     for (uint32_t tile = nodes[wall].after; tile != wall; tile = nodes[tile].after)
@@ -740,7 +814,8 @@ const char *range_allocator_check(const struct range_allocator *ra)
 {
     const struct range_node *nodes = nodes_of(ra);
     uint32_t wall = wall_of(ra), before = wall;
-    uint64_t live_count = 0, hole_count = 0, free_units = 0, next = ra->first_unit;
+    uint64_t live_count = 0, hole_count = 0, free_units = 0, slack_units = 0;
+    uint64_t next = ra->first_unit;
 
     for (uint32_t tile = nodes[wall].after; tile != wall; tile = nodes[tile].after) {
         const struct range_node *node = &nodes[tile];
@@ -754,14 +829,17 @@ const char *range_allocator_check(const struct range_allocator *ra)
             return "two holes touch";
         live_count += !is_free;
         hole_count += is_free;
-        free_units += is_free ? range_units(node) : 0;
+        slack_units += is_free ? 0 : range_slack(node);
+        free_units += is_free ? range_units(node) : range_slack(node);
+        if (!is_free && (range_slack(node) > ra->slack_mask || taken_units(node) == 0))
+            return "a range has more slack than any may have";
         next = range_end(node);
         before = tile;
     }
     if (next != ra->end_unit || nodes[wall].before != before || range_is_free(&nodes[wall]))
         return "the tiles do not end where the space ends";
     if (live_count != ra->live_count || hole_count != ra->hole_count ||
-        free_units != ra->free_units ||
+        free_units != ra->free_units || slack_units != ra->slack_units ||
         live_count + hole_count + wall + 1 + ra->nodes.spare_count != ra->nodes.count)
         return "a total is wrong";
     if (ra->tree.is_made) {
@@ -776,14 +854,11 @@ const char *range_allocator_check(const struct range_allocator *ra)
 void range_allocator_dump(const struct range_allocator *ra,
                           void (*print)(void *context, const char *line), void *context)
 {
-    const struct range_node *nodes = nodes_of(ra);
-    uint32_t wall = wall_of(ra);
+    uint64_t at = ra->first_unit << ra->unit_shift;
+    struct range_info info;
     char line[128];
 
-    for (uint32_t tile = nodes[wall].after; tile != wall; tile = nodes[tile].after) {
-        struct range_info info;
-
-        describe(ra, tile, &info);
+    for (; range_allocator_range_at(ra, at, &info); at = info.offset + info.size) {
         if (info.is_free)
             snprintf(line, sizeof line, "0x%012" PRIx64 " 0x%012" PRIx64 " free", info.offset,
                      info.size);

@@ -16,6 +16,9 @@
  *            behind alignments of 1, 16 and 512 units (64 KiB and 2 MiB where a unit is a page).
  *            With another alignment a hole that is large enough for the tier below may still not
  *            fit, and each of those is looked at; at worst those are all holes of the window.
+ *            Where most requests have an alignment, a range that ends short of a multiple of it
+ *            keeps the rest as slack: free, and no hole of its own, until a request by address or
+ *            one with a smaller alignment needs it.
  *            A free choice asks the index only just before RANGE_FULL is the answer, and only when
  *            more holes than a few are left that could hold the request behind their padding.
  *            38 to 48 bytes for each live range at 90 % occupancy, twice that while the table
@@ -90,6 +93,9 @@ struct range_allocator {
     uint32_t key_tier; /* of that alignment */
     uint32_t votes;    /* for another key: requests of other tiers, less those of this one */
     uint64_t free_units;
+    uint64_t slack_units; /* of these, units that live ranges have as slack */
+    uint64_t slack_mask;  /* no slack reaches a multiple of this + 1 */
+    bool keeps_no_slack;  /* somebody has asked for what slack hides */
     uint64_t bin_bits[(RANGE_BIN_COUNT + 63) / 64]; /* which bins are not empty */
 };
 

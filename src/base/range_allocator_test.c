@@ -489,7 +489,7 @@ static void a_search_in_vain_leaves_bounds_for_its_alignment(void **state)
     assert_true(ra.tree.height > 1);
     root = (struct range_inner *)ra.tree.inners.items + ra.tree.root;
     for (unsigned i = 0; i < root->count; i++)
-        assert_int_equal(root->largest[i][1], 0);
+        assert_int_equal(root->largest[1][i], 0);
 
     /* A hole that is aligned raises the bounds of all tiers again. */
     assert_int_equal(range_allocator_release(&ra, 3000 * granule, GRANULARITY), RANGE_OK);
@@ -499,8 +499,8 @@ static void a_search_in_vain_leaves_bounds_for_its_alignment(void **state)
     request.alignment = GRANULARITY;
     assert_int_equal(range_allocator_take(&ra, &request, &offset), RANGE_OK);
     assert_int_equal(offset, GRANULARITY);
-    root->largest[0][2] = 0;
-    root->largest[0][1] = 0;
+    root->largest[2][0] = 0;
+    root->largest[1][0] = 0;
     assert_whole(&ra);
     root->largest[0][0] = 14;
     assert_non_null(range_allocator_check(&ra));
@@ -679,6 +679,7 @@ static void bins_sort_by_the_alignment_that_most_requests_have(void **state)
 {
     struct range_request request = {.size = 5 * GRANULARITY, .alignment = 16 * GRANULARITY};
     struct range_allocator ra;
+    struct range_info info;
     uint64_t offset;
 
     (void)state;
@@ -690,14 +691,25 @@ static void bins_sort_by_the_alignment_that_most_requests_have(void **state)
         assert_int_equal(offset % request.alignment, 0);
     }
     assert_int_equal(ra.key_tier, 1);
-    assert_int_equal(ra.bin_bits[0], 1); /* all 1,000 holes stand in the bin of useless ones */
+    assert_int_equal(range_allocator_free_bytes(&ra), 11000 * GRANULARITY);
+    assert_true(range_allocator_hole_count(&ra) < 700); /* the other ends are slack */
     assert_whole(&ra);
+    assert_true(range_allocator_range_at(&ra, (16 * 999 + 7) * GRANULARITY, &info));
+    assert_true(info.is_free);
+    assert_int_equal(info.offset, (16 * 999 + 5) * GRANULARITY);
+    assert_int_equal(info.size, 11 * GRANULARITY);
     assert_int_equal(range_allocator_take(&ra, &request, &offset), RANGE_FULL);
+    assert_true(ra.slack_units > 0);
+    assert_int_equal(range_allocator_release(&ra, 16 * 999 * GRANULARITY, 5 * GRANULARITY),
+                     RANGE_OK);
+    assert_int_equal(range_allocator_take(&ra, &request, &offset), RANGE_OK);
+    assert_int_equal(offset, 16 * 999 * GRANULARITY);
 
     /* They are still there for those who can use them, who bring the old order back. */
     request = (struct range_request){.size = 11 * GRANULARITY};
     for (unsigned i = 0; i < 1000; i++)
         assert_int_equal(range_allocator_take(&ra, &request, &offset), RANGE_OK);
+    assert_int_equal(ra.slack_units, 0);
     assert_int_equal(range_allocator_take(&ra, &request, &offset), RANGE_FULL);
     for (unsigned i = 0; i < 2000; i++)
         assert_int_equal(range_allocator_take(&ra, &request, &offset), RANGE_FULL);
@@ -705,6 +717,89 @@ static void bins_sort_by_the_alignment_that_most_requests_have(void **state)
     assert_int_equal(range_allocator_free_bytes(&ra), 0);
     assert_whole(&ra);
     range_allocator_fini(&ra);
+}
+
+/* Aligned requests, and so many among them that are not, against the plainest model. */
+static void run_aligned_against_model(uint64_t seed, unsigned others_percent)
+{
+    const uint64_t unit_count = 4000;
+    struct model model = {unit_count, calloc(unit_count, sizeof(uint64_t))};
+    struct live *lives = calloc(unit_count, sizeof *lives);
+    unsigned live_count = 0, fill_percent = 90;
+    struct range_allocator ra;
+    bool had_slack = false;
+    struct rng rng;
+
+    assert_non_null(model.owners);
+    assert_non_null(lives);
+    rng_init(&rng, seed);
+    assert_int_equal(range_allocator_init(&ra, base_services_libc(), BASE, unit_count * GRANULARITY,
+                                          GRANULARITY),
+                     RANGE_OK);
+    for (unsigned step = 0; step < 6000; step++) {
+        if (step % 500 == 499)
+            fill_percent = (unsigned)rng_between(&rng, 20, 90);
+        if (!live_count || rng_chance(&rng, fill_percent, 100)) {
+            bool is_other = step > 1000 && rng_chance(&rng, others_percent, 100);
+            struct range_request request = {.size = rng_between(&rng, 1, 40) * GRANULARITY,
+                                            .alignment = 16 * GRANULARITY,
+                                            .owner = step + 1};
+            uint64_t units = request.size / GRANULARITY, offset, expected = 0;
+            uint32_t handle;
+            bool is_found;
+
+            if (is_other)
+                request.alignment = GRANULARITY << rng_below(&rng, 7);
+            if (is_other && rng_chance(&rng, 1, 4))
+                request.place = RANGE_LOWEST;
+            is_found = model_find(&model, &request, false, &expected);
+            assert_int_equal(range_allocator_take_handle(&ra, &request, &offset, &handle),
+                             is_found ? RANGE_OK : RANGE_FULL);
+            had_slack = had_slack || ra.slack_units;
+            if (!is_found)
+                continue;
+            if (request.place == RANGE_LOWEST)
+                assert_int_equal(offset, expected);
+            assert_int_equal(offset % request.alignment, 0);
+            assert_true(model_is_free(&model, (offset - BASE) / GRANULARITY, units));
+            model_set(&model, (offset - BASE) / GRANULARITY, units, request.owner);
+            lives[live_count++] = (struct live){offset, request.size, handle};
+        } else {
+            unsigned i = (unsigned)rng_below(&rng, live_count);
+
+            release(&ra, &lives[i]);
+            model_set(&model, (lives[i].offset - BASE) / GRANULARITY, lives[i].size / GRANULARITY,
+                      0);
+            lives[i] = lives[--live_count];
+        }
+        if (step % 16 == 0)
+            assert_whole(&ra);
+        if (step % 600 == 0) {
+            uint64_t free_units;
+
+            model_largest(&model, &free_units);
+            assert_int_equal(range_allocator_free_bytes(&ra), free_units * GRANULARITY);
+        }
+    }
+    assert_true(had_slack);
+    assert_agrees(&ra, &model);
+    while (live_count)
+        release(&ra, &lives[--live_count]);
+    assert_whole(&ra);
+    assert_int_equal(range_allocator_hole_count(&ra), 1);
+    range_allocator_fini(&ra);
+    free(lives);
+    free(model.owners);
+}
+
+static void aligned_requests_agree_with_an_array(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 8; seed++) {
+        run_aligned_against_model(seed, 0);
+        run_aligned_against_model(seed, 1);
+        run_aligned_against_model(seed, 30);
+    }
 }
 
 struct lines {
@@ -801,6 +896,7 @@ int main(void)
         cmocka_unit_test(without_memory_for_an_index_a_search_walks),
         cmocka_unit_test(handles_need_no_index),
         cmocka_unit_test(bins_sort_by_the_alignment_that_most_requests_have),
+        cmocka_unit_test(aligned_requests_agree_with_an_array),
         cmocka_unit_test(dump_prints_each_range),
         cmocka_unit_test(check_finds_what_is_broken),
     };

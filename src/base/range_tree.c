@@ -181,7 +181,7 @@ static uint64_t node_largest(const struct range_tree *tree, const struct range_n
         const struct range_inner *inner = inner_at(tree, number);
 
         for (unsigned i = 0; i < inner->count; i++)
-            largest = max_u64(largest, inner->largest[i][tier]);
+            largest = max_u64(largest, inner->largest[tier][i]);
     } else {
         const struct range_leaf *leaf = leaf_at(tree, number);
 
@@ -198,7 +198,7 @@ static void set_bounds(struct range_tree *tree, const struct range_node *nodes, 
     struct range_inner *inner = inner_at(tree, parent);
 
     for (unsigned tier = 0; tier < RANGE_TIER_COUNT; tier++)
-        inner->largest[slot][tier] = node_largest(tree, nodes, inner->children[slot], level, tier);
+        inner->largest[tier][slot] = node_largest(tree, nodes, inner->children[slot], level, tier);
 }
 
 void range_tree_update(struct range_tree *tree, const struct range_node *nodes, uint32_t tile)
@@ -223,8 +223,8 @@ void range_tree_update(struct range_tree *tree, const struct range_node *nodes, 
 
         is_raised = false;
         for (unsigned tier = 0; tier < RANGE_TIER_COUNT; tier++) {
-            if (inner->largest[slot][tier] < sizes[tier]) {
-                inner->largest[slot][tier] = sizes[tier];
+            if (inner->largest[tier][slot] < sizes[tier]) {
+                inner->largest[tier][slot] = sizes[tier];
                 is_raised = true;
             }
         }
@@ -289,7 +289,9 @@ static void move_children(struct range_tree *tree, uint32_t to, unsigned at, uin
 
     memmove(target->keys + at, source->keys + first, count * sizeof *target->keys);
     memmove(target->children + at, source->children + first, count * sizeof *target->children);
-    memmove(target->largest + at, source->largest + first, count * sizeof *target->largest);
+    for (unsigned tier = 0; tier < RANGE_TIER_COUNT; tier++)
+        memmove(target->largest[tier] + at, source->largest[tier] + first,
+                count * sizeof *target->largest[tier]);
     if (to != from) {
         for (unsigned i = 0; i < count; i++)
             set_parent(tree, target->children[at + i], level, to);
@@ -686,11 +688,11 @@ static bool find_below(struct range_tree *tree, const struct range_node *nodes, 
     for (unsigned step = 0; step <= last - first; step++) {
         unsigned i = is_highest ? last - step : first + step;
 
-        if (inner->largest[i][tier] < query->units)
+        if (inner->largest[tier][i] < query->units)
             continue;
         if (find_below(tree, nodes, inner->children[i], level - 1, query, is_highest, out_fit))
             return true;
-        inner->largest[i][tier] = node_largest(tree, nodes, inner->children[i], level - 1, tier);
+        inner->largest[tier][i] = node_largest(tree, nodes, inner->children[i], level - 1, tier);
     }
     return false;
 }
@@ -721,12 +723,12 @@ static uint64_t exact_largest(struct range_tree *tree, const struct range_node *
         uint64_t bound;
 
         for (unsigned i = 1; i < inner->count; i++) {
-            if (inner->largest[i][0] > inner->largest[best][0])
+            if (inner->largest[0][i] > inner->largest[0][best])
                 best = i;
         }
-        bound = inner->largest[best][0];
-        inner->largest[best][0] = exact_largest(tree, nodes, inner->children[best], level - 1);
-        if (inner->largest[best][0] == bound)
+        bound = inner->largest[0][best];
+        inner->largest[0][best] = exact_largest(tree, nodes, inner->children[best], level - 1);
+        if (inner->largest[0][best] == bound)
             return bound;
     }
 }
@@ -804,7 +806,7 @@ static const char *check_below(uint32_t number, unsigned level, uint32_t parent,
         broken = check_below(inner->children[i], level - 1, number, state);
         for (unsigned tier = 0; tier < RANGE_TIER_COUNT && !broken; tier++) {
             if (node_largest(state->tree, state->nodes, inner->children[i], level - 1, tier) >
-                inner->largest[i][tier])
+                inner->largest[tier][i])
                 broken = "a bound is below a hole, or below a bound";
         }
         if (broken)

@@ -103,7 +103,7 @@ struct range_inner {
     };
     uint32_t children[RANGE_INNER_CHILDREN]; /* inner nodes, or leaves at level 1 */
     uint32_t parent;
-    uint64_t largest[RANGE_INNER_CHILDREN][RANGE_TIER_COUNT]; /* bounds of children[i], in units */
+    uint64_t largest[RANGE_TIER_COUNT][RANGE_INNER_CHILDREN]; /* bounds, in units */
 };
 
 /* Items of one size under small numbers. Memory is moved when the table grows. */

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define REGION_BYTES (64 * MiB)
+#define REGION_BYTES (256 * MiB)
 #define ALIGNMENT    64
 
 static void *take_region(void)
