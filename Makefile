@@ -1,6 +1,6 @@
 # Two commands do everything on a fresh Debian 12: `make run` and `make test`.
 
-.PHONY: install run build test bench-check mutants deps debug mingw format check-format clean
+.PHONY: install run build test bench-check mutants fuzz deps debug mingw format check-format clean
 
 build: deps
 	cmake --preset release
@@ -26,6 +26,10 @@ bench-check: build
 # MUTANTS="--count 20 --seed 7" tries others (scripts/mutants.sh --help).
 mutants: deps
 	scripts/mutants.sh $(MUTANTS)
+
+# Runs each fuzz target for a minute; FUZZ="--seconds 86400" for a day (scripts/fuzz.sh --help).
+fuzz: deps
+	scripts/fuzz.sh $(FUZZ)
 
 # libvidmm alone for Windows: it depends on nothing but the compiler.
 mingw: deps

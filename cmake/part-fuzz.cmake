@@ -1,5 +1,5 @@
 # Fuzz targets: src/<module>/.../<x>_fuzz.c, built with clang's libFuzzer by the preset "fuzz".
-# A file rig/test_<x>.c is built with it. Run one with: build/fuzz/fuzz_<module>_<x> -max_total_time=60 CORPUS_DIR
+# A file rig/test_<x>.c is built with it. `make fuzz` runs them.
 # What one has found, and a few good files, are in tests/corpus/<module>_<x>; the tests of every other
 # preset play them.
 option(DRYDOCK_FUZZ "Build the fuzz targets (needs clang)" OFF)
