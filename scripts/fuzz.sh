@@ -37,7 +37,7 @@ done
 
 [ -f "$out/build.ninja" ] || cmake --preset fuzz -B "$out" >/dev/null
 # shellcheck disable=SC2046,SC2086
-ninja -C "$out" $(printf 'fuzz_%s ' $targets)
+ninja --quiet -C "$out" $(printf 'fuzz_%s ' $targets)
 mkdir -p "$out/found"
 
 # One target; its last lines, and the inputs that it failed on.

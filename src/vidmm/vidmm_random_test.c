@@ -45,6 +45,7 @@ static struct {
     uint64_t evictions, operations[32], multipass_calls;
     uint64_t failed_requests, ended_requests, packets, failed_packets;
     uint64_t switches, host_maps, acquired_ranges;
+    uint64_t grown_roots, large_entries, fallen_back_tables;
 } total;
 
 static struct rig_config random_config(uint64_t seed)
@@ -65,8 +66,8 @@ static struct rig_config random_config(uint64_t seed)
     config.hides_segment[1] = rng_chance(&rng, 1, 2);
     for (unsigned i = 0; i < config.memory_segments && config.is_virtual; i++) {
         config.has_64kb_pages[i] = rng_chance(&rng, 1, 4);
-        if (config.has_64kb_pages[i])
-            config.segment_pages[i] = align_up(2 * config.segment_pages[i], 16);
+        config.segment_pages[i] =
+            align_up((1 + config.has_64kb_pages[i]) * config.segment_pages[i], 16);
     }
     config.aperture_pages = 64 + rng_below(&rng, 100);
     config.has_two_apertures = !config.is_virtual && rng_chance(&rng, 1, 3);
@@ -86,10 +87,22 @@ static struct rig_config random_config(uint64_t seed)
     config.slots_at_once = rng_chance(&rng, 1, 3);
     config.switches_to_null = rng_chance(&rng, 1, 3);
     if (config.is_virtual && rng_chance(&rng, 1, 3)) {
-        config.host_slots = 24 + rng_below(&rng, 100);
+        config.host_slots = 64 + rng_below(&rng, 100);
         config.keeps_tables_in_system = rng_chance(&rng, 1, 3);
     } else if (config.mode == DXGK_PAGETABLEUPDATE_CPU_VIRTUAL && config.is_virtual) {
         config.keeps_tables_in_system = rng_chance(&rng, 1, 2);
+    }
+    if (config.is_virtual) {
+        config.tables = (enum rig_tables)rng_below(&rng, RIG_TABLES_DUAL + 1);
+        for (unsigned i = 0; i < config.memory_segments && config.tables >= RIG_TABLES_ONE_LEAF;
+             i++)
+            config.has_64kb_pages[i] = rng_chance(&rng, 3, 4);
+        if (config.tables == RIG_TABLES_GROWING && config.mode == DXGK_PAGETABLEUPDATE_CPU_VIRTUAL)
+            config.tables = RIG_TABLES_SMALL; /* no root is in local memory there: PT-022 */
+        if (config.tables == RIG_TABLES_GROWING) {
+            config.keeps_tables_in_system = false;
+            config.hides_segment[0] = false;
+        }
     }
     if (!config.is_virtual && rng_chance(&rng, 2, 3)) {
         config.swizzling_ranges = 1 + (unsigned)rng_below(&rng, RIG_RANGES);
@@ -128,6 +141,11 @@ static void create_object(struct random_run *run)
         request.alignment = (uint32_t)(PAGE_BYTES << rng_below(&rig->rng, 3));
     if (!rig->config.is_virtual && rng_chance(&rig->rng, 1, 2))
         request.eviction_set = 1u << (rig->segment_count - 1);
+    if (rig->config.tables >= RIG_TABLES_ONE_LEAF && rng_chance(&rig->rng, 1, 2)) {
+        request.bytes = align_up(request.bytes, 64 * KiB); /* entries of 64 KiB can map it */
+        request.alignment = 64 * KiB;
+        request.preferred[1] = 0;
+    }
     request.priority = 0x28000000u * (1 + (uint32_t)rng_below(&rig->rng, 5));
     request.is_cached = rng_chance(&rig->rng, 1, 2);
     request.is_physical = rng_chance(&rig->rng, 1, 4);
@@ -238,6 +256,16 @@ static void evict(struct random_run *run)
     vidmm_evict(run->devices[object->device], 1, &object->base.allocation);
 }
 
+/* Mostly 0: the manager chooses. Of a root that grows: behind what is privileged, and its end. */
+static uint64_t choose_va(struct random_run *run, const struct random_object *object)
+{
+    if (!rng_chance(&run->rig->rng, 1, 2))
+        return 0;
+    return (run->rig->config.tables == RIG_TABLES_GROWING ? 2 * GiB : 0) +
+           GiB / 8 * (1 + rng_below(&run->rig->rng, 6)) +
+           (uint64_t)(object - run->objects) * PAGE_BYTES_OF(48); /* 1.3 to a leaf */
+}
+
 static void map(struct random_run *run)
 {
     struct random_object *object = pick(run);
@@ -252,11 +280,17 @@ static void map(struct random_run *run)
         vidmm_map_gpu_va(rig->process,
                          &(struct vidmm_map_request){.allocation = object->base.allocation,
                                                      .bytes = PAGE_BYTES_OF(object->base.pages),
+                                                     .va = choose_va(run, object),
                                                      .protect = (uint32_t)rng_below(&rig->rng, 4),
                                                      .done = mapped,
                                                      .context = object},
                          &object->base.va);
-    EXPECT(status == STATUS_SUCCESS);
+    if (!NT_SUCCESS(status)) {
+        /* The range is taken, or no slot is left for the CPU to write a table through. */
+        EXPECT(status == STATUS_RESOURCE_IN_USE ||
+               (status == STATUS_NO_MEMORY && rig->config.host_slots));
+        object->is_mapping = false;
+    }
 }
 
 static void unmap(struct random_run *run)
@@ -426,6 +460,9 @@ static void run_seed(uint64_t seed)
     total.switches += rig->switches;
     total.host_maps += rig->host_maps;
     total.acquired_ranges += rig->acquired_ranges;
+    total.grown_roots += rig->grown_roots;
+    total.large_entries += rig->large_entries;
+    total.fallen_back_tables += vidmm_statistics(rig->vidmm)->fallen_back_tables;
     vidmm_context_destroy(run->contexts[1]);
     vidmm_device_destroy(run->devices[1]);
     rig_free(rig);
@@ -454,6 +491,8 @@ static void random_calls_keep_content_translations_and_counts(void **state)
     assert_true(total.packets > 5000 && total.failed_packets > 10);
     assert_true(total.switches > 300 && total.host_maps > 300 && total.acquired_ranges > 200);
     assert_true(total.operations[DXGK_OPERATION_SPECIAL_LOCK_TRANSFER] > 50);
+    assert_true(total.grown_roots > 10 && total.large_entries > 500);
+    assert_true(total.fallen_back_tables > 10);
     for (size_t i = 0; i < ARRAY_COUNT(operations); i++)
         assert_true(total.operations[operations[i]] > 500);
 }

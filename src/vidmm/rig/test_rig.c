@@ -273,7 +273,7 @@ void *rig_map_bus(void *context, uint64_t address, uint64_t bytes)
     if (address >= rig_segment_window(0)) {
         struct rig_cpu_table *table = malloc(sizeof *table);
 
-        EXPECT(table && bytes == PAGE_BYTES);
+        EXPECT(table && (bytes == PAGE_BYTES || rig->config.tables == RIG_TABLES_GROWING));
         table->page = rig_page_at(rig, address);
         table->address = address;
         return table;

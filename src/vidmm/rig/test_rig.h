@@ -43,10 +43,20 @@
 #define RIG_PROGRAM_STEPS 16
 #define RIG_RANGES        4
 
+/* How page tables are made. */
+enum rig_tables {
+    RIG_TABLES_PLAIN,    /* three levels of 6, 6 and 8 bits */
+    RIG_TABLES_SMALL,    /* of 4, 8 and 8 bits: most mappings need several leaves */
+    RIG_TABLES_GROWING,  /* two levels: a leaf of 6 bits, and a root as large as it must be */
+    RIG_TABLES_ONE_LEAF, /* plain ones; an entry of level 1 leads to a leaf of 4 KiB or of 64 KiB */
+    RIG_TABLES_DUAL,     /* plain ones; an entry of level 1 leads to both */
+};
+
 /* What the fake hardware and driver are like. Zero is a plain one. */
 struct rig_config {
     bool is_virtual;
     DXGK_PAGETABLEUPDATEMODE mode;
+    enum rig_tables tables;
     unsigned memory_segments;             /* 0: 1 */
     uint64_t segment_pages[RIG_SEGMENTS]; /* 0: 256 */
     uint64_t start_pages;                 /* vidmm_config.local_start, in pages */
@@ -107,8 +117,12 @@ struct rig_table {
     unsigned level;
     HANDLE process;
     uint64_t first_va;
+    bool is_64k;          /* a leaf of 64 KiB pages */
+    unsigned entry_count; /* there is room for; of a root that grows: that it has */
     DXGK_PTE *entries;
+    DXGK_PTE *entries_64k; /* level 1: to leaves of 64 KiB pages, with RIG_TABLES_DUAL */
     uint64_t *protections;
+    uint64_t *mapped; /* of a leaf: the page of the allocation that an entry shows, + 1; 0: none */
 };
 
 /* hAllocation, and the handle of the device as well. */
@@ -153,6 +167,7 @@ struct rig_request {
 struct rig_operation {
     DXGKARG_BUILDPAGINGBUFFER args;
     DXGK_PTE *entries;
+    DXGK_PTE entry_64k; /* pPageTableEntries64KB */
     DXGK_BUILDPAGINGBUFFER_COPY_RANGE *ranges;
     uint64_t *pfns; /* of its MDL, from MdlOffset on */
     uint64_t units, built;
@@ -218,6 +233,7 @@ struct rig_context {
     unsigned node;
     bool is_system;
     bool is_live, has_root;
+    UINT root_entries;
     D3DGPU_PHYSICAL_ADDRESS root;
     DXGKARG_PATCH patch;
     struct rig_page **pins; /* by Patch, for the packet that follows */
@@ -282,6 +298,8 @@ struct rig {
     struct rig_context *current[2]; /* whose work a node was given last; NULL: the null context */
     unsigned switches;              /* packets that told a node to leave its context */
     unsigned host_maps, acquired_ranges;
+    unsigned grown_roots;    /* SetRootPageTable named a larger one */
+    unsigned large_entries;  /* valid ones of 64 KiB */
     struct list queued[2];   /* packets with the GPU, by node */
     struct list reported[2]; /* executed, interrupt raised, DPC not yet */
     struct list programs;

@@ -20,7 +20,8 @@ ULONG rig_version(struct miniport *self)
 
 bool rig_has(struct miniport *self, enum miniport_ddi ddi)
 {
-    return ddi != MINIPORT_DDI_GetRootPageTableSize;
+    return ddi != MINIPORT_DDI_GetRootPageTableSize ||
+           rig_of(self)->config.tables == RIG_TABLES_GROWING;
 }
 
 static uint64_t rig_segment_bytes(const struct rig *rig, unsigned id)
@@ -90,7 +91,10 @@ NTSTATUS rig_query(struct miniport *self, HANDLE object, const DXGKARG_QUERYADAP
 
         caps->PageTableUpdateMode = config->mode;
         caps->VirtualAddressBitCount = RIG_VA_BITS;
-        caps->PageTableLevelCount = RIG_LEVELS;
+        caps->PageTableLevelCount = rig_level_count(rig);
+        caps->DualPteSupported = config->tables == RIG_TABLES_DUAL;
+        if (config->tables >= RIG_TABLES_ONE_LEAF)
+            caps->LeafPageTableSizeFor64KPagesInBytes = PAGE_BYTES;
         caps->ReadOnlyMemorySupported = config->has_protections;
         caps->NoExecuteMemorySupported = config->has_protections;
         caps->CacheCoherentMemorySupported = config->has_protections;
@@ -101,13 +105,15 @@ NTSTATUS rig_query(struct miniport *self, HANDLE object, const DXGKARG_QUERYADAP
         unsigned level = ((const DXGK_QUERYPAGETABLELEVELDESCIN *)query->pInputData)->LevelIndex;
         DXGK_PAGE_TABLE_LEVEL_DESC *desc = query->pOutputData;
 
-        desc->PageTableIndexBitCount = rig_index_bits[level];
+        bool grows = level && config->tables == RIG_TABLES_GROWING;
+
+        desc->PageTableIndexBitCount = grows ? 0 : rig_index_bits(rig, level);
         desc->PageTableSegmentId = desc->PagingProcessPageTableSegmentId =
             config->keeps_tables_in_system || /* no directory is in local memory there: PT-022 */
                     (config->mode == DXGK_PAGETABLEUPDATE_CPU_VIRTUAL && level)
                 ? 0
                 : 1;
-        desc->PageTableSizeInBytes = PAGE_BYTES;
+        desc->PageTableSizeInBytes = grows ? 0 : PAGE_BYTES;
         break;
     }
     case DXGKQAITYPE_QUERYSEGMENT3: {
@@ -391,11 +397,29 @@ NTSTATUS rig_destroy_allocation(struct miniport *self, HANDLE object,
     return STATUS_SUCCESS;
 }
 
+/* A root has a multiple of so many entries, and so many stand in a page. */
+#define RIG_ROOT_STEP    64u
+#define RIG_ROOT_ENTRIES 512u
+
+SIZE_T rig_root_size(struct miniport *self, DXGKARG_GETROOTPAGETABLESIZE *size)
+{
+    EXPECT(size->NumberOfPte && size->NumberOfPte <= 1u << rig_index_bits(rig_of(self), 1));
+    size->NumberOfPte = (UINT)align_up(size->NumberOfPte, RIG_ROOT_STEP);
+    return align_up(PAGE_BYTES_OF(div_round_up(size->NumberOfPte, RIG_ROOT_ENTRIES)),
+                    rig_of(self)->config.has_64kb_pages[0] ? 64 * KiB : PAGE_BYTES);
+}
+
 NTSTATUS rig_set_root(struct miniport *self, HANDLE object, const DXGKARG_SETROOTPAGETABLE *root)
 {
+    struct rig *rig = rig_of(self);
     struct rig_context *context = root->hContext;
 
-    EXPECT(root->NumEntries == 1u << rig_index_bits[RIG_LEVELS - 1]);
+    if (rig->config.tables == RIG_TABLES_GROWING)
+        EXPECT(root->NumEntries % RIG_ROOT_STEP == 0 && root->NumEntries >= context->root_entries);
+    else
+        EXPECT(root->NumEntries == 1u << rig_index_bits(rig, RIG_LEVELS - 1));
+    rig->grown_roots += context->root_entries && root->NumEntries > context->root_entries;
+    context->root_entries = root->NumEntries;
     EXPECT(
         rig_page(rig_of(self), root->Address.SegmentId, root->Address.SegmentOffset / PAGE_BYTES));
     context->root = root->Address;

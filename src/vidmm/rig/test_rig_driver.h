@@ -35,6 +35,7 @@ NTSTATUS rig_close_allocation(struct miniport *self, HANDLE device,
 /* Nothing that names it is unfinished (ALLOC-020). */
 NTSTATUS rig_destroy_allocation(struct miniport *self, HANDLE object,
                                 const DXGKARG_DESTROYALLOCATION *destroy);
+SIZE_T rig_root_size(struct miniport *self, DXGKARG_GETROOTPAGETABLESIZE *size);
 NTSTATUS rig_set_root(struct miniport *self, HANDLE object, const DXGKARG_SETROOTPAGETABLE *root);
 
 /* ---- Submission ------------------------------------------------------------------------------ */

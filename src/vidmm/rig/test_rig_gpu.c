@@ -8,20 +8,54 @@
 #include "base/bits.h"
 #include "base/list.h"
 
-const unsigned rig_index_bits[RIG_LEVELS] = {6, 6, 8};
+static const unsigned index_bits[][RIG_LEVELS] = {
+    [RIG_TABLES_PLAIN] = {6, 6, 8}, [RIG_TABLES_SMALL] = {4, 8, 8},
+    [RIG_TABLES_GROWING] = {6, 14}, [RIG_TABLES_ONE_LEAF] = {6, 6, 8},
+    [RIG_TABLES_DUAL] = {6, 6, 8},
+};
+
+unsigned rig_index_bits(const struct rig *rig, unsigned level)
+{
+    return index_bits[rig->config.tables][level];
+}
+
+unsigned rig_level_count(const struct rig *rig)
+{
+    return rig->config.tables == RIG_TABLES_GROWING ? 2 : RIG_LEVELS;
+}
+
+uint64_t rig_reach(const struct rig *rig, unsigned level)
+{
+    uint64_t bytes = PAGE_BYTES;
+
+    for (unsigned i = 0; i < level; i++)
+        bytes <<= rig_index_bits(rig, i);
+    return bytes;
+}
 
 uint64_t rig_coverage(unsigned level)
 {
     uint64_t bytes = PAGE_BYTES;
 
     for (unsigned i = 0; i < level; i++)
-        bytes <<= rig_index_bits[i];
+        bytes <<= index_bits[RIG_TABLES_PLAIN][i];
     return bytes;
 }
 
-static unsigned rig_index(unsigned level, uint64_t va)
+static unsigned rig_index(const struct rig *rig, unsigned level, uint64_t va)
 {
-    return (unsigned)(va / rig_coverage(level) & ((1u << rig_index_bits[level]) - 1));
+    return (unsigned)(va / rig_reach(rig, level) & ((1u << rig_index_bits(rig, level)) - 1));
+}
+
+/* Bytes that an entry of a leaf translates, and entries that it has. */
+static uint64_t rig_leaf_unit(bool is_64k)
+{
+    return is_64k ? 64 * KiB : PAGE_BYTES;
+}
+
+static unsigned rig_entry_count(const struct rig *rig, unsigned level, bool is_64k)
+{
+    return (1u << rig_index_bits(rig, level)) / (is_64k ? 16 : 1);
 }
 
 struct rig_allocation *rig_allocation_of(struct rig *rig, HANDLE handle)
@@ -44,23 +78,50 @@ bool rig_is_system(const struct rig *rig, HANDLE process)
 
 /* ---- Translation ----------------------------------------------------------------------------- */
 
+static struct rig_table *rig_table_at(struct rig *rig, unsigned segment, uint64_t page)
+{
+    struct rig_page *memory = rig_page(rig, segment, page);
+
+    EXPECT(memory->table);
+    return &rig->tables[memory->table - 1];
+}
+
+/* The entry of a leaf of 64 KiB pages, as one of the 4 KiB page at the address. */
+static DXGK_PTE rig_walk_64k(struct rig *rig, DXGK_PTE pointer, uint64_t va)
+{
+    struct rig_table *leaf = rig_table_at(rig, pointer.Segment, pointer.PageAddress);
+    DXGK_PTE entry;
+
+    EXPECT(leaf->is_initialised && leaf->level == 0 && leaf->is_64k);
+    entry = leaf->entries[rig_index(rig, 0, va) / 16];
+    if (entry.Valid)
+        entry.PageAddress += va / PAGE_BYTES % 16;
+    return entry;
+}
+
 DXGK_PTE rig_walk(struct rig *rig, D3DGPU_PHYSICAL_ADDRESS root, uint64_t va)
 {
-    struct rig_page *page = rig_page(rig, root.SegmentId, root.SegmentOffset / PAGE_BYTES);
-    DXGK_PTE entry = {0};
+    struct rig_table *table = rig_table_at(rig, root.SegmentId, root.SegmentOffset / PAGE_BYTES);
+    DXGK_PTE large = {0}, entry = {0};
 
-    for (unsigned level = RIG_LEVELS; level-- > 0;) {
-        struct rig_table *table;
+    for (unsigned level = rig_level_count(rig); level-- > 0;) {
+        unsigned index = rig_index(rig, level, va);
 
-        EXPECT(page->table);
-        table = &rig->tables[page->table - 1];
-        EXPECT(table->is_initialised && table->level == level);
-        entry = table->entries[rig_index(level, va)];
+        EXPECT(table->is_initialised && table->level == level && !table->is_64k);
+        EXPECT(index < table->entry_count || level + 1 == rig_level_count(rig));
+        if (index >= table->entry_count)
+            return (DXGK_PTE){0}; /* behind the end of a root that grows */
+        if (level == 1 && table->entries_64k && table->entries_64k[index].Valid)
+            large = rig_walk_64k(rig, table->entries_64k[index], va);
+        entry = table->entries[index];
         if (!entry.Valid || level == 0)
             break;
-        page = rig_page(rig, entry.Segment, entry.PageAddress);
+        if (entry.PageTablePageSize == DXGK_PTE_PAGE_TABLE_PAGE_64KB)
+            return rig_walk_64k(rig, entry, va);
+        table = rig_table_at(rig, entry.Segment, entry.PageAddress);
     }
-    return entry;
+    EXPECT(!large.Valid || !entry.Valid || table->level == 1);
+    return large.Valid ? large : table->level == 0 ? entry : (DXGK_PTE){0};
 }
 
 static struct rig_tlb_entry *rig_tlb_slot(struct rig *rig, HANDLE process, uint64_t va)
@@ -129,9 +190,20 @@ static struct rig_page *rig_table_page(struct rig *rig,
                     address->GpuPhysical.SegmentOffset / PAGE_BYTES);
 }
 
-static struct rig_table *rig_fresh_table(struct rig *rig, struct rig_page *page)
+void rig_free_entries(struct rig_table *table)
 {
+    free(table->entries);
+    free(table->entries_64k);
+    free(table->protections);
+    free(table->mapped);
+}
+
+static struct rig_table *rig_fresh_table(struct rig *rig, struct rig_page *page,
+                                         const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update)
+{
+    unsigned level = update->PageTableLevel;
     struct rig_table *table;
+    size_t count;
 
     EXPECT(!rig_is_alive(rig, page->owner));
     page->owner = 0;
@@ -145,14 +217,26 @@ static struct rig_table *rig_fresh_table(struct rig *rig, struct rig_page *page)
         page->table = (uint32_t)++rig->table_count;
     }
     table = &rig->tables[page->table - 1];
-    if (!table->entries) {
-        table->entries = calloc(256, sizeof *table->entries);
-        table->protections = calloc(256, sizeof *table->protections);
+    rig_free_entries(table);
+    *table =
+        (struct rig_table){.level = level,
+                           .process = update->hProcess,
+                           .first_va = update->FirstPteVirtualAddress,
+                           .is_64k = update->Flags.Use64KBPages,
+                           .entry_count = rig_entry_count(rig, level, update->Flags.Use64KBPages)};
+    if (level && level + 1 == rig_level_count(rig) && rig->config.tables == RIG_TABLES_GROWING)
+        table->entry_count = update->NumPageTableEntries;
+    count = table->entry_count;
+    table->entries = malloc(count * sizeof *table->entries);
+    table->protections = calloc(count, sizeof *table->protections);
+    table->mapped = calloc(count, sizeof *table->mapped);
+    EXPECT(table->entries && table->protections && table->mapped);
+    memset(table->entries, 0xff, count * sizeof *table->entries); /* garbage: valid, and nowhere */
+    if (level == 1 && rig->config.tables == RIG_TABLES_DUAL) {
+        table->entries_64k = malloc(count * sizeof *table->entries_64k);
+        EXPECT(table->entries_64k);
+        memset(table->entries_64k, 0xff, count * sizeof *table->entries_64k);
     }
-    EXPECT(table->entries && table->protections);
-    memset(table->entries, 0xff, 256 * sizeof *table->entries); /* garbage: valid, and nowhere */
-    table->is_initialised = false;
-    table->initial_entries = 0;
     return table;
 }
 
@@ -171,27 +255,94 @@ static void rig_check_unused(struct rig *rig, HANDLE process, uint64_t va)
     }
 }
 
+/* The pages of the entry are those of the allocation that it is said to map. */
 static void rig_check_leaf(struct rig *rig, const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update,
                            const DXGK_PTE *entry, uint64_t unit)
 {
     const struct rig_allocation *allocation = update->hAllocation;
-    uint64_t wanted = update->AllocationOffsetInBytes / PAGE_BYTES + unit;
-    struct rig_page *page;
+    uint64_t pages = rig_leaf_unit(update->Flags.Use64KBPages) / PAGE_BYTES;
+    uint64_t wanted = update->AllocationOffsetInBytes / PAGE_BYTES + unit * pages;
 
     if (!entry->Valid || !allocation || rig_is_system(rig, update->hProcess))
         return;
-    page = rig_page(rig, entry->Segment, entry->PageAddress);
-    if (!entry->Segment && !page->owner) {
-        page->owner = allocation->number;
-        page->owner_page = (uint32_t)wanted;
+    EXPECT(entry->PageAddress % pages == 0);
+    for (uint64_t i = 0; i < pages && wanted + i < allocation->page_count; i++) {
+        struct rig_page *page = rig_page(rig, entry->Segment, entry->PageAddress + i);
+
+        if (!entry->Segment && !page->owner) {
+            page->owner = allocation->number;
+            page->owner_page = (uint32_t)(wanted + i);
+        }
+        EXPECT(page->owner == allocation->number);
+        EXPECT(page->owner_page == wanted + i);
     }
-    EXPECT(page->owner == allocation->number);
-    EXPECT(page->owner_page == wanted);
+}
+
+/* What is unmapped by name was mapped by it. */
+static void rig_note_mapped(struct rig *rig, const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update,
+                            struct rig_table *table, uint64_t unit, bool is_valid)
+{
+    uint64_t pages = rig_leaf_unit(update->Flags.Use64KBPages) / PAGE_BYTES;
+    uint64_t *mapped = &table->mapped[update->StartIndex + unit];
+    uint64_t wanted = update->AllocationOffsetInBytes / PAGE_BYTES + unit * pages + 1;
+
+    if (!update->hAllocation || rig_is_system(rig, update->hProcess))
+        wanted = 0;
+    if (!is_valid && wanted && *mapped)
+        EXPECT(*mapped == wanted);
+    *mapped = is_valid ? wanted : 0;
 }
 
 bool rig_is_farewell(const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update)
 {
     return update->Flags.NotifyEviction && !update->NumPageTableEntries;
+}
+
+/* A pointer to a table of the level below, of the kind and at the address that the entry says. */
+static void rig_check_pointer(struct rig *rig, const struct rig_table *table, const DXGK_PTE *entry,
+                              bool is_64k, uint64_t va)
+{
+    const struct rig_table *below;
+
+    if (!entry->Valid)
+        return;
+    below = rig_table_at(rig, entry->Segment, entry->PageAddress);
+    EXPECT(below->is_initialised);
+    EXPECT(below->level == table->level - 1 && below->process == table->process);
+    EXPECT(below->first_va == va && below->is_64k == is_64k);
+}
+
+static void rig_write_entry(struct rig *rig, struct rig_operation *operation,
+                            struct rig_table *table, uint64_t unit)
+{
+    const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update = &operation->args.UpdatePageTable;
+    const DXGK_PTE *entry = &operation->entries[update->Flags.Repeat ? 0 : unit];
+    DXGK_PTE *place = &table->entries[update->StartIndex + unit];
+    uint64_t bytes = table->level ? rig_reach(rig, table->level) : rig_leaf_unit(table->is_64k);
+    uint64_t va = update->FirstPteVirtualAddress + unit * bytes;
+
+    EXPECT(update->StartIndex + unit < table->entry_count);
+    if (table->level) {
+        rig_check_pointer(rig, table, entry, entry->PageTablePageSize, va);
+        EXPECT(!entry->PageTablePageSize ||
+               (table->level == 1 && rig->config.tables == RIG_TABLES_ONE_LEAF));
+    } else {
+        rig_check_leaf(rig, update, entry, unit);
+        if (table->is_initialised && place->Valid &&
+            (!entry->Valid || entry->Segment != place->Segment ||
+             entry->PageAddress != place->PageAddress)) {
+            for (uint64_t at = va; at < va + bytes; at += PAGE_BYTES)
+                rig_check_unused(rig, update->hProcess, at);
+        }
+        rig_note_mapped(rig, update, table, unit, entry->Valid);
+        rig->large_entries += table->is_64k && entry->Valid;
+    }
+    *place = *entry;
+    table->protections[update->StartIndex + unit] = update->DriverProtection;
+    if (table->entries_64k) {
+        rig_check_pointer(rig, table, &operation->entry_64k, true, va);
+        table->entries_64k[update->StartIndex + unit] = operation->entry_64k;
+    }
 }
 
 static void rig_run_update(struct rig *rig, struct rig_operation *operation, uint64_t first,
@@ -202,12 +353,8 @@ static void rig_run_update(struct rig *rig, struct rig_operation *operation, uin
     unsigned level = update->PageTableLevel;
     struct rig_table *table;
 
-    if (update->Flags.InitialUpdate && !update->StartIndex && first == 0) {
-        table = rig_fresh_table(rig, page);
-        table->level = level;
-        table->process = update->hProcess;
-        table->first_va = update->FirstPteVirtualAddress;
-    }
+    if (update->Flags.InitialUpdate && !update->StartIndex && first == 0)
+        rig_fresh_table(rig, page, update);
     EXPECT(page->table);
     table = &rig->tables[page->table - 1];
     if (rig_is_farewell(update)) {
@@ -216,33 +363,15 @@ static void rig_run_update(struct rig *rig, struct rig_operation *operation, uin
     }
     EXPECT(table->is_initialised != update->Flags.InitialUpdate);
     EXPECT(table->level == level && table->process == update->hProcess);
+    EXPECT(table->is_64k == update->Flags.Use64KBPages);
     EXPECT(update->FirstPteVirtualAddress ==
-           table->first_va + update->StartIndex * rig_coverage(level));
-    for (uint64_t unit = first; unit < first + count; unit++) {
-        const DXGK_PTE *entry = &operation->entries[update->Flags.Repeat ? 0 : unit];
-        DXGK_PTE *place = &table->entries[update->StartIndex + unit];
-        uint64_t va = update->FirstPteVirtualAddress + unit * rig_coverage(level);
-
-        if (level && entry->Valid) {
-            const struct rig_page *child = rig_page(rig, entry->Segment, entry->PageAddress);
-            const struct rig_table *below = &rig->tables[child->table - 1];
-
-            EXPECT(child->table && below->is_initialised);
-            EXPECT(below->level == level - 1 && below->process == update->hProcess);
-            EXPECT(below->first_va == va);
-        }
-        if (level == 0)
-            rig_check_leaf(rig, update, entry, unit);
-        if (table->is_initialised && place->Valid && level == 0 &&
-            (!entry->Valid || entry->Segment != place->Segment ||
-             entry->PageAddress != place->PageAddress))
-            rig_check_unused(rig, update->hProcess, va);
-        *place = *entry;
-        table->protections[update->StartIndex + unit] = update->DriverProtection;
-    }
+           table->first_va +
+               update->StartIndex * (level ? rig_reach(rig, level) : rig_leaf_unit(table->is_64k)));
+    for (uint64_t unit = first; unit < first + count; unit++)
+        rig_write_entry(rig, operation, table, unit);
     if (update->Flags.InitialUpdate && first + count == operation->units) {
         table->initial_entries += update->NumPageTableEntries;
-        table->is_initialised = table->initial_entries == 1u << rig_index_bits[level];
+        table->is_initialised = table->initial_entries == table->entry_count;
     }
 }
 
@@ -262,27 +391,40 @@ void rig_accept_update(struct rig *rig, struct rig_operation *operation)
 {
     const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update = &operation->args.UpdatePageTable;
     unsigned level = update->PageTableLevel;
-    unsigned entries = 1u << rig_index_bits[level];
+    bool is_64k = update->Flags.Use64KBPages;
+    unsigned entries = rig_entry_count(rig, level, is_64k);
+    uint64_t pages = rig_leaf_unit(is_64k) / PAGE_BYTES;
     const struct rig_allocation *allocation = update->hAllocation;
 
-    EXPECT(level < RIG_LEVELS);
+    EXPECT(level < rig_level_count(rig));
     EXPECT(!rig_is_farewell(update) || !update->pPageTableEntries);
     EXPECT(update->NumPageTableEntries > 0 || rig_is_farewell(update));
     EXPECT(update->StartIndex + update->NumPageTableEntries <= entries);
-    EXPECT(rig_index(level, update->FirstPteVirtualAddress) == update->StartIndex);
-    EXPECT(update->FirstPteVirtualAddress % rig_coverage(level) == 0);
+    EXPECT(!is_64k || (!level && rig->config.tables >= RIG_TABLES_ONE_LEAF));
+    EXPECT((update->pPageTableEntries64KB != NULL) ==
+           (level == 1 && rig->config.tables == RIG_TABLES_DUAL));
+    EXPECT(rig_index(rig, level, update->FirstPteVirtualAddress) / (level ? 1 : pages) ==
+           update->StartIndex);
+    EXPECT(update->FirstPteVirtualAddress %
+               (level ? rig_reach(rig, level) : rig_leaf_unit(is_64k)) ==
+           0);
     EXPECT(!level || (!allocation && !update->DriverProtection));
+    if (update->pPageTableEntries64KB)
+        operation->entry_64k = *update->pPageTableEntries64KB;
     if (update->Flags.InitialUpdate) {
+        bool grows =
+            level && level + 1 == rig_level_count(rig) && rig->config.tables == RIG_TABLES_GROWING;
+
         EXPECT(!operation->entries[0].Valid);
         EXPECT(rig->config.initialises_in_pieces ||
                (update->Flags.Repeat && update->StartIndex == 0 &&
-                update->NumPageTableEntries == entries));
+                (grows || update->NumPageTableEntries == entries)));
         rig->initial_updates++;
     }
     rig->mixed_updates += is_mixed(operation);
     for (uint64_t i = 0; i < update->NumPageTableEntries; i++) {
         const DXGK_PTE *entry = &operation->entries[update->Flags.Repeat ? 0 : i];
-        struct rig_page *page;
+        uint64_t wanted = update->AllocationOffsetInBytes / PAGE_BYTES + i * pages;
 
         EXPECT(rig->config.has_protections ||
                (!entry->ReadOnly && !entry->NoExecute && !entry->CacheCoherent));
@@ -290,13 +432,16 @@ void rig_accept_update(struct rig *rig, struct rig_operation *operation)
         if (!entry->Valid || !allocation)
             continue;
         rig_allocation_of(rig, update->hAllocation);
-        EXPECT(update->AllocationOffsetInBytes / PAGE_BYTES + i < allocation->page_count);
-        page = rig_page(rig, entry->Segment, entry->PageAddress);
-        rig_pin(operation, page, allocation->number);
-        if (entry->Segment)
-            EXPECT(page->owner == allocation->number || !rig_is_alive(rig, page->owner));
-        if (rig_is_system(rig, update->hProcess))
-            EXPECT(!page->packet_pins); /* it is about to move */
+        EXPECT(wanted < allocation->page_count);
+        for (uint64_t j = 0; j < pages && wanted + j < allocation->page_count; j++) {
+            struct rig_page *page = rig_page(rig, entry->Segment, entry->PageAddress + j);
+
+            rig_pin(operation, page, allocation->number);
+            if (entry->Segment)
+                EXPECT(page->owner == allocation->number || !rig_is_alive(rig, page->owner));
+            if (rig_is_system(rig, update->hProcess))
+                EXPECT(!page->packet_pins); /* it is about to move */
+        }
     }
 }
 
@@ -304,7 +449,7 @@ void rig_accept_update(struct rig *rig, struct rig_operation *operation)
 static DXGK_PTE *rig_copied_entry(struct rig *rig, uint64_t address, uint64_t index,
                                   HANDLE *out_process, uint64_t *out_va)
 {
-    const uint64_t entry_bytes = PAGE_BYTES >> rig_index_bits[0];
+    const uint64_t entry_bytes = PAGE_BYTES >> rig_index_bits(rig, 0);
     uint64_t va = address + index * entry_bytes;
     const struct rig_page *page =
         rig_access(rig, rig->system_context->process, rig->system_context->root, va);
@@ -313,7 +458,7 @@ static DXGK_PTE *rig_copied_entry(struct rig *rig, uint64_t address, uint64_t in
     EXPECT(page->table && is_aligned(address, 64 * KiB));
     table = &rig->tables[page->table - 1];
     index = va % PAGE_BYTES / entry_bytes;
-    EXPECT(table->is_initialised && table->level == 0);
+    EXPECT(table->is_initialised && table->level == 0 && !table->is_64k);
     *out_process = table->process;
     *out_va = table->first_va + index * PAGE_BYTES;
     return &table->entries[index];

@@ -9,10 +9,14 @@
 
 #include "vidmm/rig/test_rig.h"
 
-extern const unsigned rig_index_bits[RIG_LEVELS];
 #define RIG_VA_BITS 32
 
-uint64_t rig_coverage(unsigned level);
+unsigned rig_level_count(const struct rig *rig);
+unsigned rig_index_bits(const struct rig *rig, unsigned level);
+
+/* How many bytes an entry of the level translates. */
+uint64_t rig_reach(const struct rig *rig, unsigned level);
+uint64_t rig_coverage(unsigned level); /* of plain tables */
 struct rig_allocation *rig_allocation_of(struct rig *rig, HANDLE handle);
 bool rig_is_system(const struct rig *rig, HANDLE process);
 
@@ -26,6 +30,7 @@ struct rig_page *rig_access(struct rig *rig, HANDLE process, D3DGPU_PHYSICAL_ADD
 
 /* A table is about to leave: the call says nothing of its entries (PT-037). */
 bool rig_is_farewell(const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update);
+void rig_free_entries(struct rig_table *table);
 void rig_accept_update(struct rig *rig, struct rig_operation *operation);
 
 /* ---- Moves, GpuMmu --------------------------------------------------------------------------- */

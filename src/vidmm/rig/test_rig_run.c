@@ -269,6 +269,7 @@ static void rig_set_ops(struct rig *rig)
     rig->ops.open_allocation = rig_open_allocation;
     rig->ops.close_allocation = rig_close_allocation;
     rig->ops.set_root_page_table = rig_set_root;
+    rig->ops.get_root_page_table_size = rig_root_size;
     rig->ops.build_paging_buffer = rig_build;
     rig->ops.render = rig_render;
     rig->ops.patch = rig_patch;
@@ -423,8 +424,7 @@ void rig_free(struct rig *rig)
         free(rig->allocations[i]);
     }
     for (size_t i = 0; i < rig->table_count; i++) {
-        free(rig->tables[i].entries);
-        free(rig->tables[i].protections);
+        rig_free_entries(&rig->tables[i]);
     }
     while ((link = list_pop_front(&rig->programs)) != NULL)
         free(container_of(link, struct rig_program, link));
