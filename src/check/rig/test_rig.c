@@ -315,6 +315,7 @@ void rig_fini(struct rig *rig)
 {
     miniport_destroy(rig->top);
     check_destroy(rig->check);
+    assert_int_equal(rig->memory.live_blocks, 0);
     free(rig->buffer);
 }
 

@@ -587,6 +587,40 @@ static void the_drivers_own_failure_comes_out_with_the_query(void **state)
     }
 }
 
+/* Of both passes that ask for segments the second one, too; nothing of the answers is kept. */
+static void each_query_that_fails_in_its_turn_ends_the_start(void **state)
+{
+    static const ULONG versions[] = {VISTA, WIN7, WIN8, WDDM13, WDDM20, WDDM26};
+
+    for (size_t i = 0; i < ARRAY_COUNT(versions); i++) {
+        NTSTATUS status = STATUS_DEVICE_NOT_READY;
+
+        for (unsigned turn = 0; status == STATUS_DEVICE_NOT_READY; turn++) {
+            static const struct vidmm_caps none;
+            struct vidmm_failure failure;
+            struct vidmm_caps caps;
+            struct fake fake;
+
+            make_fake(&fake, versions[i]);
+            if (versions[i] >= WDDM20)
+                set_range(&fake, 0, 0x1000);
+            fake.failing_turn = turn;
+            fake.failing_status = STATUS_DEVICE_NOT_READY;
+            status = query(&fake, &caps, &failure);
+            if (NT_SUCCESS(status)) {
+                assert_int_equal(fake.asked, turn);
+                vidmm_caps_fini(base_services_libc(), &caps);
+                continue;
+            }
+            assert_int_equal(status, STATUS_DEVICE_NOT_READY);
+            assert_int_equal(fake.asked, turn + 1); /* nothing is asked behind it */
+            assert_non_null(strstr(failure.text, "0xc00000a3"));
+            assert_memory_equal(&caps, &none, sizeof caps);
+        }
+        assert_int_equal(status, STATUS_SUCCESS);
+    }
+}
+
 static void every_nth_allocation_failure_leaks_nothing(void **state)
 {
     static const ULONG versions[] = {WIN7, WDDM13, WDDM20};
@@ -636,6 +670,7 @@ int main(void)
         cmocka_unit_test(an_iommu_without_a_gpu_mmu_has_no_page_tables_and_is_not_asked_for_any),
         cmocka_unit_test(the_model_is_told_by_the_caps_alone),
         cmocka_unit_test(the_drivers_own_failure_comes_out_with_the_query),
+        cmocka_unit_test(each_query_that_fails_in_its_turn_ends_the_start),
         cmocka_unit_test(every_nth_allocation_failure_leaks_nothing),
     };
 

@@ -224,6 +224,7 @@ static void after_a_reset_the_driver_is_told_of_every_fence_at_once(void **state
     vidmm_reset(witness.rig->vidmm);
     assert_int_equal(vidmm_native_fence_wait(witness.fences[0], 1, NULL, NULL), STATUS_DEVICE_BUSY);
     assert_int_equal(vidmm_native_fence_destroy(witness.fences[0]), STATUS_DEVICE_BUSY);
+    assert_int_equal(vidmm_native_fence_cancel_waits(witness.fences[0]), STATUS_DEVICE_BUSY);
     rig_drain(witness.rig);
     assert_int_equal(witness.notices, FENCES + 1);
     assert_int_equal(witness.last_notice, FENCES);

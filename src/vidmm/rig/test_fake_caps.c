@@ -1,5 +1,7 @@
 #include "vidmm/rig/test_fake_caps.h"
 
+#include <limits.h>
+
 /* ---- The driver ---- */
 
 static ULONG fake_version(struct miniport *self)
@@ -93,7 +95,7 @@ static NTSTATUS fake_query(struct miniport *self, HANDLE object,
     assert_null(object);
     fake->asked_count[query->Type]++;
     fake->order[fake->asked++] = (unsigned)query->Type;
-    if ((int)query->Type == fake->failing_type)
+    if ((int)query->Type == fake->failing_type || fake->asked > fake->failing_turn)
         return fake->failing_status;
     switch (query->Type) {
     case DXGKQAITYPE_DRIVERCAPS:
@@ -142,6 +144,7 @@ void make_fake(struct fake *fake, ULONG version)
         .paging_bytes = 64 * 1024,
         .paging_private_bytes = 16,
         .failing_type = -1,
+        .failing_turn = UINT_MAX,
     };
     fake->ops = miniport_forward_ops;
     fake->ops.interface_version = fake_version;

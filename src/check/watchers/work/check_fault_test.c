@@ -55,6 +55,29 @@ static void a_fault_that_is_never_told_is_found_when_nothing_more_happens(void *
     rig_fini(&rig);
 }
 
+/* The adapter that goes takes its faults along; whatever else a client does leaves them. */
+static void a_fault_is_due_until_the_adapter_is_gone(void **state)
+{
+    static const struct {
+        enum check_client_kind kind;
+        bool is_due;
+    } rows[] = {
+        {CHECK_CLIENT_CREATE, true}, {CHECK_CLIENT_SLEEP, true},   {CHECK_CLIENT_DEVICE, true},
+        {CHECK_CLIENT_GONE, false},  {CHECK_CLIENT_PULLED, false},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct rig rig;
+
+        rig_init(&rig, RIG_GPUMMU);
+        stop(&rig, CHECK_GPU_ACCESSES);
+        check_client(rig.check, &(struct check_client_event){.kind = rows[i].kind});
+        check_end(rig.check, true);
+        assert_int_equal(rig.counts.broken[RULE_RES_010], rows[i].is_due);
+        rig_fini(&rig);
+    }
+}
+
 /* ---- FENCE-010 ---- */
 
 RULE_BROKEN(FENCE_010)
@@ -187,6 +210,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_fault_that_is_never_told_is_found_when_nothing_more_happens),
+        cmocka_unit_test(a_fault_is_due_until_the_adapter_is_gone),
         cmocka_unit_test(every_member_of_a_report_is_judged),
     };
 

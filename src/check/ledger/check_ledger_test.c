@@ -1,0 +1,98 @@
+/* Whom the ledger takes a name or a handle for: the order of calls, callbacks and client events. */
+#include "check/check_watch.h"
+#include "check/rig/test_rig.h"
+
+static const char first_name, second_name;
+
+static HANDLE make_device(struct rig *rig)
+{
+    return rig_create_device(rig, rig->process);
+}
+
+static void name_device(struct rig *rig, const void *name)
+{
+    check_client(rig->check,
+                 &(struct check_client_event){.kind = CHECK_CLIENT_DEVICE, .device = name});
+}
+
+static void destroy_device(struct rig *rig, HANDLE device)
+{
+    miniport_destroy_device(rig->top, device);
+}
+
+/* The newest one, be another one destroyed in between; nobody when the newest one has gone. */
+static void a_client_names_the_device_that_was_made_last(void **state)
+{
+    struct check_ledger *ledger;
+    struct rig rig;
+    HANDLE first, second;
+
+    rig_init(&rig, RIG_GPUMMU);
+    ledger = check_ledger(rig.check);
+    first = make_device(&rig);
+    name_device(&rig, &first_name);
+    assert_ptr_equal(check_find_client_device(ledger, &first_name),
+                     check_find_device(ledger, first));
+    second = make_device(&rig);
+    destroy_device(&rig, first);
+    assert_null(check_find_client_device(ledger, &first_name));
+    name_device(&rig, &second_name);
+    assert_ptr_equal(check_find_client_device(ledger, &second_name),
+                     check_find_device(ledger, second));
+    first = make_device(&rig);
+    destroy_device(&rig, first);
+    name_device(&rig, &first_name);
+    assert_null(check_find_client_device(ledger, &first_name));
+    destroy_device(&rig, second);
+    rig_fini(&rig);
+}
+
+/* rig->told: whether the driver asks what the handle stands for. */
+static NTSTATUS ask_or_not(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
+{
+    if (ddi == MINIPORT_DDI_OpenAllocation && rig->told) {
+        const DXGKARG_OPENALLOCATION *open = arg;
+        const DXGKARGCB_GETHANDLEDATA data = {.hObject = open->pOpenAllocation[0].hAllocation};
+
+        rig->drivers_host->ops->get_handle_data(rig->drivers_host, &data);
+    }
+    return rig_answer(rig, ddi, object, arg);
+}
+
+static HANDLE open_asking(struct rig *rig, HANDLE allocation, bool asks)
+{
+    DXGK_OPENALLOCATIONINFO info = {.hAllocation = (D3DKMT_HANDLE)(uintptr_t)allocation};
+    const DXGKARG_OPENALLOCATION open = {.NumAllocations = 1, .pOpenAllocation = &info};
+
+    rig->answer = ask_or_not;
+    rig->told = asks ? rig : NULL;
+    miniport_open_allocation(rig->top, rig->device, &open);
+    rig->answer = NULL;
+    return info.hDeviceSpecificAllocation;
+}
+
+static void an_opening_is_of_what_the_driver_asked_for_in_it(void **state)
+{
+    struct check_ledger *ledger;
+    HANDLE allocation, opened, blind;
+    struct rig rig;
+
+    rig_init(&rig, RIG_GPUMMU);
+    ledger = check_ledger(rig.check);
+    allocation = rig_create_allocation(&rig, NULL);
+    opened = open_asking(&rig, allocation, true);
+    assert_ptr_equal(check_find_opened(ledger, opened), check_find_allocation(ledger, allocation));
+    blind = open_asking(&rig, allocation, false); /* right behind it, without a call between them */
+    assert_null(check_find_opened(ledger, blind));
+    rig_fini(&rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_client_names_the_device_that_was_made_last),
+        cmocka_unit_test(an_opening_is_of_what_the_driver_asked_for_in_it),
+    };
+
+    return cmocka_run_group_tests_name("check/ledger", tests, NULL, NULL);
+}
