@@ -277,6 +277,35 @@ static void what_is_held_moves_with_its_tables_for_what_has_to_be_in_one_piece(v
     }
 }
 
+/* The window that is cleared begins at a multiple of the alignment. */
+static void what_needs_an_alignment_gets_a_window_that_has_it(void **state)
+{
+    for (unsigned pages = 2; pages <= 64; pages *= 2) {
+        struct rig_config config = rig_model(1);
+        struct rig_request request = {
+            .preferred = {1}, .is_physical = true, .alignment = pages * (uint32_t)PAGE_BYTES};
+        struct rig_object held, filler, large;
+        uint64_t offset;
+        struct rig *rig;
+
+        config.start_pages = 3; /* so that nothing is aligned by chance */
+        rig = rig_create(&config);
+        put_in_the_middle(rig, &held, &filler);
+        request.bytes = (max_u64(longest_run(rig), 100) + 8) * PAGE_BYTES;
+        assert_int_equal(rig_try_object(rig, rig->device, &request, &large), STATUS_SUCCESS);
+        assert_int_equal(try_resident(rig, &large), STATUS_SUCCESS);
+        assert_int_equal(vidmm_statistics(rig->vidmm)->compactions, 1);
+        segment_run(large.allocation, 0, &offset);
+        assert_int_equal(offset % request.alignment, 0);
+        rig_gpu(rig, &held, 8);
+        rig_evict(rig, &large);
+        rig_destroy_object(rig, &held);
+        rig_destroy_object(rig, &filler);
+        rig_destroy_object(rig, &large);
+        rig_free(rig);
+    }
+}
+
 static void what_is_locked_stays_where_it_is(void **state)
 {
     for (unsigned model = 0; model < MODELS; model++) {
@@ -451,6 +480,7 @@ int main(void)
         cmocka_unit_test(a_request_starts_over_when_another_segment_may_help),
         cmocka_unit_test(what_is_unmapped_while_its_tables_are_out_needs_none),
         cmocka_unit_test(what_is_held_moves_with_its_tables_for_what_has_to_be_in_one_piece),
+        cmocka_unit_test(what_needs_an_alignment_gets_a_window_that_has_it),
         cmocka_unit_test(what_is_locked_stays_where_it_is),
         cmocka_unit_test(work_submitted_while_things_move_waits),
         cmocka_unit_test(tables_of_physical_pages_move_with_what_is_recorded_of_them),

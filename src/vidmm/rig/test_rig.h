@@ -46,7 +46,7 @@
 /* How page tables are made. */
 enum rig_tables {
     RIG_TABLES_PLAIN,    /* three levels of 6, 6 and 8 bits */
-    RIG_TABLES_SMALL,    /* of 4, 8 and 8 bits: most mappings need several leaves */
+    RIG_TABLES_SMALL,    /* of 3, 9 and 8 bits: most mappings need several leaves */
     RIG_TABLES_GROWING,  /* two levels: a leaf of 6 bits, and a root as large as it must be */
     RIG_TABLES_ONE_LEAF, /* plain ones; an entry of level 1 leads to a leaf of 4 KiB or of 64 KiB */
     RIG_TABLES_DUAL,     /* plain ones; an entry of level 1 leads to both */
@@ -55,6 +55,7 @@ enum rig_tables {
 /* What the fake hardware and driver are like. Zero is a plain one. */
 struct rig_config {
     bool is_virtual;
+    bool is_iommu; /* is_virtual, without page tables: no packet of a client can be run */
     DXGK_PAGETABLEUPDATEMODE mode;
     enum rig_tables tables;
     unsigned memory_segments;             /* 0: 1 */

@@ -74,7 +74,8 @@ NTSTATUS rig_query(struct miniport *self, HANDLE object, const DXGKARG_QUERYADAP
         caps.MemoryManagementCaps.PagingNode = 1;
         caps.NumberOfSwizzlingRanges = config->swizzling_ranges;
         caps.MemoryManagementCaps.VirtualAddressingSupported = config->is_virtual;
-        caps.MemoryManagementCaps.GpuMmuSupported = config->is_virtual;
+        caps.MemoryManagementCaps.GpuMmuSupported = config->is_virtual && !config->is_iommu;
+        caps.MemoryManagementCaps.IoMmuSupported = config->is_iommu;
         memcpy(query->pOutputData, &caps, query->OutputDataSize);
         break;
     }
@@ -234,7 +235,8 @@ NTSTATUS rig_create_context(struct miniport *self, HANDLE device, DXGKARG_CREATE
         return rig->fails_at_create;
     context = calloc(1, sizeof *context);
     EXPECT(context && create->NodeOrdinal < 2);
-    EXPECT(create->Flags.VirtualAddressing == rig->config.is_virtual);
+    EXPECT(create->Flags.VirtualAddressing ==
+           (rig->config.is_virtual && !(rig->config.is_iommu && create->Flags.SystemContext)));
     context->process = *(HANDLE *)device;
     context->device = device;
     context->node = create->NodeOrdinal;

@@ -9,7 +9,7 @@
 #include "base/list.h"
 
 static const unsigned index_bits[][RIG_LEVELS] = {
-    [RIG_TABLES_PLAIN] = {6, 6, 8}, [RIG_TABLES_SMALL] = {4, 8, 8},
+    [RIG_TABLES_PLAIN] = {6, 6, 8}, [RIG_TABLES_SMALL] = {3, 9, 8},
     [RIG_TABLES_GROWING] = {6, 14}, [RIG_TABLES_ONE_LEAF] = {6, 6, 8},
     [RIG_TABLES_DUAL] = {6, 6, 8},
 };

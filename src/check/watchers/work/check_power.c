@@ -119,8 +119,9 @@ static void after_query(struct check *check, const struct check_call *call)
 
 /* ---- Where things are ------------------------------------------------------------------------ */
 
+/* An allocation of a context, which the ledger does not have, has no size here. */
 static void put(struct check *check, struct power_watch *watch, HANDLE handle, unsigned segment,
-                uint64_t start, uint64_t bytes)
+                uint64_t start)
 {
     const struct check_allocation *allocation = check_find_allocation(check_ledger(check), handle);
     struct power_place *place = place_of(check, watch, handle);
@@ -129,7 +130,7 @@ static void put(struct check *check, struct power_watch *watch, HANDLE handle, u
         *place = (struct power_place){
             .segment = segment,
             .start = start,
-            .bytes = allocation ? check_bytes_in(check_ledger(check), allocation, segment) : bytes,
+            .bytes = allocation ? check_bytes_in(check_ledger(check), allocation, segment) : 0,
         };
 }
 
@@ -173,8 +174,7 @@ static void follow(struct check *check, struct power_watch *watch, const struct 
         if (leaves_memory && bytes)
             check_copied(check, watch, handle);
         if (memory_segment(check, to.segment))
-            put(check, watch, handle, to.segment, to.address,
-                miniport_operation_offset(arg) + bytes);
+            put(check, watch, handle, to.segment, to.address);
         else if (leaves_memory && (miniport_operation_is_end(arg) || !bytes))
             forget(check, watch, handle);
         break;
@@ -182,11 +182,11 @@ static void follow(struct check *check, struct power_watch *watch, const struct 
         /* With virtual addresses nothing tells that it leaves again. */
         if (!ledger->caps.driver.MemoryManagementCaps.VirtualAddressingSupported &&
             memory_segment(check, to.segment))
-            put(check, watch, handle, to.segment, to.address, 0);
+            put(check, watch, handle, to.segment, to.address);
         break;
     case MINIPORT_KIND_FILL:
         if (memory_segment(check, to.segment))
-            put(check, watch, handle, to.segment, to.address, bytes);
+            put(check, watch, handle, to.segment, to.address);
         break;
     case MINIPORT_KIND_DISCARD:
         place = place_of(check, watch, handle);
