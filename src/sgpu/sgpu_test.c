@@ -132,6 +132,25 @@ static void copy_pages_gathers_and_scatters(void **state)
     rig_fini(&rig);
 }
 
+/* Behind the list stand the words of a longer packet that was there before. */
+static void copy_pages_reads_no_page_behind_its_list(void **state)
+{
+    static const uint64_t pages[] = {500, 90, 91};
+    struct rig rig;
+
+    rig_init(&rig);
+    page_store_write_tag(rig.local, 0x10000, 3 * PAGE_BYTES, 20);
+    rig_copy_pages(&rig, SGPU_COPY_TO_PAGES, 0x10000, pages, 3);
+    rig_execute(&rig, SGPU_NODE_COPY);
+    page_store_write_tag(rig.local, 0x10000, 3 * PAGE_BYTES, 30);
+    rig_copy_pages(&rig, SGPU_COPY_TO_PAGES, 0x10000, pages, 2);
+    rig_execute(&rig, SGPU_NODE_COPY);
+    assert_int_equal(page_store_value(rig.ram, 500), 30);
+    assert_int_equal(page_store_value(rig.ram, 90), 31);
+    assert_int_equal(page_store_value(rig.ram, 91), 22);
+    rig_fini(&rig);
+}
+
 static void aperture_slots_point_where_they_were_pointed(void **state)
 {
     static const uint64_t pages[] = {900, 901, 300};
@@ -663,6 +682,7 @@ int main(void)
         cmocka_unit_test(copy_moves_between_all_memories),
         cmocka_unit_test(fill_writes_the_pattern_and_nothing_else),
         cmocka_unit_test(copy_pages_gathers_and_scatters),
+        cmocka_unit_test(copy_pages_reads_no_page_behind_its_list),
         cmocka_unit_test(aperture_slots_point_where_they_were_pointed),
         cmocka_unit_test(a_fence_packet_writes_after_what_came_before),
         cmocka_unit_test(render_reads_then_writes_and_says_so),

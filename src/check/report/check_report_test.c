@@ -60,6 +60,27 @@ static void no_more_causes_are_told_than_the_limit_says(void **state)
     rig_fini(&rig);
 }
 
+static void every_nth_allocation_failure_leaves_no_check(void **state)
+{
+    NTSTATUS status = STATUS_NO_MEMORY;
+
+    for (uint64_t n = 1; status == STATUS_NO_MEMORY; n++) {
+        struct failing_services memory;
+        struct rule_counts counts = {0};
+        struct check_config config = {.counts = &counts};
+        struct check *check;
+
+        failing_services_init(&memory);
+        config.services = &memory.services;
+        failing_services_fail_at(&memory, n);
+        status = check_create(&config, &check);
+        assert_int_equal(NT_SUCCESS(status), check != NULL);
+        check_destroy(check);
+        assert_int_equal(memory.live_blocks, 0);
+    }
+    assert_int_equal(status, STATUS_SUCCESS);
+}
+
 static unsigned mapping_count(void)
 {
     FILE *maps = fopen("/proc/self/maps", "r");
@@ -101,6 +122,7 @@ int main(void)
         cmocka_unit_test(advice_is_told_once_for_each_rule_and_is_no_breach),
         cmocka_unit_test(a_cause_is_told_once_and_counted_each_time),
         cmocka_unit_test(no_more_causes_are_told_than_the_limit_says),
+        cmocka_unit_test(every_nth_allocation_failure_leaves_no_check),
         cmocka_unit_test(a_check_that_goes_leaves_no_mapping),
     };
 

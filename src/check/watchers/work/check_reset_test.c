@@ -239,6 +239,18 @@ RULE_KEPT(TDR_008)
     reset_engine(rig, 1);
 }
 
+/* Nothing has completed and nothing is queued: any fence is the last one. */
+static void the_fence_of_an_engine_without_work_is_not_judged(void **state)
+{
+    struct rig rig;
+
+    rig_init(&rig, RIG_GPUMMU);
+    reset_engine(&rig, 0x7777);
+    assert_int_equal(rig.counts.evaluated[RULE_TDR_007] + rig.counts.evaluated[RULE_TDR_008], 0);
+    assert_int_equal(rig.finding_count, 0);
+    rig_fini(&rig);
+}
+
 /* The engine runs paging work when it is reset. */
 static void reset_in_paging(struct rig *rig, bool resets_adapter)
 {
@@ -458,6 +470,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_last_call_before_a_reset_is_before_it),
         cmocka_unit_test(the_handle_of_a_save_area_may_be_used_again),
+        cmocka_unit_test(the_fence_of_an_engine_without_work_is_not_judged),
         cmocka_unit_test(a_gpu_that_goes_on_is_found),
         cmocka_unit_test(a_gpu_that_was_not_reset_is_found),
         cmocka_unit_test(a_refused_packet_may_be_the_last_aborted_one),
