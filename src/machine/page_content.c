@@ -5,6 +5,7 @@
  * 64 bits, so names differ in every word, words of a page differ from each other, and a word
  * tells its name. The loop is one multiplication a word, which compilers vectorise.
  */
+#include "machine/page_bulk.h"
 #include "machine/page_store_private.h"
 
 #include "base/hash.h"
@@ -75,34 +76,40 @@ void page_tag_bytes(uint64_t tag, uint8_t out[4096])
     }
 }
 
+/* The bytes [offset, offset + bytes) of the page, and no more words of it than they need. */
+static void tag_part(uint64_t tag, uint64_t offset, uint64_t bytes, uint8_t *out)
+{
+    const uint64_t key = hash_u64(tag & PAGE_TAG_MASK);
+    uint64_t piece;
+
+    for (; bytes; offset += piece, out += piece, bytes -= piece) {
+        const uint64_t word = tag_word(key, offset / 8);
+
+        piece = min_u64(bytes, 8 - offset % 8);
+        if (piece == 8)
+            memcpy(out, &word, 8);
+        else
+            memcpy(out, (const uint8_t *)&word + offset % 8, piece);
+    }
+}
+
 void page_fill_pattern(uint8_t *out, uint64_t address, uint64_t bytes, uint32_t pattern)
 {
     unsigned turn = 8 * (unsigned)(address & 3);
     uint32_t turned = turn ? pattern >> turn | pattern << (32 - turn) : pattern;
-    uint64_t whole = align_down(bytes, 4);
 
-    if (turned == (turned & 0xff) * 0x01010101u) {
-        memset(out, (int)(turned & 0xff), bytes);
-        return;
-    }
-    for (uint64_t i = 0; i < whole; i += 4)
-        memcpy(out + i, &turned, 4);
-    memcpy(out + whole, &turned, bytes - whole);
+    page_bulk_fill(out, bytes, turned, false);
 }
 
 void page_descriptor_bytes(uint64_t descriptor, uint64_t offset, uint64_t bytes, uint8_t *out)
 {
-    uint8_t page[PAGE_BYTES];
-
     ASSERT(!descriptor_is_bytes(descriptor));
-    if (!descriptor_is_tag(descriptor)) {
+    if (!descriptor_is_tag(descriptor))
         page_fill_pattern(out, offset, bytes, (uint32_t)descriptor);
-    } else if (bytes == PAGE_BYTES) {
+    else if (bytes == PAGE_BYTES)
         page_tag_bytes(descriptor, out);
-    } else {
-        page_tag_bytes(descriptor, page);
-        memcpy(out, page + offset, bytes);
-    }
+    else
+        tag_part(descriptor, offset, bytes, out);
 }
 
 /* Number of leading bytes, from offset, that are those of the descriptor's page. */

@@ -7,6 +7,7 @@
  * by page.
  */
 #define _GNU_SOURCE
+#include "machine/page_bulk.h"
 #include "machine/page_store_private.h"
 #include "machine/page_window.h"
 
@@ -166,7 +167,7 @@ static void limit_stale_pages(struct page_store *store)
 
 /* A pattern into leading pages as far as they are all pinned or all not; returns how many. */
 static uint64_t set_mixed_run(struct page_store *store, uint64_t page, uint64_t count,
-                              uint64_t descriptor)
+                              uint64_t descriptor, bool is_large)
 {
     const uint16_t *pins = store->pins + page_place(store, page);
     uint64_t run = 0;
@@ -174,7 +175,7 @@ static uint64_t set_mixed_run(struct page_store *store, uint64_t page, uint64_t 
     while (run < count && pins[run])
         run++;
     if (run) {
-        page_fill_pattern(page_home(store, page), 0, run * PAGE_BYTES, (uint32_t)descriptor);
+        page_bulk_fill(page_home(store, page), run * PAGE_BYTES, (uint32_t)descriptor, is_large);
         return run;
     }
     while (run < count && !pins[run])
@@ -229,6 +230,7 @@ static void set_part(struct page_store *store, uint64_t page, uint64_t count, ui
 static void set_symbolic_run(struct page_store *store, uint64_t page, uint64_t count,
                              uint64_t descriptor, uint64_t step)
 {
+    const bool is_large = page_bulk_is_large_fill(count * PAGE_BYTES);
     uint64_t piece;
 
     assert_pages(store, page, count);
@@ -241,7 +243,7 @@ static void set_symbolic_run(struct page_store *store, uint64_t page, uint64_t c
         } else if (!group_has_bytes(store, group)) {
             set_part(store, page, piece, descriptor, step);
         } else if (step == 0) {
-            piece = set_mixed_run(store, page, piece, descriptor);
+            piece = set_mixed_run(store, page, piece, descriptor, is_large);
         } else {
             for (uint64_t i = 0; i < piece; i++)
                 set_symbolic(store, page + i, continue_descriptor(descriptor, step, i));
@@ -268,16 +270,17 @@ static uint64_t count_bytes_pages(const struct page_store *store, uint64_t page,
 
 /* Pages of one group on either side. */
 static void copy_mixed(struct page_store *destination, uint64_t destination_page,
-                       struct page_store *source, uint64_t source_page, uint64_t count)
+                       struct page_store *source, uint64_t source_page, uint64_t count,
+                       bool is_large)
 {
     while (count) {
         uint64_t run = count_bytes_pages(source, source_page, count);
 
         if (run) {
-            for (uint64_t i = 0; i < run; i++)
+            for (uint64_t i = count_bytes_pages(destination, destination_page, run); i < run; i++)
                 page_store_take_home(destination, destination_page + i);
-            memmove(page_home(destination, destination_page), page_home(source, source_page),
-                    run * PAGE_BYTES);
+            page_bulk_copy(page_home(destination, destination_page), page_home(source, source_page),
+                           run * PAGE_BYTES, is_large);
         } else {
             run = 1;
             set_symbolic(destination, destination_page, page_descriptor(source, source_page));
@@ -290,14 +293,15 @@ static void copy_mixed(struct page_store *destination, uint64_t destination_page
 
 /* Pages of one group on either side; the source's group has a slot. */
 static void copy_part_of_group(struct page_store *destination, uint64_t destination_page,
-                               struct page_store *source, uint64_t source_page, uint64_t count)
+                               struct page_store *source, uint64_t source_page, uint64_t count,
+                               bool is_large)
 {
     const uint64_t *from;
     uint64_t *to;
 
     if (group_has_bytes(destination, page_group(destination, destination_page)) ||
         page_slot(source, source_page)->bytes_count) {
-        copy_mixed(destination, destination_page, source, source_page, count);
+        copy_mixed(destination, destination_page, source, source_page, count, is_large);
         return;
     }
     page_store_give_slot(destination, destination_page);
@@ -315,6 +319,7 @@ static void copy_part_of_group(struct page_store *destination, uint64_t destinat
 void page_store_copy(struct page_store *destination, uint64_t destination_page,
                      struct page_store *source, uint64_t source_page, uint64_t count)
 {
+    const bool is_large = page_bulk_is_large_copy(count * PAGE_BYTES);
     uint64_t piece;
 
     assert_pages(destination, destination_page, count);
@@ -322,7 +327,7 @@ void page_store_copy(struct page_store *destination, uint64_t destination_page,
     for (; count; destination_page += piece, source_page += piece, count -= piece) {
         if (page_group(source, source_page)->slot) {
             piece = pages_in_group(source_page, pages_in_group(destination_page, count));
-            copy_part_of_group(destination, destination_page, source, source_page, piece);
+            copy_part_of_group(destination, destination_page, source, source_page, piece, is_large);
         } else {
             uint64_t descriptor, step;
 
