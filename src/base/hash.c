@@ -15,8 +15,12 @@ static uint64_t load_u64(const uint8_t *bytes)
 {
     uint64_t value = 0;
 
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    memcpy(&value, bytes, sizeof value);
+#else
     for (int i = 7; i >= 0; i--)
         value = value << 8 | bytes[i];
+#endif
     return value;
 }
 
@@ -83,8 +87,12 @@ void hash_update_u64(struct hash *hash, uint64_t value)
 {
     uint8_t bytes[8];
 
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    memcpy(bytes, &value, sizeof value);
+#else
     for (int i = 0; i < 8; i++)
         bytes[i] = (uint8_t)(value >> 8 * i);
+#endif
     hash_update(hash, bytes, sizeof bytes);
 }
 

@@ -62,13 +62,11 @@ static bool are_neighbours(uint64_t a, uint64_t b)
     return a + 1 == b || b + 1 == a;
 }
 
-/* A random order of a region's pages: no two neighbours follow each other, nor at the turn. */
+/* Shuffles the order of a region's pages: no two neighbours follow each other, nor at the turn. */
 static void make_order(struct rng *rng, uint16_t order[REGION_PAGES])
 {
     bool is_changed = true;
 
-    for (uint16_t i = 0; i < REGION_PAGES; i++)
-        order[i] = i;
     for (uint64_t i = REGION_PAGES; i > 1; i--) {
         uint64_t j = rng_below(rng, i);
         uint16_t kept = order[i - 1];
@@ -121,16 +119,19 @@ bool machine_pages_init(struct machine *machine)
         return false;
 
     for (uint32_t i = 0; i < REGION_ORDERS; i++) {
-        make_order(&pages->rng, pages->orders[i]);
-        for (uint16_t j = 0; is_ascending && j < REGION_PAGES; j++)
+        for (uint16_t j = 0; j < REGION_PAGES; j++)
             pages->orders[i][j] = j;
+        if (!is_ascending)
+            make_order(&pages->rng, pages->orders[i]);
     }
     for (uint64_t i = 0; i < pages->region_count; i++) {
         struct page_region *region = &pages->regions[i];
 
         region->free_count = REGION_PAGES;
-        region->order = (uint8_t)rng_below(&pages->rng, REGION_ORDERS);
-        region->cursor = is_ascending ? 0 : (uint16_t)rng_below(&pages->rng, REGION_PAGES);
+        if (!is_ascending) {
+            region->order = (uint8_t)rng_below(&pages->rng, REGION_ORDERS);
+            region->cursor = (uint16_t)rng_below(&pages->rng, REGION_PAGES);
+        }
         queue_push(pages, i);
     }
     for (uint64_t i = pages->general.count; i > 1 && !is_ascending; i--) {

@@ -27,8 +27,12 @@ void page_store_give_slot(struct page_store *store, uint64_t page)
     store->slots[group->slot].group = (uint32_t)(page / GROUP_PAGES);
     store->slots[group->slot].is_taken = 1;
     descriptors = store->descriptors + group->slot * GROUP_PAGES;
-    for (uint64_t i = 0; i < GROUP_PAGES; i++)
-        descriptors[i] = continue_descriptor(group->first, group->step, i);
+    if (!group->first && !group->step) {
+        memset(descriptors, 0, GROUP_PAGES * sizeof *descriptors);
+    } else {
+        for (uint64_t i = 0; i < GROUP_PAGES; i++)
+            descriptors[i] = continue_descriptor(group->first, group->step, i);
+    }
 }
 
 void page_store_make_plain(struct page_store *store, uint64_t page, uint64_t descriptor,

@@ -22,7 +22,7 @@ static const char wide[] = PRIu64;
 
 #define NUMBER_BYTES 24u
 
-static void put_text(struct trace_line *line, const char *text, size_t length)
+void trace_put_characters(struct trace_line *line, const char *text, size_t length)
 {
     size_t room = line->length < line->size ? line->size - line->length - 1 : 0;
     size_t copied = length < room ? length : room;
@@ -32,11 +32,6 @@ static void put_text(struct trace_line *line, const char *text, size_t length)
         line->buffer[line->length + copied] = '\0';
     }
     line->length += length;
-}
-
-void trace_put_text(struct trace_line *line, const char *text)
-{
-    put_text(line, text, strlen(text));
 }
 
 /* At least `digits` of them, NUMBER_BYTES at most. */
@@ -55,17 +50,12 @@ static void put_digits(struct trace_line *line, uint64_t value, unsigned base, c
     }
     while (first > text && first > text + sizeof text - digits)
         *--first = '0';
-    put_text(line, first, (size_t)(text + sizeof text - first));
+    trace_put_characters(line, first, (size_t)(text + sizeof text - first));
 }
 
 static void put_decimal(struct trace_line *line, uint64_t value)
 {
     put_digits(line, value, 10, "0123456789", 1);
-}
-
-static void put_hex(struct trace_line *line, uint64_t value)
-{
-    put_digits(line, value, 16, "0123456789abcdef", 1);
 }
 
 /* False, with part of the line put: the format has a conversion that is not known here. */
@@ -81,7 +71,7 @@ static bool put_known(struct trace_line *line, const char *format, va_list argum
             trace_put_text(line, format);
             return true;
         }
-        put_text(line, format, (size_t)(percent - format));
+        trace_put_characters(line, format, (size_t)(percent - format));
         format = percent + 1;
         if (*format == '0') {
             for (digits = 0; *format >= '0' && *format <= '9'; format++)
@@ -104,7 +94,7 @@ static bool put_known(struct trace_line *line, const char *format, va_list argum
             if (is_wide || digits != 1)
                 return false;
             character = (char)va_arg(arguments, int);
-            put_text(line, &character, 1);
+            trace_put_characters(line, &character, 1);
             break;
         }
         case 'u':
@@ -152,29 +142,63 @@ void trace_put(struct trace_line *line, const char *format, ...)
 
 /* ---- Fields ---- */
 
+/* The longest " name=0x" and number that are put together first, and behind the line in one go. */
+#define FIELD_BYTES 96u
+
+/* " name=", then the prefix, then the number; the longest names go piece by piece. */
+static void put_field(struct trace_line *line, const char *name, size_t name_length,
+                      const char *prefix, size_t prefix_length, uint64_t value, unsigned base)
+{
+    char field[FIELD_BYTES];
+    char *first = field + sizeof field;
+
+    if (base == 16) {
+        do
+            *--first = "0123456789abcdef"[value % 16];
+        while (value >>= 4);
+    } else {
+        do
+            *--first = (char)('0' + value % 10);
+        while (value /= 10);
+    }
+    if (name_length + prefix_length + NUMBER_BYTES + 2 > sizeof field) {
+        trace_put_characters(line, " ", 1);
+        trace_put_characters(line, name, name_length);
+        trace_put_characters(line, "=", 1);
+        trace_put_characters(line, prefix, prefix_length);
+    } else {
+        first -= prefix_length;
+        memcpy(first, prefix, prefix_length);
+        *--first = '=';
+        first -= name_length;
+        memcpy(first, name, name_length);
+        *--first = ' ';
+    }
+    trace_put_characters(line, first, (size_t)(field + sizeof field - first));
+}
+
 static void put_name(struct trace_line *line, const char *name)
 {
-    put_text(line, " ", 1);
+    trace_put_characters(line, " ", 1);
     trace_put_text(line, name);
-    put_text(line, "=", 1);
+    trace_put_characters(line, "=", 1);
 }
 
-void trace_put_number(struct trace_line *line, const char *name, uint64_t value)
+void trace_put_named_number(struct trace_line *line, const char *name, size_t name_length,
+                            uint64_t value)
 {
-    put_name(line, name);
-    put_decimal(line, value);
+    put_field(line, name, name_length, "", 0, value, 10);
 }
 
-void trace_put_hex(struct trace_line *line, const char *name, uint64_t value)
+void trace_put_named_hex(struct trace_line *line, const char *name, size_t name_length,
+                         uint64_t value)
 {
-    put_name(line, name);
-    put_text(line, "0x", 2);
-    put_hex(line, value);
+    put_field(line, name, name_length, "0x", 2, value, 16);
 }
 
 void trace_put_status(struct trace_line *line, NTSTATUS status)
 {
-    put_text(line, " 0x", 3);
+    trace_put_characters(line, " 0x", 3);
     put_digits(line, (uint32_t)status, 16, "0123456789ABCDEF", 8);
 }
 
@@ -185,14 +209,14 @@ void trace_put_handle_value(struct trace_line *line, enum trace_handle_kind kind
     char letter = (char)kind;
 
     if (!handle) {
-        put_text(line, "-", 1);
+        trace_put_characters(line, "-", 1);
         return;
     }
-    put_text(line, &letter, 1);
+    trace_put_characters(line, &letter, 1);
     if (number)
         put_decimal(line, number);
     else
-        put_text(line, "?", 1);
+        trace_put_characters(line, "?", 1);
 }
 
 void trace_put_handle(struct trace_line *line, const char *name, enum trace_handle_kind kind,

@@ -11,6 +11,8 @@
 #include "trace/trace.h"
 #include "trace/trace_handles.h"
 
+#include <string.h>
+
 /* Arrays show this many elements, and a hash of all if there are more. */
 #define TRACE_ARRAY_SHOWN 4
 
@@ -23,9 +25,28 @@ struct trace_line {
 
 __attribute__((format(printf, 2, 3))) void trace_put(struct trace_line *line, const char *format,
                                                      ...);
-void trace_put_text(struct trace_line *line, const char *text);
-void trace_put_number(struct trace_line *line, const char *name, uint64_t value);
-void trace_put_hex(struct trace_line *line, const char *name, uint64_t value);
+
+/* A text or a name that is a literal has a length that the compiler knows. */
+void trace_put_characters(struct trace_line *line, const char *text, size_t length);
+void trace_put_named_number(struct trace_line *line, const char *name, size_t name_length,
+                            uint64_t value);
+void trace_put_named_hex(struct trace_line *line, const char *name, size_t name_length,
+                         uint64_t value);
+
+static inline void trace_put_text(struct trace_line *line, const char *text)
+{
+    trace_put_characters(line, text, strlen(text));
+}
+
+static inline void trace_put_number(struct trace_line *line, const char *name, uint64_t value)
+{
+    trace_put_named_number(line, name, strlen(name), value);
+}
+
+static inline void trace_put_hex(struct trace_line *line, const char *name, uint64_t value)
+{
+    trace_put_named_hex(line, name, strlen(name), value);
+}
 
 /* " 0xC000000D". */
 void trace_put_status(struct trace_line *line, NTSTATUS status);
