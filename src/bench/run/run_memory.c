@@ -15,6 +15,26 @@
  */
 #define MAPPED_BYTES MiB
 
+/*
+ * Up to this size blocks come from the pool of the process, which is one list of free blocks for
+ * each multiple of CLASS_BYTES. Blocks that a run gave back are the next run's.
+ */
+#define POOLED_BYTES (4 * KiB)
+#define CLASS_BYTES  64u
+#define CHUNK_BYTES  (256 * KiB) /* what the pool asks of the host at a time */
+
+/* Tools that look for misuse of memory have to see each block come and go. */
+#if defined(__SANITIZE_ADDRESS__)
+#define HAS_POOL 0
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(memory_sanitizer)
+#define HAS_POOL 0
+#endif
+#endif
+#ifndef HAS_POOL
+#define HAS_POOL 1
+#endif
+
 struct block {
     struct list link;
     size_t size;
@@ -22,10 +42,54 @@ struct block {
 };
 _Static_assert(sizeof(struct block) % 16 == 0, "memory behind the header is aligned");
 
-static struct block *take_block(size_t bytes)
+static struct {
+    struct block *free[POOLED_BYTES / CLASS_BYTES + 1]; /* linked by link.next */
+    char *chunk;                                        /* what is left of the last chunk */
+    size_t chunk_bytes;
+} pool;
+
+static bool is_pooled(size_t bytes)
+{
+    return HAS_POOL && bytes <= POOLED_BYTES;
+}
+
+static void *take_pooled(size_t bytes)
+{
+    const size_t class = div_round_up(bytes, CLASS_BYTES);
+    struct block *block = pool.free[class];
+
+    if (block) {
+        pool.free[class] = (struct block *)(void *)block->link.next;
+        return block;
+    }
+    if (pool.chunk_bytes < class * CLASS_BYTES) {
+        char *chunk = malloc(CHUNK_BYTES);
+
+        if (!chunk)
+            return NULL;
+        pool.chunk = chunk;
+        pool.chunk_bytes = CHUNK_BYTES;
+    }
+    block = (void *)pool.chunk;
+    pool.chunk += class * CLASS_BYTES;
+    pool.chunk_bytes -= class * CLASS_BYTES;
+    return block;
+}
+
+static void give_pooled(struct block *block, size_t bytes)
+{
+    const size_t class = div_round_up(bytes, CLASS_BYTES);
+
+    block->link.next = (struct list *)(void *)pool.free[class];
+    pool.free[class] = block;
+}
+
+static void *take_block(size_t bytes)
 {
     void *block;
 
+    if (is_pooled(bytes))
+        return take_pooled(bytes);
     if (bytes < MAPPED_BYTES)
         return malloc(bytes);
     block = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
@@ -37,7 +101,9 @@ static void free_block(struct block *block)
 {
     size_t bytes = sizeof *block + block->size;
 
-    if (bytes < MAPPED_BYTES)
+    if (is_pooled(bytes))
+        give_pooled(block, bytes);
+    else if (bytes < MAPPED_BYTES)
         free(block);
     else
         munmap(block, bytes);

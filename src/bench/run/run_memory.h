@@ -2,9 +2,10 @@
  * Run memory: services that know every block they gave.
  *
  * Place      bench.
- * Model      malloc(), or pages of their own for large blocks, with a list. Two uses: what is left
- *            after everything was taken down is a leak; and a run that ended in the middle can be
- *            given up as a whole. The n-th allocation fails on request, once.
+ * Model      Small blocks come from a pool of the process, which the next run uses again, and large
+ *            ones are pages of their own; all are on a list. Two uses: what is left after
+ *            everything was taken down is a leak; and a run that ended in the middle can be given
+ *            up as a whole. The n-th allocation fails on request, once.
  * Ownership  Initialised in the caller's memory, which must not move. run_memory_free_all() ends
  *            every block that is left.
  */
