@@ -16,6 +16,7 @@
 
 struct bench_output {
     bool as_json, is_quick;
+    const char *file; /* a case that replay plays, too; NULL: none */
     bool has_benches; /* one has begun */
     bool has_rows;    /* of the bench that began last */
     struct bounds bounds;

@@ -9,8 +9,8 @@
 #include "bench/measure/page_bench.h"
 #include "bench/measure/range_bench.h"
 #include "bench/measure/scaling_bench.h"
+#include "bench/measure/transfer_bench.h"
 #include "report/report.h"
-#include "sgpu/sgpu_bench.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -21,6 +21,7 @@
 
 #define OPTIONS(ROW)                                                                               \
     ROW(QUICK, "quick", 'q', NULL, "smaller sizes: some seconds instead of minutes")               \
+    ROW(CASE, "case", 'c', "FILE", "a case that replay plays too, at 40 GiB of local memory")      \
     ROW(JSON, "json", 0, NULL, "print as JSON")                                                    \
     ROW(BOUNDS, "bounds", 'b', "FILE", "fail when a figure is worse than its bound in the file")
 CLI_OPTIONS(OPTIONS)
@@ -63,32 +64,6 @@ static enum cli_status bench_page_tables(struct bench_output *out)
     return CLI_FINE;
 }
 
-static enum cli_status bench_transfers(struct bench_output *out)
-{
-    struct sgpu_bench_row rows[SGPU_BENCH_ROWS];
-
-    if (!sgpu_bench(rows))
-        return failed("transfers");
-    bench_begin(out, "transfers",
-                "transfers: real bytes through the modelled GPU, beside the C library");
-    for (size_t i = 0; i < SGPU_BENCH_ROWS; i++) {
-        char size[REPORT_NUMBER_BYTES];
-
-        if (out->as_json)
-            printf("%s\n    {\"operation\": \"%s\", \"bytes\": %" PRIu64
-                   ", \"bytes_per_second\": %.0f, \"peer\": \"%s\", \"peer_bytes_per_second\": "
-                   "%.0f, \"ratio\": %.3f}",
-                   i ? "," : "", rows[i].name, rows[i].bytes, rows[i].engine_bytes_per_second,
-                   rows[i].peer, rows[i].peer_bytes_per_second, rows[i].ratio);
-        else
-            printf("  %-5s %8s  %6.2f GB/s  %s %6.2f GB/s  ratio %.2f\n", rows[i].name,
-                   report_bytes(size, rows[i].bytes), rows[i].engine_bytes_per_second * 1e-9,
-                   rows[i].peer, rows[i].peer_bytes_per_second * 1e-9, rows[i].ratio);
-    }
-    bench_end(out);
-    return CLI_FINE;
-}
-
 /* The name of a row, and its key, which is the name behind the bench's. */
 struct row_name {
     char key[96];
@@ -106,6 +81,39 @@ name_row(struct row_name *row, const char *bench, const char *format, ...)
     va_end(args);
     row->name = row->key + length;
     return row->key;
+}
+
+/* 64 MiB is beyond the cache of every host. */
+static enum cli_status bench_transfers(struct bench_output *out)
+{
+    const uint64_t largest = out->is_quick ? 16 * MiB : TRANSFER_BENCH_MOST_BYTES;
+    struct transfer_bench *bench = transfer_bench_create();
+    struct comparison comparison;
+    bool is_run = bench != NULL;
+    struct row_name row;
+    const char *peer;
+
+    bench_begin(out, "transfers",
+                "transfers: real bytes through the modelled GPU, a packet of some in a buffer, "
+                "beside memcpy or memset\n  and non-temporal stores, whichever is faster");
+    for (int is_copy = 1; is_copy >= 0 && is_run; is_copy--) {
+        for (uint64_t bytes = 64 * KiB; bytes <= largest && is_run; bytes *= 4) {
+            char size[REPORT_NUMBER_BYTES];
+
+            is_run = transfer_bench_run(bench, is_copy, bytes, out->is_quick ? 15 : 31, &comparison,
+                                        &peer);
+            name_row(&row, "transfers", "%s %s", is_copy ? "copy" : "fill",
+                     report_bytes(size, bytes));
+            if (is_run)
+                bench_ratio(out, row.key, row.name, peer, &comparison);
+        }
+    }
+    if (bench)
+        transfer_bench_destroy(bench);
+    if (!is_run)
+        return failed("transfers");
+    bench_end(out);
+    return CLI_FINE;
 }
 
 #define RANGE_SEED 1
@@ -221,41 +229,34 @@ static enum cli_status bench_residency(struct bench_output *out)
     return CLI_FINE;
 }
 
+/* What judging costs: runs with rules and content beside runs with neither. */
 static enum cli_status bench_replay(struct bench_output *out)
 {
-    static const char *const names[] = {
-        [REPLAY_UNCHECKED] = "nothing",
-        [REPLAY_CONTENT] = "content",
-        [REPLAY_CHECKED] = "content and rules",
-    };
-    bool is_first = true;
+    static const char *const generators[] = {"transformer", "cnn", "game", "random"};
+    const char *file = out->file;
+    const unsigned count = ARRAY_COUNT(generators) + (file != NULL);
 
-    bench_begin(out, "replay", "replay: paging operations a second of wall time, generated case");
-    for (int m = RUN_PHYSICAL; m <= RUN_GPUMMU; m++) {
-        double unchecked = 0;
-
-        for (unsigned checks = 0; checks < REPLAY_CHECKS_COUNT; checks++) {
+    bench_begin(
+        out, "replay",
+        "replay: a run with every call judged and every byte looked at, beside one without");
+    for (unsigned i = 0; i < count; i++) {
+        for (int m = RUN_PHYSICAL; m <= RUN_GPUMMU; m++) {
+            const bool is_file = i == ARRAY_COUNT(generators);
+            const char *name = is_file ? file : generators[i];
             struct replay_bench r;
+            struct row_name row;
 
-            if (!manager_bench_replay((enum run_model)m, (enum replay_checks)checks, out->is_quick,
-                                      &r))
-                return failed("replay");
-            unchecked = checks == REPLAY_UNCHECKED ? r.seconds : unchecked;
-            if (out->as_json)
-                printf("%s\n    {\"model\": \"%s\", \"checks\": \"%s\", \"operations\": "
-                       "%" PRIu64 ", \"seconds\": %.6f, \"operations_per_second\": %.0f, "
-                       "\"moved_bytes_per_second\": %.0f, \"ratio_to_unchecked\": %.3f}",
-                       is_first ? "" : ",", run_model_name((enum run_model)m), names[checks],
-                       r.operations, r.seconds, (double)r.operations / r.seconds,
-                       (double)r.moved_bytes / r.seconds, r.seconds / unchecked);
-            else
-                printf("  %-9s checks %-18s %9.0f operations/s  %7.2f GB/s moved  %5.2f times the "
-                       "unchecked  (%" PRIu64 " in %.2f s)\n",
-                       run_model_name((enum run_model)m), names[checks],
-                       (double)r.operations / r.seconds, (double)r.moved_bytes / r.seconds * 1e-9,
-                       r.seconds / unchecked, r.operations, r.seconds);
-            fflush(stdout);
-            is_first = false;
+            if (!manager_bench_replay(name, is_file, (enum run_model)m, out->is_quick, &r)) {
+                cli_error("bench replay: %s does not play", name);
+                return CLI_INTERNAL;
+            }
+            name_row(&row, "replay", "%s, %s", is_file ? "case" : name,
+                     run_model_name((enum run_model)m));
+            bench_ratio(out, row.key, row.name, "unchecked", &r.comparison);
+            if (!out->as_json)
+                printf("  %-44s %8" PRIu64 " paging operations, %.1f GB moved, %.0f an s checked\n",
+                       "", r.operations, (double)r.moved_bytes * 1e-9,
+                       (double)r.operations / r.comparison.ours_ns * 1e9);
         }
     }
     bench_end(out);
@@ -427,6 +428,7 @@ static enum cli_status bench(const struct cli_arguments *arguments)
     struct bench_output out = {
         .as_json = arguments->values[OPTION_JSON] != NULL,
         .is_quick = arguments->values[OPTION_QUICK] != NULL,
+        .file = arguments->values[OPTION_CASE],
     };
     const char *bounds = arguments->values[OPTION_BOUNDS];
     char message[BOUNDS_MESSAGE_BYTES];

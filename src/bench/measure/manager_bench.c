@@ -417,46 +417,72 @@ bool manager_bench_residency(uint64_t allocation_count, struct residency_bench *
            run.is_done;
 }
 
-#define REPLAY_RUNS 3u
-
 /* ---- Replay ---------------------------------------------------------------------------------- */
 
-bool manager_bench_replay(enum run_model model, enum replay_checks checks, bool is_quick,
-                          struct replay_bench *out_result)
+/* ---- Replay ---- */
+
+struct replay_side {
+    const struct run_config *config;
+    const struct workload *workload;
+    struct replay_bench *bench;
+};
+
+/* One run; its time on the processor, set up and take down included. */
+static double play_once(void *context)
 {
-    const char *settings[] = {is_quick ? "steps=4" : "steps=24"};
+    const struct replay_side *side = context;
     struct run_result *result = calloc(1, sizeof *result);
-    struct workload_summary summary;
+    double start = compare_now(), time = -1;
+
+    if (!result)
+        return -1;
+    if (run_execute(side->config, side->workload, result) == RUN_CLEAN)
+        time = compare_now() - start;
+    side->bench->operations = 0;
+    for (unsigned i = 0; i < RUN_OPERATION_COUNT; i++)
+        side->bench->operations += result->statistics.operations[i];
+    side->bench->moved_bytes =
+        result->statistics.moved_in_bytes + result->statistics.moved_out_bytes;
+    run_result_fini(result);
+    free(result);
+    return time;
+}
+
+static struct workload *replay_workload(const char *name, bool is_file, bool is_quick)
+{
+    const char *settings[] = {is_quick ? "steps=2" : "steps=8"};
+    const bool has_steps = strcmp(name, "transformer") == 0 || strcmp(name, "cnn") == 0;
     struct workload_error error;
     struct workload *workload;
-    struct run_config config;
-    bool done = true;
+
+    if (is_file)
+        return workload_load(name, &workload, &error) ? workload : NULL;
+    return workload_generate(name, settings, has_steps, &workload, &error) ? workload : NULL;
+}
+
+bool manager_bench_replay(const char *name, bool is_file, enum run_model model, bool is_quick,
+                          struct replay_bench *out_result)
+{
+    struct workload *workload = replay_workload(name, is_file, is_quick);
+    struct workload_summary summary;
+    struct run_config checked, unchecked;
+    struct replay_side ours = {&checked, workload, out_result};
+    struct replay_side peer = {&unchecked, workload, out_result};
+    bool is_run;
 
     *out_result = (struct replay_bench){0};
-    if (!result || !workload_generate("transformer", settings, 1, &workload, &error)) {
-        free(result);
+    if (!workload)
         return false;
-    }
     workload_summarise(workload, &summary);
-    run_config_defaults(&config);
-    config.model = model;
-    config.checks_content = checks != REPLAY_UNCHECKED;
-    config.checks_rules = checks == REPLAY_CHECKED;
-    config.hashes_calls = checks != REPLAY_UNCHECKED;
-    config.reference = RUN_REFERENCE_NEVER;
-    config.local_bytes = align_up(summary.peak_live_bytes / 3, MiB);
-    for (unsigned run = 0; run < REPLAY_RUNS && done; run++) {
-        done = run_execute(&config, workload, result) == RUN_CLEAN;
-        out_result->operations = 0;
-        for (unsigned i = 0; i < RUN_OPERATION_COUNT; i++)
-            out_result->operations += result->statistics.operations[i];
-        out_result->moved_bytes =
-            result->statistics.moved_in_bytes + result->statistics.moved_out_bytes;
-        if (!run || result->play_wall_seconds < out_result->seconds)
-            out_result->seconds = result->play_wall_seconds;
-        run_result_fini(result);
-    }
-    free(result);
+    run_config_defaults(&checked);
+    checked.model = model;
+    checked.reference = RUN_REFERENCE_NEVER;
+    checked.local_bytes = is_file ? 40 * GiB : align_up(summary.peak_live_bytes / 3, MiB);
+    unchecked = checked;
+    unchecked.checks_content = unchecked.checks_rules = unchecked.hashes_calls = false;
+    checked.checks_content = checked.checks_rules = checked.hashes_calls = true;
+    is_run =
+        compare_run(play_once, &ours, play_once, &peer, is_file ? 3 : 9, &out_result->comparison);
     workload_free(workload);
-    return done && out_result->seconds > 0;
+    return is_run;
 }

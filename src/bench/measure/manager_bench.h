@@ -44,20 +44,17 @@ struct residency_bench {
 bool manager_bench_residency(uint64_t allocation_count, struct residency_bench *out_result);
 
 struct replay_bench {
-    uint64_t operations; /* paging operations completed */
+    uint64_t operations; /* paging operations of a run */
     uint64_t moved_bytes;
-    double seconds; /* of playing */
+    struct comparison comparison; /* a run with all checks beside one with none */
 };
 
-enum replay_checks {
-    REPLAY_UNCHECKED, /* played, and that is all */
-    REPLAY_CONTENT,   /* every byte looked at */
-    REPLAY_CHECKED,   /* every byte, and every call judged by the rules */
-    REPLAY_CHECKS_COUNT
-};
-
-/* A generated case under memory pressure; the fastest of some runs. */
-bool manager_bench_replay(enum run_model model, enum replay_checks checks, bool is_quick,
+/*
+ * A generated case under memory pressure (a third of what is alive at the peak fits), or the
+ * file of a case, played at 40 GiB of local memory. False: no memory, a file that cannot be read,
+ * or a run that is not clean.
+ */
+bool manager_bench_replay(const char *name, bool is_file, enum run_model model, bool is_quick,
                           struct replay_bench *out_result);
 
 #endif

@@ -1,17 +1,20 @@
-#define _GNU_SOURCE
-#include "sgpu/sgpu_bench.h"
+#include "bench/measure/transfer_bench.h"
 
 #include "sgpu/sgpu.h"
 
 #include "base/bits.h"
 
+#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#define SMALLEST_BYTES (4 * KiB)
-#define LARGEST_BYTES  (16 * MiB)
-#define TURNS          7
-#define TURN_BYTES     (32 * MiB) /* moved by each side in one turn, at least */
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+#define LARGEST_BYTES TRANSFER_BENCH_MOST_BYTES
+#define SLICE_BYTES   (32 * MiB) /* moved by each side in a slice, at least */
+#define PACKETS_MOST  64u        /* in one buffer */
+#define BUFFER_BYTES  (8 * MiB)  /* moved by the packets of one buffer, if they are small */
 
 #define SOURCE_ADDRESS      UINT64_C(0)
 #define DESTINATION_ADDRESS (2 * LARGEST_BYTES)
@@ -21,142 +24,202 @@
 /* A byte pattern, which memset can write too. */
 #define BENCH_PATTERN 0x5a5a5a5au
 
-struct bench {
+struct transfer_bench {
     struct machine *machine;
     struct sgpu *gpu;
     uint8_t *source;
     uint8_t *destination;
+
+    /* Of the comparison that runs. */
+    bool is_copy;
+    uint64_t bytes;
+    uint32_t buffer_packets, buffer_bytes;
 };
 
-static double now_seconds(void)
+static uint64_t packets_of_slice(const struct transfer_bench *bench)
 {
-    struct timespec time;
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+    return align_up(div_round_up(SLICE_BYTES, bench->bytes), bench->buffer_packets);
 }
 
-static void write_register(struct bench *bench, uint64_t offset, uint64_t value, unsigned size)
+/* ---- The engine ---- */
+
+static void write_register(struct transfer_bench *bench, uint64_t offset, uint64_t value,
+                           unsigned size)
 {
     machine_bus_write(bench->machine, machine_bar0_pa(bench->machine) + offset, &value, size);
 }
 
-static void submit_and_run(struct bench *bench, uint32_t size)
+static void submit_and_run(struct transfer_bench *bench)
 {
     uint64_t base = SGPU_REG_NODE(SGPU_NODE_COPY);
 
     write_register(bench, base + SGPU_NODE_ADDRESS, COMMAND_ADDRESS, 8);
-    write_register(bench, base + SGPU_NODE_SIZE, size, 4);
+    write_register(bench, base + SGPU_NODE_SIZE, bench->buffer_bytes, 4);
     write_register(bench, base + SGPU_NODE_FENCE, 1, 4);
     write_register(bench, base + SGPU_NODE_DOORBELL, 0, 4);
     while (machine_run_next(bench->machine))
         ;
 }
 
-static uint32_t build_packet(struct bench *bench, bool is_copy, uint64_t bytes)
+static void build_buffer(struct transfer_bench *bench)
 {
-    struct sgpu_packet_copy copy = {
+    const struct sgpu_packet_copy copy = {
         .header = SGPU_PACKET_HEADER(SGPU_OP_COPY, sizeof copy / 4),
         .source = SOURCE_ADDRESS,
         .destination = DESTINATION_ADDRESS,
-        .bytes = bytes,
+        .bytes = bench->bytes,
     };
-    struct sgpu_packet_fill fill = {
+    const struct sgpu_packet_fill fill = {
         .header = SGPU_PACKET_HEADER(SGPU_OP_FILL, sizeof fill / 4),
         .destination = DESTINATION_ADDRESS,
-        .bytes = bytes,
+        .bytes = bench->bytes,
         .pattern = BENCH_PATTERN,
     };
+    const void *packet = bench->is_copy ? (const void *)&copy : &fill;
+    const uint32_t packet_bytes = bench->is_copy ? sizeof copy : sizeof fill;
+
+    bench->buffer_packets =
+        (uint32_t)min_u64(max_u64(BUFFER_BYTES / bench->bytes, 1), PACKETS_MOST);
+    bench->buffer_bytes = bench->buffer_packets * packet_bytes;
+    for (uint32_t i = 0; i < bench->buffer_packets; i++)
+        page_store_write(machine_local(bench->machine), COMMAND_ADDRESS + i * packet_bytes, packet,
+                         packet_bytes);
+}
+
+/* The engine does what the peers do: the destination, which had other bytes, has the right ones. */
+static bool moves_bytes(struct transfer_bench *bench)
+{
     struct page_store *local = machine_local(bench->machine);
 
-    if (is_copy)
-        page_store_write(local, COMMAND_ADDRESS, &copy, sizeof copy);
-    else
-        page_store_write(local, COMMAND_ADDRESS, &fill, sizeof fill);
-    return is_copy ? sizeof copy : sizeof fill;
+    page_store_fill(local, DESTINATION_ADDRESS, bench->bytes, ~BENCH_PATTERN);
+    submit_and_run(bench);
+    if (bench->is_copy)
+        return page_store_compare_bytes(local, SOURCE_ADDRESS, local, DESTINATION_ADDRESS,
+                                        bench->bytes, NULL);
+    return page_store_is_fill(local, DESTINATION_ADDRESS, bench->bytes, BENCH_PATTERN, NULL);
 }
 
-/* Bytes per second of one turn. */
-static double time_engine(struct bench *bench, uint32_t packet_size, uint64_t bytes, uint64_t times)
+static double time_engine(void *context)
 {
-    double start = now_seconds();
+    struct transfer_bench *bench = context;
+    const uint64_t packets = packets_of_slice(bench);
+    double start = compare_now();
 
-    for (uint64_t i = 0; i < times; i++)
-        submit_and_run(bench, packet_size);
-    return (double)(bytes * times) / (now_seconds() - start);
+    for (uint64_t i = 0; i < packets; i += bench->buffer_packets)
+        submit_and_run(bench);
+    return (compare_now() - start) / (double)packets;
 }
 
-static double time_peer(struct bench *bench, bool is_copy, uint64_t bytes, uint64_t times)
-{
-    double start = now_seconds();
+/* ---- The peers ---- */
 
-    for (uint64_t i = 0; i < times; i++) {
-        if (is_copy)
-            memcpy(bench->destination, bench->source, bytes);
+static double time_library(void *context)
+{
+    struct transfer_bench *bench = context;
+    const uint64_t packets = packets_of_slice(bench);
+    double start = compare_now();
+
+    for (uint64_t i = 0; i < packets; i++) {
+        if (bench->is_copy)
+            memcpy(bench->destination, bench->source, bench->bytes);
         else
-            memset(bench->destination, (int)(BENCH_PATTERN & 0xff), bytes);
+            memset(bench->destination, (int)(BENCH_PATTERN & 0xff), bench->bytes);
         /* The compiler must not join or drop the repetitions. */
         __asm__ volatile("" : : "r"(bench->destination) : "memory");
     }
-    return (double)(bytes * times) / (now_seconds() - start);
+    return (compare_now() - start) / (double)packets;
 }
 
-static void measure(struct bench *bench, bool is_copy, uint64_t bytes, struct sgpu_bench_row *row)
+#ifdef __SSE2__
+
+static void stream(uint8_t *to, const uint8_t *from, uint64_t bytes)
 {
-    uint32_t packet_size = build_packet(bench, is_copy, bytes);
-    uint64_t times = div_round_up(TURN_BYTES, bytes);
+    const __m128i pattern = _mm_set1_epi32((int)BENCH_PATTERN);
 
-    *row = (struct sgpu_bench_row){
-        .name = is_copy ? "copy" : "fill",
-        .peer = is_copy ? "memcpy" : "memset",
-        .bytes = bytes,
-    };
-    for (int turn = 0; turn < TURNS; turn++) {
-        double engine = time_engine(bench, packet_size, bytes, times);
-        double peer = time_peer(bench, is_copy, bytes, times);
-
-        if (engine > row->engine_bytes_per_second)
-            row->engine_bytes_per_second = engine;
-        if (peer > row->peer_bytes_per_second)
-            row->peer_bytes_per_second = peer;
+    for (uint64_t at = 0; at < bytes; at += 64) {
+        for (unsigned i = 0; i < 64; i += 16)
+            _mm_stream_si128((__m128i *)(void *)(to + at + i),
+                             from ? _mm_load_si128((const __m128i *)(const void *)(from + at + i))
+                                  : pattern);
     }
-    row->ratio = row->engine_bytes_per_second / row->peer_bytes_per_second;
+    _mm_sfence();
 }
 
-bool sgpu_bench(struct sgpu_bench_row out_rows[SGPU_BENCH_ROWS])
+static double time_stream(void *context)
 {
-    struct machine_config board;
-    struct sgpu_config config = {0};
-    struct bench bench = {0};
-    struct page_store *local;
-    size_t row = 0;
+    struct transfer_bench *bench = context;
+    const uint64_t packets = packets_of_slice(bench);
+    double start = compare_now();
 
-    memset(out_rows, 0, SGPU_BENCH_ROWS * sizeof *out_rows);
+    for (uint64_t i = 0; i < packets; i++)
+        stream(bench->destination, bench->is_copy ? bench->source : NULL, bench->bytes);
+    return (compare_now() - start) / (double)packets;
+}
+
+#else
+#define time_stream time_library
+#endif
+
+bool transfer_bench_run(struct transfer_bench *bench, bool is_copy, uint64_t bytes, unsigned slices,
+                        struct comparison *out_comparison, const char **out_peer)
+{
+    struct comparison library, streamed;
+
+    bench->is_copy = is_copy;
+    bench->bytes = bytes;
+    build_buffer(bench);
+    if (!moves_bytes(bench) ||
+        !compare_run(time_engine, bench, time_library, bench, slices, &library) ||
+        !compare_run(time_engine, bench, time_stream, bench, slices, &streamed))
+        return false;
+    if (streamed.peer_ns < library.peer_ns) {
+        *out_comparison = streamed;
+        *out_peer = "non-temporal";
+    } else {
+        *out_comparison = library;
+        *out_peer = is_copy ? "memcpy" : "memset";
+    }
+    return true;
+}
+
+/* ---- Life ---- */
+
+struct transfer_bench *transfer_bench_create(void)
+{
+    struct transfer_bench *bench = calloc(1, sizeof *bench);
+    struct sgpu_config config = {0};
+    struct machine_config board;
+    struct page_store *local;
+
+    if (!bench)
+        return NULL;
     machine_config_defaults(&board, 1);
     board.ram_bytes = 4 * MiB;
     board.local_bytes = BENCH_LOCAL_BYTES;
     board.visible_bytes = 0;
     board.aperture_bytes = 0;
-    bench.machine = machine_create(base_services_libc(), &board);
-    if (!bench.machine)
-        return false;
-    bench.gpu = sgpu_create(bench.machine, &config);
-    if (!bench.gpu) {
-        machine_destroy(bench.machine);
-        return false;
+    bench->machine = machine_create(base_services_libc(), &board);
+    bench->gpu = bench->machine ? sgpu_create(bench->machine, &config) : NULL;
+    if (!bench->gpu) {
+        transfer_bench_destroy(bench);
+        return NULL;
     }
-    local = machine_local(bench.machine);
+    /* Laid together, so that the peers have their bytes in one piece. */
+    local = machine_local(bench->machine);
     page_store_write_tag(local, SOURCE_ADDRESS, LARGEST_BYTES, 1);
+    page_store_lay_together(local, SOURCE_ADDRESS / PAGE_BYTES, LARGEST_BYTES / PAGE_BYTES);
+    page_store_lay_together(local, DESTINATION_ADDRESS / PAGE_BYTES, LARGEST_BYTES / PAGE_BYTES);
     page_store_pin(local, SOURCE_ADDRESS / PAGE_BYTES, LARGEST_BYTES / PAGE_BYTES);
     page_store_pin(local, DESTINATION_ADDRESS / PAGE_BYTES, LARGEST_BYTES / PAGE_BYTES);
-    bench.source = page_store_bytes(local, SOURCE_ADDRESS / PAGE_BYTES);
-    bench.destination = page_store_bytes(local, DESTINATION_ADDRESS / PAGE_BYTES);
+    bench->source = page_store_bytes(local, SOURCE_ADDRESS / PAGE_BYTES);
+    bench->destination = page_store_bytes(local, DESTINATION_ADDRESS / PAGE_BYTES);
+    return bench;
+}
 
-    for (int is_copy = 1; is_copy >= 0; is_copy--)
-        for (uint64_t bytes = SMALLEST_BYTES; bytes <= LARGEST_BYTES; bytes *= 4)
-            measure(&bench, is_copy, bytes, &out_rows[row++]);
-
-    sgpu_destroy(bench.gpu);
-    machine_destroy(bench.machine);
-    return true;
+void transfer_bench_destroy(struct transfer_bench *bench)
+{
+    if (bench->gpu)
+        sgpu_destroy(bench->gpu);
+    if (bench->machine)
+        machine_destroy(bench->machine);
+    free(bench);
 }
