@@ -2,10 +2,10 @@
  * Range tree: finds the tiles of a range allocator by address.
  *
  * Place      base, private to range_allocator.c: others use the allocator.
- * Model      The allocator's tiles are nodes in a table, linked in address order (struct
- * range_node). The tree is an index over them: a B+-tree whose leaves name up to 26 consecutive
- * tiles. It is made when it is first needed, and kept up to date from then on. What it knows can be
- * made again at any time: without memory for a change it is dropped.
+ * Model      The allocator's tiles are nodes in a table, linked in address order. The tree is an
+ *            index over them: a B+-tree whose leaves name up to 26 consecutive tiles. It is made
+ *            when it is first needed, and kept up to date from then on. What it knows can be made
+ *            again at any time: without memory for a change it is dropped.
  *
  *            A tile knows its leaf (leaf_of), so that a take or a release beside a known tile needs
  *            no descent. Only a leaf that comes or goes is told to the nodes above.

@@ -3,12 +3,13 @@
  *
  * Place      bench. The only place where the allocator meets a clock; results depend on the
  *            machine and are for the reader, never for a test.
- * Model      Sizes are log-normal (median 16 units, sigma 1.5). The space is live ranges * mean
- * size / occupancy. It is filled to the occupancy and aged; then each operation takes a range while
- * that keeps to the occupancy, and otherwise releases one. A take that fails counts its bytes, and
- * one range more goes. Operations are decided in blocks, outside the clock. Ours and the peer's,
- * each with a stream of its own, run in turn (compare.h). The percentiles are ours alone, from a
- * clock around each operation, whose own cost is subtracted.
+ * Model      Sizes are log-normal (median 16 units, sigma 1.5). The space is live ranges times mean
+ *            size, by the occupancy. It is filled to the occupancy and aged; then each operation
+ *            takes a range while that keeps to the occupancy, and otherwise releases one. A take
+ *            that fails counts its bytes, and one range more goes. Operations are decided in
+ *            blocks, outside the clock. Ours and the peer's, each with a stream of its own, run in
+ *            turn (compare.h). The percentiles are ours alone, from a clock around each operation,
+ *            whose own cost is subtracted: medians of those of several rounds.
  */
 #ifndef DRYDOCK_BENCH_RANGE_BENCH_H
 #define DRYDOCK_BENCH_RANGE_BENCH_H

@@ -5,10 +5,10 @@
  * Model      A two-level segregated fit, after what is published of OffsetAllocator: eight bins for
  *            each power of two, sizes rounded up to the next bin, the first hole there is; nodes of
  *            28 bytes with 32-bit offsets in an array whose length is fixed when it is made, links
- * to both neighbours, released by handle, a stack of spare nodes. Differs    from OffsetAllocator
- * in nothing that the bench times: C rather than C++, and no report of its storage. Like it, it
- * knows no alignment, no window and no lookup by address, and its owner has to say how many ranges
- * there will be. That favours it.
+ *            to both neighbours, released by handle, a stack of spare nodes.
+ *            It differs from OffsetAllocator in nothing that the bench times: C rather than C++,
+ *            and no report of its storage. Like it, it knows no alignment, no window and no lookup
+ *            by address, and its owner has to say how many ranges there will be. That favours it.
  */
 #ifndef DRYDOCK_BENCH_RANGE_BENCH_PEERS_H
 #define DRYDOCK_BENCH_RANGE_BENCH_PEERS_H
