@@ -294,6 +294,69 @@ static NTSTATUS skip_init_context(struct miniport *self, HANDLE object,
         .sentence = __VA_ARGS__,                                                                   \
     }
 
+/* ---- Content that is read too early ---- */
+
+#define WINDOW_BYTES (64u << 20) /* of the first segment, from its begin on */
+
+/* Where the CPU finds the first segment, in state[0], and how much of it is seen, in state[1]. */
+static NTSTATUS query_window(struct miniport *self, HANDLE object,
+                             const DXGKARG_QUERYADAPTERINFO *arg)
+{
+    NTSTATUS status = miniport_forward_query_adapter_info(self, object, arg);
+    const DXGK_QUERYSEGMENTOUT4 *out = arg->pOutputData;
+    const DXGK_SEGMENTDESCRIPTOR4 *first;
+
+    if (!NT_SUCCESS(status) || arg->Type != DXGKQAITYPE_QUERYSEGMENT4 || !out ||
+        !out->pSegmentDescriptor)
+        return status;
+    first = (const void *)out->pSegmentDescriptor;
+    zoo_layer_of(self)->state[0] = (uint64_t)first->CpuTranslatedAddress.QuadPart;
+    zoo_layer_of(self)->state[1] = first->Flags.CpuVisible ? first->Size : 0;
+    return status;
+}
+
+/* Looks at the first byte of what comes in, through a window of its own for the time. */
+static NTSTATUS build_and_peek(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    struct zoo_layer *layer = zoo_layer_of(self);
+    struct miniport_host *upper = layer->host.upper;
+    const DXGK_BUILDPAGINGBUFFER_NOTIFYRESIDENCY *notice = &arg->NotifyResidency;
+    uint64_t bytes = layer->state[1] < WINDOW_BYTES ? layer->state[1] : WINDOW_BYTES;
+    PHYSICAL_ADDRESS address = {.QuadPart = (LONGLONG)layer->state[0]};
+    void *window;
+
+    if (arg->Operation == DXGK_OPERATION_NOTIFY_RESIDENCY && notice->Resident &&
+        layer->memory.words[0] && notice->PhysicalAddress.SegmentId == 1 &&
+        notice->PhysicalAddress.SegmentOffset < layer->memory.words[1])
+        layer->state[2] += *((volatile const unsigned char *)(uintptr_t)layer->memory.words[0] +
+                             notice->PhysicalAddress.SegmentOffset);
+    else if (arg->Operation != DXGK_OPERATION_NOTIFY_RESIDENCY && !layer->memory.words[0] && bytes &&
+             NT_SUCCESS(upper->ops->map_memory(upper, address, (ULONG)bytes, FALSE, FALSE, MmNonCached,
+                                               &window))) {
+        layer->memory.words[0] = (uintptr_t)window;
+        layer->memory.words[1] = bytes;
+    }
+    return miniport_forward_build_paging_buffer(self, object, arg);
+}
+
+static NTSTATUS stop_peeking(struct miniport *self)
+{
+    struct zoo_layer *layer = zoo_layer_of(self);
+
+    if (layer->memory.words[0])
+        layer->host.upper->ops->unmap_memory(layer->host.upper,
+                                             (void *)(uintptr_t)layer->memory.words[0]);
+    layer->memory.words[0] = 0;
+    return miniport_forward_ops.stop_device(self);
+}
+
+static void plant_peek(struct zoo_layer *layer)
+{
+    layer->ops.query_adapter_info = query_window;
+    layer->ops.build_paging_buffer = build_and_peek;
+    layer->ops.stop_device = stop_peeking;
+}
+
 /* clang-format off */
 const struct zoo_defect zoo_table_defects[] = {
     ALTER("D60-repeat-once", "PT-016 PT-013", walk_past_repeat,
@@ -339,6 +402,9 @@ const struct zoo_defect zoo_table_defects[] = {
           "does not execute SIGNAL_MONITORED_FENCE"),
     ALTER("NTF-signal-early", "NTF-007", signal_early,
           "signals the value after the one asked for"),
+    {.id = "NTF-content-read", .models = ZOO_GPUMMU, .rules = "NTF-006", .since = ZOO_SINCE,
+     .sentence = "looks at the content when it is told that an allocation is resident",
+     .plant = plant_peek},
     {.id = "CTX-init-skipped", .models = ZOO_BOTH, .rules = "CTX-006", .since = ZOO_SINCE,
      .sentence = "does not initialise a context allocation", .build = skip_init_context},
     {0},

@@ -116,6 +116,14 @@ struct check_config {
     uint64_t (*system_bytes)(void *context);
     /* The address in local memory behind an address of the CPU's bus; false: none. */
     bool (*bus_local)(void *context, uint64_t address, uint64_t *out_address);
+    /*
+     * Accesses of the CPU to bytes of the segment that starts at GPU address base, offset bytes
+     * behind its start, are noticed from here to end_watch(), which tells the offset of one. False:
+     * no mapping there is watched.
+     */
+    bool (*watch_place)(void *context, unsigned segment, uint64_t base, uint64_t offset,
+                        uint64_t bytes);
+    bool (*end_watch)(void *context, uint64_t *out_offset);
     bool remaps_dma;    /* the device's pages are an IOMMU's */
     bool hears_flushes; /* check_gpu() is told of every FLUSHED, even if of nothing else */
     /*

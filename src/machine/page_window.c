@@ -23,7 +23,16 @@ struct page_window {
     uint8_t *address;
     uint64_t block_count;
     uint8_t *is_open; /* by block */
+    uint8_t *is_shut; /* by block: one that is open has been shut by a watch */
 };
+
+/* What accesses are noticed of, at most one range at a time. */
+static struct {
+    struct page_store *store; /* NULL: none */
+    uint64_t first, count;
+    bool is_touched;
+    uint64_t page; /* that was touched first */
+} watch;
 
 /* A signal handler has no argument to find them by. */
 static struct list windows = LIST_INITIALIZER(windows);
@@ -98,11 +107,33 @@ static bool show_whole(struct page_window *window)
     return is_shown;
 }
 
+static bool protect_block(struct page_window *window, uint64_t block, int protection)
+{
+    return mprotect(window->address + block * BLOCK_PAGES * PAGE_BYTES,
+                    block_pages(window, block) * PAGE_BYTES, protection) == 0;
+}
+
+static void note_touched(const struct page_window *window, const uint8_t *pointer)
+{
+    const uint64_t page = window->first_page + (uint64_t)(pointer - window->address) / PAGE_BYTES;
+
+    if (watch.store != window->store || window->pages || watch.is_touched || page < watch.first ||
+        page - watch.first >= watch.count)
+        return;
+    watch.is_touched = true;
+    watch.page = page;
+}
+
 /* False when the address lies in an open block already: then the fault is not for us. */
 static bool open_block(struct page_window *window, const uint8_t *pointer)
 {
     uint64_t block = (uint64_t)(pointer - window->address) / PAGE_BYTES / BLOCK_PAGES;
 
+    note_touched(window, pointer);
+    if (window->is_shut[block]) {
+        window->is_shut[block] = 0;
+        return protect_block(window, block, PROT_READ | PROT_WRITE);
+    }
     if (window->is_open[block])
         return false;
     pin_block(window, block);
@@ -135,6 +166,63 @@ static void on_fault(int signal, siginfo_t *info, void *context)
         previous_action.sa_handler(signal);
     else
         sigaction(signal, &previous_action, NULL); /* the access repeats, and ends the process */
+}
+
+/* The blocks of the window with pages of the watch: [*out_first, *out_end). False: none. */
+static bool find_watched(const struct page_window *window, uint64_t *out_first, uint64_t *out_end)
+{
+    const uint64_t first = max_u64(watch.first, window->first_page);
+    const uint64_t end =
+        min_u64(watch.first + watch.count, window->first_page + window->page_count);
+
+    if (window->store != watch.store || window->pages || first >= end)
+        return false;
+    *out_first = (first - window->first_page) / BLOCK_PAGES;
+    *out_end = div_round_up(end - window->first_page, BLOCK_PAGES);
+    return true;
+}
+
+bool page_windows_watch(struct page_store *store, uint64_t first_page, uint64_t count)
+{
+    struct page_window *window;
+    uint64_t block, end;
+    bool is_shown = false;
+
+    watch.store = store;
+    watch.first = first_page;
+    watch.count = count;
+    watch.is_touched = false;
+    list_for_each (window, &windows, struct page_window, link) {
+        if (!find_watched(window, &block, &end))
+            continue;
+        is_shown = true;
+        for (; block < end; block++) {
+            if (window->is_open[block] && !window->is_shut[block])
+                window->is_shut[block] = protect_block(window, block, PROT_NONE);
+        }
+    }
+    if (!is_shown)
+        watch.store = NULL;
+    return is_shown;
+}
+
+bool page_windows_end_watch(uint64_t *out_page)
+{
+    struct page_window *window;
+    uint64_t block, end;
+
+    list_for_each (window, &windows, struct page_window, link) {
+        if (!find_watched(window, &block, &end))
+            continue;
+        for (; block < end; block++) {
+            if (window->is_shut[block])
+                protect_block(window, block, PROT_READ | PROT_WRITE);
+            window->is_shut[block] = 0;
+        }
+    }
+    watch.store = NULL;
+    *out_page = watch.page;
+    return watch.is_touched;
 }
 
 static bool is_our_handler(const struct sigaction *action)
@@ -174,6 +262,8 @@ static void free_window(struct page_window *window)
         base_free_array(services, window->pages, window->page_count, sizeof *window->pages);
     if (window->is_open)
         base_free(services, window->is_open, window->block_count);
+    if (window->is_shut)
+        base_free(services, window->is_shut, window->block_count);
     base_free(services, window, sizeof *window);
     remove_handler();
 }
@@ -194,7 +284,8 @@ static struct page_window *create_window(struct page_store *store, uint64_t page
     window->page_count = page_count;
     window->block_count = div_round_up(page_count, BLOCK_PAGES);
     window->is_open = base_alloc(store->services, window->block_count);
-    if (!window->is_open) {
+    window->is_shut = base_alloc(store->services, window->block_count);
+    if (!window->is_open || !window->is_shut) {
         free_window(window);
         return NULL;
     }

@@ -47,6 +47,15 @@ void page_windows_close_all(struct page_store *store);
 /* Host address of the first page's first byte. */
 uint8_t *page_window_address(const struct page_window *window);
 
+/*
+ * From here to page_windows_end_watch() accesses through windows to count pages of the store from
+ * the first one on are noticed. False: no window shows any of them. Pages of list windows are not
+ * watched, nor is a page of a block any more in which another page has been touched.
+ */
+bool page_windows_watch(struct page_store *store, uint64_t first_page, uint64_t count);
+/* True: there was an access, *out_page is the page. */
+bool page_windows_end_watch(uint64_t *out_page);
+
 /* The window that the pointer lies in, or NULL. */
 struct page_window *page_window_find(const void *pointer);
 

@@ -27,6 +27,36 @@ static void windows_end_with_their_store(void **state)
     page_store_destroy(other);
 }
 
+/* An access to a page that is watched is noticed, whether the page was touched before or not. */
+static void accesses_to_watched_pages_are_noticed(void **state)
+{
+    struct page_store *store = page_store_create(base_services_libc(), 8192);
+    struct page_window *window = page_window_open(store, 16, 8000);
+    volatile uint8_t *bytes = page_window_address(window);
+    uint64_t page = 0;
+
+    assert_false(page_windows_watch(store, 8100, 8)); /* not of the window */
+    assert_false(page_windows_end_watch(&page));
+    bytes[100 * PAGE_BYTES] = 7;
+    for (unsigned is_new = 0; is_new < 2; is_new++) {
+        const uint64_t at = is_new ? 4000 : 100;
+
+        assert_true(page_windows_watch(store, 16 + at, 20));
+        bytes[(at + 200) * PAGE_BYTES] = 1;
+        assert_false(page_windows_end_watch(&page));
+        assert_true(page_windows_watch(store, 16 + at, 20));
+        assert_int_equal(bytes[(at + 19) * PAGE_BYTES], 0);
+        assert_true(page_windows_end_watch(&page));
+        assert_int_equal(page, 16 + at + 19);
+    }
+    assert_true(page_windows_watch(store, 16 + 100, 1));
+    assert_int_equal(bytes[101 * PAGE_BYTES], 0); /* beside it */
+    assert_false(page_windows_end_watch(&page));
+    assert_int_equal(bytes[100 * PAGE_BYTES], 7);
+    page_window_close(window);
+    page_store_destroy(store);
+}
+
 static void only_touched_pages_become_bytes(void **state)
 {
     struct page_store *store = page_store_create(base_services_libc(), 1 << 20); /* 4 GiB */
@@ -213,6 +243,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(faults_elsewhere_go_to_the_handler_before),
+        cmocka_unit_test(accesses_to_watched_pages_are_noticed),
         cmocka_unit_test(only_touched_pages_become_bytes),
         cmocka_unit_test(windows_end_with_their_store),
         cmocka_unit_test(a_list_of_scattered_pages_is_one_range),

@@ -11,6 +11,7 @@
 #include "bench/board/foreign_board.h"
 #include "bench/board/sgpu_walk.h"
 #include "bench/config/run_mmu.h"
+#include "machine/page_window.h"
 #include "workload/summary.h"
 
 #include <string.h>
@@ -550,6 +551,34 @@ static bool find_in_segment(void *context, const struct oracle_segment *segment,
                                  out_address);
 }
 
+/* By the pages of windows (page_window.h): a mapping of less than 16 MiB is not watched. */
+static bool watch_place(void *context, unsigned segment, uint64_t base, uint64_t offset,
+                        uint64_t bytes)
+{
+    struct run_assembly *run = context;
+    const struct oracle_segment known = {.id = segment};
+    struct page_store *store = machine_local(run->machine);
+    uint64_t address = base + offset;
+
+    if (run->foreign_board
+            ? !foreign_board_resolve(run->foreign_board, &known, offset, bytes, &store, &address)
+            : !store || !page_store_contains(store, address, bytes))
+        return false;
+    run->watched = address - offset;
+    return page_windows_watch(store, address / PAGE_BYTES,
+                              bytes_to_pages(address % PAGE_BYTES + bytes));
+}
+
+static bool end_watch(void *context, uint64_t *out_offset)
+{
+    const struct run_assembly *run = context;
+    uint64_t page;
+    const bool is_touched = page_windows_end_watch(&page);
+
+    *out_offset = page * PAGE_BYTES - run->watched;
+    return is_touched;
+}
+
 static bool walk_tables(void *context, bool is_system, uint64_t root, uint64_t va,
                         struct check_gpu_walk *out_walk)
 {
@@ -613,8 +642,11 @@ void run_hardware_for_check(struct run_assembly *run, struct check_config *confi
         config->walk = walk_plugin;
     config->hears_flushes = run->plugin && gpu_plugin_tells_flushes(run->plugin);
     config->read_page = read_device_page;
-    if (!run->retold) /* the pool of a driver that is not there is not known */
+    if (!run->retold) { /* of a driver that is not there neither the pool is known nor what it touches */
         config->system_bytes = count_system_bytes;
+        config->watch_place = watch_place;
+        config->end_watch = end_watch;
+    }
 }
 
 /* ---- All of it ------------------------------------------------------------------------------- */

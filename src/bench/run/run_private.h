@@ -79,6 +79,7 @@ struct run_assembly {
     struct recorder *recorder; /* NULL: none */
     struct retold *retold;
     struct miniport *foreign_board; /* NULL: the board is the Drydock GPU's */
+    uint64_t watched; /* where the segment begins, in its pages, that watch_place() is about */
     struct instances instances;
     struct rule_counts before_trial; /* of user memory: what was counted until then */
     struct check *check;

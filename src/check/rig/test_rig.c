@@ -46,6 +46,18 @@ static bool rig_bus_local(void *context, uint64_t address, uint64_t *out_address
     return true;
 }
 
+static bool rig_watch_place(void *context, unsigned segment, uint64_t base, uint64_t offset,
+                            uint64_t bytes)
+{
+    return true;
+}
+
+static bool rig_end_watch(void *context, uint64_t *out_offset)
+{
+    *out_offset = 0x10008;
+    return ((const struct rig *)context)->has_touched;
+}
+
 static bool rig_walk(void *context, bool is_system, uint64_t root, uint64_t va,
                      struct check_gpu_walk *out_walk)
 {
@@ -188,6 +200,8 @@ void rig_prepare(struct rig *rig, enum rig_model model)
         .read_page = rig_read_page,
         .bus_local = rig_bus_local,
         .system_bytes = rig_system_bytes,
+        .watch_place = rig_watch_place,
+        .end_watch = rig_end_watch,
     };
     rig->buffer_bytes = RIG_BUFFER_BYTES;
 }

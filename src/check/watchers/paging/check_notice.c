@@ -1,6 +1,6 @@
 /*
  * Watcher: notices, the paging operations that move nothing and tell the driver where things are
- * (NTF-001..005, NTF-007..010, NTF-012, NTF-014..020).
+ * (NTF-001..010, NTF-012, NTF-014..020).
  *
  * What an allocation was told last is in the ledger's account of it; a reset or sleep ends it. An
  * operation that goes on in another buffer has been judged already.
@@ -51,6 +51,7 @@ struct notice_watch {
     struct unmapped unmapped[MAX_UNMAPPED]; /* a ring */
     unsigned unmapped_count;                /* ever */
     uint64_t retired;                       /* operation */
+    bool is_watching;                       /* the place of the notice that is being built */
 };
 
 static uint64_t page_count(const struct check_allocation *allocation)
@@ -503,6 +504,48 @@ static void check_home(struct check *check, const struct notice_watch *watch, ui
                (unsigned long long)address, (unsigned long long)left->current);
 }
 
+/* ---- The content that is announced ----------------------------------------------------------- */
+
+/* The copies that bring it may wait in the queue until long after the call. */
+static void watch_content(struct check *check, struct notice_watch *watch,
+                          const DXGK_BUILDPAGINGBUFFER_NOTIFYRESIDENCY *notice)
+{
+    const struct check_config *config = check_configuration(check);
+    const struct check_allocation *allocation =
+        check_find_allocation(check_ledger(check), notice->hAllocation);
+    const D3DGPU_PHYSICAL_ADDRESS *place = &notice->PhysicalAddress;
+    const struct check_segment *segment =
+        check_find_segment(check_ledger(check), place->SegmentId);
+
+    watch->is_watching =
+        config->watch_place && notice->Resident && allocation && segment &&
+        !segment->flags.Aperture &&
+        is_place_there(check_ledger(check), place, allocation->bytes) &&
+        config->watch_place(config->context, segment->id, segment->base, place->SegmentOffset,
+                            allocation->bytes);
+}
+
+static void end_watch(struct check *check, struct notice_watch *watch,
+                      const DXGK_BUILDPAGINGBUFFER_NOTIFYRESIDENCY *notice)
+{
+    const struct check_config *config = check_configuration(check);
+    struct check_allocation *allocation =
+        check_find_allocation(check_ledger(check), notice->hAllocation);
+    uint64_t offset = 0;
+    bool is_touched;
+
+    if (!watch->is_watching)
+        return;
+    watch->is_watching = false;
+    is_touched = config->end_watch(config->context, &offset);
+    CHECK_RULE(check, RULE_NTF_006, !is_touched, allocation ? &allocation->object : NULL,
+               "NotifyResidency.PhysicalAddress",
+               "the driver touched byte 0x%llx of segment %u while it was told that the content "
+               "comes there (0x%llx on): the copies may still be queued",
+               (unsigned long long)offset, notice->PhysicalAddress.SegmentId,
+               (unsigned long long)notice->PhysicalAddress.SegmentOffset);
+}
+
 /* ---- Calls ----------------------------------------------------------------------------------- */
 
 static void after_create(struct check *check, const DXGKARG_CREATEALLOCATION *arg)
@@ -534,6 +577,9 @@ static void before(struct check *check, void *state, const struct check_call *ca
         watch->is_in_interrupt = true;
         memset(watch->first_late, 0, sizeof watch->first_late);
     }
+    if (call->ddi == MINIPORT_DDI_BuildPagingBuffer &&
+        arg->Operation == DXGK_OPERATION_NOTIFY_RESIDENCY)
+        watch_content(check, watch, &arg->NotifyResidency);
     if (call->ddi != MINIPORT_DDI_BuildPagingBuffer || check_ledger(check)->is_operation_open)
         return;
     switch ((unsigned)arg->Operation) {
@@ -588,6 +634,7 @@ static void after(struct check *check, void *state, const struct check_call *cal
         }
         break;
     case MINIPORT_DDI_BuildPagingBuffer:
+        end_watch(check, watch, &call->before.build_paging_buffer->NotifyResidency);
         note_empty(check, watch, call);
         break;
     case MINIPORT_DDI_ResetFromTimeout:

@@ -87,6 +87,25 @@ RULE_KEPT(NTF_005)
     tell_residency(rig, allocation, true, 0x20000);
 }
 
+RULE_BROKEN(NTF_006)
+{
+    rig->has_touched = true;
+    tell_residency(rig, create_noticed(rig, true), true, 0x10000);
+    assert_string_equal(rig->last.text,
+                        "the driver touched byte 0x10008 of segment 1 while it was told that the "
+                        "content comes there (0x10000 on): the copies may still be queued");
+}
+
+/* What an eviction tells of is there until the driver has come back. */
+RULE_KEPT(NTF_006)
+{
+    HANDLE allocation = create_noticed(rig, true);
+
+    tell_residency(rig, allocation, true, 0x10000);
+    rig->has_touched = true;
+    tell_residency(rig, allocation, false, 0);
+}
+
 static void signal_fence(struct rig *rig, uint64_t va, uint64_t value)
 {
     DXGKARG_BUILDPAGINGBUFFER arg = {.Operation = DXGK_OPERATION_SIGNAL_MONITORED_FENCE};
