@@ -474,10 +474,9 @@ static void after_build(struct check *check, struct aperture_watch *watch,
     if (!claim)
         return;
     claim->has_written |= call->arg.build_paging_buffer->pDmaBuffer != was->pDmaBuffer;
-    if (is_missing)
-        check_report(check, missing_rule(check_ledger(check), claim), NULL, "status",
-                     "0x%08x: the driver reports aperture segment %u and does not map there",
-                     (unsigned)call->status, claim->segment);
+    CHECK_RULE(check, missing_rule(check_ledger(check), claim), !is_missing, NULL, "status",
+               "0x%08x: the driver reports aperture segment %u and does not map there",
+               (unsigned)call->status, claim->segment);
     if (is_part)
         return;
     claim->is_built = NT_SUCCESS(call->status);
