@@ -330,9 +330,10 @@ static NTSTATUS build_and_peek(struct miniport *self, HANDLE object, DXGKARG_BUI
         notice->PhysicalAddress.SegmentOffset < layer->memory.words[1])
         layer->state[2] += *((volatile const unsigned char *)(uintptr_t)layer->memory.words[0] +
                              notice->PhysicalAddress.SegmentOffset);
-    else if (arg->Operation != DXGK_OPERATION_NOTIFY_RESIDENCY && !layer->memory.words[0] && bytes &&
-             NT_SUCCESS(upper->ops->map_memory(upper, address, (ULONG)bytes, FALSE, FALSE, MmNonCached,
-                                               &window))) {
+    else if (arg->Operation != DXGK_OPERATION_NOTIFY_RESIDENCY && !layer->memory.words[0] &&
+             bytes &&
+             NT_SUCCESS(upper->ops->map_memory(upper, address, (ULONG)bytes, FALSE, FALSE,
+                                               MmNonCached, &window))) {
         layer->memory.words[0] = (uintptr_t)window;
         layer->memory.words[1] = bytes;
     }

@@ -87,6 +87,7 @@ void player_submission_done(void *context, NTSTATUS status, uint64_t needed, uin
     submission->status = status;
     submission->needed = needed;
     submission->available = available;
+    player_take_refusal(submission->player, status, &submission->refusal);
     submission->player->needs_pump = true;
     if (player_op(submission->player, submission->op_index)->kind == WORKLOAD_OP_FAULT)
         player_note_fault_status(

@@ -173,6 +173,7 @@ void player_request_done(void *context, NTSTATUS status, uint64_t needed, uint64
     player->request.status = status;
     player->request.needed = needed;
     player->request.available = available;
+    player_take_refusal(player, status, &player->request.refusal);
     player->needs_pump = true;
     if (player->request.event.device) {
         player->request.event.status = status;

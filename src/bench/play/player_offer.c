@@ -114,12 +114,12 @@ static bool reclaim_one(struct player *player, uint32_t op_index, uint32_t id)
     if (!player_wait_request(player))
         return false;
     if (!NT_SUCCESS(player->request.status))
-        player_report(player, op_index,
-                      "reclaim %s: paging it in failed with status 0x%08x; needs %llu bytes, %llu "
-                      "are available",
-                      name, (unsigned)player->request.status,
-                      (unsigned long long)player->request.needed,
-                      (unsigned long long)player->request.available);
+        player_report_late(player, op_index, &player->request.refusal, player->request.status,
+                           "reclaim %s: paging it in failed with status 0x%08x; needs %llu bytes, "
+                           "%llu are available",
+                           name, (unsigned)player->request.status,
+                           (unsigned long long)player->request.needed,
+                           (unsigned long long)player->request.available);
     return true;
 }
 

@@ -96,8 +96,9 @@ struct submission {
     bool has_lost_reference; /* the workload freed what it uses while it ran */
     NTSTATUS status;
     uint64_t needed, available;
-    uint64_t paging_fence; /* of its request */
-    uint64_t first_key;    /* keys of automatic writes follow each other from here */
+    struct run_refusal refusal; /* who refused it, when it failed */
+    uint64_t paging_fence;      /* of its request */
+    uint64_t first_key;         /* keys of automatic writes follow each other from here */
     uint64_t ring_start, ring_bytes;
     size_t bytes;              /* of this struct */
     unsigned allocation_count; /* distinct ones */
@@ -137,6 +138,7 @@ struct player_request {
     bool is_reported;
     NTSTATUS status;
     uint64_t needed, available; /* bytes, when it failed for lack of memory */
+    struct run_refusal refusal; /* who refused it, when it failed */
     /* Its end, for the checking layer; device NULL: the checking layer is not informed. */
     struct check_client_event event;
     const void *allocation; /* of the event */
@@ -526,6 +528,16 @@ struct run_finding *player_report(struct player *player, uint32_t op_index, cons
 struct run_finding *player_report_failure(struct player *player, uint32_t op_index, NTSTATUS status,
                                           const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+/*
+ * The same for what ends some time after it was asked for: the refusal is that of its end, which
+ * player_take_refusal() keeps in the callback. The status is the caller's to say.
+ */
+struct run_finding *player_report_late(struct player *player, uint32_t op_index,
+                                       const struct run_refusal *refusal, NTSTATUS status,
+                                       const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+void player_take_refusal(struct player *player, NTSTATUS status, struct run_refusal *out_refusal);
+
 /*
  * The rule of a finding (NULL: none) about a translation: the one that the checking layer saw
  * broken before, else the suggested one.

@@ -90,8 +90,8 @@ static void submission_failed(struct player *player, struct submission *submissi
         return;
     }
     if (status == STATUS_GRAPHICS_NO_VIDEO_MEMORY && submission->needed) {
-        finding = player_report(
-            player, submission->op_index,
+        finding = player_report_late(
+            player, submission->op_index, &submission->refusal, status,
             "submission on context '%s' does not fit: its %u allocations need %llu bytes, %llu are "
             "available%s",
             context, submission->allocation_count, (unsigned long long)submission->needed,
@@ -119,9 +119,10 @@ static void submission_failed(struct player *player, struct submission *submissi
                      ": as one command they fill more than the driver's DMA buffer of %u bytes or "
                      "patch list of %u entries",
                      limits.dma_bytes, limits.patch_locations);
-        player_report(player, submission->op_index,
-                      "submission on context '%s' with %u references failed with status 0x%08x%s",
-                      context, op->ref_count, (unsigned)status, why);
+        player_report_late(
+            player, submission->op_index, &submission->refusal, status,
+            "submission on context '%s' with %u references failed with status 0x%08x%s", context,
+            op->ref_count, (unsigned)status, why);
     }
     submission_remove(player, submission);
 }
@@ -264,6 +265,7 @@ static bool request_residency(struct player *player, struct submission *submissi
         return submission->is_reported;
     submission->is_reported = true;
     submission->status = status;
+    player_take_refusal(player, status, &submission->refusal);
     return true;
 }
 
@@ -305,6 +307,7 @@ static bool start(struct player *player, struct submission *submission)
     submission->state = SUBMISSION_RUNNING;
     status = player_hand_over(player, submission);
     if (!NT_SUCCESS(status)) {
+        player_take_refusal(player, status, &submission->refusal);
         /*
          * From the start: a submission that must run alone would wait for the allocations that this
          * one holds resident.

@@ -50,6 +50,26 @@ struct run_finding *player_report_failure(struct player *player, uint32_t op_ind
                          (unsigned)status, who);
 }
 
+struct run_finding *player_report_late(struct player *player, uint32_t op_index,
+                                       const struct run_refusal *refusal, NTSTATUS status,
+                                       const char *format, ...)
+{
+    char asked[240], who[400];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(asked, sizeof asked, format, arguments);
+    va_end(arguments);
+    name_refuser(refusal, status, who, sizeof who);
+    return player_report(player, op_index, "%s: %s", asked, who);
+}
+
+void player_take_refusal(struct player *player, NTSTATUS status, struct run_refusal *out_refusal)
+{
+    *out_refusal = NT_SUCCESS(status) ? (struct run_refusal){0} : player->result->refusal;
+    player->result->refusal.rule[0] = '\0';
+}
+
 bool player_stop_with(struct player *player, enum player_stop stop, const char *format, ...)
 {
     va_list arguments;

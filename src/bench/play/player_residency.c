@@ -47,8 +47,10 @@ static bool make_resident(struct player *player, uint32_t device,
         *out_status = ask(player, device, allocation, how);
         player_inform_request(player, CHECK_CLIENT_MAKE_RESIDENT, player->devices[device], 1,
                               &allocation, *out_status, player->request.event.fence);
-        if (*out_status != STATUS_PENDING)
+        if (*out_status != STATUS_PENDING) {
             player->request.event.device = NULL;
+            player_take_refusal(player, *out_status, &player->request.refusal);
+        }
         if (*out_status == STATUS_PENDING) {
             if (!player_wait_request(player))
                 return false;
@@ -91,12 +93,12 @@ bool player_play_resident(struct player *player, uint32_t op_index)
             player_evict(player, player->devices[op->object], 1, &entry->handle);
             status = STATUS_NO_MEMORY;
         }
-        finding = player_report(player, op_index,
-                                "resident %s failed with status 0x%08x: needs %llu bytes, %llu are "
-                                "available",
-                                workload_allocation_name(player->workload, id), (unsigned)status,
-                                (unsigned long long)player->request.needed,
-                                (unsigned long long)player->request.available);
+        finding = player_report_late(
+            player, op_index, &player->request.refusal, status,
+            "resident %s failed with status 0x%08x: needs %llu bytes, %llu are available",
+            workload_allocation_name(player->workload, id), (unsigned)status,
+            (unsigned long long)player->request.needed,
+            (unsigned long long)player->request.available);
         if (finding) {
             finding->needed = player->request.needed;
             finding->available = player->request.available;

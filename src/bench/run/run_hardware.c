@@ -642,7 +642,8 @@ void run_hardware_for_check(struct run_assembly *run, struct check_config *confi
         config->walk = walk_plugin;
     config->hears_flushes = run->plugin && gpu_plugin_tells_flushes(run->plugin);
     config->read_page = read_device_page;
-    if (!run->retold) { /* of a driver that is not there neither the pool is known nor what it touches */
+    if (!run->retold) { /* of a driver that is not there neither the pool is known nor what it
+                           touches */
         config->system_bytes = count_system_bytes;
         config->watch_place = watch_place;
         config->end_watch = end_watch;

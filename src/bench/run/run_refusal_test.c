@@ -1,5 +1,6 @@
 /*
- * An allocation that does not come about: the finding names who refused it, and the rule.
+ * An allocation that does not come about, and a request that fails some time after it was made: the
+ * finding names who refused it, and the rule.
  */
 #include "bench/drivers/drivers.h"
 #include "bench/whole_runs/test_run.h"
@@ -79,12 +80,62 @@ static void the_manager_may_have_a_limit(void **state)
            "it (U3: 5368709120 bytes: neither an MDL nor TransferOffset can say where the end is)");
 }
 
+/* What there is no room for is found out when all else has left: long after the line, perhaps. */
+static void the_manager_may_have_no_room(void **state)
+{
+    static const struct {
+        enum run_model model;
+        const char *line, *text;
+    } rows[] = {
+        {RUN_GPUMMU, "resident a\n",
+         "resident a failed with status 0xc01e0100: needs 8388608 bytes, "},
+        {RUN_GPUMMU, "submit c0 b:w\nsubmit c0 a:w\nalloc c size=4K\nwait all\n",
+         "submission on context 'c0' does not fit: its 1 allocations need 8388608 bytes, "},
+        {RUN_PHYSICAL, "submit c0 b:w\nsubmit c0 a:w\nalloc c size=4K\nwait all\n",
+         "submission on context 'c0' does not fit: its 1 allocations need 8388608 bytes, "},
+    };
+
+    driver_status = STATUS_SUCCESS;
+    lacks_priority = false;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char text[400];
+        struct workload *workload;
+        struct run_config config;
+        struct run_result *result;
+        unsigned count = 0;
+
+        snprintf(text, sizeof text,
+                 "drydock-case 1\noption local-memory 4M\nalloc a size=8M segments=local\n"
+                 "alloc b size=1M segments=local\n%s",
+                 rows[i].line);
+        workload = test_parse(text);
+        config = test_config(workload);
+        config.model = rows[i].model;
+        config.driver = "test:refuses";
+        result = test_execute(&config, workload);
+        for (uint32_t j = 0; j < result->finding_count; j++) {
+            const struct run_finding *found = &result->findings[j];
+
+            if (found->kind != RUN_FINDING_SUBMISSION)
+                continue;
+            count++;
+            assert_int_equal(strncmp(found->text, rows[i].text, strlen(rows[i].text)), 0);
+            assert_non_null(strstr(found->text, rows[i].model == RUN_PHYSICAL
+                                                    ? "the memory manager refuses it (RES-001: "
+                                                    : "the memory manager refuses it (RES-003: "));
+        }
+        assert_int_equal(count, 1);
+        test_finish(result);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_driver_may_refuse),
         cmocka_unit_test(the_manager_may_refuse_the_answer),
         cmocka_unit_test(the_manager_may_have_a_limit),
+        cmocka_unit_test(the_manager_may_have_no_room),
     };
 
     run_add_drivers(find);

@@ -661,6 +661,24 @@ static bool resort(struct request *request)
 
 static const char must_succeed_failed[] = "what it needs could not be made resident";
 
+/* Why it is refused, and by which rule: nobody else has said so. */
+static void tell_refusal(const struct request *request, NTSTATUS status, uint64_t needed,
+                         uint64_t available)
+{
+    struct vidmm *vidmm = request->vidmm;
+
+    if (status == STATUS_GRAPHICS_NO_VIDEO_MEMORY)
+        vidmm_refuse(vidmm, vidmm->caps.is_virtual ? "RES-003" : "RES-001",
+                     "segment %u cannot hold all that it needs at once%s",
+                     failing_segment(request)->id, needed <= available ? ", but in pieces" : "");
+    else if (status == STATUS_GRAPHICS_CANT_RENDER_LOCKED_ALLOCATION)
+        vidmm_refuse(
+            vidmm, "RES-014",
+            "an allocation that it needs is locked, and may not enter segment %u before it "
+            "is unlocked",
+            failing_segment(request)->id);
+}
+
 /* The caller hears the sizes of request_sizes(). */
 static void fail_request(struct request *request, NTSTATUS status)
 {
@@ -670,6 +688,7 @@ static void fail_request(struct request *request, NTSTATUS status)
     list_remove(&request->link);
     if (request->must_succeed)
         device_fail(request->device, must_succeed_failed);
+    tell_refusal(request, status, needed, available);
     end_request(request, status, needed, available);
 }
 

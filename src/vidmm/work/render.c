@@ -573,12 +573,13 @@ static NTSTATUS render_part(struct submission *submission, DXGKARG_RENDER *args,
     if (submission->dma_end > context->info.DmaBufferSize ||
         submission->private_bytes > context->info.DmaBufferPrivateDataSize ||
         submission->patch_count > context->info.PatchLocationListSize) {
-        vidmm_driver_error(vidmm, "PATCH-014",
-                           "DxgkDdiRender: moved its pointers by %u bytes, %u private bytes and %u "
-                           "patch locations; %u, %u and %u were offered",
-                           submission->dma_end, submission->private_bytes, submission->patch_count,
-                           context->info.DmaBufferSize, context->info.DmaBufferPrivateDataSize,
-                           context->info.PatchLocationListSize);
+        vidmm_refuse_answer(
+            vidmm, "PATCH-014",
+            "DxgkDdiRender: moved its pointers by %u bytes, %u private bytes and %u "
+            "patch locations; %u, %u and %u were offered",
+            submission->dma_end, submission->private_bytes, submission->patch_count,
+            context->info.DmaBufferSize, context->info.DmaBufferPrivateDataSize,
+            context->info.PatchLocationListSize);
         return STATUS_DRIVER_INTERNAL_ERROR;
     }
     buffer->patch_count = submission->patch_count;
@@ -586,14 +587,14 @@ static NTSTATUS render_part(struct submission *submission, DXGKARG_RENDER *args,
         return STATUS_DRIVER_INTERNAL_ERROR;
     if (status == STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER) {
         if (submission->dma_end == 0 && args->MultipassOffset == multipass) {
-            vidmm_driver_error(vidmm, "PATCH-014",
-                               "DxgkDdiRender: no progress in a fresh DMA buffer of %u bytes",
-                               context->info.DmaBufferSize);
+            vidmm_refuse_answer(vidmm, "PATCH-014",
+                                "DxgkDdiRender: no progress in a fresh DMA buffer of %u bytes",
+                                context->info.DmaBufferSize);
             return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
         }
         if (vidmm->config.guarantees_one_buffer ||
             context->device->info.Flags.GuaranteedDmaBufferContract) {
-            vidmm_driver_error(
+            vidmm_refuse_answer(
                 vidmm, "PATCH-014",
                 "DxgkDdiRender: wants a second DMA buffer after %u bytes of %u and %u "
                 "patch locations of %u, where one was guaranteed to be enough",

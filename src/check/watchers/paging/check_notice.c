@@ -514,15 +514,13 @@ static void watch_content(struct check *check, struct notice_watch *watch,
     const struct check_allocation *allocation =
         check_find_allocation(check_ledger(check), notice->hAllocation);
     const D3DGPU_PHYSICAL_ADDRESS *place = &notice->PhysicalAddress;
-    const struct check_segment *segment =
-        check_find_segment(check_ledger(check), place->SegmentId);
+    const struct check_segment *segment = check_find_segment(check_ledger(check), place->SegmentId);
 
-    watch->is_watching =
-        config->watch_place && notice->Resident && allocation && segment &&
-        !segment->flags.Aperture &&
-        is_place_there(check_ledger(check), place, allocation->bytes) &&
-        config->watch_place(config->context, segment->id, segment->base, place->SegmentOffset,
-                            allocation->bytes);
+    watch->is_watching = config->watch_place && notice->Resident && allocation && segment &&
+                         !segment->flags.Aperture &&
+                         is_place_there(check_ledger(check), place, allocation->bytes) &&
+                         config->watch_place(config->context, segment->id, segment->base,
+                                             place->SegmentOffset, allocation->bytes);
 }
 
 static void end_watch(struct check *check, struct notice_watch *watch,
