@@ -309,6 +309,12 @@ static NTSTATUS query_levels(struct caps_query *query)
     return STATUS_SUCCESS;
 }
 
+/* Slots of an aperture show allocations, and page tables are none that a driver knows. */
+static bool is_place_of_tables(const struct vidmm_caps *caps, unsigned segment)
+{
+    return !segment || !caps->segments[segment - 1].is_aperture;
+}
+
 /* Each level names a segment; levels and segments are known now. */
 static NTSTATUS check_level_segments(struct caps_query *query)
 {
@@ -323,8 +329,14 @@ static NTSTATUS check_level_segments(struct caps_query *query)
         if (at->paging_segment > caps->segment_count)
             return fail_level(query, "SEG-005", level, "PagingProcessPageTableSegmentId",
                               at->paging_segment, "0 or the id of a reported segment");
-        if (level && at->segment && !caps->segments[at->segment - 1].is_aperture &&
-            caps->update_mode == DXGK_PAGETABLEUPDATE_CPU_VIRTUAL)
+        if (!is_place_of_tables(caps, at->segment))
+            return fail_level(query, "", level, "PageTableSegmentId", at->segment,
+                              "a memory segment, or 0 for system memory, and no aperture");
+        if (!is_place_of_tables(caps, at->paging_segment))
+            return fail_level(query, "", level, "PagingProcessPageTableSegmentId",
+                              at->paging_segment,
+                              "a memory segment, or 0 for system memory, and no aperture");
+        if (level && at->segment && caps->update_mode == DXGK_PAGETABLEUPDATE_CPU_VIRTUAL)
             return fail_level(query, "PT-022", level, "PageTableSegmentId", at->segment,
                               "no local memory for page directories with "
                               "PageTableUpdateMode CPU_VIRTUAL");

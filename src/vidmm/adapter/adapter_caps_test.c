@@ -190,6 +190,8 @@ CHANGE(other_count, fake->extra = 1)
 CHANGE(no_stride, fake->ignores_stride = true)
 CHANGE(table_segment, fake->levels[2].PageTableSegmentId = 4)
 CHANGE(paging_table_segment, fake->levels[1].PagingProcessPageTableSegmentId = 9)
+CHANGE(tables_in_aperture, fake->levels[2].PageTableSegmentId = 2)
+CHANGE(paging_tables_in_aperture, fake->levels[1].PagingProcessPageTableSegmentId = 2)
 CHANGE(overlap, fake->segments[2].BaseAddress.QuadPart -= 4096)
 CHANGE(odd_size, set_size(fake, 2, 3 * GiB - 1))
 CHANGE(odd_64kb_size, fake->segments[2].Flags.Use64KBPages = 1; set_size(fake, 2, GiB + 4096))
@@ -333,6 +335,9 @@ static void every_broken_rule_is_named_with_its_field(void **state)
         {"SEG-005", "PAGETABLELEVELDESC[2].PageTableSegmentId is 0x4;", WDDM20, table_segment},
         {"SEG-005", "PAGETABLELEVELDESC[1].PagingProcessPageTableSegmentId is 0x9;", WDDM20,
          paging_table_segment},
+        {"", "PAGETABLELEVELDESC[2].PageTableSegmentId is 0x2;", WDDM20, tables_in_aperture},
+        {"", "PAGETABLELEVELDESC[1].PagingProcessPageTableSegmentId is 0x2;", WDDM20,
+         paging_tables_in_aperture},
         {"SEG-006", "QUERYSEGMENT4.pSegmentDescriptor[2].BaseAddress is 0xffff000;", WDDM20,
          overlap},
         {"SEG-007", "QUERYSEGMENT3.pSegmentDescriptor[2].Size is 0xbfffffff;", WDDM13, odd_size},
