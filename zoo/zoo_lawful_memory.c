@@ -292,48 +292,102 @@ static void plant_from_the_end(struct zoo_layer *layer)
 
 /* ---- L33: a segment that nobody uses ---- */
 
-#define SPARE_BASE  (INT64_C(1) << 46) /* of addresses that nothing else of the GPU has */
+/* Above the local memory of any board, below its aperture. */
+#define SPARE_BASE  (INT64_C(1) << 39)
 #define SPARE_BYTES (64u * 1024)
+
+/*
+ * Whether the board has memory of its own: else cases map pages of the segment by their numbers,
+ * which the driver would have to know. The pass for the count does not tell.
+ */
+static bool has_memory(struct miniport *self, HANDLE object, const DXGKARG_QUERYADAPTERINFO *arg)
+{
+    struct zoo_layer *layer = zoo_layer_of(self);
+    DXGKARG_QUERYADAPTERINFO look = *arg;
+    DXGK_SEGMENTFLAGS first = {0};
+
+    memset(&layer->memory, 0, sizeof layer->memory);
+    if (arg->Type == DXGKQAITYPE_QUERYSEGMENT) {
+        DXGK_QUERYSEGMENTOUT out = *(DXGK_QUERYSEGMENTOUT *)arg->pOutputData;
+
+        out.pSegmentDescriptor = (void *)layer->memory.words;
+        look.pOutputData = &out;
+        miniport_forward_query_adapter_info(self, object, &look);
+        first = out.pSegmentDescriptor[0].Flags;
+    } else if (arg->Type == DXGKQAITYPE_QUERYSEGMENT3) {
+        DXGK_QUERYSEGMENTOUT3 out = *(DXGK_QUERYSEGMENTOUT3 *)arg->pOutputData;
+
+        out.pSegmentDescriptor = (void *)layer->memory.words;
+        look.pOutputData = &out;
+        miniport_forward_query_adapter_info(self, object, &look);
+        first = out.pSegmentDescriptor[0].Flags;
+    } else {
+        DXGK_QUERYSEGMENTOUT4 out = *(DXGK_QUERYSEGMENTOUT4 *)arg->pOutputData;
+
+        out.pSegmentDescriptor = (void *)layer->memory.words;
+        look.pOutputData = &out;
+        miniport_forward_query_adapter_info(self, object, &look);
+        first = ((DXGK_SEGMENTDESCRIPTOR4 *)out.pSegmentDescriptor)->Flags;
+    }
+    return !first.Aperture;
+}
+
+/* Of pOutputData. */
+static UINT *find_count(const DXGKARG_QUERYADAPTERINFO *arg)
+{
+    switch ((unsigned)arg->Type) {
+    case DXGKQAITYPE_QUERYSEGMENT:
+        return &((DXGK_QUERYSEGMENTOUT *)arg->pOutputData)->NbSegment;
+    case DXGKQAITYPE_QUERYSEGMENT3:
+        return &((DXGK_QUERYSEGMENTOUT3 *)arg->pOutputData)->NbSegment;
+    case DXGKQAITYPE_QUERYSEGMENT4:
+        return &((DXGK_QUERYSEGMENTOUT4 *)arg->pOutputData)->NbSegment;
+    default:
+        return NULL;
+    }
+}
 
 /* One segment more, behind the others, of memory that no allocation may be in. */
 static NTSTATUS query_one_more(struct miniport *self, HANDLE object,
                                const DXGKARG_QUERYADAPTERINFO *arg)
 {
+    struct zoo_layer *layer = zoo_layer_of(self);
     NTSTATUS status = miniport_forward_query_adapter_info(self, object, arg);
+    UINT *count = arg->pOutputData ? find_count(arg) : NULL;
+    char *descriptors = NULL;
 
-    if (!NT_SUCCESS(status) || !arg->pOutputData)
+    if (!NT_SUCCESS(status) || !count)
         return status;
     if (arg->Type == DXGKQAITYPE_QUERYSEGMENT) {
-        DXGK_QUERYSEGMENTOUT *out = arg->pOutputData;
+        DXGK_SEGMENTDESCRIPTOR *list =
+            ((DXGK_QUERYSEGMENTOUT *)arg->pOutputData)->pSegmentDescriptor;
 
-        if (out->pSegmentDescriptor)
-            out->pSegmentDescriptor[out->NbSegment] =
-                (DXGK_SEGMENTDESCRIPTOR){.BaseAddress.QuadPart = SPARE_BASE,
-                                         .Size = SPARE_BYTES,
-                                         .CommitLimit = SPARE_BYTES};
-        out->NbSegment++;
+        descriptors = (char *)list;
+        if (list && layer->state[0])
+            list[*count] = (DXGK_SEGMENTDESCRIPTOR){.BaseAddress.QuadPart = SPARE_BASE,
+                                                    .Size = SPARE_BYTES,
+                                                    .CommitLimit = SPARE_BYTES};
     } else if (arg->Type == DXGKQAITYPE_QUERYSEGMENT3) {
-        DXGK_QUERYSEGMENTOUT3 *out = arg->pOutputData;
+        DXGK_SEGMENTDESCRIPTOR3 *list =
+            ((DXGK_QUERYSEGMENTOUT3 *)arg->pOutputData)->pSegmentDescriptor;
 
-        if (out->pSegmentDescriptor)
-            out->pSegmentDescriptor[out->NbSegment] =
-                (DXGK_SEGMENTDESCRIPTOR3){.BaseAddress.QuadPart = SPARE_BASE,
-                                          .Size = SPARE_BYTES,
-                                          .CommitLimit = SPARE_BYTES};
-        out->NbSegment++;
-    } else if (arg->Type == DXGKQAITYPE_QUERYSEGMENT4) {
-        DXGK_QUERYSEGMENTOUT4 *out = arg->pOutputData;
+        descriptors = (char *)list;
+        if (list && layer->state[0])
+            list[*count] = (DXGK_SEGMENTDESCRIPTOR3){.BaseAddress.QuadPart = SPARE_BASE,
+                                                     .Size = SPARE_BYTES,
+                                                     .CommitLimit = SPARE_BYTES};
+    } else {
+        const DXGK_QUERYSEGMENTOUT4 *out = arg->pOutputData;
+        const DXGK_SEGMENTDESCRIPTOR4 spare = {
+            .BaseAddress.QuadPart = SPARE_BASE, .Size = SPARE_BYTES, .CommitLimit = SPARE_BYTES};
 
-        if (out->pSegmentDescriptor) {
-            const DXGK_SEGMENTDESCRIPTOR4 spare = {.BaseAddress.QuadPart = SPARE_BASE,
-                                                   .Size = SPARE_BYTES,
-                                                   .CommitLimit = SPARE_BYTES};
-
-            memcpy(out->pSegmentDescriptor + out->NbSegment * out->SegmentDescriptorStride, &spare,
-                   sizeof spare);
-        }
-        out->NbSegment++;
+        descriptors = (char *)out->pSegmentDescriptor;
+        if (descriptors && layer->state[0])
+            memcpy(descriptors + *count * out->SegmentDescriptorStride, &spare, sizeof spare);
     }
+    if (!descriptors)
+        layer->state[0] = has_memory(self, object, arg);
+    *count += layer->state[0] ? 1 : 0;
     return status;
 }
 
