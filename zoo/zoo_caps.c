@@ -281,6 +281,18 @@ static void both_kinds(DXGK_ALLOCATIONINFO *info)
     info->Flags.ExistingSysMem = 1;
 }
 
+static void in_whole_chunks(DXGK_ALLOCATIONINFO *info)
+{
+    if (info->Flags.ExistingSysMem || info->Flags.ExistingKernelSysMem)
+        info->Size = (info->Size + 0x1ffff) & ~(SIZE_T)0x1ffff;
+}
+
+static void over_nothing(DXGK_ALLOCATIONINFO *info)
+{
+    if (info->Flags.Cached && !info->Flags.PermanentSysMem && !info->Flags.ExistingKernelSysMem)
+        info->Flags.ExistingSysMem = 1;
+}
+
 static void cached_unseen(DXGK_ALLOCATIONINFO *info)
 {
     info->Flags.Cached = 1;
@@ -302,6 +314,8 @@ CHANGE_ALLOCATIONS(no_priority)
 CHANGE_ALLOCATIONS(alien_preference)
 CHANGE_ALLOCATIONS(both_kinds)
 CHANGE_ALLOCATIONS(cached_unseen)
+CHANGE_ALLOCATIONS(in_whole_chunks)
+CHANGE_ALLOCATIONS(over_nothing)
 
 #define PLANT(id_, models_, rules_, function, ...)                                                 \
     {                                                                                              \
@@ -348,6 +362,10 @@ const struct zoo_defect zoo_caps_defects[] = {
           "returns flags that exclude each other"),
     PLANT("ALLOC-cached-unseen", ZOO_ALL, "ALLOC-009", plant_cached_unseen,
           "returns a cached allocation that is not CPU visible"),
+    PLANT("ALLOC-beyond-memory", ZOO_ALL, "ALLOC-023", plant_in_whole_chunks,
+          "rounds up the size of what lies over memory of the client's"),
+    PLANT("ALLOC-over-nothing", ZOO_ALL, "ALLOC-023", plant_over_nothing,
+          "says ExistingSysMem of every cached allocation"),
     {0},
 };
 /* clang-format on */

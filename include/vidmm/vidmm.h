@@ -486,13 +486,44 @@ void vidmm_context_destroy(struct vidmm_context *context);
  * and flags. cookie is the embedder's name for it, in events and vidmm_allocation_cookie().
  *
  * STATUS_GRAPHICS_... of the driver when it refuses; STATUS_INVALID_PARAMETER when what it
- * reported breaks a rule (told to driver_error). STATUS_NOT_SUPPORTED: it is Protected, or over
- * existing system memory; or, for a driver of physical addresses, larger than 4 GiB less a page,
- * which is what the 32 bits of MDL.ByteCount and Transfer.TransferOffset can say.
+ * reported breaks a rule (told to driver_error). STATUS_NOT_SUPPORTED: it is HardwareProtected; or,
+ * for a driver of physical addresses, larger than 4 GiB less a page, which is what the 32 bits of
+ * MDL.ByteCount and Transfer.TransferOffset can say.
  */
 NTSTATUS vidmm_allocation_create(struct vidmm_device *device, const void *private_data,
                                  uint32_t private_data_bytes, void *cookie,
                                  struct vidmm_allocation **out_allocation);
+
+/*
+ * Memory of the embedder's that is there already, for an allocation to have as its backing store:
+ * system pages, which the platform's functions take like those that take_pages() gives. They are
+ * the content of the allocation from its creation on, are never released to the platform, and hold
+ * the content again whenever the allocation is locked.
+ */
+struct vidmm_client_memory {
+    const uint64_t *pages; /* borrowed for the call */
+    uint64_t page_count;
+    bool is_kernels; /* ExistingKernelSysMem; otherwise the client's own: ExistingSysMem */
+    /*
+     * The manager and the GPU have no more to do with the pages: behind vidmm_allocation_destroy(),
+     * when all work that uses the allocation has ended. Nothing may be called from here. May be
+     * NULL. Not called for an allocation that was not created.
+     */
+    void (*released)(void *context);
+    void *context; /* for released */
+};
+
+/*
+ * The same over memory of the client's, for a driver that reports ExistingSysMem or
+ * ExistingKernelSysMem for it. A lock gives these pages, as with PermanentSysMem. Such an
+ * allocation can be neither offered nor renamed. STATUS_INVALID_PARAMETER: also when the driver
+ * reports a size beyond the memory, or memory of the other kind (ALLOC-023). STATUS_NOT_SUPPORTED:
+ * also when it reports neither flag.
+ */
+NTSTATUS vidmm_allocation_create_over(struct vidmm_device *device, const void *private_data,
+                                      uint32_t private_data_bytes, void *cookie,
+                                      const struct vidmm_client_memory *memory,
+                                      struct vidmm_allocation **out_allocation);
 
 /*
  * The same of a primary, which is what the embedder will show: in one piece where it is in memory,
@@ -513,6 +544,7 @@ struct vidmm_new_allocation {
     const void *private_data; /* as vidmm_allocation_create() takes them */
     uint32_t private_data_bytes;
     void *cookie;
+    const struct vidmm_client_memory *memory; /* as vidmm_allocation_create_over(); or NULL */
 };
 NTSTATUS vidmm_resource_create(struct vidmm_device *device, bool ends_whole, unsigned count,
                                const struct vidmm_new_allocation *wanted,
@@ -549,7 +581,8 @@ HANDLE vidmm_handle_data(struct vidmm *vidmm, D3DKMT_HANDLE handle);
  * Makes the content reachable for the CPU and keeps it where it is until vidmm_unlock().
  *
  * STATUS_GRAPHICS_ALLOCATION_BUSY: work that uses it is pending, or it is being moved (the call
- * may have started that move): let the machine run and ask again. STATUS_NO_MEMORY.
+ * may have started that move): let the machine run and ask again. STATUS_ACCESS_DENIED: it is
+ * Protected. STATUS_NO_MEMORY.
  */
 NTSTATUS vidmm_lock(struct vidmm_allocation *allocation);
 
@@ -668,7 +701,7 @@ enum vidmm_reclaim_result {
  * them. All or none.
  *
  * STATUS_GRAPHICS_ALLOCATION_BUSY: one is locked, or a request for one is under way (GpuMmu).
- * STATUS_INVALID_PARAMETER: one is offered already, or named twice.
+ * STATUS_INVALID_PARAMETER: one is offered already, named twice, or over memory of the client's.
  */
 NTSTATUS vidmm_offer(struct vidmm_device *device, unsigned count,
                      struct vidmm_allocation *const *allocations,

@@ -207,7 +207,7 @@ bool check_place_operation(struct check *check, uint64_t number, struct finding_
  */
 enum check_client_kind {
     CHECK_CLIENT_DEVICE,        /* the device that was created last has this name */
-    CHECK_CLIENT_CREATE,        /* an allocation is about to be created; is_primary */
+    CHECK_CLIENT_CREATE,        /* an allocation is about to be created; is_primary, memory */
     CHECK_CLIENT_CREATED,       /* it has been: status, its name */
     CHECK_CLIENT_DESTROY,       /* about to be destroyed */
     CHECK_CLIENT_MAKE_RESIDENT, /* asked for references: status, fence, bytes to trim */
@@ -231,6 +231,12 @@ enum check_client_kind {
     CHECK_CLIENT_PULLED,         /* the board is gone by surprise: nothing is judged from here on */
     CHECK_CLIENT_GONE,           /* the adapter goes, or work is given up: nothing ends in order */
 };
+/* Memory that the client has an allocation made over; it stays until the allocation is gone. */
+struct check_client_memory {
+    const uint64_t *pages; /* NULL: there is none */
+    uint64_t page_count;
+    bool is_kernels;
+};
 enum check_reclaim { CHECK_RECLAIM_OK, CHECK_RECLAIM_DISCARDED, CHECK_RECLAIM_NOT_COMMITTED };
 struct check_client_event {
     enum check_client_kind kind;
@@ -238,15 +244,16 @@ struct check_client_event {
     unsigned count;
     const void *const *allocations;
     NTSTATUS status;
-    const void *work;      /* QUEUED, ENDED: the client's name for it, until it has ended */
-    uint64_t fence;        /* paging fence value; 0: none */
-    bool is_primary;       /* CREATE */
-    bool is_reclaim;       /* RESIDENT: it was a reclaim's, and gives no references */
-    bool is_within_budget; /* MAKE_RESIDENT: was to stay within it */
-    bool wants_aperture;   /* LOCK: linear, whatever the order in memory */
-    bool ignores_sync;     /* LOCK */
-    bool discards;         /* LOCK */
-    bool is_dropped;       /* DEPARTS: its content is given up */
+    const void *work; /* QUEUED, ENDED: the client's name for it, until it has ended */
+    uint64_t fence;   /* paging fence value; 0: none */
+    bool is_primary;  /* CREATE */
+    struct check_client_memory memory; /* CREATE */
+    bool is_reclaim;                   /* RESIDENT: it was a reclaim's, and gives no references */
+    bool is_within_budget;             /* MAKE_RESIDENT: was to stay within it */
+    bool wants_aperture;               /* LOCK: linear, whatever the order in memory */
+    bool ignores_sync;                 /* LOCK */
+    bool discards;                     /* LOCK */
+    bool is_dropped;                   /* DEPARTS: its content is given up */
     const void *instance; /* RENAMED, INSTANCE_ENDED: its handle, below; NULL: the one made first */
     unsigned priority;    /* OFFER: 0 goes first */
     enum check_reclaim result;

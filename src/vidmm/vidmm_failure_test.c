@@ -229,8 +229,8 @@ static NTSTATUS primary(struct rig *rig, struct rig_object *object)
 static NTSTATUS resource(struct rig *rig)
 {
     const struct rig_request request = {.bytes = PAGE_BYTES_OF(2), .preferred = {1}};
-    const struct vidmm_new_allocation wanted[2] = {{&request, sizeof request, NULL},
-                                                   {&request, sizeof request, NULL}};
+    const struct vidmm_new_allocation wanted[2] = {{&request, sizeof request, NULL, NULL},
+                                                   {&request, sizeof request, NULL, NULL}};
     struct vidmm_allocation *parts[2];
     NTSTATUS status = vidmm_resource_create(rig->device, true, 2, wanted, parts);
 
@@ -240,6 +240,31 @@ static NTSTATUS resource(struct rig *rig)
             vidmm_allocation_destroy(parts[i]);
     }
     rig_drain(rig);
+    return status;
+}
+
+/* Over memory of the client's, which a creation that fails leaves alone. */
+static NTSTATUS over_memory(struct rig *rig)
+{
+    const struct rig_request request = {
+        .bytes = PAGE_BYTES_OF(2),
+        .preferred = {1},
+        .flags = ((DXGK_ALLOCATIONINFOFLAGS){{{.ExistingSysMem = 1}}}).Value};
+    struct vidmm_client_memory memory = {.page_count = 2};
+    struct vidmm_allocation *allocation;
+    uint64_t pages[2];
+    NTSTATUS status = rig_take_pages(rig, 2, pages);
+
+    if (!NT_SUCCESS(status))
+        return status;
+    memory.pages = pages;
+    status = vidmm_allocation_create_over(rig->device, &request, sizeof request, NULL, &memory,
+                                          &allocation);
+    EXPECT(NT_SUCCESS(status) == (allocation != NULL));
+    if (allocation)
+        vidmm_allocation_destroy(allocation);
+    rig_drain(rig);
+    rig_release_pages(rig, 2, pages);
     return status;
 }
 
@@ -380,6 +405,7 @@ static void use_everything(struct rig *rig)
     rig_drain(rig);
     AGAIN(rig, primary(rig, &shown));
     AGAIN(rig, resource(rig));
+    AGAIN(rig, over_memory(rig));
     rig_destroy_object(rig, &shown);
     use_context_allocation(rig);
 }

@@ -73,8 +73,9 @@ const char *workload_allocation_flag_name(uint32_t flag)
         "notify-iommu-unmap",
         "tiled",
         "rows",
+        "existing-kernel-sysmem",
     };
-    _Static_assert(WORKLOAD_ALLOCATION_ROWS == 1u << (ARRAY_COUNT(names) - 1),
+    _Static_assert(WORKLOAD_ALLOCATION_EXISTING_KERNEL_SYSMEM == 1u << (ARRAY_COUNT(names) - 1),
                    "a name for each flag");
 
     if (!is_power_of_two(flag) || ctz_u64(flag) >= ARRAY_COUNT(names))

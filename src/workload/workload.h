@@ -84,6 +84,7 @@ enum workload_allocation_flag {
     WORKLOAD_ALLOCATION_NOTIFY_IOMMU_UNMAP = 1u << 24,
     WORKLOAD_ALLOCATION_TILED = 1u << 25,
     WORKLOAD_ALLOCATION_ROWS = 1u << 26,
+    WORKLOAD_ALLOCATION_EXISTING_KERNEL_SYSMEM = 1u << 27,
 };
 
 /* The values of D3DDDI_ALLOCATIONPRIORITY_*; any other number is allowed as well. */

@@ -60,8 +60,6 @@ const char *run_config_unsupported_option(const struct workload *workload)
 const char *run_config_refused_flag(const struct workload *workload)
 {
     static const uint32_t flags[] = {
-        WORKLOAD_ALLOCATION_EXISTING_SYSMEM,
-        WORKLOAD_ALLOCATION_PROTECTED,
         WORKLOAD_ALLOCATION_HARDWARE_PROTECTED,
     };
 

@@ -316,6 +316,7 @@ NTSTATUS player_create(const struct player_config *config, struct player **out_p
     player->queue_depth = config->run->queue_depth;
     player->next_token = 1;
     player->next_tag = FIRST_TAG;
+    list_init(&player->memories);
     player->processes =
         base_alloc_array(services, workload->process_count, sizeof *player->processes);
     player->devices = base_alloc_array(services, workload->device_count, sizeof *player->devices);
@@ -355,6 +356,7 @@ void player_destroy(struct player *player)
         nt_cancel_deferred(player->config.nt, &player->late_removal);
     if (player->contexts)
         player_abandon_submissions(player);
+    player_free_memories(player);
     for (uint32_t i = 0; player->allocations && i < workload->allocation_count; i++) {
         struct player_allocation *entry = &player->allocations[i];
 

@@ -50,8 +50,9 @@ struct player_config {
     struct gpu_plugin *plugin; /* that other one */
     struct nt *nt;             /* the driver's kernel; NULL: nobody asks */
     struct vidmm *vidmm;
-    struct oracle *oracle; /* NULL: content is not checked */
-    struct check *check;   /* NULL: rules are not checked; told what the application does */
+    const struct vidmm_platform *platform; /* the manager's: system pages for clients, too */
+    struct oracle *oracle;                 /* NULL: content is not checked */
+    struct check *check; /* NULL: rules are not checked; told what the application does */
     struct run_result *result;
 };
 

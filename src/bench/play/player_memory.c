@@ -50,6 +50,9 @@ static const struct {
     {WORKLOAD_ALLOCATION_CACHED, SGPU_UMD_CACHED},
     {WORKLOAD_ALLOCATION_ACCESSED_PHYSICALLY, SGPU_UMD_ACCESSED_PHYSICALLY},
     {WORKLOAD_ALLOCATION_PERMANENT_SYSMEM, SGPU_UMD_PERMANENT},
+    {WORKLOAD_ALLOCATION_EXISTING_SYSMEM, SGPU_UMD_EXISTING},
+    {WORKLOAD_ALLOCATION_EXISTING_KERNEL_SYSMEM, SGPU_UMD_EXISTING_KERNEL},
+    {WORKLOAD_ALLOCATION_PROTECTED, SGPU_UMD_PROTECTED},
     {WORKLOAD_ALLOCATION_FROM_END_OF_SEGMENT, SGPU_UMD_FROM_END},
     {WORKLOAD_ALLOCATION_OVERLAY, SGPU_UMD_OVERLAY},
     {WORKLOAD_ALLOCATION_CAPTURE, SGPU_UMD_CAPTURE},
@@ -168,7 +171,97 @@ struct making {
     struct vidmm_allocation *handles[VIDMM_RESOURCE_MOST];
 };
 
-/* Primaries, and what several devices open, are made by a line of their own. */
+/* ---- Memory of the client's ------------------------------------------------------------------ */
+
+#define EXISTING_FLAGS                                                                             \
+    (WORKLOAD_ALLOCATION_EXISTING_SYSMEM | WORKLOAD_ALLOCATION_EXISTING_KERNEL_SYSMEM)
+
+struct player_memory {
+    struct list link;
+    struct player *player;
+    struct vidmm_client_memory given;
+    uint64_t pages[];
+};
+
+static size_t memory_bytes(uint64_t page_count)
+{
+    return sizeof(struct player_memory) + (size_t)page_count * sizeof(uint64_t);
+}
+
+static void memory_released(void *context)
+{
+    struct player_memory *memory = context;
+    const struct vidmm_platform *platform = memory->player->config.platform;
+
+    platform->release_pages(platform->context, memory->given.page_count, memory->pages);
+    list_remove(&memory->link);
+    base_free(memory->player->services, memory, memory_bytes(memory->given.page_count));
+}
+
+void player_free_memories(struct player *player)
+{
+    while (!list_is_empty(&player->memories))
+        memory_released(container_of(player->memories.next, struct player_memory, link));
+}
+
+/* Content that the client had before it knew of the allocation, in each of its pages. */
+static void write_memory(struct player *player, uint32_t id, const struct player_memory *memory)
+{
+    struct page_store *ram = machine_ram(player->machine);
+    const uint64_t size = player->workload->allocations[id].size;
+    uint64_t tag = player_take_tags(player, 0, size);
+
+    for (uint64_t offset = 0; offset < size; offset += PAGE_BYTES, tag++) {
+        const uint64_t address = memory->pages[offset / PAGE_BYTES] * PAGE_BYTES;
+        const uint64_t bytes = min_u64(PAGE_BYTES, size - offset);
+
+        page_store_fill(ram, address, PAGE_BYTES, player->config.run->fill_pattern);
+        page_store_write_tag(ram, address, bytes, tag);
+        if (player->oracle)
+            oracle_cpu_write(player->oracle, id, offset, ram, address, bytes, tag);
+    }
+}
+
+/* The memory that the allocation of a line is to be made over, where the line says so. */
+static NTSTATUS take_memory(struct player *player, uint32_t id, struct player_memory **out_memory)
+{
+    const struct vidmm_platform *platform = player->config.platform;
+    const struct workload_allocation *allocation = &player->workload->allocations[id];
+    const uint64_t count = align_up(allocation->size, SGPU_64K_BYTES) / PAGE_BYTES;
+    struct player_memory *memory;
+    NTSTATUS status;
+
+    *out_memory = NULL;
+    if (!(allocation->flags & EXISTING_FLAGS) || player_is_foreign(player))
+        return STATUS_SUCCESS;
+    memory = base_alloc(player->services, memory_bytes(count));
+    if (!memory)
+        return STATUS_NO_MEMORY;
+    status = platform->take_pages(platform->context, count, memory->pages);
+    if (!NT_SUCCESS(status)) {
+        base_free(player->services, memory, memory_bytes(count));
+        return status;
+    }
+    memory->player = player;
+    memory->given = (struct vidmm_client_memory){
+        .pages = memory->pages,
+        .page_count = count,
+        .is_kernels = (allocation->flags & WORKLOAD_ALLOCATION_EXISTING_KERNEL_SYSMEM) != 0,
+        .released = memory_released,
+        .context = memory,
+    };
+    list_push_back(&player->memories, &memory->link);
+    write_memory(player, id, memory);
+    *out_memory = memory;
+    return STATUS_SUCCESS;
+}
+
+/* ---- Making ---------------------------------------------------------------------------------- */
+
+/*
+ * Primaries, what several devices open, and what is made over the client's memory are made by a
+ * line of their own.
+ */
 static bool may_be_of_resource(const struct player *player, uint32_t op_index, uint32_t device)
 {
     const struct workload_op *op = player_op(player, op_index);
@@ -178,7 +271,8 @@ static bool may_be_of_resource(const struct player *player, uint32_t op_index, u
         return false;
     allocation = &player->workload->allocations[op->object];
     return allocation->device == device &&
-           !(allocation->flags & (WORKLOAD_ALLOCATION_PRIMARY | WORKLOAD_ALLOCATION_SHARED));
+           !(allocation->flags &
+             (WORKLOAD_ALLOCATION_PRIMARY | WORKLOAD_ALLOCATION_SHARED | EXISTING_FLAGS));
 }
 
 static void add_line(const struct player *player, uint32_t op_index, struct making *making)
@@ -254,28 +348,41 @@ static NTSTATUS make(struct player *player, struct making *making)
     if (first->flags & WORKLOAD_ALLOCATION_PRIMARY)
         return vidmm_primary_create(device, wanted->private_data, wanted->private_data_bytes,
                                     wanted->cookie, making->handles);
-    if (player->config.run->resource_size > 1 && !(first->flags & WORKLOAD_ALLOCATION_SHARED))
+    if (player->config.run->resource_size > 1 &&
+        !(first->flags & (WORKLOAD_ALLOCATION_SHARED | EXISTING_FLAGS)))
         return vidmm_resource_create(device, making->ids[0] % 2, making->count, wanted,
                                      making->handles);
-    return vidmm_allocation_create(device, wanted->private_data, wanted->private_data_bytes,
-                                   wanted->cookie, making->handles);
+    return vidmm_allocation_create_over(device, wanted->private_data, wanted->private_data_bytes,
+                                        wanted->cookie, wanted->memory, making->handles);
 }
 
 static NTSTATUS make_and_tell(struct player *player, struct making *making)
 {
+    struct player_memory *memory;
+    struct check_client_event event = {
+        .kind = CHECK_CLIENT_CREATE,
+        .is_primary = (player->workload->allocations[making->ids[0]].flags &
+                       WORKLOAD_ALLOCATION_PRIMARY) != 0,
+    };
     unsigned attempts = 0;
-    NTSTATUS status;
+    NTSTATUS status = take_memory(player, making->ids[0], &memory);
 
+    if (!NT_SUCCESS(status))
+        return status;
+    if (memory) {
+        making->wanted[0].memory = &memory->given;
+        event.memory = (struct check_client_memory){.pages = memory->pages,
+                                                    .page_count = memory->given.page_count,
+                                                    .is_kernels = memory->given.is_kernels};
+    }
     do {
-        player_inform(player,
-                      &(struct check_client_event){
-                          .kind = CHECK_CLIENT_CREATE,
-                          .is_primary = (player->workload->allocations[making->ids[0]].flags &
-                                         WORKLOAD_ALLOCATION_PRIMARY) != 0});
+        player_inform(player, &event);
         status = make(player, making);
         for (uint32_t i = 0; i < making->count; i++)
             player_inform_of(player, CHECK_CLIENT_CREATED, making->handles[i], status);
     } while (player_should_repeat(player, status, &attempts));
+    if (!NT_SUCCESS(status) && memory)
+        memory_released(memory);
     return status;
 }
 

@@ -186,6 +186,7 @@ struct player {
     struct player_allocation *allocations;
     struct vidmm_allocation **live_handles; /* the handles that a tamper sees */
     struct player_fence fences[WORKLOAD_MAX_FENCES];
+    struct list memories; /* that allocations are made over (player_memory.c) */
 
     /* Given out one after the other. */
     uint64_t va_next, va_end; /* addresses that no line names; empty: the manager chooses */
@@ -272,6 +273,8 @@ bool player_unmap_translations(struct player *player);
  * False: stopped.
  */
 bool player_free(struct player *player, uint32_t allocation);
+/* Behind a stop: what allocations that have not ended are made over. */
+void player_free_memories(struct player *player);
 /* Tiles are a matter of WDDM 1: above it, drivers are not told when the CPU looks. */
 bool player_is_tiled(const struct player *player, const struct workload_allocation *allocation);
 

@@ -140,6 +140,7 @@ static bool raise_player(struct run_assembly *run)
         .nt = run->nt,
         .plugin = run->plugin,
         .vidmm = run->vidmm,
+        .platform = &run->vidmm_platform,
         .oracle = run->oracle,
         .check = run->check,
         .result = run->result,

@@ -167,7 +167,7 @@ bool run_raise_manager(struct run_assembly *run)
     run->platform.agp_bytes = config->model == RUN_PHYSICAL ? config->agp_bytes : 0;
     if (config->remaps_dma && !platform_remap_init(&run->platform.remap, run->machine))
         return run_refuse(run, "no memory for the IOMMU's logical addresses");
-    vidmm_config.platform = platform_get(&run->platform);
+    run->vidmm_platform = vidmm_config.platform = platform_get(&run->platform);
     status = vidmm_create(run->top, &vidmm_config, &run->vidmm);
     if (!NT_SUCCESS(status))
         return run_refuse(run, "no memory for the memory manager");

@@ -89,6 +89,7 @@ struct run_assembly {
 
     /* The memory manager, and who plays on it. */
     struct platform platform;
+    struct vidmm_platform vidmm_platform; /* the platform as the manager knows it */
     bool has_platform;
     struct vidmm_early_caps early;
     struct vidmm *vidmm;

@@ -329,7 +329,7 @@ static void a_primary_is_nobodys_in_an_aperture(void **state)
 
 static void flags_without_a_documented_meaning_are_refused(void **state)
 {
-    static const char *const flags[] = {"existing-sysmem", "protected", "hardware-protected"};
+    static const char *const flags[] = {"hardware-protected"};
 
     for (size_t i = 0; i < ARRAY_COUNT(flags); i++) {
         char text[128];

@@ -351,6 +351,8 @@ static void enter_allocations(struct check_ledger *ledger, const struct check_ca
         allocation->info = *info;
         allocation->bytes = info->Size;
         allocation->is_primary = ledger->is_next_primary;
+        allocation->memory = ledger->next_memory;
+        allocation->has_content = allocation->memory.pages != NULL;
         if (i < CHECK_MAX_ASKED)
             ledger->newest_allocations[i] = allocation;
     }

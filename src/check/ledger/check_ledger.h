@@ -16,6 +16,7 @@
 #define DRYDOCK_CHECK_LEDGER_H
 
 #include "base/list.h"
+#include "check/check.h"
 #include "check/ledger/check_tables.h"
 #include "check/ledger/id_map.h"
 #include "miniport/miniport.h"
@@ -139,11 +140,12 @@ struct check_allocation {
     struct list instances;
     struct list instance_link; /* of another one: in the first one's list */
     struct check_allocation
-        *first;              /* the allocation whose instance this is; NULL: the first itself */
-    bool is_first_over;      /* the first has ended as an instance; it is there as the handle */
-    bool is_primary;         /* says the client */
-    bool is_dying;           /* the client has destroyed it */
-    unsigned open_count;     /* handles of devices */
+        *first;         /* the allocation whose instance this is; NULL: the first itself */
+    bool is_first_over; /* the first has ended as an instance; it is there as the handle */
+    bool is_primary;    /* says the client */
+    struct check_client_memory memory; /* that it is made over */
+    bool is_dying;                     /* the client has destroyed it */
+    unsigned open_count;               /* handles of devices */
     uint64_t creator;        /* number of the device that made it, 0: not seen, or closed there */
     bool was_made_by_device; /* creator was not always 0 */
 
@@ -321,13 +323,14 @@ struct check_ledger {
     struct check_device *newest_device;
     bool has_client; /* the client tells its events */
     bool is_next_primary;
-    bool is_gone;                      /* the adapter goes: says the client */
-    bool is_asleep;                    /* or on the way there: says the client */
-    void *asked[CHECK_MAX_ASKED];      /* OpenAllocation: answers of DxgkCbGetHandleData */
-    struct id_map graves;              /* handles of allocations that were destroyed */
-    struct id_map context_allocations; /* by the system's handles: the driver's */
-    struct list packets;               /* submitted, neither finished nor lost, oldest first */
-    struct list works;                 /* of clients: queued and not ended (check_ledger_work.c) */
+    struct check_client_memory next_memory; /* of the next allocation that is created */
+    bool is_gone;                           /* the adapter goes: says the client */
+    bool is_asleep;                         /* or on the way there: says the client */
+    void *asked[CHECK_MAX_ASKED];           /* OpenAllocation: answers of DxgkCbGetHandleData */
+    struct id_map graves;                   /* handles of allocations that were destroyed */
+    struct id_map context_allocations;      /* by the system's handles: the driver's */
+    struct list packets;                    /* submitted, neither finished nor lost, oldest first */
+    struct list works; /* of clients: queued and not ended (check_ledger_work.c) */
 };
 
 void check_ledger_init(struct check_ledger *ledger, const struct base_services *services);

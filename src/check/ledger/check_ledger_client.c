@@ -127,9 +127,11 @@ bool check_ledger_client(struct check_ledger *ledger, const struct check_client_
         memset(ledger->newest_allocations, 0, sizeof ledger->newest_allocations);
         ledger->newest_named = 0;
         ledger->is_next_primary = event->is_primary;
+        ledger->next_memory = event->memory;
         break;
     case CHECK_CLIENT_CREATED:
         ledger->is_next_primary = false;
+        ledger->next_memory.pages = NULL;
         ledger->is_whole &= name_newest(ledger, event);
         break;
     case CHECK_CLIENT_DESTROY:

@@ -22,10 +22,14 @@
      SGPU_UMD_APERTURE_ONLY | SGPU_UMD_PREFER_APERTURE | SGPU_UMD_NO_APERTURE |                    \
      SGPU_UMD_HIDDEN_ONLY | SGPU_UMD_NOTIFY_RESIDENCY | SGPU_UMD_NOTIFY_EVICTION |                 \
      SGPU_UMD_NOTIFY_IOMMU_UNMAP | SGPU_UMD_APERTURE_CPU_VIEW | SGPU_UMD_NO_LARGE_PAGES |          \
-     SGPU_UMD_ALTERNATE_VA | SGPU_UMD_PERMANENT | SGPU_UMD_FROM_END | SGPU_UMD_TILED |             \
-     SGPU_UMD_SWIZZLED | SGPU_UMD_PRIMARY | SGPU_UMD_CPU_ON_DEMAND | SGPU_UMD_WHOLE |              \
-     SGPU_UMD_ONE_SEGMENT | SGPU_UMD_OVERLAY | SGPU_UMD_CAPTURE | SGPU_UMD_SYNCHRONOUS |           \
-     SGPU_UMD_HISTORY | SGPU_UMD_ROWS)
+     SGPU_UMD_ALTERNATE_VA | SGPU_UMD_FROM_END | SGPU_UMD_TILED | SGPU_UMD_SWIZZLED |              \
+     SGPU_UMD_PRIMARY | SGPU_UMD_CPU_ON_DEMAND | SGPU_UMD_WHOLE | SGPU_UMD_ONE_SEGMENT |           \
+     SGPU_UMD_OVERLAY | SGPU_UMD_CAPTURE | SGPU_UMD_SYNCHRONOUS | SGPU_UMD_HISTORY |               \
+     SGPU_UMD_ROWS | BACKING_FLAGS)
+
+#define EXISTING_FLAGS (SGPU_UMD_EXISTING | SGPU_UMD_EXISTING_KERNEL)
+/* Of the kinds of backing store an allocation has one at most. */
+#define BACKING_FLAGS (EXISTING_FLAGS | SGPU_UMD_PERMANENT | SGPU_UMD_PROTECTED)
 
 /* Where an allocation may live, the best place first. */
 struct placement {
@@ -74,9 +78,9 @@ static struct placement place(const struct refkmd_adapter *adapter, UINT flags)
 
 /*
  * Keeps ALLOC-009 (Cached, PermanentSysMem and HistoryBuffer need CpuVisible, and a primary is not
- * one of the first two), ALLOC-011 (UseAlternateVA is for primaries), NTF-002 (notices of residency
- * are about physical addresses) and RES-013 (an allocation that the CPU may touch must be where it
- * can).
+ * one of the first two), ALLOC-010 (one kind of backing store), ALLOC-011 (UseAlternateVA is for
+ * primaries), NTF-002 (notices of residency are about physical addresses) and RES-013 (an
+ * allocation that the CPU may touch must be where it can).
  */
 static NTSTATUS check_request(const struct refkmd_adapter *adapter,
                               const struct sgpu_umd_allocation *request)
@@ -87,6 +91,7 @@ static NTSTATUS check_request(const struct refkmd_adapter *adapter,
                            (flags & (SGPU_UMD_APERTURE_ONLY | SGPU_UMD_PREFER_APERTURE))) ||
                           ((flags & SGPU_UMD_HIDDEN_ONLY) &&
                            (flags & (SGPU_UMD_APERTURE_ONLY | SGPU_UMD_CPU_VISIBLE)));
+    UINT kinds = flags & BACKING_FLAGS;
     BOOLEAN is_out_of_reach = adapter->has_memory_segments && (flags & SGPU_UMD_CPU_VISIBLE) &&
                               (flags & SGPU_UMD_NO_APERTURE) && !adapter->visible_bytes &&
                               !adapter->window_pages;
@@ -97,6 +102,8 @@ static NTSTATUS check_request(const struct refkmd_adapter *adapter,
          !(flags & SGPU_UMD_CPU_VISIBLE)) ||
         ((flags & SGPU_UMD_PRIMARY) && (flags & (SGPU_UMD_CACHED | SGPU_UMD_PERMANENT))) ||
         ((flags & SGPU_UMD_ALTERNATE_VA) && !(flags & SGPU_UMD_PRIMARY)) || contradicts ||
+        (kinds & (kinds - 1)) || (kinds && (flags & SGPU_UMD_PRIMARY)) ||
+        ((flags & EXISTING_FLAGS) && (flags & (SGPU_UMD_TILED | SGPU_UMD_ROWS))) ||
         ((flags & SGPU_UMD_NOTIFY_RESIDENCY) && !(flags & SGPU_UMD_ACCESSED_PHYSICALLY)) ||
         ((flags & SGPU_UMD_TILED) &&
          (adapter->model != REFKMD_PHYSICAL || (flags & SGPU_UMD_APERTURE_ONLY))) ||
@@ -226,6 +233,10 @@ static void fill_info(const struct refkmd_adapter *adapter,
         info->FlagsWddm2.HistoryBuffer = (request->flags & SGPU_UMD_HISTORY) != 0;
         info->FlagsWddm2.CpuVisibleOnDemand = (request->flags & SGPU_UMD_CPU_ON_DEMAND) != 0;
         info->FlagsWddm2.Cached = (request->flags & SGPU_UMD_CACHED) != 0;
+        info->FlagsWddm2.PermanentSysMem = (request->flags & SGPU_UMD_PERMANENT) != 0;
+        info->FlagsWddm2.ExistingSysMem = (request->flags & SGPU_UMD_EXISTING) != 0;
+        info->FlagsWddm2.ExistingKernelSysMem = (request->flags & SGPU_UMD_EXISTING_KERNEL) != 0;
+        info->FlagsWddm2.Protected = (request->flags & SGPU_UMD_PROTECTED) != 0;
         info->FlagsWddm2.AccessedPhysically = (request->flags & SGPU_UMD_ACCESSED_PHYSICALLY) != 0;
         info->FlagsWddm2.DisableLargePageMapping =
             refkmd_is_at_least(adapter, DXGKDDI_INTERFACE_VERSION_WDDM2_1) &&
@@ -239,6 +250,9 @@ static void fill_info(const struct refkmd_adapter *adapter,
     } else {
         info->Flags.Value = 0;
         info->Flags.PermanentSysMem = (request->flags & SGPU_UMD_PERMANENT) != 0;
+        info->Flags.ExistingSysMem = (request->flags & SGPU_UMD_EXISTING) != 0;
+        info->Flags.ExistingKernelSysMem = (request->flags & SGPU_UMD_EXISTING_KERNEL) != 0;
+        info->Flags.Protected = (request->flags & SGPU_UMD_PROTECTED) != 0;
         info->Flags.Overlay = (request->flags & SGPU_UMD_OVERLAY) != 0;
         info->Flags.Capture = (request->flags & SGPU_UMD_CAPTURE) != 0;
         info->Flags.SynchronousPaging = (request->flags & SGPU_UMD_SYNCHRONOUS) != 0;

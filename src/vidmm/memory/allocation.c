@@ -120,14 +120,15 @@ static void close_driver_handles(struct vidmm_allocation *allocation)
 }
 
 /* What the driver says of an allocation that it has made. */
-static NTSTATUS accept(struct vidmm_allocation *allocation, const DXGK_ALLOCATIONINFO *info)
+static NTSTATUS accept(struct vidmm_allocation *allocation, const DXGK_ALLOCATIONINFO *info,
+                       const struct vidmm_client_memory *memory)
 {
     struct vidmm *vidmm = allocation->vidmm;
     NTSTATUS status;
 
     if (!allocation_accept_info(allocation, info))
         return STATUS_INVALID_PARAMETER;
-    status = allocation_accept_flags(allocation, info);
+    status = allocation_accept_flags(allocation, info, memory);
     if (!NT_SUCCESS(status))
         return status;
     if (!vidmm->caps.is_virtual && PAGE_BYTES_OF(allocation->page_count) > MDL_MOST_BYTES) {
@@ -136,7 +137,7 @@ static NTSTATUS accept(struct vidmm_allocation *allocation, const DXGK_ALLOCATIO
                      (unsigned long long)PAGE_BYTES_OF(allocation->page_count));
         return STATUS_NOT_SUPPORTED;
     }
-    return STATUS_SUCCESS;
+    return memory ? allocation_adopt_memory(allocation, memory) : STATUS_SUCCESS;
 }
 
 /* Allocations that are made by one call; each has a copy of its private data. */
@@ -145,7 +146,8 @@ struct creation {
     struct vidmm_allocation *allocations[VIDMM_RESOURCE_MOST];
     void *copies[VIDMM_RESOURCE_MOST];
     uint32_t bytes[VIDMM_RESOURCE_MOST]; /* of the copies */
-    struct resource *resource;           /* NULL: one allocation that is of none */
+    const struct vidmm_new_allocation *wanted;
+    struct resource *resource; /* NULL: one allocation that is of none */
 };
 
 static NTSTATUS open_in_driver(const struct creation *creation)
@@ -195,7 +197,7 @@ static NTSTATUS create_in_driver(const struct creation *creation)
     for (i = 0; i < creation->count; i++)
         creation->allocations[i]->driver_handle = infos[i].hAllocation;
     for (i = 0; i < creation->count; i++) {
-        status = accept(creation->allocations[i], &infos[i]);
+        status = accept(creation->allocations[i], &infos[i], creation->wanted[i].memory);
         if (!NT_SUCCESS(status))
             return status;
     }
@@ -249,6 +251,7 @@ static void undo_creation(struct creation *creation)
     for (i = 0; i < creation->count; i++) {
         close_driver_handles(creation->allocations[i]);
         release_handle(creation->allocations[i]);
+        allocation_end_backing(creation->allocations[i]);
         allocation_free(creation->allocations[i]);
     }
     free_copies(vidmm, creation);
@@ -260,7 +263,7 @@ static NTSTATUS create_allocations(struct vidmm_device *device, struct resource 
                                    bool is_primary, struct vidmm_allocation **out_allocations)
 {
     struct vidmm *vidmm = device->vidmm;
-    struct creation creation = {.resource = resource};
+    struct creation creation = {.resource = resource, .wanted = wanted};
     NTSTATUS status = vidmm->refusal;
     unsigned i;
 
@@ -276,8 +279,14 @@ static NTSTATUS create_allocations(struct vidmm_device *device, struct resource 
     }
     free_copies(vidmm, &creation);
     for (i = 0; i < count; i++) {
-        list_push_back(&device->allocations, &creation.allocations[i]->device_link);
-        out_allocations[i] = creation.allocations[i];
+        struct vidmm_allocation *allocation = creation.allocations[i];
+
+        if (allocation->is_over_memory) {
+            allocation_backing(allocation)->released = wanted[i].memory->released;
+            allocation_backing(allocation)->released_context = wanted[i].memory->context;
+        }
+        list_push_back(&device->allocations, &allocation->device_link);
+        out_allocations[i] = allocation;
     }
     return STATUS_SUCCESS;
 }
@@ -286,9 +295,19 @@ NTSTATUS vidmm_allocation_create(struct vidmm_device *device, const void *privat
                                  uint32_t private_data_bytes, void *cookie,
                                  struct vidmm_allocation **out_allocation)
 {
+    return vidmm_allocation_create_over(device, private_data, private_data_bytes, cookie, NULL,
+                                        out_allocation);
+}
+
+NTSTATUS vidmm_allocation_create_over(struct vidmm_device *device, const void *private_data,
+                                      uint32_t private_data_bytes, void *cookie,
+                                      const struct vidmm_client_memory *memory,
+                                      struct vidmm_allocation **out_allocation)
+{
     return create_allocations(
-        device, NULL, 1, &(struct vidmm_new_allocation){private_data, private_data_bytes, cookie},
-        false, out_allocation);
+        device, NULL, 1,
+        &(struct vidmm_new_allocation){private_data, private_data_bytes, cookie, memory}, false,
+        out_allocation);
 }
 
 NTSTATUS vidmm_primary_create(struct vidmm_device *device, const void *private_data,
@@ -296,8 +315,9 @@ NTSTATUS vidmm_primary_create(struct vidmm_device *device, const void *private_d
                               struct vidmm_allocation **out_allocation)
 {
     return create_allocations(
-        device, NULL, 1, &(struct vidmm_new_allocation){private_data, private_data_bytes, cookie},
-        true, out_allocation);
+        device, NULL, 1,
+        &(struct vidmm_new_allocation){private_data, private_data_bytes, cookie, NULL}, true,
+        out_allocation);
 }
 
 NTSTATUS vidmm_resource_create(struct vidmm_device *device, bool ends_whole, unsigned count,
@@ -437,7 +457,7 @@ static void free_allocation(struct vidmm_allocation *allocation)
     alternate_va_close(allocation);
     if (allocation->place.segment)
         segment_unplace(allocation);
-    allocation_release_backing(allocation);
+    allocation_end_backing(allocation);
     vidmm->doomed_count--;
     allocation = instance_ended(allocation);
     if (!allocation)

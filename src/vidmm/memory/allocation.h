@@ -27,10 +27,12 @@ struct opening;
 
 /* The backing store of an allocation: system pages, whose numbers stand behind the MDL. */
 struct backing {
-    void *cpu_view;                /* the driver's, while an aperture shows the pages */
-    void *cpu_address;             /* of a context allocation that wants one */
-    bool is_contiguous_for_device; /* found out when the pages were mapped last */
-    void *parts;                   /* lists of the parts of the pages; NULL: there are none */
+    void *cpu_view;                  /* the driver's, while an aperture shows the pages */
+    void *cpu_address;               /* of a context allocation that wants one */
+    bool is_contiguous_for_device;   /* found out when the pages were mapped last */
+    void *parts;                     /* lists of the parts of the pages; NULL: there are none */
+    void (*released)(void *context); /* of the client's memory, and its context; or NULL */
+    void *released_context;
     MDL mdl;
 };
 
@@ -140,7 +142,10 @@ struct vidmm_allocation {
     bool is_accessed_physically : 1;
     bool is_cpu_visible : 1;
     bool is_cached : 1;
-    bool is_permanent : 1;        /* PermanentSysMem: the backing store outlives a page-in */
+    bool is_permanent : 1;        /* PermanentSysMem, or over the client's memory: the backing
+                                     store outlives a page-in */
+    bool is_over_memory : 1;      /* of the client's: ExistingSysMem, ExistingKernelSysMem */
+    bool is_protected : 1;        /* Protected: the CPU gets no access */
     bool is_swizzled : 1;         /* Flags.Swizzled: the manager knows the order outside memory */
     bool is_synchronous : 1;      /* SynchronousPaging */
     bool forbids_large_pages : 1; /* DisableLargePageMapping */

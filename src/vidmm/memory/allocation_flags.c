@@ -12,15 +12,15 @@
  *     Residency, Restricted-
  *     ToSingleSegment, Cpu-
  *     VisibleOnDemand
- *     Protected, Hardware-  refused: the pages say what must not be set with them, and not what
- *     Protected, Existing-  becomes of their content when it is paged
- *     SysMem, ExistingKernel-
- *     SysMem
+ *     ExistingSysMem,       the backing store is the memory that the client has handed over
+ *     ExistingKernelSysMem  (backing.c), and locks are as with PermanentSysMem
+ *     Protected             the CPU gets no access: lock.c
+ *     HardwareProtected     refused: no page says how such content is paged
  *
  * The others are told of where they are used. Both shapes of the flags have the bits that are
  * looked at here in the same places, except where it says so.
  *
- * Source     contract.md ALLOC-004, ALLOC-009..011, ALLOC-014, ALLOC-015.
+ * Source     contract.md ALLOC-004, ALLOC-009..011, ALLOC-014, ALLOC-015, ALLOC-023.
  */
 #include "vidmm/memory/allocation_flags.h"
 
@@ -68,20 +68,51 @@ static bool check_flags(const struct vidmm_allocation *allocation,
     return true;
 }
 
+/* ALLOC-023: the driver takes over the memory that the client has handed over, and no other. */
+static NTSTATUS accept_memory(struct vidmm_allocation *allocation,
+                              const DXGK_ALLOCATIONINFOFLAGS *flags,
+                              const struct vidmm_client_memory *memory)
+{
+    const bool is_clients = memory && !memory->is_kernels;
+    const bool is_kernels = memory && memory->is_kernels;
+    NTSTATUS status = STATUS_INVALID_PARAMETER;
+
+    if (flags->ExistingSysMem && !is_clients) {
+        breaks(allocation, "ALLOC-023", "Flags.ExistingSysMem, and the client has given no memory");
+    } else if (flags->ExistingKernelSysMem && !is_kernels) {
+        breaks(allocation, "ALLOC-023",
+               "Flags.ExistingKernelSysMem, and no kernel memory has been given");
+    } else if (memory && !flags->ExistingSysMem && !flags->ExistingKernelSysMem) {
+        vidmm_refuse(allocation->vidmm, "ALLOC-023",
+                     "the driver takes over no memory, and the client has given some");
+        status = STATUS_NOT_SUPPORTED;
+    } else if (memory && allocation->page_count > memory->page_count) {
+        breaks(allocation, "ALLOC-023", "Size is more than the memory that the client has given");
+    } else {
+        allocation->is_over_memory = memory != NULL;
+        allocation->is_permanent |= memory != NULL;
+        status = STATUS_SUCCESS;
+    }
+    return status;
+}
+
 NTSTATUS allocation_accept_flags(struct vidmm_allocation *allocation,
-                                 const DXGK_ALLOCATIONINFO *info)
+                                 const DXGK_ALLOCATIONINFO *info,
+                                 const struct vidmm_client_memory *memory)
 {
     const struct vidmm *vidmm = allocation->vidmm;
     const DXGK_ALLOCATIONINFOFLAGS *flags = &info->Flags;
+    NTSTATUS status;
 
     if (!check_flags(allocation, flags))
         return STATUS_INVALID_PARAMETER;
-    if (flags->Protected || flags->ExistingSysMem || flags->ExistingKernelSysMem ||
-        (vidmm->caps.is_virtual && info->FlagsWddm2.HardwareProtected)) {
-        vidmm_refuse(allocation->vidmm, "ALLOC-010",
-                     "Protected, ExistingSysMem and ExistingKernelSysMem are not supported");
+    if (vidmm->caps.is_virtual && info->FlagsWddm2.HardwareProtected) {
+        vidmm_refuse(allocation->vidmm, "ALLOC-010", "HardwareProtected is not supported");
         return STATUS_NOT_SUPPORTED;
     }
+    status = accept_memory(allocation, flags, memory);
+    if (!NT_SUCCESS(status))
+        return status;
     if (!vidmm->caps.is_virtual && info->PitchAlignedSize) {
         if (info->PitchAlignedSize < info->Size) {
             breaks(allocation, "ALLOC-004", "PitchAlignedSize is smaller than Size");
@@ -89,6 +120,7 @@ NTSTATUS allocation_accept_flags(struct vidmm_allocation *allocation,
         }
     }
     allocation->is_pinned = flags->Overlay || flags->Capture;
+    allocation->is_protected = flags->Protected;
     allocation->is_synchronous = !vidmm->caps.is_virtual && flags->SynchronousPaging;
     return STATUS_SUCCESS;
 }

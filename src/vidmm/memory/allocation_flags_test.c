@@ -63,16 +63,31 @@ static void flags_that_exclude_one_another_are_told_by_rule(void **state)
         try_flags(&cases[i]);
 }
 
-static void what_documents_do_not_explain_is_refused(void **state)
+static void protected_ones_are_made_and_memory_is_taken_over_where_there_is_some(void **state)
 {
     const struct flag_case cases[] = {
-        {FLAGS(.Protected = 1), false, NULL, STATUS_NOT_SUPPORTED, 0},
-        {FLAGS(.ExistingSysMem = 1), false, NULL, STATUS_NOT_SUPPORTED, 0},
-        {FLAGS(.ExistingKernelSysMem = 1), false, NULL, STATUS_NOT_SUPPORTED, 0},
+        {FLAGS(.Protected = 1), false, NULL, STATUS_SUCCESS, 0},
+        {FLAGS(.ExistingSysMem = 1), false, "ALLOC-023", STATUS_INVALID_PARAMETER, 0},
+        {FLAGS(.ExistingKernelSysMem = 1), false, "ALLOC-023", STATUS_INVALID_PARAMETER, 0},
     };
 
     for (size_t i = 0; i < ARRAY_COUNT(cases); i++)
         try_flags(&cases[i]);
+}
+
+static void what_documents_do_not_explain_is_refused(void **state)
+{
+    struct rig_config config = rig_model(1);
+    struct rig *rig = rig_create(&config);
+    const struct rig_request request = {
+        .bytes = PAGE_BYTES,
+        .preferred = {1},
+        .flags = ((DXGK_ALLOCATIONINFOFLAGS_WDDM2_0){{{.HardwareProtected = 1}}}).Value};
+    struct rig_object object;
+
+    assert_int_equal(rig_try_object(rig, rig->device, &request, &object), STATUS_NOT_SUPPORTED);
+    assert_int_equal(rig->rule_count, 0);
+    rig_free(rig);
 }
 
 /* Without addresses of a paging process: what 32 bits of an MDL and of TransferOffset can say. */
@@ -212,6 +227,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(flags_that_exclude_one_another_are_told_by_rule),
+        cmocka_unit_test(protected_ones_are_made_and_memory_is_taken_over_where_there_is_some),
         cmocka_unit_test(what_documents_do_not_explain_is_refused),
         cmocka_unit_test(what_an_mdl_cannot_describe_is_refused_where_it_would_have_to),
         cmocka_unit_test(pitch_aligned_sizes_are_no_smaller),

@@ -205,7 +205,6 @@ static void copy_physical(struct vidmm_allocation *allocation, const struct repo
 {
     const DXGK_ALLOCATIONINFO *info = report->info;
 
-    allocation->is_permanent = info->Flags.PermanentSysMem;
     allocation->uses_alternate_va =
         info->Flags.UseAlternateVA && report->vidmm->caps.swizzling_range_count;
     allocation->is_swizzled =
@@ -314,6 +313,7 @@ bool allocation_accept_info(struct vidmm_allocation *allocation, const DXGK_ALLO
     allocation->priority_class = allocation_priority_class(info->AllocationPriority);
     allocation->is_cpu_visible = info->Flags.CpuVisible;
     allocation->is_cached = info->Flags.Cached;
+    allocation->is_permanent = info->Flags.PermanentSysMem;
     allocation->backing_is_linear = true;
     copy_size(allocation, &report);
     if (vidmm->caps.is_virtual)

@@ -40,7 +40,8 @@ static void allocation_entered(struct job *job)
             statistics->moved_in_bytes += bytes;
         else
             statistics->filled_bytes += bytes;
-        allocation->is_dirty = !allocation->mdl;
+        /* GpuMmu: no list says what work writes to. */
+        allocation->is_dirty = !allocation->mdl || allocation->vidmm->caps.is_virtual;
         if (!allocation->is_permanent)
             allocation_release_backing(allocation);
     }

@@ -148,6 +148,27 @@ static bool drop_offered(struct vidmm *vidmm)
     return false;
 }
 
+static void end_backing(struct vidmm_allocation *allocation)
+{
+    const struct vidmm_platform *platform = &allocation->vidmm->config.platform;
+    struct backing *backing = allocation_backing(allocation);
+    void (*released)(void *context) = backing->released;
+    void *context = backing->released_context;
+
+    iommu_hide_backing(allocation);
+    aperture_close_view(allocation);
+    if (backing->cpu_address)
+        platform->unmap_pages(platform->context, backing->cpu_address, allocation->page_count);
+    if (!allocation->is_over_memory)
+        platform->release_pages(platform->context, allocation->page_count,
+                                allocation_backing_pages(allocation));
+    base_free(allocation->vidmm->services, backing->parts, parts_bytes(allocation));
+    base_free(allocation->vidmm->services, backing, backing_bytes(allocation->page_count));
+    allocation->mdl = NULL;
+    if (released)
+        released(context);
+}
+
 NTSTATUS allocation_take_backing(struct vidmm_allocation *allocation)
 {
     const struct vidmm_platform *platform = &allocation->vidmm->config.platform;
@@ -202,18 +223,34 @@ free_backing:
 
 void allocation_release_backing(struct vidmm_allocation *allocation)
 {
-    const struct vidmm_platform *platform = &allocation->vidmm->config.platform;
-    struct backing *backing = allocation_backing(allocation);
+    if (allocation->mdl && !allocation->is_over_memory)
+        end_backing(allocation);
+}
 
-    if (!allocation->mdl)
-        return;
-    iommu_hide_backing(allocation);
-    aperture_close_view(allocation);
-    if (backing->cpu_address)
-        platform->unmap_pages(platform->context, backing->cpu_address, allocation->page_count);
-    platform->release_pages(platform->context, allocation->page_count,
-                            allocation_backing_pages(allocation));
-    base_free(allocation->vidmm->services, backing->parts, parts_bytes(allocation));
-    base_free(allocation->vidmm->services, backing, backing_bytes(allocation->page_count));
-    allocation->mdl = NULL;
+void allocation_end_backing(struct vidmm_allocation *allocation)
+{
+    if (allocation->mdl)
+        end_backing(allocation);
+}
+
+NTSTATUS allocation_adopt_memory(struct vidmm_allocation *allocation,
+                                 const struct vidmm_client_memory *memory)
+{
+    const struct base_services *services = allocation->vidmm->services;
+    const uint64_t count = allocation->page_count;
+    struct backing *backing = base_alloc(services, backing_bytes(count));
+
+    ASSERT(!allocation->mdl && allocation->is_over_memory && memory->page_count >= count);
+    if (!backing)
+        return STATUS_NO_MEMORY;
+    memcpy(&backing->mdl + 1, memory->pages, (size_t)count * sizeof *memory->pages);
+    describe_pages(&backing->mdl, count);
+    if (!make_parts(allocation, backing, memory->pages)) {
+        base_free(services, backing, backing_bytes(count));
+        return STATUS_NO_MEMORY;
+    }
+    allocation->mdl = &backing->mdl;
+    allocation->has_content = true;
+    allocation_set_state(allocation, ALLOCATION_BACKED);
+    return STATUS_SUCCESS;
 }

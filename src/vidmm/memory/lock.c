@@ -3,8 +3,9 @@
  *
  * A lock holds the allocation where it is, when the CPU can reach it there in linear order or can
  * be given a way: a CPU host aperture, a swizzling range. What has rows with a pitch there is
- * packed for the CPU only in its backing store (XFER-018), and with PermanentSysMem the CPU gets
- * the backing store always; the end of the lock brings the content back to its segment. Otherwise
+ * packed for the CPU only in its backing store (XFER-018). With PermanentSysMem, and over memory of
+ * the client's, the CPU gets the backing store, in the GpuMmu model unless residency references
+ * hold the allocation; the end of the lock brings the content back to its segment. Otherwise
  * it leaves for its backing store first, and the caller asks again. A lock of an allocation without
  * content makes the backing store. A lock of an allocation that work uses waits, or renames it with
  * Discard (rename.c).
@@ -64,8 +65,10 @@ static bool is_in_order(struct vidmm_allocation *allocation, unsigned flags)
     const struct segment *segment = allocation->place.segment;
     bool needs_range = allocation->is_swizzled || (flags & VIDMM_LOCK_ACQUIRE_APERTURE);
 
-    if (allocation->vidmm->caps.is_virtual || !segment_holds_content(segment))
+    if (!segment_holds_content(segment))
         return true;
+    if (allocation->vidmm->caps.is_virtual)
+        return !allocation->is_permanent || allocation->holds;
     if (allocation->is_permanent)
         return false;
     if (needs_range || allocation->uses_alternate_va)
@@ -127,6 +130,8 @@ NTSTATUS vidmm_lock_with(struct vidmm_allocation *named, unsigned flags)
         return STATUS_INVALID_HANDLE;
     if (allocation->is_offered)
         return STATUS_GRAPHICS_INVALID_ALLOCATION_USAGE;
+    if (allocation->is_protected)
+        return STATUS_ACCESS_DENIED;
     if ((flags & VIDMM_LOCK_IGNORE_SYNC) && allocation->is_swizzled)
         return STATUS_INVALID_PARAMETER; /* SWZ-009 */
     if (allocation->vidmm->power.state != POWER_ON)

@@ -68,7 +68,7 @@ static NTSTATUS make(struct rig *rig, bool ends_whole, NTSTATUS refusal,
 
     for (unsigned i = 0; i < PARTS; i++) {
         requests[i] = (struct rig_request){.bytes = PAGE_BYTES_OF(4), .preferred = {1}};
-        wanted[i] = (struct vidmm_new_allocation){&requests[i], sizeof requests[i], NULL};
+        wanted[i] = (struct vidmm_new_allocation){&requests[i], sizeof requests[i], NULL, NULL};
     }
     requests[1].refusal = refusal;
     return vidmm_resource_create(rig->device, ends_whole, PARTS, wanted, parts);

@@ -37,7 +37,7 @@ static NTSTATUS may_be_offered(const struct vidmm_allocation *allocation)
 {
     if (allocation->is_destroyed)
         return STATUS_INVALID_HANDLE;
-    if (allocation->is_offered)
+    if (allocation->is_offered || allocation->is_over_memory) /* which nobody else could get */
         return STATUS_INVALID_PARAMETER;
     if (allocation->is_pinned) /* it could not be dropped (ALLOC-014) */
         return STATUS_GRAPHICS_CANT_EVICT_PINNED_ALLOCATION;

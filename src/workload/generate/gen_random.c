@@ -43,6 +43,7 @@ enum {
     FAULTS,
     RENEWALS,
     LARGE,
+    CLIENT_MEMORY,
 };
 
 #define MOST_PINNED  2
@@ -79,6 +80,7 @@ const struct workload_param gen_random_params[] = {
     {"faults", "no|yes", 0, 0, 0, "fault lines, where there are no pte lines"},
     {"renewals", "no|yes", 0, 0, 0, "contexts, devices and processes that are made anew"},
     {"large", NULL, 0, 0, GiB, "size of two allocations that are moved in the end; 0: none"},
+    {"client-memory", "no|yes", 0, 0, 0, "allocations over memory of the client's, protected ones"},
     {NULL, NULL, 0, 0, 0, NULL},
 };
 
@@ -100,6 +102,7 @@ struct random {
     struct gen *gen;
     struct workload_builder *builder;
     struct rng *rng;
+    struct rng backing_rng; /* of whose memory allocations are made over, and of nothing else */
     const uint64_t *values;
     struct live *live;
     uint32_t live_count, made, held_count, pinned_count;
@@ -115,11 +118,12 @@ struct live {
     bool has_alternate_va;
     bool is_offered;
     bool is_pinned;
-    bool is_held;       /* by a resident line, since it was allocated */
-    bool is_mapped;     /* nomap: by a map line of the whole */
-    uint64_t mapped_va; /* of a map line with a VA of its own; 0: none */
-    uint32_t user;      /* context that used it last, MANY, or WORKLOAD_NONE */
-    uint64_t user_wait; /* waits[user] then: when it has grown, nothing is under way any more */
+    bool is_over_memory; /* of the client's */
+    bool is_held;        /* by a resident line, since it was allocated */
+    bool is_mapped;      /* nomap: by a map line of the whole */
+    uint64_t mapped_va;  /* of a map line with a VA of its own; 0: none */
+    uint32_t user;       /* context that used it last, MANY, or WORKLOAD_NONE */
+    uint64_t user_wait;  /* waits[user] then: when it has grown, nothing is under way any more */
 };
 
 #define MANY         (WORKLOAD_NONE - 1)
@@ -208,6 +212,9 @@ static struct live *add_live(struct random *r, const struct workload_allocation_
                           .shared = (info->flags & WORKLOAD_ALLOCATION_SHARED) != 0,
                           .cpu_visible = (info->flags & WORKLOAD_ALLOCATION_CPU_VISIBLE) != 0,
                           .nomap = (info->flags & WORKLOAD_ALLOCATION_NOMAP) != 0,
+                          .is_over_memory =
+                              (info->flags & (WORKLOAD_ALLOCATION_EXISTING_SYSMEM |
+                                              WORKLOAD_ALLOCATION_EXISTING_KERNEL_SYSMEM)) != 0,
                           .user = WORKLOAD_NONE};
     return live;
 }
@@ -229,6 +236,21 @@ static void random_pinned(struct random *r)
 
     r->pinned_count++;
     add_live(r, &info)->is_pinned = true;
+}
+
+/* Of a few allocations: whose memory the backing store is (ALLOC-010), or that no CPU sees it. */
+static uint32_t random_backing(struct random *r, uint32_t flags)
+{
+    const uint32_t others = WORKLOAD_ALLOCATION_PRIMARY | WORKLOAD_ALLOCATION_PERMANENT_SYSMEM |
+                            WORKLOAD_ALLOCATION_TILED | WORKLOAD_ALLOCATION_SWIZZLED |
+                            WORKLOAD_ALLOCATION_ROWS;
+
+    if (!r->values[CLIENT_MEMORY] || (flags & others) || rng_chance(&r->backing_rng, 2, 3))
+        return 0;
+    if (!(flags & WORKLOAD_ALLOCATION_CPU_VISIBLE) && rng_chance(&r->backing_rng, 1, 3))
+        return WORKLOAD_ALLOCATION_PROTECTED;
+    return rng_chance(&r->backing_rng, 2, 3) ? WORKLOAD_ALLOCATION_EXISTING_SYSMEM
+                                             : WORKLOAD_ALLOCATION_EXISTING_KERNEL_SYSMEM;
 }
 
 static void random_alloc(struct random *r)
@@ -265,6 +287,7 @@ static void random_alloc(struct random *r)
         info.flags |= WORKLOAD_ALLOCATION_ROWS;
     if (r->values[MAPS] && !(info.flags & WORKLOAD_ALLOCATION_NOMAP) && rng_chance(r->rng, 1, 16))
         info.va = fresh_va(r, info.size);
+    info.flags |= random_backing(r, info.flags);
     add_live(r, &info)->has_alternate_va = info.flags & WORKLOAD_ALLOCATION_USE_ALTERNATE_VA;
 }
 
@@ -549,6 +572,7 @@ static void random_memory(struct random *r)
                                           WORKLOAD_PRIORITY_NORMAL, WORKLOAD_PRIORITY_MAX};
     struct live *live = &r->live[below(r, r->live_count)];
     enum workload_segment to;
+    uint32_t priority;
 
     switch (below(r, 8)) {
     case 0:
@@ -579,7 +603,10 @@ static void random_memory(struct random *r)
     default:
         if (live->is_offered || live->is_pinned)
             break;
-        workload_builder_offer(r->builder, WORKLOAD_NONE, &live->id, 1, (uint32_t)below(r, 3));
+        priority = (uint32_t)below(r, 3);
+        if (live->is_over_memory)
+            break;
+        workload_builder_offer(r->builder, WORKLOAD_NONE, &live->id, 1, priority);
         live->is_offered = true;
         break;
     }
@@ -934,6 +961,7 @@ void gen_random(struct gen *gen, const uint64_t *values)
     uint64_t waits[MAX_CONTEXTS + 1] = {0};
     char name[32];
 
+    rng_fork(&gen->rng, CLIENT_MEMORY, &r.backing_rng);
     r.waits = waits;
     r.live = calloc(values[ALLOCATIONS] + 1, sizeof *r.live);
     if (!r.live) {

@@ -107,6 +107,29 @@ static void check_sets(struct check *check, const DXGK_ALLOCATIONINFO *info, uns
                    "is 0x%x; segment %u is no aperture", info->EvictionSegmentSet, in_memory);
 }
 
+/* Only where the client says what memory it hands over. */
+static void check_existing(struct check *check, const DXGK_ALLOCATIONINFO *info, unsigned index,
+                           const struct check_object *object)
+{
+    const struct check_ledger *ledger = check_ledger(check);
+    const struct check_client_memory *memory = &ledger->next_memory;
+    const bool is_kernels = info->Flags.ExistingKernelSysMem;
+
+    if (!ledger->has_client || (!info->Flags.ExistingSysMem && !is_kernels))
+        return;
+    CHECK_RULE(check, RULE_ALLOC_023, memory->pages && memory->is_kernels == is_kernels, object,
+               field_of(check, index, "Flags"), "0x%x: %s, and the client has handed over %s",
+               info->Flags.Value, is_kernels ? "ExistingKernelSysMem" : "ExistingSysMem",
+               !memory->pages       ? "no memory"
+               : memory->is_kernels ? "memory of the kernel"
+                                    : "memory of its own");
+    if (memory->pages)
+        CHECK_RULE(check, RULE_ALLOC_023, info->Size <= memory->page_count * PAGE, object,
+                   field_of(check, index, "Size"),
+                   "is 0x%llx; the memory that the client has handed over has 0x%llx bytes",
+                   (unsigned long long)info->Size, (unsigned long long)memory->page_count * PAGE);
+}
+
 static void check_flags(struct check *check, const DXGK_ALLOCATIONINFO *info, unsigned index,
                         const struct check_object *object)
 {
@@ -135,6 +158,8 @@ static void check_flags(struct check *check, const DXGK_ALLOCATIONINFO *info, un
         CHECK_RULE(check, RULE_ALLOC_011, !flags->UseAlternateVA || is_primary, object,
                    field_of(check, index, "Flags"),
                    "0x%x: UseAlternateVA, but it is not the primary", flags->Value);
+    if (kinds <= 1)
+        check_existing(check, info, index, object);
     /* Nothing of this system tells a driver that the feature is enabled. */
     if (check_is_version(check_ledger(check), DXGKDDI_INTERFACE_VERSION_WDDM3_1))
         CHECK_RULE(check, RULE_ALLOC_021, !info->Flags2.ShareBackingStoreWithKmd, object,
@@ -321,6 +346,65 @@ static void check_entries(struct check *check, const struct check_allocation *al
                (unsigned long long)entries[i - 1].PageAddress);
 }
 
+/* Page `page` of an allocation over existing memory is said to be this system page. */
+static void check_memory_page(struct check *check, const struct check_allocation *allocation,
+                              const char *field, uint64_t page, uint64_t found)
+{
+    const struct check_client_memory *memory = &allocation->memory;
+
+    CHECK_RULE(check, RULE_ALLOC_024, page < memory->page_count && memory->pages[page] == found,
+               &allocation->object, field,
+               "page %llu is system page 0x%llx; that of the memory that the client has handed "
+               "over is 0x%llx",
+               (unsigned long long)page, (unsigned long long)found,
+               (unsigned long long)(page < memory->page_count ? memory->pages[page] : 0));
+}
+
+/* The first and the last of the pages from page on, which stand at a place of the list. */
+static void check_memory_list(struct check *check, const struct check_allocation *allocation,
+                              const char *field, const MDL *list, uint64_t at, uint64_t page,
+                              uint64_t count)
+{
+    const uint64_t *numbers = (const uint64_t *)(list + 1) + at;
+
+    if (!list || !count)
+        return;
+    check_memory_page(check, allocation, field, page, numbers[0]);
+    check_memory_page(check, allocation, field, page + count - 1, numbers[count - 1]);
+}
+
+/* What the driver is told of system memory; behind an IOMMU pages have other names. */
+static void check_memory(struct check *check, const struct check_allocation *allocation,
+                         const DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update = &arg->UpdatePageTable;
+
+    if (!allocation->memory.pages || check_configuration(check)->remaps_dma)
+        return;
+    if (arg->Operation == DXGK_OPERATION_TRANSFER) {
+        const bool is_in = !arg->Transfer.Source.SegmentId;
+
+        if (arg->Transfer.Source.SegmentId && arg->Transfer.Destination.SegmentId)
+            return;
+        check_memory_list(check, allocation,
+                          is_in ? "Transfer.Source.pMdl" : "Transfer.Destination.pMdl",
+                          is_in ? arg->Transfer.Source.pMdl : arg->Transfer.Destination.pMdl,
+                          arg->Transfer.MdlOffset, arg->Transfer.TransferOffset / PAGE,
+                          (arg->Transfer.TransferSize + PAGE - 1) / PAGE);
+    } else if (arg->Operation == DXGK_OPERATION_MAP_APERTURE_SEGMENT) {
+        /* Parts of a mapping follow each other in the list, which is whole. */
+        check_memory_list(check, allocation, "MapApertureSegment.pMdl",
+                          arg->MapApertureSegment.pMdl, arg->MapApertureSegment.MdlOffset,
+                          arg->MapApertureSegment.MdlOffset, arg->MapApertureSegment.NumberOfPages);
+    } else if (arg->Operation == DXGK_OPERATION_UPDATE_PAGE_TABLE && update->PageTableLevel == 0 &&
+               update->pPageTableEntries && !update->Flags.Repeat && update->NumPageTableEntries &&
+               update->pPageTableEntries[0].Valid && !update->pPageTableEntries[0].Segment) {
+        check_memory_page(check, allocation, "UpdatePageTable.pPageTableEntries",
+                          update->AllocationOffsetInBytes / PAGE,
+                          update->pPageTableEntries[0].PageAddress);
+    }
+}
+
 /* The segment is one that the driver allowed. */
 static void check_segment_of(struct check *check, const struct check_allocation *allocation,
                              unsigned id)
@@ -385,6 +469,7 @@ static void before_build(struct check *check, const DXGKARG_BUILDPAGINGBUFFER *a
         return;
     effect = check_paging_effect(ledger, arg, &segment, &address, &size);
     check_transfer(check, allocation, arg, effect);
+    check_memory(check, allocation, arg);
     switch (arg->Operation) {
     case DXGK_OPERATION_FILL:
         check_footprint(check, allocation, segment, arg->Fill.FillSize);

@@ -580,6 +580,120 @@ static void what_was_destroyed_is_found_when_it_is_paged(void **state)
     free(rig);
 }
 
+/* ---- Over memory of the client's ------------------------------------------------------------- */
+
+static const uint64_t memory_pages[16] = {70, 44, 71, 9};
+
+static HANDLE create_over(struct rig *rig, bool is_kernels, uint64_t page_count,
+                          DXGK_ALLOCATIONINFO info)
+{
+    check_client(rig->check,
+                 &(struct check_client_event){.kind = CHECK_CLIENT_CREATE,
+                                              .memory = {.pages = page_count ? memory_pages : NULL,
+                                                         .page_count = page_count,
+                                                         .is_kernels = is_kernels}});
+    return create_with(rig, info);
+}
+
+/* The allocations that create_with() makes have 64 KiB. */
+RULE_BROKEN(ALLOC_023)
+{
+    create_over(rig, false, 15, (DXGK_ALLOCATIONINFO){.Flags.ExistingSysMem = 1});
+}
+
+RULE_KEPT(ALLOC_023)
+{
+    create_over(rig, false, 16, (DXGK_ALLOCATIONINFO){.Flags.ExistingSysMem = 1});
+    create_over(rig, true, 16, (DXGK_ALLOCATIONINFO){.Flags.ExistingKernelSysMem = 1});
+}
+
+static void memory_that_nobody_has_handed_over_is_found(void **state)
+{
+    for (unsigned i = 0; i < 3; i++) {
+        struct rig *rig = malloc(sizeof *rig);
+
+        assert_non_null(rig);
+        rig_init(rig, RIG_GPUMMU);
+        if (i == 0)
+            create_over(rig, false, 0, (DXGK_ALLOCATIONINFO){.Flags.ExistingSysMem = 1});
+        else if (i == 1)
+            create_over(rig, true, 16, (DXGK_ALLOCATIONINFO){.Flags.ExistingSysMem = 1});
+        else
+            create_over(rig, false, 16, (DXGK_ALLOCATIONINFO){.Flags.ExistingKernelSysMem = 1});
+        rig_expect_only(rig, RULE_ALLOC_023);
+        rig_fini(rig);
+        free(rig);
+    }
+}
+
+static void map_memory(struct rig *rig, uint64_t page)
+{
+    HANDLE allocation =
+        create_over(rig, false, 16, (DXGK_ALLOCATIONINFO){.Flags.ExistingSysMem = 1});
+    DXGK_PTE entry = {.Valid = 1, .PageAddress = page};
+    DXGKARG_BUILDPAGINGBUFFER arg = {.Operation = DXGK_OPERATION_UPDATE_PAGE_TABLE};
+
+    arg.UpdatePageTable.hAllocation = allocation;
+    arg.UpdatePageTable.hProcess = rig->process;
+    arg.UpdatePageTable.pPageTableEntries = &entry;
+    arg.UpdatePageTable.NumPageTableEntries = 1;
+    arg.UpdatePageTable.AllocationOffsetInBytes = 4096;
+    arg.UpdatePageTable.UpdateMode = DXGK_PAGETABLEUPDATE_GPU_VIRTUAL;
+    update_table(rig, arg);
+}
+
+RULE_BROKEN(ALLOC_024)
+{
+    map_memory(rig, 45);
+}
+
+RULE_KEPT(ALLOC_024)
+{
+    map_memory(rig, 44);
+}
+
+/* Of a list both ends are looked at. */
+static void another_page_in_a_list_is_found(void **state)
+{
+    for (unsigned operation = 0; operation < 2; operation++) {
+        for (unsigned wrong = 0; wrong < 3; wrong++) {
+            struct rig *rig = malloc(sizeof *rig);
+            struct {
+                MDL mdl;
+                uint64_t pages[3];
+            } list = {.pages = {70, 44, 71}};
+            DXGKARG_BUILDPAGINGBUFFER arg = {.Operation = DXGK_OPERATION_TRANSFER};
+            HANDLE allocation;
+
+            assert_non_null(rig);
+            rig_init(rig, RIG_PHYSICAL);
+            allocation =
+                create_over(rig, false, 16, (DXGK_ALLOCATIONINFO){.Flags.ExistingSysMem = 1});
+            if (wrong)
+                list.pages[wrong] ^= 256;
+            if (operation == 0) {
+                arg.Transfer.hAllocation = allocation;
+                arg.Transfer.TransferOffset = 4096;
+                arg.Transfer.TransferSize = 8192;
+                arg.Transfer.MdlOffset = 1;
+                arg.Transfer.Source.pMdl = &list.mdl;
+                arg.Transfer.Destination.SegmentId = 1;
+            } else {
+                arg.Operation = DXGK_OPERATION_MAP_APERTURE_SEGMENT;
+                arg.MapApertureSegment.hAllocation = allocation;
+                arg.MapApertureSegment.SegmentId = 2;
+                arg.MapApertureSegment.NumberOfPages = 2;
+                arg.MapApertureSegment.MdlOffset = 1;
+                arg.MapApertureSegment.pMdl = &list.mdl;
+            }
+            rig_build(rig, &arg);
+            assert_int_equal(rig->counts.broken[RULE_ALLOC_024] != 0, wrong != 0);
+            rig_fini(rig);
+            free(rig);
+        }
+    }
+}
+
 static void create_sharing(struct rig *rig, unsigned shares)
 {
     DXGKARG_CREATEALLOCATION arg;
@@ -609,6 +723,8 @@ int main(void)
         cmocka_unit_test(a_handle_of_a_live_allocation_is_found),
         cmocka_unit_test(an_odd_alignment_is_advice),
         cmocka_unit_test(a_cached_primary_is_found),
+        cmocka_unit_test(memory_that_nobody_has_handed_over_is_found),
+        cmocka_unit_test(another_page_in_a_list_is_found),
         cmocka_unit_test(one_handle_may_serve_several_devices),
         cmocka_unit_test(what_was_destroyed_is_found_when_it_is_paged),
     };

@@ -633,7 +633,8 @@ static void on_lock(struct check *check, const struct check_client_event *event)
                          allocation->info.Flags.Overlay || allocation->info.Flags.Capture ||
                          event->status == STATUS_GRAPHICS_NO_VIDEO_MEMORY;
 
-        if (has_aperture && is_local && allocation->info.Flags.CpuVisible)
+        if (has_aperture && is_local && allocation->info.Flags.CpuVisible &&
+            !allocation->info.Flags.Protected)
             CHECK_RULE(check, RULE_RES_013, is_lawful, &allocation->object, "status",
                        "0x%08x: it can be in an aperture (segments 0x%x), where the CPU sees it",
                        (unsigned)event->status, allocation->info.SupportedWriteSegmentSet);
