@@ -25,6 +25,7 @@ if(DRYDOCK_BENCH AND DRYDOCK_TESTS AND TARGET drydock)
                      cases/primary-in-the-aperture.case cases/locked-over-a-sleep.case
                      cases/special-lock-transfer-in-parts.case cases/shared-save-area.case
                      cases/primary-seen-in-the-aperture.case cases/no-contexts.case cases/dma-buffers-in-the-aperture.case
-                     cases/sequences/S-11-move.case
+                     cases/sequences/S-11-move.case cases/redirected-presents.case
+                     cases/residency-list.case
              WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
 endif()

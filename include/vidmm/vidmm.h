@@ -234,7 +234,8 @@ struct vidmm_config {
     bool inits_contexts_by_driver_handle;
     /* Drivers of WDDM 3.2, where documents are silent (docs/contract-choices.md). */
     uint64_t residency_part_pages; /* NOTIFY_RESIDENCY2 for parts of so many pages; 0: op 15 */
-    unsigned auxiliary_mmus;       /* MMUs that MAP_MMU and UNMAP_MMU are about; 0: none */
+    bool lists_residency; /* ... whole in an aperture: by an MDL, and not by its slots' address */
+    unsigned auxiliary_mmus; /* MMUs that MAP_MMU and UNMAP_MMU are about; 0: none */
     /*
      * Enables native fences: a driver of WDDM 3.1 may report NativeGpuFence, which is refused
      * otherwise (FENCE-015). So many, at most VIDMM_MAX_NATIVE_FENCES_A_PAGE, share a page of
@@ -963,6 +964,12 @@ NTSTATUS vidmm_reserve_gpu_va(struct vidmm *vidmm, DXGKARGCB_RESERVEGPUVIRTUALAD
  * is paged in, patched, given to the driver and completed as ever, as on a GPU that takes no time.
  */
 void vidmm_context_set_null_rendering(struct vidmm_context *context, bool is_null);
+
+/*
+ * What is submitted to the context from here on presents to a surface of the compositor
+ * (RedirectedPresent). Only the driver is told: by Patch and by the submission.
+ */
+void vidmm_context_set_redirected_present(struct vidmm_context *context, bool is_redirected);
 
 /*
  * Physical: from here on the client's half of the driver hands a list of patch locations in

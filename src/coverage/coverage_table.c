@@ -116,14 +116,10 @@ static const struct reason {
     {COVERAGE_PATCH, "hDevice",
      "shares its place with hContext, which is what a driver with contexts is given; one without "
      "(WDDM 1.0) gets the device there"},
-    {DXGK_OPERATION_NOTIFY_RESIDENCY2, "Mdl",
-     "shares its place with PhysicalAddress; what is told of is accessed physically, so it always "
-     "is in "
-     "a segment and has an address there"},
     {COVERAGE_PTE, "PhysicalAdapterIndex",
      "names another adapter of a link; the adapter modelled is one, whose index is 0"},
-    {COVERAGE_PATCH, "Flags.Present", "there is no presentation in this bench"},
-    {COVERAGE_PATCH, "Flags.RedirectedPresent", "there is no presentation in this bench"},
+    {COVERAGE_PATCH, "Flags.Present",
+     "a buffer that DxgkDdiPresent has made, which nobody calls: there is no presentation here"},
     {COVERAGE_PATCH, "EngineOrdinal", "0: each node of the modelled GPU is one engine"},
     {COVERAGE_PATCH_LOCATION_LIST, "SlotId",
      "the driver's commands name allocations by their place in the list and have no slots"},

@@ -353,6 +353,7 @@ static void ask(struct rig *rig, struct rig_object *object)
     EXPECT(vidmm_process_root(rig->process, &id, &offset, &entries) == rig->config.is_virtual);
     EXPECT(vidmm_can_wait(rig->vidmm));
     vidmm_context_set_null_rendering(rig->context, false);
+    vidmm_context_set_redirected_present(rig->context, false);
     vidmm_context_set_patch_input(rig->context, false);
     vidmm_render_limits(rig->context, &limits);
     EXPECT(rig->config.is_virtual || limits.dma_bytes > 0);

@@ -299,6 +299,9 @@ static bool start(struct player *player, struct submission *submission)
         return false;
     vidmm_context_set_null_rendering(submission->context->handle,
                                      player_op_is_null(player_op(player, submission->op_index)));
+    vidmm_context_set_redirected_present(submission->context->handle,
+                                         player->config.run->presents_redirected &&
+                                             submission->token % 2);
     vidmm_context_set_patch_input(
         submission->context->handle,
         player->config.run->names_allocations ||

@@ -144,6 +144,7 @@ static struct vidmm_config manager_config(struct run_assembly *run)
         .inits_contexts_by_driver_handle = config->inits_by_driver_handle,
         .aperture_piece_pages = config->aperture_piece_bytes / PAGE_BYTES,
         .residency_part_pages = config->residency_part_bytes / PAGE_BYTES,
+        .lists_residency = config->lists_residency,
         .auxiliary_mmus = config->auxiliary_mmus,
         .native_fences = config->native_fences,
         .early = run->early,

@@ -442,6 +442,63 @@ static void auxiliary_mmus_map_logical_pages_behind_an_iommu(void **state)
     workload_free(workload);
 }
 
+/* One of the three is told of by the list of its pages, twice: it comes and goes. */
+static void look_at_lists(struct watcher *watcher, const DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    const DXGK_BUILDPAGINGBUFFER_NOTIFYRESIDENCY2 *notice = &args->NotifyResidency2;
+
+    if (args->Operation != DXGK_OPERATION_NOTIFY_RESIDENCY2 || !notice->Resident)
+        return;
+    if (!notice->SegmentId) {
+        watcher->last_value++;
+        assert_int_equal(notice->AllocationOffsetInPages, 0);
+        assert_int_equal(notice->SizeInPages, 12);
+        assert_true(notice->Mdl->ByteCount == 12 * PAGE_BYTES);
+    }
+}
+
+static void what_lies_in_an_aperture_may_be_told_of_by_its_pages(void **state)
+{
+    struct workload *workload = load("residency-list.case");
+    struct watcher watcher = {.swallowed = UINT_MAX, .look = look_at_lists};
+    struct run_result *result = watch(&watcher, workload);
+
+    assert_outcome(result, RUN_CLEAN);
+    assert_true(watcher.last_value > 0);
+    assert_true(watcher.counts[DXGK_OPERATION_NOTIFY_RESIDENCY2] > 5);
+    finish(result);
+    workload_free(workload);
+}
+
+static bool swap_the_pages(DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    static union {
+        MDL mdl;
+        uint64_t words[64];
+    } list;
+    const DXGK_BUILDPAGINGBUFFER_NOTIFYRESIDENCY2 *notice = &args->NotifyResidency2;
+
+    if (args->Operation != DXGK_OPERATION_NOTIFY_RESIDENCY2 || !notice->Resident ||
+        notice->SegmentId)
+        return false;
+    memcpy(&list, notice->Mdl, sizeof(MDL) + notice->SizeInPages * sizeof(uint64_t));
+    MmGetMdlPfnArray(&list.mdl)[1] = MmGetMdlPfnArray(notice->Mdl)[2];
+    args->NotifyResidency2.Mdl = &list.mdl;
+    return false;
+}
+
+static void a_wrong_list_is_found(void **state)
+{
+    struct workload *workload = load("residency-list.case");
+    struct watcher watcher = {.swallowed = UINT_MAX, .bend = swap_the_pages};
+    struct run_result *result = watch(&watcher, workload);
+
+    assert_int_equal(result->outcome, RUN_FINDINGS);
+    assert_non_null(strstr(result->findings[0].text, "NOTIFY_RESIDENCY2 names another place"));
+    finish(result);
+    workload_free(workload);
+}
+
 static bool name_another_part(DXGKARG_BUILDPAGINGBUFFER *args)
 {
     if (args->Operation == DXGK_OPERATION_NOTIFY_RESIDENCY2 && args->NotifyResidency2.Resident)
@@ -474,6 +531,8 @@ int main(void)
         cmocka_unit_test(a_wrong_announcement_is_found),
         cmocka_unit_test(silent_operations_follow_the_reading_written_down),
         cmocka_unit_test(auxiliary_mmus_map_logical_pages_behind_an_iommu),
+        cmocka_unit_test(what_lies_in_an_aperture_may_be_told_of_by_its_pages),
+        cmocka_unit_test(a_wrong_list_is_found),
         cmocka_unit_test(a_wrong_part_is_found),
     };
 

@@ -27,6 +27,18 @@ static void work_that_is_not_run_completes_and_changes_nothing(void **state)
     }
 }
 
+static void presents_say_the_same_in_both_calls(void **state)
+{
+    for (size_t i = 0; i < ARRAY_COUNT(models); i++) {
+        struct run_result *result = play("redirected-presents.case", models[i]);
+
+        test_assert_clean(result);
+        assert_int_equal(result->submissions, 4);
+        assert_int_equal(result->rules.evaluated[RULE_PATCH_018] > 0, i == 0);
+        test_finish(result);
+    }
+}
+
 static void nodes_leave_a_context_before_its_allocations_go(void **state)
 {
     for (size_t i = 0; i < ARRAY_COUNT(models); i++) {
@@ -84,6 +96,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(work_that_is_not_run_completes_and_changes_nothing),
+        cmocka_unit_test(presents_say_the_same_in_both_calls),
         cmocka_unit_test(nodes_leave_a_context_before_its_allocations_go),
         cmocka_unit_test(nodes_are_not_told_unless_wanted),
         cmocka_unit_test(drivers_below_1_2_have_no_flag_for_it),

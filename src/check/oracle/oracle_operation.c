@@ -685,13 +685,15 @@ static struct paging_operation *describe_part(struct oracle *oracle,
     const DXGK_BUILDPAGINGBUFFER_NOTIFYRESIDENCY2 *notice = &arg->NotifyResidency2;
     struct paging_operation *operation;
 
-    if (!notice->Resident || !notice->SegmentId)
+    if (!notice->Resident)
         return NULL;
     operation = new_operation(oracle, arg, notice->hAllocation, EFFECT_SHOWN,
                               notice->AllocationOffsetInPages, notice->SizeInPages, false);
-    for (uint64_t i = 0; operation && i < operation->page_count; i++)
+    for (uint64_t i = 0; operation && notice->SegmentId && i < operation->page_count; i++)
         operation->locations[i] = segment_location(
             oracle, notice->SegmentId, notice->PhysicalAddress.SegmentOffset + i * PAGE_BYTES);
+    if (operation && !notice->SegmentId && notice->Mdl)
+        set_from_mdl(oracle, operation, notice->Mdl, notice->AllocationOffsetInPages, false);
     return operation;
 }
 

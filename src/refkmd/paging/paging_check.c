@@ -283,6 +283,8 @@ static const char *check_notify_residency2(const struct paging_call *call)
     if (notice->Resident && notice->SegmentId &&
         notice->PhysicalAddress.SegmentId != notice->SegmentId)
         return "NTF-014: PhysicalAddress is in another segment";
+    if (notice->Resident && !notice->SegmentId && !notice->Mdl)
+        return "NTF-014: resident, and neither in a segment nor in the pages of an MDL";
     return NULL;
 }
 

@@ -72,8 +72,9 @@ NTSTATUS paging_build_notify_alloc(struct paging_call *call)
 
 /*
  * The same for a part of an allocation. The first part tells where it begins; it is contiguous, so
- * that says where the rest is (ALLOC-016). The field set differs between kits: this is the newest
- * public one (NTF-014).
+ * that says where the rest is (ALLOC-016). One in system memory may be told of by the list of its
+ * pages, and then has no address that is worth noting. The field set differs between kits: this is
+ * the newest public one (NTF-014).
  */
 NTSTATUS paging_build_notify_residency2(struct paging_call *call)
 {

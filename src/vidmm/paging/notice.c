@@ -7,7 +7,7 @@
  * eviction, too.
  *
  * config.residency_part_pages has drivers of WDDM 3.2 told by NOTIFY_RESIDENCY2, part by part,
- * instead.
+ * instead; config.lists_residency by the pages of the backing store, where one part is enough.
  *
  * NOTIFY_ALLOC (WDDM 3.2) goes to drivers that keep content in caches of their own: before an
  * allocation leaves system memory or an aperture, for each address of its owners (IoMmuUnmap, while
@@ -45,6 +45,17 @@ static bool is_in_parts(const struct vidmm *vidmm)
            vidmm->caps.interface_version >= DXGKDDI_INTERFACE_VERSION_WDDM3_2;
 }
 
+/*
+ * A list of all pages, of what is in an aperture: no page says where in a list a part would begin.
+ * The driver's own allocations are reached by the address.
+ */
+static bool is_told_by_list(const struct vidmm_allocation *allocation, uint64_t count)
+{
+    return allocation->vidmm->config.lists_residency && count == allocation->page_count &&
+           allocation->place.segment->kind == SEGMENT_APERTURE && allocation->mdl &&
+           !allocation->context && !allocation->vidmm->config.platform.device_page;
+}
+
 /* NOTIFY_RESIDENCY2 says the same of one part after the other. */
 static void tell_part(struct vidmm_allocation *allocation, bool is_resident,
                       DXGKARG_BUILDPAGINGBUFFER *args)
@@ -60,7 +71,9 @@ static void tell_part(struct vidmm_allocation *allocation, bool is_resident,
     notice->AllocationOffsetInPages = (UINT)first;
     notice->SizeInPages = (UINT)count;
     notice->Resident = is_resident;
-    if (is_resident) {
+    if (is_resident && is_told_by_list(allocation, count)) {
+        notice->Mdl = allocation->mdl;
+    } else if (is_resident) {
         notice->SegmentId = (UINT16)allocation->place.segment->id;
         notice->PhysicalAddress = address_of(allocation, first);
     }

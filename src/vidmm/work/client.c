@@ -349,6 +349,11 @@ void vidmm_context_set_null_rendering(struct vidmm_context *context, bool is_nul
     context->is_null_rendering = is_null;
 }
 
+void vidmm_context_set_redirected_present(struct vidmm_context *context, bool is_redirected)
+{
+    context->is_redirected_present = is_redirected;
+}
+
 void vidmm_context_set_patch_input(struct vidmm_context *context, bool names_references)
 {
     context->names_references = names_references;

@@ -59,6 +59,7 @@ struct vidmm_context {
     struct vidsch_context *scheduler;
     bool root_is_set;
     bool is_null_rendering;
+    bool is_redirected_present;
     bool names_references;   /* in the list of patch locations that the client hands in */
     struct list allocations; /* of the driver, for this context */
     uint64_t paging_wait;    /* submissions wait until the device's paging fence has this value */

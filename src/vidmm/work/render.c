@@ -317,6 +317,7 @@ static NTSTATUS prepare_render(struct vidsch_packet *packet, struct miniport *mi
     patch.PatchLocationListSubmissionLength = submission->patch_count;
     patch.SubmissionFenceId = packet->fence_id;
     patch.Flags.NullRendering = submission->is_null;
+    patch.Flags.RedirectedPresent = submission->is_redirected;
     return miniport_patch(miniport, NULL, &patch);
 }
 
@@ -338,6 +339,7 @@ static NTSTATUS submit_render(struct vidsch_packet *packet, struct miniport *min
     args.DmaBufferPrivateDataSubmissionEndOffset = submission->private_bytes;
     args.SubmissionFenceId = packet->fence_id;
     args.Flags.NullRendering = submission->is_null;
+    args.Flags.RedirectedPresent = submission->is_redirected;
     args.NodeOrdinal = context->node;
     return miniport_submit_command(miniport, NULL, &args);
 }

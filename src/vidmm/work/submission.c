@@ -31,6 +31,7 @@ struct submission *submission_create(struct vidmm_context *context,
     submission->bytes = bytes;
     submission->context = context;
     submission->is_null = context->is_null_rendering;
+    submission->is_redirected = context->is_redirected_present;
     submission->packet.ops = ops;
     submission->reference_count = reference_count;
     submission->held_count = held_count;

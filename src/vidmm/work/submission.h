@@ -18,10 +18,11 @@ struct vidmm_context;
 struct submission {
     struct vidsch_packet packet;
     struct vidmm_context *context;
-    struct list link;  /* in vidmm->submissions */
-    uint64_t sequence; /* in the order in which they were made */
-    size_t bytes;      /* of this struct */
-    bool is_null;      /* NullRendering */
+    struct list link;   /* in vidmm->submissions */
+    uint64_t sequence;  /* in the order in which they were made */
+    size_t bytes;       /* of this struct */
+    bool is_null;       /* NullRendering */
+    bool is_redirected; /* RedirectedPresent */
 
     /* GpuMmu. */
     uint64_t va;

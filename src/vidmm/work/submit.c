@@ -33,6 +33,7 @@ static NTSTATUS submit_virtual(struct vidsch_packet *packet, struct miniport *mi
     args.DmaBufferSize = submission->va_bytes;
     args.SubmissionFenceId = packet->fence_id;
     args.Flags.NullRendering = submission->is_null;
+    args.Flags.RedirectedPresent = submission->is_redirected;
     args.Flags.Resubmission =
         packet->is_resubmission && !submission->context->device->vidmm->config.marks_paging_only;
     args.NodeOrdinal = submission->context->node;

@@ -123,6 +123,9 @@ static void before_part(struct check *check, const DXGK_BUILDPAGINGBUFFER_NOTIFY
     if (!allocation)
         return;
     check_asked_for(check, allocation);
+    if (notice->Resident && !notice->SegmentId)
+        CHECK_RULE(check, RULE_NTF_014, notice->Mdl != NULL, &allocation->object, "Mdl",
+                   "Resident, in no segment, and there is no list of pages");
     CHECK_RULE(check, RULE_NTF_014,
                notice->SizeInPages && end <= page_count(allocation) &&
                    (notice->Resident || !notice->SegmentId),

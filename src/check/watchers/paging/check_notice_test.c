@@ -171,6 +171,29 @@ RULE_KEPT(NTF_014)
     tell_part(rig, 15, 1);
 }
 
+static void a_notice_without_a_place_is_found(void **state)
+{
+    for (unsigned has_list = 0; has_list < 2; has_list++) {
+        struct rig *rig = malloc(sizeof *rig);
+        DXGKARG_BUILDPAGINGBUFFER arg = {.Operation = DXGK_OPERATION_NOTIFY_RESIDENCY2};
+        struct {
+            MDL mdl;
+            uint64_t pages[16];
+        } list = {.mdl = {.ByteCount = 16 * 4096}};
+
+        assert_non_null(rig);
+        rig_init(rig, RIG_GPUMMU);
+        arg.NotifyResidency2.hAllocation = create_noticed(rig, true);
+        arg.NotifyResidency2.SizeInPages = 16;
+        arg.NotifyResidency2.Resident = 1;
+        arg.NotifyResidency2.Mdl = has_list ? &list.mdl : NULL;
+        rig_build(rig, &arg);
+        assert_int_equal(rig->counts.broken[RULE_NTF_014], has_list ? 0 : 1);
+        rig_fini(rig);
+        free(rig);
+    }
+}
+
 /* A notice about an allocation that asks for it, which the paging process sees at RIG_VA. */
 static void begin_notice(struct rig *rig, DXGKARG_BUILDPAGINGBUFFER *arg, bool is_eviction)
 {
@@ -608,6 +631,7 @@ static void a_fence_in_a_large_page_is_read_where_it_is(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_notice_without_a_place_is_found),
         cmocka_unit_test(a_packet_may_be_reported_behind_a_value_of_the_cpu),
         cmocka_unit_test(a_fence_written_during_an_interrupt_is_told_by_the_next_one),
         cmocka_unit_test(a_fence_may_be_reported_from_the_dpc),

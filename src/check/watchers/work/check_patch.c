@@ -398,6 +398,12 @@ static void before_submit(struct check *check, struct patch_watch *watch,
         return;
     pending->is_pending = false;
     patch = &pending->arg;
+    CHECK_RULE(check, RULE_PATCH_018,
+               patch->Flags.Present == arg->Flags.Present &&
+                   patch->Flags.RedirectedPresent == arg->Flags.RedirectedPresent &&
+                   patch->Flags.NullRendering == arg->Flags.NullRendering,
+               check_find(check_ledger(check), CHECK_CONTEXT, arg->hContext), "Flags",
+               "0x%x; those of Patch were 0x%x", arg->Flags.Value, patch->Flags.Value);
     CHECK_RULE(check, RULE_PATCH_001,
                patch->SubmissionFenceId == arg->SubmissionFenceId &&
                    patch->DmaBufferSubmissionStartOffset == arg->DmaBufferSubmissionStartOffset &&

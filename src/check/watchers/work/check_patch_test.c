@@ -151,19 +151,24 @@ static DXGKARG_PATCH patch_of(struct rig *rig, struct commands *commands, unsign
     };
 }
 
+static DXGKARG_SUBMITCOMMAND submit_of(const struct rig *rig, const DXGKARG_PATCH *patch)
+{
+    return (DXGKARG_SUBMITCOMMAND){
+        .hContext = rig->context,
+        .DmaBufferPhysicalAddress = patch->DmaBufferPhysicalAddress,
+        .DmaBufferSize = BUFFER_BYTES,
+        .DmaBufferSubmissionStartOffset = patch->DmaBufferSubmissionStartOffset,
+        .DmaBufferSubmissionEndOffset = patch->DmaBufferSubmissionEndOffset,
+        .SubmissionFenceId = patch->SubmissionFenceId,
+        .NodeOrdinal = RIG_CLIENT_NODE,
+    };
+}
+
 static uint32_t patch_and_submit(struct rig *rig, struct commands *commands, unsigned first,
                                  unsigned end)
 {
     const DXGKARG_PATCH patch = patch_of(rig, commands, first, end);
-    const DXGKARG_SUBMITCOMMAND submit = {
-        .hContext = rig->context,
-        .DmaBufferPhysicalAddress = patch.DmaBufferPhysicalAddress,
-        .DmaBufferSize = BUFFER_BYTES,
-        .DmaBufferSubmissionStartOffset = patch.DmaBufferSubmissionStartOffset,
-        .DmaBufferSubmissionEndOffset = patch.DmaBufferSubmissionEndOffset,
-        .SubmissionFenceId = patch.SubmissionFenceId,
-        .NodeOrdinal = RIG_CLIENT_NODE,
-    };
+    const DXGKARG_SUBMITCOMMAND submit = submit_of(rig, &patch);
 
     miniport_patch(rig->top, NULL, &patch);
     rig_submit_packet(rig, &submit);
@@ -379,6 +384,31 @@ static void bytes_around_the_buffer_are_watched(void **state)
         rig_fini(rig);
         free(rig);
     }
+}
+
+static void present_redirected(struct rig *rig, unsigned patch_says, unsigned submit_says)
+{
+    struct commands *commands = new_commands(rig);
+    DXGKARG_PATCH patch;
+    DXGKARG_SUBMITCOMMAND submit;
+
+    call_render(rig, commands);
+    patch = patch_of(rig, commands, 0, LOCATIONS);
+    submit = submit_of(rig, &patch);
+    patch.Flags.RedirectedPresent = patch_says;
+    submit.Flags.RedirectedPresent = submit_says;
+    miniport_patch(rig->top, NULL, &patch);
+    rig_submit_packet(rig, &submit);
+}
+
+BROKEN(PATCH_018)
+{
+    present_redirected(rig, 1, 0);
+}
+
+KEPT(PATCH_018)
+{
+    present_redirected(rig, 1, 1);
 }
 
 BROKEN(PATCH_008)
