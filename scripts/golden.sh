@@ -6,7 +6,8 @@
 # tests/golden/seeds.txt has the digest of all calls, the sums of the campaign, and how often each rule was looked at.
 # tests/golden/zoo.txt has the rows of `drydock zoo`, one seed each: the rules that were broken, and a hash of all that
 # the bench looked at and said (`told`). Defects that write to memory of the bench are left out (MEM-*), or have no
-# hash: a sanitizer sees their writes before the bench does. A change of behaviour changes the digest; a rule that is
+# hash: a sanitizer sees their writes first. So are those whose reads count (USER-*): the compiler decides how often
+# they read. A change of behaviour changes the digest; a rule that is
 # looked at less often, or told of fewer defects, has perhaps gone blind. Neither is wrong by itself: whoever changes
 # behaviour on purpose reads the difference and updates the files. --brief ends behind the seeds when they differ;
 # --rules compares no hashes, for builds with sanitizers, in which other memory is behind the end of an object.
@@ -41,7 +42,7 @@ awk -F '"' '
     is_list && $2 { rules = rules " " $2 }
     $2 == "operations" { gsub(/[^0-9]/, "", $3); operations = $3 }
     $2 == "told" { told = id ~ /^D10-pointer-overruns|^D12-private-b/ || $4 ~ /^0+$/ ? "-" : $4 }
-    $2 == "causes" && id !~ /^MEM-/ {
+    $2 == "causes" && id !~ /^(MEM|USER)-/ {
         gsub(/[^0-9]/, "", $3)
         printf "%-27s %-9s %-9s %8d %5d %-16s %s\n", id, model, found, operations, $3, told, rules
     }' "$folder/zoo.json" >"$folder/zoo.txt"
