@@ -208,6 +208,9 @@ static void check_owner(struct check *check, struct residency_watch *watch,
     other = check_find_allocation(ledger, owner->allocation);
     if (other && (other == allocation || other->object.number != owner->number))
         other = NULL;
+    /* A large page of what is destroyed may go with an entry that names no allocation. */
+    if (other && other->is_dying && !check_find_user(ledger, other))
+        other = NULL;
     CHECK_RULE(check, RULE_RES_011, !other || other->stay != owner->stay, &allocation->object, "",
                "page 0x%llx of segment %u becomes its own; allocation a%llu is there",
                (unsigned long long)first->PageAddress, (unsigned)first->Segment,

@@ -1,4 +1,4 @@
-#include "check/rig/test_rig.h"
+#include "check/rig/test_rig_tables.h"
 
 static const char first_name, device_name;
 
@@ -316,6 +316,28 @@ static void two_at_one_place_are_found(void **state)
     rig_expect_only(rig, RULE_RES_011);
     rig_fini(rig);
     free(rig);
+}
+
+/*
+ * A page comes to be another allocation's. Of the one that it was the mapping has gone with an
+ * entry that names none, because it was destroyed; or else it is still there.
+ */
+static void a_page_of_what_is_destroyed_is_free(void **state)
+{
+    for (unsigned is_destroyed = 0; is_destroyed < 2; is_destroyed++) {
+        struct rig *rig = malloc(sizeof *rig);
+
+        assert_non_null(rig);
+        rig_init(rig, RIG_GPUMMU);
+        rig_make_tables(rig);
+        rig_map(rig, RIG_VA, create_named(rig, (DXGK_ALLOCATIONINFO){0}), 32, 1);
+        if (is_destroyed)
+            tell(rig, (struct check_client_event){.kind = CHECK_CLIENT_DESTROY});
+        rig_map(rig, RIG_VA + 65536, rig_create_allocation(rig, NULL), 32, 1);
+        rig_expect_only(rig, is_destroyed ? RULE_NONE : RULE_RES_011);
+        rig_fini(rig);
+        free(rig);
+    }
 }
 
 static void destroy_used(struct rig *rig, bool is_finished)
@@ -784,6 +806,7 @@ int main(void)
         cmocka_unit_test(what_was_dropped_is_offered_and_reclaimed_again),
         cmocka_unit_test(what_had_left_memory_is_followed_through_a_reset),
         cmocka_unit_test(two_at_one_place_are_found),
+        cmocka_unit_test(a_page_of_what_is_destroyed_is_free),
         cmocka_unit_test(who_is_dropped_first_does_not_matter_in_sleep),
         cmocka_unit_test(an_offer_ends_what_the_reclaim_before_it_said),
         cmocka_unit_test(a_reclaim_behind_a_reset_is_not_held_to_what_was_before),
