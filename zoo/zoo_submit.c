@@ -166,6 +166,40 @@ static void plant_first_root(struct zoo_layer *layer)
     layer->ops.set_root_page_table = keep_first_root;
 }
 
+/* The contexts whose roots are kept: the first is the system's, whose root stays. */
+#define ROOTS_KEPT 2
+
+/* A root that has grown is somewhere else; a context goes on with the one that it had first. */
+static NTSTATUS keep_own_root(struct miniport *self, HANDLE object,
+                              const DXGKARG_SETROOTPAGETABLE *arg)
+{
+    struct zoo_layer *layer = zoo_layer_of(self);
+    DXGKARG_SETROOTPAGETABLE as = *arg;
+
+    for (unsigned i = 0; i < ROOTS_KEPT; i++) {
+        uint64_t *kept = &layer->state[4 * i];
+
+        if (!kept[0]) {
+            kept[0] = (uint64_t)(uintptr_t)arg->hContext;
+            kept[1] = arg->NumEntries;
+            kept[2] = arg->Address.SegmentId;
+            kept[3] = arg->Address.SegmentOffset;
+        }
+        if (kept[0] != (uint64_t)(uintptr_t)arg->hContext)
+            continue;
+        as.NumEntries = (UINT)kept[1];
+        as.Address.SegmentId = (UINT)kept[2];
+        as.Address.SegmentOffset = kept[3];
+        break;
+    }
+    return miniport_forward_set_root_page_table(self, object, &as);
+}
+
+static void plant_own_root(struct zoo_layer *layer)
+{
+    layer->ops.set_root_page_table = keep_own_root;
+}
+
 /* ---- Patching ---- */
 
 #define MOST_LOCATIONS 1024u
@@ -459,6 +493,31 @@ static void plant_start_anyway(struct zoo_layer *layer)
     layer->ops.start_device = start_anyway;
 }
 
+static bool interrupt_denied(struct miniport *self, ULONG message)
+{
+    miniport_forward_ops.interrupt(self, message);
+    return false;
+}
+
+static void plant_interrupt_denied(struct zoo_layer *layer)
+{
+    layer->ops.interrupt = interrupt_denied;
+}
+
+static NTSTATUS group_by_ordinal(struct miniport *self, HANDLE object,
+                                 DXGKARG_QUERYDEPENDENTENGINEGROUP *arg)
+{
+    NTSTATUS status = miniport_forward_query_dependent_engine_group(self, object, arg);
+
+    arg->DependentNodeOrdinalMask = arg->NodeOrdinal;
+    return status;
+}
+
+static void plant_group_by_ordinal(struct zoo_layer *layer)
+{
+    layer->ops.query_dependent_engine_group = group_by_ordinal;
+}
+
 static NTSTATUS reset_fails(struct miniport *self, HANDLE object)
 {
     miniport_forward_reset_from_timeout(self, object);
@@ -506,6 +565,8 @@ const struct zoo_defect zoo_submit_defects[] = {
           "loses a submission now and then"),
     PLANT("SUB-first-root", ZOO_GPUMMU, "SUB-011", plant_first_root,
           "gives every context the root table that the first one had"),
+    PLANT("SUB-root-kept", ZOO_GPUMMU, "SUB-011", plant_own_root,
+          "goes on with the first root table of a context when the root has grown"),
     PLANT("D76-resubmission-lost", ZOO_GPUMMU, "SUB-010", plant_resubmission_lost,
           "takes a fence that comes back after a preemption for a stale one"),
     PLANT("D70-range-confused", ZOO_PHYSICAL, "PATCH-003 PATCH-004", plant_patch_wrong_range,
@@ -546,6 +607,10 @@ const struct zoo_defect zoo_submit_defects[] = {
           "leaves the device's registers mapped when it stops"),
     PLANT("START-goes-on", ZOO_ALL, "refused", plant_start_anyway,
           "starts without what a callback could not give"),
+    PLANT("INT-denied", ZOO_ALL, "FENCE-017", plant_interrupt_denied,
+          "returns FALSE from its interrupt routine, which has told of events"),
+    PLANT("TDR-group-by-ordinal", ZOO_ALL, "TDR-014", plant_group_by_ordinal,
+          "answers QueryDependentEngineGroup with the ordinal in the place of its bit"),
     PLANT("TDR-reset-fails", ZOO_ALL, "TDR-001", plant_reset_fails,
           "fails ResetFromTimeout"),
     {0},

@@ -293,6 +293,7 @@ static bool watch_interrupt(struct miniport *self, ULONG message)
 
     begin_call(check, &call);
     is_ours = miniport_interrupt(self->next, message);
+    call.is_ours = is_ours;
     end_call(check, &call);
     return is_ours;
 }

@@ -44,6 +44,7 @@ struct check_call {
     NTSTATUS status;   /* after */
     bool has_returned; /* this is after */
     uint64_t bytes;    /* after GetRootPageTableSize: what it returned */
+    bool is_ours;      /* after InterruptRoutine: what it returned */
     /* SetPowerState. */
     DEVICE_POWER_STATE power_state;
     POWER_ACTION power_action;

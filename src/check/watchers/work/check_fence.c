@@ -33,6 +33,7 @@ struct fence_watch {
     bool has_unknown_fences;
     unsigned in_interrupt; /* callbacks of NotifyInterrupt under way */
     bool is_dpc_due;       /* an event was reported, and no DPC queued yet */
+    bool has_told;         /* in this call of the interrupt routine, of an event */
     bool is_dpc_queued;    /* and has not begun to run */
     bool is_notify_due;    /* ... and NotifyDpc not called yet */
     bool is_notify_owed;   /* ... since before the DPC that runs: this one has to call it */
@@ -427,6 +428,11 @@ static void after(struct check *check, void *state, const struct check_call *cal
             CHECK_RULE(check, RULE_FENCE_004, !watch->is_dpc_due, NULL, "",
                        "an event was reported and no DPC queued (DxgkCbQueueDpc)");
         watch->is_dpc_due = false;
+        if (watch->has_told)
+            CHECK_RULE(check, RULE_FENCE_017, call->is_ours, NULL, "",
+                       "returned FALSE, and has told the system of an event: the interrupt was "
+                       "that of the adapter (expected TRUE)");
+        watch->has_told = false;
         break;
     case MINIPORT_DDI_DpcRoutine:
         if (!watch->is_dpc_queued)
@@ -636,6 +642,7 @@ static void callback(struct check *check, void *state, const struct check_callba
         CHECK_RULE(check, RULE_FENCE_005, check_irql(check) > DISPATCH_LEVEL, NULL, "",
                    "is called at IRQL %u, below the device's", check_irql(check));
         watch->is_dpc_due = event->outer && event->outer->ddi == MINIPORT_DDI_InterruptRoutine;
+        watch->has_told |= watch->is_dpc_due;
         watch->is_notify_due = true;
         if (data->InterruptType == DXGK_INTERRUPT_NATIVE_FENCE_SIGNALED) {
             note_told(check, watch, NULL);

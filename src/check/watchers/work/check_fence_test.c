@@ -64,7 +64,7 @@ RULE_KEPT(FENCE_003)
 struct way {
     uint32_t fence;
     unsigned irql, beyond, engine; /* so many nodes beyond that of the client */
-    bool queues_dpc, notifies;
+    bool queues_dpc, notifies, disowns;
 };
 
 static NTSTATUS report_in_a_way(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
@@ -83,6 +83,8 @@ static NTSTATUS report_in_a_way(struct rig *rig, enum miniport_ddi ddi, HANDLE o
         rig->irql = before;
         if (way->queues_dpc)
             host->ops->queue_dpc(host);
+        if (way->disowns)
+            return STATUS_UNSUCCESSFUL; /* FALSE */
     } else if (ddi == MINIPORT_DDI_DpcRoutine && way->notifies) {
         host->ops->notify_dpc(host);
     }
@@ -111,6 +113,29 @@ RULE_KEPT(FENCE_004)
     struct way way = {.irql = 5, .queues_dpc = true, .notifies = true};
 
     interrupt_in_a_way(rig, &way);
+}
+
+RULE_BROKEN(FENCE_017)
+{
+    struct way way = {.irql = 5, .queues_dpc = true, .notifies = true, .disowns = true};
+
+    interrupt_in_a_way(rig, &way);
+}
+
+static NTSTATUS disown(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
+{
+    return ddi == MINIPORT_DDI_InterruptRoutine ? STATUS_UNSUCCESSFUL
+                                                : rig_answer(rig, ddi, object, arg);
+}
+
+/* And one of another device is not its own. */
+RULE_KEPT(FENCE_017)
+{
+    struct way way = {.irql = 5, .queues_dpc = true, .notifies = true};
+
+    interrupt_in_a_way(rig, &way);
+    rig->answer = disown;
+    miniport_interrupt(rig->top, 0);
 }
 
 static void a_report_of_no_engine_is_found(void **state)

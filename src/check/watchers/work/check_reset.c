@@ -341,6 +341,27 @@ static void check_engine_ddis(struct check *check, const struct check_call *call
     }
 }
 
+/* TDR-014. Of a node that the adapter does not have the driver may say no. */
+static void check_group(struct check *check, const struct check_call *call)
+{
+    const DXGKARG_QUERYDEPENDENTENGINEGROUP *arg = call->arg.query_dependent_engine_group;
+    const UINT nodes =
+        check_ledger(check)->caps.driver.GpuEngineTopology.NbAsymetricProcessingNodes;
+
+    if (!nodes || arg->NodeOrdinal >= nodes)
+        return;
+    if (!CHECK_RULE(check, RULE_TDR_014, NT_SUCCESS(call->status), NULL, "status",
+                    "0x%08x (expected STATUS_SUCCESS)", (unsigned)call->status))
+        return;
+    CHECK_RULE(check, RULE_TDR_014,
+               (arg->DependentNodeOrdinalMask >> arg->NodeOrdinal & 1) &&
+                   (nodes >= 64 || !(arg->DependentNodeOrdinalMask >> nodes)),
+               NULL, "DependentNodeOrdinalMask",
+               "is 0x%llx for node %u of %u (expected the bit of the node itself, and of no node "
+               "that there is none of)",
+               (unsigned long long)arg->DependentNodeOrdinalMask, arg->NodeOrdinal, nodes);
+}
+
 static void after(struct check *check, void *state, const struct check_call *call)
 {
     struct reset_watch *watch = state;
@@ -363,6 +384,9 @@ static void after(struct check *check, void *state, const struct check_call *cal
     case MINIPORT_DDI_QueryEngineStatus:
         CHECK_RULE(check, RULE_TDR_013, call->status == STATUS_SUCCESS, NULL, "status",
                    "0x%08x (expected STATUS_SUCCESS)", (unsigned)call->status);
+        break;
+    case MINIPORT_DDI_QueryDependentEngineGroup:
+        check_group(check, call);
         break;
     case MINIPORT_DDI_QueryAdapterInfo:
         check_engine_ddis(check, call);
@@ -436,7 +460,8 @@ const struct check_watcher check_reset_watcher = {
     .after_calls = CHECK_CALLS(MINIPORT_DDI_ResetFromTimeout, MINIPORT_DDI_RestartFromTimeout,
                                MINIPORT_DDI_ResetEngine, MINIPORT_DDI_QueryEngineStatus,
                                MINIPORT_DDI_QueryAdapterInfo, MINIPORT_DDI_BuildPagingBuffer,
-                               MINIPORT_DDI_DestroyAllocation, MINIPORT_DDI_SubmitCommandVirtual),
+                               MINIPORT_DDI_DestroyAllocation, MINIPORT_DDI_SubmitCommandVirtual,
+                               MINIPORT_DDI_QueryDependentEngineGroup),
     .callback = callback,
     .retired = retired,
     .gpu = gpu,

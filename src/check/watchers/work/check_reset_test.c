@@ -449,6 +449,48 @@ static void a_refused_packet_may_be_the_last_aborted_one(void **state)
     }
 }
 
+static NTSTATUS answer_group(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
+{
+    if (ddi != MINIPORT_DDI_QueryDependentEngineGroup)
+        return rig_answer(rig, ddi, object, arg);
+    ((DXGKARG_QUERYDEPENDENTENGINEGROUP *)arg)->DependentNodeOrdinalMask =
+        *(const ULONGLONG *)rig->told;
+    return STATUS_SUCCESS;
+}
+
+static void ask_for_group(struct rig *rig, UINT node, ULONGLONG mask)
+{
+    DXGKARG_QUERYDEPENDENTENGINEGROUP group = {.NodeOrdinal = node};
+
+    rig->answer = answer_group;
+    rig->told = &mask;
+    miniport_query_dependent_engine_group(rig->top, NULL, &group);
+    rig->answer = NULL;
+}
+
+RULE_BROKEN(TDR_014)
+{
+    ask_for_group(rig, 1, 1); /* the ordinal in the place of its bit */
+}
+
+RULE_KEPT(TDR_014)
+{
+    ask_for_group(rig, 1, 2);
+    ask_for_group(rig, 1, 3);
+}
+
+static void a_group_has_no_nodes_that_there_are_none_of(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_GPUMMU);
+    ask_for_group(rig, 0, 1 | UINT64_C(1) << 63);
+    rig_expect_only(rig, RULE_TDR_014);
+    rig_fini(rig);
+    free(rig);
+}
+
 static void engines_that_are_reset_need_their_ddis(void **state)
 {
     for (unsigned i = 0; i < 2; i++) {
@@ -474,6 +516,7 @@ int main(void)
         cmocka_unit_test(a_gpu_that_goes_on_is_found),
         cmocka_unit_test(a_gpu_that_was_not_reset_is_found),
         cmocka_unit_test(a_refused_packet_may_be_the_last_aborted_one),
+        cmocka_unit_test(a_group_has_no_nodes_that_there_are_none_of),
         cmocka_unit_test(engines_that_are_reset_need_their_ddis),
     };
 
