@@ -319,9 +319,11 @@ RULE_KEPT(TLB_004)
 }
 
 /* A page of a client's process, mapped, and then a packet of its context. */
-static void use_mapped_page(struct rig *rig, bool is_cached, bool is_flushed)
+#define NO_OPERATION 23 /* that anybody knows */
+
+static void use_mapped_page(struct rig *rig, bool is_cached, bool is_flushed, unsigned next)
 {
-    DXGKARG_BUILDPAGINGBUFFER signal = {.Operation = DXGK_OPERATION_SIGNAL_MONITORED_FENCE};
+    DXGKARG_BUILDPAGINGBUFFER behind = {.Operation = (DXGK_BUILDPAGINGBUFFER_OPERATION)next};
 
     rig->gpummu.InvalidTlbEntriesNotCached = !is_cached;
     rig_query_mmu(rig);
@@ -331,8 +333,8 @@ static void use_mapped_page(struct rig *rig, bool is_cached, bool is_flushed)
     rig_map(rig, RIG_VA, rig_create_allocation(rig, NULL), 32, 1);
     if (is_flushed)
         rig_flush(rig, rig->process, RIG_VA, RIG_VA + 4096);
-    signal.SignalMonitoredFence.MonitoredFenceGpuVa = 8 * RIG_VA;
-    rig_build(rig, &signal);
+    behind.SignalMonitoredFence.MonitoredFenceGpuVa = 8 * RIG_VA;
+    rig_build(rig, &behind);
     rig_complete(rig, 0, rig_submit(rig));
     submit_work(rig, rig->context);
 }
@@ -340,14 +342,19 @@ static void use_mapped_page(struct rig *rig, bool is_cached, bool is_flushed)
 static void what_a_client_maps_is_flushed_where_invalid_entries_are_cached(void **state)
 {
     static const struct {
-        bool is_cached, is_flushed, is_broken;
-    } rows[] = {{true, true, false}, {true, false, true}, {false, false, false}};
+        bool is_cached, is_flushed;
+        unsigned next; /* operation, before anything else runs */
+        bool is_broken;
+    } rows[] = {{true, true, DXGK_OPERATION_SIGNAL_MONITORED_FENCE, false},
+                {true, false, DXGK_OPERATION_SIGNAL_MONITORED_FENCE, true},
+                {true, false, NO_OPERATION, false}, /* the flush may still come */
+                {false, false, DXGK_OPERATION_SIGNAL_MONITORED_FENCE, false}};
 
     for (size_t i = 0; i < ARRAY_COUNT(rows); i++) {
         struct rig rig;
 
         rig_init(&rig, RIG_GPUMMU);
-        use_mapped_page(&rig, rows[i].is_cached, rows[i].is_flushed);
+        use_mapped_page(&rig, rows[i].is_cached, rows[i].is_flushed, rows[i].next);
         assert_int_equal(rig.counts.broken[RULE_TLB_004], rows[i].is_broken);
         rig_fini(&rig);
     }
