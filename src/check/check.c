@@ -125,7 +125,7 @@ unsigned check_stands_still(struct check *check)
 
     check->call = NULL;
     check->callback = NULL;
-    for (unsigned i = 0; i < CHECK_WATCHER_COUNT && !check->ledger.has_hung; i++) {
+    for (unsigned i = 0; i < CHECK_WATCHER_COUNT && !check->ledger.hung_nodes; i++) {
         if (watchers[i]->stands_still)
             count += watchers[i]->stands_still(check, check->states[i]);
     }
@@ -188,7 +188,8 @@ void check_gpu(struct check *check, const struct check_gpu_event *event)
      * otherwise may tell of flushes.
      */
     check->ledger.has_gpu |= event->kind != CHECK_GPU_HUNG && event->kind != CHECK_GPU_FLUSHED;
-    check->ledger.has_hung |= event->kind == CHECK_GPU_HUNG;
+    if (event->kind == CHECK_GPU_HUNG)
+        check->ledger.hung_nodes |= UINT64_C(1) << event->node % CHECK_MAX_NODES;
     if (packet) {
         packet->gpu_queued += event->kind == CHECK_GPU_QUEUED;
         if (event->kind == CHECK_GPU_QUEUED)

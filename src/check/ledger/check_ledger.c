@@ -617,6 +617,7 @@ void check_ledger_leave(struct check_ledger *ledger, const struct check_call *ca
         check_ledger_lose_built(ledger);
         check_tables_lose(&ledger->tables);
         if (call->ddi == MINIPORT_DDI_ResetFromTimeout) {
+            ledger->hung_nodes = 0;
             check_ledger_forget_packets(ledger);
             check_ledger_forget_places(ledger);
             check_ledger_forget_content(ledger);
@@ -624,8 +625,11 @@ void check_ledger_leave(struct check_ledger *ledger, const struct check_call *ca
         break;
     case MINIPORT_DDI_ResetEngine:
         check_ledger_forget_content(ledger);
-        if (NT_SUCCESS(call->status))
+        if (NT_SUCCESS(call->status)) {
+            ledger->hung_nodes &=
+                ~(UINT64_C(1) << call->arg.reset_engine->NodeOrdinal % CHECK_MAX_NODES);
             check_ledger_abort_packets(ledger, call->arg.reset_engine);
+        }
         break;
     default:
         break;

@@ -307,7 +307,7 @@ struct check_ledger {
     uint64_t instances_created;
     bool is_whole;
     bool has_gpu;            /* the GPU tells its events */
-    bool has_hung;           /* the bench made it */
+    uint64_t hung_nodes;     /* that the bench made hang, and that were not reset since */
     bool is_pulled_out;      /* by surprise: the rest is torn down, and no rule is about that */
     uint64_t movement_epoch; /* of struct check_movement */
 
