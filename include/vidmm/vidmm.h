@@ -40,6 +40,7 @@ struct vidmm_device;
 struct vidmm_context;
 struct vidmm_allocation;
 struct vidmm_native_fence;
+struct vidmm_policy;
 
 /* ---- What the embedder gives ------------------------------------------------------------- */
 
@@ -168,7 +169,8 @@ struct vidmm_config {
     struct vidmm_platform platform;
     struct vidmm_early_caps early; /* as vidmm_query_early() gave it */
     struct vidmm_events events;
-    unsigned paging_buffer_count;  /* rotating buffers; 0: 4 */
+    const struct vidmm_policy *policy; /* borrowed (vidmm/policy.h); NULL: vidmm_policy_lru */
+    unsigned paging_buffer_count;      /* rotating buffers; 0: 4 */
     uint32_t paging_buffer_bytes;  /* 0: what the driver reports; else smaller, page multiple not
                                       required: a sweep over tiny buffers */
     unsigned hardware_queue_depth; /* packets with the driver at once, a node; 0: 2 */
@@ -444,7 +446,9 @@ struct vidmm_statistics {
     uint64_t timeouts;
     uint64_t engine_resets;
     uint64_t adapter_resets;
-    uint64_t renames;          /* locks that gave another instance */
+    uint64_t renames; /* locks that gave another instance */
+    uint64_t ahead;   /* allocations that came in before they were asked for */
+    uint64_t ahead_bytes;
     uint64_t lost_allocations; /* by resets */
     uint64_t lost_bytes;
 };
@@ -683,6 +687,42 @@ NTSTATUS vidmm_make_resident_in_budget(struct vidmm_device *device, unsigned cou
                                        struct vidmm_allocation *const *allocations, vidmm_done done,
                                        void *context, uint64_t *out_fence_value,
                                        uint64_t *out_bytes_to_trim);
+
+/* ---- Forecasts ------------------------------------------------------------------------------- */
+
+/*
+ * What the client is going to do, for a policy that goes by it (vidmm_policy_hinted). Times are the
+ * client's own clock: when its work would begin if nothing ever waited. A wrong forecast costs
+ * time, and nothing else.
+ */
+
+/*
+ * When submissions will use the allocation, in ascending order; in the place of what was told of it
+ * before. STATUS_INVALID_PARAMETER: they do not ascend. STATUS_INVALID_HANDLE: it is destroyed.
+ * STATUS_NO_MEMORY.
+ */
+NTSTATUS vidmm_forecast_uses(struct vidmm_allocation *allocation, unsigned count,
+                             const uint64_t *uses_ns);
+
+/* Bytes of allocations that begin and end in a segment at a time. */
+struct vidmm_demand {
+    uint64_t at_ns;
+    uint64_t created, destroyed;
+};
+
+/*
+ * What will be created and destroyed in the segment, in ascending order; in the place of what was
+ * told before, of whichever segment. STATUS_INVALID_PARAMETER: no such segment, or times that do
+ * not ascend. STATUS_NO_MEMORY.
+ */
+NTSTATUS vidmm_forecast_demand(struct vidmm *vidmm, unsigned segment, unsigned count,
+                               const struct vidmm_demand *demand);
+
+/*
+ * The clock: what begins before submitted_ns has been submitted, and what begins before done_ns has
+ * run.
+ */
+void vidmm_forecast_time(struct vidmm *vidmm, uint64_t submitted_ns, uint64_t done_ns);
 
 /* ---- Offer and reclaim ----------------------------------------------------------------------- */
 

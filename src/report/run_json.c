@@ -84,6 +84,8 @@ static json_t *paging_json(const struct vidmm_statistics *statistics)
     set(json, "filled_bytes", statistics->filled_bytes);
     set(json, "discarded_bytes", statistics->discarded_bytes);
     set(json, "moved_bytes", statistics->moved_bytes);
+    set(json, "ahead", statistics->ahead);
+    set(json, "ahead_bytes", statistics->ahead_bytes);
     set(json, "evicted_tables", statistics->evicted_tables);
     set(json, "moved_tables", statistics->moved_tables);
     set(json, "fallen_back_tables", statistics->fallen_back_tables);

@@ -96,6 +96,11 @@ CELL(cell_evictions)
     snprintf(text, size, "%s", report_count(number, result->statistics.evictions));
 }
 
+CELL(cell_ahead)
+{
+    moved(text, size, result->statistics.ahead_bytes);
+}
+
 CELL(cell_hits)
 {
     const struct vidmm_statistics *s = &result->statistics;
@@ -322,11 +327,12 @@ void report_summary(FILE *out, const struct workload *workload, const struct run
                     size_t count)
 {
     const struct table table = {.out = out, .results = results, .count = count};
-    bool has_translations = false, has_reasons = false;
+    bool has_translations = false, has_reasons = false, has_ahead = false;
 
     for (size_t i = 0; i < count; i++) {
         has_translations |= results[i].translations_checked || results[i].page_table_lines_skipped;
         has_reasons |= results[i].eviction_reason_count != 0;
+        has_ahead |= results[i].statistics.ahead != 0;
     }
     heading(out, workload, &results[0]);
     row(&table, "", cell_model);
@@ -340,6 +346,8 @@ void report_summary(FILE *out, const struct workload *workload, const struct run
     if (has_reasons)
         reason_rows(&table);
     row(&table, "resident when asked for", cell_hits);
+    if (has_ahead)
+        row(&table, "came in ahead", cell_ahead);
     fprintf(out, "  paging operations\n");
     operation_rows(&table);
     row(&table, "driver calls (repeats)", cell_calls);

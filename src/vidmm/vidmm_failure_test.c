@@ -12,6 +12,7 @@
 #include "vidmm/rig/test_rig_driver.h"
 #include "vidmm/rig/test_rig_run.h"
 #include "vidmm/tables/page_table.h"
+#include "vidmm/policy.h"
 #include "vidmm/vidmm.h"
 
 #include "base/bits.h"
@@ -131,6 +132,19 @@ static NTSTATUS cpu(struct rig *rig, struct rig_object *object, bool is_write)
     assert_true(vidmm_lock_is_settled(object->allocation));
     rig_touch_locked(rig, object, is_write);
     vidmm_unlock(object->allocation);
+    return status;
+}
+
+static NTSTATUS forecast(struct rig *rig, struct rig_object *object)
+{
+    static const uint64_t uses_ns[] = {1000, 2000};
+    static const struct vidmm_demand demand = {.at_ns = 1500, .created = PAGE_BYTES};
+    NTSTATUS status = vidmm_forecast_uses(object->allocation, 2, uses_ns);
+
+    if (NT_SUCCESS(status))
+        status = vidmm_forecast_demand(rig->vidmm, 1, 1, &demand);
+    vidmm_forecast_time(rig->vidmm, 500, 0);
+    rig_drain(rig);
     return status;
 }
 
@@ -378,6 +392,7 @@ static void use_everything(struct rig *rig)
 
         AGAIN(rig, rig_try_object(rig, rig->device, &request, &objects[i]));
         AGAIN(rig, cpu(rig, &objects[i], i != 1));
+        AGAIN(rig, forecast(rig, &objects[i]));
         if (is_virtual)
             AGAIN(rig, map(rig, &objects[i]));
     }
@@ -587,8 +602,11 @@ struct scenario {
     struct rig_config config; /* members that are set replace those of the model */
 };
 
-static const struct scenario everything = {
-    use_everything, {.segment_pages = {200}, .aperture_pages = 160, .private_bytes = 64}};
+static const struct scenario everything = {use_everything,
+                                           {.segment_pages = {200},
+                                            .aperture_pages = 160,
+                                            .private_bytes = 64,
+                                            .policy = &vidmm_policy_hinted}};
 static const struct scenario two_segments = {
     use_two_segments, {.keeps_tables_in_system = true, .memory_segments = 2}};
 static const struct scenario over_a_sleep = {use_over_a_sleep, {0}};
@@ -611,6 +629,7 @@ static struct rig_config configure(unsigned model, const struct scenario *scenar
     if (own->buffer_bytes)
         config.buffer_bytes = own->buffer_bytes;
     config.keeps_tables_in_system |= own->keeps_tables_in_system;
+    config.policy = own->policy;
     return config;
 }
 

@@ -12,10 +12,12 @@
 #include "vidmm/adapter/power.h"
 #include "vidmm/adapter/recovery.h"
 #include "vidmm/views/alternate_va.h"
+#include "vidmm/memory/forecast.h"
 #include "vidmm/memory/segment.h"
 #include "vidmm/paging/monitored_fence.h"
 #include "vidmm/paging/native_fence.h"
 #include "vidmm/paging/paging_queue.h"
+#include "vidmm/residency/ahead.h"
 #include "vidmm/residency/compaction.h"
 #include "vidmm/tables/paging_process.h"
 #include "vidmm/tables/segment_tables.h"
@@ -29,6 +31,7 @@ struct pump_step;
 struct handle_slot {
     struct vidmm_allocation *allocation;
     struct resource *resource; /* of which it is a part (resource.h); NULL: none */
+    struct told_uses *uses;    /* that the client has told (forecast.h); NULL: none */
 };
 
 struct vidmm {
@@ -65,6 +68,8 @@ struct vidmm {
     struct recovery recovery;
     struct power power;
     struct compaction compaction;
+    struct forecast forecast;
+    struct ahead ahead;
     struct table_shortage table_shortage;
     DXGK_PTE *entries;           /* of one table, for the paging queue's current operation */
     DXGK_PTE *immediate_entries; /* the same for operations without a buffer */

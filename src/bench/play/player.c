@@ -185,6 +185,7 @@ bool player_play(struct player *player, uint32_t most_lines)
         return false;
     for (uint32_t i = 0; i < player->workload->allocation_count; i++)
         player->allocations[i].is_made = false;
+    player_forecast_begin(player);
     start = machine_now(player->machine);
     player_start_watchdog(player);
     player_start_preemptions(player);
@@ -373,6 +374,7 @@ void player_destroy(struct player *player)
             base_free(services, hold, sizeof *hold);
         }
     }
+    player_forecast_end(player);
     base_free(services, player->command, player->command_room);
     base_free_array(services, player->processes, workload->process_count,
                     sizeof *player->processes);

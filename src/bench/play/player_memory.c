@@ -404,6 +404,7 @@ static bool finish_alloc(struct player *player, const struct making *making, uin
         return true;
     }
     player->live_handles[id] = entry->handle;
+    player_forecast_made(player, id);
     if (!open_in_other_devices(player, id, making->wanted[i].private_data,
                                making->wanted[i].private_data_bytes))
         player_report(player, op_index, "alloc %s cannot be opened in every device", name);

@@ -214,6 +214,7 @@ struct player {
     uint64_t page_table_failures;
 
     struct player_fault fault;
+    struct player_forecast *forecast; /* player_forecast.c; NULL: nothing is told */
 
     struct player_mapping tile_update; /* of a tile line; its answer may come when that has ended */
 
@@ -404,6 +405,16 @@ bool player_ring_take(struct player_context *context, struct submission *submiss
 /* The CPU writes; false when nothing answers there. */
 bool player_ring_write(struct player *player, struct player_context *context, uint64_t offset,
                        const uint8_t *from, uint64_t bytes);
+
+/* ---- player_forecast.c: nothing without a policy that goes by forecasts ---------------------- */
+
+void player_forecast_begin(struct player *player);
+void player_forecast_end(struct player *player);
+/* The allocation has been made. */
+void player_forecast_made(struct player *player, uint32_t id);
+/* The submission of a line has been queued, or has ended. */
+void player_forecast_submitted(struct player *player, uint32_t op_index);
+void player_forecast_done(struct player *player, uint32_t op_index);
 
 /* ---- player_foreign.c: the driver is of another GPU than the Drydock GPU --------------------- */
 

@@ -184,6 +184,7 @@ static void submission_ended(struct player *player, struct submission *submissio
 {
     NTSTATUS status = submission->status;
 
+    player_forecast_done(player, submission->op_index);
     if (NT_SUCCESS(status)) {
         uint64_t duration_ns = player_op_duration(player_op(player, submission->op_index));
 

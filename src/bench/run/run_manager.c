@@ -4,6 +4,8 @@
  */
 #include "bench/run/run_private.h"
 
+#include "vidmm/policy.h"
+
 #include "base/bits.h"
 #include "base/hash.h"
 
@@ -111,12 +113,19 @@ static struct vidmm_events manager_events(struct run_assembly *run)
     };
 }
 
+static const struct vidmm_policy *const policies[] = {
+    [RUN_POLICY_LRU] = &vidmm_policy_lru,
+    [RUN_POLICY_LOOK_AHEAD] = &vidmm_policy_look_ahead,
+    [RUN_POLICY_HINTED] = &vidmm_policy_hinted,
+};
+
 static struct vidmm_config manager_config(struct run_assembly *run)
 {
     const struct run_config *config = run->config;
 
     return (struct vidmm_config){
         .events = manager_events(run),
+        .policy = policies[config->policy],
         .paging_buffer_count = config->paging_buffer_count,
         .paging_buffer_bytes = config->paging_buffer_bytes,
         .hardware_queue_depth = config->hardware_queue_depth,

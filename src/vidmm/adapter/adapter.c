@@ -16,6 +16,8 @@
 #include "vidmm/paging/native_fence.h"
 #include "vidmm/paging/paging_aperture.h"
 #include "vidmm/paging/paging_queue.h"
+#include "vidmm/policy.h"
+#include "vidmm/residency/ahead.h"
 #include "vidmm/residency/residency.h"
 #include "vidmm/work/null_context.h"
 #include "vidmm/tables/page_table.h"
@@ -46,6 +48,7 @@ static const struct pump_step pump_steps[] = {
     {tile_updates_run, 1u << POWER_ON},
     {paging_queue_run, ~(1u << POWER_OFF | 1u << POWER_EXCLUSIVE)},
     {residency_run, 1u << POWER_ON},
+    {ahead_run, 1u << POWER_ON},
     {power_run, ~0u},
     {NULL, 0},
 };
@@ -92,6 +95,8 @@ NTSTATUS vidmm_create(struct miniport *miniport, const struct vidmm_config *conf
         vidmm->config.scratch_bytes = DEFAULT_SCRATCH_BYTES;
     if (vidmm->config.timeout_limit > VIDMM_MAX_TIMEOUT_LIMIT)
         vidmm->config.timeout_limit = VIDMM_MAX_TIMEOUT_LIMIT;
+    if (!vidmm->config.policy)
+        vidmm->config.policy = &vidmm_policy_lru;
     if (!vidmm->config.timeout_window_ns)
         vidmm->config.timeout_window_ns = DEFAULT_TIMEOUT_WINDOW_NS;
     list_init(&vidmm->requests);
@@ -104,6 +109,7 @@ NTSTATUS vidmm_create(struct miniport *miniport, const struct vidmm_config *conf
         list_init(&vidmm->offered[i]);
     list_init(&vidmm->processes);
     list_init(&vidmm->queue.jobs);
+    forecast_init(vidmm);
     recovery_init(vidmm);
     vidmm->pump_steps = pump_steps;
     native_fences_init(vidmm);
@@ -126,6 +132,7 @@ static void tear_down(struct vidmm *vidmm)
                     sizeof *vidmm->immediate_entries);
     vidmm->entries = vidmm->immediate_entries = NULL;
     vidmm->entry_capacity = 0;
+    forecast_fini(vidmm);
     node_pool_fini(&vidmm->allocation_pool);
     base_free_array(vidmm->services, vidmm->handles, vidmm->handle_capacity,
                     sizeof *vidmm->handles);

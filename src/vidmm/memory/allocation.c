@@ -15,6 +15,7 @@
 #include "vidmm/memory/allocation_use.h"
 #include "vidmm/views/alternate_va.h"
 #include "vidmm/memory/backing.h"
+#include "vidmm/memory/forecast.h"
 #include "vidmm/memory/page_units.h"
 #include "vidmm/memory/rename.h"
 #include "vidmm/memory/resource.h"
@@ -73,6 +74,7 @@ static void release_handle(struct vidmm_allocation *allocation)
 
     if (!allocation->handle)
         return;
+    forecast_forget(allocation);
     vidmm->handles[allocation->handle - 1].allocation =
         (void *)(((uintptr_t)vidmm->handle_free << 1) | 1);
     vidmm->handle_free = allocation->handle;

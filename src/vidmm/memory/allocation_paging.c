@@ -14,6 +14,7 @@
 #include "vidmm/memory/allocation_state.h"
 #include "vidmm/views/alternate_va.h"
 #include "vidmm/memory/backing.h"
+#include "vidmm/memory/forecast.h"
 #include "vidmm/memory/page_units.h"
 #include "vidmm/memory/segment.h"
 #include "vidmm/paging/job.h"
@@ -149,7 +150,11 @@ NTSTATUS allocation_leave(struct vidmm_allocation *allocation, const char *reaso
 
 NTSTATUS allocation_leave_for_cpu(struct vidmm_allocation *allocation)
 {
-    return leave(allocation, "CPU access", true);
+    NTSTATUS status = leave(allocation, "CPU access", true);
+
+    if (NT_SUCCESS(status))
+        forecast_note_cpu(allocation);
+    return status;
 }
 
 NTSTATUS allocation_park(struct vidmm_allocation *allocation)

@@ -1,6 +1,7 @@
 #include "vidmm/memory/allocation_state.h"
 
 #include "vidmm/memory/allocation.h"
+#include "vidmm/memory/forecast.h"
 #include "vidmm/memory/segment.h"
 #include "vidmm/residency/budget.h"
 #include "vidmm/vidmm_private.h"
@@ -88,6 +89,7 @@ static void change_state(struct vidmm_allocation *allocation, enum allocation_st
     allocation_leave_list(allocation);
     allocation->state = state;
     segment_set_departure(allocation, departure_of(allocation));
+    forecast_note_state(allocation);
     switch (state) {
     case ALLOCATION_EMPTY:
         if (former == ALLOCATION_DYING)

@@ -2,8 +2,7 @@
  * Residency: requests are served, in the order in which they were made.
  *
  * The first request is active: it holds its allocations, so that resident ones stay, and places the
- * others. Room is made in the segment that an allocation prefers, by evicting the least recently
- * used allocations: offered ones first, then the lowest priority class. When all are placed, a
+ * others. Room is made in the segment that an allocation prefers (room.c). When all are placed, a
  * barrier job behind the page-ins ends the request. The barrier's last operation writes the value
  * of the device's paging fence, and seeing the value ends the request; drivers older than WDDM 2.2
  * do not know the operation, and the packet that retires ends it.
@@ -38,6 +37,7 @@
 #include "vidmm/residency/compaction.h"
 #include "vidmm/residency/offer.h"
 #include "vidmm/residency/request.h"
+#include "vidmm/residency/room.h"
 #include "vidmm/tables/page_table.h"
 #include "vidmm/tables/segment_tables.h"
 #include "vidmm/tables/table_eviction.h"
@@ -49,10 +49,6 @@
 #include "base/bits.h"
 #include "base/list.h"
 #include "vidsch/vidsch.h"
-
-/* How many entries of an LRU list are looked at before giving up: all but the first few of those
- * that are not idle yet went on the list after the last submission. */
-#define VICTIM_SCAN 64
 
 /* The paging fence is in memory that the GPU writes. */
 static bool writes_fence(const struct request *request)
@@ -175,129 +171,6 @@ static void barrier_finished(struct job *job)
 
 static const struct job_ops barrier_ops = {.next = barrier_next, .finished = barrier_finished};
 
-/* ---- Making room ----------------------------------------------------------------------------- */
-
-static struct vidmm_allocation *find_victim_among(struct segment *segment, unsigned first_class,
-                                                  bool only_over_budget)
-{
-    unsigned class;
-
-    for (class = first_class; class < VICTIM_CLASSES; class ++) {
-        struct vidmm_allocation *victim;
-        unsigned seen = 0;
-
-        list_for_each (victim, &segment->lru[class], struct vidmm_allocation, link) {
-            /* An offer takes effect behind all that was submitted before (OFFER-002). */
-            if (allocation_is_idle(victim) && !(victim->is_offered && victim->uses) &&
-                (!only_over_budget || budget_is_over(victim)))
-                return victim;
-            if (++seen == VICTIM_SCAN)
-                break;
-        }
-    }
-    return NULL;
-}
-
-/* Offered allocations, then those of processes over their budget, then the others by class. */
-static struct vidmm_allocation *find_victim(struct vidmm *vidmm, struct segment *segment)
-{
-    struct vidmm_allocation *victim = find_victim_among(segment, 0, false);
-    struct vidmm_allocation *demoted;
-
-    if (!victim || victim->is_offered || !vidmm->limited_budgets)
-        return victim;
-    demoted = find_victim_among(segment, OFFER_CLASSES, true);
-    return demoted ? demoted : victim;
-}
-
-/*
- * Something will retire and may release memory. A destroyed allocation may be in use by a
- * submission whose own request stands further behind; it is not released before the first request
- * has ended.
- */
-static bool is_more_to_come(const struct vidmm *vidmm)
-{
-    return !paging_queue_is_idle(vidmm) || !vidsch_is_idle(vidmm->vidsch) ||
-           (!list_is_empty(&vidmm->dying) &&
-            allocation_is_idle(container_of(vidmm->dying.next, struct vidmm_allocation, link)));
-}
-
-/* In the segment, or in an aperture that takes from the same limit (APER-017). */
-static struct vidmm_allocation *find_victim_for(struct vidmm *vidmm, struct segment *segment)
-{
-    struct vidmm_allocation *victim = find_victim(vidmm, segment);
-    unsigned i;
-
-    for (i = 0; i < vidmm->caps.segment_count && !victim; i++) {
-        if (segment_shares_limit(vidmm, segment, &vidmm->segments[i]))
-            victim = find_victim(vidmm, &vidmm->segments[i]);
-    }
-    return victim;
-}
-
-/* Bytes on their way out of the segment, and of those that take from the same limit. */
-static uint64_t leaving_bytes(const struct vidmm *vidmm, const struct segment *segment)
-{
-    uint64_t bytes = segment->leaving;
-    unsigned i;
-
-    for (i = 0; i < vidmm->caps.segment_count; i++) {
-        if (segment_shares_limit(vidmm, segment, &vidmm->segments[i]))
-            bytes += vidmm->segments[i].leaving;
-    }
-    return bytes;
-}
-
-/*
- * Starts evictions until bytes are free or on their way out. Free bytes do not count when there
- * were enough of them, for then the space is in pieces. Bytes of destroyed allocations count,
- * although the work that uses them has not retired: evicting others instead would be traffic for
- * nothing. True: something will be released, ask again then.
- */
-static bool make_room(struct vidmm *vidmm, struct segment *segment, uint64_t bytes,
-                      NTSTATUS *status)
-{
-    uint64_t free_bytes = segment_free(vidmm, segment);
-    uint64_t doomed = is_more_to_come(vidmm) ? segment->doomed : 0;
-    uint64_t coming = leaving_bytes(vidmm, segment) + doomed;
-
-    *status = STATUS_SUCCESS;
-    if (free_bytes < bytes)
-        coming += free_bytes;
-    while (coming < bytes) {
-        struct vidmm_allocation *victim = find_victim_for(vidmm, segment);
-        uint64_t footprint;
-
-        if (!victim)
-            break;
-        footprint = placement_bytes(&victim->place);
-        if (victim->is_offered)
-            allocation_drop(victim);
-        else
-            *status = allocation_leave(victim, vidmm->limited_budgets && budget_is_over(victim)
-                                                   ? "over budget"
-                                                   : "memory pressure");
-        if (!NT_SUCCESS(*status))
-            break;
-        coming += footprint;
-    }
-    return leaving_bytes(vidmm, segment) > 0 || doomed > 0;
-}
-
-/* The first of the preferred segments that is large enough, or, where none is, the first. */
-static struct segment *wanted_segment(const struct vidmm_allocation *allocation)
-{
-    struct vidmm *vidmm = allocation->device->vidmm;
-
-    for (unsigned i = 0; i < allocation->preference_count; i++) {
-        struct segment *segment = segment_by_id(vidmm, allocation->preference[i]);
-
-        if (segment_footprint(segment, allocation) <= segment->size)
-            return segment;
-    }
-    return segment_by_id(vidmm, allocation->preference[0]);
-}
-
 /* Bytes that the request still has to place in the segment. */
 static uint64_t request_need(const struct request *request, const struct segment *segment)
 {
@@ -307,7 +180,7 @@ static uint64_t request_need(const struct request *request, const struct segment
     for (i = request->placed; i < request->count; i++) {
         const struct vidmm_allocation *allocation = request->allocations[i];
 
-        if (!allocation_is_placed(allocation) && wanted_segment(allocation) == segment)
+        if (!allocation_is_placed(allocation) && room_wanted_segment(allocation) == segment)
             need += segment_footprint(segment, allocation);
     }
     return need;
@@ -316,38 +189,6 @@ static uint64_t request_need(const struct request *request, const struct segment
 /* ---- Placing --------------------------------------------------------------------------------- */
 
 enum place_result { PLACED, PLACE_LATER, PLACE_FAILED };
-
-static NTSTATUS place_in(struct segment *segment, struct vidmm_allocation *allocation)
-{
-    bool shows_backing = segment->kind == SEGMENT_SYSTEM || segment->kind == SEGMENT_APERTURE ||
-                         segment->kind == SEGMENT_AGP;
-    bool had_backing = allocation->mdl != NULL;
-    NTSTATUS status;
-
-    if (allocation->lock_count && !shows_backing)
-        return STATUS_GRAPHICS_ALLOCATION_BUSY; /* RES-014 */
-    if (shows_backing && !had_backing) {
-        status = allocation_take_backing(allocation);
-        if (!NT_SUCCESS(status))
-            return status;
-    }
-    status = segment->kind == SEGMENT_APERTURE ? aperture_open_view(allocation) : STATUS_SUCCESS;
-    if (NT_SUCCESS(status))
-        status = segment_place(segment, allocation);
-    if (NT_SUCCESS(status) && segment->kind == SEGMENT_AGP) {
-        status = agp_map(allocation);
-        if (!NT_SUCCESS(status))
-            segment_unplace(allocation);
-    }
-    if (!NT_SUCCESS(status)) {
-        aperture_close_view(allocation);
-        if (shows_backing && !had_backing)
-            allocation_release_backing(allocation);
-        return status;
-    }
-    allocation_enter(allocation);
-    return STATUS_SUCCESS;
-}
 
 static enum place_result place(struct request *request, struct vidmm_allocation *allocation,
                                NTSTATUS *status)
@@ -358,7 +199,7 @@ static enum place_result place(struct request *request, struct vidmm_allocation 
     for (i = 0; i < allocation->preference_count; i++) {
         struct segment *segment = segment_by_id(vidmm, allocation->preference[i]);
 
-        *status = place_in(segment, allocation);
+        *status = room_take(segment, allocation);
         if (NT_SUCCESS(*status))
             return PLACED;
         if (*status == STATUS_NO_MEMORY)
@@ -368,16 +209,16 @@ static enum place_result place(struct request *request, struct vidmm_allocation 
             NTSTATUS room;
             uint64_t need = segment_footprint(segment, allocation);
 
-            if (segment == wanted_segment(allocation) && request_need(request, segment) > need)
+            if (segment == room_wanted_segment(allocation) && request_need(request, segment) > need)
                 need = request_need(request, segment);
-            if (make_room(vidmm, segment, need, &room))
+            if (room_make(vidmm, segment, need, &room))
                 return PLACE_LATER;
             if (!NT_SUCCESS(room)) {
                 *status = room;
                 return PLACE_FAILED;
             }
             /* Everything in the preferred segment is in use: another one only if that stays so. */
-            if (is_more_to_come(vidmm))
+            if (room_is_coming(vidmm))
                 return PLACE_LATER;
         }
     }
@@ -421,7 +262,7 @@ static enum place_result place_tables(struct request *request, NTSTATUS *status)
         return PLACED;
     if (*status != STATUS_GRAPHICS_NO_VIDEO_MEMORY || segment->kind == SEGMENT_SYSTEM)
         return PLACE_FAILED;
-    make_room(vidmm, segment, request->table_bytes, &room);
+    room_make(vidmm, segment, request->table_bytes, &room);
     return NT_SUCCESS(room) ? PLACE_LATER : PLACE_FAILED;
 }
 
@@ -452,7 +293,7 @@ static enum place_result restore_tables(struct request *request, NTSTATUS *statu
         }
         if (table_segment(vidmm)->kind == SEGMENT_SYSTEM)
             return PLACE_FAILED;
-        make_room(vidmm, table_segment(vidmm), bytes, &room);
+        room_make(vidmm, table_segment(vidmm), bytes, &room);
         return NT_SUCCESS(room) ? PLACE_LATER : PLACE_FAILED;
     }
     return PLACED;
@@ -508,7 +349,7 @@ static struct segment *failing_segment(const struct request *request)
 {
     if (request->make_tables || request->placed == request->count)
         return table_segment(request->vidmm);
-    return wanted_segment(request->allocations[request->placed]);
+    return room_wanted_segment(request->allocations[request->placed]);
 }
 
 /* Bytes that the request needs there, and bytes that can be had: all but those that others hold. */
@@ -522,7 +363,7 @@ static void request_sizes(const struct request *request, uint64_t *out_needed,
     for (i = 0; i < request->count; i++) {
         const struct vidmm_allocation *allocation = request->allocations[i];
 
-        if (wanted_segment(allocation) != segment)
+        if (room_wanted_segment(allocation) != segment)
             continue;
         needed += segment_footprint(segment, allocation);
         if (allocation->place.segment == segment)
@@ -737,7 +578,7 @@ bool residency_run(struct vidmm *vidmm)
                 queue_barrier(request);
             break;
         case PLACE_LATER:
-            if (is_more_to_come(vidmm))
+            if (room_is_coming(vidmm))
                 return did_anything;
             if (status == STATUS_GRAPHICS_NO_VIDEO_MEMORY && resort(request))
                 return true;

@@ -98,6 +98,7 @@ struct rig_config {
     uint64_t system_pages;     /* 0: 8192 */
     uint64_t scratch_bytes;    /* 0: one leaf table's worth */
     uint32_t dma_bytes;        /* of a render buffer; 0: 512 */
+    const struct vidmm_policy *policy;    /* vidmm_config.policy */
     uint64_t seed;
 };
 

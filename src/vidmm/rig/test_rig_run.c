@@ -349,6 +349,7 @@ struct rig *rig_new(const struct rig_config *config)
     rig->manager.pages_in_patched_only = rig->config.pages_in_patched_only;
     rig->manager.pins_anywhere = rig->config.pins_anywhere;
     rig->manager.switches_to_null_context = rig->config.switches_to_null;
+    rig->manager.policy = rig->config.policy;
     return rig;
 }
 

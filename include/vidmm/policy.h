@@ -1,0 +1,55 @@
+/*
+ * Policy: which allocation leaves when room is needed, and what comes in before it is asked for.
+ *
+ * Place      Public API of libvidmm, beside vidmm.h. vidmm_config.policy names a policy; NULL is
+ *            vidmm_policy_lru. A policy is a table and a comparison.
+ * Model      The manager decides what may leave at all (nobody holds it, and no work of the GPU
+ *            uses it) and which group goes first: what was offered, then what belongs to a process
+ *            over its budget, then the lowest priority. Within a group it shows the policy pairs of
+ *            candidates, in the order of their last use, and the one that wins all its comparisons
+ *            leaves. What the client has told of its future (vidmm.h, "Forecasts") and which
+ *            requests wait stand in the candidates.
+ * Ownership  The manager borrows the table as long as it lives. A candidate is lent for the call.
+ * Errors     None: a policy answers. A wrong answer costs time, never content.
+ * Units      Bytes; nanoseconds of the clock of vidmm_forecast_time().
+ */
+#ifndef VIDMM_POLICY_H
+#define VIDMM_POLICY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct vidmm_allocation;
+
+/* The next use is not known, or it is known that there is none. */
+#define VIDMM_NEVER UINT64_MAX
+
+struct vidmm_candidate {
+    const struct vidmm_allocation *allocation;
+    uint64_t bytes;       /* that its place takes */
+    bool is_forecast;     /* the client has told its uses */
+    uint64_t next_use_ns; /* VIDMM_NEVER: none has been told, or none is left */
+    unsigned queued; /* the first waiting request that wants it, counted from 1; 0: none does */
+};
+
+struct vidmm_policy {
+    const char *name;
+    /* Of so many of the least recently used the policy chooses at most; 0: it takes the first. */
+    unsigned compared;
+    /* a leaves rather than b, which was used less recently. NULL: never. */
+    bool (*leaves_before)(const struct vidmm_candidate *a, const struct vidmm_candidate *b);
+    /*
+     * What will be used within so much time of the forecast comes in while the paging engine has
+     * nothing else to do, and room is made for what will be created; 0: nothing does.
+     */
+    uint64_t ahead_ns;
+};
+
+/* The least recently used allocation leaves. */
+extern const struct vidmm_policy vidmm_policy_lru;
+/* Allocations that no waiting request wants leave first, then those of the last request. */
+extern const struct vidmm_policy vidmm_policy_look_ahead;
+/* The allocation whose next use is farthest leaves; what will be used comes in ahead. */
+extern const struct vidmm_policy vidmm_policy_hinted;
+
+#endif

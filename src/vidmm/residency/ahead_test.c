@@ -1,0 +1,303 @@
+/* Policies: who leaves, and what comes in before it is asked for. In both models. */
+#include "vidmm/residency/ahead.h"
+
+#include "vidmm/memory/allocation.h"
+#include "vidmm/policy.h"
+#include "vidmm/rig/test_rig_run.h"
+#include "vidmm/vidmm.h"
+#include "vidmm/vidmm_private.h"
+
+#define MS UINT64_C(1000000)
+
+/* 256 pages of memory. */
+static struct rig *create(unsigned model, const struct vidmm_policy *policy)
+{
+    struct rig_config config = rig_model(model);
+
+    config.keeps_tables_in_system = true;
+    config.policy = policy;
+    return rig_create(&config);
+}
+
+static void use(struct rig *rig, struct rig_object *object)
+{
+    if (rig->config.is_virtual && !object->va)
+        rig_map(rig, object);
+    if (rig->config.is_virtual)
+        rig_make_resident(rig, object);
+    rig_gpu(rig, object, 4);
+    if (rig->config.is_virtual)
+        rig_evict(rig, object);
+    rig_drain(rig);
+}
+
+static void tell(struct rig_object *object, uint64_t use_ns)
+{
+    assert_int_equal(vidmm_forecast_uses(object->allocation, 1, &use_ns), STATUS_SUCCESS);
+}
+
+static bool is_resident(const struct rig_object *object)
+{
+    return vidmm_allocation_is_resident(object->allocation);
+}
+
+static void the_farthest_next_use_leaves_and_without_a_policy_the_oldest(void **state)
+{
+    for (unsigned model = 0; model < RIG_MODELS; model++) {
+        static const struct vidmm_policy *const policies[] = {NULL, &vidmm_policy_lru,
+                                                              &vidmm_policy_hinted};
+
+        for (unsigned i = 0; i < 3; i++) {
+            struct rig *rig = create(model, policies[i]);
+            struct rig_object objects[4];
+            unsigned expected = policies[i] == &vidmm_policy_hinted ? 1 : 0;
+
+            for (unsigned j = 0; j < 4; j++)
+                rig_object(rig, 80, 1, &objects[j]);
+            tell(&objects[0], 5000 * MS);
+            tell(&objects[1], 9000 * MS);
+            tell(&objects[2], 7000 * MS);
+            for (unsigned j = 0; j < 4; j++)
+                use(rig, &objects[j]);
+            assert_int_equal(rig->eviction_count, 1);
+            assert_ptr_equal(rig->last_evicted, objects[expected].allocation);
+            for (unsigned j = 0; j < 4; j++)
+                rig_destroy_object(rig, &objects[j]);
+            rig_free(rig);
+        }
+    }
+}
+
+static void what_will_not_be_used_again_leaves_before_what_nobody_knows(void **state)
+{
+    struct rig *rig = create(2, &vidmm_policy_hinted);
+    struct rig_object objects[4];
+
+    for (unsigned j = 0; j < 4; j++)
+        rig_object(rig, 80, 1, &objects[j]);
+    tell(&objects[0], 5000 * MS);
+    assert_int_equal(vidmm_forecast_uses(objects[2].allocation, 0, NULL), STATUS_SUCCESS);
+    for (unsigned j = 0; j < 4; j++)
+        use(rig, &objects[j]);
+    assert_ptr_equal(rig->last_evicted, objects[1].allocation); /* unknown, and the oldest such */
+    use(rig, &objects[1]);
+    assert_int_equal(rig->eviction_count, 2);
+    assert_ptr_equal(rig->last_evicted, objects[2].allocation);
+    for (unsigned j = 0; j < 4; j++)
+        rig_destroy_object(rig, &objects[j]);
+    rig_free(rig);
+}
+
+static void what_a_waiting_request_wants_leaves_last(void **state)
+{
+    static const struct vidmm_policy *const policies[] = {&vidmm_policy_lru,
+                                                          &vidmm_policy_look_ahead};
+
+    for (unsigned i = 0; i < 2; i++) {
+        struct rig *rig = create(2, policies[i]);
+        struct rig_object objects[4];
+        struct rig_done done[2] = {{0}, {0}};
+        uint64_t fence;
+
+        for (unsigned j = 0; j < 4; j++)
+            rig_object(rig, 80, 1, &objects[j]);
+        for (unsigned j = 0; j < 3; j++)
+            use(rig, &objects[j]);
+        /* Both wait until the pump runs: the second wants the one that was used longest ago. */
+        rig->vidmm->callback_depth++;
+        assert_int_equal(
+            vidmm_make_resident(rig->device, 1, &objects[3].allocation, rig_done, &done[0], &fence),
+            STATUS_PENDING);
+        assert_int_equal(
+            vidmm_make_resident(rig->device, 1, &objects[0].allocation, rig_done, &done[1], &fence),
+            STATUS_PENDING);
+        rig->vidmm->callback_depth--;
+        vidmm_forecast_time(rig->vidmm, 0, 0); /* which pumps */
+        rig_drain(rig);
+        assert_true(done[0].calls == 1 && done[1].calls == 1);
+        assert_int_equal(rig->eviction_count, i ? 1 : 2);
+        objects[3].references = objects[0].references = 1;
+        for (unsigned j = 0; j < 4; j++)
+            rig_destroy_object(rig, &objects[j]);
+        rig_free(rig);
+    }
+}
+
+/* Two of 100 pages fill the memory but for 56; the third one is away and will be used first. */
+static struct rig *with_one_away(unsigned model, struct rig_object objects[3], uint64_t first_ns,
+                                 uint64_t second_ns, uint64_t away_ns)
+{
+    struct rig *rig = create(model, &vidmm_policy_hinted);
+
+    for (unsigned j = 0; j < 3; j++)
+        rig_object(rig, 100, 1, &objects[j]);
+    rig_cpu(rig, &objects[2], true);
+    use(rig, &objects[0]);
+    use(rig, &objects[1]);
+    tell(&objects[0], first_ns);
+    tell(&objects[1], second_ns);
+    tell(&objects[2], away_ns);
+    return rig;
+}
+
+static void destroy_all(struct rig *rig, struct rig_object *objects, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        rig_destroy_object(rig, &objects[i]);
+    rig_free(rig);
+}
+
+static void what_is_used_soon_comes_in_for_what_is_used_later(void **state)
+{
+    for (unsigned model = 0; model < RIG_MODELS; model++) {
+        struct rig_object objects[3];
+        struct rig *rig = with_one_away(model, objects, 50 * MS, 900 * MS, 20 * MS);
+
+        vidmm_forecast_time(rig->vidmm, 1, 1);
+        rig_drain(rig);
+        assert_true(is_resident(&objects[2]) && is_resident(&objects[0]));
+        assert_false(is_resident(&objects[1])); /* it was the farthest */
+        assert_int_equal(vidmm_statistics(rig->vidmm)->ahead, 1);
+        use(rig, &objects[2]);
+        assert_int_equal(rig->eviction_count, 1); /* nothing more when it is asked for */
+        rig_cpu(rig, &objects[1], false);
+        destroy_all(rig, objects, 3);
+    }
+}
+
+static void nothing_leaves_early_for_what_is_used_later_still(void **state)
+{
+    for (unsigned model = 0; model < RIG_MODELS; model++) {
+        struct rig_object objects[3];
+        struct rig *rig = with_one_away(model, objects, 5 * MS, 10 * MS, 20 * MS);
+
+        vidmm_forecast_time(rig->vidmm, 1, 1);
+        rig_drain(rig);
+        assert_int_equal(vidmm_statistics(rig->vidmm)->ahead, 0);
+        assert_int_equal(rig->eviction_count, 0);
+        vidmm_forecast_time(rig->vidmm, 6 * MS, 6 * MS); /* objects[0] is used no more */
+        rig_drain(rig);
+        assert_true(is_resident(&objects[2]) && !is_resident(&objects[0]));
+        destroy_all(rig, objects, 3);
+    }
+}
+
+static void what_fits_comes_in_if_it_will_still_fit_when_it_is_used(void **state)
+{
+    for (unsigned created = 0; created < 2; created++) {
+        const struct vidmm_demand demand = {.at_ns = 300 * MS, .created = 20 * PAGE_BYTES};
+        struct rig *rig = create(2, &vidmm_policy_hinted);
+        struct rig_object kept, away;
+
+        rig_object(rig, 200, 1, &kept);
+        rig_object(rig, 50, 1, &away);
+        rig_cpu(rig, &away, true);
+        use(rig, &kept);
+        tell(&kept, 400 * MS);
+        tell(&away, 500 * MS);
+        if (created)
+            assert_int_equal(vidmm_forecast_demand(rig->vidmm, 1, 1, &demand), STATUS_SUCCESS);
+        vidmm_forecast_time(rig->vidmm, 1, 1);
+        rig_drain(rig);
+        assert_int_equal(is_resident(&away), !created);
+        assert_int_equal(rig->eviction_count, 0);
+        rig_destroy_object(rig, &kept);
+        rig_destroy_object(rig, &away);
+        rig_free(rig);
+    }
+}
+
+static void room_is_made_for_what_will_be_created(void **state)
+{
+    for (unsigned model = 0; model < RIG_MODELS; model++) {
+        const struct vidmm_demand demand = {.at_ns = 30 * MS, .created = 100 * PAGE_BYTES};
+        struct rig *rig = create(model, &vidmm_policy_hinted);
+        struct rig_object objects[2];
+
+        for (unsigned j = 0; j < 2; j++) {
+            rig_object(rig, 100, 1, &objects[j]);
+            use(rig, &objects[j]);
+        }
+        tell(&objects[0], 800 * MS);
+        tell(&objects[1], 700 * MS);
+        assert_int_equal(vidmm_forecast_demand(rig->vidmm, 1, 1, &demand), STATUS_SUCCESS);
+        vidmm_forecast_time(rig->vidmm, 1, 1);
+        rig_drain(rig);
+        assert_int_equal(rig->eviction_count, 1);
+        assert_ptr_equal(rig->last_evicted, objects[0].allocation);
+        destroy_all(rig, objects, 2);
+    }
+}
+
+static void what_is_locked_or_offered_stays_away(void **state)
+{
+    for (unsigned offered = 0; offered < 2; offered++) {
+        struct rig *rig = create(2, &vidmm_policy_hinted);
+        struct rig_object away;
+
+        rig_object(rig, 50, 1, &away);
+        if (offered) {
+            rig_cpu(rig, &away, true);
+            assert_int_equal(vidmm_offer(rig->device, 1, &away.allocation, VIDMM_OFFER_NORMAL),
+                             STATUS_SUCCESS);
+        } else {
+            rig_lock(rig, &away);
+        }
+        tell(&away, 10 * MS);
+        vidmm_forecast_time(rig->vidmm, 1, 1);
+        rig_drain(rig);
+        assert_false(is_resident(&away));
+        assert_int_equal(vidmm_statistics(rig->vidmm)->ahead, 0);
+        if (!offered)
+            vidmm_unlock(away.allocation);
+        rig_destroy_object(rig, &away);
+        rig_free(rig);
+    }
+}
+
+static void what_leaves_for_the_cpu_stays_until_it_is_asked_for(void **state)
+{
+    for (unsigned model = 0; model < RIG_MODELS; model++) {
+        struct rig_config config = rig_model(model);
+        struct rig_object object;
+        struct rig *rig;
+
+        config.keeps_tables_in_system = true;
+        config.hides_segment[0] = true;
+        config.policy = &vidmm_policy_hinted;
+        rig = rig_create(&config);
+        rig_object(rig, 50, 1, &object);
+        use(rig, &object);
+        tell(&object, 10 * MS);
+        vidmm_forecast_time(rig->vidmm, 1, 1);
+        assert_int_equal(vidmm_lock(object.allocation), STATUS_GRAPHICS_ALLOCATION_BUSY);
+        rig_drain(rig);
+        assert_int_equal(vidmm_lock(object.allocation), STATUS_SUCCESS);
+        rig_touch_locked(rig, &object, true);
+        vidmm_unlock(object.allocation);
+        vidmm_forecast_time(rig->vidmm, 2, 2);
+        rig_drain(rig);
+        assert_false(is_resident(&object));
+        use(rig, &object);
+        assert_true(is_resident(&object));
+        rig_destroy_object(rig, &object);
+        rig_free(rig);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_farthest_next_use_leaves_and_without_a_policy_the_oldest),
+        cmocka_unit_test(what_will_not_be_used_again_leaves_before_what_nobody_knows),
+        cmocka_unit_test(what_a_waiting_request_wants_leaves_last),
+        cmocka_unit_test(what_is_used_soon_comes_in_for_what_is_used_later),
+        cmocka_unit_test(nothing_leaves_early_for_what_is_used_later_still),
+        cmocka_unit_test(what_fits_comes_in_if_it_will_still_fit_when_it_is_used),
+        cmocka_unit_test(room_is_made_for_what_will_be_created),
+        cmocka_unit_test(what_is_locked_or_offered_stays_away),
+        cmocka_unit_test(what_leaves_for_the_cpu_stays_until_it_is_asked_for),
+    };
+
+    return cmocka_run_group_tests_name("vidmm/ahead", tests, NULL, NULL);
+}

@@ -1,0 +1,42 @@
+/*
+ * The policies that libvidmm brings. docs/policy.md has what each of them gains.
+ */
+#include "vidmm/policy.h"
+
+/*
+ * Enough for a training step, whose allocations number some thousands. A decision takes time in
+ * proportion to the candidates that it compares.
+ */
+#define COMPARED 4096
+
+/* One second of GPU time: some hundred submissions of a training step. */
+#define AHEAD_NS UINT64_C(1000000000)
+
+/* What no request wants goes before what one wants, and of two that are wanted the later one. */
+static bool is_wanted_later(const struct vidmm_candidate *a, const struct vidmm_candidate *b)
+{
+    if (!a->queued != !b->queued)
+        return !a->queued;
+    return a->queued > b->queued;
+}
+
+/*
+ * The farthest next use goes. Candidates without a forecast go by their last use, and before those
+ * with one: a client that tells its future has told all of it.
+ */
+static bool is_used_later(const struct vidmm_candidate *a, const struct vidmm_candidate *b)
+{
+    if (a->queued || b->queued)
+        return is_wanted_later(a, b);
+    if (a->is_forecast != b->is_forecast)
+        return b->is_forecast && b->next_use_ns != VIDMM_NEVER;
+    return a->next_use_ns > b->next_use_ns;
+}
+
+const struct vidmm_policy vidmm_policy_lru = {.name = "lru"};
+
+const struct vidmm_policy vidmm_policy_look_ahead = {
+    .name = "look-ahead", .compared = COMPARED, .leaves_before = is_wanted_later};
+
+const struct vidmm_policy vidmm_policy_hinted = {
+    .name = "hinted", .compared = COMPARED, .leaves_before = is_used_later, .ahead_ns = AHEAD_NS};
