@@ -490,7 +490,8 @@ static void before_flush(struct check *check, struct tlb_watch *watch,
         const struct check_table *current =
             check_find_table(process, ledger->caps.level_count - 1, false, 0);
 
-        is_known = process->has_root || (current && current->place != CHECK_NOWHERE);
+        is_known = (process->has_root && !process->is_root_replaced) ||
+                   (current && current->place != CHECK_NOWHERE);
         is_root =
             (root && root->process == process && root->level + 1 == ledger->caps.level_count) ||
             (process->has_root && process->root == place) ||

@@ -360,6 +360,32 @@ static void what_a_client_maps_is_flushed_where_invalid_entries_are_cached(void 
     }
 }
 
+/* Where a new root is nobody knows before SetRootPageTable names it. */
+static void a_root_in_other_memory_may_be_flushed_before_it_is_named(void **state)
+{
+    for (unsigned is_new = 0; is_new < 2; is_new++) {
+        DXGKARG_BUILDPAGINGBUFFER flush = {.Operation = DXGK_OPERATION_FLUSH_TLB};
+        struct rig_update update;
+        struct rig rig;
+
+        rig_init(&rig, RIG_GPUMMU);
+        rig_set_root(&rig, rig.context);
+        rig_make_tables(&rig);
+        rig_begin_update(&rig, &update, 2, 0, RIG_ENTRIES);
+        update.arg.UpdatePageTable.Flags.InitialUpdate = 1;
+        update.arg.UpdatePageTable.Flags.Repeat = 1;
+        if (is_new)
+            update.arg.UpdatePageTable.PageTableAddress.GpuVirtual += 0x1000000;
+        rig_update(&rig, &update);
+        flush.FlushTlb.hProcess = rig.process;
+        flush.FlushTlb.RootPageTableAddress.SegmentId = 1;
+        flush.FlushTlb.RootPageTableAddress.SegmentOffset = 203 * 4096;
+        rig_build(&rig, &flush);
+        rig_expect_only(&rig, is_new ? RULE_NONE : RULE_TLB_001);
+        rig_fini(&rig);
+    }
+}
+
 static void fill_scratch_page(struct rig *rig, uint64_t va)
 {
     DXGKARG_BUILDPAGINGBUFFER arg = {.Operation = DXGK_OPERATION_VIRTUAL_FILL};
@@ -626,6 +652,7 @@ int main(void)
         cmocka_unit_test(a_flush_of_the_former_root_is_lawful),
         cmocka_unit_test(a_first_root_has_no_former_one),
         cmocka_unit_test(a_flush_of_less_breaks_TLB_003),
+        cmocka_unit_test(a_root_in_other_memory_may_be_flushed_before_it_is_named),
         cmocka_unit_test(what_a_client_maps_is_flushed_where_invalid_entries_are_cached),
         cmocka_unit_test(a_flush_in_the_middle_leaves_both_sides),
         cmocka_unit_test(the_tables_of_many_processes_are_followed_one_behind_the_other),
