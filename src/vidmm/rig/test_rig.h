@@ -91,14 +91,14 @@ struct rig_config {
     bool writes_neighbours;               /* vidmm_config.writes_neighbours */
     bool pages_in_patched_only;           /* vidmm_config.pages_in_patched_only */
     bool pins_anywhere;                   /* vidmm_config.pins_anywhere */
-    uint64_t host_slots;       /* of a CPU host aperture, through which segment 1 is seen */
-    unsigned swizzling_ranges; /* physical model; RIG_RANGES at most */
-    bool refuses_ranges;       /* every third time a range is UNAVAILABLE */
-    bool switches_to_null;     /* vidmm_config.switches_to_null_context */
-    uint64_t system_pages;     /* 0: 8192 */
-    uint64_t scratch_bytes;    /* 0: one leaf table's worth */
-    uint32_t dma_bytes;        /* of a render buffer; 0: 512 */
-    const struct vidmm_policy *policy;    /* vidmm_config.policy */
+    uint64_t host_slots;               /* of a CPU host aperture, through which segment 1 is seen */
+    unsigned swizzling_ranges;         /* physical model; RIG_RANGES at most */
+    bool refuses_ranges;               /* every third time a range is UNAVAILABLE */
+    bool switches_to_null;             /* vidmm_config.switches_to_null_context */
+    uint64_t system_pages;             /* 0: 8192 */
+    uint64_t scratch_bytes;            /* 0: one leaf table's worth */
+    uint32_t dma_bytes;                /* of a render buffer; 0: 512 */
+    const struct vidmm_policy *policy; /* vidmm_config.policy */
     uint64_t seed;
 };
 
