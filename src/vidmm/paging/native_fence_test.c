@@ -313,6 +313,27 @@ static void the_least_awaited_value_is_the_monitored_one(void **state)
     fini(&witness);
 }
 
+/* Nobody signals them any more, and nothing of them goes to the driver. */
+static void who_waits_when_the_adapter_is_removed_hears_of_it(void **state)
+{
+    struct rig_done done[3] = {{0}};
+    struct witness witness;
+
+    init(&witness);
+    create(&witness, 0, 2);
+    for (unsigned i = 0; i < 3; i++)
+        assert_int_equal(
+            vidmm_native_fence_wait(witness.fences[i % 2], 200 + i, rig_done, &done[i]),
+            STATUS_PENDING);
+    vidmm_remove(witness.rig->vidmm);
+    for (unsigned i = 0; i < 3; i++)
+        assert_true(done[i].calls == 1 && done[i].status == STATUS_DEVICE_REMOVED);
+    for (unsigned i = 0; i < 2; i++)
+        assert_int_equal(vidmm_native_fence_destroy(witness.fences[i]), STATUS_SUCCESS);
+    rig_forget_packets(witness.rig);
+    rig_free(witness.rig);
+}
+
 static void many_fences_are_monitored_anew_in_calls_of_a_limited_size(void **state)
 {
     struct rig_done done = {0};
@@ -345,6 +366,7 @@ int main(void)
         cmocka_unit_test(after_a_reset_the_driver_is_told_of_every_fence_at_once),
         cmocka_unit_test(packed_fences_take_as_few_blocks_as_they_can),
         cmocka_unit_test(the_least_awaited_value_is_the_monitored_one),
+        cmocka_unit_test(who_waits_when_the_adapter_is_removed_hears_of_it),
         cmocka_unit_test(many_fences_are_monitored_anew_in_calls_of_a_limited_size),
     };
 

@@ -33,6 +33,30 @@ static void change_and_report(struct rig *rig, void (*change)(DXGK_SEGMENTDESCRI
 #define DESCRIPTOR_PAIR(identifier, broken, kept)                                                  \
     DESCRIPTOR_PAIR_IN(identifier, RIG_GPUMMU, broken, kept)
 
+/* Flags of WDDM 2 are looked at from 2.0 on, and not below. */
+static void flags_are_judged_from_the_version_on_that_has_them(void **state)
+{
+    static const struct {
+        ULONG version;
+        bool is_judged;
+    } rows[] = {
+        {DXGKDDI_INTERFACE_VERSION_WIN8, false},
+        {DXGKDDI_INTERFACE_VERSION_WDDM1_3, false},
+        {DXGKDDI_INTERFACE_VERSION_WDDM2_0, true},
+        {DXGKDDI_INTERFACE_VERSION_WDDM2_1, true},
+    };
+
+    for (size_t i = 0; i < ARRAY_COUNT(rows); i++) {
+        struct rig rig;
+
+        rig_prepare(&rig, RIG_PHYSICAL);
+        rig.version = rows[i].version;
+        rig_init_prepared(&rig);
+        assert_int_equal(rig.counts.evaluated[RULE_SEG_026] > 0, rows[i].is_judged);
+        rig_fini(&rig);
+    }
+}
+
 /* ---- The query ------------------------------------------------------------------------------- */
 
 /* A manager that asks for descriptors at once. */
@@ -538,6 +562,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(segments_may_begin_at_zero_together),
+        cmocka_unit_test(flags_are_judged_from_the_version_on_that_has_them),
     };
 
     return RIG_RUN_TESTS(tests);
