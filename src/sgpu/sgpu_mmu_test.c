@@ -40,6 +40,26 @@ static void a_walk_visits_four_levels(void **state)
     rig_fini(&rig);
 }
 
+/* Whoever asks why there was a fault sees the entry that was found, valid or not. */
+static void a_walk_tells_the_leaf_entry_that_faults(void **state)
+{
+    const uint64_t entry = 0x5000 | SGPU_PTE_READ_ONLY; /* not VALID */
+    struct sgpu_walk walk;
+    struct rig rig;
+    uint64_t root;
+
+    rig_init(&rig);
+    root = rig_table(&rig);
+    rig_map(&rig, root, VA, 1, entry);
+    sgpu_mmu_walk(rig.gpu, root, VA, &walk);
+    assert_int_equal(walk.fault, SGPU_FAULT_NOT_VALID);
+    assert_int_equal(walk.level, 0);
+    assert_int_equal(walk.pte, entry);
+    assert_int_equal(walk.entries[0], entry);
+    assert_int_equal(walk.pa, 0);
+    rig_fini(&rig);
+}
+
 static void tables_that_were_never_written_are_empty_and_patterns_are_entries(void **state)
 {
     struct sgpu_walk walk;
@@ -695,6 +715,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_walk_visits_four_levels),
+        cmocka_unit_test(a_walk_tells_the_leaf_entry_that_faults),
         cmocka_unit_test(tables_that_were_never_written_are_empty_and_patterns_are_entries),
         cmocka_unit_test(virtual_packets_reach_scattered_pages),
         cmocka_unit_test(a_render_through_tables_writes_by_position),

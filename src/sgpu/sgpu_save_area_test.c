@@ -115,11 +115,42 @@ static void an_area_that_is_not_this_contexts_faults(void **state)
     }
 }
 
+/* It can be loaded and not stored: the submission does not complete. */
+static void an_area_that_cannot_be_written_faults_at_the_end(void **state)
+{
+    const uint64_t va = UINT64_C(0x200000);
+    struct sgpu_save_area area = {.magic = SGPU_SAVE_MAGIC, .node = NODE, .runs = 3};
+    uint64_t size, root;
+    struct rig rig;
+
+    rig_init(&rig);
+    root = rig_root(&rig);
+    rig_map(&rig, root, va, 1, AREA | SGPU_PTE_VALID | SGPU_PTE_READ_ONLY);
+    area.root = root;
+    area.root_check = SGPU_SAVE_ROOT_CHECK(root);
+    page_store_write(rig.local, AREA, &area, sizeof area);
+    put(&rig, AREA + AREA_BYTES - 8, 3);
+    rig_fill(&rig, 0x9000, PAGE_BYTES, 0x1234abcd);
+    size = rig.used;
+    rig_write(&rig, SGPU_REG_NODE(NODE) + SGPU_NODE_SAVE_AREA, 8, va);
+    rig_write(&rig, SGPU_REG_NODE(NODE) + SGPU_NODE_SAVE_RUNS, 8, 3);
+    rig_write(&rig, SGPU_REG_NODE(NODE) + SGPU_NODE_SAVE_BYTES, 4, AREA_BYTES);
+    rig_expect_fault_at(&rig, NODE,
+                        rig_submit_at(&rig, NODE, SGPU_PA_SYSTEM | rig.command_pa, root, size,
+                                      SGPU_SUBMIT_SAVE | SGPU_SUBMIT_SAVE_VIRTUAL),
+                        SGPU_FAULT_SAVE_AREA, va + offsetof(struct sgpu_save_area, runs));
+    assert_true(has_run(&rig));
+    assert_int_equal(at(&rig, AREA + offsetof(struct sgpu_save_area, runs)), 3);
+    assert_int_equal(at(&rig, AREA + AREA_BYTES - 8), 3);
+    rig_fini(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_run_is_counted_at_both_ends_of_the_area),
         cmocka_unit_test(an_area_that_is_not_this_contexts_faults),
+        cmocka_unit_test(an_area_that_cannot_be_written_faults_at_the_end),
     };
 
     return cmocka_run_group_tests_name("sgpu/save_area", tests, NULL, NULL);
