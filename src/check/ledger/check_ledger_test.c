@@ -84,6 +84,8 @@ static void an_opening_is_of_what_the_driver_asked_for_in_it(void **state)
     assert_ptr_equal(check_find_opened(ledger, opened), check_find_allocation(ledger, allocation));
     blind = open_asking(&rig, allocation, false); /* right behind it, without a call between them */
     assert_null(check_find_opened(ledger, blind));
+    assert_int_equal(check_find_device(ledger, rig.device)->open_count, 2);
+    assert_int_equal(check_find_allocation(ledger, allocation)->open_count, 1);
     rig_fini(&rig);
 }
 

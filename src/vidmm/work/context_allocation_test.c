@@ -140,12 +140,37 @@ static void what_the_driver_leaves_goes_with_its_owner(void **state)
     }
 }
 
+/* Who waits for an update hears nothing of one that there is no memory for. */
+static void an_update_for_which_there_is_no_memory_is_none(void **state)
+{
+    struct rig_config config = rig_model(1);
+    struct rig *rig = rig_create(&config);
+    DXGKARGCB_CREATECONTEXTALLOCATION create = request(rig, &(int){0});
+    DXGKARGCB_UPDATECONTEXTALLOCATION update = {0};
+    struct rig_done done = {0};
+
+    assert_int_equal(vidmm_context_allocation_create(rig->vidmm, &create), STATUS_SUCCESS);
+    update.hAllocation = create.hAllocation;
+    for (uint64_t n = 1; n <= 2; n++) { /* its own, then that of the request for content */
+        failing_services_fail_at(&rig->memory, n);
+        assert_int_equal(vidmm_context_allocation_update(rig->vidmm, &update, rig_done, &done),
+                         STATUS_NO_MEMORY);
+        assert_false(vidmm_end_waits(rig->vidmm));
+        assert_int_equal(done.calls, 0);
+    }
+    failing_services_fail_at(&rig->memory, 0);
+    assert_int_equal(vidmm_context_allocation_destroy(rig->vidmm, create.hAllocation),
+                     STATUS_SUCCESS);
+    rig_free(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_allocation_belongs_to_a_context_or_to_a_device_alone),
         cmocka_unit_test(an_allocation_has_to_fit_in_a_chunk_of_scratch),
         cmocka_unit_test(the_physical_model_neither_maps_nor_updates),
+        cmocka_unit_test(an_update_for_which_there_is_no_memory_is_none),
         cmocka_unit_test(what_the_driver_leaves_goes_with_its_owner),
     };
 
