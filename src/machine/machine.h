@@ -84,6 +84,10 @@ struct machine_iommu *machine_iommu(struct machine *machine);
 bool machine_alloc_pages(struct machine *machine, uint64_t count, uint64_t *out_pfns);
 void machine_free_pages(struct machine *machine, const uint64_t *pfns, uint64_t count);
 
+/* The kernel gives pages of somebody's their content, count of them. */
+void machine_write_pages(struct machine *machine, const uint64_t *pfns, uint64_t count,
+                         const void *bytes);
+
 /* Consecutive pages, the first a multiple of alignment_pages (a power of two). */
 bool machine_alloc_contiguous(struct machine *machine, uint64_t count, uint64_t alignment_pages,
                               uint64_t *out_first_pfn);
@@ -254,6 +258,7 @@ enum machine_deed_kind {
     MACHINE_DEED_GIVE,       /* the same */
     MACHINE_DEED_TAKE_RANGE, /* count pages, aligned to size pages; value: the first, behind it */
     MACHINE_DEED_GIVE_RANGE, /* the same, without an alignment */
+    MACHINE_DEED_FILL,       /* count pages; pfns: machine_write_pages() */
     MACHINE_DEED_CONFIGURE,  /* the PCI function's space is written */
 };
 

@@ -310,7 +310,7 @@ void *machine_map_physical(struct machine *machine, uint64_t pa, uint64_t bytes)
         /* Neighbours in physical memory are neighbours in the arena most often: no window then. */
         page_store_pin(target.store, page, count);
         if (page_store_is_in_one_piece(target.store, page, count))
-            return page_store_bytes(target.store, page) + target.address % PAGE_BYTES;
+            return page_store_shown(target.store, page) + target.address % PAGE_BYTES;
         page_store_unpin(target.store, page, count);
         window = page_window_open_whole(target.store, page, count);
     }

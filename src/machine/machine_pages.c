@@ -252,6 +252,18 @@ void machine_free_pages(struct machine *machine, const uint64_t *pfns, uint64_t 
     machine_tell_after(machine, is_told, &deed);
 }
 
+void machine_write_pages(struct machine *machine, const uint64_t *pfns, uint64_t count,
+                         const void *bytes)
+{
+    const struct machine_deed deed = {.kind = MACHINE_DEED_FILL, .count = count, .pfns = pfns};
+    const bool is_told = machine_tell_before(machine, &deed);
+
+    for (uint64_t i = 0; i < count; i++)
+        page_store_write(machine->ram, pfns[i] * PAGE_BYTES,
+                         (const uint8_t *)bytes + i * PAGE_BYTES, PAGE_BYTES);
+    machine_tell_after(machine, is_told, &deed);
+}
+
 /* The last page of [first, first + count) that is taken; false when all are free. */
 static bool last_marked(const struct page_allocator *pages, uint64_t first, uint64_t count,
                         uint64_t *out_pfn)

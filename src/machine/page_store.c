@@ -114,6 +114,7 @@ void page_store_destroy(struct page_store *store)
     if (!store)
         return;
     page_windows_close_all(store);
+    page_watch_end(store);
     if (!page_store_leave_spare(store))
         page_store_release_memory(store);
     base_free(store->services, store, sizeof *store);

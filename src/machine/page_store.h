@@ -127,11 +127,11 @@ void page_store_make_bytes(struct page_store *store, uint64_t page, uint64_t cou
 /* Lend the bytes if the page has any, else NULL; changes nothing. Page tables are read by this. */
 const uint8_t *page_store_peek_bytes(const struct page_store *store, uint64_t page);
 
+/* Where mappings of neighbours show the page, which is pinned. */
+uint8_t *page_store_shown(struct page_store *store, uint64_t page);
+
 void page_store_pin(struct page_store *store, uint64_t page, uint64_t count);
 void page_store_unpin(struct page_store *store, uint64_t page, uint64_t count);
-
-/* The first pinned page from this one on: someone may write its bytes. UINT64_MAX: none. */
-uint64_t page_store_next_pinned(const struct page_store *store, uint64_t page);
 
 /* True when the bytes of these pages, which have any, are neighbours in host memory. */
 bool page_store_is_in_one_piece(const struct page_store *store, uint64_t page, uint64_t count);
@@ -164,7 +164,10 @@ void page_store_unmap(struct page_store *store, struct page_mapping *mapping);
 bool page_store_map_at(struct page_store *store, const uint64_t *pages, uint64_t count,
                        uint8_t *address, struct page_mapping *out_mapping);
 
-/* The page whose home in the arena the pointer lies in; false for any other pointer. */
+/*
+ * The page whose home in the arena the pointer lies in, or, of a watched store, whose mapping;
+ * false for any other pointer.
+ */
 bool page_store_find_page(const struct page_store *store, const void *pointer, uint64_t *out_page);
 
 /* ---- Look ------------------------------------------------------------------------------------ */

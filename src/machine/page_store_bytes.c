@@ -114,17 +114,9 @@ void page_store_unpin(struct page_store *store, uint64_t page, uint64_t count)
     }
 }
 
-uint64_t page_store_next_pinned(const struct page_store *store, uint64_t page)
+uint8_t *page_store_shown(struct page_store *store, uint64_t page)
 {
-    while (page < store->page_count) {
-        if (!page_slot(store, page)->pinned_count)
-            page = align_down(page, GROUP_PAGES) + GROUP_PAGES;
-        else if (store->pins[page_place(store, page)])
-            return page;
-        else
-            page++;
-    }
-    return UINT64_MAX;
+    return (store->view ? store->view : store->arena) + page_place(store, page) * PAGE_BYTES;
 }
 
 bool page_store_is_in_one_piece(const struct page_store *store, uint64_t page, uint64_t count)
@@ -167,7 +159,7 @@ bool page_store_show(struct page_store *store, const uint64_t *pages, uint64_t c
 
         for (run = 1; i + run < count && page_place(store, pages[i + run]) == place + run;)
             run++;
-        if (mmap(address + i * PAGE_BYTES, run * PAGE_BYTES, PROT_READ | PROT_WRITE,
+        if (mmap(address + i * PAGE_BYTES, run * PAGE_BYTES, page_protection(store),
                  MAP_SHARED | MAP_FIXED | MAP_NORESERVE, store->arena_file,
                  (off_t)(place * PAGE_BYTES)) == MAP_FAILED)
             return false;
@@ -195,7 +187,8 @@ bool page_store_map_at(struct page_store *store, const uint64_t *pages, uint64_t
     memcpy(mapping.pages, pages, count * sizeof *pages);
     for (uint64_t i = 0; i < count; i++)
         page_store_pin(store, pages[i], 1);
-    if (!page_store_show(store, pages, count, address)) {
+    if (!page_store_show(store, pages, count, address) ||
+        !page_watch_add(store, address, pages, 0, count)) {
         hide(address, count);
         for (uint64_t i = 0; i < count; i++)
             page_store_unpin(store, pages[i], 1);
@@ -220,7 +213,7 @@ bool page_store_map(struct page_store *store, const uint64_t *pages, uint64_t co
             out_mapping->page_count = count;
             out_mapping->is_linear = true;
             out_mapping->first_page = pages[0];
-            out_mapping->address = page_home(store, pages[0]);
+            out_mapping->address = page_store_shown(store, pages[0]);
             return true;
         }
         page_store_unpin(store, pages[0], count);
@@ -242,6 +235,7 @@ void page_store_unmap(struct page_store *store, struct page_mapping *mapping)
     if (mapping->is_linear) {
         page_store_unpin(store, mapping->first_page, mapping->page_count);
     } else if (mapping->address) {
+        page_watch_remove(store, mapping->address);
         if (mapping->is_reserved)
             hide(mapping->address, mapping->page_count);
         else
@@ -262,7 +256,7 @@ bool page_store_find_page(const struct page_store *store, const void *pointer, u
 
     *out_page = 0;
     if ((uintptr_t)pointer < (uintptr_t)store->arena || place / GROUP_PAGES > store->slot_count)
-        return false;
+        return page_watch_find_page(store, pointer, out_page);
     slot = &store->slots[place / GROUP_PAGES];
     if (!slot->is_taken)
         return false;

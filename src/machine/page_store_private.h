@@ -23,10 +23,13 @@
 #define DRYDOCK_MACHINE_PAGE_STORE_PRIVATE_H
 
 #include "machine/page_store.h"
+#include "machine/page_watch.h"
 
 #include "base/assert.h"
+#include "base/list.h"
 
 #include <string.h>
+#include <sys/mman.h>
 
 #define DESCRIPTOR_KIND_MASK (UINT64_C(3) << 62)
 #define DESCRIPTOR_TAG       (UINT64_C(1) << 62)
@@ -78,6 +81,8 @@ struct page_store {
     uint64_t bytes_pages;
     uint64_t stale_pages;
     uint64_t pinned_pages;
+    const struct page_watch *watch; /* NULL: nobody */
+    uint8_t *view;                  /* of the arena, for the mappings of a watched store; or NULL */
 };
 
 static inline bool descriptor_is_bytes(uint64_t descriptor)
@@ -199,6 +204,27 @@ void page_fill_pattern(uint8_t *out, uint64_t address, uint64_t bytes, uint32_t 
  * when there is none.
  */
 uint64_t page_recognise(const uint8_t *bytes);
+
+/* ---- Mappings of watched stores (page_watch.c) ---- */
+
+/* What a new mapping's pages may be used for. */
+static inline int page_protection(const struct page_store *store)
+{
+    return store->watch ? PROT_READ : PROT_READ | PROT_WRITE;
+}
+
+/*
+ * A new mapping, if the store is watched: its pages, or (NULL) those from the first one on. False:
+ * no memory for its account.
+ */
+bool page_watch_add(struct page_store *store, uint8_t *address, const uint64_t *pages,
+                    uint64_t first_page, uint64_t count);
+void page_watch_remove(struct page_store *store, const uint8_t *address);
+/* All pages of the mapping are shown anew, with their protection. */
+void page_watch_show_again(const uint8_t *address);
+bool page_watch_find_page(const struct page_store *store, const void *pointer, uint64_t *out_page);
+/* Of a store that ends. */
+void page_watch_end(struct page_store *store);
 
 /* ---- Memory of stores (page_store_spare.c) ---- */
 

@@ -1,11 +1,11 @@
 #define _GNU_SOURCE
 #include "machine/page_window.h"
 
+#include "machine/page_fault.h"
 #include "machine/page_store_private.h"
 
 #include "base/list.h"
 
-#include <signal.h>
 #include <sys/mman.h>
 
 /*
@@ -36,7 +36,6 @@ static struct {
 
 /* A signal handler has no argument to find them by. */
 static struct list windows = LIST_INITIALIZER(windows);
-static struct sigaction previous_action;
 
 static uint64_t block_pages(const struct page_window *window, uint64_t block)
 {
@@ -100,6 +99,7 @@ static bool show_whole(struct page_window *window)
 
     munmap(window->address, window->page_count * PAGE_BYTES);
     reserve(window->address, window->page_count);
+    page_watch_show_again(window->address);
     for (uint64_t block = 0; block < window->block_count && is_shown; block++) {
         pin_block(window, block);
         is_shown = show_block(window, block);
@@ -154,18 +154,11 @@ struct page_window *page_window_find(const void *pointer)
     return NULL;
 }
 
-static void on_fault(int signal, siginfo_t *info, void *context)
+static bool take_fault(const void *address)
 {
-    struct page_window *window = page_window_find(info->si_addr);
+    struct page_window *window = page_window_find(address);
 
-    if (window && open_block(window, info->si_addr))
-        return;
-    if (previous_action.sa_flags & SA_SIGINFO)
-        previous_action.sa_sigaction(signal, info, context);
-    else if (previous_action.sa_handler != SIG_DFL && previous_action.sa_handler != SIG_IGN)
-        previous_action.sa_handler(signal);
-    else
-        sigaction(signal, &previous_action, NULL); /* the access repeats, and ends the process */
+    return window && open_block(window, address);
 }
 
 /* The blocks of the window with pages of the watch: [*out_first, *out_end). False: none. */
@@ -225,33 +218,12 @@ bool page_windows_end_watch(uint64_t *out_page)
     return watch.is_touched;
 }
 
-static bool is_our_handler(const struct sigaction *action)
+static struct page_fault_taker taker = {.take = take_fault};
+
+static void leave_faults(void)
 {
-    return (action->sa_flags & SA_SIGINFO) && action->sa_sigaction == on_fault;
-}
-
-static bool install_handler(void)
-{
-    struct sigaction ours = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK};
-    struct sigaction current;
-
-    if (sigaction(SIGSEGV, NULL, &current))
-        return false;
-    if (is_our_handler(&current))
-        return true;
-    sigemptyset(&ours.sa_mask);
-    previous_action = current;
-    return sigaction(SIGSEGV, &ours, NULL) == 0;
-}
-
-/* With the last window, unless somebody has installed another since. */
-static void remove_handler(void)
-{
-    struct sigaction current;
-
-    if (list_is_empty(&windows) && sigaction(SIGSEGV, NULL, &current) == 0 &&
-        is_our_handler(&current))
-        sigaction(SIGSEGV, &previous_action, NULL);
+    if (list_is_empty(&windows))
+        page_fault_end(&taker);
 }
 
 static void free_window(struct page_window *window)
@@ -265,7 +237,7 @@ static void free_window(struct page_window *window)
     if (window->is_shut)
         base_free(services, window->is_shut, window->block_count);
     base_free(services, window, sizeof *window);
-    remove_handler();
+    leave_faults();
 }
 
 /* Without addresses yet, and on no list. */
@@ -273,11 +245,11 @@ static struct page_window *create_window(struct page_store *store, uint64_t page
 {
     struct page_window *window;
 
-    if (page_count == 0 || !install_handler())
+    if (page_count == 0 || !page_fault_begin(&taker))
         return NULL;
     window = base_alloc(store->services, sizeof *window);
     if (!window) {
-        remove_handler();
+        leave_faults();
         return NULL;
     }
     window->store = store;
@@ -308,6 +280,10 @@ struct page_window *page_window_open(struct page_store *store, uint64_t first_pa
         return NULL;
     }
     list_push_front(&windows, &window->link);
+    if (!page_watch_add(store, window->address, NULL, first_page, page_count)) {
+        page_window_close(window);
+        return NULL;
+    }
     return window;
 }
 
@@ -341,6 +317,10 @@ struct page_window *page_window_open_list(struct page_store *store, const uint64
     }
     window->address = address;
     list_push_front(&windows, &window->link);
+    if (!page_watch_add(store, address, pages, 0, page_count)) {
+        page_window_close(window);
+        return NULL;
+    }
     return window;
 }
 
@@ -349,6 +329,7 @@ void page_window_close(struct page_window *window)
     if (!window)
         return;
     list_remove(&window->link);
+    page_watch_remove(window->store, window->address);
     if (window->pages)
         reserve(window->address, window->page_count);
     else

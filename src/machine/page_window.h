@@ -6,15 +6,12 @@
  * Model      The window begins inaccessible. The first access to a page is caught as SIGSEGV; its
  *            block of 16 pages is made bytes, pinned and opened, and the access repeats. Pages
  *            that nobody touched stay as they are, symbolic to whoever writes them.
- *            Opening a window installs a SIGSEGV handler, closing the last one removes it; a fault
- *            outside all windows goes on to the handler that was there. Code that installs its own
- *            while windows are open must hand on what it does not know. Windows belong to one
- *            thread. System calls do not fault: given a pointer into pages that were not touched,
- *            they fail with EFAULT.
- *            A window of a list shows scattered pages one behind the other. Each that is touched
- *            then costs the host a mapping, of which a process has some 60,000.
- * Ownership  page_window_open() gives the window; close it before the store is destroyed.
- * Errors     open: NULL when the host has no address space or memory.
+ *            While there are windows there is a SIGSEGV handler (page_fault.h). Windows belong to
+ * one thread. System calls do not fault: given a pointer into pages that were not touched, they
+ * fail with EFAULT. A window of a list shows scattered pages one behind the other. Each that is
+ * touched then costs the host a mapping, of which a process has some 60,000. Ownership
+ * page_window_open() gives the window; close it before the store is destroyed. Errors     open:
+ * NULL when the host has no address space or memory.
  */
 #ifndef DRYDOCK_MACHINE_PAGE_WINDOW_H
 #define DRYDOCK_MACHINE_PAGE_WINDOW_H

@@ -8,6 +8,7 @@
 #include "nt/threads/scheduler.h"
 
 #include <string.h>
+#include <sys/mman.h>
 
 struct recorder {
     const struct base_services *services;
@@ -17,8 +18,10 @@ struct recorder {
     struct written written;
     struct miniport_host_layer up;
     struct transcript_pages fresh; /* the range of pages that the driver has taken last */
-    bool is_running;               /* the driver's code */
-    bool is_over;                  /* nothing is written any more */
+    uint8_t *copies;               /* of what calls lend, those in others behind them */
+    size_t copied;
+    bool is_running; /* the driver's code */
+    bool is_over;    /* nothing is written any more */
     struct transcript_writer writer;
 };
 
@@ -41,6 +44,7 @@ static void give_up(struct recorder *recorder, const char *why)
 {
     put(recorder, TRANSCRIPT_UNFOLLOWED, NULL, 0, why, strlen(why));
     recorder->is_over = true;
+    written_stop(&recorder->written);
 }
 
 static void put_memory(void *context, bool is_local, uint64_t page, uint32_t offset,
@@ -69,7 +73,7 @@ static void put_fresh(struct recorder *recorder)
 /* The driver stops running: what it has written so far comes in front of what it does. */
 static void stop_running(struct recorder *recorder)
 {
-    if (!recorder->is_over && !written_find(&recorder->written, put_memory, recorder))
+    if (!recorder->is_over && !written_end(&recorder->written, put_memory, recorder))
         give_up(recorder, "there is no memory to follow what it writes");
     put_fresh(recorder);
     recorder->is_running = false;
@@ -77,8 +81,8 @@ static void stop_running(struct recorder *recorder)
 
 static void go_on_running(struct recorder *recorder)
 {
-    if (!recorder->is_over && !written_look(&recorder->written))
-        give_up(recorder, "there is no memory to follow what it writes");
+    if (!recorder->is_over)
+        written_begin(&recorder->written);
     recorder->is_running = true;
 }
 
@@ -118,6 +122,17 @@ static void put_pages(struct recorder *recorder, enum transcript_kind kind,
         deed->pfns ? deed->count * sizeof *deed->pfns : 0);
 }
 
+static void put_content(struct recorder *recorder, const struct machine_deed *deed)
+{
+    uint8_t bytes[PAGE_BYTES];
+
+    for (uint64_t i = 0; i < deed->count; i++) {
+        page_store_read(machine_ram(recorder->machine), deed->pfns[i] * PAGE_BYTES, bytes,
+                        sizeof bytes);
+        put_memory(recorder, false, deed->pfns[i], 0, bytes, PAGE_BYTES);
+    }
+}
+
 static bool before_deed(void *context, const struct machine_deed *deed)
 {
     struct recorder *recorder = context;
@@ -142,6 +157,7 @@ static bool before_deed(void *context, const struct machine_deed *deed)
         return false;
     case MACHINE_DEED_TAKE:
     case MACHINE_DEED_TAKE_RANGE:
+    case MACHINE_DEED_FILL:
         return true;
     case MACHINE_DEED_GIVE:
         stop_running(recorder);
@@ -159,7 +175,9 @@ static void after_deed(void *context, const struct machine_deed *deed)
 {
     struct recorder *recorder = context;
 
-    if (deed->kind == MACHINE_DEED_TAKE)
+    if (deed->kind == MACHINE_DEED_FILL)
+        put_content(recorder, deed);
+    else if (deed->kind == MACHINE_DEED_TAKE)
         put_pages(recorder, TRANSCRIPT_TAKE, deed);
     else if (deed->kind == MACHINE_DEED_TAKE_RANGE)
         put_pages(recorder, TRANSCRIPT_TAKE_RANGE, deed);
@@ -173,14 +191,16 @@ static void after_deed(void *context, const struct machine_deed *deed)
 
 #define PIECES_MOST 128u
 #define GIVEN_MOST  64u
+#define NEAR_BYTES  512u /* compared at once, where mostly nothing has changed */
+#define COPY_BYTES  (16u << 20)
 
 struct call {
     struct recorder *recorder;
     enum miniport_ddi ddi;
     struct loan_piece pieces[PIECES_MOST];
     unsigned count;
+    size_t copied_before;
     uint8_t *before; /* what may be changed, in the order of the pieces; NULL: there is none */
-    size_t before_bytes;
 };
 
 /*
@@ -201,13 +221,14 @@ static void copy_pieces(struct call *call)
     size_t at = 0;
 
     for (unsigned i = 0; i < call->count; i++)
-        call->before_bytes += is_compared(&call->pieces[i]) ? call->pieces[i].bytes : 0;
-    call->before = base_alloc(call->recorder->services, call->before_bytes);
-    if (!call->before) {
-        give_up(call->recorder, "there is no memory to follow what it answers");
-        call->before_bytes = 0;
+        at += is_compared(&call->pieces[i]) ? call->pieces[i].bytes : 0;
+    if (at > COPY_BYTES - call->recorder->copied) {
+        give_up(call->recorder, "it is lent too much memory at once");
         return;
     }
+    call->before = call->recorder->copies + call->recorder->copied;
+    call->recorder->copied += at;
+    at = 0;
     for (unsigned i = 0; i < call->count; i++) {
         if (!is_compared(&call->pieces[i]))
             continue;
@@ -231,7 +252,7 @@ static void begin(struct recorder *recorder, struct call *call, enum miniport_dd
     call->ddi = ddi;
     call->count = 0;
     call->before = NULL;
-    call->before_bytes = 0;
+    call->copied_before = recorder->copied;
     put(recorder, TRANSCRIPT_CALL, &head, sizeof head, argument, bytes);
     if (bytes && !recorder->is_over) {
         call->count =
@@ -254,20 +275,36 @@ static void put_patch(struct recorder *recorder, unsigned piece, size_t offset,
         put(recorder, TRANSCRIPT_PATCH, &patch, sizeof patch, bytes, count);
 }
 
+/* The last word may be a shorter one. */
+static bool is_same_word(const uint8_t *now, const uint8_t *was, size_t at, size_t bytes)
+{
+    uint64_t a, b;
+
+    if (bytes - at < sizeof a)
+        return memcmp(now + at, was + at, bytes - at) == 0;
+    memcpy(&a, now + at, sizeof a);
+    memcpy(&b, was + at, sizeof b);
+    return a == b;
+}
+
 /* By words: where a handle was before, the other run had another one. */
 static void put_changes(struct recorder *recorder, unsigned piece, const uint8_t *now,
                         const uint8_t *was, size_t bytes)
 {
-    const size_t word = sizeof(uint64_t);
     size_t from = 0;
 
     while (from < bytes) {
+        const size_t near = min_u64(NEAR_BYTES, bytes - from);
         size_t end = from;
 
-        while (end < bytes && memcmp(now + end, was + end, min_u64(word, bytes - end)) != 0)
-            end += min_u64(word, bytes - end);
+        if (memcmp(now + from, was + from, near) == 0) {
+            from += near;
+            continue;
+        }
+        while (end < bytes && !is_same_word(now, was, end, bytes))
+            end += min_u64(sizeof(uint64_t), bytes - end);
         put_patch(recorder, piece, from, now + from, end - from);
-        from = end + word;
+        from = end + sizeof(uint64_t);
     }
 }
 
@@ -349,7 +386,7 @@ static void end(struct call *call, struct miniport *driver, uint64_t value)
             put_given(call);
     }
     put(recorder, TRANSCRIPT_RETURN, &back, sizeof back, NULL, 0);
-    base_free(recorder->services, call->before, call->before_bytes);
+    recorder->copied = call->copied_before;
 }
 
 #define X(function, ddi, argument)                                                                 \
@@ -757,7 +794,14 @@ NTSTATUS recorder_create(const struct base_services *services, struct machine *m
     *out_recorder = NULL;
     if (!recorder)
         return STATUS_NO_MEMORY;
-    if (!written_init(&recorder->written, services, machine)) {
+    if (!written_init(&recorder->written, machine)) {
+        base_free(services, recorder, sizeof *recorder);
+        return STATUS_NO_MEMORY;
+    }
+    recorder->copies = mmap(NULL, COPY_BYTES, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (recorder->copies == MAP_FAILED) {
+        written_fini(&recorder->written);
         base_free(services, recorder, sizeof *recorder);
         return STATUS_NO_MEMORY;
     }
@@ -780,6 +824,7 @@ void recorder_destroy(struct recorder *recorder)
     machine_set_witness(recorder->machine, NULL);
     transcript_flush(&recorder->writer);
     written_fini(&recorder->written);
+    munmap(recorder->copies, COPY_BYTES);
     base_free(recorder->services, recorder, sizeof *recorder);
 }
 

@@ -3,72 +3,87 @@
 #include "base/bits.h"
 
 #include <string.h>
+#include <sys/mman.h>
 
-#define CHUNK_PAGES 64u
-#define NEAR_BYTES  32u /* changes that lie so near are told as one */
+#define PAGES_MOST 65536u /* in one stretch of the driver: 256 MiB */
+#define OPEN_PAGES 8u     /* that stay open */
+#define OPEN_ENDS  8u     /* without a change, before a page is caught again */
+#define NEAR_BYTES 32u    /* changes that lie so near are told as one */
 
 struct written_page {
-    uint8_t *copy; /* NULL: none */
-    uint32_t look; /* the one that it is of */
+    struct page_store *store;
+    uint64_t page;
+    uint8_t *address; /* in the mapping that it is open in; NULL: unmapped */
+    uint32_t idle;    /* ends without a change */
+    uint8_t copy[PAGE_BYTES];
 };
 
-struct written_chunk {
-    struct written_chunk *next;
-    uint32_t used;
-    uint8_t pages[CHUNK_PAGES][PAGE_BYTES];
-};
+/* ---- What is written ------------------------------------------------------------------------- */
 
-bool written_init(struct written *written, const struct base_services *services,
-                  struct machine *machine)
+static void touched(void *context, struct page_store *store, uint64_t number, uint8_t *address)
 {
-    *written = (struct written){.services = services, .look = 1};
-    written->stores[0].store = machine_ram(machine);
-    written->stores[1].store = machine_local(machine);
-    for (unsigned i = 0; i < ARRAY_COUNT(written->stores); i++) {
-        struct written_store *of = &written->stores[i];
+    struct written *written = context;
+    struct written_page *page = &written->pages[written->count];
 
-        if (!of->store)
-            continue;
-        of->pages = base_alloc_array(services, page_store_page_count(of->store), sizeof *of->pages);
-        if (!of->pages) {
-            written_fini(written);
-            return false;
-        }
+    if (written->count == PAGES_MOST) {
+        written->has_failed = true;
+        return;
     }
-    return true;
+    written->count++;
+    page->store = store;
+    page->page = number;
+    page->address = address;
+    page->idle = 0;
+    memcpy(page->copy, address, PAGE_BYTES);
+}
+
+static void unmapped(void *context, const uint8_t *address, uint64_t count)
+{
+    struct written *written = context;
+
+    for (uint32_t i = 0; i < written->count; i++) {
+        struct written_page *page = &written->pages[i];
+
+        if ((uintptr_t)page->address - (uintptr_t)address < count * PAGE_BYTES)
+            page->address = NULL;
+    }
+}
+
+/* ---- Life ------------------------------------------------------------------------------------ */
+
+bool written_init(struct written *written, struct machine *machine)
+{
+    *written = (struct written){
+        .ram = machine_ram(machine),
+        .local = machine_local(machine),
+        .watch = {.context = written, .touched = touched, .unmapped = unmapped},
+    };
+    written->pages = mmap(NULL, PAGES_MOST * sizeof *written->pages, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (written->pages == MAP_FAILED)
+        return false;
+    if (page_store_set_watch(written->ram, &written->watch) &&
+        (!written->local || page_store_set_watch(written->local, &written->watch)))
+        return true;
+    written_fini(written);
+    return false;
+}
+
+void written_stop(struct written *written)
+{
+    page_store_set_watch(written->ram, NULL);
+    if (written->local)
+        page_store_set_watch(written->local, NULL);
+    written->count = 0;
 }
 
 void written_fini(struct written *written)
 {
-    for (unsigned i = 0; i < ARRAY_COUNT(written->stores); i++) {
-        struct written_store *of = &written->stores[i];
-
-        if (of->pages)
-            base_free_array(written->services, of->pages, page_store_page_count(of->store),
-                            sizeof *of->pages);
-        of->pages = NULL;
-    }
-    while (written->chunks) {
-        struct written_chunk *chunk = written->chunks;
-
-        written->chunks = chunk->next;
-        base_free(written->services, chunk, sizeof *chunk);
-    }
+    written_stop(written);
+    munmap(written->pages, PAGES_MOST * sizeof *written->pages);
 }
 
-static uint8_t *take_copy(struct written *written)
-{
-    struct written_chunk *chunk = written->chunks;
-
-    if (!chunk || chunk->used == CHUNK_PAGES) {
-        chunk = base_alloc(written->services, sizeof *chunk);
-        if (!chunk)
-            return NULL;
-        chunk->next = written->chunks;
-        written->chunks = chunk;
-    }
-    return chunk->pages[chunk->used++];
-}
+/* ---- Comparing ------------------------------------------------------------------------------- */
 
 /* The changes of a page, those that are near each other as one. */
 static void tell_changes(const uint8_t *now, const uint8_t *was, written_tell *tell, void *context,
@@ -91,48 +106,59 @@ static void tell_changes(const uint8_t *now, const uint8_t *was, written_tell *t
     }
 }
 
-/* tell: NULL, nobody wants to know. */
-static bool look_at(struct written *written, unsigned index, uint64_t number, written_tell *tell,
-                    void *context)
+/* The bytes of a page, which are there while it is pinned; scratch: for one that is not. */
+static const uint8_t *bytes_of(const struct written_page *page, uint8_t scratch[PAGE_BYTES])
 {
-    struct written_page *page = &written->stores[index].pages[number];
-    const uint8_t *now = page_store_peek_bytes(written->stores[index].store, number);
+    const uint8_t *bytes = page_store_peek_bytes(page->store, page->page);
 
-    if (!page->copy && !(page->copy = take_copy(written)))
-        return false;
-    if (tell && page->look != written->look) {
-        tell(context, index, number, 0, now, PAGE_BYTES);
-        memcpy(page->copy, now, PAGE_BYTES);
-    } else if (memcmp(page->copy, now, PAGE_BYTES) != 0) {
-        if (tell)
-            tell_changes(now, page->copy, tell, context, index, number);
-        memcpy(page->copy, now, PAGE_BYTES);
-    }
-    return true;
+    if (bytes)
+        return bytes;
+    page_store_read(page->store, page->page * PAGE_BYTES, scratch, PAGE_BYTES);
+    return scratch;
 }
 
-static bool look_at_all(struct written *written, uint32_t look, written_tell *tell, void *context)
+void written_begin(struct written *written)
 {
-    for (unsigned i = 0; i < ARRAY_COUNT(written->stores); i++) {
-        const struct written_store *of = &written->stores[i];
-        uint64_t page = of->store ? page_store_next_pinned(of->store, 0) : UINT64_MAX;
+    uint8_t scratch[PAGE_BYTES];
 
-        for (; page != UINT64_MAX; page = page_store_next_pinned(of->store, page + 1)) {
-            if (!look_at(written, i, page, tell, context))
-                return false;
-            of->pages[page].look = look;
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < written->count; i++) {
+        struct written_page *page = &written->pages[i];
+
+        if (!page_watch_shows(page->store, page->page, page->address)) {
+            page_watch_close_page(page->address);
+            continue;
         }
+        if (&written->pages[kept] != page)
+            written->pages[kept] = *page;
+        page = &written->pages[kept++];
+        memcpy(page->copy, bytes_of(page, scratch), PAGE_BYTES);
     }
-    written->look = look;
-    return true;
+    written->count = kept;
 }
 
-bool written_look(struct written *written)
+bool written_end(struct written *written, written_tell *tell, void *context)
 {
-    return look_at_all(written, written->look + 1, NULL, NULL);
-}
+    uint8_t scratch[PAGE_BYTES];
+    uint32_t kept = 0;
 
-bool written_find(struct written *written, written_tell *tell, void *context)
-{
-    return look_at_all(written, written->look + 1, tell, context);
+    for (uint32_t i = 0; i < written->count; i++) {
+        struct written_page *page = &written->pages[i];
+        const uint8_t *now = bytes_of(page, scratch);
+
+        page->idle++;
+        if (memcmp(now, page->copy, PAGE_BYTES) != 0) {
+            tell_changes(now, page->copy, tell, context, page->store == written->local, page->page);
+            page->idle = 0;
+        }
+        if (!page->address)
+            continue;
+        if (page->idle >= OPEN_ENDS || kept == OPEN_PAGES)
+            page_watch_close_page(page->address);
+        else if (&written->pages[kept++] != page)
+            written->pages[kept - 1] = *page;
+    }
+    written->count = kept;
+    return !written->has_failed;
 }

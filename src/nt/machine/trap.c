@@ -11,6 +11,7 @@
 #include "nt/nt_private.h"
 
 #include "base/bits.h"
+#include "machine/page_fault.h"
 
 #include <Zydis/Zydis.h>
 #include <signal.h>
@@ -318,6 +319,8 @@ static bool read_shared_data(ucontext_t *state)
 
 static void on_segv(int signal, siginfo_t *info, void *context)
 {
+    if (info->si_code > 0 && page_fault_take(info->si_addr))
+        return;
     if (trap.nt && info->si_code > 0) {
         if (info->si_code != SI_KERNEL && shared_data_has(info->si_addr)) {
             if (read_shared_data(context))

@@ -64,9 +64,7 @@ static bool back(struct nt *nt, struct pool_header *header)
     if (!machine_alloc_pages(nt->machine, header->page_count, header->pfns))
         goto free_pfns;
     ram = machine_ram(nt->machine);
-    for (uint64_t i = 0; i < header->page_count; i++)
-        page_store_write(ram, header->pfns[i] * PAGE_SIZE, header->pages + i * PAGE_SIZE,
-                         PAGE_SIZE);
+    machine_write_pages(nt->machine, header->pfns, header->page_count, header->pages);
     if (!page_store_map_at(ram, header->pfns, header->page_count, header->pages, &header->view))
         goto free_pages;
     return true;
