@@ -31,7 +31,7 @@
     ROW(JOBS, "jobs", 'j', "J", "worker processes (the processors of this machine)")               \
     ROW(REPEAT, "repeat", 0, "N", "play every N-th seed twice; 0: none (32)")                      \
     ROW(JUDGE, "judge", 0, "N",                                                                    \
-        "judge every N-th clean seed again, without the driver; 0: none (0)")                      \
+        "judge one of N clean runs again, without the driver; 0: none (of images 20, else 0)")     \
     ROW(MAX_FINDINGS, "max-findings", 0, "M", "stop after so many runs with findings")             \
     ROW(TIME_LIMIT, "time-limit", 0, "S", "begin no run after so many seconds")                    \
     ROW(RUN_LIMIT, "run-limit", 0, "S", "seconds after which one run counts as hung (60)")         \
@@ -61,8 +61,7 @@ struct request {
     char findings[512];    /* folder of smallest cases; "": none are made */
     uint64_t shrink_seconds;
     bool is_json;
-    uint64_t judged, unjudged;     /* runs, again without the driver; and those that could not be */
-    char unjudged_why[256];        /* the last of these */
+    char unjudged_why[256];        /* of the last run that could not be judged again */
     struct campaign_record placed; /* the last one that showed something new, with places */
 };
 
@@ -190,7 +189,8 @@ static bool get_options(const struct cli_arguments *arguments, struct campaign_o
                     &jobs) ||
         !get_number(arguments, OPTION_REPEAT, 0, UINT32_MAX, 32, &repeat) ||
         !get_number(arguments, OPTION_MAX_FINDINGS, 1, UINT64_MAX, 0, &out->max_findings) ||
-        !get_number(arguments, OPTION_JUDGE, 0, UINT32_MAX, 0, &judge) ||
+        !get_number(arguments, OPTION_JUDGE, 0, UINT32_MAX, campaign_judge_every(out->driver),
+                    &judge) ||
         !get_number(arguments, OPTION_TIME_LIMIT, 1, 1u << 30, 0, &time_limit) ||
         !get_number(arguments, OPTION_RUN_LIMIT, 1, 1u << 30, 60, &run_limit) ||
         !get_shard(values[OPTION_SHARD], out))
@@ -225,20 +225,19 @@ static void take_judgement(void *context, const struct judgement *judgement)
 {
     struct request *request = context;
 
-    request->judged += judgement->kind == JUDGEMENT_AGREES || judgement->kind == JUDGEMENT_DIFFERS;
+    request->summary.judged_runs +=
+        judgement->kind == JUDGEMENT_AGREES || judgement->kind == JUDGEMENT_DIFFERS;
     if (judgement->kind != JUDGEMENT_UNKNOWN)
         return;
-    request->unjudged++;
+    request->summary.unjudged_runs++;
     snprintf(request->unjudged_why, sizeof request->unjudged_why, "%s", judgement->why);
 }
 
 static void tell_judgements(const struct request *request)
 {
-    if (request->judged && !request->is_json)
-        printf("judged again without the driver: %" PRIu64 " runs\n", request->judged);
-    if (request->unjudged)
+    if (request->summary.unjudged_runs)
         cli_error("note: %" PRIu64 " runs were not judged again without the driver: %s",
-                  request->unjudged, request->unjudged_why);
+                  request->summary.unjudged_runs, request->unjudged_why);
 }
 
 /* ---- Watching -------------------------------------------------------------------------------- */

@@ -118,14 +118,20 @@ struct workload *cli_load(const char *path, uint32_t steps);
     "trust-case", 0, NULL, "load the driver and the GPU model that the case names by a path"
 
 /*
- * One run, judged again without the driver if it is to be: then a note says if it could not be. As
- * child_run_execute().
+ * One run, judged again without the driver if it is to be: then a note says if it could not be, and
+ * the result that it was. As child_run_execute().
  */
 bool cli_play(const struct run_config *config, const struct workload *workload, double seconds,
               bool judges, struct run_result *out_result);
 
-/* The option of the verbs that play one case. */
-#define CLI_JUDGE "judge", 0, NULL, "judge a clean run again, in a process without the driver"
+/*
+ * The options of the verbs that play one case. Of images a clean run is judged again unless the
+ * second says not.
+ */
+#define CLI_JUDGE                                                                                  \
+    "judge", 0, NULL, "judge a clean run again, in a process without the driver (images: always)"
+#define CLI_NO_JUDGE "no-judge", 0, NULL, "do not judge a clean run of an image again"
+bool cli_judges(bool is_asked, bool is_refused, const char *driver);
 
 /*
  * Whether the case may be played: it names no file that a run would load as code, or is_trusted. An

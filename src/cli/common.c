@@ -117,6 +117,11 @@ bool cli_play(const struct run_config *config, const struct workload *workload, 
     return true;
 }
 
+bool cli_judges(bool is_asked, bool is_refused, const char *driver)
+{
+    return !is_refused && (is_asked || judge_is_usual(driver));
+}
+
 bool cli_may_play(const struct cli_arguments *arguments, bool is_trusted, const char *driver,
                   const struct workload *workload)
 {

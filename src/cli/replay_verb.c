@@ -16,6 +16,7 @@
 #define OPTIONS(ROW)                                                                               \
     ROW(EXPECT, "expect", 0, "RULE", "exit status 0 if this rule is broken, else 1")               \
     ROW(JUDGE, CLI_JUDGE)                                                                          \
+    ROW(NO_JUDGE, CLI_NO_JUDGE)                                                                    \
     ROW(SECONDS, "seconds", 0, "S", "of wall time until it counts as hung (60)")                   \
     ROW(TRUST_CASE, CLI_TRUST_CASE)                                                                \
     ROW(JSON, "json", 0, NULL, "print the run as JSON")
@@ -44,8 +45,9 @@ static void print_result(const struct cli_arguments *arguments, const struct wor
         putchar('\n');
     }
     if (result->outcome == RUN_CLEAN)
-        printf("%s: nothing was found in %llu operations\n", arguments->rest[0],
-               (unsigned long long)result->operations_played);
+        printf("%s: nothing was found in %llu operations%s\n", arguments->rest[0],
+               (unsigned long long)result->operations_played,
+               result->is_judged ? ", nor when it was judged again without the driver" : "");
 }
 
 static enum cli_status status_of(const char *rule, const struct run_result *result)
@@ -83,7 +85,9 @@ static enum cli_status play(const struct cli_arguments *arguments, struct run_re
     if (!cli_may_play(arguments, arguments->values[OPTION_TRUST_CASE] != NULL, NULL, workload) ||
         !cli_find_driver(config.driver)) {
         status = CLI_USAGE;
-    } else if (cli_play(&config, workload, (double)seconds, arguments->values[OPTION_JUDGE] != NULL,
+    } else if (cli_play(&config, workload, (double)seconds,
+                        cli_judges(arguments->values[OPTION_JUDGE] != NULL,
+                                   arguments->values[OPTION_NO_JUDGE] != NULL, config.driver),
                         result)) {
         source_places_add_to_result(result);
         cli_progress_end();

@@ -28,6 +28,7 @@
     ROW(NO_OUT, "no-out", 0, NULL, "no output folder")                                             \
     ROW(REFERENCE, "reference", 0, "WHEN", "run without paging: short, always, never (short)")     \
     ROW(JUDGE, CLI_JUDGE)                                                                          \
+    ROW(NO_JUDGE, CLI_NO_JUDGE)                                                                    \
     ROW(RUN_LIMIT, "run-limit", 0, "S",                                                            \
         "seconds of wall time after which it counts as hung (600)")                                \
     ROW(TRUST_CASE, CLI_TRUST_CASE)                                                                \
@@ -48,7 +49,7 @@ struct request {
     size_t model_count;
     bool has_folder;
     uint64_t run_limit_seconds;
-    bool judges; /* again, without the driver */
+    bool judges, judges_not; /* again, without the driver; by the options */
     /* By model: how to play it again. */
     char replays[2][REPLAY_BYTES];
     struct report_origin origins[2];
@@ -143,6 +144,7 @@ static bool apply_options(const struct cli_arguments *arguments, struct request 
     }
     config->calls_path = values[OPTION_CALLS];
     request->judges = values[OPTION_JUDGE] != NULL;
+    request->judges_not = values[OPTION_NO_JUDGE] != NULL;
     if (!apply_models(values[OPTION_MODEL], request))
         return false;
     if (config->calls_path && request->model_count > 1) {
@@ -304,8 +306,8 @@ static enum cli_status run_model(const struct request *request, const char *path
         snprintf(events_path, sizeof events_path, "%s/events.txt", folder.partial);
         config.events_path = events_path;
     }
-    if (!cli_play(&config, request->workload, (double)request->run_limit_seconds, request->judges,
-                  result)) {
+    if (!cli_play(&config, request->workload, (double)request->run_limit_seconds,
+                  cli_judges(request->judges, request->judges_not, config.driver), result)) {
         cli_error("the process of the run cannot be made");
         report_folder_abandon(&folder);
         result->outcome = RUN_REFUSED;

@@ -75,7 +75,8 @@ static enum cli_status look_and_shrink(const struct cli_arguments *arguments,
     config.progress = cli_progress;
     if (!cli_find_driver(config.driver))
         return CLI_USAGE;
-    if (!child_run_execute(&config, workload, HUNG_SECONDS, result)) {
+    if (!cli_play(&config, workload, HUNG_SECONDS, cli_judges(false, false, config.driver),
+                  result)) {
         cli_error("the process of the run cannot be made");
         return CLI_INTERNAL;
     }

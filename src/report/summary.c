@@ -59,7 +59,8 @@ CELL(cell_model)
 
 CELL(cell_outcome)
 {
-    snprintf(text, size, "%s", run_outcome_name(result->outcome));
+    snprintf(text, size, "%s%s", run_outcome_name(result->outcome),
+             result->is_judged ? ", judged again" : "");
 }
 
 static void moved(char *text, size_t size, uint64_t bytes)

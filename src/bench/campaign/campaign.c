@@ -150,24 +150,37 @@ static void take_result(struct campaign_record *record, const struct run_result 
     campaign_take_findings(record, result);
 }
 
+/* The play of the record, with that outcome, and another of the same seed. */
+static void compare(struct campaign_record *record, enum run_outcome outcome,
+                    const struct run_result *again)
+{
+    char text[256];
+
+    if (again->digest == record->digest && again->outcome == outcome)
+        return;
+    snprintf(text, sizeof text,
+             "the run is not repeatable: digest %016" PRIx64 " and %s, then %016" PRIx64 " and %s",
+             record->digest, run_outcome_name(outcome), again->digest,
+             run_outcome_name(again->outcome));
+    record->outcome = CAMPAIGN_UNREPEATABLE;
+    add_finding(record, "digest", text);
+}
+
 /* Plays once more and compares. */
 static void repeat(const struct campaign_setup *setup, const struct workload *workload,
                    struct campaign_record *record, struct run_result *result)
 {
-    uint64_t digest = result->digest;
-    enum run_outcome outcome = result->outcome;
-    char text[256];
+    const enum run_outcome outcome = result->outcome;
 
     run_result_fini(result);
     run_execute(&setup->config, workload, result);
     record->was_repeated = true;
-    if (result->digest == digest && result->outcome == outcome)
-        return;
-    snprintf(text, sizeof text,
-             "the run is not repeatable: digest %016" PRIx64 " and %s, then %016" PRIx64 " and %s",
-             digest, run_outcome_name(outcome), result->digest, run_outcome_name(result->outcome));
-    record->outcome = CAMPAIGN_UNREPEATABLE;
-    add_finding(record, "digest", text);
+    compare(record, outcome, result);
+}
+
+void campaign_compare(struct campaign_record *record, const struct run_result *again)
+{
+    compare(record, RUN_CLEAN, again);
 }
 
 static void name_board(struct campaign_record *record, const char *option, const char *value)

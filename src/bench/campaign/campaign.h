@@ -89,7 +89,7 @@ struct campaign_options {
     /* How many at once, and when it ends. */
     unsigned jobs;             /* worker processes */
     unsigned repeat_every;     /* one of so many seeds is played twice; 0: none */
-    unsigned judge_every;      /* one of so many, when it is clean, is judged again; 0: none */
+    unsigned judge_every;      /* one of so many clean ones is judged again; 0: none */
     uint64_t max_findings;     /* it stops after so many items with findings; 0: no limit */
     double time_limit_seconds; /* no item begins after so long; 0: no limit */
     double run_limit_seconds;  /* of one item; 0: no limit */
@@ -108,6 +108,11 @@ struct campaign_focus_word {
     size_t place; /* of the option; WORKLOAD_OPTION_COUNT: a setting of the generator */
 };
 bool campaign_focus_next(const char **focus, struct campaign_focus_word *out_word);
+
+/* How many clean runs of an image one is judged again of, so that it costs less than 20 %. */
+#define CAMPAIGN_JUDGE_EVERY 20u
+/* judge_every, where nobody says: none of a driver that is linked in. */
+unsigned campaign_judge_every(const char *driver);
 
 /* What the command line says of an option; NULL: nothing. */
 const char *campaign_setting(const struct campaign_options *options, const char *key);
@@ -240,6 +245,8 @@ struct campaign_cause {
 struct campaign_summary {
     uint64_t runs, runs_by_model[CAMPAIGN_ALL_MODELS], runs_by_outcome[CAMPAIGN_OUTCOME_COUNT];
     uint64_t repeated_runs, findings; /* items with a finding */
+    uint64_t judged_runs,
+        unjudged_runs; /* again, without the driver; and those that could not be */
     uint64_t operations, submissions, paging_operations, evictions, pages_checked, mismatches;
     uint64_t translations_checked;
     uint64_t digest; /* of all records, whatever their order */

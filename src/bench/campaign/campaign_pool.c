@@ -12,6 +12,9 @@
  * in the middle of an item, or that the parent has to kill, leaves a record in its place, made from
  * how it ended and what it wrote to standard error, which goes to a file without a name; then
  * another worker takes the next item. Workers end with their parent, however it ends.
+ *
+ * Some of the clean items are judged again (judge.h), in a process that the parent makes for each:
+ * the worker has nothing to do meanwhile, and could not know before that it would be one of them.
  */
 #define _GNU_SOURCE /* memfd_create() */
 #include "bench/campaign/campaign_private.h"
@@ -44,6 +47,7 @@
 #define POLL_MS     200
 #define LAST_MS     1000 /* for a hung worker to write where it is */
 #define MOST_FRAMES 64   /* of one worker, before the others are looked at */
+#define SLOWER      4    /* a run that is recorded, at most */
 
 struct item {
     uint64_t seed;
@@ -60,6 +64,15 @@ struct worker {
     bool is_busy;
     struct item item;
     double started;
+    pid_t judge; /* plays the item again, whose record waits; 0: none does */
+    int judge_socket;
+    struct campaign_record *judged;
+};
+
+/* What the process that judges says. */
+struct verdict {
+    struct judgement judgement;
+    struct campaign_record record;
 };
 
 struct pool {
@@ -71,6 +84,7 @@ struct pool {
     uint64_t next, total; /* items of all shards: seed offset times cases plus case */
     uint64_t done, mine;  /* of this shard */
     uint64_t findings;
+    uint64_t judged; /* that were begun */
     double started;
     enum campaign_stop stop;
     bool is_stopping;
@@ -380,38 +394,91 @@ static void judge(const struct pool *pool, const struct worker *worker,
     workload_free(drawn);
 }
 
-/*
- * A sample of the clean runs is played once more by the parent, and judged in a process that does
- * not have the driver. A campaign of one seed judges it.
- */
-static void judge_again(const struct pool *pool, const struct worker *worker,
-                        struct campaign_record *record)
-{
-    const struct campaign_options *options = pool->options;
-    struct run_result *result;
-    struct campaign_setup setup;
-    struct judgement judgement;
-    const struct workload *workload;
-    struct workload *drawn;
+/* ---- Judging again --------------------------------------------------------------------------- */
 
-    if (!options->judge_every || record->outcome != CAMPAIGN_CLEAN ||
-        (record->seed % options->judge_every && options->seed_count > 1))
-        return;
-    workload = set_up_item(pool, worker, &setup, &drawn);
-    result = calloc(1, sizeof *result);
+unsigned campaign_judge_every(const char *driver)
+{
+    return judge_is_usual(driver) ? CAMPAIGN_JUDGE_EVERY : 0;
+}
+
+/* Drawn when the record has come, so that no driver knows. The first clean one always is. */
+static bool is_to_be_judged(struct pool *pool, const struct campaign_record *record)
+{
+    const unsigned every = pool->options->judge_every;
+
+    if (!every || record->outcome != CAMPAIGN_CLEAN || pool->is_stopping ||
+        (pool->judged && journal_new_key() % every != 0))
+        return false;
+    pool->judged++;
+    return true;
+}
+
+/* Played with the driver and without it. A second play is the same as the worker's. */
+static void judge_item(const struct pool *pool, const struct worker *worker,
+                       struct verdict *verdict)
+{
+    struct run_result *result = calloc(1, sizeof *result);
+    struct campaign_setup setup;
+    struct workload *drawn;
+    const struct workload *workload = set_up_item(pool, worker, &setup, &drawn);
+
+    verdict->judgement = (struct judgement){JUDGEMENT_UNKNOWN, "there is no memory for it"};
     setup.config.reference = RUN_REFERENCE_NEVER;
-    if (workload && result &&
-        judge_execute(&setup.config, workload, options->run_limit_seconds, result, &judgement)) {
-        if (judgement.kind == JUDGEMENT_DIFFERS) {
-            record->outcome = CAMPAIGN_FINDINGS;
-            campaign_take_findings(record, result);
-        }
-        if (pool->watcher->judged)
-            pool->watcher->judged(pool->watcher->context, &judgement);
-        run_result_fini(result);
+    if (!workload || !result ||
+        !judge_execute(&setup.config, workload, pool->options->run_limit_seconds * SLOWER, result,
+                       &verdict->judgement))
+        return;
+    if (verdict->judgement.kind == JUDGEMENT_DIFFERS) {
+        verdict->record.outcome = CAMPAIGN_FINDINGS;
+        campaign_take_findings(&verdict->record, result);
+    } else {
+        campaign_compare(&verdict->record, result);
     }
-    free(result);
-    workload_free(drawn);
+}
+
+/* False: it cannot be made. */
+static bool start_judge(const struct pool *pool, struct worker *worker,
+                        const struct campaign_record *record)
+{
+    struct verdict *verdict = calloc(1, sizeof *verdict);
+    int ends[2] = {-1, -1};
+
+    if (verdict && (worker->judged = malloc(sizeof *record)) &&
+        socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0) {
+        *worker->judged = verdict->record = *record;
+        fflush(NULL);
+        worker->judge = fork();
+        if (worker->judge == 0) {
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
+            cage_leave_files(&ends[1], 1);
+            judge_item(pool, worker, verdict);
+            _exit(transfer_all(ends[1], verdict, sizeof *verdict, true) ? EXIT_SUCCESS
+                                                                        : EXIT_FAILURE);
+        }
+        close(ends[1]);
+        if (worker->judge > 0) {
+            worker->judge_socket = ends[0];
+            free(verdict);
+            return true;
+        }
+        close(ends[0]);
+    }
+    free(verdict);
+    free(worker->judged);
+    worker->judged = NULL;
+    worker->judge = 0;
+    return false;
+}
+
+static void tell_judgement(const struct pool *pool, const struct judgement *judgement)
+{
+    if (pool->watcher->judged)
+        pool->watcher->judged(pool->watcher->context, judgement);
+}
+
+static void cannot_judge(const struct pool *pool)
+{
+    tell_judgement(pool, &(struct judgement){JUDGEMENT_UNKNOWN, "its process cannot be made"});
 }
 
 /*
@@ -553,7 +620,11 @@ static void answer(struct pool *pool, struct worker *worker, struct campaign_rec
         name_item(pool, worker, record);
         if (pool->is_image)
             judge(pool, worker, record);
-        judge_again(pool, worker, record);
+        if (is_to_be_judged(pool, record)) {
+            if (start_judge(pool, worker, record))
+                return;
+            cannot_judge(pool);
+        }
         worker->is_busy = false;
         deliver(pool, record);
         break;
@@ -567,6 +638,29 @@ static void answer(struct pool *pool, struct worker *worker, struct campaign_rec
         close(worker->errors);
         break;
     }
+    feed(pool, worker);
+}
+
+/* The record of a worker's item is complete now. */
+static void take_verdict(struct pool *pool, struct worker *worker)
+{
+    struct verdict *verdict = malloc(sizeof *verdict);
+
+    if (verdict && transfer_all(worker->judge_socket, verdict, sizeof *verdict, false)) {
+        *worker->judged = verdict->record;
+        tell_judgement(pool, &verdict->judgement);
+    } else {
+        cannot_judge(pool);
+    }
+    free(verdict);
+    close(worker->judge_socket);
+    while (waitpid(worker->judge, NULL, 0) < 0 && errno == EINTR)
+        continue;
+    worker->judge = 0;
+    worker->is_busy = false;
+    deliver(pool, worker->judged);
+    free(worker->judged);
+    worker->judged = NULL;
     feed(pool, worker);
 }
 
@@ -595,7 +689,8 @@ static void kill_late(struct pool *pool, struct campaign_record *record)
     for (unsigned i = 0; i < pool->worker_count && pool->options->run_limit_seconds; i++) {
         struct worker *worker = &pool->workers[i];
 
-        if (!worker->is_busy || now - worker->started < pool->options->run_limit_seconds)
+        if (!worker->is_busy || worker->judge ||
+            now - worker->started < pool->options->run_limit_seconds)
             continue;
         make_it_tell(worker, record);
         kill(worker->pid, SIGKILL);
@@ -615,12 +710,18 @@ static unsigned wait_for_answers(struct pool *pool, struct campaign_record *reco
         if (!pool->workers[i].is_busy)
             continue;
         places[count] = i;
-        polled[count++] = (struct pollfd){.fd = pool->workers[i].socket, .events = POLLIN};
+        polled[count++] = (struct pollfd){
+            .fd = pool->workers[i].judge ? pool->workers[i].judge_socket : pool->workers[i].socket,
+            .events = POLLIN};
     }
     if (!count || poll(polled, count, POLL_MS) < 0)
         return count;
     for (unsigned i = 0; i < count; i++) {
-        if (polled[i].revents)
+        if (!polled[i].revents)
+            continue;
+        if (pool->workers[places[i]].judge)
+            take_verdict(pool, &pool->workers[places[i]]);
+        else
             answer(pool, &pool->workers[places[i]], record);
     }
     return count;

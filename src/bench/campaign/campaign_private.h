@@ -96,6 +96,8 @@ void campaign_draw_memory(const struct campaign_draw *draw, struct run_config *c
 
 /* The findings of a run in their order: causes, consequences, advice. */
 void campaign_take_findings(struct campaign_record *record, const struct run_result *result);
+/* A clean run and another play of it: a finding when they differ. */
+void campaign_compare(struct campaign_record *record, const struct run_result *again);
 
 /* Writes the line for people. */
 void campaign_describe(const struct run_config *config, char *out, size_t out_bytes);

@@ -2,6 +2,7 @@
 #include "bench/child/judge.h"
 
 #include "bench/child/child_run.h"
+#include "bench/drivers/drivers.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -87,6 +88,13 @@ static void judge(const struct run_config *config, const struct workload *worklo
     free(second);
 }
 
+bool judge_is_usual(const char *driver)
+{
+    struct run_driver found;
+
+    return run_find_driver(driver, &found) && found.image_path;
+}
+
 bool judge_execute(const struct run_config *config, const struct workload *workload, double seconds,
                    struct run_result *out_result, struct judgement *out_judgement)
 {
@@ -101,6 +109,8 @@ bool judge_execute(const struct run_config *config, const struct workload *workl
         out_result->config.transcript_file = 0;
     if (is_done && out_result->outcome == RUN_CLEAN && file > 0)
         judge(config, workload, seconds, file, out_result, out_judgement);
+    if (is_done)
+        out_result->is_judged = out_judgement->kind == JUDGEMENT_AGREES;
     if (file > 0)
         close(file);
     return is_done;

@@ -30,6 +30,9 @@ struct judgement {
     char why[256];
 };
 
+/* Of drivers that are images a clean run is judged, where nobody says otherwise. */
+bool judge_is_usual(const char *driver);
+
 bool judge_execute(const struct run_config *config, const struct workload *workload, double seconds,
                    struct run_result *out_result, struct judgement *out_judgement);
 

@@ -2,6 +2,7 @@
 
 #include "base/hash.h"
 #include "bench/child/child_run.h"
+#include "bench/child/judge.h"
 #include "bench/drivers/drivers.h"
 
 #include <stdio.h>
@@ -100,12 +101,15 @@ struct shrinking {
 static bool play(struct shrinking *shrinking, const struct workload *candidate,
                  struct run_result *result)
 {
+    struct judgement judgement;
     struct run_config config;
 
     run_config_defaults(&config);
     run_config_from_workload(&config, candidate);
     config.reference = RUN_REFERENCE_NEVER;
-    return child_run_execute(&config, candidate, shrinking->try_seconds, result);
+    if (strcmp(shrinking->repro->kind, run_finding_kind_name(RUN_FINDING_HOSTILE)) != 0)
+        return child_run_execute(&config, candidate, shrinking->try_seconds, result);
+    return judge_execute(&config, candidate, shrinking->try_seconds, result, &judgement);
 }
 
 static bool shows(void *context, const struct workload *candidate)

@@ -94,6 +94,7 @@ void validate_result(struct run_result *result, const struct run_config *config,
     END(result->case_name);
     END(result->error);
     END(result->ending);
+    result->is_judged = false; /* that is the parent's to say */
     set_truth(&result->is_slowdown_measured);
     set_truth(&result->driver_heard_of_removal);
     set_truth(&result->has_failed_allocation);

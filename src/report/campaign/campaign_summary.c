@@ -58,6 +58,9 @@ void campaign_report_summary(FILE *out, const struct campaign_summary *summary, 
     fprintf(out, "  repeated  %s runs, ", report_count(number, summary->repeated_runs));
     fprintf(out, "%" PRIu64 " with another digest; digest of all %016" PRIx64 "\n",
             summary->runs_by_outcome[CAMPAIGN_UNREPEATABLE], summary->digest);
+    if (summary->judged_runs || summary->unjudged_runs)
+        fprintf(out, "  judged    %s runs again, without the driver; %" PRIu64 " could not be\n",
+                report_count(number, summary->judged_runs), summary->unjudged_runs);
     fprintf(out, "  findings  %s runs, ", report_count(number, summary->findings));
     fprintf(out, "%zu cause%s", causes, causes == 1 ? "" : "s");
     for (unsigned i = 1; i < CAMPAIGN_OUTCOME_COUNT; i++) {
@@ -110,6 +113,8 @@ char *campaign_report_json(const struct campaign_summary *summary, const char *f
     X(translations_checked)
     X(mismatches)
     X(causes_dropped)
+    X(judged_runs)
+    X(unjudged_runs)
 #undef X
     snprintf(digest, sizeof digest, "%016" PRIx64, summary->digest);
     json_object_set_new(json, "digest", json_string(digest));
