@@ -145,7 +145,9 @@ void machine_schedule(struct machine *machine, struct machine_event *event, uint
                       void (*fn)(void *context), void *context)
 {
     ASSERT(!event->is_scheduled);
-    machine_tell_before(machine, &(struct machine_deed){.kind = MACHINE_DEED_SCHEDULE, .fn = fn});
+    machine_tell_before(
+        machine, &(struct machine_deed){
+                     .kind = MACHINE_DEED_SCHEDULE, .event = event, .fn = fn, .value = time_ns});
     event->time_ns = max_u64(time_ns, machine->now_ns);
     event->sequence = machine->next_sequence++;
     event->fn = fn;
@@ -158,6 +160,8 @@ void machine_cancel(struct machine *machine, struct machine_event *event)
 {
     if (!event->is_scheduled || machine->has_forgotten_events)
         return;
+    machine_tell_before(machine,
+                        &(struct machine_deed){.kind = MACHINE_DEED_CANCEL, .event = event});
     heap_remove(&machine->events, &event->node);
     event->is_scheduled = false;
 }
@@ -171,14 +175,19 @@ void machine_forget_events(struct machine *machine)
 static bool run_next(struct machine *machine)
 {
     struct heap_node *node = heap_pop(&machine->events);
+    struct machine_deed deed = {.kind = MACHINE_DEED_RUN};
     struct machine_event *event;
+    bool is_told;
 
     if (!node)
         return false;
     event = container_of(node, struct machine_event, node);
     event->is_scheduled = false;
     machine->now_ns = event->time_ns;
+    deed.event = event;
+    is_told = machine_tell_before(machine, &deed);
     event->fn(event->context);
+    machine_tell_after(machine, is_told, &deed);
     return true;
 }
 

@@ -251,7 +251,9 @@ struct machine_link *machine_link_local(struct machine *machine);
 enum machine_deed_kind {
     MACHINE_DEED_READ,       /* of a register: offset, size */
     MACHINE_DEED_WRITE,      /* offset, size, value */
-    MACHINE_DEED_SCHEDULE,   /* fn */
+    MACHINE_DEED_SCHEDULE,   /* event; fn; value: the time */
+    MACHINE_DEED_CANCEL,     /* event, which is scheduled */
+    MACHINE_DEED_RUN,        /* event: its time has come, and its function runs */
     MACHINE_DEED_NEXT,       /* machine_run_next() */
     MACHINE_DEED_UNTIL,      /* value: the time */
     MACHINE_DEED_TAKE,       /* count pages; pfns, behind the deed */
@@ -259,7 +261,7 @@ enum machine_deed_kind {
     MACHINE_DEED_TAKE_RANGE, /* count pages, aligned to size pages; value: the first, behind it */
     MACHINE_DEED_GIVE_RANGE, /* the same, without an alignment */
     MACHINE_DEED_FILL,       /* count pages; pfns: machine_write_pages() */
-    MACHINE_DEED_CONFIGURE,  /* the PCI function's space is written */
+    MACHINE_DEED_CONFIGURE,  /* the PCI function's space is written: offset, count bytes */
 };
 
 struct machine_deed {
@@ -267,6 +269,8 @@ struct machine_deed {
     unsigned size;
     uint64_t offset, value, count;
     const uint64_t *pfns;
+    const void *bytes;
+    const struct machine_event *event;
     void (*fn)(void *context);
 };
 

@@ -201,7 +201,7 @@ uint32_t machine_pci_write(struct machine *machine, uint32_t offset, const void 
                            uint32_t bytes)
 {
     const struct machine_deed deed = {
-        .kind = MACHINE_DEED_CONFIGURE, .offset = offset, .count = bytes};
+        .kind = MACHINE_DEED_CONFIGURE, .offset = offset, .count = bytes, .bytes = from};
     const bool is_told = machine_tell_before(machine, &deed);
     uint32_t count = clip(offset, bytes);
 

@@ -115,6 +115,9 @@ void nt_set_boundary(struct nt *nt, struct boundary *boundary);
 /* How the bench calls a function that the driver gave. NULL: no memory, or none was given. */
 void *nt_driver_function(struct nt *nt, const void *function);
 
+/* Each call of the one above is told, for who follows what a driver does. NULL: nobody wants it. */
+void nt_watch_entries(struct nt *nt, void (*tell)(void *context), void *context);
+
 /*
  * The bus driver's device object of the board, for DxgkDdiAddDevice. Requests for configuration
  * space sent to it are answered.

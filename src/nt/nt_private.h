@@ -31,6 +31,10 @@ struct nt {
     uint64_t block_bytes;
     struct machine *machine; /* NULL: none, or it has gone (nt_abandon()) */
 
+    /* Who follows what the driver does; NULL: nobody. */
+    void (*tell_entry)(void *context);
+    void *entry_context;
+
     /* The driver, as the host has set it. */
     struct boundary *boundary; /* NULL: the driver is linked in */
     const struct image *image; /* the same */

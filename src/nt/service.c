@@ -36,8 +36,16 @@ struct nt *nt_current(void)
 
 /* ---- The driver ------------------------------------------------------------------------------ */
 
+void nt_watch_entries(struct nt *nt, void (*tell)(void *context), void *context)
+{
+    nt->tell_entry = tell;
+    nt->entry_context = context;
+}
+
 void *nt_driver_function(struct nt *nt, const void *function)
 {
+    if (nt->tell_entry)
+        nt->tell_entry(nt->entry_context);
     return nt->boundary ? boundary_entry(nt->boundary, function) : (void *)(uintptr_t)function;
 }
 

@@ -33,6 +33,7 @@ play() {
 
 build 0
 play 0 || fail "it is not clean"
+grep -q "clean, judged again$" "$work/log" || fail "it is not judged without the driver"
 first=$(sed -n 's/^ *digest *//p' "$work/log")
 play 0 || fail "it is not clean the second time"
 test -n "$first" && test "$first" = "$(sed -n 's/^ *digest *//p' "$work/log")" ||

@@ -38,6 +38,7 @@ build 0
 digests=
 for seed in 1 2 3; do
     play 0 $seed || fail "seed $seed is not clean"
+    grep -q "clean, judged again$" "$work/log" || fail "seed $seed is not judged without the driver"
     first=$(digest)
     play 0 $seed || fail "seed $seed is not clean the second time"
     test -n "$first" || fail "no digest"
@@ -45,8 +46,10 @@ for seed in 1 2 3; do
     digests="$digests $first"
 done
 "$drydock" check --driver "$work/threads0.sys" --gpu none \
-    --allocation-data "size:u64 flags:u32 index:u32" --seeds 20 -j 2 >"$work/log" 2>&1 ||
+    --allocation-data "size:u64 flags:u32 index:u32" --seeds 20 -j 2 --judge 1 >"$work/log" 2>&1 ||
     fail "a campaign has findings"
+grep -q "^  judged *20 runs again, without the driver; 0 could not be" "$work/log" ||
+    fail "a seed is not judged without the driver"
 
 while read -r mistake text; do
     build "$mistake"

@@ -10,6 +10,14 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#define OWN_MOST 1024u
+
+/* An event that the driver has set. */
+struct own {
+    const struct machine_event *event;
+    uint64_t number;
+};
+
 struct recorder {
     const struct base_services *services;
     struct machine *machine;
@@ -22,6 +30,9 @@ struct recorder {
     size_t copied;
     bool is_running; /* the driver's code */
     bool is_over;    /* nothing is written any more */
+    unsigned own_count;
+    uint64_t own_number;
+    struct own own[OWN_MOST];
     struct transcript_writer writer;
 };
 
@@ -35,9 +46,10 @@ struct record_layer {
 static void put(struct recorder *recorder, enum transcript_kind kind, const void *structure,
                 size_t bytes, const void *tail, size_t tail_bytes)
 {
+    const struct nt_moment moment = nt_get_moment(recorder->nt);
+
     if (!recorder->is_over)
-        transcript_put(&recorder->writer, kind, nt_irql(recorder->nt), structure, bytes, tail,
-                       tail_bytes);
+        transcript_put(&recorder->writer, kind, &moment, structure, bytes, tail, tail_bytes);
 }
 
 static void give_up(struct recorder *recorder, const char *why)
@@ -106,7 +118,7 @@ static bool put_stall(struct recorder *recorder, uint64_t until_ns)
 
     stop_running(recorder);
     if (stall.first > TRANSCRIPT_MOST_NS)
-        give_up(recorder, "it lets more than a second pass at once");
+        give_up(recorder, "it lets more than 100 seconds pass at once");
     put(recorder, TRANSCRIPT_STALL, &stall, sizeof stall, NULL, 0);
     return true;
 }
@@ -133,11 +145,100 @@ static void put_content(struct recorder *recorder, const struct machine_deed *de
     }
 }
 
+/* ---- What it does at a time of its own ------------------------------------------------------- */
+
+/* The event's place among those that the driver has set; own_count: it is none. */
+static unsigned find_own(const struct recorder *recorder, const struct machine_event *event)
+{
+    unsigned at = 0;
+
+    while (at < recorder->own_count && recorder->own[at].event != event)
+        at++;
+    return at;
+}
+
+static void put_event(struct recorder *recorder, enum transcript_kind kind, unsigned own,
+                      uint64_t time_ns)
+{
+    const struct transcript_event event = {recorder->own[own].number, time_ns};
+
+    put(recorder, kind, &event, sizeof event, NULL, 0);
+}
+
+static void put_schedule(struct recorder *recorder, const struct machine_deed *deed)
+{
+    if (nt_is_drain(deed->fn))
+        return;
+    if (recorder->own_count == OWN_MOST) {
+        give_up(recorder, "it sets too many timers, deferred calls and threads at once");
+        return;
+    }
+    recorder->own[recorder->own_count] = (struct own){deed->event, ++recorder->own_number};
+    put_event(recorder, TRANSCRIPT_SCHEDULE, recorder->own_count++, deed->value);
+}
+
+static void put_cancel(struct recorder *recorder, const struct machine_deed *deed)
+{
+    const unsigned own = find_own(recorder, deed->event);
+
+    if (own == recorder->own_count)
+        return;
+    if (!recorder->is_running)
+        give_up(recorder, "an event of its own is cancelled outside of its code");
+    put_event(recorder, TRANSCRIPT_CANCEL, own, 0);
+    recorder->own[own] = recorder->own[--recorder->own_count];
+}
+
+/* The driver runs from here to the event's end. */
+static bool begin_event(struct recorder *recorder, const struct machine_deed *deed)
+{
+    const unsigned own = find_own(recorder, deed->event);
+
+    if (own == recorder->own_count)
+        return false;
+    put_event(recorder, TRANSCRIPT_EVENT, own, 0);
+    recorder->own[own] = recorder->own[--recorder->own_count];
+    go_on_running(recorder);
+    return true;
+}
+
+static void end_event(struct recorder *recorder)
+{
+    const struct transcript_end back = {0};
+
+    stop_running(recorder);
+    put(recorder, TRANSCRIPT_END, &back, sizeof back, NULL, 0);
+}
+
+static void note_entry(void *context)
+{
+    struct recorder *recorder = context;
+
+    if (!recorder->is_running)
+        give_up(recorder, "its code runs outside of its calls and of what it has set");
+}
+
+static void put_configure(struct recorder *recorder, const struct machine_deed *deed)
+{
+    const struct transcript_configure configure = {deed->offset};
+
+    stop_running(recorder);
+    put(recorder, TRANSCRIPT_CONFIGURE, &configure, sizeof configure, deed->bytes, deed->count);
+}
+
+/* ---- Deeds ----------------------------------------------------------------------------------- */
+
 static bool before_deed(void *context, const struct machine_deed *deed)
 {
     struct recorder *recorder = context;
 
-    if (!recorder->is_running || recorder->is_over)
+    if (recorder->is_over)
+        return false;
+    if (deed->kind == MACHINE_DEED_RUN)
+        return begin_event(recorder, deed);
+    if (deed->kind == MACHINE_DEED_CANCEL)
+        put_cancel(recorder, deed);
+    if (!recorder->is_running)
         return false;
     switch (deed->kind) {
     case MACHINE_DEED_READ:
@@ -146,15 +247,18 @@ static bool before_deed(void *context, const struct machine_deed *deed)
     case MACHINE_DEED_UNTIL:
         return put_stall(recorder, deed->value);
     case MACHINE_DEED_SCHEDULE:
-        if (!nt_is_drain(deed->fn))
-            give_up(recorder, "it uses a timer, a thread, a deferred call or a wait");
+        put_schedule(recorder, deed);
+        return false;
+    case MACHINE_DEED_CANCEL:
+    case MACHINE_DEED_RUN:
         return false;
     case MACHINE_DEED_NEXT:
-        give_up(recorder, "it waits");
-        return false;
+        stop_running(recorder);
+        put(recorder, TRANSCRIPT_NEXT, NULL, 0, NULL, 0);
+        return true;
     case MACHINE_DEED_CONFIGURE:
-        give_up(recorder, "it writes to configuration space by a request");
-        return false;
+        put_configure(recorder, deed);
+        return true;
     case MACHINE_DEED_TAKE:
     case MACHINE_DEED_TAKE_RANGE:
     case MACHINE_DEED_FILL:
@@ -183,6 +287,8 @@ static void after_deed(void *context, const struct machine_deed *deed)
         put_pages(recorder, TRANSCRIPT_TAKE_RANGE, deed);
     else if (deed->kind == MACHINE_DEED_READ)
         recorder->is_running = true;
+    else if (deed->kind == MACHINE_DEED_RUN)
+        end_event(recorder);
     else
         go_on_running(recorder);
 }
@@ -813,6 +919,7 @@ NTSTATUS recorder_create(const struct base_services *services, struct machine *m
         (struct machine_witness){.context = recorder, .before = before_deed, .after = after_deed};
     transcript_begin(&recorder->writer, file);
     machine_set_witness(machine, &recorder->witness);
+    nt_watch_entries(nt, note_entry, recorder);
     *out_recorder = recorder;
     return STATUS_SUCCESS;
 }
@@ -822,6 +929,7 @@ void recorder_destroy(struct recorder *recorder)
     if (!recorder)
         return;
     machine_set_witness(recorder->machine, NULL);
+    nt_watch_entries(recorder->nt, NULL, NULL);
     transcript_flush(&recorder->writer);
     written_fini(&recorder->written);
     munmap(recorder->copies, COPY_BYTES);

@@ -8,8 +8,10 @@
  *            of these what it has written into memory (written.h). What it answers is
  *            found by the table of loans.
  *
- *            Time of the driver's own is not written down: its timers, threads, deferred calls and
- *            waits. The transcript says so (TRANSCRIPT_UNFOLLOWED) and ends there.
+ *            An event of the machine that is set while the driver runs is the driver's: a timer,
+ *            a deferred call, the turn of a thread, the end of a wait. While it happens the driver
+ *            runs. Code of the driver that runs in any other way is not written down: the
+ *            transcript says so (TRANSCRIPT_UNFOLLOWED) and ends there.
  * Ownership  recorder_create() gives the recorder; file, machine and kernel are borrowed. Its layer
  *            does not own it, and goes first.
  * Errors     STATUS_NO_MEMORY. A transcript that cannot be written ends in the middle.

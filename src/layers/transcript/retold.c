@@ -28,6 +28,15 @@ struct given {
     uint64_t memory[];
 };
 
+#define OWN_MOST 2048u /* more than a recorder follows */
+
+/* An event that the driver has set; number 0: none. */
+struct own {
+    struct machine_event event;
+    struct retold *retold;
+    uint64_t number;
+};
+
 struct retold {
     struct miniport miniport; /* first */
     struct retold_config config;
@@ -39,6 +48,7 @@ struct retold {
     struct given *given;
     unsigned handle_count;
     struct handle handles[HANDLES_MOST];
+    struct own own[OWN_MOST];
     char text[TEXT_BYTES];
 };
 
@@ -82,7 +92,7 @@ static struct transcript_item next(struct retold *retold)
                  (int)min_u64(item.tail_bytes, sizeof retold->text - 1), (const char *)item.tail);
         retold->config.stop(retold->config.context, RETOLD_UNFOLLOWED, retold->text);
     }
-    nt_set_irql(retold->config.nt, (KIRQL)item.irql);
+    nt_set_moment(retold->config.nt, &item.moment);
     return item;
 }
 
@@ -223,9 +233,65 @@ static void write_memory(struct retold *retold, const struct transcript_memory *
     page_store_write(store, memory->page * PAGE_BYTES + memory->offset, bytes, count);
 }
 
-/* ---- Callbacks ------------------------------------------------------------------------------- */
+static void configure(struct retold *retold, const struct transcript_item *item)
+{
+    const struct transcript_configure *at = item->structure;
+
+    need(retold, at->offset <= UINT32_MAX && item->tail_bytes <= SPACE_MOST,
+         "a write to configuration space");
+    machine_pci_write(retold->config.machine, (uint32_t)at->offset, item->tail,
+                      (uint32_t)item->tail_bytes);
+}
+
+/* ---- What it does at a time of its own ------------------------------------------------------- */
 
 static struct transcript_item follow(struct retold *retold, enum transcript_kind until);
+
+static void happen(void *context)
+{
+    struct own *own = context;
+    struct retold *retold = own->retold;
+    struct transcript_item item = next(retold);
+    const struct transcript_event *event = item.structure;
+
+    if (item.kind != TRANSCRIPT_EVENT || event->number != own->number)
+        contradict(retold, "an event of the driver's happens, and it goes on with %s",
+                   transcript_kind_name(item.kind));
+    own->number = 0;
+    need(retold, ++retold->depth < DEPTH_MOST, "an event in events");
+    follow(retold, TRANSCRIPT_END);
+    retold->depth--;
+}
+
+static struct own *find_own(struct retold *retold, uint64_t number)
+{
+    for (unsigned i = 0; i < OWN_MOST; i++) {
+        if (retold->own[i].number == number)
+            return &retold->own[i];
+    }
+    return NULL;
+}
+
+static void schedule(struct retold *retold, const struct transcript_event *event)
+{
+    struct own *own = find_own(retold, 0);
+
+    need(retold, own && event->number && !find_own(retold, event->number), "an event that is set");
+    own->retold = retold;
+    own->number = event->number;
+    machine_schedule(retold->config.machine, &own->event, event->time_ns, happen, own);
+}
+
+static void cancel(struct retold *retold, const struct transcript_event *event)
+{
+    struct own *own = event->number ? find_own(retold, event->number) : NULL;
+
+    need(retold, own != NULL, "an event that is cancelled");
+    machine_cancel(retold->config.machine, &own->event);
+    own->number = 0;
+}
+
+/* ---- Callbacks ------------------------------------------------------------------------------- */
 
 static BOOLEAN NTAPI run_routine(PVOID context)
 {
@@ -418,7 +484,20 @@ static bool perform(struct retold *retold, const struct transcript_item *item)
         return true;
     case TRANSCRIPT_STALL:
         need(retold, pages->first <= TRANSCRIPT_MOST_NS, "time that passes");
-        nt_stall(retold->config.nt, pages->first);
+        machine_run_until(retold->config.machine,
+                          machine_now(retold->config.machine) + pages->first);
+        return true;
+    case TRANSCRIPT_CONFIGURE:
+        configure(retold, item);
+        return true;
+    case TRANSCRIPT_SCHEDULE:
+        schedule(retold, item->structure);
+        return true;
+    case TRANSCRIPT_CANCEL:
+        cancel(retold, item->structure);
+        return true;
+    case TRANSCRIPT_NEXT:
+        need(retold, machine_run_next(retold->config.machine), "a wait for nothing");
         return true;
     case TRANSCRIPT_TAKE:
         take_pages(retold, pages, item->tail, item->tail_bytes);
@@ -442,6 +521,7 @@ static bool perform(struct retold *retold, const struct transcript_item *item)
     case TRANSCRIPT_GIVEN:
     case TRANSCRIPT_RETURN:
     case TRANSCRIPT_END:
+    case TRANSCRIPT_EVENT:
     case TRANSCRIPT_RESULT:
     case TRANSCRIPT_UNFOLLOWED:
     case TRANSCRIPT_KINDS:
@@ -705,6 +785,8 @@ void retold_destroy(struct retold *retold)
 {
     if (!retold)
         return;
+    for (unsigned i = 0; i < OWN_MOST; i++)
+        machine_cancel(retold->config.machine, &retold->own[i].event);
     while (retold->given) {
         struct given *given = retold->given;
 

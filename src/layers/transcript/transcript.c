@@ -8,6 +8,7 @@
 
 #define ITEM_ALIGNMENT 8u
 #define IRQL_MOST      31u
+#define DEPTH_MOST     1000u
 
 static const struct {
     const char *name;
@@ -29,6 +30,12 @@ static const struct {
     [TRANSCRIPT_MEMORY] = {"bytes of memory", sizeof(struct transcript_memory)},
     [TRANSCRIPT_CALLBACK] = {"a callback", sizeof(struct transcript_callback)},
     [TRANSCRIPT_RESULT] = {"the result of a callback", sizeof(struct transcript_result)},
+    [TRANSCRIPT_CONFIGURE] = {"a write to configuration space",
+                              sizeof(struct transcript_configure)},
+    [TRANSCRIPT_SCHEDULE] = {"an event that is set", sizeof(struct transcript_event)},
+    [TRANSCRIPT_CANCEL] = {"an event that is cancelled", sizeof(struct transcript_event)},
+    [TRANSCRIPT_EVENT] = {"an event", sizeof(struct transcript_event)},
+    [TRANSCRIPT_NEXT] = {"a wait", 0},
     [TRANSCRIPT_UNFOLLOWED] = {"something that is not written down", 0},
 };
 
@@ -84,12 +91,13 @@ static void put_bytes(struct transcript_writer *writer, const void *bytes, size_
     writer->used += count;
 }
 
-void transcript_put(struct transcript_writer *writer, enum transcript_kind kind, unsigned irql,
-                    const void *structure, size_t structure_bytes, const void *tail,
-                    size_t tail_bytes)
+void transcript_put(struct transcript_writer *writer, enum transcript_kind kind,
+                    const struct nt_moment *moment, const void *structure, size_t structure_bytes,
+                    const void *tail, size_t tail_bytes)
 {
     static const uint8_t padding[ITEM_ALIGNMENT];
-    const struct transcript_head head = {kind, irql, structure_bytes + tail_bytes};
+    const struct transcript_head head = {kind, moment->irql, moment->is_thread,
+                                         (uint16_t)moment->depth, structure_bytes + tail_bytes};
 
     put_bytes(writer, &head, sizeof head);
     put_bytes(writer, structure, structure_bytes);
@@ -110,11 +118,12 @@ bool transcript_next(struct transcript_reader *reader, struct transcript_item *o
         return false;
     memcpy(&head, at, sizeof head);
     left -= sizeof head;
-    if (head.kind >= TRANSCRIPT_KINDS || head.irql > IRQL_MOST || head.bytes > left ||
+    if (head.kind >= TRANSCRIPT_KINDS || head.irql > IRQL_MOST || head.is_thread > 1 ||
+        head.depth > DEPTH_MOST || head.bytes > left ||
         align_up(head.bytes, ITEM_ALIGNMENT) > left || head.bytes < kinds[head.kind].bytes)
         return false;
     out->kind = (enum transcript_kind)head.kind;
-    out->irql = head.irql;
+    out->moment = (struct nt_moment){head.irql, head.is_thread, head.depth};
     out->structure = at + sizeof head;
     out->tail = at + sizeof head + kinds[head.kind].bytes;
     out->tail_bytes = head.bytes - kinds[head.kind].bytes;

@@ -14,6 +14,11 @@
  *            the item and what follows it. DriverEntry, Unload and a routine that
  *            DxgkCbSynchronizeExecution runs are stretches without a CALL, which END ends.
  *
+ *            What the driver does at a time of its own (timers, deferred calls, turns of its
+ *            threads, ends of waits) is an event of the machine. SCHEDULE says when the driver has
+ *            set it, and where it happens stands EVENT, what the driver does then, and END. A call
+ *            that waits lets events happen one by one: NEXT.
+ *
  *            A driver shares its process with the writer, so a transcript is the driver's word and
  *            nothing else: the reader takes it for a file from elsewhere.
  * Errors     A transcript that cannot be written ends in the middle. The reader gives false for a
@@ -23,6 +28,8 @@
 #ifndef DRYDOCK_LAYERS_TRANSCRIPT_H
 #define DRYDOCK_LAYERS_TRANSCRIPT_H
 
+#include "nt/threads/scheduler.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -30,7 +37,7 @@
 /* What is longer is not judged. */
 #define TRANSCRIPT_MOST_BYTES (UINT64_C(1) << 30)
 /* The longest time that a driver lets pass at once, and that is played. */
-#define TRANSCRIPT_MOST_NS UINT64_C(1000000000)
+#define TRANSCRIPT_MOST_NS UINT64_C(100000000000)
 
 enum transcript_kind {
     TRANSCRIPT_CALL,       /* struct transcript_call, the argument structure */
@@ -48,6 +55,11 @@ enum transcript_kind {
     TRANSCRIPT_MEMORY,     /* struct transcript_memory, bytes */
     TRANSCRIPT_CALLBACK,   /* struct transcript_callback, its structure or text */
     TRANSCRIPT_RESULT,     /* struct transcript_result */
+    TRANSCRIPT_CONFIGURE,  /* struct transcript_configure, bytes */
+    TRANSCRIPT_SCHEDULE,   /* struct transcript_event */
+    TRANSCRIPT_CANCEL,     /* the same, without a time */
+    TRANSCRIPT_EVENT,      /* the same; END is its end */
+    TRANSCRIPT_NEXT,       /* nothing */
     TRANSCRIPT_UNFOLLOWED, /* a text: what the driver did that is not written down */
     TRANSCRIPT_KINDS
 };
@@ -55,7 +67,9 @@ enum transcript_kind {
 /* In front of each item. What is behind the head is padded to eight bytes. */
 struct transcript_head {
     uint32_t kind;
-    uint32_t irql; /* at which the driver runs */
+    uint8_t irql; /* at which the driver runs */
+    uint8_t is_thread;
+    uint16_t depth; /* as struct nt_moment */
     uint64_t bytes;
 };
 
@@ -105,6 +119,16 @@ struct transcript_memory {
     uint32_t is_local; /* the device's; else system memory */
     uint32_t offset;   /* in the page */
     uint64_t page;
+};
+
+/* numbers: each time that an event is set it gets one. */
+struct transcript_event {
+    uint64_t number, time_ns;
+};
+
+/* Of the PCI function's space. */
+struct transcript_configure {
+    uint64_t offset;
 };
 
 /* The functions of struct miniport_host_ops, by their names. */
@@ -160,9 +184,9 @@ struct transcript_writer {
 
 void transcript_begin(struct transcript_writer *writer, int file);
 /* The item's structure, and what is behind it. */
-void transcript_put(struct transcript_writer *writer, enum transcript_kind kind, unsigned irql,
-                    const void *structure, size_t structure_bytes, const void *tail,
-                    size_t tail_bytes);
+void transcript_put(struct transcript_writer *writer, enum transcript_kind kind,
+                    const struct nt_moment *moment, const void *structure, size_t structure_bytes,
+                    const void *tail, size_t tail_bytes);
 void transcript_flush(struct transcript_writer *writer);
 
 /* ---- Reading --------------------------------------------------------------------------------- */
@@ -175,7 +199,7 @@ struct transcript_reader {
 /* Of a kind that there is, with the structure of its kind; the tail is what is behind it. */
 struct transcript_item {
     enum transcript_kind kind;
-    unsigned irql;
+    struct nt_moment moment;
     const void *structure; /* aligned */
     const uint8_t *tail;
     uint64_t tail_bytes;

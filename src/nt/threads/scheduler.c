@@ -89,6 +89,7 @@ static void give_turn(struct nt *nt, struct nt_thread *thread)
         scheduler->depth++;
         machine_run_until(nt->machine, thread->stall_end_ns);
         scheduler->depth--;
+        nt_schedule_deferred(nt);
     }
     nt_set_irql(nt, irql);
     if (thread->state == NT_TERMINATED) {
@@ -113,7 +114,23 @@ static void take_turn(void *context)
 
 bool nt_is_amid_call(const struct nt *nt)
 {
-    return nt->scheduler.depth || !nt_is_first_thread(nt);
+    return nt->scheduler.depth || !nt_is_first_thread(nt) || nt->scheduler.is_thread_played;
+}
+
+struct nt_moment nt_get_moment(const struct nt *nt)
+{
+    return (struct nt_moment){nt->irql, !nt_is_first_thread(nt), nt->scheduler.depth};
+}
+
+void nt_set_moment(struct nt *nt, const struct nt_moment *moment)
+{
+    const bool has_waited = nt->scheduler.depth && !moment->depth;
+
+    nt_set_irql(nt, moment->irql);
+    nt->scheduler.is_thread_played = moment->is_thread;
+    nt->scheduler.depth = moment->depth;
+    if (has_waited)
+        nt_schedule_deferred(nt);
 }
 
 static void drain(void *context)

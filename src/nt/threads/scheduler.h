@@ -74,6 +74,8 @@ struct nt_scheduler {
     uint32_t depth;               /* calls of the driver that wait, nested */
     uint32_t thread_count;        /* ever */
 
+    bool is_thread_played; /* where no driver is: a thread of one runs (nt_set_moment()) */
+
     /* The bench's own work that has been put off. */
     struct list deferred;
     struct machine_event drain;
@@ -121,6 +123,16 @@ void nt_leave(struct nt *nt);
 
 /* No call of the driver waits any more: the work that was put off becomes an event. */
 void nt_schedule_deferred(struct nt *nt);
+
+/* Where the driver is while it does something, as the bench's own work depends on it. */
+struct nt_moment {
+    KIRQL irql;
+    bool is_thread; /* of the driver's own */
+    uint32_t depth; /* calls of the driver that wait */
+};
+struct nt_moment nt_get_moment(const struct nt *nt);
+/* For who plays a driver that is not there. */
+void nt_set_moment(struct nt *nt, const struct nt_moment *moment);
 
 /* Whether an event with this function is that work, and none of the driver's. */
 bool nt_is_drain(void (*function)(void *context));
