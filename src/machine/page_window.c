@@ -181,6 +181,8 @@ bool page_windows_watch(struct page_store *store, uint64_t first_page, uint64_t 
     uint64_t block, end;
     bool is_shown = false;
 
+    if (store->watch)
+        return false; /* a recorder of writes has closed pages, and they would be opened here */
     watch.store = store;
     watch.first = first_page;
     watch.count = count;
