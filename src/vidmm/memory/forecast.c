@@ -204,7 +204,8 @@ NTSTATUS vidmm_forecast_uses(struct vidmm_allocation *allocation, unsigned count
     forecast_forget(allocation);
     uses->allocation = allocation;
     uses->count = count;
-    memcpy(uses->ns, uses_ns, count * sizeof *uses_ns);
+    if (count) /* else there is nothing to copy from */
+        memcpy(uses->ns, uses_ns, count * sizeof *uses_ns);
     vidmm->handles[allocation->handle - 1].uses = uses;
     vidmm->forecast.told_count++;
     settle(vidmm, uses);
