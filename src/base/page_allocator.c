@@ -370,6 +370,66 @@ enum page_status page_allocator_take_contiguous(struct page_allocator *pa, uint6
     return PAGE_OK;
 }
 
+/* Of the runs of one block that are long enough, the last pages of the last; NOT_FOUND. */
+static uint64_t find_last_in_block(const struct page_allocator *pa, uint64_t start, uint64_t count)
+{
+    uint64_t end = min_u64(start + BLOCK_PAGES, pa->page_count);
+    uint64_t found = NOT_FOUND;
+
+    while (start < end) {
+        uint64_t run = find_in_words(pa, start, end, true);
+
+        start = find_in_words(pa, run, end, false);
+        if (start - run >= count)
+            found = start - count;
+    }
+    return found;
+}
+
+/*
+ * The last page that begins count free pages in a row; NOT_FOUND when there is none. Carry is how
+ * many pages right behind the node are free.
+ */
+static uint64_t find_last_below(const struct page_allocator *pa, size_t node, uint64_t start,
+                                uint64_t size, uint64_t count, uint64_t *carry)
+{
+    const struct page_block *block = &pa->blocks[node];
+    uint64_t found;
+
+    if (*carry + block->suffix >= count)
+        return start + size + *carry - count;
+    if (block->longest < count) {
+        *carry = block->prefix == size ? *carry + size : block->prefix;
+        return NOT_FOUND;
+    }
+    if (size == BLOCK_PAGES)
+        return find_last_in_block(pa, start, count);
+    found = find_last_below(pa, 2 * node + 1, start + size / 2, size / 2, count, carry);
+    if (found != NOT_FOUND)
+        return found;
+    return find_last_below(pa, 2 * node, start, size / 2, count, carry);
+}
+
+enum page_status page_allocator_take_last(struct page_allocator *pa, uint64_t page_count,
+                                          uint64_t alignment_pages, uint64_t *out_first_page)
+{
+    uint64_t alignment = max_u64(alignment_pages, 1);
+    uint64_t first, carry = 0;
+
+    *out_first_page = 0;
+    if (page_count == 0 || page_count > pa->free_count || !is_power_of_two(alignment) ||
+        alignment > PAGE_ALLOCATOR_PAGES_MAX)
+        return page_allocator_take_contiguous(pa, page_count, alignment_pages, out_first_page);
+    first = find_last_below(pa, 1, 0, (uint64_t)pa->leaf_count * BLOCK_PAGES,
+                            page_count + alignment - 1, &carry);
+    if (first == NOT_FOUND)
+        return page_allocator_take_contiguous(pa, page_count, alignment_pages, out_first_page);
+    first = align_down(first + alignment - 1, alignment);
+    mark(pa, first, page_count, false);
+    *out_first_page = first;
+    return PAGE_OK;
+}
+
 static bool is_inside(const struct page_allocator *pa, uint64_t first_page, uint64_t page_count)
 {
     return page_count && first_page < pa->page_count && page_count <= pa->page_count - first_page;

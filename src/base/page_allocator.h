@@ -78,6 +78,13 @@ enum page_status page_allocator_take(struct page_allocator *pa, uint64_t page_co
 enum page_status page_allocator_take_contiguous(struct page_allocator *pa, uint64_t page_count,
                                                 uint64_t alignment_pages, uint64_t *out_first_page);
 
+/*
+ * The same from the end: the last run that has page_count pages however it is aligned, or, when
+ * none is that long, what page_allocator_take_contiguous() gives.
+ */
+enum page_status page_allocator_take_last(struct page_allocator *pa, uint64_t page_count,
+                                          uint64_t alignment_pages, uint64_t *out_first_page);
+
 /* Take exactly these: PAGE_FULL when one is taken. */
 enum page_status page_allocator_take_at(struct page_allocator *pa, uint64_t first_page,
                                         uint64_t page_count);

@@ -163,6 +163,29 @@ static void random_take_contiguous(struct page_allocator *pa, struct model *mode
     model_set(model, first, count, true);
 }
 
+/* The last run with pages to spare for any alignment; without one, any. */
+static void random_take_last(struct page_allocator *pa, struct model *model, struct rng *rng,
+                             uint64_t pages_max)
+{
+    uint64_t count = rng_between(rng, 1, pages_max);
+    uint64_t alignment = UINT64_C(1) << rng_below(rng, 8);
+    uint64_t room = count + alignment - 1;
+    uint64_t first = 7, expected = model->page_count;
+    bool is_possible = model_has_aligned(model, count, alignment);
+
+    while (expected &&
+           (expected + room > model->page_count || !model_is_all(model, expected, room, false)))
+        expected--;
+    assert_int_equal(page_allocator_take_last(pa, count, alignment, &first),
+                     is_possible ? PAGE_OK : PAGE_FULL);
+    assert_int_equal(first % alignment, 0);
+    if (!is_possible)
+        return;
+    if (room <= model->page_count && model_is_all(model, expected, room, false))
+        assert_int_equal(first, align_up(expected, alignment));
+    model_set(model, first, count, true);
+}
+
 static void random_at(struct page_allocator *pa, struct model *model, struct rng *rng,
                       uint64_t pages_max, bool is_take)
 {
@@ -215,6 +238,8 @@ static void run_against_model(uint64_t seed, uint64_t page_count, uint64_t pages
             random_take(&pa, &model, &rng, pages_max);
         else if (rng_chance(&rng, 1, 4))
             random_take_contiguous(&pa, &model, &rng, pages_max);
+        else if (rng_chance(&rng, 1, 4))
+            random_take_last(&pa, &model, &rng, pages_max);
         else if (rng_chance(&rng, 1, 4))
             random_at(&pa, &model, &rng, 20, rng_chance(&rng, 1, 2));
         else

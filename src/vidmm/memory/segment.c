@@ -657,13 +657,15 @@ void segment_release_eviction_slots(struct vidmm_allocation *allocation)
 /* ---- Pages for page tables ------------------------------------------------------------------- */
 
 NTSTATUS segment_take_units(struct segment *segment, uint64_t page_count, uint64_t alignment_pages,
-                            uint64_t *out_page)
+                            bool at_end, uint64_t *out_page)
 {
     uint64_t units = div_round_up(page_count, segment->unit_pages);
+    uint64_t alignment = div_round_up(alignment_pages, segment->unit_pages);
+    enum page_status status =
+        at_end ? page_allocator_take_last(&segment->pages, units, alignment, out_page)
+               : page_allocator_take_contiguous(&segment->pages, units, alignment, out_page);
 
-    if (page_allocator_take_contiguous(&segment->pages, units,
-                                       div_round_up(alignment_pages, segment->unit_pages),
-                                       out_page) != PAGE_OK)
+    if (status != PAGE_OK)
         return STATUS_GRAPHICS_NO_VIDEO_MEMORY;
     *out_page *= segment->unit_pages;
     segment->used += units * unit_bytes(segment);

@@ -165,9 +165,12 @@ void segment_take_eviction_slots(struct vidmm_allocation *allocation);
 struct segment *segment_of_eviction_slots(const struct vidmm_allocation *allocation);
 void segment_release_eviction_slots(struct vidmm_allocation *allocation);
 
-/* Contiguous pages for a page table in whole units of a segment of pages (segment_tables.c). */
+/*
+ * Contiguous pages for a page table in whole units of a segment of pages (segment_tables.c), near
+ * the end of the segment if that is asked for.
+ */
 NTSTATUS segment_take_units(struct segment *segment, uint64_t page_count, uint64_t alignment_pages,
-                            uint64_t *out_page);
+                            bool at_end, uint64_t *out_page);
 void segment_release_units(struct segment *segment, uint64_t first_page, uint64_t page_count);
 
 /* Moves the bytes of the place in force to another counter of its segment. */

@@ -443,6 +443,42 @@ static void tables_of_physical_pages_do_not_leave(void **state)
 }
 
 /* Whatever memory the host refuses: the request fails or succeeds, and everything is as it was. */
+/*
+ * The window grows by pinned leaf tables while tables of the process lie on both sides of where it
+ * stands. When those have left, all but a few pages is one piece (PT-043).
+ */
+static void tables_of_the_window_do_not_cut_up_what_is_free(void **state)
+{
+    struct rig_config config = rig_model(1);
+    struct rig_object mapped, large;
+    const struct vidmm_statistics *statistics;
+    uint64_t offset, tables, all;
+    struct rig *rig;
+
+    assert_int_equal(config.mode, DXGK_PAGETABLEUPDATE_GPU_VIRTUAL);
+    config.segment_pages[0] = 2048;
+    rig = rig_create(&config);
+    statistics = vidmm_statistics(rig->vidmm);
+    all = free_pages(rig);
+    rig_object(rig, 1, 1, &mapped);
+    rig_map(rig, &mapped);
+    tables = statistics->page_table_count;
+    for (unsigned i = 1; i <= 600; i++)
+        map_at(rig, &mapped, (64 + i) * MiB); /* a leaf each */
+    assert_true(statistics->page_table_count >= tables + 600 + 600 / 16 + 600 / 64);
+
+    make_physical(rig, all - 16, &large);
+    assert_int_equal(try_resident(rig, &large), STATUS_SUCCESS);
+    assert_int_equal(segment_run(large.allocation, 0, &offset), all - 16);
+    rig_evict(rig, &large);
+    rig_make_resident(rig, &mapped);
+    rig_gpu(rig, &mapped, 8);
+    rig_evict(rig, &mapped);
+    rig_destroy_object(rig, &mapped);
+    rig_destroy_object(rig, &large);
+    rig_free(rig);
+}
+
 static void every_nth_allocation_failure_leaves_it_whole(void **state)
 {
     bool has_failed = true;
@@ -485,6 +521,7 @@ int main(void)
         cmocka_unit_test(work_submitted_while_things_move_waits),
         cmocka_unit_test(tables_of_physical_pages_move_with_what_is_recorded_of_them),
         cmocka_unit_test(tables_of_physical_pages_do_not_leave),
+        cmocka_unit_test(tables_of_the_window_do_not_cut_up_what_is_free),
         cmocka_unit_test(every_nth_allocation_failure_leaves_it_whole),
     };
 

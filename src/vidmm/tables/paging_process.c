@@ -15,6 +15,9 @@
  * all others; for GPU_VIRTUAL that is possible because its leaf tables are themselves in the
  * window.
  *
+ * The window grows while tables and allocations, which leave again, lie around. Tables that it
+ * grows by are made at the end of their segment, so that they do not cut up what is free there.
+ *
  * Source     contract.md PT-020, PT-043, VX-001; sequence S-02.
  */
 #include "vidmm/tables/paging_process.h"

@@ -23,6 +23,7 @@ struct table_unit {
     struct list link; /* in segment->table_units */
     uint64_t first_page;
     uint32_t taken; /* a bit for each page */
+    bool at_end;    /* for tables at the end of the segment */
 };
 
 /* The first run of that many free pages, aligned to their number; PAGES_64K when there is none. */
@@ -37,14 +38,15 @@ static unsigned find_free(const struct table_unit *unit, unsigned page_count)
 }
 
 static NTSTATUS take_of_unit(struct vidmm *vidmm, struct segment *segment, unsigned page_count,
-                             uint64_t *out_page)
+                             bool at_end, uint64_t *out_page)
 {
     struct table_unit *unit;
     unsigned first = 0;
     NTSTATUS status;
 
     list_for_each (unit, &segment->table_units, struct table_unit, link) {
-        if (compaction_closes(&vidmm->compaction, segment, unit->first_page))
+        if (unit->at_end != at_end ||
+            compaction_closes(&vidmm->compaction, segment, unit->first_page))
             continue;
         first = find_free(unit, page_count);
         if (first < PAGES_64K)
@@ -53,11 +55,12 @@ static NTSTATUS take_of_unit(struct vidmm *vidmm, struct segment *segment, unsig
     unit = base_alloc(vidmm->services, sizeof *unit);
     if (!unit)
         return STATUS_NO_MEMORY;
-    status = segment_take_units(segment, PAGES_64K, PAGES_64K, &unit->first_page);
+    status = segment_take_units(segment, PAGES_64K, PAGES_64K, at_end, &unit->first_page);
     if (!NT_SUCCESS(status)) {
         base_free(vidmm->services, unit, sizeof *unit);
         return status;
     }
+    unit->at_end = at_end;
     first = 0;
     list_push_front(&segment->table_units, &unit->link);
 
@@ -92,7 +95,7 @@ static bool shares_unit(const struct segment *segment, uint64_t page_count)
 }
 
 NTSTATUS segment_take_pages(struct vidmm *vidmm, unsigned segment_id, uint64_t page_count,
-                            uint64_t alignment_pages, uint64_t *out_page)
+                            uint64_t alignment_pages, bool at_end, uint64_t *out_page)
 {
     struct segment *segment = segment_by_id(vidmm, segment_id);
     const struct vidmm_platform *platform = &vidmm->config.platform;
@@ -106,8 +109,9 @@ NTSTATUS segment_take_pages(struct vidmm *vidmm, unsigned segment_id, uint64_t p
         return STATUS_NOT_SUPPORTED;
     if (shares_unit(segment, max_u64(page_count, alignment_pages)))
         return take_of_unit(vidmm, segment,
-                            1u << log2_ceil_u64(max_u64(page_count, alignment_pages)), out_page);
-    return segment_take_units(segment, page_count, alignment_pages, out_page);
+                            1u << log2_ceil_u64(max_u64(page_count, alignment_pages)), at_end,
+                            out_page);
+    return segment_take_units(segment, page_count, alignment_pages, at_end, out_page);
 }
 
 void segment_release_pages(struct vidmm *vidmm, unsigned segment_id, uint64_t first_page,

@@ -83,8 +83,9 @@ NTSTATUS table_memory_take(struct address_space *space, unsigned level, uint64_t
     NTSTATUS status;
 
     *out_memory = (struct table_memory){0};
-    status = segment_take_pages(vidmm, memory.segment, page_count, bytes_to_pages(caps->alignment),
-                                &memory.first_page);
+    status =
+        segment_take_pages(vidmm, memory.segment, page_count, memory.alignment_pages,
+                           space->is_paging_process && vidmm->paging.is_ready, &memory.first_page);
     if (!NT_SUCCESS(status)) {
         vidmm->table_shortage =
             (struct table_shortage){memory.segment, page_count, memory.alignment_pages};
