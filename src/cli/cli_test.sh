@@ -247,9 +247,9 @@ expect 2 run large.in --model gpummu --no-out --junit no/such/folder
 says "cannot write 'no/such/folder'"
 leaves_nothing
 
-printf 'drydock-case 1\nalloc a size=4K flags=protected\n' >flag.in
+printf 'drydock-case 1\nalloc a size=4K flags=hardware-protected\n' >flag.in
 expect 2 run flag.in --no-out
-says "flag 'protected' of allocations: the documents say"
+says "flag 'hardware-protected' of allocations: the documents say"
 
 # A case that stands alone: made smaller, played again.
 printf 'drydock-case 1\noption driver zoo:D10-pointer-stays\noption seed 5\n' >bad.in

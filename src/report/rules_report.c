@@ -280,6 +280,8 @@ static void put_rule(FILE *out, enum rule_id id, const struct rule_counts *count
             broken, state == RULE_STATE_CANNOT ? reason : rule->sentence);
     if (state == RULE_STATE_UNCHECKED)
         put_lack(out, id, counts);
+    else if (state == RULE_STATE_UNKNOWN && rule_reason_rare(id))
+        fprintf(out, " (tests alone: %s)", rule_reason_rare(id));
     fputc('\n', out);
 }
 

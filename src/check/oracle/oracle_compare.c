@@ -187,7 +187,8 @@ static const char *describe_difference(const struct oracle_allocation *allocatio
         uint64_t at = offset - back + 8 * line;
         char wanted[HEX_BYTES], is[HEX_BYTES];
 
-        if (at >= allocation->bytes || at / PAGE_BYTES != offset / PAGE_BYTES)
+        /* The first line stands, too, where the wrong byte is behind the end of the allocation. */
+        if (line && (at >= allocation->bytes || at / PAGE_BYTES != offset / PAGE_BYTES))
             break;
         describe_bytes(expected, expected_address - back + 8 * line, wanted);
         describe_bytes(found, address - back + 8 * line, is);
