@@ -1,7 +1,8 @@
 /*
  * Bits: the small arithmetic of sizes, alignments and bit searches, on uint64_t.
  *
- * Place   base. Header only.
+ * Place   base. Header only. The one place where base and vidmm name functions of a compiler: each
+ *         has a form in C11 beside it, for a compiler that does not have the function.
  * Errors  None: what an argument must satisfy is said at each function. Where a sum can overflow
  *         for lawful input there is a form that reports it.
  * Units   PAGE_BYTES and friends name the 4 KiB page of the model under names that leave the WDK's
@@ -91,7 +92,39 @@ static inline uint64_t bytes_to_pages(uint64_t bytes)
     return div_round_up(bytes, PAGE_BYTES);
 }
 
-/* Number of zero bits below the lowest one bit, above the highest one bit. Value is not 0. */
+/* Number of one bits: sums of ever wider fields, side by side in one word. */
+static inline unsigned popcount_u64_portable(uint64_t value)
+{
+    value -= value >> 1 & UINT64_C(0x5555555555555555);
+    value = (value & UINT64_C(0x3333333333333333)) + (value >> 2 & UINT64_C(0x3333333333333333));
+    value = (value + (value >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+    return (unsigned)((value * UINT64_C(0x0101010101010101)) >> 56);
+}
+
+/* The bits below the lowest one bit are counted. Value is not 0. */
+static inline unsigned ctz_u64_portable(uint64_t value)
+{
+    return popcount_u64_portable((value & (0 - value)) - 1);
+}
+
+/* The highest one bit is copied to each bit below it; the other bits are counted. Not 0. */
+static inline unsigned clz_u64_portable(uint64_t value)
+{
+    for (unsigned shift = 1; shift < 64; shift *= 2)
+        value |= value >> shift;
+    return popcount_u64_portable(~value);
+}
+
+/*
+ * ctz_u64(), clz_u64(): number of zero bits below the lowest one bit, above the highest one bit;
+ * value is not 0. prefetch() and prefetch_to_write(): the bytes at the address will be needed soon;
+ * the address may be any. RARE: the function is kept apart from its callers, which have all
+ * registers then.
+ */
+#if defined(__GNUC__)
+
+#define RARE __attribute__((noinline, cold))
+
 static inline unsigned ctz_u64(uint64_t value)
 {
     return (unsigned)__builtin_ctzll(value);
@@ -106,6 +139,47 @@ static inline unsigned popcount_u64(uint64_t value)
 {
     return (unsigned)__builtin_popcountll(value);
 }
+
+static inline void prefetch(const void *address)
+{
+    __builtin_prefetch(address);
+}
+
+static inline void prefetch_to_write(const void *address)
+{
+    __builtin_prefetch(address, 1);
+}
+
+#else
+
+#define RARE
+
+static inline unsigned ctz_u64(uint64_t value)
+{
+    return ctz_u64_portable(value);
+}
+
+static inline unsigned clz_u64(uint64_t value)
+{
+    return clz_u64_portable(value);
+}
+
+static inline unsigned popcount_u64(uint64_t value)
+{
+    return popcount_u64_portable(value);
+}
+
+static inline void prefetch(const void *address)
+{
+    (void)address;
+}
+
+static inline void prefetch_to_write(const void *address)
+{
+    (void)address;
+}
+
+#endif
 
 /* Index of the highest one bit: floor(log2(value)). Value is not 0. */
 static inline unsigned log2_floor_u64(uint64_t value)

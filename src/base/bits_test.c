@@ -64,13 +64,19 @@ static void powers_and_logarithms_agree(void **state)
         assert_int_equal(log2_ceil_u64(power), i);
         assert_int_equal(ctz_u64(power), i);
         assert_int_equal(clz_u64(power), 63 - i);
+        assert_int_equal(ctz_u64_portable(power | UINT64_C(1) << 63), i);
+        assert_int_equal(clz_u64_portable(power | 1), 63 - i);
         if (i > 1) {
             assert_int_equal(log2_floor_u64(power - 1), i - 1);
             assert_int_equal(log2_ceil_u64(power - 1), i);
         }
         assert_int_equal(popcount_u64(low_mask_u64(i)), i);
+        assert_int_equal(popcount_u64_portable(low_mask_u64(i)), i);
         assert_true(rotate_left_u64(1, i) == power);
     }
+    assert_int_equal(popcount_u64_portable(UINT64_MAX), 64);
+    assert_int_equal(popcount_u64_portable(UINT64_C(0xdeadbeef12345678)),
+                     popcount_u64(UINT64_C(0xdeadbeef12345678)));
     assert_true(low_mask_u64(64) == UINT64_MAX);
     assert_int_equal(low_mask_u64(0), 0);
     assert_true(rotate_left_u64(UINT64_C(1) << 63, 1) == 1);

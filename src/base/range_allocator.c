@@ -50,9 +50,6 @@
 
 _Static_assert(RANGE_BIN_COUNT % 64 != 0, "there is a word of bits behind every bin");
 
-/* Kept apart from what each take does, which has all registers then. */
-#define RARE __attribute__((noinline, cold))
-
 /* With a larger alignment than that of the keys, holes looked at before the next sure bin. */
 #define ALIGNED_TRIES 32
 
@@ -334,7 +331,7 @@ static inline enum found find_by_key(const struct range_allocator *ra, uint64_t 
         uint64_t start = min_u64(a_start, b_start);
 
         if (start != UINT64_MAX) {
-            __builtin_prefetch(&nodes[b->next]); /* the next take of this size will look at it */
+            prefetch(&nodes[b->next]); /* the next take of this size will look at it */
             out_fit->tile = a_start < b_start ? first : second;
             out_fit->start = (start + alignment - 1) & ~(alignment - 1);
             return FOUND;
@@ -390,7 +387,7 @@ static void release(struct range_allocator *ra, uint32_t tile)
     bool merges_before, merges_after;
     uint64_t units = range_units(node);
 
-    __builtin_prefetch(high);
+    prefetch(high);
     ra->live_count--;
     ra->free_units += units - range_slack(node);
     ra->slack_units -= range_slack(node);

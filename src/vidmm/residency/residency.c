@@ -619,8 +619,8 @@ static NTSTATUS make_resident(struct vidmm_device *device, unsigned count,
             return STATUS_GRAPHICS_INVALID_ALLOCATION_USAGE;
         are_usable = are_usable && allocation_is_usable(allocation);
         /* What a hold takes the allocation from between: all of them at once. */
-        __builtin_prefetch(allocation->link.prev, 1);
-        __builtin_prefetch(allocation->link.next, 1);
+        prefetch_to_write(allocation->link.prev);
+        prefetch_to_write(allocation->link.next);
     }
     if (are_usable && !device->pending_requests) {
         for (i = 0; i < count; i++)
