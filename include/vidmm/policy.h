@@ -9,6 +9,8 @@
  *            candidates, in the order of their last use, and the one that wins all its comparisons
  *            leaves. What the client has told of its future (vidmm.h, "Forecasts") and which
  *            requests wait stand in the candidates.
+ * Calls      leaves_before() is called in the middle of a decision: it may call no function of
+ *            vidmm.h but vidmm_allocation_cookie().
  * Ownership  The manager borrows the table as long as it lives. A candidate is lent for the call.
  * Errors     None: a policy answers. A wrong answer costs time, never content.
  * Units      Bytes; nanoseconds of the clock of vidmm_forecast_time().
@@ -27,25 +29,28 @@ struct vidmm_allocation;
 struct vidmm_candidate {
     const struct vidmm_allocation *allocation;
     uint64_t bytes;       /* that its place takes */
-    bool is_forecast;     /* the client has told its uses */
+    bool is_forecast;     /* the client has told its uses (vidmm_forecast_uses()) */
     uint64_t next_use_ns; /* VIDMM_NEVER: none has been told, or none is left */
     unsigned queued; /* the first waiting request that wants it, counted from 1; 0: none does */
 };
 
 struct vidmm_policy {
     const char *name;
-    /* Of so many of the least recently used the policy chooses at most; 0: it takes the first. */
+    /*
+     * Among how many candidates, the least recently used ones of their group, the policy chooses at
+     * most; 0: the least recently used one leaves.
+     */
     unsigned compared;
-    /* a leaves rather than b, which was used less recently. NULL: never. */
+    /* a leaves rather than b, which was used less recently. NULL: the same as 0 for compared. */
     bool (*leaves_before)(const struct vidmm_candidate *a, const struct vidmm_candidate *b);
     /*
-     * What will be used within so much time of the forecast comes in while the paging engine has
-     * nothing else to do, and room is made for what will be created; 0: nothing does.
+     * An allocation whose next use is at most so far behind what has been submitted comes in while
+     * no request waits, and room is made for allocations that will be created; 0: neither happens.
      */
     uint64_t ahead_ns;
 };
 
-/* The least recently used allocation leaves. */
+/* The least recently used allocation leaves. What vidmm_config.policy NULL means. */
 extern const struct vidmm_policy vidmm_policy_lru;
 /* Allocations that no waiting request wants leave first, then those of the last request. */
 extern const struct vidmm_policy vidmm_policy_look_ahead;

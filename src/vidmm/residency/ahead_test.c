@@ -68,6 +68,23 @@ static void the_farthest_next_use_leaves_and_without_a_policy_the_oldest(void **
     }
 }
 
+static void a_policy_without_a_comparison_lets_the_oldest_leave(void **state)
+{
+    static const struct vidmm_policy policy = {.name = "none", .compared = 4};
+    struct rig *rig = create(0, &policy);
+    struct rig_object objects[4];
+
+    for (unsigned j = 0; j < 4; j++) {
+        rig_object(rig, 80, 1, &objects[j]);
+        use(rig, &objects[j]);
+    }
+    assert_int_equal(rig->eviction_count, 1);
+    assert_ptr_equal(rig->last_evicted, objects[0].allocation);
+    for (unsigned j = 0; j < 4; j++)
+        rig_destroy_object(rig, &objects[j]);
+    rig_free(rig);
+}
+
 static void what_will_not_be_used_again_leaves_before_what_nobody_knows(void **state)
 {
     struct rig *rig = create(2, &vidmm_policy_hinted);
@@ -289,6 +306,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_farthest_next_use_leaves_and_without_a_policy_the_oldest),
+        cmocka_unit_test(a_policy_without_a_comparison_lets_the_oldest_leave),
         cmocka_unit_test(what_will_not_be_used_again_leaves_before_what_nobody_knows),
         cmocka_unit_test(what_a_waiting_request_wants_leaves_last),
         cmocka_unit_test(what_is_used_soon_comes_in_for_what_is_used_later),

@@ -85,7 +85,7 @@ static struct vidmm_allocation *find_victim_among(struct vidmm *vidmm, struct se
                     break;
                 continue;
             }
-            if (!policy->compared)
+            if (!policy->compared || !policy->leaves_before)
                 return allocation;
             if (compared == policy->compared)
                 break;
