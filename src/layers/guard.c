@@ -473,16 +473,12 @@ static void end(struct guarded_call *call, NTSTATUS status)
 
 /* ---- The layer ------------------------------------------------------------------------------- */
 
-/* Whether what it points to is const. */
-#define IS_CONST(pointer)                                                                          \
-    __builtin_types_compatible_p(__typeof__(&*(pointer)), const __typeof__(*(pointer)) *)
-
 #define X(function, ddi, argument)                                                                 \
     static NTSTATUS guard_##function(struct miniport *self, HANDLE object, argument arg)           \
     {                                                                                              \
         struct guarded_call call;                                                                  \
-        argument lent =                                                                            \
-            begin(guard_of(self), &call, MINIPORT_DDI_##ddi, arg, sizeof *arg, IS_CONST(arg));     \
+        argument lent = begin(guard_of(self), &call, MINIPORT_DDI_##ddi, arg, sizeof *arg,         \
+                              LOANS_IS_CONST(arg));                                                \
         NTSTATUS status = miniport_##function(self->next, object, lent);                           \
                                                                                                    \
         end(&call, status);                                                                        \

@@ -600,9 +600,9 @@ unsigned loans_collect(enum miniport_ddi ddi, void *argument, size_t bytes,
 }
 
 /* The last bank ends with its segment: its end is not given. */
-#define COLLECT_BANKS(all, out)                                                                    \
+#define COLLECT_BANKS(all, type, out)                                                              \
     for (UINT i = 0; (out)->pSegmentDescriptor && i < (out)->NbSegment; i++) {                     \
-        __typeof__(&(out)->pSegmentDescriptor[0]) segment = &(out)->pSegmentDescriptor[i];         \
+        type *segment = &(out)->pSegmentDescriptor[i];                                             \
                                                                                                    \
         if (segment->Flags.UseBanking && segment->pBankRangeTable && segment->NbOfBanks > 1)       \
             add_piece(all, &(struct loan_piece){NULL, segment->pBankRangeTable,                    \
@@ -616,9 +616,9 @@ static void collect_banks(struct collection *all, const DXGKARG_QUERYADAPTERINFO
     const DXGK_QUERYSEGMENTOUT3 *out3 = query->pOutputData;
 
     if (query->Type == DXGKQAITYPE_QUERYSEGMENT) {
-        COLLECT_BANKS(all, out)
+        COLLECT_BANKS(all, DXGK_SEGMENTDESCRIPTOR, out)
     } else if (query->Type == DXGKQAITYPE_QUERYSEGMENT3) {
-        COLLECT_BANKS(all, out3)
+        COLLECT_BANKS(all, DXGK_SEGMENTDESCRIPTOR3, out3)
     }
 }
 

@@ -131,6 +131,10 @@ unsigned loans_collect_given(enum miniport_ddi ddi, void *argument, const void *
 int64_t loans_restore(enum miniport_ddi ddi, void *argument, const void *before, size_t bytes,
                       bool is_const);
 
+/* is_const of an argument, by its type: whether what it points to is const. */
+#define LOANS_IS_CONST(argument)                                                                   \
+    _Generic(true ? (argument) : (void *)1, const void * : true, void * : false)
+
 /*
  * What DxgkDdiStartDevice lends, which has no argument structure: the table knows it as one.
  */

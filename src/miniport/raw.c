@@ -405,12 +405,17 @@ static void tell_unsupported(const void *first, const char *callback)
 UNSUPPORTED_LIST(X)
 #undef X
 
+/* A slot has the type of its callback: C11 has no word for the type of a member. */
+static void set_slot(void *slot, void (*function)(void))
+{
+    memcpy(slot, &function, sizeof function);
+}
+
 static void fill_interface(struct raw *raw, const struct version *version)
 {
     DXGKRNL_INTERFACE *kernel = &raw->kernel;
 
-#define X(slot, kind)                                                                              \
-    kernel->DxgkCb##slot = (__typeof__(kernel->DxgkCb##slot))(void (*)(void))unsupported_##slot;
+#define X(slot, kind) set_slot(&kernel->DxgkCb##slot, (void (*)(void))unsupported_##slot);
     UNSUPPORTED_LIST(X)
 #undef X
     kernel->Size = (ULONG)version->interface_size;
@@ -484,10 +489,9 @@ static NTSTATUS absent_or_early(const struct raw *raw)
     return raw->is_added ? STATUS_NOT_IMPLEMENTED : STATUS_DEVICE_NOT_READY;
 }
 
-/* The status of a call; of one whose type is void, success. */
-#define STATUS_OF(call)                                                                            \
-    __builtin_choose_expr(__builtin_types_compatible_p(__typeof__(call), void),                    \
-                          ((call), STATUS_SUCCESS), (call))
+/* The status of a call; of the one function whose type is void, success. */
+#define STATUS_OF(function, call)                                                                  \
+    _Generic((function), PDXGKDDI_SETROOTPAGETABLE : ((call), STATUS_SUCCESS), default : (call))
 
 /* DXGKDDI_WDDMv1_3 is 0x1300. */
 static ULONG version_of_wddm(DXGK_WDDMVERSION wddm)
@@ -514,10 +518,6 @@ static void note_answer(struct raw *raw, enum miniport_ddi ddi, const void *arg)
         raw->told_version = version_of_wddm(caps->WDDMVersion);
 }
 
-/* Whether what it points to is const. */
-#define IS_CONST(pointer)                                                                          \
-    __builtin_types_compatible_p(__typeof__(&*(pointer)), const __typeof__(*(pointer)) *)
-
 static void settle(const struct raw *raw, enum miniport_ddi ddi, const void *arg,
                    const void *before, size_t bytes, bool is_const)
 {
@@ -532,7 +532,7 @@ static void settle(const struct raw *raw, enum miniport_ddi ddi, const void *arg
     static NTSTATUS raw_##function(struct miniport *m, HANDLE object, argument arg)                \
     {                                                                                              \
         struct raw *raw = raw_of(m);                                                               \
-        const __typeof__(*arg) before = *arg;                                                      \
+        _Alignas(max_align_t) char before[sizeof *arg];                                            \
         struct running outer;                                                                      \
         NTSTATUS status;                                                                           \
                                                                                                    \
@@ -541,8 +541,9 @@ static void settle(const struct raw *raw, enum miniport_ddi ddi, const void *arg
         if (!object)                                                                               \
             object = raw->device_context;                                                          \
         outer = enter(raw, MINIPORT_DDI_##ddi);                                                    \
-        status = STATUS_OF(raw->table.DxgkDdi##ddi arguments);                                     \
-        settle(raw, MINIPORT_DDI_##ddi, arg, &before, sizeof before, IS_CONST(arg));               \
+        memcpy(before, arg, sizeof before);                                                        \
+        status = STATUS_OF(raw->table.DxgkDdi##ddi, raw->table.DxgkDdi##ddi arguments);            \
+        settle(raw, MINIPORT_DDI_##ddi, arg, before, sizeof before, LOANS_IS_CONST(arg));          \
         leave(outer);                                                                              \
         if (NT_SUCCESS(status))                                                                    \
             note_answer(raw, MINIPORT_DDI_##ddi, arg);                                             \
@@ -574,7 +575,7 @@ MINIPORT_ARGUMENT_LIST(X)
         if (!object)                                                                               \
             object = raw->device_context;                                                          \
         outer = enter(raw, MINIPORT_DDI_##ddi);                                                    \
-        status = STATUS_OF(raw->table.DxgkDdi##ddi(ARGUMENTS_##ddi));                              \
+        status = raw->table.DxgkDdi##ddi(ARGUMENTS_##ddi);                                         \
         leave(outer);                                                                              \
         return status;                                                                             \
     }

@@ -671,14 +671,11 @@ static uint64_t play(struct retold *retold, enum miniport_ddi ddi, const void *a
     return value;
 }
 
-#define IS_CONST(pointer)                                                                          \
-    __builtin_types_compatible_p(__typeof__(&*(pointer)), const __typeof__(*(pointer)) *)
-
 #define X(function, ddi, argument)                                                                 \
     static NTSTATUS retold_##function(struct miniport *self, HANDLE object, argument arg)          \
     {                                                                                              \
         return (NTSTATUS)play(retold_of(self), MINIPORT_DDI_##ddi, arg, sizeof *arg,               \
-                              IS_CONST(arg));                                                      \
+                              LOANS_IS_CONST(arg));                                                \
     }
 MINIPORT_DDI_LIST(X)
 #undef X
