@@ -129,7 +129,7 @@ bool cli_play(const struct run_config *config, const struct workload *workload, 
  * second says not.
  */
 #define CLI_JUDGE                                                                                  \
-    "judge", 0, NULL, "judge a clean run again, in a process without the driver (images: always)"
+    "judge", 0, NULL, "judge a clean run again, in a process without the driver (images: as a rule)"
 #define CLI_NO_JUDGE "no-judge", 0, NULL, "do not judge a clean run of an image again"
 bool cli_judges(bool is_asked, bool is_refused, const char *driver);
 
