@@ -3,6 +3,8 @@
  */
 #include "zoo/zoo_tables.h"
 
+#include "drydock/sgpu.h"
+
 #include <string.h>
 
 #define EVERY(layer, n) (++(layer)->calls % (n) == 0)
@@ -480,6 +482,19 @@ static void plant_keep_mapping(struct zoo_layer *layer)
     layer->host_ops.unmap_memory = keep_mapping;
 }
 
+/* Its StopDevice leaves the mask of interrupts as it was: put back before the registers go. */
+static NTSTATUS unmap_enabled(struct miniport_host *host, PVOID virtual_address)
+{
+    WRITE_REGISTER_ULONG((volatile ULONG *)((char *)virtual_address + SGPU_REG_IRQ_ENABLE),
+                         SGPU_IRQ_COMPLETED(0) | SGPU_IRQ_FAULTED(0));
+    return miniport_host_forward_ops.unmap_memory(host, virtual_address);
+}
+
+static void plant_stay_enabled(struct zoo_layer *layer)
+{
+    layer->host_ops.unmap_memory = unmap_enabled;
+}
+
 /* Goes on without what it could not have. */
 static NTSTATUS start_anyway(struct miniport *self, const DXGK_START_INFO *start, ULONG *sources,
                              ULONG *children)
@@ -605,6 +620,8 @@ const struct zoo_defect zoo_submit_defects[] = {
           "leaks pool over start and stop"),
     PLANT("D77-mapping-kept", ZOO_ALL, "leak", plant_keep_mapping,
           "leaves the device's registers mapped when it stops"),
+    PLANT("STOP-interrupts-on", ZOO_ALL, "PWR-013", plant_stay_enabled,
+          "leaves interrupts of the device enabled when it stops"),
     PLANT("START-goes-on", ZOO_ALL, "refused", plant_start_anyway,
           "starts without what a callback could not give"),
     PLANT("INT-denied", ZOO_ALL, "FENCE-017", plant_interrupt_denied,

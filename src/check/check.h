@@ -110,6 +110,8 @@ struct check_config {
      */
     bool (*slot_page)(void *context, uint64_t base, uint64_t slot, uint64_t *out_page);
     bool (*slot_is_coherent)(void *context, uint64_t base, uint64_t slot);
+    /* The interrupts that the device may raise, as the bits of its register. */
+    uint32_t (*enabled_interrupts)(void *context);
     /* Bytes of the system page that the device names so; false: there is no such page in use. */
     bool (*read_page)(void *context, uint64_t page, void *out, uint32_t bytes);
     /* Bytes of system memory that the driver has allocated. */

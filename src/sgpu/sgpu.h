@@ -120,6 +120,9 @@ bool sgpu_resolve(struct sgpu *gpu, uint64_t pa, uint64_t bytes, struct page_sto
 uint64_t sgpu_aperture_page(const struct sgpu *gpu, uint64_t slot);
 bool sgpu_aperture_is_coherent(const struct sgpu *gpu, uint64_t slot);
 
+/* What SGPU_REG_IRQ_ENABLE holds; 0 without power. */
+uint32_t sgpu_enabled_interrupts(const struct sgpu *gpu);
+
 /* ---- Page tables, past the TLB --------------------------------------------------------------- */
 
 struct sgpu_walk {

@@ -8,6 +8,11 @@ void sgpu_update_line(struct sgpu *gpu)
     machine_set_interrupt_line(gpu->machine, (gpu->irq_status & gpu->irq_enable) != 0);
 }
 
+uint32_t sgpu_enabled_interrupts(const struct sgpu *gpu)
+{
+    return gpu->irq_enable;
+}
+
 void sgpu_raise_irq(struct sgpu *gpu, uint32_t bits)
 {
     gpu->irq_status |= bits;

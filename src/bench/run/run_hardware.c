@@ -521,6 +521,11 @@ static bool is_slot_coherent(void *context, uint64_t base, uint64_t slot)
     return find_slot(base, slot, &slot) && sgpu_aperture_is_coherent(run->gpu, slot);
 }
 
+static uint32_t find_enabled_interrupts(void *context)
+{
+    return sgpu_enabled_interrupts(((const struct run_assembly *)context)->gpu);
+}
+
 static bool read_device_page(void *context, uint64_t page, void *out, uint32_t bytes)
 {
     struct run_assembly *run = context;
@@ -636,6 +641,7 @@ void run_hardware_for_check(struct run_assembly *run, struct check_config *confi
         config->walk = walk_tables;
         config->slot_page = find_slot_page;
         config->slot_is_coherent = is_slot_coherent;
+        config->enabled_interrupts = find_enabled_interrupts;
         config->bus_local = find_local_behind; /* else segments may lie in system memory, too */
     }
     if (run->plugin && gpu_plugin_model(run->plugin)->translate)

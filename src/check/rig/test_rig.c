@@ -31,6 +31,11 @@ static uint64_t rig_system_bytes(void *context)
     return ((const struct rig *)context)->system_bytes;
 }
 
+static uint32_t rig_enabled_interrupts(void *context)
+{
+    return ((const struct rig *)context)->enabled_interrupts;
+}
+
 static bool rig_bus_local(void *context, uint64_t address, uint64_t *out_address)
 {
     const struct rig *rig = context;
@@ -200,6 +205,7 @@ void rig_prepare(struct rig *rig, enum rig_model model)
         .read_page = rig_read_page,
         .bus_local = rig_bus_local,
         .system_bytes = rig_system_bytes,
+        .enabled_interrupts = rig_enabled_interrupts,
         .watch_place = rig_watch_place,
         .end_watch = rig_end_watch,
     };

@@ -74,9 +74,10 @@ struct rig {
 
     /* The driver's answer to a call; NULL: rig_answer(). */
     NTSTATUS (*answer)(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg);
-    void *told;            /* the test's, for answer */
-    uint64_t system_bytes; /* that the driver has allocated */
-    bool has_touched;      /* the driver reads what check_config.watch_place watches */
+    void *told;                  /* the test's, for answer */
+    uint64_t system_bytes;       /* that the driver has allocated */
+    uint32_t enabled_interrupts; /* of the device */
+    bool has_touched;            /* the driver reads what check_config.watch_place watches */
     /* What the GPU finds in page tables (struct check_config.walk); NULL: nobody can tell. */
     bool (*walk)(struct rig *rig, bool is_system, uint64_t root, uint64_t va,
                  struct check_gpu_walk *out_walk);

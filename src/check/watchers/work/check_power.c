@@ -1,5 +1,6 @@
 /*
- * Watcher: allocations that a sleep takes, which have to leave before and come back behind (PWR).
+ * Watcher: allocations that a sleep takes, which have to leave before and come back behind, and
+ * what a device that has stopped still may do (PWR).
  *
  * Where allocations are is known from the operations of the physical model, which name segments;
  * those of the others name virtual addresses. An allocation that a sleep does not keep may have
@@ -360,6 +361,19 @@ static void after_power(struct check *check, struct power_watch *watch,
     watch->is_off = !is_on;
 }
 
+static void after_stop(struct check *check)
+{
+    const struct check_config *config = check_configuration(check);
+    uint32_t enabled;
+
+    if (!config->enabled_interrupts)
+        return;
+    enabled = config->enabled_interrupts(config->context);
+    CHECK_RULE(check, RULE_PWR_013, !enabled, NULL, "",
+               "returns and the device may still interrupt: 0x%x is enabled (expected none)",
+               enabled);
+}
+
 static void after(struct check *check, void *state, const struct check_call *call)
 {
     struct power_watch *watch = state;
@@ -370,6 +384,9 @@ static void after(struct check *check, void *state, const struct check_call *cal
         break;
     case MINIPORT_DDI_SetPowerState:
         after_power(check, watch, call);
+        break;
+    case MINIPORT_DDI_StopDevice:
+        after_stop(check);
         break;
     case MINIPORT_DDI_BuildPagingBuffer:
         if (NT_SUCCESS(call->status))
@@ -420,6 +437,7 @@ const struct check_watcher check_power_watcher = {
                                 MINIPORT_DDI_Patch),
     .after = after,
     .after_calls = CHECK_CALLS(MINIPORT_DDI_QueryAdapterInfo, MINIPORT_DDI_SetPowerState,
-                               MINIPORT_DDI_BuildPagingBuffer, MINIPORT_DDI_DestroyAllocation),
+                               MINIPORT_DDI_BuildPagingBuffer, MINIPORT_DDI_DestroyAllocation,
+                               MINIPORT_DDI_StopDevice),
     .callback = callback,
 };

@@ -435,6 +435,30 @@ RULE_KEPT(PWR_009)
     write_table(rig);
 }
 
+/* ---- Stop ---- */
+
+RULE_BROKEN(PWR_013)
+{
+    rig->enabled_interrupts = 5;
+    rig->top->ops->stop_device(rig->top);
+    assert_string_equal(rig->last.text, "returns and the device may still interrupt: 0x5 is "
+                                        "enabled (expected none)");
+}
+
+static NTSTATUS mask_in_stop(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
+{
+    if (ddi == MINIPORT_DDI_StopDevice)
+        rig->enabled_interrupts = 0;
+    return rig_answer(rig, ddi, object, arg);
+}
+
+RULE_KEPT(PWR_013)
+{
+    rig->enabled_interrupts = 5;
+    rig->answer = mask_in_stop;
+    rig->top->ops->stop_device(rig->top);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
