@@ -551,11 +551,14 @@ static void check_preempted(struct check *check, struct fence_watch *watch,
     uint32_t last = data->DmaPreempted.LastCompletedFenceId;
     struct fence_node *node = node_of(watch, ordinal);
     const struct check_packet *packet, *wrong = NULL;
+    bool ends_packet = false; /* the report tells of its end, too */
     bool is_asked = node && node->is_preempting && node->preemption == fence;
     bool is_back = node && node->has_reported && !check_fence_reached(node->reported, last);
 
     /* A packet that has run is not preempted; one that has not run is not complete. */
     list_for_each (packet, &check_ledger(check)->packets, struct check_packet, link) {
+        ends_packet |=
+            packet->node == ordinal && packet->state == CHECK_SUBMITTED && packet->fence == last;
         if (packet->node == ordinal && packet->state == CHECK_SUBMITTED && packet->bytes &&
             packet->gpu_queued && packet->is_gpu_done != check_fence_reached(packet->fence, last) &&
             !wrong)
@@ -580,6 +583,10 @@ static void check_preempted(struct check *check, struct fence_watch *watch,
     }
     if (node && node->was_empty)
         check_looked_at(check, RULE_FENCE_008);
+    if (is_asked && !is_back && ends_packet) {
+        node->has_reported = true;
+        node->reported = last;
+    }
     if (node)
         node->is_preempting = false;
 }

@@ -754,6 +754,31 @@ static void a_refused_packet_may_stand_for_the_current_one(void **state)
     free(rig);
 }
 
+static void the_last_completed_fence_of_a_preemption_has_been_reported(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    for (uint32_t beyond = 0; beyond < 2; beyond++) {
+        uint32_t fence, said;
+
+        rig_init(rig, RIG_PHYSICAL);
+        rig_run(rig, RIG_CLIENT_NODE, rig_render(rig), RIG_CLIENT_BYTES);
+        fence = rig_render(rig);
+        said = fence + beyond * 16;
+        rig_gpu_event(rig, CHECK_GPU_QUEUED, RIG_CLIENT_NODE, fence, RIG_CLIENT_BYTES);
+        rig_gpu_event(rig, CHECK_GPU_DONE, RIG_CLIENT_NODE, fence, 0);
+        rig_preempt(rig, RIG_CLIENT_NODE, ++rig->fence);
+        rig_preempted(rig, RIG_CLIENT_NODE, rig->fence, fence);
+        rig->answer = say_current;
+        rig->told = &said;
+        rig_query_fence(rig, RIG_CLIENT_NODE);
+        assert_int_equal(rig->counts.broken[RULE_FENCE_006], beyond);
+        rig_fini(rig);
+    }
+    free(rig);
+}
+
 static void a_current_fence_is_not_looked_at_without_a_gpu(void **state)
 {
     struct rig *rig = malloc(sizeof *rig);
@@ -790,6 +815,7 @@ int main(void)
         cmocka_unit_test(rule_FENCE_014_is_found_when_the_update_fails),
         cmocka_unit_test(native_fences_may_be_where_they_are_enabled),
         cmocka_unit_test(a_refused_packet_may_stand_for_the_current_one),
+        cmocka_unit_test(the_last_completed_fence_of_a_preemption_has_been_reported),
         cmocka_unit_test(a_current_fence_is_not_looked_at_without_a_gpu),
     };
 
