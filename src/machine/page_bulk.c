@@ -94,7 +94,11 @@ static void fill_around_cache(uint8_t *to, uint64_t bytes, uint32_t pattern)
 
 void page_bulk_copy(uint8_t *to, const uint8_t *from, uint64_t bytes, bool is_large)
 {
-    if (is_large)
+    const uintptr_t start = (uintptr_t)to, source = (uintptr_t)from;
+
+    if (start < source + bytes && source < start + bytes)
+        memmove(to, from, bytes);
+    else if (is_large)
         copy_around_cache(to, from, bytes);
     else
         memcpy(to, from, bytes);

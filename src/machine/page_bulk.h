@@ -17,7 +17,7 @@
 bool page_bulk_is_large_copy(uint64_t bytes);
 bool page_bulk_is_large_fill(uint64_t bytes);
 
-/* Ranges of whole pages that do not overlap, both on page boundaries. */
+/* Ranges of whole pages, both on page boundaries; they may overlap (a driver asks for it). */
 void page_bulk_copy(uint8_t *to, const uint8_t *from, uint64_t bytes, bool is_large);
 
 /* The pattern, little endian, repeated from the first byte on. */

@@ -38,6 +38,23 @@ static void a_copy_has_the_bytes_either_way(void **state)
     free(to);
 }
 
+static void ranges_of_a_copy_may_overlap_in_both_directions(void **state)
+{
+    uint8_t *bytes = aligned_alloc(PAGE_BYTES, BYTES);
+    uint8_t *before = aligned_alloc(PAGE_BYTES, BYTES);
+
+    for (int i = 0; i < 4; i++) {
+        uint64_t from = i % 2 ? 0 : PAGE_BYTES, to = i % 2 ? PAGE_BYTES : 0;
+
+        for (uint64_t at = 0; at < BYTES; at++)
+            before[at] = bytes[at] = (uint8_t)(at * 13 + (at >> 8));
+        page_bulk_copy(bytes + to, bytes + from, BYTES - PAGE_BYTES, i / 2);
+        assert_memory_equal(bytes + to, before + from, BYTES - PAGE_BYTES);
+    }
+    free(bytes);
+    free(before);
+}
+
 static void a_fill_begins_with_the_pattern_and_ends_where_it_is_to(void **state)
 {
     static const uint32_t patterns[] = {0, 0x5a5a5a5a, 0x01020304, 0xff000000};
@@ -64,6 +81,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_large_depends_on_the_whole),
         cmocka_unit_test(a_copy_has_the_bytes_either_way),
+        cmocka_unit_test(ranges_of_a_copy_may_overlap_in_both_directions),
         cmocka_unit_test(a_fill_begins_with_the_pattern_and_ends_where_it_is_to),
     };
 

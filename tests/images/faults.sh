@@ -163,7 +163,7 @@ play_one() { # VERBS NUMBER SLOT KIND TEXT
     image=$slot-$number.sys
     choose "$number" "$slot" "$here/$image"
     cases=$source/cases/evict-and-restore.case
-    limit=2
+    limit=4 # of wall time: other tests run beside this one
     if [ "$number" = 75 ]; then # a whole clean run, by the word of the process that has the driver
         limit=20 verb=run
         timeout 120 "$drydock" run "$source/cases/evict-and-restore.case" --driver "$here/$image" -m gpummu \
