@@ -206,6 +206,34 @@ static void a_submission_that_runs_alone_does_not_wait_for_the_one_behind_it(voi
     test_finish(result);
 }
 
+/*
+ * The driver waits in SetRootPageTable for the update of its area, and meanwhile a longer root
+ * takes the place of the one that it was called for.
+ */
+static void a_root_that_grows_while_a_context_is_told_of_one_is_told_of_too(void **state)
+{
+    struct run_result *result =
+        test_play(test_parse("drydock-case 1\n"
+                             "option model gpummu\n"
+                             "option page-table-levels 2\n"
+                             "option paging-buffer 96\n"
+                             "process p0\n"
+                             "device d0 process=p0\n"
+                             "context c0 device=d0 node=0\n"
+                             "context c1 device=d0 node=0 save=20480 save-for=device\n"
+                             "alloc a15 size=4K\n"
+                             "submit c0\n"
+                             "wait all\n"
+                             "alloc a32 size=4K\n"
+                             "submit c1 a15:w\n"
+                             "submit c0 a32:w\n"
+                             "alloc a60 size=4K va=0x1000060000\n"));
+
+    test_assert_clean(result);
+    assert_int_equal(result->submissions, 3);
+    test_finish(result);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -215,6 +243,7 @@ int main(void)
         cmocka_unit_test(preempted_submissions_find_their_area),
         cmocka_unit_test(older_kernels_are_asked_for_nothing),
         cmocka_unit_test(a_submission_that_runs_alone_does_not_wait_for_the_one_behind_it),
+        cmocka_unit_test(a_root_that_grows_while_a_context_is_told_of_one_is_told_of_too),
     };
 
     return cmocka_run_group_tests_name("bench/context_allocation", tests, NULL, NULL);

@@ -66,6 +66,20 @@ bool space_is_quiet(const struct address_space *space)
     return true;
 }
 
+static bool names_root(const DXGKARG_SETROOTPAGETABLE *args, const struct vidmm *vidmm,
+                       const struct page_table *root)
+{
+    return args->Address.SegmentId == root->memory.segment &&
+           args->Address.SegmentOffset ==
+               PAGE_BYTES_OF(table_memory_device_page(vidmm, &root->memory)) &&
+           args->NumEntries == root->memory.entry_count;
+}
+
+/*
+ * The driver may wait in the call for an update of a context allocation. When another root has
+ * taken the place of this one meanwhile, the context is told of that: space_set_root() passes over
+ * a context that has no root yet.
+ */
 NTSTATUS context_set_root(struct vidmm_context *context)
 {
     const struct page_table *root = context->device->process->space.root;
@@ -77,13 +91,15 @@ NTSTATUS context_set_root(struct vidmm_context *context)
         return STATUS_SUCCESS;
     if (!root)
         return STATUS_INVALID_PARAMETER; /* nothing is mapped: nothing to submit */
-    args.hContext = context->driver_context;
-    args.Address.SegmentId = root->memory.segment;
-    args.Address.SegmentOffset = PAGE_BYTES_OF(table_memory_device_page(vidmm, &root->memory));
-    args.NumEntries = (UINT)root->memory.entry_count;
-    vidmm->root_calls++; /* the driver may wait in it for an update of a context allocation */
-    status = miniport_set_root_page_table(vidmm->miniport, NULL, &args);
-    vidmm->root_calls--;
+    do {
+        args.hContext = context->driver_context;
+        args.Address.SegmentId = root->memory.segment;
+        args.Address.SegmentOffset = PAGE_BYTES_OF(table_memory_device_page(vidmm, &root->memory));
+        args.NumEntries = (UINT)root->memory.entry_count;
+        vidmm->root_calls++;
+        status = miniport_set_root_page_table(vidmm->miniport, NULL, &args);
+        vidmm->root_calls--;
+    } while (NT_SUCCESS(status) && !names_root(&args, vidmm, root));
     if (NT_SUCCESS(status))
         context->root_is_set = true;
     return status;
