@@ -158,6 +158,9 @@ play_one() { # VERBS NUMBER SLOT KIND TEXT
     kind=$4
     shift 4
     text=$*
+    # AddressSanitizer opens a file where the bench leaves a signal handler. That is refused in the cage, in a handler
+    # again, and the run does not end: the rule is told, but not the place.
+    [ "$number" != 89 ] || ! grep -aq __asan_init "$drydock" || text='at DISPATCH_LEVEL or above'
     here=$work/$slot-$number
     mkdir "$here"
     image=$slot-$number.sys
