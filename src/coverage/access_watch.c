@@ -10,7 +10,8 @@
 
 #if defined(__x86_64__) && defined(__linux__)
 
-#include <signal.h>
+#include "machine/signal_hook.h"
+
 #include <sys/mman.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -23,7 +24,7 @@ static struct {
     uintptr_t start, end;             /* bytes of interest */
     uintptr_t pages_start, pages_end; /* closed */
     volatile sig_atomic_t is_on, is_stepping;
-    struct sigaction old_fault, old_trap;
+    struct signal_hook fault, trap;
     uint8_t read[ACCESS_WATCH_MAX_BYTES];
 } watch;
 
@@ -218,16 +219,6 @@ static void protect(int protection)
     mprotect((void *)watch.pages_start, watch.pages_end - watch.pages_start, protection);
 }
 
-static void pass_on(const struct sigaction *old, int signal, siginfo_t *info, void *context)
-{
-    if (old->sa_flags & SA_SIGINFO)
-        old->sa_sigaction(signal, info, context);
-    else if (old->sa_handler != SIG_DFL && old->sa_handler != SIG_IGN)
-        old->sa_handler(signal);
-    else
-        sigaction(signal, old, NULL); /* the instruction runs again, and the old way is taken */
-}
-
 static void on_fault(int signal, siginfo_t *info, void *context)
 {
     ucontext_t *machine = context;
@@ -236,7 +227,7 @@ static void on_fault(int signal, siginfo_t *info, void *context)
 
     if (!watch.is_on || watch.is_stepping || address < watch.pages_start ||
         address >= watch.pages_end) {
-        pass_on(&watch.old_fault, signal, info, context);
+        signal_hook_pass_on(&watch.fault, info, context);
         return;
     }
     protect(PROT_READ | PROT_WRITE);
@@ -258,7 +249,7 @@ static void on_trap(int signal, siginfo_t *info, void *context)
     ucontext_t *machine = context;
 
     if (!watch.is_stepping) {
-        pass_on(&watch.old_trap, signal, info, context);
+        signal_hook_pass_on(&watch.trap, info, context);
         return;
     }
     machine->uc_mcontext.gregs[REG_EFL] &= ~(greg_t)TRAP_FLAG;
@@ -289,18 +280,11 @@ void access_watch_free(void *memory, size_t bytes)
 
 static bool install(void)
 {
-    struct sigaction fault = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO};
-    struct sigaction trap = {.sa_sigaction = on_trap, .sa_flags = SA_SIGINFO};
-
-    sigemptyset(&fault.sa_mask);
-    sigemptyset(&trap.sa_mask);
-    if (sigaction(SIGSEGV, &fault, &watch.old_fault) != 0)
-        return false;
-    if (sigaction(SIGTRAP, &trap, &watch.old_trap) != 0) {
-        sigaction(SIGSEGV, &watch.old_fault, NULL);
-        return false;
-    }
-    return true;
+    if (signal_hook_set(&watch.fault, SIGSEGV, on_fault) &&
+        signal_hook_set(&watch.trap, SIGTRAP, on_trap))
+        return true;
+    signal_hook_release(&watch.fault);
+    return false;
 }
 
 bool access_watch_begin(void *memory, size_t bytes)
@@ -323,8 +307,8 @@ void access_watch_end(void)
         return;
     watch.is_on = 0;
     protect(PROT_READ | PROT_WRITE);
-    sigaction(SIGSEGV, &watch.old_fault, NULL);
-    sigaction(SIGTRAP, &watch.old_trap, NULL);
+    signal_hook_release(&watch.fault);
+    signal_hook_release(&watch.trap);
 }
 
 bool access_watch_was_read(size_t offset, size_t bytes)

@@ -47,7 +47,8 @@ static void change_bytes(char *bytes, size_t count, enum change how)
 
 #if defined(__x86_64__) && defined(__linux__)
 
-#include <signal.h>
+#include "machine/signal_hook.h"
+
 #include <sys/mman.h>
 #include <ucontext.h>
 
@@ -64,22 +65,12 @@ static struct {
     bool changes;
     enum change how;
     volatile sig_atomic_t is_stepping;
-    struct sigaction old_fault, old_trap;
+    struct signal_hook fault, trap;
 } watch;
 
 static bool protect(struct user_memory_layer *user, int protection)
 {
     return mprotect(user->pages, USER_PAGES * PAGE_BYTES, protection) == 0;
-}
-
-static void pass_on(const struct sigaction *old, int signal, siginfo_t *info, void *context)
-{
-    if (old->sa_flags & SA_SIGINFO)
-        old->sa_sigaction(signal, info, context);
-    else if (old->sa_handler != SIG_DFL && old->sa_handler != SIG_IGN)
-        old->sa_handler(signal);
-    else
-        sigaction(signal, old, NULL); /* the instruction runs again, and the old way is taken */
 }
 
 /* The instruction that read has run, or has failed at another address. */
@@ -106,7 +97,7 @@ static void on_fault(int signal, siginfo_t *info, void *context)
         end_step(machine);
     if (!watch.user || info->si_code != SEGV_ACCERR || watch.reads >= watch.last ||
         address < watch.user->pages || address >= watch.user->pages + USER_PAGES * PAGE_BYTES) {
-        pass_on(&watch.old_fault, signal, info, context);
+        signal_hook_pass_on(&watch.fault, info, context);
         return;
     }
     watch.reads++;
@@ -120,22 +111,15 @@ static void on_trap(int signal, siginfo_t *info, void *context)
     if (watch.is_stepping)
         end_step(context);
     else
-        pass_on(&watch.old_trap, signal, info, context);
+        signal_hook_pass_on(&watch.trap, info, context);
 }
 
 static bool begin_watch(struct user_memory_layer *user, size_t bytes, unsigned last, bool changes)
 {
-    struct sigaction fault = {.sa_sigaction = on_fault,
-                              .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
-    struct sigaction trap = {.sa_sigaction = on_trap,
-                             .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
-
-    sigemptyset(&fault.sa_mask);
-    sigemptyset(&trap.sa_mask);
-    if (watch.user || sigaction(SIGSEGV, &fault, &watch.old_fault) != 0)
+    if (watch.user || !signal_hook_set(&watch.fault, SIGSEGV, on_fault))
         return false;
-    if (sigaction(SIGTRAP, &trap, &watch.old_trap) != 0) {
-        sigaction(SIGSEGV, &watch.old_fault, NULL);
+    if (!signal_hook_set(&watch.trap, SIGTRAP, on_trap)) {
+        signal_hook_release(&watch.fault);
         return false;
     }
     watch.user = user;
@@ -156,8 +140,8 @@ static void end_watch(void)
     watch.user = NULL;
     watch.is_stepping = 0;
     protect(user, PROT_READ | PROT_WRITE);
-    sigaction(SIGSEGV, &watch.old_fault, NULL);
-    sigaction(SIGTRAP, &watch.old_trap, NULL);
+    signal_hook_release(&watch.fault);
+    signal_hook_release(&watch.trap);
 }
 
 /* ---- Trials ---------------------------------------------------------------------------------- */

@@ -12,9 +12,9 @@
 
 #include "base/bits.h"
 #include "machine/page_fault.h"
+#include "machine/signal_hook.h"
 
 #include <Zydis/Zydis.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -36,16 +36,10 @@ struct access {
     unsigned bytes;
 };
 
-/* A signal's handler, and the handler before it. */
-struct hook {
-    struct sigaction before;
-    bool is_set;
-};
-
 static struct {
     struct nt *nt;
     struct trap_config config;
-    struct hook segv, step, other[3];
+    struct signal_hook segv, step, other[3];
     ZydisDecoder decoder;
     struct access access;
     uint64_t count;
@@ -298,16 +292,6 @@ static bool emulate(ucontext_t *state)
 
 /* ---- Signals --------------------------------------------------------------------------------- */
 
-static void pass_on(const struct sigaction *before, int signal, siginfo_t *info, void *context)
-{
-    if (before->sa_flags & SA_SIGINFO)
-        before->sa_sigaction(signal, info, context);
-    else if (before->sa_handler != SIG_DFL && before->sa_handler != SIG_IGN)
-        before->sa_handler(signal);
-    else
-        sigaction(signal, before, NULL); /* it happens again, and ends the process */
-}
-
 static bool read_shared_data(ucontext_t *state)
 {
     uint64_t rip = (uint64_t)state->uc_mcontext.gregs[REG_RIP];
@@ -335,7 +319,7 @@ static void on_segv(int signal, siginfo_t *info, void *context)
     give_up_access(context);
     shared_data_end(context);
     if (!trap.nt || !exception_take_fault(trap.nt, signal, info, context))
-        pass_on(&trap.segv.before, signal, info, context);
+        signal_hook_pass_on(&trap.segv, info, context);
 }
 
 static void on_trap(int signal, siginfo_t *info, void *context)
@@ -344,7 +328,7 @@ static void on_trap(int signal, siginfo_t *info, void *context)
         end_access(context);
     else if (!shared_data_end(context) &&
              (!trap.nt || !exception_take_fault(trap.nt, signal, info, context)))
-        pass_on(&trap.step.before, signal, info, context);
+        signal_hook_pass_on(&trap.step, info, context);
 }
 
 /*
@@ -365,7 +349,7 @@ static const int other_signals[] = {SIGBUS, SIGFPE, SIGILL};
 
 static void on_other(int signal, siginfo_t *info, void *context)
 {
-    const struct hook *hook = trap.other;
+    const struct signal_hook *hook = trap.other;
 
     for (size_t i = 0; i < ARRAY_COUNT(other_signals); i++)
         if (other_signals[i] == signal)
@@ -374,7 +358,7 @@ static void on_other(int signal, siginfo_t *info, void *context)
         return;
     give_up_access(context);
     if (!trap.nt || !exception_take_fault(trap.nt, signal, info, context))
-        pass_on(&hook->before, signal, info, context);
+        signal_hook_pass_on(hook, info, context);
 }
 
 /* A kernel stack is small, and may be used up: handlers need one of their own. */
@@ -388,27 +372,6 @@ static void give_signal_stack(void)
         sigaltstack(&stack, NULL);
 }
 
-/* Once for as long as it stays: a handler that has been installed since passes on to it. */
-static void take(struct hook *hook, int signal, void (*handler)(int, siginfo_t *, void *))
-{
-    struct sigaction ours = {.sa_sigaction = handler,
-                             .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
-
-    sigemptyset(&ours.sa_mask);
-    if (!hook->is_set)
-        hook->is_set = sigaction(signal, &ours, &hook->before) == 0;
-}
-
-/* Unless somebody has been installed since: then it stays, and passes everything on. */
-static void give_back(struct hook *hook, int signal, void (*handler)(int, siginfo_t *, void *))
-{
-    struct sigaction now;
-
-    if (sigaction(signal, NULL, &now) == 0 && (now.sa_flags & SA_SIGINFO) &&
-        now.sa_sigaction == handler)
-        hook->is_set = sigaction(signal, &hook->before, NULL) != 0;
-}
-
 bool trap_install(struct nt *nt, const struct trap_config *config)
 {
     if (trap.nt || !ZYAN_SUCCESS(ZydisDecoderInit(&trap.decoder, ZYDIS_MACHINE_MODE_LONG_64,
@@ -418,10 +381,10 @@ bool trap_install(struct nt *nt, const struct trap_config *config)
     trap.config = *config;
     processor_install();
     give_signal_stack();
-    take(&trap.segv, SIGSEGV, on_segv);
-    take(&trap.step, SIGTRAP, on_trap);
+    signal_hook_set(&trap.segv, SIGSEGV, on_segv);
+    signal_hook_set(&trap.step, SIGTRAP, on_trap);
     for (size_t i = 0; i < ARRAY_COUNT(other_signals); i++)
-        take(&trap.other[i], other_signals[i], on_other);
+        signal_hook_set(&trap.other[i], other_signals[i], on_other);
     return true;
 }
 
@@ -429,10 +392,10 @@ void trap_remove(struct nt *nt)
 {
     if (trap.nt != nt || !nt)
         return;
-    give_back(&trap.segv, SIGSEGV, on_segv);
-    give_back(&trap.step, SIGTRAP, on_trap);
+    signal_hook_release(&trap.segv);
+    signal_hook_release(&trap.step);
     for (size_t i = 0; i < ARRAY_COUNT(other_signals); i++)
-        give_back(&trap.other[i], other_signals[i], on_other);
+        signal_hook_release(&trap.other[i]);
     trap.nt = NULL;
 }
 
