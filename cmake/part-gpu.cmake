@@ -1,4 +1,4 @@
-# GPU models that are examples of plug-ins (docs/gpu-models.md), and the tests that drive them.
+# GPU models and policies that are examples of plug-ins (docs/gpu-models.md, docs/policy.md), and their tests.
 if(DRYDOCK_BENCH AND DRYDOCK_TESTS)
     foreach(model tutorial sdma virtio_gpu)
         add_library(gpu_${model} MODULE ${CMAKE_SOURCE_DIR}/examples/gpu/${model}.c)
@@ -19,6 +19,14 @@ if(DRYDOCK_BENCH AND DRYDOCK_TESTS)
         add_dependencies(bench_tests gpu_odd_${name})
     endforeach()
     target_compile_definitions(bench_tests PRIVATE GPU_FOLDER="${CMAKE_BINARY_DIR}/gpu")
+
+    # Policies: the example of docs/policy.md, and an object that has none.
+    add_library(policy_largest MODULE ${CMAKE_SOURCE_DIR}/examples/policy/largest.c)
+    target_include_directories(policy_largest PRIVATE ${CMAKE_SOURCE_DIR}/include)
+    set_target_properties(policy_largest PROPERTIES PREFIX "" OUTPUT_NAME largest
+                                                    LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/policy)
+    add_dependencies(bench_tests policy_largest)
+    target_compile_definitions(bench_tests PRIVATE POLICY_FOLDER="${CMAKE_BINARY_DIR}/policy")
 
     # The example of a driver with its model, as an image.
     add_test(NAME images/sdma COMMAND ${CMAKE_SOURCE_DIR}/tests/images/sdma.sh $<TARGET_FILE:drydock>

@@ -48,7 +48,17 @@ struct vidmm_policy {
      * no request waits, and room is made for allocations that will be created; 0: neither happens.
      */
     uint64_t ahead_ns;
+    /*
+     * Others leave for such an allocation only when its next use is at most evict_lead_ns behind
+     * what has been submitted and at most evict_most_ns behind what has run: an eviction that comes
+     * too early takes memory from the work that runs now, and one that comes too late lets the work
+     * wait. 0 for either: it comes in only where memory is free.
+     */
+    uint64_t evict_lead_ns, evict_most_ns;
 };
+
+/* The name of the table in a shared object that a run of the bench loads (option policy-file). */
+#define VIDMM_POLICY_SYMBOL "vidmm_policy_own"
 
 /* The least recently used allocation leaves. What vidmm_config.policy NULL means. */
 extern const struct vidmm_policy vidmm_policy_lru;

@@ -4,6 +4,7 @@
  */
 #include "bench/run/run_private.h"
 
+#include "bench/board/policy_file.h"
 #include "vidmm/policy.h"
 
 #include "base/bits.h"
@@ -166,12 +167,18 @@ bool run_raise_manager(struct run_assembly *run)
     const struct run_config *config = run->config;
     struct vidmm_failure failure = {0};
     struct vidmm_config vidmm_config = manager_config(run);
+    char why[POLICY_FILE_ERROR_BYTES];
     NTSTATUS status;
 
     if (config->hides_buffer_address && config->private_data_bytes != RUN_DRIVERS_OWN &&
         config->model == RUN_GPUMMU)
         return run_refuse(run, "paging-address none leaves a driver nothing but the private data "
                                "that it asks for, and private-data gives others");
+    if (config->policy_file) {
+        vidmm_config.policy = policy_file_load(config->policy_file, why);
+        if (!vidmm_config.policy)
+            return run_refuse(run, "%s", why);
+    }
     platform_init(&run->platform, run->machine, &run->managers.services);
     run->has_platform = true;
     run->platform.agp_bytes = config->model == RUN_PHYSICAL ? config->agp_bytes : 0;

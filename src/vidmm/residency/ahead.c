@@ -27,17 +27,15 @@
 
 static const char reason[] = "for what comes next";
 
-/*
- * How far ahead others leave for what is to come. Each eviction that comes too early takes memory
- * from the work that runs now, and each that comes too late lets the work wait.
- */
-#define EVICTION_LEAD_NS UINT64_C(40000000)  /* beyond what has been submitted */
-#define EVICTION_MOST_NS UINT64_C(200000000) /* beyond what has run */
-
+/* Up to this time of the client others leave for what is to come; 0: they do not. */
 static uint64_t eviction_horizon(const struct vidmm *vidmm)
 {
-    return min_u64(vidmm->forecast.submitted_ns + EVICTION_LEAD_NS,
-                   vidmm->forecast.done_ns + EVICTION_MOST_NS);
+    const struct vidmm_policy *policy = vidmm->config.policy;
+
+    if (!policy->evict_lead_ns || !policy->evict_most_ns)
+        return 0;
+    return min_u64(vidmm->forecast.submitted_ns + policy->evict_lead_ns,
+                   vidmm->forecast.done_ns + policy->evict_most_ns);
 }
 
 /* A slot for one more that comes in; NULL: enough are under way. */
@@ -150,5 +148,5 @@ bool ahead_run(struct vidmm *vidmm)
     case NOTHING:
         break;
     }
-    return prepare(vidmm, eviction_horizon(vidmm));
+    return eviction_horizon(vidmm) && prepare(vidmm, eviction_horizon(vidmm));
 }

@@ -141,10 +141,11 @@ static void what_a_waiting_request_wants_leaves_last(void **state)
 }
 
 /* Two of 100 pages fill the memory but for 56; the third one is away and will be used first. */
-static struct rig *with_one_away(unsigned model, struct rig_object objects[3], uint64_t first_ns,
+static struct rig *with_one_away(unsigned model, const struct vidmm_policy *policy,
+                                 struct rig_object objects[3], uint64_t first_ns,
                                  uint64_t second_ns, uint64_t away_ns)
 {
-    struct rig *rig = create(model, &vidmm_policy_hinted);
+    struct rig *rig = create(model, policy);
 
     for (unsigned j = 0; j < 3; j++)
         rig_object(rig, 100, 1, &objects[j]);
@@ -168,7 +169,8 @@ static void what_is_used_soon_comes_in_for_what_is_used_later(void **state)
 {
     for (unsigned model = 0; model < RIG_MODELS; model++) {
         struct rig_object objects[3];
-        struct rig *rig = with_one_away(model, objects, 50 * MS, 900 * MS, 20 * MS);
+        struct rig *rig =
+            with_one_away(model, &vidmm_policy_hinted, objects, 50 * MS, 900 * MS, 20 * MS);
 
         vidmm_forecast_time(rig->vidmm, 1, 1);
         rig_drain(rig);
@@ -182,11 +184,42 @@ static void what_is_used_soon_comes_in_for_what_is_used_later(void **state)
     }
 }
 
+/* A policy says how long before a use others leave: not yet 20 ms before it, or never. */
+static void others_leave_when_the_policy_says(void **state)
+{
+    static const struct {
+        uint64_t lead_ns, most_ns;
+        bool leaves;
+    } rows[] = {
+        {40 * MS, 200 * MS, true}, {10 * MS, 200 * MS, false}, {40 * MS, 10 * MS, false},
+        {0, 200 * MS, false},      {40 * MS, 0, false},
+    };
+
+    for (unsigned i = 0; i < ARRAY_COUNT(rows); i++) {
+        struct vidmm_policy policy = vidmm_policy_hinted;
+        struct rig_object objects[3];
+        struct rig *rig;
+
+        policy.evict_lead_ns = rows[i].lead_ns;
+        policy.evict_most_ns = rows[i].most_ns;
+        rig = with_one_away(2, &policy, objects, 50 * MS, 900 * MS, 20 * MS);
+        vidmm_forecast_time(rig->vidmm, 1, 1);
+        rig_drain(rig);
+        assert_int_equal(rig->eviction_count, rows[i].leaves);
+        assert_int_equal(vidmm_statistics(rig->vidmm)->ahead, rows[i].leaves);
+        vidmm_forecast_time(rig->vidmm, 11 * MS, 11 * MS);
+        rig_drain(rig);
+        assert_int_equal(rig->eviction_count, rows[i].lead_ns && rows[i].most_ns);
+        destroy_all(rig, objects, 3);
+    }
+}
+
 static void nothing_leaves_early_for_what_is_used_later_still(void **state)
 {
     for (unsigned model = 0; model < RIG_MODELS; model++) {
         struct rig_object objects[3];
-        struct rig *rig = with_one_away(model, objects, 5 * MS, 10 * MS, 20 * MS);
+        struct rig *rig =
+            with_one_away(model, &vidmm_policy_hinted, objects, 5 * MS, 10 * MS, 20 * MS);
 
         vidmm_forecast_time(rig->vidmm, 1, 1);
         rig_drain(rig);
@@ -310,6 +343,7 @@ int main(void)
         cmocka_unit_test(what_will_not_be_used_again_leaves_before_what_nobody_knows),
         cmocka_unit_test(what_a_waiting_request_wants_leaves_last),
         cmocka_unit_test(what_is_used_soon_comes_in_for_what_is_used_later),
+        cmocka_unit_test(others_leave_when_the_policy_says),
         cmocka_unit_test(nothing_leaves_early_for_what_is_used_later_still),
         cmocka_unit_test(what_fits_comes_in_if_it_will_still_fit_when_it_is_used),
         cmocka_unit_test(room_is_made_for_what_will_be_created),

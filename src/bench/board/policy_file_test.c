@@ -1,0 +1,74 @@
+/* A policy of the user's, played in both models. */
+#include "bench/board/policy_file.h"
+
+#include "bench/whole_runs/test_run.h"
+
+/* Memory for 10 MiB: an old small allocation and a large one, then a third. */
+static const char third_needs_room[] = "drydock-case 1\n"
+                                       "option local-memory 10M\n"
+                                       "alloc small size=2M segments=local\n"
+                                       "alloc large size=5M segments=local\n"
+                                       "alloc third size=4M segments=local\n"
+                                       "submit c0 small:w\n"
+                                       "submit c0 large:w\n"
+                                       "wait all\n"
+                                       "step room\n"
+                                       "submit c0 third:w\n"
+                                       "wait all\n";
+
+static void assert_moved_out(const char *model, const char *policy_file, uint64_t evictions,
+                             uint64_t bytes)
+{
+    struct workload *workload = test_parse(third_needs_room);
+    struct run_result *result;
+
+    test_option(workload, "model", model);
+    if (policy_file)
+        test_option(workload, "policy-file", policy_file);
+    result = test_play(workload);
+    test_assert_clean(result);
+    assert_int_equal(result->steps[1].evictions, evictions);
+    assert_int_equal(result->steps[1].moved_out_bytes, bytes);
+    test_finish(result);
+}
+
+static void the_example_lets_one_large_allocation_leave_where_lru_takes_two(void **state)
+{
+    assert_moved_out("physical", NULL, 2, 7 * MiB);
+    assert_moved_out("physical", POLICY_FOLDER "/largest.so", 1, 5 * MiB);
+    assert_moved_out("gpummu", POLICY_FOLDER "/largest.so", 1, 5 * MiB);
+}
+
+static void files_without_a_policy_are_refused(void **state)
+{
+    static const struct {
+        const char *path, *says;
+    } files[] = {
+        {"no-such-policy.so", "no-such-policy.so"},
+        {GPU_FOLDER "/tutorial.so", "it exports no vidmm_policy_own"},
+    };
+
+    for (unsigned i = 0; i < ARRAY_COUNT(files); i++) {
+        struct workload *workload = test_parse(third_needs_room);
+        struct run_result *result;
+        char error[POLICY_FILE_ERROR_BYTES];
+
+        assert_null(policy_file_load(files[i].path, error));
+        assert_non_null(strstr(error, files[i].says));
+        test_option(workload, "policy-file", files[i].path);
+        result = test_play(workload);
+        assert_int_equal(result->outcome, RUN_REFUSED);
+        assert_non_null(strstr(result->error, files[i].says));
+        test_finish(result);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_example_lets_one_large_allocation_leave_where_lru_takes_two),
+        cmocka_unit_test(files_without_a_policy_are_refused),
+    };
+
+    return cmocka_run_group_tests_name("bench/policy_file", tests, NULL, NULL);
+}
