@@ -115,7 +115,7 @@ struct workload *cli_load(const char *path, uint32_t steps);
  * given to them.
  */
 #define CLI_TRUST_CASE                                                                             \
-    "trust-case", 0, NULL, "load the driver and the GPU model that the case names by a path"
+    "trust-case", 0, NULL, "load the driver, GPU model and policy that the case names by a path"
 
 /*
  * One run, judged again without the driver if it is to be: then a note says if it could not be, and

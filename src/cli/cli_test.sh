@@ -278,6 +278,14 @@ for verb in "run --no-out" replay shrink "check --seeds 1 --no-shrink" ops; do
     expect 2 $verb gpu.in
     says 'gpu.in:3: option gpu ./model.so: the case would have this file loaded as code (expected --trust-case'
 done
+printf 'drydock-case 1\noption policy-file policy.so\nalloc a size=64K\n' >policy.in
+for verb in "run --no-out" replay shrink "check --seeds 1 --no-shrink" ops; do
+    # shellcheck disable=SC2086
+    expect 2 $verb policy.in
+    says 'policy.in:2: option policy-file policy.so: the case would have this file loaded as code'
+done
+expect 2 run --no-out policy.in --trust-case
+says "policy 'policy.so': "
 expect 2 run --no-out gpu.in --trust-case
 says './model.so: No such file'
 expect 1 replay gpu.in --trust-case

@@ -133,7 +133,8 @@ const struct workload_option *run_next_code_option(const struct workload *worklo
         const char *value = workload_string(workload, option->value);
 
         if ((strcmp(key, "driver") == 0 && driver_file_is_path(value)) ||
-            (strcmp(key, "gpu") == 0 && gpu_plugin_is_path(value)))
+            (strcmp(key, "gpu") == 0 && gpu_plugin_is_path(value)) ||
+            strcmp(key, "policy-file") == 0)
             return option;
     }
     return NULL;
