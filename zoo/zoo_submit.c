@@ -556,10 +556,64 @@ static void plant_query_old_fence(struct zoo_layer *layer)
     layer->ops.query_current_fence = query_old_fence;
 }
 
-#define PLANT(id_, models_, rules_, function, sentence_)                                           \
+/* ---- A counter that a reset of the adapter leaves as it is ---- */
+
+#define NODES_FOLLOWED 8
+#define AFTER_RESET    (UINT64_C(1) << 32) /* beside the fence: nothing was reported since */
+
+static uint64_t *completed_of(struct zoo_layer *layer, UINT node)
+{
+    return &layer->state[node % NODES_FOLLOWED];
+}
+
+static void follow_completed(struct miniport_host *host,
+                             const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
+{
+    struct zoo_layer *layer = zoo_layer_of_host(host);
+    DXGKARGCB_NOTIFY_INTERRUPT_DATA as = *data;
+
+    if (is_completion(data)) {
+        *completed_of(layer, data->DmaCompleted.NodeOrdinal) = data->DmaCompleted.SubmissionFenceId;
+    } else if (data->InterruptType == DXGK_INTERRUPT_DMA_PREEMPTED) {
+        uint64_t *completed = completed_of(layer, data->DmaPreempted.NodeOrdinal);
+
+        if (*completed & AFTER_RESET)
+            as.DmaPreempted.LastCompletedFenceId = (UINT)*completed;
+    }
+    tell(layer, &as);
+}
+
+static NTSTATUS reset_and_keep_counter(struct miniport *self, HANDLE object)
+{
+    struct zoo_layer *layer = zoo_layer_of(self);
+
+    for (UINT i = 0; i < NODES_FOLLOWED; i++)
+        layer->state[i] |= AFTER_RESET;
+    return miniport_forward_reset_from_timeout(self, object);
+}
+
+static NTSTATUS query_kept_counter(struct miniport *self, HANDLE object,
+                                   DXGKARG_QUERYCURRENTFENCE *arg)
+{
+    NTSTATUS status = miniport_forward_query_current_fence(self, object, arg);
+    const uint64_t completed = *completed_of(zoo_layer_of(self), arg->NodeOrdinal);
+
+    if (completed & AFTER_RESET)
+        arg->CurrentFence = (UINT)completed;
+    return status;
+}
+
+static void plant_counter_kept(struct zoo_layer *layer)
+{
+    layer->host_ops.notify_interrupt = follow_completed;
+    layer->ops.reset_from_timeout = reset_and_keep_counter;
+    layer->ops.query_current_fence = query_kept_counter;
+}
+
+#define PLANT(id_, models_, rules_, function, ...)                                                 \
     {                                                                                              \
-        .id = id_, .sentence = sentence_, .models = models_, .rules = rules_, .since = ZOO_SINCE,  \
-        .plant = function,                                                                         \
+        .id = id_, .models = models_, .rules = rules_, .since = ZOO_SINCE, .plant = function,      \
+        .sentence = __VA_ARGS__,                                                                   \
     }
 
 /* clang-format off */
@@ -628,6 +682,9 @@ const struct zoo_defect zoo_submit_defects[] = {
           "returns FALSE from its interrupt routine, which has told of events"),
     PLANT("TDR-group-by-ordinal", ZOO_ALL, "TDR-014", plant_group_by_ordinal,
           "answers QueryDependentEngineGroup with the ordinal in the place of its bit"),
+    PLANT("TDR-counter-kept", ZOO_ALL, "TDR-015", plant_counter_kept,
+          "goes on with its last completed fences when the adapter was reset",
+          .focus = "incidents=yes ops=1000"),
     PLANT("TDR-reset-fails", ZOO_ALL, "TDR-001", plant_reset_fails,
           "fails ResetFromTimeout"),
     {0},

@@ -159,10 +159,11 @@ struct player_fault {
 
 /* How long nothing has moved on (player_wait.c). */
 struct player_progress {
-    uint64_t quiet_events;  /* since anything was seen to move on */
-    uint64_t calls;         /* of the manager to the driver, when last seen */
-    uint32_t op_index;      /* the operation that resets_before is about */
-    uint64_t resets_before; /* when that operation began to wait */
+    uint64_t quiet_events;   /* since anything was seen to move on */
+    uint64_t calls;          /* of the manager to the driver, when last seen */
+    uint32_t op_index;       /* the operation that resets_before is about */
+    uint64_t resets_before;  /* when that operation began to wait */
+    uint64_t adapter_resets; /* ... after which the driver was asked for its fences */
 };
 
 struct player {

@@ -59,6 +59,26 @@ static void note_progress(struct player *player)
         gpu_plugin_note_progress(player->config.plugin);
 }
 
+/* What the driver says of its fences where little or nothing is under way. */
+void player_ask_for_fences(struct player *player)
+{
+    if (player->is_asleep || (player->config.nt && nt_is_amid_call(player->config.nt)))
+        return;
+    vidmm_query_fences(player->vidmm);
+    player->needs_pump = true;
+}
+
+/* The fences of a driver whose adapter was reset, before anything else is reported (TDR-015). */
+static void ask_behind_reset(struct player *player)
+{
+    const uint64_t resets = vidmm_statistics(player->vidmm)->adapter_resets;
+
+    if (resets == player->progress.adapter_resets)
+        return;
+    player->progress.adapter_resets = resets;
+    player_ask_for_fences(player);
+}
+
 bool player_advance(struct player *player)
 {
     const struct vidmm_statistics *statistics;
@@ -72,6 +92,7 @@ bool player_advance(struct player *player)
         player_pump(player);
         return player->stop == PLAYER_NOT_STOPPED;
     }
+    ask_behind_reset(player);
     if (!machine_run_next(player->machine))
         return stop_stuck(player, "nothing more happens");
     player_preempt_when_due(player);
@@ -103,15 +124,6 @@ bool player_wait_context(struct player *player, struct player_context *context)
             return false;
     }
     return true;
-}
-
-/* What the driver says of its fences where little or nothing is under way. */
-void player_ask_for_fences(struct player *player)
-{
-    if (player->is_asleep || (player->config.nt && nt_is_amid_call(player->config.nt)))
-        return;
-    vidmm_query_fences(player->vidmm);
-    player->needs_pump = true;
 }
 
 bool player_wait_idle(struct player *player)

@@ -8,7 +8,11 @@ struct fence_node {
     bool was_reset;       /* with the adapter, and nothing has been submitted since */
     bool is_engine_reset; /* alone, the same */
     uint32_t submitted, reported;
-    bool is_fence_due;    /* a native fence passed the awaited value, and nobody was told */
+    bool is_by_reset;  /* the adapter was reset, and nothing was reported since: `reported` is what
+                          counts as complete by that */
+    bool has_newest;   /* something is under way when the adapter is reset: */
+    uint32_t newest;   /* ... the last of it that the driver was handed */
+    bool is_fence_due; /* a native fence passed the awaited value, and nobody was told */
     bool is_fence_missed; /* that was so when the interrupt was taken, and still is */
     bool is_preempting;
     bool was_empty;                                /* when the preemption was asked for */
@@ -43,6 +47,13 @@ struct fence_watch {
 static struct fence_node *node_of(struct fence_watch *watch, unsigned node)
 {
     return node < CHECK_MAX_NODES ? &watch->nodes[node] : NULL;
+}
+
+static void note_reported(struct fence_node *node, uint32_t fence)
+{
+    node->has_reported = true;
+    node->is_by_reset = false;
+    node->reported = fence;
 }
 
 static bool is_empty(struct check *check, unsigned node)
@@ -220,6 +231,23 @@ static bool was_done(struct fence_watch *watch, const struct check_packet *packe
     return packet->is_gpu_done && node && packet->number <= node->done_before;
 }
 
+/* What is under way when the adapter is reset: the packet of each node that came last. */
+static void before_reset(struct check *check, struct fence_watch *watch)
+{
+    const struct check_packet *packet;
+
+    for (unsigned i = 0; i < CHECK_MAX_NODES; i++)
+        watch->nodes[i].has_newest = false;
+    list_for_each (packet, &check_ledger(check)->packets, struct check_packet, link) {
+        struct fence_node *node = node_of(watch, packet->node);
+
+        if (!node || packet->state != CHECK_SUBMITTED)
+            continue;
+        node->has_newest = true;
+        node->newest = packet->fence;
+    }
+}
+
 static void before(struct check *check, void *state, const struct check_call *call)
 {
     struct fence_watch *watch = state;
@@ -249,6 +277,9 @@ static void before(struct check *check, void *state, const struct check_call *ca
     case MINIPORT_DDI_ResetEngine:
         note_done(check, watch, call->arg.reset_engine->NodeOrdinal);
         break;
+    case MINIPORT_DDI_ResetFromTimeout:
+        before_reset(check, watch);
+        break;
     case MINIPORT_DDI_PreemptCommand:
         node = node_of(watch, call->arg.preempt_command->NodeOrdinal);
         if (!node)
@@ -275,7 +306,7 @@ static void check_current(struct check *check, const struct fence_node *node,
 {
     uint32_t current = arg->CurrentFence;
 
-    if (!node->has_reported || node->is_preempting)
+    if (!node->has_reported || node->is_preempting || node->is_by_reset)
         return;
     CHECK_RULE(check, RULE_FENCE_006,
                current == node->reported || (node->has_aborted && current == node->aborted) ||
@@ -286,6 +317,28 @@ static void check_current(struct check *check, const struct fence_node *node,
                arg->NodeOrdinal, node->reported);
 }
 
+/*
+ * The adapter was reset, and nothing has been reported since: the current fence is the last one
+ * that was submitted before, or one of those that have been submitted since.
+ */
+static void check_since_reset(struct check *check, const struct fence_node *node,
+                              const DXGKARG_QUERYCURRENTFENCE *arg)
+{
+    const uint32_t current = arg->CurrentFence;
+
+    if (!node->is_by_reset)
+        return;
+    CHECK_RULE(check, RULE_TDR_015,
+               (check_fence_reached(node->reported, current) &&
+                check_fence_reached(current, node->submitted)) ||
+                   (node->has_refused && current == node->refused) ||
+                   (node->has_preemption && current == node->preemption),
+               NULL, "CurrentFence",
+               "is 0x%x on node %u; the adapter was reset, by which 0x%x, the last fence that was "
+               "submitted before, counts as complete",
+               current, arg->NodeOrdinal, node->reported);
+}
+
 /* Packets that have run must be reported before the call comes back. */
 static void after_query(struct check *check, struct fence_watch *watch,
                         const DXGKARG_QUERYCURRENTFENCE *arg)
@@ -293,6 +346,8 @@ static void after_query(struct check *check, struct fence_watch *watch,
     const struct fence_node *node = node_of(watch, arg->NodeOrdinal);
     const struct check_packet *packet;
 
+    if (node)
+        check_since_reset(check, node, arg);
     list_for_each (packet, &check_ledger(check)->packets, struct check_packet, link) {
         if (packet->node != arg->NodeOrdinal || packet->state == CHECK_REFUSED)
             continue;
@@ -395,10 +450,28 @@ static unsigned stands_still(struct check *check, void *state)
     return count;
 }
 
-static void forget_reports(struct fence_node *node)
+/*
+ * All that was under way counts as complete. A node that had nothing under way stays where it was;
+ * packets of its that were preempted may count, too (a driver may not know of them any more).
+ * Packets that have run may stay untold (TDR-006).
+ */
+static void after_reset(struct check *check, struct fence_watch *watch)
 {
-    node->has_reported = node->is_engine_reset = false;
-    node->has_preemption = node->has_aborted = node->has_refused = false;
+    check_unanswered(check, watch, 0, CHECK_MAX_NODES);
+    forget_native(watch, 0, CHECK_MAX_NODES);
+    for (unsigned i = 0; i < CHECK_MAX_NODES; i++) {
+        struct fence_node *node = &watch->nodes[i];
+
+        if (node->has_newest) {
+            node->has_reported = true;
+            node->reported = node->newest;
+        }
+        node->has_reported &= check_is_version(check_ledger(check), DXGKDDI_INTERFACE_VERSION_WIN8);
+        node->is_by_reset = node->has_reported;
+        node->was_reset = true;
+        node->is_engine_reset = node->has_preemption = node->has_aborted = node->has_refused =
+            false;
+    }
 }
 
 /* A refused submission counts as complete in its turn. */
@@ -467,13 +540,8 @@ static void after(struct check *check, void *state, const struct check_call *cal
         if (NT_SUCCESS(call->status))
             after_query(check, watch, call->arg.query_current_fence);
         break;
-    case MINIPORT_DDI_ResetFromTimeout: /* packets that have run may stay untold (TDR-006) */
-        check_unanswered(check, watch, 0, CHECK_MAX_NODES);
-        forget_native(watch, 0, CHECK_MAX_NODES);
-        for (unsigned i = 0; i < CHECK_MAX_NODES; i++)
-            watch->nodes[i].was_reset = true;
-        for (unsigned i = 0; i < CHECK_MAX_NODES; i++)
-            forget_reports(&watch->nodes[i]);
+    case MINIPORT_DDI_ResetFromTimeout:
+        after_reset(check, watch);
         break;
     case MINIPORT_DDI_ResetEngine:
         check_unanswered(check, watch, call->arg.reset_engine->NodeOrdinal,
@@ -483,6 +551,7 @@ static void after(struct check *check, void *state, const struct check_call *cal
                       call->arg.reset_engine->NodeOrdinal + 1);
         node = node_of(watch, call->arg.reset_engine->NodeOrdinal);
         if (node && NT_SUCCESS(call->status)) {
+            node->is_by_reset = false;
             node->is_engine_reset = node->has_aborted = true;
             node->aborted = call->arg.reset_engine->LastAbortedFenceId;
             check_looked_at(check, RULE_TDR_010);
@@ -529,18 +598,18 @@ static void check_completed(struct check *check, struct fence_watch *watch,
             undone = packet;
     }
     if (CHECK_RULE(check, RULE_FENCE_002, reported != NULL, NULL, "DmaCompleted.SubmissionFenceId",
-                   node && node->has_reported && node->reported == fence
-                       ? "0x%x of node %u was reported before"
-                       : "0x%x is of nothing that is under way on node %u",
+                   !node || !node->has_reported || node->reported != fence
+                       ? "0x%x is of nothing that is under way on node %u"
+                   : node->is_by_reset
+                       ? "0x%x of node %u counts as complete since the adapter was reset"
+                       : "0x%x of node %u was reported before",
                    fence, ordinal) &&
         check_ledger(check)->has_gpu)
         CHECK_RULE(check, RULE_FENCE_003, !undone, NULL, "DmaCompleted.SubmissionFenceId",
                    "0x%x of node %u is reported; 0x%x is still running there", fence, ordinal,
                    undone->fence);
-    if (node) {
-        node->has_reported = true;
-        node->reported = fence;
-    }
+    if (node)
+        note_reported(node, fence);
 }
 
 static void check_preempted(struct check *check, struct fence_watch *watch,
@@ -565,8 +634,12 @@ static void check_preempted(struct check *check, struct fence_watch *watch,
             wrong = packet;
     }
     if (is_asked && is_back) {
-        CHECK_RULE(check, RULE_FENCE_007, false, NULL, "DmaPreempted.LastCompletedFenceId",
-                   "0x%x on node %u; 0x%x was reported before", last, ordinal, node->reported);
+        CHECK_RULE(check, node->is_by_reset ? RULE_TDR_015 : RULE_FENCE_007, false, NULL,
+                   "DmaPreempted.LastCompletedFenceId",
+                   node->is_by_reset
+                       ? "0x%x on node %u; 0x%x counts as complete since the adapter was reset"
+                       : "0x%x on node %u; 0x%x was reported before",
+                   last, ordinal, node->reported);
     } else {
         CHECK_RULE(
             check, RULE_FENCE_007, is_asked && (!wrong || !check_ledger(check)->has_gpu), NULL,
@@ -583,10 +656,8 @@ static void check_preempted(struct check *check, struct fence_watch *watch,
     }
     if (node && node->was_empty)
         check_looked_at(check, RULE_FENCE_008);
-    if (is_asked && !is_back && ends_packet) {
-        node->has_reported = true;
-        node->reported = last;
-    }
+    if (is_asked && !is_back && ends_packet)
+        note_reported(node, last);
     if (node)
         node->is_preempting = false;
 }
@@ -598,8 +669,7 @@ static void note_faulted(struct fence_watch *watch, const DXGKARGCB_NOTIFY_INTER
 
     if (!node || (data->DmaPageFaulted.PageFaultFlags & DXGK_PAGE_FAULT_FENCE_INVALID))
         return;
-    node->has_reported = true;
-    node->reported = data->DmaPageFaulted.FaultedFenceId;
+    note_reported(node, data->DmaPageFaulted.FaultedFenceId);
 }
 
 /*
@@ -696,7 +766,8 @@ const struct check_watcher check_fence_watcher = {
     .before_calls = CHECK_CALLS(MINIPORT_DDI_SubmitCommand, MINIPORT_DDI_SubmitCommandVirtual,
                                 MINIPORT_DDI_BuildPagingBuffer, MINIPORT_DDI_InterruptRoutine,
                                 MINIPORT_DDI_DpcRoutine, MINIPORT_DDI_QueryCurrentFence,
-                                MINIPORT_DDI_ResetEngine, MINIPORT_DDI_PreemptCommand),
+                                MINIPORT_DDI_ResetEngine, MINIPORT_DDI_ResetFromTimeout,
+                                MINIPORT_DDI_PreemptCommand),
     .after = after,
     .after_calls = CHECK_CALLS(MINIPORT_DDI_QueryAdapterInfo, MINIPORT_DDI_InterruptRoutine,
                                MINIPORT_DDI_DpcRoutine, MINIPORT_DDI_PreemptCommand,

@@ -719,15 +719,93 @@ static void native_fences_may_be_where_they_are_enabled(void **state)
     free(rig);
 }
 
-static NTSTATUS say_current(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
+static NTSTATUS say_current_alone(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
 {
     NTSTATUS status = rig_answer(rig, ddi, object, arg);
 
-    if (ddi == MINIPORT_DDI_SubmitCommandVirtual)
-        return STATUS_INVALID_PARAMETER;
     if (ddi == MINIPORT_DDI_QueryCurrentFence)
         ((DXGKARG_QUERYCURRENTFENCE *)arg)->CurrentFence = *(const uint32_t *)rig->told;
     return status;
+}
+
+static NTSTATUS say_current(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
+{
+    NTSTATUS status = say_current_alone(rig, ddi, object, arg);
+
+    return ddi == MINIPORT_DDI_SubmitCommandVirtual ? STATUS_INVALID_PARAMETER : status;
+}
+
+/* A packet has run and is reported, the next two are lost in a reset. What is said then. */
+static void ask_behind_reset(struct rig *rig, uint32_t said)
+{
+    rig_run(rig, RIG_CLIENT_NODE, rig_render(rig), RIG_CLIENT_BYTES);
+    rig_render(rig);
+    assert_int_equal(rig_render(rig), 3);
+    rig_reset_adapter(rig);
+    rig->answer = say_current_alone;
+    rig->told = &said;
+    rig_query_fence(rig, RIG_CLIENT_NODE);
+    rig->answer = NULL;
+}
+
+RULE_BROKEN(TDR_015)
+{
+    ask_behind_reset(rig, 1); /* the counter was not reset */
+    assert_string_equal(rig->last.detail.where, "DxgkDdiQueryCurrentFence.CurrentFence");
+}
+
+RULE_KEPT(TDR_015)
+{
+    ask_behind_reset(rig, 3);
+}
+
+static void behind_a_reset_the_first_packet_lost_is_not_the_last_one(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    for (uint32_t said = 0; said < 5; said++) {
+        rig_init(rig, RIG_GPUMMU);
+        ask_behind_reset(rig, said);
+        rig_expect_only(rig, said == 3 ? RULE_NONE : RULE_TDR_015);
+        rig_fini(rig);
+    }
+    free(rig);
+}
+
+/* New work is under way, and is asked about or preempted. */
+static void what_a_reset_ended_counts_while_new_work_waits(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    for (uint32_t said = 1; said < 4; said++) {
+        for (int is_preempted = 0; is_preempted < 2; is_preempted++) {
+            uint32_t first, lost, next;
+
+            rig_init(rig, RIG_GPUMMU);
+            first = rig_render(rig);
+            rig_run(rig, RIG_CLIENT_NODE, first, RIG_CLIENT_BYTES);
+            lost = rig_render(rig);
+            rig_reset_adapter(rig);
+            next = rig_render(rig);
+            assert_int_equal(next, 3);
+            rig_gpu_event(rig, CHECK_GPU_QUEUED, RIG_CLIENT_NODE, next, RIG_CLIENT_BYTES);
+            if (is_preempted) {
+                rig_preempt(rig, RIG_CLIENT_NODE, 100);
+                rig_preempted(rig, RIG_CLIENT_NODE, 100, said);
+                assert_int_equal(rig->counts.broken[RULE_TDR_015], said < lost);
+            } else {
+                rig->answer = say_current_alone;
+                rig->told = &said;
+                rig_query_fence(rig, RIG_CLIENT_NODE);
+                rig->answer = NULL;
+                assert_int_equal(rig->counts.broken[RULE_TDR_015], said < lost);
+            }
+            rig_fini(rig);
+        }
+    }
+    free(rig);
 }
 
 /* SUB-012: the driver refuses a packet behind one that it has reported. */
@@ -815,6 +893,8 @@ int main(void)
         cmocka_unit_test(rule_FENCE_014_is_found_when_the_update_fails),
         cmocka_unit_test(native_fences_may_be_where_they_are_enabled),
         cmocka_unit_test(a_refused_packet_may_stand_for_the_current_one),
+        cmocka_unit_test(behind_a_reset_the_first_packet_lost_is_not_the_last_one),
+        cmocka_unit_test(what_a_reset_ended_counts_while_new_work_waits),
         cmocka_unit_test(the_last_completed_fence_of_a_preemption_has_been_reported),
         cmocka_unit_test(a_current_fence_is_not_looked_at_without_a_gpu),
     };
