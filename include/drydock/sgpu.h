@@ -539,6 +539,7 @@ struct sgpu_packet_render {
 #define SGPU_UMD_EXISTING            (1u << 12) /* over the client's memory: 64 KiB multiples */
 #define SGPU_UMD_EXISTING_KERNEL     (1u << 13) /* ... or over the kernel's                  */
 #define SGPU_UMD_PROTECTED           (1u << 14) /* nothing for the CPU to see                */
+#define SGPU_UMD_HARDWARE_PROTECTED  (1u << 15) /* content of a hardware's rights management */
 #define SGPU_UMD_NOTIFY_RESIDENCY    (1u << 16) /* needs ACCESSED_PHYSICALLY                 */
 #define SGPU_UMD_NOTIFY_EVICTION     (1u << 17) /* before it leaves system memory            */
 #define SGPU_UMD_NOTIFY_IOMMU_UNMAP  (1u << 18) /* before the device cannot reach it         */

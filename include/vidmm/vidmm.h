@@ -491,8 +491,8 @@ void vidmm_context_destroy(struct vidmm_context *context);
  * and flags. cookie is the embedder's name for it, in events and vidmm_allocation_cookie().
  *
  * STATUS_GRAPHICS_... of the driver when it refuses; STATUS_INVALID_PARAMETER when what it
- * reported breaks a rule (told to driver_error). STATUS_NOT_SUPPORTED: it is HardwareProtected; or,
- * for a driver of physical addresses, larger than 4 GiB less a page, which is what the 32 bits of
+ * reported breaks a rule (told to driver_error). STATUS_NOT_SUPPORTED: for a
+ * driver of physical addresses it is larger than 4 GiB less a page, which is what the 32 bits of
  * MDL.ByteCount and Transfer.TransferOffset can say.
  */
 NTSTATUS vidmm_allocation_create(struct vidmm_device *device, const void *private_data,

@@ -247,10 +247,6 @@ expect 2 run large.in --model gpummu --no-out --junit no/such/folder
 says "cannot write 'no/such/folder'"
 leaves_nothing
 
-printf 'drydock-case 1\nalloc a size=4K flags=hardware-protected\n' >flag.in
-expect 2 run flag.in --no-out
-says "flag 'hardware-protected' of allocations: the documents say"
-
 # A case that stands alone: made smaller, played again.
 printf 'drydock-case 1\noption driver zoo:D10-pointer-stays\noption seed 5\n' >bad.in
 printf 'alloc a size=64K\nalloc b size=64K\nsubmit c0 a:w b:w\nwait all\nread a\n' >>bad.in

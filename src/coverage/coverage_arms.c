@@ -33,10 +33,6 @@ static const struct {
     {"UPDATE_CONTEXT_ALLOCATION", "without private data",
      "the operation names no allocation: without the driver's record nobody knows what is to "
      "change"},
-    {"MAP_APERTURE_SEGMENT2", "a DMA or paging buffer",
-     "buffers get slots in the physical model, whose drivers are older than this operation"},
-    {"MAP_APERTURE_SEGMENT2", "of nobody",
-     "a primary of nobody is of the physical model, whose drivers are older than this operation"},
     {"DXGKARG_PATCH", "of a device",
      "shares its place with hContext: it is the device where a driver has no contexts, which the "
      "structure does not tell"},

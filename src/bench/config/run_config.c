@@ -57,21 +57,6 @@ const char *run_config_unsupported_option(const struct workload *workload)
     return NULL;
 }
 
-const char *run_config_refused_flag(const struct workload *workload)
-{
-    static const uint32_t flags[] = {
-        WORKLOAD_ALLOCATION_HARDWARE_PROTECTED,
-    };
-
-    for (uint32_t i = 0; i < workload->allocation_count; i++) {
-        for (size_t j = 0; j < ARRAY_COUNT(flags); j++) {
-            if (workload->allocations[i].flags & flags[j])
-                return workload_allocation_flag_name(flags[j]);
-        }
-    }
-    return NULL;
-}
-
 /* Half of what is alive at the peak, but room for any single submission twice. */
 static uint64_t choose_local(const struct workload_summary *summary)
 {

@@ -163,11 +163,6 @@ bool run_config_to_options(const struct run_config *config, struct workload *wor
 
 /* An option that the workload sets and this bench does not follow yet; NULL: none. */
 const char *run_config_unsupported_option(const struct workload *workload);
-/*
- * A flag of an allocation with which the run is refused, because documents do not say what becomes
- * of the content of such an allocation when it is paged; NULL: none.
- */
-const char *run_config_refused_flag(const struct workload *workload);
 
 /*
  * Replaces every 0 by what the run will use: 4 GiB of local memory, or half of what is alive at

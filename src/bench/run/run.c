@@ -88,19 +88,6 @@ static uint64_t peak_memory(void)
 
 /* ---- Going up -------------------------------------------------------------------------------- */
 
-/* The manager would have to guess at some flags of allocations: such a case is refused. */
-static bool can_be_followed(struct run_assembly *run)
-{
-    const char *flag = run_config_refused_flag(run->workload);
-
-    return !flag ||
-           run_refuse(run,
-                      "flag '%s' of allocations: the documents say what must not be set with it, "
-                      "not what becomes of such content when it is paged (expected a case "
-                      "without it)",
-                      flag);
-}
-
 static bool raise_oracle(struct run_assembly *run)
 {
     struct workload_summary summary;
@@ -413,9 +400,8 @@ static void give_everything_up(struct run_assembly *run)
 
 static bool assemble(struct run_assembly *run)
 {
-    return can_be_followed(run) && run_raise_hardware(run) && raise_oracle(run) &&
-           run_raise_driver(run) && run_is_of_model(run) && run_raise_manager(run) &&
-           raise_player(run);
+    return run_raise_hardware(run) && raise_oracle(run) && run_raise_driver(run) &&
+           run_is_of_model(run) && run_raise_manager(run) && raise_player(run);
 }
 
 static void execute_once(const struct run_config *config, const struct workload *workload,

@@ -5,6 +5,8 @@
 #include "bench/whole_runs/test_run.h"
 #include "miniport/operation.h"
 
+#include "drydock/sgpu.h"
+
 #define CASE "sequences/S-20-context-allocation-kinds.case"
 
 /* Looks at what the driver is told, and keeps one kind of operation from it. */
@@ -16,6 +18,10 @@ struct observer {
     unsigned swallowed;
     unsigned images, by_cpu, by_mdl;
     HANDLE made[8]; /* what INIT_CONTEXT_RESOURCE named */
+    const struct sgpu_save_area
+        *seen_by_cpu; /* the area that has an address for the CPU, while it lives */
+    unsigned looks;
+    uint64_t runs;
 };
 
 static void look_at_init(struct observer *observer, const DXGKARG_BUILDPAGINGBUFFER *args)
@@ -29,7 +35,10 @@ static void look_at_init(struct observer *observer, const DXGKARG_BUILDPAGINGBUF
         assert_ptr_not_equal(observer->made[i], handle); /* CTX-005: once */
     assert_true(observer->images < 8);
     observer->made[observer->images++] = handle;
-    observer->by_cpu += args->InitContextResource.Destination.VirtualAddress != NULL;
+    if (args->InitContextResource.Destination.VirtualAddress) {
+        observer->by_cpu++;
+        observer->seen_by_cpu = args->InitContextResource.Destination.VirtualAddress;
+    }
     if (!args->InitContextResource.Destination.SegmentId) {
         assert_non_null(args->InitContextResource.Destination.pMdl);
         observer->by_mdl++;
@@ -55,12 +64,30 @@ static NTSTATUS observe_build(struct miniport *layer, HANDLE object,
     return status;
 }
 
+/*
+ * Before the driver destroys a context, and with the last one the area: the address is good, shows
+ * the first word of the area still, and how often the GPU has stored it.
+ */
+static NTSTATUS observe_destroy_context(struct miniport *layer, HANDLE context)
+{
+    struct observer *observer = (struct observer *)layer;
+
+    if (observer->seen_by_cpu) {
+        assert_int_equal(observer->seen_by_cpu->magic, SGPU_SAVE_MAGIC);
+        observer->looks++;
+        observer->runs = observer->seen_by_cpu->runs;
+        observer->seen_by_cpu = NULL;
+    }
+    return miniport_forward_destroy_context(layer, context);
+}
+
 static struct miniport *add_observer(void *context, struct miniport *next)
 {
     struct observer *observer = context;
 
     observer->ops = miniport_forward_ops;
     observer->ops.build_paging_buffer = observe_build;
+    observer->ops.destroy_context = observe_destroy_context;
     observer->layer = (struct miniport){.ops = &observer->ops, .next = next};
     return &observer->layer;
 }
@@ -96,6 +123,8 @@ static void every_kind_is_made_once_and_moves(void **state)
         assert_int_equal(observer.images, 6); /* c2 and c3 have one together */
         assert_int_equal(observer.by_cpu, 1);
         assert_int_equal(observer.by_mdl, n & 1 ? 1 : 0);
+        assert_int_equal(observer.looks, 1);
+        assert_int_equal(observer.runs, 2);
         test_finish(result);
     }
 }

@@ -325,22 +325,51 @@ static void a_primary_is_nobodys_in_an_aperture(void **state)
     workload_free(workload);
 }
 
-/* ---- Flags that a run does not know what to do with ------------------------------------------ */
+/* ---- Flags of later drivers ------------------------------------------------------------------ */
 
-static void flags_without_a_documented_meaning_are_refused(void **state)
+/* Looks at what the driver answers to DxgkDdiCreateAllocation. */
+static NTSTATUS protected_create(struct miniport *self, HANDLE adapter,
+                                 DXGKARG_CREATEALLOCATION *args)
 {
-    static const char *const flags[] = {"hardware-protected"};
+    struct order_layer *layer = (struct order_layer *)self;
+    NTSTATUS status = miniport_forward_create_allocation(self, adapter, args);
 
-    for (size_t i = 0; i < ARRAY_COUNT(flags); i++) {
-        char text[128];
-        struct run_result *result;
+    layer->plain += NT_SUCCESS(status) && args->pAllocationInfo->FlagsWddm2.HardwareProtected;
+    return status;
+}
 
-        snprintf(text, sizeof text, "drydock-case 1\nalloc a size=4K flags=%s\n", flags[i]);
-        result = test_play(test_parse(text));
-        assert_int_equal(result->outcome, RUN_REFUSED);
-        assert_non_null(strstr(result->error, flags[i]));
-        test_finish(result);
-    }
+static struct miniport *add_protected_layer(void *context, struct miniport *next)
+{
+    struct miniport *layer = add_order_layer(context, next);
+
+    ((struct order_layer *)layer)->ops.create_allocation = protected_create;
+    return layer;
+}
+
+static const char protected_by_hardware[] =
+    "drydock-case 1\n"
+    "option model gpummu\noption local-memory 4M\n"
+    "alloc a size=3M segments=local flags=hardware-protected\n"
+    "alloc b size=1M segments=local flags=hardware-protected,cpu-visible\n"
+    "alloc c size=1M segments=local\n"
+    "write b\n"
+    "submit c0 a:w\nsubmit c0 b:rw c:w\nsubmit c0 a:r\nwait all\n"
+    "read b\n";
+
+static void what_hardware_protects_is_paged_and_keeps_its_content(void **state)
+{
+    struct workload *workload = test_parse(protected_by_hardware);
+    struct order_layer layer = {.plain = 0};
+    struct run_config config = test_config(workload);
+    struct run_result *result;
+
+    config.add_layer = add_protected_layer;
+    config.layer_context = &layer;
+    result = test_execute(&config, workload);
+    test_assert_clean(result);
+    assert_int_equal(layer.plain, 2);
+    assert_true(result->statistics.evictions > 0);
+    test_finish(result);
 }
 
 static const char every_other[] =
@@ -389,7 +418,7 @@ int main(void)
         cmocka_unit_test(lack_of_memory_is_survived_with_tiles),
         cmocka_unit_test(pinned_ones_stay_in_the_last_fifth),
         cmocka_unit_test(a_primary_is_nobodys_in_an_aperture),
-        cmocka_unit_test(flags_without_a_documented_meaning_are_refused),
+        cmocka_unit_test(what_hardware_protects_is_paged_and_keeps_its_content),
         cmocka_unit_test(flags_of_later_drivers_are_followed),
         cmocka_unit_test(a_range_goes_with_an_offered_allocation),
     };

@@ -25,7 +25,7 @@
      SGPU_UMD_ALTERNATE_VA | SGPU_UMD_FROM_END | SGPU_UMD_TILED | SGPU_UMD_SWIZZLED |              \
      SGPU_UMD_PRIMARY | SGPU_UMD_CPU_ON_DEMAND | SGPU_UMD_WHOLE | SGPU_UMD_ONE_SEGMENT |           \
      SGPU_UMD_OVERLAY | SGPU_UMD_CAPTURE | SGPU_UMD_SYNCHRONOUS | SGPU_UMD_HISTORY |               \
-     SGPU_UMD_ROWS | BACKING_FLAGS)
+     SGPU_UMD_ROWS | SGPU_UMD_HARDWARE_PROTECTED | BACKING_FLAGS)
 
 #define EXISTING_FLAGS (SGPU_UMD_EXISTING | SGPU_UMD_EXISTING_KERNEL)
 /* Of the kinds of backing store an allocation has one at most. */
@@ -237,6 +237,7 @@ static void fill_info(const struct refkmd_adapter *adapter,
         info->FlagsWddm2.ExistingSysMem = (request->flags & SGPU_UMD_EXISTING) != 0;
         info->FlagsWddm2.ExistingKernelSysMem = (request->flags & SGPU_UMD_EXISTING_KERNEL) != 0;
         info->FlagsWddm2.Protected = (request->flags & SGPU_UMD_PROTECTED) != 0;
+        info->FlagsWddm2.HardwareProtected = (request->flags & SGPU_UMD_HARDWARE_PROTECTED) != 0;
         info->FlagsWddm2.AccessedPhysically = (request->flags & SGPU_UMD_ACCESSED_PHYSICALLY) != 0;
         info->FlagsWddm2.DisableLargePageMapping =
             refkmd_is_at_least(adapter, DXGKDDI_INTERFACE_VERSION_WDDM2_1) &&

@@ -15,7 +15,8 @@
  *     ExistingSysMem,       the backing store is the memory that the client has handed over
  *     ExistingKernelSysMem  (backing.c), and locks are as with PermanentSysMem
  *     Protected             the CPU gets no access: lock.c
- *     HardwareProtected     refused: no page says how such content is paged
+ *     HardwareProtected     nothing: what such content is to the GPU is the driver's business, and
+ *                           it is placed, paged and locked by the other flags
  *
  * The others are told of where they are used. Both shapes of the flags have the bits that are
  * looked at here in the same places, except where it says so.
@@ -106,10 +107,6 @@ NTSTATUS allocation_accept_flags(struct vidmm_allocation *allocation,
 
     if (!check_flags(allocation, flags))
         return STATUS_INVALID_PARAMETER;
-    if (vidmm->caps.is_virtual && info->FlagsWddm2.HardwareProtected) {
-        vidmm_refuse(allocation->vidmm, "ALLOC-010", "HardwareProtected is not supported");
-        return STATUS_NOT_SUPPORTED;
-    }
     status = accept_memory(allocation, flags, memory);
     if (!NT_SUCCESS(status))
         return status;

@@ -75,18 +75,25 @@ static void protected_ones_are_made_and_memory_is_taken_over_where_there_is_some
         try_flags(&cases[i]);
 }
 
-static void what_documents_do_not_explain_is_refused(void **state)
+/* It comes in, goes out, and the CPU sees it where CpuVisible says so. */
+static void content_of_hardware_protection_is_paged_as_any_other(void **state)
 {
     struct rig_config config = rig_model(1);
     struct rig *rig = rig_create(&config);
     const struct rig_request request = {
         .bytes = PAGE_BYTES,
         .preferred = {1},
-        .flags = ((DXGK_ALLOCATIONINFOFLAGS_WDDM2_0){{{.HardwareProtected = 1}}}).Value};
+        .flags = ((DXGK_ALLOCATIONINFOFLAGS_WDDM2_0){{{.HardwareProtected = 1, .CpuVisible = 1}}})
+                     .Value};
     struct rig_object object;
 
-    assert_int_equal(rig_try_object(rig, rig->device, &request, &object), STATUS_NOT_SUPPORTED);
+    assert_int_equal(rig_try_object(rig, rig->device, &request, &object), STATUS_SUCCESS);
+    rig_make_resident(rig, &object);
+    assert_int_equal(vidmm_lock(object.allocation), STATUS_SUCCESS);
+    vidmm_unlock(object.allocation);
+    rig_evict(rig, &object);
     assert_int_equal(rig->rule_count, 0);
+    rig_destroy_object(rig, &object);
     rig_free(rig);
 }
 
@@ -228,7 +235,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(flags_that_exclude_one_another_are_told_by_rule),
         cmocka_unit_test(protected_ones_are_made_and_memory_is_taken_over_where_there_is_some),
-        cmocka_unit_test(what_documents_do_not_explain_is_refused),
+        cmocka_unit_test(content_of_hardware_protection_is_paged_as_any_other),
         cmocka_unit_test(what_an_mdl_cannot_describe_is_refused_where_it_would_have_to),
         cmocka_unit_test(pitch_aligned_sizes_are_no_smaller),
         cmocka_unit_test(a_segment_of_aligned_rows_is_for_those_that_have_a_size_there),

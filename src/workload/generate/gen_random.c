@@ -238,7 +238,10 @@ static void random_pinned(struct random *r)
     add_live(r, &info)->is_pinned = true;
 }
 
-/* Of a few allocations: whose memory the backing store is (ALLOC-010), or that no CPU sees it. */
+/*
+ * Of a few allocations: whose memory the backing store is (ALLOC-010), that no CPU sees it, or that
+ * a hardware protects what is in it.
+ */
 static uint32_t random_backing(struct random *r, uint32_t flags)
 {
     const uint32_t others = WORKLOAD_ALLOCATION_PRIMARY | WORKLOAD_ALLOCATION_PERMANENT_SYSMEM |
@@ -248,7 +251,8 @@ static uint32_t random_backing(struct random *r, uint32_t flags)
     if (!r->values[CLIENT_MEMORY] || (flags & others) || rng_chance(&r->backing_rng, 2, 3))
         return 0;
     if (!(flags & WORKLOAD_ALLOCATION_CPU_VISIBLE) && rng_chance(&r->backing_rng, 1, 3))
-        return WORKLOAD_ALLOCATION_PROTECTED;
+        return rng_chance(&r->backing_rng, 2, 3) ? WORKLOAD_ALLOCATION_PROTECTED
+                                                 : WORKLOAD_ALLOCATION_HARDWARE_PROTECTED;
     return rng_chance(&r->backing_rng, 2, 3) ? WORKLOAD_ALLOCATION_EXISTING_SYSMEM
                                              : WORKLOAD_ALLOCATION_EXISTING_KERNEL_SYSMEM;
 }
