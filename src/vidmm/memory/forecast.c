@@ -101,7 +101,8 @@ bool forecast_next_use(const struct vidmm_allocation *allocation, uint64_t *out_
     *out_ns = VIDMM_NEVER;
     if (!uses)
         return false;
-    *out_ns = next_use(allocation->vidmm, uses);
+    *out_ns = uses->is_for_cpu ? allocation->vidmm->forecast.submitted_ns
+                               : next_use(allocation->vidmm, uses);
     return true;
 }
 

@@ -26,7 +26,7 @@ struct told_uses {
     struct vidmm_allocation *allocation;
     struct heap_node absent; /* in forecast.absent, by absent_until */
     bool is_absent;
-    bool is_for_cpu; /* it has left because the CPU wants it, and stays until it is asked for */
+    bool is_for_cpu; /* the CPU wants it where it is, since it came there */
     uint64_t absent_until;
     uint32_t count, at; /* uses in front of `at` have passed */
     uint64_t ns[];
@@ -60,7 +60,10 @@ void forecast_put_back(struct vidmm_allocation *allocation);
 int64_t forecast_least_free(const struct vidmm *vidmm, const struct segment *segment,
                             uint64_t until_ns, int64_t free_bytes);
 
-/* The allocation leaves so that the CPU can look at it. */
+/*
+ * The CPU wants to look at the allocation. One that is not resident does not come in until it is
+ * asked for; one that came in for that is used next of all.
+ */
 void forecast_note_cpu(struct vidmm_allocation *allocation);
 /* The state of the allocation has changed: allocation_state.c calls this. */
 void forecast_note_state(struct vidmm_allocation *allocation);

@@ -21,6 +21,7 @@
 #include "vidmm/memory/allocation_use.h"
 #include "vidmm/views/alternate_va.h"
 #include "vidmm/memory/backing.h"
+#include "vidmm/memory/forecast.h"
 #include "vidmm/views/host_aperture.h"
 #include "vidmm/memory/page_units.h"
 #include "vidmm/memory/rename.h"
@@ -89,10 +90,12 @@ static void fetched(void *context, NTSTATUS status, uint64_t needed, uint64_t av
     (void)needed;
     (void)available;
     allocation->is_fetched = false;
-    if (NT_SUCCESS(status))
+    if (NT_SUCCESS(status)) {
         allocation_unhold(allocation);
-    else
+        forecast_note_cpu(allocation);
+    } else {
         allocation->fetch_status = status;
+    }
 }
 
 /*

@@ -335,6 +335,40 @@ static void what_leaves_for_the_cpu_stays_until_it_is_asked_for(void **state)
     }
 }
 
+/*
+ * It left in the GPU's order, and comes back for the lock. Bringing something else in for it before
+ * the lock is repeated would let the two take turns for ever.
+ */
+static void what_comes_in_for_a_lock_stays_until_the_lock_has_it(void **state)
+{
+    const struct rig_request request = {
+        .bytes = 150 * PAGE_BYTES, .preferred[0] = 1, .flags = 1u << 7 /* Swizzled */};
+    struct rig *rig = create(0, &vidmm_policy_hinted);
+    struct rig_object locked, soon;
+    unsigned attempts = 0;
+    NTSTATUS status;
+
+    assert_int_equal(rig_try_object(rig, rig->device, &request, &locked), STATUS_SUCCESS);
+    rig_object(rig, 150, 1, &soon);
+    use(rig, &locked);
+    use(rig, &soon);
+    assert_true(!is_resident(&locked) && is_resident(&soon));
+    tell(&locked, 35 * MS);
+    tell(&soon, 10 * MS);
+    vidmm_forecast_time(rig->vidmm, 1, 1);
+    while ((status = vidmm_lock(locked.allocation)) == STATUS_GRAPHICS_ALLOCATION_BUSY &&
+           attempts++ < 8)
+        rig_drain(rig);
+    assert_int_equal(status, STATUS_SUCCESS);
+    rig_touch_locked(rig, &locked, true);
+    vidmm_unlock(locked.allocation);
+    rig_drain(rig);
+    assert_true(is_resident(&soon)); /* there is room for it now */
+    rig_destroy_object(rig, &locked);
+    rig_destroy_object(rig, &soon);
+    rig_free(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -349,6 +383,7 @@ int main(void)
         cmocka_unit_test(room_is_made_for_what_will_be_created),
         cmocka_unit_test(what_is_locked_or_offered_stays_away),
         cmocka_unit_test(what_leaves_for_the_cpu_stays_until_it_is_asked_for),
+        cmocka_unit_test(what_comes_in_for_a_lock_stays_until_the_lock_has_it),
     };
 
     return cmocka_run_group_tests_name("vidmm/ahead", tests, NULL, NULL);
