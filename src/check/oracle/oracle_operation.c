@@ -398,12 +398,19 @@ static struct paging_operation *unmap_aperture(struct oracle *oracle,
 
 /* ---- Page tables ---- */
 
+/* In bytes, from the start of the segment. Beyond 64 bits it is the last page that they can name.
+ */
+static uint64_t entry_offset(const DXGK_PTE *entry)
+{
+    return min_u64(entry->PageAddress, UINT64_MAX / PAGE_BYTES) * PAGE_BYTES;
+}
+
 static uint64_t entry_location(const struct oracle *oracle, const DXGK_PTE *entry)
 {
     if (!entry->Valid || entry->Zero)
         return LOCATION_UNKNOWN;
     if (entry->Segment)
-        return segment_location(oracle, entry->Segment, entry->PageAddress * PAGE_BYTES);
+        return segment_location(oracle, entry->Segment, entry_offset(entry));
     return device_location(oracle, entry->PageAddress);
 }
 
@@ -576,9 +583,9 @@ static uint64_t range_location(const struct oracle *oracle, const DXGK_PTE *entr
     struct page_store *store;
     uint64_t address;
 
-    if (!segment || segment->is_aperture || entry->PageAddress > segment->size / PAGE_BYTES ||
-        !oracle_segment_address(oracle, segment, entry->PageAddress * PAGE_BYTES,
-                                pages * PAGE_BYTES, &store, &address) ||
+    if (!segment || segment->is_aperture ||
+        !oracle_segment_address(oracle, segment, entry_offset(entry), pages * PAGE_BYTES, &store,
+                                &address) ||
         !location_in(oracle, store, address / PAGE_BYTES + pages - 1))
         return LOCATION_UNKNOWN;
     return location_in(oracle, store, address / PAGE_BYTES);

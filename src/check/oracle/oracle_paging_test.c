@@ -181,6 +181,32 @@ static void a_fill_of_what_was_never_written_is_zero(void **state)
     stage_close(&stage);
 }
 
+/* It overran the end of segment 1, and shows when the page leaves that follows there. */
+static void a_fill_that_went_too_far_is_blamed_for_the_first_page_of_a_segment(void **state)
+{
+    DXGKARG_BUILDPAGINGBUFFER arg;
+    struct stage_pages home;
+    struct stage stage;
+
+    stage_open(&stage, NO_DEFECT);
+    stage_create(&stage, TEXTURE + 1, PAGE_NUMBER(TEXTURE_PAGES));
+    stage_make_texture(&stage, &home);
+    arg = stage_transfer(&home, STORE_PAGES, true, 0, TEXTURE_PAGES);
+    arg.Transfer.Destination.SegmentId = UPPER_SEGMENT;
+    stage_build(&stage, &arg);
+    arg = fill(TEXTURE + 1, STORE_PAGES - TEXTURE_PAGES, 0);
+    stage_build(&stage, &arg);
+    stage_submit_and_complete(&stage);
+    page_store_fill(stage.local, PAGE_NUMBER(STORE_PAGES), PAGE_BYTES, 0);
+    arg = stage_transfer(&home, STORE_PAGES, false, 0, TEXTURE_PAGES);
+    arg.Transfer.Source.SegmentId = UPPER_SEGMENT;
+    stage_build(&stage, &arg);
+    stage_submit_and_complete(&stage);
+    assert_reported(&stage, 0, "where", "TRANSFER of event");
+    assert_int_equal(stage.last.rule, RULE_FILL_005);
+    stage_close(&stage);
+}
+
 static void an_aperture_map_tells_where_an_allocation_lives(void **state)
 {
     DXGKARG_BUILDPAGINGBUFFER arg = {.Operation = DXGK_OPERATION_MAP_APERTURE_SEGMENT};
@@ -425,6 +451,29 @@ static void runs_of_entries_end_where_an_entry_does_not_follow(void **state)
 
         assert_false(oracle_find_page(stage.oracle, TEXTURE, i, &store, &page));
     }
+    stage_close(&stage);
+}
+
+/* Its offset in bytes has more than 64 bits, and the last 64 of them lead into the segment. */
+static void an_entry_far_behind_its_segment_leads_nowhere(void **state)
+{
+    DXGKARG_CREATEPROCESS process = {.Flags.SystemProcess = 1};
+    uint64_t pages[TEXTURE_PAGES];
+    struct page_store *store;
+    struct stage_pages home;
+    struct stage stage;
+    uint64_t page;
+
+    for (uint32_t i = 0; i < TEXTURE_PAGES; i++)
+        pages[i] = (UINT64_C(1) << 52) + 200 + i;
+    stage_open(&stage, NO_DEFECT);
+    stage_make_texture(&stage, &home);
+    miniport_create_process(stage.top, NULL, &process);
+    map_scratch(&stage, 16, 0, &home.pfns[MDL_POISON], TEXTURE_PAGES);
+    map_scratch(&stage, 32, 1, pages, TEXTURE_PAGES);
+    move_in_paging_process(&stage, 16, 32);
+    for (uint32_t i = 0; i < TEXTURE_PAGES; i++)
+        assert_false(oracle_find_page(stage.oracle, TEXTURE, i, &store, &page));
     stage_close(&stage);
 }
 
@@ -799,11 +848,13 @@ int main(void)
         cmocka_unit_test(packets_that_one_interrupt_completes_are_judged_by_what_is_there_now),
         cmocka_unit_test(a_submission_takes_what_it_covers_and_no_more),
         cmocka_unit_test(a_fill_of_what_was_never_written_is_zero),
+        cmocka_unit_test(a_fill_that_went_too_far_is_blamed_for_the_first_page_of_a_segment),
         cmocka_unit_test(an_aperture_map_tells_where_an_allocation_lives),
         cmocka_unit_test(a_discard_falls_back_to_the_backing_and_finds_what_is_stale),
         cmocka_unit_test(a_discard_without_a_copy_leaves_written_content_nowhere),
         cmocka_unit_test(scratch_addresses_mean_what_they_were_mapped_to_when_it_was_built),
         cmocka_unit_test(runs_of_entries_end_where_an_entry_does_not_follow),
+        cmocka_unit_test(an_entry_far_behind_its_segment_leads_nowhere),
         cmocka_unit_test(entries_of_a_process_tell_where_an_allocation_lives),
         cmocka_unit_test(every_defect_is_reported_once_and_in_its_place),
         cmocka_unit_test(the_same_flows_without_a_defect_are_silent),

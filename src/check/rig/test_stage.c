@@ -32,7 +32,7 @@ static NTSTATUS driver_query(struct miniport *self, HANDLE object,
 
     if (query->Type != DXGKQAITYPE_QUERYSEGMENT3)
         return STATUS_NOT_SUPPORTED;
-    out->NbSegment = 2;
+    out->NbSegment = 3;
     if (!out->pSegmentDescriptor)
         return STATUS_SUCCESS;
     out->pSegmentDescriptor[0].BaseAddress.QuadPart = (LONGLONG)SEGMENT_BASE;
@@ -40,6 +40,9 @@ static NTSTATUS driver_query(struct miniport *self, HANDLE object,
     out->pSegmentDescriptor[1].BaseAddress.QuadPart = (LONGLONG)APERTURE_BASE;
     out->pSegmentDescriptor[1].Size = PAGE_NUMBER(64);
     out->pSegmentDescriptor[1].Flags.Aperture = 1;
+    out->pSegmentDescriptor[2].BaseAddress.QuadPart =
+        (LONGLONG)(SEGMENT_BASE + PAGE_NUMBER(STORE_PAGES));
+    out->pSegmentDescriptor[2].Size = PAGE_NUMBER(UPPER_PAGES);
     return STATUS_SUCCESS;
 }
 
@@ -266,10 +269,12 @@ static void keep_report(void *context, const struct oracle_report *report)
 static bool resolve(void *context, const struct oracle_segment *segment, uint64_t offset,
                     uint64_t bytes, struct page_store **out_store, uint64_t *out_address)
 {
-    assert_int_equal(segment->id, 1);
-    assert_int_equal(segment->base, SEGMENT_BASE);
-    assert_int_equal(segment->size, PAGE_NUMBER(STORE_PAGES));
-    *out_address = offset;
+    bool is_upper = segment->id == UPPER_SEGMENT;
+
+    assert_true(is_upper || segment->id == 1);
+    assert_int_equal(segment->base, SEGMENT_BASE + (is_upper ? PAGE_NUMBER(STORE_PAGES) : 0));
+    assert_int_equal(segment->size, PAGE_NUMBER(is_upper ? UPPER_PAGES : STORE_PAGES));
+    *out_address = segment->base - SEGMENT_BASE + offset;
     return true;
 }
 
@@ -280,13 +285,13 @@ static void count_interrupt(struct miniport_host *host, const DXGKARGCB_NOTIFY_I
 
 static void query_segments(struct stage *stage)
 {
-    DXGK_SEGMENTDESCRIPTOR3 descriptors[2] = {0};
+    DXGK_SEGMENTDESCRIPTOR3 descriptors[3] = {0};
     DXGK_QUERYSEGMENTOUT3 out = {0};
     DXGKARG_QUERYADAPTERINFO query = {
         .Type = DXGKQAITYPE_QUERYSEGMENT3, .pOutputData = &out, .OutputDataSize = sizeof out};
 
     assert_int_equal(miniport_query_adapter_info(stage->top, NULL, &query), STATUS_SUCCESS);
-    assert_int_equal(out.NbSegment, 2);
+    assert_int_equal(out.NbSegment, 3);
     out.pSegmentDescriptor = descriptors;
     assert_int_equal(miniport_query_adapter_info(stage->top, NULL, &query), STATUS_SUCCESS);
 }
@@ -305,7 +310,7 @@ NTSTATUS stage_open_with(struct stage *stage, const struct base_services *servic
 
     *stage = (struct stage){.buffer_bytes = 256};
     stage->ram = page_store_create(base_services_libc(), STORE_PAGES);
-    stage->local = page_store_create(base_services_libc(), STORE_PAGES);
+    stage->local = page_store_create(base_services_libc(), STORE_PAGES + UPPER_PAGES);
     config.ram = stage->ram;
     config.local = stage->local;
     stage->driver = new_driver(stage->ram, stage->local);

@@ -26,6 +26,8 @@
 
 #define PAGE_NUMBER(n) ((uint64_t)(n)*PAGE_BYTES)
 #define STORE_PAGES    1024u
+#define UPPER_SEGMENT  3u /* of local memory, right behind segment 1; segment 2 is the aperture */
+#define UPPER_PAGES    64u
 #define SEGMENT_BASE   UINT64_C(0x10000000)
 #define APERTURE_BASE  (UINT64_C(1) << 40)
 #define NODE           1u

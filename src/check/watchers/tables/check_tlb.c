@@ -39,8 +39,8 @@ struct tlb_watch {
     struct change *changes; /* in slots, through which they move; at the end they begin anew */
     unsigned change_count;  /* MAX_CHANGES at most */
     struct change slots[2 * MAX_CHANGES];
-    struct updated_process updated[MAX_UPDATED];
     unsigned updated_count;
+    struct updated_process updated[MAX_UPDATED];
     uint64_t
         emptied; /* event of the last reset or change of power: nothing is cached from before */
     HANDLE system_context;    /* the first that was created: all other paging runs on it */

@@ -152,6 +152,41 @@ static void tables_do_not_change_under_work(void **state)
     free(rig);
 }
 
+/* A process of its own, whose tables an operation changes; gives a context of it. */
+static HANDLE update_another_process(struct rig *rig)
+{
+    HANDLE context;
+
+    rig->process = rig_create_process(rig, false);
+    context = rig_create_context(rig, rig_create_device(rig, rig->process), 1, false);
+    rig_set_root(rig, context);
+    rig_initialise_table(rig, 0, RIG_VA);
+    return context;
+}
+
+/* 64 processes whose tables change at a time are followed, and no more. */
+static void work_of_as_many_updated_processes_as_are_followed_is_judged(void **state)
+{
+    enum { FOLLOWED = 64 };
+    struct rig *rig = malloc(sizeof *rig);
+    HANDLE last = NULL, behind;
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_GPUMMU);
+    rig->gpummu.PageTableUpdateRequireAddressSpaceIdle = 1;
+    rig_query_mmu(rig);
+    for (unsigned i = 0; i < FOLLOWED; i++)
+        last = update_another_process(rig);
+    behind = update_another_process(rig);
+    rig_submit(rig);
+    submit_work(rig, behind);
+    rig_expect_only(rig, RULE_NONE);
+    submit_work(rig, last);
+    rig_expect_only(rig, RULE_PT_036);
+    rig_fini(rig);
+    free(rig);
+}
+
 /* ---- Flushes ---- */
 
 RULE_BROKEN(TLB_001)
@@ -647,6 +682,7 @@ int main(void)
         cmocka_unit_test(entries_from_before_a_sleep_may_be_copied_on),
         cmocka_unit_test(each_range_of_a_copy_is_looked_at),
         cmocka_unit_test(tables_do_not_change_under_work),
+        cmocka_unit_test(work_of_as_many_updated_processes_as_are_followed_is_judged),
         cmocka_unit_test(an_update_without_bytes_is_over_at_once),
         cmocka_unit_test(a_flush_of_another_root_breaks_TLB_001),
         cmocka_unit_test(a_flush_of_the_former_root_is_lawful),

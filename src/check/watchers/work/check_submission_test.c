@@ -235,6 +235,31 @@ static void a_packet_without_commands_arrives_unless_a_fault_stops_its_node(void
     }
 }
 
+/* Commands that never ended are in front of it. */
+static void a_packet_without_commands_waits_behind_one_that_has_some(void **state)
+{
+    for (unsigned resets_adapter = 0; resets_adapter < 2; resets_adapter++) {
+        struct rig *rig = malloc(sizeof *rig);
+        DXGKARG_SUBMITCOMMAND packet;
+
+        assert_non_null(rig);
+        rig_init(rig, RIG_GPUMMU);
+        rig_render(rig);
+        packet = rig_packet(rig);
+        packet.DmaBufferSubmissionEndOffset = 0;
+        packet.Flags.ContextSwitch = 1;
+        rig_submit_packet(rig, &packet);
+        rig_query_fence(rig, RIG_CLIENT_NODE);
+        if (resets_adapter)
+            rig_reset_adapter(rig);
+        else
+            rig_reset_engine(rig);
+        assert_int_equal(rig->counts.broken[RULE_SUB_004], 0);
+        rig_fini(rig);
+        free(rig);
+    }
+}
+
 RULE_BROKEN(SUB_005)
 {
     DXGKARG_SUBMITCOMMAND packet = rig_packet(rig);
@@ -721,6 +746,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_level_is_that_before),
         cmocka_unit_test(a_packet_without_commands_arrives_unless_a_fault_stops_its_node),
+        cmocka_unit_test(a_packet_without_commands_waits_behind_one_that_has_some),
         cmocka_unit_test(a_reset_of_the_engine_takes_the_turn_of_what_was_refused),
         cmocka_unit_test(a_refused_fence_that_was_reported_is_asked_for),
         cmocka_unit_test(a_fence_that_was_refused_long_ago_is_forgotten),
