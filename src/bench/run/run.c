@@ -221,6 +221,25 @@ static void collect(struct run_assembly *run)
     hash_update_u64(&digest, result->mismatches);
     hash_update_u64(&digest, result->translations_checked);
     hash_update_u64(&digest, result->translation_mismatches);
+    /* What manager, device and player have counted: each a row of 64-bit numbers. */
+    hash_update(&digest, &result->statistics, sizeof result->statistics);
+    hash_update(&digest, &result->gpu, sizeof result->gpu);
+    hash_update_u64(&digest, result->interrupts);
+    hash_update_u64(&digest, result->link_to_device_bytes);
+    hash_update_u64(&digest, result->link_from_device_bytes);
+    for (unsigned i = 0; i < result->segment_count; i++)
+        hash_update_u64(&digest, result->segments[i].peak_used);
+    for (unsigned i = 0; i < result->eviction_reason_count; i++)
+        hash_update_u64(&digest, result->evictions_by_reason[i]);
+    hash_update_u64(&digest, result->lost_pages);
+    hash_update_u64(&digest, result->lost_pages_read);
+    hash_update_u64(&digest, result->submissions);
+    hash_update_u64(&digest, result->failed_submissions);
+    hash_update_u64(&digest, result->retried_submissions);
+    hash_update_u64(&digest, result->aborted_submissions);
+    hash_update_u64(&digest, result->device_errors);
+    hash_update_u64(&digest, result->reclaims);
+    hash_update_u64(&digest, result->reclaims_discarded);
     result->digest = hash_final(&digest);
 }
 
@@ -360,8 +379,22 @@ static void lower_driver(struct run_assembly *run)
     }
 }
 
+/* The digest goes on with what takes everything down: calls, and writes to registers. */
+static void enter_end(struct run_assembly *run)
+{
+    struct hash digest;
+
+    hash_init(&digest, run->result->digest);
+    hash_update_u64(&digest, hash_final(&run->events.hash));
+    hash_update_u64(&digest, machine_digest(run->machine));
+    hash_update_u64(&digest, machine_now(run->machine));
+    run->result->digest = hash_final(&digest);
+}
+
 static void lower_hardware(struct run_assembly *run)
 {
+    if (run->machine && run->result->digest)
+        enter_end(run);
     oracle_destroy(run->oracle);
     if (run->gpu)
         sgpu_destroy(run->gpu);
