@@ -186,6 +186,29 @@ static void begin_updates(const struct check_ledger *ledger, struct context_watc
 }
 
 /*
+ * The driver asks for an update. While the system waits for its packet the driver may ask for
+ * another one, which is built behind it: numbers are given when the driver asks.
+ */
+static void note_asked(struct context_watch *watch, struct context_allocation *allocation)
+{
+    watch->updates_asked++;
+    if (allocation)
+        allocation->last_update = watch->updates_asked;
+}
+
+/*
+ * The system refuses the update. When another one has been asked for since, the numbers no longer
+ * say which is which, and check_updated() judges nothing.
+ */
+static void take_back(struct context_watch *watch, struct context_allocation *allocation)
+{
+    if (!allocation || allocation->last_update != watch->updates_asked)
+        return;
+    allocation->last_update = 0;
+    watch->updates_asked--;
+}
+
+/*
  * CTX-011. A call in whose middle the driver asks may be one that the system cannot leave: there it
  * waits for nothing, and before_submission() looks whether the context does.
  */
@@ -195,11 +218,12 @@ static void on_updated(struct check *check, struct context_watch *watch,
     const DXGKARGCB_UPDATECONTEXTALLOCATION *arg = callback->data;
     struct context_allocation *allocation = find(watch, arg->hAllocation);
 
-    if (!NT_SUCCESS(callback->status) || watch->update_epoch != check_ledger(check)->tables.epoch)
+    if (watch->update_epoch != check_ledger(check)->tables.epoch)
         return;
-    watch->updates_asked++;
-    if (allocation)
-        allocation->last_update = watch->updates_asked;
+    if (!NT_SUCCESS(callback->status)) {
+        take_back(watch, allocation);
+        return;
+    }
     if (!callback->outer)
         CHECK_RULE(check, RULE_CTX_011,
                    watch->updates_built > watch->updates_at_call &&
@@ -242,6 +266,7 @@ static void check_updated(struct check *check, const struct context_watch *watch
 static void on_update(struct check *check, struct context_watch *watch,
                       const struct check_callback *callback)
 {
+    const DXGKARGCB_UPDATECONTEXTALLOCATION *arg = callback->data;
     bool is_inside = false;
 
     if (callback->has_returned) {
@@ -250,6 +275,7 @@ static void on_update(struct check *check, struct context_watch *watch,
     }
     begin_updates(check_ledger(check), watch);
     watch->updates_at_call = watch->updates_built;
+    note_asked(watch, find(watch, arg->hAllocation));
 
     for (const struct check_call *outer = callback->outer; outer; outer = outer->outer)
         is_inside |= outer->ddi == MINIPORT_DDI_BuildPagingBuffer;

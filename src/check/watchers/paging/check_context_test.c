@@ -298,8 +298,13 @@ static NTSTATUS update_in_call(struct rig *rig, enum miniport_ddi ddi, HANDLE ob
     return rig_answer(rig, ddi, object, arg);
 }
 
-static void update_amid_a_call(bool waits, enum rule_id broken)
+/* With an answer of the system's own, the update of the context's allocation is the first of two.
+ */
+static void update_amid_a_call(NTSTATUS (*answer)(struct miniport_host *host,
+                                                  const DXGKARGCB_UPDATECONTEXTALLOCATION *),
+                               bool waits, enum rule_id broken)
 {
+    struct miniport_host_ops ops = rig_host_ops;
     struct rig *rig = malloc(sizeof *rig);
     DXGKARG_SETROOTPAGETABLE root = {.NumEntries = 512,
                                      .Address = {.SegmentId = 1, .SegmentOffset = 104 * 4096}};
@@ -315,10 +320,16 @@ static void update_amid_a_call(bool waits, enum rule_id broken)
     rig_complete(rig, 1, 1);
     rig_complete(rig, 0, rig_submit(rig)); /* what brought the allocation in */
     rig->irql = PASSIVE_LEVEL;
+    if (answer) {
+        ops.update_context_allocation = answer;
+        rig->host.ops = &ops;
+    }
     rig->answer = update_in_call;
     miniport_set_root_page_table(rig->top, NULL, &root);
     rig->answer = NULL;
-    build_update(rig);
+    rig->host.ops = &rig_host_ops;
+    if (!answer)
+        build_update(rig);
     fence = rig_submit(rig);
     if (waits)
         rig_complete(rig, 0, fence);
@@ -332,12 +343,37 @@ static void update_amid_a_call(bool waits, enum rule_id broken)
 
 static void a_context_runs_before_the_update_of_a_call_that_cannot_wait(void **state)
 {
-    update_amid_a_call(false, RULE_CTX_011);
+    update_amid_a_call(NULL, false, RULE_CTX_011);
 }
 
 static void a_context_runs_behind_the_update_of_a_call_that_cannot_wait(void **state)
 {
-    update_amid_a_call(true, RULE_NONE);
+    update_amid_a_call(NULL, true, RULE_NONE);
+}
+
+/*
+ * While the system waits for the update of one allocation, the driver asks for that of another one,
+ * which is built second and comes back first.
+ */
+static NTSTATUS answer_with_another(struct miniport_host *host,
+                                    const DXGKARGCB_UPDATECONTEXTALLOCATION *update)
+{
+    struct rig *rig = container_of(host, struct rig, host);
+    DXGKARGCB_UPDATECONTEXTALLOCATION another = {.hAllocation = (HANDLE)0x401};
+
+    build_update(rig);
+    if (update->hAllocation == (HANDLE)0x400) {
+        uint32_t fence = rig_submit(rig);
+
+        rig->drivers_host->ops->update_context_allocation(rig->drivers_host, &another);
+        rig_complete(rig, 0, fence);
+    }
+    return STATUS_SUCCESS;
+}
+
+static void updates_are_counted_in_the_order_in_which_they_are_asked_for(void **state)
+{
+    update_amid_a_call(answer_with_another, false, RULE_NONE);
 }
 
 RULE_BROKEN(CTX_014)
@@ -491,6 +527,7 @@ int main(void)
         cmocka_unit_test(a_context_allocation_that_was_taken_out_is_missed),
         cmocka_unit_test(a_context_runs_before_the_update_of_a_call_that_cannot_wait),
         cmocka_unit_test(a_context_runs_behind_the_update_of_a_call_that_cannot_wait),
+        cmocka_unit_test(updates_are_counted_in_the_order_in_which_they_are_asked_for),
     };
 
     return RIG_RUN_TESTS(tests);

@@ -140,7 +140,9 @@ static void after_reset_engine(struct check *check, struct reset_watch *watch,
         CHECK_RULE(check, RULE_TDR_007,
                    check_fence_reached(arg->LastAbortedFenceId, node->submitted) &&
                        (!node->has_completed ||
-                        check_fence_reached(node->completed, arg->LastAbortedFenceId)),
+                        check_fence_reached(node->completed, arg->LastAbortedFenceId) ||
+                        (node->has_refused &&
+                         check_fence_reached(node->refused, arg->LastAbortedFenceId))),
                    NULL, "LastAbortedFenceId",
                    "is 0x%x; on node %u 0x%x is the last that completed and 0x%x the last "
                    "that was submitted",

@@ -449,6 +449,35 @@ static void a_refused_packet_may_be_the_last_aborted_one(void **state)
     }
 }
 
+/*
+ * TDR-007: ids may leap at a refused packet, too. What is queued behind it is then more than half a
+ * circle of ids behind the last one that completed.
+ */
+static void a_refused_packet_is_a_bound_of_the_last_aborted_one(void **state)
+{
+    static const uint32_t last = 0xa0000000u;
+
+    for (unsigned is_before = 0; is_before < 2; is_before++) {
+        struct rig *rig = malloc(sizeof *rig);
+        DXGKARG_SUBMITCOMMANDVIRTUAL packet;
+
+        assert_non_null(rig);
+        rig_init(rig, RIG_GPUMMU);
+        rig_run(rig, RIG_CLIENT_NODE, rig_render(rig), RIG_CLIENT_BYTES);
+        packet = rig_packet_virtual(rig);
+        packet.SubmissionFenceId = 0x60000000;
+        rig->answer = refuse_virtual;
+        rig_submit_virtual(rig, &packet);
+        rig->answer = rig_answer;
+        packet.SubmissionFenceId = last;
+        rig_submit_virtual(rig, &packet);
+        reset_engine(rig, is_before ? 0x50000000 : last);
+        assert_int_equal(rig->counts.broken[RULE_TDR_007], 0);
+        rig_fini(rig);
+        free(rig);
+    }
+}
+
 static NTSTATUS answer_group(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
 {
     if (ddi != MINIPORT_DDI_QueryDependentEngineGroup)
@@ -516,6 +545,7 @@ int main(void)
         cmocka_unit_test(a_gpu_that_goes_on_is_found),
         cmocka_unit_test(a_gpu_that_was_not_reset_is_found),
         cmocka_unit_test(a_refused_packet_may_be_the_last_aborted_one),
+        cmocka_unit_test(a_refused_packet_is_a_bound_of_the_last_aborted_one),
         cmocka_unit_test(a_group_has_no_nodes_that_there_are_none_of),
         cmocka_unit_test(engines_that_are_reset_need_their_ddis),
     };
