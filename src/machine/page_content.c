@@ -65,31 +65,37 @@ static uint64_t load_word(const uint8_t *bytes)
     return word;
 }
 
-void page_tag_bytes(uint64_t tag, uint8_t out[4096])
+/* Words of the page, as the bytes that they are. */
+static void tag_words(uint64_t key, uint64_t first, uint64_t count, uint8_t *out)
 {
-    uint64_t key = hash_u64(tag & PAGE_TAG_MASK);
-
-    for (uint64_t j = 0; j < PAGE_WORDS; j++) {
-        uint64_t word = tag_word(key, j);
+    for (uint64_t j = 0; j < count; j++) {
+        uint64_t word = tag_word(key, first + j);
 
         memcpy(out + 8 * j, &word, sizeof word);
     }
+}
+
+void page_tag_bytes(uint64_t tag, uint8_t out[4096])
+{
+    tag_words(hash_u64(tag & PAGE_TAG_MASK), 0, PAGE_WORDS, out);
 }
 
 /* The bytes [offset, offset + bytes) of the page, and no more words of it than they need. */
 static void tag_part(uint64_t tag, uint64_t offset, uint64_t bytes, uint8_t *out)
 {
     const uint64_t key = hash_u64(tag & PAGE_TAG_MASK);
-    uint64_t piece;
+    const uint64_t skipped = offset % 8;
+    uint64_t head = min_u64(bytes, (8 - skipped) % 8), whole = (bytes - head) / 8, word;
 
-    for (; bytes; offset += piece, out += piece, bytes -= piece) {
-        const uint64_t word = tag_word(key, offset / 8);
-
-        piece = min_u64(bytes, 8 - offset % 8);
-        if (piece == 8)
-            memcpy(out, &word, 8);
-        else
-            memcpy(out, (const uint8_t *)&word + offset % 8, piece);
+    if (head) {
+        word = tag_word(key, offset / 8);
+        memcpy(out, (const uint8_t *)&word + skipped, head);
+    }
+    tag_words(key, (offset + head) / 8, whole, out + head);
+    head += 8 * whole;
+    if (head < bytes) {
+        word = tag_word(key, (offset + head) / 8);
+        memcpy(out + head, &word, bytes - head);
     }
 }
 

@@ -124,16 +124,16 @@ static bool leads_to_local(const struct mmu_shape *mmu, uint64_t entry)
 }
 
 /*
- * What the 512 words of a 4 KiB leaf table mean, each for its own 4 KiB: the words themselves where
- * a GPU page is no larger, else what the first entry of each GPU page makes of the others. They are
- * written to the buffer, which may be where the words are.
+ * What words of a 4 KiB leaf table mean, each for its own 4 KiB, where a GPU page is larger: what
+ * the first entry of each GPU page makes of the others. The words are whole GPU pages; the meaning
+ * is written to the buffer, which may be where the words are.
  */
-static const uint64_t *meaning_of(const struct mmu_shape *mmu, const uint64_t *words,
-                                  uint64_t buffer[SGPU_TABLE_ENTRIES])
+static void write_meaning(const struct mmu_shape *mmu, const uint64_t *words, uint64_t word_count,
+                          uint64_t *buffer)
 {
     const uint64_t count = mmu->gpu_page_entries;
 
-    for (uint64_t first = 0; count > 1 && first < SGPU_TABLE_ENTRIES; first += count) {
+    for (uint64_t first = 0; first < word_count; first += count) {
         const uint64_t entry = words[first] & ~((count - 1) * PAGE_BYTES);
         const bool is_whole = leads_to_local(mmu, entry);
 
@@ -145,7 +145,6 @@ static const uint64_t *meaning_of(const struct mmu_shape *mmu, const uint64_t *w
                                                             : word;
         }
     }
-    return count > 1 ? buffer : words;
 }
 
 /* The page of a 4 KiB leaf table that has the entry of an index, by its meaning; NULL as above. */
@@ -154,7 +153,10 @@ static const uint64_t *read_leaf_page(struct sgpu *gpu, uint64_t table_pa, uint6
 {
     const uint64_t *page = read_page(gpu, table_pa + index * sizeof(uint64_t), buffer);
 
-    return page ? meaning_of(&gpu->mmu, page, buffer) : NULL;
+    if (!page || gpu->mmu.gpu_page_entries == 1)
+        return page;
+    write_meaning(&gpu->mmu, page, SGPU_TABLE_ENTRIES, buffer);
+    return buffer;
 }
 
 /* Words of an entry at a level. */
@@ -225,11 +227,17 @@ static uint32_t find_leaf(struct sgpu *gpu, uint64_t root, uint64_t va, struct l
 
 static bool read_leaf_entry(struct sgpu *gpu, uint64_t va, struct leaf *leaf)
 {
-    const uint64_t index = table_index(&gpu->mmu, va, 0);
+    const uint64_t index = table_index(&gpu->mmu, va, 0), count = gpu->mmu.gpu_page_entries;
     uint64_t buffer[SGPU_TABLE_ENTRIES];
-    const uint64_t *page = read_leaf_page(gpu, leaf->table_pa, index, buffer);
+    const uint64_t *page = read_page(gpu, leaf->table_pa + index * sizeof(uint64_t), buffer);
+    uint64_t in_page = index % SGPU_TABLE_ENTRIES;
 
-    leaf->entry = page ? page[index % SGPU_TABLE_ENTRIES] : 0;
+    if (page && count > 1) {
+        write_meaning(&gpu->mmu, page + align_down(in_page, count), count, buffer);
+        page = buffer;
+        in_page %= count;
+    }
+    leaf->entry = page ? page[in_page] : 0;
     return page != NULL;
 }
 

@@ -84,7 +84,10 @@ void journal_note_call(const struct trace_event *event);
 void journal_tell_findings(void);
 void journal_end_run(void);
 
-/* False: it cannot be sent. Closes the journal. */
+/*
+ * The reader's answer, or the first bytes of it, where the others are zero. False: it cannot be
+ * sent. Closes the journal.
+ */
 bool journal_answer(const void *answer, size_t bytes);
 
 #endif

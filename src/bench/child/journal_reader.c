@@ -127,19 +127,20 @@ static enum journal_got take_tally(struct journal_reader *reader, const struct j
     return JOURNAL_GOT_FRAME;
 }
 
-static size_t bytes_of(enum journal_kind kind, size_t answer_bytes)
+/* An answer may be shorter: the rest of it is zero. */
+static bool is_length_of(enum journal_kind kind, uint64_t bytes, size_t answer_bytes)
 {
     switch (kind) {
     case JOURNAL_PROGRESS:
-        return sizeof(struct journal_tally);
+        return bytes == sizeof(struct journal_tally);
     case JOURNAL_FINDING:
-        return sizeof(struct run_finding);
+        return bytes == sizeof(struct run_finding);
     case JOURNAL_END:
-        return sizeof(struct journal_end);
+        return bytes == sizeof(struct journal_end);
     case JOURNAL_ANSWER:
-        return answer_bytes;
+        return bytes <= answer_bytes;
     }
-    return SIZE_MAX;
+    return false;
 }
 
 /* What is behind a frame; an answer is the caller's. */
@@ -188,7 +189,7 @@ enum journal_got journal_read(struct journal_reader *reader, void *answer, size_
         return got;
     if (frame.mark != JOURNAL_MARK || frame.kind > JOURNAL_ANSWER ||
         frame.number != reader->number + 1 ||
-        frame.bytes != bytes_of((enum journal_kind)frame.kind, answer_bytes))
+        !is_length_of((enum journal_kind)frame.kind, frame.bytes, answer_bytes))
         return broken(reader, "what comes from its process is not what the bench sends");
     into = frame.kind == JOURNAL_ANSWER ? answer : &content;
     got = read_all(reader, into, frame.bytes, until);
@@ -196,6 +197,8 @@ enum journal_got journal_read(struct journal_reader *reader, void *answer, size_
         return got;
     if (frame.seal != journal_seal(reader->seal, &frame, into))
         return broken(reader, "what comes from its process does not have the seal of the bench");
+    if (frame.kind == JOURNAL_ANSWER)
+        memset((char *)answer + frame.bytes, 0, answer_bytes - frame.bytes);
     reader->seal = frame.seal;
     reader->number = frame.number;
     return take(reader, (enum journal_kind)frame.kind, &content);

@@ -146,6 +146,30 @@ static void a_run_in_order_is_believed(void **state)
     assert_true(told->reader->number >= 4); /* two of progress at least, the end, the answer */
 }
 
+static void what_an_answer_leaves_out_is_zero(void **state)
+{
+    struct told *told = *state;
+    const uint8_t part[] = {42, 1};
+
+    play(told);
+    journal_end_run();
+    assert_true(journal_answer(part, sizeof part));
+    told->answer = UINT64_MAX;
+    assert_int_equal(read_all(told), JOURNAL_GOT_ANSWER);
+    assert_int_equal(told->answer, 42 + (1 << 8));
+}
+
+static void an_answer_that_is_too_long_breaks_it(void **state)
+{
+    struct told *told = *state;
+    const uint64_t two[] = {1, 2};
+
+    play(told);
+    journal_end_run();
+    assert_true(journal_answer(two, sizeof two));
+    assert_int_equal(read_all(told), JOURNAL_GOT_BROKEN);
+}
+
 static void a_finding_that_was_told_stays(void **state)
 {
     struct told *told = *state;
@@ -324,6 +348,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define TOLD(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
         TOLD(a_run_in_order_is_believed),
+        TOLD(what_an_answer_leaves_out_is_zero),
+        TOLD(an_answer_that_is_too_long_breaks_it),
         TOLD(a_finding_that_was_told_stays),
         TOLD(findings_that_were_told_are_counted),
         TOLD(counts_never_become_less),

@@ -1,19 +1,18 @@
 #include "check/guard/check_guard.h"
 
 #include "base/bits.h"
+#include "check/guard/guard_map.h"
 
 #include <string.h>
-#include <sys/mman.h>
 
-#define PAGE              4096u
+#define PAGE              GUARD_PAGE
 #define NEAR_BYTES        256u /* of a canary, looked at after every call */
 #define PRIVATE_ALIGNMENT 64u  /* nobody asks for more of private data */
 #define GAP_BYTES         8u   /* fewer at the end may have been written so by the driver */
 
 void guard_fini(struct guard *guard)
 {
-    if (guard->map)
-        munmap(guard->map, guard->map_bytes);
+    guard_map_give(guard->map, guard->map_bytes);
     memset(guard, 0, sizeof *guard);
 }
 
@@ -38,17 +37,10 @@ static bool make_copy(struct guard *guard, char *real, size_t size, size_t align
     size_t bytes = align_up(skew + size, PAGE) + 4 * PAGE;
 
     if (!guard->map || guard->map_bytes < bytes) {
-        char *map;
-
         guard_fini(guard);
-        map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (map == MAP_FAILED)
+        guard->map = guard_map_take(bytes, GUARD_CANARY, &guard->map_bytes);
+        if (!guard->map)
             return false;
-        mprotect(map, PAGE, PROT_NONE);
-        mprotect(map + bytes - PAGE, PAGE, PROT_NONE);
-        memset(map + PAGE, GUARD_CANARY, bytes - 2 * PAGE);
-        guard->map = map;
-        guard->map_bytes = bytes;
     } else {
         leave_copy(guard, guard->map + 2 * PAGE + skew, size);
     }

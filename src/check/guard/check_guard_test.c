@@ -7,6 +7,7 @@
 
 #include "base/rng.h"
 #include "check/guard/check_guard.h"
+#include "check/guard/guard_map.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -56,6 +57,35 @@ static void canaries_stand_wherever_copies_were(void **state)
     guard_fini(&guards[0]);
     guard_fini(&guards[1]);
     free(real);
+}
+
+/* Whatever was written to it by who had it before. */
+static void a_map_that_comes_back_is_lent_clean(void **state)
+{
+    size_t bytes, again_bytes;
+    char *map = guard_map_take(6 * PAGE, GUARD_CANARY, &bytes);
+    char *again;
+
+    (void)state;
+    assert_non_null(map);
+    assert_int_equal(bytes, 6 * PAGE);
+    memset(map + PAGE, 1, bytes - 2 * PAGE);
+    guard_map_give(map, bytes);
+
+    assert_null(guard_map_take(SIZE_MAX / 2, GUARD_FILL, &again_bytes));
+    assert_int_equal(again_bytes, 0);
+    again = guard_map_take(5 * PAGE, GUARD_FILL, &again_bytes);
+    assert_ptr_equal(again, map);
+    assert_int_equal(again_bytes, bytes);
+    for (size_t i = PAGE; i < again_bytes - PAGE; i++)
+        assert_int_equal((unsigned char)again[i], GUARD_FILL);
+    guard_map_give(again, again_bytes);
+
+    /* All of a map is written: one that is much too large is left alone. */
+    again = guard_map_take(2 * PAGE, GUARD_FILL, &again_bytes);
+    assert_ptr_not_equal(again, map);
+    assert_int_equal(again_bytes, 2 * PAGE);
+    guard_map_give(again, again_bytes);
 }
 
 /* Calls that share a private buffer, each from where the last one stopped. */
@@ -153,6 +183,8 @@ static void canaries_in_front_are_counted_from_the_part(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        /* First: no map has come back before. */
+        cmocka_unit_test(a_map_that_comes_back_is_lent_clean),
         cmocka_unit_test(a_call_that_goes_on_finds_what_is_behind_the_pointer),
         cmocka_unit_test(what_earlier_calls_moved_over_is_looked_at),
         cmocka_unit_test(canaries_in_front_are_counted_from_the_part),

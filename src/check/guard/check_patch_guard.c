@@ -1,11 +1,11 @@
 #include "check/guard/check_patch_guard.h"
 
 #include "base/bits.h"
+#include "check/guard/guard_map.h"
 
 #include <string.h>
-#include <sys/mman.h>
 
-#define PAGE         4096u
+#define PAGE         GUARD_PAGE
 #define POISONED     (PAGE / 2) /* from the end of the buffer on */
 #define ADDRESS_BITS 8u         /* bytes of an address, at most */
 #define POISON       0xdead000u /* offset in an allocation that has no such place */
@@ -13,29 +13,24 @@
 
 void patch_guard_fini(struct patch_guard *guard, const struct base_services *services)
 {
-    if (guard->map)
-        munmap(guard->map, guard->map_bytes);
+    guard_map_give(guard->map, guard->map_bytes);
     base_free_array(services, guard->list, guard->list_capacity, sizeof *guard->list);
     memset(guard, 0, sizeof *guard);
 }
 
 static bool make_map(struct patch_guard *guard, size_t size)
 {
-    size_t bytes = align_up(size, PAGE) + 5 * PAGE;
+    size_t bytes = align_up(size, PAGE) + 5 * PAGE, map_bytes;
     char *map;
 
     if (guard->map && guard->map_bytes >= bytes)
         return true;
-    map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (map == MAP_FAILED)
+    map = guard_map_take(bytes, GUARD_FILL, &map_bytes);
+    if (!map)
         return false;
-    if (guard->map)
-        munmap(guard->map, guard->map_bytes);
-    mprotect(map, PAGE, PROT_NONE);
-    mprotect(map + bytes - PAGE, PAGE, PROT_NONE);
-    memset(map + PAGE, GUARD_FILL, bytes - 2 * PAGE);
+    guard_map_give(guard->map, guard->map_bytes);
     guard->map = map;
-    guard->map_bytes = bytes;
+    guard->map_bytes = map_bytes;
     return true;
 }
 
