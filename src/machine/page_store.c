@@ -223,7 +223,8 @@ static void set_part(struct page_store *store, uint64_t page, uint64_t count, ui
     out = store->descriptors + page_place(store, page);
     for (uint64_t i = 0; i < count; i++)
         out[i] = continue_descriptor(descriptor, step, i);
-    if (count > 1)
+    /* Scattered pages are freed one by one: the last one of a group gives its slot back. */
+    if (count > 1 || step == 0)
         make_plain_if_run(store, page);
 }
 

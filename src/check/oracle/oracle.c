@@ -235,7 +235,8 @@ void oracle_lose_content(struct oracle *oracle, struct oracle_allocation *alloca
     lose_pages(oracle, allocation);
     /* Its pages went with it, and belong to others: where it is next, the next operation tells. */
     for (uint64_t page = 0; allocation->locations && page < allocation->page_count; page++)
-        allocation->locations[page] = allocation->backing[page] = LOCATION_UNKNOWN;
+        allocation->locations[page] = LOCATION_UNKNOWN;
+    drop_backing(oracle, allocation);
 }
 
 void oracle_content_offered(struct oracle *oracle, uint64_t id, bool is_offered)
@@ -612,7 +613,7 @@ bool oracle_check(const struct oracle *oracle)
         ASSERT(!allocation->is_bound ||
                id_map_find(&oracle->by_handle, allocation->handle) == allocation);
         ASSERT(!allocation->is_live || id_map_find(&oracle->by_id, allocation->id) == allocation);
-        ASSERT(!allocation->locations == !allocation->backing);
+        ASSERT(allocation->locations || !allocation->backing);
         for (uint64_t i = 0; allocation->locations && i < allocation->page_count; i++) {
             uint64_t location = allocation->locations[i];
             const struct page_store *store = location_store(oracle, location);

@@ -97,7 +97,7 @@ void allocation_put(struct oracle *oracle, struct oracle_allocation *allocation)
     list_remove(&allocation->link);
     release_range(oracle, allocation);
     base_free_array(services, allocation->locations, allocation->page_count, sizeof(uint64_t));
-    base_free_array(services, allocation->backing, allocation->page_count, sizeof(uint64_t));
+    drop_backing(oracle, allocation);
     base_free_array(services, allocation->undefined, undefined_words(allocation), sizeof(uint64_t));
     base_free(services, allocation, sizeof *allocation);
 }
@@ -149,22 +149,43 @@ bool is_as_at_first(const struct oracle *oracle, const struct oracle_allocation 
 
 /* ---- Places ---- */
 
-bool ensure_locations(struct oracle *oracle, struct oracle_allocation *allocation)
+/* A place for each page; false when the allocation is not followed any more. */
+static bool ensure_places(struct oracle *oracle, struct oracle_allocation *allocation,
+                          uint64_t **places)
 {
-    const struct base_services *services = oracle->services;
-    uint64_t count = allocation->page_count;
-
-    if (allocation->locations)
+    if (!*places)
+        *places = base_alloc_array(oracle->services, allocation->page_count, sizeof **places);
+    if (*places)
         return true;
-    allocation->locations = base_alloc_array(services, count, sizeof(uint64_t));
-    allocation->backing = base_alloc_array(services, count, sizeof(uint64_t));
-    if (allocation->locations && allocation->backing)
-        return true;
-    base_free_array(services, allocation->locations, count, sizeof(uint64_t));
-    base_free_array(services, allocation->backing, count, sizeof(uint64_t));
-    allocation->locations = NULL;
-    allocation->backing = NULL;
     allocation->is_unfollowed = true;
     oracle->counters.lost_operations++;
     return false;
+}
+
+bool ensure_locations(struct oracle *oracle, struct oracle_allocation *allocation)
+{
+    return ensure_places(oracle, allocation, &allocation->locations);
+}
+
+void ensure_backing(struct oracle *oracle, struct oracle_allocation *allocation)
+{
+    ensure_places(oracle, allocation, &allocation->backing);
+}
+
+void drop_backing(struct oracle *oracle, struct oracle_allocation *allocation)
+{
+    base_free_array(oracle->services, allocation->backing, allocation->page_count,
+                    sizeof *allocation->backing);
+    allocation->backing = NULL;
+}
+
+void drop_idle_backing(struct oracle *oracle, struct oracle_allocation *allocation)
+{
+    if (!allocation->backing || allocation->page_count < BACKING_KEPT_PAGES)
+        return;
+    for (uint64_t page = allocation->page_count; page > 0; page--) {
+        if (location_kind(allocation->locations[page - 1]) == LOCATION_LOCAL)
+            return;
+    }
+    drop_backing(oracle, allocation);
 }

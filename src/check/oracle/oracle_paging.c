@@ -9,33 +9,71 @@
 #include "check/oracle/oracle_private.h"
 #include "miniport/operation.h"
 
+#include <string.h>
+
 /* ---- Retiring ---- */
+
+static inline bool goes_in(uint64_t former, uint64_t location)
+{
+    return location_kind(former) == LOCATION_SYSTEM && location_kind(location) == LOCATION_LOCAL;
+}
 
 static inline void publish_place(uint64_t *at, uint64_t *backing, uint64_t location)
 {
     uint64_t former = *at;
 
     if (location_kind(former) == LOCATION_SYSTEM)
-        *backing = location_kind(location) == LOCATION_LOCAL ? former : 0;
+        *backing = goes_in(former, location) ? former : 0;
     *at = location;
 }
 
-static void publish_places(const struct paging_operation *operation)
+static void publish_linear(uint64_t *at, uint64_t *backing, uint64_t count, uint64_t first)
 {
-    uint64_t *at = operation->allocation->locations + operation->first_page;
-    uint64_t *backing = operation->allocation->backing + operation->first_page;
-    uint64_t first = operation->locations[0], count = operation->page_count;
+    const uint64_t step = first != LOCATION_UNKNOWN;
 
-    if (!operation->is_linear) {
-        for (uint64_t i = 0; i < count; i++)
-            publish_place(&at[i], &backing[i], operation->locations[i]);
-    } else if (first) {
-        for (uint64_t i = 0; i < count; i++)
-            publish_place(&at[i], &backing[i], first + i);
-    } else {
-        for (uint64_t i = 0; i < count; i++)
-            publish_place(&at[i], &backing[i], LOCATION_UNKNOWN);
+    for (uint64_t i = 0; backing && i < count; i++)
+        publish_place(&at[i], &backing[i], first + i * step);
+    for (uint64_t i = 0; !backing && i < count; i++)
+        at[i] = first + i * step;
+}
+
+static void publish_list(uint64_t *at, uint64_t *backing, uint64_t count, const uint64_t *locations)
+{
+    for (uint64_t i = 0; backing && i < count; i++)
+        publish_place(&at[i], &backing[i], locations[i]);
+    if (!backing)
+        memcpy(at, locations, count * sizeof *at);
+}
+
+/* Some page goes from system memory to local memory. */
+static bool some_go_in(const struct paging_operation *operation)
+{
+    const uint64_t *at = operation->allocation->locations + operation->first_page;
+
+    if (operation->is_linear && location_kind(operation->locations[0]) != LOCATION_LOCAL)
+        return false;
+    for (uint64_t i = 0; i < operation->page_count; i++) {
+        if (goes_in(at[i], operation_location(operation, i)))
+            return true;
     }
+    return false;
+}
+
+static void publish_places(struct oracle *oracle, const struct paging_operation *operation)
+{
+    struct oracle_allocation *allocation = operation->allocation;
+    uint64_t *at = allocation->locations + operation->first_page;
+    uint64_t *backing;
+
+    if (!allocation->backing && some_go_in(operation))
+        ensure_backing(oracle, allocation);
+    backing = allocation->backing ? allocation->backing + operation->first_page : NULL;
+    if (operation->is_linear)
+        publish_linear(at, backing, operation->page_count, operation->locations[0]);
+    else
+        publish_list(at, backing, operation->page_count, operation->locations);
+    if (operation->first_page + operation->page_count == allocation->page_count)
+        drop_idle_backing(oracle, allocation);
 }
 
 /*
@@ -133,7 +171,7 @@ static void publish(struct oracle *oracle, const struct paging_operation *operat
     }
     if (operation->effect == EFFECT_PLACE) {
         check_noticed_move(oracle, operation);
-        publish_places(operation);
+        publish_places(oracle, operation);
         note_fill(oracle, operation);
         count_leaving(oracle, operation);
         return;
@@ -151,8 +189,9 @@ static void publish(struct oracle *oracle, const struct paging_operation *operat
             break;
         case EFFECT_DISCARD:
             if (location_kind(*location) == LOCATION_LOCAL)
-                *location =
-                    allocation->backing[page] ? allocation->backing[page] : LOCATION_DROPPED;
+                *location = allocation->backing && allocation->backing[page]
+                                ? allocation->backing[page]
+                                : LOCATION_DROPPED;
             break;
         case EFFECT_PLACE:
         case EFFECT_NOTICE:

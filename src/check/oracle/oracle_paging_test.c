@@ -271,6 +271,48 @@ static void a_discard_falls_back_to_the_backing_and_finds_what_is_stale(void **s
     stage_close(&stage);
 }
 
+static void system_pages_are_remembered_until_the_last_page_is_out(void **state)
+{
+    const uint32_t half = TEXTURE_PAGES / 2;
+    DXGKARG_BUILDPAGINGBUFFER arg;
+    struct failing_services memory;
+    struct stage_pages home, other;
+    uint64_t before, whole;
+    struct stage stage;
+
+    failing_services_init(&memory);
+    assert_int_equal(stage_open_with(&stage, &memory.services), STATUS_SUCCESS);
+    stage_make_texture(&stage, &home);
+    stage_make_pages(&other, 500, TEXTURE_PAGES);
+    before = memory.live_blocks;
+    for (unsigned i = 0; i < 2; i++) {
+        arg = stage_transfer(i ? &other : &home, 40, true, 0, TEXTURE_PAGES);
+        stage_build(&stage, &arg);
+        stage_submit_and_complete(&stage);
+        whole = memory.live_blocks;
+        assert_true(whole > before);
+        arg = stage_transfer(&other, 40 + half, false, half, half);
+        stage_build(&stage, &arg);
+        stage_submit_and_complete(&stage);
+        assert_int_equal(memory.live_blocks, whole);
+        if (i)
+            break;
+        arg = stage_transfer(&other, 40, false, 0, half);
+        stage_build(&stage, &arg);
+        stage_submit_and_complete(&stage);
+        arg = stage_transfer(&other, 40 + half, false, half, half); /* the last page is looked at */
+        stage_build(&stage, &arg);
+        stage_submit_and_complete(&stage);
+        assert_true(memory.live_blocks < whole);
+    }
+    arg = discard(40);
+    stage_build(&stage, &arg);
+    stage_assert_at(&stage, half - 1, stage.ram, other.pfns[MDL_POISON + half - 1]);
+    stage_assert_at(&stage, half, stage.ram, other.pfns[MDL_POISON + half]);
+    stage_close(&stage);
+    assert_int_equal(memory.live_blocks, 0);
+}
+
 static void a_discard_without_a_copy_leaves_written_content_nowhere(void **state)
 {
     DXGKARG_BUILDPAGINGBUFFER arg = fill(TEXTURE, 40, 0);
@@ -851,6 +893,7 @@ int main(void)
         cmocka_unit_test(a_fill_that_went_too_far_is_blamed_for_the_first_page_of_a_segment),
         cmocka_unit_test(an_aperture_map_tells_where_an_allocation_lives),
         cmocka_unit_test(a_discard_falls_back_to_the_backing_and_finds_what_is_stale),
+        cmocka_unit_test(system_pages_are_remembered_until_the_last_page_is_out),
         cmocka_unit_test(a_discard_without_a_copy_leaves_written_content_nowhere),
         cmocka_unit_test(scratch_addresses_mean_what_they_were_mapped_to_when_it_was_built),
         cmocka_unit_test(runs_of_entries_end_where_an_entry_does_not_follow),

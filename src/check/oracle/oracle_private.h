@@ -9,9 +9,9 @@
  *            (life, the workload and the GPU) with oracle_reset.c, and oracle_layer.c (the
  *            miniport).
  * Model      A location is a store and a page in it, in eight bytes. An allocation has one location
- *            a page, from the first time that anything is known of the page. Next to it stands the
- *            system page that held the page before it went to local memory: a discard falls back to
- *            that one.
+ *            a page, from the first time that anything is known of the page. While pages are in
+ * local memory, the system page that held each of them before stands next to it: a discard falls
+ * back to that one. Most content is in system memory, and has no such list.
  *
  *            Parts (what one BuildPagingBuffer call wrote) wait in build order until a submission
  *            takes those that it covers; packets wait in submission order until their fence is
@@ -64,9 +64,9 @@ struct oracle_allocation {
     uint64_t id;
     uint64_t bytes;
     uint64_t page_count;
-    uint64_t expected_page; /* its first one in the expected store */
-    uint64_t *locations;    /* NULL: nothing is known */
-    uint64_t *backing;
+    uint64_t expected_page;   /* its first one in the expected store */
+    uint64_t *locations;      /* NULL: nothing is known */
+    uint64_t *backing;        /* NULL: a discard leads nowhere */
     uint64_t *undefined;      /* a bit a page, NULL: all defined */
     uint64_t reference_count; /* alive, bound, submissions, operations */
     uint64_t operation_count; /* built and not retired */
@@ -246,6 +246,14 @@ bool is_as_at_first(const struct oracle *oracle, const struct oracle_allocation 
 
 /* Memory for locations; false when there is none. */
 bool ensure_locations(struct oracle *oracle, struct oracle_allocation *allocation);
+
+/* Smaller allocations keep their list of system pages, which costs less than to make it anew. */
+#define BACKING_KEPT_PAGES 16u
+/* Without memory for it the allocation is not followed any more. */
+void ensure_backing(struct oracle *oracle, struct oracle_allocation *allocation);
+void drop_backing(struct oracle *oracle, struct oracle_allocation *allocation);
+/* Drops it when no page is in local memory. */
+void drop_idle_backing(struct oracle *oracle, struct oracle_allocation *allocation);
 
 /* ---- oracle_place.c ---- */
 

@@ -18,7 +18,8 @@ static void lose_local_pages(struct oracle *oracle, struct oracle_allocation *al
         lose_page(oracle, allocation, page);
         allocation->last_loss = oracle->reset_count;
         allocation->locations[page] = LOCATION_DROPPED;
-        allocation->backing[page] = 0;
+        if (allocation->backing)
+            allocation->backing[page] = 0;
     }
 }
 
