@@ -41,7 +41,7 @@
 #define GUARD_NEAR_BYTES 64u
 #define GUARD_POISONED   4096u
 #define GUARD_SEALED_OF  1021u
-#define GUARD_KEPT_BYTES (1u << 20)
+#define GUARD_KEPT_BYTES (4u << 20)
 #define GUARD_ALIGNMENT  16u
 #define GUARD_CLASSES    15u /* 1 page to 16,384 */
 #define GUARD_MOST_BYTES ((size_t)4096 << (GUARD_CLASSES - 1))
