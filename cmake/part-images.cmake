@@ -9,6 +9,12 @@ if(DRYDOCK_BENCH AND DRYDOCK_TESTS AND TARGET drydock)
     endforeach()
 endif()
 
+if(DRYDOCK_BENCH AND DRYDOCK_TESTS AND TARGET drydock)
+    add_test(NAME images/writers COMMAND ${CMAKE_SOURCE_DIR}/tests/images/writers.sh $<TARGET_FILE:drydock>
+                                         ${CMAKE_SOURCE_DIR})
+    set_tests_properties(images/writers PROPERTIES SKIP_REGULAR_EXPRESSION "^skipped:")
+endif()
+
 # All of them: tests/images/zoo.sh build/release/drydock . 60
 if(DRYDOCK_BENCH AND DRYDOCK_TESTS AND TARGET drydock)
     add_test(NAME images/zoo COMMAND ${CMAKE_SOURCE_DIR}/tests/images/zoo.sh $<TARGET_FILE:drydock>

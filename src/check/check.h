@@ -133,6 +133,11 @@ struct check_config {
      * more.
      */
     void (*stands_in)(void *context, const void *copy, const void *buffer, size_t bytes);
+    /*
+     * The driver is about to be called to build into these bytes, in the call with this number.
+     * NULL: it has none, or with guards_buffers unset they are not told. Event 0: it has returned.
+     */
+    void (*builds)(void *context, uint64_t event, char *at, size_t bytes);
     bool watches_loans; /* check_loan() is told of every breach of what calls lend */
 };
 
@@ -161,7 +166,7 @@ struct check_gpu_event {
     enum check_gpu_kind kind;
     unsigned node;
     uint32_t fence;
-    uint32_t bytes;        /* QUEUED */
+    uint32_t bytes;        /* QUEUED; FAULT: of the command */
     bool has_root;         /* QUEUED: the GPU will translate by the root table at: */
     uint64_t root;         /* ... this address, in system memory with is_system */
     uint64_t root_entries; /* QUEUED: of the root that goes with it; 0: none, or not known */
@@ -191,10 +196,11 @@ bool check_place_fault(struct check *check, const struct check_gpu_event *event,
 
 /*
  * The number of the paging operation whose commands stand offset bytes behind the start of the
- * submission with this fence, while it runs; 0: none that is known.
+ * submission with this fence, while it runs; 0: none that is known. *out_commands, unless NULL: the
+ * call that wrote them, and where in what it wrote.
  */
 uint64_t check_running_operation(const struct check *check, unsigned node, uint32_t fence,
-                                 uint64_t offset);
+                                 uint64_t offset, struct finding_commands *out_commands);
 /*
  * The same as check_place_fault() for the paging operation with the number, as long as it is
  * remembered. *out_allocation is the handle that it named.

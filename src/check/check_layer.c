@@ -71,6 +71,14 @@ static void end_call(struct check *check, struct check_call *call)
     check->call = call->outer;
 }
 
+static void tell_building(struct check *check, const struct check_call *call, bool has_returned)
+{
+    if (call->ddi == MINIPORT_DDI_BuildPagingBuffer && check->config.builds)
+        check->config.builds(check->config.context, has_returned ? 0 : call->event,
+                             call->guarded_dma,
+                             call->guarded_dma ? call->before.build_paging_buffer->DmaSize : 0);
+}
+
 /*
  * The driver is given copies of the paging buffer and of its private data. The watchers and the
  * manager see the pointers of the real ones.
@@ -144,7 +152,9 @@ static void unguard_call(struct check *check, struct check_call *call)
                                                                                                    \
         begin_call(check, &call);                                                                  \
         guard_call(check, &call);                                                                  \
+        tell_building(check, &call, false);                                                        \
         call.status = miniport_##function(self->next, object, arg);                                \
+        tell_building(check, &call, true);                                                         \
         unguard_call(check, &call);                                                                \
         if (call.ddi == MINIPORT_DDI_QueryAdapterInfo)                                             \
             check->ledger.interface_version = miniport_interface_version(self->next);              \

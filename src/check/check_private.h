@@ -68,9 +68,10 @@ struct check {
     struct {
         bool is_set;
         enum miniport_ddi ddi;
-        uint64_t event;                /* 0: its number does not count */
-        const struct check_past *past; /* BuildPagingBuffer: what was asked for */
-        HANDLE context;                /* of a submission */
+        uint64_t event;                   /* 0: its number does not count */
+        const struct check_past *past;    /* BuildPagingBuffer: what was asked for, ... */
+        struct finding_commands commands; /* ... and what was written */
+        HANDLE context;                   /* of a submission */
     } blamed;
 };
 

@@ -259,6 +259,8 @@ static void take_known(void *context, const struct campaign_record *record)
     campaign_summary_add(&request->summary, record);
 }
 
+#define EXPLAIN_SECONDS 10
+
 /* A record that is the first of a cause says where in the driver's source its findings are. */
 static const struct campaign_record *place_causes(struct request *request,
                                                   const struct campaign_record *record)
@@ -271,6 +273,7 @@ static const struct campaign_record *place_causes(struct request *request,
     if (!is_first)
         return record;
     request->placed = *record;
+    campaign_explain(&request->options, &request->placed, EXPLAIN_SECONDS);
     source_places_add_to_record(&request->placed);
     for (size_t i = 0; i < request->summary.cause_count; i++) {
         if (campaign_record_key(&request->summary.causes[i].first) == key)

@@ -119,7 +119,8 @@ struct workload *cli_load(const char *path, uint32_t steps);
 
 /*
  * One run, judged again without the driver if it is to be: then a note says if it could not be, and
- * the result that it was. As child_run_execute().
+ * the result that it was. Its findings name the driver's instructions (bench/child/explain.h). As
+ * child_run_execute().
  */
 bool cli_play(const struct run_config *config, const struct workload *workload, double seconds,
               bool judges, struct run_result *out_result);

@@ -4,6 +4,7 @@
 #include "cli/cli.h"
 
 #include "bench/child/child_run.h"
+#include "bench/child/explain.h"
 #include "bench/child/judge.h"
 #include "bench/drivers/drivers.h"
 #include "report/plain_text.h"
@@ -106,14 +107,14 @@ static bool is_set_here(const struct cli_arguments *arguments, const char *key)
 bool cli_play(const struct run_config *config, const struct workload *workload, double seconds,
               bool judges, struct run_result *out_result)
 {
-    struct judgement judgement;
+    struct judgement judgement = {.kind = JUDGEMENT_NONE};
 
-    if (!judges)
-        return child_run_execute(config, workload, seconds, out_result);
-    if (!judge_execute(config, workload, seconds, out_result, &judgement))
+    if (judges ? !judge_execute(config, workload, seconds, out_result, &judgement)
+               : !child_run_execute(config, workload, seconds, out_result))
         return false;
     if (judgement.kind == JUDGEMENT_UNKNOWN)
         cli_error("note: the run was not judged again without the driver: %s", judgement.why);
+    explain_result(config, workload, seconds, out_result);
     return true;
 }
 

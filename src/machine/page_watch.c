@@ -177,6 +177,29 @@ void page_watch_close_page(uint8_t *address)
     mprotect(address, PAGE_BYTES, PROT_READ);
 }
 
+/* A page that is not open may show nothing yet, and is left alone. */
+void page_watch_close_all(void)
+{
+    struct watched_range *range;
+
+    list_for_each (range, &ranges, struct watched_range, link) {
+        const uint8_t *open = range->is_open, *end = open + range->page_count;
+
+        while ((open = memchr(open, 1, (size_t)(end - open)))) {
+            page_watch_close_page(range->address + (uint64_t)(open - range->is_open) * PAGE_BYTES);
+            open++;
+        }
+    }
+}
+
+bool page_watch_find(const void *address, struct page_store **out_store, uint64_t *out_page)
+{
+    const struct watched_range *range = find(address);
+
+    *out_store = range ? range->store : NULL;
+    return range && page_of(range, index_of(range, address), out_page);
+}
+
 bool page_watch_shows(const struct page_store *store, uint64_t page, const uint8_t *address)
 {
     uint64_t shown;

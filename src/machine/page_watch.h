@@ -36,8 +36,11 @@ struct page_watch {
 /* Mappings that are there already are not watched. NULL: nobody; does not fail. */
 bool page_store_set_watch(struct page_store *store, const struct page_watch *watch);
 
-/* The page at this address of a mapping is told of anew. */
+/* The page at this address of a mapping is told of anew; so are all pages of all mappings. */
 void page_watch_close_page(uint8_t *address);
+void page_watch_close_all(void);
+/* Which page a watched mapping shows at the address; false: none does. */
+bool page_watch_find(const void *address, struct page_store **out_store, uint64_t *out_page);
 /* False: what is shown at this address has become another page since, or none. */
 bool page_watch_shows(const struct page_store *store, uint64_t page, const uint8_t *address);
 

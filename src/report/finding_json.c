@@ -110,6 +110,7 @@ json_t *report_finding_json(const struct report_finding *list, size_t count,
     set_lines(json, "objects", detail->objects);
     set_lines(json, "arguments", detail->arguments);
     set_lines(json, "bytes", detail->bytes);
+    set_lines(json, "writers", detail->writers);
     set_lines(json, "printed", detail->printed);
     set_text(json, "case", finding->case_file);
     set(json, "line", finding->line);

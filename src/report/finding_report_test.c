@@ -271,7 +271,7 @@ static void json_has_every_key_with_and_without_a_rule(void **state)
         "versions",     "function",    "objects",        "arguments",    "bytes",     "printed",
         "case",         "line",        "seed",           "driver",       "model",     "wddm",
         "setup",        "replay",      "runs",           "broken",       "evaluated", "output",
-        "shrunk_lines", "shrunk_from", "consequence_of", "consequences",
+        "shrunk_lines", "shrunk_from", "consequence_of", "consequences", "writers",
     };
     const struct report_finding findings[] = {of_rule(), of_no_rule()};
 

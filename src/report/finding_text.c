@@ -314,6 +314,7 @@ static void finding_lines(FILE *out, const struct report_finding *finding)
     paragraph(out, "function", detail->function);
     paragraph(out, "objects", detail->objects);
     paragraph(out, "bytes", detail->bytes);
+    paragraph(out, "writers", detail->writers);
     paragraph(out, "arguments", detail->arguments);
     paragraph(out, "printed", detail->printed);
     output_lines(out, finding->output);

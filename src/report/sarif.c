@@ -6,6 +6,7 @@
 #include "report/finding_report.h"
 #include "report/text_json.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -170,21 +171,33 @@ static json_t *uri_json(const char *path)
     return json;
 }
 
+/* The first place that a text names, "mygpu.sys!Build (src/mygpu.c:519)"; 0: it names none. */
+static unsigned long line_in(const char *text, char *file, size_t size)
+{
+    for (const char *open = strchr(text, '('); open; open = strchr(open + 1, '(')) {
+        const char *end = open + strcspn(open, ")\n"), *colon = end;
+        const char *comma = strstr(open, ", "), *name = comma && comma < end ? comma + 2 : open + 1;
+
+        while (colon > name && *colon != ':')
+            colon--;
+        if (*end == ')' && colon > name && isdigit((unsigned char)colon[1])) {
+            snprintf(file, size, "%.*s", (int)(colon - name), name);
+            return strtoul(colon + 1, NULL, 10);
+        }
+    }
+    return 0;
+}
+
 /*
- * Where the driver's function begins, "mygpu.sys!Build (src/mygpu.c:519)"; 0: its debug information
- * does not say.
+ * Where the driver wrote the commands that the finding is about, else where its function begins; 0:
+ * its debug information does not say.
  */
 static unsigned long source_line(const struct report_finding *finding, char *file, size_t size)
 {
-    const char *open = strrchr(finding->detail->function, '('),
-               *colon = open ? strrchr(open, ':') : NULL;
-    const char *comma = open ? strstr(open, ", ") : NULL;
-    const char *name = comma ? comma + 2 : open ? open + 1 : NULL;
+    const char *last = strrchr(finding->detail->writers, '\n');
+    unsigned long line = last ? line_in(last, file, size) : 0;
 
-    if (!colon || colon <= name)
-        return 0;
-    snprintf(file, size, "%.*s", (int)(colon - name), name);
-    return strtoul(colon + 1, NULL, 10);
+    return line ? line : line_in(finding->detail->function, file, size);
 }
 
 /* In the driver's source where that is known, in the case otherwise. */

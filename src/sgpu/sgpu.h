@@ -56,7 +56,15 @@ struct sgpu_fault {
     uint32_t kind;          /* SGPU_FAULT_* */
     uint64_t address;       /* what SGPU_NODE_FAULT_VA reads */
     uint64_t packet_offset; /* in the submission */
-    uint64_t token;         /* of the RENDER packet, else 0 */
+    uint32_t packet_bytes;
+    uint64_t token; /* of the RENDER packet, else 0 */
+};
+
+/* A command that runs: of a submission, so many bytes behind its start. */
+struct sgpu_command {
+    uint32_t node, fence;
+    uint64_t offset;
+    uint32_t bytes;
 };
 
 /*
@@ -75,11 +83,10 @@ struct sgpu_observer {
     void (*render_piece_end)(void *context, uint64_t token);
     void (*render_end)(void *context, uint64_t token);
     /*
-     * A command that copies or fills, packet_offset bytes behind the start of its submission, has
-     * written there.
+     * A command that copies or fills has written there.
      */
-    void (*wrote)(void *context, uint32_t node, uint32_t fence, uint64_t packet_offset,
-                  struct page_store *store, uint64_t address, uint64_t bytes);
+    void (*wrote)(void *context, const struct sgpu_command *command, struct page_store *store,
+                  uint64_t address, uint64_t bytes);
     void (*fault)(void *context, const struct sgpu_fault *fault);
     /*
      * A doorbell queued it; *root as SGPU_NODE_ROOT holds it, and the entries of that table; NULL

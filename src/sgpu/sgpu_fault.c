@@ -37,6 +37,7 @@ void sgpu_raise_fault(struct sgpu_node *node, uint32_t kind, uint64_t address)
         .kind = kind,
         .address = address,
         .packet_offset = node->offset,
+        .packet_bytes = node->packet_size,
         .token = packet_token(node),
     };
 

@@ -107,9 +107,11 @@ static void tell_write(struct sgpu_node *node, const struct sgpu_span *to, uint6
 {
     const struct sgpu_observer *observer = node->gpu->observer;
 
+    const struct sgpu_command command = {node->index, running_submission(node)->fence, node->offset,
+                                         node->packet_size};
+
     if (observer && observer->wrote)
-        observer->wrote(node->gpu->observer_context, node->index, running_submission(node)->fence,
-                        node->offset, to->store, to->address, bytes);
+        observer->wrote(node->gpu->observer_context, &command, to->store, to->address, bytes);
 }
 
 static void move_span(struct sgpu_node *node, const struct sgpu_span *to,

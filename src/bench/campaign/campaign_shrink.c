@@ -4,6 +4,7 @@
 #include "bench/campaign/campaign_shrink.h"
 
 #include "bench/child/child_run.h"
+#include "bench/child/explain.h"
 #include "bench/drivers/drivers.h"
 
 #include <stdio.h>
@@ -12,21 +13,48 @@
 #define TRY_SECONDS  5
 #define HUNG_SECONDS 1 /* a run of a campaign takes milliseconds */
 
+/* The record's item, alone; NULL: it cannot be made. */
+static struct workload *case_of(const struct campaign_options *options,
+                                const struct campaign_record *record, struct run_config *out_config)
+{
+    struct workload_error error;
+    struct workload *workload = campaign_case(options, record, &error);
+
+    if (!workload)
+        return NULL;
+    run_config_defaults(out_config);
+    run_config_from_workload(out_config, workload);
+    out_config->reference = RUN_REFERENCE_NEVER;
+    return workload;
+}
+
+void campaign_explain(const struct campaign_options *options, struct campaign_record *record,
+                      double seconds)
+{
+    struct explained findings[CAMPAIGN_MAX_FINDINGS];
+    struct run_config config;
+    struct workload *workload = case_of(options, record, &config);
+
+    if (!workload)
+        return;
+    for (unsigned i = 0; i < record->finding_count; i++)
+        findings[i] = (struct explained){record->findings[i].rule, record->findings[i].text,
+                                         &record->findings[i].detail};
+    explain_findings(&config, workload, seconds, findings, record->finding_count);
+    workload_free(workload);
+}
+
 bool campaign_try_again(const struct campaign_options *options,
                         const struct campaign_record *record, double seconds,
                         struct run_result *out_result)
 {
-    struct workload_error error;
-    struct workload *workload = campaign_case(options, record, &error);
     struct run_config config;
+    struct workload *workload = case_of(options, record, &config);
     bool is_played;
 
     memset(out_result, 0, sizeof *out_result);
     if (!workload)
         return false;
-    run_config_defaults(&config);
-    run_config_from_workload(&config, workload);
-    config.reference = RUN_REFERENCE_NEVER;
     is_played = child_run_execute(&config, workload, seconds, out_result);
     workload_free(workload);
     return is_played;

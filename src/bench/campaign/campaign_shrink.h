@@ -23,6 +23,10 @@ bool campaign_try_again(const struct campaign_options *options,
                         const struct campaign_record *record, double seconds,
                         struct run_result *out_result);
 
+/* The record's findings name the driver's instructions (bench/child/explain.h). */
+void campaign_explain(const struct campaign_options *options, struct campaign_record *record,
+                      double seconds);
+
 /* Gives the smaller case, and what it shows. */
 bool campaign_shrink_finding(const struct campaign_options *options,
                              const struct campaign_record *record, unsigned finding,

@@ -38,6 +38,7 @@ static void validate_detail(struct finding_detail *detail)
     END(detail->arguments);
     END(detail->bytes);
     END(detail->printed);
+    END(detail->writers);
 }
 
 /* A rule is part of the names of files: only one of the catalogue is one. */

@@ -105,6 +105,13 @@ enum run_pool_guard { RUN_POOL_AUTO, RUN_POOL_NONE, RUN_POOL_END, RUN_POOL_BEGIN
 /* private_data_bytes: what the driver itself declares. */
 #define RUN_DRIVERS_OWN UINT32_MAX
 
+/* Numbers of calls of DxgkDdiBuildPagingBuffer (bench/run/run_writers.h). */
+#define RUN_MOST_WATCHED 32
+struct run_watched {
+    uint32_t count;
+    uint64_t events[RUN_MOST_WATCHED];
+};
+
 struct run_config {
     /*
      * What a case says: a member for each RUN_OPTION, with its meaning, in the order of the rows.
@@ -133,6 +140,8 @@ struct run_config {
      */
     const uint8_t *transcript;
     uint64_t transcript_bytes;
+    const struct run_watched
+        *watched;              /* who writes what in these calls is told; NULL: nobody asks */
     struct coverage *coverage; /* borrowed: records what is set, read and varied; NULL: nothing */
 
     /* Who looks on, and what a test does. */

@@ -257,9 +257,15 @@ static void tell_system_call(void *context, const struct cage_call *call)
     nt_report_trespass(driver->nt, text);
 }
 
+size_t driver_image_backtrace(const struct driver_image *driver, const void *signal_context,
+                              char *text, size_t size)
+{
+    return exception_backtrace(driver->nt, signal_context, text, size);
+}
+
 static size_t tell_place(const void *signal_context, char *text, size_t size)
 {
-    return exception_backtrace(loaded->nt, signal_context, text, size);
+    return driver_image_backtrace(loaded, signal_context, text, size);
 }
 
 /* A cookie that is the same in every run of a seed, and never the one that linkers leave. */

@@ -52,6 +52,12 @@ bool driver_image_exported_text(const struct driver_image *driver, const char *n
                                 size_t size);
 
 /*
+ * Where the driver is, a line for each of its frames (exception_backtrace()). For signal handlers.
+ */
+size_t driver_image_backtrace(const struct driver_image *driver, const void *signal_context,
+                              char *text, size_t size);
+
+/*
  * Names the driver's function behind the DDI that a text begins with,
  * "DxgkDdiBuildPagingBuffer(TRANSFER)...": "mygpu.sys!BuildPagingBuffer (+0x1a30)"
  * (source_places.h). False: it begins with none, or the driver has none.

@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define MOST_PLACES 64u
+#define MOST_PLACES 256u
 #define MARK        " (+0x"
 
 /* For the program: a large driver's debug information takes a second and a gibibyte. */
@@ -244,29 +244,92 @@ void source_places_add(const char *image_path, const struct source_text *texts, 
         replace(&places, texts[i].text, texts[i].size);
 }
 
+/* ---- Rows of one place ----------------------------------------------------------------------- */
+
+/* "0x0 to 0x4 and more  mygpu.sys!Fill (mygpu.c:12)": the range, and what stands behind it. */
+struct row {
+    uint32_t first, end;
+    const char *rest; /* NULL: the line is no row */
+};
+
+static struct row read_row(const char *line)
+{
+    struct row row = {0};
+    int length = 0;
+
+    if (sscanf(line, "0x%" SCNx32 " to 0x%" SCNx32 "%n", &row.first, &row.end, &length) == 2)
+        row.rest = line + length;
+    return row;
+}
+
+/* Instructions of one line of the source wrote bytes that follow each other: one row has them. */
+static void join_rows(char *text)
+{
+    char *last = NULL; /* the row before */
+
+    for (char *line = text; line; line = strchr(line, '\n')) {
+        struct row before, row;
+        char range[64];
+        size_t length;
+
+        line += *line == '\n';
+        row = read_row(line);
+        before = last ? read_row(last) : (struct row){0};
+        if (row.rest && before.rest && before.end == row.first &&
+            strcspn(row.rest, "\n") == strcspn(before.rest, "\n") &&
+            memcmp(row.rest, before.rest, strcspn(row.rest, "\n")) == 0) {
+            length = (size_t)snprintf(range, sizeof range, "0x%x to 0x%x", before.first, row.end);
+            memmove(last + length, row.rest, strlen(row.rest) + 1);
+            memcpy(last, range, length);
+            line = last;
+        }
+        last = line;
+    }
+}
+
 /* ---- Texts to add to ------------------------------------------------------------------------- */
 
-static size_t list_detail(struct finding_detail *detail, struct source_text texts[2])
+#define TEXTS 3u
+
+static size_t list_detail(struct finding_detail *detail, struct source_text texts[TEXTS])
 {
     texts[0] = (struct source_text){detail->function, sizeof detail->function};
     texts[1] = (struct source_text){detail->objects, sizeof detail->objects};
-    return 2;
+    texts[2] = (struct source_text){detail->writers, sizeof detail->writers};
+    return TEXTS;
+}
+
+/* Drivers that are linked in are code of this program. */
+static bool find_program(char path[4096])
+{
+    ssize_t length = readlink("/proc/self/exe", path, 4095);
+
+    if (length > 0)
+        path[length] = '\0';
+    return length > 0;
 }
 
 static void add_for_driver(const char *name, const struct source_text *texts, size_t count)
 {
     struct run_driver driver;
+    char program[4096];
     bool has_mark = false;
 
     for (size_t i = 0; i < count; i++)
         has_mark |= strstr(texts[i].text, MARK) != NULL;
-    if (has_mark && run_find_driver(name, &driver) && driver.image_path)
+    if (!has_mark || !run_find_driver(name, &driver))
+        return;
+    if (driver.image_path)
         source_places_add(driver.image_path, texts, count);
+    else if (find_program(program))
+        source_places_add(program, texts, count);
+    for (size_t i = 0; i < count; i++)
+        join_rows(texts[i].text);
 }
 
 void source_places_add_to_result(struct run_result *result)
 {
-    struct source_text texts[2 * RUN_MAX_FINDINGS + 1];
+    struct source_text texts[TEXTS * RUN_MAX_FINDINGS + 1];
     size_t count = 0;
 
     for (unsigned i = 0; i < result->finding_count; i++)
@@ -277,7 +340,7 @@ void source_places_add_to_result(struct run_result *result)
 
 void source_places_add_to_record(struct campaign_record *record)
 {
-    struct source_text texts[2 * CAMPAIGN_MAX_FINDINGS + 1];
+    struct source_text texts[TEXTS * CAMPAIGN_MAX_FINDINGS + 1];
     size_t count = 0;
 
     for (unsigned i = 0; i < record->finding_count; i++)

@@ -433,8 +433,12 @@ static void give_everything_up(struct run_assembly *run)
 
 static bool assemble(struct run_assembly *run)
 {
-    return run_raise_hardware(run) && raise_oracle(run) && run_raise_driver(run) &&
-           run_is_of_model(run) && run_raise_manager(run) && raise_player(run);
+    if (!run_raise_hardware(run))
+        return false;
+    run->writers = run_writers_create(run->config->watched);
+    run_writers_set_machine(run->writers, run->machine);
+    return raise_oracle(run) && run_raise_driver(run) && run_is_of_model(run) &&
+           run_raise_manager(run) && raise_player(run);
 }
 
 static void execute_once(const struct run_config *config, const struct workload *workload,
@@ -491,6 +495,8 @@ static void execute_once(const struct run_config *config, const struct workload 
     }
     if (run->has_events && !run_event_log_end(&run->events))
         run_break(run, "the list of calls could not be written");
+    run_writers_tell(run->writers, result);
+    run_writers_destroy(run->writers);
     result->has_failed_allocation = run->managers.has_failed;
     run_memory_free_all(&run->managers);
     run_memory_free_all(&run->own);
@@ -524,6 +530,7 @@ static void run_reference(const struct workload *workload, struct run_result *re
     config.events = RUN_EVENTS_NONE;
     config.calls_path = NULL;
     config.transcript_file = 0;
+    config.watched = NULL;
     config.tamper = NULL;
     config.add_layer = NULL;
     config.fail_allocation = 0;

@@ -276,8 +276,8 @@ void run_report_rule(void *context, const struct finding *found)
 
 /*
  * The line that names the operation whose commands wrote the wrong byte last; "": none that is
- * known. Where the finding names no operation, and that one is about another allocation, the
- * finding stands at the call that built it.
+ * known. The finding knows the commands then, too. Where the finding names no operation, and that
+ * one is about another allocation, the finding stands at the call that built it.
  */
 static const char *tell_writer(struct run_assembly *run, const struct oracle_report *report,
                                struct finding_detail *out_detail, char line[WRITER_BYTES])
@@ -287,8 +287,12 @@ static const char *tell_writer(struct run_assembly *run, const struct oracle_rep
 
     line[0] = '\0';
     if (!run->check || report->writer == ORACLE_NO_WRITER ||
-        !check_place_operation(run->check, report->writer, &detail, &allocation) ||
-        detail.event == report->event)
+        !check_place_operation(run->check, run_writers_operation(report->writer), &detail,
+                               &allocation))
+        return line;
+    out_detail->commands = detail.commands;
+    run_writers_narrow(run->writers, report->writer, &out_detail->commands);
+    if (detail.event == report->event)
         return line;
     snprintf(line, WRITER_BYTES, "\nwritten  %s of event %llu", detail.where,
              (unsigned long long)detail.event);
@@ -299,6 +303,9 @@ static const char *tell_writer(struct run_assembly *run, const struct oracle_rep
     }
     return line;
 }
+
+/* Where a finding begins so it stands at the call that built an operation. */
+#define BUILDS "DxgkDdiBuildPagingBuffer("
 
 void run_report_content(void *context, const struct oracle_report *report)
 {
@@ -316,6 +323,8 @@ void run_report_content(void *context, const struct oracle_report *report)
         snprintf(finding->rule, sizeof finding->rule, "%s", rule_get(report->rule)->id);
     detail->event = report->event;
     snprintf(detail->where, sizeof detail->where, "%s", report->where);
+    if (strncmp(report->where, BUILDS, strlen(BUILDS)) == 0)
+        detail->commands.event = report->event;
     snprintf(detail->bytes, sizeof detail->bytes, "%s", report->bytes);
     snprintf(detail->arguments, sizeof detail->arguments, "%s", report->arguments);
     snprintf(lines, sizeof lines, "%s%s", report->text + line,

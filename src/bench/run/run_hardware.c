@@ -240,14 +240,19 @@ static void on_render_end(void *context, uint64_t token)
     oracle_render_end(((struct run_assembly *)context)->oracle, token);
 }
 
-static void on_wrote(void *context, uint32_t node, uint32_t fence, uint64_t packet_offset,
-                     struct page_store *store, uint64_t address, uint64_t bytes)
+static void on_wrote(void *context, const struct sgpu_command *command, struct page_store *store,
+                     uint64_t address, uint64_t bytes)
 {
     struct run_assembly *run = context;
-    uint64_t writer =
-        run->check ? check_running_operation(run->check, node, fence, packet_offset) : 0;
+    struct finding_commands commands = {0};
+    uint64_t writer = run->check
+                          ? check_running_operation(run->check, command->node, command->fence,
+                                                    command->offset, &commands)
+                          : 0;
 
-    oracle_wrote(run->oracle, store, address, bytes, writer);
+    commands.bytes = command->bytes;
+    oracle_wrote(run->oracle, store, address, bytes,
+                 run_writers_number(run->writers, writer, &commands));
 }
 
 static void tell_check(struct run_assembly *run, const struct check_gpu_event *event)
@@ -344,6 +349,7 @@ static void on_gpu_fault(void *context, const struct sgpu_fault *fault)
         .fence = fault->fence,
         .address = fault->address,
         .offset = fault->packet_offset,
+        .bytes = fault->packet_bytes,
         .access = fault->kind < ARRAY_COUNT(accesses) ? accesses[fault->kind] : CHECK_GPU_ACCESSES,
         .is_malformed_packet = fault->kind == SGPU_FAULT_PACKET,
     };

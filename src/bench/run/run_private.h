@@ -34,6 +34,7 @@
 #include "bench/run/run_result.h"
 #include "bench/run/run_events.h"
 #include "bench/run/run_memory.h"
+#include "bench/run/run_writers.h"
 #include "check/check.h"
 #include "check/oracle/oracle.h"
 #include "nt/nt.h"
@@ -84,6 +85,7 @@ struct run_assembly {
     struct rule_counts before_trial; /* of user memory: what was counted until then */
     struct check *check;
     struct oracle *oracle;
+    struct run_writers *writers; /* NULL: nobody asks who wrote what */
     struct run_event_log events;
     bool has_events;
 

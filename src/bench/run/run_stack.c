@@ -127,6 +127,13 @@ static void stand_in(void *context, const void *copy, const void *buffer, size_t
     nt_stand_in(run->nt, copy, buffer, bytes);
 }
 
+static void builds(void *context, uint64_t event, char *at, size_t bytes)
+{
+    const struct run_assembly *run = context;
+
+    run_writers_builds(run->writers, run->image, event, at, bytes);
+}
+
 static NTSTATUS create_guard(struct run_assembly *run, struct miniport *next,
                              struct miniport **out_layer)
 {
@@ -192,6 +199,7 @@ static NTSTATUS create_check(struct run_assembly *run, struct miniport *next,
         .guarantees_one_buffer = run->config->guarantees_one_buffer,
         .submission_alignment = run->gpu ? SGPU_SUBMIT_ALIGN : 0,
         .remaps_dma = run->config->remaps_dma,
+        .builds = run->writers ? builds : NULL,
         .watches_loans = true,
     };
     NTSTATUS status;

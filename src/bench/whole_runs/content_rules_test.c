@@ -2,10 +2,15 @@
  * Rules that only content can show: the reference driver with one thing altered breaks this rule
  * alone, as content, and as it is keeps it in the same case.
  */
+#define _GNU_SOURCE /* program_invocation_short_name */
+#include "bench/child/explain.h"
 #include "bench/drivers/drivers.h"
 #include "bench/whole_runs/test_run.h"
 
 #include "base/services.h"
+
+#include <errno.h>
+#include <inttypes.h>
 
 #define PAGE 4096u
 
@@ -340,6 +345,44 @@ static void wrong_bytes_stand_at_the_operation_that_wrote_them(void **state)
     test_finish(result);
 }
 
+/*
+ * The command that moved the page too many, among those of its call, and the reference driver's
+ * code that wrote it.
+ */
+static void a_second_run_tells_who_wrote_the_commands(void **state)
+{
+    static const struct scene scene = {"evict-and-restore.case", RUN_PHYSICAL, DRIVER};
+    struct workload *workload = test_load(scene.file);
+    struct run_result *result = play(&scene, bring_a_page_more);
+    struct run_config config = result->config;
+    unsigned named = 0;
+
+    altered = bring_a_page_more;
+    explain_result(&config, workload, 60, result);
+    for (uint32_t i = 0; i < result->finding_count; i++) {
+        const struct finding_detail *detail = &result->findings[i].detail;
+        uint32_t start, end, first;
+        char program[64] = "";
+        uint64_t event;
+
+        if (result->findings[i].kind != RUN_FINDING_CONTENT)
+            continue;
+        assert_int_equal(sscanf(detail->writers,
+                                "bytes 0x%" SCNx32 " to 0x%" SCNx32
+                                " of what the call of event %" SCNu64 " wrote\n0x%" SCNx32
+                                " to 0x%*x %63s (+0x",
+                                &start, &end, &event, &first, program),
+                         5);
+        assert_int_equal(event, detail->commands.event);
+        assert_true(start < end && first == start);
+        assert_string_equal(program, program_invocation_short_name);
+        named++;
+    }
+    assert_true(named > 0);
+    workload_free(workload);
+    test_finish(result);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -358,6 +401,7 @@ int main(void)
         RULE_PAIR(SWZ_007),
         RULE_PAIR(XFER_018),
         cmocka_unit_test(wrong_bytes_stand_at_the_operation_that_wrote_them),
+        cmocka_unit_test(a_second_run_tells_who_wrote_the_commands),
     };
 
     run_add_drivers(find);

@@ -250,6 +250,7 @@ enum check_effect {
 struct check_built {
     struct list link;
     uint64_t number; /* of the operation */
+    uint64_t event;  /* of the call */
     unsigned operation;
     uint32_t bytes;
     bool is_end;                          /* the operation is complete with it */

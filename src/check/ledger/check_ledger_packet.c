@@ -99,6 +99,7 @@ void check_ledger_build(struct check_ledger *ledger, const struct check_call *ca
     }
     *piece = (struct check_built){
         .number = ledger->operation,
+        .event = call->event,
         .operation = (unsigned)was->Operation,
         .bytes = moved <= was->DmaSize ? (uint32_t)moved : 0,
         .is_end = !is_short,

@@ -66,8 +66,10 @@ void check_blame_call(struct check *check, enum miniport_ddi ddi, uint64_t event
 static void blame_past(struct check *check, const struct check_past *past)
 {
     blame_nobody(check);
-    if (past)
+    if (past) {
         check_blame_call(check, MINIPORT_DDI_BuildPagingBuffer, past->event);
+        check->blamed.commands.event = past->event;
+    }
     check->blamed.past = past;
 }
 
@@ -87,29 +89,41 @@ void check_blame_packet(struct check *check, const struct check_packet *packet)
     check->blamed.context = packet->context;
 }
 
-uint64_t check_operation_at(const struct check_packet *packet, uint64_t offset)
+uint64_t check_operation_at(const struct check_packet *packet, uint64_t offset,
+                            struct finding_commands *out_commands)
 {
     const struct check_built *piece;
     uint64_t end = 0;
 
+    if (out_commands)
+        *out_commands = (struct finding_commands){0};
     if (!packet || !packet->is_paging || !packet->is_matched)
         return 0;
     list_for_each (piece, &packet->built, struct check_built, link) {
-        end += piece->bytes;
-        if (offset < end)
+        if (offset < end + piece->bytes) {
+            if (out_commands)
+                *out_commands =
+                    (struct finding_commands){piece->event, (uint32_t)(offset - end), 0};
             return piece->number;
+        }
+        end += piece->bytes;
     }
     return 0;
 }
 
-void check_blame_commands(struct check *check, const struct check_packet *packet, uint64_t offset)
+void check_blame_commands(struct check *check, const struct check_packet *packet, uint64_t offset,
+                          uint32_t bytes)
 {
-    const struct check_past *past = find_past(check, check_operation_at(packet, offset));
+    struct finding_commands commands;
+    const struct check_past *past = find_past(check, check_operation_at(packet, offset, &commands));
 
-    if (past)
-        blame_past(check, past);
-    else
+    if (!past) {
         check_blame_packet(check, packet);
+        return;
+    }
+    blame_past(check, past);
+    commands.bytes = bytes;
+    check->blamed.commands = commands;
 }
 
 void check_blame_current(struct check *check)
@@ -118,5 +132,5 @@ void check_blame_current(struct check *check)
 
     blame_nobody(check);
     if (event && event->kind == CHECK_GPU_FAULT)
-        check_blame_commands(check, event->packet, event->offset);
+        check_blame_commands(check, event->packet, event->offset, event->bytes);
 }

@@ -18,6 +18,7 @@
 #ifndef DRYDOCK_CHECK_BLAME_H
 #define DRYDOCK_CHECK_BLAME_H
 
+#include "check/report/finding.h"
 #include "miniport/miniport.h"
 
 #include <stdint.h>
@@ -33,14 +34,19 @@ void check_blame_operation(struct check *check, uint64_t number);
 /* The call that submitted the packet; NULL is none. */
 void check_blame_packet(struct check *check, const struct check_packet *packet);
 /*
- * The call that built the commands that stand offset bytes behind the start of the submission; of a
- * client's packet, or where nobody knows it, the call that submitted them.
+ * The call that built the commands, so many bytes, that stand offset bytes behind the start of the
+ * submission; of a client's packet, or where nobody knows it, the call that submitted them.
  */
-void check_blame_commands(struct check *check, const struct check_packet *packet, uint64_t offset);
+void check_blame_commands(struct check *check, const struct check_packet *packet, uint64_t offset,
+                          uint32_t bytes);
 void check_blame_current(struct check *check);
 
-/* The paging operation whose commands stand there; 0: nobody knows. */
-uint64_t check_operation_at(const struct check_packet *packet, uint64_t offset);
+/*
+ * The paging operation whose commands stand there; 0: nobody knows. *out_commands: the call that
+ * wrote them, and where they stand in what it wrote. NULL: not asked for.
+ */
+uint64_t check_operation_at(const struct check_packet *packet, uint64_t offset,
+                            struct finding_commands *out_commands);
 
 /* The operation as it was asked for; its pointers lead nowhere any more. NULL: not known. */
 const DXGKARG_BUILDPAGINGBUFFER *check_find_asked(const struct check *check, uint64_t number);

@@ -173,6 +173,7 @@ static struct finding *begin_finding(struct check *check, enum rule_id rule, con
     memset(finding, 0, sizeof *finding);
     finding->rule = rule;
     finding->detail.event = event_of(check);
+    finding->detail.commands = check->blamed.commands;
     write_where(check, field, finding->detail.where, sizeof finding->detail.where);
     return finding;
 }
@@ -220,6 +221,7 @@ static void place(struct check *check, struct finding_detail *detail)
     const struct check_object *object;
 
     detail->event = event_of(check);
+    detail->commands = check->blamed.commands;
     write_where(check, "", detail->where, sizeof detail->where);
     object = check_object_of_call(check);
     if (object)
@@ -236,15 +238,15 @@ bool check_place_fault(struct check *check, const struct check_gpu_event *event,
 
     if (!packet)
         return false;
-    check_blame_commands(check, packet, event->offset);
+    check_blame_commands(check, packet, event->offset, event->bytes);
     place(check, detail);
     return true;
 }
 
 uint64_t check_running_operation(const struct check *check, unsigned node, uint32_t fence,
-                                 uint64_t offset)
+                                 uint64_t offset, struct finding_commands *out_commands)
 {
-    return check_operation_at(check_find_packet(&check->ledger, node, fence), offset);
+    return check_operation_at(check_find_packet(&check->ledger, node, fence), offset, out_commands);
 }
 
 bool check_place_operation(struct check *check, uint64_t number, struct finding_detail *detail,

@@ -23,6 +23,17 @@
 #define FINDING_ARGUMENTS_BYTES 2560
 #define FINDING_BYTES_BYTES     640
 #define FINDING_PRINTED_BYTES   512
+#define FINDING_WRITERS_BYTES   1280
+
+/*
+ * Commands that a call of DxgkDdiBuildPagingBuffer wrote: of the bytes that it wrote, so many from
+ * this one on.
+ */
+struct finding_commands {
+    uint64_t event; /* number of the call, 0: not known */
+    uint32_t offset;
+    uint32_t bytes; /* 0: all that it wrote */
+};
 
 /* What a person needs behind the first line. */
 struct finding_detail {
@@ -34,6 +45,8 @@ struct finding_detail {
     char arguments[FINDING_ARGUMENTS_BYTES]; /* the call's argument structure, a line a field */
     char bytes[FINDING_BYTES_BYTES];         /* expected and observed, in hexadecimal */
     char printed[FINDING_PRINTED_BYTES];     /* the last lines that the driver printed before */
+    struct finding_commands commands;        /* whose effect is wrong */
+    char writers[FINDING_WRITERS_BYTES];     /* the instructions that wrote them, a line each */
 };
 
 struct finding {

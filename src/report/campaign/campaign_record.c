@@ -65,6 +65,7 @@ char *campaign_record_json(const struct campaign_record *record)
         json_object_set_new(one, "objects", report_text_json(finding->detail.objects));
         json_object_set_new(one, "arguments", report_text_json(finding->detail.arguments));
         json_object_set_new(one, "bytes", report_text_json(finding->detail.bytes));
+        json_object_set_new(one, "writers", report_text_json(finding->detail.writers));
         json_object_set_new(one, "printed", report_text_json(finding->detail.printed));
         json_array_append_new(findings, one);
     }
@@ -108,6 +109,7 @@ static bool parse_findings(const json_t *list, struct campaign_record *record)
             !GET_TEXT(one, "printed", finding->detail.printed) || !is_name(finding->kind) ||
             !is_name(finding->rule))
             return false;
+        GET_TEXT(one, "writers", finding->detail.writers); /* older folders do not have it */
         finding->detail.event = (uint64_t)json_integer_value(json_object_get(one, "event"));
         finding->line = (uint32_t)json_integer_value(json_object_get(one, "line"));
         /* Older folders have neither: each finding is a cause. */

@@ -778,7 +778,7 @@ static bool has_run(const struct claim *claim, const struct check_gpu_event *eve
 
     if (!list_is_linked(&claim->link) || !claim->has_written)
         return true;
-    if (!event->packet || claim->number >= check_operation_at(event->packet, event->offset))
+    if (!event->packet || claim->number >= check_operation_at(event->packet, event->offset, NULL))
         return false;
     list_for_each (piece, &event->packet->built, struct check_built, link) {
         if (piece->number == claim->number && piece->is_end)

@@ -746,7 +746,7 @@ static void check_stray(struct check *check, const struct transfer_watch *watch,
 static bool check_fill(struct check *check, const struct check_gpu_event *event)
 {
     const DXGKARG_BUILDPAGINGBUFFER *arg =
-        check_find_asked(check, check_operation_at(event->packet, event->offset));
+        check_find_asked(check, check_operation_at(event->packet, event->offset, NULL));
     uint64_t start, bytes;
 
     if (!arg || arg->Operation != DXGK_OPERATION_FILL || check_ledger(check)->caps.has_gpummu)
