@@ -10,7 +10,7 @@
  *            every evaluation of a rule and reports every breach. A rule of the driver's side that
  *            is broken is the driver's fault; one of the other side is a fault of our manager.
  *            Buffers go down as copies between guard pages, with canaries behind the offered bytes
- *            (check_guard.h).
+ *            (check_guard.h). A driver that keeps its buffers gets these, and they are marked.
  * Ownership  check_create() gives the check, check_layer_create() a miniport that owns the next one
  *            and borrows the check, which must outlive it.
  * Errors     NTSTATUS: STATUS_NO_MEMORY. What is wrong with the run is a report, never a status.
@@ -76,8 +76,9 @@ struct check_config {
     struct rule_counts *counts; /* borrowed; added to */
     struct check_calls *calls;  /* borrowed; kept up to date; NULL: nowhere */
     struct check_profile profile;
-    unsigned report_limit;      /* findings told; 0: 64 */
-    bool guards_buffers;        /* the driver sees copies between guard pages, for the call */
+    unsigned report_limit; /* findings told; 0: 64 */
+    bool guards_buffers;   /* the driver sees copies between guard pages, for the call */
+    bool marks_buffers;    /* it sees the buffers themselves, each in front of bytes of nobody's */
     bool enables_native_fences; /* the system does, for drivers that have them */
     bool guarantees_one_buffer; /* by the contract of DMA buffers: a Render never needs another */
     unsigned submission_alignment; /* the GPU's, of the start and end of a submission; 0: unknown */
@@ -118,6 +119,14 @@ struct check_config {
     uint64_t (*system_bytes)(void *context);
     /* The address in local memory behind an address of the CPU's bus; false: none. */
     bool (*bus_local)(void *context, uint64_t address, uint64_t *out_address);
+    /*
+     * Without it: any memory behind an address of the CPU's bus, by a number that goes on where the
+     * memory does; false: none.
+     */
+    bool (*bus_memory)(void *context, uint64_t address, uint64_t *out_number);
+    /* The machine's time; NULL: nobody tells. A packet may take timeout_ns of it. */
+    uint64_t (*now)(void *context);
+    uint64_t timeout_ns;
     /*
      * Accesses of the CPU to bytes of the segment that starts at GPU address base, offset bytes
      * behind its start, are noticed from here to end_watch(), which tells the offset of one. False:

@@ -89,9 +89,14 @@ static void guard_call(struct check *check, struct check_call *call)
     struct guard *guard = &check->dma_guard;
     char *at, *start;
 
-    if (call->ddi != MINIPORT_DDI_BuildPagingBuffer || !check->config.guards_buffers)
+    if (call->ddi != MINIPORT_DDI_BuildPagingBuffer)
         return;
     at = arg->pDmaBuffer;
+    call->is_marked = check->config.marks_buffers && at && arg->DmaSize;
+    if (call->is_marked)
+        guard_mark(guard, at, arg->DmaSize);
+    if (!check->config.guards_buffers)
+        return;
     if (at && arg->DmaSize) {
         /* Behind the operations built before, or another buffer. */
         start = guard->real && at == guard->real + guard->used &&
@@ -119,6 +124,13 @@ static void unguard_call(struct check *check, struct check_call *call)
     DXGKARG_BUILDPAGINGBUFFER *arg = call->arg.build_paging_buffer;
     const DXGKARG_BUILDPAGINGBUFFER *before = call->before.build_paging_buffer;
 
+    if (call->is_marked) {
+        uintptr_t written = (uintptr_t)arg->pDmaBuffer - (uintptr_t)before->pDmaBuffer;
+
+        guard_look(&check->dma_guard, before->pDmaBuffer, before->DmaSize,
+                   written <= before->DmaSize ? written : 0, &check->dma_verdict);
+        call->dma_verdict = &check->dma_verdict;
+    }
     if (call->guarded_dma) {
         uintptr_t written = (uintptr_t)arg->pDmaBuffer - (uintptr_t)call->guarded_dma;
 
@@ -178,7 +190,10 @@ MINIPORT_DDI_LIST(X)
 MINIPORT_PLAIN_LIST(X)
 #undef X
 
-/* The driver patches a copy. Its bytes outside of the submission are not for the driver. */
+/*
+ * The driver patches a copy, or a buffer that it keeps. Bytes outside of the submission are not for
+ * the driver.
+ */
 static NTSTATUS watch_guarded_patch(struct miniport *self, HANDLE object, const DXGKARG_PATCH *arg)
 {
     struct check *check = check_of(self);
@@ -191,10 +206,16 @@ static NTSTATUS watch_guarded_patch(struct miniport *self, HANDLE object, const 
         .before.patch = &before,
     };
 
-    if (!check->config.guards_buffers)
-        return watch_patch(self, object, arg);
     begin_call(check, &call);
-    if (patch_guard_begin(&check->patch_guard, check->config.services, arg, &lent)) {
+    if (!check->config.guards_buffers) {
+        bool is_kept = patch_guard_keep(&check->patch_guard, arg);
+
+        call.status = miniport_patch(self->next, object, arg);
+        if (is_kept) {
+            patch_guard_compare(&check->patch_guard, arg, &check->patch_verdict);
+            call.patch_verdict = &check->patch_verdict;
+        }
+    } else if (patch_guard_begin(&check->patch_guard, check->config.services, arg, &lent)) {
         call.status = miniport_patch(self->next, object, &lent);
         patch_guard_end(&check->patch_guard, arg, &check->patch_verdict);
         call.patch_verdict = &check->patch_verdict;

@@ -54,6 +54,7 @@ struct check_call {
     const struct guard_verdict *dma_verdict, *private_verdict;
     const struct patch_verdict *patch_verdict; /* after Patch, the same */
     char *guarded_dma, *guarded_private;       /* what went down instead; NULL: the real ones */
+    bool is_marked; /* BuildPagingBuffer: the real buffer, which tells what was written to it */
     const struct check_call *outer; /* the call in whose middle this one was made, or NULL */
 };
 

@@ -7,6 +7,13 @@ struct mapped_pages {
     struct page_mapping mapping;
 };
 
+/* Pages in one piece that have slack. */
+struct contiguous_pages {
+    struct list link;
+    uint64_t first_page;
+    const void *address; /* where the CPU sees them; NULL: nowhere */
+};
+
 static void clear_pages(struct platform *platform, const uint64_t *pages, uint64_t count)
 {
     struct page_store *ram = machine_ram(platform->machine);
@@ -58,10 +65,39 @@ static bool show_contiguous(struct platform *platform, uint64_t first, uint64_t 
     return is_shown;
 }
 
-static NTSTATUS take_contiguous(void *context, uint64_t count, uint64_t *out_first_page)
+static struct contiguous_pages *find_contiguous(const struct platform *platform,
+                                                uint64_t first_page, const void *address)
 {
-    struct platform *platform = context;
+    struct contiguous_pages *range;
 
+    list_for_each (range, &platform->contiguous, struct contiguous_pages, link) {
+        if (address ? range->address == address : range->first_page == first_page)
+            return range;
+    }
+    return NULL;
+}
+
+static bool note_contiguous(struct platform *platform, uint64_t first_page)
+{
+    struct contiguous_pages *range = base_alloc(platform->services, sizeof *range);
+
+    if (!range)
+        return false;
+    range->first_page = first_page;
+    range->address = NULL;
+    list_push_front(&platform->contiguous, &range->link);
+    return true;
+}
+
+static void forget_contiguous(struct platform *platform, struct contiguous_pages *range)
+{
+    list_remove(&range->link);
+    base_free(platform->services, range, sizeof *range);
+}
+
+static NTSTATUS take_in_one_piece(struct platform *platform, uint64_t count,
+                                  uint64_t *out_first_page)
+{
     *out_first_page = 0;
     if (!machine_alloc_contiguous(platform->machine, count, 1, out_first_page))
         return STATUS_NO_MEMORY;
@@ -76,13 +112,33 @@ static NTSTATUS take_contiguous(void *context, uint64_t count, uint64_t *out_fir
     return STATUS_SUCCESS;
 }
 
-static void release_contiguous(void *context, uint64_t count, uint64_t first_page)
+static void release_in_one_piece(struct platform *platform, uint64_t count, uint64_t first_page)
 {
-    struct platform *platform = context;
-
     if (platform_remap_is_on(&platform->remap))
         platform_remap_hide_range(&platform->remap, first_page, count);
     machine_free_contiguous(platform->machine, first_page, count);
+}
+
+static NTSTATUS take_contiguous(void *context, uint64_t count, uint64_t *out_first_page)
+{
+    struct platform *platform = context;
+    NTSTATUS status = take_in_one_piece(platform, count + platform->has_slack, out_first_page);
+
+    if (!NT_SUCCESS(status) || !platform->has_slack || note_contiguous(platform, *out_first_page))
+        return status;
+    release_in_one_piece(platform, count + 1, *out_first_page);
+    *out_first_page = 0;
+    return STATUS_NO_MEMORY;
+}
+
+static void release_contiguous(void *context, uint64_t count, uint64_t first_page)
+{
+    struct platform *platform = context;
+    struct contiguous_pages *range = find_contiguous(platform, first_page, NULL);
+
+    release_in_one_piece(platform, count + (range != NULL), first_page);
+    if (range)
+        forget_contiguous(platform, range);
 }
 
 static void *map_pages(void *context, uint64_t count, const uint64_t *pages)
@@ -194,15 +250,22 @@ static void unmap_agp(void *context, uint64_t offset, uint64_t count)
 static void *map_bus(void *context, uint64_t address, uint64_t bytes)
 {
     struct platform *platform = context;
+    struct contiguous_pages *range = find_contiguous(platform, address / PAGE_BYTES, NULL);
 
-    return machine_map_physical(platform->machine, address, bytes);
+    if (!range)
+        return machine_map_physical(platform->machine, address, bytes);
+    range->address = machine_map_physical(platform->machine, address, bytes + PAGE_BYTES);
+    return (void *)range->address;
 }
 
 static void unmap_bus(void *context, void *address, uint64_t bytes)
 {
     struct platform *platform = context;
+    struct contiguous_pages *range = find_contiguous(platform, 0, address);
 
-    machine_unmap_physical(platform->machine, address, bytes);
+    machine_unmap_physical(platform->machine, address, bytes + (range ? PAGE_BYTES : 0));
+    if (range)
+        range->address = NULL;
 }
 
 void platform_init(struct platform *platform, struct machine *machine,
@@ -210,14 +273,18 @@ void platform_init(struct platform *platform, struct machine *machine,
 {
     *platform = (struct platform){.machine = machine, .services = services};
     list_init(&platform->mappings);
+    list_init(&platform->contiguous);
 }
 
 void platform_fini(struct platform *platform)
 {
     struct mapped_pages *mapped, *following;
+    struct contiguous_pages *range, *next;
 
     list_for_each_safe (mapped, following, &platform->mappings, struct mapped_pages, link)
         end_mapping(platform, mapped);
+    list_for_each_safe (range, next, &platform->contiguous, struct contiguous_pages, link)
+        forget_contiguous(platform, range);
     platform_remap_fini(&platform->remap);
 }
 

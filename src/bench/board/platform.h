@@ -22,6 +22,8 @@ struct platform {
     const struct base_services *services; /* the manager's own memory */
     struct list mappings;
     uint64_t mapping_count;
+    struct list contiguous;      /* ranges of pages in one piece, while they have slack */
+    bool has_slack;              /* behind each such range is a page of nobody's, mapped with it */
     uint64_t agp_bytes;          /* of the AGP window; 0: there is no bridge */
     struct platform_remap remap; /* platform_remap_init() before platform_get() turns it on */
 };

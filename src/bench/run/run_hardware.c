@@ -553,6 +553,23 @@ static bool find_local_behind(void *context, uint64_t address, uint64_t *out_add
     return is_found;
 }
 
+/* Of RAM, of the board's memory: a byte of one is not next to a byte of the other. */
+static bool find_memory_behind(void *context, uint64_t address, uint64_t *out_number)
+{
+    struct run_assembly *run = context;
+    struct machine_target target = {0};
+    bool is_found = machine_bus_find(run->machine, address, PAGE_BYTES, &target) && target.store;
+
+    *out_number =
+        target.address | (target.store == machine_ram(run->machine)) * (UINT64_C(1) << 63);
+    return is_found;
+}
+
+static uint64_t machine_time(void *context)
+{
+    return machine_now(((const struct run_assembly *)context)->machine);
+}
+
 static bool find_in_segment(void *context, const struct oracle_segment *segment, uint64_t offset,
                             uint64_t bytes, struct page_store **out_store, uint64_t *out_address)
 {
@@ -649,6 +666,13 @@ void run_hardware_for_check(struct run_assembly *run, struct check_config *confi
         config->slot_is_coherent = is_slot_coherent;
         config->enabled_interrupts = find_enabled_interrupts;
         config->bus_local = find_local_behind; /* else segments may lie in system memory, too */
+    } else {
+        config->bus_memory = find_memory_behind;
+    }
+    if (!run->gpu && !run->plugin) {
+        config->now = machine_time;
+        config->timeout_ns =
+            run->config->timeout_ns ? run->config->timeout_ns : VIDMM_DEFAULT_TIMEOUT_NS;
     }
     if (run->plugin && gpu_plugin_model(run->plugin)->translate)
         config->walk = walk_plugin;

@@ -158,6 +158,13 @@ struct nt_host run_kernel_host(struct run_assembly *run);
 /* bench_host.lacks: told as a remark, once for each callback. */
 void run_note_lacking(void *context, const char *callback);
 void run_report_overwritten(void *context, enum miniport_ddi ddi, size_t offset);
+/*
+ * Whether what BuildPagingBuffer lends is good for the call alone. An image without a GPU model
+ * works with the CPU: it cannot but keep the address of its buffer until the work is done, because
+ * no submission tells it the address again.
+ */
+bool run_is_lent_for_call(const struct run_assembly *run);
+
 void run_report_loan(void *context, const struct loan_breach *breach);
 void run_report_driver_error(void *context, const char *rule, const char *text);
 /* The manager has refused what a line of the case asks for. */

@@ -102,12 +102,7 @@ static NTSTATUS create_busy(struct run_assembly *run, struct miniport *next,
     return busy_layer_create(services_of(run), next, out_layer);
 }
 
-/*
- * Whether what BuildPagingBuffer lends is good for the call alone. An image without a GPU model
- * works with the CPU: it cannot but keep the address of its buffer until the work is done, because
- * no submission tells it the address again.
- */
-static bool is_lent_for_call(const struct run_assembly *run)
+bool run_is_lent_for_call(const struct run_assembly *run)
 {
     const bool works_with_cpu = run->driver.image_path && !run->gpu && !run->plugin;
 
@@ -140,7 +135,7 @@ static NTSTATUS create_guard(struct run_assembly *run, struct miniport *next,
     const struct guard_config config = {.context = run,
                                         .report = run_report_loan,
                                         .stands_in = stand_in,
-                                        .lends_lasting = is_lent_for_call(run)};
+                                        .lends_lasting = run_is_lent_for_call(run)};
 
     return guard_layer_create(services_of(run), &config, next, out_layer);
 }
@@ -194,7 +189,8 @@ static NTSTATUS create_check(struct run_assembly *run, struct miniport *next,
         .counts = &run->result->rules,
         .calls = &run->result->calls,
         .profile = profile->check,
-        .guards_buffers = is_lent_for_call(run),
+        .guards_buffers = run_is_lent_for_call(run),
+        .marks_buffers = !run_is_lent_for_call(run),
         .enables_native_fences = run->config->native_fences != 0,
         .guarantees_one_buffer = run->config->guarantees_one_buffer,
         .submission_alignment = run->gpu ? SGPU_SUBMIT_ALIGN : 0,
@@ -417,7 +413,7 @@ static const struct run_layer layers[] = {
     {.name = "lend",
      .when = "unless the driver may keep what it is lent",
      .sentence = "gives the driver copies of page lists, which are poisoned behind the call",
-     .is_in = is_lent_for_call,
+     .is_in = run_is_lent_for_call,
      .create = create_lend},
     {.name = "one handle",
      .when = "allocations are renamed",

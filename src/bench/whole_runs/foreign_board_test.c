@@ -23,13 +23,26 @@ static const struct test_mistake *planted;
 
 /* What stands between the driver and the kernel, where a test wants something there. */
 struct test_mistake {
+    const char *rule; /* that it breaks */
     NTSTATUS (*build)(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg);
+    NTSTATUS (*patch)(struct miniport *self, HANDLE object, const DXGKARG_PATCH *arg);
+    NTSTATUS (*query)(struct miniport *self, HANDLE object, const DXGKARG_QUERYADAPTERINFO *arg);
+    void (*dpc)(struct miniport *self);
 };
 
 static NTSTATUS wrap_mistake(const struct run_driver *driver, const struct base_services *services,
                              struct miniport *next, struct miniport **out_layer)
 {
-    test_put_layer(services, next, out_layer)->build_paging_buffer = planted->build;
+    struct miniport_ops *ops = test_put_layer(services, next, out_layer);
+
+    if (planted->build)
+        ops->build_paging_buffer = planted->build;
+    if (planted->patch)
+        ops->patch = planted->patch;
+    if (planted->query)
+        ops->query_adapter_info = planted->query;
+    if (planted->dpc)
+        ops->dpc = planted->dpc;
     return STATUS_SUCCESS;
 }
 
@@ -185,7 +198,7 @@ static NTSTATUS build_nothing(struct miniport *self, HANDLE object, DXGKARG_BUIL
 
 static void a_transfer_that_does_nothing_is_found(void **state)
 {
-    static const struct test_mistake mistake = {build_nothing};
+    static const struct test_mistake mistake = {.build = build_nothing};
     struct run_result *result;
 
     planted = &mistake;
@@ -194,6 +207,92 @@ static void a_transfer_that_does_nothing_is_found(void **state)
     assert_true(result->finding_totals[RUN_FINDING_CONTENT] > 0);
     assert_true(has_rule(result, "XFER-006"));
     test_finish(result);
+}
+
+/* Sixteen bytes more than the driver has written. */
+static NTSTATUS build_loosely(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    char *start = arg->pDmaBuffer;
+    NTSTATUS status = miniport_forward_build_paging_buffer(self, object, arg);
+    size_t moved = (size_t)((char *)arg->pDmaBuffer - start);
+
+    if (moved && moved + 16 <= arg->DmaSize)
+        arg->pDmaBuffer = (char *)arg->pDmaBuffer + 16;
+    return status;
+}
+
+static NTSTATUS build_beyond(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    if (arg->pDmaBuffer)
+        ((char *)arg->pDmaBuffer)[arg->DmaSize] = 1;
+    return miniport_forward_build_paging_buffer(self, object, arg);
+}
+
+static NTSTATUS patch_outside(struct miniport *self, HANDLE object, const DXGKARG_PATCH *arg)
+{
+    if (arg->DmaBufferSubmissionEndOffset < arg->DmaBufferSize)
+        ((char *)arg->pDmaBuffer)[arg->DmaBufferSize - 1] ^= 1;
+    return miniport_forward_patch(self, object, arg);
+}
+
+/* A byte of the record that nobody looks at. */
+static NTSTATUS patch_paging(struct miniport *self, HANDLE object, const DXGKARG_PATCH *arg)
+{
+    const char *buffer = arg->pDmaBuffer;
+
+    if (arg->Flags.Paging &&
+        arg->DmaBufferSubmissionEndOffset > arg->DmaBufferSubmissionStartOffset)
+        ((struct command *)(buffer + arg->DmaBufferSubmissionStartOffset))->reserved[0] ^= 1;
+    return miniport_forward_patch(self, object, arg);
+}
+
+static void take_three_seconds(struct miniport *self)
+{
+    KeStallExecutionProcessor(3000000);
+    miniport_forward_ops.dpc(self);
+}
+
+/* The last page of the window is behind BAR 1. */
+static NTSTATUS query_beyond(struct miniport *self, HANDLE object,
+                             const DXGKARG_QUERYADAPTERINFO *arg)
+{
+    NTSTATUS status = miniport_forward_query_adapter_info(self, object, arg);
+    const DXGK_QUERYSEGMENTOUT3 *out = arg->pOutputData;
+
+    if (NT_SUCCESS(status) && arg->Type == DXGKQAITYPE_QUERYSEGMENT3 && out->pSegmentDescriptor)
+        out->pSegmentDescriptor[0].CpuTranslatedAddress.QuadPart += PAGE;
+    return status;
+}
+
+/* The driver has its buffers themselves, as an image without a model has. */
+static void what_needs_no_model_is_judged_without_one(void **state)
+{
+    static const struct test_mistake mistakes[] = {
+        {"PB-002", .build = build_loosely},    {"PB-005", .build = build_beyond},
+        {"PATCH-007", .patch = patch_outside}, {"PATCH-009", .patch = patch_paging},
+        {"SEG-011", .query = query_beyond},    {"TDR-012", .dpc = take_three_seconds},
+    };
+    static const enum rule_id looked_at[] = {RULE_PB_002,    RULE_PB_005,  RULE_PATCH_007,
+                                             RULE_PATCH_009, RULE_SEG_011, RULE_TDR_012};
+    struct workload *workload = test_load("evict-and-restore.case");
+    struct run_result *result;
+
+    test_option(workload, "lent", "kept");
+    result = play(workload, "test:softcopy");
+    test_assert_clean(result);
+    for (size_t i = 0; i < ARRAY_COUNT(looked_at); i++)
+        assert_true(result->rules.evaluated[looked_at[i]] > 0);
+    test_finish(result);
+    for (size_t i = 0; i < ARRAY_COUNT(mistakes); i++) {
+        planted = &mistakes[i];
+        workload = test_load("evict-and-restore.case");
+        test_option(workload, "lent", "kept");
+        test_option(workload, "profile", "strict-open");
+        result = play(workload, "test:softcopy-forgets");
+        if (!has_rule(result, mistakes[i].rule))
+            fail_msg("%s is not found", mistakes[i].rule);
+        test_finish(result);
+    }
 }
 
 /* ---- Options --------------------------------------------------------------------------------- */
@@ -247,6 +346,7 @@ int main(void)
         cmocka_unit_test(a_sleep_takes_what_segments_do_not_preserve),
         cmocka_unit_test(a_reset_takes_local_memory),
         cmocka_unit_test(a_transfer_that_does_nothing_is_found),
+        cmocka_unit_test(what_needs_no_model_is_judged_without_one),
         cmocka_unit_test(templates_reach_the_driver),
         cmocka_unit_test(a_driver_meets_the_gpu_that_a_run_asks_for),
     };

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #define PAGE              GUARD_PAGE
-#define NEAR_BYTES        256u /* of a canary, looked at after every call */
-#define PRIVATE_ALIGNMENT 64u  /* nobody asks for more of private data */
-#define GAP_BYTES         8u   /* fewer at the end may have been written so by the driver */
+#define NEAR_BYTES        GUARD_NEAR_BYTES /* of a canary, looked at after every call */
+#define PRIVATE_ALIGNMENT 64u              /* nobody asks for more of private data */
+#define GAP_BYTES         8u /* fewer at the end may have been written so by the driver */
 
 void guard_fini(struct guard *guard)
 {
@@ -112,31 +112,69 @@ static void look_around(struct guard *guard, size_t lent, char *end,
     }
 }
 
+/* What is at `at`, of which `said` bytes are said to be written, and was all fill. */
+static void look_inside(char *at, size_t bytes, size_t said, struct guard_verdict *out_verdict)
+{
+    size_t unsaid = min_u64(bytes - said, NEAR_BYTES);
+    size_t found = find_other(at + said, unsaid, fill);
+
+    if (found < unsaid) {
+        out_verdict->is_unsaid = true;
+        out_verdict->unsaid_offset = found;
+        memset(at + said, GUARD_FILL, bytes - said);
+    }
+    while (out_verdict->gap_bytes < said &&
+           (unsigned char)at[said - out_verdict->gap_bytes - 1] == GUARD_FILL)
+        out_verdict->gap_bytes++;
+    out_verdict->is_gap = out_verdict->gap_bytes >= GAP_BYTES;
+}
+
+static bool is_whole(const struct guard_verdict *verdict)
+{
+    return !verdict->is_unsaid && !verdict->is_behind && !verdict->is_before && !verdict->is_gap;
+}
+
 bool guard_end(struct guard *guard, char *at, size_t bytes, size_t written,
                struct guard_verdict *out_verdict)
 {
     size_t offset = (size_t)(at - guard->real);
     char *copy = guard->copy + offset;
     size_t said = min_u64(written, bytes);
-    size_t unsaid = min_u64(bytes - said, NEAR_BYTES);
-    size_t found;
 
     *out_verdict = (struct guard_verdict){0};
     memcpy(at, copy, said);
     guard->used = max_u64(guard->used, offset + said);
-    found = find_other(copy + said, unsaid, fill);
-    if (found < unsaid) {
-        out_verdict->is_unsaid = true;
-        out_verdict->unsaid_offset = found;
-        memset(copy + said, GUARD_FILL, bytes - said);
-    }
-    while (out_verdict->gap_bytes < said &&
-           (unsigned char)copy[said - out_verdict->gap_bytes - 1] == GUARD_FILL)
-        out_verdict->gap_bytes++;
-    out_verdict->is_gap = out_verdict->gap_bytes >= GAP_BYTES;
+    look_inside(copy, bytes, said, out_verdict);
     look_around(guard, 0, copy + bytes, out_verdict);
-    return !out_verdict->is_unsaid && !out_verdict->is_behind && !out_verdict->is_before &&
-           !out_verdict->is_gap;
+    return is_whole(out_verdict);
+}
+
+void guard_mark(struct guard *guard, char *at, size_t bytes)
+{
+    if (at != guard->real || bytes != guard->size) { /* else the last call has left it so */
+        memset(at, GUARD_FILL, bytes);
+        memset(at + bytes, GUARD_CANARY, NEAR_BYTES);
+    }
+    guard->real = at;
+    guard->size = bytes;
+}
+
+bool guard_look(struct guard *guard, char *at, size_t bytes, size_t written,
+                struct guard_verdict *out_verdict)
+{
+    size_t said = min_u64(written, bytes);
+    size_t found = find_other(at + bytes, NEAR_BYTES, canaries);
+
+    *out_verdict = (struct guard_verdict){0};
+    look_inside(at, bytes, said, out_verdict);
+    if (found < NEAR_BYTES) {
+        out_verdict->is_behind = true;
+        out_verdict->behind_offset = found;
+        memset(at + bytes, GUARD_CANARY, NEAR_BYTES);
+    }
+    guard->real = at + said;
+    guard->size = bytes - said;
+    return is_whole(out_verdict);
 }
 
 char *guard_lend(struct guard *guard, char *real, size_t bytes)

@@ -13,6 +13,7 @@
  *
  *            One copy serves a buffer until another one is built into; a buffer is known by its
  *            start.
+ *            A buffer that its driver keeps is marked in place (guard_mark()).
  * Ownership  guard_init() on zeroed memory; guard_fini() unmaps.
  * Errors     A buffer for which there is no memory goes down as it is: guard_begin() is false.
  */
@@ -75,6 +76,16 @@ bool guard_end(struct guard *guard, char *at, size_t bytes, size_t written,
 char *guard_lend(struct guard *guard, char *real, size_t bytes);
 bool guard_return(struct guard *guard, size_t moved, struct guard_verdict *out_verdict);
 void guard_settle(struct guard *guard);
+
+/*
+ * The buffer itself, for a driver that goes on using it behind the call: what is offered of it
+ * reads GUARD_FILL, and a canary stands behind, on GUARD_NEAR_BYTES that are nobody's. Afterwards
+ * the verdict is as above; nothing is known of what is in front.
+ */
+#define GUARD_NEAR_BYTES 256u
+void guard_mark(struct guard *guard, char *at, size_t bytes);
+bool guard_look(struct guard *guard, char *at, size_t bytes, size_t written,
+                struct guard_verdict *out_verdict);
 
 /*
  * Whether the address, which faulted, is a guard page; then how far it is from the copy:

@@ -180,11 +180,43 @@ static void canaries_in_front_are_counted_from_the_part(void **state)
     guard_fini(&guard);
 }
 
+/* Two operations behind each other, of 64 bytes of which nobody's follow; each is written so. */
+static void a_marked_buffer_tells_what_was_written_to_it(void **state)
+{
+    enum { SIZE = 64 };
+    char buffer[SIZE + GUARD_NEAR_BYTES];
+    struct guard_verdict verdict;
+    struct guard guard = {0};
+
+    guard_mark(&guard, buffer, SIZE);
+    memset(buffer, 1, 24);
+    assert_true(guard_look(&guard, buffer, SIZE, 24, &verdict));
+    guard_mark(&guard, buffer + 24, SIZE - 24);
+    assert_int_equal(buffer[23], 1);
+    memset(buffer + 24, 2, SIZE - 24);
+    assert_true(guard_look(&guard, buffer + 24, SIZE - 24, SIZE - 24, &verdict));
+
+    guard_mark(&guard, buffer, SIZE); /* from its start again */
+    memset(buffer, 3, 20);
+    buffer[SIZE + 5] = 3;
+    assert_false(guard_look(&guard, buffer, SIZE, 16, &verdict));
+    assert_true(verdict.is_unsaid && verdict.is_behind);
+    assert_false(verdict.is_gap || verdict.is_before);
+    assert_int_equal(verdict.unsaid_offset, 0);
+    assert_int_equal(verdict.behind_offset, 5);
+    guard_mark(&guard, buffer + 16, SIZE - 16); /* what was wrong is put right */
+    assert_false(guard_look(&guard, buffer + 16, SIZE - 16, 8, &verdict));
+    assert_true(verdict.is_gap);
+    assert_false(verdict.is_unsaid || verdict.is_behind);
+    assert_int_equal(verdict.gap_bytes, 8);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         /* First: no map has come back before. */
         cmocka_unit_test(a_map_that_comes_back_is_lent_clean),
+        cmocka_unit_test(a_marked_buffer_tells_what_was_written_to_it),
         cmocka_unit_test(a_call_that_goes_on_finds_what_is_behind_the_pointer),
         cmocka_unit_test(what_earlier_calls_moved_over_is_looked_at),
         cmocka_unit_test(canaries_in_front_are_counted_from_the_part),

@@ -69,14 +69,20 @@ static void poison_list(struct patch_guard *guard, const DXGKARG_PATCH *real)
     }
 }
 
+static bool has_submission(const DXGKARG_PATCH *patch)
+{
+    return patch->pDmaBuffer && patch->DmaBufferSize <= GUARD_MOST_BYTES &&
+           patch->DmaBufferSubmissionStartOffset <= patch->DmaBufferSubmissionEndOffset &&
+           patch->DmaBufferSubmissionEndOffset <= patch->DmaBufferSize;
+}
+
 bool patch_guard_begin(struct patch_guard *guard, const struct base_services *services,
                        const DXGKARG_PATCH *real, DXGKARG_PATCH *out_lent)
 {
     uint32_t start = real->DmaBufferSubmissionStartOffset;
     uint32_t end = real->DmaBufferSubmissionEndOffset;
 
-    if (!real->pDmaBuffer || real->DmaBufferSize > GUARD_MOST_BYTES || start > end ||
-        end > real->DmaBufferSize || real->PatchLocationListSize > LIST_MOST ||
+    if (!has_submission(real) || real->PatchLocationListSize > LIST_MOST ||
         !make_map(guard, real->DmaBufferSize) ||
         !make_list(guard, services, real->PatchLocationListSize))
         return false;
@@ -132,4 +138,43 @@ void patch_guard_end(struct patch_guard *guard, const DXGKARG_PATCH *real,
     out_verdict->is_foreign =
         out_verdict->outside_offset >= (int64_t)real->DmaBufferSize + (int64_t)POISONED;
     memset(front, GUARD_FILL, (size_t)(last - front));
+}
+
+bool patch_guard_keep(struct patch_guard *guard, const DXGKARG_PATCH *real)
+{
+    if (!has_submission(real) || !make_map(guard, real->DmaBufferSize))
+        return false;
+    guard->copy = guard->map + 2 * PAGE;
+    memcpy(guard->copy, real->pDmaBuffer, real->DmaBufferSize);
+    return true;
+}
+
+/* The first of the bytes [from, end) that changed; end: none. */
+static uint32_t find_changed(const struct patch_guard *guard, const DXGKARG_PATCH *real,
+                             uint32_t from, uint32_t end)
+{
+    const char *was = guard->copy, *is = real->pDmaBuffer;
+
+    if (from == end || memcmp(was + from, is + from, end - from) == 0)
+        return end;
+    while (was[from] == is[from])
+        from++;
+    return from;
+}
+
+void patch_guard_compare(const struct patch_guard *guard, const DXGKARG_PATCH *real,
+                         struct patch_verdict *out_verdict)
+{
+    uint32_t start = real->DmaBufferSubmissionStartOffset;
+    uint32_t end = real->DmaBufferSubmissionEndOffset;
+    uint32_t in_front = find_changed(guard, real, 0, start);
+    uint32_t behind = find_changed(guard, real, end, real->DmaBufferSize);
+
+    *out_verdict = (struct patch_verdict){
+        .is_kept = true,
+        .is_outside = in_front < start || behind < real->DmaBufferSize,
+        .outside_offset = in_front < start ? in_front : behind,
+        .edited_offset = find_changed(guard, real, start, end),
+    };
+    out_verdict->is_edited = out_verdict->edited_offset < end;
 }

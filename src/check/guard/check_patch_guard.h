@@ -37,6 +37,7 @@ struct patch_guard {
 /* What a driver did to bytes that are not of the submission, or of a paging buffer. */
 struct patch_verdict {
     bool is_outside; /* of the submission, or of the buffer */
+    bool is_kept; /* the driver had the buffer itself, and its own locations: patch_guard_keep() */
     bool is_foreign; /* where only a location points that is not of the submission */
     int64_t outside_offset;
     bool is_edited; /* the submission has changed */
@@ -50,5 +51,14 @@ bool patch_guard_begin(struct patch_guard *guard, const struct base_services *se
                        const DXGKARG_PATCH *real, DXGKARG_PATCH *out_lent);
 void patch_guard_end(struct patch_guard *guard, const DXGKARG_PATCH *real,
                      struct patch_verdict *out_verdict);
+
+/*
+ * The driver patches the buffer itself, which is compared with what it was: bytes beyond the buffer
+ * and locations of other submissions are not seen. One guard serves in one of the two ways. False:
+ * no memory, or an offset that is wrong.
+ */
+bool patch_guard_keep(struct patch_guard *guard, const DXGKARG_PATCH *real);
+void patch_guard_compare(const struct patch_guard *guard, const DXGKARG_PATCH *real,
+                         struct patch_verdict *out_verdict);
 
 #endif

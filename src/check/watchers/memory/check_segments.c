@@ -405,6 +405,28 @@ static void after_query(struct check *check, struct segment_watch *watch,
 
 /* ---- What follows from them ------------------------------------------------------------------ */
 
+/* The window of a board that nobody knows: memory in one piece, wherever it begins. */
+static void check_piece(struct check *check, const struct check_segment *segment,
+                        const uint64_t *offsets, unsigned count)
+{
+    const struct check_config *config = check_configuration(check);
+    uint64_t bus = (uint64_t)segment->whole.CpuTranslatedAddress.QuadPart;
+    uint64_t first = 0, number;
+
+    for (unsigned i = 0; i < count; i++) {
+        bool is_shown = config->bus_memory(config->context, bus + offsets[i], &number);
+
+        first = i ? first : number;
+        if (!CHECK_RULE(check, RULE_SEG_011, is_shown && number == first + offsets[i], NULL, "",
+                        "segment %u is CpuVisible, and offset 0x%llx of its window, 0x%llx on the "
+                        "bus, %s",
+                        segment->id, (unsigned long long)offsets[i],
+                        (unsigned long long)(bus + offsets[i]),
+                        is_shown ? "is not in one piece with its start" : "leads to no memory"))
+            return;
+    }
+}
+
 /* SEG-011: by the first paging buffer at the latest the window is open. */
 static void check_linear(struct check *check, struct segment_watch *watch)
 {
@@ -412,13 +434,19 @@ static void check_linear(struct check *check, struct segment_watch *watch)
     const struct check_config *config = check_configuration(check);
 
     watch->is_linear_due = false;
-    for (unsigned i = 0; config->bus_local && i < ledger->segment_count; i++) {
+    if (!config->bus_local && !config->bus_memory)
+        return;
+    for (unsigned i = 0; i < ledger->segment_count; i++) {
         const struct check_segment *segment = &ledger->segments[i];
         uint64_t offsets[] = {0, align_down(segment->size / 2, PAGE), segment->size - PAGE};
         uint64_t bus = (uint64_t)segment->whole.CpuTranslatedAddress.QuadPart;
 
         if (!segment->flags.CpuVisible || segment->flags.Aperture || segment->flags.Agp)
             continue;
+        if (!config->bus_local) {
+            check_piece(check, segment, offsets, ARRAY_COUNT(offsets));
+            continue;
+        }
         for (unsigned j = 0; j < ARRAY_COUNT(offsets); j++) {
             uint64_t shown = 0;
             bool is_shown = config->bus_local(config->context, bus + offsets[j], &shown);

@@ -256,6 +256,55 @@ RULE_KEPT(SEG_011)
     show_window(rig, true);
 }
 
+/* Memory of the bus up to a limit, with a break at the same place in another run. */
+static uint64_t memory_ends, memory_breaks;
+
+static bool find_memory(void *context, uint64_t address, uint64_t *out_number)
+{
+    *out_number = address + (address >= memory_breaks ? 4096 : 0);
+    return address >= RIG_BAR && address < memory_ends;
+}
+
+static void show_unknown_memory(uint64_t ends, uint64_t breaks, enum rule_id expected)
+{
+    struct rig *rig = malloc(sizeof *rig);
+    DXGKARG_BUILDPAGINGBUFFER fill;
+
+    assert_non_null(rig);
+    rig_prepare(rig, RIG_PHYSICAL);
+    rig->config.bus_local = NULL;
+    rig->config.bus_memory = find_memory;
+    rig->segments[0].Flags.CpuVisible = 1;
+    rig->segments[0].CpuTranslatedAddress.QuadPart = RIG_BAR;
+    memory_ends = RIG_BAR + ends;
+    memory_breaks = RIG_BAR + breaks;
+    rig_init_prepared(rig);
+    fill = rig_fill(rig_create_allocation(rig, NULL));
+    rig_build(rig, &fill);
+    assert_true(rig->counts.evaluated[RULE_SEG_011] > 0);
+    if (expected == RULE_NONE)
+        assert_int_equal(rig->finding_count, 0);
+    else
+        rig_expect_only(rig, expected);
+    rig_fini(rig);
+    free(rig);
+}
+
+static void without_a_model_a_window_is_memory_in_one_piece(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+    uint64_t size;
+
+    assert_non_null(rig);
+    rig_prepare(rig, RIG_PHYSICAL);
+    size = rig->segments[0].Size;
+    free(rig);
+    show_unknown_memory(size, size, RULE_NONE);
+    show_unknown_memory(size - 4096, size, RULE_SEG_011);
+    show_unknown_memory(0, size, RULE_SEG_011);
+    show_unknown_memory(size, size / 2, RULE_SEG_011);
+}
+
 /* Segment 1 of three, the last of which is not it, has a host aperture. */
 static void host_aperture_in_front(struct rig *rig, bool is_last_wanted)
 {
@@ -561,6 +610,7 @@ RULE_KEPT_IN(BANK_008, RIG_PHYSICAL)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(without_a_model_a_window_is_memory_in_one_piece),
         cmocka_unit_test(segments_may_begin_at_zero_together),
         cmocka_unit_test(flags_are_judged_from_the_version_on_that_has_them),
     };

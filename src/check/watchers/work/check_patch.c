@@ -333,7 +333,7 @@ static void check_edits(struct check *check, const struct check_object *context,
 
     if (!verdict)
         return;
-    if (arg->PatchLocationListSize > arg->PatchLocationListSubmissionLength)
+    if (arg->PatchLocationListSize > arg->PatchLocationListSubmissionLength && !verdict->is_kept)
         CHECK_RULE(check, RULE_PATCH_003, !verdict->is_foreign, context, "pPatchLocationList",
                    "a location outside of %u to %u was processed, which are those of the "
                    "submission",

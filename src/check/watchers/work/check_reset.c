@@ -13,6 +13,7 @@ struct reset_node {
     uint32_t completed, submitted;
     bool has_refused; /* and a packet behind the last that completed was: it may count, too */
     uint32_t refused;
+    uint64_t begun_ns; /* since when its oldest packet has had it for itself */
 };
 
 /* A packet that the GPU had and had not run when the adapter was reset. */
@@ -179,20 +180,64 @@ static void check_debt(struct check *check, struct reset_watch *watch,
                watch->hit);
 }
 
+/* ---- Time ------------------------------------------------------------------------------------ */
+
+/* Where no GPU tells of its packets, the machine's clock tells how long they took. */
+static bool has_clock(struct check *check)
+{
+    return !check_ledger(check)->has_gpu && check_configuration(check)->now;
+}
+
+static uint64_t now(struct check *check)
+{
+    return check_configuration(check)->now(check_configuration(check)->context);
+}
+
+static void begin_packet(struct check *check, struct reset_watch *watch,
+                         const struct check_packet *added)
+{
+    const struct check_packet *packet;
+
+    if (!added || added->node >= CHECK_MAX_NODES || !has_clock(check))
+        return;
+    list_for_each (packet, &check_ledger(check)->packets, struct check_packet, link) {
+        if (packet != added && packet->node == added->node && packet->state == CHECK_SUBMITTED)
+            return;
+    }
+    watch->nodes[added->node].begun_ns = now(check);
+}
+
+/* The commands of paging packets are the driver's own. */
+static void check_time(struct check *check, const struct reset_watch *watch,
+                       const struct check_packet *packet, const char *what)
+{
+    uint64_t timeout_ns = check_configuration(check)->timeout_ns;
+    uint64_t taken_ns = now(check) - watch->nodes[packet->node].begun_ns;
+
+    if (packet->is_paging)
+        CHECK_RULE(check, RULE_TDR_012, taken_ns <= timeout_ns, NULL, "",
+                   "the paging packet with fence 0x%x %s: node %u has had it for %llu ms "
+                   "(expected %llu at most)",
+                   packet->fence, what, packet->node, (unsigned long long)(taken_ns / 1000000),
+                   (unsigned long long)(timeout_ns / 1000000));
+}
+
 /* A node hangs in its oldest packet. */
 static void check_hang(struct check *check, struct reset_watch *watch)
 {
     const struct check_packet *packet;
     uint64_t seen = 0;
 
-    if (watch->is_excused || !check_ledger(check)->has_gpu)
+    if (watch->is_excused || (!check_ledger(check)->has_gpu && !has_clock(check)))
         return;
     list_for_each (packet, &check_ledger(check)->packets, struct check_packet, link) {
         if (packet->state != CHECK_SUBMITTED || packet->node >= CHECK_MAX_NODES ||
             seen >> packet->node & 1)
             continue;
         seen |= UINT64_C(1) << packet->node;
-        if (packet->is_paging && packet->gpu_queued && !packet->is_gpu_done)
+        if (has_clock(check))
+            check_time(check, watch, packet, "was not reported complete");
+        else if (packet->is_paging && packet->gpu_queued && !packet->is_gpu_done)
             CHECK_RULE(check, RULE_TDR_012, false, NULL, "",
                        "the paging packet with fence 0x%x did not end on node %u, nor could it be "
                        "preempted",
@@ -289,6 +334,7 @@ static void before(struct check *check, void *state, const struct check_call *ca
         watch->nodes[call->packet->node].has_submitted = true;
         watch->nodes[call->packet->node].submitted = call->packet->fence;
     }
+    begin_packet(check, watch, call->packet);
     if (call->ddi == MINIPORT_DDI_ResetFromTimeout || call->ddi == MINIPORT_DDI_ResetEngine)
         check_hang(check, watch);
     if (call->ddi == MINIPORT_DDI_ResetFromTimeout)
@@ -415,8 +461,13 @@ static void retired(struct check *check, void *state, const struct check_packet 
     watch->nodes[packet->node].completed = packet->fence;
     watch->nodes[packet->node].has_refused &=
         !check_fence_reached(watch->nodes[packet->node].refused, packet->fence);
-    if (packet->gpu_queued)
+    if (has_clock(check)) {
+        if (!watch->is_excused)
+            check_time(check, watch, packet, "was reported complete late");
+        watch->nodes[packet->node].begun_ns = now(check);
+    } else if (packet->gpu_queued) {
         check_looked_at(check, RULE_TDR_012);
+    }
 }
 
 static void gpu(struct check *check, void *state, const struct check_gpu_event *event)

@@ -404,6 +404,64 @@ RULE_KEPT_IN(TDR_012, RIG_PHYSICAL)
     hang_in_paging(rig, true);
 }
 
+static uint64_t tell_time(void *context)
+{
+    const struct rig *rig = context;
+
+    return *(const uint64_t *)rig->told;
+}
+
+/* Two paging packets, one behind the other, on a board that tells nothing but the time. */
+static void take_time(uint64_t first_ns, uint64_t second_ns, bool is_reset, bool is_excused,
+                      enum rule_id expected)
+{
+    struct rig *rig = malloc(sizeof *rig);
+    HANDLE allocation;
+    DXGKARG_BUILDPAGINGBUFFER fill;
+    uint64_t time_ns = 5000000000;
+    uint32_t fences[2];
+
+    assert_non_null(rig);
+    rig_prepare(rig, RIG_PHYSICAL);
+    rig->config.now = tell_time;
+    rig->config.timeout_ns = 2000000000;
+    rig->told = &time_ns;
+    rig_init_prepared(rig);
+    allocation = rig_create_allocation(rig, NULL);
+    for (unsigned i = 0; i < 2; i++) {
+        fill = rig_fill(allocation);
+        rig_build(rig, &fill);
+        fences[i] = rig_submit(rig);
+    }
+    time_ns += first_ns;
+    rig_complete(rig, 0, fences[0]);
+    time_ns += second_ns;
+    if (is_excused)
+        rig_gpu_event(rig, CHECK_GPU_HUNG, 0, 0, 0);
+    if (is_reset)
+        rig_reset_adapter(rig);
+    else
+        rig_complete(rig, 0, fences[1]);
+    assert_true(rig->counts.evaluated[RULE_TDR_012] > 0);
+    if (expected == RULE_NONE)
+        assert_int_equal(rig->finding_count, 0);
+    else
+        rig_expect_only(rig, expected);
+    rig_fini(rig);
+    free(rig);
+}
+
+/* A packet's time begins when the one in front of it has ended. */
+static void without_a_model_the_clock_tells_what_takes_too_long(void **state)
+{
+    take_time(2000000000, 2000000000, false, false, RULE_NONE);
+    take_time(2000000000, 2000000000, true, false, RULE_NONE);
+    take_time(2000000001, 0, false, false, RULE_TDR_012);
+    take_time(0, 2000000001, false, false, RULE_TDR_012);
+    take_time(0, 2000000001, true, false, RULE_TDR_012);
+    take_time(0, 2000000001, true, true, RULE_NONE);
+}
+
 RULE_BROKEN(TDR_013)
 {
     DXGKARG_QUERYENGINESTATUS status = {0};
@@ -539,6 +597,7 @@ static void engines_that_are_reset_need_their_ddis(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(without_a_model_the_clock_tells_what_takes_too_long),
         cmocka_unit_test(the_last_call_before_a_reset_is_before_it),
         cmocka_unit_test(the_handle_of_a_save_area_may_be_used_again),
         cmocka_unit_test(the_fence_of_an_engine_without_work_is_not_judged),
