@@ -7,18 +7,20 @@
 # tests/golden/zoo.txt has the rows of `drydock zoo`, one seed each: the rules that were broken, and a hash of all that
 # the bench looked at and said (`told`). Defects that write to memory of the bench are left out (MEM-*), or have no
 # hash: a sanitizer sees their writes first. So are those whose reads count (USER-*): the compiler decides how often
-# they read. A change of behaviour changes the digest; a rule that is
+# they read. tests/golden/distorted.txt has what is said of calls in which one word is wrong: bench_tests, which stands
+# beside DRYDOCK, writes and compares it (distortion_test). A change of behaviour changes the digest; a rule that is
 # looked at less often, or told of fewer defects, has perhaps gone blind. Neither is wrong by itself: whoever changes
-# behaviour on purpose reads the difference and updates the files. --brief ends behind the seeds when they differ;
+# behaviour on purpose reads the difference and updates the files. --brief ends behind the first file that differs;
 # --rules compares no hashes, for builds with sanitizers, in which other memory is behind the end of an object.
 # Exit status: 0 when it is the same, 1 when not, 2 when the campaign finds something or cannot be played.
 set -eu
 
 seeds=500
 golden=$(dirname "$0")/../tests/golden
+distorted=$(dirname "$1")/bench_tests
 case $#${2:-} in
 1 | 2--update | 2--brief | 2--rules) ;;
-*) sed -n '2,14s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+*) sed -n '2,16s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
 esac
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
@@ -50,6 +52,7 @@ awk -F '"' '
 if [ "${2:-}" = --update ]; then
     mkdir -p "$golden"
     cp "$folder/seeds.txt" "$folder/zoo.txt" "$golden"
+    DRYDOCK_UPDATE_GOLDEN=1 "$distorted" distortion_test >"$folder/text" 2>&1 || { cat "$folder/text" >&2; exit 2; }
     exit 0
 fi
 status=0
@@ -61,6 +64,8 @@ if [ "${2:-}" = --rules ]; then
 else
     diff -u "$golden/zoo.txt" "$folder/zoo.txt" || status=1
 fi
+[ $status -ne 0 ] && [ "${2:-}" = --brief ] || "$distorted" distortion_test >"$folder/text" 2>&1 ||
+    { grep -E '^ *(was|is|ERROR):' "$folder/text"; status=1; }
 [ $status -eq 0 ] ||
     echo "golden: not what it was; if that is meant: scripts/golden.sh $1 --update" >&2
 exit $status

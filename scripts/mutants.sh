@@ -20,7 +20,8 @@
 #
 #     unit     the tests of its module; of a mistake in the scheduler, those of the manager too
 #     seeds    a campaign of 500 seeds of the reference driver finds something
-#     golden   the same campaign calls or judges something else than before (scripts/golden.sh)
+#     golden   the same campaign calls or judges something else than before, or the bench says something else of the
+#              zoo or of calls in which a word is wrong (scripts/golden.sh)
 #     runs     the sequences (scripts/sequences.sh), then the tests of the bench, which play whole runs
 #     far      a campaign of 5,000 seeds
 #
@@ -33,7 +34,7 @@ set -eu
 sources="vidmm vidsch check sgpu"
 count=300 seed=1 jobs=2 out=build/mutants only='' list='' quick=''
 
-usage() { sed -n '2,31s/^# \{0,1\}//p' "$0"; }
+usage() { sed -n '2,32s/^# \{0,1\}//p' "$0"; }
 while [ $# -gt 0 ]; do
     case $1 in
     --list) list=1; shift; continue ;;
@@ -101,7 +102,7 @@ prepare() {
     [ -f "$tree/build/build.ninja" ] ||
         cmake -S "$tree" -B "$tree/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_FLAGS=-w \
             "$(command -v ld.lld >/dev/null && echo -DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=lld)" >"$tree/cmake.log"
-    programs="$(printf '%s_tests ' $sources)$([ "$quick" = unit ] || echo drydock) $([ "$quick" ] || echo bench_tests)"
+    programs="$(printf '%s_tests ' $sources)$([ "$quick" = unit ] || echo drydock bench_tests)"
     # shellcheck disable=SC2086
     ninja -C "$tree/build" $programs >"$tree/build.log" 2>&1 &&
         { [ "$quick" = unit ] || "$tree/scripts/golden.sh" "$tree/build/drydock" --update; } ||
@@ -153,19 +154,19 @@ find_it() { # job module source
     passes "$1" "$2" "$3" || { echo unit; return; }
     [ "$2" != vidsch ] || { link "$1" vidmm_tests && passes "$1" vidmm "$3"; } || { echo unit; return; }
     [ "$quick" != unit ] || { echo lives; return; }
-    link "$1" drydock || { echo none; return; }
+    link "$1" drydock && link "$1" bench_tests || { echo none; return; }
     status=0
     in_time 300 scripts/golden.sh "$1/drydock" --brief >"$1/golden.log" 2>&1 || status=$?
     case $status in
     0) ;;
-    1) grep '^[-+][^-+]' "$1/golden.log" | sed -n 2p >"$1/found"; echo golden; return ;;
+    1) grep -E '^[-+][^-+]|^is:' "$1/golden.log" | tail -n 1 >"$1/found"; echo golden; return ;;
     *) grep -m 1 -E '^ *(error|broken|hung|crashed|[A-Z]+-[0-9]{3}) ' "$1/golden.log" >"$1/found"; echo seeds; return ;;
     esac
     # shellcheck disable=SC2046
     in_time 120 scripts/sequences.sh "$1/drydock" $(cd "$tree" && ls cases/sequences/*.case) >/dev/null 2>&1 ||
         { echo runs; return; }
     [ -z "$quick" ] || { echo lives; return; }
-    { link "$1" bench_tests && in_time 600 "$1/bench_tests" >/dev/null 2>&1; } || { echo runs; return; }
+    { in_time 600 "$1/bench_tests" >/dev/null 2>&1; } || { echo runs; return; }
     in_time 1200 "$1/drydock" check --seeds 5000 -j 1 --no-shrink --repeat 0 --max-findings 1 --run-limit 60 \
         >/dev/null 2>&1 || { echo far; return; }
     echo lives
