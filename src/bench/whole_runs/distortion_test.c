@@ -5,6 +5,7 @@
  * Each run is a seed's, which says where the word is: in what the manager hands to the driver, in
  * what the driver answers, or in an interrupt; of which DDI or operation, and which time that is
  * called; which member it is, and by how much it is wrong. Everybody goes on with the wrong word.
+ * Some runs more are without a wrong word, and an allocation of the manager fails.
  * tests/golden/distorted.txt has a line for each run in which there was such a call: the member,
  * the rules that were broken, and a hash of all that was looked at and said. A run that the wrong
  * word ends has no hash: how a driver dies is the compiler's choice.
@@ -27,7 +28,11 @@
 
 #include <sys/mman.h>
 
-#define RUNS          600u
+#define RUNS_ANY    600u /* any call */
+#define RUNS_REPORT 300u /* a report of the driver */
+#define RUNS_MEMORY 100u
+#define RUNS        (RUNS_ANY + RUNS_REPORT + RUNS_MEMORY)
+
 #define RUN_SECONDS   20.0
 #define NAME_BYTES    160
 #define LINE_BYTES    512
@@ -475,11 +480,18 @@ static unsigned one_of(unsigned target)
     }
 }
 
-/* What comes first of all that may be the one is it. */
-static void make_plan(uint64_t seed)
+/* Something of a report by which the driver introduces itself or an allocation. */
+static void plan_report(void)
 {
-    memset(&plan, 0, sizeof plan);
-    rng_init(&plan.rng, seed);
+    if (draw(3) == 0)
+        plan.turns[BY_DRIVER][MINIPORT_DDI_CreateAllocation] = 1 + (unsigned)draw(8);
+    else
+        plan.turns[BY_DRIVER][MINIPORT_DDI_QueryAdapterInfo] = 1 + (unsigned)draw(24);
+}
+
+/* What comes first of all that may be the one is it. */
+static void plan_any(void)
+{
     for (unsigned i = 0; i < TARGETS; i++) {
         for (unsigned side = 0; side < ARRAY_COUNT(plan.turns); side++) {
             if (draw(one_of(i)) == 0)
@@ -488,6 +500,22 @@ static void make_plan(uint64_t seed)
     }
     if (draw(6) == 0)
         plan.turns[BY_INTERRUPT][0] = 1 + (unsigned)draw(20);
+}
+
+/* Or all words are right, and the manager once gets no memory. */
+static void make_plan(uint64_t seed, struct run_config *config)
+{
+    memset(&plan, 0, sizeof plan);
+    rng_init(&plan.rng, seed);
+    if (seed < FIRST_SEED + RUNS_ANY) {
+        plan_any();
+    } else if (seed < FIRST_SEED + RUNS_ANY + RUNS_REPORT) {
+        plan_report();
+    } else {
+        config->fail_allocation = 1 + draw(UINT64_C(1) << draw(12));
+        snprintf(what_was_wrong, NAME_BYTES, "allocation %llu of the manager fails",
+                 (unsigned long long)config->fail_allocation);
+    }
 }
 
 static uint64_t told_by(const struct run_result *result)
@@ -523,7 +551,7 @@ static uint64_t told_by(const struct run_result *result)
 
 static bool has_ended(const struct run_result *result)
 {
-    return result->digest && !result->finding_totals[RUN_FINDING_CRASHED] &&
+    return !result->finding_totals[RUN_FINDING_CRASHED] &&
            !result->finding_totals[RUN_FINDING_HUNG];
 }
 
@@ -546,8 +574,8 @@ static bool play(uint64_t seed, char line[LINE_BYTES])
     setup.config.changes_user_memory = false; /* how often it is read is the compiler's choice */
     setup.config.add_layer = add_upper;
     setup.config.layer_context = (void *)(uintptr_t)base_services_libc();
-    make_plan(seed);
     what_was_wrong[0] = '\0';
+    make_plan(seed, &setup.config);
     assert_true(child_run_execute(&setup.config, workload, RUN_SECONDS, result));
     is_wrong = what_was_wrong[0];
     length = snprintf(line, LINE_BYTES, "%5llu %-8s %s:", (unsigned long long)seed,
