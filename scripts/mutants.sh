@@ -107,6 +107,8 @@ prepare() {
     ninja -C "$tree/build" $programs >"$tree/build.log" 2>&1 &&
         { [ "$quick" = unit ] || "$tree/scripts/golden.sh" "$tree/build/drydock" --update; } ||
         { tail -n 20 "$tree/build.log" >&2; echo "mutants: the tree does not build or is not clean" >&2; exit 2; }
+    [ "$quick" = unit ] || "$tree/scripts/sequences.sh" "$tree/build/drydock" "$tree"/cases/sequences/*.case >"$tree/test.log" 2>&1 ||
+        { cat "$tree/test.log" >&2; echo "mutants: without any mistake the sequences are others" >&2; exit 2; }
     for program in $programs; do
         ninja -C "$tree/build" -t commands "$program" | tail -n 1 >"$tree/$program.link"
     done
