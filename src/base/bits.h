@@ -119,11 +119,13 @@ static inline unsigned clz_u64_portable(uint64_t value)
  * ctz_u64(), clz_u64(): number of zero bits below the lowest one bit, above the highest one bit;
  * value is not 0. prefetch() and prefetch_to_write(): the bytes at the address will be needed soon;
  * the address may be any. RARE: the function is kept apart from its callers, which have all
- * registers then.
+ * registers then. NOINLINE: the same for one that is called often; INLINE: the opposite.
  */
 #if defined(__GNUC__)
 
-#define RARE __attribute__((noinline, cold))
+#define RARE     __attribute__((noinline, cold))
+#define NOINLINE __attribute__((noinline))
+#define INLINE   static inline __attribute__((always_inline))
 
 static inline unsigned ctz_u64(uint64_t value)
 {
@@ -153,6 +155,8 @@ static inline void prefetch_to_write(const void *address)
 #else
 
 #define RARE
+#define NOINLINE
+#define INLINE static inline
 
 static inline unsigned ctz_u64(uint64_t value)
 {

@@ -4,12 +4,15 @@
  * Place      base. The one allocator of contiguous ranges: segments, GPU virtual address spaces,
  *            apertures. Knows nothing of what lies in a range.
  * Model      The space [base, base + size) is tiled by ranges, each live (taken, with an owner
- *            cookie) or free (a hole). Two holes never touch: release merges. The allocator never
+ *            cookie) or free (a hole). Two holes that are told of never touch. The allocator never
  *            moves or evicts anything; a full space is a status, and the caller decides.
  *            A live range has a handle until it is released. The same calls give the same offsets
  *            on every host.
  * Cost       A take that may lie anywhere, and a release by handle, take constant time: a search
- *            for a size bin, a look at two holes, the links of the neighbours.
+ *            for a size bin, a look at three holes, the links of the neighbours. Half of them cost
+ *            less: a range that is released by handle may be kept as it is, for the next request of
+ *            its size, and becomes a hole when somebody asks for more than that. Such a debt is
+ *            paid once, by a take that finds no hole, a request or a lookup by address.
  *            A request by address (LOWEST, HIGHEST, a window) and a lookup by address descend an
  *            index in O(log n). The allocator makes the index when there are more than 32 ranges
  *            and the first such call comes, and keeps it from then on. The index knows the holes
@@ -76,6 +79,9 @@ struct range_info {
 /* Size bins: sixteen for each power of two, up to 2^24 units; the last one holds all beyond. */
 #define RANGE_BIN_COUNT 337
 
+/* Sizes of which ranges are kept whole for the next request. */
+#define RANGE_KEPT_SIZES 128
+
 /* Private: read it through the functions below. */
 struct range_allocator {
     const struct base_services *services;
@@ -85,18 +91,23 @@ struct range_allocator {
     uint64_t end_unit;
     unsigned unit_shift;
     uint32_t bin_count;
-    /* Counts do not stand side by side: compilers join their updates, which then wait for another.
-     */
+    /* Counts do not stand side by side: compilers join their updates, which then wait. */
     uint64_t live_count;
     uint64_t key_mask; /* the bins sort holes by what is left behind this alignment, - 1 */
-    uint64_t hole_count;
     uint32_t key_tier; /* of that alignment */
     uint32_t votes;    /* for another key: requests of other tiers, less those of this one */
     uint64_t free_units;
-    uint64_t slack_units; /* of these, units that live ranges have as slack */
-    uint64_t slack_mask;  /* no slack reaches a multiple of this + 1 */
-    bool keeps_no_slack;  /* somebody has asked for what slack hides */
+    uint64_t slack_units;     /* of these, units that live ranges have as slack */
+    uint64_t slack_mask;      /* no slack reaches a multiple of this + 1 */
+    unsigned most_slack_log2; /* of most_slack + 1 */
+    uint64_t most_slack;      /* that a range may have from now on: key_mask, or none */
+    bool keeps_no_slack;      /* somebody has asked for what slack hides */
     uint64_t bin_bits[(RANGE_BIN_COUNT + 63) / 64]; /* which bins are not empty */
+    uint64_t kept_below; /* ranges that begin below this unit are kept, */
+    uint32_t kept_most;  /* up to so many */
+    uint32_t kept_count;
+    uint8_t kept_counts[RANGE_KEPT_SIZES]; /* by size, in multiples of most_slack + 1 */
+    uint32_t kept[RANGE_KEPT_SIZES];       /* the last one, which knows the one before */
 };
 
 /*

@@ -802,6 +802,144 @@ static void aligned_requests_agree_with_an_array(void **state)
     }
 }
 
+/*
+ * Ranges that come and go by handle, most of them of sizes that come again, and now and then
+ * somebody who looks at the holes: a lookup, a request by address, one that only merged holes hold.
+ */
+static void run_kept_against_model(uint64_t seed, uint64_t alignment)
+{
+    const uint64_t unit_count = 3000;
+    struct model model = {unit_count, calloc(unit_count, sizeof(uint64_t))};
+    struct live *lives = calloc(unit_count, sizeof *lives);
+    unsigned live_count = 0, kept_steps = 0;
+    struct range_allocator ra;
+    struct rng rng;
+
+    assert_non_null(model.owners);
+    assert_non_null(lives);
+    rng_init(&rng, seed);
+    assert_int_equal(range_allocator_init(&ra, base_services_libc(), BASE, unit_count * GRANULARITY,
+                                          GRANULARITY),
+                     RANGE_OK);
+    for (unsigned step = 0; step < 12000; step++) {
+        uint64_t low = BASE, free_units, largest = model_largest(&model, &free_units);
+
+        if (free_units > unit_count / 10 || !live_count) {
+            struct range_request request = {.size = rng_between(&rng, 1, 9) * GRANULARITY,
+                                            .alignment = alignment,
+                                            .owner = step + 1};
+            uint64_t offset, expected;
+            enum range_status status;
+            uint32_t handle;
+            bool is_found;
+
+            if (rng_chance(&rng, 1, 300))
+                request = (struct range_request){.size = largest * GRANULARITY, .owner = step + 1};
+            if (rng_chance(&rng, 1, 300))
+                request.place = RANGE_LOWEST;
+            is_found = model_find(&model, &request, false, &expected);
+            status = range_allocator_take_handle(&ra, &request, &offset, &handle);
+            assert_int_equal(status, is_found ? RANGE_OK : RANGE_FULL);
+            if (is_found) {
+                uint64_t start = (offset - BASE) / GRANULARITY, units = request.size / GRANULARITY;
+
+                if (request.place == RANGE_LOWEST)
+                    assert_int_equal(offset, expected);
+                assert_true(model_is_free(&model, start, units));
+                model_set(&model, start, units, request.owner);
+                lives[live_count++] = (struct live){offset, request.size, handle};
+            }
+        }
+        model_largest(&model, &free_units);
+        if (free_units <= unit_count / 10 || rng_chance(&rng, 1, 3)) {
+            unsigned i = (unsigned)rng_below(&rng, live_count);
+
+            assert_int_equal(range_allocator_release_handle(&ra, lives[i].handle), RANGE_OK);
+            assert_int_equal(range_allocator_release_handle(&ra, lives[i].handle), RANGE_INVALID);
+            assert_int_equal(range_allocator_release(&ra, lives[i].offset, lives[i].size),
+                             RANGE_INVALID);
+            low = lives[i].offset;
+            model_set(&model, (low - BASE) / GRANULARITY, lives[i].size / GRANULARITY, 0);
+            lives[i] = lives[--live_count];
+        }
+        kept_steps += ra.kept_count != 0;
+        assert_int_equal(range_allocator_live_count(&ra), live_count);
+        if (step % 8 == 0)
+            assert_whole(&ra);
+        if (step % 1000 == 999)
+            assert_agrees(&ra, &model);
+        if (step % 500 == 250) {
+            struct range_info info;
+
+            assert_true(range_allocator_range_at(&ra, low, &info));
+            for (uint64_t at = info.offset; at < info.offset + info.size; at += GRANULARITY)
+                assert_int_equal(model.owners[(at - BASE) / GRANULARITY], info.owner);
+        }
+    }
+    assert_true(kept_steps > 1000);
+    while (live_count)
+        assert_int_equal(range_allocator_release_handle(&ra, lives[--live_count].handle), RANGE_OK);
+    assert_int_equal(range_allocator_hole_count(&ra), 1);
+    assert_whole(&ra);
+    range_allocator_fini(&ra);
+    free(lives);
+    free(model.owners);
+}
+
+static void ranges_that_are_kept_agree_with_an_array(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 4; seed++) {
+        run_kept_against_model(seed, 0);
+        run_kept_against_model(seed, 4 * GRANULARITY);
+    }
+}
+
+/* A range that was kept is two things at once until somebody asks: free, and of its size. */
+static void a_kept_range_is_free_and_goes_to_the_next_of_its_size(void **state)
+{
+    struct range_request request = {.size = 3 * GRANULARITY};
+    uint32_t handles[1000], handle;
+    struct range_allocator ra;
+    struct range_info info;
+    uint64_t offset;
+
+    (void)state;
+    assert_int_equal(
+        range_allocator_init(&ra, base_services_libc(), BASE, 3001 * GRANULARITY, GRANULARITY),
+        RANGE_OK);
+    for (unsigned i = 0; i < 1000; i++)
+        assert_int_equal(range_allocator_take_handle(&ra, &request, &offset, &handles[i]),
+                         RANGE_OK);
+    for (unsigned i = 10; i < 14; i++)
+        assert_int_equal(range_allocator_release_handle(&ra, handles[i]), RANGE_OK);
+    assert_int_equal(ra.kept_count, 4);
+    assert_int_equal(range_allocator_free_bytes(&ra), 13 * GRANULARITY);
+    assert_false(range_allocator_find(&ra, BASE + 30 * GRANULARITY, &info));
+    assert_int_equal(ra.kept_count, 0);
+
+    assert_int_equal(range_allocator_take_handle(&ra, &request, &offset, &handle), RANGE_OK);
+    assert_int_equal(offset, BASE + 30 * GRANULARITY);
+    assert_int_equal(range_allocator_release_handle(&ra, handles[20]), RANGE_OK);
+    assert_int_equal(ra.kept_count, 1);
+    request.size = 2 * GRANULARITY;
+    assert_int_equal(range_allocator_take_handle(&ra, &request, &offset, &handle), RANGE_OK);
+    assert_int_equal(offset, BASE + 33 * GRANULARITY);
+    request.size = 3 * GRANULARITY;
+    assert_int_equal(range_allocator_take_handle(&ra, &request, &offset, &handle), RANGE_OK);
+    assert_int_equal(offset, BASE + 60 * GRANULARITY);
+    assert_int_equal(ra.kept_count, 0);
+
+    /* Five units at once are only there when a kept range and the hole beside it are one. */
+    assert_int_equal(range_allocator_release_handle(&ra, handles[9]), RANGE_OK);
+    request.size = 5 * GRANULARITY;
+    assert_int_equal(range_allocator_take_handle(&ra, &request, &offset, &handle), RANGE_OK);
+    request.size = 8 * GRANULARITY;
+    assert_int_equal(range_allocator_take_handle(&ra, &request, &offset, &handle), RANGE_FULL);
+    assert_whole(&ra);
+    range_allocator_fini(&ra);
+}
+
 struct lines {
     unsigned count;
     char last[128];
@@ -897,6 +1035,8 @@ int main(void)
         cmocka_unit_test(handles_need_no_index),
         cmocka_unit_test(bins_sort_by_the_alignment_that_most_requests_have),
         cmocka_unit_test(aligned_requests_agree_with_an_array),
+        cmocka_unit_test(ranges_that_are_kept_agree_with_an_array),
+        cmocka_unit_test(a_kept_range_is_free_and_goes_to_the_next_of_its_size),
         cmocka_unit_test(dump_prints_each_range),
         cmocka_unit_test(check_finds_what_is_broken),
     };

@@ -385,12 +385,11 @@ bool range_tree_make_room(struct range_tree *tree, const struct range_node *node
     return true;
 }
 
-void range_tree_insert_after(struct range_tree *tree, const struct range_node *nodes, uint32_t tile,
-                             uint32_t added)
+/* In the leaf, at the index. */
+static void insert_tile(struct range_tree *tree, const struct range_node *nodes, uint32_t number,
+                        unsigned index, uint32_t added)
 {
-    uint32_t number = leaf_of(tree, tile);
     struct range_leaf *leaf = leaf_at(tree, number);
-    unsigned index = index_of(leaf, tile) + 1;
     uint32_t below = (uint32_t)low_mask_u64(index);
 
     ASSERT(leaf->count < RANGE_LEAF_TILES);
@@ -401,6 +400,23 @@ void range_tree_insert_after(struct range_tree *tree, const struct range_node *n
                   (uint32_t)range_is_free(&nodes[added]) << index;
     leaf->count++;
     set_leaf_of(tree, added, number);
+}
+
+void range_tree_insert_after(struct range_tree *tree, const struct range_node *nodes, uint32_t tile,
+                             uint32_t added)
+{
+    uint32_t number = leaf_of(tree, tile);
+
+    insert_tile(tree, nodes, number, index_of(leaf_at(tree, number), tile) + 1, added);
+}
+
+/* The added tile has the start that the other one had: no first start changes. */
+void range_tree_insert_before(struct range_tree *tree, const struct range_node *nodes,
+                              uint32_t tile, uint32_t added)
+{
+    uint32_t number = leaf_of(tree, tile);
+
+    insert_tile(tree, nodes, number, index_of(leaf_at(tree, number), tile), added);
 }
 
 /* ---- Shrinking ------------------------------------------------------------------------------- */

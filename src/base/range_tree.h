@@ -43,7 +43,7 @@ struct range_node {
     union {
         struct {
             uint32_t prev; /* a hole: in its size bin */
-            uint32_t next;
+            uint32_t next; /* or a range that is kept: the one before it */
         };
         uint64_t owner; /* a live range */
     };
@@ -53,6 +53,8 @@ struct range_node {
 #define RANGE_UNITS_BITS 54
 #define RANGE_SLACK_BITS 9
 #define RANGE_FREE       (UINT64_C(1) << 63)
+/* Released, and no hole yet. The tree takes it for live. */
+#define RANGE_KEPT (UINT64_C(0x3ff) << RANGE_UNITS_BITS)
 
 /* A live range, of whose units the last `slack` ones nobody has taken. */
 static inline uint64_t range_live(uint64_t units, uint64_t slack)
@@ -60,9 +62,15 @@ static inline uint64_t range_live(uint64_t units, uint64_t slack)
     return units | slack << RANGE_UNITS_BITS;
 }
 
-static inline uint64_t range_hole(uint64_t units)
+/* A hole, and the size bin (below 511) that it is in, where a live range has its slack. */
+static inline uint64_t range_hole(uint64_t units, unsigned bin)
 {
-    return units | RANGE_FREE;
+    return units | (uint64_t)bin << RANGE_UNITS_BITS | RANGE_FREE;
+}
+
+static inline bool range_is_live(const struct range_node *node)
+{
+    return node->extent < RANGE_FREE;
 }
 
 static inline uint64_t range_units(const struct range_node *node)
@@ -75,9 +83,14 @@ static inline uint64_t range_slack(const struct range_node *node)
     return node->extent >> RANGE_UNITS_BITS & ((UINT64_C(1) << RANGE_SLACK_BITS) - 1);
 }
 
+static inline unsigned range_bin(const struct range_node *node)
+{
+    return (unsigned)range_slack(node);
+}
+
 static inline bool range_is_free(const struct range_node *node)
 {
-    return node->extent >> 63;
+    return node->extent >= RANGE_FREE && node->extent < RANGE_KEPT;
 }
 
 static inline uint64_t range_end(const struct range_node *node)
@@ -206,6 +219,10 @@ bool range_tree_make_room(struct range_tree *tree, const struct range_node *node
  */
 void range_tree_insert_after(struct range_tree *tree, const struct range_node *nodes, uint32_t tile,
                              uint32_t added);
+
+/* The same for a tile that was cut off the beginning of another one. */
+void range_tree_insert_before(struct range_tree *tree, const struct range_node *nodes,
+                              uint32_t tile, uint32_t added);
 
 /* The kind of a tile, or the extent of a hole, has changed: marks it, and raises bounds. */
 void range_tree_update(struct range_tree *tree, const struct range_node *nodes, uint32_t tile);

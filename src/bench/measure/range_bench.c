@@ -34,12 +34,15 @@ struct live {
 /* One of the two allocators, and the stream that it is given. */
 struct subject {
     enum range_stream stream;
+    enum range_place place; /* of all requests */
+    bool has_window;        /* half of the space, for each request another one */
     bool is_peer;
     struct large_pages pages; /* of the allocator */
     struct range_allocator ours;
     struct segregated_fit *peer;
 
-    struct rng rng;
+    struct rng rng, window_rng;
+    uint64_t space_bytes;
     struct large_pages live_pages; /* what is measured should not pay for the bench's own */
     struct live *lives;            /* a ring from `oldest` on */
     uint64_t oldest, live_count, live_max, live_peak;
@@ -100,8 +103,13 @@ static void take(struct subject *subject, struct operation *operation)
         struct range_request request = {
             .size = live->units * unit_bytes(subject->stream),
             .alignment = 64 * KiB,
+            .place = subject->place,
         };
 
+        if (subject->has_window) {
+            request.window_low = rng_below(&subject->window_rng, subject->space_bytes / 2);
+            request.window_high = request.window_low + subject->space_bytes / 2;
+        }
         operation->is_done = range_allocator_take_handle(&subject->ours, &request, &offset,
                                                          &live->handle) == RANGE_OK;
     }
@@ -231,9 +239,11 @@ static bool subject_init(struct subject *subject, enum range_stream stream, bool
     large_pages_init(&subject->pages);
     large_pages_init(&subject->live_pages);
     rng_init(&subject->rng, seed);
+    rng_init(&subject->window_rng, seed);
     if (stream == RANGE_STREAM_ALIGNED)
         mean += ALIGNED_UNITS / 2.0;
     space = align_up((uint64_t)((double)live_ranges * mean / OCCUPANCY), ALIGNED_UNITS);
+    subject->space_bytes = space * unit_bytes(stream);
     subject->target_units = (uint64_t)((double)space * OCCUPANCY);
     subject->live_max = 2 * live_ranges + 4 * BLOCK_OPERATIONS;
     subject->next_units = draw_units(&subject->rng);
@@ -246,7 +256,7 @@ static bool subject_init(struct subject *subject, enum range_stream stream, bool
                                               (uint32_t)subject->live_max);
     if (is_peer ? !subject->peer
                 : range_allocator_init(&subject->ours, &subject->pages.services, 0,
-                                       space * unit_bytes(stream), unit_bytes(stream)) != RANGE_OK)
+                                       subject->space_bytes, unit_bytes(stream)) != RANGE_OK)
         return false;
     run_slice(subject, 6 * live_ranges);
     subject->asked_units = subject->failed_units = 0;
@@ -379,6 +389,9 @@ bool range_bench_run(enum range_stream stream, uint64_t live_ranges, unsigned sl
 #define SEARCH_UNIT       (4 * KiB)
 #define SEARCH_OPERATIONS 5000
 
+/* Live ranges of the stream for each of its holes. */
+#define LIVES_OF_HOLE 5
+
 /* A space of holes of one page, each behind a page that is taken, and free pages at its end. */
 struct holes {
     struct large_pages pages;
@@ -393,6 +406,8 @@ struct holes {
 const char *range_search_name(enum range_search search)
 {
     static const char *const names[RANGE_SEARCH_COUNT] = {
+        [RANGE_SEARCH_STREAM_LOWEST] = "stream, lowest",
+        [RANGE_SEARCH_STREAM_WINDOW] = "stream, in a window",
         [RANGE_SEARCH_LOWEST] = "lowest",
         [RANGE_SEARCH_WINDOW] = "in a window",
         [RANGE_SEARCH_TOO_SMALL] = "lowest, behind holes that are too small",
@@ -464,44 +479,61 @@ static double search_slice(void *context)
     return (compare_now() - start) / SEARCH_OPERATIONS;
 }
 
+/* A take and a release. */
+static double stream_slice(void *context)
+{
+    return 2 * run_slice(context, 2 * SEARCH_OPERATIONS);
+}
+
+static bool compare_streams(enum range_search search, struct subject *plain, uint64_t live_ranges,
+                            unsigned slices, struct comparison *out_comparison)
+{
+    struct subject ours;
+    bool is_done = subject_init(&ours, RANGE_STREAM_UNITS, false, live_ranges, 1);
+
+    if (search == RANGE_SEARCH_STREAM_LOWEST)
+        ours.place = RANGE_LOWEST;
+    else
+        ours.has_window = true;
+    is_done = is_done && run_slice(&ours, live_ranges) >= 0 &&
+              compare_run(stream_slice, &ours, stream_slice, plain, slices, out_comparison);
+    subject_fini(&ours);
+    return is_done;
+}
+
+static bool compare_holes(enum range_search search, struct subject *plain, uint64_t hole_count,
+                          unsigned slices, struct comparison *out_comparison)
+{
+    struct holes ours;
+    bool is_done = holes_init(&ours, hole_count, 1) && holes_punch(&ours, hole_count);
+
+    if (search == RANGE_SEARCH_LOWEST || search == RANGE_SEARCH_TOO_SMALL)
+        ours.request.place = RANGE_LOWEST;
+    if (search == RANGE_SEARCH_WINDOW || search == RANGE_SEARCH_FULL)
+        ours.has_window = true;
+    if (search == RANGE_SEARCH_TOO_SMALL || search == RANGE_SEARCH_FULL)
+        ours.request.size = 4 * SEARCH_UNIT;
+    if (search == RANGE_SEARCH_ALIGNED) /* the holes are at odd pages */
+        ours.request.alignment = 2 * SEARCH_UNIT;
+    ours.is_full = search == RANGE_SEARCH_FULL;
+    is_done =
+        is_done && compare_run(search_slice, &ours, stream_slice, plain, slices, out_comparison);
+    range_allocator_fini(&ours.ra);
+    large_pages_fini(&ours.pages);
+    return is_done;
+}
+
 bool range_bench_search(enum range_search search, uint64_t hole_count, unsigned slices,
                         struct comparison *out_comparison)
 {
-    struct holes ours, plain;
-    bool is_done;
+    uint64_t live_ranges = LIVES_OF_HOLE * hole_count;
+    struct subject plain;
+    bool is_done = subject_init(&plain, RANGE_STREAM_UNITS, false, live_ranges, 1);
 
-    is_done = holes_init(&ours, hole_count, 1);
-    is_done = holes_init(&plain, hole_count, 1) && is_done;
-    is_done = is_done && holes_punch(&ours, hole_count) && holes_punch(&plain, hole_count);
-    plain.has_window = false;
-    switch (search) {
-    case RANGE_SEARCH_LOWEST:
-        ours.request.place = RANGE_LOWEST;
-        break;
-    case RANGE_SEARCH_WINDOW:
-        ours.has_window = true;
-        break;
-    case RANGE_SEARCH_TOO_SMALL:
-        ours.request.place = RANGE_LOWEST;
-        ours.request.size = plain.request.size = 4 * SEARCH_UNIT;
-        break;
-    case RANGE_SEARCH_ALIGNED: /* the holes are at odd pages */
-        ours.request.alignment = 2 * SEARCH_UNIT;
-        break;
-    case RANGE_SEARCH_FULL:
-        ours.has_window = ours.is_full = true;
-        ours.request.size = 4 * SEARCH_UNIT;
-        plain.request.size = 4 * SEARCH_UNIT;
-        break;
-    case RANGE_SEARCH_COUNT:
-        is_done = false;
-        break;
-    }
-    is_done =
-        is_done && compare_run(search_slice, &ours, search_slice, &plain, slices, out_comparison);
-    range_allocator_fini(&ours.ra);
-    range_allocator_fini(&plain.ra);
-    large_pages_fini(&ours.pages);
-    large_pages_fini(&plain.pages);
+    if (search == RANGE_SEARCH_STREAM_LOWEST || search == RANGE_SEARCH_STREAM_WINDOW)
+        is_done = is_done && compare_streams(search, &plain, live_ranges, slices, out_comparison);
+    else
+        is_done = is_done && compare_holes(search, &plain, hole_count, slices, out_comparison);
+    subject_fini(&plain);
     return is_done;
 }

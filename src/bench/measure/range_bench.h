@@ -43,8 +43,13 @@ const char *range_stream_name(enum range_stream stream);
 bool range_bench_run(enum range_stream stream, uint64_t live_ranges, unsigned slices, uint64_t seed,
                      struct range_bench *out_result);
 
-/* What a request asks for that is taken and released again in a space of many holes. */
+/*
+ * What a request asks for: in the first two, each one of the stream in units of 64 KiB; in the
+ * others one that is taken and released again in a space of many holes of one page.
+ */
 enum range_search {
+    RANGE_SEARCH_STREAM_LOWEST,
+    RANGE_SEARCH_STREAM_WINDOW,
     RANGE_SEARCH_LOWEST,    /* the lowest hole that is large enough: the first one of all */
     RANGE_SEARCH_WINDOW,    /* any hole of a window, which is another one each time */
     RANGE_SEARCH_TOO_SMALL, /* the lowest place, behind all those holes, which are too small */
@@ -55,7 +60,10 @@ enum range_search {
 
 const char *range_search_name(enum range_search search);
 
-/* Beside a request of ours that may lie anywhere, in a space of the same holes without an index. */
+/*
+ * A take and a release, beside those of the stream, whose requests may lie anywhere, in a space of
+ * about as many holes.
+ */
 bool range_bench_search(enum range_search search, uint64_t hole_count, unsigned slices,
                         struct comparison *out_comparison);
 
