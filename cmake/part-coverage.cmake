@@ -26,6 +26,6 @@ if(DRYDOCK_BENCH AND DRYDOCK_TESTS AND TARGET drydock)
                      cases/special-lock-transfer-in-parts.case cases/shared-save-area.case
                      cases/primary-seen-in-the-aperture.case cases/no-contexts.case cases/dma-buffers-in-the-aperture.case
                      cases/sequences/S-11-move.case cases/redirected-presents.case
-                     cases/residency-list.case cases/buffers-and-a-primary-by-list.case
+                     cases/residency-list.case cases/presents.case cases/buffers-and-a-primary-by-list.case
              WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
 endif()

@@ -81,6 +81,18 @@ DEED(render_location_unwritten, render, DXGKARG_RENDER, D3DDDI_PATCHLOCATIONLIST
      if (arg->pPatchLocationListOut > was.pPatchLocationListOut)
          was.pPatchLocationListOut[0] = first)
 
+/* ---- Present ---- */
+
+BEHIND(present, DXGKARG_PRESENT, present_behind, pDmaBuffer, was.DmaSize)
+BEHIND(present, DXGKARG_PRESENT, present_locations_behind, pPatchLocationListOut,
+       was.PatchLocationListOutSize * sizeof *was.pPatchLocationListOut)
+DEED(present_list_changed, present, DXGKARG_PRESENT, ,
+     was.pAllocationList[DXGK_PRESENT_DESTINATION_INDEX].SegmentId ^= 1)
+DEED(present_rectangle_changed, present, DXGKARG_PRESENT, ,
+     if (was.SubRectCnt) was.pDstSubRects[0].top++)
+BEHIND(present, DXGKARG_PRESENT, present_private_behind, pPrivateDriverData,
+       was.PrivateDriverDataSize)
+
 /* ---- Queries ---- */
 
 #define QUERY const DXGKARG_QUERYADAPTERINFO
@@ -288,6 +300,13 @@ INFORMED(registry_path_behind, info->DeviceRegistryPath.Buffer,
         .plant = function                                                                          \
     }
 
+/* Of presents, which not every seed has. */
+#define FOCUSED(name, text, rule, function)                                                        \
+    {                                                                                              \
+        .id = name, .sentence = text, .models = ZOO_PHYSICAL, .rules = rule, .since = ZOO_SINCE,   \
+        .plant = function, .focus = "presents=yes"                                                 \
+    }
+
 const struct zoo_defect zoo_memory_defects[] = {
     ROW("MEM-render-behind", "Render writes a byte behind its DMA buffer", ZOO_PHYSICAL, "MEM-001",
         render_behind),
@@ -311,6 +330,16 @@ const struct zoo_defect zoo_memory_defects[] = {
         ZOO_PHYSICAL, "MEM-003", render_list_kept),
     ROW("MEM-render-location-unwritten", "Render moves over a patch location that it did not write",
         ZOO_PHYSICAL, "MEM-004", render_location_unwritten),
+    FOCUSED("MEM-present-behind", "Present writes a byte behind its DMA buffer", "MEM-001",
+            present_behind),
+    FOCUSED("MEM-present-locations-behind", "Present writes behind pPatchLocationListOut",
+            "MEM-001", present_locations_behind),
+    FOCUSED("MEM-present-list-changed", "Present changes an entry of pAllocationList", "MEM-002",
+            present_list_changed),
+    FOCUSED("MEM-present-rectangle-changed", "Present changes a rectangle of pDstSubRects",
+            "MEM-002", present_rectangle_changed),
+    FOCUSED("MEM-present-private-behind", "Present writes a byte behind pPrivateDriverData",
+            "MEM-001", present_private_behind),
     ROW("MEM-query-output-behind", "QueryAdapterInfo writes a byte behind pOutputData", ZOO_ALL,
         "MEM-001", query_output_behind),
     ROW("MEM-query-input-changed", "QueryAdapterInfo changes what pInputData leads to", ZOO_ALL,

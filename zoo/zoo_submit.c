@@ -54,6 +54,73 @@ static void plant_preempt_fails(struct zoo_layer *layer)
     layer->ops.preempt_command = preempt_fails;
 }
 
+/* ---- Presents ---- */
+
+static NTSTATUS present_fails(struct miniport *self, HANDLE object, DXGKARG_PRESENT *arg)
+{
+    return EVERY(zoo_layer_of(self), 3) ? STATUS_INVALID_PARAMETER
+                                        : miniport_forward_present(self, object, arg);
+}
+
+static void plant_present_fails(struct zoo_layer *layer)
+{
+    layer->ops.present = present_fails;
+}
+
+/* The destination of the last rectangle is in the commands, and not in the list. */
+static NTSTATUS present_lists_less(struct miniport *self, HANDLE object, DXGKARG_PRESENT *arg)
+{
+    const D3DDDI_PATCHLOCATIONLIST *first = arg->pPatchLocationListOut;
+    NTSTATUS status = miniport_forward_present(self, object, arg);
+
+    if (arg->pPatchLocationListOut > first)
+        arg->pPatchLocationListOut--;
+    return status;
+}
+
+static void plant_present_lists_less(struct zoo_layer *layer)
+{
+    layer->ops.present = present_lists_less;
+}
+
+/* Begins anew in each buffer, and says that it has come no further. */
+static NTSTATUS present_without_progress(struct miniport *self, HANDLE object, DXGKARG_PRESENT *arg)
+{
+    UINT multipass = arg->MultipassOffset;
+    void *start = arg->pDmaBuffer;
+    D3DDDI_PATCHLOCATIONLIST *first = arg->pPatchLocationListOut;
+    NTSTATUS status = miniport_forward_present(self, object, arg);
+
+    if (arg->SubRectCnt < 8 || !NT_SUCCESS(status))
+        return status;
+    arg->MultipassOffset = multipass;
+    arg->pDmaBuffer = start;
+    arg->pPatchLocationListOut = first;
+    return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
+}
+
+static void plant_present_without_progress(struct zoo_layer *layer)
+{
+    layer->ops.present = present_without_progress;
+}
+
+/* Its own idea of the source: what stands at the place of the destination. */
+static NTSTATUS present_in_place(struct miniport *self, HANDLE object, DXGKARG_PRESENT *arg)
+{
+    RECT source = arg->SrcRect;
+    NTSTATUS status;
+
+    arg->SrcRect = arg->DstRect;
+    status = miniport_forward_present(self, object, arg);
+    arg->SrcRect = source;
+    return status;
+}
+
+static void plant_present_in_place(struct zoo_layer *layer)
+{
+    layer->ops.present = present_in_place;
+}
+
 /* ---- What runs ---- */
 
 static NTSTATUS submit_whole(struct miniport *self, HANDLE object, const DXGKARG_SUBMITCOMMAND *arg)
@@ -648,6 +715,15 @@ const struct zoo_defect zoo_submit_defects[] = {
           "takes offset 0 of a segment for no address"),
     PLANT("D70-patch-outside", ZOO_PHYSICAL, "PATCH-007", plant_patch_outside,
           "writes behind the submission when it patches"),
+    PLANT("PRESENT-status", ZOO_PHYSICAL, "PATCH-021", plant_present_fails,
+          "fails Present by a status that it does not have", .focus = "presents=yes"),
+    PLANT("PRESENT-location-left", ZOO_PHYSICAL, "PATCH-011", plant_present_lists_less,
+          "leaves a reference of a present out of the patch list", .focus = "presents=yes"),
+    PLANT("PRESENT-no-progress", ZOO_PHYSICAL, "PATCH-014", plant_present_without_progress,
+          "wants another buffer for a present and has come no further", .focus = "presents=yes"),
+    PLANT("PRESENT-source-moved", ZOO_PHYSICAL, "content", plant_present_in_place,
+          "takes the rectangle of the destination for that of the source of a present",
+          .focus = "presents=yes"),
     PLANT("D76-fence-twice", ZOO_ALL, "FENCE-002", plant_tell_twice,
           "reports a fence twice"),
     PLANT("D76-fence-unknown", ZOO_ALL, "FENCE-002", plant_tell_unknown,

@@ -493,7 +493,9 @@ struct sgpu_packet_fence_signal {
  * the page at offset i pages from the page that address lies in gets the content named key + i
  * (bytes of a page are those of the named content at the same offset in the page). Names have 62
  * bits; higher ones are ignored. The token is passed to whoever observes the GPU. A reference
- * marked TILED is to a tiled surface: address and bytes are those of the linear one.
+ * marked TILED is to a tiled surface: address and bytes are those of the linear one. A WRITE that
+ * is marked COPY writes what stands in the reference before it, which has as many bytes, when the
+ * packet ends; one marked FILL the low 32 bits of key, again and again (SGPU_OP_FILL says how).
  *
  * A render may come in several packets, each with some of the references, and others in between:
  * all but the last have SGPU_RENDER_GOES_ON, all but the first SGPU_RENDER_CONTINUES.
@@ -503,6 +505,8 @@ struct sgpu_packet_fence_signal {
 #define SGPU_REF_READ         (1u << 0)
 #define SGPU_REF_WRITE        (1u << 1)
 #define SGPU_REF_TILED        (1u << 2)
+#define SGPU_REF_COPY         (1u << 3)
+#define SGPU_REF_FILL         (1u << 4)
 struct sgpu_render_ref {
     uint64_t address;
     uint64_t bytes;
@@ -560,6 +564,20 @@ struct sgpu_umd_allocation {
     uint64_t bytes;
     uint32_t alignment; /* 0: a page */
     uint32_t priority;  /* 0: normal; else a D3DDDI allocation priority */
+};
+
+/*
+ * Private driver data of a present (DXGKARG_PRESENT.pPrivateDriverData). A surface is rows of
+ * SGPU_ROW_PIXELS pixels of 32 bits, a page each, and rectangles are as wide. Sub-rectangle i is
+ * written by the reference of the number 2 i + 1 and copied from number 2 i; without a source it
+ * is filled by number i.
+ */
+#define SGPU_ROW_PIXELS 1024u
+struct sgpu_umd_present {
+    uint32_t version;  /* SGPU_UMD_VERSION */
+    uint32_t reserved; /* 0 */
+    uint64_t token;    /* as in struct sgpu_packet_render */
+    uint64_t duration_ns;
 };
 
 /* Private driver data of a context (DXGKARG_CREATECONTEXT.pPrivateDriverData); none: no area. */

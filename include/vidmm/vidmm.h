@@ -1053,4 +1053,22 @@ NTSTATUS vidmm_render(struct vidmm_context *context, const void *command, uint32
                       unsigned reference_count, const struct vidmm_reference *references,
                       vidmm_done done, void *done_context);
 
+/*
+ * Physical: a present, which DxgkDdiPresent makes commands of; the rest is as for vidmm_render().
+ * The rectangles are those of the source and the destination, and those parts of the destination
+ * that are written.
+ */
+struct vidmm_present {
+    struct vidmm_allocation *source; /* NULL: the rectangles are filled with color */
+    struct vidmm_allocation *destination;
+    uint32_t color; /* A8R8G8B8 */
+    RECT source_rectangle, destination_rectangle;
+    const RECT *rectangles;
+    uint32_t rectangle_count;
+    const void *private_data; /* of the user-mode driver; lent for the call */
+    uint32_t private_data_bytes;
+};
+NTSTATUS vidmm_present(struct vidmm_context *context, const struct vidmm_present *present,
+                       vidmm_done done, void *done_context);
+
 #endif

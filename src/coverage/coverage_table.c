@@ -118,8 +118,6 @@ static const struct reason {
      "(WDDM 1.0) gets the device there"},
     {COVERAGE_PTE, "PhysicalAdapterIndex",
      "names another adapter of a link; the adapter modelled is one, whose index is 0"},
-    {COVERAGE_PATCH, "Flags.Present",
-     "a buffer that DxgkDdiPresent has made, which nobody calls: there is no presentation here"},
     {COVERAGE_PATCH, "EngineOrdinal", "0: each node of the modelled GPU is one engine"},
     {COVERAGE_PATCH_LOCATION_LIST, "SlotId",
      "the driver's commands name allocations by their place in the list and have no slots"},

@@ -348,6 +348,18 @@ static const struct loan_member render[] = {
     ARRAY(OUT, DXGKARG_RENDER, pPatchLocationListOut, PatchLocationListOutSize,
           D3DDDI_PATCHLOCATIONLIST, .moves = true),
 };
+/* The two pointers beside pAllocationList share its place and are not used. */
+static const struct loan_member present[] = {
+    BYTES(OUT, DXGKARG_PRESENT, pDmaBuffer, DmaSize, .moves = true, .is_lasting = true),
+    BYTES(IN_OUT, DXGKARG_PRESENT, pDmaBufferPrivateData, DmaBufferPrivateDataSize, .moves = true,
+          .is_lasting = true),
+    VALUE(IN, DXGKARG_PRESENT, DmaBufferPrivateDataSize),
+    ONE(IN, DXGKARG_PRESENT, pAllocationList, DXGK_ALLOCATIONLIST[MINIPORT_PRESENT_ALLOCATIONS]),
+    ARRAY(OUT, DXGKARG_PRESENT, pPatchLocationListOut, PatchLocationListOutSize,
+          D3DDDI_PATCHLOCATIONLIST, .moves = true),
+    ARRAY(IN, DXGKARG_PRESENT, pDstSubRects, SubRectCnt, RECT),
+    BYTES(IN, DXGKARG_PRESENT, pPrivateDriverData, PrivateDriverDataSize),
+};
 static const struct loan_member patch[] = {
     BYTES(IN_OUT, DXGKARG_PATCH, pDmaBuffer, DmaBufferSize, .is_lasting = true,
           .is_lent_above = true),
@@ -442,6 +454,7 @@ static const struct loan_structure arguments[MINIPORT_DDI_COUNT] = {
                                         ROWS(build_paging_buffer), INTEGER(BUILD, Operation),
                                         operations, sizeof operations / sizeof operations[0]},
     OF(Render, RENDER, render),
+    OF(Present, PRESENT, present),
     OF(Patch, PATCH, patch),
     OF(SubmitCommand, SUBMITCOMMAND, submit_command),
     OF(SubmitCommandVirtual, SUBMITCOMMANDVIRTUAL, submit_command_virtual),

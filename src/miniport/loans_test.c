@@ -7,7 +7,9 @@
 
 /* Pointers that lead to no memory of the call's. */
 static const char *const not_lent[] = {
-    "DXGKARG_RENDER pCommand",    /* the user's */
+    "DXGKARG_RENDER pCommand", /* the user's */
+    /* They share the place of pAllocationList: reserved for the system, and of overlays. */
+    "DXGKARG_PRESENT pAllocationInfo", "DXGKARG_PRESENT pPresentMultiPlaneOverlayInfo",
     "DXGKARG_CREATEDEVICE pInfo", /* shares its place with Flags */
     "DXGKARG_BUILDPAGINGBUFFER InitContextResource.Destination.VirtualAddress", /* a mapping */
     "DXGKARG_BUILDPAGINGBUFFER UpdatePageTable.PageTableAddress.CpuVirtual",    /* a mapping */

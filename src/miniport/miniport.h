@@ -41,6 +41,7 @@
     X(close_allocation, CloseAllocation, const DXGKARG_CLOSEALLOCATION *)                          \
     X(build_paging_buffer, BuildPagingBuffer, DXGKARG_BUILDPAGINGBUFFER *)                         \
     X(render, Render, DXGKARG_RENDER *)                                                            \
+    X(present, Present, DXGKARG_PRESENT *)                                                         \
     X(patch, Patch, const DXGKARG_PATCH *)                                                         \
     X(submit_command, SubmitCommand, const DXGKARG_SUBMITCOMMAND *)                                \
     X(submit_command_virtual, SubmitCommandVirtual, const DXGKARG_SUBMITCOMMANDVIRTUAL *)          \
@@ -59,6 +60,9 @@
     X(create_native_fence, CreateNativeFence, DXGKARG_CREATENATIVEFENCE *)                         \
     X(begin_exclusive_access, BeginExclusiveAccess, DXGKARG_BEGINEXCLUSIVEACCESS *)                \
     X(end_exclusive_access, EndExclusiveAccess, DXGKARG_ENDEXCLUSIVEACCESS *)
+
+/* Elements of DXGKARG_PRESENT.pAllocationList: nothing, the source, the destination. */
+#define MINIPORT_PRESENT_ALLOCATIONS 3u
 
 /* DDIs whose argument structure alone says what they are about; their handle here is NULL. */
 #define MINIPORT_ARGUMENT_LIST(X)                                                                  \

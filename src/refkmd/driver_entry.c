@@ -67,6 +67,7 @@ static void fill_physical(DRIVER_INITIALIZATION_DATA *table, ULONG version)
     table->DxgkDdiAcquireSwizzlingRange = RefKmdAcquireSwizzlingRange;
     table->DxgkDdiReleaseSwizzlingRange = RefKmdReleaseSwizzlingRange;
     table->DxgkDdiRender = RefKmdRender;
+    table->DxgkDdiPresent = RefKmdPresent;
     table->DxgkDdiPatch = RefKmdPatch;
 }
 

@@ -525,14 +525,22 @@ static bool clean_end(struct sgpu_node *node)
 static bool render_is_well_formed(struct sgpu_node *node)
 {
     const struct sgpu_packet_render *packet = (const void *)node->packet;
-    const uint32_t known = SGPU_REF_READ | SGPU_REF_WRITE | SGPU_REF_TILED;
+    const uint32_t known =
+        SGPU_REF_READ | SGPU_REF_WRITE | SGPU_REF_TILED | SGPU_REF_COPY | SGPU_REF_FILL;
 
     if (node->packet_size != sizeof *packet + packet->ref_count * sizeof *packet->refs ||
         packet->reserved != 0 || packet->duration_ns > FIELD_LIMIT)
         return false;
-    for (uint32_t i = 0; i < packet->ref_count; i++)
-        if ((packet->refs[i].flags & ~known) || packet->refs[i].bytes > FIELD_LIMIT)
+    for (uint32_t i = 0; i < packet->ref_count; i++) {
+        const struct sgpu_render_ref *ref = &packet->refs[i];
+        bool is_copy = (ref->flags & SGPU_REF_COPY) != 0;
+        bool is_fill = (ref->flags & SGPU_REF_FILL) != 0;
+
+        if ((ref->flags & ~known) || ref->bytes > FIELD_LIMIT || (is_copy && is_fill) ||
+            ((is_copy || is_fill) && !(ref->flags & SGPU_REF_WRITE)) ||
+            (is_copy && (!i || ref[-1].bytes != ref->bytes)))
             return false;
+    }
     return true;
 }
 
@@ -602,6 +610,38 @@ static bool render_write(struct sgpu_node *node, const struct sgpu_space *space,
     return true;
 }
 
+/* The same with the content of the reference before it, or with a pattern. */
+static bool render_blit(struct sgpu_node *node, const struct sgpu_space *space, uint64_t token,
+                        const struct sgpu_render_ref *ref)
+{
+    struct sgpu *gpu = node->gpu;
+    const struct sgpu_observer *observer = gpu->observer;
+    struct sgpu_span source = {0}, span;
+
+    for (uint64_t done = 0; done < ref->bytes; done += span.bytes) {
+        if (!translate_reference(node, space, ref, done, SGPU_ACCESS_WRITE, &span))
+            return raise(node, &span);
+        if ((ref->flags & SGPU_REF_COPY) &&
+            !translate_reference(node, space, ref - 1, done, SGPU_ACCESS_READ, &source))
+            return raise(node, &source);
+        if (ref->flags & SGPU_REF_COPY)
+            span.bytes = min_u64(span.bytes, source.bytes);
+        gpu->statistics.render_written_bytes += span.bytes;
+        if (observer && observer->render_write)
+            observer->render_write(gpu->observer_context, token, ref->index, done, span.store,
+                                   span.address, span.bytes);
+        if (!span.store)
+            continue;
+        if (source.store)
+            page_store_copy_bytes(span.store, span.address, source.store, source.address,
+                                  span.bytes);
+        else
+            page_store_fill(span.store, span.address, span.bytes,
+                            ref->flags & SGPU_REF_FILL ? (uint32_t)ref->key : 0);
+    }
+    return true;
+}
+
 static bool render_begin(struct sgpu_node *node, uint64_t *end_ns)
 {
     const struct sgpu_packet_render *packet = (const void *)node->packet;
@@ -624,10 +664,14 @@ static bool render_end(struct sgpu_node *node)
     struct sgpu_space space = packet_space(node, packet->flags);
     struct sgpu *gpu = node->gpu;
 
-    for (uint32_t i = 0; i < packet->ref_count; i++)
-        if ((packet->refs[i].flags & SGPU_REF_WRITE) &&
-            !render_write(node, &space, packet->token, &packet->refs[i]))
+    for (uint32_t i = 0; i < packet->ref_count; i++) {
+        const struct sgpu_render_ref *ref = &packet->refs[i];
+        bool is_blit = (ref->flags & (SGPU_REF_COPY | SGPU_REF_FILL)) != 0;
+
+        if ((ref->flags & SGPU_REF_WRITE) &&
+            !(is_blit ? render_blit : render_write)(node, &space, packet->token, ref))
             return false;
+    }
     if (packet->flags & SGPU_RENDER_GOES_ON) {
         if (gpu->observer && gpu->observer->render_piece_end)
             gpu->observer->render_piece_end(gpu->observer_context, packet->token);

@@ -290,6 +290,74 @@ static void render_reads_then_writes_and_says_so(void **state)
     rig_fini(&rig);
 }
 
+static void a_blit_copies_the_reference_before_it_or_fills(void **state)
+{
+    static const uint64_t slots[] = {40, 30, 41};
+    const struct sgpu_render_ref refs[] = {
+        {.address = SGPU_PA_APERTURE + 0x800, .bytes = 0x2000, .flags = SGPU_REF_READ, .index = 0},
+        {.address = 0x4800, .bytes = 0x2000, .flags = SGPU_REF_WRITE | SGPU_REF_COPY, .index = 1},
+        {.address = 0x9000,
+         .bytes = 0x1800,
+         .key = 0xff102030,
+         .flags = SGPU_REF_WRITE | SGPU_REF_FILL,
+         .index = 2},
+    };
+    struct seen seen = {0};
+    struct rig rig;
+
+    rig_init(&rig);
+    seen.ram = rig.ram;
+    sgpu_set_observer(rig.gpu, &seeing, &seen);
+    rig_gart(&rig, SGPU_OP_GART_WRITE, 0, 0, 3, slots);
+    for (unsigned i = 0; i < 3; i++)
+        page_store_write_tag(rig.ram, slots[i] * PAGE_BYTES, PAGE_BYTES, 500 + i);
+    rig_render(&rig, 33, 1000, refs, 3);
+    rig_execute(&rig, SGPU_NODE_RENDER);
+    assert_string_equal(seen.text, "begin 33 on 0; "
+                                   "read 0+0 ram 28800+800; read 0+800 ram 1e000+1000; "
+                                   "read 0+1800 ram 29000+800; "
+                                   "write 1+0 local 4800+800; write 1+800 local 5000+1000; "
+                                   "write 1+1800 local 6000+800; "
+                                   "write 2+0 local 9000+1800; end 33; done 0/1; ");
+    for (unsigned i = 0; i < 3; i++) {
+        uint64_t at = i ? 0x4000 + i * PAGE_BYTES : 0x4800;
+
+        assert_true(
+            page_store_is_tag(rig.local, at, i == 1 ? PAGE_BYTES : PAGE_BYTES / 2, 500 + i, NULL));
+    }
+    assert_true(page_store_is_fill(rig.local, 0x9000, 0x1800, 0xff102030, NULL));
+    rig_fini(&rig);
+}
+
+static void a_blit_without_its_source_is_malformed(void **state)
+{
+    const uint32_t copy = SGPU_REF_WRITE | SGPU_REF_COPY, fill = SGPU_REF_WRITE | SGPU_REF_FILL;
+    const struct {
+        struct sgpu_render_ref refs[2];
+        bool is_fine;
+    } cases[] = {
+        {{{.bytes = 8, .flags = SGPU_REF_READ}, {.address = 64, .bytes = 8, .flags = copy}}, true},
+        {{{.bytes = 8, .flags = fill}, {.address = 64, .bytes = 8, .flags = fill}}, true},
+        {{{.bytes = 8, .flags = copy}, {.address = 64, .bytes = 8, .flags = copy}}, false},
+        {{{.bytes = 8, .flags = SGPU_REF_READ}, {.address = 64, .bytes = 4, .flags = copy}}, false},
+        {{{.bytes = 8, .flags = SGPU_REF_READ}, {.bytes = 8, .flags = SGPU_REF_COPY}}, false},
+        {{{.bytes = 8, .flags = SGPU_REF_READ}, {.bytes = 8, .flags = SGPU_REF_FILL}}, false},
+        {{{.bytes = 8, .flags = SGPU_REF_READ}, {.bytes = 8, .flags = copy | fill}}, false},
+    };
+
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
+        struct rig rig;
+
+        rig_init(&rig);
+        rig_render(&rig, 33, 1000, cases[i].refs, 2);
+        if (cases[i].is_fine)
+            rig_execute(&rig, SGPU_NODE_RENDER);
+        else
+            rig_expect_fault(&rig, SGPU_NODE_RENDER, SGPU_FAULT_PACKET, 0);
+        rig_fini(&rig);
+    }
+}
+
 static void a_render_that_faults_reports_its_token(void **state)
 {
     const struct sgpu_render_ref ref = {
@@ -686,6 +754,8 @@ int main(void)
         cmocka_unit_test(aperture_slots_point_where_they_were_pointed),
         cmocka_unit_test(a_fence_packet_writes_after_what_came_before),
         cmocka_unit_test(render_reads_then_writes_and_says_so),
+        cmocka_unit_test(a_blit_copies_the_reference_before_it_or_fills),
+        cmocka_unit_test(a_blit_without_its_source_is_malformed),
         cmocka_unit_test(a_render_that_faults_reports_its_token),
         cmocka_unit_test(nops_and_empty_submissions_complete),
         cmocka_unit_test(effects_come_at_the_end_and_not_before),

@@ -168,6 +168,28 @@ static void put_render(struct trace_line *line, const struct trace_event *event)
     put_allocation_list(line, arg->pAllocationList, arg->AllocationListSize);
 }
 
+static void put_present(struct trace_line *line, const struct trace_event *event)
+{
+    const DXGKARG_PRESENT *arg = event->argument;
+
+    if (event->phase == TRACE_AFTER) {
+        trace_put(line, " written=%" PRId64, event->written);
+        trace_put_number(line, "MultipassOffset", arg->MultipassOffset);
+        return;
+    }
+    trace_put_hex(line, "Flags", arg->Flags.Value);
+    trace_put_hex(line, "Color", arg->Color);
+    trace_put(line, " SrcRect=%d..%d DstRect=%d..%d", (int)arg->SrcRect.top,
+              (int)arg->SrcRect.bottom, (int)arg->DstRect.top, (int)arg->DstRect.bottom);
+    trace_put_number(line, "SubRectCnt", arg->SubRectCnt);
+    trace_put_number(line, "DmaSize", arg->DmaSize);
+    trace_put_number(line, "PatchLocationListOutSize", arg->PatchLocationListOutSize);
+    trace_put_number(line, "MultipassOffset", arg->MultipassOffset);
+    trace_put(line, " DmaBuffer=%" PRIu32 ":0x%" PRIx64, arg->DmaBufferSegmentId,
+              (uint64_t)arg->DmaBufferPhysicalAddress.QuadPart);
+    put_allocation_list(line, arg->pAllocationList, MINIPORT_PRESENT_ALLOCATIONS);
+}
+
 /* ---- Objects ---- */
 
 static void put_create_allocation(struct trace_line *line, const struct trace_event *event)
@@ -460,6 +482,9 @@ static void put_ddi(struct trace_line *line, const struct trace_event *event)
     case MINIPORT_DDI_Render:
         put_render(line, event);
         break;
+    case MINIPORT_DDI_Present:
+        put_present(line, event);
+        break;
     case MINIPORT_DDI_Patch:
         if (is_before)
             put_patch(line, argument);
@@ -698,6 +723,7 @@ static enum trace_handle_kind object_kind(enum miniport_ddi ddi)
     switch ((unsigned)ddi) {
     case MINIPORT_DDI_DestroyContext:
     case MINIPORT_DDI_Render:
+    case MINIPORT_DDI_Present:
         return TRACE_HANDLE_CONTEXT;
     case MINIPORT_DDI_DestroyProcess:
         return TRACE_HANDLE_PROCESS;

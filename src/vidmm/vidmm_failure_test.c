@@ -755,6 +755,7 @@ static const char *const covered_in_runs[] = {
     "vidmm_begin_exclusive_access",
     "vidmm_end_exclusive_access",
     "vidmm_remove",
+    "vidmm_present",
 };
 
 static bool is_in_runs(const char *name)

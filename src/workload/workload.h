@@ -190,10 +190,11 @@ struct workload_op {
     uint32_t object;    /* what the line is about: an allocation, a context, a process, a node... */
     uint32_t first_ref; /* slice of workload.refs */
     uint32_t ref_count;
-    uint32_t text;   /* offset into workload.strings */
-    uint64_t offset; /* into the object, or a GPU VA */
-    uint64_t size;   /* bytes */
-    uint64_t value;  /* key, duration, GPU VA, page number or count */
+    uint32_t text;       /* offset into workload.strings */
+    uint32_t rectangles; /* SUBMIT: it is a present of so many sub-rectangles; 0: it is none */
+    uint64_t offset;     /* into the object, or a GPU VA */
+    uint64_t size;       /* bytes */
+    uint64_t value;      /* key, duration, GPU VA, page number or count */
 };
 
 /* One allocation that an operation refers to: a range that the GPU reads or writes. */

@@ -112,6 +112,7 @@ static void draw_kinds(uint64_t seed, struct settings *settings)
     campaign_stream_of(seed, STREAM_RENEWALS, &rng);
     set_flag(settings, "renewals", rng_chance(&rng, 1, 4));
     set_flag(settings, "client-memory", rng_chance(&rng, 1, 4));
+    set_flag(settings, "presents", rng_chance(&rng, 1, 4));
 }
 
 bool campaign_draw_workload(uint64_t seed, const char *focus, struct workload **out,

@@ -35,22 +35,72 @@ static const struct workload_ref *refs_of(const struct player *player,
     return player->workload->refs + player_op(player, submission->op_index)->first_ref;
 }
 
+/* Sub-rectangles of a present; 0: it is none. To another GPU it is work as any other. */
+static uint32_t rectangles_of(const struct player *player, const struct workload_op *op)
+{
+    return op->kind == WORKLOAD_OP_SUBMIT && !player_is_foreign(player) ? op->rectangles : 0;
+}
+
+/*
+ * The part of a reference that sub-rectangle index of a present takes, in rows of a page: all are
+ * of one size, but for what is left over.
+ */
+static struct workload_ref part_of(const struct workload_ref *ref, uint32_t index, uint32_t count)
+{
+    uint64_t rows = ref->size / PAGE_BYTES;
+    uint64_t first = rows * index / count, end = rows * (index + 1) / count;
+    struct workload_ref part = *ref;
+
+    part.offset += first * PAGE_BYTES;
+    part.size = (end - first) * PAGE_BYTES;
+    return part;
+}
+
+/* A present reads and writes each rectangle by references of its own (struct sgpu_umd_present). */
+static void describe_present(const struct player *player, const struct workload_op *op,
+                             const struct workload_ref *refs, struct oracle_reference *list)
+{
+    uint32_t rectangles = rectangles_of(player, op);
+
+    for (uint32_t i = 0; i < rectangles * op->ref_count; i++) {
+        uint32_t of = i % op->ref_count;
+        struct workload_ref part = part_of(&refs[of], i / op->ref_count, rectangles);
+        bool is_written = of + 1 == op->ref_count;
+
+        list[i] = (struct oracle_reference){
+            .allocation = part.allocation,
+            .offset = part.offset,
+            .bytes = part.size,
+            .key = is_written && op->ref_count == 1 ? part.key : 0,
+            .source = op->ref_count == 1 ? ORACLE_COLOR
+                      : is_written       ? ORACLE_COPY
+                                         : ORACLE_KEYS,
+            .is_read = !is_written,
+            .is_written = is_written,
+        };
+    }
+}
+
 /* Informs the oracle of what the submission will read and write, once. */
 static NTSTATUS inform_oracle(struct player *player, struct submission *submission)
 {
     const struct workload_op *op = player_op(player, submission->op_index);
     const struct workload_ref *refs = refs_of(player, submission);
     struct oracle_reference *list;
+    uint32_t rectangles = rectangles_of(player, op);
+    uint32_t count = rectangles ? rectangles * op->ref_count : op->ref_count;
     uint64_t tag = submission->first_key;
     NTSTATUS status;
 
     if (!player->oracle || submission->is_known_to_oracle || player_op_is_null(op) ||
         (player_is_foreign(player) && !player_follows_work(player)))
         return STATUS_SUCCESS; /* work that does not run, or is not followed, changes nothing */
-    list = base_alloc_array(player->services, op->ref_count + 1, sizeof *list);
+    list = base_alloc_array(player->services, count + 1, sizeof *list);
     if (!list)
         return STATUS_NO_MEMORY;
-    for (uint32_t i = 0; i < op->ref_count; i++) {
+    if (rectangles)
+        describe_present(player, op, refs, list);
+    for (uint32_t i = 0; i < op->ref_count && !rectangles; i++) {
         list[i] = (struct oracle_reference){
             .allocation = refs[i].allocation,
             .offset = refs[i].offset,
@@ -60,8 +110,8 @@ static NTSTATUS inform_oracle(struct player *player, struct submission *submissi
             .is_written = (refs[i].access & WORKLOAD_ACCESS_WRITE) != 0,
         };
     }
-    status = oracle_submission(player->oracle, submission->token, op->ref_count, list);
-    base_free_array(player->services, list, op->ref_count + 1, sizeof *list);
+    status = oracle_submission(player->oracle, submission->token, count, list);
+    base_free_array(player->services, list, count + 1, sizeof *list);
     submission->is_known_to_oracle = NT_SUCCESS(status);
     return status;
 }
@@ -109,7 +159,7 @@ uint64_t player_command_bytes(const struct player *player, const struct workload
     if (player_is_foreign(player))
         return player_foreign_command_bytes(player, op);
     return sizeof(struct sgpu_packet_render) +
-           (uint64_t)op->ref_count * sizeof(struct sgpu_render_ref) +
+           (uint64_t)op->ref_count * max_u64(op->rectangles, 1) * sizeof(struct sgpu_render_ref) +
            (op->kind == WORKLOAD_OP_FAULT ? sizeof(struct sgpu_render_ref) : 0) +
            (op->offset ? sizeof(struct sgpu_packet_fence_signal) : 0);
 }
@@ -174,14 +224,54 @@ static uint64_t buffer_of(const struct player *player, const struct submission *
     return player->fault.kind == WORKLOAD_FAULT_REFUSED ? va + sizeof(uint32_t) : va;
 }
 
+/*
+ * The references of the packet behind each other, one mapping a reference. A present is the
+ * client's own copy or fill here: the driver has no part in what the commands of its clients do.
+ */
+static NTSTATUS put_references(struct player *player, const struct submission *submission,
+                               struct sgpu_packet_render *packet)
+{
+    const struct workload_op *op = player_op(player, submission->op_index);
+    const struct workload_ref *refs = refs_of(player, submission);
+    uint32_t rectangles = rectangles_of(player, op);
+    uint32_t parts = rectangles ? rectangles : 1;
+    uint64_t tag = submission->first_key;
+
+    packet->ref_count = op->ref_count * parts;
+    for (uint32_t i = 0; i < op->ref_count; i++) {
+        const struct player_mapping *mapping = player_find_mapping(
+            player, refs[i].allocation, submission->context->process, refs[i].offset, refs[i].size,
+            (refs[i].access & WORKLOAD_ACCESS_WRITE) != 0);
+        uint64_t key = player_key_of(&refs[i], &tag);
+        bool is_blit = rectangles && i + 1 == op->ref_count;
+
+        if (!mapping) /* unmapped since the submission was queued */
+            return STATUS_INVALID_PARAMETER;
+        if (!NT_SUCCESS(mapping->status))
+            return mapping->status;
+        for (uint32_t part = 0; part < parts; part++) {
+            struct workload_ref of = rectangles ? part_of(&refs[i], part, parts) : refs[i];
+
+            packet->refs[part * op->ref_count + i] = (struct sgpu_render_ref){
+                .address = mapping->va + (of.offset - mapping->offset),
+                .bytes = of.size,
+                .key = is_blit ? refs[i].key : key,
+                .flags = access_flags(&of) | (!is_blit             ? 0
+                                              : op->ref_count == 2 ? SGPU_REF_COPY
+                                                                   : SGPU_REF_FILL),
+                .index = part * op->ref_count + i,
+            };
+        }
+    }
+    return STATUS_SUCCESS;
+}
+
 /* A RENDER packet with addresses, and a packet for the signal of a fence if the line has one. */
 static NTSTATUS submit_virtual(struct player *player, struct submission *submission)
 {
     const struct workload_op *op = player_op(player, submission->op_index);
-    const struct workload_ref *refs = refs_of(player, submission);
     struct player_context *context = submission->context;
     struct sgpu_packet_render *packet = command_buffer(player, player_command_bytes(player, op));
-    uint64_t tag = submission->first_key;
     uint64_t bytes;
     NTSTATUS status;
 
@@ -189,24 +279,9 @@ static NTSTATUS submit_virtual(struct player *player, struct submission *submiss
         return STATUS_NO_MEMORY;
     packet->token = submission->token;
     packet->duration_ns = player_op_duration(op);
-    packet->ref_count = op->ref_count;
-    for (uint32_t i = 0; i < op->ref_count; i++) {
-        const struct player_mapping *mapping =
-            player_find_mapping(player, refs[i].allocation, context->process, refs[i].offset,
-                                refs[i].size, (refs[i].access & WORKLOAD_ACCESS_WRITE) != 0);
-
-        if (!mapping) /* unmapped since the submission was queued */
-            return STATUS_INVALID_PARAMETER;
-        if (!NT_SUCCESS(mapping->status))
-            return mapping->status;
-        packet->refs[i] = (struct sgpu_render_ref){
-            .address = mapping->va + (refs[i].offset - mapping->offset),
-            .bytes = refs[i].size,
-            .key = player_key_of(&refs[i], &tag),
-            .flags = access_flags(&refs[i]),
-            .index = i,
-        };
-    }
+    status = put_references(player, submission, packet);
+    if (!NT_SUCCESS(status))
+        return status;
     if (op->kind == WORKLOAD_OP_FAULT)
         put_fault(player, packet);
     bytes = sizeof *packet + packet->ref_count * sizeof packet->refs[0];
@@ -245,6 +320,55 @@ static void mark_pieces(const struct player *player, struct sgpu_umd_render *ren
         if (render->refs[i].allocation_index >= next_slot)
             next_slot = render->refs[i].allocation_index + 1;
     }
+}
+
+static RECT rows_of(const struct workload_ref *ref)
+{
+    return (RECT){.left = 0,
+                  .top = (LONG)(ref->offset / PAGE_BYTES),
+                  .right = SGPU_ROW_PIXELS,
+                  .bottom = (LONG)((ref->offset + ref->size) / PAGE_BYTES)};
+}
+
+/* The kernel's part of a present: what is to be copied where, in rectangles. */
+static NTSTATUS submit_present(struct player *player, struct submission *submission)
+{
+    const struct workload_op *op = player_op(player, submission->op_index);
+    const struct workload_ref *refs = refs_of(player, submission);
+    const struct workload_ref *written = &refs[op->ref_count - 1];
+    uint32_t count = rectangles_of(player, op);
+    const struct sgpu_umd_present data = {.version = SGPU_UMD_VERSION,
+                                          .token = submission->token,
+                                          .duration_ns = player_op_duration(op)};
+    struct vidmm_present present = {
+        .destination = player->allocations[written->allocation].handle,
+        .destination_rectangle = rows_of(written),
+        .source_rectangle = rows_of(&refs[0]),
+        .rectangle_count = count,
+        .private_data = &data,
+        .private_data_bytes = sizeof data,
+    };
+    RECT *rectangles = base_alloc_array(player->services, count, sizeof *rectangles);
+    NTSTATUS status;
+
+    if (!rectangles)
+        return STATUS_NO_MEMORY;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct workload_ref part = part_of(written, i, count);
+
+        rectangles[i] = rows_of(&part);
+    }
+    present.rectangles = rectangles;
+    if (op->ref_count == 2)
+        present.source = player->allocations[refs[0].allocation].handle;
+    else
+        present.color = (uint32_t)written->key;
+    status = inform_oracle(player, submission);
+    if (NT_SUCCESS(status))
+        status = vidmm_present(submission->context->handle, &present, player_submission_done,
+                               submission);
+    base_free_array(player->services, rectangles, count, sizeof *rectangles);
+    return status;
 }
 
 /* The list of references for the manager, and the command that names them by their place in it. */
@@ -312,7 +436,9 @@ NTSTATUS player_hand_over(struct player *player, struct submission *submission)
         NTSTATUS status;
 
         player_inform_work(player, CHECK_CLIENT_QUEUED, submission);
-        status = submit_physical(player, submission);
+        status = (rectangles_of(player, player_op(player, submission->op_index))
+                      ? submit_present
+                      : submit_physical)(player, submission);
         if (!NT_SUCCESS(status))
             player_inform_work(player, CHECK_CLIENT_ENDED, submission);
         return status;

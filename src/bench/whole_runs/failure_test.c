@@ -12,6 +12,7 @@
 struct failing_case {
     const char *name;
     bool (*is_used)(const struct run_result *result);
+    bool is_physical;
 };
 
 static uint64_t operations(const struct run_result *result, DXGK_BUILDPAGINGBUFFER_OPERATION which)
@@ -58,6 +59,11 @@ static uint64_t calls(const struct run_result *result, const char *ddi)
     return 0;
 }
 
+static bool has_presents(const struct run_result *result)
+{
+    return calls(result, "DxgkDdiPresent") > 0;
+}
+
 /* The early caps are what says that it may be remapped, or the run is refused. */
 static bool has_switched(const struct run_result *result)
 {
@@ -84,7 +90,7 @@ static struct run_result *play(const struct failing_case *failing, uint64_t n)
 
     assert_non_null(result);
     run_config_defaults(&config);
-    config.model = RUN_GPUMMU;
+    config.model = failing->is_physical ? RUN_PHYSICAL : RUN_GPUMMU;
     run_config_from_workload(&config, workload);
     config.reference = RUN_REFERENCE_NEVER;
     config.fail_allocation = n;
@@ -174,6 +180,12 @@ static void the_watchdog(void **state)
                                      .is_used = has_timed_out});
 }
 
+static void presents(void **state)
+{
+    fail_each(&(struct failing_case){
+        .name = "presents.case", .is_used = has_presents, .is_physical = true});
+}
+
 static void host_apertures(void **state)
 {
     fail_each(&(struct failing_case){.name = "host-aperture.case", .is_used = has_run});
@@ -182,15 +194,11 @@ static void host_apertures(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(native_fences),
-        cmocka_unit_test(updates_of_context_allocations),
-        cmocka_unit_test(preemptions),
-        cmocka_unit_test(resets),
-        cmocka_unit_test(the_watchdog),
-        cmocka_unit_test(host_apertures),
-        cmocka_unit_test(waits_that_are_given_up),
-        cmocka_unit_test(exclusive_access),
-        cmocka_unit_test(a_surprise_removal),
+        cmocka_unit_test(native_fences),    cmocka_unit_test(updates_of_context_allocations),
+        cmocka_unit_test(preemptions),      cmocka_unit_test(resets),
+        cmocka_unit_test(the_watchdog),     cmocka_unit_test(host_apertures),
+        cmocka_unit_test(presents),         cmocka_unit_test(waits_that_are_given_up),
+        cmocka_unit_test(exclusive_access), cmocka_unit_test(a_surprise_removal),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -39,6 +39,98 @@ static void presents_say_the_same_in_both_calls(void **state)
     }
 }
 
+/* Looks at what the driver is told, and what it answers. */
+struct observer {
+    struct miniport layer; /* first: the layer's functions find the observer by it */
+    struct miniport_ops ops;
+    unsigned presents, short_buffers, patched, submitted;
+};
+
+static NTSTATUS observe_present(struct miniport *layer, HANDLE context, DXGKARG_PRESENT *args)
+{
+    struct observer *observer = (struct observer *)layer;
+    const DXGK_ALLOCATIONLIST *list = args->pAllocationList;
+    NTSTATUS status;
+
+    assert_null(list[0].hDeviceSpecificAllocation);
+    assert_int_equal(args->Flags.Blt, list[1].hDeviceSpecificAllocation != NULL);
+    assert_int_equal(args->Flags.ColorFill, !args->Flags.Blt);
+    assert_true(list[2].hDeviceSpecificAllocation && list[2].WriteOperation);
+    status = miniport_forward_present(layer, context, args);
+    observer->presents++;
+    observer->short_buffers += status == STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
+    return status;
+}
+
+static NTSTATUS observe_patch(struct miniport *layer, HANDLE object, const DXGKARG_PATCH *args)
+{
+    ((struct observer *)layer)->patched += args->Flags.Present;
+    return miniport_forward_patch(layer, object, args);
+}
+
+static NTSTATUS observe_submit(struct miniport *layer, HANDLE object,
+                               const DXGKARG_SUBMITCOMMAND *args)
+{
+    ((struct observer *)layer)->submitted += args->Flags.Present;
+    return miniport_forward_submit_command(layer, object, args);
+}
+
+static struct miniport *add_observer(void *context, struct miniport *next)
+{
+    struct observer *observer = context;
+
+    observer->ops = miniport_forward_ops;
+    observer->ops.present = observe_present;
+    observer->ops.patch = observe_patch;
+    observer->ops.submit_command = observe_submit;
+    observer->layer = (struct miniport){.ops = &observer->ops, .next = next};
+    return &observer->layer;
+}
+
+static struct run_result *present(struct observer *observer, const char *model, const char *split)
+{
+    struct workload *workload = test_load("presents.case");
+    struct run_config config;
+
+    test_option(workload, "model", model);
+    test_option(workload, "dma-split", split);
+    config = test_config(workload);
+    config.add_layer = add_observer;
+    config.layer_context = observer;
+    return test_execute(&config, workload);
+}
+
+/* PATCH-019, PATCH-020. One present needs a second buffer, and each buffer is a submission. */
+static void presents_are_made_by_the_driver(void **state)
+{
+    for (size_t i = 0; i < ARRAY_COUNT(models); i++) {
+        struct observer observer = {.presents = 0};
+        struct run_result *result = present(&observer, models[i], "needed");
+
+        test_assert_clean(result);
+        assert_int_equal(result->submissions, 9);
+        assert_int_equal(observer.presents, i == 0 ? 6 : 0);
+        assert_int_equal(observer.short_buffers, i == 0 ? 1 : 0);
+        assert_int_equal(observer.patched, observer.presents);
+        assert_int_equal(observer.submitted, observer.presents);
+        assert_int_equal(result->rules.evaluated[RULE_PATCH_021] > 0, i == 0);
+        test_finish(result);
+    }
+}
+
+/* In front of each rectangle the buffer may be cut (PATCH-012). */
+static void presents_are_cut_between_rectangles(void **state)
+{
+    struct observer observer = {.presents = 0};
+    struct run_result *result = present(&observer, "physical", "always");
+
+    test_assert_clean(result);
+    assert_int_equal(observer.presents, 6);
+    assert_int_equal(observer.submitted, 1 + 3 + 2000 + 2 + 5);
+    assert_int_equal(observer.patched, observer.submitted);
+    test_finish(result);
+}
+
 static void nodes_leave_a_context_before_its_allocations_go(void **state)
 {
     for (size_t i = 0; i < ARRAY_COUNT(models); i++) {
@@ -97,6 +189,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(work_that_is_not_run_completes_and_changes_nothing),
         cmocka_unit_test(presents_say_the_same_in_both_calls),
+        cmocka_unit_test(presents_are_made_by_the_driver),
+        cmocka_unit_test(presents_are_cut_between_rectangles),
         cmocka_unit_test(nodes_leave_a_context_before_its_allocations_go),
         cmocka_unit_test(nodes_are_not_told_unless_wanted),
         cmocka_unit_test(drivers_below_1_2_have_no_flag_for_it),

@@ -333,6 +333,8 @@ NTSTATUS oracle_submission(struct oracle *oracle, uint64_t token, unsigned refer
         struct oracle_allocation *allocation = find_allocation(oracle, references[i].allocation);
 
         ASSERT(lies_inside(allocation, references[i].offset, references[i].bytes));
+        ASSERT(references[i].source != ORACLE_COPY ||
+               (i && references[i - 1].bytes == references[i].bytes));
         submission->references[i].told = references[i];
         submission->references[i].allocation = allocation;
         allocation_get(allocation);
@@ -550,6 +552,49 @@ void oracle_render_write(struct oracle *oracle, uint64_t token, uint32_t index,
                    (unsigned long long)offset);
 }
 
+/* What is copied from pages of undefined content is undefined, too. */
+static void copy_expected(struct oracle *oracle, const struct submission_reference *source,
+                          const struct submission_reference *reference)
+{
+    uint64_t offset = reference->told.offset, from = source->told.offset;
+    uint64_t end = offset + reference->told.bytes;
+
+    page_store_copy_bytes(oracle->expected,
+                          reference->allocation->expected_page * PAGE_BYTES + offset,
+                          oracle->expected, source->allocation->expected_page * PAGE_BYTES + from,
+                          reference->told.bytes);
+    define_pages(reference->allocation, offset, reference->told.bytes);
+    for (uint64_t page = offset / PAGE_BYTES; page * PAGE_BYTES < end; page++) {
+        uint64_t first = max_u64(page * PAGE_BYTES, offset) - offset + from;
+        uint64_t last = min_u64((page + 1) * PAGE_BYTES, end) - 1 - offset + from;
+
+        if (is_undefined(source->allocation, first / PAGE_BYTES) ||
+            is_undefined(source->allocation, last / PAGE_BYTES))
+            lose_page(oracle, reference->allocation, page);
+    }
+}
+
+/* All of the reference has been written. */
+static void expect_written(struct oracle *oracle, const struct submission_reference *reference)
+{
+    const struct oracle_reference *told = &reference->told;
+
+    switch (told->source) {
+    case ORACLE_KEYS:
+        write_expected(oracle, reference->allocation, told->offset, told->bytes, told->key);
+        break;
+    case ORACLE_COPY:
+        copy_expected(oracle, reference - 1, reference);
+        break;
+    case ORACLE_COLOR:
+        page_store_fill(oracle->expected,
+                        reference->allocation->expected_page * PAGE_BYTES + told->offset,
+                        told->bytes, (uint32_t)told->key);
+        define_pages(reference->allocation, told->offset, told->bytes);
+        break;
+    }
+}
+
 void oracle_render_piece_end(struct oracle *oracle, uint64_t token)
 {
     struct submission *submission = find_submission(oracle, token);
@@ -560,8 +605,7 @@ void oracle_render_piece_end(struct oracle *oracle, uint64_t token)
         if (!reference->told.is_written || reference->is_expected ||
             reference->written_bytes != reference->told.bytes)
             continue;
-        write_expected(oracle, reference->allocation, reference->told.offset, reference->told.bytes,
-                       reference->told.key);
+        expect_written(oracle, reference);
         reference->is_expected = true;
     }
 }
@@ -577,8 +621,7 @@ void oracle_render_end(struct oracle *oracle, uint64_t token)
         struct submission_reference *reference = &submission->references[i];
 
         if (reference->told.is_written && !reference->is_expected)
-            write_expected(oracle, reference->allocation, reference->told.offset,
-                           reference->told.bytes, reference->told.key);
+            expect_written(oracle, reference);
         reference->is_expected = false;
     }
 }

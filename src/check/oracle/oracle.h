@@ -220,12 +220,20 @@ void oracle_reset_took(struct oracle *oracle, uint64_t id);
  */
 void oracle_content_offered(struct oracle *oracle, uint64_t id, bool is_offered);
 
+/* What a reference writes. */
+enum oracle_source {
+    ORACLE_KEYS,  /* the page of offset takes the content named key, i pages later key + i */
+    ORACLE_COPY,  /* what stands in the reference before it, which has as many bytes and is read */
+    ORACLE_COLOR, /* the 32-bit pattern key */
+};
+
 /* One reference of a submission; its index is its position in the array. */
 struct oracle_reference {
     uint64_t allocation;
     uint64_t offset;
     uint64_t bytes;
-    uint64_t key; /* the page of offset takes the content named key, i pages later key + i */
+    uint64_t key;
+    enum oracle_source source;
     bool is_read;
     bool is_written;
 };

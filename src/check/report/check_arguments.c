@@ -131,6 +131,13 @@ static struct array find_array(const struct check_call *call, const char *field)
             ARRAY("pAllocationList", DXGK_ALLOCATIONLIST, call->before.render->pAllocationList,
                   call->before.render->AllocationListSize);
         break;
+    case MINIPORT_DDI_Present:
+        found[0] = ARRAY("pPatchLocationListOut", D3DDDI_PATCHLOCATIONLIST,
+                         call->before.present->pPatchLocationListOut,
+                         call->before.present->PatchLocationListOutSize);
+        found[1] = ARRAY("pAllocationList", DXGK_ALLOCATIONLIST,
+                         call->before.present->pAllocationList, MINIPORT_PRESENT_ALLOCATIONS);
+        break;
     case MINIPORT_DDI_BuildPagingBuffer: {
         const DXGKARG_BUILDPAGINGBUFFER *before = call->before.build_paging_buffer;
 

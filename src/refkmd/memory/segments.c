@@ -248,6 +248,18 @@ BOOLEAN refkmd_is_pitched(const struct refkmd_adapter *adapter,
            refkmd_has_pitch(adapter);
 }
 
+UINT64 refkmd_listed_address(const struct refkmd_adapter *adapter, const DXGK_ALLOCATIONLIST *entry,
+                             UINT64 offset)
+{
+    const struct refkmd_opening *opening = entry->hDeviceSpecificAllocation;
+    UINT64 address =
+        refkmd_bus_address(adapter, entry->SegmentId, (UINT64)entry->PhysicalAddress.QuadPart);
+
+    return refkmd_is_pitched(adapter, opening->allocation, entry->SegmentId)
+               ? SGPU_PITCHED(address, offset) | SGPU_PA_PITCHED
+               : address + offset;
+}
+
 UINT refkmd_aperture_segment(const struct refkmd_adapter *adapter)
 {
     return adapter->has_memory_segments ? REFKMD_SEGMENT_APERTURE : REFKMD_ONLY_APERTURE;

@@ -37,6 +37,13 @@ UINT64 refkmd_bus_address(const struct refkmd_adapter *adapter, UINT segment, UI
  */
 BOOLEAN refkmd_is_in_segment(const struct refkmd_adapter *adapter, UINT segment, UINT64 address,
                              UINT64 bytes);
+/*
+ * Where bytes of an allocation are that an entry of the list places, as the GPU names them: that
+ * they are in rows with a pitch is in the address, because it is not known before the place is
+ * (PATCH-006).
+ */
+UINT64 refkmd_listed_address(const struct refkmd_adapter *adapter, const DXGK_ALLOCATIONLIST *entry,
+                             UINT64 offset);
 UINT refkmd_aperture_segment(const struct refkmd_adapter *adapter);
 /* Where the kernel puts DMA buffers of clients: DmaBufferSegmentSet (CTX-015). */
 UINT refkmd_dma_buffer_segments(const struct refkmd_adapter *adapter);

@@ -75,23 +75,6 @@ static BOOLEAN is_valid_ref(const DXGKARG_RENDER *args, const struct sgpu_umd_re
 }
 
 /*
- * Where bytes of an allocation are that an entry of the list places, as the GPU names them: that
- * they are in rows with a pitch is in the address, because it is not known before the place is
- * (PATCH-006).
- */
-static UINT64 address_in(const struct refkmd_adapter *adapter, const DXGK_ALLOCATIONLIST *entry,
-                         UINT64 offset)
-{
-    const struct refkmd_opening *opening = entry->hDeviceSpecificAllocation;
-    UINT64 address =
-        refkmd_bus_address(adapter, entry->SegmentId, (UINT64)entry->PhysicalAddress.QuadPart);
-
-    return refkmd_is_pitched(adapter, opening->allocation, entry->SegmentId)
-               ? SGPU_PITCHED(address, offset) | SGPU_PA_PITCHED
-               : address + offset;
-}
-
-/*
  * Write the reference with the address that the list has now, if it has one: should nothing move,
  * Patch is not needed (PATCH-011). The place goes to the patch list in any case.
  */
@@ -102,7 +85,8 @@ static void emit_ref(struct translation *translation, const struct sgpu_umd_ref 
     const DXGK_ALLOCATIONLIST *entry = &args->pAllocationList[ref->allocation_index];
     D3DDDI_PATCHLOCATIONLIST *location = translation->next_location++;
 
-    out->address = entry->SegmentId ? address_in(translation->adapter, entry, ref->offset) : 0;
+    out->address =
+        entry->SegmentId ? refkmd_listed_address(translation->adapter, entry, ref->offset) : 0;
     out->bytes = ref->bytes;
     out->key = ref->key;
     out->flags = ref->flags;
@@ -309,7 +293,7 @@ NTSTATUS NTAPI RefKmdPatch(IN_CONST_HANDLE hAdapter, IN_CONST_PDXGKARG_PATCH arg
             continue;
         }
         entry = &args->pAllocationList[location->AllocationIndex];
-        address = address_in(hAdapter, entry, location->AllocationOffset);
+        address = refkmd_listed_address(hAdapter, entry, location->AllocationOffset);
         RtlCopyMemory((UCHAR *)args->pDmaBuffer + location->PatchOffset, &address, sizeof address);
     }
     return STATUS_SUCCESS;

@@ -65,6 +65,13 @@ struct render_call {
     struct list spare_requests;
 };
 
+/* What the driver is asked to make DMA buffers of: commands of the client, or a present. */
+struct making {
+    bool is_present;
+    DXGKARG_RENDER render;
+    DXGKARG_PRESENT present;
+};
+
 /* ---- DMA buffers ----------------------------------------------------------------------------- */
 
 static void free_buffer(struct vidmm_context *context, struct dma_buffer *buffer)
@@ -236,8 +243,10 @@ static void finish_submission(struct submission *submission, NTSTATUS status, ui
     struct render_call *call = submission->call;
     unsigned i;
 
-    for (i = 0; i < submission->reference_count; i++)
-        allocation_unuse(submission->references[i].allocation);
+    for (i = 0; i < submission->reference_count; i++) {
+        if (submission->references[i].allocation)
+            allocation_unuse(submission->references[i].allocation);
+    }
     give_back_buffer(submission->context, submission->buffer);
     submission_free(submission);
     finish_call_part(call, status, needed, available);
@@ -255,13 +264,18 @@ static void render_retired(struct vidsch_packet *packet, NTSTATUS status)
 
 /* ---- Patch and submit ------------------------------------------------------------------------ */
 
-/* A list entry of an allocation: where it is, or nothing (PATCH-011, PATCH-015). */
+/*
+ * A list entry of an allocation: where it is, or nothing (PATCH-011, PATCH-015). An entry of a
+ * present may have no allocation (PATCH-019).
+ */
 static void describe(const struct vidmm_device *device, const struct vidmm_reference *reference,
                      DXGK_ALLOCATIONLIST *entry)
 {
     const struct vidmm_allocation *allocation = reference->allocation;
 
     memset(entry, 0, sizeof *entry);
+    if (!allocation)
+        return;
     entry->hDeviceSpecificAllocation = allocation_handle_in(allocation, device);
     entry->WriteOperation = reference->is_written;
     if (allocation->state != ALLOCATION_RESIDENT)
@@ -317,7 +331,8 @@ static NTSTATUS prepare_render(struct vidsch_packet *packet, struct miniport *mi
     patch.PatchLocationListSubmissionLength = submission->patch_count;
     patch.SubmissionFenceId = packet->fence_id;
     patch.Flags.NullRendering = submission->is_null;
-    patch.Flags.RedirectedPresent = submission->is_redirected;
+    patch.Flags.Present = submission->is_present;
+    patch.Flags.RedirectedPresent = submission->is_redirected && !submission->is_present;
     return miniport_patch(miniport, NULL, &patch);
 }
 
@@ -339,7 +354,8 @@ static NTSTATUS submit_render(struct vidsch_packet *packet, struct miniport *min
     args.DmaBufferPrivateDataSubmissionEndOffset = submission->private_bytes;
     args.SubmissionFenceId = packet->fence_id;
     args.Flags.NullRendering = submission->is_null;
-    args.Flags.RedirectedPresent = submission->is_redirected;
+    args.Flags.Present = submission->is_present;
+    args.Flags.RedirectedPresent = submission->is_redirected && !submission->is_present;
     args.NodeOrdinal = context->node;
     return miniport_submit_command(miniport, NULL, &args);
 }
@@ -459,6 +475,7 @@ static struct submission *split(struct submission *submission)
     for (i = 0; i < submission->reference_count; i++)
         second->references[i] = submission->references[i];
     second->call = call;
+    second->is_present = submission->is_present;
     second->buffer = submission->buffer;
     submission_hold_buffer(second, second->buffer->allocation);
     second->private_bytes = submission->private_bytes;
@@ -477,12 +494,21 @@ static struct submission *split(struct submission *submission)
     return second;
 }
 
+static void use_references(struct submission *submission)
+{
+    unsigned i;
+
+    for (i = 0; i < submission->reference_count; i++) {
+        if (submission->references[i].allocation)
+            allocation_use(submission->references[i].allocation);
+    }
+}
+
 /* Parts that do not fit together may fit one after the other: nothing else is pending. */
 static void references_resident(void *context, NTSTATUS status, uint64_t needed, uint64_t available)
 {
     struct submission *submission = context;
     struct submission *second;
-    unsigned i;
 
     submission->request = NULL; /* ended: it frees itself */
     if (NT_SUCCESS(status) && submission->context->device->is_in_error) {
@@ -505,15 +531,20 @@ static void references_resident(void *context, NTSTATUS status, uint64_t needed,
     }
     submission->context->device->vidmm->statistics.dma_buffer_splits++;
     submission_begin(second);
-    for (i = 0; i < second->reference_count; i++)
-        allocation_use(second->references[i].allocation);
+    use_references(second);
     request_queue_first(second->request);
     request_queue_first(submission->request);
 }
 
 /* ---- The call -------------------------------------------------------------------------------- */
 
-/* Locations must be of listed allocations, inside the buffer, behind split points that rise. */
+static const char *ddi_of(const struct submission *submission)
+{
+    return submission->is_present ? "DxgkDdiPresent" : "DxgkDdiRender";
+}
+
+/* Locations must be of allocations in the list, inside the buffer, behind split points that rise.
+ */
 static bool check_locations(const struct submission *submission)
 {
     const D3DDDI_PATCHLOCATIONLIST *list = submission->buffer->patch_list;
@@ -521,6 +552,7 @@ static bool check_locations(const struct submission *submission)
 
     for (i = 0; i < submission->patch_count; i++) {
         bool is_fine = list[i].AllocationIndex < submission->reference_count &&
+                       submission->references[list[i].AllocationIndex].allocation &&
                        list[i].SplitOffset <= list[i].PatchOffset &&
                        list[i].PatchOffset < submission->dma_end &&
                        (i == 0 || list[i].SplitOffset >= list[i - 1].SplitOffset);
@@ -528,30 +560,33 @@ static bool check_locations(const struct submission *submission)
         if (is_fine)
             continue;
         vidmm_driver_error(submission->context->device->vidmm, "PATCH-012",
-                           "DxgkDdiRender.pPatchLocationListOut[%u]: allocation %u of %u, "
+                           "%s.pPatchLocationListOut[%u]: allocation %u of %u, "
                            "SplitOffset %u, PatchOffset %u; the buffer has %u bytes, and "
                            "SplitOffset must not fall",
-                           i, list[i].AllocationIndex, submission->reference_count,
-                           list[i].SplitOffset, list[i].PatchOffset, submission->dma_end);
+                           ddi_of(submission), i, list[i].AllocationIndex,
+                           submission->reference_count, list[i].SplitOffset, list[i].PatchOffset,
+                           submission->dma_end);
         return false;
     }
     return true;
 }
 
-/* One DMA buffer's worth. STATUS_MORE: the driver has more to say in another buffer. */
-static NTSTATUS render_part(struct submission *submission, DXGKARG_RENDER *args, bool *out_more)
+/* Up to where the driver has moved the pointers that it was given. */
+struct answer {
+    void *dma_buffer, *private_data;
+    D3DDDI_PATCHLOCATIONLIST *patch_list;
+    bool has_progress; /* MultipassOffset is another one */
+};
+
+static NTSTATUS ask_for_render(const struct submission *submission, struct making *making,
+                               struct answer *out_answer)
 {
-    struct vidmm_context *context = submission->context;
-    struct vidmm *vidmm = context->device->vidmm;
-    struct dma_buffer *buffer = submission->buffer;
+    const struct vidmm_context *context = submission->context;
+    const struct dma_buffer *buffer = submission->buffer;
+    DXGKARG_RENDER *args = &making->render;
     UINT multipass = args->MultipassOffset;
     NTSTATUS status;
-    unsigned i;
 
-    *out_more = false;
-    for (i = 0; i < submission->reference_count; i++)
-        describe(submission->context->device, &submission->references[i],
-                 &buffer->allocation_list[i]);
     args->pDmaBuffer = buffer->cpu;
     args->DmaSize = context->info.DmaBufferSize;
     args->pDmaBufferPrivateData = buffer->private_data;
@@ -561,41 +596,84 @@ static NTSTATUS render_part(struct submission *submission, DXGKARG_RENDER *args,
     args->pPatchLocationListOut = buffer->patch_list;
     args->PatchLocationListOutSize = context->info.PatchLocationListSize;
     args->DmaBufferPhysicalAddress = buffer_address(buffer, &args->DmaBufferSegmentId);
-    status = miniport_render(vidmm->miniport, context->driver_context, args);
+    status = miniport_render(context->device->vidmm->miniport, context->driver_context, args);
+    *out_answer = (struct answer){args->pDmaBuffer, args->pDmaBufferPrivateData,
+                                  args->pPatchLocationListOut, args->MultipassOffset != multipass};
+    return status;
+}
+
+static NTSTATUS ask_for_present(const struct submission *submission, struct making *making,
+                                struct answer *out_answer)
+{
+    const struct vidmm_context *context = submission->context;
+    const struct dma_buffer *buffer = submission->buffer;
+    DXGKARG_PRESENT *args = &making->present;
+    UINT multipass = args->MultipassOffset;
+    NTSTATUS status;
+
+    args->pDmaBuffer = buffer->cpu;
+    args->DmaSize = context->info.DmaBufferSize;
+    args->pDmaBufferPrivateData = buffer->private_data;
+    args->DmaBufferPrivateDataSize = context->info.DmaBufferPrivateDataSize;
+    args->pAllocationList = buffer->allocation_list;
+    args->pPatchLocationListOut = buffer->patch_list;
+    args->PatchLocationListOutSize = context->info.PatchLocationListSize;
+    args->DmaBufferPhysicalAddress = buffer_address(buffer, &args->DmaBufferSegmentId);
+    status = miniport_present(context->device->vidmm->miniport, context->driver_context, args);
+    *out_answer = (struct answer){args->pDmaBuffer, args->pDmaBufferPrivateData,
+                                  args->pPatchLocationListOut, args->MultipassOffset != multipass};
+    return status;
+}
+
+/* One DMA buffer's worth. STATUS_MORE: the driver has more to say in another buffer. */
+static NTSTATUS render_part(struct submission *submission, struct making *making, bool *out_more)
+{
+    struct vidmm_context *context = submission->context;
+    struct vidmm *vidmm = context->device->vidmm;
+    struct dma_buffer *buffer = submission->buffer;
+    struct answer answer;
+    NTSTATUS status;
+    unsigned i;
+
+    *out_more = false;
+    for (i = 0; i < submission->reference_count; i++)
+        describe(submission->context->device, &submission->references[i],
+                 &buffer->allocation_list[i]);
+    status = (making->is_present ? ask_for_present : ask_for_render)(submission, making, &answer);
     if (!NT_SUCCESS(status) && status != STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER)
         return status;
 
-    submission->dma_end = (uint32_t)((uint8_t *)args->pDmaBuffer - buffer->cpu);
+    submission->dma_end = (uint32_t)((uint8_t *)answer.dma_buffer - buffer->cpu);
     if (buffer->private_data)
         submission->private_bytes =
-            (uint32_t)((uint8_t *)args->pDmaBufferPrivateData - buffer->private_data);
+            (uint32_t)((uint8_t *)answer.private_data - buffer->private_data);
     submission->patch_count =
-        (uint32_t)(((uintptr_t)args->pPatchLocationListOut - (uintptr_t)buffer->patch_list) /
+        (uint32_t)(((uintptr_t)answer.patch_list - (uintptr_t)buffer->patch_list) /
                    sizeof *buffer->patch_list);
     if (submission->dma_end > context->info.DmaBufferSize ||
         submission->private_bytes > context->info.DmaBufferPrivateDataSize ||
         submission->patch_count > context->info.PatchLocationListSize) {
-        vidmm_refuse_answer(
-            vidmm, "PATCH-014",
-            "DxgkDdiRender: moved its pointers by %u bytes, %u private bytes and %u "
-            "patch locations; %u, %u and %u were offered",
-            submission->dma_end, submission->private_bytes, submission->patch_count,
-            context->info.DmaBufferSize, context->info.DmaBufferPrivateDataSize,
-            context->info.PatchLocationListSize);
+        vidmm_refuse_answer(vidmm, "PATCH-014",
+                            "%s: moved its pointers by %u bytes, %u private bytes and %u "
+                            "patch locations; %u, %u and %u were offered",
+                            ddi_of(submission), submission->dma_end, submission->private_bytes,
+                            submission->patch_count, context->info.DmaBufferSize,
+                            context->info.DmaBufferPrivateDataSize,
+                            context->info.PatchLocationListSize);
         return STATUS_DRIVER_INTERNAL_ERROR;
     }
     buffer->patch_count = submission->patch_count;
     if (!check_locations(submission))
         return STATUS_DRIVER_INTERNAL_ERROR;
     if (status == STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER) {
-        if (submission->dma_end == 0 && args->MultipassOffset == multipass) {
+        if (submission->dma_end == 0 && !answer.has_progress) {
             vidmm_refuse_answer(vidmm, "PATCH-014",
-                                "DxgkDdiRender: no progress in a fresh DMA buffer of %u bytes",
-                                context->info.DmaBufferSize);
+                                "%s: no progress in a fresh DMA buffer of %u bytes",
+                                ddi_of(submission), context->info.DmaBufferSize);
             return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
         }
-        if (vidmm->config.guarantees_one_buffer ||
-            context->device->info.Flags.GuaranteedDmaBufferContract) {
+        if (!making->is_present && (vidmm->config.guarantees_one_buffer ||
+                                    context->device->info.Flags.GuaranteedDmaBufferContract)) {
             vidmm_refuse_answer(
                 vidmm, "PATCH-014",
                 "DxgkDdiRender: wants a second DMA buffer after %u bytes of %u and %u "
@@ -610,7 +688,7 @@ static NTSTATUS render_part(struct submission *submission, DXGKARG_RENDER *args,
 }
 
 static struct submission *create_part(struct vidmm_context *context, struct render_call *call,
-                                      unsigned reference_count,
+                                      bool is_present, unsigned reference_count,
                                       const struct vidmm_reference *references, NTSTATUS *status)
 {
     struct submission *submission = submission_create(context, &render_packet_ops, reference_count);
@@ -620,6 +698,7 @@ static struct submission *create_part(struct vidmm_context *context, struct rend
     if (!submission)
         return NULL;
     submission->call = call;
+    submission->is_present = is_present;
     submission->buffer = take_buffer(context);
     if (!submission->buffer)
         goto free_submission;
@@ -627,8 +706,9 @@ static struct submission *create_part(struct vidmm_context *context, struct rend
     submission_hold_buffer(submission, submission->buffer->allocation);
     for (i = 0; i < reference_count; i++) {
         submission->references[i] = references[i];
-        submission->references[i].allocation = allocation_current(references[i].allocation);
-        submission->is_needed[i] = true;
+        submission->is_needed[i] = references[i].allocation != NULL;
+        if (references[i].allocation)
+            submission->references[i].allocation = allocation_current(references[i].allocation);
     }
     *status = request_create(context->device, submission->held_count, references_resident,
                              submission, &submission->request);
@@ -679,61 +759,60 @@ static D3DDDI_PATCHLOCATIONLIST *make_patch_input(const struct vidmm *vidmm, uns
     return list;
 }
 
-NTSTATUS vidmm_render(struct vidmm_context *context, const void *command, uint32_t command_bytes,
-                      unsigned reference_count, const struct vidmm_reference *references,
-                      vidmm_done done, void *done_context)
+/* Whether the client may refer to them now. */
+static NTSTATUS check_references(const struct vidmm_context *context, unsigned count,
+                                 const struct vidmm_reference *references)
 {
-    struct vidmm *vidmm = context->device->vidmm;
-    struct submission *first = NULL, **tail = &first;
-    struct render_call *call;
-    D3DDDI_PATCHLOCATIONLIST *patch_input = NULL;
-    DXGKARG_RENDER args = {0};
-    bool more = true;
-    NTSTATUS status;
+    NTSTATUS status = device_refusal(context->device);
     unsigned i;
 
-    if (vidmm->caps.is_virtual)
+    if (context->device->vidmm->caps.is_virtual)
         return STATUS_NOT_SUPPORTED;
-    status = device_refusal(context->device);
     if (!NT_SUCCESS(status))
         return status;
-    if (reference_count > context->info.AllocationListSize)
+    if (count > context->info.AllocationListSize)
         return STATUS_INVALID_PARAMETER;
-    for (i = 0; i < reference_count; i++) {
-        const struct vidmm_allocation *allocation = allocation_current(references[i].allocation);
+    for (i = 0; i < count; i++) {
+        const struct vidmm_allocation *allocation = references[i].allocation;
 
+        if (!allocation)
+            continue;
+        allocation = allocation_current(references[i].allocation);
         if (allocation->is_offered)
             return STATUS_GRAPHICS_INVALID_ALLOCATION_USAGE;
         if (allocation->is_destroyed)
             return STATUS_INVALID_HANDLE;
     }
-    call = base_alloc(vidmm->services, sizeof *call);
+    return STATUS_SUCCESS;
+}
+
+/* Makes the parts, and queues all of them or none. */
+static NTSTATUS make_and_queue(struct vidmm_context *context, struct making *making,
+                               unsigned reference_count, const struct vidmm_reference *references,
+                               vidmm_done done, void *done_context)
+{
+    struct vidmm *vidmm = context->device->vidmm;
+    struct submission *first = NULL, **tail = &first;
+    struct render_call *call = base_alloc(vidmm->services, sizeof *call);
+    bool more = true;
+    NTSTATUS status;
+
     if (!call)
         return STATUS_NO_MEMORY;
     call->vidmm = vidmm;
     call->done = done;
     call->context = done_context;
     list_init(&call->spare_requests);
-
-    args.pCommand = (VOID *)command;
-    args.CommandLength = command_bytes;
-    if (context->names_references && reference_count) {
-        patch_input = make_patch_input(vidmm, reference_count);
-        status = STATUS_NO_MEMORY;
-        if (!patch_input)
-            goto undo;
-        args.pPatchLocationListIn = patch_input;
-        args.PatchLocationListInSize = reference_count;
-    }
     while (more) {
-        struct submission *part = create_part(context, call, reference_count, references, &status);
+        struct submission *part =
+            create_part(context, call, making->is_present, reference_count, references, &status);
 
         if (!part)
             goto undo;
         *tail = part;
         tail = &part->next;
         call->remaining++;
-        status = render_part(part, &args, &more);
+        status = render_part(part, making, &more);
         if (!NT_SUCCESS(status))
             goto undo;
         status = reserve_splits(part);
@@ -748,21 +827,18 @@ NTSTATUS vidmm_render(struct vidmm_context *context, const void *command, uint32
             split_everywhere(part, &tail);
     }
 
-    base_free_array(vidmm->services, patch_input, reference_count, sizeof *patch_input);
     while (first) {
         struct submission *part = first;
 
         first = part->next;
         submission_begin(part);
-        for (i = 0; i < reference_count; i++)
-            allocation_use(part->references[i].allocation);
+        use_references(part);
         request_queue(part->request);
     }
     vidmm_pump(vidmm);
     return STATUS_SUCCESS;
 
 undo:
-    base_free_array(vidmm->services, patch_input, reference_count, sizeof *patch_input);
     while (first) {
         struct submission *part = first;
 
@@ -773,4 +849,56 @@ undo:
     }
     free_call(call);
     return status;
+}
+
+NTSTATUS vidmm_render(struct vidmm_context *context, const void *command, uint32_t command_bytes,
+                      unsigned reference_count, const struct vidmm_reference *references,
+                      vidmm_done done, void *done_context)
+{
+    struct vidmm *vidmm = context->device->vidmm;
+    D3DDDI_PATCHLOCATIONLIST *patch_input = NULL;
+    struct making making = {.is_present = false};
+    NTSTATUS status = check_references(context, reference_count, references);
+
+    if (!NT_SUCCESS(status))
+        return status;
+    making.render.pCommand = (VOID *)command;
+    making.render.CommandLength = command_bytes;
+    if (context->names_references && reference_count) {
+        patch_input = make_patch_input(vidmm, reference_count);
+        if (!patch_input)
+            return STATUS_NO_MEMORY;
+        making.render.pPatchLocationListIn = patch_input;
+        making.render.PatchLocationListInSize = reference_count;
+    }
+    status = make_and_queue(context, &making, reference_count, references, done, done_context);
+    base_free_array(vidmm->services, patch_input, reference_count, sizeof *patch_input);
+    return status;
+}
+
+NTSTATUS vidmm_present(struct vidmm_context *context, const struct vidmm_present *present,
+                       vidmm_done done, void *done_context)
+{
+    const struct vidmm_reference references[] = {
+        [DXGK_PRESENT_SOURCE_INDEX] = {.allocation = present->source},
+        [DXGK_PRESENT_DESTINATION_INDEX] = {.allocation = present->destination, .is_written = true},
+    };
+    struct making making = {.is_present = true};
+    NTSTATUS status = check_references(context, ARRAY_COUNT(references), references);
+
+    if (!NT_SUCCESS(status))
+        return status;
+    making.present.Color = present->color;
+    making.present.DstRect = present->destination_rectangle;
+    making.present.SrcRect = present->source_rectangle;
+    making.present.SubRectCnt = present->rectangle_count;
+    making.present.pDstSubRects = (RECT *)present->rectangles;
+    making.present.Flags.Blt = present->source != NULL;
+    making.present.Flags.ColorFill = present->source == NULL;
+    making.present.NumSrcAllocations = present->source != NULL;
+    making.present.NumDstAllocations = 1;
+    making.present.pPrivateDriverData = (VOID *)present->private_data;
+    making.present.PrivateDriverDataSize = present->private_data_bytes;
+    return make_and_queue(context, &making, ARRAY_COUNT(references), references, done,
+                          done_context);
 }

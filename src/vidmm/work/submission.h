@@ -23,6 +23,7 @@ struct submission {
     size_t bytes;       /* of this struct */
     bool is_null;       /* NullRendering */
     bool is_redirected; /* RedirectedPresent */
+    bool is_present;    /* DxgkDdiPresent has made it */
 
     /* GpuMmu. */
     uint64_t va;

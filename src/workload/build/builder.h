@@ -88,6 +88,8 @@ void workload_builder_submit_begin(struct workload_builder *builder, uint32_t co
                                    uint64_t duration_ns);
 /* The submission that is open is not to run; it has no signal. */
 void workload_builder_null(struct workload_builder *builder);
+/* It is a present in so many rectangles; it has no signal, and it runs. */
+void workload_builder_present(struct workload_builder *builder, uint32_t rectangles);
 void workload_builder_ref(struct workload_builder *builder, uint32_t allocation, uint64_t offset,
                           uint64_t size, uint32_t access, uint64_t key);
 void workload_builder_submit_end(struct workload_builder *builder);

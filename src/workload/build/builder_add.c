@@ -235,6 +235,44 @@ void workload_builder_null(struct workload_builder *builder)
     op->flags |= WORKLOAD_SUBMIT_NULL;
 }
 
+void workload_builder_present(struct workload_builder *builder, uint32_t rectangles)
+{
+    struct workload_op *op = open_submission(builder, "present=");
+
+    if (!op)
+        return;
+    if (op->offset || op->flags) {
+        workload_builder_fail(builder, "present= with signal= or null= (expected one of them)");
+        return;
+    }
+    op->rectangles = rectangles;
+}
+
+/* A copy of rows to another allocation, or rows of one color. */
+static bool check_present(struct workload_builder *builder, const struct workload_op *op)
+{
+    const struct workload_ref *refs = builder->out->refs + op->first_ref;
+    const struct workload_ref *last = &refs[op->ref_count - 1];
+    const char *what = NULL;
+
+    if (op->ref_count < 1 || op->ref_count > 2 || last->access != WORKLOAD_ACCESS_WRITE ||
+        (op->ref_count == 2 && refs[0].access != WORKLOAD_ACCESS_READ))
+        what = "NAME:r NAME:w, or NAME:w=COLOR";
+    else if (op->ref_count == 2 && refs[0].allocation == last->allocation)
+        what = "two allocations";
+    else if (op->ref_count == 2 ? last->key != 0 : last->key > UINT32_MAX)
+        what = "a color of 32 bits where nothing is copied, and none elsewhere";
+    for (uint32_t i = 0; !what && i < op->ref_count; i++) {
+        if (refs[i].size != last->size || (refs[i].offset | refs[i].size) % PAGE_BYTES)
+            what = "whole rows of 4 KiB, as many on both sides";
+    }
+    if (!what && op->rectangles > last->size / PAGE_BYTES)
+        what = "a row for each rectangle at least";
+    if (what)
+        workload_builder_fail(builder, "what the present refers to (expected %s)", what);
+    return !what;
+}
+
 void workload_builder_signal(struct workload_builder *builder, uint64_t fence, uint64_t value)
 {
     const struct workload_owned *out = builder->out;
@@ -284,6 +322,8 @@ void workload_builder_ref(struct workload_builder *builder, uint32_t allocation,
 
 void workload_builder_submit_end(struct workload_builder *builder)
 {
+    const struct workload_op *op;
+
     if (builder->failed)
         return;
     if (!builder->in_list) {
@@ -292,6 +332,9 @@ void workload_builder_submit_end(struct workload_builder *builder)
         return;
     }
     builder->in_list = false;
+    op = &builder->out->ops[builder->out->view.op_count - 1];
+    if (op->rectangles && !check_present(builder, op))
+        return;
     builder->out->largest_submission_bytes =
         max_u64(builder->out->largest_submission_bytes, builder->list_bytes);
 }

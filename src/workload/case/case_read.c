@@ -414,6 +414,8 @@ void case_open_submission(struct parser *parser)
         workload_builder_signal(parser->builder, op->offset - 1, op->size);
     if (op->flags & WORKLOAD_SUBMIT_NULL)
         workload_builder_null(parser->builder);
+    if (op->rectangles)
+        workload_builder_present(parser->builder, op->rectangles);
 }
 
 /* NAME[@OFFSET+SIZE]:ACCESS[=KEY] */

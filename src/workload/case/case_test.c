@@ -102,6 +102,7 @@ static const char everything[] =
     "fence 3 create process=shell value=0x10\n"
     "submit copy signal=3 value=17\n"
     "submit draw null=yes tex:w\n"
+    "submit draw present=1 tex@0+4K:w=5\n"
     "write tex offset=0x1000 size=64K discard=yes\n"
     "fence 3 expect value=17\n"
     "pack-fences\n"
@@ -451,6 +452,22 @@ static const struct {
     {"fence 1 create\nfence 1 destroy value=1\n",
      "t.case:3: fence destroy with an attribute of fence create (expected none)"},
     {"fence 1 create\nsubmit c0 signal=1 value=2 null=yes\n", "t.case:3: null= with signal="},
+    {"submit c0 null=yes present=1\n", "t.case:2: present= with signal= or null="},
+    {"submit c0 present=1\n", "t.case:2: what the present refers to (expected NAME:r NAME:w, or"},
+    {"alloc s size=8K\nsubmit c0 present=1 s:r\n",
+     "t.case:3: what the present refers to (expected NAME:r NAME:w, or"},
+    {"alloc s size=8K\nsubmit c0 present=1 s@0+4K:r s@4K+4K:w\n",
+     "t.case:3: what the present refers to (expected two allocations"},
+    {"alloc s size=8K\nalloc d size=4K\nsubmit c0 present=1 s:r d:w\n",
+     "t.case:4: what the present refers to (expected whole rows of 4 KiB"},
+    {"alloc s size=6K\nalloc d size=6K\nsubmit c0 present=1 s:r d:w\n",
+     "t.case:4: what the present refers to (expected whole rows of 4 KiB"},
+    {"alloc s size=4K\nalloc d size=4K\nsubmit c0 present=1 s:r d:w=5\n",
+     "t.case:4: what the present refers to (expected a color of 32 bits"},
+    {"alloc d size=4K\nsubmit c0 present=1 d:w=0x100000000\n",
+     "t.case:3: what the present refers to (expected a color of 32 bits"},
+    {"alloc d size=8K\nsubmit c0 present=3 d:w=5\n",
+     "t.case:3: what the present refers to (expected a row for each rectangle"},
     {"submit c0 signal=1\n", "t.case:2: signal= without value="},
     {"submit c0 signal=1 value=2\n", "t.case:2: fence 1 does not exist (expected"},
     {"pte p0 unmap va=0 pages=16\ntile c0 unmap va=0x10000 pages=16\n",

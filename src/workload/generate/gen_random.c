@@ -44,6 +44,7 @@ enum {
     RENEWALS,
     LARGE,
     CLIENT_MEMORY,
+    PRESENTS,
 };
 
 #define MOST_PINNED  2
@@ -81,6 +82,7 @@ const struct workload_param gen_random_params[] = {
     {"renewals", "no|yes", 0, 0, 0, "contexts, devices and processes that are made anew"},
     {"large", NULL, 0, 0, GiB, "size of two allocations that are moved in the end; 0: none"},
     {"client-memory", "no|yes", 0, 0, 0, "allocations over memory of the client's, protected ones"},
+    {"presents", "no|yes", 0, 0, 0, "submissions that are presents"},
     {NULL, NULL, 0, 0, 0, NULL},
 };
 
@@ -483,9 +485,54 @@ static void submit_on(struct random *r, uint32_t context)
     workload_builder_submit_end(r->builder);
 }
 
+/* A part of a reference's rows, from a page on. */
+static void present_ref(struct random *r, struct live *live, uint64_t rows, uint32_t access,
+                        uint64_t key)
+{
+    uint64_t first = below(r, live->size / PAGE_BYTES - rows + 1);
+
+    workload_builder_ref(r->builder, live->id, first * PAGE_BYTES, rows * PAGE_BYTES, access, key);
+    live->user_wait =
+        r->waits[live->user == MANY ? r->values[PROCESSES] * r->values[CONTEXTS] : live->user];
+}
+
+/* Rows of one allocation to another one, or of a color; nothing where there are no two. */
+static void present_on(struct random *r, uint32_t context)
+{
+    uint32_t device = context / (uint32_t)r->values[CONTEXTS];
+    struct live *source = find_usable(r, device), *destination = find_usable(r, device);
+    bool is_fill = rng_chance(r->rng, 1, 4);
+    uint64_t rows;
+
+    if (!source || !destination || (source == destination && !is_fill))
+        return;
+    rows = (is_fill ? destination->size : min_u64(source->size, destination->size)) / PAGE_BYTES;
+    if (!rows)
+        return;
+    rows = 1 + below(r, rows);
+    if (!is_fill) {
+        reclaim(r, source);
+        order_access(r, source, context, false);
+    }
+    reclaim(r, destination);
+    order_access(r, destination, context, true);
+    workload_builder_submit_begin(r->builder, context, 1 + below(r, 100000));
+    workload_builder_present(r->builder, (uint32_t)(1 + below(r, min_u64(rows, 64))));
+    if (!is_fill)
+        present_ref(r, source, rows, WORKLOAD_ACCESS_READ, 0);
+    present_ref(r, destination, rows, WORKLOAD_ACCESS_WRITE,
+                is_fill ? 1 + below(r, UINT32_MAX) : 0);
+    workload_builder_submit_end(r->builder);
+}
+
 static void random_submit(struct random *r)
 {
-    submit_on(r, (uint32_t)below(r, r->values[PROCESSES] * r->values[CONTEXTS]));
+    uint32_t context = (uint32_t)below(r, r->values[PROCESSES] * r->values[CONTEXTS]);
+
+    if (r->values[PRESENTS] && rng_chance(r->rng, 1, 4))
+        present_on(r, context);
+    else
+        submit_on(r, context);
 }
 
 /*

@@ -1,5 +1,5 @@
 /*
- * Watcher: what Render makes, and what Patch makes of it (PATCH).
+ * Watcher: what Render and Present make, and what Patch makes of it (PATCH).
  *
  * The bits that a GPU takes for an address are told by the bench
  * (check_config.patched_address), so that the bytes of a patched buffer are compared and not only
@@ -11,8 +11,9 @@
 
 #include <string.h>
 
-/* A DMA buffer, as Render filled it last. */
+/* A DMA buffer, as Render or Present filled it last. */
 struct patched_buffer {
+    bool is_present;
     uint64_t physical; /* 0: not told */
     uint32_t patched_end;
 };
@@ -102,23 +103,74 @@ static bool expected_bits(struct check *check, const DXGK_ALLOCATIONLIST *entry,
         out_bits);
 }
 
-/* ---- Render ---------------------------------------------------------------------------------- */
+/* ---- Render and Present ---------------------------------------------------------------------- */
 
-/* What Render put there where it knew the address already: it is right without Patch. */
+/* What both have, before the call and after it. */
+struct making {
+    const void *buffer, *buffer_end;
+    uint32_t buffer_bytes;
+    const D3DDDI_PATCHLOCATIONLIST *locations, *locations_end;
+    uint32_t location_count;
+    const DXGK_ALLOCATIONLIST *allocations;
+    uint32_t allocation_count;
+    uint32_t multipass, multipass_end;
+    uint32_t segment;
+    uint64_t address;
+    bool is_present;
+};
+
+static struct making making_of_render(const DXGKARG_RENDER *before, const DXGKARG_RENDER *arg)
+{
+    return (struct making){
+        .buffer = before->pDmaBuffer,
+        .buffer_end = arg->pDmaBuffer,
+        .buffer_bytes = before->DmaSize,
+        .locations = before->pPatchLocationListOut,
+        .locations_end = arg->pPatchLocationListOut,
+        .location_count = before->PatchLocationListOutSize,
+        .allocations = arg->pAllocationList,
+        .allocation_count = arg->AllocationListSize,
+        .multipass = before->MultipassOffset,
+        .multipass_end = arg->MultipassOffset,
+        .segment = before->DmaBufferSegmentId,
+        .address = (uint64_t)before->DmaBufferPhysicalAddress.QuadPart,
+    };
+}
+
+static struct making making_of_present(const DXGKARG_PRESENT *before, const DXGKARG_PRESENT *arg)
+{
+    return (struct making){
+        .buffer = before->pDmaBuffer,
+        .buffer_end = arg->pDmaBuffer,
+        .buffer_bytes = before->DmaSize,
+        .locations = before->pPatchLocationListOut,
+        .locations_end = arg->pPatchLocationListOut,
+        .location_count = before->PatchLocationListOutSize,
+        .allocations = arg->pAllocationList,
+        .allocation_count = MINIPORT_PRESENT_ALLOCATIONS,
+        .multipass = before->MultipassOffset,
+        .multipass_end = arg->MultipassOffset,
+        .segment = before->DmaBufferSegmentId,
+        .address = (uint64_t)before->DmaBufferPhysicalAddress.QuadPart,
+        .is_present = true,
+    };
+}
+
+/* What the driver put there where it knew the address already: it is right without Patch. */
 static void check_prepatched(struct check *check, const struct check_object *context,
-                             const DXGKARG_RENDER *render, const char *buffer, uint64_t bytes,
+                             const struct making *making, uint64_t bytes,
                              const D3DDDI_PATCHLOCATIONLIST *location, uint32_t index)
 {
     const DXGK_ALLOCATIONLIST *entry;
     uint64_t expected, found;
 
-    if (location->AllocationIndex >= render->AllocationListSize)
+    if (location->AllocationIndex >= making->allocation_count)
         return;
-    entry = &render->pAllocationList[location->AllocationIndex];
+    entry = &making->allocations[location->AllocationIndex];
     if (!entry->SegmentId || (uint64_t)location->PatchOffset + sizeof found > bytes ||
         !expected_bits(check, entry, location, &expected))
         return;
-    memcpy(&found, buffer + location->PatchOffset, sizeof found);
+    memcpy(&found, (const char *)making->buffer + location->PatchOffset, sizeof found);
     CHECK_RULE(check, RULE_PATCH_011, found == expected, context,
                check_field(check, "pPatchLocationListOut[%u]", index),
                "0x%llx stands at 0x%x; allocation %u is in segment %u already, and 0x%llx would "
@@ -128,16 +180,15 @@ static void check_prepatched(struct check *check, const struct check_object *con
 }
 
 static void check_locations(struct check *check, const struct check_object *context,
-                            const struct check_call *call, uint64_t bytes, uint64_t count)
+                            const struct making *making, uint64_t bytes, uint64_t count)
 {
-    const DXGKARG_RENDER *render = call->arg.render;
-    const DXGKARG_RENDER *before = call->before.render;
-    const D3DDDI_PATCHLOCATIONLIST *list = before->pPatchLocationListOut;
+    const D3DDDI_PATCHLOCATIONLIST *list = making->locations;
     uint32_t slots = check_ledger(check)->caps.driver.MaxAllocationListSlotId;
+
     for (uint32_t i = 0; i < count; i++) {
         uint32_t last = i ? list[i - 1].SplitOffset : 0;
         bool has_slot = !list[i].SlotId || list[i].SlotId < slots;
-        bool has_entry = list[i].AllocationIndex < render->AllocationListSize;
+        bool has_entry = list[i].AllocationIndex < making->allocation_count;
 
         CHECK_RULE(check, RULE_PATCH_012,
                    list[i].SplitOffset >= last && list[i].SplitOffset <= bytes, context,
@@ -149,8 +200,8 @@ static void check_locations(struct check *check, const struct check_object *cont
                    has_entry ? "slot %u; MaxAllocationListSlotId is %u"
                              : "allocation %u; the list has %u",
                    has_entry ? list[i].SlotId : list[i].AllocationIndex,
-                   has_entry ? slots : render->AllocationListSize);
-        check_prepatched(check, context, render, before->pDmaBuffer, bytes, &list[i], i);
+                   has_entry ? slots : making->allocation_count);
+        check_prepatched(check, context, making, bytes, &list[i], i);
     }
 }
 
@@ -193,51 +244,122 @@ static bool is_status_of_render(NTSTATUS status)
     return false;
 }
 
-static void after_render(struct check *check, struct patch_watch *watch,
-                         const struct check_call *call)
+/* The statuses of nc-dxgkddi_present. */
+static bool is_status_of_present(NTSTATUS status)
 {
-    const DXGKARG_RENDER *before = call->before.render, *arg = call->arg.render;
+    static const NTSTATUS documented[] = {
+        STATUS_SUCCESS,
+        STATUS_NO_MEMORY,
+        STATUS_INSUFFICIENT_RESOURCES,
+        STATUS_INVALID_HANDLE,
+        STATUS_PRIVILEGED_INSTRUCTION,
+        STATUS_ILLEGAL_INSTRUCTION,
+        STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER,
+        STATUS_GRAPHICS_CANNOTCOLORCONVERT,
+        STATUS_GRAPHICS_GPU_EXCEPTION_ON_DEVICE,
+    };
+
+    for (size_t i = 0; i < sizeof documented / sizeof *documented; i++) {
+        if (status == documented[i])
+            return true;
+    }
+    return false;
+}
+
+/* The command buffer of a Render may be guaranteed to fit, the rectangles of a Present never. */
+static void check_making(struct check *check, struct patch_watch *watch,
+                         const struct check_call *call, const struct making *making)
+{
     const struct check_object *context =
         check_find(check_ledger(check), CHECK_CONTEXT, call->object);
-    int64_t moved = (int64_t)((uintptr_t)arg->pDmaBuffer - (uintptr_t)before->pDmaBuffer);
-    int64_t listed = (int64_t)((uintptr_t)arg->pPatchLocationListOut -
-                               (uintptr_t)before->pPatchLocationListOut) /
-                     (int64_t)sizeof *arg->pPatchLocationListOut;
+    int64_t moved = (int64_t)((uintptr_t)making->buffer_end - (uintptr_t)making->buffer);
+    int64_t listed = (int64_t)((uintptr_t)making->locations_end - (uintptr_t)making->locations) /
+                     (int64_t)sizeof *making->locations;
     bool is_short = call->status == STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
-    bool is_inside = moved >= 0 && moved <= (int64_t)before->DmaSize && listed >= 0 &&
-                     listed <= (int64_t)before->PatchLocationListOutSize;
+    bool is_inside = moved >= 0 && moved <= (int64_t)making->buffer_bytes && listed >= 0 &&
+                     listed <= (int64_t)making->location_count;
+    bool is_guaranteed = !making->is_present && check_configuration(check)->guarantees_one_buffer;
     struct patched_buffer *buffer;
 
-    CHECK_RULE(check, RULE_PATCH_016, is_status_of_render(call->status), context, "status",
-               "0x%08x is no status of this call", (unsigned)call->status);
     if (!NT_SUCCESS(call->status) && !is_short)
         return;
     if (!CHECK_RULE(check, RULE_PATCH_014, is_inside, context, "pDmaBuffer",
                     "moved by %lld bytes and %lld patch locations; %u and %u were offered",
-                    (long long)moved, (long long)listed, before->DmaSize,
-                    before->PatchLocationListOutSize))
+                    (long long)moved, (long long)listed, making->buffer_bytes,
+                    making->location_count))
         return;
     if (is_short)
         CHECK_RULE(check, RULE_PATCH_014,
-                   (moved || arg->MultipassOffset != before->MultipassOffset) &&
-                       !check_configuration(check)->guarantees_one_buffer,
-                   context, "status",
-                   check_configuration(check)->guarantees_one_buffer
+                   (moved || making->multipass_end != making->multipass) && !is_guaranteed, context,
+                   "status",
+                   is_guaranteed
                        ? "STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER after %lld bytes; one buffer of "
                          "%u is guaranteed to be enough"
                        : "STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER after %lld bytes of %u, and "
                          "MultipassOffset has not moved",
-                   (long long)moved, before->DmaSize);
-    check_all_listed(check, context, before->pDmaBuffer, (uint64_t)moved, (uint64_t)listed);
-    check_locations(check, context, call, (uint64_t)moved, (uint64_t)listed);
-    buffer = buffer_at(check, watch, before->pDmaBuffer);
+                   (long long)moved, making->buffer_bytes);
+    check_all_listed(check, context, making->buffer, (uint64_t)moved, (uint64_t)listed);
+    check_locations(check, context, making, (uint64_t)moved, (uint64_t)listed);
+    buffer = buffer_at(check, watch, making->buffer);
     if (buffer)
         *buffer = (struct patched_buffer){
+            .is_present = making->is_present,
             /* Where an aperture shows it, it may be shown elsewhere by then. */
-            .physical = before->DmaBufferSegmentId
-                            ? 0
-                            : (uint64_t)before->DmaBufferPhysicalAddress.QuadPart,
+            .physical = making->segment ? 0 : making->address,
         };
+}
+
+static void after_render(struct check *check, struct patch_watch *watch,
+                         const struct check_call *call)
+{
+    const struct making making = making_of_render(call->before.render, call->arg.render);
+
+    CHECK_RULE(check, RULE_PATCH_016, is_status_of_render(call->status),
+               check_find(check_ledger(check), CHECK_CONTEXT, call->object), "status",
+               "0x%08x is no status of this call", (unsigned)call->status);
+    check_making(check, watch, call, &making);
+}
+
+static void after_present(struct check *check, struct patch_watch *watch,
+                          const struct check_call *call)
+{
+    const struct making making = making_of_present(call->before.present, call->arg.present);
+
+    CHECK_RULE(check, RULE_PATCH_021, is_status_of_present(call->status),
+               check_find(check_ledger(check), CHECK_CONTEXT, call->object), "status",
+               "0x%08x is no status of this call", (unsigned)call->status);
+    check_making(check, watch, call, &making);
+}
+
+/* A copy has both, a fill no source; what is written lies in the rectangle of the destination. */
+static void before_present(struct check *check, const struct check_call *call)
+{
+    const DXGKARG_PRESENT *arg = call->arg.present;
+    const struct check_object *context =
+        check_find(check_ledger(check), CHECK_CONTEXT, call->object);
+    const DXGK_ALLOCATIONLIST *list = arg->pAllocationList;
+    bool has_source = list[DXGK_PRESENT_SOURCE_INDEX].hDeviceSpecificAllocation != NULL;
+    bool has_destination = list[DXGK_PRESENT_DESTINATION_INDEX].hDeviceSpecificAllocation != NULL;
+
+    check_list(check, context, list, MINIPORT_PRESENT_ALLOCATIONS);
+    CHECK_RULE(check, RULE_PATCH_019,
+               !list[0].hDeviceSpecificAllocation && has_source == !arg->Flags.ColorFill &&
+                   has_destination == (arg->Flags.Blt || arg->Flags.ColorFill),
+               context, "pAllocationList",
+               "element 0 is %p, there is %s source and %s destination; Flags is 0x%x",
+               list[0].hDeviceSpecificAllocation, has_source ? "a" : "no",
+               has_destination ? "a" : "no", arg->Flags.Value);
+    for (uint32_t i = 0; i < arg->SubRectCnt; i++) {
+        const RECT *part = &arg->pDstSubRects[i], *all = &arg->DstRect;
+
+        CHECK_RULE(check, RULE_PATCH_019,
+                   part->left >= all->left && part->right <= all->right && part->top >= all->top &&
+                       part->bottom <= all->bottom,
+                   context, check_field(check, "pDstSubRects[%u]", i),
+                   "(%d, %d) to (%d, %d) is not clipped to (%d, %d) to (%d, %d)", (int)part->left,
+                   (int)part->top, (int)part->right, (int)part->bottom, (int)all->left,
+                   (int)all->top, (int)all->right, (int)all->bottom);
+    }
 }
 
 /* ---- Patch ----------------------------------------------------------------------------------- */
@@ -288,6 +410,10 @@ static void before_patch(struct check *check, struct patch_watch *watch,
                        "allocation %u of the list is not resident", location->AllocationIndex);
     }
     buffer = id_map_find(&watch->buffers, (uint64_t)(uintptr_t)arg->pDmaBuffer);
+    if (buffer)
+        CHECK_RULE(check, RULE_PATCH_020, buffer->is_present == arg->Flags.Present, context,
+                   "Flags", "0x%x; DxgkDdi%s has made the buffer", arg->Flags.Value,
+                   buffer->is_present ? "Present" : "Render");
     if (buffer && buffer->physical)
         CHECK_RULE(check, RULE_PATCH_010, buffer->physical == physical, context,
                    "DmaBufferPhysicalAddress", "0x%llx; the buffer starts at 0x%llx",
@@ -427,6 +553,8 @@ static void before(struct check *check, void *state, const struct check_call *ca
     if (call->ddi == MINIPORT_DDI_Render)
         check_list(check, check_find(check_ledger(check), CHECK_CONTEXT, call->object),
                    call->arg.render->pAllocationList, call->arg.render->AllocationListSize);
+    else if (call->ddi == MINIPORT_DDI_Present)
+        before_present(check, call);
     else if (call->ddi == MINIPORT_DDI_Patch)
         before_patch(check, state, call);
     else if (call->ddi == MINIPORT_DDI_SubmitCommand)
@@ -437,6 +565,8 @@ static void after(struct check *check, void *state, const struct check_call *cal
 {
     if (call->ddi == MINIPORT_DDI_Render)
         after_render(check, state, call);
+    else if (call->ddi == MINIPORT_DDI_Present)
+        after_present(check, state, call);
     else if (call->ddi == MINIPORT_DDI_Patch)
         after_patch(check, state, call);
 }
@@ -496,9 +626,9 @@ const struct check_watcher check_patch_watcher = {
     .init = init,
     .fini = fini,
     .before = before,
-    .before_calls =
-        CHECK_CALLS(MINIPORT_DDI_Render, MINIPORT_DDI_Patch, MINIPORT_DDI_SubmitCommand),
+    .before_calls = CHECK_CALLS(MINIPORT_DDI_Render, MINIPORT_DDI_Present, MINIPORT_DDI_Patch,
+                                MINIPORT_DDI_SubmitCommand),
     .after = after,
-    .after_calls = CHECK_CALLS(MINIPORT_DDI_Render, MINIPORT_DDI_Patch),
+    .after_calls = CHECK_CALLS(MINIPORT_DDI_Render, MINIPORT_DDI_Present, MINIPORT_DDI_Patch),
     .gpu = gpu,
 };

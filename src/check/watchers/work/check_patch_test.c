@@ -83,6 +83,8 @@ static NTSTATUS answer(struct rig *rig, enum miniport_ddi ddi, HANDLE object, vo
 
     if (ddi == MINIPORT_DDI_Render)
         return render(commands, arg);
+    if (ddi == MINIPORT_DDI_Present)
+        return commands->status; /* commands that name no allocation */
     if (ddi != MINIPORT_DDI_Patch)
         return rig_answer(rig, ddi, object, arg);
     for (unsigned i = 0; i < patch->PatchLocationListSize; i++) {
@@ -411,6 +413,101 @@ KEPT(PATCH_018)
     present_redirected(rig, 1, 1);
 }
 
+/* A copy, or a fill, of two rectangles. */
+static NTSTATUS call_present(struct rig *rig, struct commands *commands, bool is_fill,
+                             bool has_source, LONG bottom)
+{
+    const RECT parts[] = {{0, 0, 1024, 4}, {0, 4, 1024, bottom}};
+    DXGK_ALLOCATIONLIST list[MINIPORT_PRESENT_ALLOCATIONS] = {{0}};
+    DXGKARG_PRESENT arg = {
+        .pDmaBuffer = commands->buffer,
+        .DmaSize = BUFFER_BYTES,
+        .pAllocationList = list,
+        .pPatchLocationListOut = commands->locations,
+        .PatchLocationListOutSize = LOCATIONS,
+        .SrcRect = {0, 0, 1024, 8},
+        .DstRect = {0, 0, 1024, 8},
+        .SubRectCnt = 2,
+        .pDstSubRects = (RECT *)parts,
+        .DmaBufferPhysicalAddress.QuadPart = BUFFER_PHYSICAL,
+    };
+
+    if (has_source)
+        list[DXGK_PRESENT_SOURCE_INDEX] = commands->allocations[0];
+    list[DXGK_PRESENT_DESTINATION_INDEX] = commands->allocations[1];
+    arg.Flags.Blt = !is_fill;
+    arg.Flags.ColorFill = is_fill;
+    return miniport_present(rig->top, rig->context, &arg);
+}
+
+BROKEN(PATCH_019)
+{
+    call_present(rig, new_commands(rig), false, false, 8);
+}
+
+KEPT(PATCH_019)
+{
+    call_present(rig, new_commands(rig), false, true, 8);
+    call_present(rig, new_commands(rig), true, false, 8);
+}
+
+static void a_rectangle_outside_of_the_destination_is_found(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_PHYSICAL);
+    call_present(rig, new_commands(rig), false, true, 9);
+    rig_expect_only(rig, RULE_PATCH_019);
+    rig_fini(rig);
+    free(rig);
+}
+
+/* Patch and the submission agree with each other, and not with who has made the buffer. */
+static void submit_a_present(struct rig *rig, unsigned says)
+{
+    struct commands *commands = new_commands(rig);
+    DXGKARG_PATCH patch;
+    DXGKARG_SUBMITCOMMAND submit;
+
+    call_present(rig, commands, true, false, 8);
+    patch = patch_of(rig, commands, 0, 0);
+    patch.PatchLocationListSize = 0;
+    submit = submit_of(rig, &patch);
+    patch.Flags.Present = says;
+    submit.Flags.Present = says;
+    miniport_patch(rig->top, NULL, &patch);
+    rig_submit_packet(rig, &submit);
+}
+
+BROKEN(PATCH_020)
+{
+    submit_a_present(rig, 0);
+}
+
+KEPT(PATCH_020)
+{
+    submit_a_present(rig, 1);
+}
+
+static void present_with(struct rig *rig, NTSTATUS status)
+{
+    struct commands *commands = new_commands(rig);
+
+    commands->status = status;
+    call_present(rig, commands, true, false, 8);
+}
+
+BROKEN(PATCH_021)
+{
+    present_with(rig, STATUS_INVALID_PARAMETER);
+}
+
+KEPT(PATCH_021)
+{
+    present_with(rig, STATUS_GRAPHICS_CANNOTCOLORCONVERT);
+}
+
 BROKEN(PATCH_008)
 {
     uint32_t fence = run_commands(rig, new_commands(rig));
@@ -648,6 +745,7 @@ int main(void)
         cmocka_unit_test(what_patch_adds_to_a_paging_buffer_is_advice),
         cmocka_unit_test(a_fault_is_a_wrong_address),
         cmocka_unit_test(bytes_around_the_buffer_are_watched),
+        cmocka_unit_test(a_rectangle_outside_of_the_destination_is_found),
         cmocka_unit_test(every_address_has_a_location),
         cmocka_unit_test(one_buffer_is_enough_where_it_is_guaranteed),
     };
