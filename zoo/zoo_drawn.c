@@ -121,11 +121,9 @@ static NTSTATUS build_system_cut(struct miniport *self, HANDLE object,
 
 /* ---- Fences that wrap ------------------------------------------------------------------------ */
 
-/*
- * Knows the last fence by its number alone: one that is smaller than the last of its node is an old
- * one, and is not reported.
- */
-static void tell_rising(struct miniport_host *host, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
+/* A fence that is older than the last of its node, as the driver compares them, is not told of. */
+static void tell_newer(struct miniport_host *host, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data,
+                       bool (*is_older)(UINT fence, uint64_t last))
 {
     struct zoo_layer *layer = zoo_layer_of_host(host);
     uint64_t *last = layer->state;
@@ -133,11 +131,22 @@ static void tell_rising(struct miniport_host *host, const DXGKARGCB_NOTIFY_INTER
     if (data->InterruptType == DXGK_INTERRUPT_DMA_COMPLETED &&
         data->DmaCompleted.NodeOrdinal < sizeof layer->state / sizeof layer->state[0]) {
         last += data->DmaCompleted.NodeOrdinal;
-        if (data->DmaCompleted.SubmissionFenceId < *last)
+        if (is_older(data->DmaCompleted.SubmissionFenceId, *last))
             return;
         *last = data->DmaCompleted.SubmissionFenceId;
     }
     layer->host.upper->ops->notify_interrupt(layer->host.upper, data);
+}
+
+/* Knows the last fence by its number alone. */
+static bool is_smaller(UINT fence, uint64_t last)
+{
+    return fence < last;
+}
+
+static void tell_rising(struct miniport_host *host, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
+{
+    tell_newer(host, data, is_smaller);
 }
 
 static void plant_rising(struct zoo_layer *layer)
@@ -145,22 +154,33 @@ static void plant_rising(struct zoo_layer *layer)
     layer->host_ops.notify_interrupt = tell_rising;
 }
 
+/* One of the upper half is older than all of the lower. */
+static bool is_smaller_signed(UINT fence, uint64_t last)
+{
+    return (INT)fence < (INT)(UINT)last;
+}
+
+static void tell_signed(struct miniport_host *host, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
+{
+    tell_newer(host, data, is_smaller_signed);
+}
+
+static void plant_signed(struct zoo_layer *layer)
+{
+    layer->host_ops.notify_interrupt = tell_signed;
+}
+
 /* ---- Another start --------------------------------------------------------------------------- */
 
 /* Right across a wrap; but what was reported last before the device was stopped counts on. */
+static bool is_not_behind(UINT fence, uint64_t last)
+{
+    return last && (INT)(fence - (UINT)last) <= 0;
+}
+
 static void tell_later(struct miniport_host *host, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
 {
-    struct zoo_layer *layer = zoo_layer_of_host(host);
-    uint64_t *last = layer->state;
-
-    if (data->InterruptType == DXGK_INTERRUPT_DMA_COMPLETED &&
-        data->DmaCompleted.NodeOrdinal < sizeof layer->state / sizeof layer->state[0]) {
-        last += data->DmaCompleted.NodeOrdinal;
-        if (*last && (INT)(data->DmaCompleted.SubmissionFenceId - (UINT)*last) <= 0)
-            return;
-        *last = data->DmaCompleted.SubmissionFenceId;
-    }
-    layer->host.upper->ops->notify_interrupt(layer->host.upper, data);
+    tell_newer(host, data, is_not_behind);
 }
 
 static void plant_fences_kept(struct zoo_layer *layer)
@@ -602,6 +622,9 @@ const struct zoo_defect zoo_drawn_defects[] = {
           build_system_cut, "keeps addresses of system pages in 32 bits", .focus = "system-memory=32G"),
     PLANT("FENCE-wrap-is-old", ZOO_ALL, "FENCE-004 FENCE-006", plant_rising,
           "takes a fence that has wrapped for one that was reported before",
+          .focus = "fence-wrap=8"),
+    PLANT("FENCE-ids-signed", ZOO_ALL, "FENCE-004 FENCE-006", plant_signed,
+          "compares fences as signed numbers, and takes one above 2^31 for an old one",
           .focus = "fence-wrap=8"),
     PLANT("FENCE-engine-counted", ZOO_ALL, "FENCE-004", plant_engine,
           "reports the node's number as EngineOrdinal, too"),

@@ -169,6 +169,12 @@ static void plant_short_offsets(struct zoo_layer *layer)
     layer->ops.render = render_with_short_offsets;
 }
 
+static void cut_paging_fence(struct zoo_layer *layer, DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    if (arg->Operation == DXGK_OPERATION_SIGNAL_MONITORED_FENCE)
+        arg->SignalMonitoredFence.MonitoredFenceValue &= UINT32_MAX;
+}
+
 #define PLANT(id_, models_, rules_, function, ...)                                                 \
     {                                                                                              \
         .id = id_, .models = models_, .rules = rules_, .since = ZOO_SINCE, .plant = function,      \
@@ -199,6 +205,8 @@ const struct zoo_defect zoo_drawn_paging_defects[] = {
           "keeps the length of a transfer in the 24 bits of its copy command", .focus = "large=33554432"),
     PLANT("LARGE-offset-15-bits", ZOO_PHYSICAL, "PATCH-004 fault",
           plant_short_offsets, "keeps offsets of places to patch in 15 bits", .focus = "large=33554432"),
+    ALTER("NTF-value-32-bits", ZOO_GPUMMU, "NTF-007", cut_paging_fence,
+          "writes the lower half of the value of a monitored fence", .focus = "paging-fence=8589934592"),
     {0},
 };
 /* clang-format on */

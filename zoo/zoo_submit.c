@@ -499,6 +499,22 @@ static void plant_update_nothing(struct zoo_layer *layer)
     layer->ops.update_monitored_values = update_nothing;
 }
 
+/* The upper half of an awaited value is lost on its way to memory. */
+static NTSTATUS update_lower_half(struct miniport *self, HANDLE object,
+                                  const DXGKARG_UPDATEMONITOREDVALUES *arg)
+{
+    NTSTATUS status = miniport_forward_update_monitored_values(self, object, arg);
+
+    for (UINT i = 0; i < arg->NumFences; i++)
+        *(volatile uint64_t *)arg->MonitoredValueKernelCpuVa[i] &= UINT32_MAX;
+    return status;
+}
+
+static void plant_update_lower_half(struct zoo_layer *layer)
+{
+    layer->ops.update_monitored_values = update_lower_half;
+}
+
 static bool queue_no_dpc(struct miniport_host *host)
 {
     struct zoo_layer *layer = zoo_layer_of_host(host);
@@ -744,6 +760,8 @@ const struct zoo_defect zoo_submit_defects[] = {
           "reports no native fence of an engine that it renders with"),
     PLANT("FENCE-update-ignored", ZOO_GPUMMU, "FENCE-014", plant_update_nothing,
           "does not write the values that DxgkDdiUpdateMonitoredValues gives"),
+    PLANT("FENCE-update-32-bits", ZOO_GPUMMU, "FENCE-014", plant_update_lower_half,
+          "writes the lower half of an awaited value in DxgkDdiUpdateMonitoredValues"),
     PLANT("FENCE-query-old", ZOO_ALL, "FENCE-006 TDR-002", plant_query_old_fence,
           "answers QueryCurrentFence without looking"),
     PLANT("D77-pool-leaks", ZOO_ALL, "leak", plant_keep_pool,

@@ -178,8 +178,9 @@ struct vidmm_config {
     uint64_t local_limit;          /* use no more of each memory segment; 0: all */
     uint32_t ids_before_wrap;      /* submission ids leap, while a node is idle, to so many before
                                       they wrap, as if days had gone by; 0: they do not */
-    uint64_t local_start;          /* use nothing of each memory segment in front of this offset, a
-                                      multiple of 64 KiB; 0: all */
+    uint64_t first_paging_fence; /* the value of a device's paging fence before its first request */
+    uint64_t local_start;        /* use nothing of each memory segment in front of this offset, a
+                                    multiple of 64 KiB; 0: all */
     uint64_t aperture_piece_pages; /* map apertures in operations of at most so many; 0: at once */
     bool pins_anywhere;            /* Overlay, Capture: not only in the last 20 % (ALLOC-014) */
     bool renames;                  /* a lock with VIDMM_LOCK_DISCARD need not wait (ALLOC-022) */

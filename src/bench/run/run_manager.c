@@ -134,6 +134,7 @@ static struct vidmm_config manager_config(struct run_assembly *run)
         .frees_empty_tables = config->mmu.frees_tables,
         .local_limit = config->local_limit,
         .ids_before_wrap = config->fence_wrap,
+        .first_paging_fence = config->first_paging_fence,
         .local_start = config->far_bytes,
         .fill_pattern = config->fill_pattern,
         .transfer_bytes = config->transfer_piece_bytes,

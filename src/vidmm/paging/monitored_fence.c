@@ -60,12 +60,13 @@ void monitored_fences_fini(struct vidmm *vidmm)
     *fences = empty;
 }
 
-NTSTATUS monitored_fence_init(struct vidmm *vidmm, struct monitored_fence *fence)
+NTSTATUS monitored_fence_init(struct vidmm *vidmm, struct monitored_fence *fence, uint64_t value)
 {
     struct monitored_fences *fences = &vidmm->fences;
     unsigned word;
 
     vidsch_fence_init(&fence->waiters);
+    fence->waiters.value = value;
     fence->cpu = NULL;
     fence->va = 0;
     if (!fences->cpu)
@@ -80,7 +81,7 @@ NTSTATUS monitored_fence_init(struct vidmm *vidmm, struct monitored_fence *fence
         fences->taken[word] |= UINT64_C(1) << bit;
         fence->cpu = fences->cpu + word * 64 + bit;
         fence->va = vidmm->paging.fence_va + (word * 64 + bit) * sizeof(uint64_t);
-        *fence->cpu = 0;
+        *fence->cpu = value;
         return STATUS_SUCCESS;
     }
     return STATUS_INSUFFICIENT_RESOURCES;

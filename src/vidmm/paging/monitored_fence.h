@@ -36,7 +36,7 @@ struct monitored_fence {
 NTSTATUS monitored_fences_init(struct vidmm *vidmm);
 void monitored_fences_fini(struct vidmm *vidmm);
 /* The value starts at 0. */
-NTSTATUS monitored_fence_init(struct vidmm *vidmm, struct monitored_fence *fence);
+NTSTATUS monitored_fence_init(struct vidmm *vidmm, struct monitored_fence *fence, uint64_t value);
 void monitored_fence_fini(struct vidmm *vidmm, struct monitored_fence *fence);
 void monitored_fence_op_signal(const struct monitored_fence *fence, uint64_t value,
                                DXGKARG_BUILDPAGINGBUFFER *args);

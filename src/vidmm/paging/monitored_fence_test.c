@@ -6,7 +6,8 @@
 
 #include "base/list.h"
 
-static void submissions_wait_for_the_paging_fence_on_the_gpu(void **state)
+/* The values of the fence come after `first`. */
+static void submit_behind_a_page_in(uint64_t first)
 {
     for (unsigned model = 0; model < RIG_MODELS; model++) {
         struct rig_config config = rig_model(model);
@@ -18,15 +19,17 @@ static void submissions_wait_for_the_paging_fence_on_the_gpu(void **state)
 
         if (!config.is_virtual)
             continue;
+        config.first_paging_fence = first;
         rig = rig_create(&config);
         rig_object(rig, 100, 1, &object);
         rig_map(rig, &object);
-        assert_int_equal(vidmm_device_paging_fence(rig->device), 0);
-        assert_int_equal(vidmm_context_wait_for_paging(rig->context, 1), STATUS_INVALID_PARAMETER);
+        assert_int_equal(vidmm_device_paging_fence(rig->device), first);
+        assert_int_equal(vidmm_context_wait_for_paging(rig->context, first + 1),
+                         STATUS_INVALID_PARAMETER);
         assert_int_equal(
             vidmm_make_resident(rig->device, 1, &object.allocation, rig_done, &resident, &fence),
             STATUS_PENDING);
-        assert_int_equal(fence, 1);
+        assert_int_equal(fence, first + 1);
         assert_int_equal(vidmm_context_wait_for_paging(rig->context, fence), STATUS_SUCCESS);
         object.references++;
         /* Nothing has been paged in: it goes to the GPU all the same, behind the fence. */
@@ -41,6 +44,17 @@ static void submissions_wait_for_the_paging_fence_on_the_gpu(void **state)
         rig_destroy_object(rig, &object);
         rig_free(rig);
     }
+}
+
+static void submissions_wait_for_the_paging_fence_on_the_gpu(void **state)
+{
+    submit_behind_a_page_in(0);
+}
+
+static void a_paging_fence_may_have_values_of_more_than_32_bits(void **state)
+{
+    submit_behind_a_page_in(UINT32_MAX);
+    submit_behind_a_page_in(UINT64_C(1) << 62);
 }
 
 static void a_request_that_fails_passes_its_value_over(void **state)
@@ -102,6 +116,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_values_of_all_fences_stand_in_one_block),
         cmocka_unit_test(submissions_wait_for_the_paging_fence_on_the_gpu),
+        cmocka_unit_test(a_paging_fence_may_have_values_of_more_than_32_bits),
         cmocka_unit_test(a_request_that_fails_passes_its_value_over),
     };
 

@@ -91,6 +91,7 @@ struct rig_config {
     bool writes_neighbours;               /* vidmm_config.writes_neighbours */
     bool pages_in_patched_only;           /* vidmm_config.pages_in_patched_only */
     bool pins_anywhere;                   /* vidmm_config.pins_anywhere */
+    uint64_t first_paging_fence;          /* vidmm_config.first_paging_fence */
     uint64_t host_slots;               /* of a CPU host aperture, through which segment 1 is seen */
     unsigned swizzling_ranges;         /* physical model; RIG_RANGES at most */
     bool refuses_ranges;               /* every third time a range is UNAVAILABLE */

@@ -347,6 +347,7 @@ struct rig *rig_new(const struct rig_config *config)
     rig->manager.initialises_in_pieces = rig->config.initialises_in_pieces;
     rig->manager.writes_neighbours = rig->config.writes_neighbours;
     rig->manager.pages_in_patched_only = rig->config.pages_in_patched_only;
+    rig->manager.first_paging_fence = rig->config.first_paging_fence;
     rig->manager.pins_anywhere = rig->config.pins_anywhere;
     rig->manager.switches_to_null_context = rig->config.switches_to_null;
     rig->manager.policy = rig->config.policy;

@@ -152,7 +152,8 @@ NTSTATUS vidmm_device_create(struct vidmm_process *process, struct vidmm_device 
     list_init(&device->allocations);
     list_init(&device->context_allocations);
     list_init(&device->openings);
-    status = monitored_fence_init(vidmm, &device->paging_fence);
+    device->requests_made = vidmm->config.first_paging_fence;
+    status = monitored_fence_init(vidmm, &device->paging_fence, device->requests_made);
     if (!NT_SUCCESS(status))
         goto free_device;
     create.hDevice = device;

@@ -554,13 +554,14 @@ static void use_whole(struct random *r, uint32_t context, struct live *live)
  */
 static void play_fence(struct random *r)
 {
+    static const uint64_t first_values[4] = {0, UINT32_MAX - 3, 0, UINT64_C(1) << 40};
     uint32_t index = (uint32_t)below(r, MOST_FENCES);
     struct random_fence *fence = &r->fences[index];
 
     if (!fence->is_live) {
         fence->is_live = true;
         fence->context = (uint32_t)below(r, r->values[PROCESSES] * r->values[CONTEXTS]);
-        fence->value = below(r, 4);
+        fence->value = first_values[index % 4] + below(r, 4);
         workload_builder_fence_create(r->builder, fence->context / (uint32_t)r->values[CONTEXTS],
                                       index, fence->value);
         return;
