@@ -37,7 +37,7 @@ static NTSTATUS NTAPI SubmitCommand(IN_CONST_HANDLE hAdapter, IN_CONST_PDXGKARG_
     pending.address =
         (UINT64)args->DmaBufferPhysicalAddress.QuadPart + args->DmaBufferSubmissionStartOffset;
     pending.bytes = args->DmaBufferSubmissionEndOffset - args->DmaBufferSubmissionStartOffset;
-    pending.fence = args->SubmissionFenceId;
+    pending.fence = adapter->submitted_fence = args->SubmissionFenceId;
     if (!pending.bytes || args->Flags.NullRendering) { /* SUB-005 */
         pending.address = adapter->rings_pa + FIELD_OFFSET(struct rings, nothing);
         pending.bytes = sizeof adapter->rings->nothing;
@@ -421,9 +421,13 @@ static NTSTATUS NTAPI GetNodeMetadata(IN_CONST_HANDLE hAdapter, UINT NodeOrdinal
 
 /* ---- The adapter's life ---------------------------------------------------------------------- */
 
+/* All that was submitted counts as complete (TDR-015). */
 static NTSTATUS NTAPI ResetFromTimeout(IN_CONST_HANDLE hAdapter)
 {
-    device_end((struct adapter *)hAdapter);
+    struct adapter *adapter = (struct adapter *)hAdapter;
+
+    device_end(adapter);
+    adapter->completed_fence = adapter->submitted_fence;
     return STATUS_SUCCESS;
 }
 

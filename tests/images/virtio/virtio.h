@@ -120,7 +120,7 @@ struct adapter {
     LIST_ENTRY allocations;
     UINT last_id;
     UINT in_flight; /* submissions */
-    UINT completed_fence, preemption_fence;
+    UINT submitted_fence, completed_fence, preemption_fence;
     BOOLEAN is_preempted; /* still to be reported */
 };
 
