@@ -460,6 +460,42 @@ static void pte_packets_write_tables_by_physical_and_virtual_address(void **stat
     rig_fini(&rig);
 }
 
+static void a_table_of_invalid_entries_costs_no_bytes(void **state)
+{
+    const uint64_t zero = 0, halves = UINT64_C(5) << 32;
+    uint64_t entries[SGPU_TABLE_ENTRIES];
+    struct sgpu_walk walk;
+    struct rig rig;
+    uint64_t root, table;
+
+    rig_init(&rig);
+    root = rig_root(&rig);
+    rig_map(&rig, root, VA, 1, LOCAL_PTE(0x100000));
+    sgpu_mmu_walk(rig.gpu, root, VA, &walk);
+    table = walk.tables_pa[0];
+    for (uint64_t i = 0; i < SGPU_TABLE_ENTRIES; i++)
+        entries[i] = LOCAL_PTE(0x100000 + i * PAGE_BYTES);
+
+    rig_pte(&rig, SGPU_OP_PTE_FILL, 0, table, 0, SGPU_TABLE_ENTRIES, &zero);
+    rig_execute(&rig, 1);
+    assert_int_equal(page_store_kind(rig.local, table / PAGE_BYTES), PAGE_ZERO);
+    sgpu_mmu_walk(rig.gpu, root, VA, &walk);
+    assert_int_equal(walk.fault, SGPU_FAULT_NOT_VALID);
+
+    rig_pte(&rig, SGPU_OP_PTE_WRITE, 0, table, 0, SGPU_TABLE_ENTRIES, entries);
+    rig_pte(&rig, SGPU_OP_PTE_FILL, 0, table, 1, SGPU_TABLE_ENTRIES - 1, &zero);
+    rig_execute(&rig, 1);
+    sgpu_mmu_walk(rig.gpu, root, VA - VA % (2 * MiB), &walk);
+    assert_int_equal(walk.pa, 0x100000);
+    sgpu_mmu_walk(rig.gpu, root, VA - VA % (2 * MiB) + PAGE_BYTES, &walk);
+    assert_int_equal(walk.fault, SGPU_FAULT_NOT_VALID);
+
+    rig_pte(&rig, SGPU_OP_PTE_FILL, 0, table, 0, SGPU_TABLE_ENTRIES, &halves);
+    rig_execute(&rig, 1);
+    assert_int_equal(rig_entries(&rig, table)[511], halves);
+    rig_fini(&rig);
+}
+
 /* Of a GPU page in local memory the first entry counts, and no other; system pages are 4 KiB. */
 static void gpu_pages_are_mapped_by_their_first_entry(void **state)
 {
@@ -732,6 +768,7 @@ int main(void)
         cmocka_unit_test(many_roots_do_not_share_translations),
         cmocka_unit_test(commands_may_be_fetched_past_the_tables),
         cmocka_unit_test(pte_packets_write_tables_by_physical_and_virtual_address),
+        cmocka_unit_test(a_table_of_invalid_entries_costs_no_bytes),
         cmocka_unit_test(gpu_pages_are_mapped_by_their_first_entry),
         cmocka_unit_test(page_tables_of_an_impossible_shape_are_refused),
         cmocka_unit_test(runs_join_across_tables_and_split_at_changes),

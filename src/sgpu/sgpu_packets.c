@@ -367,7 +367,9 @@ static bool write_entries(struct sgpu_node *node, const struct sgpu_space *space
                           uint32_t count)
 {
     const struct sgpu_packet_pte *packet = (const void *)node->packet;
+    const uint64_t value = packet->entries[0];
     uint64_t address = packet->table + UINT64_C(8) * (packet->first + first);
+    uint64_t bytes = UINT64_C(8) * count;
     struct sgpu_span table;
     uint64_t *entries;
 
@@ -377,14 +379,20 @@ static bool write_entries(struct sgpu_node *node, const struct sgpu_space *space
     node->gpu->statistics.entries_written += count;
     if (!table.store)
         return true;
-    entries = (uint64_t *)(void *)page_store_bytes(table.store, table.address / PAGE_BYTES);
-    entries += address % PAGE_BYTES / 8;
+    table.address += address % PAGE_BYTES;
     if (SGPU_PACKET_OPCODE(packet->header) == SGPU_OP_PTE_WRITE) {
-        memcpy(entries, packet->entries + first, UINT64_C(8) * count);
+        page_store_write(table.store, table.address, packet->entries + first, bytes);
         return true;
     }
+    /* A table without a valid entry, of an allocation that is out, costs no bytes. */
+    if (bytes == PAGE_BYTES && (uint32_t)value == value >> 32) {
+        page_store_fill(table.store, table.address, bytes, (uint32_t)value);
+        return true;
+    }
+    entries = (uint64_t *)(void *)page_store_bytes(table.store, table.address / PAGE_BYTES);
+    entries += address % PAGE_BYTES / 8;
     for (uint32_t i = 0; i < count; i++)
-        entries[i] = packet->entries[0];
+        entries[i] = value;
     return true;
 }
 
