@@ -7,7 +7,6 @@
 #include "base/bits.h"
 #include "check/check_watch.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 
 /* ---- Objects --------------------------------------------------------------------------------- */
@@ -82,18 +81,12 @@ const char *check_object_name(const struct check_object *object, char *out, size
     return out;
 }
 
-void check_remember(struct check_object *object, uint64_t event, const char *format, ...)
+void check_remember(struct check_object *object, uint64_t event, const char *format,
+                    unsigned segment, uint64_t address)
 {
-    struct check_happening *happening;
-    va_list arguments;
-
-    if (!object)
-        return;
-    happening = &object->history[object->happening_count++ % CHECK_HISTORY];
-    happening->event = event;
-    va_start(arguments, format);
-    vsnprintf(happening->text, sizeof happening->text, format, arguments);
-    va_end(arguments);
+    if (object)
+        object->history[object->happening_count++ % CHECK_HISTORY] = (struct check_happening){
+            .event = event, .format = format, .segment = segment, .address = address};
 }
 
 /* ---- Allocations ----------------------------------------------------------------------------- */

@@ -122,7 +122,7 @@ static void *enter(struct check_ledger *ledger, enum check_kind kind, const void
         list_init(&((struct check_allocation *)object)->instances);
         list_init(&((struct check_allocation *)object)->instance_link);
     }
-    check_remember(object, event, "created");
+    check_remember(object, event, "created", 0, 0);
     return object;
 }
 
@@ -154,8 +154,8 @@ bool check_ledger_enter_instance(struct check_ledger *ledger, struct check_alloc
     ledger->created[CHECK_ALLOCATION]--;
     instance->object.number = CHECK_FIRST_INSTANCE + ledger->instances_created++;
     instance->object.happening_count = 0;
-    check_remember(&instance->object, 0, "an instance of allocation a%llu",
-                   (unsigned long long)first->object.number);
+    check_remember(&instance->object, 0, "an instance of allocation a%u",
+                   (unsigned)first->object.number, 0);
     instance->bytes = first->bytes;
     instance->info = first->info;
     instance->first = first;

@@ -39,7 +39,6 @@
  * first is given a handle of its own (CHECK_CLIENT_RENAMED), which is put back below it.
  */
 #define CHECK_FIRST_INSTANCE 1000001u
-#define CHECK_HISTORY_BYTES  72
 
 enum check_kind {
     CHECK_PROCESS,
@@ -50,9 +49,12 @@ enum check_kind {
     CHECK_KIND_COUNT
 };
 
+/* Six of them are in every allocation, and few are ever told: they become text then. */
 struct check_happening {
     uint64_t event;
-    char text[CHECK_HISTORY_BYTES];
+    const char *format; /* of the segment, an unsigned, and the address, an unsigned long long */
+    uint64_t address;
+    unsigned segment;
 };
 
 /* What all objects have; first in each of them. */
@@ -411,9 +413,12 @@ uint64_t check_packet_last(const struct check_ledger *ledger, const struct check
 
 /* "allocation a3", "process p1": into out, which it gives back. */
 const char *check_object_name(const struct check_object *object, char *out, size_t size);
-/* Remembers it in the object's history. */
-void check_remember(struct check_object *object, uint64_t event, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+/*
+ * Remembers it in the object's history. The format is a literal; it has the segment, the segment
+ * and the address in this order, or neither.
+ */
+void check_remember(struct check_object *object, uint64_t event, const char *format,
+                    unsigned segment, uint64_t address);
 
 /* The allocation's movements in the present epoch: of an earlier one they are forgotten. */
 struct check_movement *check_movement_of(const struct check_ledger *ledger,

@@ -170,22 +170,25 @@ static bool is_only_in_memory(const struct check_ledger *ledger,
 static void remember(struct check_allocation *allocation, uint64_t event,
                      const struct check_built *piece)
 {
-    static const char *const texts[] = {
-        [CHECK_EFFECT_IN] = "being brought in",
-        [CHECK_EFFECT_OUT] = "being taken out",
-        [CHECK_EFFECT_MOVE] = "being moved",
-        [CHECK_EFFECT_DISCARD] = "discarded",
-        [CHECK_EFFECT_MAP] = "being mapped in an aperture",
-        [CHECK_EFFECT_UNMAP] = "being unmapped from its aperture",
+#define SAY(what)                                                                                  \
+    {                                                                                              \
+        what, what ": segment %u, 0x%llx"                                                          \
+    }
+    static const char *const texts[][2] = {
+        [CHECK_EFFECT_IN] = SAY("being brought in"),
+        [CHECK_EFFECT_OUT] = SAY("being taken out"),
+        [CHECK_EFFECT_MOVE] = SAY("being moved"),
+        [CHECK_EFFECT_DISCARD] = SAY("discarded"),
+        [CHECK_EFFECT_MAP] = SAY("being mapped in an aperture"),
+        [CHECK_EFFECT_UNMAP] = SAY("being unmapped from its aperture"),
     };
+#undef SAY
+    const bool has_place = piece->address || piece->segment;
 
     if (piece->effect == CHECK_EFFECT_NONE || piece->effect > CHECK_EFFECT_UNMAP)
         return;
-    if (piece->address || piece->segment)
-        check_remember(&allocation->object, event, "%s: segment %u, 0x%llx", texts[piece->effect],
-                       piece->segment, (unsigned long long)piece->address);
-    else
-        check_remember(&allocation->object, event, "%s", texts[piece->effect]);
+    check_remember(&allocation->object, event, texts[piece->effect][has_place], piece->segment,
+                   piece->address);
 }
 
 void check_ledger_note_built(struct check_ledger *ledger, const struct check_call *call,

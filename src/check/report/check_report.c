@@ -118,9 +118,11 @@ static void write_object(const struct check_object *object, char *out, size_t si
     for (unsigned i = first; i < object->happening_count && used < size; i++) {
         const struct check_happening *happening = &object->history[i % CHECK_HISTORY];
 
-        used +=
-            (size_t)snprintf(out + used, size - used, "%s event %llu %s", i == first ? ":" : ",",
-                             (unsigned long long)happening->event, happening->text);
+        used += (size_t)snprintf(out + used, size - used, "%s event %llu ", i == first ? ":" : ",",
+                                 (unsigned long long)happening->event);
+        if (used < size)
+            used += (size_t)snprintf(out + used, size - used, happening->format, happening->segment,
+                                     (unsigned long long)happening->address);
     }
 }
 

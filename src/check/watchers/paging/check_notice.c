@@ -111,7 +111,7 @@ static void before_residency(struct check *check,
     allocation->is_noticed = notice->Resident;
     check_remember(&allocation->object, check_current_call(check)->event,
                    notice->Resident ? "told resident in segment %u at 0x%llx" : "told that it goes",
-                   place->SegmentId, (unsigned long long)place->SegmentOffset);
+                   place->SegmentId, (uint64_t)place->SegmentOffset);
 }
 
 static void before_part(struct check *check, const DXGK_BUILDPAGINGBUFFER_NOTIFYRESIDENCY2 *notice)

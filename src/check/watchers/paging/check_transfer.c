@@ -582,10 +582,10 @@ static void after_transfer(struct check *check, struct transfer_watch *watch,
     if (check_is_memory(ledger, move.to)) {
         enter_place(check, watch, move.allocation, move.to, move.to_address);
         check_remember(&move.allocation->object, call->event, "transferred to segment %u at 0x%llx",
-                       move.to, (unsigned long long)move.to_address);
+                       move.to, move.to_address);
     } else {
         leave_place(watch, ledger, move.allocation);
-        check_remember(&move.allocation->object, call->event, "transferred to system memory");
+        check_remember(&move.allocation->object, call->event, "transferred to system memory", 0, 0);
     }
 }
 
@@ -609,7 +609,7 @@ static void after_operation(struct check *check, struct transfer_watch *watch,
                     (uint64_t)was->Fill.Destination.SegmentAddress.QuadPart);
         check_remember(&allocation->object, call->event, "filled in segment %u at 0x%llx",
                        was->Fill.Destination.SegmentId,
-                       (unsigned long long)was->Fill.Destination.SegmentAddress.QuadPart);
+                       (uint64_t)was->Fill.Destination.SegmentAddress.QuadPart);
         break;
     case DXGK_OPERATION_DISCARD_CONTENT:
         allocation = check_find_allocation(ledger, was->DiscardContent.hAllocation);
@@ -617,7 +617,7 @@ static void after_operation(struct check *check, struct transfer_watch *watch,
             break;
         leave_place(watch, ledger, allocation);
         check_remember(&allocation->object, call->event, "discarded from segment %u",
-                       was->DiscardContent.SegmentId);
+                       was->DiscardContent.SegmentId, 0);
         break;
     case DXGK_OPERATION_READ_PHYSICAL:
     case DXGK_OPERATION_WRITE_PHYSICAL:

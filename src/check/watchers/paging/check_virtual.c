@@ -300,13 +300,14 @@ static void note_chunk(struct check *check, struct virtual_watch *watch,
         return;
     movement->next_chunk = 0;
     if (is_fill)
-        check_remember(&allocation->object, call->event, "filled in local memory");
+        check_remember(&allocation->object, call->event, "filled in local memory", 0, 0);
     else
-        check_remember(&allocation->object, call->event, "transferred to %s memory",
+        check_remember(&allocation->object, call->event,
                        was->TransferVirtual.TransferDirection ==
                                DXGK_MEMORY_TRANSFER_LOCAL_TO_SYSTEM
-                           ? "system"
-                           : "local");
+                           ? "transferred to system memory"
+                           : "transferred to local memory",
+                       0, 0);
 }
 
 static void after_build(struct check *check, struct virtual_watch *watch,
