@@ -19,6 +19,7 @@ fail() {
 }
 "$drydock" cc -o "$work/softcopy.sys" "$source/tests/images/softcopy/softcopy.c"
 "$drydock" cc -DSOFTCOPY_MISTAKE=1 -o "$work/mistake.sys" "$source/tests/images/softcopy/softcopy.c"
+"$drydock" cc -DSOFTCOPY_MISTAKE=2 -o "$work/early.sys" "$source/tests/images/softcopy/softcopy.c"
 
 "$drydock" run "$source/cases/evict-and-restore.case" --driver "$work/softcopy.sys" --model physical \
     --no-out >"$work/log" 2>&1 || fail "evict-and-restore is not clean"
@@ -28,7 +29,7 @@ grep -q "mismatches  *0$" "$work/log" || fail "mismatches"
 grep -q "mismatches  *0$" "$work/log" || fail "mismatches on a board of gigabytes"
 "$drydock" check --driver "$work/softcopy.sys" --gpu none --allocation-data "size:u64 flags:u32 index:u32" \
     --seeds 20 -j 2 >"$work/log" 2>&1 || fail "a campaign has findings"
-grep -q "not asked 15 told by a model of the GPU alone$" "$work/log" || fail "no reason why rules were not asked"
+grep -q "not asked 14 told by a model of the GPU alone$" "$work/log" || fail "no reason why rules were not asked"
 grep -q "^            [0-9]* of WDDM 2.0 and later$" "$work/log" || fail "the level is no reason"
 
 if "$drydock" run "$source/cases/evict-and-restore.case" --driver "$work/mistake.sys" --model physical \
@@ -36,8 +37,13 @@ if "$drydock" run "$source/cases/evict-and-restore.case" --driver "$work/mistake
     fail "the mistake is not found"
 fi
 grep -q "^error XFER-006" "$work/log" || fail "the mistake is not found as one of content"
+if "$drydock" run "$source/cases/evict-and-restore.case" --driver "$work/early.sys" --model physical \
+    --no-out >"$work/log" 2>&1; then
+    fail "a report that comes too early is not found"
+fi
+grep -q "^error FENCE-003" "$work/log" || fail "a report that comes too early is not the cause"
 if "$drydock" check --driver "$work/softcopy.sys" --allocation-data "sice:u64" >"$work/log" 2>&1; then
     fail "a template with an unknown name is taken"
 fi
 grep -q "'sice:u64'" "$work/log" || fail "the message does not name the word"
-echo "softcopy is clean, and its mistake is found"
+echo "softcopy is clean, and its mistakes are found"

@@ -104,6 +104,7 @@ static bool raise_oracle(struct run_assembly *run)
         .services = &run->own.services,
         .context = run,
         .report = run_report_content,
+        .judges_reports = !run->gpu && !run->plugin,
         .ram = machine_ram(run->machine),
         .local = machine_local(run->machine),
         .initial_pattern = run->config->fill_pattern,

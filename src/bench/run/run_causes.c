@@ -100,11 +100,18 @@ static bool is_told_before(const struct run_finding *a, const struct run_finding
     return order ? order < 0 : a < b;
 }
 
+/* Content that came behind the report of its packet: why it was wrong when it was looked at. */
+static bool explains_content(const struct run_finding *finding)
+{
+    return finding->kind == RUN_FINDING_CONTENT && strcmp(finding->rule, "FENCE-003") == 0;
+}
+
 static bool is_made_before(const struct run_finding *a, const struct run_finding *b)
 {
     int order = compare(made_in(a), made_in(b));
 
     order = order ? order : compare(breach_of(a), breach_of(b));
+    order = order ? order : compare(explains_content(b), explains_content(a));
     return order ? order < 0 : a < b;
 }
 

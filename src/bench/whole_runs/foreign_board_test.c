@@ -108,7 +108,7 @@ static void what_needs_the_gpus_word_is_not_judged(void **state)
     struct run_result *result = play(test_load("reset-before-paging.case"), "test:softcopy");
 
     test_assert_clean(result);
-    assert_int_equal(result->rules.evaluated[RULE_FENCE_003], 0);
+    assert_int_equal(result->rules.evaluated[RULE_SUB_002], 0);
     assert_true(result->rules.evaluated[RULE_FENCE_002] > 0);
     test_finish(result);
 }

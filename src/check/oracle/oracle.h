@@ -121,7 +121,8 @@ struct oracle_config {
     uint64_t expected_bytes;    /* room for expected content; 0: 1 TiB     */
     unsigned report_limit;      /* reports told; 0: 16                     */
     struct rule_counts *counts; /* borrowed, added to; NULL: not counted */
-    void *context;              /* of the functions below                  */
+    bool judges_reports; /* content alone tells whether a packet had run when it was reported */
+    void *context;       /* of the functions below                  */
 
     /*
      * The store (ram or local) and address in it of [offset, + bytes) of a memory segment; false

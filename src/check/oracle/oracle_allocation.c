@@ -94,6 +94,7 @@ void allocation_put(struct oracle *oracle, struct oracle_allocation *allocation)
         return;
     if (oracle->leaving == allocation)
         oracle->leaving = NULL;
+    oracle_forget_late(oracle, allocation);
     list_remove(&allocation->link);
     release_range(oracle, allocation);
     base_free_array(services, allocation->locations, allocation->page_count, sizeof(uint64_t));

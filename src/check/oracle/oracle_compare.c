@@ -269,6 +269,7 @@ static void report_content(struct oracle *oracle, struct oracle_allocation *allo
         oracle->config.counts->broken[rule]++;
     if (!count_problem(oracle, ORACLE_CONTENT, &allocation->is_reported))
         return;
+    oracle_note_late(oracle, allocation, offset, store, address, occasion);
     if (fill)
         culprit = (struct occasion){.kind = OCCASION_OPERATION,
                                     .operation = (unsigned)fill->arg.Operation,

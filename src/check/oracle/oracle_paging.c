@@ -262,6 +262,8 @@ static void look_at(struct oracle *oracle, const struct paging_operation *operat
     oracle->counters.operations_checked++;
     if (operation->effect == EFFECT_PLACE)
         oracle_evaluate(oracle, operation);
+    if (packet && oracle->config.judges_reports && oracle->config.counts)
+        oracle->config.counts->evaluated[RULE_FENCE_003]++;
     while (i < operation->page_count) {
         uint64_t right = is_list ? count_right(oracle, operation, i) : 0;
         uint64_t run;
@@ -310,6 +312,7 @@ void oracle_completed(struct oracle *oracle, uint32_t fence, unsigned node)
     struct paging_packet *following;
     struct paging_operation *operation;
 
+    oracle_look_for_late(oracle);
     list_for_each_safe (packet, following, &oracle->packets, struct paging_packet, link) {
         if (packet->node == node && (int32_t)(fence - packet->fence) >= 0)
             list_move_back(&done, &packet->link);
@@ -353,6 +356,7 @@ void oracle_built(struct oracle *oracle, const DXGKARG_BUILDPAGINGBUFFER *arg, u
     struct paging_operation *operation = NULL;
     struct paging_part *part;
 
+    oracle_look_for_late(oracle);
     enter_buffer(oracle, arg, bytes);
     oracle->discards_write |= bytes && arg->Operation == DXGK_OPERATION_DISCARD_CONTENT;
     if (is_complete)
@@ -530,6 +534,7 @@ bool oracle_final_check(struct oracle *oracle)
     uint64_t problems = 0;
 
     check_unfinished(oracle);
+    oracle_look_for_late(oracle);
     list_for_each (allocation, &oracle->allocations, struct oracle_allocation, link) {
         if (allocation->is_live && !oracle->is_blind)
             check_allocation(oracle, allocation);

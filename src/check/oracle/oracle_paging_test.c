@@ -784,6 +784,47 @@ static void every_nth_allocation_failure_is_told_and_leaves_it_whole(void **stat
     assert_true(told_count > 5);
 }
 
+/* ---- Reports that come too early ---- */
+
+/* A page is not there when its packet is reported; it may come before the driver is called again.
+ */
+static void look_behind_an_early_report(bool comes_late, bool is_written)
+{
+    DXGKARG_BUILDPAGINGBUFFER arg;
+    struct stage_pages home;
+    struct stage stage;
+
+    stage_open(&stage, MISSING_PAGE);
+    stage_make_texture(&stage, &home);
+    arg = stage_transfer(&home, 40, true, 0, TEXTURE_PAGES);
+    stage_build(&stage, &arg);
+    stage_submit_and_complete(&stage);
+    assert_int_equal(stage.report_count, 1);
+    assert_int_equal(stage.counts.evaluated[RULE_FENCE_003], 1);
+    if (is_written) { /* by its client: it is another content that is there */
+        page_store_write_tag(stage.local, PAGE_NUMBER(45), PAGE_BYTES, 77);
+        oracle_cpu_write(stage.oracle, TEXTURE, PAGE_NUMBER(5), stage.local, PAGE_NUMBER(45),
+                         PAGE_BYTES, 77);
+    } else if (comes_late) {
+        page_store_copy(stage.local, 45, stage.ram, home.pfns[MDL_POISON + 5], 1);
+    }
+    oracle_final_check(stage.oracle);
+    assert_int_equal(stage.counts.broken[RULE_FENCE_003], comes_late && !is_written);
+    assert_int_equal(stage.report_count, 1 + (comes_late && !is_written));
+    if (comes_late && !is_written) {
+        assert_int_equal(stage.last.rule, RULE_FENCE_003);
+        assert_non_null(strstr(stage.text, "byte 0x5000: right now, and wrong when fence 0x1"));
+    }
+    stage_close(&stage);
+}
+
+static void what_is_right_behind_its_report_came_too_late(void **state)
+{
+    look_behind_an_early_report(true, false);
+    look_behind_an_early_report(false, false);
+    look_behind_an_early_report(true, true);
+}
+
 /* ---- What is looked at, and what is not known ---- */
 
 static void a_virtual_fill_is_looked_at_for_VX_008(void **state)
@@ -908,6 +949,7 @@ int main(void)
         cmocka_unit_test(a_reset_takes_no_page_of_system_memory_that_somebody_is_told_of),
         cmocka_unit_test(a_reset_that_takes_nothing_leaves_a_freed_allocation_its_content),
         cmocka_unit_test(every_nth_allocation_failure_is_told_and_leaves_it_whole),
+        cmocka_unit_test(what_is_right_behind_its_report_came_too_late),
         cmocka_unit_test(a_virtual_fill_is_looked_at_for_VX_008),
         cmocka_unit_test(a_list_is_scattered_when_its_pages_do_not_follow_the_first_used_one),
         cmocka_unit_test(what_is_filled_beyond_its_segment_is_nowhere_that_is_known),

@@ -168,6 +168,20 @@ struct oracle_write {
 
 /* A fill of local memory that has run: one that did not stop in time spoils what is behind it. */
 #define ORACLE_FILLS 64u
+/*
+ * Bytes that were wrong when the packet that was to bring them was reported. When nobody has
+ * written them since and they are right, the report came too early (FENCE-003).
+ */
+#define ORACLE_LATES 8u
+struct oracle_late {
+    struct oracle_allocation *allocation; /* NULL: it is settled */
+    uint64_t offset, location;            /* of the first wrong byte; of its page */
+    uint64_t expected;                    /* up to eight bytes from there on */
+    uint64_t event;                       /* of the call that built the operation */
+    uint32_t fence;
+    unsigned node;
+};
+
 struct oracle_fill {
     uint64_t event;      /* 0: none */
     uint64_t start, end; /* locations, half open */
@@ -207,6 +221,9 @@ struct oracle {
 
     struct oracle_write writes[ORACLE_WRITES]; /* a ring of the last ones */
     uint64_t write_count;                      /* ever */
+
+    struct oracle_late lates[ORACLE_LATES]; /* a ring of the last ones */
+    unsigned late_count;                    /* ever */
 
     uint64_t reset_count;              /* resets and sleeps: local memory lost its content */
     struct oracle_allocation *leaving; /* that went out last by addresses; NULL: it has ended */
@@ -254,6 +271,17 @@ void ensure_backing(struct oracle *oracle, struct oracle_allocation *allocation)
 void drop_backing(struct oracle *oracle, struct oracle_allocation *allocation);
 /* Drops it when no page is in local memory. */
 void drop_idle_backing(struct oracle *oracle, struct oracle_allocation *allocation);
+
+/* ---- oracle_late.c ---- */
+
+struct occasion;
+
+/* The byte of the allocation, at an address of the store, is wrong behind an operation's packet. */
+void oracle_note_late(struct oracle *oracle, struct oracle_allocation *allocation, uint64_t offset,
+                      struct page_store *store, uint64_t address, const struct occasion *occasion);
+void oracle_forget_late(struct oracle *oracle, const struct oracle_allocation *allocation);
+/* Whether what came late is there now. */
+void oracle_look_for_late(struct oracle *oracle);
 
 /* ---- oracle_place.c ---- */
 

@@ -305,6 +305,7 @@ NTSTATUS stage_open_with(struct stage *stage, const struct base_services *servic
         .resolve = resolve,
         .report = keep_report,
         .counts = &stage->counts,
+        .judges_reports = true,
     };
     NTSTATUS status;
 

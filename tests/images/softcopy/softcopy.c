@@ -15,6 +15,7 @@
  *            size:u64,flags:u32,index:u32. Commands are none, and what comes is not looked at.
  * Language   C11 and C++17 alike: `drydock new` makes a driver of its own out of it.
  * Mistakes   SOFTCOPY_MISTAKE 1: a transfer from local memory leaves out its last page.
+ *            SOFTCOPY_MISTAKE 2: a fence is reported before the buffer has been carried out.
  * Source     contract.md; rules are named where they are kept.
  */
 #include <ntddk.h>
@@ -319,8 +320,13 @@ static VOID NTAPI DpcRoutine(IN_CONST_PVOID MiniportDeviceContext)
         KeReleaseSpinLockFromDpcLevel(&adapter->lock);
         if (!has_work)
             continue;
+#if SOFTCOPY_MISTAKE == 2
+        synchronize(adapter, complete_oldest, i);
+        run_submission(adapter, &submission);
+#else
         run_submission(adapter, &submission);
         synchronize(adapter, complete_oldest, i);
+#endif
         is_more |= node->oldest != node->newest;
     }
     adapter->dxgkrnl.DxgkCbNotifyDpc(adapter->dxgkrnl.DeviceHandle);
