@@ -35,9 +35,20 @@ struct piece {
     bool is_again;     /* another piece is the same memory */
 };
 
+/* A buffer that goes down as it is, with a canary behind it. */
+#define KEPT_MOST    2u
+#define CANARY_BYTES 64u
+#define CANARY       0x5c
+struct kept_buffer {
+    struct guard_label label;
+    char *end;
+    size_t bytes;
+};
+
 struct guarded_call {
     struct guard_layer *layer;
-    unsigned count;
+    unsigned count, kept_count;
+    struct kept_buffer kept[KEPT_MOST];
     struct piece pieces[PIECES_MOST];
 };
 
@@ -142,6 +153,35 @@ static bool stands_in(const struct guarded_call *call, const struct loan_member 
            call->layer->config.stands_in;
 }
 
+static void keep_buffer(struct guarded_call *call, const struct piece *around,
+                        const struct loan_member *member, char *real, size_t bytes)
+{
+    const struct guard_config *config = &call->layer->config;
+    struct kept_buffer *kept = &call->kept[call->kept_count];
+
+    if (!member->is_lasting || config->lends_lasting || !config->find_slack || around->member ||
+        !bytes || bytes > GUARD_MOST_BYTES || call->kept_count == KEPT_MOST ||
+        config->find_slack(config->context, real + bytes) < CANARY_BYTES)
+        return;
+    *kept = (struct kept_buffer){.label = around->slot->label, .end = real + bytes, .bytes = bytes};
+    kept->label.members[0] = member;
+    memset(kept->end, CANARY, CANARY_BYTES);
+    call->kept_count++;
+}
+
+static void look_behind_kept(const struct guarded_call *call)
+{
+    for (unsigned i = 0; i < call->kept_count; i++) {
+        const struct kept_buffer *kept = &call->kept[i];
+        struct loan_breach breach = {.kind = LOAN_BEHIND, .bytes = kept->bytes};
+
+        while (breach.offset < CANARY_BYTES && kept->end[breach.offset] == CANARY)
+            breach.offset++;
+        if (breach.offset < CANARY_BYTES)
+            tell(call->layer, breach, &kept->label, NULL, 0);
+    }
+}
+
 /* Lends what the pointer of an element's copy leads to. */
 static void lend(struct guarded_call *call, const struct piece *around, char *copy, uint32_t index,
                  const struct loan_member *member)
@@ -158,8 +198,10 @@ static void lend(struct guarded_call *call, const struct piece *around, char *co
         bytes = element_bytes = bytes_of_mdl((const MDL *)(void *)real);
     else
         bytes = bytes_of_list(member, copy, &element_bytes);
-    if (!is_to_copy(call, member, bytes))
+    if (!is_to_copy(call, member, bytes)) {
+        keep_buffer(call, around, member, real, bytes);
         return;
+    }
     if (around->member)
         label.index = guard_is_list(around->member) ? index : GUARD_NO_INDEX;
     label.members[around->member != NULL] = member;
@@ -246,7 +288,7 @@ static void *begin(struct guard_layer *guard, struct guarded_call *call, enum mi
     struct piece *piece;
 
     call->layer = guard;
-    call->count = 0;
+    call->count = call->kept_count = 0;
     piece = guard->slots
                 ? add_piece(call, &label, (void *)(uintptr_t)argument, bytes, GUARD_ALIGNMENT)
                 : NULL;
@@ -457,6 +499,7 @@ static void end(struct guarded_call *call, NTSTATUS status)
 {
     for (unsigned i = call->count; i > 0; i--)
         restore_pointer(call, &call->pieces[i - 1]);
+    look_behind_kept(call);
     for (unsigned i = 0; i < call->count; i++) {
         const struct piece *piece = &call->pieces[i];
 

@@ -9,7 +9,8 @@
  *            was lent, bytes that are only to be read, values that were to be written. Then the
  *            driver's answers go back to where the caller expects them, and the slots are poison.
  *            What the driver forgot to write is as the caller left it. Pages of the bench's
- *            memory (DMA buffers) are lent so, too, unless the driver may keep what it is lent.
+ *            memory (DMA buffers) are lent so, too, unless the driver may keep what it is lent:
+ *            then a canary stands behind them.
  *            Whoever asks is told of each breach. The call goes on, unless it reached a page
  *            without access: then guard_explain() tells what the signal means.
  * Ownership  Gives a miniport that owns next; on failure next is still the caller's.
@@ -29,6 +30,11 @@ struct guard_config {
     /* A DMA buffer's copy stands for it during a call; 0 bytes: not any more. May be NULL. */
     void (*stands_in)(void *context, const void *copy, const void *buffer, size_t bytes);
     bool lends_lasting; /* copies of what a page lends for longer than the call, too */
+    /*
+     * Without lends_lasting: how many bytes from the address on are nobody's, behind a buffer that
+     * the driver keeps. They get a canary. NULL: nobody knows of any.
+     */
+    uint64_t (*find_slack)(void *context, const void *end);
 };
 
 NTSTATUS guard_layer_create(const struct base_services *services, const struct guard_config *config,

@@ -11,7 +11,8 @@ struct mapped_pages {
 struct contiguous_pages {
     struct list link;
     uint64_t first_page;
-    const void *address; /* where the CPU sees them; NULL: nowhere */
+    const char *address; /* where the CPU sees them; NULL: nowhere */
+    uint64_t bytes;      /* seen there, without the slack */
 };
 
 static void clear_pages(struct platform *platform, const uint64_t *pages, uint64_t count)
@@ -255,7 +256,8 @@ static void *map_bus(void *context, uint64_t address, uint64_t bytes)
     if (!range)
         return machine_map_physical(platform->machine, address, bytes);
     range->address = machine_map_physical(platform->machine, address, bytes + PAGE_BYTES);
-    return (void *)range->address;
+    range->bytes = bytes;
+    return (void *)(uintptr_t)range->address;
 }
 
 static void unmap_bus(void *context, void *address, uint64_t bytes)
@@ -266,6 +268,20 @@ static void unmap_bus(void *context, void *address, uint64_t bytes)
     machine_unmap_physical(platform->machine, address, bytes + (range ? PAGE_BYTES : 0));
     if (range)
         range->address = NULL;
+}
+
+uint64_t platform_slack(const struct platform *platform, const void *end)
+{
+    const struct contiguous_pages *range;
+
+    list_for_each (range, &platform->contiguous, struct contiguous_pages, link) {
+        uint64_t offset = (uint64_t)((uintptr_t)end - (uintptr_t)range->address);
+
+        /* An end that is not in the last page is one of several in the buffer. */
+        if (range->address && offset <= range->bytes && offset + PAGE_BYTES > range->bytes)
+            return range->bytes + PAGE_BYTES - offset;
+    }
+    return 0;
 }
 
 void platform_init(struct platform *platform, struct machine *machine,

@@ -31,6 +31,8 @@ struct platform {
 void platform_init(struct platform *platform, struct machine *machine,
                    const struct base_services *services);
 void platform_fini(struct platform *platform); /* ends mappings that were left */
+/* Bytes from there on that are nobody's, behind or in pages in one piece; 0: not known. */
+uint64_t platform_slack(const struct platform *platform, const void *end);
 struct vidmm_platform platform_get(struct platform *platform);
 
 #endif

@@ -129,12 +129,20 @@ static void builds(void *context, uint64_t event, char *at, size_t bytes)
     run_writers_builds(run->writers, run->image, event, at, bytes);
 }
 
+static uint64_t find_slack(void *context, const void *end)
+{
+    const struct run_assembly *run = context;
+
+    return run->has_platform ? platform_slack(&run->platform, end) : 0;
+}
+
 static NTSTATUS create_guard(struct run_assembly *run, struct miniport *next,
                              struct miniport **out_layer)
 {
     const struct guard_config config = {.context = run,
                                         .report = run_report_loan,
                                         .stands_in = stand_in,
+                                        .find_slack = find_slack,
                                         .lends_lasting = run_is_lent_for_call(run)};
 
     return guard_layer_create(services_of(run), &config, next, out_layer);

@@ -25,6 +25,7 @@ static const struct test_mistake *planted;
 struct test_mistake {
     const char *rule; /* that it breaks */
     NTSTATUS (*build)(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg);
+    NTSTATUS (*render)(struct miniport *self, HANDLE object, DXGKARG_RENDER *arg);
     NTSTATUS (*patch)(struct miniport *self, HANDLE object, const DXGKARG_PATCH *arg);
     NTSTATUS (*query)(struct miniport *self, HANDLE object, const DXGKARG_QUERYADAPTERINFO *arg);
     void (*dpc)(struct miniport *self);
@@ -37,6 +38,8 @@ static NTSTATUS wrap_mistake(const struct run_driver *driver, const struct base_
 
     if (planted->build)
         ops->build_paging_buffer = planted->build;
+    if (planted->render)
+        ops->render = planted->render;
     if (planted->patch)
         ops->patch = planted->patch;
     if (planted->query)
@@ -228,6 +231,12 @@ static NTSTATUS build_beyond(struct miniport *self, HANDLE object, DXGKARG_BUILD
     return miniport_forward_build_paging_buffer(self, object, arg);
 }
 
+static NTSTATUS render_beyond(struct miniport *self, HANDLE object, DXGKARG_RENDER *arg)
+{
+    ((char *)arg->pDmaBuffer)[arg->DmaSize + 3] = 1;
+    return miniport_forward_render(self, object, arg);
+}
+
 static NTSTATUS patch_outside(struct miniport *self, HANDLE object, const DXGKARG_PATCH *arg)
 {
     if (arg->DmaBufferSubmissionEndOffset < arg->DmaBufferSize)
@@ -268,9 +277,10 @@ static NTSTATUS query_beyond(struct miniport *self, HANDLE object,
 static void what_needs_no_model_is_judged_without_one(void **state)
 {
     static const struct test_mistake mistakes[] = {
-        {"PB-002", .build = build_loosely},    {"PB-005", .build = build_beyond},
-        {"PATCH-007", .patch = patch_outside}, {"PATCH-009", .patch = patch_paging},
-        {"SEG-011", .query = query_beyond},    {"TDR-012", .dpc = take_three_seconds},
+        {"PB-002", .build = build_loosely},     {"PB-005", .build = build_beyond},
+        {"PATCH-007", .patch = patch_outside},  {"PATCH-009", .patch = patch_paging},
+        {"MEM-001", .render = render_beyond},   {"SEG-011", .query = query_beyond},
+        {"TDR-012", .dpc = take_three_seconds},
     };
     static const enum rule_id looked_at[] = {RULE_PB_002,    RULE_PB_005,  RULE_PATCH_007,
                                              RULE_PATCH_009, RULE_SEG_011, RULE_TDR_012};
