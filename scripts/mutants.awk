@@ -4,6 +4,9 @@
 #
 # An ID is made of the file, the mistake and the text of the line, so it stays when other lines come
 # or go. Lines outside of functions, comments, strings, assertions and preprocessor lines are left.
+# So are two boundaries that change nothing: `offset >= size || bytes > size - offset`, where the
+# second half refuses the first offset behind the end as well, and `if (bytes > most)` with
+# `bytes = most;` behind it, which gives the value that is there.
 # The mistakes:
 #
 #     boundary     < for <=, <= for <, > for >=, >= for >
@@ -36,12 +39,38 @@ function plant(mistake, mutated,    key, text) {
     printf "%07x\t%s\t%d\t%s\t%s\t%s\n", hash(key), FILENAME, FNR, mistake, $0, mutated
 }
 
+# The expression that ends in front of the place, or begins behind it: a name with its members.
+function operand_before(at,    text) {
+    text = substr(code, 1, at - 1)
+    return match(text, /[A-Za-z_0-9.>-]+$/) ? substr(text, RSTART) : "?"
+}
+
+function operand_behind(at,    text) {
+    text = substr(code, at)
+    return match(text, /^[A-Za-z_0-9.>-]+/) ? substr(text, 1, RLENGTH) : "?"
+}
+
+# Whether the boundary at the place changes nothing.
+function is_covered(at, operator,    left, right, rest, following) {
+    left = operand_before(at)
+    right = operand_behind(at + length(operator))
+    following = code_of_line(source[FNR + 1])
+    sub(/^ +/, "", following)
+    rest = substr(code, at) " " following
+    if (index(operator, ">"))
+        return index(rest, " > " right " - " left) || index(rest, " >= " right " - " left) ||
+               (code ~ /^ +(else )?if \(/ && index(following, left " = " right ";") == 1)
+    return index(rest, " <= " right " - " left) || index(rest, " < " right " - " left) ||
+           (code ~ /^ +(else )?if \(/ && index(following, left " = " right ";") == 1)
+}
+
 # Every place of `old` in the code of this line, replaced by `new`.
 function replace(mistake, old, new,    from, at) {
     from = 1
     while ((at = index(substr(code, from), old)) > 0) {
         at += from - 1
-        plant(mistake, substr($0, 1, at - 1) new substr($0, at + length(old)))
+        if (mistake != "boundary" || !is_covered(at, old))
+            plant(mistake, substr($0, 1, at - 1) new substr($0, at + length(old)))
         from = at + length(old) - 1
     }
 }
@@ -96,7 +125,12 @@ function plant_negation(    i) {
 }
 
 BEGIN { for (i = 1; i < 256; i++) code_of[sprintf("%c", i)] = i }
-FNR == 1 { in_comment = in_function = 0 }
+FNR == 1 {
+    in_comment = in_function = 0
+    for (lines = 0; (getline text_of_line < FILENAME) > 0; ) source[++lines] = text_of_line
+    close(FILENAME)
+    source[lines + 1] = ""
+}
 /^#/ { next }
 { code = code_of_line($0) }
 /^{/ { in_function = 1; next }

@@ -254,8 +254,8 @@ static void play(struct run_assembly *run)
         note_stop(run);
     else if (run->oracle)
         oracle_final_check(run->oracle);
-    if (done)
-        vidmm_check(run->vidmm);
+    if (done && !vidmm_check(run->vidmm))
+        run_break(run, "the memory manager's account is not whole (vidmm_check())");
     collect(run);
 }
 
