@@ -17,28 +17,29 @@
 set -eu
 
 seeds=500
-golden=$(dirname "$0")/../tests/golden
-cases=$(dirname "$0")/../cases
-distorted=$(dirname "$1")/bench_tests
 case $#${2:-} in
 1 | 2--update | 2--brief | 2--rules) ;;
 *) sed -n '2,18s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
 esac
+tests=$(cd "$(dirname "$1")" && pwd)
+drydock=$tests/$(basename "$1")
+cd "$(dirname "$0")/.."
+golden=tests/golden
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
-"$1" check --seeds $seeds -j 2 --repeat 0 --no-shrink --max-findings 1 --run-limit 60 -o "$folder/campaign" >"$folder/text" 2>&1 ||
+"$drydock" check --seeds $seeds -j 2 --repeat 0 --no-shrink --max-findings 1 --run-limit 60 -o "$folder/campaign" >"$folder/text" 2>&1 ||
     { cat "$folder/text" >&2; exit 2; }
 {
     sed -n '/^ *played\|^ *checked/p; s/.*\(digest of all [0-9a-f]*\)$/  \1/p' "$folder/text"
-    "$1" rules --from "$folder/campaign" | awk '$1 ~ /^[A-Z]+-[0-9]+$/ && $4 == "checked" { print $1, $6 }'
+    "$drydock" rules --from "$folder/campaign" | awk '$1 ~ /^[A-Z]+-[0-9]+$/ && $4 == "checked" { print $1, $6 }'
     # Each case in two setups; in some of them a case cannot be played, which is said, too.
-    find "$cases" -name '*.case' | LC_ALL=C sort | xargs -n 24 "$1" check --seeds 2 -j 2 --repeat 0 --no-shrink 2>/dev/null |
+    find cases -name '*.case' | LC_ALL=C sort | xargs -n 24 "$drydock" check --seeds 2 -j 2 --repeat 0 --no-shrink 2>/dev/null |
         sed -n 's/^ *\(played .*\)/  cases \1/p; s/.*\(digest of all [0-9a-f]*\)$/  cases \1/p; s/^ *\(findings .*\)/  cases \1/p'
 } >"$folder/seeds.txt"
 [ "${2:-}" != --brief ] || diff -u "$golden/seeds.txt" "$folder/seeds.txt" || exit 1
 status=0
-"$1" zoo --seeds 1 --no-shrink -j 2 --json >"$folder/zoo.json" 2>"$folder/text" || status=$?
+"$drydock" zoo --seeds 1 --no-shrink -j 2 --json >"$folder/zoo.json" 2>"$folder/text" || status=$?
 [ $status -le 1 ] || { cat "$folder/text" >&2; exit 2; } # 1: a defect is not found by one seed
 awk -F '"' '
     $2 == "id" { id = $4; rules = ""; is_list = 0 }
@@ -57,7 +58,7 @@ awk -F '"' '
 if [ "${2:-}" = --update ]; then
     mkdir -p "$golden"
     cp "$folder/seeds.txt" "$folder/zoo.txt" "$golden"
-    DRYDOCK_UPDATE_GOLDEN=1 "$distorted" distortion_test >"$folder/text" 2>&1 || { cat "$folder/text" >&2; exit 2; }
+    DRYDOCK_UPDATE_GOLDEN=1 "$tests/bench_tests" distortion_test >"$folder/text" 2>&1 || { cat "$folder/text" >&2; exit 2; }
     exit 0
 fi
 status=0
@@ -69,7 +70,7 @@ if [ "${2:-}" = --rules ]; then
 else
     diff -u "$golden/zoo.txt" "$folder/zoo.txt" || status=1
 fi
-[ $status -ne 0 ] && [ "${2:-}" = --brief ] || "$distorted" distortion_test >"$folder/text" 2>&1 ||
+[ $status -ne 0 ] && [ "${2:-}" = --brief ] || "$tests/bench_tests" distortion_test >"$folder/text" 2>&1 ||
     { grep -E '^ *(was|is|ERROR):' "$folder/text"; status=1; }
 [ $status -eq 0 ] ||
     echo "golden: not what it was; if that is meant: scripts/golden.sh $1 --update" >&2
