@@ -193,6 +193,14 @@ static inline bool allocation_is_pitched(const struct vidmm_allocation *allocati
     return allocation->place.segment &&
            segment_page_count(allocation->place.segment, allocation) != allocation->page_count;
 }
+/* The list of its segment on which it stands while it may be evicted. */
+static inline struct list *allocation_lru(const struct vidmm_allocation *allocation)
+{
+    unsigned class = allocation->is_offered ? allocation->offer_class
+                                            : OFFER_CLASSES + allocation->priority_class;
+
+    return &allocation->place.segment->lru[class];
+}
 /* The GPU could use it now, at all its addresses. */
 static inline bool allocation_is_usable(const struct vidmm_allocation *allocation)
 {

@@ -14,6 +14,9 @@
 
 void allocation_hold(struct vidmm_allocation *allocation);
 void allocation_unhold(struct vidmm_allocation *allocation);
+/* The same for each of the list, in its order. */
+void allocations_hold(unsigned count, struct vidmm_allocation *const *allocations);
+void allocations_unhold(unsigned count, struct vidmm_allocation *const *allocations);
 /* A packet of the physical model refers to it, from the client's call to the packet's end. */
 void allocation_use(struct vidmm_allocation *allocation);
 void allocation_unuse(struct vidmm_allocation *allocation);

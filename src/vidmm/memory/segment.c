@@ -687,13 +687,10 @@ void segment_release_units(struct segment *segment, uint64_t first_page, uint64_
 
 void segment_lru_add(struct vidmm_allocation *allocation)
 {
-    unsigned class = allocation->is_offered ? allocation->offer_class
-                                            : OFFER_CLASSES + allocation->priority_class;
-
     if (allocation->is_pinned)
         return;
     ASSERT(allocation->listed == LISTED_NOWHERE);
-    list_push_back(&allocation->place.segment->lru[class], &allocation->link);
+    list_push_back(allocation_lru(allocation), &allocation->link);
     allocation->listed = LISTED_EVICTABLE;
     budget_idle(allocation, true);
 }

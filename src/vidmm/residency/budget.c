@@ -45,6 +45,11 @@ static struct budget *budget_of(const struct vidmm_allocation *allocation,
     return &allocation->device->process->budgets[place->segment->budget_group];
 }
 
+struct budget *budget_of_place(const struct vidmm_allocation *allocation)
+{
+    return budget_of(allocation, &allocation->place);
+}
+
 uint64_t budget_held(const struct budget *budget)
 {
     return budget->used - budget->idle - budget->going;

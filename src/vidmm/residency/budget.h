@@ -34,6 +34,8 @@ void budget_fini(struct vidmm_process *process);
 /* The allocation has taken the place, or gives it back. */
 void budget_placed(const struct vidmm_allocation *allocation, const struct placement *place);
 void budget_unplaced(const struct vidmm_allocation *allocation, const struct placement *place);
+/* That of the allocation's process where the allocation is. */
+struct budget *budget_of_place(const struct vidmm_allocation *allocation);
 /* The place in force may be evicted or not any more; it is on its way out or not any more. */
 void budget_idle(const struct vidmm_allocation *allocation, bool is_idle);
 void budget_going(const struct vidmm_allocation *allocation, bool is_going);

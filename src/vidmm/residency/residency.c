@@ -623,8 +623,7 @@ static NTSTATUS make_resident(struct vidmm_device *device, unsigned count,
         prefetch_to_write(allocation->link.next);
     }
     if (are_usable && !device->pending_requests) {
-        for (i = 0; i < count; i++)
-            allocation_hold(allocations[i]);
+        allocations_hold(count, allocations);
         vidmm->statistics.residency_requests += count;
         vidmm->statistics.residency_hits += count;
         return STATUS_SUCCESS;
@@ -664,9 +663,13 @@ NTSTATUS vidmm_make_resident_or_fail(struct vidmm_device *device, unsigned count
 void vidmm_evict(struct vidmm_device *device, unsigned count,
                  struct vidmm_allocation *const *allocations)
 {
-    unsigned i;
+    bool are_aside = false;
 
-    for (i = 0; i < count; i++) {
+    for (unsigned i = 0; i < count; i++)
+        are_aside = are_aside || allocations[i]->has_holds_aside;
+    if (!are_aside)
+        allocations_unhold(count, allocations);
+    for (unsigned i = 0; are_aside && i < count; i++) {
         if (allocations[i]->has_holds_aside)
             offer_drop_hold(allocations[i]);
         else

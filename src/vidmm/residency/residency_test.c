@@ -7,6 +7,7 @@
 #include "base/bits.h"
 #include "base/failing_services.h"
 #include "base/list.h"
+#include "base/rng.h"
 
 /* Both used by one submission, which may fail; GpuMmu: both made resident, and given up again. */
 static void rig_together(struct rig *rig, struct rig_object **objects, unsigned count,
@@ -129,6 +130,104 @@ static void a_device_whose_residency_must_succeed_is_in_error_when_it_does_not(v
     rig_gpu(rig, &small, 4);
     rig_destroy_object(rig, &small);
     rig_destroy_object(rig, &huge);
+    rig_free(rig);
+}
+
+/* What a list's references do to the order in which allocations leave, as if each stood alone. */
+struct lru_model {
+    struct vidmm_allocation *order[16];
+    unsigned count;
+    unsigned holds[16];
+};
+
+static void model_refer(struct lru_model *model, const struct rig_object *objects, unsigned number,
+                        bool is_held)
+{
+    struct vidmm_allocation *allocation = objects[number].allocation;
+    unsigned kept = 0;
+
+    if (is_held ? model->holds[number]++ : --model->holds[number])
+        return;
+    for (unsigned i = 0; i < model->count; i++) {
+        if (model->order[i] != allocation)
+            model->order[kept++] = model->order[i];
+    }
+    model->count = kept;
+    if (!is_held)
+        model->order[model->count++] = allocation;
+}
+
+static void assert_leaves_in_order(const struct rig *rig, const struct lru_model *model,
+                                   const struct segment *segment)
+{
+    const struct vidmm_allocation *allocation;
+    struct vidmm_budget_info info;
+    uint64_t held = 0;
+    unsigned at = 0;
+
+    for (unsigned class = 0; class < VICTIM_CLASSES; class ++) {
+        list_for_each (allocation, &segment->lru[class], struct vidmm_allocation, link)
+            assert_ptr_equal(allocation, model->order[at++]);
+    }
+    assert_int_equal(at, model->count);
+    for (unsigned i = 0; i < ARRAY_COUNT(model->holds); i++)
+        held += model->holds[i] ? (1 + i) * PAGE_BYTES : 0;
+    vidmm_budget_info(rig->process, VIDMM_BUDGET_LOCAL, &info);
+    assert_int_equal(info.held, held);
+    assert_true(vidmm_check(rig->vidmm));
+}
+
+static void random_lists_leave_in_the_order_of_single_references(void **state)
+{
+    struct rig_config config = rig_model(2);
+    struct rig_object objects[16];
+    unsigned lists[8][6], counts[8] = {0};
+    struct lru_model model = {.count = 0};
+    struct segment *segment;
+    struct rng rng;
+    struct rig *rig;
+
+    config.keeps_tables_in_system = true;
+    rig = rig_create(&config); /* 256 pages */
+    rng_init(&rng, 5);
+    for (unsigned i = 0; i < ARRAY_COUNT(objects); i++) {
+        rig_object(rig, 1 + i, 1, &objects[i]);
+        rig_make_resident(rig, &objects[i]);
+        rig_evict(rig, &objects[i]);
+        model.order[model.count++] = objects[i].allocation;
+    }
+    segment = objects[0].allocation->place.segment;
+    for (unsigned step = 0; step < 2000; step++) {
+        unsigned list = (unsigned)rng_below(&rng, ARRAY_COUNT(counts));
+        struct vidmm_allocation *allocations[6];
+        bool is_held = counts[list] == 0;
+        struct rig_done done = {0};
+        uint64_t fence;
+
+        if (step == 1000) /* sums are for processes without limits */
+            vidmm_set_budget(rig->process, VIDMM_BUDGET_LOCAL, 256 * PAGE_BYTES);
+        if (is_held)
+            counts[list] = (unsigned)rng_between(&rng, 1, ARRAY_COUNT(allocations));
+        for (unsigned i = 0; i < counts[list]; i++) {
+            if (is_held)
+                lists[list][i] = (unsigned)rng_below(&rng, ARRAY_COUNT(objects));
+            allocations[i] = objects[lists[list][i]].allocation;
+            model_refer(&model, objects, lists[list][i], is_held);
+        }
+        if (is_held) {
+            assert_int_equal(vidmm_make_resident(rig->device, counts[list], allocations, rig_done,
+                                                 &done, &fence),
+                             STATUS_SUCCESS);
+        } else {
+            vidmm_evict(rig->device, counts[list], allocations);
+            counts[list] = 0;
+        }
+        assert_leaves_in_order(rig, &model, segment);
+    }
+    for (unsigned i = 0; i < ARRAY_COUNT(objects); i++) {
+        objects[i].references = model.holds[i];
+        rig_destroy_object(rig, &objects[i]);
+    }
     rig_free(rig);
 }
 
@@ -532,6 +631,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(make_resident_succeeds_at_once_pends_or_fails_with_sizes),
         cmocka_unit_test(a_device_whose_residency_must_succeed_is_in_error_when_it_does_not),
+        cmocka_unit_test(random_lists_leave_in_the_order_of_single_references),
         cmocka_unit_test(the_least_recently_used_of_the_lowest_priority_leaves_first),
         cmocka_unit_test(what_work_in_flight_may_use_stays),
         cmocka_unit_test(a_destroyed_allocation_goes_when_its_work_and_its_references_have),
