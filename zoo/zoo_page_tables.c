@@ -406,7 +406,7 @@ const struct zoo_defect zoo_table_defects[] = {
     {.id = "NTF-content-read", .models = ZOO_GPUMMU, .rules = "NTF-006", .since = ZOO_SINCE,
      .sentence = "looks at the content when it is told that an allocation is resident",
      .plant = plant_peek},
-    {.id = "CTX-init-skipped", .models = ZOO_BOTH, .rules = "CTX-006", .since = ZOO_SINCE,
+    {.id = "CTX-init-skipped", .models = ZOO_ALL, .rules = "CTX-006", .since = ZOO_SINCE,
      .sentence = "does not initialise a context allocation", .build = skip_init_context},
     {0},
 };

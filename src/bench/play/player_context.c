@@ -157,9 +157,7 @@ NTSTATUS player_context_open(struct player *player, uint32_t id)
                  (source->save.has_cpu_image ? SGPU_UMD_SAVE_CPU_IMAGE : 0u),
         .save_bytes = source->save.bytes,
     };
-    /* Drivers of the IoMmu model have no context allocations. */
-    bool may_save = !player->is_virtual || player->has_page_tables;
-    uint32_t data_bytes = source->save.bytes && may_save ? sizeof data : 0;
+    uint32_t data_bytes = source->save.bytes ? sizeof data : 0;
     const void *umd_data = data_bytes ? &data : NULL;
     uint32_t foreign_bytes = 0;
     uint8_t *foreign_data = NULL;

@@ -1,5 +1,5 @@
 /*
- * Context allocations in whole runs: every kind of them in both models, through tiny buffers, by
+ * Context allocations in whole runs: every kind of them in all models, through tiny buffers, by
  * either handle, and that the GPU finds an area that is not what it should be.
  */
 #include "bench/whole_runs/test_run.h"
@@ -44,7 +44,7 @@ static void look_at_init(struct observer *observer, const DXGKARG_BUILDPAGINGBUF
         observer->by_mdl++;
     }
     assert_int_equal(args->InitContextResource.Destination.GpuVirtualAddress == 0,
-                     observer->model == RUN_PHYSICAL); /* CTX-008 */
+                     observer->model != RUN_GPUMMU); /* CTX-008 */
 }
 
 static NTSTATUS observe_build(struct miniport *layer, HANDLE object,
@@ -111,33 +111,43 @@ static struct run_result *observe(struct observer *observer, uint32_t buffer_byt
 /* CTX-003 to CTX-009; the GPU faults where an image is wrong or a run was lost. */
 static void every_kind_is_made_once_and_moves(void **state)
 {
-    for (unsigned n = 0; n < 16; n++) {
+    static const enum run_model models[] = {RUN_PHYSICAL, RUN_GPUMMU, RUN_IOMMU};
+
+    for (unsigned n = 0; n < 24; n++) {
         struct observer observer = {
-            .model = n & 1 ? RUN_GPUMMU : RUN_PHYSICAL,
-            .by_driver_handle = n & 2,
+            .model = models[n % 3],
+            .by_driver_handle = n / 3 % 2,
             .swallowed = MINIPORT_OPERATION_COUNT,
         };
-        struct run_result *result = observe(&observer, 64u << (n / 4 * 2));
+        struct run_result *result = observe(&observer, 64u << (n / 6 * 2));
 
         test_assert_clean(result);
         assert_int_equal(observer.images, 6); /* c2 and c3 have one together */
-        assert_int_equal(observer.by_cpu, 1);
-        assert_int_equal(observer.by_mdl, n & 1 ? 1 : 0);
+        /* Where there is system memory only, c5 is there as well as c4. */
+        assert_int_equal(observer.by_cpu, observer.model == RUN_IOMMU ? 2 : 1);
+        assert_int_equal(observer.by_mdl, observer.model == RUN_GPUMMU ? 1 : 0);
         assert_int_equal(observer.looks, 1);
-        assert_int_equal(observer.runs, 2);
+        assert_int_equal(observer.runs, observer.model == RUN_IOMMU ? 3 : 2);
         test_finish(result);
     }
 }
 
 /* Without the first image, or without its way back, the next submission finds another area. */
-static void a_wrong_area_is_found_in_the_physical_model(void **state)
+static void a_wrong_area_is_found_without_page_tables(void **state)
 {
-    static const unsigned operations[] = {DXGK_OPERATION_INIT_CONTEXT_RESOURCE,
-                                          DXGK_OPERATION_MAP_APERTURE_SEGMENT,
-                                          DXGK_OPERATION_TRANSFER};
+    static const struct {
+        enum run_model model;
+        unsigned operation;
+    } cases[] = {
+        {RUN_PHYSICAL, DXGK_OPERATION_INIT_CONTEXT_RESOURCE},
+        {RUN_PHYSICAL, DXGK_OPERATION_MAP_APERTURE_SEGMENT},
+        {RUN_PHYSICAL, DXGK_OPERATION_TRANSFER},
+        {RUN_IOMMU, DXGK_OPERATION_INIT_CONTEXT_RESOURCE},
+        {RUN_IOMMU, DXGK_OPERATION_MAP_APERTURE_SEGMENT},
+    };
 
-    for (size_t i = 0; i < ARRAY_COUNT(operations); i++) {
-        struct observer observer = {.model = RUN_PHYSICAL, .swallowed = operations[i]};
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
+        struct observer observer = {.model = cases[i].model, .swallowed = cases[i].operation};
         struct run_result *result = observe(&observer, 0);
 
         assert_int_equal(result->outcome, RUN_FINDINGS);
@@ -267,7 +277,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_kind_is_made_once_and_moves),
-        cmocka_unit_test(a_wrong_area_is_found_in_the_physical_model),
+        cmocka_unit_test(a_wrong_area_is_found_without_page_tables),
         cmocka_unit_test(parts_of_a_submission_hold_the_area_each),
         cmocka_unit_test(preempted_submissions_find_their_area),
         cmocka_unit_test(older_kernels_are_asked_for_nothing),

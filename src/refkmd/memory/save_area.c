@@ -136,6 +136,7 @@ static NTSTATUS create_area(struct refkmd_context *context, UINT flags, UINT64 b
     area->device = flags & SGPU_UMD_SAVE_SHARED ? context->device : NULL;
     area->users = 1;
     area->node = context->node;
+    area->root = context->root; /* IoMmu: the PASID, which never changes; else none yet */
     area->flags = flags;
     area->next = adapter->save_areas;
     adapter->save_areas = area;
@@ -171,7 +172,7 @@ NTSTATUS refkmd_save_area_create(struct refkmd_context *context, const DXGKARG_C
         return STATUS_SUCCESS;
     if (request.save_bytes < sizeof(struct sgpu_save_area) + sizeof(UINT64))
         return STATUS_INVALID_PARAMETER;
-    if (adapter->model == REFKMD_PHYSICAL)
+    if (adapter->model != REFKMD_GPU_MMU)
         request.flags &= ~SGPU_UMD_SAVE_MAPPED;
 
     shared = request.flags & SGPU_UMD_SAVE_SHARED ? find_shared(context) : NULL;
@@ -289,7 +290,7 @@ static UINT build_image(struct paging_call *call, UINT64 first, UINT64 limit)
 {
     const struct refkmd_save_area *area =
         find_area(call->adapter, call->args->InitContextResource.hAllocation);
-    BOOLEAN is_physical = call->adapter->model == REFKMD_PHYSICAL;
+    BOOLEAN is_physical = call->adapter->model != REFKMD_GPU_MMU;
     UINT64 address =
         is_physical ? (UINT64)call->args->InitContextResource.Destination.SegmentAddress.QuadPart
                     : call->args->InitContextResource.Destination.GpuVirtualAddress;
@@ -324,7 +325,7 @@ static void write_image(const struct refkmd_save_area *area, UCHAR *destination)
 
 /*
  * The first image (CTX-006), or the first after its content was lost: where the CPU sees it, if it
- * does (CTX-007), else at the address in the paging process (CTX-008) or, in the physical model, in
+ * does (CTX-007), else at the address in the paging process (CTX-008) or, without page tables, in
  * the segment. MultipassOffset counts the packets.
  */
 NTSTATUS paging_build_init_context_resource(struct paging_call *call)

@@ -7,7 +7,8 @@
  *     system memory    enter   its mappings are made valid, pointing at the backing store
  *                      leave   its mappings are made invalid and flushed
  *     aperture         as system memory, and MAP / UNMAP_APERTURE_SEGMENT (AccessedPhysically)
- *     of a context     without content: INIT_CONTEXT_RESOURCE, through scratch, instead of a fill
+ *     of a context     without content: INIT_CONTEXT_RESOURCE, through scratch, instead of a fill;
+ *                      IoMmu: at its place
  *     notices of WDDM 3.2: leave and die from system memory and apertures begin with NOTIFY_ALLOC
  *     told of residency: enter ends with NOTIFY_RESIDENCY before its mappings are made valid; leave
  *                      and die begin with it behind the mappings
@@ -397,6 +398,11 @@ enum job_step virtual_enter_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *arg
     if (allocation->context && !allocation->has_content && job->phase < PHASE_INITIALISED) {
         enum job_step step;
 
+        if (!allocation->vidmm->caps.has_page_tables) { /* nothing could show it */
+            job->phase = PHASE_INITIALISED;
+            context_allocation_op_init(allocation, args);
+            return JOB_OPERATION;
+        }
         if (job->phase < PHASE_INIT)
             scratch_view_begin(&generation->view, allocation, 0, allocation->page_count,
                                context_allocation_init_view);

@@ -9,6 +9,8 @@
  * Physical   The same, without addresses: the destination of the first content is a segment
  *            address, behind aperture slots where it is in an aperture, and nothing is mapped or
  *            updated.
+ * IoMmu      As in the physical model: the paging process has no addresses. What is accessed
+ *            physically is in an aperture; all else is system memory, named by its MDL.
  * Updates    Contents change between submissions through UPDATE_CONTEXT_ALLOCATION, at an address
  *            in the paging process that is good for that operation only, wherever the content is.
  *            While an update is queued the contexts of the process are held. GpuMmu only.
@@ -141,8 +143,6 @@ NTSTATUS vidmm_context_allocation_create(struct vidmm *vidmm,
     args->hAllocation = NULL;
     if (!vidmm->is_started)
         return STATUS_INVALID_PARAMETER; /* system device and context: CTX-001 */
-    if (vidmm->caps.is_virtual && !vidmm->caps.has_page_tables)
-        return STATUS_NOT_SUPPORTED; /* IoMmu: the paging process has no address to show it at */
     if (is_shared) {
         device = args->hContext ? NULL : find_device(vidmm, args->hDevice);
     } else {
