@@ -578,50 +578,43 @@ struct answer {
     bool has_progress; /* MultipassOffset is another one */
 };
 
-static NTSTATUS ask_for_render(const struct submission *submission, struct making *making,
-                               struct answer *out_answer)
+/* DXGKARG_RENDER and DXGKARG_PRESENT have these members under the same names. */
+#define OFFER_BUFFER(args, context, buffer)                                                        \
+    do {                                                                                           \
+        (args)->pDmaBuffer = (buffer)->cpu;                                                        \
+        (args)->DmaSize = (context)->info.DmaBufferSize;                                           \
+        (args)->pDmaBufferPrivateData = (buffer)->private_data;                                    \
+        (args)->DmaBufferPrivateDataSize = (context)->info.DmaBufferPrivateDataSize;               \
+        (args)->pAllocationList = (buffer)->allocation_list;                                       \
+        (args)->pPatchLocationListOut = (buffer)->patch_list;                                      \
+        (args)->PatchLocationListOutSize = (context)->info.PatchLocationListSize;                  \
+        (args)->DmaBufferPhysicalAddress = buffer_address(buffer, &(args)->DmaBufferSegmentId);    \
+    } while (0)
+#define ANSWER(args, multipass)                                                                    \
+    ((struct answer){(args)->pDmaBuffer, (args)->pDmaBufferPrivateData,                            \
+                     (args)->pPatchLocationListOut, (args)->MultipassOffset != (multipass)})
+
+static NTSTATUS ask_driver(const struct submission *submission, struct making *making,
+                           struct answer *out_answer)
 {
     const struct vidmm_context *context = submission->context;
     const struct dma_buffer *buffer = submission->buffer;
-    DXGKARG_RENDER *args = &making->render;
-    UINT multipass = args->MultipassOffset;
+    struct miniport *miniport = context->device->vidmm->miniport;
+    UINT multipass;
     NTSTATUS status;
 
-    args->pDmaBuffer = buffer->cpu;
-    args->DmaSize = context->info.DmaBufferSize;
-    args->pDmaBufferPrivateData = buffer->private_data;
-    args->DmaBufferPrivateDataSize = context->info.DmaBufferPrivateDataSize;
-    args->pAllocationList = buffer->allocation_list;
-    args->AllocationListSize = submission->reference_count;
-    args->pPatchLocationListOut = buffer->patch_list;
-    args->PatchLocationListOutSize = context->info.PatchLocationListSize;
-    args->DmaBufferPhysicalAddress = buffer_address(buffer, &args->DmaBufferSegmentId);
-    status = miniport_render(context->device->vidmm->miniport, context->driver_context, args);
-    *out_answer = (struct answer){args->pDmaBuffer, args->pDmaBufferPrivateData,
-                                  args->pPatchLocationListOut, args->MultipassOffset != multipass};
-    return status;
-}
-
-static NTSTATUS ask_for_present(const struct submission *submission, struct making *making,
-                                struct answer *out_answer)
-{
-    const struct vidmm_context *context = submission->context;
-    const struct dma_buffer *buffer = submission->buffer;
-    DXGKARG_PRESENT *args = &making->present;
-    UINT multipass = args->MultipassOffset;
-    NTSTATUS status;
-
-    args->pDmaBuffer = buffer->cpu;
-    args->DmaSize = context->info.DmaBufferSize;
-    args->pDmaBufferPrivateData = buffer->private_data;
-    args->DmaBufferPrivateDataSize = context->info.DmaBufferPrivateDataSize;
-    args->pAllocationList = buffer->allocation_list;
-    args->pPatchLocationListOut = buffer->patch_list;
-    args->PatchLocationListOutSize = context->info.PatchLocationListSize;
-    args->DmaBufferPhysicalAddress = buffer_address(buffer, &args->DmaBufferSegmentId);
-    status = miniport_present(context->device->vidmm->miniport, context->driver_context, args);
-    *out_answer = (struct answer){args->pDmaBuffer, args->pDmaBufferPrivateData,
-                                  args->pPatchLocationListOut, args->MultipassOffset != multipass};
+    if (making->is_present) {
+        multipass = making->present.MultipassOffset;
+        OFFER_BUFFER(&making->present, context, buffer);
+        status = miniport_present(miniport, context->driver_context, &making->present);
+        *out_answer = ANSWER(&making->present, multipass);
+    } else {
+        multipass = making->render.MultipassOffset;
+        OFFER_BUFFER(&making->render, context, buffer);
+        making->render.AllocationListSize = submission->reference_count;
+        status = miniport_render(miniport, context->driver_context, &making->render);
+        *out_answer = ANSWER(&making->render, multipass);
+    }
     return status;
 }
 
@@ -639,7 +632,7 @@ static NTSTATUS render_part(struct submission *submission, struct making *making
     for (i = 0; i < submission->reference_count; i++)
         describe(submission->context->device, &submission->references[i],
                  &buffer->allocation_list[i]);
-    status = (making->is_present ? ask_for_present : ask_for_render)(submission, making, &answer);
+    status = ask_driver(submission, making, &answer);
     if (!NT_SUCCESS(status) && status != STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER)
         return status;
 

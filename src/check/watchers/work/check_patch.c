@@ -119,42 +119,19 @@ struct making {
     bool is_present;
 };
 
-static struct making making_of_render(const DXGKARG_RENDER *before, const DXGKARG_RENDER *arg)
-{
-    return (struct making){
-        .buffer = before->pDmaBuffer,
-        .buffer_end = arg->pDmaBuffer,
-        .buffer_bytes = before->DmaSize,
-        .locations = before->pPatchLocationListOut,
-        .locations_end = arg->pPatchLocationListOut,
-        .location_count = before->PatchLocationListOutSize,
-        .allocations = arg->pAllocationList,
-        .allocation_count = arg->AllocationListSize,
-        .multipass = before->MultipassOffset,
-        .multipass_end = arg->MultipassOffset,
-        .segment = before->DmaBufferSegmentId,
-        .address = (uint64_t)before->DmaBufferPhysicalAddress.QuadPart,
-    };
-}
-
-static struct making making_of_present(const DXGKARG_PRESENT *before, const DXGKARG_PRESENT *arg)
-{
-    return (struct making){
-        .buffer = before->pDmaBuffer,
-        .buffer_end = arg->pDmaBuffer,
-        .buffer_bytes = before->DmaSize,
-        .locations = before->pPatchLocationListOut,
-        .locations_end = arg->pPatchLocationListOut,
-        .location_count = before->PatchLocationListOutSize,
-        .allocations = arg->pAllocationList,
-        .allocation_count = MINIPORT_PRESENT_ALLOCATIONS,
-        .multipass = before->MultipassOffset,
-        .multipass_end = arg->MultipassOffset,
-        .segment = before->DmaBufferSegmentId,
-        .address = (uint64_t)before->DmaBufferPhysicalAddress.QuadPart,
-        .is_present = true,
-    };
-}
+/* DXGKARG_RENDER and DXGKARG_PRESENT have these members under the same names. */
+#define MAKING(before, arg, count, is_of_present)                                                  \
+    {                                                                                              \
+        .buffer = (before)->pDmaBuffer, .buffer_end = (arg)->pDmaBuffer,                           \
+        .buffer_bytes = (before)->DmaSize, .locations = (before)->pPatchLocationListOut,           \
+        .locations_end = (arg)->pPatchLocationListOut,                                             \
+        .location_count = (before)->PatchLocationListOutSize,                                      \
+        .allocations = (arg)->pAllocationList, .allocation_count = count,                          \
+        .multipass = (before)->MultipassOffset, .multipass_end = (arg)->MultipassOffset,           \
+        .segment = (before)->DmaBufferSegmentId,                                                   \
+        .address = (uint64_t)(before)->DmaBufferPhysicalAddress.QuadPart,                          \
+        .is_present = is_of_present                                                                \
+    }
 
 /* What the driver put there where it knew the address already: it is right without Patch. */
 static void check_prepatched(struct check *check, const struct check_object *context,
@@ -312,7 +289,8 @@ static void check_making(struct check *check, struct patch_watch *watch,
 static void after_render(struct check *check, struct patch_watch *watch,
                          const struct check_call *call)
 {
-    const struct making making = making_of_render(call->before.render, call->arg.render);
+    const struct making making =
+        MAKING(call->before.render, call->arg.render, call->arg.render->AllocationListSize, false);
 
     CHECK_RULE(check, RULE_PATCH_016, is_status_of_render(call->status),
                check_find(check_ledger(check), CHECK_CONTEXT, call->object), "status",
@@ -323,7 +301,8 @@ static void after_render(struct check *check, struct patch_watch *watch,
 static void after_present(struct check *check, struct patch_watch *watch,
                           const struct check_call *call)
 {
-    const struct making making = making_of_present(call->before.present, call->arg.present);
+    const struct making making =
+        MAKING(call->before.present, call->arg.present, MINIPORT_PRESENT_ALLOCATIONS, true);
 
     CHECK_RULE(check, RULE_PATCH_021, is_status_of_present(call->status),
                check_find(check_ledger(check), CHECK_CONTEXT, call->object), "status",
