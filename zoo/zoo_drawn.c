@@ -594,6 +594,98 @@ static void plant_index_again(struct zoo_layer *layer)
     layer->ops.render = render_index_again;
 }
 
+#define MOST_ENTRIES 1024u
+#define MOST_REFS    256u
+
+/* The references of the first command, if all of it is there and starts here; how many. */
+static uint32_t first_refs(const DXGKARG_RENDER *arg, const struct sgpu_umd_ref **out_refs)
+{
+    const struct sgpu_umd_render *command = arg->pCommand;
+
+    *out_refs = command->refs;
+    if (arg->MultipassOffset || arg->CommandLength < sizeof *command ||
+        command->ref_count > (arg->CommandLength - sizeof *command) / sizeof command->refs[0] ||
+        command->ref_count > MOST_REFS)
+        return 0;
+    return command->ref_count;
+}
+
+/* Looks at each entry that the client's commands name, wherever the list ends. */
+static NTSTATUS render_index_unchecked(struct miniport *self, HANDLE object, DXGKARG_RENDER *arg)
+{
+    const struct sgpu_umd_ref *refs;
+    const uint32_t count = first_refs(arg, &refs);
+    volatile uintptr_t seen;
+
+    for (uint32_t i = 0; i < count; i++)
+        seen = (uintptr_t)arg->pAllocationList[refs[i].allocation_index].hDeviceSpecificAllocation;
+    (void)seen;
+    return miniport_forward_render(self, object, arg);
+}
+
+static void plant_index_unchecked(struct zoo_layer *layer)
+{
+    layer->ops.render = render_index_unchecked;
+}
+
+/* Takes a list for longer than it is: what the entries behind it hold is like the first one. */
+static NTSTATUS render_long_list(struct miniport *self, HANDLE object, DXGKARG_RENDER *arg)
+{
+    DXGK_ALLOCATIONLIST list[MOST_ENTRIES];
+    const DXGK_ALLOCATIONLIST *own = arg->pAllocationList;
+    const UINT own_size = arg->AllocationListSize;
+    NTSTATUS status;
+
+    if (!own_size || own_size >= MOST_ENTRIES)
+        return miniport_forward_render(self, object, arg);
+    for (UINT i = 0; i < MOST_ENTRIES; i++)
+        list[i] = own[i < own_size ? i : 0];
+    arg->pAllocationList = list;
+    arg->AllocationListSize = MOST_ENTRIES;
+    status = miniport_forward_render(self, object, arg);
+    arg->pAllocationList = (DXGK_ALLOCATIONLIST *)own;
+    arg->AllocationListSize = own_size;
+    return status;
+}
+
+static void plant_long_list(struct zoo_layer *layer)
+{
+    layer->ops.render = render_long_list;
+}
+
+/* The offset of the first reference goes into the list of locations as the client said it. */
+static NTSTATUS render_offset_unchecked(struct miniport *self, HANDLE object, DXGKARG_RENDER *arg)
+{
+    D3DDDI_PATCHLOCATIONLIST *first = arg->pPatchLocationListOut;
+    void *const own = arg->pCommand;
+    const struct sgpu_umd_ref *refs;
+    const uint32_t count = first_refs(arg, &refs);
+    NTSTATUS status = miniport_forward_render(self, object, arg);
+    UINT64 offset;
+    char *commands;
+
+    if (status != STATUS_INVALID_USER_BUFFER || !count || arg->CommandLength > 65536)
+        return status;
+    commands = ExAllocatePoolWithTag(PagedPool, arg->CommandLength, NOTE_TAG);
+    if (!commands)
+        return STATUS_NO_MEMORY;
+    memcpy(commands, own, arg->CommandLength);
+    offset = refs[0].offset;
+    ((struct sgpu_umd_render *)commands)->refs[0].offset = 0;
+    arg->pCommand = commands;
+    status = miniport_forward_render(self, object, arg);
+    arg->pCommand = own;
+    ExFreePoolWithTag(commands, NOTE_TAG);
+    if (NT_SUCCESS(status) && arg->pPatchLocationListOut > first)
+        first->AllocationOffset = (UINT)offset;
+    return status;
+}
+
+static void plant_offset_unchecked(struct zoo_layer *layer)
+{
+    layer->ops.render = render_offset_unchecked;
+}
+
 /* The number of its references is looked at, and read again as the length of a list. */
 static NTSTATUS render_count_again(struct miniport *self, HANDLE object, DXGKARG_RENDER *arg)
 {
@@ -666,6 +758,15 @@ const struct zoo_defect zoo_drawn_defects[] = {
     PLANT("USER-count-read-again", ZOO_PHYSICAL, "MEM-001", plant_count_again,
           "reads the number of its client's references again when it has looked at it",
           .focus = "user-memory=changes"),
+    PLANT("CLIENT-index-unchecked", ZOO_PHYSICAL, "MEM-001", plant_index_unchecked,
+          "looks up an index of its client's commands without a look at the length of the list",
+          .focus = "client=hostile"),
+    PLANT("CLIENT-list-longer", ZOO_PHYSICAL, "PATCH-013", plant_long_list,
+          "takes its client's list of allocations for longer than it is",
+          .focus = "client=hostile"),
+    PLANT("CLIENT-offset-unchecked", ZOO_PHYSICAL, "PATCH-022", plant_offset_unchecked,
+          "takes its client's word for it that an offset is inside of the allocation",
+          .focus = "client=hostile"),
     PLANT("PAGED-note-in-dpc", ZOO_ALL, "MEM-005", plant_paged_note,
           "counts its DPCs in paged pool"),
     PLANT("IOMMU-memory-in-dpc", ZOO_ALL, "IOMMU-005", plant_ask_in_dpc,

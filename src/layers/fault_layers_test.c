@@ -1,5 +1,6 @@
 #include "layers/lowered_size.h"
 #include "layers/deny.h"
+#include "layers/hostile_client.h"
 #include "layers/lend.h"
 #include "layers/probe.h"
 #include "layers/user_memory.h"
@@ -462,9 +463,72 @@ static void who_reads_it_again_gets_another_one(void **state)
     assert_true(differs >= 6);
 }
 
+/* A driver that knows its commands, and what it has met. */
+struct client_seen {
+    struct miniport miniport; /* first */
+    struct miniport_ops ops;
+    unsigned calls, short_lists, cuts, words;
+    uint32_t original[COMMAND_WORDS];
+};
+
+static NTSTATUS see_client(struct miniport *self, HANDLE object, DXGKARG_RENDER *arg)
+{
+    struct client_seen *seen = (struct client_seen *)self;
+    unsigned others = 0;
+
+    seen->calls++;
+    for (uint32_t i = 0; i < arg->CommandLength / sizeof(uint32_t); i++)
+        others += ((const uint32_t *)arg->pCommand)[i] != seen->original[i];
+    assert_in_range(others, 0, 1);
+    assert_int_equal(((const char *)arg->pDmaBufferPrivateData)[arg->DmaBufferPrivateDataSize - 1],
+                     0x11);
+    seen->words += others;
+    seen->cuts += arg->CommandLength < sizeof seen->original;
+    seen->short_lists += arg->AllocationListSize < 5;
+    memset(arg->pDmaBufferPrivateData, 0xee, arg->DmaBufferPrivateDataSize);
+    arg->pDmaBuffer = (char *)arg->pDmaBuffer + 8;
+    return others ? STATUS_INVALID_USER_BUFFER : STATUS_SUCCESS;
+}
+
+static void a_hostile_client_differs_in_one_way_and_leaves_no_trace(void **state)
+{
+    struct client_seen seen = {.ops = miniport_forward_ops, .miniport.ops = &seen.ops};
+    char buffer[64], private_data[16];
+    struct miniport *client;
+    uint64_t trials;
+
+    seen.ops.render = see_client;
+    seen.ops.destroy = see_nothing;
+    for (uint32_t i = 0; i < COMMAND_WORDS; i++)
+        seen.original[i] = i + 1000;
+    assert_int_equal(hostile_client_layer_create(base_services_libc(), 1, &seen.miniport, &client),
+                     0);
+    for (unsigned i = 0; i < 256; i++) {
+        DXGKARG_RENDER arg = {.pCommand = seen.original,
+                              .CommandLength = sizeof seen.original,
+                              .pDmaBuffer = buffer,
+                              .DmaSize = sizeof buffer,
+                              .AllocationListSize = 5,
+                              .pDmaBufferPrivateData = private_data,
+                              .DmaBufferPrivateDataSize = sizeof private_data};
+
+        memset(private_data, 0x11, sizeof private_data);
+        assert_int_equal(miniport_render(client, NULL, &arg), STATUS_SUCCESS);
+        assert_ptr_equal(arg.pDmaBuffer, buffer + 8); /* as if there had been no trial */
+        assert_ptr_equal(arg.pCommand, seen.original);
+        assert_int_equal(arg.AllocationListSize, 5);
+    }
+    trials = hostile_client_layer_trials(client);
+    assert_int_equal(seen.calls, 256 + trials);
+    assert_int_equal(seen.words + seen.cuts + seen.short_lists, trials);
+    assert_true(trials >= 16 && seen.words && seen.cuts && seen.short_lists);
+    miniport_destroy(client);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_hostile_client_differs_in_one_way_and_leaves_no_trace),
         cmocka_unit_test(the_driver_finds_its_pages_where_the_offset_says),
         cmocka_unit_test(a_probe_leaves_no_trace),
         cmocka_unit_test(who_reads_a_word_once_never_uses_what_it_has_not_looked_at),

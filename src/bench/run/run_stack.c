@@ -19,6 +19,7 @@
 #include "layers/private_data.h"
 #include "layers/probe.h"
 #include "layers/spurious.h"
+#include "layers/hostile_client.h"
 #include "layers/user_memory.h"
 #include "trace/trace.h"
 
@@ -273,6 +274,17 @@ static NTSTATUS create_user_memory(struct run_assembly *run, struct miniport *ne
     return user_memory_layer_create(services_of(run), &config, next, out_layer);
 }
 
+static bool has_hostile_client(const struct run_assembly *run)
+{
+    return run->config->has_hostile_client;
+}
+
+static NTSTATUS create_hostile_client(struct run_assembly *run, struct miniport *next,
+                                      struct miniport **out_layer)
+{
+    return hostile_client_layer_create(services_of(run), run->config->seed, next, out_layer);
+}
+
 static bool has_oracle(const struct run_assembly *run)
 {
     return run->oracle != NULL;
@@ -447,6 +459,12 @@ static const struct run_layer layers[] = {
      .sentence = "calls DxgkDdiRender once more first, while its commands change or go away",
      .is_in = changes_user_memory,
      .create = create_user_memory},
+    {.name = "hostile client",
+     .when = "option `client`",
+     .sentence =
+         "calls DxgkDdiRender once more first, with commands that no user-mode driver makes",
+     .is_in = has_hostile_client,
+     .create = create_hostile_client},
     {.name = "oracle",
      .when = "content is checked",
      .sentence = "tells the oracle which bytes each paging buffer must move",

@@ -7,6 +7,7 @@
  */
 #include "check/check_watch.h"
 
+#include "base/bits.h"
 #include "check/guard/check_patch_guard.h"
 
 #include <string.h>
@@ -156,6 +157,28 @@ static void check_prepatched(struct check *check, const struct check_object *con
                entry->SegmentId, (unsigned long long)expected);
 }
 
+/* Behind the last page of the allocation lies memory of others. */
+static void check_offset(struct check *check, const struct check_object *context,
+                         const struct making *making, const D3DDDI_PATCHLOCATIONLIST *location,
+                         uint32_t index)
+{
+    const struct check_ledger *ledger = check_ledger(check);
+    const struct check_allocation *allocation;
+    uint64_t bytes;
+
+    if (location->AllocationIndex >= making->allocation_count)
+        return;
+    allocation = check_find_opened(
+        ledger, making->allocations[location->AllocationIndex].hDeviceSpecificAllocation);
+    if (!allocation)
+        return;
+    bytes = ROUND_TO_PAGES(max_u64(allocation->bytes, allocation->info.PitchAlignedSize));
+    CHECK_RULE(check, RULE_PATCH_022, location->AllocationOffset <= bytes, context,
+               check_field(check, "pPatchLocationListOut[%u].AllocationOffset", index),
+               "is 0x%x; allocation %u of the list has 0x%llx bytes", location->AllocationOffset,
+               location->AllocationIndex, (unsigned long long)bytes);
+}
+
 static void check_locations(struct check *check, const struct check_object *context,
                             const struct making *making, uint64_t bytes, uint64_t count)
 {
@@ -178,6 +201,7 @@ static void check_locations(struct check *check, const struct check_object *cont
                              : "allocation %u; the list has %u",
                    has_entry ? list[i].SlotId : list[i].AllocationIndex,
                    has_entry ? slots : making->allocation_count);
+        check_offset(check, context, making, &list[i], i);
         check_prepatched(check, context, making, bytes, &list[i], i);
     }
 }

@@ -15,7 +15,8 @@ struct commands {
     unsigned multipass;
     unsigned slot, split; /* of location 1 */
     uint32_t prepatch_error, patch_error;
-    uint32_t patch_offset; /* of location 0, when not 0 */
+    uint32_t patch_offset;      /* of location 0, when not 0 */
+    uint32_t allocation_offset; /* of location 1, when not 0 */
     bool patches_all, patches_once, edits;
     int64_t writes_at; /* when not 0 */
 };
@@ -51,6 +52,8 @@ static NTSTATUS render(const struct commands *commands, DXGKARG_RENDER *arg)
         if (i == 1) {
             location->SlotId = commands->slot;
             location->SplitOffset += commands->split;
+            if (commands->allocation_offset)
+                location->AllocationOffset = commands->allocation_offset;
         }
         if (arg->pAllocationList[location->AllocationIndex].SegmentId) {
             uint64_t address =
@@ -81,6 +84,12 @@ static NTSTATUS answer(struct rig *rig, enum miniport_ddi ddi, HANDLE object, vo
     const struct commands *commands = rig->told;
     const DXGKARG_PATCH *patch = arg;
 
+    if (ddi == MINIPORT_DDI_OpenAllocation) {
+        const DXGKARGCB_GETHANDLEDATA data = {
+            .hObject = ((const DXGKARG_OPENALLOCATION *)arg)->pOpenAllocation[0].hAllocation};
+
+        rig->drivers_host->ops->get_handle_data(rig->drivers_host, &data);
+    }
     if (ddi == MINIPORT_DDI_Render)
         return render(commands, arg);
     if (ddi == MINIPORT_DDI_Present)
@@ -665,6 +674,33 @@ KEPT(PATCH_013)
 
     commands->slot = 15;
     call_render(rig, commands);
+}
+
+/* A command reaches so far into the second allocation of the list, which has four pages. */
+static void reach_into_four_pages(struct rig *rig, uint32_t offset)
+{
+    struct commands *commands = new_commands(rig);
+    DXGK_ALLOCATIONINFO info = {.Size = 4 * 4096};
+    DXGK_OPENALLOCATIONINFO opened = {0};
+    const DXGKARG_OPENALLOCATION open = {.NumAllocations = 1, .pOpenAllocation = &opened};
+
+    opened.hAllocation = (D3DKMT_HANDLE)(uintptr_t)rig_create_allocation(rig, &info);
+    miniport_open_allocation(rig->top, rig->device, &open);
+    commands->allocations[1].hDeviceSpecificAllocation = opened.hDeviceSpecificAllocation;
+    commands->allocations[1].SegmentId = 0;
+    commands->allocation_offset = offset;
+    call_render(rig, commands);
+}
+
+BROKEN(PATCH_022)
+{
+    reach_into_four_pages(rig, 4 * 4096 + 4);
+    assert_string_equal(rig->last.text, "is 0x4004; allocation 1 of the list has 0x4000 bytes");
+}
+
+KEPT(PATCH_022)
+{
+    reach_into_four_pages(rig, 4 * 4096);
 }
 
 BROKEN(PATCH_014)
