@@ -350,9 +350,6 @@ unsigned vidmm_node_count(const struct vidmm *vidmm);
  */
 NTSTATUS vidmm_preempt(struct vidmm *vidmm, unsigned node);
 
-/* It was, and the driver has not answered. */
-bool vidmm_is_preempting(const struct vidmm *vidmm, unsigned node);
-
 /*
  * Resets the adapter as if a node had not answered (DxgkDdiResetFromTimeout). What was with the GPU
  * fails with STATUS_GRAPHICS_ADAPTER_WAS_RESET, local memory counts as lost, everything else stays.
@@ -395,6 +392,13 @@ NTSTATUS vidmm_end_exclusive_access(struct vidmm *vidmm);
 
 /* No packet, paging operation or request is pending. */
 bool vidmm_is_idle(const struct vidmm *vidmm);
+
+/*
+ * For what the manager waits, when it is not idle and no event comes any more: a sentence in text.
+ * Returns the rule by which the driver was to act next; NULL: nothing is with the driver, and the
+ * manager itself was to act, or its caller.
+ */
+const char *vidmm_explain_wait(const struct vidmm *vidmm, char *text, size_t size);
 
 /* True: GpuMmu or IoMmu; false: physical. Valid after vidmm_start(). */
 bool vidmm_is_virtual(const struct vidmm *vidmm);

@@ -740,7 +740,7 @@ static const char *const covered_in_runs[] = {
     "vidmm_watch",
     "vidmm_query_fences",
     "vidmm_preempt",
-    "vidmm_is_preempting",
+    "vidmm_explain_wait",
     "vidmm_end_waits",
     "vidmm_reset",
     "vidmm_native_fence_create",

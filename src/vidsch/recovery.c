@@ -180,9 +180,42 @@ static void watch_node(struct vidsch *vidsch, unsigned node_index, uint64_t now_
         node->since_ns = since_ns;
 }
 
-bool vidsch_is_preempting(const struct vidsch *vidsch, unsigned node)
+static const char *explain_node(const struct node *node, unsigned node_index, char *text,
+                                size_t size)
 {
-    return vidsch->nodes[node].is_preempting && !vidsch->nodes[node].is_answered;
+    const struct vidsch_packet *packet;
+
+    if (node->is_preempting && !node->is_answered) {
+        snprintf(text, size, "preemption 0x%" PRIx32 " was asked for on node %u, and not answered",
+                 node->preemption_id, node_index);
+        return "FENCE-007";
+    }
+    if (node->reported_id != node->completed_id || (node->is_answered && !node->is_preempted)) {
+        snprintf(text, size,
+                 "fence 0x%" PRIx32 " of node %u was reported last, and no DPC called "
+                 "DxgkCbNotifyDpc after it",
+                 node->reported_id, node_index);
+        return "FENCE-004";
+    }
+    list_for_each (packet, &node->submitted, struct vidsch_packet, node) {
+        if (packet->has_failed)
+            continue;
+        snprintf(text, size,
+                 "fence 0x%" PRIx32 " of node %u, a %s, was submitted, and not reported complete",
+                 packet->fence_id, node_index,
+                 packet->is_paging ? "paging packet" : "packet of a client");
+        return "FENCE-004";
+    }
+    return NULL;
+}
+
+const char *vidsch_explain_wait(const struct vidsch *vidsch, char *text, size_t size)
+{
+    const char *rule = NULL;
+
+    for (unsigned i = 0; i < vidsch->config.node_count && !rule; i++)
+        rule = explain_node(&vidsch->nodes[i], i, text, size);
+    return rule;
 }
 
 void vidsch_watch(struct vidsch *vidsch, uint64_t now_ns)

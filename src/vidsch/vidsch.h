@@ -191,8 +191,11 @@ bool vidsch_preempt(struct vidsch *vidsch, unsigned node);
  */
 void vidsch_query_fence(struct vidsch *vidsch, unsigned node);
 
-/* It was told to, and has not answered. */
-bool vidsch_is_preempting(const struct vidsch *vidsch, unsigned node);
+/*
+ * For what of the driver's the scheduler waits, as a sentence in text, and the rule by which the
+ * driver owes it. NULL, and text as it was: nothing is with the driver.
+ */
+const char *vidsch_explain_wait(const struct vidsch *vidsch, char *text, size_t size);
 
 /* The time has come to look at packets that do not end. Not from inside a callback. */
 void vidsch_watch(struct vidsch *vidsch, uint64_t now_ns);

@@ -18,7 +18,6 @@ static bool stop_stuck(struct player *player, const char *why)
 {
     const struct workload_op *op = NULL;
     const char *name = "the end";
-    char preemption[64] = "";
     unsigned waiting = 0;
 
     if (player->op_index < player->workload->op_count) {
@@ -33,18 +32,14 @@ static bool stop_stuck(struct player *player, const char *why)
             "the GPU stopped on a fault at operation %u (%s, line %u): %u submissions run, %u wait",
             player->op_index, name, op ? op->line : 0, player->running_count, waiting);
     }
-    for (unsigned i = 0; i < vidmm_node_count(player->vidmm); i++) {
-        if (vidmm_is_preempting(player->vidmm, i))
-            snprintf(preemption, sizeof preemption, "; node %u has not answered PreemptCommand", i);
-    }
     return player_stop_with(
         player, PLAYER_STUCK,
         "%s at operation %u (%s, line %u), %llu ns: %u submissions run, %u wait, %u residency "
-        "requests and %u page-table requests are pending, and the memory manager is %s%s",
+        "requests and %u page-table requests are pending, and the memory manager is %s",
         why, player->op_index, name, op ? op->line : 0,
         (unsigned long long)machine_now(player->machine), player->running_count, waiting,
         player->requesting_count, player->page_table_pending,
-        vidmm_is_idle(player->vidmm) ? "idle" : "not idle", preemption);
+        vidmm_is_idle(player->vidmm) ? "idle" : "not idle");
 }
 
 static uint64_t resets_of(const struct vidmm_statistics *statistics)

@@ -141,12 +141,29 @@ static bool raise_player(struct run_assembly *run)
 
 /* ---- The run --------------------------------------------------------------------------------- */
 
-/* Nothing more happens: the driver owes something, or it is an error of ours. */
+/*
+ * Nothing more happens: the driver owes something, or it is an error of ours. Where no call is
+ * judged, the manager's word stands for what the driver owes; elsewhere the manager waits for
+ * something that by the calls the driver does not owe.
+ */
 static void note_stuck(struct run_assembly *run, const char *text)
 {
+    char what[200], whole[sizeof run->result->error];
+    const char *rule;
+
     run->is_driver_stuck = run->check && check_stands_still(run->check);
-    if (!run->is_driver_stuck)
-        run_break(run, text);
+    if (run->is_driver_stuck)
+        return;
+    rule = vidmm_explain_wait(run->vidmm, what, sizeof what);
+    if (rule && !run->check) {
+        run->is_driver_stuck = true;
+        snprintf(whole, sizeof whole, "%s: nothing is left that could happen", what);
+        run_report_driver_error(run, rule, whole);
+        return;
+    }
+    snprintf(whole, sizeof whole, "%s. The memory manager was to act: %s%s%s", text, what,
+             rule ? "; by its calls the driver owes nothing of the kind, " : "", rule ? rule : "");
+    run_break(run, whole);
 }
 
 static void note_stop(struct run_assembly *run)

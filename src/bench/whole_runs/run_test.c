@@ -727,8 +727,33 @@ static void a_lost_submission_ends_the_run_with_what_is_pending(void **state)
         result = execute(&config, workload);
         assert_int_equal(result->outcome, RUN_BROKEN);
         assert_non_null(strstr(result->error, "nothing more happens"));
+        /* The layer stands above those that judge: they have not seen the submission. */
+        assert_non_null(strstr(result->error, "The memory manager was to act: fence 0x"));
+        assert_non_null(strstr(result->error, "was submitted, and not reported complete"));
+        assert_non_null(strstr(result->error, "owes nothing of the kind, FENCE-004"));
         finish(result);
     }
+    workload_free(workload);
+}
+
+/* Nobody has judged the calls: what the manager waits for is the driver's to do. */
+static void a_lost_submission_is_the_drivers_where_no_call_is_judged(void **state)
+{
+    struct workload *workload = load("first-page-in.case");
+    struct swallower swallower = {.passes = 1};
+    struct run_config config = config_for(workload, RUN_GPUMMU);
+    struct run_result *result;
+    const struct run_finding *finding;
+
+    config.add_layer = add_submission_swallower;
+    config.layer_context = &swallower;
+    config.checks_rules = false;
+    result = execute(&config, workload);
+    assert_int_equal(result->outcome, RUN_FINDINGS);
+    finding = find_finding(result, RUN_FINDING_DRIVER);
+    assert_string_equal(finding->rule, "FENCE-004");
+    assert_non_null(strstr(finding->text, "not reported complete: nothing is left"));
+    finish(result);
     workload_free(workload);
 }
 
@@ -818,6 +843,7 @@ int main(void)
         cmocka_unit_test(every_nth_allocation_failure_leaves_the_run_whole),
         cmocka_unit_test(lost_page_table_updates_become_findings),
         cmocka_unit_test(a_lost_submission_ends_the_run_with_what_is_pending),
+        cmocka_unit_test(a_lost_submission_is_the_drivers_where_no_call_is_judged),
         cmocka_unit_test(a_lost_submission_of_tiles_ends_the_run_too),
         cmocka_unit_test(a_bug_check_ends_the_run_as_a_finding),
     };

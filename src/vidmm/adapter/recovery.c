@@ -712,11 +712,6 @@ unsigned vidmm_node_count(const struct vidmm *vidmm)
     return vidmm->caps.node_count;
 }
 
-bool vidmm_is_preempting(const struct vidmm *vidmm, unsigned node)
-{
-    return vidmm->vidsch && vidsch_is_preempting(vidmm->vidsch, node);
-}
-
 NTSTATUS vidmm_preempt(struct vidmm *vidmm, unsigned node)
 {
     bool is_sent;
