@@ -239,6 +239,21 @@ static void plant_one_level(struct zoo_layer *layer)
     layer->ops.query_adapter_info = one_level;
 }
 
+static NTSTATUS claim_no_invalid(struct miniport *self, HANDLE object,
+                                 const DXGKARG_QUERYADAPTERINFO *arg)
+{
+    NTSTATUS status = query(self, object, arg);
+
+    if (arg->Type == DXGKQAITYPE_GPUMMUCAPS)
+        ((DXGK_GPUMMUCAPS *)arg->pOutputData)->InvalidTlbEntriesNotCached = 1;
+    return status;
+}
+
+static void plant_no_invalid(struct zoo_layer *layer)
+{
+    layer->ops.query_adapter_info = claim_no_invalid;
+}
+
 static NTSTATUS odd_table(struct miniport *self, HANDLE object, const DXGKARG_QUERYADAPTERINFO *arg)
 {
     NTSTATUS status = query(self, object, arg);
@@ -328,6 +343,8 @@ CHANGE_ALLOCATIONS(over_nothing)
 const struct zoo_defect zoo_caps_defects[] = {
     PLANT("D73-count-differs", ZOO_BOTH, "SEG-002 SEG-001", plant_count_differs,
           "reports another number of segments in the second pass"),
+    PLANT("CAPS-invalid-not-cached", ZOO_GPUMMU, "TLB-005", plant_no_invalid,
+          "claims InvalidTlbEntriesNotCached on every board", .focus = "cached-invalid-entries=yes"),
     PLANT("CAPS-reserved-bits", ZOO_ALL, "CALL-002", plant_reserved_caps,
           "sets a reserved bit of its memory management caps", .profile = "strict-open"),
     PLANT("SEG-aperture-misplaced", ZOO_PHYSICAL, "content", plant_misplaced_view,

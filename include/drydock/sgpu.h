@@ -143,7 +143,7 @@
 #define SGPU_STRAP_LARGE_PAGES         (1u << 7)  /* entries above the leaf may map pages      */
 #define SGPU_STRAP_CLEAR_TABLES        (1u << 8)  /* tables must be cleared before they go     */
 #define SGPU_STRAP_IDLE_UPDATES        (1u << 9)  /* no node may use tables that are written   */
-#define SGPU_STRAP_MAY_CACHE_INVALID   (1u << 10) /* no promise that such entries are not cached */
+#define SGPU_STRAP_MAY_CACHE_INVALID   (1u << 10) /* entries not valid may be cached */
 #define SGPU_STRAP_OWN_RANGE           (1u << 11) /* its driver wants a root entry for itself   */
 #define SGPU_STRAP_TABLES_IN_COPY      (1u << 22) /* copies are faster if their tables are known */
 #define SGPU_STRAP_PAGING_APERTURE     (1u << 23) /* commands of paging are best in the aperture */
@@ -284,7 +284,8 @@ struct sgpu_save_area {
  *
  * Each node caches translations. A cached translation lives until TLB_FLUSH removes it or the
  * hardware replaces it; entries that were not valid are never cached. With STRAP_MAY_CACHE_INVALID
- * that is how this revision of the chip does it, and no promise to software.
+ * that is no promise to software: the entries that stand in one line of 64 bytes with one that is
+ * used may be cached as they are, so that one of them which becomes valid needs a flush.
  */
 #define SGPU_VA_BITS        48 /* at most, and of an ordinary board */
 #define SGPU_LEVELS         4  /* of an ordinary board */

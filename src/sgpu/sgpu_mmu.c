@@ -207,12 +207,31 @@ static uint64_t cached_run(struct sgpu_node *node, uint64_t root, uint64_t va, u
 {
     uint64_t run = sgpu_run_length(table, index, limit);
 
-    while (run < limit && !(table[index + run] & SGPU_PTE_VALID) &&
+    while (run < limit && !table[index + run] &&
            sgpu_tables_fill(node->gpu, root, va + run * PAGE_BYTES, table) == SGPU_FAULT_NONE) {
         node->gpu->statistics.tlb_misses++;
         run += sgpu_run_length(table, index + run - 1, limit - run + 1) - 1;
     }
     return run;
+}
+
+/*
+ * What is read of a table at once. With SGPU_STRAP_MAY_CACHE_INVALID it is remembered of the others
+ * that they were not valid.
+ */
+#define TLB_LINE_ENTRIES  8u
+#define TLB_KNOWN_INVALID SGPU_PTE_SYSTEM /* in the cache: not valid, and not asked for again */
+
+static void note_invalid(struct sgpu_node *node, uint64_t root, uint64_t va, uint64_t *table)
+{
+    uint64_t line = align_down(va, TLB_LINE_ENTRIES * PAGE_BYTES);
+
+    for (unsigned i = 0; i < TLB_LINE_ENTRIES; i++, line += PAGE_BYTES) {
+        uint64_t *entry = &table[line / PAGE_BYTES % SGPU_TABLE_ENTRIES];
+
+        if (!*entry && sgpu_tables_fill(node->gpu, root, line, table) == SGPU_FAULT_NOT_VALID)
+            *entry = TLB_KNOWN_INVALID;
+    }
 }
 
 static bool translate_virtual(struct sgpu_node *node, uint64_t root, uint64_t va, uint64_t bytes,
@@ -230,11 +249,14 @@ static bool translate_virtual(struct sgpu_node *node, uint64_t root, uint64_t va
     if (entry->table[index] & SGPU_PTE_VALID) {
         node->gpu->statistics.tlb_hits++;
     } else {
-        uint32_t fault = sgpu_tables_fill(node->gpu, root, va, entry->table);
+        uint32_t fault = entry->table[index] ? SGPU_FAULT_NOT_VALID
+                                             : sgpu_tables_fill(node->gpu, root, va, entry->table);
 
         node->gpu->statistics.tlb_misses++;
         if (fault != SGPU_FAULT_NONE)
             return set_fault(out_span, fault, va);
+        if (node->gpu->config.straps & SGPU_STRAP_MAY_CACHE_INVALID)
+            note_invalid(node, root, va, entry->table);
     }
 
     pte = entry->table[index];

@@ -296,6 +296,53 @@ static void hardware_that_ignores_flushes_stays_stale(void **state)
     rig_fini(&rig);
 }
 
+/* The page behind one that was reached becomes valid; it has been read with its neighbour. */
+static void a_board_without_the_promise_keeps_what_was_not_valid(void **state)
+{
+    for (int keeps = 0; keeps < 2; keeps++) {
+        const struct sgpu_config config = {.straps = keeps ? SGPU_STRAP_MAY_CACHE_INVALID : 0};
+        struct machine_config board = rig_board();
+        struct rig rig;
+        uint64_t root;
+
+        rig_init_with(&rig, &board, &config);
+        root = rig_root(&rig);
+        rig_map(&rig, root, VA, 1, LOCAL_PTE(0x100000));
+        rig_fill(&rig, VA, PAGE_BYTES, 1);
+        rig_execute_virtual(&rig, 0, root);
+        rig_map(&rig, root, VA + PAGE_BYTES, 1, LOCAL_PTE(0x101000));
+        rig_fill(&rig, VA + PAGE_BYTES, PAGE_BYTES, 2);
+        if (keeps) {
+            rig_expect_fault_at(&rig, 0, rig_submit_virtual(&rig, 0, root), SGPU_FAULT_NOT_VALID,
+                                VA + PAGE_BYTES);
+        } else {
+            rig_execute_virtual(&rig, 0, root);
+            assert_int_equal(page_store_value(rig.local, 0x101), 2);
+        }
+        rig_fini(&rig);
+    }
+}
+
+static void a_flush_drops_what_was_not_valid(void **state)
+{
+    const struct sgpu_config config = {.straps = SGPU_STRAP_MAY_CACHE_INVALID};
+    struct machine_config board = rig_board();
+    struct rig rig;
+    uint64_t root;
+
+    rig_init_with(&rig, &board, &config);
+    root = rig_root(&rig);
+    rig_map(&rig, root, VA, 1, LOCAL_PTE(0x100000));
+    rig_fill(&rig, VA, PAGE_BYTES, 1);
+    rig_execute_virtual(&rig, 0, root);
+    rig_map(&rig, root, VA + PAGE_BYTES, 1, LOCAL_PTE(0x101000));
+    rig_flush(&rig, 0, root, VA + PAGE_BYTES, VA + 2 * PAGE_BYTES);
+    rig_fill(&rig, VA + PAGE_BYTES, PAGE_BYTES, 2);
+    rig_execute_virtual(&rig, 0, root);
+    assert_int_equal(page_store_value(rig.local, 0x101), 2);
+    rig_fini(&rig);
+}
+
 static void invalid_entries_are_never_cached(void **state)
 {
     struct rig rig;
@@ -760,6 +807,8 @@ int main(void)
         cmocka_unit_test(what_is_taken_over_for_a_long_access_is_one_run),
         cmocka_unit_test(a_stale_translation_lives_until_its_flush),
         cmocka_unit_test(hardware_that_ignores_flushes_stays_stale),
+        cmocka_unit_test(a_board_without_the_promise_keeps_what_was_not_valid),
+        cmocka_unit_test(a_flush_drops_what_was_not_valid),
         cmocka_unit_test(invalid_entries_are_never_cached),
         cmocka_unit_test(unmapped_pages_stay_reachable_until_flushed_and_then_fault),
         cmocka_unit_test(a_reset_empties_the_cache),

@@ -355,6 +355,7 @@ static void on_gpu_fault(void *context, const struct sgpu_fault *fault)
     };
     struct run_finding *finding = NULL;
 
+    tell_check(run, &event); /* a rule that tells why goes before the fault */
     if (!is_meant)
         finding = run_result_report(
             run->result, RUN_FINDING_FAULT, line, machine_now(run->machine),
@@ -364,7 +365,6 @@ static void on_gpu_fault(void *context, const struct sgpu_fault *fault)
             (unsigned long long)fault->address);
     if (finding && run->check)
         check_place_fault(run->check, &event, &finding->detail);
-    tell_check(run, &event);
     if (run->player && !is_meant)
         player_note_fault(run->player);
 }
