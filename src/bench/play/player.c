@@ -231,11 +231,16 @@ bool player_play(struct player *player, uint32_t most_lines)
 
 void player_give_up(struct player *player)
 {
+    const bool answers = player->stop == PLAYER_OBJECT;
+    bool is_idle;
+
     player->has_ended = player->stop == PLAYER_ENDED;
     player->stop = PLAYER_NOT_STOPPED;
-    player->is_giving_up = true;
     player->progress.quiet_events = 0;
-    if (!player->has_ended) {
+    is_idle = answers && player_wait_idle(player);
+    player->stop = PLAYER_NOT_STOPPED;
+    player->is_giving_up = true;
+    if (!player->has_ended && !is_idle) {
         player_inform_hang(player, 0);
         player_inform(player, &(struct check_client_event){.kind = CHECK_CLIENT_GONE});
         vidmm_abort(player->vidmm, STATUS_UNSUCCESSFUL);

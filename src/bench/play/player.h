@@ -84,7 +84,8 @@ enum player_stop player_stop_reason(const struct player *player, char text[512])
 /*
  * After a stop: makes the manager drop the work that the GPU has (vidmm_abort; not of an adapter
  * that has ended, of which everything ends by itself), forgets what waits, and goes on as if it had
- * never been stopped, so that everything can be taken down.
+ * never been stopped, so that everything can be taken down. Where an object could not be created
+ * the GPU still answers: the work that was played until then ends first.
  */
 void player_give_up(struct player *player);
 

@@ -17,10 +17,23 @@ static NTSTATUS create(struct miniport *layer, HANDLE object, DXGKARG_CREATEALLO
     return NT_SUCCESS(driver_status) ? status : driver_status;
 }
 
+static unsigned contexts_left; /* that the driver goes on to create */
+
+static NTSTATUS create_context(struct miniport *layer, HANDLE object, DXGKARG_CREATECONTEXT *args)
+{
+    if (!args->Flags.SystemContext && !contexts_left)
+        return STATUS_INSUFFICIENT_RESOURCES;
+    contexts_left -= !args->Flags.SystemContext;
+    return miniport_create_context(layer->next, object, args);
+}
+
 static NTSTATUS wrap(const struct run_driver *driver, const struct base_services *services,
                      struct miniport *next, struct miniport **out_layer)
 {
-    test_put_layer(services, next, out_layer)->create_allocation = create;
+    struct miniport_ops *ops = test_put_layer(services, next, out_layer);
+
+    ops->create_allocation = create;
+    ops->create_context = create_context;
     return STATUS_SUCCESS;
 }
 
@@ -42,6 +55,7 @@ static void expect(NTSTATUS status, bool has_no_priority, const char *size, cons
     char line[64];
 
     driver_status = status;
+    contexts_left = UINT32_MAX;
     lacks_priority = has_no_priority;
     snprintf(line, sizeof line, "drydock-case 1\nalloc a size=%s\n", size);
     workload = test_parse(line);
@@ -129,9 +143,45 @@ static void the_manager_may_have_no_room(void **state)
     }
 }
 
+/*
+ * A context is refused while the GPU works for another one: that work ends as always, and nobody is
+ * blamed for how it ends.
+ */
+static void what_runs_when_a_context_is_refused_ends_in_order(void **state)
+{
+    static const enum run_model models[] = {RUN_PHYSICAL, RUN_GPUMMU, RUN_IOMMU};
+
+    for (size_t i = 0; i < ARRAY_COUNT(models); i++) {
+        struct workload *workload = test_parse("drydock-case 1\n"
+                                               "process p0\n"
+                                               "device d0 process=p0\n"
+                                               "context c0 device=d0 node=0\n"
+                                               "context c1 device=d0 node=1\n"
+                                               "alloc a size=1M\n"
+                                               "submit c0 duration=5000000 a:w\n"
+                                               "submit c0 duration=5000000 a:r\n"
+                                               "renew c1\n");
+        struct run_config config = test_config(workload);
+        struct run_result *result;
+
+        driver_status = STATUS_SUCCESS;
+        lacks_priority = false;
+        contexts_left = 2;
+        config.model = models[i];
+        config.driver = "test:refuses";
+        result = test_execute(&config, workload);
+        assert_int_equal(result->outcome, RUN_REFUSED);
+        assert_int_equal(result->finding_count, 0);
+        assert_int_equal(result->submissions, 2);
+        assert_int_equal(result->failed_submissions, 0);
+        test_finish(result);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_runs_when_a_context_is_refused_ends_in_order),
         cmocka_unit_test(the_driver_may_refuse),
         cmocka_unit_test(the_manager_may_refuse_the_answer),
         cmocka_unit_test(the_manager_may_have_a_limit),
