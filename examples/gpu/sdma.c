@@ -426,10 +426,12 @@ static void step(void *argument)
 
     if (!fetch(engine, &stream, packet, &length))
         return;
+    host->executes(host->context, engine->number, stream.at, 4 * length);
     if (!execute(engine, &stream, packet)) {
         fault(engine, &stream, "an address of the packet does not translate, or nothing answers");
         return;
     }
+    host->executes(host->context, engine->number, 0, 0);
     if (was_in_buffer)
         engine->buffer.at += 4 * (uint64_t)length;
     else

@@ -52,8 +52,9 @@
  *     3  struct drydock_gpu_host: flushed; struct drydock_gpu_model: tells_flushes;
  *        struct drydock_gpu_translation: protection_mask
  *     4  struct drydock_gpu_reference: number; struct drydock_gpu_model: names_allocations
+ *     5  struct drydock_gpu_host: executes
  */
-#define DRYDOCK_GPU_MODEL_API        4u
+#define DRYDOCK_GPU_MODEL_API        5u
 #define DRYDOCK_GPU_MODEL_OLDEST_API 1u
 
 /* ---- What the model is given ----------------------------------------------------------------- */
@@ -124,6 +125,15 @@ struct drydock_gpu_host {
      */
     void (*flushed)(void *context, const struct drydock_gpu_place *root, uint64_t start,
                     uint64_t end);
+
+    /*
+     * Version 5. The command of so many bytes that the driver has put at this address (the one that
+     * it submitted, or some bytes behind it) takes effect now: what write(), copy() and fill()
+     * write from here on, and a fault, are its doing, until the next command, or bytes 0. Then
+     * findings name the operation that the driver built it for, and the driver's lines that wrote
+     * it.
+     */
+    void (*executes)(void *context, uint32_t node, uint64_t address, uint32_t bytes);
 };
 
 /* ---- What the model gives -------------------------------------------------------------------- */

@@ -71,6 +71,12 @@ struct check_gpu_walk {
     struct check_gpu_entry entries[CHECK_WALK_LEVELS];
 };
 
+/* Copies between guards; NULL and 0: none. */
+struct check_lent {
+    char *commands, *private_data;
+    size_t command_bytes, private_bytes;
+};
+
 struct check_config {
     const struct base_services *services;
     struct rule_counts *counts; /* borrowed; added to */
@@ -143,10 +149,10 @@ struct check_config {
      */
     void (*stands_in)(void *context, const void *copy, const void *buffer, size_t bytes);
     /*
-     * The driver is about to be called to build into these bytes, in the call with this number.
-     * NULL: it has none, or with guards_buffers unset they are not told. Event 0: it has returned.
+     * The driver is about to be called, in the call with this number, and is lent these copies: of
+     * a paging buffer, and of its private data. Event 0: it has returned. NULL: nobody asks.
      */
-    void (*builds)(void *context, uint64_t event, char *at, size_t bytes);
+    void (*calls_driver)(void *context, uint64_t event, const struct check_lent *lent);
     bool watches_loans; /* check_loan() is told of every breach of what calls lend */
 };
 
@@ -210,6 +216,12 @@ bool check_place_fault(struct check *check, const struct check_gpu_event *event,
  */
 uint64_t check_running_operation(const struct check *check, unsigned node, uint32_t fence,
                                  uint64_t offset, struct finding_commands *out_commands);
+/*
+ * The same of commands at this address, in a submission that is under way on the node. *out_fence
+ * and *out_offset: which submission, and how far behind its start. False: there is none.
+ */
+bool check_find_running(const struct check *check, unsigned node, uint64_t address,
+                        uint32_t *out_fence, uint64_t *out_offset);
 /*
  * The same as check_place_fault() for the paging operation with the number, as long as it is
  * remembered. *out_allocation is the handle that it named.

@@ -71,12 +71,29 @@ static void end_call(struct check *check, struct check_call *call)
     check->call = call->outer;
 }
 
-static void tell_building(struct check *check, const struct check_call *call, bool has_returned)
+/* What the driver is lent of the paging buffer; nothing for other calls. */
+static void tell_driver_is_called(struct check *check, const struct check_call *call)
 {
-    if (call->ddi == MINIPORT_DDI_BuildPagingBuffer && check->config.builds)
-        check->config.builds(check->config.context, has_returned ? 0 : call->event,
-                             call->guarded_dma,
-                             call->guarded_dma ? call->before.build_paging_buffer->DmaSize : 0);
+    const DXGKARG_BUILDPAGINGBUFFER *before = call->before.build_paging_buffer;
+    struct check_lent lent = {0};
+
+    if (!check->config.calls_driver)
+        return;
+    if (call->guarded_dma) {
+        lent.commands = call->guarded_dma;
+        lent.command_bytes = before->DmaSize;
+    }
+    if (call->guarded_private) {
+        lent.private_data = call->guarded_private;
+        lent.private_bytes = before->DmaBufferPrivateDataSize;
+    }
+    check->config.calls_driver(check->config.context, call->event, &lent);
+}
+
+static void tell_driver_has_returned(struct check *check)
+{
+    if (check->config.calls_driver)
+        check->config.calls_driver(check->config.context, 0, NULL);
 }
 
 /*
@@ -164,9 +181,9 @@ static void unguard_call(struct check *check, struct check_call *call)
                                                                                                    \
         begin_call(check, &call);                                                                  \
         guard_call(check, &call);                                                                  \
-        tell_building(check, &call, false);                                                        \
+        tell_driver_is_called(check, &call);                                                       \
         call.status = miniport_##function(self->next, object, arg);                                \
-        tell_building(check, &call, true);                                                         \
+        tell_driver_has_returned(check);                                                           \
         unguard_call(check, &call);                                                                \
         if (call.ddi == MINIPORT_DDI_QueryAdapterInfo)                                             \
             check->ledger.interface_version = miniport_interface_version(self->next);              \

@@ -50,6 +50,7 @@ struct check {
     const struct check_callback *callback;         /* inside of it, NULL: none */
     const struct check_gpu_event *gpu_event;       /* NULL: none */
     const struct check_client_event *client_event; /* NULL: none */
+    const void *byte;   /* that was written, and may not be; NULL: the report is about none */
     const char *lender; /* the call that lent what a report is about; NULL: the current */
     struct guard dma_guard, private_guard;
     struct patch_guard patch_guard;

@@ -305,12 +305,36 @@ static void *begin(struct guard_layer *guard, struct guarded_call *call, enum mi
     return piece->copy;
 }
 
+static void enter(const struct guarded_call *call)
+{
+    const struct guard_config *config = &call->layer->config;
+    struct write_watch_piece pieces[PIECES_MOST];
+    size_t count = 0;
+
+    if (!config->enters)
+        return;
+    for (unsigned i = 0; i < call->count; i++) {
+        const struct guard_slot *slot = call->pieces[i].slot;
+
+        if (!call->pieces[i].is_again)
+            pieces[count++] = (struct write_watch_piece){(uint8_t *)slot->start, slot->bytes};
+    }
+    config->enters(config->context, pieces, count);
+}
+
+static void leave(const struct guarded_call *call)
+{
+    if (call->layer->config.leaves)
+        call->layer->config.leaves(call->layer->config.context);
+}
+
 /* ---- On the way up --------------------------------------------------------------------------- */
 
 static void tell_of(const struct guarded_call *call, const struct piece *piece,
-                    enum loan_breach_kind kind, uint64_t offset)
+                    enum loan_breach_kind kind, uint64_t offset, const char *at)
 {
-    tell(call->layer, (struct loan_breach){.kind = kind, .offset = offset, .bytes = piece->bytes},
+    tell(call->layer,
+         (struct loan_breach){.kind = kind, .offset = offset, .bytes = piece->bytes, .at = at},
          &piece->slot->label, NULL, 0);
 }
 
@@ -326,7 +350,7 @@ static void restore_pointer(const struct guarded_call *call, struct piece *piece
         piece->moved = (size_t)(now - piece->copy);
         back += now - piece->copy;
     } else if (now != piece->copy) {
-        tell_of(call, piece, LOAN_CHANGED, 0);
+        tell_of(call, piece, LOAN_CHANGED, 0, piece->cell);
     }
     memcpy(piece->cell, &back, sizeof back);
 }
@@ -337,7 +361,8 @@ static void look_around(const struct guarded_call *call, const struct piece *pie
     size_t distance;
 
     if (guard_slot_look(piece->slot, &is_before, &distance))
-        tell_of(call, piece, is_before ? LOAN_BEFORE : LOAN_BEHIND, distance);
+        tell_of(call, piece, is_before ? LOAN_BEFORE : LOAN_BEHIND, distance,
+                is_before ? piece->copy - distance : piece->copy + piece->bytes + distance);
 }
 
 static size_t first_other(const char *now, const char *was, size_t bytes)
@@ -384,8 +409,11 @@ static void mend_value(const struct guarded_call *call, const struct piece *piec
                                  .is_needed = member->is_needed};
 
     if (member->direction == LOAN_IN) {
+        size_t other = first_other(now, was, member->bytes);
+
         breach.kind = LOAN_CHANGED;
-        breach.offset += first_other(now, was, member->bytes);
+        breach.offset += other;
+        breach.at = now + other;
     }
     memcpy(now, was, member->bytes);
     if (breach.kind == LOAN_CHANGED || has_succeeded)
@@ -425,8 +453,11 @@ static void look_for_changes(const struct guarded_call *call, const struct piece
     size_t from = piece->member && piece->member->kind == LOAN_MDL ? sizeof(MDL) : 0;
     const char *now = piece->copy + from, *was = piece->real + from;
 
-    if (memcmp(now, was, piece->bytes - from) != 0)
-        tell_of(call, piece, LOAN_CHANGED, from + first_other(now, was, piece->bytes - from));
+    if (memcmp(now, was, piece->bytes - from) != 0) {
+        size_t other = first_other(now, was, piece->bytes - from);
+
+        tell_of(call, piece, LOAN_CHANGED, from + other, now + other);
+    }
 }
 
 static void tell_unwritten(const struct guarded_call *call, const struct piece *piece,
@@ -522,8 +553,11 @@ static void end(struct guarded_call *call, NTSTATUS status)
         struct guarded_call call;                                                                  \
         argument lent = begin(guard_of(self), &call, MINIPORT_DDI_##ddi, arg, sizeof *arg,         \
                               LOANS_IS_CONST(arg));                                                \
-        NTSTATUS status = miniport_##function(self->next, object, lent);                           \
+        NTSTATUS status;                                                                           \
                                                                                                    \
+        enter(&call);                                                                              \
+        status = miniport_##function(self->next, object, lent);                                    \
+        leave(&call);                                                                              \
         end(&call, status);                                                                        \
         return status;                                                                             \
     }

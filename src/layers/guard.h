@@ -21,6 +21,7 @@
 #define DRYDOCK_LAYERS_GUARD_H
 
 #include "base/services.h"
+#include "machine/write_watch.h"
 #include "miniport/loans.h"
 #include "miniport/miniport.h"
 
@@ -29,6 +30,12 @@ struct guard_config {
     void (*report)(void *context, const struct loan_breach *breach);
     /* A DMA buffer's copy stands for it during a call; 0 bytes: not any more. May be NULL. */
     void (*stands_in)(void *context, const void *copy, const void *buffer, size_t bytes);
+    /*
+     * The driver is called with these pieces of memory, in which the guards are; it has returned.
+     * Both NULL: nobody asks.
+     */
+    void (*enters)(void *context, const struct write_watch_piece *pieces, size_t count);
+    void (*leaves)(void *context);
     bool lends_lasting; /* copies of what a page lends for longer than the call, too */
     /*
      * Without lends_lasting: how many bytes from the address on are nobody's, behind a buffer that

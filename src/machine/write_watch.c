@@ -22,28 +22,27 @@
 
 static struct {
     struct write_watch by;
-    uint8_t *pages; /* closed, whole */
-    size_t page_bytes;
+    struct write_watch_piece pieces[WRITE_WATCH_PIECES]; /* closed, in whole pages */
+    size_t piece_count;
     struct signal_hook fault, trap;
     volatile bool is_on, is_stepping;
     /* The write that is being stepped. */
     uint8_t *at, *from, *to; /* where it faulted; what is compared */
     uint8_t before[MOST_BEFORE + MOST_BYTES];
-    struct page_store *store; /* NULL: of the piece of memory */
+    struct write_watch_piece piece;
+    struct page_store *store; /* NULL: of a piece of memory */
     uint64_t page;
 } watch;
 
-static bool protect(int protection)
+static bool protect(struct write_watch_piece piece, int protection)
 {
-    return !watch.page_bytes || mprotect(watch.pages, watch.page_bytes, protection) == 0;
+    return mprotect(piece.start, piece.bytes, protection) == 0;
 }
 
 /* In the page around it, or in the piece of memory. */
 static void keep_bytes(uint8_t *address)
 {
-    uint8_t *page = address - (uintptr_t)address % PAGE_BYTES;
-    uint8_t *first = watch.store ? page : watch.pages;
-    uint8_t *end = watch.store ? page + PAGE_BYTES : watch.pages + watch.page_bytes;
+    uint8_t *first = watch.piece.start, *end = first + watch.piece.bytes;
 
     watch.at = address;
     watch.from = address - min_u64(MOST_BEFORE, (uint64_t)(address - first));
@@ -90,8 +89,12 @@ static void end_step(ucontext_t *state)
 static bool open_page(uint8_t *address)
 {
     watch.store = NULL;
-    if (address >= watch.pages && address < watch.pages + watch.page_bytes)
-        return protect(PROT_READ | PROT_WRITE);
+    for (size_t i = 0; i < watch.piece_count; i++) {
+        watch.piece = watch.pieces[i];
+        if (address >= watch.piece.start && address < watch.piece.start + watch.piece.bytes)
+            return protect(watch.piece, PROT_READ | PROT_WRITE);
+    }
+    watch.piece = (struct write_watch_piece){address - (uintptr_t)address % PAGE_BYTES, PAGE_BYTES};
     return page_watch_find(address, &watch.store, &watch.page) && page_fault_take(address);
 }
 
@@ -119,26 +122,33 @@ static void on_trap(int signal, siginfo_t *info, void *context)
     end_step(context);
     tell_write();
     if (watch.store)
-        page_watch_close_page(watch.at - (uintptr_t)watch.at % PAGE_BYTES);
+        page_watch_close_page(watch.piece.start);
     else if (watch.is_on)
-        protect(PROT_READ);
+        protect(watch.piece, PROT_READ);
+}
+
+static struct write_watch_piece whole_pages(struct write_watch_piece piece)
+{
+    size_t before = (uintptr_t)piece.start % PAGE_BYTES;
+
+    return (struct write_watch_piece){piece.start - before,
+                                      align_up(before + piece.bytes, PAGE_BYTES)};
 }
 
 bool write_watch_begin(const struct write_watch *by)
 {
-    uintptr_t start = (uintptr_t)by->start;
-
-    if (watch.is_on || watch.page_bytes || !signal_hook_set(&watch.fault, SIGSEGV, on_fault))
+    if (watch.by.wrote || by->piece_count > WRITE_WATCH_PIECES ||
+        !signal_hook_set(&watch.fault, SIGSEGV, on_fault))
         return false;
-    if (!signal_hook_set(&watch.trap, SIGTRAP, on_trap)) {
-        signal_hook_release(&watch.fault);
-        return false;
-    }
     watch.by = *by;
-    watch.pages = by->start ? by->start - start % PAGE_BYTES : NULL;
-    watch.page_bytes = by->bytes ? align_up(start % PAGE_BYTES + by->bytes, PAGE_BYTES) : 0;
+    watch.is_on = signal_hook_set(&watch.trap, SIGTRAP, on_trap);
     page_watch_close_all();
-    watch.is_on = protect(PROT_READ);
+    for (watch.piece_count = 0; watch.is_on && watch.piece_count < by->piece_count;) {
+        struct write_watch_piece piece = whole_pages(by->pieces[watch.piece_count]);
+
+        watch.pieces[watch.piece_count++] = piece;
+        watch.is_on = protect(piece, PROT_READ);
+    }
     if (!watch.is_on)
         write_watch_end();
     return watch.is_on;
@@ -147,8 +157,10 @@ bool write_watch_begin(const struct write_watch *by)
 void write_watch_end(void)
 {
     watch.is_on = watch.is_stepping = false;
-    protect(PROT_READ | PROT_WRITE);
-    watch.page_bytes = 0;
+    for (size_t i = 0; i < watch.piece_count; i++)
+        protect(watch.pieces[i], PROT_READ | PROT_WRITE);
+    watch.piece_count = 0;
+    watch.by = (struct write_watch){0};
     signal_hook_release(&watch.fault);
     signal_hook_release(&watch.trap);
 }

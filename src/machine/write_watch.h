@@ -2,7 +2,7 @@
  * Write watch: which instruction writes which bytes, for a while.
  *
  * Place      machine. Used by a run that is played again to tell who wrote what a finding is about.
- * Model      The pages of one piece of memory can only be read while the watch is on, and so can
+ * Model      The pages of some pieces of memory can only be read while the watch is on, and so can
  *            the pages of the machine that are mapped while their store is watched (page_watch.h).
  *            A write is caught as SIGSEGV. The function comes() is told of the processor's state,
  *            the page is opened, and the one instruction runs with the trap flag. Behind it wrote()
@@ -22,13 +22,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct write_watch_piece {
+    uint8_t *start;
+    size_t bytes;
+};
+
+#define WRITE_WATCH_PIECES 80u
+
 struct write_watch {
     void *context;
-    uint8_t *start; /* the piece of memory */
-    size_t bytes;   /* 0: the machine's pages alone */
+    const struct write_watch_piece *pieces; /* no two on one page */
+    size_t piece_count;                     /* 0: the machine's pages alone */
     /* Both in a signal handler. */
     void (*comes)(void *context, const void *signal_context);
-    /* store: NULL for the piece of memory; else this page of it lies around `at`. */
+    /* store: NULL in a piece of memory; else this page of it lies around `at`. */
     void (*wrote)(void *context, const uint8_t *at, size_t bytes, const struct page_store *store,
                   uint64_t page);
 };
@@ -36,7 +43,7 @@ struct write_watch {
 /* The watch is copied. False, and nothing is watched: one is on, or the host refuses. */
 bool write_watch_begin(const struct write_watch *watch);
 
-/* Opens the piece of memory. Nothing if no watch is on. */
+/* Opens the pieces of memory. Nothing if no watch is on. */
 void write_watch_end(void);
 
 #endif

@@ -42,7 +42,8 @@ static void wrote(void *context, const uint8_t *at, size_t bytes, const struct p
 
 static void begin(void *start, size_t bytes)
 {
-    const struct write_watch watch = {&seen, start, bytes, comes, wrote};
+    const struct write_watch_piece piece = {start, bytes};
+    const struct write_watch watch = {&seen, &piece, start ? 1 : 0, comes, wrote};
 
     seen.come = seen.wrote = 0;
     assert_true(write_watch_begin(&watch));

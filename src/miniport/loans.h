@@ -162,6 +162,7 @@ struct loan_breach {
     const char *call;           /* that lent it, a literal: "DxgkDdiRender" */
     char name[LOAN_NAME_BYTES]; /* "pAllocationInfo[2].Size"; "": the argument structure */
     uint64_t offset, bytes;     /* of what was lent */
+    const void *at;             /* the byte, where it was written in the call; NULL elsewhere */
     bool is_needed;             /* LOAN_UNWRITTEN: no driver can leave it out */
 };
 

@@ -32,5 +32,12 @@ for rule in PT-017 VX-003 TLB-002 FENCE-004; do
     make DRYDOCK="$drydock" DRYDOCK_INCLUDE="$source/include" mistake-$number >"$work/log" 2>/dev/null ||
         fail "mistake $number is not built"
     grep -qw "^error $rule" "$work/log" || fail "mistake $number is not found as one of $rule"
+    case $rule in
+    PT-017 | VX-003) # the lines that wrote the packet
+        "$drydock" run sdma.case --driver ./mistake-$number.sys --gpu ./sdma.so --no-out >"$work/log" 2>&1 || :
+        tr -d '\n' <"$work/log" | grep -q "  writers  *bytes 0x[0-9a-f]* to 0x.*paging.c:[0-9]*)" ||
+            fail "nobody wrote the packet of mistake $number"
+        ;;
+    esac
 done
 echo "the driver is clean, and its mistakes are found"

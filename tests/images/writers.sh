@@ -48,7 +48,7 @@ expect() { # NAME CASE IMAGE [OPTION...]
     "$drydock" run "$2" "${@:4}" --driver "$work/$3" --trust-case --json >"$work/$1.json" 2>"$work/$1.txt" || status=$?
     [ $status = 1 ] || fail "$1: exit status $status" "$work/$1.txt"
     grep -q "^  writers " "$work/$1.txt" || fail "$1: no writers" "$work/$1.txt"
-    grep -q "^ *\"0x[0-9a-f]* to 0x.*$place)" "$work/$1.json" || fail "$1: no $place" "$work/$1.txt"
+    grep -q "^ *\"[^\"]*+0x[^\"]*$place)" "$work/$1.json" || fail "$1: no $place" "$work/$1.txt"
 }
 
 case=$source/cases/evict-and-restore.case
@@ -68,5 +68,12 @@ plant entry.sys RefKmdDriverEntryGpuMmu paging/paging_page_table.c "$from" \
 for by in gpu-physical gpu-virtual cpu; do
     expect entry-by-$by "$source/cases/gpu-va-map.case" entry.sys --page-tables $by
 done
+
+# A byte behind an argument structure, once.
+from="if (args->NodeOrdinal >= device->adapter->node_count) {"
+plant once.sys RefKmdDriverEntryPhysical context.c "$from" \
+    "static int made; if (!made++) ((char *)args)[sizeof *args + 2] = 1; $from"
+expect once "$case" once.sys
+grep -q "^error MEM-001  DxgkDdiCreateContext" "$work/once.txt" || fail "once: no MEM-001" "$work/once.txt"
 
 exit $failures

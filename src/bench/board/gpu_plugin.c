@@ -39,6 +39,7 @@ struct gpu_plugin {
     struct bench_host *host;
     struct list events;
     bool is_off;
+    struct gpu_plugin_command command; /* that takes effect */
     const char *path;
     uint64_t happened, interrupts; /* since the driver was given something */
 };
@@ -241,6 +242,13 @@ static bool read_memory(void *context, struct drydock_gpu_place from, void *out,
     return true;
 }
 
+static void tell_write(const struct gpu_plugin *plugin, struct page_store *store, uint64_t address,
+                       uint64_t bytes)
+{
+    if (plugin->command.bytes && plugin->observer.wrote)
+        plugin->observer.wrote(plugin->observer.context, &plugin->command, store, address, bytes);
+}
+
 static bool write_memory(void *context, struct drydock_gpu_place to, const void *from,
                          uint64_t bytes)
 {
@@ -253,6 +261,7 @@ static bool write_memory(void *context, struct drydock_gpu_place to, const void 
     for (; bytes; bytes -= piece, to.address += piece, at += piece) {
         locate(context, to, bytes, &store, &address, &piece);
         page_store_write(store, address, at, piece);
+        tell_write(context, store, address, piece);
     }
     return true;
 }
@@ -269,6 +278,7 @@ static bool copy_memory(void *context, struct drydock_gpu_place to, struct drydo
         locate(context, from, bytes, &source, &source_address, &other);
         locate(context, to, other, &destination, &destination_address, &piece);
         page_store_copy_bytes(destination, destination_address, source, source_address, piece);
+        tell_write(context, destination, destination_address, piece);
     }
     return true;
 }
@@ -292,6 +302,7 @@ static bool fill_memory(void *context, struct drydock_gpu_place to, uint32_t pat
     for (uint64_t done = 0; done < bytes; done += piece, to.address += piece) {
         locate(context, to, bytes - done, &store, &address, &piece);
         page_store_fill(store, address, piece, turned(pattern, address, done));
+        tell_write(context, store, address, piece);
     }
     return true;
 }
@@ -304,7 +315,15 @@ static void report_fault(void *context, uint32_t node, uint32_t fence, uint64_t 
     struct gpu_plugin *plugin = context;
 
     if (plugin->observer.fault)
-        plugin->observer.fault(plugin->observer.context, node, fence, address, text);
+        plugin->observer.fault(plugin->observer.context, node, fence, address, text,
+                               &plugin->command);
+}
+
+static void executes(void *context, uint32_t node, uint64_t address, uint32_t bytes)
+{
+    struct gpu_plugin *plugin = context;
+
+    plugin->command = (struct gpu_plugin_command){node, address, bytes};
 }
 
 static void begin_work(void *context, uint64_t token, uint32_t node)
@@ -576,6 +595,7 @@ bool gpu_plugin_load(const struct base_services *services, const char *path,
         .write_work = write_work,
         .end_work = end_work,
         .flushed = flushed,
+        .executes = executes,
     };
     /* Without a slash the system would look elsewhere. */
     snprintf(full, sizeof full, "%s%s", strchr(path, '/') ? "" : "./", path);

@@ -35,10 +35,21 @@ bool gpu_plugin_load(const struct base_services *services, const char *path,
 /* NULL is fine. */
 void gpu_plugin_unload(struct gpu_plugin *plugin);
 
+/* A command that takes effect, as the model says (executes()). */
+struct gpu_plugin_command {
+    uint32_t node;
+    uint64_t address;
+    uint32_t bytes; /* 0: none that is known */
+};
+
 /* Callbacks of the model. An access with a store of NULL is not reported. */
 struct gpu_plugin_observer {
     void *context;
-    void (*fault)(void *context, uint32_t node, uint32_t fence, uint64_t address, const char *text);
+    void (*fault)(void *context, uint32_t node, uint32_t fence, uint64_t address, const char *text,
+                  const struct gpu_plugin_command *command);
+    /* A command has written there. */
+    void (*wrote)(void *context, const struct gpu_plugin_command *command, struct page_store *store,
+                  uint64_t address, uint64_t bytes);
     void (*begin)(void *context, uint64_t token, uint32_t node);
     void (*read)(void *context, uint64_t token, uint32_t index, uint64_t offset,
                  struct page_store *store, uint64_t address, uint64_t bytes);

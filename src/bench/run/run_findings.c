@@ -268,6 +268,11 @@ void run_report_rule(void *context, const struct finding *found)
         return;
     snprintf(finding->rule, sizeof finding->rule, "%s", rule->id);
     finding->detail = found->detail;
+    if (found->byte) {
+        finding->detail.commands =
+            (struct finding_commands){.event = found->detail.event, .is_beside = true};
+        run_writers_tell_byte(run->writers, found->byte, &finding->detail);
+    }
     memcpy(finding->detail.printed, run->result->printed, sizeof finding->detail.printed);
     journal_tell_findings();
 }

@@ -401,14 +401,43 @@ static const struct sgpu_observer *gpu_observer(bool follows_content)
 
 /* ---- What another GPU model tells ------------------------------------------------------------ */
 
+/* The command as the Drydock GPU would tell of it; false: it is in no submission. */
+static bool find_command(const struct run_assembly *run, const struct gpu_plugin_command *command,
+                         struct sgpu_command *out)
+{
+    *out = (struct sgpu_command){.node = command->node, .bytes = command->bytes};
+    return run->check && command->bytes &&
+           check_find_running(run->check, command->node, command->address, &out->fence,
+                              &out->offset);
+}
+
+static void on_plugin_wrote(void *context, const struct gpu_plugin_command *command,
+                            struct page_store *store, uint64_t address, uint64_t bytes)
+{
+    struct sgpu_command found;
+
+    if (find_command(context, command, &found))
+        on_wrote(context, &found, store, address, bytes);
+}
+
 static void on_plugin_fault(void *context, uint32_t node, uint32_t fence, uint64_t address,
-                            const char *text)
+                            const char *text, const struct gpu_plugin_command *command)
 {
     struct run_assembly *run = context;
+    struct sgpu_command found;
+    struct run_finding *finding =
+        run_result_report(run->result, RUN_FINDING_FAULT, 0, machine_now(run->machine),
+                          "the GPU faulted on node %u, fence %u: %s at 0x%llx", node, fence, text,
+                          (unsigned long long)address);
 
-    run_result_report(run->result, RUN_FINDING_FAULT, 0, machine_now(run->machine),
-                      "the GPU faulted on node %u, fence %u: %s at 0x%llx", node, fence, text,
-                      (unsigned long long)address);
+    if (finding && find_command(run, command, &found))
+        check_place_fault(run->check,
+                          &(struct check_gpu_event){.kind = CHECK_GPU_FAULT,
+                                                    .node = found.node,
+                                                    .fence = found.fence,
+                                                    .offset = found.offset,
+                                                    .bytes = found.bytes},
+                          &finding->detail);
     if (run->player)
         player_note_fault(run->player);
 }
@@ -444,6 +473,7 @@ static struct gpu_plugin_observer plugin_observer(struct run_assembly *run)
     };
 
     if (run->config->checks_content) {
+        observer.wrote = on_plugin_wrote;
         observer.begin = on_render_begin;
         observer.read = on_render_read;
         observer.write = on_render_write;

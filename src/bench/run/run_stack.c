@@ -123,11 +123,23 @@ static void stand_in(void *context, const void *copy, const void *buffer, size_t
     nt_stand_in(run->nt, copy, buffer, bytes);
 }
 
-static void builds(void *context, uint64_t event, char *at, size_t bytes)
+/* ---- Who writes what (run_writers.h) --------------------------------------------------------- */
+
+static void calls_driver(void *context, uint64_t event, const struct check_lent *lent)
+{
+    run_writers_call(((struct run_assembly *)context)->writers, event, lent);
+}
+
+static void enters(void *context, const struct write_watch_piece *pieces, size_t count)
 {
     const struct run_assembly *run = context;
 
-    run_writers_builds(run->writers, run->image, event, at, bytes);
+    run_writers_enter(run->writers, run->image, pieces, count);
+}
+
+static void leaves(void *context)
+{
+    run_writers_leave(((struct run_assembly *)context)->writers);
 }
 
 static uint64_t find_slack(void *context, const void *end)
@@ -144,6 +156,8 @@ static NTSTATUS create_guard(struct run_assembly *run, struct miniport *next,
                                         .report = run_report_loan,
                                         .stands_in = stand_in,
                                         .find_slack = find_slack,
+                                        .enters = run->writers ? enters : NULL,
+                                        .leaves = run->writers ? leaves : NULL,
                                         .lends_lasting = run_is_lent_for_call(run)};
 
     return guard_layer_create(services_of(run), &config, next, out_layer);
@@ -204,7 +218,7 @@ static NTSTATUS create_check(struct run_assembly *run, struct miniport *next,
         .guarantees_one_buffer = run->config->guarantees_one_buffer,
         .submission_alignment = run->gpu ? SGPU_SUBMIT_ALIGN : 0,
         .remaps_dma = run->config->remaps_dma,
-        .builds = run->writers ? builds : NULL,
+        .calls_driver = run->writers ? calls_driver : NULL,
         .watches_loans = true,
     };
     NTSTATUS status;

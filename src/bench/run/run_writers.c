@@ -18,16 +18,20 @@
 #define MOST_COMMANDS 4096u
 #define MOST_BYTES    (1u << 20) /* of a call, whose writers are told */
 #define MOST_ROWS     8u
+#define CANARY_BYTES  256u /* around a guarded copy, of those that are looked at */
 
 #define OPERATION_BITS 40u /* of a writer's number; above it its commands, from 1 */
 
-/* A write of the driver: into the buffer, or with is_memory to a page of the machine. */
+/* A write of the driver. */
 struct write {
     uint64_t event;
-    uint64_t page;
-    uint32_t offset, bytes;
+    const uint8_t *at;
+    uint32_t bytes;
     uint16_t place;
-    bool is_memory, is_local;
+    enum { OF_COMMANDS, OF_MEMORY, OF_LOANS } of; /* the paging buffer, the machine, what is lent */
+    uint32_t offset;                              /* in the buffer, or in... */
+    uint64_t page;                                /* ...this page of the machine... */
+    bool is_local;                                /* ...which is in local memory */
 };
 
 struct run_writers {
@@ -35,8 +39,9 @@ struct run_writers {
     const struct driver_image *image;
     struct page_store *local, *ram; /* whose mappings are watched; NULL: none */
     uint64_t event;                 /* of the call that is watched; 0: none is */
-    char *at;                       /* where it builds */
-    uint16_t place;                 /* of the write that is being made */
+    unsigned depth;                 /* of the driver's code in it; 0: it does not run */
+    struct check_lent lent;
+    uint16_t place; /* of the write that is being made */
     uint32_t write_count, place_count, command_count;
     struct write writes[MOST_WRITES];
     char places[MOST_PLACES][DRIVER_PLACE_BYTES];
@@ -118,35 +123,68 @@ static void note_write(void *context, const uint8_t *at, size_t bytes,
                        const struct page_store *store, uint64_t page)
 {
     struct run_writers *writers = context;
+    uintptr_t into = (uintptr_t)at - (uintptr_t)writers->lent.commands;
+    struct write *write = &writers->writes[writers->write_count];
 
-    if (writers->write_count == MOST_WRITES || (!store && (const char *)at < writers->at))
+    if (writers->write_count == MOST_WRITES)
         return;
-    writers->writes[writers->write_count++] =
-        (struct write){.event = writers->event,
-                       .page = page,
-                       .offset = (uint32_t)(store ? (uintptr_t)at % PAGE_BYTES
-                                                  : (uintptr_t)at - (uintptr_t)writers->at),
-                       .bytes = (uint32_t)bytes,
-                       .place = writers->place,
-                       .is_memory = store != NULL,
-                       .is_local = store && store == writers->local};
+    writers->write_count++;
+    *write = (struct write){.event = writers->event,
+                            .at = at,
+                            .bytes = (uint32_t)bytes,
+                            .place = writers->place,
+                            .of = OF_LOANS};
+    if (store) {
+        write->of = OF_MEMORY;
+        write->offset = (uint32_t)((uintptr_t)at % PAGE_BYTES);
+        write->page = page;
+        write->is_local = store == writers->local;
+    } else if (writers->lent.commands && into < writers->lent.command_bytes) {
+        write->of = OF_COMMANDS;
+        write->offset = (uint32_t)into;
+    }
 }
 
-void run_writers_builds(struct run_writers *writers, const struct driver_image *image,
-                        uint64_t event, char *at, size_t bytes)
+void run_writers_call(struct run_writers *writers, uint64_t event, const struct check_lent *lent)
 {
-    if (!writers)
-        return;
+    if (writers->depth)
+        return; /* in the middle of one that is watched */
+    writers->event = event && is_watched(writers, event) ? event : 0;
     if (writers->event)
-        write_watch_end();
-    writers->event = 0;
-    if (!event || !is_watched(writers, event))
+        writers->lent = *lent;
+}
+
+/* The canaries around it, too. */
+static size_t add_guarded(struct write_watch_piece *out, char *start, size_t bytes)
+{
+    if (!start || bytes > MOST_BYTES)
+        return 0;
+    *out = (struct write_watch_piece){(uint8_t *)start - CANARY_BYTES, bytes + 2 * CANARY_BYTES};
+    return 1;
+}
+
+void run_writers_enter(struct run_writers *writers, const struct driver_image *image,
+                       const struct write_watch_piece *pieces, size_t count)
+{
+    struct write_watch_piece all[WRITE_WATCH_PIECES];
+    const struct check_lent *lent = &writers->lent;
+    size_t used;
+
+    if (!writers->event || writers->depth++)
         return;
+    used = add_guarded(all, lent->commands, lent->command_bytes);
+    used += add_guarded(&all[used], lent->private_data, lent->private_bytes);
+    for (size_t i = 0; i < count && used < WRITE_WATCH_PIECES; i++)
+        all[used++] = pieces[i];
     writers->image = image;
-    writers->at = at;
-    if (write_watch_begin(&(struct write_watch){writers, (uint8_t *)at, min_u64(bytes, MOST_BYTES),
-                                                note_place, note_write}))
-        writers->event = event;
+    write_watch_begin(&(struct write_watch){writers, all, used, note_place, note_write});
+}
+
+void run_writers_leave(struct run_writers *writers)
+{
+    if (!writers->depth || --writers->depth)
+        return;
+    write_watch_end();
 }
 
 /* ---- Commands that the GPU carries out ------------------------------------------------------- */
@@ -246,7 +284,7 @@ static bool tell_commands(const struct run_writers *writers,
     for (uint32_t i = 0; i < writers->write_count; i++) {
         const struct write *write = &writers->writes[i];
 
-        if (write->event != commands->event || write->is_memory)
+        if (write->event != commands->event || write->of != OF_COMMANDS)
             continue;
         for (uint32_t at = write->offset; at < write->offset + write->bytes && at < end; at++) {
             if (at < start)
@@ -281,7 +319,7 @@ static bool tell_memory(const struct run_writers *writers, uint64_t event, char 
     for (uint32_t i = 0; i < writers->write_count; i++) {
         const struct write *write = &writers->writes[i];
 
-        if (write->event != event || !write->is_memory)
+        if (write->event != event || write->of != OF_MEMORY)
             continue;
         first = first ? first : write;
         enter(&table, write->place, write->offset, write->offset + write->bytes);
@@ -294,6 +332,23 @@ static bool tell_memory(const struct run_writers *writers, uint64_t event, char 
              event, first->page, first->is_local ? "local memory" : "system memory");
     write_rows(writers, &table, what, out, size);
     return true;
+}
+
+void run_writers_tell_byte(const struct run_writers *writers, const void *byte,
+                           struct finding_detail *detail)
+{
+    for (uint32_t i = writers ? writers->write_count : 0; i; i--) {
+        const struct write *write = &writers->writes[i - 1];
+        const uint8_t *at = byte;
+
+        if (write->event != detail->commands.event || at < write->at ||
+            at >= write->at + write->bytes)
+            continue;
+        snprintf(detail->writers, sizeof detail->writers,
+                 "the byte was written in the call of event %" PRIu64 "\n%s", write->event,
+                 writers->places[write->place]);
+        return;
+    }
 }
 
 /*
@@ -323,7 +378,7 @@ void run_writers_tell(struct run_writers *writers, struct run_result *result)
         struct finding_detail *detail = &result->findings[i].detail;
         struct finding_commands commands = detail->commands;
 
-        if (!commands.event)
+        if (!commands.event || commands.is_beside)
             continue;
         if (!commands.bytes)
             commands = commands_of_call(writers, commands.event);

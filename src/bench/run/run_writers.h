@@ -18,6 +18,7 @@
 #include "bench/drivers/driver_image.h"
 #include "bench/run/run_result.h"
 #include "machine/machine.h"
+#include "machine/write_watch.h"
 
 struct run_writers;
 
@@ -27,9 +28,15 @@ void run_writers_destroy(struct run_writers *writers);
 /* The machine is up: what is mapped from here on can be watched. */
 void run_writers_set_machine(struct run_writers *writers, struct machine *machine);
 
-/* image: NULL for a driver that is linked in. event 0: the call has returned. at: may be NULL. */
-void run_writers_builds(struct run_writers *writers, const struct driver_image *image,
-                        uint64_t event, char *at, size_t bytes);
+/* A call of the driver begins, which is lent these copies; event 0: it has returned. */
+void run_writers_call(struct run_writers *writers, uint64_t event, const struct check_lent *lent);
+/*
+ * Around the driver's own code, in such a call or in one that is made in the middle of it. pieces:
+ * more of what it is lent. image: NULL for a driver that is linked in.
+ */
+void run_writers_enter(struct run_writers *writers, const struct driver_image *image,
+                       const struct write_watch_piece *pieces, size_t count);
+void run_writers_leave(struct run_writers *writers);
 
 /*
  * The GPU carries out commands of the paging operation with this number: the number under which
@@ -42,7 +49,11 @@ uint64_t run_writers_operation(uint64_t number);
 void run_writers_narrow(const struct run_writers *writers, uint64_t number,
                         struct finding_commands *commands);
 
-/* Fills in detail.packet of all findings. */
+/* A byte beside what the call of the finding was lent: the instruction that wrote it. */
+void run_writers_tell_byte(const struct run_writers *writers, const void *byte,
+                           struct finding_detail *detail);
+
+/* Fills in detail.writers of all findings. */
 void run_writers_tell(struct run_writers *writers, struct run_result *result);
 
 #endif

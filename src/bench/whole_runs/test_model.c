@@ -22,7 +22,7 @@ static void ignore_host(struct miniport *self, struct miniport_host *host)
 }
 
 static void note_fault(void *context, uint32_t node, uint32_t fence, uint64_t address,
-                       const char *text)
+                       const char *text, const struct gpu_plugin_command *command)
 {
     snprintf(current->fault, sizeof current->fault, "%s", text);
 }

@@ -101,12 +101,14 @@ static void look_around(struct guard *guard, size_t lent, char *end,
 
     if (found < NEAR_BYTES) {
         out_verdict->is_behind = true;
+        out_verdict->byte = end + found;
         out_verdict->behind_offset = found;
         memset(end, GUARD_CANARY, (size_t)(guard->map + guard->map_bytes - PAGE - end));
     }
     found = find_other(front, NEAR_BYTES, canaries);
     if (found < NEAR_BYTES) {
         out_verdict->is_before = true;
+        out_verdict->byte = front + found;
         out_verdict->before_offset = lent + NEAR_BYTES - found;
         memset(guard->map + PAGE, GUARD_CANARY, (size_t)(guard->copy - (guard->map + PAGE)));
     }
@@ -120,6 +122,7 @@ static void look_inside(char *at, size_t bytes, size_t said, struct guard_verdic
 
     if (found < unsaid) {
         out_verdict->is_unsaid = true;
+        out_verdict->byte = at + said + found;
         out_verdict->unsaid_offset = found;
         memset(at + said, GUARD_FILL, bytes - said);
     }
@@ -169,6 +172,7 @@ bool guard_look(struct guard *guard, char *at, size_t bytes, size_t written,
     look_inside(at, bytes, said, out_verdict);
     if (found < NEAR_BYTES) {
         out_verdict->is_behind = true;
+        out_verdict->byte = at + bytes + found;
         out_verdict->behind_offset = found;
         memset(at + bytes, GUARD_CANARY, NEAR_BYTES);
     }
@@ -211,6 +215,7 @@ static void look_at_earlier(struct guard *guard, struct guard_verdict *out_verdi
     while (copy[i] == real[i])
         i++;
     out_verdict->is_before = true;
+    out_verdict->byte = copy + i;
     out_verdict->before_offset = near - i;
     memcpy(copy, real, near);
 }

@@ -45,6 +45,7 @@ struct guard_verdict {
     size_t behind_offset; /* bytes behind the offered ones, from 0 */
     size_t unsaid_offset; /* bytes behind the pointer that came back, from 0 */
     size_t gap_bytes;     /* said to be written at the end, and not written */
+    const char *byte;     /* the first that was written, and should not have been; NULL: none */
 };
 
 void guard_fini(struct guard *guard);

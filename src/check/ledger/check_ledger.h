@@ -226,6 +226,7 @@ struct check_packet {
     bool is_null;          /* NullRendering: it is not to run */
     bool is_switch;        /* ContextSwitch */
     bool is_patched;       /* Patch was called for it (PATCH-009: it need not be, for paging) */
+    uint64_t start;        /* where the GPU finds its commands, as the submission says it */
     uint64_t gpu_address;  /* of its commands, as the GPU was handed it last */
     unsigned gpu_queued;   /* times that the GPU was handed it, since it was submitted last */
     bool is_gpu_done;      /* it has run */

@@ -263,6 +263,9 @@ struct check_packet *check_ledger_submit(struct check_ledger *ledger, const stru
         .first_byte = is_virtual ? 0
                                  : (uint64_t)plain->DmaBufferPhysicalAddress.QuadPart +
                                        plain->DmaBufferSubmissionStartOffset,
+        .start = is_virtual ? by_address->DmaBufferVirtualAddress
+                            : (uint64_t)plain->DmaBufferPhysicalAddress.QuadPart +
+                                  plain->DmaBufferSubmissionStartOffset,
         .is_null = is_virtual ? by_address->Flags.NullRendering : plain->Flags.NullRendering,
         .is_switch = is_virtual ? by_address->Flags.ContextSwitch : plain->Flags.ContextSwitch,
         .is_matched = true,
@@ -276,6 +279,7 @@ struct check_packet *check_ledger_submit(struct check_ledger *ledger, const stru
         packet->event = call->event;
         packet->segment = seen.segment;
         packet->first_byte = seen.first_byte;
+        packet->start = seen.start;
         packet->submit_count++;
         packet->gpu_queued = packet->gpu_done = 0;
         list_remove(&packet->link);

@@ -102,8 +102,8 @@ uint64_t check_operation_at(const struct check_packet *packet, uint64_t offset,
     list_for_each (piece, &packet->built, struct check_built, link) {
         if (offset < end + piece->bytes) {
             if (out_commands)
-                *out_commands =
-                    (struct finding_commands){piece->event, (uint32_t)(offset - end), 0};
+                *out_commands = (struct finding_commands){.event = piece->event,
+                                                          .offset = (uint32_t)(offset - end)};
             return piece->number;
         }
         end += piece->bytes;
@@ -124,6 +124,11 @@ void check_blame_commands(struct check *check, const struct check_packet *packet
     blame_past(check, past);
     commands.bytes = bytes;
     check->blamed.commands = commands;
+}
+
+void check_blame_byte(struct check *check, const void *byte)
+{
+    check->byte = byte;
 }
 
 void check_blame_current(struct check *check)

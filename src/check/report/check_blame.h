@@ -41,6 +41,9 @@ void check_blame_commands(struct check *check, const struct check_packet *packet
                           uint32_t bytes);
 void check_blame_current(struct check *check);
 
+/* Findings until check_blame_byte(check, NULL) are about this byte that the call has written. */
+void check_blame_byte(struct check *check, const void *byte);
+
 /*
  * The paging operation whose commands stand there; 0: nobody knows. *out_commands: the call that
  * wrote them, and where they stand in what it wrote. NULL: not asked for.

@@ -174,6 +174,7 @@ static struct finding *begin_finding(struct check *check, enum rule_id rule, con
 
     memset(finding, 0, sizeof *finding);
     finding->rule = rule;
+    finding->byte = check->byte;
     finding->detail.event = event_of(check);
     finding->detail.commands = check->blamed.commands;
     write_where(check, field, finding->detail.where, sizeof finding->detail.where);
@@ -249,6 +250,22 @@ uint64_t check_running_operation(const struct check *check, unsigned node, uint3
                                  uint64_t offset, struct finding_commands *out_commands)
 {
     return check_operation_at(check_find_packet(&check->ledger, node, fence), offset, out_commands);
+}
+
+bool check_find_running(const struct check *check, unsigned node, uint64_t address,
+                        uint32_t *out_fence, uint64_t *out_offset)
+{
+    const struct check_packet *packet;
+
+    list_for_each (packet, &check->ledger.packets, struct check_packet, link) {
+        if (packet->state != CHECK_SUBMITTED || packet->node != node ||
+            address - packet->start >= packet->bytes)
+            continue;
+        *out_fence = packet->fence;
+        *out_offset = address - packet->start;
+        return true;
+    }
+    return false;
 }
 
 bool check_place_operation(struct check *check, uint64_t number, struct finding_detail *detail,

@@ -6,7 +6,7 @@
  *            sentence that stands alone with it; the others are lines for people, empty when there
  *            is nothing to say. What follows from the rule (sentence, source, bug check) is in the
  *            rule table, not here. Findings of one cause have the same finding_cause().
- * Ownership  A value: it owns nothing and holds no pointer.
+ * Ownership  A value: it owns nothing.
  */
 #ifndef DRYDOCK_CHECK_FINDING_H
 #define DRYDOCK_CHECK_FINDING_H
@@ -33,6 +33,7 @@ struct finding_commands {
     uint64_t event; /* number of the call, 0: not known */
     uint32_t offset;
     uint32_t bytes; /* 0: all that it wrote */
+    bool is_beside; /* no commands: the call, whichever it is, wrote a byte that it may not write */
 };
 
 /* What a person needs behind the first line. */
@@ -54,6 +55,7 @@ struct finding {
     uint64_t object;     /* number of the object that it is about, 0: none */
     bool is_advice;      /* the documents leave it open: nobody is at fault (CHECK_ADVICE()) */
     bool is_carried_out; /* what the GPU did shows it: the driver's (rule_is_carried_out()) */
+    const void *byte;    /* that was written, and may not be; lent with the finding; NULL: none */
     char text[FINDING_TEXT_BYTES]; /* "moved 288 bytes; 256 were offered" */
     struct finding_detail detail;
 };

@@ -100,12 +100,14 @@ void check_loan(struct check *check, const struct loan_breach *breach)
     check_loan_describe(breach, false, text, sizeof text);
     check->callback = NULL;
     check->lender = is_of_call ? NULL : breach->call;
+    check_blame_byte(check, breach->at);
     if (breach->kind == LOAN_UNWRITTEN && !breach->is_needed)
         CHECK_ADVICE(check, RULE_MEM_004, check->config.profile.wants_answers_complete, false, NULL,
                      name, "%s; pages call the member [out] and do not say that it is zero before",
                      text);
     else
         CHECK_RULE(check, check_loan_rule(breach->kind), false, NULL, name, "%s", text);
+    check_blame_byte(check, NULL);
     check->lender = NULL;
     check->callback = callback;
 }

@@ -14,6 +14,7 @@ static void after_build(struct check *check, const struct check_call *call)
     const struct guard_verdict *verdict = call->dma_verdict;
     bool is_inside = moved >= 0 && moved <= (int64_t)before->DmaSize;
 
+    check_blame_byte(check, verdict ? verdict->byte : NULL);
     if (is_inside && verdict && verdict->is_unsaid)
         CHECK_RULE(check, RULE_PB_004, false, NULL, "pDmaBuffer",
                    "moved %lld bytes, and byte %zu behind them was written too", (long long)moved,
@@ -29,6 +30,7 @@ static void after_build(struct check *check, const struct check_call *call)
             verdict->is_behind ? verdict->behind_offset : verdict->before_offset, before->DmaSize);
     }
     verdict = call->private_verdict;
+    check_blame_byte(check, verdict ? verdict->byte : NULL);
     CHECK_RULE(check, RULE_PB_024, moved_private >= 0, NULL, "pDmaBufferPrivateData",
                "moved back by %lld bytes: it stays, or goes forward", -(long long)moved_private);
     if (!verdict)
@@ -47,6 +49,7 @@ static void after_build(struct check *check, const struct check_call *call)
 static void after(struct check *check, void *state, const struct check_call *call)
 {
     after_build(check, call);
+    check_blame_byte(check, NULL);
 }
 
 const struct check_watcher check_buffer_watcher = {
