@@ -248,6 +248,8 @@ void machine_free_pages(struct machine *machine, const uint64_t *pfns, uint64_t 
     for (uint64_t i = 0; i < count; i++) {
         free_page(&machine->pages, pfns[i]);
         page_store_fill(machine->ram, pfns[i] * PAGE_BYTES, PAGE_BYTES, MACHINE_FREED_PATTERN);
+        if (machine->pages.regions[pfns[i] / REGION_PAGES].free_count == REGION_PAGES)
+            page_store_join(machine->ram, pfns[i]);
     }
     machine_tell_after(machine, is_told, &deed);
 }

@@ -189,6 +189,24 @@ static void freed_memory_reads_as_freed(void **state)
     machine_destroy(machine);
 }
 
+static void freed_regions_cost_no_descriptors(void **state)
+{
+    struct machine *machine = new_machine(MACHINE_SCATTERED, 3);
+    uint64_t total = machine_free_page_count(machine);
+    uint64_t *pfns = calloc(total, sizeof *pfns);
+    struct page_store_usage used, freed;
+
+    assert_true(machine_alloc_pages(machine, total, pfns));
+    for (uint64_t i = 0; i < total; i++)
+        page_store_write_tag(machine_ram(machine), pfns[i] * PAGE_BYTES, PAGE_BYTES, i);
+    page_store_usage(machine_ram(machine), &used);
+    machine_free_pages(machine, pfns, total);
+    page_store_usage(machine_ram(machine), &freed);
+    assert_true(freed.descriptor_bytes < used.descriptor_bytes / 8); /* page 0 is nobody's */
+    free(pfns);
+    machine_destroy(machine);
+}
+
 /* ---- Bus ------------------------------------------------------------------------------------- */
 
 struct device {
@@ -476,6 +494,7 @@ int main(void)
         cmocka_unit_test(the_seed_decides_which_pages),
         cmocka_unit_test(contiguous_blocks_are_aligned_and_disjoint),
         cmocka_unit_test(freed_memory_reads_as_freed),
+        cmocka_unit_test(freed_regions_cost_no_descriptors),
         cmocka_unit_test(the_bus_finds_ram_registers_and_local_memory),
         cmocka_unit_test(mappings_show_memory_and_recognise_registers),
         cmocka_unit_test(events_run_by_time_and_then_in_order),

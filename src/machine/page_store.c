@@ -223,8 +223,16 @@ static void set_part(struct page_store *store, uint64_t page, uint64_t count, ui
     out = store->descriptors + page_place(store, page);
     for (uint64_t i = 0; i < count; i++)
         out[i] = continue_descriptor(descriptor, step, i);
-    /* Scattered pages are freed one by one: the last one of a group gives its slot back. */
-    if (count > 1 || step == 0)
+    if (count > 1)
+        make_plain_if_run(store, page);
+}
+
+void page_store_join(struct page_store *store, uint64_t page)
+{
+    const struct page_group *group = page_group(store, page);
+
+    assert_pages(store, page, 1);
+    if (group->slot && !group_has_bytes(store, group))
         make_plain_if_run(store, page);
 }
 

@@ -202,6 +202,12 @@ struct page_store_usage {
 };
 void page_store_usage(const struct page_store *store, struct page_store_usage *out_usage);
 
+/*
+ * Pages around this one have been written one by one, and may continue each other now: what is
+ * found so costs a record. Nothing else changes.
+ */
+void page_store_join(struct page_store *store, uint64_t page);
+
 /* Give host memory of stale pages back. Also happens by itself when there is much of it. */
 void page_store_trim(struct page_store *store);
 

@@ -143,7 +143,7 @@ static void pages_that_continue_each_other_cost_a_record_for_512(void **state)
     page_store_destroy(b);
 }
 
-static void pages_that_are_filled_one_by_one_cost_a_record_in_the_end(void **state)
+static void pages_that_were_filled_one_by_one_are_joined(void **state)
 {
     struct page_store *store = new_store(1024);
     struct page_store_usage scattered, plain;
@@ -152,13 +152,21 @@ static void pages_that_are_filled_one_by_one_cost_a_record_in_the_end(void **sta
         page_store_write_tag(store, (i * 77 % 512) * PAGE_BYTES, PAGE_BYTES, 1000 + i);
     page_store_usage(store, &scattered);
     for (uint64_t i = 0; i < 512; i++) {
-        page_store_fill(store, (i * 99 % 512) * PAGE_BYTES, PAGE_BYTES, 9);
+        page_store_join(store, i);
         page_store_usage(store, &plain);
-        if (i < 511)
-            assert_int_equal(plain.descriptor_bytes, scattered.descriptor_bytes);
+        assert_int_equal(plain.descriptor_bytes, scattered.descriptor_bytes);
+        page_store_fill(store, (i * 99 % 512) * PAGE_BYTES, PAGE_BYTES, 9);
     }
+    page_store_join(store, 77);
+    page_store_usage(store, &plain);
     assert_in_range(plain.descriptor_bytes, 1, scattered.descriptor_bytes - 4096);
+    page_store_join(store, 77);
     assert_true(page_store_is_fill(store, 0, 512 * PAGE_BYTES, 9, NULL));
+    assert_true(page_store_check(store));
+
+    page_store_bytes(store, 3)[5] = 1;
+    page_store_join(store, 3);
+    assert_false(page_store_is_fill(store, 0, 512 * PAGE_BYTES, 9, NULL));
     assert_true(page_store_check(store));
     page_store_destroy(store);
 }
@@ -648,7 +656,7 @@ int main(void)
         cmocka_unit_test(unlawful_sizes_and_lost_memory_give_null),
         cmocka_unit_test(whole_pages_stay_symbolic),
         cmocka_unit_test(pages_that_continue_each_other_cost_a_record_for_512),
-        cmocka_unit_test(pages_that_are_filled_one_by_one_cost_a_record_in_the_end),
+        cmocka_unit_test(pages_that_were_filled_one_by_one_are_joined),
         cmocka_unit_test(a_partial_tag_write_blends_at_the_same_offset),
         cmocka_unit_test(a_partial_write_of_what_is_there_changes_no_representation),
         cmocka_unit_test(tag_pages_differ_in_every_word_and_are_recognised),

@@ -22,33 +22,13 @@ static const char wide[] = PRIu64;
 
 #define NUMBER_BYTES 24u
 
-/* Most pieces of a line are short: two moves that overlap are less than a call of memcpy(). */
-static void copy_piece(char *to, const char *from, size_t length)
-{
-    if (length > 32) {
-        memcpy(to, from, length);
-    } else if (length >= 16) {
-        memcpy(to, from, 16);
-        memcpy(to + length - 16, from + length - 16, 16);
-    } else if (length >= 8) {
-        memcpy(to, from, 8);
-        memcpy(to + length - 8, from + length - 8, 8);
-    } else if (length >= 4) {
-        memcpy(to, from, 4);
-        memcpy(to + length - 4, from + length - 4, 4);
-    } else {
-        for (size_t i = 0; i < length; i++)
-            to[i] = from[i];
-    }
-}
-
 void trace_put_characters(struct trace_line *line, const char *text, size_t length)
 {
     size_t room = line->length < line->size ? line->size - line->length - 1 : 0;
     size_t copied = length < room ? length : room;
 
     if (line->length < line->size) {
-        copy_piece(line->buffer + line->length, text, copied);
+        memcpy(line->buffer + line->length, text, copied);
         line->buffer[line->length + copied] = '\0';
     }
     line->length += length;
