@@ -145,6 +145,7 @@
 #define SGPU_STRAP_IDLE_UPDATES        (1u << 9)  /* no node may use tables that are written   */
 #define SGPU_STRAP_MAY_CACHE_INVALID   (1u << 10) /* entries not valid may be cached */
 #define SGPU_STRAP_OWN_RANGE           (1u << 11) /* its driver wants a root entry for itself   */
+#define SGPU_STRAP_BOTH_WAYS           (1u << 12) /* copies overtake each other: see COPY     */
 #define SGPU_STRAP_TABLES_IN_COPY      (1u << 22) /* copies are faster if their tables are known */
 #define SGPU_STRAP_PAGING_APERTURE     (1u << 23) /* commands of paging are best in the aperture */
 #define SGPU_STRAP_DMA_APERTURE        (1u << 27) /* ... and so are those of clients          */
@@ -351,7 +352,19 @@ enum sgpu_opcode {
     SGPU_OP_FENCE_SIGNAL = 0x23, /* struct sgpu_packet_fence_signal         */
 };
 
-/* Copies [source, + bytes) to destination, any alignment; the ranges do not overlap. */
+/*
+ * Copies [source, + bytes) to destination, any alignment; the ranges do not overlap.
+ *
+ * With SGPU_STRAP_BOTH_WAYS the copy nodes move data both ways. When a COPY or COPY_PAGES between
+ * local and system memory starts, or a FILL, its addresses are translated once and for all, and the
+ * node goes on with the next packet while the data moves: copies to system memory, copies from it
+ * and fills are three lanes, each of them in order. A packet that would write what an earlier one
+ * still reads or writes, or read what it writes, waits for it. FENCE and the end of a submission
+ * come when all in front of them has ended, and every other packet but table and aperture writes,
+ * flushes and NOP starts only then. So memory, fences and interrupts are as if the packets had run
+ * one behind the other. Not so what a packet reads as commands or as page tables: nothing waits
+ * before it copies those in. A fault waits until what is in front of it has ended.
+ */
 struct sgpu_packet_copy {
     uint32_t header;
     uint32_t flags;

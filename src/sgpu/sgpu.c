@@ -34,23 +34,22 @@ static void end_preemption(struct sgpu_node *node)
 
 static void preempt_node(struct sgpu_node *node)
 {
-    bool is_busy = node->is_running || node->is_faulted;
-
-    node->queue_count = is_busy ? 1 : 0;
-    if (is_busy)
+    node->queue_count = node->landing + (node->is_running || node->is_faulted);
+    node->preemption_left = node->queue_count;
+    if (node->queue_count)
         node->is_preempting = true;
     else
         end_preemption(node);
 }
 
+/* The submission at the head of the queue has. */
 static void complete_submission(struct sgpu_node *node)
 {
     struct sgpu *gpu = node->gpu;
-    uint32_t fence = running_submission(node)->fence;
+    uint32_t fence = node->queue[node->queue_head].fence;
 
     node->queue_head = (node->queue_head + 1) % SGPU_QUEUE_SLOTS;
     node->queue_count--;
-    node->is_running = false;
     node->completed_fence = fence;
     gpu->statistics.submissions++;
     machine_digest_add(gpu->machine, (uint64_t)node->index << 32 | fence);
@@ -58,8 +57,30 @@ static void complete_submission(struct sgpu_node *node)
     if (gpu->observer && gpu->observer->submission_done)
         gpu->observer->submission_done(gpu->observer_context, node->index, fence);
     raise_progress(node, SGPU_IRQ_COMPLETED(node->index));
-    if (node->is_preempting)
+    if (node->is_preempting && --node->preemption_left == 0)
         end_preemption(node);
+    start_next_submission(node);
+}
+
+void sgpu_complete_landing(struct sgpu_node *node)
+{
+    node->landing--;
+    complete_submission(node);
+}
+
+/* All of the running submission's packets have started, and those that do not fly have ended. */
+static void end_submission(struct sgpu_node *node)
+{
+    struct sgpu_flight *flight;
+
+    node->is_running = false;
+    if (!node->flight_count) {
+        complete_submission(node);
+        return;
+    }
+    flight = sgpu_flight_prepare(node, SGPU_FLIGHT_END);
+    node->landing++;
+    sgpu_flight_start(flight, 0);
     start_next_submission(node);
 }
 
@@ -79,6 +100,19 @@ static bool must_hang(struct sgpu_node *node)
     return true;
 }
 
+/*
+ * What is under way has to end before the submission goes on: there is no room for more, or the
+ * next thing happens on a node that does nothing else.
+ */
+static bool must_drain(const struct sgpu_node *node)
+{
+    return node->flight_count == SGPU_FLIGHTS ||
+           (node->flight_count &&
+            (node->will_hang ||
+             (node->queue[(node->queue_head + node->landing) % SGPU_QUEUE_SLOTS].flags &
+              SGPU_SUBMIT_SAVE)));
+}
+
 static void start_packet(void *context)
 {
     struct sgpu_node *node = context;
@@ -86,31 +120,69 @@ static void start_packet(void *context)
     struct machine *machine = node->gpu->machine;
     uint64_t end_ns;
 
+    if (must_drain(node)) {
+        node->waits = true;
+        node->drains = node->flight_count < SGPU_FLIGHTS;
+        return;
+    }
     if (submission->flags & SGPU_SUBMIT_FENCE_ONLY) {
-        complete_submission(node);
+        end_submission(node);
         return;
     }
     if (node->offset == 0 && !sgpu_load_save_area(node))
         return;
     if (node->offset == submission->size) {
         if (sgpu_store_save_area(node))
-            complete_submission(node);
+            end_submission(node);
         return;
     }
     if (must_hang(node))
         return;
-    if (sgpu_packet_begin(node, &end_ns))
+    switch (sgpu_packet_begin(node, node->flights != NULL, &end_ns)) {
+    case SGPU_BEGUN_FAULTED:
+        break;
+    case SGPU_BEGUN_TIMED:
         machine_schedule(machine, &node->event, end_ns + machine_jitter(machine), end_packet, node);
+        break;
+    case SGPU_BEGUN_FLIES:
+        node->offset += node->packet_size;
+        machine_schedule(machine, &node->event,
+                         machine_now(machine) + node->gpu->config.packet_ns +
+                             machine_jitter(machine),
+                         start_packet, node);
+        break;
+    case SGPU_BEGUN_DRAINS:
+        node->drains = true;
+        /* fall through */
+    case SGPU_BEGUN_WAITS:
+        node->waits = true;
+        break;
+    }
 }
 
 static void end_packet(void *context)
 {
     struct sgpu_node *node = context;
 
-    if (!sgpu_packet_end(node))
+    if (!sgpu_packet_end(node)) {
+        node->ends_again = node->waits;
         return;
+    }
     node->offset += node->packet_size;
     start_packet(node);
+}
+
+void sgpu_go_on(struct sgpu_node *node)
+{
+    bool ends_again = node->ends_again;
+
+    if (!node->waits || (node->drains && node->flight_count))
+        return;
+    node->waits = node->drains = node->ends_again = false;
+    if (ends_again)
+        end_packet(node);
+    else
+        start_packet(node);
 }
 
 void sgpu_end_hang(struct sgpu *gpu, uint32_t index)
@@ -120,21 +192,23 @@ void sgpu_end_hang(struct sgpu *gpu, uint32_t index)
 
     if (!node || !node->is_hung || !node->may_go_on)
         return;
+    ASSERT(!node->flight_count);
     node->is_hung = false;
     while (node->offset != running_submission(node)->size) {
-        if (!sgpu_packet_begin(node, &end_ns) || !sgpu_packet_end(node))
+        if (sgpu_packet_begin(node, false, &end_ns) != SGPU_BEGUN_TIMED || !sgpu_packet_end(node))
             return; /* it faults */
         node->offset += node->packet_size;
     }
     if (sgpu_store_save_area(node))
-        complete_submission(node);
+        end_submission(node);
 }
 
 static void start_next_submission(struct sgpu_node *node)
 {
     struct machine *machine = node->gpu->machine;
 
-    if (node->is_running || node->is_faulted || node->queue_count == 0)
+    if (node->is_running || node->is_faulted || node->is_preempting ||
+        node->queue_count == node->landing)
         return;
     node->is_running = true;
     node->offset = 0;
@@ -175,6 +249,9 @@ static void ring_doorbell(struct sgpu_node *node, uint32_t flags)
 void sgpu_reset_node(struct sgpu_node *node)
 {
     machine_cancel(node->gpu->machine, &node->event);
+    sgpu_drop_flights(node);
+    node->landing = 0;
+    node->waits = node->drains = node->ends_again = false;
     node->queue_count = 0;
     node->queued_fence = node->completed_fence = 0;
     node->is_running = false;
@@ -509,6 +586,12 @@ struct sgpu *sgpu_create(struct machine *machine, const struct sgpu_config *conf
     for (uint32_t i = 0; i < node_count; i++) {
         gpu->nodes[i].gpu = gpu;
         gpu->nodes[i].index = i;
+        if (i == SGPU_NODE_RENDER || !(config->straps & SGPU_STRAP_BOTH_WAYS))
+            continue;
+        gpu->nodes[i].flights =
+            base_alloc_array(services, SGPU_FLIGHTS, sizeof *gpu->nodes[i].flights);
+        if (!gpu->nodes[i].flights)
+            goto fail;
     }
     if (gpu->slot_count) {
         gpu->slots = base_alloc_array(services, gpu->slot_count, sizeof *gpu->slots);
@@ -544,6 +627,7 @@ void sgpu_destroy(struct sgpu *gpu)
     for (uint32_t i = 0; gpu->nodes && i < gpu->node_count; i++) {
         machine_cancel(gpu->machine, &gpu->nodes[i].event);
         sgpu_tlb_fini(&gpu->nodes[i]);
+        sgpu_flights_fini(&gpu->nodes[i]);
         base_free(gpu->services, gpu->nodes[i].packet, gpu->nodes[i].packet_room);
     }
     machine_set_interrupt_line(gpu->machine, false);

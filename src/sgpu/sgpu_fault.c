@@ -41,6 +41,10 @@ void sgpu_raise_fault(struct sgpu_node *node, uint32_t kind, uint64_t address)
         .token = packet_token(node),
     };
 
+    if (node->flight_count) { /* what is under way ends first, and then the packet faults again */
+        node->waits = node->drains = true;
+        return;
+    }
     node->is_running = false;
     node->is_faulted = true;
     node->fault_fence = fault.fence;

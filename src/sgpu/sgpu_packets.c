@@ -18,6 +18,12 @@ struct packet_kind {
     bool (*is_well_formed)(struct sgpu_node *node);
     bool (*begin)(struct sgpu_node *node, uint64_t *end_ns); /* false: faulted */
     bool (*end)(struct sgpu_node *node);                     /* false: faulted */
+    /*
+     * Where data moves both ways: it starts, and nobody waits for its end. TIMED: it cannot. NULL:
+     * it never does.
+     */
+    enum sgpu_begun (*fly)(struct sgpu_node *node);
+    bool overtakes; /* begins and ends while flights are under way */
 };
 
 static bool raise(struct sgpu_node *node, const struct sgpu_span *span)
@@ -103,19 +109,17 @@ static bool copy_begin(struct sgpu_node *node, uint64_t *end_ns)
     return true;
 }
 
-static void tell_write(struct sgpu_node *node, const struct sgpu_span *to, uint64_t bytes)
+static void tell_write(struct sgpu_node *node, const struct sgpu_span *to, uint64_t bytes,
+                       uint32_t fence, uint64_t offset)
 {
     const struct sgpu_observer *observer = node->gpu->observer;
 
-    const struct sgpu_command command = {node->index, running_submission(node)->fence, node->offset,
-                                         node->packet_size};
-
     if (observer && observer->wrote)
-        observer->wrote(node->gpu->observer_context, &command, to->store, to->address, bytes);
+        observer->wrote(node->gpu->observer_context, command, to->store, to->address, bytes);
 }
 
-static void move_span(struct sgpu_node *node, const struct sgpu_span *to,
-                      const struct sgpu_span *from, uint64_t bytes)
+void sgpu_move_span(struct sgpu_node *node, const struct sgpu_span *to,
+                    const struct sgpu_span *from, uint64_t bytes, uint32_t fence, uint64_t offset)
 {
     if (!to->store)
         return;
@@ -123,7 +127,61 @@ static void move_span(struct sgpu_node *node, const struct sgpu_span *to,
         page_store_copy_bytes(to->store, to->address, from->store, from->address, bytes);
     else
         page_store_fill(to->store, to->address, bytes, 0);
-    tell_write(node, to, bytes);
+    tell_write(node, to, bytes, fence, offset);
+}
+
+void sgpu_fill_span(struct sgpu_node *node, const struct sgpu_span *to, uint64_t bytes,
+                    uint32_t pattern, uint32_t fence, uint64_t offset)
+{
+    if (!to->store)
+        return;
+    page_store_fill(to->store, to->address, bytes, pattern);
+    tell_write(node, to, bytes, fence, offset);
+}
+
+/* Where a walk over a packet's memory leads: it moves the bytes at once, or the flight will. */
+static bool move_now_or_later(struct sgpu_node *node, struct sgpu_flight *flight,
+                              const struct sgpu_span *to, const struct sgpu_span *from,
+                              uint64_t bytes)
+{
+    if (flight)
+        return sgpu_flight_add(flight, to, from, bytes);
+    sgpu_move_span(node, to, from, bytes, running_submission(node)->fence, node->offset);
+    return true;
+}
+
+/* A packet that cannot fly faults when it runs alone, behind what comes in front of the fault. */
+static bool raise_unless_flight(struct sgpu_node *node, const struct sgpu_flight *flight,
+                                const struct sgpu_span *span)
+{
+    return flight ? false : raise(node, span);
+}
+
+/*
+ * The flight has all its pieces. One between two memories of one kind has no direction of its own
+ * on the way to the system, and what it copies may be page tables: it runs alone.
+ */
+static enum sgpu_begun take_off(struct sgpu_flight *flight)
+{
+    const struct sgpu_piece *first = flight->pieces;
+    bool from_system, to_system;
+    uint64_t bytes = 0;
+
+    if (!flight->count)
+        return SGPU_BEGUN_TIMED;
+    to_system = first->to.is_system;
+    from_system = flight->kind == SGPU_FLIGHT_COPY && first->from.is_system;
+    for (uint32_t i = 0; i < flight->count; i++) {
+        if (flight->kind == SGPU_FLIGHT_COPY &&
+            flight->pieces[i].to.is_system == flight->pieces[i].from.is_system)
+            return SGPU_BEGUN_TIMED;
+        bytes += flight->pieces[i].bytes;
+    }
+    flight->lane = from_system ? SGPU_LANE_IN : to_system ? SGPU_LANE_OUT : SGPU_LANE_LOCAL;
+    if (!sgpu_flight_may_start(flight))
+        return SGPU_BEGUN_WAITS;
+    sgpu_flight_start(flight, transfer_end(flight->node, from_system, to_system, bytes));
+    return SGPU_BEGUN_FLIES;
 }
 
 static void advance_span(struct sgpu_span *span, uint64_t bytes)
@@ -132,7 +190,7 @@ static void advance_span(struct sgpu_span *span, uint64_t bytes)
     span->bytes -= bytes;
 }
 
-static bool copy_end(struct sgpu_node *node)
+static bool copy_pieces(struct sgpu_node *node, struct sgpu_flight *flight)
 {
     const struct sgpu_packet_copy *packet = (const void *)node->packet;
     struct sgpu_space space = packet_space(node, packet->flags);
@@ -145,17 +203,30 @@ static bool copy_end(struct sgpu_node *node)
 
         if (!from.bytes &&
             !sgpu_translate(node, &space, packet->source + done, left, SGPU_ACCESS_READ, &from))
-            return raise(node, &from);
+            return raise_unless_flight(node, flight, &from);
         if (!to.bytes &&
             !sgpu_translate(node, &space, packet->destination + done, left, SGPU_ACCESS_WRITE, &to))
-            return raise(node, &to);
+            return raise_unless_flight(node, flight, &to);
         piece = min_u64(from.bytes, to.bytes);
-        move_span(node, &to, &from, piece);
+        if (!move_now_or_later(node, flight, &to, &from, piece))
+            return false;
         advance_span(&from, piece);
         advance_span(&to, piece);
         node->gpu->statistics.copied_bytes += piece;
     }
     return true;
+}
+
+static bool copy_end(struct sgpu_node *node)
+{
+    return copy_pieces(node, NULL);
+}
+
+static enum sgpu_begun copy_fly(struct sgpu_node *node)
+{
+    struct sgpu_flight *flight = sgpu_flight_prepare(node, SGPU_FLIGHT_COPY);
+
+    return copy_pieces(node, flight) ? take_off(flight) : SGPU_BEGUN_TIMED;
 }
 
 /* ---- FILL ----------------------------------------------------------------------------------- */
@@ -180,7 +251,7 @@ static bool fill_begin(struct sgpu_node *node, uint64_t *end_ns)
     return true;
 }
 
-static bool fill_end(struct sgpu_node *node)
+static bool fill_pieces(struct sgpu_node *node, struct sgpu_flight *flight)
 {
     const struct sgpu_packet_fill *packet = (const void *)node->packet;
     struct sgpu_space space = packet_space(node, packet->flags);
@@ -189,14 +260,29 @@ static bool fill_end(struct sgpu_node *node)
     for (uint64_t done = 0; done < packet->bytes; done += to.bytes) {
         if (!sgpu_translate(node, &space, packet->destination + done, packet->bytes - done,
                             SGPU_ACCESS_WRITE, &to))
-            return raise(node, &to);
-        if (to.store) {
-            page_store_fill(to.store, to.address, to.bytes, packet->pattern);
-            tell_write(node, &to, to.bytes);
-        }
+            return raise_unless_flight(node, flight, &to);
+        if (!flight)
+            sgpu_fill_span(node, &to, to.bytes, packet->pattern, running_submission(node)->fence,
+                           node->offset);
+        else if (!sgpu_flight_add(flight, &to, NULL, to.bytes))
+            return false;
         node->gpu->statistics.filled_bytes += to.bytes;
     }
     return true;
+}
+
+static bool fill_end(struct sgpu_node *node)
+{
+    return fill_pieces(node, NULL);
+}
+
+static enum sgpu_begun fill_fly(struct sgpu_node *node)
+{
+    const struct sgpu_packet_fill *packet = (const void *)node->packet;
+    struct sgpu_flight *flight = sgpu_flight_prepare(node, SGPU_FLIGHT_FILL);
+
+    flight->pattern = packet->pattern;
+    return fill_pieces(node, flight) ? take_off(flight) : SGPU_BEGUN_TIMED;
 }
 
 /* ---- COPY_PAGES ----------------------------------------------------------------------------- */
@@ -254,7 +340,7 @@ static uint64_t pitched_address(uint64_t address, uint64_t n, uint64_t *out_left
     return SGPU_PITCHED(plain / SGPU_PITCH_BYTES * SGPU_PITCH_BYTES, n);
 }
 
-static bool copy_pages_end(struct sgpu_node *node)
+static bool copy_pages_pieces(struct sgpu_node *node, struct sgpu_flight *flight)
 {
     const struct sgpu_packet_copy_pages *packet = (const void *)node->packet;
     const struct sgpu_space physical = {.is_virtual = false};
@@ -268,8 +354,11 @@ static bool copy_pages_end(struct sgpu_node *node)
         uint64_t left = packet->page_count - i;
         uint64_t first;
         uint64_t run = ascending_pages(gpu, packet->pages + i, left, &first);
-        struct sgpu_span list = {.store = gpu->ram, .address = first * PAGE_BYTES};
+        struct sgpu_span list = {
+            .store = gpu->ram, .address = first * PAGE_BYTES, .is_system = true};
 
+        if (run == 0 && flight)
+            return false;
         if (run == 0)
             return raise_bus(node, SGPU_PA_SYSTEM | packet->pages[i] * PAGE_BYTES);
         if (!linear.bytes) {
@@ -285,16 +374,29 @@ static bool copy_pages_end(struct sgpu_node *node)
             }
             if (!sgpu_translate(node, &physical, address, bytes,
                                 is_to_pages ? SGPU_ACCESS_READ : SGPU_ACCESS_WRITE, &linear))
-                return raise(node, &linear);
+                return raise_unless_flight(node, flight, &linear);
         }
         /* Memories are whole pages, so a run of pages is. */
         piece = min_u64(run, linear.bytes / PAGE_BYTES);
-        move_span(node, is_to_pages ? &list : &linear, is_to_pages ? &linear : &list,
-                  piece * PAGE_BYTES);
+        if (!move_now_or_later(node, flight, is_to_pages ? &list : &linear,
+                               is_to_pages ? &linear : &list, piece * PAGE_BYTES))
+            return false;
         advance_span(&linear, piece * PAGE_BYTES);
         gpu->statistics.copied_bytes += piece * PAGE_BYTES;
     }
     return true;
+}
+
+static bool copy_pages_end(struct sgpu_node *node)
+{
+    return copy_pages_pieces(node, NULL);
+}
+
+static enum sgpu_begun copy_pages_fly(struct sgpu_node *node)
+{
+    struct sgpu_flight *flight = sgpu_flight_prepare(node, SGPU_FLIGHT_COPY);
+
+    return copy_pages_pieces(node, flight) ? take_off(flight) : SGPU_BEGUN_TIMED;
 }
 
 /* ---- Aperture ------------------------------------------------------------------------------- */
@@ -360,6 +462,24 @@ static bool pte_begin(struct sgpu_node *node, uint64_t *end_ns)
         return false;
     *end_ns = transfer_end(node, false, to_system, UINT64_C(8) * packet->count);
     return true;
+}
+
+/* Entries are written while flights are under way, but not into what they touch. */
+static enum sgpu_begun pte_fly(struct sgpu_node *node)
+{
+    const struct sgpu_packet_pte *packet = (const void *)node->packet;
+    struct sgpu_space space = table_space(node, packet->flags);
+    uint64_t bytes = UINT64_C(8) * packet->count;
+    struct sgpu_span to;
+
+    for (uint64_t done = 0; done < bytes; done += to.bytes) {
+        if (!sgpu_translate(node, &space, packet->table + UINT64_C(8) * packet->first + done,
+                            bytes - done, SGPU_ACCESS_WRITE, &to))
+            break; /* a fault, which waits by itself */
+        if (!sgpu_may_write(node, &to))
+            return SGPU_BEGUN_WAITS;
+    }
+    return SGPU_BEGUN_TIMED;
 }
 
 /* Entries [first, first + count) of the packet, which lie in one page of the table. */
@@ -450,6 +570,15 @@ static bool fence_is_well_formed(struct sgpu_node *node)
     return node->packet_size == sizeof *packet && is_aligned(packet->address, 8);
 }
 
+void sgpu_write_fence(struct sgpu_node *node, const struct sgpu_span *to, uint64_t value,
+                      bool interrupts)
+{
+    if (to->store)
+        page_store_write(to->store, to->address, &value, 8);
+    if (interrupts)
+        sgpu_raise_irq(node->gpu, SGPU_IRQ_FENCE(node->index));
+}
+
 static bool fence_end(struct sgpu_node *node)
 {
     const struct sgpu_packet_fence *packet = (const void *)node->packet;
@@ -458,11 +587,28 @@ static bool fence_end(struct sgpu_node *node)
 
     if (!sgpu_translate(node, &space, packet->address, 8, SGPU_ACCESS_WRITE, &to))
         return raise(node, &to);
-    if (to.store)
-        page_store_write(to.store, to.address, &packet->value, 8);
-    if (packet->flags & SGPU_FENCE_INTERRUPT)
-        sgpu_raise_irq(node->gpu, SGPU_IRQ_FENCE(node->index));
+    sgpu_write_fence(node, &to, packet->value, packet->flags & SGPU_FENCE_INTERRUPT);
     return true;
+}
+
+/* Its value is written behind all that is under way; without anything it is an ordinary packet. */
+static enum sgpu_begun fence_fly(struct sgpu_node *node)
+{
+    const struct sgpu_packet_fence *packet = (const void *)node->packet;
+    struct sgpu_space space = packet_space(node, packet->flags);
+    struct sgpu_flight *flight;
+    struct sgpu_span to;
+
+    if (!node->flight_count ||
+        !sgpu_translate(node, &space, packet->address, 8, SGPU_ACCESS_WRITE, &to))
+        return SGPU_BEGUN_TIMED;
+    flight = sgpu_flight_prepare(node, SGPU_FLIGHT_FENCE);
+    flight->value = packet->value;
+    flight->interrupts = packet->flags & SGPU_FENCE_INTERRUPT;
+    if (!sgpu_flight_add(flight, &to, NULL, 8))
+        return SGPU_BEGUN_TIMED;
+    sgpu_flight_start(flight, 0);
+    return SGPU_BEGUN_FLIES;
 }
 
 static bool always_well_formed(struct sgpu_node *node)
@@ -692,38 +838,40 @@ static bool render_end(struct sgpu_node *node)
 /* ---- The table ------------------------------------------------------------------------------ */
 
 static const struct packet_kind packet_kinds[] = {
-    [SGPU_OP_NOP] = {8, UINT32_MAX, always_well_formed, short_begin, no_end},
+    [SGPU_OP_NOP] = {8, UINT32_MAX, always_well_formed, short_begin, no_end, NULL, true},
     [SGPU_OP_COPY] = {sizeof(struct sgpu_packet_copy), SGPU_PACKET_PHYSICAL, copy_is_well_formed,
-                      copy_begin, copy_end},
+                      copy_begin, copy_end, copy_fly, false},
     [SGPU_OP_FILL] = {sizeof(struct sgpu_packet_fill), SGPU_PACKET_PHYSICAL, fill_is_well_formed,
-                      fill_begin, fill_end},
+                      fill_begin, fill_end, fill_fly, false},
     [SGPU_OP_COPY_PAGES] = {sizeof(struct sgpu_packet_copy_pages),
                             SGPU_COPY_TO_PAGES | SGPU_COPY_TILED, copy_pages_is_well_formed,
-                            copy_pages_begin, copy_pages_end},
+                            copy_pages_begin, copy_pages_end, copy_pages_fly, false},
     [SGPU_OP_GART_WRITE] = {sizeof(struct sgpu_packet_gart), SGPU_GART_COHERENT,
-                            gart_is_well_formed, table_write_begin, gart_end},
+                            gart_is_well_formed, table_write_begin, gart_end, NULL, true},
     [SGPU_OP_GART_FILL] = {sizeof(struct sgpu_packet_gart), SGPU_GART_COHERENT, gart_is_well_formed,
-                           table_write_begin, gart_end},
+                           table_write_begin, gart_end, NULL, true},
     [SGPU_OP_PTE_WRITE] = {sizeof(struct sgpu_packet_pte), SGPU_PTE_TABLE_VIRTUAL,
-                           pte_is_well_formed, pte_begin, pte_end},
+                           pte_is_well_formed, pte_begin, pte_end, pte_fly, true},
     [SGPU_OP_PTE_FILL] = {sizeof(struct sgpu_packet_pte), SGPU_PTE_TABLE_VIRTUAL,
-                          pte_is_well_formed, pte_begin, pte_end},
+                          pte_is_well_formed, pte_begin, pte_end, pte_fly, true},
     [SGPU_OP_TLB_FLUSH] = {sizeof(struct sgpu_packet_tlb_flush), SGPU_TLB_ALL,
-                           tlb_flush_is_well_formed, short_begin, tlb_flush_end},
+                           tlb_flush_is_well_formed, short_begin, tlb_flush_end, NULL, true},
     [SGPU_OP_FENCE] = {sizeof(struct sgpu_packet_fence),
                        SGPU_FENCE_INTERRUPT | SGPU_PACKET_PHYSICAL, fence_is_well_formed,
-                       short_begin, fence_end},
+                       short_begin, fence_end, fence_fly, false},
     [SGPU_OP_TOUCH] = {sizeof(struct sgpu_packet_touch), SGPU_TOUCH_WRITE | SGPU_PACKET_PHYSICAL,
-                       touch_is_well_formed, short_begin, touch_end},
+                       touch_is_well_formed, short_begin, touch_end, NULL, false},
     [SGPU_OP_CLEAN] = {sizeof(struct sgpu_packet_clean), 0, clean_is_well_formed, short_begin,
-                       clean_end},
+                       clean_end, NULL, false},
     [SGPU_OP_FENCE_HOME] = {sizeof(struct sgpu_packet_fence_home), 0,
-                            sgpu_fence_home_is_well_formed, short_begin, sgpu_fence_home_end},
+                            sgpu_fence_home_is_well_formed, short_begin, sgpu_fence_home_end, NULL,
+                            false},
     [SGPU_OP_FENCE_SIGNAL] = {sizeof(struct sgpu_packet_fence_signal), 0,
-                              sgpu_fence_signal_is_well_formed, short_begin, sgpu_fence_signal_end},
+                              sgpu_fence_signal_is_well_formed, short_begin, sgpu_fence_signal_end,
+                              NULL, false},
     [SGPU_OP_RENDER] = {sizeof(struct sgpu_packet_render),
                         SGPU_PACKET_PHYSICAL | SGPU_RENDER_GOES_ON | SGPU_RENDER_CONTINUES,
-                        render_is_well_formed, render_begin, render_end},
+                        render_is_well_formed, render_begin, render_end, NULL, false},
 };
 
 static const struct packet_kind *packet_kind(uint32_t header)
@@ -788,10 +936,16 @@ static bool raise_malformed(struct sgpu_node *node)
     return false;
 }
 
-bool sgpu_packet_begin(struct sgpu_node *node, uint64_t *out_end_ns)
+static enum sgpu_begun fault_or_wait(const struct sgpu_node *node)
+{
+    return node->waits ? SGPU_BEGUN_DRAINS : SGPU_BEGUN_FAULTED;
+}
+
+enum sgpu_begun sgpu_packet_begin(struct sgpu_node *node, bool may_fly, uint64_t *out_end_ns)
 {
     struct sgpu_submission *submission = running_submission(node);
     uint64_t left = submission->size - node->offset;
+    enum sgpu_begun begun = SGPU_BEGUN_TIMED;
     const struct packet_kind *kind;
     uint64_t size;
     uint32_t words;
@@ -799,22 +953,36 @@ bool sgpu_packet_begin(struct sgpu_node *node, uint64_t *out_end_ns)
 
     *out_end_ns = 0;
     node->packet_size = 0;
-    if (!is_aligned(submission->address, SGPU_SUBMIT_ALIGN) || left < 8)
-        return raise_malformed(node);
+    if (!is_aligned(submission->address, SGPU_SUBMIT_ALIGN) || left < 8) {
+        raise_malformed(node);
+        return fault_or_wait(node);
+    }
     if (!fetch(node, 8))
-        return false;
+        return fault_or_wait(node);
     words = SGPU_PACKET_WORDS((uint32_t)node->packet[0]);
     flags = (uint32_t)(node->packet[0] >> 32);
     size = UINT64_C(4) * words;
     kind = packet_kind((uint32_t)node->packet[0]);
-    if (!kind || words % 2 || size < kind->min_size || size > left || (flags & ~kind->known_flags))
-        return raise_malformed(node);
+    if (!kind || words % 2 || size < kind->min_size || size > left ||
+        (flags & ~kind->known_flags)) {
+        raise_malformed(node);
+        return fault_or_wait(node);
+    }
     if (!fetch(node, size))
-        return false;
-    if (!kind->is_well_formed(node))
-        return raise_malformed(node);
-    node->gpu->statistics.packets++;
-    return kind->begin(node, out_end_ns);
+        return fault_or_wait(node);
+    if (!kind->is_well_formed(node)) {
+        raise_malformed(node);
+        return fault_or_wait(node);
+    }
+    if (may_fly && kind->fly)
+        begun = kind->fly(node);
+    if (begun == SGPU_BEGUN_TIMED && node->flight_count && !kind->overtakes)
+        begun = SGPU_BEGUN_DRAINS;
+    if (begun == SGPU_BEGUN_TIMED && !kind->begin(node, out_end_ns))
+        begun = fault_or_wait(node);
+    if (begun != SGPU_BEGUN_WAITS && begun != SGPU_BEGUN_DRAINS)
+        node->gpu->statistics.packets++;
+    return begun;
 }
 
 bool sgpu_packet_end(struct sgpu_node *node)

@@ -3,7 +3,8 @@
  *
  * Place   sgpu. Nobody else includes this header. From the bottom up: sgpu_fault.c (interrupts and
  *         faults), sgpu_iommu.c, sgpu_tables.c and sgpu_mmu.c (addresses), sgpu_fences.c and
- *         sgpu_save_area.c, sgpu_packets.c (the effects of packets), sgpu_device.c (power, resets)
+ *         sgpu_save_area.c, sgpu_packets.c (the effects of packets), sgpu_flight.c (what is under
+ *         way), sgpu_device.c (power, resets)
  * and sgpu.c (registers and queues).
  */
 #ifndef DRYDOCK_SGPU_SGPU_PRIVATE_H
@@ -84,6 +85,54 @@ struct sgpu_submission {
     uint64_t save_runs;
 };
 
+/* Memory that something touches (sgpu_flight.c). */
+#define SGPU_TOUCHED_RANGES 64u
+struct sgpu_touched {
+    unsigned count;
+    bool is_coarse; /* ranges are whole pieces of 2 MiB */
+    bool is_all;    /* ... and there would be more of them */
+    struct {
+        uint64_t start, end;
+    } ranges[SGPU_TOUCHED_RANGES];
+};
+
+/* A run of memory that is moved or filled; from means nothing of a fill. */
+struct sgpu_piece {
+    struct sgpu_span to, from;
+    uint64_t bytes;
+};
+
+enum sgpu_flight_kind { SGPU_FLIGHT_COPY, SGPU_FLIGHT_FILL, SGPU_FLIGHT_FENCE, SGPU_FLIGHT_END };
+
+/* The way that a flight takes; NONE: of fences and ends. */
+enum sgpu_lane { SGPU_LANE_NONE, SGPU_LANE_IN, SGPU_LANE_OUT, SGPU_LANE_LOCAL, SGPU_LANES };
+
+/* What is under way while the node goes on with the packets behind it (sgpu_flight.c). */
+struct sgpu_flight {
+    struct sgpu_node *node;
+    enum sgpu_flight_kind kind;
+    enum sgpu_lane lane;
+    bool has_ended;         /* of copies and fills: it has taken effect */
+    uint32_t fence;         /* of its submission */
+    uint64_t packet_offset; /* in the submission */
+    uint32_t pattern;       /* of a fill */
+    uint64_t value;         /* of a fence, whose memory is the first piece */
+    bool interrupts;        /* ... and which raises SGPU_IRQ_FENCE */
+    struct sgpu_piece *pieces;
+    uint32_t count, room;
+    struct sgpu_touched reads, writes;
+    struct machine_event event;
+};
+#define SGPU_FLIGHTS 32u
+
+enum sgpu_begun {
+    SGPU_BEGUN_FAULTED, /* the node has */
+    SGPU_BEGUN_TIMED,   /* it ends at a time */
+    SGPU_BEGUN_FLIES,   /* it is under way, and the next packet may start */
+    SGPU_BEGUN_WAITS,   /* nothing has happened; ask again when a flight has ended */
+    SGPU_BEGUN_DRAINS,  /* ... when no flight is left */
+};
+
 struct sgpu_node {
     struct sgpu *gpu;
     uint32_t index;
@@ -103,13 +152,22 @@ struct sgpu_node {
     uint32_t queued_fence;
     uint32_t completed_fence;
 
+    /* Where the node moves data both ways. */
+    struct sgpu_flight *flights; /* a ring; NULL: it does not */
+    uint32_t flight_head, flight_count;
+    uint64_t lane_ends_ns[SGPU_LANES]; /* when the last flight on it ends */
+    uint32_t landing;   /* submissions at the head of the queue that wait for flights alone */
+    bool waits, drains; /* for a flight that ends; for all of them: then the packet starts again */
+    bool ends_again;    /* ... or ends */
+
     bool is_running;
     bool is_faulted;
     bool is_hung;   /* the running packet never ends */
     bool may_go_on; /* ... until sgpu_end_hang() */
     bool will_hang; /* after this many more packets */
     uint32_t hangs_after;
-    bool is_preempting;   /* a preemption waits for the running submission */
+    bool is_preempting; /* a preemption waits for so many submissions */
+    uint32_t preemption_left;
     bool loses_interrupt; /* the next one of a completion or preemption */
     uint32_t fault_fence;
     uint32_t fault_kind;
@@ -172,8 +230,8 @@ struct sgpu {
 
 static inline struct sgpu_submission *running_submission(struct sgpu_node *node)
 {
-    ASSERT(node->queue_count > 0);
-    return &node->queue[node->queue_head];
+    ASSERT(node->queue_count > node->landing);
+    return &node->queue[(node->queue_head + node->landing) % SGPU_QUEUE_SLOTS];
 }
 
 /* ---- sgpu_fault.c --------------------------------------------------------------------------- */
@@ -189,6 +247,10 @@ void sgpu_update_line(struct sgpu *gpu);
 /* Ends all swizzling ranges: BAR 1 shows local memory in its own order. */
 void sgpu_forget_ranges(struct sgpu *gpu);
 
+/* The oldest submission that waits for flights has landed. */
+void sgpu_complete_landing(struct sgpu_node *node);
+/* A flight has ended: the packet that waits for it may start. */
+void sgpu_go_on(struct sgpu_node *node);
 /* Drops the queue and whatever the node was doing. */
 void sgpu_reset_node(struct sgpu_node *node);
 
@@ -199,13 +261,37 @@ void sgpu_reset_device(struct sgpu *gpu);
 /* ---- sgpu_packets.c ------------------------------------------------------------------------- */
 
 /*
- * Fetch the packet at node->offset and do what happens at its start. Returns when it ends, or
- * false when the node has faulted.
+ * Fetch the packet at node->offset and do what happens at its start. *out_end_ns is when a packet
+ * that is TIMED ends. may_fly: the node moves data both ways.
  */
-bool sgpu_packet_begin(struct sgpu_node *node, uint64_t *out_end_ns);
+enum sgpu_begun sgpu_packet_begin(struct sgpu_node *node, bool may_fly, uint64_t *out_end_ns);
 
-/* Do what happens at its end; false when the node has faulted. */
+/* Do what happens at its end; false when the node has faulted, or drains. */
 bool sgpu_packet_end(struct sgpu_node *node);
+
+/* Effects, told to the observer as the command's that stands there in the submission. */
+void sgpu_move_span(struct sgpu_node *node, const struct sgpu_span *to,
+                    const struct sgpu_span *from, uint64_t bytes, uint32_t fence, uint64_t offset);
+void sgpu_fill_span(struct sgpu_node *node, const struct sgpu_span *to, uint64_t bytes,
+                    uint32_t pattern, uint32_t fence, uint64_t offset);
+void sgpu_write_fence(struct sgpu_node *node, const struct sgpu_span *to, uint64_t value,
+                      bool interrupts);
+
+/* ---- sgpu_flight.c -------------------------------------------------------------------------- */
+
+/* The next flight of the running submission's packet, which has not started. There is room. */
+struct sgpu_flight *sgpu_flight_prepare(struct sgpu_node *node, enum sgpu_flight_kind kind);
+/* from NULL: it is only written. False: the host has no memory. */
+bool sgpu_flight_add(struct sgpu_flight *flight, const struct sgpu_span *to,
+                     const struct sgpu_span *from, uint64_t bytes);
+/* False: an earlier flight has to end first. */
+bool sgpu_flight_may_start(const struct sgpu_flight *flight);
+void sgpu_flight_start(struct sgpu_flight *flight, uint64_t end_ns);
+/* No flight touches that memory. */
+bool sgpu_may_write(struct sgpu_node *node, const struct sgpu_span *to);
+/* Without effect. */
+void sgpu_drop_flights(struct sgpu_node *node);
+void sgpu_flights_fini(struct sgpu_node *node);
 
 /* ---- sgpu_tables.c -------------------------------------------------------------------------- */
 

@@ -41,6 +41,7 @@ static uint32_t straps_of(const struct run_config *config)
            (config->has_banks && config->model == RUN_PHYSICAL ? SGPU_STRAP_BANKS : 0) |
            (config->has_pitch ? SGPU_STRAP_PITCH : 0) |
            (config->evicts_through_aperture ? SGPU_STRAP_SLOW_LISTS : 0) |
+           (config->copies_both_ways ? SGPU_STRAP_BOTH_WAYS : 0) |
            (config->has_no_ranges ? SGPU_STRAP_NO_RANGES : 0) |
            (config->preserve ? SGPU_STRAP_KEEPS_STANDBY : 0) |
            (config->preserve > RUN_PRESERVE_STANDBY ? SGPU_STRAP_KEEPS_HIBERNATE : 0);

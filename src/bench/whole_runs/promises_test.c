@@ -135,6 +135,43 @@ static void what_is_about_to_be_free_is_waited_for(void **state)
     }
 }
 
+/* ---- Both ways at once ---- */
+
+static uint64_t time_of(const char *name, const char *model, const char *copy_engine)
+{
+    struct workload *workload = test_load(name);
+    struct run_result *result;
+    uint64_t ns;
+
+    test_option(workload, "queue-depth", "16");
+    test_option(workload, "copy-engine", copy_engine);
+    result = play_in(workload, model);
+    test_assert_clean(result);
+    ns = result->virtual_time_ns;
+    test_finish(result);
+    return ns;
+}
+
+static void copies_out_and_in_at_once_save_time_and_change_no_byte(void **state)
+{
+    static const struct {
+        const char *name, *model;
+        unsigned most_percent; /* of the time in turn */
+    } rows[] = {
+        {"main.case", "physical", 95},
+        {"main.case", "gpummu", 95},
+        {"working-set-cliff.case", "physical", 80},
+        {"working-set-cliff.case", "gpummu", 99},
+    };
+
+    for (unsigned i = 0; i < ARRAY_COUNT(rows); i++) {
+        uint64_t in_turn = time_of(rows[i].name, rows[i].model, "one-way");
+        uint64_t at_once = time_of(rows[i].name, rows[i].model, "both-ways");
+
+        assert_true(at_once * 100 <= in_turn * rows[i].most_percent);
+    }
+}
+
 /* ---- Protections ---- */
 
 #define PROTECTED_VA UINT64_C(0x200000000000) /* index 0 of its leaf table */
@@ -252,6 +289,7 @@ int main(void)
         cmocka_unit_test(a_ring_larger_than_memory_moves_whole_and_one_that_fits_not_at_all),
         cmocka_unit_test(the_peak_of_a_segment_is_what_was_in_it_at_once),
         cmocka_unit_test(page_tables_count_for_the_peak),
+        cmocka_unit_test(copies_out_and_in_at_once_save_time_and_change_no_byte),
         cmocka_unit_test(what_is_about_to_be_free_is_waited_for),
         cmocka_unit_test(a_write_through_a_read_only_entry_faults),
         cmocka_unit_test(bert_256_in_40_gib_moves_what_it_has_to),
