@@ -55,6 +55,11 @@ struct vidmm_policy {
      * wait. 0 for either: it comes in only where memory is free.
      */
     uint64_t evict_lead_ns, evict_most_ns;
+    /*
+     * Once something had to leave a segment, so many bytes of it, but at most a 64th, are kept
+     * free: what leaves for the next request goes while what this one wants comes in. 0: none.
+     */
+    uint64_t spare_bytes;
 };
 
 /* The name of the table in a shared object that a run of the bench loads (option policy-file). */
@@ -62,7 +67,10 @@ struct vidmm_policy {
 
 /* The least recently used allocation leaves. What vidmm_config.policy NULL means. */
 extern const struct vidmm_policy vidmm_policy_lru;
-/* Allocations that no waiting request wants leave first, then those of the last request. */
+/*
+ * Allocations that no waiting request wants leave first, then those of the last request; some room
+ * is kept free.
+ */
 extern const struct vidmm_policy vidmm_policy_look_ahead;
 /* The allocation whose next use is farthest leaves; what will be used comes in ahead. */
 extern const struct vidmm_policy vidmm_policy_hinted;

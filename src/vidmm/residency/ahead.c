@@ -128,12 +128,36 @@ static bool prepare(struct vidmm *vidmm, uint64_t horizon_ns)
            make_room_until(vidmm, segment, horizon_ns);
 }
 
+/* At most so small a part of a segment is kept free. */
+#define SPARE_PART 64u
+
+/*
+ * Keeps some of the segment free that had too little room last. What a waiting request wants stays,
+ * and bytes of destroyed allocations count as free: they will be soon.
+ */
+static bool keep_spare(struct vidmm *vidmm)
+{
+    struct segment *segment = vidmm->ahead.pressed;
+    struct vidmm_allocation *victim;
+    uint64_t spare;
+
+    if (!segment || !vidmm->config.policy->spare_bytes || !NT_SUCCESS(vidmm->refusal))
+        return false;
+    spare = min_u64(vidmm->config.policy->spare_bytes, segment->size / SPARE_PART);
+    if (segment_free(vidmm, segment) + room_leaving(vidmm, segment) + segment->doomed >= spare)
+        return false;
+    victim = room_find_victim(vidmm, segment);
+    return victim && !victim->uses && NT_SUCCESS(room_evict(victim, reason));
+}
+
 bool ahead_run(struct vidmm *vidmm)
 {
     uint64_t ahead_ns = vidmm->config.policy->ahead_ns;
     uint64_t horizon_ns = vidmm->forecast.submitted_ns + ahead_ns;
     D3DKMT_HANDLE *slot;
 
+    if (keep_spare(vidmm))
+        return true;
     if (!ahead_ns || !vidmm->forecast.told_count || !list_is_empty(&vidmm->requests) ||
         !NT_SUCCESS(vidmm->refusal))
         return false;

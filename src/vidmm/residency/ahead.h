@@ -23,6 +23,7 @@ struct vidmm;
 
 struct ahead {
     D3DKMT_HANDLE entering[AHEAD_MOST]; /* 0: none */
+    struct segment *pressed;            /* where something had to leave last; NULL: nowhere */
 };
 
 bool ahead_run(struct vidmm *vidmm);

@@ -335,6 +335,7 @@ static void what_leaves_for_the_cpu_stays_until_it_is_asked_for(void **state)
     }
 }
 
+<<<<<<< HEAD
 /*
  * It left in the GPU's order, and comes back for the lock. Bringing something else in for it before
  * the lock is repeated would let the two take turns for ever.
@@ -367,6 +368,33 @@ static void what_comes_in_for_a_lock_stays_until_the_lock_has_it(void **state)
     rig_destroy_object(rig, &locked);
     rig_destroy_object(rig, &soon);
     rig_free(rig);
+=======
+/* 256 pages, of which a 64th is kept free; three of 85 pages leave one page. */
+static void room_is_kept_free_once_something_had_to_leave(void **state)
+{
+    for (unsigned model = 0; model < RIG_MODELS; model++) {
+        for (unsigned spares = 0; spares < 2; spares++) {
+            struct vidmm_policy policy = {.name = "spare",
+                                          .spare_bytes = spares ? 200 * PAGE_BYTES : 0};
+            struct rig *rig = create(model, &policy);
+            struct rig_object objects[5];
+
+            for (unsigned j = 0; j < 4; j++)
+                rig_object(rig, 85, 1, &objects[j]);
+            rig_object(rig, 80, 1, &objects[4]);
+            for (unsigned j = 0; j < 3; j++)
+                use(rig, &objects[j]);
+            assert_int_equal(rig->eviction_count, 0); /* it just fits */
+            use(rig, &objects[3]);
+            assert_int_equal(rig->eviction_count, 1 + spares);
+            assert_ptr_equal(rig->last_evicted, objects[spares].allocation);
+            use(rig, &objects[4]); /* finds room, and leaves six pages: that is enough */
+            assert_int_equal(rig->eviction_count, 2);
+            assert_true(is_resident(&objects[2]) && is_resident(&objects[3]));
+            destroy_all(rig, objects, 5);
+        }
+    }
+>>>>>>> 743baab4 (look-ahead keeps some room free once something had to leave)
 }
 
 int main(void)
@@ -382,6 +410,7 @@ int main(void)
         cmocka_unit_test(what_fits_comes_in_if_it_will_still_fit_when_it_is_used),
         cmocka_unit_test(room_is_made_for_what_will_be_created),
         cmocka_unit_test(what_is_locked_or_offered_stays_away),
+        cmocka_unit_test(room_is_kept_free_once_something_had_to_leave),
         cmocka_unit_test(what_leaves_for_the_cpu_stays_until_it_is_asked_for),
         cmocka_unit_test(what_comes_in_for_a_lock_stays_until_the_lock_has_it),
     };

@@ -19,6 +19,12 @@
 #define EVICT_LEAD_NS UINT64_C(40000000)
 #define EVICT_MOST_NS UINT64_C(200000000)
 
+/*
+ * Measured with the same nets: more is faster where copies go both ways at once, but with more than
+ * 96 MiB over two percent more bytes come in.
+ */
+#define SPARE_BYTES (UINT64_C(96) << 20)
+
 /* What no request wants goes before what one wants, and of two that are wanted the later one. */
 static bool is_wanted_later(const struct vidmm_candidate *a, const struct vidmm_candidate *b)
 {
@@ -42,8 +48,10 @@ static bool is_used_later(const struct vidmm_candidate *a, const struct vidmm_ca
 
 const struct vidmm_policy vidmm_policy_lru = {.name = "lru"};
 
-const struct vidmm_policy vidmm_policy_look_ahead = {
-    .name = "look-ahead", .compared = COMPARED, .leaves_before = is_wanted_later};
+const struct vidmm_policy vidmm_policy_look_ahead = {.name = "look-ahead",
+                                                     .compared = COMPARED,
+                                                     .leaves_before = is_wanted_later,
+                                                     .spare_bytes = SPARE_BYTES};
 
 const struct vidmm_policy vidmm_policy_hinted = {.name = "hinted",
                                                  .compared = COMPARED,

@@ -190,6 +190,7 @@ bool room_make(struct vidmm *vidmm, struct segment *segment, uint64_t bytes, NTS
         if (!victim)
             break;
         footprint = placement_bytes(&victim->place);
+        vidmm->ahead.pressed = segment;
         *status = room_evict(victim, "memory pressure");
         if (!NT_SUCCESS(*status))
             break;
