@@ -62,7 +62,7 @@ static void complete_submission(struct sgpu_node *node)
     start_next_submission(node);
 }
 
-void sgpu_complete_landing(struct sgpu_node *node)
+static void complete_landing(struct sgpu_node *node)
 {
     node->landing--;
     complete_submission(node);
@@ -172,7 +172,7 @@ static void end_packet(void *context)
     start_packet(node);
 }
 
-void sgpu_go_on(struct sgpu_node *node)
+static void go_on(struct sgpu_node *node)
 {
     bool ends_again = node->ends_again;
 
@@ -588,6 +588,8 @@ struct sgpu *sgpu_create(struct machine *machine, const struct sgpu_config *conf
         gpu->nodes[i].index = i;
         if (i == SGPU_NODE_RENDER || !(config->straps & SGPU_STRAP_BOTH_WAYS))
             continue;
+        gpu->nodes[i].landed = complete_landing;
+        gpu->nodes[i].goes_on = go_on;
         gpu->nodes[i].flights =
             base_alloc_array(services, SGPU_FLIGHTS, sizeof *gpu->nodes[i].flights);
         if (!gpu->nodes[i].flights)

@@ -122,8 +122,7 @@ struct sgpu_flight *sgpu_flight_prepare(struct sgpu_node *node, enum sgpu_flight
     flight->room = room;
     flight->node = node;
     flight->kind = kind;
-    flight->fence = running_submission(node)->fence;
-    flight->packet_offset = node->offset;
+    flight->command = sgpu_running_command(node);
     return flight;
 }
 
@@ -167,11 +166,10 @@ static void end_flight(void *context)
         const struct sgpu_piece *piece = &flight->pieces[i];
 
         if (flight->kind == SGPU_FLIGHT_FILL)
-            sgpu_fill_span(flight->node, &piece->to, piece->bytes, flight->pattern, flight->fence,
-                           flight->packet_offset);
+            sgpu_fill_span(flight->node, &piece->to, piece->bytes, flight->pattern,
+                           &flight->command);
         else
-            sgpu_move_span(flight->node, &piece->to, &piece->from, piece->bytes, flight->fence,
-                           flight->packet_offset);
+            sgpu_move_span(flight->node, &piece->to, &piece->from, piece->bytes, &flight->command);
     }
     flight->has_ended = true;
     land(flight->node);
@@ -209,13 +207,14 @@ static void land(struct sgpu_node *node)
         node->flight_head = (node->flight_head + 1) % SGPU_FLIGHTS;
         node->flight_count--;
         if (flight->kind == SGPU_FLIGHT_END)
-            sgpu_complete_landing(node);
+            node->landed(node);
     }
-    sgpu_go_on(node);
+    node->goes_on(node);
 }
 
 void sgpu_drop_flights(struct sgpu_node *node)
 {
+    memset(node->lane_ends_ns, 0, sizeof node->lane_ends_ns);
     while (node->flight_count) {
         machine_cancel(node->gpu->machine, &node->flights[node->flight_head].event);
         node->flight_head = (node->flight_head + 1) % SGPU_FLIGHTS;

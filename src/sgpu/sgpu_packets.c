@@ -109,44 +109,16 @@ static bool copy_begin(struct sgpu_node *node, uint64_t *end_ns)
     return true;
 }
 
-static void tell_write(struct sgpu_node *node, const struct sgpu_span *to, uint64_t bytes,
-                       uint32_t fence, uint64_t offset)
-{
-    const struct sgpu_observer *observer = node->gpu->observer;
-
-    if (observer && observer->wrote)
-        observer->wrote(node->gpu->observer_context, command, to->store, to->address, bytes);
-}
-
-void sgpu_move_span(struct sgpu_node *node, const struct sgpu_span *to,
-                    const struct sgpu_span *from, uint64_t bytes, uint32_t fence, uint64_t offset)
-{
-    if (!to->store)
-        return;
-    if (from->store)
-        page_store_copy_bytes(to->store, to->address, from->store, from->address, bytes);
-    else
-        page_store_fill(to->store, to->address, bytes, 0);
-    tell_write(node, to, bytes, fence, offset);
-}
-
-void sgpu_fill_span(struct sgpu_node *node, const struct sgpu_span *to, uint64_t bytes,
-                    uint32_t pattern, uint32_t fence, uint64_t offset)
-{
-    if (!to->store)
-        return;
-    page_store_fill(to->store, to->address, bytes, pattern);
-    tell_write(node, to, bytes, fence, offset);
-}
-
 /* Where a walk over a packet's memory leads: it moves the bytes at once, or the flight will. */
 static bool move_now_or_later(struct sgpu_node *node, struct sgpu_flight *flight,
                               const struct sgpu_span *to, const struct sgpu_span *from,
                               uint64_t bytes)
 {
+    const struct sgpu_command command = sgpu_running_command(node);
+
     if (flight)
         return sgpu_flight_add(flight, to, from, bytes);
-    sgpu_move_span(node, to, from, bytes, running_submission(node)->fence, node->offset);
+    sgpu_move_span(node, to, from, bytes, &command);
     return true;
 }
 
@@ -254,6 +226,7 @@ static bool fill_begin(struct sgpu_node *node, uint64_t *end_ns)
 static bool fill_pieces(struct sgpu_node *node, struct sgpu_flight *flight)
 {
     const struct sgpu_packet_fill *packet = (const void *)node->packet;
+    const struct sgpu_command command = sgpu_running_command(node);
     struct sgpu_space space = packet_space(node, packet->flags);
     struct sgpu_span to;
 
@@ -262,8 +235,7 @@ static bool fill_pieces(struct sgpu_node *node, struct sgpu_flight *flight)
                             SGPU_ACCESS_WRITE, &to))
             return raise_unless_flight(node, flight, &to);
         if (!flight)
-            sgpu_fill_span(node, &to, to.bytes, packet->pattern, running_submission(node)->fence,
-                           node->offset);
+            sgpu_fill_span(node, &to, to.bytes, packet->pattern, &command);
         else if (!sgpu_flight_add(flight, &to, NULL, to.bytes))
             return false;
         node->gpu->statistics.filled_bytes += to.bytes;
@@ -568,15 +540,6 @@ static bool fence_is_well_formed(struct sgpu_node *node)
     const struct sgpu_packet_fence *packet = (const void *)node->packet;
 
     return node->packet_size == sizeof *packet && is_aligned(packet->address, 8);
-}
-
-void sgpu_write_fence(struct sgpu_node *node, const struct sgpu_span *to, uint64_t value,
-                      bool interrupts)
-{
-    if (to->store)
-        page_store_write(to->store, to->address, &value, 8);
-    if (interrupts)
-        sgpu_raise_irq(node->gpu, SGPU_IRQ_FENCE(node->index));
 }
 
 static bool fence_end(struct sgpu_node *node)

@@ -3,8 +3,8 @@
  *
  * Place   sgpu. Nobody else includes this header. From the bottom up: sgpu_fault.c (interrupts and
  *         faults), sgpu_iommu.c, sgpu_tables.c and sgpu_mmu.c (addresses), sgpu_fences.c and
- *         sgpu_save_area.c, sgpu_packets.c (the effects of packets), sgpu_flight.c (what is under
- *         way), sgpu_device.c (power, resets)
+ *         sgpu_save_area.c, sgpu_effects.c, sgpu_flight.c (what is under way), sgpu_packets.c (the
+ *         effects of packets), sgpu_device.c (power, resets)
  * and sgpu.c (registers and queues).
  */
 #ifndef DRYDOCK_SGPU_SGPU_PRIVATE_H
@@ -112,12 +112,11 @@ struct sgpu_flight {
     struct sgpu_node *node;
     enum sgpu_flight_kind kind;
     enum sgpu_lane lane;
-    bool has_ended;         /* of copies and fills: it has taken effect */
-    uint32_t fence;         /* of its submission */
-    uint64_t packet_offset; /* in the submission */
-    uint32_t pattern;       /* of a fill */
-    uint64_t value;         /* of a fence, whose memory is the first piece */
-    bool interrupts;        /* ... and which raises SGPU_IRQ_FENCE */
+    bool has_ended; /* of copies and fills: it has taken effect */
+    struct sgpu_command command;
+    uint32_t pattern; /* of a fill */
+    uint64_t value;   /* of a fence, whose memory is the first piece */
+    bool interrupts;  /* ... and which raises SGPU_IRQ_FENCE */
     struct sgpu_piece *pieces;
     uint32_t count, room;
     struct sgpu_touched reads, writes;
@@ -155,7 +154,9 @@ struct sgpu_node {
     /* Where the node moves data both ways. */
     struct sgpu_flight *flights; /* a ring; NULL: it does not */
     uint32_t flight_head, flight_count;
-    uint64_t lane_ends_ns[SGPU_LANES]; /* when the last flight on it ends */
+    uint64_t lane_ends_ns[SGPU_LANES];       /* when the last flight on it ends */
+    void (*landed)(struct sgpu_node *node);  /* the oldest submission that waits for flights has */
+    void (*goes_on)(struct sgpu_node *node); /* a flight has ended: what waits for it may start */
     uint32_t landing;   /* submissions at the head of the queue that wait for flights alone */
     bool waits, drains; /* for a flight that ends; for all of them: then the packet starts again */
     bool ends_again;    /* ... or ends */
@@ -247,10 +248,6 @@ void sgpu_update_line(struct sgpu *gpu);
 /* Ends all swizzling ranges: BAR 1 shows local memory in its own order. */
 void sgpu_forget_ranges(struct sgpu *gpu);
 
-/* The oldest submission that waits for flights has landed. */
-void sgpu_complete_landing(struct sgpu_node *node);
-/* A flight has ended: the packet that waits for it may start. */
-void sgpu_go_on(struct sgpu_node *node);
 /* Drops the queue and whatever the node was doing. */
 void sgpu_reset_node(struct sgpu_node *node);
 
@@ -269,11 +266,16 @@ enum sgpu_begun sgpu_packet_begin(struct sgpu_node *node, bool may_fly, uint64_t
 /* Do what happens at its end; false when the node has faulted, or drains. */
 bool sgpu_packet_end(struct sgpu_node *node);
 
-/* Effects, told to the observer as the command's that stands there in the submission. */
+/* ---- sgpu_effects.c ------------------------------------------------------------------------- */
+
+/* The one that the node carries out. */
+struct sgpu_command sgpu_running_command(struct sgpu_node *node);
+/* Effects, told to the observer as the command's. */
 void sgpu_move_span(struct sgpu_node *node, const struct sgpu_span *to,
-                    const struct sgpu_span *from, uint64_t bytes, uint32_t fence, uint64_t offset);
+                    const struct sgpu_span *from, uint64_t bytes,
+                    const struct sgpu_command *command);
 void sgpu_fill_span(struct sgpu_node *node, const struct sgpu_span *to, uint64_t bytes,
-                    uint32_t pattern, uint32_t fence, uint64_t offset);
+                    uint32_t pattern, const struct sgpu_command *command);
 void sgpu_write_fence(struct sgpu_node *node, const struct sgpu_span *to, uint64_t value,
                       bool interrupts);
 

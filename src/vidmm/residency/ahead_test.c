@@ -335,7 +335,6 @@ static void what_leaves_for_the_cpu_stays_until_it_is_asked_for(void **state)
     }
 }
 
-<<<<<<< HEAD
 /*
  * It left in the GPU's order, and comes back for the lock. Bringing something else in for it before
  * the lock is repeated would let the two take turns for ever.
@@ -368,7 +367,8 @@ static void what_comes_in_for_a_lock_stays_until_the_lock_has_it(void **state)
     rig_destroy_object(rig, &locked);
     rig_destroy_object(rig, &soon);
     rig_free(rig);
-=======
+}
+
 /* 256 pages, of which a 64th is kept free; three of 85 pages leave one page. */
 static void room_is_kept_free_once_something_had_to_leave(void **state)
 {
@@ -394,7 +394,6 @@ static void room_is_kept_free_once_something_had_to_leave(void **state)
             destroy_all(rig, objects, 5);
         }
     }
->>>>>>> 743baab4 (look-ahead keeps some room free once something had to leave)
 }
 
 int main(void)
