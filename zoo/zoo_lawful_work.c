@@ -438,6 +438,11 @@ static NTSTATUS render_by_small(struct miniport *self, HANDLE object, DXGKARG_RE
     return miniport_forward_render(self, real_subject(zoo_layer_of(self), object), arg);
 }
 
+static NTSTATUS present_by_small(struct miniport *self, HANDLE object, DXGKARG_PRESENT *arg)
+{
+    return miniport_forward_present(self, real_subject(zoo_layer_of(self), object), arg);
+}
+
 /* Of these the structure is for reading: the driver below gets a copy. */
 #define BY_SMALL(name, type)                                                                       \
     static NTSTATUS name##_by_small(struct miniport *self, HANDLE object, const type *arg)         \
@@ -479,6 +484,7 @@ static void plant_small(struct zoo_layer *layer)
     layer->ops.open_allocation = open_by_small;
     layer->ops.close_allocation = close_by_small;
     layer->ops.render = render_by_small;
+    layer->ops.present = present_by_small;
     layer->ops.patch = patch_by_small;
     layer->ops.submit_command = submit_command_by_small;
     layer->ops.submit_command_virtual = submit_command_virtual_by_small;

@@ -230,8 +230,8 @@ for key in id model found expected_rules rules seeds operations causes blames_ma
     prints "\"$key\":"
 done
 prints '"shrunk_lines": null'
-expect 1 zoo D37-fill-in-dwords --model physical --seeds 1 --no-shrink RENEW-context-slots
-prints 'RENEW-context-slots *physical *NOT FOUND'
+expect 1 zoo D37-fill-in-dwords --model physical --seeds 1 --no-shrink D03-wants-private
+prints 'D03-wants-private *physical *NOT FOUND'
 expect 2 zoo no-such-defect
 says 'no defect of that name'
 expect 2 zoo --most-causes none
@@ -370,7 +370,7 @@ done
 expect 0 gen --json
 prints '"name": "transformer"'
 expect 0 rules XFER-010
-prints '(tests alone: nothing that the manager moves'
+prints '(tests alone: the page lets hAllocation be NULL'
 expect 0 rules XFER-001
 ! grep -q 'tests alone' out || fail "campaigns evaluate XFER-001"
 expect 0 ops "$cases/first-page-in.case"

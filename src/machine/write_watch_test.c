@@ -69,7 +69,9 @@ static void each_write_is_told_with_its_bytes(void **state)
 {
     uint8_t *memory = map(3 * PAGE_BYTES);
     volatile uint32_t *word = (uint32_t *)(memory + 0x20);
-    volatile uint64_t *crossing = (uint64_t *)(memory + 2 * PAGE_BYTES - 4);
+    struct odd {
+        volatile uint64_t value;
+    } __attribute__((packed)) *crossing = (struct odd *)(memory + 2 * PAGE_BYTES - 4);
     volatile uint64_t *beside = (uint64_t *)(memory + 2 * PAGE_BYTES + 8);
 
     begin(memory + 0x10, 2 * PAGE_BYTES - 0x10);
@@ -77,7 +79,7 @@ static void each_write_is_told_with_its_bytes(void **state)
     *word = 0x01020305; /* a byte of it is another */
     *word = 0x01020305; /* none is */
     *beside = 1;        /* not watched */
-    *crossing = UINT64_C(0x1111111122222222);
+    crossing->value = UINT64_C(0x1111111122222222);
     assert_int_equal(*word, 0x01020305);
     write_watch_end();
     *word = 7;
