@@ -6,11 +6,9 @@ const char *rule_reason_rare(enum rule_id id)
 {
     switch ((unsigned)id) {
     case RULE_XFER_010:
-        return "the page lets hAllocation be NULL, and no page names a move in which it is: what "
-               "the "
-               "system has without an allocation, DMA and paging buffers and page tables, is "
-               "mapped "
-               "and written (APER-005, PT-012), never transferred";
+        return "the page lets hAllocation be NULL, and of the pages that were read none names a "
+               "move in which it is: what the system has without an allocation, DMA and paging "
+               "buffers and page tables, is mapped and written (APER-005, PT-012)";
     case RULE_NTF_006:
         return "the reference driver maps no local memory; a row of the zoo does";
     case RULE_RES_008:
