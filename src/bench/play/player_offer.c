@@ -17,20 +17,27 @@ static bool wait_until_submitted(struct player *player, const struct player_allo
     return true;
 }
 
-static bool offer_one(struct player *player, uint32_t op_index, uint32_t id, bool *out_goes_on)
+/* What is offered may be dropped in the call: the oracle knows before. */
+static NTSTATUS offer(struct player *player, const struct workload_op *op, uint32_t id)
+{
+    bool was_offered = player->oracle && oracle_content_offered(player->oracle, id, true);
+    NTSTATUS status = vidmm_offer(player->devices[op->object], 1, &player->allocations[id].handle,
+                                  (enum vidmm_offer_priority)op->value);
+    if (!NT_SUCCESS(status) && player->oracle)
+        oracle_content_offered(player->oracle, id, was_offered);
+    return status;
+}
+
+static bool offer_one(struct player *player, uint32_t op_index, uint32_t id)
 {
     const struct workload_op *op = player_op(player, op_index);
     struct player_allocation *entry = &player->allocations[id];
     NTSTATUS status;
 
-    *out_goes_on = wait_until_submitted(player, entry);
-    if (!*out_goes_on)
+    if (!wait_until_submitted(player, entry))
         return false;
-    while ((status = vidmm_offer(player->devices[op->object], 1, &entry->handle,
-                                 (enum vidmm_offer_priority)op->value)) ==
-           STATUS_GRAPHICS_ALLOCATION_BUSY) {
-        *out_goes_on = player_advance(player);
-        if (!*out_goes_on)
+    while ((status = offer(player, op, id)) == STATUS_GRAPHICS_ALLOCATION_BUSY) {
+        if (!player_advance(player))
             return false;
     }
     player_inform(player,
@@ -42,7 +49,7 @@ static bool offer_one(struct player *player, uint32_t op_index, uint32_t id, boo
     if (!NT_SUCCESS(status))
         player_report_failure(player, op_index, status, "offer %s",
                               workload_allocation_name(player->workload, id));
-    return NT_SUCCESS(status);
+    return true;
 }
 
 bool player_play_offer(struct player *player, uint32_t op_index)
@@ -53,9 +60,8 @@ bool player_play_offer(struct player *player, uint32_t op_index)
     for (uint32_t i = 0; i < op->ref_count && goes_on; i++) {
         uint32_t id = player->workload->refs[op->first_ref + i].allocation;
 
-        if (player->allocations[id].handle && offer_one(player, op_index, id, &goes_on) &&
-            player->oracle)
-            oracle_content_offered(player->oracle, id, true);
+        if (player->allocations[id].handle)
+            goes_on = offer_one(player, op_index, id);
     }
     return goes_on;
 }

@@ -195,6 +195,33 @@ static void make_read_only(void *context, const struct run_live *live)
     page_store_write(store, address, &entry, sizeof entry);
 }
 
+/* Room is made for what will be created, and what has just been offered goes first. */
+static void what_is_offered_may_be_dropped_in_the_call(void **state)
+{
+    static const char text[] = "drydock-case 1\n"
+                               "option model physical\n"
+                               "option policy hinted\n"
+                               "alloc a8 size=424168\n"
+                               "alloc a39 size=384K\n"
+                               "read a39\n"
+                               "alloc a50 size=6922 priority=min\n"
+                               "submit c0 a39:w a50:r\n"
+                               "submit c0 duration=20611 a8:w\n"
+                               "wait all\n"
+                               "offer priority=high a39\n"
+                               "submit c0 a50:r\n"
+                               "alloc large0 size=16640K\n";
+    struct workload *workload = test_parse(text);
+    struct run_config config = test_config(workload);
+    struct run_result result;
+
+    run_execute(&config, workload, &result);
+    test_assert_clean(&result);
+    assert_true(test_count(&result, DXGK_OPERATION_DISCARD_CONTENT) > 0);
+    run_result_fini(&result);
+    workload_free(workload);
+}
+
 /*
  * A lawful workload never writes where it may not (the player picks another mapping), so the bit
  * comes from outside. Reads go on; the write ends the run, in the line that asked for it.
@@ -291,6 +318,7 @@ int main(void)
         cmocka_unit_test(page_tables_count_for_the_peak),
         cmocka_unit_test(copies_out_and_in_at_once_save_time_and_change_no_byte),
         cmocka_unit_test(what_is_about_to_be_free_is_waited_for),
+        cmocka_unit_test(what_is_offered_may_be_dropped_in_the_call),
         cmocka_unit_test(a_write_through_a_read_only_entry_faults),
         cmocka_unit_test(bert_256_in_40_gib_moves_what_it_has_to),
     };

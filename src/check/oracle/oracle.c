@@ -239,9 +239,13 @@ void oracle_lose_content(struct oracle *oracle, struct oracle_allocation *alloca
     drop_backing(oracle, allocation);
 }
 
-void oracle_content_offered(struct oracle *oracle, uint64_t id, bool is_offered)
+bool oracle_content_offered(struct oracle *oracle, uint64_t id, bool is_offered)
 {
-    find_allocation(oracle, id)->is_offered = is_offered;
+    struct oracle_allocation *allocation = find_allocation(oracle, id);
+    bool was_offered = allocation->is_offered;
+
+    allocation->is_offered = is_offered;
+    return was_offered;
 }
 
 /* Pages that are wholly written have a content again. */

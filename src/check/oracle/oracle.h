@@ -217,9 +217,9 @@ void oracle_reset_took(struct oracle *oracle, uint64_t id);
 
 /*
  * The content was offered: until it is reclaimed (lost or not) it may go at any time. What was
- * submitted before must still find it.
+ * submitted before must still find it. Gives whether it was offered before.
  */
-void oracle_content_offered(struct oracle *oracle, uint64_t id, bool is_offered);
+bool oracle_content_offered(struct oracle *oracle, uint64_t id, bool is_offered);
 
 /* What a reference writes. */
 enum oracle_source {
