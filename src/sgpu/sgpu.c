@@ -104,13 +104,11 @@ static bool must_hang(struct sgpu_node *node)
  * What is under way has to end before the submission goes on: there is no room for more, or the
  * next thing happens on a node that does nothing else.
  */
-static bool must_drain(const struct sgpu_node *node)
+static bool must_drain(struct sgpu_node *node)
 {
     return node->flight_count == SGPU_FLIGHTS ||
            (node->flight_count &&
-            (node->will_hang ||
-             (node->queue[(node->queue_head + node->landing) % SGPU_QUEUE_SLOTS].flags &
-              SGPU_SUBMIT_SAVE)));
+            (node->will_hang || (running_submission(node)->flags & SGPU_SUBMIT_SAVE)));
 }
 
 static void start_packet(void *context)

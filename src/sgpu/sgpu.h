@@ -8,10 +8,11 @@
  *            writes and TLB flushes take effect at the end; a render reads at its start and writes
  *            at its end. With SGPU_STRAP_BOTH_WAYS copies and fills are under way while later
  *            packets start (sgpu_flight.c). Translation goes through a TLB per node that really
- * holds on to what it knows: a driver that forgets a flush reads and writes the old place. A fault
- * stops the node: nothing more runs on it, the submission never completes, and the fault registers
- * and SGPU_IRQ_FAULTED tell. SGPU_CONTROL_RESET starts it afresh, with an empty queue and an empty
- * TLB. Ownership  sgpu_create() gives the GPU; the machine must outlive it. Observers are borrowed.
+ *            holds on to what it knows: a driver that forgets a flush reads and writes the old
+ *            place. A fault stops the node: nothing more runs on it, the submission never
+ *            completes, and the fault registers and SGPU_IRQ_FAULTED tell. SGPU_CONTROL_RESET
+ *            starts it afresh, with an empty queue and an empty TLB.
+ * Ownership  sgpu_create() gives the GPU; the machine must outlive it. Observers are borrowed.
  * Errors     create: NULL. What software does wrong becomes a fault, never a crash.
  * Source     include/drydock/sgpu.h.
  */

@@ -22,6 +22,7 @@ void sgpu_move_span(struct sgpu_node *node, const struct sgpu_span *to,
                     const struct sgpu_span *from, uint64_t bytes,
                     const struct sgpu_command *command)
 {
+    node->gpu->statistics.copied_bytes += bytes;
     if (!to->store)
         return;
     if (from->store)
@@ -34,6 +35,7 @@ void sgpu_move_span(struct sgpu_node *node, const struct sgpu_span *to,
 void sgpu_fill_span(struct sgpu_node *node, const struct sgpu_span *to, uint64_t bytes,
                     uint32_t pattern, const struct sgpu_command *command)
 {
+    node->gpu->statistics.filled_bytes += bytes;
     if (!to->store)
         return;
     page_store_fill(to->store, to->address, bytes, pattern);

@@ -27,6 +27,7 @@ static void assert_filled(struct page_store *store, uint64_t address, uint64_t b
 /* How long one copy out and one in take, of which the second may depend on the first. */
 static uint64_t play_two(uint32_t straps, uint64_t in_place, uint64_t in_source)
 {
+    struct sgpu_statistics statistics;
     struct rig rig;
     uint64_t start;
 
@@ -40,6 +41,8 @@ static uint64_t play_two(uint32_t straps, uint64_t in_place, uint64_t in_source)
     rig_execute(&rig, SGPU_NODE_COPY);
     assert_filled(rig.ram, OUT_PLACE, PIECE, 1);
     assert_filled(rig.local, in_place, PIECE, in_source == OUT_PLACE ? 1 : 2);
+    sgpu_get_statistics(rig.gpu, &statistics);
+    assert_int_equal(statistics.copied_bytes, 2 * PIECE); /* one that waits counts once, too */
     start = machine_now(rig.machine) - start;
     rig_fini(&rig);
     return start;

@@ -184,7 +184,6 @@ static bool copy_pieces(struct sgpu_node *node, struct sgpu_flight *flight)
             return false;
         advance_span(&from, piece);
         advance_span(&to, piece);
-        node->gpu->statistics.copied_bytes += piece;
     }
     return true;
 }
@@ -238,7 +237,6 @@ static bool fill_pieces(struct sgpu_node *node, struct sgpu_flight *flight)
             sgpu_fill_span(node, &to, to.bytes, packet->pattern, &command);
         else if (!sgpu_flight_add(flight, &to, NULL, to.bytes))
             return false;
-        node->gpu->statistics.filled_bytes += to.bytes;
     }
     return true;
 }
@@ -354,7 +352,6 @@ static bool copy_pages_pieces(struct sgpu_node *node, struct sgpu_flight *flight
                                is_to_pages ? &linear : &list, piece * PAGE_BYTES))
             return false;
         advance_span(&linear, piece * PAGE_BYTES);
-        gpu->statistics.copied_bytes += piece * PAGE_BYTES;
     }
     return true;
 }
@@ -893,10 +890,36 @@ static bool fetch(struct sgpu_node *node, uint64_t size)
     return true;
 }
 
-static bool raise_malformed(struct sgpu_node *node)
+static const struct packet_kind *raise_malformed(struct sgpu_node *node)
 {
     sgpu_raise_fault(node, SGPU_FAULT_PACKET, node->offset);
-    return false;
+    return NULL;
+}
+
+/* The packet at node->offset; NULL: there is none, and the node has faulted or will. */
+static const struct packet_kind *fetch_packet(struct sgpu_node *node)
+{
+    const struct sgpu_submission *submission = running_submission(node);
+    uint64_t left = submission->size - node->offset;
+    const struct packet_kind *kind;
+    uint64_t size;
+    uint32_t words;
+    uint32_t flags;
+
+    node->packet_size = 0;
+    if (!is_aligned(submission->address, SGPU_SUBMIT_ALIGN) || left < 8)
+        return raise_malformed(node);
+    if (!fetch(node, 8))
+        return NULL;
+    words = SGPU_PACKET_WORDS((uint32_t)node->packet[0]);
+    flags = (uint32_t)(node->packet[0] >> 32);
+    size = UINT64_C(4) * words;
+    kind = packet_kind((uint32_t)node->packet[0]);
+    if (!kind || words % 2 || size < kind->min_size || size > left || (flags & ~kind->known_flags))
+        return raise_malformed(node);
+    if (!fetch(node, size))
+        return NULL;
+    return kind->is_well_formed(node) ? kind : raise_malformed(node);
 }
 
 static enum sgpu_begun fault_or_wait(const struct sgpu_node *node)
@@ -906,37 +929,12 @@ static enum sgpu_begun fault_or_wait(const struct sgpu_node *node)
 
 enum sgpu_begun sgpu_packet_begin(struct sgpu_node *node, bool may_fly, uint64_t *out_end_ns)
 {
-    struct sgpu_submission *submission = running_submission(node);
-    uint64_t left = submission->size - node->offset;
+    const struct packet_kind *kind = fetch_packet(node);
     enum sgpu_begun begun = SGPU_BEGUN_TIMED;
-    const struct packet_kind *kind;
-    uint64_t size;
-    uint32_t words;
-    uint32_t flags;
 
     *out_end_ns = 0;
-    node->packet_size = 0;
-    if (!is_aligned(submission->address, SGPU_SUBMIT_ALIGN) || left < 8) {
-        raise_malformed(node);
+    if (!kind)
         return fault_or_wait(node);
-    }
-    if (!fetch(node, 8))
-        return fault_or_wait(node);
-    words = SGPU_PACKET_WORDS((uint32_t)node->packet[0]);
-    flags = (uint32_t)(node->packet[0] >> 32);
-    size = UINT64_C(4) * words;
-    kind = packet_kind((uint32_t)node->packet[0]);
-    if (!kind || words % 2 || size < kind->min_size || size > left ||
-        (flags & ~kind->known_flags)) {
-        raise_malformed(node);
-        return fault_or_wait(node);
-    }
-    if (!fetch(node, size))
-        return fault_or_wait(node);
-    if (!kind->is_well_formed(node)) {
-        raise_malformed(node);
-        return fault_or_wait(node);
-    }
     if (may_fly && kind->fly)
         begun = kind->fly(node);
     if (begun == SGPU_BEGUN_TIMED && node->flight_count && !kind->overtakes)

@@ -3,12 +3,13 @@
  *
  * Place      bench, private to run. child/explain.h plays a run a second time with it.
  * Model      A finding that an effect shows (bytes, a translation, a slot, a fault) knows the call
- * of DxgkDdiBuildPagingBuffer that wrote the commands (finding_detail.commands). A run that is
- * played again is told these calls. It watches what the driver writes in each of them
- *            (machine/write_watch.h): into the paging buffer, and into memory of the machine, for
- *            a driver that updates page tables by the CPU. When the run is over, findings get a
- *            line for each place of the driver's code that wrote some of the bytes last.
- *            Which command of a call wrote the wrong bytes is noted when the GPU carries it out.
+ *            of DxgkDdiBuildPagingBuffer that wrote the commands (finding_detail.commands). A run
+ *            that is played again is told these calls. It watches what the driver writes in each
+ *            of them (machine/write_watch.h): into the paging buffer, and into memory of the
+ *            machine, for a driver that updates page tables by the CPU. When the run is over,
+ *            findings get a line for each place of the driver's code that wrote some of the bytes
+ *            last. Which command of a call wrote the wrong bytes is noted when the GPU carries it
+ *            out.
  * Ownership  The assembly owns the writers. The list of calls is borrowed.
  * Errors     NULL: no memory, or nothing is to be watched. All functions take NULL.
  */
