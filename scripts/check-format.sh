@@ -20,9 +20,11 @@ else
 fi
 # Rows of tables may be longer.
 sources | grep -v '^zoo/' | xargs awk '
-    /^ \*.*[.:)] (Place|Model|Order|Ownership|Errors|Units|Limits|Source)  +[A-Z]/ {
+    /^ \*.*[.:)] (Place|Model|Calls|Order|Ownership|Errors|Units|Limits|Source)  +[A-Za-z]/ {
         print FILENAME ":" FNR ": a label within a line"; bad = 1
     }
+    labelled && /^ \* [a-z]/ { print FILENAME ":" FNR ": not under its label"; bad = 1 }
+    { labelled = /^ \* (Place|Model|Calls|Order|Ownership|Errors|Units|Limits|Source)  / || (labelled && /^ \*  /) }
     length($0) > 100 && !/^#define/ && !/\\$/ { print FILENAME ":" FNR ": " length($0) " columns"; bad = 1 }
     END { exit bad }'
 ! grep -rnE '^(<<<<<<<|>>>>>>>) ' --exclude-dir=build --exclude-dir=.git --exclude-dir=runs . || exit 1

@@ -5,8 +5,8 @@
  *            (check_paging.c, check_aperture.c, ...) and in the list below.
  * Model      A watcher sees the calls that it names before they go down and after they have come
  *            back, each callback, each packet when the driver reports it finished, and what the GPU
- * does, with the ledger as it is at that moment: objects are entered before `after` and removed
- *            behind it. Rules are judged with CHECK_RULE() (check_report.h). A watcher is a
+ *            does, with the ledger as it is at that moment: objects are entered before `after` and
+ *            removed behind it. Rules are judged with CHECK_RULE() (check_report.h). A watcher is a
  *            row: its name, the size of its state, its hooks.
  * Ownership  Events and what they point at are lent for the call. The state is the check's.
  */

@@ -3,21 +3,21 @@
  *
  * Place      layers. Nearest to the manager, above the layers that record and judge: they see a
  *            callback that fails, and its status.
- * Model      Kinds, each switched on by itself. DENY_START: while the first
- *            DxgkDdiStartDevice runs, DxgkCbGetDeviceInformation fails, once, or the first
- *            DxgkCbMapMemory, or the second, behind a mapping that is there. A driver that then
- * fails its start is removed by its kernel, and may be added and started again: nothing fails the
- * second time. DENY_CONTEXT_ALLOCATIONS: now and then DxgkCbCreateContextAllocation,
- * DxgkCbMapContextAllocation or DxgkCbUpdateContextAllocation finds no memory; the next DENY_GRACE
- * calls of these are carried out, so that whoever asks again comes through. DENY_RESERVED_RANGES:
- * the same of DxgkCbReserveGpuVirtualAddressRange, for processes of applications; that of the
- *            paging process is a part of the start. Which calls: the seed's choice.
- *            A callback that fails does not reach the kernel, and leaves its structure alone. The
- *            callbacks that never fail have no documented failure that a correct call can meet:
- *            DxgkCbUnmapMemory,
- *            DxgkCbDestroyContextAllocation, DxgkCbGetHandleData (NULL only for a handle that is
- *            none), DxgkCbSynchronizeExecution (STATUS_UNSUCCESSFUL: no interrupt is connected
- *            yet), DxgkCbQueueDpc (FALSE: it is queued, which happens anyhow).
+ * Model      Kinds, each switched on by itself. DENY_START: while the first DxgkDdiStartDevice
+ *            runs, DxgkCbGetDeviceInformation fails, once, or the first DxgkCbMapMemory, or the
+ *            second, behind a mapping that is there. A driver that then fails its start is removed
+ *            by its kernel, and may be added and started again: nothing fails the second time.
+ *            DENY_CONTEXT_ALLOCATIONS: now and then DxgkCbCreateContextAllocation,
+ *            DxgkCbMapContextAllocation or DxgkCbUpdateContextAllocation finds no memory; the next
+ *            DENY_GRACE calls of these are carried out, so that whoever asks again comes through.
+ *            DENY_RESERVED_RANGES: the same of DxgkCbReserveGpuVirtualAddressRange, for processes
+ *            of applications; that of the paging process is a part of the start. Which calls: the
+ *            seed's choice. A callback that fails does not reach the kernel, and leaves its
+ *            structure alone. The callbacks that never fail have no documented failure that a
+ *            correct call can meet: DxgkCbUnmapMemory, DxgkCbDestroyContextAllocation,
+ *            DxgkCbGetHandleData (NULL only for a handle that is none), DxgkCbSynchronizeExecution
+ *            (STATUS_UNSUCCESSFUL: no interrupt is connected yet), DxgkCbQueueDpc (FALSE: it is
+ *            queued, which happens anyhow).
  * Ownership  Gives a miniport that owns next; on failure next is still the caller's.
  * Errors     STATUS_NO_MEMORY, from the constructor and from a callback that is denied.
  * Source     dispmprt.h: nc-dispmprt-dxgkcb_get_device_information, -dxgkcb_map_memory; d3dkmddi.h:

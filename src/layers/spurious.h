@@ -6,7 +6,8 @@
  *            of them raises it: behind one of four DPCs and of eight submissions, as the seed
  *            chooses. (The player does it whenever the device has just gone to sleep and its
  *            registers do not answer.) A driver whose device has raised nothing returns FALSE and
- * does nothing else. Where its own device has raised the line, the call is one that came early.
+ *            does nothing else. Where its own device has raised the line, the call is one that came
+ *            early.
  * Ownership  Gives a miniport that owns next; on failure next is still the caller's.
  * Errors     STATUS_NO_MEMORY, from the constructor.
  * Source     nc-dispmprt-dxgkddi_interrupt_routine.

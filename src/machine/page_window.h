@@ -4,14 +4,14 @@
  * Place      machine. For drivers that map a whole BAR: a page_store_map() of gigabytes would make
  *            real bytes of all of them.
  * Model      The window begins inaccessible. The first access to a page is caught as SIGSEGV; its
- *            block of 16 pages is made bytes, pinned and opened, and the access repeats. Pages
- *            that nobody touched stay as they are, symbolic to whoever writes them.
- *            While there are windows there is a SIGSEGV handler (page_fault.h). Windows belong to
- * one thread. System calls do not fault: given a pointer into pages that were not touched, they
- * fail with EFAULT. A window of a list shows scattered pages one behind the other. Each that is
- * touched then costs the host a mapping, of which a process has some 60,000. Ownership
- * page_window_open() gives the window; close it before the store is destroyed. Errors     open:
- * NULL when the host has no address space or memory.
+ *            block of 16 pages is made bytes, pinned and opened, and the access repeats. Pages that
+ *            nobody touched stay as they are, symbolic to whoever writes them. While there are
+ *            windows there is a SIGSEGV handler (page_fault.h). Windows belong to one thread.
+ *            System calls do not fault: given a pointer into pages that were not touched, they fail
+ *            with EFAULT. A window of a list shows scattered pages one behind the other. Each that
+ *            is touched then costs the host a mapping, of which a process has some 60,000.
+ * Ownership  page_window_open() gives the window; close it before the store is destroyed.
+ * Errors     open: NULL when the host has no address space or memory.
  */
 #ifndef DRYDOCK_MACHINE_PAGE_WINDOW_H
 #define DRYDOCK_MACHINE_PAGE_WINDOW_H

@@ -4,7 +4,8 @@
  *
  * Place      miniport, tests only.
  * Model      One driver a program, whose state test_raw_create() sets to zero. Each of its
- * functions notes its name and arguments and returns STATUS_PENDING, a status that only it gives.
+ *            functions notes its name and arguments and returns STATUS_PENDING, a status that only
+ *            it gives.
  */
 #ifndef DRYDOCK_MINIPORT_TEST_RAW_H
 #define DRYDOCK_MINIPORT_TEST_RAW_H

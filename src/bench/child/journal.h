@@ -6,9 +6,9 @@
  *            that its parent reads (journal_reader.h).
  * Model      A driver shares the address space of the bench, so nothing that is kept here is safe
  *            from it. What has been sent is: nobody takes it back. Each finding is sent before the
- *            driver gets control again, and the counts of the run every few calls. When
- *            the run has ended, its counts, digest and outcome are sent, and at last the answer:
- * the record itself, or a hash of it where the parent has the record already.
+ *            driver gets control again, and the counts of the run every few calls. When the run has
+ *            ended, its counts, digest and outcome are sent, and at last the answer: the record
+ *            itself, or a hash of it where the parent has the record already.
  *
  *                PROGRESS, FINDING ...  END  ANSWER
  *

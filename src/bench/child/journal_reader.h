@@ -7,9 +7,10 @@
  * Model      Frames are read one at a time, as they come. A frame that does not fit, by its number,
  *            its seal or its kind, breaks the journal for good. When the answer is there,
  *            journal_contradiction() compares three accounts of the run: what was told while it
- * ran, its end, and what the case had to do. An account that contradicts another one is a finding
- * of the kind "hostile": the driver has written over the bench, by mistake or on purpose. So a
- * driver that wants to come out clean has to invent a whole run. Errors     enum journal_got.
+ *            ran, its end, and what the case had to do. An account that contradicts another one is
+ *            a finding of the kind "hostile": the driver has written over the bench, by mistake or
+ *            on purpose. So a driver that wants to come out clean has to invent a whole run.
+ * Errors     enum journal_got.
  */
 #ifndef DRYDOCK_BENCH_JOURNAL_READER_H
 #define DRYDOCK_BENCH_JOURNAL_READER_H

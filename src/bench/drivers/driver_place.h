@@ -4,8 +4,8 @@
  * Place      bench. Between what a driver is (driver_image.h, or code of this program) and whoever
  *            watches its accesses.
  * Model      "mygpu.sys!Emit+0x12 (+0x1a34), from mygpu.sys!BuildFill+0x80 (+0x1b00)": the
- * innermost function of the driver, and its caller. Of a driver that is linked in the program
- *            stands in place of the image, without functions: "drydock (+0x51a34)".
+ *            innermost function of the driver, and its caller. Of a driver that is linked in the
+ *            program stands in place of the image, without functions: "drydock (+0x51a34)".
  *            source_places.h makes functions and lines of the addresses.
  * Errors     "": no code of the driver is running.
  */

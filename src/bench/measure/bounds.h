@@ -3,9 +3,9 @@
  *
  * Place      bench. Read from a file by the verb; knows nothing of how a figure came about.
  * Model      A figure has a key, such as "ranges/64 KiB units/10000". A bound is a line of the
- * file: KEY, tab, BOUND; lines that begin with # are comments. A figure is worse when it is above
- * its bound by more than its spread, a part of the bound. Ownership  bounds_read() allocates,
- * bounds_free() frees. Fine on zeroed memory.
+ *            file: KEY, tab, BOUND; lines that begin with # are comments. A figure is worse when it
+ *            is above its bound by more than its spread, a part of the bound.
+ * Ownership  bounds_read() allocates, bounds_free() frees. Fine on zeroed memory.
  */
 #ifndef DRYDOCK_BENCH_BOUNDS_H
 #define DRYDOCK_BENCH_BOUNDS_H

@@ -21,6 +21,7 @@
 #include "bench/campaign/campaign.h"
 #include "bench/child/child_run.h"
 #include "bench/drivers/drivers.h"
+#include "check/report/ddi_fields.h"
 #include "layers/layer.h"
 #include "miniport/loans.h"
 #include "miniport/operation.h"
@@ -41,31 +42,7 @@
 
 /* ---- The members of structures (data/ddi) ---------------------------------------------------- */
 
-enum kind {
-    DECODE_NUMBER,
-    DECODE_SIGNED,
-    DECODE_HEX,
-    DECODE_BOOLEAN,
-    DECODE_POINTER,
-    DECODE_HANDLE,
-    DECODE_ENUM,
-    DECODE_STATUS,
-    DECODE_FLAGS,
-    DECODE_BIT,
-};
-
-struct field {
-    const char *structure, *name;
-    unsigned offset, size;
-    enum kind kind;
-    unsigned bit, bits, wddm;
-    const char *enumeration;
-    unsigned when, when_size;
-    bool is_equal;
-    uint32_t value;
-};
-
-static const struct field fields[] = {
+static const struct decode_field fields[] = {
 #define ENUMERATOR(...)
 #define FIELD(...) {__VA_ARGS__},
 #include "ddi_fields.inc"
@@ -92,7 +69,7 @@ static char *what_was_wrong;
 
 struct word {
     char *at;
-    const struct field *field; /* NULL: a number */
+    const struct decode_field *field; /* NULL: a number */
     unsigned size;
     const char *structure;
     uint64_t element; /* of a list, from 1; 0: none */
@@ -133,7 +110,7 @@ static bool is_count(struct loan_rows rows, unsigned offset)
 
 /* Pointers, lengths of lists and what tells the members of a union stay: they are no values. */
 static bool may_be_wrong(const struct choice *choice, const struct loan_structure *structure,
-                         const char *memory, const struct field *field)
+                         const char *memory, const struct decode_field *field)
 {
     const enum loan_direction way = choice->side == BY_DRIVER ? LOAN_OUT : LOAN_IN;
     const struct loan_rows all[] = {structure->rows, loan_variant(structure, memory)};
@@ -154,8 +131,8 @@ static bool may_be_wrong(const struct choice *choice, const struct loan_structur
            !strstr(field->name, "Count");
 }
 
-static bool is_of(const struct field *field, const char *name, size_t length, const char *memory,
-                  const struct loan_structure *structure)
+static bool is_of(const struct decode_field *field, const char *name, size_t length,
+                  const char *memory, const struct loan_structure *structure)
 {
     if (strncmp(field->structure, name, length) != 0)
         return false;
@@ -199,7 +176,7 @@ static void offer_structure(struct choice *choice, const struct loan_structure *
     const size_t length = strlen(structure->name);
 
     for (size_t i = 0; i < ARRAY_COUNT(fields); i++) {
-        const struct field *field = &fields[i];
+        const struct decode_field *field = &fields[i];
 
         if (field->kind == DECODE_POINTER || field->kind == DECODE_BIT ||
             field->size > sizeof(uint64_t) || field->offset + field->size > bytes ||
@@ -223,7 +200,7 @@ static uint64_t draw(uint64_t below)
 }
 
 /* One of the bits that the word has. */
-static uint64_t wrong_flags(const struct field *word, uint64_t value)
+static uint64_t wrong_flags(const struct decode_field *word, uint64_t value)
 {
     unsigned bits = 0;
 

@@ -10,8 +10,9 @@
  *            miniport).
  * Model      A location is a store and a page in it, in eight bytes. An allocation has one location
  *            a page, from the first time that anything is known of the page. While pages are in
- * local memory, the system page that held each of them before stands next to it: a discard falls
- * back to that one. Most content is in system memory, and has no such list.
+ *            local memory, the system page that held each of them before stands next to it: a
+ *            discard falls back to that one. Most content is in system memory, and has no such
+ *            list.
  *
  *            Parts (what one BuildPagingBuffer call wrote) wait in build order until a submission
  *            takes those that it covers; packets wait in submission order until their fence is

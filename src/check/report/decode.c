@@ -1,34 +1,9 @@
 #include "check/report/decode.h"
 
-#include <stdbool.h>
+#include "check/report/ddi_fields.h"
+
 #include <stdio.h>
 #include <string.h>
-
-enum decode_kind {
-    DECODE_NUMBER,
-    DECODE_SIGNED,
-    DECODE_HEX,
-    DECODE_BOOLEAN,
-    DECODE_POINTER,
-    DECODE_HANDLE,
-    DECODE_ENUM,
-    DECODE_STATUS,
-    DECODE_FLAGS, /* a word of bit-fields; the rows of its bits follow */
-    DECODE_BIT,
-};
-
-struct decode_field {
-    const char *structure, *name;
-    unsigned offset, size;
-    enum decode_kind kind;
-    unsigned bit, bits;
-    unsigned wddm; /* from which on; 0: not known, or always */
-    const char *enumeration;
-    /* There if the word at `when` is (or is not) the value; when_size 0: always. */
-    unsigned when, when_size;
-    bool is_equal;
-    uint32_t value;
-};
 
 static const struct decode_field fields[] = {
 #define ENUMERATOR(enumeration, value, name)

@@ -12,8 +12,8 @@
  * Ownership  retold_create() gives the driver, which ends with retold_destroy(); its miniport is
  *            its own. The bytes are borrowed.
  * Errors     The transcript is the word of a driver: whatever stands there, only this run's model
- * of a machine is touched. Where it does not fit the calls, or ends, stop() is called, which must
- * not return.
+ *            of a machine is touched. Where it does not fit the calls, or ends, stop() is called,
+ *            which must not return.
  */
 #ifndef DRYDOCK_LAYERS_RETOLD_H
 #define DRYDOCK_LAYERS_RETOLD_H

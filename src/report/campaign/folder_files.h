@@ -6,7 +6,7 @@
  *            elsewhere (a symbolic link) or is no ordinary file (a device, a pipe) is refused: a
  *            folder from a bug report must not choose which file of the user is written.
  * Errors     -1, NULL or false with errno; ELOOP: the name is a symbolic link, EINVAL: it is no
- * file.
+ *            file.
  */
 #ifndef DRYDOCK_REPORT_FOLDER_FILES_H
 #define DRYDOCK_REPORT_FOLDER_FILES_H

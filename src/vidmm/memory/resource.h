@@ -4,9 +4,9 @@
  * Place      vidmm. Found by the D3DKMT handles of its allocations (struct handle_slot).
  * Model      Each of its allocations has a share in it, and its creator has one while it is being
  *            made. An allocation that is gone loses its share; with the last one the driver
- * destroys the resource, too (DestroyResource). A resource that ends whole keeps the driver's
- *            handles of those that are gone, and closes and destroys all of them by one call then.
- *            Until its creator has let go, it ends whole.
+ *            destroys the resource, too (DestroyResource). A resource that ends whole keeps the
+ *            driver's handles of those that are gone, and closes and destroys all of them by one
+ *            call then. Until its creator has let go, it ends whole.
  * Ownership  The last share frees it.
  * Source     DXGKARG_CREATEALLOCATION, DXGKARG_DESTROYALLOCATION; contract.md ALLOC-018.
  */
