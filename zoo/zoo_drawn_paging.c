@@ -206,7 +206,8 @@ const struct zoo_defect zoo_drawn_paging_defects[] = {
     PLANT("LARGE-offset-15-bits", ZOO_PHYSICAL, "PATCH-004 fault",
           plant_short_offsets, "keeps offsets of places to patch in 15 bits", .focus = "large=33554432"),
     ALTER("NTF-value-32-bits", ZOO_GPUMMU, "NTF-007", cut_paging_fence,
-          "writes the lower half of the value of a monitored fence", .focus = "paging-fence=8589934592"),
+          "writes the lower half of the value of a monitored fence",
+          .focus = "paging-fence=8589934592"),
     {0},
 };
 /* clang-format on */

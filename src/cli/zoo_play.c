@@ -112,19 +112,14 @@ static uint64_t told_by(const struct campaign_record *record)
 
     hash_init(&told, 0);
     hash_update_u64(&told, record->digest);
-    for (unsigned i = 0; i < RULE_COUNT; i++) {
-        hash_update_u64(&told, record->rules.evaluated[i]);
-        hash_update_u64(&told, record->rules.broken[i]);
-    }
+    rule_counts_hash(&told, &record->rules);
     for (unsigned i = 0; i < record->finding_count; i++) {
         const struct campaign_finding *finding = &record->findings[i];
-        const char *const texts[] = {finding->kind,           finding->rule,
-                                     finding->text,           finding->detail.where,
-                                     finding->detail.objects, finding->detail.arguments,
-                                     finding->detail.bytes};
+        const char *const texts[] = {finding->kind, finding->rule, finding->text};
 
         for (size_t j = 0; j < ARRAY_COUNT(texts); j++)
             hash_update(&told, texts[j], strlen(texts[j]) + 1);
+        finding_detail_hash(&told, &finding->detail);
         hash_update_u64(&told, finding->line);
         hash_update_u64(&told, finding->consequence_of);
         hash_update_u64(&told, finding->seen);

@@ -296,21 +296,30 @@ static void hardware_that_ignores_flushes_stays_stale(void **state)
     rig_fini(&rig);
 }
 
-/* The page behind one that was reached becomes valid; it has been read with its neighbour. */
+/* The page behind one that was reached becomes valid. Gives the root of the tables. */
+static uint64_t map_behind_one_that_was_read(struct rig *rig, uint32_t straps)
+{
+    const struct sgpu_config config = {.straps = straps};
+    struct machine_config board = rig_board();
+    uint64_t root;
+
+    rig_init_with(rig, &board, &config);
+    root = rig_root(rig);
+    rig_map(rig, root, VA, 1, LOCAL_PTE(0x100000));
+    rig_fill(rig, VA, PAGE_BYTES, 1);
+    rig_execute_virtual(rig, 0, root);
+    rig_map(rig, root, VA + PAGE_BYTES, 1, LOCAL_PTE(0x101000));
+    return root;
+}
+
+/* It has been read with its neighbour. */
 static void a_board_without_the_promise_keeps_what_was_not_valid(void **state)
 {
     for (int keeps = 0; keeps < 2; keeps++) {
-        const struct sgpu_config config = {.straps = keeps ? SGPU_STRAP_MAY_CACHE_INVALID : 0};
-        struct machine_config board = rig_board();
         struct rig rig;
-        uint64_t root;
+        uint64_t root =
+            map_behind_one_that_was_read(&rig, keeps ? SGPU_STRAP_MAY_CACHE_INVALID : 0);
 
-        rig_init_with(&rig, &board, &config);
-        root = rig_root(&rig);
-        rig_map(&rig, root, VA, 1, LOCAL_PTE(0x100000));
-        rig_fill(&rig, VA, PAGE_BYTES, 1);
-        rig_execute_virtual(&rig, 0, root);
-        rig_map(&rig, root, VA + PAGE_BYTES, 1, LOCAL_PTE(0x101000));
         rig_fill(&rig, VA + PAGE_BYTES, PAGE_BYTES, 2);
         if (keeps) {
             rig_expect_fault_at(&rig, 0, rig_submit_virtual(&rig, 0, root), SGPU_FAULT_NOT_VALID,
@@ -325,17 +334,9 @@ static void a_board_without_the_promise_keeps_what_was_not_valid(void **state)
 
 static void a_flush_drops_what_was_not_valid(void **state)
 {
-    const struct sgpu_config config = {.straps = SGPU_STRAP_MAY_CACHE_INVALID};
-    struct machine_config board = rig_board();
     struct rig rig;
-    uint64_t root;
+    uint64_t root = map_behind_one_that_was_read(&rig, SGPU_STRAP_MAY_CACHE_INVALID);
 
-    rig_init_with(&rig, &board, &config);
-    root = rig_root(&rig);
-    rig_map(&rig, root, VA, 1, LOCAL_PTE(0x100000));
-    rig_fill(&rig, VA, PAGE_BYTES, 1);
-    rig_execute_virtual(&rig, 0, root);
-    rig_map(&rig, root, VA + PAGE_BYTES, 1, LOCAL_PTE(0x101000));
     rig_flush(&rig, 0, root, VA + PAGE_BYTES, VA + 2 * PAGE_BYTES);
     rig_fill(&rig, VA + PAGE_BYTES, PAGE_BYTES, 2);
     rig_execute_virtual(&rig, 0, root);

@@ -501,24 +501,16 @@ static uint64_t told_by(const struct run_result *result)
 
     hash_init(&told, 0);
     hash_update_u64(&told, result->digest);
-    for (unsigned i = 0; i < RULE_COUNT; i++) {
-        hash_update_u64(&told, result->rules.evaluated[i]);
-        hash_update_u64(&told, result->rules.broken[i]);
-    }
+    rule_counts_hash(&told, &result->rules);
     for (unsigned i = 0; i < RUN_FINDING_KIND_COUNT; i++)
         hash_update_u64(&told, result->finding_totals[i]);
     hash_update(&told, result->error, strlen(result->error));
     for (uint32_t i = 0; i < result->finding_count; i++) {
         const struct run_finding *finding = &result->findings[i];
-        const char *const texts[] = {finding->rule,
-                                     finding->text,
-                                     finding->detail.where,
-                                     finding->detail.objects,
-                                     finding->detail.arguments,
-                                     finding->detail.bytes};
 
-        for (size_t j = 0; j < ARRAY_COUNT(texts); j++)
-            hash_update(&told, texts[j], strlen(texts[j]) + 1);
+        hash_update(&told, finding->rule, strlen(finding->rule) + 1);
+        hash_update(&told, finding->text, strlen(finding->text) + 1);
+        finding_detail_hash(&told, &finding->detail);
         hash_update_u64(&told, finding->line);
         hash_update_u64(&told, finding->consequence_of);
         hash_update_u64(&told, finding->seen);

@@ -57,3 +57,11 @@ uint64_t finding_cause(enum rule_id rule, const char *where, const char *text)
     }
     return hash_final(&hash);
 }
+
+void finding_detail_hash(struct hash *hash, const struct finding_detail *detail)
+{
+    const char *const texts[] = {detail->where, detail->objects, detail->arguments, detail->bytes};
+
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        hash_update(hash, texts[i], strlen(texts[i]) + 1);
+}

@@ -60,6 +60,11 @@ struct finding {
     struct finding_detail detail;
 };
 
+struct hash;
+/* All of what is told in words behind the first line, but for what the driver printed and who wrote
+ * the commands. */
+void finding_detail_hash(struct hash *hash, const struct finding_detail *detail);
+
 /*
  * What findings of one cause have in common: rule and where, but for the numbers of elements in
  * brackets and for the paging operation; without a rule also the text but for its numbers.

@@ -1,5 +1,7 @@
 #include "check/rules/rules.h"
 
+#include "base/hash.h"
+
 #include "base/assert.h"
 #include "miniport/operation.h"
 
@@ -77,6 +79,14 @@ bool rule_is_tested(enum rule_id id)
 {
     ASSERT(id > RULE_NONE && id < RULE_COUNT);
     return tested[id];
+}
+
+void rule_counts_hash(struct hash *hash, const struct rule_counts *counts)
+{
+    for (unsigned i = 0; i < RULE_COUNT; i++) {
+        hash_update_u64(hash, counts->evaluated[i]);
+        hash_update_u64(hash, counts->broken[i]);
+    }
 }
 
 void rule_counts_add(struct rule_counts *counts, const struct rule_counts *from)

@@ -68,11 +68,13 @@ const struct rule_example *rule_find_example(enum rule_id id); /* NULL: none was
 /* What an area is about, of "PB" or of "PB-004"; NULL: there is no such area. */
 const char *rule_area_subject(const char *id);
 
+struct hash;
 /* How often a rule was looked at and found broken. Zeroed memory is no counts. */
 struct rule_counts {
     uint64_t evaluated[RULE_COUNT];
     uint64_t broken[RULE_COUNT];
 };
 void rule_counts_add(struct rule_counts *counts, const struct rule_counts *from);
+void rule_counts_hash(struct hash *hash, const struct rule_counts *counts);
 
 #endif

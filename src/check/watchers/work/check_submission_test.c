@@ -208,26 +208,32 @@ RULE_KEPT(SUB_004)
     rig_reset_adapter(rig);
 }
 
+/* A submission without commands, behind which the node is reset, or the adapter. */
+static void reset_behind_empty_packet(struct rig *rig, bool resets_adapter)
+{
+    DXGKARG_SUBMITCOMMAND packet = rig_packet(rig);
+
+    packet.DmaBufferSubmissionEndOffset = 0;
+    packet.Flags.ContextSwitch = 1;
+    rig_submit_packet(rig, &packet);
+    rig_query_fence(rig, RIG_CLIENT_NODE);
+    if (resets_adapter)
+        rig_reset_adapter(rig);
+    else
+        rig_reset_engine(rig);
+}
+
 /* What a fault has stopped need not arrive; what is submitted behind the reset must. */
 static void a_packet_without_commands_arrives_unless_a_fault_stops_its_node(void **state)
 {
     for (unsigned resets_adapter = 0; resets_adapter < 2; resets_adapter++) {
         struct rig *rig = malloc(sizeof *rig);
-        DXGKARG_SUBMITCOMMAND packet;
 
         assert_non_null(rig);
         rig_init(rig, RIG_GPUMMU);
         rig_gpu_event(rig, CHECK_GPU_FAULT, RIG_CLIENT_NODE, rig_render(rig), 0);
         for (unsigned round = 0; round < 2; round++) {
-            packet = rig_packet(rig);
-            packet.DmaBufferSubmissionEndOffset = 0;
-            packet.Flags.ContextSwitch = 1;
-            rig_submit_packet(rig, &packet);
-            rig_query_fence(rig, RIG_CLIENT_NODE);
-            if (resets_adapter)
-                rig_reset_adapter(rig);
-            else
-                rig_reset_engine(rig);
+            reset_behind_empty_packet(rig, resets_adapter);
             assert_int_equal(rig->counts.broken[RULE_SUB_004], round);
         }
         rig_fini(rig);
@@ -240,20 +246,11 @@ static void a_packet_without_commands_waits_behind_one_that_has_some(void **stat
 {
     for (unsigned resets_adapter = 0; resets_adapter < 2; resets_adapter++) {
         struct rig *rig = malloc(sizeof *rig);
-        DXGKARG_SUBMITCOMMAND packet;
 
         assert_non_null(rig);
         rig_init(rig, RIG_GPUMMU);
         rig_render(rig);
-        packet = rig_packet(rig);
-        packet.DmaBufferSubmissionEndOffset = 0;
-        packet.Flags.ContextSwitch = 1;
-        rig_submit_packet(rig, &packet);
-        rig_query_fence(rig, RIG_CLIENT_NODE);
-        if (resets_adapter)
-            rig_reset_adapter(rig);
-        else
-            rig_reset_engine(rig);
+        reset_behind_empty_packet(rig, resets_adapter);
         assert_int_equal(rig->counts.broken[RULE_SUB_004], 0);
         rig_fini(rig);
         free(rig);
