@@ -484,6 +484,8 @@ static NTSTATUS see_client(struct miniport *self, HANDLE object, DXGKARG_RENDER 
                      0x11);
     seen->words += others;
     seen->cuts += arg->CommandLength < sizeof seen->original;
+    for (size_t i = arg->CommandLength; i < sizeof seen->original; i++)
+        assert_int_equal(((const uint8_t *)arg->pCommand)[i], 0xff); /* none of a command */
     seen->short_lists += arg->AllocationListSize < 5;
     memset(arg->pDmaBufferPrivateData, 0xee, arg->DmaBufferPrivateDataSize);
     arg->pDmaBuffer = (char *)arg->pDmaBuffer + 8;
@@ -517,6 +519,8 @@ static void a_hostile_client_differs_in_one_way_and_leaves_no_trace(void **state
         assert_ptr_equal(arg.pDmaBuffer, buffer + 8); /* as if there had been no trial */
         assert_ptr_equal(arg.pCommand, seen.original);
         assert_int_equal(arg.AllocationListSize, 5);
+        if (i < 4) /* short runs have trials, too */
+            assert_int_equal(hostile_client_layer_trials(client), i + 1);
     }
     trials = hostile_client_layer_trials(client);
     assert_int_equal(seen.calls, 256 + trials);

@@ -113,6 +113,35 @@ static void fences_and_ends_come_behind_what_is_under_way(void **state)
     rig_fini(&rig);
 }
 
+/* What a flight touches is kept as some ranges; of more pieces it is known that there are many. */
+static void many_pieces_of_memory_are_waited_for(void **state)
+{
+    enum { MOST = 65 }; /* one more than a flight has ranges */
+    struct machine_config board = rig_board();
+    const struct sgpu_config config = {.straps = SGPU_STRAP_BOTH_WAYS};
+
+    for (unsigned step = 2; step <= 1024; step *= 512) { /* in pages: fine and coarse ranges */
+        uint64_t pages[MOST];
+        struct rig rig;
+
+        board.ram_bytes = 512 * MiB;
+        rig_init_with(&rig, &board, &config);
+        for (unsigned i = 0; i < MOST; i++)
+            pages[i] = OUT_PLACE / PAGE_BYTES + i * step;
+        for (unsigned i = 0; i < MOST; i++)
+            page_store_fill(rig.local, i * PAGE_BYTES, PAGE_BYTES, i + 1);
+        rig_copy_pages(&rig, SGPU_COPY_TO_PAGES, 0, pages, MOST);
+        rig_copy(&rig, 0, 8 * MiB, SYSTEM(pages[MOST - 1] * PAGE_BYTES), PAGE_BYTES);
+        rig_fill(&rig, (MOST - 2) * PAGE_BYTES, PAGE_BYTES, 2000);
+        rig_execute(&rig, SGPU_NODE_COPY);
+        assert_filled(rig.ram, pages[0] * PAGE_BYTES, PAGE_BYTES, 1);
+        assert_filled(rig.ram, pages[MOST - 2] * PAGE_BYTES, PAGE_BYTES, MOST - 1);
+        assert_filled(rig.local, 8 * MiB, PAGE_BYTES, MOST);
+        assert_filled(rig.local, (MOST - 2) * PAGE_BYTES, PAGE_BYTES, 2000);
+        rig_fini(&rig);
+    }
+}
+
 static void a_fault_waits_for_what_is_in_front_of_it(void **state)
 {
     struct rig rig;
@@ -332,6 +361,7 @@ int main(void)
         cmocka_unit_test(nothing_comes_into_a_place_before_what_was_there_has_left),
         cmocka_unit_test(what_writes_entries_waits_for_a_copy_of_their_page),
         cmocka_unit_test(fences_and_ends_come_behind_what_is_under_way),
+        cmocka_unit_test(many_pieces_of_memory_are_waited_for),
         cmocka_unit_test(a_fault_waits_for_what_is_in_front_of_it),
         cmocka_unit_test(a_reset_drops_what_is_under_way_and_a_preemption_does_not),
         cmocka_unit_test(random_packets_end_as_if_they_had_run_in_turn),

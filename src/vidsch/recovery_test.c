@@ -85,7 +85,7 @@ static void finish(struct stage *stage, unsigned count)
     vidsch_notify_dpc(stage->vidsch);
 }
 
-static void answer_preemption(struct stage *stage, uint32_t id, uint32_t last)
+static void notify_preempted(struct stage *stage, uint32_t id, uint32_t last)
 {
     DXGKARGCB_NOTIFY_INTERRUPT_DATA data = {0};
 
@@ -95,6 +95,11 @@ static void answer_preemption(struct stage *stage, uint32_t id, uint32_t last)
     stage->queue_count = 0;
     stage->is_preempting = false;
     vidsch_notify_interrupt(stage->vidsch, &data);
+}
+
+static void answer_preemption(struct stage *stage, uint32_t id, uint32_t last)
+{
+    notify_preempted(stage, id, last);
     vidsch_notify_dpc(stage->vidsch);
 }
 
@@ -274,6 +279,40 @@ static void preempted_packets_come_back(void **state)
     finish(&stage, 1);
     expect_log(&stage, "-D ");
     assert_int_equal(stage.error_count, 0);
+    stage_fini(&stage, paging, render);
+}
+
+static void assert_waits_for(const struct stage *stage, const char *rule, const char *part)
+{
+    char text[160] = "";
+    const char *told = vidsch_explain_wait(stage->vidsch, text, sizeof text);
+
+    assert_non_null(told);
+    assert_string_equal(told, rule);
+    assert_non_null(strstr(text, part));
+}
+
+static void who_asks_is_told_what_the_driver_was_to_do(void **state)
+{
+    struct vidsch_context *paging, *render;
+    struct test_packet p;
+    struct stage stage;
+    char text[160];
+
+    stage_init(&stage, 4);
+    paging = open_context(&stage, true);
+    render = open_context(&stage, false);
+    assert_null(vidsch_explain_wait(stage.vidsch, text, sizeof text));
+    send(&stage, render, false, &p, 'A');
+    assert_waits_for(&stage, "FENCE-004", "fence 0x1 of node 0, a packet of a client");
+    assert_true(vidsch_preempt(stage.vidsch, 0));
+    assert_waits_for(&stage, "FENCE-007", "was asked for on node 0, and not answered");
+    notify_preempted(&stage, stage.preemption_id, 0);
+    assert_waits_for(&stage, "FENCE-004", "no DPC called DxgkCbNotifyDpc after it");
+    vidsch_notify_dpc(stage.vidsch);
+    assert_waits_for(&stage, "FENCE-004", "fence 0x2 of node 0, a packet of a client");
+    finish(&stage, 1);
+    assert_null(vidsch_explain_wait(stage.vidsch, text, sizeof text));
     stage_fini(&stage, paging, render);
 }
 
@@ -469,6 +508,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(preempted_packets_come_back),
+        cmocka_unit_test(who_asks_is_told_what_the_driver_was_to_do),
         cmocka_unit_test(an_unlawful_answer_is_a_driver_error),
         cmocka_unit_test(the_watchdog_asks_before_it_preempts),
         cmocka_unit_test(a_packet_that_does_not_end_is_reset),

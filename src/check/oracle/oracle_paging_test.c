@@ -788,7 +788,9 @@ static void every_nth_allocation_failure_is_told_and_leaves_it_whole(void **stat
 
 /* A page is not there when its packet is reported; it may come before the driver is called again.
  */
-static void look_behind_an_early_report(bool comes_late, bool is_written)
+enum since { NOTHING_SINCE, WRITTEN_SINCE, WRITTEN_AND_LATE };
+
+static void look_behind_an_early_report(bool comes_late, enum since since)
 {
     DXGKARG_BUILDPAGINGBUFFER arg;
     struct stage_pages home;
@@ -801,17 +803,19 @@ static void look_behind_an_early_report(bool comes_late, bool is_written)
     stage_submit_and_complete(&stage);
     assert_int_equal(stage.report_count, 1);
     assert_int_equal(stage.counts.evaluated[RULE_FENCE_003], 1);
-    if (is_written) { /* by its client: it is another content that is there */
+    if (since != NOTHING_SINCE) { /* by its client: it is another content that is there */
         page_store_write_tag(stage.local, PAGE_NUMBER(45), PAGE_BYTES, 77);
         oracle_cpu_write(stage.oracle, TEXTURE, PAGE_NUMBER(5), stage.local, PAGE_NUMBER(45),
                          PAGE_BYTES, 77);
-    } else if (comes_late) {
+    }
+    if (comes_late && since != WRITTEN_SINCE) {
         page_store_copy(stage.local, 45, stage.ram, home.pfns[MDL_POISON + 5], 1);
     }
     oracle_final_check(stage.oracle);
-    assert_int_equal(stage.counts.broken[RULE_FENCE_003], comes_late && !is_written);
-    assert_int_equal(stage.report_count, 1 + (comes_late && !is_written));
-    if (comes_late && !is_written) {
+    assert_int_equal(stage.counts.broken[RULE_FENCE_003], comes_late && since == NOTHING_SINCE);
+    /* What comes late over another content is wrong by itself. */
+    assert_int_equal(stage.report_count, 1 + (comes_late && since != WRITTEN_SINCE));
+    if (comes_late && since == NOTHING_SINCE) {
         assert_int_equal(stage.last.rule, RULE_FENCE_003);
         assert_non_null(strstr(stage.text, "byte 0x5000: right now, and wrong when fence 0x1"));
     }
@@ -820,9 +824,10 @@ static void look_behind_an_early_report(bool comes_late, bool is_written)
 
 static void what_is_right_behind_its_report_came_too_late(void **state)
 {
-    look_behind_an_early_report(true, false);
-    look_behind_an_early_report(false, false);
-    look_behind_an_early_report(true, true);
+    look_behind_an_early_report(true, NOTHING_SINCE);
+    look_behind_an_early_report(false, NOTHING_SINCE);
+    look_behind_an_early_report(true, WRITTEN_SINCE);
+    look_behind_an_early_report(true, WRITTEN_AND_LATE);
 }
 
 /* ---- What is looked at, and what is not known ---- */

@@ -1,6 +1,7 @@
 /* For what the manager waits, at each stage of its work. */
 #include "vidmm/rig/test_rig_run.h"
 #include "vidmm/vidmm.h"
+#include "vidmm/vidmm_private.h"
 
 #include <string.h>
 
@@ -34,10 +35,38 @@ static void a_packet_that_is_not_reported_is_the_drivers(void **state)
     }
 }
 
+/* Nothing is with the GPU: the manager itself has not gone on. */
+static void what_the_manager_has_not_begun_is_its_own(void **state)
+{
+    for (unsigned model = 0; model < RIG_MODELS; model++) {
+        struct rig_config config = rig_model(model);
+        struct rig *rig = rig_create(&config);
+        struct rig_done resident = {0};
+        struct rig_object object;
+        char text[200] = "";
+        uint64_t value;
+
+        rig_object(rig, 10, 1, &object);
+        rig->vidmm->callback_depth++; /* as if the pump never came to run */
+        assert_int_equal(
+            vidmm_make_resident(rig->device, 1, &object.allocation, rig_done, &resident, &value),
+            STATUS_PENDING);
+        assert_null(vidmm_explain_wait(rig->vidmm, text, sizeof text));
+        assert_string_equal(text, "1 residency requests wait for places in memory");
+        rig->vidmm->callback_depth--;
+        vidmm_forecast_time(rig->vidmm, 0, 0); /* which pumps */
+        rig_drain(rig);
+        object.references++;
+        rig_destroy_object(rig, &object);
+        rig_free(rig);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_packet_that_is_not_reported_is_the_drivers),
+        cmocka_unit_test(what_the_manager_has_not_begun_is_its_own),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

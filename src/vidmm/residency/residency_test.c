@@ -231,6 +231,44 @@ static void random_lists_leave_in_the_order_of_single_references(void **state)
     rig_free(rig);
 }
 
+/* Neighbours in a list are of one device, but not of one segment. */
+static void a_list_of_two_segments_counts_for_both_budgets(void **state)
+{
+    struct rig_config config = rig_model(2);
+    struct vidmm_allocation *list[3];
+    struct rig_object objects[3];
+    struct rig *rig;
+
+    config.keeps_tables_in_system = true;
+    rig = rig_create(&config);
+    for (unsigned i = 0; i < 3; i++) { /* the second one is in the aperture */
+        rig_object(rig, 5 + i, i == 1 ? rig->segment_count : 1, &objects[i]);
+        rig_make_resident(rig, &objects[i]);
+        rig_evict(rig, &objects[i]);
+        list[i] = objects[i].allocation;
+    }
+    for (unsigned round = 0; round < 2; round++) {
+        bool is_held = round == 0;
+        struct vidmm_budget_info local, other;
+        struct rig_done done = {0};
+        uint64_t fence;
+
+        if (is_held)
+            assert_int_equal(vidmm_make_resident(rig->device, 3, list, rig_done, &done, &fence),
+                             STATUS_SUCCESS);
+        else
+            vidmm_evict(rig->device, 3, list);
+        vidmm_budget_info(rig->process, VIDMM_BUDGET_LOCAL, &local);
+        vidmm_budget_info(rig->process, VIDMM_BUDGET_NON_LOCAL, &other);
+        assert_int_equal(local.held, is_held * (5 + 7) * PAGE_BYTES);
+        assert_int_equal(other.held, is_held * 6 * PAGE_BYTES);
+        assert_true(vidmm_check(rig->vidmm));
+    }
+    for (unsigned i = 0; i < 3; i++)
+        rig_destroy_object(rig, &objects[i]);
+    rig_free(rig);
+}
+
 static void the_least_recently_used_of_the_lowest_priority_leaves_first(void **state)
 {
     struct rig_config config = rig_model(2);
@@ -632,6 +670,7 @@ int main(void)
         cmocka_unit_test(make_resident_succeeds_at_once_pends_or_fails_with_sizes),
         cmocka_unit_test(a_device_whose_residency_must_succeed_is_in_error_when_it_does_not),
         cmocka_unit_test(random_lists_leave_in_the_order_of_single_references),
+        cmocka_unit_test(a_list_of_two_segments_counts_for_both_budgets),
         cmocka_unit_test(the_least_recently_used_of_the_lowest_priority_leaves_first),
         cmocka_unit_test(what_work_in_flight_may_use_stays),
         cmocka_unit_test(a_destroyed_allocation_goes_when_its_work_and_its_references_have),

@@ -676,11 +676,11 @@ KEPT(PATCH_013)
     call_render(rig, commands);
 }
 
-/* A command reaches so far into the second allocation of the list, which has four pages. */
-static void reach_into_four_pages(struct rig *rig, uint32_t offset)
+/* A command reaches so far into the second allocation of the list, which takes four pages. */
+static void reach_into_four_pages(struct rig *rig, uint64_t size, uint32_t offset)
 {
     struct commands *commands = new_commands(rig);
-    DXGK_ALLOCATIONINFO info = {.Size = 4 * 4096};
+    DXGK_ALLOCATIONINFO info = {.Size = size};
     DXGK_OPENALLOCATIONINFO opened = {0};
     const DXGKARG_OPENALLOCATION open = {.NumAllocations = 1, .pOpenAllocation = &opened};
 
@@ -694,13 +694,13 @@ static void reach_into_four_pages(struct rig *rig, uint32_t offset)
 
 BROKEN(PATCH_022)
 {
-    reach_into_four_pages(rig, 4 * 4096 + 4);
-    assert_string_equal(rig->last.text, "is 0x4004; allocation 1 of the list has 0x4000 bytes");
+    reach_into_four_pages(rig, 4 * 4096, 4 * 4096 + 1);
+    assert_string_equal(rig->last.text, "is 0x4001; allocation 1 of the list has 0x4000 bytes");
 }
 
 KEPT(PATCH_022)
 {
-    reach_into_four_pages(rig, 4 * 4096);
+    reach_into_four_pages(rig, 3 * 4096 + 64, 4 * 4096);
 }
 
 BROKEN(PATCH_014)
