@@ -1,9 +1,10 @@
 /*
  * Raw: calls down through the driver's table, callbacks up through the host.
  *
- * A driver finds its way back by the DeviceHandle, which is the struct raw. It is never trusted:
- * a handle counts only if it is in the list of live adapters. The callbacks that carry no handle
- * belong to the adapter whose driver is running, or else to the first in the list.
+ * A driver finds its way back by the DeviceHandle, an address of the kernel's half, where no driver
+ * can read or write. It is never trusted: a handle counts only if it is a live adapter's. The
+ * callbacks that carry no handle belong to the adapter whose driver is running, or else to the
+ * first in the list.
  */
 #include "miniport/raw.h"
 
@@ -19,6 +20,7 @@ struct raw {
     struct miniport miniport;
     const struct base_services *services;
     struct list link; /* in adapters */
+    HANDLE handle;    /* that the driver knows it by */
     struct miniport_host *host;
     PDEVICE_OBJECT device_object;
     PVOID device_context; /* of AddDevice; NULL before and after */
@@ -32,6 +34,7 @@ struct raw {
 
 /* Every live adapter of the process, and the one whose driver code is running. */
 static struct list adapters = LIST_INITIALIZER(adapters);
+static uintptr_t handles_given;
 static struct running {
     struct raw *raw; /* NULL: none */
     enum miniport_ddi ddi;
@@ -131,7 +134,7 @@ static struct raw *find_adapter(const void *handle)
     struct raw *raw;
 
     list_for_each (raw, &adapters, struct raw, link) {
-        if (raw == handle)
+        if (raw->handle == handle)
             return raw;
     }
     return NULL;
@@ -420,7 +423,7 @@ static void fill_interface(struct raw *raw, const struct version *version)
 #undef X
     kernel->Size = (ULONG)version->interface_size;
     kernel->Version = raw->table.Version;
-    kernel->DeviceHandle = raw;
+    kernel->DeviceHandle = raw->handle;
     kernel->DxgkCbGetDeviceInformation = get_device_information;
     kernel->DxgkCbMapMemory = map_memory;
     kernel->DxgkCbQueueDpc = queue_dpc;
@@ -803,6 +806,12 @@ static const struct miniport_ops raw_ops = {.name = "raw",
 #undef X
 };
 
+/* Of the upper half of all addresses, which no process has: a driver that looks there crashes. */
+static HANDLE new_handle(void)
+{
+    return (HANDLE)((UINTPTR_MAX << (sizeof(uintptr_t) * 6 - 1)) + (++handles_given << 12));
+}
+
 NTSTATUS miniport_raw_create(const struct base_services *services,
                              const DRIVER_INITIALIZATION_DATA *data, struct miniport **out_raw)
 {
@@ -818,6 +827,7 @@ NTSTATUS miniport_raw_create(const struct base_services *services,
 
     raw->miniport.ops = &raw_ops;
     raw->services = services;
+    raw->handle = new_handle();
     memcpy(&raw->table, data, version->table_size);
     fill_interface(raw, version);
     list_push_back(&adapters, &raw->link);

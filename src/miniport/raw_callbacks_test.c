@@ -259,6 +259,7 @@ static void a_wrong_device_handle_is_refused(void **state)
     hosts_init();
     test_raw_start(raw); /* without a host, no handle is good */
     stale = driver.kernel.DeviceHandle;
+    assert_true((intptr_t)stale < 0); /* nothing is there that a driver could write over */
     assert_int_equal(kernel->DxgkCbGetDeviceInformation(stale, &info), STATUS_INVALID_PARAMETER);
     miniport_set_host(raw, &host.host);
     assert_int_equal(kernel->DxgkCbGetDeviceInformation(stale, &info), STATUS_PENDING);

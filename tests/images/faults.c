@@ -464,7 +464,7 @@ static void __attribute__((noinline)) do_fault(void)
         ASK(41, 2, 1, 0, 0);
         break;
     }
-    case 35: { /* write over the bench */
+    case 35: { /* write through the handle of the device */
         for (ULONG i = 0; i < 16 * 1024; i++)
             ((volatile ULONG *)kernel.DeviceHandle)[i] = 0x41414141;
         break;

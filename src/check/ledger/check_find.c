@@ -14,7 +14,9 @@
 struct check_object *check_find(const struct check_ledger *ledger, enum check_kind kind,
                                 const void *handle)
 {
-    return handle ? id_map_find(&ledger->objects[kind], (uint64_t)(uintptr_t)handle) : NULL;
+    if (!handle && kind != CHECK_PROCESS)
+        return NULL;
+    return id_map_find(&ledger->objects[kind], (uint64_t)(uintptr_t)handle);
 }
 
 struct check_allocation *check_find_allocation(const struct check_ledger *ledger,

@@ -97,7 +97,7 @@ static void *enter(struct check_ledger *ledger, enum check_kind kind, const void
     struct check_object *object, *old;
 
     ledger->created[kind]++;
-    if (!handle)
+    if (!handle && kind != CHECK_PROCESS) /* NULL names no object, but a process it may */
         return NULL;
     object = base_alloc(ledger->services, size);
     if (!object) {

@@ -68,6 +68,32 @@ static void an_unknown_process_breaks_PT_024(void **state)
     free(rig);
 }
 
+/* A driver that numbers its processes gives 0, and no document says that NULL is no process. */
+static NTSTATUS number_processes(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
+{
+    NTSTATUS status = rig_answer(rig, ddi, object, arg);
+
+    if (ddi == MINIPORT_DDI_CreateProcess && !((DXGKARG_CREATEPROCESS *)arg)->Flags.SystemProcess)
+        ((DXGKARG_CREATEPROCESS *)arg)->hKmdProcess = NULL;
+    return status;
+}
+
+static void a_process_may_have_the_handle_NULL(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    rig_prepare(rig, RIG_GPUMMU);
+    rig->answer = number_processes;
+    rig_init_prepared(rig);
+    assert_null(rig->process);
+    rig_make_tables(rig);
+    rig_map(rig, RIG_VA + 4096, NULL, 1, 1);
+    assert_int_equal(rig->finding_count, 0);
+    rig_fini(rig);
+    free(rig);
+}
+
 RULE_BROKEN(PT_020)
 {
     struct rig_update update;
@@ -406,6 +432,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_range_that_begins_too_late_breaks_PT_025),
         cmocka_unit_test(an_unknown_process_breaks_PT_024),
+        cmocka_unit_test(a_process_may_have_the_handle_NULL),
         cmocka_unit_test(two_pages_in_one_place_break_PT_025),
         cmocka_unit_test(unique_protections_end_with_what_they_were_of),
     };
