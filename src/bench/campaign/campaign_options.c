@@ -150,79 +150,6 @@ static bool draw_update_mode(struct drawing *drawing, struct rng *rng, uint64_t 
     return true;
 }
 
-/*
- * One of three boards has ordinary tables. Tables of more than a page, which 2 and 3 levels have,
- * are in local memory (PT-006), where the processor does not write them.
- */
-static bool draw_table_levels(struct drawing *drawing, struct rng *rng, uint64_t *number)
-{
-    static const unsigned levels[] = {0, 2, 3, 4, 5, 6};
-    const struct run_config *config = drawing->config;
-
-    if (!rng_chance(rng, 2, 3))
-        return false;
-    *number = levels[rng_below(rng, ARRAY_COUNT(levels))];
-    if ((config->has_tables_in_system_memory || config->update_mode == RUN_UPDATE_CPU) &&
-        (*number == 2 || *number == 3))
-        *number = 0;
-    return true;
-}
-
-/* The case writes entries of its own: of any page size, protected, or zero. */
-static bool has_raw_entries(const struct workload *workload)
-{
-    for (uint32_t i = 0; i < workload->op_count; i++) {
-        if (workload->ops[i].kind == WORKLOAD_OP_PTE_MAP)
-            return true;
-    }
-    return false;
-}
-
-static bool draw_plain_entries(struct drawing *drawing, struct rng *rng, uint64_t *number)
-{
-    *number = rng_chance(rng, 1, 8) && !has_raw_entries(drawing->draw->workload);
-    return true;
-}
-
-/*
- * Where a leaf table has entries of one size, a case that writes entries of its own would ask for
- * two in one table. The root of 2 levels grows, which one of two words to an entry does not.
- */
-static bool draw_pages_64k(struct drawing *drawing, struct rng *rng, uint64_t *number)
-{
-    *number = rng_below(rng, 3);
-    if ((*number == RUN_PAGES_64K_SINGLE && has_raw_entries(drawing->draw->workload)) ||
-        (*number == RUN_PAGES_64K_DUAL && drawing->config->mmu.levels == 2))
-        *number = RUN_PAGES_64K_NONE;
-    return true;
-}
-
-/* The case states an address that is not a multiple of that. */
-static bool states_addresses_within(const struct workload *workload, uint64_t bytes)
-{
-    uint64_t stated = 0;
-
-    for (uint32_t i = 0; i < workload->allocation_count; i++)
-        stated |= workload->allocations[i].va == WORKLOAD_VA_AUTO ? 0 : workload->allocations[i].va;
-    for (uint32_t i = 0; i < workload->op_count; i++) {
-        if (workload->ops[i].kind == WORKLOAD_OP_MAP && workload->ops[i].value != WORKLOAD_VA_AUTO)
-            stated |= workload->ops[i].value;
-    }
-    return stated % bytes != 0;
-}
-
-static bool draw_gpu_page(struct drawing *drawing, struct rng *rng, uint64_t *number)
-{
-    const struct workload *workload = drawing->draw->workload;
-    struct run_mmu mmu = {.gpu_page = (enum run_gpu_page)rng_below(rng, 3)};
-
-    *number = drawing->config->mmu.pages_64k == RUN_PAGES_64K_NONE && !has_raw_entries(workload) &&
-                      !states_addresses_within(workload, run_mmu_gpu_page_bytes(&mmu))
-                  ? mmu.gpu_page
-                  : RUN_GPU_PAGE_4K;
-    return true;
-}
-
 static bool is_in(uint64_t va, uint64_t bytes, uint64_t low, uint64_t high)
 {
     return va != WORKLOAD_VA_AUTO && va < high && bytes > (va < low ? low - va : 0);
@@ -255,6 +182,95 @@ static bool chooses_addresses(const struct workload *workload, uint64_t low, uin
         }
     }
     return false;
+}
+
+/* ... that the board does not translate. */
+static bool chooses_addresses_beyond(const struct workload *workload, const struct run_mmu *mmu)
+{
+    return chooses_addresses(workload, UINT64_C(1) << run_mmu_va_bits(mmu), UINT64_MAX);
+}
+
+/*
+ * One of three boards has ordinary tables. Tables of more than a page, which 2 and 3 levels have,
+ * are in local memory (PT-006), where the processor does not write them. Addresses that the case
+ * chooses are within the board's: 2 and 3 levels translate fewer bits.
+ */
+static bool draw_table_levels(struct drawing *drawing, struct rng *rng, uint64_t *number)
+{
+    static const unsigned levels[] = {0, 2, 3, 4, 5, 6};
+    const struct run_config *config = drawing->config;
+    struct run_mmu mmu = {0};
+
+    if (!rng_chance(rng, 2, 3))
+        return false;
+    mmu.levels = levels[rng_below(rng, ARRAY_COUNT(levels))];
+    *number = mmu.levels;
+    if (((config->has_tables_in_system_memory || config->update_mode == RUN_UPDATE_CPU) &&
+         (*number == 2 || *number == 3)) ||
+        chooses_addresses_beyond(drawing->draw->workload, &mmu))
+        *number = 0;
+    return true;
+}
+
+/* The case writes entries of its own: of any page size, protected, or zero. */
+static bool has_raw_entries(const struct workload *workload)
+{
+    for (uint32_t i = 0; i < workload->op_count; i++) {
+        if (workload->ops[i].kind == WORKLOAD_OP_PTE_MAP)
+            return true;
+    }
+    return false;
+}
+
+static bool draw_plain_entries(struct drawing *drawing, struct rng *rng, uint64_t *number)
+{
+    *number = rng_chance(rng, 1, 8) && !has_raw_entries(drawing->draw->workload);
+    return true;
+}
+
+/*
+ * Where a leaf table has entries of one size, a case that writes entries of its own would ask for
+ * two in one table. The root of 2 levels grows, which one of two words to an entry does not. With
+ * two words a level translates a bit less.
+ */
+static bool draw_pages_64k(struct drawing *drawing, struct rng *rng, uint64_t *number)
+{
+    const struct workload *workload = drawing->draw->workload;
+    const struct run_mmu dual = {.levels = drawing->config->mmu.levels,
+                                 .pages_64k = RUN_PAGES_64K_DUAL};
+
+    *number = rng_below(rng, 3);
+    if ((*number == RUN_PAGES_64K_SINGLE && has_raw_entries(workload)) ||
+        (*number == RUN_PAGES_64K_DUAL &&
+         (dual.levels == 2 || chooses_addresses_beyond(workload, &dual))))
+        *number = RUN_PAGES_64K_NONE;
+    return true;
+}
+
+/* The case states an address that is not a multiple of that. */
+static bool states_addresses_within(const struct workload *workload, uint64_t bytes)
+{
+    uint64_t stated = 0;
+
+    for (uint32_t i = 0; i < workload->allocation_count; i++)
+        stated |= workload->allocations[i].va == WORKLOAD_VA_AUTO ? 0 : workload->allocations[i].va;
+    for (uint32_t i = 0; i < workload->op_count; i++) {
+        if (workload->ops[i].kind == WORKLOAD_OP_MAP && workload->ops[i].value != WORKLOAD_VA_AUTO)
+            stated |= workload->ops[i].value;
+    }
+    return stated % bytes != 0;
+}
+
+static bool draw_gpu_page(struct drawing *drawing, struct rng *rng, uint64_t *number)
+{
+    const struct workload *workload = drawing->draw->workload;
+    struct run_mmu mmu = {.gpu_page = (enum run_gpu_page)rng_below(rng, 3)};
+
+    *number = drawing->config->mmu.pages_64k == RUN_PAGES_64K_NONE && !has_raw_entries(workload) &&
+                      !states_addresses_within(workload, run_mmu_gpu_page_bytes(&mmu))
+                  ? mmu.gpu_page
+                  : RUN_GPU_PAGE_4K;
+    return true;
 }
 
 static bool draw_reserved_range(struct drawing *drawing, struct rng *rng, uint64_t *number)

@@ -159,6 +159,31 @@ static void seeds_reach_every_model_level_and_size(void **state)
     workload_free(workload);
 }
 
+/* 2 and 3 levels translate less than the address needs. */
+static void a_board_has_the_addresses_that_the_case_chooses(void **state)
+{
+    static const struct campaign_options options = {.driver = "ref", .model = CAMPAIGN_GPUMMU};
+    struct workload *high =
+        test_parse("drydock-case 1\noption model gpummu\nprocess p0\n"
+                   "pte p0 map va=0x600000000000 segment=local page=1 pages=4\n");
+    struct workload *highest = test_parse("drydock-case 1\noption model gpummu\n"
+                                          "alloc a size=64K va=0xfffffff00000\n");
+    unsigned levels = 0;
+
+    for (uint64_t seed = 0; seed < 300; seed++) {
+        struct campaign_setup setup;
+
+        campaign_draw_setup(&options, seed, high, &setup);
+        assert_true(run_mmu_va_bits(&setup.config.mmu) >= 47);
+        levels |= 1u << setup.config.mmu.levels;
+        campaign_draw_setup(&options, seed, highest, &setup);
+        assert_int_equal(run_mmu_va_bits(&setup.config.mmu), 48);
+    }
+    assert_int_equal(levels, 1u << 0 | 1u << 4 | 1u << 5 | 1u << 6);
+    workload_free(high);
+    workload_free(highest);
+}
+
 static void options_of_a_case_win(void **state)
 {
     struct workload *workload = test_parse("drydock-case 1\noption model physical\n"
@@ -688,6 +713,7 @@ int main(void)
         cmocka_unit_test(a_seed_draws_the_same_case_and_setup_again),
         cmocka_unit_test(a_focus_wins_over_what_a_seed_draws),
         cmocka_unit_test(seeds_reach_every_model_level_and_size),
+        cmocka_unit_test(a_board_has_the_addresses_that_the_case_chooses),
         cmocka_unit_test(options_of_a_case_win),
         cmocka_unit_test(nothing_is_drawn_where_it_does_not_count),
         cmocka_unit_test(records_do_not_depend_on_the_number_of_workers),

@@ -40,6 +40,19 @@ uint64_t player_mapped_page_bytes(const struct player *player)
                                      : run_mmu_gpu_page_bytes(&player->config.run->mmu);
 }
 
+/* Whether the board translates the addresses; where it does not, that is told. */
+static bool has_addresses(struct player *player, uint32_t op_index, uint64_t va, uint64_t bytes)
+{
+    const unsigned bits = run_mmu_va_bits(&player->config.run->mmu);
+
+    if (player_is_foreign(player) || (va >> bits == 0 && bytes <= (UINT64_C(1) << bits) - va))
+        return true;
+    player_report(player, op_index, "%s at 0x%llx: the addresses of this board have %u bits",
+                  workload_op_name(player_op(player, op_index)->kind), (unsigned long long)va,
+                  bits);
+    return false;
+}
+
 bool player_play_map(struct player *player, uint32_t op_index)
 {
     const struct workload_op *op = player_op(player, op_index);
@@ -54,6 +67,8 @@ bool player_play_map(struct player *player, uint32_t op_index)
         return true;
     if (va == WORKLOAD_VA_AUTO)
         va = player_choose_va(player, bytes);
+    else if (!has_addresses(player, op_index, va, bytes))
+        return true;
     if (!player_map_for_line(player, op->object, start, bytes, va, protection_of(op->flags),
                              driver_protection, &status))
         return false;
@@ -137,6 +152,10 @@ static bool play_page_table(struct player *player, uint32_t op_index)
                       workload_segment_name(op->segment));
         return true;
     }
+    if (!has_addresses(player, op_index, op->offset, op->size)) {
+        player->has_refused_page_table = true;
+        return true;
+    }
     do {
         player->page_table_pending++;
         if (op->kind == WORKLOAD_OP_PTE_MAP)
@@ -155,6 +174,7 @@ static bool play_page_table(struct player *player, uint32_t op_index)
     else if (!NT_SUCCESS(status))
         player_report_failure(player, op_index, status, "%s at 0x%llx", workload_op_name(op->kind),
                               (unsigned long long)op->offset);
+    player->has_refused_page_table |= !NT_SUCCESS(status);
     return true;
 }
 

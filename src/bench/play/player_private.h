@@ -213,6 +213,7 @@ struct player {
     /* Requests of pte lines. */
     unsigned page_table_pending;
     uint64_t page_table_failures;
+    bool has_refused_page_table; /* told at its line: what the tables hold is not known */
 
     struct player_fault fault;
     struct player_forecast *forecast; /* player_forecast.c; NULL: nothing is told */

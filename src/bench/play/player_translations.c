@@ -411,6 +411,7 @@ bool player_check_translations(struct player *player)
         return false;
     if (player->has_page_tables && !player_is_foreign(player))
         check_mappings(player);
+    has_lines &= !player->has_refused_page_table && !player->page_table_failures;
     for (uint32_t i = 0; i < player->workload->process_count && done && has_lines; i++)
         done = compare_process(player, i, list, count);
     free(list);

@@ -71,6 +71,27 @@ static void a_mapping_that_conflicts_with_a_unique_protection_fails(void **state
     workload_free(workload);
 }
 
+/* The line is told, and nothing is said of tables that could not become what the lines say. */
+static void an_address_that_the_board_does_not_have_is_told_at_its_line(void **state)
+{
+    struct workload *workload =
+        parse("drydock-case 1\noption page-table-levels 2\nalloc a size=64K flags=nomap\n"
+              "pte p0 map va=0x600000000000 segment=local page=0x10 pages=4\n"
+              "pte p0 unmap va=0x600000001000 pages=1\n"
+              "map a va=0x10000000000\n"
+              "map a va=0x8000000000\n");
+    struct run_result *result = execute(workload, NULL);
+
+    assert_int_equal(result->outcome, RUN_FINDINGS);
+    assert_int_equal(result->finding_count, 3);
+    for (unsigned i = 0; i < 3; i++) {
+        assert_int_equal(result->findings[i].line, 4 + i);
+        assert_non_null(strstr(result->findings[i].text, "of this board have 40 bits"));
+    }
+    finish(result);
+    workload_free(workload);
+}
+
 /* Takes the protection out of the entry of VA 0x200000000000. */
 static void strip_entry(void *context, const struct run_live *live)
 {
@@ -485,6 +506,7 @@ static void mappings_take_whole_pages_of_the_gpu(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_address_that_the_board_does_not_have_is_told_at_its_line),
         cmocka_unit_test(a_mapping_that_conflicts_with_a_unique_protection_fails),
         cmocka_unit_test(a_lost_protection_is_found_and_named),
         cmocka_unit_test(every_number_of_levels_plays_cleanly),
