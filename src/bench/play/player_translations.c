@@ -426,16 +426,18 @@ bool player_unmap_translations(struct player *player)
     bool done = expected_translations(player, &has_lines, &list, &count);
 
     for (size_t i = 0; i < count && done; i++) {
+        struct vidmm_process *process = player->processes[list[i].process];
         unsigned attempts = 0;
         NTSTATUS status;
 
+        if (!process)
+            continue; /* the run ended before it was there */
         while (player->page_table_pending >= PLAYER_PAGE_TABLE_WINDOW && done)
             done = player_advance(player);
         do {
             player->page_table_pending++;
-            status = vidmm_unmap_physical(player->processes[list[i].process], list[i].va,
-                                          list[i].page_count * PAGE_BYTES, player_page_table_done,
-                                          player);
+            status = vidmm_unmap_physical(process, list[i].va, list[i].page_count * PAGE_BYTES,
+                                          player_page_table_done, player);
             if (!NT_SUCCESS(status))
                 player->page_table_pending--;
         } while (player_should_repeat(player, status, &attempts));

@@ -92,6 +92,39 @@ static void an_address_that_the_board_does_not_have_is_told_at_its_line(void **s
     workload_free(workload);
 }
 
+static NTSTATUS refuse_process(struct miniport *self, HANDLE adapter, DXGKARG_CREATEPROCESS *args)
+{
+    return args->Flags.SystemProcess ? miniport_create_process(self->next, adapter, args)
+                                     : STATUS_UNSUCCESSFUL;
+}
+
+static struct miniport *add_refusal(void *context, struct miniport *next)
+{
+    static struct miniport_ops ops;
+    static struct miniport layer;
+
+    ops = miniport_forward_ops;
+    ops.create_process = refuse_process;
+    layer = (struct miniport){.ops = &ops, .next = next};
+    return &layer;
+}
+
+/* There is nothing to unmap when the run is taken down. */
+static void a_process_that_the_driver_refuses_ends_the_run(void **state)
+{
+    struct workload *workload =
+        parse("drydock-case 1\nprocess p0\n"
+              "pte p0 map va=0x200000000000 segment=local page=0x10 pages=4\n");
+    struct run_config config = test_config(workload);
+    struct run_result *result;
+
+    config.add_layer = add_refusal;
+    result = test_execute(&config, workload);
+    assert_int_equal(result->outcome, RUN_REFUSED);
+    assert_int_equal(result->translations_checked, 0);
+    test_finish(result);
+}
+
 /* Takes the protection out of the entry of VA 0x200000000000. */
 static void strip_entry(void *context, const struct run_live *live)
 {
@@ -507,6 +540,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_address_that_the_board_does_not_have_is_told_at_its_line),
+        cmocka_unit_test(a_process_that_the_driver_refuses_ends_the_run),
         cmocka_unit_test(a_mapping_that_conflicts_with_a_unique_protection_fails),
         cmocka_unit_test(a_lost_protection_is_found_and_named),
         cmocka_unit_test(every_number_of_levels_plays_cleanly),
