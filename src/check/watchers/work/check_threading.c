@@ -21,26 +21,10 @@ struct threading_watch {
 
 /* ---- Levels ---------------------------------------------------------------------------------- */
 
-/* May run beside the one call of the scheduler's class. */
-static bool is_level_zero(enum miniport_ddi ddi)
-{
-    switch ((unsigned)ddi) {
-    case MINIPORT_DDI_Render:
-    case MINIPORT_DDI_CreateAllocation:
-    case MINIPORT_DDI_OpenAllocation:
-    case MINIPORT_DDI_CloseAllocation:
-    case MINIPORT_DDI_DestroyAllocation:
-    case MINIPORT_DDI_DescribeAllocation:
-    case MINIPORT_DDI_QueryAdapterInfo:
-    case MINIPORT_DDI_QueryCurrentFence:
-    case MINIPORT_DDI_InterruptRoutine:
-    case MINIPORT_DDI_DpcRoutine:
-        return true;
-    default:
-        return false;
-    }
-}
-
+/*
+ * The class of the GPU scheduler, of level one; PB-029 adds calls about engines. All calls that are
+ * in no list here are of level zero, which may run beside it: Render and Present, too.
+ */
 static bool is_of_scheduler(enum miniport_ddi ddi)
 {
     switch ((unsigned)ddi) {
@@ -50,6 +34,7 @@ static bool is_of_scheduler(enum miniport_ddi ddi)
     case MINIPORT_DDI_SubmitCommandVirtual:
     case MINIPORT_DDI_PreemptCommand:
     case MINIPORT_DDI_CancelCommand:
+    case MINIPORT_DDI_QueryDependentEngineGroup:
         return true;
     default:
         return false;
@@ -83,8 +68,8 @@ static void check_scheduler(struct check *check, const struct check_call *call)
     /* A call in the middle of building is PB-029's. */
     if (!is_of_scheduler(call->ddi) || !outer || outer->ddi == MINIPORT_DDI_BuildPagingBuffer)
         return;
-    CHECK_RULE(check, RULE_IOMMU_006, is_level_zero(outer->ddi) || !is_of_scheduler(outer->ddi),
-               NULL, "", "is called in the middle of %s: one call of the scheduler's at a time",
+    CHECK_RULE(check, RULE_IOMMU_006, !is_of_scheduler(outer->ddi), NULL, "",
+               "is called in the middle of %s: one call of the scheduler's at a time",
                miniport_ddi_name(outer->ddi));
 }
 

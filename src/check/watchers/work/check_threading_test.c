@@ -11,6 +11,7 @@ static NTSTATUS nest(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void
 {
     struct nesting *nesting = rig->told;
     const DXGKARG_CANCELCOMMAND cancel = {.hContext = rig->context};
+    DXGKARG_QUERYDEPENDENTENGINEGROUP group = {0};
     DXGK_DRIVERCAPS caps = {0};
 
     if (ddi != nesting->outer || nesting->is_done)
@@ -19,6 +20,9 @@ static NTSTATUS nest(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void
     switch ((unsigned)nesting->inner) {
     case MINIPORT_DDI_CancelCommand:
         miniport_cancel_command(rig->top, NULL, &cancel);
+        break;
+    case MINIPORT_DDI_QueryDependentEngineGroup:
+        miniport_query_dependent_engine_group(rig->top, NULL, &group);
         break;
     case MINIPORT_DDI_QueryAdapterInfo:
         rig_query(rig, DXGKQAITYPE_DRIVERCAPS, NULL, 0, &caps, sizeof caps);
@@ -64,6 +68,18 @@ RULE_BROKEN(IOMMU_006)
     call_in(rig, MINIPORT_DDI_PreemptCommand, MINIPORT_DDI_CancelCommand);
     assert_string_equal(rig->last.text, "is called in the middle of DxgkDdiPreemptCommand: one "
                                         "call of the scheduler's at a time");
+}
+
+static void asking_for_a_group_is_the_scheduler_s_too(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_GPUMMU);
+    call_in(rig, MINIPORT_DDI_PreemptCommand, MINIPORT_DDI_QueryDependentEngineGroup);
+    rig_expect_only(rig, RULE_IOMMU_006);
+    rig_fini(rig);
+    free(rig);
 }
 
 RULE_KEPT(IOMMU_006)
@@ -311,6 +327,7 @@ int main(void)
         cmocka_unit_test(isolation_is_said_alike),
         cmocka_unit_test(old_lists_are_not_for_remapping),
         cmocka_unit_test(no_window_opens_while_a_packet_is_under_way),
+        cmocka_unit_test(asking_for_a_group_is_the_scheduler_s_too),
         cmocka_unit_test(nothing_is_in_flight_when_the_device_stops),
         cmocka_unit_test(what_was_in_flight_goes_with_the_device),
         cmocka_unit_test(iommu_caps_are_not_compared_with_caps_that_nobody_asked_for),
