@@ -39,6 +39,7 @@ struct vidmm_process;
 struct vidmm_device;
 struct vidmm_context;
 struct vidmm_allocation;
+struct vidmm_list;
 struct vidmm_native_fence;
 struct vidmm_policy;
 
@@ -664,6 +665,36 @@ NTSTATUS vidmm_make_resident_or_fail(struct vidmm_device *device, unsigned count
  */
 void vidmm_evict(struct vidmm_device *device, unsigned count,
                  struct vidmm_allocation *const *allocations);
+
+/*
+ * Lists: allocations that are asked for together again and again. What vidmm_list_make_resident()
+ * and vidmm_list_evict() do is what vidmm_make_resident() and vidmm_evict() do with the members in
+ * their order. But while neither the list nor what becomes of its members changes, and nobody looks
+ * for room, either call costs the same however many members there are.
+ *
+ * An allocation may be in several lists, and more than once in one. It leaves its lists before it
+ * is destroyed; the lists of a device are destroyed before the device.
+ */
+
+/* Gives a list of the allocations. STATUS_INVALID_HANDLE: one is destroyed. STATUS_NO_MEMORY. */
+NTSTATUS vidmm_list_create(struct vidmm_device *device, unsigned count,
+                           struct vidmm_allocation *const *allocations,
+                           struct vidmm_list **out_list);
+/* It gives no references, and no request of it is under way. */
+void vidmm_list_destroy(struct vidmm_list *list);
+
+/*
+ * One more at the end, or one less: the last that is this allocation. STATUS_GRAPHICS_ALLOCATION_
+ * BUSY: the list gives references, or a request of it is under way. STATUS_INVALID_HANDLE: it is
+ * destroyed. STATUS_INVALID_PARAMETER: it is not in the list. STATUS_NO_MEMORY.
+ */
+NTSTATUS vidmm_list_add(struct vidmm_list *list, struct vidmm_allocation *allocation);
+NTSTATUS vidmm_list_remove(struct vidmm_list *list, struct vidmm_allocation *allocation);
+
+NTSTATUS vidmm_list_make_resident(struct vidmm_list *list, vidmm_done done, void *context,
+                                  uint64_t *out_fence_value);
+/* Takes back what a vidmm_list_make_resident() gave whose request has ended. */
+void vidmm_list_evict(struct vidmm_list *list);
 
 /* ---- Budgets --------------------------------------------------------------------------------- */
 

@@ -220,6 +220,12 @@ static enum cli_status bench_residency(struct bench_output *out)
         bench_ratio(out, row.key, row.name, "LRU", &r.reference);
         name_row(&row, "residency", "the same list again/%" PRIu64, counts[i]);
         bench_ratio(out, row.key, row.name, "LRU", &r.again);
+        name_row(&row, "residency", "a list object again/%" PRIu64, counts[i]);
+        bench_ratio(out, row.key, row.name, "LRU", &r.list);
+        name_row(&row, "residency", "a list object again/%" PRIu64 "/100 members", counts[i]);
+        bench_figure(out, row.key, row.name, r.list.ours_ns, "ns");
+        name_row(&row, "residency", "a list object again/%" PRIu64 "/10000 members", counts[i]);
+        bench_figure(out, row.key, row.name, r.long_list_ns, "ns");
         name_row(&row, "residency", "a request of one reference/%" PRIu64, counts[i]);
         bench_figure(out, row.key, row.name, r.fixed_ns, "ns");
         name_row(&row, "residency", "created and paged in/%" PRIu64, counts[i]);

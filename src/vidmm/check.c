@@ -95,7 +95,22 @@ static bool check_allocation(const struct vidmm_allocation *allocation, struct t
     return true;
 }
 
-static bool check_segment(const struct segment *segment, const struct tally *tally)
+/* Places of lists that owe a release, between the allocations. */
+static uint64_t marks_in(const struct vidmm *vidmm, const struct segment *segment)
+{
+    const struct vidmm_list *list;
+    uint64_t count = 0;
+
+    list_for_each (list, &vidmm->reference_lists.owing, struct vidmm_list, link) {
+        for (unsigned i = 0; i < list->mark_count; i++)
+            count += list_is_linked(&list->marks[i].link) && list->marks[i].lru >= segment->lru &&
+                     list->marks[i].lru < segment->lru + VICTIM_CLASSES;
+    }
+    return count;
+}
+
+static bool check_segment(const struct vidmm *vidmm, const struct segment *segment,
+                          const struct tally *tally)
 {
     uint64_t evictable = 0;
     const char *text = NULL;
@@ -103,6 +118,7 @@ static bool check_segment(const struct segment *segment, const struct tally *tal
 
     for (class = 0; class < VICTIM_CLASSES; class ++)
         evictable += list_count(&segment->lru[class]);
+    evictable -= marks_in(vidmm, segment);
     if (segment->used != tally->used[segment->id] + segment->table_bytes)
         return broken("bytes used are not those of the allocations", segment->used,
                       tally->used[segment->id] + segment->table_bytes);
@@ -187,10 +203,10 @@ bool vidmm_check(const struct vidmm *vidmm)
         if (!check_process(process, &tally))
             return false;
     }
-    if (!check_segment(&vidmm->system, &tally))
+    if (!check_segment(vidmm, &vidmm->system, &tally))
         return false;
     for (i = 0; i < vidmm->caps.segment_count; i++) {
-        if (!check_segment(&vidmm->segments[i], &tally))
+        if (!check_segment(vidmm, &vidmm->segments[i], &tally))
             return false;
     }
     if (!native_fences_check(vidmm))

@@ -376,6 +376,35 @@ static void ask(struct rig *rig, struct rig_object *object)
                    rig->context, vidmm_device_paging_fence(rig->device)) == STATUS_SUCCESS);
 }
 
+static NTSTATUS list_make_resident(struct rig *rig, struct vidmm_list *list)
+{
+    struct rig_done done = {0};
+    uint64_t fence;
+    NTSTATUS status = vidmm_list_make_resident(list, rig_done, &done, &fence);
+
+    rig_drain(rig);
+    EXPECT(done.calls == (status == STATUS_PENDING));
+    return status == STATUS_PENDING ? done.status : status;
+}
+
+/* A list of the two, of which the first leaves. */
+static void use_list(struct rig *rig, struct rig_object *first, struct rig_object *second)
+{
+    struct vidmm_list *list;
+
+    AGAIN(rig, vidmm_list_create(rig->device, 1, &first->allocation, &list));
+    AGAIN(rig, vidmm_list_add(list, second->allocation));
+    for (unsigned i = 0; i < 3; i++) {
+        AGAIN(rig, list_make_resident(rig, list));
+        AGAIN(rig, gpu(rig, second));
+        vidmm_list_evict(list);
+    }
+    AGAIN(rig, vidmm_list_remove(list, first->allocation));
+    AGAIN(rig, list_make_resident(rig, list));
+    vidmm_list_evict(list);
+    vidmm_list_destroy(list);
+}
+
 /* Three allocations of which two fit, one in the aperture: pages in and out, and all else. */
 static void use_everything(struct rig *rig)
 {
@@ -411,6 +440,7 @@ static void use_everything(struct rig *rig)
         AGAIN(rig, physical(rig, 16 * MiB, false));
         AGAIN(rig, unmap(rig, &objects[0]));
         AGAIN(rig, map(rig, &objects[0]));
+        use_list(rig, &objects[0], &objects[3]);
     }
     ask(rig, &objects[0]);
     use_the_rest(rig, &objects[0]);

@@ -13,6 +13,7 @@
 #include "vidmm/adapter/recovery.h"
 #include "vidmm/views/alternate_va.h"
 #include "vidmm/memory/forecast.h"
+#include "vidmm/memory/reference_list.h"
 #include "vidmm/memory/segment.h"
 #include "vidmm/paging/monitored_fence.h"
 #include "vidmm/paging/native_fence.h"
@@ -85,6 +86,7 @@ struct vidmm {
     uint64_t doomed_count;   /* destroyed and not gone */
     struct list offered[OFFER_CLASSES]; /* offered and BACKED */
     unsigned limited_budgets;           /* budgets that have a limit */
+    struct reference_lists reference_lists;
     struct list processes;
     struct list tile_updates;    /* first come first */
     struct list waiting_updates; /* of context allocations, whose callers wait in the driver */

@@ -309,6 +309,8 @@ struct referring {
     struct rng rng;
     unsigned references; /* in a list */
     bool is_same_list;
+    struct vidmm_list
+        *list; /* of the first so many allocations; NULL: the same objects of the peer */
 };
 
 static bool refer(struct referring *referring, const uint64_t *numbers)
@@ -351,6 +353,51 @@ static double refer_slice(void *context)
     return (compare_now() - start) / (RESIDENCY_LISTS * (double)referring->references);
 }
 
+/* Nanoseconds a request of the list. */
+static double refer_list_slice(void *context)
+{
+    const struct referring *referring = context;
+    uint64_t numbers[RESIDENCY_REFERENCES];
+    struct referring peer = *referring;
+    double start;
+
+    for (unsigned i = 0; i < RESIDENCY_REFERENCES; i++)
+        numbers[i] = i;
+    start = compare_now();
+    for (unsigned i = 0; i < RESIDENCY_LISTS; i++) {
+        uint64_t fence;
+
+        if (!referring->list && !refer(&peer, numbers))
+            return -1;
+        if (!referring->list)
+            continue;
+        if (vidmm_list_make_resident(referring->list, ignore_done, NULL, &fence) != STATUS_SUCCESS)
+            return -1;
+        vidmm_list_evict(referring->list);
+    }
+    return (compare_now() - start) / RESIDENCY_LISTS;
+}
+
+static bool measure_lists(struct referring *ours, struct referring *peer,
+                          struct residency_bench *result)
+{
+    unsigned most = (unsigned)min_u64(ours->count, RESIDENCY_LONG_LIST);
+    bool done = NT_SUCCESS(
+        vidmm_list_create(ours->device, RESIDENCY_REFERENCES, ours->allocations, &ours->list));
+
+    if (!done)
+        return false;
+    done = compare_run(refer_list_slice, ours, refer_list_slice, peer, RESIDENCY_SLICES,
+                       &result->list);
+    vidmm_list_destroy(ours->list);
+    if (!NT_SUCCESS(vidmm_list_create(ours->device, most, ours->allocations, &ours->list)))
+        return false;
+    done = done && refer_list_slice(ours) >= 0; /* the first request looks at all members */
+    result->long_list_ns = refer_list_slice(ours);
+    vidmm_list_destroy(ours->list);
+    return done && result->long_list_ns >= 0;
+}
+
 static bool measure_references(struct vidmm_device *device, struct vidmm_allocation **allocations,
                                uint64_t count, struct residency_bench *result)
 {
@@ -372,6 +419,8 @@ static bool measure_references(struct vidmm_device *device, struct vidmm_allocat
            compare_run(refer_slice, &ours, refer_slice, &peer, RESIDENCY_SLICES, &result->again);
     ours.references = 1;
     result->fixed_ns = done ? refer_slice(&ours) : -1;
+    ours.references = RESIDENCY_REFERENCES;
+    done = done && measure_lists(&ours, &peer, result);
     free(lru.objects);
     return done && result->fixed_ns >= 0;
 }

@@ -101,6 +101,7 @@ NTSTATUS vidmm_create(struct miniport *miniport, const struct vidmm_config *conf
         vidmm->config.timeout_window_ns = DEFAULT_TIMEOUT_WINDOW_NS;
     list_init(&vidmm->requests);
     list_init(&vidmm->signalling);
+    reference_lists_init(&vidmm->reference_lists);
     list_init(&vidmm->submissions);
     list_init(&vidmm->dying);
     list_init(&vidmm->tile_updates);

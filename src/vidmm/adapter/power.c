@@ -129,7 +129,7 @@ static bool purge(struct vidmm_allocation *allocation)
         return true;
     if (allocation->is_offered && allocation_is_idle(allocation) && !allocation->uses)
         allocation_drop(allocation);
-    else if (allocation->holds || !allocation_is_idle(allocation))
+    else if (allocation_holds(allocation) || !allocation_is_idle(allocation))
         power->status = allocation_park(allocation);
     else
         power->status = allocation_leave(allocation, "power");

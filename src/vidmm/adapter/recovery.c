@@ -103,7 +103,8 @@ static void forget_content(struct vidmm_allocation *allocation)
  */
 static bool is_wanted(const struct vidmm_allocation *allocation)
 {
-    return allocation->holds || (!allocation_is_idle(allocation) && !allocation->context);
+    return allocation_holds(allocation) ||
+           (!allocation_is_idle(allocation) && !allocation->context);
 }
 
 static void keep_for_cleanup(struct recovery *recovery, struct vidmm_allocation *allocation)
@@ -134,7 +135,7 @@ static void settle_allocation(struct vidmm_allocation *allocation)
 
     switch (allocation->state) {
     case ALLOCATION_RESIDENT:
-        if (!allocation->holds)
+        if (!allocation_holds(allocation))
             segment_lru_remove(allocation);
         if (is_in_local_memory(allocation) && !allocation_is_clean(allocation))
             forget_content(allocation);

@@ -342,8 +342,10 @@ NTSTATUS vidmm_resource_create(struct vidmm_device *device, bool ends_whole, uns
 NTSTATUS vidmm_set_priority(struct vidmm_allocation *named, uint32_t priority)
 {
     struct vidmm_allocation *allocation = allocation_current(named);
-    bool is_listed = allocation->listed == LISTED_EVICTABLE;
+    bool is_listed;
 
+    reference_lists_note_change(allocation);
+    is_listed = allocation->listed == LISTED_EVICTABLE;
     if (!priority || allocation->is_destroyed)
         return priority ? STATUS_INVALID_HANDLE : STATUS_INVALID_PARAMETER;
     if (is_listed)

@@ -92,6 +92,7 @@ struct vidmm_allocation {
     unsigned tables_left : 1;     /* page tables of one of its mappings at least have left */
     unsigned is_dirty : 1;        /* written since it entered: PermanentSysMem pages are stale */
     unsigned is_agp_dirty : 1;    /* the GPU wrote through the bridge since the last flush */
+    unsigned was_in_list : 1;     /* a list may owe it holds, or a later place in its LRU list */
 
     /* ---- Line 2: references of the physical model, and every move. ---- */
     HANDLE device_handle;        /* hDeviceSpecificAllocation */

@@ -2,6 +2,7 @@
 
 #include "vidmm/memory/allocation.h"
 #include "vidmm/memory/forecast.h"
+#include "vidmm/memory/reference_list.h"
 #include "vidmm/memory/segment.h"
 #include "vidmm/residency/budget.h"
 #include "vidmm/vidmm_private.h"
@@ -86,6 +87,7 @@ static void change_state(struct vidmm_allocation *allocation, enum allocation_st
     enum allocation_state former = allocation->state;
 
     ASSERT(is_lawful(allocation, state));
+    reference_lists_note_change(allocation);
     allocation_leave_list(allocation);
     allocation->state = state;
     segment_set_departure(allocation, departure_of(allocation));

@@ -18,12 +18,14 @@ bool allocation_is_idle(const struct vidmm_allocation *allocation)
 {
     const struct vidmm *vidmm = allocation->device->vidmm;
 
+    allocation_settle(allocation);
     /* Physical: whatever runs holds what it uses. */
     return !vidmm->caps.is_virtual || allocation->busy_until <= vidmm->retired;
 }
 
 void allocation_hold(struct vidmm_allocation *allocation)
 {
+    allocation_settle(allocation);
     if (allocation->holds++ == 0 && allocation->state == ALLOCATION_RESIDENT) {
         segment_lru_remove(allocation);
         budget_settled(allocation);
@@ -32,6 +34,7 @@ void allocation_hold(struct vidmm_allocation *allocation)
 
 void allocation_unhold(struct vidmm_allocation *allocation)
 {
+    allocation_settle(allocation);
     ASSERT(allocation->holds > 0);
     if (--allocation->holds)
         return;
@@ -79,6 +82,7 @@ void allocations_hold(unsigned count, struct vidmm_allocation *const *allocation
     for (unsigned i = 0; i < count; i++) {
         struct vidmm_allocation *allocation = allocations[i];
 
+        allocation_settle(allocation);
         if (is_limited) {
             allocation_hold(allocation);
         } else if (allocation->holds++ == 0 && allocation->state == ALLOCATION_RESIDENT &&
@@ -100,6 +104,7 @@ void allocations_unhold(unsigned count, struct vidmm_allocation *const *allocati
     for (unsigned i = 0; i < count; i++) {
         struct vidmm_allocation *allocation = allocations[i];
 
+        allocation_settle(allocation);
         if (vidmm->limited_budgets || allocation->is_destroyed || allocation->is_pinned ||
             allocation->state != ALLOCATION_RESIDENT) {
             pay(&sum);
@@ -134,6 +139,7 @@ void allocation_unuse(struct vidmm_allocation *allocation)
 void allocation_doom(struct vidmm_allocation *allocation)
 {
     ASSERT(!allocation->is_destroyed);
+    reference_lists_note_change(allocation);
     allocation->is_destroyed = true;
     allocation->vidmm->doomed_count++;
     if (allocation->state != ALLOCATION_LEAVING)

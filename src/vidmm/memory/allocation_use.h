@@ -11,6 +11,7 @@
 #define VIDMM_ALLOCATION_USE_H
 
 #include "vidmm/memory/allocation.h"
+#include "vidmm/memory/reference_list.h"
 
 void allocation_hold(struct vidmm_allocation *allocation);
 void allocation_unhold(struct vidmm_allocation *allocation);
@@ -21,12 +22,26 @@ void allocations_unhold(unsigned count, struct vidmm_allocation *const *allocati
 void allocation_use(struct vidmm_allocation *allocation);
 void allocation_unuse(struct vidmm_allocation *allocation);
 
+/* What lists owe it has been done to it: its holds, its place in an LRU list, busy_until. */
+static inline void allocation_settle(const struct vidmm_allocation *allocation)
+{
+    if (allocation->was_in_list)
+        reference_lists_settle(allocation->vidmm);
+}
+
+/* References, packets and locks that hold it. */
+static inline uint32_t allocation_holds(const struct vidmm_allocation *allocation)
+{
+    allocation_settle(allocation);
+    return allocation->holds;
+}
+
 /* No work that the GPU has been given may still use it; holds are not looked at. */
 bool allocation_is_idle(const struct vidmm_allocation *allocation);
 /* It waits for its burial, and nothing that is queued uses it. */
 static inline bool allocation_is_dead(const struct vidmm_allocation *allocation)
 {
-    return allocation->is_destroyed && !allocation->holds && !allocation->uses &&
+    return allocation->is_destroyed && !allocation_holds(allocation) && !allocation->uses &&
            allocation_is_idle(allocation);
 }
 /* Nobody asks for it any more: it goes when nothing uses it. */

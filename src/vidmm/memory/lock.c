@@ -41,7 +41,7 @@ static bool is_in_use(const struct vidmm_allocation *allocation)
 
     if (!allocation->vidmm->caps.is_virtual)
         return allocation->uses > 0;
-    if (allocation->holds > allocation->lock_count)
+    if (allocation_holds(allocation) > allocation->lock_count)
         return device->pending_requests || !list_is_empty(&device->vidmm->submissions);
     return !allocation_is_idle(allocation);
 }
@@ -69,7 +69,7 @@ static bool is_in_order(struct vidmm_allocation *allocation, unsigned flags)
     if (!segment_holds_content(segment))
         return true;
     if (allocation->vidmm->caps.is_virtual)
-        return !allocation->is_permanent || allocation->holds;
+        return !allocation->is_permanent || allocation_holds(allocation);
     if (allocation->is_permanent)
         return false;
     if (needs_range || allocation->uses_alternate_va)
@@ -169,7 +169,7 @@ NTSTATUS vidmm_lock_with(struct vidmm_allocation *named, unsigned flags)
             allocation->is_dirty = true; /* the CPU may write where it is */
             break;
         }
-        if (allocation->holds || allocation->is_pinned)
+        if (allocation_holds(allocation) || allocation->is_pinned)
             return STATUS_GRAPHICS_CANT_EVICT_PINNED_ALLOCATION;
         allocation->comes_back = allocation->is_permanent;
         status = allocation_leave_for_cpu(allocation);

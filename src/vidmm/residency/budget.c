@@ -140,6 +140,7 @@ void vidmm_set_budget(struct vidmm_process *process, enum vidmm_budget_group gro
     struct vidmm *vidmm = process->vidmm;
     struct budget *budget = &process->budgets[group];
 
+    reference_lists_settle(vidmm);
     vidmm->limited_budgets -= budget->limit != UINT64_MAX;
     budget->limit = bytes ? bytes : UINT64_MAX;
     vidmm->limited_budgets += budget->limit != UINT64_MAX;
@@ -160,6 +161,7 @@ void vidmm_budget_info(const struct vidmm_process *process, enum vidmm_budget_gr
 {
     const struct budget *budget = &process->budgets[group];
 
+    reference_lists_settle(process->vidmm);
     *out_info = (struct vidmm_budget_info){
         .budget = budget->limit == UINT64_MAX ? 0 : budget->limit,
         .resident = budget->used,

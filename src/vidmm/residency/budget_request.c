@@ -4,6 +4,7 @@
  * Source     contract.md RES-004, RES-015.
  */
 #include "vidmm/memory/allocation.h"
+#include "vidmm/memory/allocation_use.h"
 #include "vidmm/memory/segment.h"
 #include "vidmm/residency/budget.h"
 #include "vidmm/vidmm.h"
@@ -24,7 +25,7 @@ static uint64_t added(struct vidmm *vidmm, unsigned count,
         const struct segment *segment =
             a->place.segment ? a->place.segment : segment_by_id(vidmm, a->preference[0]);
 
-        if (a->holds || budget_group_of(segment) != group)
+        if (allocation_holds(a) || budget_group_of(segment) != group)
             continue;
         for (j = 0; j < i && allocations[j] != a; j++)
             ;

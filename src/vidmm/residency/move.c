@@ -33,12 +33,14 @@
 NTSTATUS move_take_place(struct vidmm_allocation *allocation, struct segment *target)
 {
     const struct base_services *services = allocation->vidmm->services;
-    bool is_idle = allocation->listed == LISTED_EVICTABLE;
     struct placement *other = base_alloc(services, sizeof *other);
+    bool is_idle;
     NTSTATUS status;
 
     if (!other)
         return STATUS_NO_MEMORY;
+    reference_lists_note_change(allocation);
+    is_idle = allocation->listed == LISTED_EVICTABLE;
     if (is_idle)
         segment_lru_remove(allocation);
     status = segment_take_place(target, allocation, other);
@@ -92,7 +94,7 @@ NTSTATUS vidmm_move(struct vidmm_allocation *named, unsigned segment_id)
         return STATUS_INVALID_PARAMETER;
     if (target->unit_pages != allocation->place.segment->unit_pages)
         return STATUS_NOT_SUPPORTED; /* scratch would have to show pages of two sizes */
-    if (allocation->holds || allocation->uses || !allocation_is_idle(allocation))
+    if (allocation_holds(allocation) || allocation->uses || !allocation_is_idle(allocation))
         return STATUS_GRAPHICS_ALLOCATION_BUSY;
 
     if (allocation->is_pinned)

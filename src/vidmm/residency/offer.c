@@ -49,8 +49,10 @@ static NTSTATUS may_be_offered(const struct vidmm_allocation *allocation)
 
 static void offer(struct vidmm_allocation *allocation, enum vidmm_offer_priority priority)
 {
-    bool is_listed = allocation->state == ALLOCATION_RESIDENT && !allocation->holds;
+    bool is_listed;
 
+    reference_lists_note_change(allocation);
+    is_listed = allocation->state == ALLOCATION_RESIDENT && !allocation->holds;
     if (is_listed)
         segment_lru_remove(allocation);
     if (allocation->vidmm->caps.is_virtual && allocation->holds) {
@@ -100,8 +102,10 @@ NTSTATUS vidmm_offer(struct vidmm_device *device, unsigned count,
 /* Off the lists of offered ones; its references stay aside. */
 static void withdraw(struct vidmm_allocation *allocation)
 {
-    bool is_listed = allocation->state == ALLOCATION_RESIDENT && !allocation->holds;
+    bool is_listed;
 
+    reference_lists_note_change(allocation);
+    is_listed = allocation->state == ALLOCATION_RESIDENT && !allocation->holds;
     allocation_leave_list(allocation);
     allocation->is_offered = false;
     allocation->is_dropped = false;

@@ -22,7 +22,8 @@ struct request {
     struct vidmm_device *device;
     vidmm_done done;
     void *context;
-    uint64_t fence_value; /* 0: none */
+    struct vidmm_list *list; /* that asks; NULL: none does */
+    uint64_t fence_value;    /* 0: none */
     /*
      * A request for page tables instead of allocations: makes them and queues the job, or says
      * STATUS_GRAPHICS_NO_VIDEO_MEMORY to be asked again; done then has subject as its context.

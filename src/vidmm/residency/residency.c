@@ -29,6 +29,7 @@
 #include "vidmm/views/aperture.h"
 #include "vidmm/memory/backing.h"
 #include "vidmm/memory/page_units.h"
+#include "vidmm/memory/reference_list.h"
 #include "vidmm/memory/segment.h"
 #include "vidmm/paging/job.h"
 #include "vidmm/paging/monitored_fence.h"
@@ -100,6 +101,8 @@ static void settle(struct request *request, NTSTATUS status)
             offer_settle_reclaim(request->allocations[i], NT_SUCCESS(status));
         allocation_unuse(request->allocations[i]);
     }
+    if (request->list)
+        reference_list_requested(request->list, NT_SUCCESS(status));
     if (request->device)
         settle_fence(request, status);
 }
@@ -331,12 +334,13 @@ static enum place_result place_all(struct request *request, NTSTATUS *status)
 }
 
 /* Bytes that would be free if all victims went. */
-static uint64_t evictable_bytes(const struct segment *segment)
+static uint64_t evictable_bytes(struct vidmm *vidmm, const struct segment *segment)
 {
     const struct vidmm_allocation *allocation;
     uint64_t bytes = 0;
     unsigned class;
 
+    reference_lists_settle(vidmm);
     for (class = 0; class < VICTIM_CLASSES; class ++) {
         list_for_each (allocation, &segment->lru[class], struct vidmm_allocation, link)
             bytes += segment_footprint(segment, allocation);
@@ -370,7 +374,8 @@ static void request_sizes(const struct request *request, uint64_t *out_needed,
             own += segment_footprint(segment, allocation);
     }
     *out_needed = needed;
-    *out_available = segment_free(request->vidmm, segment) + own + evictable_bytes(segment);
+    *out_available =
+        segment_free(request->vidmm, segment) + own + evictable_bytes(request->vidmm, segment);
 }
 
 /* ---- Starting over --------------------------------------------------------------------------- */
@@ -418,7 +423,7 @@ static bool start_over(struct request *request)
     for (i = 0; i < request->count; i++) {
         struct vidmm_allocation *allocation = request->allocations[i];
 
-        if (allocation->state != ALLOCATION_RESIDENT || allocation->holds ||
+        if (allocation->state != ALLOCATION_RESIDENT || allocation_holds(allocation) ||
             allocation->place.segment->kind == SEGMENT_SYSTEM)
             continue;
         if (NT_SUCCESS(allocation_leave(allocation, "fragmentation")))
@@ -598,8 +603,9 @@ bool residency_run(struct vidmm *vidmm)
 /* ---- The public side (GpuMmu) ---------------------------------------------------------------- */
 
 static NTSTATUS make_resident(struct vidmm_device *device, unsigned count,
-                              struct vidmm_allocation *const *allocations, bool must_succeed,
-                              vidmm_done done, void *context, uint64_t *out_fence_value)
+                              struct vidmm_allocation *const *allocations, struct vidmm_list *list,
+                              bool must_succeed, vidmm_done done, void *context,
+                              uint64_t *out_fence_value)
 {
     struct vidmm *vidmm = device->vidmm;
     struct request *request;
@@ -636,6 +642,9 @@ static NTSTATUS make_resident(struct vidmm_device *device, unsigned count,
         request->allocations[i] = allocations[i];
     *out_fence_value = request->fence_value = ++device->requests_made;
     request->must_succeed = must_succeed;
+    request->list = list;
+    if (list)
+        list->pending++;
     request_queue(request);
     vidmm_pump(vidmm);
     return STATUS_PENDING;
@@ -645,7 +654,14 @@ NTSTATUS vidmm_make_resident(struct vidmm_device *device, unsigned count,
                              struct vidmm_allocation *const *allocations, vidmm_done done,
                              void *context, uint64_t *out_fence_value)
 {
-    return make_resident(device, count, allocations, false, done, context, out_fence_value);
+    return make_resident(device, count, allocations, NULL, false, done, context, out_fence_value);
+}
+
+NTSTATUS residency_ask_for_list(struct vidmm_list *list, vidmm_done done, void *context,
+                                uint64_t *out_fence_value)
+{
+    return make_resident(list->device, list->count, list->allocations, list, false, done, context,
+                         out_fence_value);
 }
 
 NTSTATUS vidmm_make_resident_or_fail(struct vidmm_device *device, unsigned count,
@@ -653,7 +669,7 @@ NTSTATUS vidmm_make_resident_or_fail(struct vidmm_device *device, unsigned count
                                      void *context, uint64_t *out_fence_value)
 {
     NTSTATUS status =
-        make_resident(device, count, allocations, true, done, context, out_fence_value);
+        make_resident(device, count, allocations, NULL, true, done, context, out_fence_value);
 
     if (!NT_SUCCESS(status))
         device_fail(device, must_succeed_failed);

@@ -10,12 +10,16 @@
 #ifndef VIDMM_RESIDENCY_H
 #define VIDMM_RESIDENCY_H
 
-#include <stdbool.h>
+#include "vidmm/vidmm.h"
 
-struct vidmm;
+#include <stdbool.h>
 
 /* Ends the requests whose values have been written, if an interrupt has said that some were. */
 void requests_rescan(struct vidmm *vidmm);
 bool residency_run(struct vidmm *vidmm);
+
+/* vidmm_make_resident() of all members of a list, which hears of the end of a request. */
+NTSTATUS residency_ask_for_list(struct vidmm_list *list, vidmm_done done, void *context,
+                                uint64_t *out_fence_value);
 
 #endif

@@ -74,6 +74,7 @@ static struct vidmm_allocation *find_victim_among(struct vidmm *vidmm, struct se
     const struct vidmm_policy *policy = vidmm->config.policy;
     unsigned class;
 
+    reference_lists_settle(vidmm);
     for (class = first_class; class < VICTIM_CLASSES; class ++) {
         struct vidmm_allocation *allocation, *victim = NULL;
         struct vidmm_candidate chosen = {0};
