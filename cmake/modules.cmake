@@ -88,10 +88,12 @@ function(drydock_module_tests name)
         add_test(NAME ${name}/${stem} COMMAND ${name}_tests ${stem})
     endforeach()
     file(GENERATE OUTPUT ${CMAKE_BINARY_DIR}/generated/${name}_tests.inc CONTENT "${list}")
-    add_executable(${name}_tests ${CMAKE_SOURCE_DIR}/tests/runner.c ${tests} ${rigs})
+    add_executable(${name}_tests ${CMAKE_SOURCE_DIR}/tests/runner.c
+                                 ${CMAKE_SOURCE_DIR}/tests/told.c ${tests} ${rigs})
     target_compile_definitions(${name}_tests PRIVATE DRYDOCK_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
                                                      RUNNER_FILES="${name}_tests.inc")
-    target_link_libraries(${name}_tests PRIVATE drydock_everything drydock_${name} ${deps} ${M_LIBS} cmocka)
+    target_link_libraries(${name}_tests PRIVATE drydock_everything drydock_${name} ${deps} drydock_base ${M_LIBS}
+                                                cmocka)
 endfunction()
 
 if(DRYDOCK_TESTS)
@@ -101,6 +103,8 @@ endif()
 set(modules base miniport vidsch vidmm)
 foreach(module ${modules})
     drydock_module(${module})
+endforeach()
+foreach(module base miniport vidsch)
     drydock_module_tests(${module})
 endforeach()
 
@@ -126,6 +130,7 @@ if(DRYDOCK_BENCH)
         drydock_module_tests(${module} DEPS miniport base)
     endforeach()
     drydock_module_tests(refkmd DEPS sgpu machine base)
+    drydock_module_tests(vidmm DEPS trace miniport base)
 
     add_executable(drydock ${CMAKE_SOURCE_DIR}/src/cli/main.c)
     set_target_properties(drydock PROPERTIES ENABLE_EXPORTS ON) # names in backtraces

@@ -5,21 +5,24 @@
 #
 # tests/golden/seeds.txt has the digest of all calls, the sums of the campaign, how often each rule was looked at, and the
 # digests of all cases under cases/ in two setups each.
+# tests/golden/units.txt has a line for each file of unit tests that tell what their subject calls and answers
+# (tests/told.h): how much that was, and a hash, which is the same in each build.
 # tests/golden/zoo.txt has the rows of `drydock zoo`, one seed each: the rules that were broken, and a hash of all that
 # the bench looked at and said (`told`). Defects that write to memory of the bench are left out (MEM-*), or have no
 # hash: a sanitizer sees their writes first. So are those whose reads count (USER-*): the compiler decides how often
 # they read. tests/golden/distorted.txt has what is said of calls in which one word is wrong: bench_tests, which stands
 # beside DRYDOCK, writes and compares it (distortion_test). A change of behaviour changes the digest; a rule that is
 # looked at less often, or told of fewer defects, has perhaps gone blind. Neither is wrong by itself: whoever changes
-# behaviour on purpose reads the difference and updates the files. --brief ends behind the first file that differs;
-# --rules compares no hashes, for builds with sanitizers, in which other memory is behind the end of an object.
+# behaviour on purpose reads the difference and updates the files. --brief, of make mutants, ends behind the first file
+# that differs, and leaves out the unit tests; --rules compares no hashes, for builds with sanitizers, in which other
+# memory is behind the end of an object.
 # Exit status: 0 when it is the same, 1 when not, 2 when the campaign finds something or cannot be played.
 set -eu
 
 seeds=500
 case $#${2:-} in
 1 | 2--update | 2--brief | 2--rules) ;;
-*) sed -n '2,18s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+*) sed -n '2,21s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
 esac
 tests=$(cd "$(dirname "$1")" && pwd)
 drydock=$tests/$(basename "$1")
@@ -38,6 +41,12 @@ trap 'rm -rf "$folder"' EXIT
         sed -n 's/^ *\(played .*\)/  cases \1/p; s/.*\(digest of all [0-9a-f]*\)$/  cases \1/p; s/^ *\(findings .*\)/  cases \1/p'
 } >"$folder/seeds.txt"
 [ "${2:-}" != --brief ] || diff -u "$golden/seeds.txt" "$folder/seeds.txt" || exit 1
+if [ "${2:-}" != --brief ] && [ "${2:-}" != --rules ]; then
+    for module in vidmm vidsch; do
+        DRYDOCK_TOLD=$folder/told "$tests/${module}_tests" >"$folder/text" 2>&1 || { cat "$folder/text" >&2; exit 2; }
+    done
+    LC_ALL=C sort "$folder/told" >"$folder/units.txt"
+fi
 status=0
 "$drydock" zoo --seeds 1 --no-shrink -j 2 --json >"$folder/zoo.json" 2>"$folder/text" || status=$?
 [ $status -le 1 ] || { cat "$folder/text" >&2; exit 2; } # 1: a defect is not found by one seed
@@ -57,12 +66,13 @@ awk -F '"' '
 
 if [ "${2:-}" = --update ]; then
     mkdir -p "$golden"
-    cp "$folder/seeds.txt" "$folder/zoo.txt" "$golden"
+    cp "$folder/seeds.txt" "$folder/units.txt" "$folder/zoo.txt" "$golden"
     DRYDOCK_UPDATE_GOLDEN=1 "$tests/bench_tests" distortion_test >"$folder/text" 2>&1 || { cat "$folder/text" >&2; exit 2; }
     exit 0
 fi
 status=0
 diff -u "$golden/seeds.txt" "$folder/seeds.txt" || status=1
+[ ! -f "$folder/units.txt" ] || diff -u "$golden/units.txt" "$folder/units.txt" || status=1
 if [ "${2:-}" = --rules ]; then
     awk '{ $6 = ""; print }' "$golden/zoo.txt" >"$folder/golden-rules.txt"
     awk '{ $6 = ""; print }' "$folder/zoo.txt" >"$folder/rules.txt"

@@ -11,14 +11,15 @@
 #                  found is not tried again while its source is the same, nor one that lives while nothing has changed
 #     --only WORD  only mistakes whose file or ID contains the word
 #     --quick      ends behind the sequences of the stage `runs`: what lives then may still die in later ones
-#     --unit       ends behind the stage `unit`: for those who write tests
+#     --unit       ends behind the stage `told`: for those who write tests
 #     --list       shows them, and plays nothing
 #
 # A mistake is a line of scripts/mutants.awk: a source in which one line is different. One that does not compile, or
-# that compiles to the same object, is no mistake: the next one takes its place. The others go through five stages,
+# that compiles to the same object, is no mistake: the next one takes its place. The others go through six stages,
 # until one finds them:
 #
 #     unit     the tests of its module; of a mistake in the scheduler, those of the manager too
+#     told     the manager or the scheduler calls or answers something else in these tests (tests/golden/units.txt)
 #     seeds    a campaign of 500 seeds of the reference driver finds something
 #     golden   the same campaign calls or judges something else than before, or the bench says something else of the
 #              zoo or of calls in which a word is wrong (scripts/golden.sh)
@@ -34,7 +35,7 @@ set -eu
 sources="vidmm vidsch check sgpu"
 count=300 seed=1 jobs=2 out=build/mutants only='' list='' quick=''
 
-usage() { sed -n '2,32s/^# \{0,1\}//p' "$0"; }
+usage() { sed -n '2,33s/^# \{0,1\}//p' "$0"; }
 while [ $# -gt 0 ]; do
     case $1 in
     --list) list=1; shift; continue ;;
@@ -95,12 +96,13 @@ if [ -n "$list" ]; then
     exit 0
 fi
 
-# One tree, built once without a mistake; no mistake is ever written into it. All stages must pass in it.
+# One tree, built once without a mistake; no mistake is ever written into it. All stages must pass in it. It has the
+# assertions of debug builds, in which runs walk the manager's invariants too, and the optimiser of release builds.
 prepare() {
     mkdir -p "$tree"
     git ls-files -z | xargs -0 tar cf - 2>/dev/null | tar xf - -C "$tree"
     [ -f "$tree/build/build.ninja" ] ||
-        cmake -S "$tree" -B "$tree/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_FLAGS=-w \
+        cmake -S "$tree" -B "$tree/build" -G Ninja -DCMAKE_BUILD_TYPE=Release "-DCMAKE_C_FLAGS=-w -DDRYDOCK_DEBUG=1" \
             "$(command -v ld.lld >/dev/null && echo -DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=lld)" >"$tree/cmake.log"
     programs="$(printf '%s_tests ' $sources)$([ "$quick" = unit ] || echo drydock bench_tests)"
     # shellcheck disable=SC2086
@@ -112,10 +114,12 @@ prepare() {
     for program in $programs; do
         ninja -C "$tree/build" -t commands "$program" | tail -n 1 >"$tree/$program.link"
     done
+    rm -f "$tree/told"
     for module in $sources; do
-        "$tree/build/${module}_tests" >"$tree/test.log" 2>&1 ||
+        DRYDOCK_TOLD=$tree/told "$tree/build/${module}_tests" >"$tree/test.log" 2>&1 ||
             { cat "$tree/test.log" >&2; echo "mutants: without any mistake the tests of $module fail" >&2; exit 2; }
     done
+    LC_ALL=C sort "$tree/told" >"$tree/units.txt"
 }
 
 # Compiles the source in the job's folder to mistake.o there, as the tree does. A directive in the first line of the
@@ -140,21 +144,25 @@ in_time() { # seconds command...
 }
 
 # Whether the tests of a module pass; `found` in the job's folder names the one that does not. The test of the source's
-# name comes first, then those in its folder.
+# name comes first, then those in its folder. What they were told is written to `told`.
 passes() { # job module source
     near=$(find "$tree/$(dirname "$3")" -maxdepth 1 -name '*_test.c' -exec basename {} .c \; | tr '\n' ' ')
     for tests in $("$1/$2_tests" --list | awk -v nearest="$(basename "$3" .c)_test" -v near=" $near" '
         { print ($1 == nearest ? 0 : index(near, " " $1 " ") ? 1 : 2), NR, $1 }' | sort -n | cut -d' ' -f3); do
-        in_time 30 "$1/$2_tests" "$tests" >/dev/null 2>&1 || { echo "$tests" >"$1/found"; return 1; }
+        in_time 30 env DRYDOCK_TOLD="$1/told" "$1/$2_tests" "$tests" >/dev/null 2>&1 ||
+            { echo "$tests" >"$1/found"; return 1; }
     done
 }
 
 # The stage that finds the mistake in mistake.o, or `lives`. Only what a stage needs is linked.
 find_it() { # job module source
     echo - >"$1/found"
+    : >"$1/told"
     link "$1" "$2_tests" || { echo none; return; }
     passes "$1" "$2" "$3" || { echo unit; return; }
     [ "$2" != vidsch ] || { link "$1" vidmm_tests && passes "$1" vidmm "$3"; } || { echo unit; return; }
+    LC_ALL=C sort "$1/told" | LC_ALL=C comm -23 - "$tree/units.txt" >"$1/found.told"
+    [ ! -s "$1/found.told" ] || { awk '{ print $2 }' "$1/found.told" | head -n 1 >"$1/found"; echo told; return; }
     [ "$quick" != unit ] || { echo lives; return; }
     link "$1" drydock && link "$1" bench_tests || { echo none; return; }
     status=0
@@ -257,9 +265,10 @@ awk -F "$tab" -v count="$count" '
     }
     END {
         printf "%d mistakes (%d more compile to the same object, %d do not compile)\n", all, left["same"], left["none"]
-        printf "%8d unit tests of the module\n%8d 500 seeds: a finding\n%8d 500 seeds: other calls or counts\n", by["unit"], by["seeds"], by["golden"]
+        printf "%8d unit tests of the module\n%8d unit tests: other calls or answers\n", by["unit"], by["told"]
+        printf "%8d 500 seeds: a finding\n%8d 500 seeds: other calls or counts\n", by["seeds"], by["golden"]
         printf "%8d tests of whole runs\n%8d 5,000 seeds\n%8d live\n", by["runs"], by["far"], by["lives"]
-        if (all) printf "%.1f %% die by tests and 500 seeds\n", 100 * (by["unit"] + by["seeds"] + by["golden"] + by["runs"]) / all
+        if (all) printf "%.1f %% die by tests and 500 seeds\n", 100 * (by["unit"] + by["told"] + by["seeds"] + by["golden"] + by["runs"]) / all
         for (i = 1; i <= n; i++) {
             split(late[i], part, "\t")
             sub(/^ +/, "", old[part[1]]); sub(/^ +/, "", new[part[1]])

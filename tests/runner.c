@@ -22,6 +22,8 @@
 
 #include <cmocka.h>
 
+#include "tests/told.h"
+
 #define FILE_OF_TESTS(name) int name##_main(void);
 #include RUNNER_FILES
 #undef FILE_OF_TESTS
@@ -37,6 +39,16 @@ static const struct {
 
 #define FILE_COUNT (sizeof files / sizeof *files)
 
+/* Of the tests of a module: RUNNER_FILES is <module>_tests.inc. */
+static int run_file(size_t index)
+{
+    static char module[sizeof RUNNER_FILES];
+
+    memcpy(module, RUNNER_FILES, strcspn(RUNNER_FILES, "_"));
+    told_begin(module, files[index].name);
+    return files[index].run() != 0;
+}
+
 static int run_all(void)
 {
     unsigned failed = 0;
@@ -48,7 +60,7 @@ static int run_all(void)
         fflush(NULL);
         child = fork();
         if (child == 0)
-            return files[i].run() != 0;
+            return run_file(i);
         if (child < 0 || waitpid(child, &status, 0) != child || status != 0) {
             fprintf(stderr, "%s failed\n", files[i].name);
             failed++;
@@ -71,7 +83,7 @@ int main(int argc, char **argv)
         if (strcmp(argv[1], files[i].name) == 0) {
             if (argc > 2)
                 cmocka_set_test_filter(argv[2]);
-            return files[i].run() != 0;
+            return run_file(i);
         }
     }
     fprintf(stderr, "%s: there is no file of tests '%s'; --list names them\n", argv[0], argv[1]);

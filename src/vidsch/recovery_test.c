@@ -3,9 +3,12 @@
  */
 #include "vidsch/vidsch.h"
 
+#include "vidsch/test_told.h"
+
 #include "base/bits.h"
 #include "base/failing_services.h"
 #include "base/rng.h"
+#include "tests/told.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -61,6 +64,8 @@ static void write_down(struct stage *stage, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(stage->log + length, sizeof stage->log - length, format, arguments);
     va_end(arguments);
+    told_text(stage->log + length);
+    vidsch_told_state(stage->vidsch);
 }
 
 static void report_completed(struct stage *stage)
@@ -186,6 +191,7 @@ static void driver_error(void *context, const char *rule, const char *text)
 
     stage->error_count++;
     snprintf(stage->last_rule, sizeof stage->last_rule, "%s", rule);
+    told_text(text);
 }
 
 static bool timed_out(void *context, unsigned node)
@@ -240,6 +246,7 @@ static void expect_log(struct stage *stage, const char *log)
     assert_string_equal(stage->log, log);
     stage->log[0] = '\0';
     vidsch_check(stage->vidsch);
+    vidsch_told_state(stage->vidsch);
 }
 
 static void stage_fini(struct stage *stage, struct vidsch_context *one, struct vidsch_context *two)

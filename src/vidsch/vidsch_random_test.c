@@ -10,9 +10,12 @@
  */
 #include "vidsch/vidsch.h"
 
+#include "vidsch/test_told.h"
+
 #include "base/bits.h"
 #include "base/failing_services.h"
 #include "base/rng.h"
+#include "tests/told.h"
 
 #include <inttypes.h>
 #include <setjmp.h>
@@ -332,6 +335,7 @@ static void driver_error(void *context, const char *rule, const char *text)
     struct model *model = context;
 
     CHECK(strlen(rule) >= 7 && *text);
+    told_text(text);
     model->told_errors++;
 }
 
@@ -565,6 +569,7 @@ static void random_step(struct model *model)
 static void check_quiet(struct model *model)
 {
     vidsch_check(model->vidsch);
+    vidsch_told_state(model->vidsch);
     CHECK(vidsch_is_idle(model->vidsch) == (model->outstanding == 0));
     CHECK(model->aborted.count == 0);
     CHECK(model->told_errors == model->expected_errors);

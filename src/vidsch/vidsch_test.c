@@ -1,8 +1,11 @@
 /* vidsch: directed tests of each rule, with packets that only write down what happened. */
 #include "vidsch/vidsch.h"
 
+#include "vidsch/test_told.h"
+
 #include "base/bits.h"
 #include "base/failing_services.h"
+#include "tests/told.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -53,6 +56,8 @@ static void write_down(struct bench *bench, char what, char name)
     bench->log[length++] = what;
     bench->log[length++] = name;
     bench->log[length] = '\0';
+    told_number((uint64_t)what << 8 | (uint8_t)name);
+    vidsch_told_state(bench->vidsch);
 }
 
 static void report(struct bench *bench, unsigned node, uint32_t id)
@@ -118,6 +123,7 @@ static void driver_error(void *context, const char *rule, const char *text)
     bench->error_count++;
     snprintf(bench->last_rule, sizeof bench->last_rule, "%s", rule);
     snprintf(bench->last_text, sizeof bench->last_text, "%s", text);
+    told_text(text);
 }
 
 static void page_fault(void *context, unsigned node, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data,
@@ -152,6 +158,7 @@ static void bench_init(struct bench *bench, unsigned node_count, unsigned depth,
 
 static void bench_fini(struct bench *bench)
 {
+    vidsch_told_state(bench->vidsch);
     vidsch_check(bench->vidsch);
     assert_true(vidsch_is_idle(bench->vidsch));
     vidsch_destroy(bench->vidsch);

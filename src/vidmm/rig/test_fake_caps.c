@@ -1,5 +1,7 @@
 #include "vidmm/rig/test_fake_caps.h"
 
+#include "tests/told.h"
+
 #include <limits.h>
 
 /* ---- The driver ---- */
@@ -195,9 +197,71 @@ void make_fake(struct fake *fake, ULONG version)
 
 const struct vidmm_platform platform;
 
+static void tell_segment(const struct vidmm_segment_caps *segment)
+{
+    told_number(segment->flags);
+    told_number(segment->is_aperture | segment->is_agp << 1 | segment->is_cpu_visible << 2 |
+                segment->is_cache_coherent << 3 | segment->uses_64kb_pages << 4 |
+                segment->is_pitch_aligned << 5 | segment->has_host_aperture << 6);
+    told_number(segment->base);
+    told_number(segment->size);
+    told_number(segment->commit_limit);
+    told_number(segment->cpu_address);
+    told_number(segment->host_address);
+    told_number(segment->host_pages);
+    told_number(segment->system_memory_end);
+    told_numbers(segment->bank_ends, segment->bank_count * sizeof *segment->bank_ends);
+    told_numbers(segment->invalid_ranges,
+                 segment->invalid_range_count * sizeof *segment->invalid_ranges);
+}
+
+static void tell_caps(const struct vidmm_caps *caps)
+{
+    told_number(caps->is_virtual | caps->has_page_tables << 1 | caps->resets_engines << 2 |
+                caps->hears_of_removal_asleep << 3 | caps->hears_of_removal << 4 |
+                caps->has_contexts << 5 | caps->maps_aperture2 << 6 | caps->has_native_fences << 7);
+    told_number(caps->interface_version);
+    told_number(caps->node_count);
+    told_number(caps->paging_node);
+    told_number(caps->aperture_commit_limit);
+    told_number(caps->highest_address);
+    told_number(caps->max_slot_id);
+    told_number(caps->swizzling_range_count);
+    for (unsigned i = 0; i < caps->segment_count; i++)
+        tell_segment(&caps->segments[i]);
+    told_number(caps->paging_buffer_segment);
+    told_number(caps->paging_buffer_bytes);
+    told_number(caps->paging_private_bytes);
+    told_number(caps->va_bits);
+    for (unsigned i = 0; i < caps->level_count; i++) {
+        told_number(caps->levels[i].index_bits);
+        told_number(caps->levels[i].segment);
+        told_number(caps->levels[i].paging_segment);
+        told_number(caps->levels[i].table_bytes);
+        told_number(caps->levels[i].alignment);
+    }
+    told_number(caps->has_dual_pte | caps->has_64k_leaves << 1 | caps->chooses_leaf_size << 2 |
+                caps->has_large_pages << 3 | caps->allows_unaligned_large_pages << 4 |
+                caps->root_is_resizable << 5 | caps->has_zero << 6 | caps->has_read_only << 7 |
+                caps->has_no_execute << 8 | caps->has_cache_coherent << 9 |
+                caps->invalid_not_cached << 10 | caps->explicit_invalidation << 11 |
+                caps->update_requires_idle << 12 | caps->source_table_in_transfer << 13);
+    told_number(caps->leaf_64k_bytes);
+    told_number(caps->update_mode);
+}
+
 NTSTATUS query(struct fake *fake, struct vidmm_caps *caps, struct vidmm_failure *failure)
 {
+    NTSTATUS status;
+
     memset(caps, 0xcc, sizeof *caps);
     memset(failure, 0xcc, sizeof *failure);
-    return vidmm_caps_query(&fake->miniport, base_services_libc(), &platform, NULL, caps, failure);
+    status =
+        vidmm_caps_query(&fake->miniport, base_services_libc(), &platform, NULL, caps, failure);
+    told_number((uint32_t)status);
+    if (NT_SUCCESS(status))
+        tell_caps(caps);
+    else
+        told_text(failure->text);
+    return status;
 }

@@ -212,6 +212,7 @@ struct rig_command {
 
 struct rig_program {
     struct list link; /* in programs, until the rig goes */
+    uint64_t va;      /* names it */
     HANDLE process;
     D3DGPU_PHYSICAL_ADDRESS root;
     unsigned count;
@@ -258,6 +259,7 @@ struct rig_tlb_entry {
 struct rig {
     struct miniport miniport;
     struct miniport_ops ops;
+    struct miniport *top; /* what the manager calls */
     struct rig_config config;
     struct rng rng;
     struct failing_services memory;
@@ -306,6 +308,7 @@ struct rig {
     struct list queued[2];   /* packets with the GPU, by node */
     struct list reported[2]; /* executed, interrupt raised, DPC not yet */
     struct list programs;
+    uint64_t program_count; /* ever */
     struct vidmm_process *process;
     struct vidmm_device *device;
     struct vidmm_context *context;

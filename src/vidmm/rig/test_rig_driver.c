@@ -490,6 +490,17 @@ static void rig_check_private(const struct rig *rig, const uint8_t *first_record
         EXPECT(start == 0 && end == rig->config.private_bytes);
 }
 
+/* The newest are asked for. */
+static struct rig_program *rig_program_at(struct rig *rig, uint64_t va)
+{
+    struct list *link = rig->programs.prev;
+
+    while (link != &rig->programs && container_of(link, struct rig_program, link)->va != va)
+        link = link->prev;
+    EXPECT(link != &rig->programs);
+    return container_of(link, struct rig_program, link);
+}
+
 NTSTATUS rig_submit_virtual(struct miniport *self, HANDLE object,
                             const DXGKARG_SUBMITCOMMANDVIRTUAL *submit)
 {
@@ -524,8 +535,7 @@ NTSTATUS rig_submit_virtual(struct miniport *self, HANDLE object,
                          start + submit->DmaBufferSize, true);
     } else {
         /* The address names the program; what it touches is translatable and stays so. */
-        struct rig_program *program =
-            (struct rig_program *)(uintptr_t)submit->DmaBufferVirtualAddress;
+        struct rig_program *program = rig_program_at(rig, submit->DmaBufferVirtualAddress);
 
         packet = rig_queue_packet(rig, context->node, submit->SubmissionFenceId, NULL, NULL, false);
         packet->program = program;

@@ -6,6 +6,7 @@
 #include "vidmm/rig/test_rig_build.h"
 #include "vidmm/rig/test_rig_driver.h"
 #include "vidmm/rig/test_rig_gpu.h"
+#include "vidmm/rig/test_rig_told.h"
 #include "vidmm/rig/test_rig_views.h"
 #include "vidmm/vidmm.h"
 
@@ -14,6 +15,7 @@
 #include "base/list.h"
 #include "base/rng.h"
 #include "miniport/miniport.h"
+#include "tests/told.h"
 
 /* ---- Completion ------------------------------------------------------------------------------ */
 
@@ -160,6 +162,7 @@ void rig_drain(struct rig *rig)
         ;
     EXPECT(vidmm_is_idle(rig->vidmm));
     EXPECT(vidmm_check(rig->vidmm));
+    rig_told_state(rig);
 }
 
 void rig_forget_packets(struct rig *rig)
@@ -211,6 +214,8 @@ static void rig_driver_error(void *context, const char *rule, const char *text)
 
     if (!rig->expected_rules || !strstr(rig->expected_rules, rule))
         print_error("driver error %s: %s\n", rule, text);
+    told_text(rule);
+    told_text(text);
     EXPECT(rig->expected_rules && strstr(rig->expected_rules, rule));
     rig->rule_count++;
 }
@@ -235,6 +240,7 @@ static void rig_evicted(void *context, struct vidmm_allocation *allocation, cons
     struct rig *rig = context;
 
     EXPECT(reason[0]);
+    told_text(reason);
     rig->eviction_count++;
     rig->last_evicted = allocation;
     if (strcmp(reason, "offered") == 0)
@@ -247,6 +253,7 @@ static void rig_trim(void *context, struct vidmm_process *process, enum vidmm_bu
     struct rig *rig = context;
 
     EXPECT(bytes > 0);
+    told_number((uint64_t)group << 60 ^ bytes);
     rig->trim_count++;
     rig->last_trim_bytes = bytes;
 }
@@ -280,6 +287,7 @@ static void rig_set_ops(struct rig *rig)
     rig->ops.acquire_swizzling_range = rig_acquire_range;
     rig->ops.release_swizzling_range = rig_release_range;
     rig->miniport.ops = &rig->ops;
+    rig->top = rig_told_begin(rig);
 }
 
 struct rig *rig_new(const struct rig_config *config)
@@ -357,7 +365,7 @@ struct rig *rig_new(const struct rig_config *config)
 NTSTATUS rig_start(struct rig *rig)
 {
     struct vidmm_failure failure;
-    NTSTATUS status = vidmm_create(&rig->miniport, &rig->manager, &rig->vidmm);
+    NTSTATUS status = vidmm_create(rig->top, &rig->manager, &rig->vidmm);
 
     if (!NT_SUCCESS(status)) {
         EXPECT(!rig->vidmm);
@@ -366,6 +374,7 @@ NTSTATUS rig_start(struct rig *rig)
     status = vidmm_start(rig->vidmm, &failure);
     if (!NT_SUCCESS(status)) {
         EXPECT(failure.text[0]);
+        told_text(failure.text);
         vidmm_destroy(rig->vidmm);
         rig->vidmm = NULL;
     }
@@ -440,6 +449,7 @@ void rig_free(struct rig *rig)
     free(rig->host_shown);
     free(rig->system);
     free(rig->system_free);
+    rig_told_end(rig->top);
     free(rig);
 }
 
@@ -449,6 +459,9 @@ void rig_done(void *context, NTSTATUS status, uint64_t needed, uint64_t availabl
 {
     struct rig_done *done = context;
 
+    told_number((uint32_t)status);
+    told_number(needed);
+    told_number(available);
     done->calls++;
     done->status = status;
     done->needed = needed;
@@ -567,6 +580,7 @@ NTSTATUS rig_gpu_in(struct rig *rig, struct vidmm_context *context,
 
     EXPECT(program && step_count <= RIG_PROGRAM_STEPS && count <= RIG_PROGRAM_STEPS);
     program->count = step_count;
+    program->va = rig->program_count++;
     list_push_back(&rig->programs, &program->link);
     for (unsigned i = 0; i < step_count; i++) {
         const struct rig_object *object = objects[i % count];
@@ -582,7 +596,7 @@ NTSTATUS rig_gpu_in(struct rig *rig, struct vidmm_context *context,
     for (unsigned i = 0; i < count; i++)
         references[i] = (struct vidmm_reference){objects[i]->allocation, true};
     if (rig->config.is_virtual)
-        return vidmm_submit_virtual(context, (uint64_t)(uintptr_t)program, 1, done, done_context);
+        return vidmm_submit_virtual(context, program->va, 1, done, done_context);
     return vidmm_render(context, program->steps, step_count * (uint32_t)sizeof program->steps[0],
                         count, references, done, done_context);
 }
