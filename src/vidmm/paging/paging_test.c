@@ -414,7 +414,7 @@ static void a_paging_buffer_that_is_not_mapped_at_once_ends_the_start(void **sta
 
 static void a_command_buffer_of_many_parts_runs_whole(void **state)
 {
-    for (unsigned dma_bytes = 40; dma_bytes <= 400; dma_bytes += 90) {
+    for (unsigned dma_bytes = sizeof(struct rig_command); dma_bytes <= 400; dma_bytes += 90) {
         struct rig_config config = rig_model(0);
         struct rig_done done = {0};
         struct rig_object objects[3], *list[3] = {&objects[0], &objects[1], &objects[2]};

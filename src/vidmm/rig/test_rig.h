@@ -37,7 +37,7 @@
 #define RIG_TLB_ENTRIES   1024
 #define RIG_FIRST_PAGE    UINT64_C(0x100) /* of system memory */
 #define RIG_FIRST_BLOCK   UINT64_C(0x4000000)
-#define RIG_BLOCKS        512
+#define RIG_BLOCKS        2048
 #define RIG_POISON        UINT64_C(0xdeadbeefdeadbeef)
 #define RIG_TABLE_OWNER   UINT32_MAX /* pins of page tables */
 #define RIG_PROGRAM_STEPS 16
@@ -92,13 +92,15 @@ struct rig_config {
     bool pages_in_patched_only;           /* vidmm_config.pages_in_patched_only */
     bool pins_anywhere;                   /* vidmm_config.pins_anywhere */
     uint64_t first_paging_fence;          /* vidmm_config.first_paging_fence */
-    uint64_t host_slots;               /* of a CPU host aperture, through which segment 1 is seen */
-    unsigned swizzling_ranges;         /* physical model; RIG_RANGES at most */
-    bool refuses_ranges;               /* every third time a range is UNAVAILABLE */
-    bool switches_to_null;             /* vidmm_config.switches_to_null_context */
-    uint64_t system_pages;             /* 0: 8192 */
-    uint64_t scratch_bytes;            /* 0: one leaf table's worth */
-    uint32_t dma_bytes;                /* of a render buffer; 0: 512 */
+    uint64_t host_slots;       /* of a CPU host aperture, through which segment 1 is seen */
+    unsigned swizzling_ranges; /* physical model; RIG_RANGES at most */
+    bool refuses_ranges;       /* every third time a range is UNAVAILABLE */
+    bool switches_to_null;     /* vidmm_config.switches_to_null_context */
+    uint64_t system_pages;     /* 0: 8192 */
+    uint64_t scratch_bytes;    /* 0: one leaf table's worth */
+    uint32_t dma_bytes;        /* of a render buffer; 0: 512 */
+    unsigned split_steps;      /* commands between two split points of one; 0: it has none */
+    bool splits_dma_buffers;   /* vidmm_config.splits_dma_buffers */
     const struct vidmm_policy *policy; /* vidmm_config.policy */
     uint64_t seed;
 };
@@ -208,11 +210,18 @@ struct rig_command {
     uint32_t is_write;
     uint32_t number;
     uint32_t page;
+    uint32_t program, step;
+    uint32_t private_bytes; /* of the first command of a buffer: that all of them have */
 };
 
 struct rig_program {
     struct list link; /* in programs, until the rig goes */
-    uint64_t va;      /* names it */
+    uint32_t number;  /* from 1; its address, GpuMmu */
+    struct rig *rig;
+    unsigned run_count; /* steps */
+    bool has_hook;      /* a test's own made its commands, which are not counted */
+    vidmm_done done;
+    void *done_context;
     HANDLE process;
     D3DGPU_PHYSICAL_ADDRESS root;
     unsigned count;
@@ -308,7 +317,7 @@ struct rig {
     struct list queued[2];   /* packets with the GPU, by node */
     struct list reported[2]; /* executed, interrupt raised, DPC not yet */
     struct list programs;
-    uint64_t program_count; /* ever */
+    uint32_t program_count; /* ever */
     struct vidmm_process *process;
     struct vidmm_device *device;
     struct vidmm_context *context;

@@ -490,12 +490,11 @@ static void rig_check_private(const struct rig *rig, const uint8_t *first_record
         EXPECT(start == 0 && end == rig->config.private_bytes);
 }
 
-/* The newest are asked for. */
-static struct rig_program *rig_program_at(struct rig *rig, uint64_t va)
+struct rig_program *rig_program_at(struct rig *rig, uint64_t number)
 {
     struct list *link = rig->programs.prev;
 
-    while (link != &rig->programs && container_of(link, struct rig_program, link)->va != va)
+    while (link != &rig->programs && container_of(link, struct rig_program, link)->number != number)
         link = link->prev;
     EXPECT(link != &rig->programs);
     return container_of(link, struct rig_program, link);
@@ -579,7 +578,7 @@ NTSTATUS rig_patch(struct miniport *self, HANDLE object, const DXGKARG_PATCH *pa
         uint64_t address = (uint64_t)entry->PhysicalAddress.QuadPart;
         unsigned segment = entry->SegmentId;
 
-        if (!segment && rig->config.pages_in_patched_only) {
+        if (!segment && (rig->config.pages_in_patched_only || rig->config.split_steps)) {
             EXPECT(!address);
             continue;
         }
@@ -608,7 +607,8 @@ NTSTATUS rig_patch(struct miniport *self, HANDLE object, const DXGKARG_PATCH *pa
         struct rig_command *command =
             (struct rig_command *)((uint8_t *)patch->pDmaBuffer + location->PatchOffset);
 
-        EXPECT(location->PatchOffset < patch->DmaBufferSubmissionEndOffset);
+        EXPECT(location->PatchOffset >= patch->DmaBufferSubmissionStartOffset &&
+               location->PatchOffset < patch->DmaBufferSubmissionEndOffset);
         command->segment = entry->SegmentId;
         command->address = (uint64_t)entry->PhysicalAddress.QuadPart + location->AllocationOffset;
     }
@@ -656,6 +656,10 @@ NTSTATUS rig_submit(struct miniport *self, HANDLE object, const DXGKARG_SUBMITCO
                           block->memory + submit->DmaBufferSubmissionEndOffset,
                           submit->DmaBufferPrivateDataSubmissionStartOffset,
                           submit->DmaBufferPrivateDataSubmissionEndOffset);
+    if (!submit->Flags.Paging && !rig->is_hung && !rig->render_hook)
+        EXPECT(!submit->DmaBufferPrivateDataSubmissionStartOffset &&
+               submit->DmaBufferPrivateDataSubmissionEndOffset ==
+                   ((const struct rig_command *)block->memory)->private_bytes);
     packet = rig_queue_packet(rig, context->node, submit->SubmissionFenceId,
                               block->memory + submit->DmaBufferSubmissionStartOffset,
                               block->memory + submit->DmaBufferSubmissionEndOffset,
@@ -673,6 +677,7 @@ NTSTATUS rig_render(struct miniport *self, HANDLE object, DXGKARG_RENDER *render
     struct rig *rig = rig_of(self);
     const struct rig_step *steps = render->pCommand;
     unsigned count = render->CommandLength / sizeof *steps;
+    struct rig_command *first = render->pDmaBuffer;
     NTSTATUS status;
 
     if (rig->render_hook && rig->render_hook(rig, render, &status))
@@ -681,7 +686,8 @@ NTSTATUS rig_render(struct miniport *self, HANDLE object, DXGKARG_RENDER *render
         struct rig_command *command = render->pDmaBuffer;
         D3DDDI_PATCHLOCATIONLIST *location = render->pPatchLocationListOut;
 
-        if (render->DmaSize < sizeof *command || render->PatchLocationListOutSize == 0) {
+        if (render->DmaSize < sizeof *command || render->PatchLocationListOutSize == 0 ||
+            (rig->config.moves_private && render->DmaBufferPrivateDataSize < 4)) {
             render->MultipassOffset = i;
             return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
         }
@@ -689,13 +695,23 @@ NTSTATUS rig_render(struct miniport *self, HANDLE object, DXGKARG_RENDER *render
                                         .value = steps[i].value,
                                         .is_write = steps[i].is_write,
                                         .number = steps[i].number,
-                                        .page = steps[i].page};
+                                        .page = steps[i].page,
+                                        .program = rig->program_count,
+                                        .step = i};
+        if (rig->config.moves_private) {
+            render->pDmaBufferPrivateData = (uint8_t *)render->pDmaBufferPrivateData + 4;
+            render->DmaBufferPrivateDataSize -= 4;
+            first->private_bytes += 4;
+        }
         *location = (D3DDDI_PATCHLOCATIONLIST){0};
         location->AllocationIndex = steps[i].reference;
         location->AllocationOffset = (UINT)(steps[i].page * PAGE_BYTES);
         location->PatchOffset =
             (UINT)((uint8_t *)command -
                    rig_block_at(rig, (uint64_t)render->DmaBufferPhysicalAddress.QuadPart)->memory);
+        if (rig->config.split_steps)
+            location->SplitOffset = (UINT)((command - first) / rig->config.split_steps *
+                                           rig->config.split_steps * sizeof *command);
         render->pDmaBuffer = command + 1;
         render->DmaSize -= (UINT)sizeof *command;
         render->pPatchLocationListOut = location + 1;

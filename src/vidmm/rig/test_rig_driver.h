@@ -40,6 +40,7 @@ NTSTATUS rig_set_root(struct miniport *self, HANDLE object, const DXGKARG_SETROO
 
 /* ---- Submission ------------------------------------------------------------------------------ */
 
+struct rig_program *rig_program_at(struct rig *rig, uint64_t number);
 NTSTATUS rig_submit_virtual(struct miniport *self, HANDLE object,
                             const DXGKARG_SUBMITCOMMANDVIRTUAL *submit);
 

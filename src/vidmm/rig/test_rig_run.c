@@ -43,6 +43,8 @@ static void rig_run_commands(struct rig *rig, const struct rig_packet *packet)
         struct rig_page *target;
 
         EXPECT(command->magic == RIG_COMMAND_MAGIC && command->segment);
+        if (command->program)
+            EXPECT(command->step == rig_program_at(rig, command->program)->run_count++);
         if (rig_is_aperture(rig, command->segment)) {
             EXPECT(page < rig->config.aperture_pages);
             page = rig_slot(rig, command->segment, page);
@@ -59,8 +61,10 @@ static void rig_run_commands(struct rig *rig, const struct rig_packet *packet)
 static void rig_run_program(struct rig *rig, const struct rig_packet *packet,
                             D3DGPU_PHYSICAL_ADDRESS root)
 {
-    const struct rig_program *program = packet->program;
+    struct rig_program *program = packet->program;
 
+    EXPECT(!program->run_count);
+    program->run_count = program->count;
     for (unsigned i = 0; i < program->count; i++) {
         const struct rig_step *step = &program->steps[i];
 
@@ -356,6 +360,7 @@ struct rig *rig_new(const struct rig_config *config)
     rig->manager.writes_neighbours = rig->config.writes_neighbours;
     rig->manager.pages_in_patched_only = rig->config.pages_in_patched_only;
     rig->manager.first_paging_fence = rig->config.first_paging_fence;
+    rig->manager.splits_dma_buffers = rig->config.splits_dma_buffers;
     rig->manager.pins_anywhere = rig->config.pins_anywhere;
     rig->manager.switches_to_null_context = rig->config.switches_to_null;
     rig->manager.policy = rig->config.policy;
@@ -571,6 +576,20 @@ void rig_cpu(struct rig *rig, struct rig_object *object, bool is_write)
     vidmm_unlock(object->allocation);
 }
 
+/* All of its steps have run, once each, or it has failed; and who lacked memory has run nothing. */
+static void rig_program_done(void *context, NTSTATUS status, uint64_t needed, uint64_t available)
+{
+    struct rig_program *program = context;
+    bool is_judged = !program->has_hook && !program->rig->is_hung;
+
+    if (NT_SUCCESS(status))
+        EXPECT(!is_judged || program->run_count == program->count);
+    else if (status == STATUS_NO_MEMORY || status == STATUS_GRAPHICS_NO_VIDEO_MEMORY)
+        EXPECT(!program->run_count);
+    if (program->done)
+        program->done(program->done_context, status, needed, available);
+}
+
 NTSTATUS rig_gpu_in(struct rig *rig, struct vidmm_context *context,
                     struct rig_object *const *objects, unsigned count, unsigned step_count,
                     vidmm_done done, void *done_context)
@@ -580,7 +599,11 @@ NTSTATUS rig_gpu_in(struct rig *rig, struct vidmm_context *context,
 
     EXPECT(program && step_count <= RIG_PROGRAM_STEPS && count <= RIG_PROGRAM_STEPS);
     program->count = step_count;
-    program->va = rig->program_count++;
+    program->number = ++rig->program_count;
+    program->rig = rig;
+    program->has_hook = rig->render_hook != NULL;
+    program->done = done;
+    program->done_context = done_context;
     list_push_back(&rig->programs, &program->link);
     for (unsigned i = 0; i < step_count; i++) {
         const struct rig_object *object = objects[i % count];
@@ -596,9 +619,9 @@ NTSTATUS rig_gpu_in(struct rig *rig, struct vidmm_context *context,
     for (unsigned i = 0; i < count; i++)
         references[i] = (struct vidmm_reference){objects[i]->allocation, true};
     if (rig->config.is_virtual)
-        return vidmm_submit_virtual(context, program->va, 1, done, done_context);
+        return vidmm_submit_virtual(context, program->number, 1, rig_program_done, program);
     return vidmm_render(context, program->steps, step_count * (uint32_t)sizeof program->steps[0],
-                        count, references, done, done_context);
+                        count, references, rig_program_done, program);
 }
 
 void rig_gpu(struct rig *rig, struct rig_object *object, unsigned step_count)
