@@ -115,6 +115,12 @@ NTSTATUS rig_answer(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void 
     switch ((unsigned)ddi) {
     case MINIPORT_DDI_QueryAdapterInfo:
         return rig_answer_query(rig, arg);
+    case MINIPORT_DDI_QueryDependentEngineGroup: {
+        DXGKARG_QUERYDEPENDENTENGINEGROUP *group = arg;
+
+        group->DependentNodeOrdinalMask = 1ull << group->NodeOrdinal;
+        return STATUS_SUCCESS;
+    }
     case MINIPORT_DDI_CreateProcess:
         ((DXGKARG_CREATEPROCESS *)arg)->hKmdProcess = rig_handle(rig);
         return STATUS_SUCCESS;
