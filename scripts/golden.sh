@@ -11,7 +11,8 @@
 # the bench looked at and said (`told`). Defects that write to memory of the bench are left out (MEM-*), or have no
 # hash: a sanitizer sees their writes first. So are those whose reads count (USER-*): the compiler decides how often
 # they read. tests/golden/distorted.txt has what is said of calls in which one word is wrong: bench_tests, which stands
-# beside DRYDOCK, writes and compares it (distortion_test). A change of behaviour changes the digest; a rule that is
+# beside DRYDOCK, writes and compares it (distortion_test). tests/golden/told/ has what the checker says in its own tests
+# (src/check/rig/test_told.h): check_tests writes and compares it. A change of behaviour changes the digest; a rule that is
 # looked at less often, or told of fewer defects, has perhaps gone blind. Neither is wrong by itself: whoever changes
 # behaviour on purpose reads the difference and updates the files. --brief, of make mutants, ends behind the first file
 # that differs, and leaves out the unit tests; --rules compares no hashes, for builds with sanitizers, in which other
@@ -22,7 +23,11 @@ set -eu
 seeds=500
 case $#${2:-} in
 1 | 2--update | 2--brief | 2--rules) ;;
+<<<<<<< HEAD
 *) sed -n '2,21s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+=======
+*) sed -n '2,19s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+>>>>>>> c231ab14 (What the checker says in its tests, and of wrong words, is golden)
 esac
 tests=$(cd "$(dirname "$1")" && pwd)
 drydock=$tests/$(basename "$1")
@@ -66,8 +71,16 @@ awk -F '"' '
 
 if [ "${2:-}" = --update ]; then
     mkdir -p "$golden"
+<<<<<<< HEAD
     cp "$folder/seeds.txt" "$folder/units.txt" "$folder/zoo.txt" "$golden"
     DRYDOCK_UPDATE_GOLDEN=1 "$tests/bench_tests" distortion_test >"$folder/text" 2>&1 || { cat "$folder/text" >&2; exit 2; }
+=======
+    cp "$folder/seeds.txt" "$folder/zoo.txt" "$golden"
+    rm -rf "$golden/told"
+    mkdir "$golden/told"
+    { DRYDOCK_UPDATE_GOLDEN=1 "$tests/bench_tests" distortion_test && DRYDOCK_UPDATE_GOLDEN=1 "$tests/check_tests"; } \
+        >"$folder/text" 2>&1 || { cat "$folder/text" >&2; exit 2; }
+>>>>>>> c231ab14 (What the checker says in its tests, and of wrong words, is golden)
     exit 0
 fi
 status=0

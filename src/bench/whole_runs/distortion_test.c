@@ -21,7 +21,7 @@
 #include "bench/campaign/campaign.h"
 #include "bench/child/child_run.h"
 #include "bench/drivers/drivers.h"
-#include "check/report/ddi_fields.h"
+#include "check/rig/wrong_word.h"
 #include "layers/layer.h"
 #include "miniport/loans.h"
 #include "miniport/operation.h"
@@ -34,254 +34,39 @@
 #define RUNS_MEMORY 100u
 #define RUNS        (RUNS_ANY + RUNS_REPORT + RUNS_MEMORY)
 
-#define RUN_SECONDS   20.0
-#define NAME_BYTES    160
-#define LINE_BYTES    512
-#define ELEMENTS_MOST 3u /* of a list, of which one word may be wrong */
-#define FIRST_SEED    9001u
-
-/* ---- The members of structures (data/ddi) ---------------------------------------------------- */
-
-static const struct decode_field fields[] = {
-#define ENUMERATOR(...)
-#define FIELD(...) {__VA_ARGS__},
-#include "ddi_fields.inc"
-#undef FIELD
-#undef ENUMERATOR
-};
+#define RUN_SECONDS 20.0
+#define NAME_BYTES  160
+#define LINE_BYTES  512
+#define FIRST_SEED  9001u
 
 /* ---- Which word is wrong --------------------------------------------------------------------- */
-
-enum side { BY_MANAGER, BY_DRIVER, BY_INTERRUPT };
 
 /* Each DDI and each operation of BuildPagingBuffer, on the way down and on the way up. */
 #define TARGETS (MINIPORT_DDI_COUNT + MINIPORT_OPERATION_COUNT)
 
 static struct {
-    unsigned turns[3][TARGETS]; /* until its call is the one; 0: it is not */
+    unsigned turns[WRONG_SIDES][TARGETS]; /* until its call is the one; 0: it is not */
     bool is_done;
-    struct rng rng;
-    uint64_t before[ARRAY_COUNT(fields)]; /* each field as it was in the call before */
+    struct wrong_words *words;
 } plan;
 
 /* Of the run, which is another process; "": there was no such call. */
 static char *what_was_wrong;
 
-struct word {
-    char *at;
-    const struct decode_field *field; /* NULL: a number */
-    unsigned size;
-    const char *structure;
-    uint64_t element; /* of a list, from 1; 0: none */
-};
-
-/* The words that could be wrong are counted first; then the one is looked for. */
-struct choice {
-    enum side side;
-    unsigned count, wanted; /* wanted: from 1; 0: they are counted */
-    struct word word;
-};
-
-static uint64_t load(const char *at, unsigned size)
-{
-    uint64_t value = 0;
-
-    memcpy(&value, at, size);
-    return value;
-}
-
-static void offer_word(struct choice *choice, struct word word)
-{
-    if (++choice->count == choice->wanted)
-        choice->word = word;
-}
-
-static bool is_count(struct loan_rows rows, unsigned offset)
-{
-    for (uint16_t i = 0; i < rows.count; i++) {
-        const struct loan_member *member = &rows.members[i];
-
-        if ((member->count.bytes && member->count.offset == offset) ||
-            (member->stride.bytes && member->stride.offset == offset))
-            return true;
-    }
-    return false;
-}
-
-/* Pointers, lengths of lists and what tells the members of a union stay: they are no values. */
-static bool may_be_wrong(const struct choice *choice, const struct loan_structure *structure,
-                         const char *memory, const struct decode_field *field)
-{
-    const enum loan_direction way = choice->side == BY_DRIVER ? LOAN_OUT : LOAN_IN;
-    const struct loan_rows all[] = {structure->rows, loan_variant(structure, memory)};
-
-    if (structure->choice.bytes && structure->choice.offset == field->offset)
-        return false;
-    for (size_t i = 0; i < ARRAY_COUNT(all); i++) {
-        if (is_count(all[i], field->offset))
-            return false;
-        for (uint16_t j = 0; j < all[i].count; j++) {
-            const struct loan_member *member = &all[i].members[j];
-
-            if (member->offset == field->offset && loan_is_there(member, memory))
-                return member->kind == LOAN_VALUE && member->direction & way;
-        }
-    }
-    return strncmp(field->name, "Num", 3) != 0 && !strstr(field->name, ".Num") &&
-           !strstr(field->name, "Count");
-}
-
-static bool is_of(const struct decode_field *field, const char *name, size_t length,
-                  const char *memory, const struct loan_structure *structure)
-{
-    if (strncmp(field->structure, name, length) != 0)
-        return false;
-    if (field->structure[length] == '/')
-        return structure->choice.bytes && strtoull(field->structure + length + 1, NULL, 10) ==
-                                              loan_integer(structure->choice, memory);
-    return !field->structure[length];
-}
-
-static void offer_structure(struct choice *choice, const struct loan_structure *structure,
-                            char *memory, size_t bytes, uint64_t element);
-
-static void offer_lists(struct choice *choice, char *memory, struct loan_rows rows)
-{
-    for (uint16_t i = 0; i < rows.count; i++) {
-        const struct loan_member *member = &rows.members[i];
-        uint64_t count, stride;
-        char *list;
-
-        if (member->kind != LOAN_ARRAY || !loan_is_there(member, memory) ||
-            !(member->direction & (choice->side == BY_DRIVER ? LOAN_OUT : LOAN_IN)))
-            continue;
-        memcpy(&list, memory + member->offset, sizeof list);
-        count = member->count.bytes ? loan_integer(member->count, memory) : 1;
-        stride = member->stride.bytes ? loan_integer(member->stride, memory) : 0;
-        if (!stride)
-            stride = member->element_bytes;
-        for (uint64_t j = 0; list && j < min_u64(count, ELEMENTS_MOST); j++) {
-            if (member->element)
-                offer_structure(choice, member->element, list + j * stride, stride, j + 1);
-            else if (stride <= sizeof(uint64_t) && !strstr(member->name, "List"))
-                offer_word(choice, (struct word){list + j * stride, NULL, (unsigned)stride,
-                                                 member->name, j + 1});
-        }
-    }
-}
-
-static void offer_structure(struct choice *choice, const struct loan_structure *structure,
-                            char *memory, size_t bytes, uint64_t element)
-{
-    const size_t length = strlen(structure->name);
-
-    for (size_t i = 0; i < ARRAY_COUNT(fields); i++) {
-        const struct decode_field *field = &fields[i];
-
-        if (field->kind == DECODE_POINTER || field->kind == DECODE_BIT ||
-            field->size > sizeof(uint64_t) || field->offset + field->size > bytes ||
-            !is_of(field, structure->name, length, memory, structure) ||
-            (field->when_size &&
-             (load(memory + field->when, field->when_size) == field->value) != field->is_equal) ||
-            !may_be_wrong(choice, structure, memory, field))
-            continue;
-        offer_word(choice, (struct word){memory + field->offset, field, field->size,
-                                         structure->name, element});
-    }
-    offer_lists(choice, memory, structure->rows);
-    offer_lists(choice, memory, loan_variant(structure, memory));
-}
-
-/* ---- How it is wrong ------------------------------------------------------------------------- */
-
 static uint64_t draw(uint64_t below)
 {
-    return rng_below(&plan.rng, below);
+    return rng_below(wrong_words_rng(plan.words), below);
 }
 
-/* One of the bits that the word has. */
-static uint64_t wrong_flags(const struct decode_field *word, uint64_t value)
+static struct wrong_word distort(enum wrong_side side, const struct loan_structure *structure,
+                                 void *memory, size_t bytes)
 {
-    unsigned bits = 0;
+    struct wrong_word word = wrong_words_distort(plan.words, side, structure, memory, bytes);
 
-    while (word + bits + 1 < fields + ARRAY_COUNT(fields) && word[bits + 1].kind == DECODE_BIT)
-        bits++;
-    return value ^ UINT64_C(1) << (bits ? word[1 + draw(bits)].bit : draw(4));
-}
-
-static uint64_t wrong_value(const struct word *word, uint64_t value)
-{
-    const uint64_t before = word->field ? plan.before[word->field - fields] : 0;
-
-    if (word->field && word->field->kind == DECODE_FLAGS)
-        return wrong_flags(word->field, value);
-    if (word->field && word->field->kind == DECODE_HANDLE)
-        return before != value && draw(2) ? before : 0;
-    switch (draw(8)) {
-    case 0:
-        return value + 1;
-    case 1:
-        return value - 1;
-    case 2:
-        return value + PAGE_BYTES;
-    case 3:
-        return value - PAGE_BYTES;
-    case 4:
-        return value ^ UINT64_C(1) << draw(18);
-    case 5:
-        return value ? 0 : 2;
-    case 6:
-        return 2 * value + 4;
-    default:
-        return before != value ? before : value + 2;
-    }
-}
-
-/* What is wrong is made right behind the call, if it is still the same: it was the call's. */
-struct change {
-    char *at;
-    unsigned size;
-    uint64_t right, wrong;
-};
-
-static void remember(const struct loan_structure *structure, const char *memory, size_t bytes)
-{
-    const size_t length = strlen(structure->name);
-
-    for (size_t i = 0; i < ARRAY_COUNT(fields); i++) {
-        if (fields[i].size <= sizeof(uint64_t) && fields[i].offset + fields[i].size <= bytes &&
-            is_of(&fields[i], structure->name, length, memory, structure))
-            plan.before[i] = load(memory + fields[i].offset, fields[i].size);
-    }
-}
-
-static struct change distort(enum side side, const struct loan_structure *structure, void *memory,
-                             size_t bytes)
-{
-    struct choice choice = {.side = side};
-    struct change change = {0};
-
-    offer_structure(&choice, structure, memory, bytes, 0);
-    if (!choice.count)
-        return change;
-    choice.wanted = 1 + (unsigned)draw(choice.count);
-    choice.count = 0;
-    offer_structure(&choice, structure, memory, bytes, 0);
-    change.at = choice.word.at;
-    change.size = choice.word.size;
-    change.right = load(change.at, change.size);
-    change.wrong = wrong_value(&choice.word, change.right);
-    memcpy(change.at, &change.wrong, change.size);
-    snprintf(what_was_wrong, NAME_BYTES, "%s.%s%s", choice.word.structure,
-             choice.word.field ? choice.word.field->name : "",
-             choice.word.element > 1 ? " of another element" : "");
-    return change;
-}
-
-static void undo(const struct change *change)
-{
-    if (change->at && memcmp(change->at, &change->wrong, change->size) == 0)
-        memcpy(change->at, &change->right, change->size);
+    if (word.size)
+        snprintf(what_was_wrong, NAME_BYTES, "%s.%s%s", word.structure, word.member,
+                 word.is_of_another ? " of another element" : "");
+    return word;
 }
 
 static unsigned target_of(enum miniport_ddi ddi, const void *argument)
@@ -294,7 +79,7 @@ static unsigned target_of(enum miniport_ddi ddi, const void *argument)
 }
 
 /* Whether this is the call of the run. */
-static bool is_turn(enum side side, unsigned target)
+static bool is_turn(enum wrong_side side, unsigned target)
 {
     unsigned *turns = &plan.turns[side][target];
 
@@ -304,7 +89,7 @@ static bool is_turn(enum side side, unsigned target)
     return true;
 }
 
-static bool is_due(enum side side, enum miniport_ddi ddi, const void *argument)
+static bool is_due(enum wrong_side side, enum miniport_ddi ddi, const void *argument)
 {
     const struct loan_structure *structure = loans_of(ddi);
 
@@ -312,7 +97,7 @@ static bool is_due(enum side side, enum miniport_ddi ddi, const void *argument)
         return false;
     if (is_turn(side, target_of(ddi, argument)))
         return true;
-    remember(structure, argument, structure->bytes);
+    wrong_words_remember(plan.words, structure, argument, structure->bytes);
     return false;
 }
 
@@ -321,14 +106,14 @@ static bool is_due(enum side side, enum miniport_ddi ddi, const void *argument)
 #define X(function, ddi, argument)                                                                 \
     static NTSTATUS hand_down_##function(struct miniport *self, HANDLE object, argument arg)       \
     {                                                                                              \
-        struct change change = {0};                                                                \
+        struct wrong_word word = {0};                                                              \
         NTSTATUS status;                                                                           \
                                                                                                    \
-        if (is_due(BY_MANAGER, MINIPORT_DDI_##ddi, arg))                                           \
-            change = distort(BY_MANAGER, loans_of(MINIPORT_DDI_##ddi), (void *)(uintptr_t)arg,     \
-                             sizeof *arg);                                                         \
+        if (is_due(WRONG_BY_MANAGER, MINIPORT_DDI_##ddi, arg))                                     \
+            word = distort(WRONG_BY_MANAGER, loans_of(MINIPORT_DDI_##ddi), (void *)(uintptr_t)arg, \
+                           sizeof *arg);                                                           \
         status = miniport_forward_##function(self, object, arg);                                   \
-        undo(&change);                                                                             \
+        wrong_word_undo(&word);                                                                    \
         return status;                                                                             \
     }
 MINIPORT_DDI_LIST(X)
@@ -355,19 +140,11 @@ struct lower {
 
 static NTSTATUS wrong_status(enum miniport_ddi ddi, NTSTATUS status)
 {
-    static const NTSTATUS statuses[] = {
-        STATUS_SUCCESS,
-        STATUS_NO_MEMORY,
-        STATUS_INVALID_PARAMETER,
-        STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER,
-        STATUS_GRAPHICS_ALLOCATION_BUSY,
-        STATUS_UNSUCCESSFUL,
-    };
-    NTSTATUS wrong = statuses[draw(ARRAY_COUNT(statuses))];
+    NTSTATUS wrong = wrong_words_status(plan.words, status);
 
     snprintf(what_was_wrong, NAME_BYTES, "%s returns 0x%x", miniport_ddi_name(ddi),
              (unsigned)wrong);
-    return wrong == status ? STATUS_NOT_SUPPORTED : wrong;
+    return wrong;
 }
 
 #define X(function, ddi, argument)                                                                 \
@@ -375,11 +152,12 @@ static NTSTATUS wrong_status(enum miniport_ddi ddi, NTSTATUS status)
     {                                                                                              \
         NTSTATUS status = miniport_forward_##function(self, object, arg);                          \
                                                                                                    \
-        if (!is_due(BY_DRIVER, MINIPORT_DDI_##ddi, arg))                                           \
+        if (!is_due(WRONG_BY_DRIVER, MINIPORT_DDI_##ddi, arg))                                     \
             return status;                                                                         \
         if (LOANS_IS_CONST(arg) || draw(4) == 0)                                                   \
             return wrong_status(MINIPORT_DDI_##ddi, status);                                       \
-        distort(BY_DRIVER, loans_of(MINIPORT_DDI_##ddi), (void *)(uintptr_t)arg, sizeof *arg);     \
+        distort(WRONG_BY_DRIVER, loans_of(MINIPORT_DDI_##ddi), (void *)(uintptr_t)arg,             \
+                sizeof *arg);                                                                      \
         return status;                                                                             \
     }
 MINIPORT_DDI_LIST(X)
@@ -388,19 +166,13 @@ MINIPORT_DDI_LIST(X)
 static void notify_interrupt(struct miniport_host *host,
                              const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
 {
-    static const struct loan_structure structure = {
-        .name = "DXGKARGCB_NOTIFY_INTERRUPT_DATA",
-        .bytes = sizeof *data,
-        .choice = {offsetof(DXGKARGCB_NOTIFY_INTERRUPT_DATA, InterruptType),
-                   sizeof data->InterruptType},
-    };
     struct lower *lower = container_of(host, struct lower, host.host);
     DXGKARGCB_NOTIFY_INTERRUPT_DATA wrong = *data;
 
-    if (is_turn(BY_INTERRUPT, 0))
-        distort(BY_INTERRUPT, &structure, &wrong, sizeof wrong);
+    if (is_turn(WRONG_BY_INTERRUPT, 0))
+        distort(WRONG_BY_INTERRUPT, &wrong_word_interrupt, &wrong, sizeof wrong);
     else if (!plan.is_done)
-        remember(&structure, (const char *)data, sizeof *data);
+        wrong_words_remember(plan.words, &wrong_word_interrupt, data, sizeof *data);
     lower->host.upper->ops->notify_interrupt(lower->host.upper, &wrong);
 }
 
@@ -461,9 +233,9 @@ static unsigned one_of(unsigned target)
 static void plan_report(void)
 {
     if (draw(3) == 0)
-        plan.turns[BY_DRIVER][MINIPORT_DDI_CreateAllocation] = 1 + (unsigned)draw(8);
+        plan.turns[WRONG_BY_DRIVER][MINIPORT_DDI_CreateAllocation] = 1 + (unsigned)draw(8);
     else
-        plan.turns[BY_DRIVER][MINIPORT_DDI_QueryAdapterInfo] = 1 + (unsigned)draw(24);
+        plan.turns[WRONG_BY_DRIVER][MINIPORT_DDI_QueryAdapterInfo] = 1 + (unsigned)draw(24);
 }
 
 /* What comes first of all that may be the one is it. */
@@ -476,14 +248,15 @@ static void plan_any(void)
         }
     }
     if (draw(6) == 0)
-        plan.turns[BY_INTERRUPT][0] = 1 + (unsigned)draw(20);
+        plan.turns[WRONG_BY_INTERRUPT][0] = 1 + (unsigned)draw(20);
 }
 
 /* Or all words are right, and the manager once gets no memory. */
 static void make_plan(uint64_t seed, struct run_config *config)
 {
-    memset(&plan, 0, sizeof plan);
-    rng_init(&plan.rng, seed);
+    memset(plan.turns, 0, sizeof plan.turns);
+    plan.is_done = false;
+    wrong_words_begin(plan.words, seed);
     if (seed < FIRST_SEED + RUNS_ANY) {
         plan_any();
     } else if (seed < FIRST_SEED + RUNS_ANY + RUNS_REPORT) {
@@ -619,7 +392,8 @@ int main(void)
     run_add_drivers(find_driver);
     what_was_wrong =
         mmap(NULL, NAME_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (what_was_wrong == MAP_FAILED)
+    plan.words = wrong_words_create();
+    if (what_was_wrong == MAP_FAILED || !plan.words)
         return 1;
     return cmocka_run_group_tests_name("bench/distortion", tests, NULL, NULL);
 }

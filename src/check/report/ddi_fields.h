@@ -2,8 +2,8 @@
  * DDI fields: what is known of a member of a structure of the DDI, as rows of the generated table
  * ddi_fields.inc.
  *
- * Place      check/report. decode.c writes arguments by it; bench/distortion_test makes members of
- *            calls wrong.
+ * Place      check/report. decode.c writes arguments by it; rig/wrong_word.c makes members of calls
+ *            wrong.
  * Model      Whoever wants the table defines FIELD and ENUMERATOR and includes ddi_fields.inc. A
  *            row with a '/' in the name of the structure is of the variant of its union that the
  *            number behind the '/' chooses.

@@ -2,6 +2,7 @@
 #include "check/rig/test_rig.h"
 
 #include "check/check_watch.h"
+#include "check/rig/test_told.h"
 
 /* ---- The bench that the check asks ---- */
 
@@ -85,6 +86,7 @@ static void rig_on_finding(void *context, const struct finding *finding)
 
     rig->last = *finding;
     rig->finding_count++;
+    told_finding(&rig->findings, finding);
 }
 
 static unsigned rig_irql(void *context)
@@ -185,6 +187,7 @@ void rig_prepare(struct rig *rig, enum rig_model model)
     memset(rig, 0, sizeof *rig);
     rig->next_handle = 0x1000;
     failing_services_init(&rig->memory);
+    hash_init(&rig->findings, 0);
     rig_describe(rig, model);
     rig->bottom.ops = &rig_driver_ops;
     rig->host.ops = &rig_host_ops;
@@ -333,6 +336,8 @@ void rig_init_cold(struct rig *rig, enum rig_model model)
 
 void rig_fini(struct rig *rig)
 {
+    if (!rig->memory.has_failed)
+        told_rig(rig);
     miniport_destroy(rig->top);
     check_destroy(rig->check);
     assert_int_equal(rig->memory.live_blocks, 0);
@@ -457,6 +462,7 @@ void rig_play_broken(enum rig_model model, enum rule_id rule, void (*function)(s
 {
     struct rig *rig = play(model, 0, function);
 
+    told_calls(model, function);
     rig_expect_only(rig, rule);
     end_play(rig);
 }
@@ -497,6 +503,7 @@ void rig_play_kept(enum rig_model model, enum rule_id rule, void (*function)(str
 {
     struct rig *rig = play(model, 0, function);
 
+    told_calls(model, function);
     rig_expect_silence(rig, rule);
     /* Of a run are the GPU that has spoken once, and advice that was given. */
     if (!check_ledger(rig->check)->has_gpu && !rig->last.is_advice) {
@@ -518,9 +525,32 @@ void rig_enter_test(struct rig_tests *tests, const char *name, CMUnitTestFunctio
     tests->list[tests->count++] = (struct CMUnitTest){.name = name, .test_func = function};
 }
 
-int rig_run_tests(struct rig_tests *rules, const struct CMUnitTest *tests, size_t count)
+static int begin_test(void **state)
 {
+    told_begin(*state);
+    return 0;
+}
+
+static int end_test(void **state)
+{
+    told_end(*state);
+    return 0;
+}
+
+int rig_run_tests(struct rig_tests *rules, const struct CMUnitTest *tests, size_t count,
+                  const char *file)
+{
+    int failed;
+
     for (size_t i = 0; i < count; i++)
         rig_enter_test(rules, tests[i].name, tests[i].test_func);
-    return _cmocka_run_group_tests("tests", rules->list, rules->count, NULL, NULL);
+    for (size_t i = 0; i < rules->count; i++) {
+        struct CMUnitTest *test = &rules->list[i];
+
+        test->setup_func = begin_test;
+        test->teardown_func = end_test;
+        test->initial_state = (void *)(uintptr_t)test->name;
+    }
+    failed = _cmocka_run_group_tests("tests", rules->list, rules->count, NULL, NULL);
+    return failed ? failed : told_finish(file);
 }

@@ -25,6 +25,7 @@
 
 #include "base/bits.h"
 #include "base/failing_services.h"
+#include "base/hash.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -58,6 +59,7 @@ struct rig {
     struct check_calls calls;
     struct finding last;
     unsigned finding_count;
+    struct hash findings; /* all that was said */
     unsigned irql;
 
     enum rig_model model;
@@ -200,7 +202,8 @@ struct rig_tests {
 static struct rig_tests rig_tests __attribute__((unused));
 
 void rig_enter_test(struct rig_tests *tests, const char *name, CMUnitTestFunction function);
-int rig_run_tests(struct rig_tests *rules, const struct CMUnitTest *tests, size_t count);
+int rig_run_tests(struct rig_tests *rules, const struct CMUnitTest *tests, size_t count,
+                  const char *file);
 
 #define RIG_ENTER_TEST(function)                                                                   \
     __attribute__((constructor)) static void enter_##function(void)                                \
@@ -209,7 +212,8 @@ int rig_run_tests(struct rig_tests *rules, const struct CMUnitTest *tests, size_
     }
 
 /* An array of tests besides those of rules. */
-#define RIG_RUN_TESTS(tests) rig_run_tests(&rig_tests, tests, sizeof(tests) / sizeof *(tests))
-#define RIG_RUN_RULES()      rig_run_tests(&rig_tests, NULL, 0)
+#define RIG_RUN_TESTS(tests)                                                                       \
+    rig_run_tests(&rig_tests, tests, sizeof(tests) / sizeof *(tests), __FILE__)
+#define RIG_RUN_RULES() rig_run_tests(&rig_tests, NULL, 0, __FILE__)
 
 #endif

@@ -2,7 +2,9 @@
  * Test rig: the side below the layer. A lawful driver, which answers as the rig's tables say, and
  * the kernel's callbacks, which do nothing.
  */
-#include "check/rig/test_rig.h"
+#include "check/rig/test_told.h"
+
+#include "miniport/loans.h"
 
 HANDLE rig_handle(struct rig *rig)
 {
@@ -163,24 +165,25 @@ NTSTATUS rig_answer(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void 
 }
 
 static NTSTATUS rig_dispatch(struct miniport *self, enum miniport_ddi ddi, HANDLE object,
-                             const void *arg)
+                             const void *arg, bool is_const)
 {
     struct rig *rig = (struct rig *)self;
 
-    return (rig->answer ? rig->answer : rig_answer)(rig, ddi, object, (void *)arg);
+    return told_answer(ddi, (void *)arg, is_const,
+                       (rig->answer ? rig->answer : rig_answer)(rig, ddi, object, (void *)arg));
 }
 
 #define X(function, ddi, argument)                                                                 \
     static NTSTATUS rig_driver_##function(struct miniport *self, HANDLE object, argument arg)      \
     {                                                                                              \
-        return rig_dispatch(self, MINIPORT_DDI_##ddi, object, arg);                                \
+        return rig_dispatch(self, MINIPORT_DDI_##ddi, object, arg, LOANS_IS_CONST(arg));           \
     }
 MINIPORT_DDI_LIST(X)
 #undef X
 #define X(function, ddi)                                                                           \
     static NTSTATUS rig_driver_##function(struct miniport *self, HANDLE object)                    \
     {                                                                                              \
-        return rig_dispatch(self, MINIPORT_DDI_##ddi, object, NULL);                               \
+        return rig_dispatch(self, MINIPORT_DDI_##ddi, object, NULL, true);                         \
     }
 MINIPORT_PLAIN_LIST(X)
 #undef X
@@ -208,49 +211,49 @@ static bool rig_driver_has(struct miniport *self, enum miniport_ddi ddi)
 
 static NTSTATUS rig_driver_add_device(struct miniport *self)
 {
-    return rig_dispatch(self, MINIPORT_DDI_AddDevice, NULL, NULL);
+    return rig_dispatch(self, MINIPORT_DDI_AddDevice, NULL, NULL, true);
 }
 
 static NTSTATUS rig_driver_start_device(struct miniport *self, const DXGK_START_INFO *start,
                                         ULONG *sources, ULONG *children)
 {
-    return rig_dispatch(self, MINIPORT_DDI_StartDevice, NULL, start);
+    return rig_dispatch(self, MINIPORT_DDI_StartDevice, NULL, start, true);
 }
 
 static NTSTATUS rig_driver_stop_device(struct miniport *self)
 {
-    return rig_dispatch(self, MINIPORT_DDI_StopDevice, NULL, NULL);
+    return rig_dispatch(self, MINIPORT_DDI_StopDevice, NULL, NULL, true);
 }
 
 static NTSTATUS rig_driver_remove_device(struct miniport *self)
 {
-    return rig_dispatch(self, MINIPORT_DDI_RemoveDevice, NULL, NULL);
+    return rig_dispatch(self, MINIPORT_DDI_RemoveDevice, NULL, NULL, true);
 }
 
 static NTSTATUS rig_driver_set_power_state(struct miniport *self, ULONG uid,
                                            DEVICE_POWER_STATE state, POWER_ACTION action)
 {
-    return rig_dispatch(self, MINIPORT_DDI_SetPowerState, NULL, &state);
+    return rig_dispatch(self, MINIPORT_DDI_SetPowerState, NULL, &state, true);
 }
 
 static NTSTATUS rig_driver_surprise_removal(struct miniport *self, DXGK_SURPRISE_REMOVAL_TYPE type)
 {
-    return rig_dispatch(self, MINIPORT_DDI_NotifySurpriseRemoval, NULL, &type);
+    return rig_dispatch(self, MINIPORT_DDI_NotifySurpriseRemoval, NULL, &type, true);
 }
 
 static bool rig_driver_interrupt(struct miniport *self, ULONG message)
 {
-    return NT_SUCCESS(rig_dispatch(self, MINIPORT_DDI_InterruptRoutine, NULL, &message));
+    return NT_SUCCESS(rig_dispatch(self, MINIPORT_DDI_InterruptRoutine, NULL, &message, true));
 }
 
 static void rig_driver_dpc(struct miniport *self)
 {
-    rig_dispatch(self, MINIPORT_DDI_DpcRoutine, NULL, NULL);
+    rig_dispatch(self, MINIPORT_DDI_DpcRoutine, NULL, NULL, true);
 }
 
 static SIZE_T rig_driver_root_size(struct miniport *self, DXGKARG_GETROOTPAGETABLESIZE *arg)
 {
-    return rig_dispatch(self, MINIPORT_DDI_GetRootPageTableSize, NULL, arg) ? 0 : 4096;
+    return rig_dispatch(self, MINIPORT_DDI_GetRootPageTableSize, NULL, arg, false) ? 0 : 4096;
 }
 
 /* clang-format off */

@@ -1,0 +1,369 @@
+/* Told: see test_told.h. */
+#include "check/rig/test_told.h"
+
+#include "base/hash.h"
+#include "check/rig/wrong_word.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#define CALLS_MOST  256u
+#define EVENTS_MOST 256u
+#define LINES_BYTES (256u << 10)
+#define WRONG_PLAYS 40u /* of the calls of a test */
+
+/* With assertions and sanitizers other plays end early. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(NDEBUG)
+#define IS_STRICT true
+#else
+#define IS_STRICT false
+#endif
+
+/* ---- What was told --------------------------------------------------------------------------- */
+
+struct told {
+    bool is_any;
+    struct hash hash;
+    bool is_broken[RULE_COUNT];
+};
+
+static struct {
+    struct told test; /* of the one that is played */
+    const char *name;
+    char lines[LINES_BYTES];
+    size_t length;
+} book;
+
+static void put(const char *format, ...)
+{
+    va_list list;
+
+    va_start(list, format);
+    book.length +=
+        (size_t)vsnprintf(book.lines + book.length, LINES_BYTES - book.length, format, list);
+    va_end(list);
+    if (book.length >= LINES_BYTES)
+        abort();
+}
+
+static void begin(struct told *told)
+{
+    memset(told, 0, sizeof *told);
+    hash_init(&told->hash, 0);
+}
+
+static void add(struct told *told, const struct rig *rig)
+{
+    const uint64_t of_rig = hash_final(&rig->findings);
+
+    told->is_any = true;
+    rule_counts_hash(&told->hash, &rig->counts);
+    hash_update_u64(&told->hash, of_rig);
+    hash_update_u64(&told->hash, check_is_whole(rig->check));
+    for (unsigned i = 1; i < RULE_COUNT; i++)
+        told->is_broken[i] |= rig->counts.broken[i] != 0;
+}
+
+static void put_line(const char *test, const char *what, const struct told *told)
+{
+    put("%s%s:", test, what);
+    for (unsigned i = 1; i < RULE_COUNT; i++) {
+        if (told->is_broken[i])
+            put(" %s", rule_get((enum rule_id)i)->id);
+    }
+    put(" %016llx\n", (unsigned long long)hash_final(&told->hash));
+}
+
+void told_begin(const char *test)
+{
+    book.name = test;
+    begin(&book.test);
+}
+
+void told_end(const char *test)
+{
+    if (book.test.is_any)
+        put_line(test, "", &book.test);
+    book.name = NULL;
+}
+
+/* Without what looks like an address of a process: 12 digits, which no address of a rig has. */
+static void add_text(struct hash *hash, const char *text)
+{
+    for (size_t digits; *text; text += digits) {
+        const size_t length = strcspn(text, "x");
+
+        hash_update(hash, text, length);
+        text += length;
+        text += *text == 'x';
+        digits = strspn(text, "0123456789abcdef");
+        if (digits != 12)
+            hash_update(hash, text, digits);
+    }
+    hash_update(hash, "", 1);
+}
+
+/* Without the arguments, in which a pointer can be read as another member of its union, and without
+ * the text of PB-015, which tells a byte of one. */
+void told_finding(struct hash *hash, const struct finding *finding)
+{
+    const struct finding_detail *detail = &finding->detail;
+    const char *texts[] = {detail->where, detail->objects, detail->bytes, finding->text};
+    const size_t count = ARRAY_COUNT(texts) - (finding->rule == RULE_PB_015);
+
+    hash_update_u64(hash, finding->rule);
+    hash_update_u64(hash, finding->object);
+    hash_update_u64(hash, finding->is_advice);
+    for (size_t i = 0; i < count; i++)
+        add_text(hash, texts[i]);
+    if (getenv("DRYDOCK_TOLD_DETAILS"))
+        fprintf(stderr, "  %s %s %s\n%s\n%s\n", rule_get(finding->rule)->id, detail->where,
+                finding->text, detail->objects, detail->bytes);
+}
+
+void told_rig(const struct rig *rig)
+{
+    if (book.name)
+        add(&book.test, rig);
+}
+
+/* ---- Calls with a wrong word ----------------------------------------------------------------- */
+
+struct calls {
+    const char *test;
+    enum rig_model model;
+    void (*function)(struct rig *rig);
+};
+
+static struct {
+    struct calls all[CALLS_MOST];
+    unsigned count;
+} book_of_calls;
+
+/* The play that is under way. */
+static struct {
+    const struct calls *calls;
+    unsigned number; /* 0: all words are right, and the events are counted */
+    struct wrong_words *words;
+    bool is_on;
+    unsigned event, wanted; /* wanted: the event whose word is wrong, from 1; 0: none */
+    struct told told;
+    bool has_ended;
+} plays;
+
+void told_calls(enum rig_model model, void (*function)(struct rig *rig))
+{
+    if (book_of_calls.count == CALLS_MOST)
+        abort();
+    book_of_calls.all[book_of_calls.count++] = (struct calls){book.name, model, function};
+}
+
+/* Whether the word of this event is the wrong one. */
+static bool is_turn(const struct loan_structure *structure, const void *argument)
+{
+    if (!plays.is_on || !structure || !argument)
+        return false;
+    if (++plays.event == plays.wanted)
+        return true;
+    wrong_words_remember(plays.words, structure, argument, structure->bytes);
+    return false;
+}
+
+static struct wrong_word distort(enum wrong_side side, const struct loan_structure *structure,
+                                 const void *argument)
+{
+    struct wrong_word word = wrong_words_distort(plays.words, side, structure,
+                                                 (void *)(uintptr_t)argument, structure->bytes);
+
+    if (word.size && getenv("DRYDOCK_TOLD_DETAILS"))
+        fprintf(stderr, "%s %u: %s.%s%s is 0x%llx, not 0x%llx\n", plays.calls->test, plays.number,
+                word.structure, word.member, word.is_of_another ? " of another element" : "",
+                (unsigned long long)word.wrong, (unsigned long long)word.right);
+    return word;
+}
+
+NTSTATUS told_answer(enum miniport_ddi ddi, void *arg, bool is_const, NTSTATUS status)
+{
+    const struct loan_structure *structure = loans_of(ddi);
+
+    if (!is_turn(structure, arg))
+        return status;
+    is_const &= ddi != MINIPORT_DDI_QueryAdapterInfo; /* whose answer stands elsewhere */
+    if (is_const || rng_below(wrong_words_rng(plays.words), 4) == 0 ||
+        !distort(WRONG_BY_DRIVER, structure, arg).size)
+        return wrong_words_status(plays.words, status);
+    return status;
+}
+
+#define X(function, ddi, argument)                                                                 \
+    static NTSTATUS hand_down_##function(struct miniport *self, HANDLE object, argument arg)       \
+    {                                                                                              \
+        const struct loan_structure *structure = loans_of(MINIPORT_DDI_##ddi);                     \
+        struct wrong_word word = {0};                                                              \
+        NTSTATUS status;                                                                           \
+                                                                                                   \
+        if (is_turn(structure, arg))                                                               \
+            word = distort(WRONG_BY_MANAGER, structure, arg);                                      \
+        status = miniport_forward_##function(self, object, arg);                                   \
+        wrong_word_undo(&word);                                                                    \
+        return status;                                                                             \
+    }
+MINIPORT_DDI_LIST(X)
+#undef X
+
+static void notify_interrupt(struct miniport_host *host,
+                             const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
+{
+    struct miniport_host_layer *layer = (struct miniport_host_layer *)host;
+    DXGKARGCB_NOTIFY_INTERRUPT_DATA wrong = *data;
+
+    if (is_turn(&wrong_word_interrupt, &wrong))
+        distort(WRONG_BY_INTERRUPT, &wrong_word_interrupt, &wrong);
+    layer->upper->ops->notify_interrupt(layer->upper, &wrong);
+}
+
+static void play(struct rig *rig)
+{
+    struct miniport_ops ops = miniport_forward_ops;
+    struct miniport_host_ops host_ops = miniport_host_forward_ops;
+    struct miniport upper = {.ops = &ops, .next = rig->top};
+    struct miniport_host_layer host = {.host.ops = &host_ops, .upper = rig->drivers_host};
+
+#define X(function, ddi, argument) ops.function = hand_down_##function;
+    MINIPORT_DDI_LIST(X)
+#undef X
+    host_ops.notify_interrupt = notify_interrupt;
+    rig->top = &upper;
+    rig->drivers_host = &host.host;
+    plays.is_on = true;
+    plays.calls->function(rig);
+    check_end(rig->check, false);
+    plays.is_on = false;
+    rig->top = upper.next;
+    rig->drivers_host = host.upper;
+}
+
+/* A wrong word can let the test of the calls fail, or crash: the play ends there. */
+static void play_once(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+    sigset_t signals;
+
+    sigfillset(&signals);
+    sigprocmask(SIG_UNBLOCK, &signals, NULL); /* that of the last crash */
+    assert_non_null(rig);
+    rig_init(rig, plays.calls->model);
+    play(rig);
+    add(&plays.told, rig);
+    rig_fini(rig);
+    free(rig);
+    plays.has_ended = true;
+}
+
+static void play_with_wrong_words(const struct calls *calls)
+{
+    const struct CMUnitTest test = {.name = calls->test, .test_func = play_once};
+    const uint64_t seed = hash_string(calls->test);
+    unsigned events = 0, ended = 0, number;
+    struct told all;
+    char what[64];
+
+    begin(&all);
+    plays.calls = calls;
+    for (number = 0; number <= WRONG_PLAYS / (IS_STRICT ? 16 : 1); number++) {
+        wrong_words_begin(plays.words, hash_pair(seed, number));
+        begin(&plays.told);
+        plays.number = number;
+        plays.event = 0;
+        plays.wanted = number ? 1 + (unsigned)rng_below(wrong_words_rng(plays.words), events) : 0;
+        plays.has_ended = plays.is_on = false;
+        _cmocka_run_group_tests("play", &test, 1, NULL, NULL);
+        if (!number)
+            events = plays.event;
+        if (!events)
+            return;
+        if (!plays.has_ended) {
+            ended++;
+            continue;
+        }
+        hash_update_u64(&all.hash, number);
+        hash_update_u64(&all.hash, hash_final(&plays.told.hash));
+        for (unsigned i = 1; i < RULE_COUNT; i++)
+            all.is_broken[i] |= plays.told.is_broken[i];
+    }
+    snprintf(what, sizeof what, ", wrong words, %u ended", ended);
+    put_line(calls->test, what, &all);
+}
+
+static void play_all(void)
+{
+    const int out = dup(STDOUT_FILENO), error = dup(STDERR_FILENO),
+              nowhere = open("/dev/null", O_WRONLY);
+
+    fflush(NULL);
+    plays.words = wrong_words_create();
+    if (!plays.words || out < 0 || error < 0 || nowhere < 0)
+        abort();
+    dup2(nowhere, STDOUT_FILENO);
+    if (!getenv("DRYDOCK_TOLD_DETAILS"))
+        dup2(nowhere, STDERR_FILENO);
+    for (unsigned i = 0; i < book_of_calls.count; i++)
+        play_with_wrong_words(&book_of_calls.all[i]);
+    fflush(NULL);
+    dup2(out, STDOUT_FILENO);
+    dup2(error, STDERR_FILENO);
+    close(out);
+    close(error);
+    close(nowhere);
+    wrong_words_destroy(plays.words);
+}
+
+/* ---- The file -------------------------------------------------------------------------------- */
+
+static const char *golden_of;
+
+static void what_was_told_is_what_it_was(void **state)
+{
+    const bool updates = getenv("DRYDOCK_UPDATE_GOLDEN") && !IS_STRICT;
+    char path[512], expected[1024];
+    unsigned others = 0;
+    FILE *file;
+
+    snprintf(path, sizeof path, "%s/tests/golden/told/%s.txt", DRYDOCK_SOURCE_DIR, golden_of);
+    file = fopen(path, updates ? "w" : "r");
+    if (!file)
+        fail_msg("%s cannot be opened", path);
+    if (updates)
+        fputs(book.lines, file);
+    for (char *line = book.lines, *end; !updates && !IS_STRICT && *line; line = end + 1) {
+        end = strchr(line, '\n');
+        if (fgets(expected, sizeof expected, file) &&
+            strlen(expected) == (size_t)(end + 1 - line) &&
+            memcmp(expected, line, (size_t)(end + 1 - line)) == 0)
+            continue;
+        if (others++ < 8)
+            fprintf(stderr, "was: %sis:  %.*s\n", feof(file) ? "nothing\n" : expected,
+                    (int)(end - line), line);
+    }
+    if (!updates && !IS_STRICT && fgets(expected, sizeof expected, file))
+        others++;
+    fclose(file);
+    if (others)
+        fail_msg("%u lines of %s are others; if that is meant: scripts/golden.sh DRYDOCK --update",
+                 others, path);
+}
+
+int told_finish(const char *file)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(what_was_told_is_what_it_was)};
+    char name[64];
+
+    if (!book.length)
+        return 0;
+    snprintf(name, sizeof name, "%s", strrchr(file, '/') + 1);
+    *strrchr(name, '.') = '\0';
+    golden_of = name;
+    play_all();
+    return cmocka_run_group_tests_name("told", tests, NULL, NULL);
+}
