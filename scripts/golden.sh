@@ -23,11 +23,7 @@ set -eu
 seeds=500
 case $#${2:-} in
 1 | 2--update | 2--brief | 2--rules) ;;
-<<<<<<< HEAD
 *) sed -n '2,21s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
-=======
-*) sed -n '2,19s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
->>>>>>> c231ab14 (What the checker says in its tests, and of wrong words, is golden)
 esac
 tests=$(cd "$(dirname "$1")" && pwd)
 drydock=$tests/$(basename "$1")
@@ -71,16 +67,11 @@ awk -F '"' '
 
 if [ "${2:-}" = --update ]; then
     mkdir -p "$golden"
-<<<<<<< HEAD
     cp "$folder/seeds.txt" "$folder/units.txt" "$folder/zoo.txt" "$golden"
-    DRYDOCK_UPDATE_GOLDEN=1 "$tests/bench_tests" distortion_test >"$folder/text" 2>&1 || { cat "$folder/text" >&2; exit 2; }
-=======
-    cp "$folder/seeds.txt" "$folder/zoo.txt" "$golden"
     rm -rf "$golden/told"
     mkdir "$golden/told"
     { DRYDOCK_UPDATE_GOLDEN=1 "$tests/bench_tests" distortion_test && DRYDOCK_UPDATE_GOLDEN=1 "$tests/check_tests"; } \
         >"$folder/text" 2>&1 || { cat "$folder/text" >&2; exit 2; }
->>>>>>> c231ab14 (What the checker says in its tests, and of wrong words, is golden)
     exit 0
 fi
 status=0

@@ -527,13 +527,13 @@ void rig_enter_test(struct rig_tests *tests, const char *name, CMUnitTestFunctio
 
 static int begin_test(void **state)
 {
-    told_begin(*state);
+    told_begin_test(*state);
     return 0;
 }
 
 static int end_test(void **state)
 {
-    told_end(*state);
+    told_end_test(*state);
     return 0;
 }
 

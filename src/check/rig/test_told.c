@@ -75,13 +75,13 @@ static void put_line(const char *test, const char *what, const struct told *told
     put(" %016llx\n", (unsigned long long)hash_final(&told->hash));
 }
 
-void told_begin(const char *test)
+void told_begin_test(const char *test)
 {
     book.name = test;
     begin(&book.test);
 }
 
-void told_end(const char *test)
+void told_end_test(const char *test)
 {
     if (book.test.is_any)
         put_line(test, "", &book.test);

@@ -19,8 +19,8 @@
 #include "check/rig/test_rig.h"
 
 /* The name of the test that begins or has ended. */
-void told_begin(const char *test);
-void told_end(const char *test);
+void told_begin_test(const char *test);
+void told_end_test(const char *test);
 
 /* Something was said. Where things lie in this process is left out of the hash. */
 void told_finding(struct hash *hash, const struct finding *finding);
