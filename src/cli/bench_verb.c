@@ -8,6 +8,7 @@
 #include "bench/measure/manager_bench.h"
 #include "bench/measure/page_bench.h"
 #include "bench/measure/range_bench.h"
+#include "bench/measure/residency_bench.h"
 #include "bench/measure/scaling_bench.h"
 #include "bench/measure/transfer_bench.h"
 #include "report/report.h"
@@ -202,34 +203,65 @@ static enum cli_status bench_pages(struct bench_output *out)
     return CLI_FINE;
 }
 
+static bool print_residency(struct bench_output *out, enum run_model model, uint64_t count)
+{
+    const char *name = run_model_name(model);
+    struct residency_bench r;
+    struct row_name row;
+
+    if (!residency_bench_run(model, count, &r))
+        return false;
+    name_row(&row, "residency", "%s, at random/%" PRIu64, name, count);
+    bench_ratio(out, row.key, row.name, "LRU", &r.reference);
+    name_row(&row, "residency", "%s, the same list again/%" PRIu64, name, count);
+    bench_ratio(out, row.key, row.name, "LRU", &r.again);
+    name_row(&row, "residency", "%s, a request of one/%" PRIu64, name, count);
+    bench_figure(out, row.key, row.name, r.fixed_ns, "ns");
+    name_row(&row, "residency", "%s, created and paged in/%" PRIu64, name, count);
+    bench_figure(out, row.key, row.name, r.create_ns, "ns");
+    if (model != RUN_GPUMMU)
+        return true;
+    name_row(&row, "residency", "a list object again/%" PRIu64, count);
+    bench_ratio(out, row.key, row.name, "LRU", &r.list);
+    name_row(&row, "residency", "a list object again/%" PRIu64 "/100 members", count);
+    bench_figure(out, row.key, row.name, r.list.ours_ns, "ns");
+    name_row(&row, "residency", "a list object again/%" PRIu64 "/10000 members", count);
+    bench_figure(out, row.key, row.name, r.long_list_ns, "ns");
+    return true;
+}
+
+static bool print_pressure(struct bench_output *out, uint64_t bytes)
+{
+    struct pressure_bench r;
+    struct row_name row;
+
+    if (!residency_bench_pressure(out->is_quick ? 10000 : 50000, bytes, &r))
+        return false;
+    name_row(&row, "residency", "70 %% fit, a pair of %" PRIu64 " KiB", bytes / KiB);
+    bench_ratio(out, row.key, row.name, "LRU", &r.pair);
+    name_row(&row, "residency", "70 %% fit, a pair of %" PRIu64 " KiB/operations", bytes / KiB);
+    bench_figure(out, row.key, row.name, r.operations, "");
+    return true;
+}
+
 static enum cli_status bench_residency(struct bench_output *out)
 {
     static const uint64_t counts[] = {10000, 100000, 1000000};
     size_t count_count = out->is_quick ? 2 : 3;
 
     bench_begin(out, "residency",
-                "residency: a reference to what is resident, 100 a request (GpuMmu), beside an "
-                "LRU of the application's");
-    for (size_t i = 0; i < count_count; i++) {
-        struct residency_bench r;
-        struct row_name row;
-
-        if (!manager_bench_residency(counts[i], &r))
+                "residency: a reference to what is resident, 100 a request, beside an LRU of the "
+                "application's; and a pair\n  of one in and one out where 70 % fits (GpuMmu); the "
+                "manager alone, over a driver that does nothing");
+    for (int m = RUN_PHYSICAL; m <= RUN_GPUMMU; m++) {
+        for (size_t i = 0; i < count_count; i++) {
+            if (!print_residency(out, (enum run_model)m, counts[i]))
+                return failed("residency");
+        }
+    }
+    for (uint64_t bytes = 4 * KiB; bytes <= 64 * KiB; bytes *= 16) {
+        if (!print_pressure(out, bytes))
             return failed("residency");
-        name_row(&row, "residency", "at random/%" PRIu64, counts[i]);
-        bench_ratio(out, row.key, row.name, "LRU", &r.reference);
-        name_row(&row, "residency", "the same list again/%" PRIu64, counts[i]);
-        bench_ratio(out, row.key, row.name, "LRU", &r.again);
-        name_row(&row, "residency", "a list object again/%" PRIu64, counts[i]);
-        bench_ratio(out, row.key, row.name, "LRU", &r.list);
-        name_row(&row, "residency", "a list object again/%" PRIu64 "/100 members", counts[i]);
-        bench_figure(out, row.key, row.name, r.list.ours_ns, "ns");
-        name_row(&row, "residency", "a list object again/%" PRIu64 "/10000 members", counts[i]);
-        bench_figure(out, row.key, row.name, r.long_list_ns, "ns");
-        name_row(&row, "residency", "a request of one reference/%" PRIu64, counts[i]);
-        bench_figure(out, row.key, row.name, r.fixed_ns, "ns");
-        name_row(&row, "residency", "created and paged in/%" PRIu64, counts[i]);
-        bench_figure(out, row.key, row.name, r.create_ns, "ns");
     }
     bench_end(out);
     return CLI_FINE;

@@ -23,30 +23,6 @@ struct page_table_bench {
 /* Maps so many bytes in 4 KiB pages of system memory. */
 bool manager_bench_page_tables(uint64_t bytes, struct page_table_bench *out_result);
 
-/*
- * A reference to what is resident already: made resident and evicted again, in a request of
- * RESIDENCY_REFERENCES. The peer is what an application does for itself where the system manages
- * nothing, after what is published of d3dx12Residency: an object is entered in the set of a command
- * list, unless a mark says that it is there; when the list is executed, each object of the set goes
- * to the back of the one LRU list and is told the fence and the time; then the marks go. Unlike
- * that library it has one command list, no lock and no budget query, which favours it. As in that
- * library, a set that has not changed goes the same way as any other one: object by object.
- */
-#define RESIDENCY_REFERENCES 100
-#define RESIDENCY_LONG_LIST  10000 /* or all allocations, where there are fewer */
-
-struct residency_bench {
-    struct comparison reference; /* of lists at random */
-    struct comparison again;     /* a reference of one list, again and again */
-    struct comparison list;      /* a request of a list object that does not change (vidmm_list) */
-    double long_list_ns;         /* the same, of RESIDENCY_LONG_LIST members */
-    double fixed_ns;             /* a request of one reference to the same allocation */
-    double create_ns;            /* an allocation: created, paged in, destroyed */
-};
-
-/* So many allocations of a page, all resident. */
-bool manager_bench_residency(uint64_t allocation_count, struct residency_bench *out_result);
-
 struct replay_bench {
     uint64_t operations; /* paging operations of a run */
     uint64_t moved_bytes;
