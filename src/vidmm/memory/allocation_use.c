@@ -41,7 +41,8 @@ void allocation_unhold(struct vidmm_allocation *allocation)
     allocation->busy_until = allocation->device->vidmm->submitted;
     if (allocation->state == ALLOCATION_RESIDENT)
         segment_lru_add(allocation);
-    allocation_bury_if_dead(allocation);
+    if (allocation->is_destroyed)
+        allocation_bury_if_dead(allocation);
 }
 
 /* ---- Lists ---- */
@@ -133,7 +134,8 @@ void allocation_unuse(struct vidmm_allocation *allocation)
 {
     ASSERT(allocation->uses > 0);
     allocation->uses--;
-    allocation_bury_if_dead(allocation);
+    if (allocation->is_destroyed)
+        allocation_bury_if_dead(allocation);
 }
 
 void allocation_doom(struct vidmm_allocation *allocation)

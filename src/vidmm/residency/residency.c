@@ -235,17 +235,14 @@ static void activate(struct request *request)
     if (request->is_active)
         return;
     request->is_active = true;
-    for (i = 0; i < request->count; i++) {
-        struct vidmm_allocation *allocation = request->allocations[i];
+    for (i = 0; i < request->count && !request->resorts; i++) {
+        const struct vidmm_allocation *allocation = request->allocations[i];
 
-        if (!request->resorts) {
-            request->vidmm->statistics.residency_requests++;
-            if (allocation->state == ALLOCATION_RESIDENT ||
-                allocation->state == ALLOCATION_ENTERING)
-                request->vidmm->statistics.residency_hits++;
-        }
-        allocation_hold(allocation);
+        request->vidmm->statistics.residency_requests++;
+        if (allocation->state == ALLOCATION_RESIDENT || allocation->state == ALLOCATION_ENTERING)
+            request->vidmm->statistics.residency_hits++;
     }
+    allocations_hold(request->count, request->allocations);
 }
 
 /* Where most page tables are. */
