@@ -573,6 +573,47 @@ static void plant_paged_note(struct zoo_layer *layer)
     layer->ops.dpc = count_in_paged_note;
 }
 
+/* ---- A board that is pulled out -------------------------------------------------------------- */
+
+/* state[0]: where the registers are mapped. */
+static NTSTATUS note_registers(struct miniport_host *host, PHYSICAL_ADDRESS translated,
+                               ULONG length, BOOLEAN in_io_space, BOOLEAN map_to_user_mode,
+                               ULONG cache_type, PVOID *virtual_address)
+{
+    NTSTATUS status = miniport_host_forward_ops.map_memory(
+        host, translated, length, in_io_space, map_to_user_mode, cache_type, virtual_address);
+
+    if (NT_SUCCESS(status) && length == SGPU_BAR0_BYTES)
+        zoo_layer_of_host(host)->state[0] = (uintptr_t)*virtual_address;
+    return status;
+}
+
+/* The clean driver does this itself where the board is there. */
+static NTSTATUS stop_and_silence(struct miniport *self)
+{
+    char *registers = (char *)(uintptr_t)zoo_layer_of(self)->state[0];
+
+    WRITE_REGISTER_ULONG((volatile ULONG *)(registers + SGPU_REG_IRQ_ENABLE), 0);
+    return miniport_stop_device(self->next);
+}
+
+static void plant_gone_silenced(struct zoo_layer *layer)
+{
+    layer->host_ops.map_memory = note_registers;
+    layer->ops.stop_device = stop_and_silence;
+}
+
+static NTSTATUS refuse_to_go(struct miniport *self, DXGK_SURPRISE_REMOVAL_TYPE type)
+{
+    miniport_notify_surprise_removal(self->next, type);
+    return STATUS_DEVICE_REMOVED;
+}
+
+static void plant_gone_refused(struct zoo_layer *layer)
+{
+    layer->ops.notify_surprise_removal = refuse_to_go;
+}
+
 /* ---- Memory of the client -------------------------------------------------------------------- */
 
 /* The index of its first reference is looked at, and read again where it is used. */
@@ -738,6 +779,11 @@ const struct zoo_defect zoo_drawn_defects[] = {
           "remembers the fences of the time before its device was stopped", .focus = "restart-after=24"),
     PLANT("RESTART-once", ZOO_ALL, "refused", plant_start_once,
           "does not start a device again that was stopped", .focus = "restart-after=24"),
+    PLANT("GONE-silenced", ZOO_ALL, "PWR-014", plant_gone_silenced,
+          "disables interrupts when it is stopped, of a board that was pulled out, too",
+          .focus = "removal=120"),
+    PLANT("GONE-refused", ZOO_ALL, "PWR-015", plant_gone_refused,
+          "fails the notice that its board was pulled out in a sleep", .focus = "removal=120"),
     PLANT("RENEW-context-slots", ZOO_ALL, "refused", plant_context_slots,
           "gives no slot of its table of contexts back", .focus = "renewals=yes ops=800"),
     PLANT("RENEW-device-slots", ZOO_ALL, "refused", plant_device_slots,

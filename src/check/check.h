@@ -40,6 +40,7 @@ struct check_profile {
     bool wants_host_aperture_last; /* SEG-017: behind all other segments */
     bool wants_end_with_flag;      /* PWR-006: no SystemMemoryEndAddress without its flag */
     bool wants_offset_progress;    /* PB-014: progress between repeats is in MultipassOffset */
+    bool wants_gone_untouched;     /* PWR-014: a board that has gone is not read, either */
     bool wants_own_addresses;      /* SEG-006: no two segments at one address, 0 neither */
     bool wants_power_of_two;       /* ALLOC-001: of Alignment */
     bool wants_built_complete;     /* PATCH-009: paging buffers need no Patch */
@@ -175,6 +176,7 @@ enum check_gpu_kind {
     CHECK_GPU_FLUSHED, /* it forgot cached translations */
     CHECK_GPU_VALUE,   /* it wrote the value of a native fence, to an address of system memory */
     CHECK_GPU_SYSTEM,  /* it reached system memory: told of a window of exclusive access */
+    CHECK_GPU_TOUCHED, /* a register was accessed, and the board has gone */
 };
 enum check_gpu_access { CHECK_GPU_ACCESSES, CHECK_GPU_READS, CHECK_GPU_WRITES };
 struct check_gpu_event {
@@ -188,8 +190,9 @@ struct check_gpu_event {
     bool has_start;        /* QUEUED: the GPU will fetch commands by physical address from: */
     bool starts_in_system; /* ... system memory, else by the GPU's own addresses */
     uint64_t first_byte;   /* ... this address there */
-    enum check_gpu_access access; /* FAULT: as far as it is known */
-    uint64_t address;         /* QUEUED: of the buffer; FAULT: that faulted; FLUSHED: root; VALUE */
+    enum check_gpu_access access; /* TOUCHED; FAULT: as far as it is known */
+    /* QUEUED: of the buffer; FAULT: that faulted; FLUSHED: root; VALUE; TOUCHED: in the BAR */
+    uint64_t address;
     uint64_t start, end;      /* FLUSHED: the range; end 0: all */
     bool is_system;           /* FLUSHED, QUEUED: the root is in system memory */
     bool is_everywhere;       /* FLUSHED: whatever the root */

@@ -324,7 +324,7 @@ static NTSTATUS watch_set_power_state(struct miniport *self, ULONG device_uid,
 static NTSTATUS watch_surprise_removal(struct miniport *self, DXGK_SURPRISE_REMOVAL_TYPE type)
 {
     struct check *check = check_of(self);
-    struct check_call call = {.ddi = MINIPORT_DDI_NotifySurpriseRemoval};
+    struct check_call call = {.ddi = MINIPORT_DDI_NotifySurpriseRemoval, .removal = type};
 
     check->ledger.is_pulled_out = true;
     begin_call(check, &call);

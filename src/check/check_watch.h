@@ -48,6 +48,7 @@ struct check_call {
     /* SetPowerState. */
     DEVICE_POWER_STATE power_state;
     POWER_ACTION power_action;
+    DXGK_SURPRISE_REMOVAL_TYPE removal; /* NotifySurpriseRemoval */
     /* Before a submission: its packet, entered already; NULL: there was no memory. */
     const struct check_packet *packet;
     /* After BuildPagingBuffer: what the guards around the two buffers say; NULL: not guarded. */

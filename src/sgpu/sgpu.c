@@ -502,10 +502,17 @@ static bool is_register_access(uint64_t offset, unsigned size)
     return (size == 4 || size == 8) && is_aligned(offset, size);
 }
 
+static void tell_removed(const struct sgpu *gpu, uint64_t offset, bool is_write)
+{
+    if (gpu->is_removed && gpu->observer && gpu->observer->touched_gone)
+        gpu->observer->touched_gone(gpu->observer_context, offset, is_write);
+}
+
 static uint64_t read_register(void *context, uint64_t offset, unsigned size)
 {
     struct sgpu *gpu = context;
 
+    tell_removed(gpu, offset, false);
     if (!is_register_access(offset, size) || gpu->is_off)
         return UINT64_MAX;
     if (size == 4)
@@ -519,6 +526,7 @@ static void write_register(void *context, uint64_t offset, unsigned size, uint64
 
     machine_digest_add(gpu->machine, offset << 8 | size);
     machine_digest_add(gpu->machine, value);
+    tell_removed(gpu, offset, true);
     if (!is_register_access(offset, size) || gpu->is_off)
         return;
     write_word(gpu, offset, (uint32_t)value);

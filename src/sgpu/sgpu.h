@@ -105,6 +105,8 @@ struct sgpu_observer {
     void (*tlb_flushed)(void *context, uint32_t node, uint64_t root, uint64_t start, uint64_t end);
     /* System memory was reached: only while sgpu_watch_system_memory() asks for it. */
     void (*system_reached)(void *context);
+    /* A register was accessed, and the board has been removed. */
+    void (*touched_gone)(void *context, uint64_t offset, bool is_write);
 };
 void sgpu_set_observer(struct sgpu *gpu, const struct sgpu_observer *observer, void *context);
 

@@ -71,6 +71,7 @@ void sgpu_power_on(struct sgpu *gpu)
 void sgpu_remove(struct sgpu *gpu)
 {
     gpu->is_off = true;
+    gpu->is_removed = true;
     sgpu_reset_device(gpu);
 }
 

@@ -151,6 +151,33 @@ static void aperture_slots_are_empty_after_a_sleep_wherever_they_were(void **sta
     rig_fini(&rig);
 }
 
+static void count_touch(void *context, uint64_t offset, bool is_write)
+{
+    unsigned *counts = context;
+
+    assert_int_equal(offset, is_write ? SGPU_REG_IRQ_ENABLE : SGPU_REG_ID);
+    counts[is_write]++;
+}
+
+static void a_board_that_is_gone_tells_who_touches_it(void **state)
+{
+    static const struct sgpu_observer observer = {.touched_gone = count_touch};
+    unsigned counts[2] = {0};
+    struct rig rig;
+
+    rig_init(&rig);
+    sgpu_set_observer(rig.gpu, &observer, counts);
+    sgpu_power_off(rig.gpu, SGPU_SLEEP_D3);
+    rig_read(&rig, SGPU_REG_ID);
+    assert_int_equal(counts[0], 0); /* it sleeps, and will be there again */
+    sgpu_remove(rig.gpu);
+    rig_read(&rig, SGPU_REG_ID);
+    rig_write(&rig, SGPU_REG_IRQ_ENABLE, 4, 0);
+    assert_int_equal(counts[0], 1);
+    assert_int_equal(counts[1], 1);
+    rig_fini(&rig);
+}
+
 static void a_board_that_is_gone_reads_as_ones_and_does_nothing(void **state)
 {
     struct rig rig;
@@ -176,6 +203,7 @@ int main(void)
         cmocka_unit_test(a_device_reset_loses_local_memory),
         cmocka_unit_test(local_memory_outlives_what_the_board_keeps_it_through),
         cmocka_unit_test(aperture_slots_are_empty_after_a_sleep_wherever_they_were),
+        cmocka_unit_test(a_board_that_is_gone_tells_who_touches_it),
         cmocka_unit_test(a_board_that_is_gone_reads_as_ones_and_does_nothing),
     };
 

@@ -209,7 +209,8 @@ struct sgpu {
 
     uint32_t irq_status;
     uint32_t irq_enable;
-    bool is_off; /* without power */
+    bool is_off;     /* without power */
+    bool is_removed; /* and it will not come back */
     uint32_t node_count;
     struct sgpu_node *nodes;
 

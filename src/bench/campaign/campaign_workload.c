@@ -13,6 +13,9 @@
 /* Seeds of which one has operations of more than 16 MiB: they take longer. */
 #define LARGE_ONE_IN 24
 
+/* ... whose board is pulled out: the rest of the case is not played. */
+#define REMOVED_ONE_IN 24
+
 #define SETTINGS_MOST 48
 
 /* The settings of the generator of random operations: NAME=VALUE. */
@@ -113,6 +116,8 @@ static void draw_kinds(uint64_t seed, struct settings *settings)
     set_flag(settings, "renewals", rng_chance(&rng, 1, 4));
     set_flag(settings, "client-memory", rng_chance(&rng, 1, 4));
     set_flag(settings, "presents", rng_chance(&rng, 1, 4));
+    if (rng_chance(&rng, 1, REMOVED_ONE_IN))
+        set(settings, "removal", 100 + rng_below(&rng, 200));
 }
 
 bool campaign_draw_workload(uint64_t seed, const char *focus, struct workload **out,

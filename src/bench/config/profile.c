@@ -36,6 +36,7 @@ static const struct run_profile profiles[] = {
      .check = {.wants_end_with_flag = true,
                .wants_offset_progress = true,
                .wants_own_addresses = true,
+               .wants_gone_untouched = true,
                .wants_power_of_two = true,
                .wants_built_complete = true,
                .wants_answers_complete = true,

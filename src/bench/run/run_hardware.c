@@ -301,6 +301,14 @@ static void on_system_reached(void *context)
     tell_check(context, &(struct check_gpu_event){.kind = CHECK_GPU_SYSTEM});
 }
 
+static void on_touched_gone(void *context, uint64_t offset, bool is_write)
+{
+    tell_check(context,
+               &(struct check_gpu_event){.kind = CHECK_GPU_TOUCHED,
+                                         .address = offset,
+                                         .access = is_write ? CHECK_GPU_WRITES : CHECK_GPU_READS});
+}
+
 static void on_fence_passed(void *context, uint32_t node)
 {
     tell_check(context, &(struct check_gpu_event){.kind = CHECK_GPU_FENCE, .node = node});
@@ -386,6 +394,7 @@ static const struct sgpu_observer *gpu_observer(bool follows_content)
         .fence_written = on_fence_written,
         .tlb_flushed = on_tlb_flushed,
         .system_reached = on_system_reached,
+        .touched_gone = on_touched_gone,
     };
     static const struct sgpu_observer faults_only = {
         .fault = on_gpu_fault,
@@ -395,6 +404,7 @@ static const struct sgpu_observer *gpu_observer(bool follows_content)
         .fence_written = on_fence_written,
         .tlb_flushed = on_tlb_flushed,
         .system_reached = on_system_reached,
+        .touched_gone = on_touched_gone,
     };
 
     return follows_content ? &observer : &faults_only;

@@ -19,7 +19,9 @@
 
 static bool is_silent(const struct check *check, enum rule_id rule)
 {
-    return check->ledger.is_pulled_out ||
+    bool is_of_removal = rule == RULE_PWR_014 || rule == RULE_PWR_015;
+
+    return (check->ledger.is_pulled_out && !is_of_removal) ||
            (check->stands_still && rule_get(rule)->side == RULE_SIDE_OS);
 }
 

@@ -14,7 +14,7 @@
  *            Some rules are evaluated in one place and found broken in another. For them there are
  *            the two halves: check_looked_at() counts an evaluation, check_report() tells a breach
  *            whose evaluation has been counted. After a surprise removal every rule holds and
- *            nothing is counted.
+ *            nothing is counted, but for the two about it.
  * Ownership  Everything is borrowed for the call. A finding is lent to check_config.report.
  */
 #ifndef DRYDOCK_CHECK_REPORT_H

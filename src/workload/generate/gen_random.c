@@ -45,6 +45,7 @@ enum {
     LARGE,
     CLIENT_MEMORY,
     PRESENTS,
+    REMOVAL,
 };
 
 #define MOST_PINNED  2
@@ -83,6 +84,8 @@ const struct workload_param gen_random_params[] = {
     {"large", NULL, 0, 0, GiB, "size of two allocations that are moved in the end; 0: none"},
     {"client-memory", "no|yes", 0, 0, 0, "allocations over memory of the client's, protected ones"},
     {"presents", "no|yes", 0, 0, 0, "submissions that are presents"},
+    {"removal", NULL, 0, 0, 100000000,
+     "operations in front of which the board is pulled out; 0: it is not"},
     {NULL, NULL, 0, 0, 0, NULL},
 };
 
@@ -843,11 +846,31 @@ static void random_fault(struct random *r)
                            rng_chance(r->rng, 1, 2));
 }
 
+static const enum workload_power powers[] = {WORKLOAD_POWER_STANDBY, WORKLOAD_POWER_HIBERNATE,
+                                             WORKLOAD_POWER_D3};
+
+/*
+ * The board is pulled out: soon, while the case goes on, or, of every second case, in a sleep that
+ * is its end. False: it is. Nothing else of the case depends on it.
+ */
+static bool random_removal(struct random *r)
+{
+    struct rng rng;
+
+    rng_fork(&r->gen->rng, REMOVAL, &rng);
+    if (rng_chance(&rng, 1, 2)) {
+        workload_builder_remove(r->builder,
+                                1 + rng_below(&rng, UINT64_C(1) << rng_below(&rng, 21)));
+        return true;
+    }
+    workload_builder_power(r->builder, powers[rng_below(&rng, ARRAY_COUNT(powers))]);
+    workload_builder_remove(r->builder, 0);
+    return false;
+}
+
 /* Operations for which everything drains: a sleep, or another domain of the IOMMU. */
 static void random_sleep(struct random *r)
 {
-    static const enum workload_power powers[] = {WORKLOAD_POWER_STANDBY, WORKLOAD_POWER_HIBERNATE,
-                                                 WORKLOAD_POWER_D3};
     uint64_t kind = below(r, ARRAY_COUNT(powers) + 1);
     const struct live *locked = r->live_count ? &r->live[below(r, r->live_count)] : NULL;
     bool ends_asleep = rng_chance(r->rng, 1, 4);
@@ -1011,6 +1034,7 @@ void gen_random(struct gen *gen, const uint64_t *values)
                        .values = values,
                        .next_va = VA_BASE};
     uint64_t waits[MAX_CONTEXTS + 1] = {0};
+    bool goes_on = true;
     char name[32];
 
     rng_fork(&gen->rng, CLIENT_MEMORY, &r.backing_rng);
@@ -1040,9 +1064,14 @@ void gen_random(struct gen *gen, const uint64_t *values)
         if (values[SAVES])
             random_save_area(&r, c);
     }
-    for (uint64_t i = 0; i < values[OPS] && !workload_builder_failed(gen->builder); i++)
-        random_op(&r, i);
-    if (values[LARGE])
+    for (uint64_t i = 0; i < values[OPS] && goes_on && !workload_builder_failed(gen->builder);
+         i++) {
+        if (values[REMOVAL] && i == values[REMOVAL])
+            goes_on = random_removal(&r);
+        if (goes_on)
+            random_op(&r, i);
+    }
+    if (values[LARGE] && goes_on)
         random_large(&r);
     free(r.live);
 }

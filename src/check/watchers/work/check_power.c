@@ -25,6 +25,7 @@ struct power_watch {
     POWER_ACTION action;
     bool has_system_tables;  /* were written, ever */
     bool owes_system_tables; /* they are to be written before all others */
+    bool knows_of_removal;   /* the driver was told */
 };
 
 static struct power_place *place_of(struct check *check, struct power_watch *watch, HANDLE handle)
@@ -331,6 +332,39 @@ static void before_update(struct check *check, struct power_watch *watch,
                is_system ? "written through a buffer" : "of another process");
 }
 
+/* ---- A board that has gone ------------------------------------------------------------------- */
+
+/* Of a board that was pulled out while it ran, the system does not look at the answer. */
+static void after_removal(struct check *check, struct power_watch *watch,
+                          const struct check_call *call)
+{
+    watch->knows_of_removal = true;
+    if (call->removal == DxgkRemovalHibernation)
+        CHECK_RULE(check, RULE_PWR_015, call->status == STATUS_SUCCESS, NULL, "status",
+                   "0x%08x for DxgkRemovalHibernation (expected STATUS_SUCCESS)",
+                   (unsigned)call->status);
+}
+
+/* What a driver reads to find out whether the board is there is no change of its settings. */
+static void gpu(struct check *check, void *state, const struct check_gpu_event *event)
+{
+    const struct power_watch *watch = state;
+
+    if (event->kind != CHECK_GPU_TOUCHED || !watch->knows_of_removal)
+        return;
+    if (event->access == CHECK_GPU_WRITES)
+        CHECK_RULE(check, RULE_PWR_014, false, NULL, "",
+                   "a register of the board that has gone is written, at offset 0x%llx",
+                   (unsigned long long)event->address);
+    else
+        CHECK_ADVICE(check, RULE_PWR_014, check_configuration(check)->profile.wants_gone_untouched,
+                     false, NULL, "",
+                     "a register of the board that has gone is read, at offset 0x%llx: one page "
+                     "says that settings are not touched, the same page as it is now that any "
+                     "access may hang",
+                     (unsigned long long)event->address);
+}
+
 /* ---- The watcher ----------------------------------------------------------------------------- */
 
 static void before(struct check *check, void *state, const struct check_call *call)
@@ -387,6 +421,12 @@ static void after(struct check *check, void *state, const struct check_call *cal
         break;
     case MINIPORT_DDI_StopDevice:
         after_stop(check);
+        if (watch->knows_of_removal && check_ledger(check)->has_gpu)
+            check_looked_at(check, RULE_PWR_014);
+        watch->knows_of_removal = false;
+        break;
+    case MINIPORT_DDI_NotifySurpriseRemoval:
+        after_removal(check, watch, call);
         break;
     case MINIPORT_DDI_BuildPagingBuffer:
         if (NT_SUCCESS(call->status))
@@ -438,6 +478,7 @@ const struct check_watcher check_power_watcher = {
     .after = after,
     .after_calls = CHECK_CALLS(MINIPORT_DDI_QueryAdapterInfo, MINIPORT_DDI_SetPowerState,
                                MINIPORT_DDI_BuildPagingBuffer, MINIPORT_DDI_DestroyAllocation,
-                               MINIPORT_DDI_StopDevice),
+                               MINIPORT_DDI_StopDevice, MINIPORT_DDI_NotifySurpriseRemoval),
+    .gpu = gpu,
     .callback = callback,
 };

@@ -459,9 +459,75 @@ RULE_KEPT(PWR_013)
     rig->top->ops->stop_device(rig->top);
 }
 
+/* ---- A board that has gone ---- */
+
+static void touch(struct rig *rig, enum check_gpu_access access)
+{
+    check_gpu(rig->check, &(struct check_gpu_event){
+                              .kind = CHECK_GPU_TOUCHED, .access = access, .address = 0x18});
+}
+
+RULE_BROKEN(PWR_014)
+{
+    miniport_notify_surprise_removal(rig->top, DxgkRemovalPnPNotify);
+    touch(rig, CHECK_GPU_WRITES);
+    assert_string_equal(rig->last.text,
+                        "a register of the board that has gone is written, at offset 0x18");
+}
+
+/* A driver that nobody has told yet cannot know. */
+RULE_KEPT(PWR_014)
+{
+    touch(rig, CHECK_GPU_WRITES);
+    miniport_notify_surprise_removal(rig->top, DxgkRemovalPnPNotify);
+    rig->top->ops->stop_device(rig->top);
+}
+
+static void a_look_whether_the_board_is_there_is_advice(void **state)
+{
+    for (int is_strict = 0; is_strict < 2; is_strict++) {
+        struct rig *rig = malloc(sizeof *rig);
+
+        assert_non_null(rig);
+        rig_prepare(rig, RIG_GPUMMU);
+        rig->config.profile.wants_gone_untouched = is_strict;
+        rig_init_prepared(rig);
+        miniport_notify_surprise_removal(rig->top, DxgkRemovalPnPNotify);
+        touch(rig, CHECK_GPU_READS);
+        assert_int_equal(rig->last.is_advice, !is_strict);
+        assert_int_equal(rig->last.rule, RULE_PWR_014);
+        rig_expect_only(rig, is_strict ? RULE_PWR_014 : RULE_NONE);
+        rig_fini(rig);
+        free(rig);
+    }
+}
+
+static NTSTATUS refuse_removal(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
+{
+    return ddi == MINIPORT_DDI_NotifySurpriseRemoval ? STATUS_UNSUCCESSFUL
+                                                     : rig_answer(rig, ddi, object, arg);
+}
+
+RULE_BROKEN(PWR_015)
+{
+    rig->answer = refuse_removal;
+    miniport_notify_surprise_removal(rig->top, DxgkRemovalHibernation);
+    assert_string_equal(rig->last.text, "0xc0000001 for DxgkRemovalHibernation (expected "
+                                        "STATUS_SUCCESS)");
+}
+
+/* Of a board that went while it ran, the answer is ignored. */
+RULE_KEPT(PWR_015)
+{
+    miniport_notify_surprise_removal(rig->top, DxgkRemovalHibernation);
+    rig->answer = refuse_removal;
+    miniport_notify_surprise_removal(rig->top, DxgkRemovalPnPNotify);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_look_whether_the_board_is_there_is_advice),
         cmocka_unit_test(no_other_triple_is_lawful),
         cmocka_unit_test(what_a_sleep_keeps_may_stay),
         cmocka_unit_test(what_is_patched_was_not_lost),
