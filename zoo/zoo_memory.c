@@ -301,9 +301,9 @@ INFORMED(registry_path_behind, info->DeviceRegistryPath.Buffer,
     }
 
 /* Of presents, which not every seed has. */
-#define FOCUSED(name, text, rule, function)                                                        \
+#define FOCUSED(name, text, in, rule, function)                                                    \
     {                                                                                              \
-        .id = name, .sentence = text, .models = ZOO_PHYSICAL, .rules = rule, .since = ZOO_SINCE,   \
+        .id = name, .sentence = text, .models = in, .rules = rule, .since = ZOO_SINCE,             \
         .plant = function, .focus = "presents=yes"                                                 \
     }
 
@@ -330,16 +330,16 @@ const struct zoo_defect zoo_memory_defects[] = {
         ZOO_PHYSICAL, "MEM-003", render_list_kept),
     ROW("MEM-render-location-unwritten", "Render moves over a patch location that it did not write",
         ZOO_PHYSICAL, "MEM-004", render_location_unwritten),
-    FOCUSED("MEM-present-behind", "Present writes a byte behind its DMA buffer", "MEM-001",
+    FOCUSED("MEM-present-behind", "Present writes a byte behind its DMA buffer", ZOO_ALL, "MEM-001",
             present_behind),
     FOCUSED("MEM-present-locations-behind", "Present writes behind pPatchLocationListOut",
-            "MEM-001", present_locations_behind),
-    FOCUSED("MEM-present-list-changed", "Present changes an entry of pAllocationList", "MEM-002",
-            present_list_changed),
-    FOCUSED("MEM-present-rectangle-changed", "Present changes a rectangle of pDstSubRects",
+            ZOO_PHYSICAL, "MEM-001", present_locations_behind),
+    FOCUSED("MEM-present-list-changed", "Present changes an entry of pAllocationList", ZOO_ALL,
+            "MEM-002", present_list_changed),
+    FOCUSED("MEM-present-rectangle-changed", "Present changes a rectangle of pDstSubRects", ZOO_ALL,
             "MEM-002", present_rectangle_changed),
     FOCUSED("MEM-present-private-behind", "Present writes a byte behind pPrivateDriverData",
-            "MEM-001", present_private_behind),
+            ZOO_ALL, "MEM-001", present_private_behind),
     ROW("MEM-query-output-behind", "QueryAdapterInfo writes a byte behind pOutputData", ZOO_ALL,
         "MEM-001", query_output_behind),
     ROW("MEM-query-input-changed", "QueryAdapterInfo changes what pInputData leads to", ZOO_ALL,

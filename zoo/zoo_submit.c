@@ -121,6 +121,29 @@ static void plant_present_in_place(struct zoo_layer *layer)
     layer->ops.present = present_in_place;
 }
 
+/* As from a list that is good for as long as the context lives. */
+static NTSTATUS present_to_the_first(struct miniport *self, HANDLE object, DXGKARG_PRESENT *arg)
+{
+    struct zoo_layer *layer = zoo_layer_of(self);
+    DXGK_ALLOCATIONLIST *given = arg->pAllocationList;
+    DXGK_ALLOCATIONLIST list[MINIPORT_PRESENT_ALLOCATIONS];
+    NTSTATUS status;
+
+    memcpy(list, given, sizeof list);
+    if (!layer->state[0])
+        layer->state[0] = list[DXGK_PRESENT_DESTINATION_INDEX].VirtualAddress;
+    list[DXGK_PRESENT_DESTINATION_INDEX].VirtualAddress = layer->state[0];
+    arg->pAllocationList = list;
+    status = miniport_forward_present(self, object, arg);
+    arg->pAllocationList = given;
+    return status;
+}
+
+static void plant_present_to_the_first(struct zoo_layer *layer)
+{
+    layer->ops.present = present_to_the_first;
+}
+
 /* ---- What runs ---- */
 
 static NTSTATUS submit_whole(struct miniport *self, HANDLE object, const DXGKARG_SUBMITCOMMAND *arg)
@@ -731,14 +754,17 @@ const struct zoo_defect zoo_submit_defects[] = {
           "takes offset 0 of a segment for no address"),
     PLANT("D70-patch-outside", ZOO_PHYSICAL, "PATCH-007", plant_patch_outside,
           "writes behind the submission when it patches"),
-    PLANT("PRESENT-status", ZOO_PHYSICAL, "PATCH-021", plant_present_fails,
+    PLANT("PRESENT-status", ZOO_ALL, "PATCH-021", plant_present_fails,
           "fails Present by a status that it does not have", .focus = "presents=yes"),
     PLANT("PRESENT-location-left", ZOO_PHYSICAL, "PATCH-011", plant_present_lists_less,
           "leaves a reference of a present out of the patch list", .focus = "presents=yes"),
-    PLANT("PRESENT-no-progress", ZOO_PHYSICAL, "PATCH-014", plant_present_without_progress,
+    PLANT("PRESENT-no-progress", ZOO_ALL, "PATCH-014", plant_present_without_progress,
           "wants another buffer for a present and has come no further", .focus = "presents=yes"),
-    PLANT("PRESENT-source-moved", ZOO_PHYSICAL, "content", plant_present_in_place,
+    PLANT("PRESENT-source-moved", ZOO_ALL, "content", plant_present_in_place,
           "takes the rectangle of the destination for that of the source of a present",
+          .focus = "presents=yes"),
+    PLANT("PRESENT-address-kept", ZOO_GPUMMU | ZOO_IOMMU, "content", plant_present_to_the_first,
+          "presents to the virtual address of the first destination that it was told",
           .focus = "presents=yes"),
     PLANT("D76-fence-twice", ZOO_ALL, "FENCE-002", plant_tell_twice,
           "reports a fence twice"),

@@ -973,6 +973,13 @@ NTSTATUS vidmm_update_gpu_va(struct vidmm_context *context, unsigned count,
 /* Where the process's root page table is, and its size; false before the first mapping. */
 bool vidmm_process_root(const struct vidmm_process *process, unsigned *out_segment,
                         uint64_t *out_offset, uint64_t *out_entry_count);
+/*
+ * Tells the ranges of the process that the client has not mapped: those of DMA buffers for presents
+ * and of the driver's own allocations. In any order.
+ */
+void vidmm_process_own_ranges(const struct vidmm_process *process,
+                              void (*tell)(void *context, uint64_t va, uint64_t bytes),
+                              void *context);
 
 /* ---- Context allocations (callbacks of the driver) ------------------------------------------- */
 
@@ -1090,14 +1097,17 @@ NTSTATUS vidmm_render(struct vidmm_context *context, const void *command, uint32
                       vidmm_done done, void *done_context);
 
 /*
- * Physical: a present, which DxgkDdiPresent makes commands of; the rest is as for vidmm_render().
- * The rectangles are those of the source and the destination, and those parts of the destination
- * that are written.
+ * A present, which DxgkDdiPresent makes commands of. The rectangles are those of the source and the
+ * destination, and those parts of the destination that are written. Physical: the rest is as for
+ * vidmm_render(). GpuMmu: the rest is as for vidmm_submit_virtual(), and the client says where its
+ * process sees the first byte of the source and of the destination; the manager has DMA buffers of
+ * its own, which it maps in the process. STATUS_NOT_SUPPORTED: the driver has no DxgkDdiPresent.
  */
 struct vidmm_present {
     struct vidmm_allocation *source; /* NULL: the rectangles are filled with color */
     struct vidmm_allocation *destination;
-    uint32_t color; /* A8R8G8B8 */
+    uint64_t source_va, destination_va; /* GpuMmu */
+    uint32_t color;                     /* A8R8G8B8 */
     RECT source_rectangle, destination_rectangle;
     const RECT *rectangles;
     uint32_t rectangle_count;

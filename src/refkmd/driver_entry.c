@@ -46,6 +46,8 @@ static void fill_common(DRIVER_INITIALIZATION_DATA *table)
     table->DxgkDdiDestroyContext = RefKmdDestroyContext;
 
     table->DxgkDdiBuildPagingBuffer = RefKmdBuildPagingBuffer;
+    table->DxgkDdiPresent = RefKmdPresent;
+    table->DxgkDdiPatch = RefKmdPatch;
     table->DxgkDdiSubmitCommand = RefKmdSubmitCommand;
     table->DxgkDdiPreemptCommand = RefKmdPreemptCommand;
     table->DxgkDdiQueryCurrentFence = RefKmdQueryCurrentFence;
@@ -67,8 +69,6 @@ static void fill_physical(DRIVER_INITIALIZATION_DATA *table, ULONG version)
     table->DxgkDdiAcquireSwizzlingRange = RefKmdAcquireSwizzlingRange;
     table->DxgkDdiReleaseSwizzlingRange = RefKmdReleaseSwizzlingRange;
     table->DxgkDdiRender = RefKmdRender;
-    table->DxgkDdiPresent = RefKmdPresent;
-    table->DxgkDdiPatch = RefKmdPatch;
 }
 
 static NTSTATUS enter_physical(DRIVER_OBJECT *driver, UNICODE_STRING *registry_path, ULONG version)
@@ -79,7 +79,8 @@ static NTSTATUS enter_physical(DRIVER_OBJECT *driver, UNICODE_STRING *registry_p
     return DxgkInitialize(driver, registry_path, &table);
 }
 
-/* Commands hold virtual addresses and come from the user-mode half as they are. */
+/* Commands hold virtual addresses and, but for presents, come from the user-mode half as they are.
+ */
 static NTSTATUS enter_virtual(DRIVER_OBJECT *driver, UNICODE_STRING *registry_path, ULONG version,
                               DXGKDDI_ADD_DEVICE *add_device)
 {
@@ -88,7 +89,6 @@ static NTSTATUS enter_virtual(DRIVER_OBJECT *driver, UNICODE_STRING *registry_pa
     fill_common(&table);
     table.Version = version;
     table.DxgkDdiAddDevice = add_device;
-    table.DxgkDdiPatch = RefKmdPatch;
     table.DxgkDdiSubmitCommandVirtual = RefKmdSubmitCommandVirtual;
     table.DxgkDdiCreateProcess = RefKmdCreateProcess;
     table.DxgkDdiDestroyProcess = RefKmdDestroyProcess;

@@ -187,6 +187,8 @@ static void put_present(struct trace_line *line, const struct trace_event *event
     trace_put_number(line, "MultipassOffset", arg->MultipassOffset);
     trace_put(line, " DmaBuffer=%" PRIu32 ":0x%" PRIx64, arg->DmaBufferSegmentId,
               (uint64_t)arg->DmaBufferPhysicalAddress.QuadPart);
+    if (arg->DmaBufferGpuVirtualAddress)
+        trace_put_hex(line, "DmaBufferGpuVirtualAddress", arg->DmaBufferGpuVirtualAddress);
     put_allocation_list(line, arg->pAllocationList, MINIPORT_PRESENT_ALLOCATIONS);
 }
 

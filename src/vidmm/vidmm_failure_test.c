@@ -338,6 +338,11 @@ static void use_the_rest(struct rig *rig, struct rig_object *object)
     AGAIN(rig, tile(rig, object, VIDMM_TILE_UNMAP));
 }
 
+static void no_own_range(void *context, uint64_t va, uint64_t bytes)
+{
+    EXPECT(!context && !bytes && !va); /* only presents and the driver's own have any */
+}
+
 /* Questions, which need no memory, and what they are answered whatever has failed. */
 static void ask(struct rig *rig, struct rig_object *object)
 {
@@ -365,6 +370,7 @@ static void ask(struct rig *rig, struct rig_object *object)
     EXPECT(budget.budget == limit && budget.held <= budget.resident);
     vidmm_set_budget(rig->process, VIDMM_BUDGET_LOCAL, 0);
     EXPECT(vidmm_process_root(rig->process, &id, &offset, &entries) == rig->config.is_virtual);
+    vidmm_process_own_ranges(rig->process, no_own_range, NULL);
     EXPECT(vidmm_can_wait(rig->vidmm));
     vidmm_context_set_null_rendering(rig->context, false);
     vidmm_context_set_redirected_present(rig->context, false);

@@ -225,8 +225,9 @@ static uint64_t buffer_of(const struct player *player, const struct submission *
 }
 
 /*
- * The references of the packet behind each other, one mapping a reference. A present is the
- * client's own copy or fill here: the driver has no part in what the commands of its clients do.
+ * The references of the packet behind each other, one mapping a reference. A present of allocations
+ * that the process does not see in one piece is the client's own copy or fill: the driver has no
+ * part in what the commands of its clients do.
  */
 static NTSTATUS put_references(struct player *player, const struct submission *submission,
                                struct sgpu_packet_render *packet)
@@ -330,6 +331,32 @@ static RECT rows_of(const struct workload_ref *ref)
                   .bottom = (LONG)((ref->offset + ref->size) / PAGE_BYTES)};
 }
 
+/* Where the process of the submission sees all of the allocation; 0: nowhere in one piece. */
+static uint64_t whole_va(struct player *player, const struct submission *submission,
+                         const struct workload_ref *ref)
+{
+    const struct player_mapping *mapping = player_find_mapping(
+        player, ref->allocation, submission->context->process, 0,
+        align_up(player->workload->allocations[ref->allocation].size, PAGE_BYTES),
+        (ref->access & WORKLOAD_ACCESS_WRITE) != 0);
+
+    return mapping && mapping->is_ready && NT_SUCCESS(mapping->status) && !mapping->offset
+               ? mapping->va
+               : 0;
+}
+
+/* The driver is told one address for each allocation. */
+static bool is_seen_whole(struct player *player, const struct submission *submission)
+{
+    const struct workload_op *op = player_op(player, submission->op_index);
+
+    for (uint32_t i = 0; i < op->ref_count; i++) {
+        if (!whole_va(player, submission, &refs_of(player, submission)[i]))
+            return false;
+    }
+    return true;
+}
+
 /* The kernel's part of a present: what is to be copied where, in rectangles. */
 static NTSTATUS submit_present(struct player *player, struct submission *submission)
 {
@@ -363,6 +390,10 @@ static NTSTATUS submit_present(struct player *player, struct submission *submiss
         present.source = player->allocations[refs[0].allocation].handle;
     else
         present.color = (uint32_t)written->key;
+    if (player->is_virtual) {
+        present.source_va = present.source ? whole_va(player, submission, &refs[0]) : 0;
+        present.destination_va = whole_va(player, submission, written);
+    }
     status = inform_oracle(player, submission);
     if (NT_SUCCESS(status))
         status = vidmm_present(submission->context->handle, &present, player_submission_done,
@@ -443,6 +474,14 @@ NTSTATUS player_hand_over(struct player *player, struct submission *submission)
             player_inform_work(player, CHECK_CLIENT_ENDED, submission);
         return status;
     }
-    return player_is_foreign(player) ? submit_virtual_foreign(player, submission)
-                                     : submit_virtual(player, submission);
+    if (player_is_foreign(player))
+        return submit_virtual_foreign(player, submission);
+    if (rectangles_of(player, player_op(player, submission->op_index)) &&
+        is_seen_whole(player, submission)) {
+        NTSTATUS status = submit_present(player, submission);
+
+        if (status != STATUS_NOT_SUPPORTED)
+            return status;
+    }
+    return submit_virtual(player, submission);
 }

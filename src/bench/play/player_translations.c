@@ -2,8 +2,8 @@
  * The look at page tables: what the workload's pte lines left against what the GPU would walk.
  *
  * Both sides are runs sorted by address. The tables also hold what the manager mapped for
- * allocations and command buffers; those ranges are known, and left out. Then
- * the two lists must say the same, page for page:
+ * allocations and command buffers, the client's and its own; those ranges are known, and left out.
+ * Then the two lists must say the same, page for page:
  *
  *     tables     [--- A ---)[-- ring --)      [---- B ----)
  *     expected   [--- A ---)                  [-- B --)[B')      B' differs, or is missing
@@ -188,13 +188,31 @@ static int by_address(const void *a, const void *b)
     return x->va < y->va ? -1 : x->va > y->va;
 }
 
+/* Ranges that are known; or, without room for them, how many. */
+struct known_list {
+    struct known_range *ranges;
+    size_t count;
+};
+
+static void add_own_range(void *context, uint64_t va, uint64_t bytes)
+{
+    struct known_list *list = context;
+
+    if (list->ranges)
+        list->ranges[list->count] = (struct known_range){va, va + bytes};
+    list->count++;
+}
+
 /* Where the manager mapped allocations and rings in the process; count in *out_count. */
 static struct known_range *known_ranges(const struct player *player, uint32_t process,
                                         size_t *out_count)
 {
+    struct known_list own = {NULL, 0};
     struct known_range *ranges;
-    size_t count = 0, at = 0;
+    size_t count, at = 0;
 
+    vidmm_process_own_ranges(player->processes[process], add_own_range, &own);
+    count = own.count;
     for (uint32_t i = 0; i < player->workload->allocation_count; i++) {
         for (struct player_mapping *m = player->allocations[i].mappings; m; m = m->next)
             count += m->process == process;
@@ -216,6 +234,8 @@ static struct known_range *known_ranges(const struct player *player, uint32_t pr
         if (player->contexts[i].process == process && m->bytes)
             ranges[at++] = (struct known_range){m->va, m->va + align_up(m->bytes, PAGE_BYTES)};
     }
+    own = (struct known_list){ranges, at};
+    vidmm_process_own_ranges(player->processes[process], add_own_range, &own);
     qsort(ranges, count, sizeof *ranges, by_address);
     *out_count = count;
     return ranges;

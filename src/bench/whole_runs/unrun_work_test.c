@@ -43,6 +43,7 @@ static void presents_say_the_same_in_both_calls(void **state)
 struct observer {
     struct miniport layer; /* first: the layer's functions find the observer by it */
     struct miniport_ops ops;
+    bool hides_present;
     unsigned presents, short_buffers, patched, submitted;
 };
 
@@ -75,6 +76,18 @@ static NTSTATUS observe_submit(struct miniport *layer, HANDLE object,
     return miniport_forward_submit_command(layer, object, args);
 }
 
+static NTSTATUS observe_submit_virtual(struct miniport *layer, HANDLE object,
+                                       const DXGKARG_SUBMITCOMMANDVIRTUAL *args)
+{
+    ((struct observer *)layer)->submitted += args->Flags.Present;
+    return miniport_forward_submit_command_virtual(layer, object, args);
+}
+
+static bool has_no_present(struct miniport *layer, enum miniport_ddi ddi)
+{
+    return ddi != MINIPORT_DDI_Present && miniport_has(layer->next, ddi);
+}
+
 static struct miniport *add_observer(void *context, struct miniport *next)
 {
     struct observer *observer = context;
@@ -83,6 +96,9 @@ static struct miniport *add_observer(void *context, struct miniport *next)
     observer->ops.present = observe_present;
     observer->ops.patch = observe_patch;
     observer->ops.submit_command = observe_submit;
+    observer->ops.submit_command_virtual = observe_submit_virtual;
+    if (observer->hides_present)
+        observer->ops.has = has_no_present;
     observer->layer = (struct miniport){.ops = &observer->ops, .next = next};
     return &observer->layer;
 }
@@ -100,7 +116,10 @@ static struct run_result *present(struct observer *observer, const char *model, 
     return test_execute(&config, workload);
 }
 
-/* PATCH-019, PATCH-020. One present needs a second buffer, and each buffer is a submission. */
+/*
+ * PATCH-019, PATCH-020, PATCH-023. One present needs a second buffer, and each buffer is a
+ * submission. Where addresses are virtual, nothing is patched.
+ */
 static void presents_are_made_by_the_driver(void **state)
 {
     for (size_t i = 0; i < ARRAY_COUNT(models); i++) {
@@ -109,11 +128,49 @@ static void presents_are_made_by_the_driver(void **state)
 
         test_assert_clean(result);
         assert_int_equal(result->submissions, 9);
-        assert_int_equal(observer.presents, i == 0 ? 6 : 0);
-        assert_int_equal(observer.short_buffers, i == 0 ? 1 : 0);
-        assert_int_equal(observer.patched, observer.presents);
-        assert_int_equal(observer.submitted, observer.presents);
-        assert_int_equal(result->rules.evaluated[RULE_PATCH_021] > 0, i == 0);
+        assert_int_equal(observer.presents, 6);
+        assert_int_equal(observer.short_buffers, 1);
+        assert_int_equal(observer.patched, i == 0 ? 6 : 0);
+        assert_int_equal(observer.submitted, 6);
+        assert_true(result->rules.evaluated[RULE_PATCH_021] > 0);
+        assert_int_equal(result->rules.evaluated[RULE_PATCH_023] > 0, i != 0);
+        test_finish(result);
+    }
+}
+
+/* Where addresses are virtual a driver need not have the function: the client copies by itself. */
+static void a_client_presents_without_the_driver(void **state)
+{
+    for (size_t i = 1; i < ARRAY_COUNT(models); i++) {
+        struct observer observer = {.hides_present = true};
+        struct run_result *result = present(&observer, models[i], "needed");
+
+        test_assert_clean(result);
+        assert_int_equal(result->submissions, 9);
+        assert_int_equal(observer.presents + observer.submitted, 0);
+        test_finish(result);
+    }
+}
+
+/*
+ * Behind a present that waits for its DMA buffer nothing of the context gets ahead: what is copied
+ * is what was written in front of it, and what is read behind it is the copy.
+ */
+static void presents_keep_their_place_among_submissions(void **state)
+{
+    for (size_t i = 0; i < ARRAY_COUNT(models); i++) {
+        struct workload *workload = test_load("presents-in-turn.case");
+        struct observer observer = {.presents = 0};
+        struct run_config config;
+        struct run_result *result;
+
+        test_option(workload, "model", models[i]);
+        config = test_config(workload);
+        config.add_layer = add_observer;
+        config.layer_context = &observer;
+        result = test_execute(&config, workload);
+        test_assert_clean(result);
+        assert_int_equal(observer.presents, 8);
         test_finish(result);
     }
 }
@@ -190,6 +247,8 @@ int main(void)
         cmocka_unit_test(work_that_is_not_run_completes_and_changes_nothing),
         cmocka_unit_test(presents_say_the_same_in_both_calls),
         cmocka_unit_test(presents_are_made_by_the_driver),
+        cmocka_unit_test(a_client_presents_without_the_driver),
+        cmocka_unit_test(presents_keep_their_place_among_submissions),
         cmocka_unit_test(presents_are_cut_between_rectangles),
         cmocka_unit_test(nodes_leave_a_context_before_its_allocations_go),
         cmocka_unit_test(nodes_are_not_told_unless_wanted),

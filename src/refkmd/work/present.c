@@ -1,5 +1,7 @@
 /*
- * DxgkDdiPresent: commands of the physical model for a present, which Patch patches as Render's.
+ * DxgkDdiPresent: the commands of a present. In the physical model Patch patches them as Render's;
+ * where the context has virtual addresses, the list has those of source and destination, which stay
+ * as they are, and there is no list of places (RES-009).
  *
  * The kernel says from where to where, in pixels of surfaces, and which parts of the destination
  * are written; it has clipped them. Each sub-rectangle becomes a packet of its own, a copy or a
@@ -34,7 +36,8 @@ static BOOLEAN strip_of(const RECT *rectangle, const struct refkmd_opening *open
 
 /*
  * One reference of a packet, and its place in the patch list: also where the list has an address
- * already, which may be another one by the time the buffer is submitted (PATCH-011).
+ * already, which may be another one by the time the buffer is submitted (PATCH-011). Without a
+ * location the address is a virtual one.
  */
 static void emit(const struct refkmd_adapter *adapter, const DXGKARG_PRESENT *args, UINT entry,
                  const struct strip *strip, UINT packet_offset, struct sgpu_render_ref *out,
@@ -44,6 +47,11 @@ static void emit(const struct refkmd_adapter *adapter, const DXGKARG_PRESENT *ar
     const struct refkmd_opening *opening = listed->hDeviceSpecificAllocation;
 
     RtlZeroMemory(out, sizeof *out);
+    if (!location) {
+        out->address = listed->VirtualAddress + strip->offset;
+        out->bytes = strip->bytes;
+        return;
+    }
     out->address = listed->SegmentId ? refkmd_listed_address(adapter, listed, strip->offset) : 0;
     out->bytes = strip->bytes;
     if (opening->allocation->flags & SGPU_UMD_TILED)
@@ -74,12 +82,13 @@ static BOOLEAN write_packet(const struct refkmd_adapter *adapter, const DXGKARG_
                             UINT locations_left)
 {
     UINT count = args->Flags.Blt ? 2 : 1;
+    UINT location_count = locations ? count : 0;
     BOOLEAN is_last = index + 1 == args->SubRectCnt;
     UINT packet_offset = packet_writer_end(writer);
     struct sgpu_packet_render *packet;
     struct sgpu_render_ref *written;
 
-    if (count > locations_left)
+    if (location_count > locations_left)
         return FALSE;
     packet = packet_begin(writer, SGPU_OP_RENDER,
                           (UINT)(sizeof *packet + count * sizeof packet->refs[0]));
@@ -93,12 +102,12 @@ static BOOLEAN write_packet(const struct refkmd_adapter *adapter, const DXGKARG_
     written = &packet->refs[count - 1];
     if (args->Flags.Blt) {
         emit(adapter, args, DXGK_PRESENT_SOURCE_INDEX, source, packet_offset, &packet->refs[0],
-             &locations[0]);
+             locations);
         packet->refs[0].flags |= SGPU_REF_READ;
         packet->refs[0].index = 2 * index;
     }
     emit(adapter, args, DXGK_PRESENT_DESTINATION_INDEX, destination, packet_offset, written,
-         &locations[count - 1]);
+         locations ? &locations[count - 1] : NULL);
     written->flags |= SGPU_REF_WRITE | (args->Flags.Blt ? SGPU_REF_COPY : SGPU_REF_FILL);
     written->key = args->Color;
     written->index = count * index + count - 1;
@@ -111,12 +120,13 @@ static BOOLEAN write_packet(const struct refkmd_adapter *adapter, const DXGKARG_
  */
 NTSTATUS NTAPI RefKmdPresent(IN_CONST_HANDLE hContext, INOUT_PDXGKARG_PRESENT args)
 {
-    const struct refkmd_adapter *adapter = refkmd_context_of(hContext)->device->adapter;
+    const struct refkmd_context *context = refkmd_context_of(hContext);
+    const struct refkmd_adapter *adapter = context->device->adapter;
     const DXGK_ALLOCATIONLIST *list = args->pAllocationList;
     const struct refkmd_opening *from = list[DXGK_PRESENT_SOURCE_INDEX].hDeviceSpecificAllocation;
     const struct refkmd_opening *to =
         list[DXGK_PRESENT_DESTINATION_INDEX].hDeviceSpecificAllocation;
-    D3DDDI_PATCHLOCATIONLIST *next = args->pPatchLocationListOut;
+    D3DDDI_PATCHLOCATIONLIST *next = context->is_virtual ? NULL : args->pPatchLocationListOut;
     UINT count = args->Flags.Blt ? 2 : 1;
     UINT left = args->PatchLocationListOutSize;
     struct sgpu_umd_present request;
@@ -150,11 +160,14 @@ NTSTATUS NTAPI RefKmdPresent(IN_CONST_HANDLE hContext, INOUT_PDXGKARG_PRESENT ar
             status = STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
             break;
         }
-        next += count;
-        left -= count;
+        if (next) {
+            next += count;
+            left -= count;
+        }
     }
     args->pDmaBuffer = (UCHAR *)args->pDmaBuffer + packet_writer_end(&writer);
-    args->pPatchLocationListOut = next;
+    if (next)
+        args->pPatchLocationListOut = next;
     args->MultipassOffset = index;
     return status;
 }

@@ -410,6 +410,8 @@ NTSTATUS allocation_create_for_buffer(struct vidmm_device *device, uint64_t byte
         if (segment_set >> (id - 1) & 1)
             allocation->preference[allocation->preference_count++] = (uint8_t)id;
     }
+    if (!segment_set) /* system memory, which has a segment where addresses are virtual */
+        allocation->preference[allocation->preference_count++] = 0;
     status = allocation_take_backing(allocation);
     if (!NT_SUCCESS(status)) {
         allocation_free(allocation);

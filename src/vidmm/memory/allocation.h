@@ -266,8 +266,9 @@ NTSTATUS allocation_create_for_context(struct vidmm_device *device, const DXGK_A
                                        struct vidmm_allocation **out_allocation);
 /*
  * Gives the memory of a DMA buffer that the GPU finds in one of the apertures of the set (bit 0:
- * segment 1), and the CPU at allocation_backing()->cpu_address, always. The driver has no handle
- * of it: operations on it name no allocation (APER-005).
+ * segment 1) or, where it is mapped by virtual address, in system memory (an empty set), and the
+ * CPU at allocation_backing()->cpu_address, always. The driver has no handle of it: operations on
+ * it name no allocation (APER-005).
  */
 NTSTATUS allocation_create_for_buffer(struct vidmm_device *device, uint64_t bytes,
                                       uint32_t segment_set,

@@ -532,6 +532,9 @@ NTSTATUS rig_submit_virtual(struct miniport *self, HANDLE object,
                               submit->DmaBufferPrivateDataSize);
         rig_queue_packet(rig, context->node, submit->SubmissionFenceId, start,
                          start + submit->DmaBufferSize, true);
+    } else if (submit->Flags.Present) { /* its commands are the driver's, and do nothing */
+        EXPECT(rig->is_hung || rig_walk(rig, context->root, submit->DmaBufferVirtualAddress).Valid);
+        rig_queue_packet(rig, context->node, submit->SubmissionFenceId, NULL, NULL, false);
     } else {
         /* The address names the program; what it touches is translatable and stays so. */
         struct rig_program *program = rig_program_at(rig, submit->DmaBufferVirtualAddress);

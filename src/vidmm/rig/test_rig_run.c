@@ -408,8 +408,10 @@ struct rig *rig_create(const struct rig_config *config)
 
 static void rig_close(struct rig *rig)
 {
-    if (rig->context)
+    if (rig->context) {
         vidmm_context_destroy(rig->context);
+        rig_drain(rig); /* its DMA buffers leave the process */
+    }
     if (rig->device)
         vidmm_device_destroy(rig->device);
     if (rig->process)

@@ -7,6 +7,7 @@
 
 #include "vidmm/adapter/driver_error.h"
 #include "vidmm/adapter/pump.h"
+#include "vidmm/mappings/mapping.h"
 #include "vidmm/views/iommu.h"
 #include "vidmm/memory/page_units.h"
 #include "vidmm/memory/sharing.h"
@@ -129,6 +130,18 @@ bool vidmm_process_root(const struct vidmm_process *process, unsigned *out_segme
     *out_offset = root ? PAGE_BYTES_OF(table_memory_device_page(process->vidmm, &root->memory)) : 0;
     *out_entry_count = root ? root->memory.entry_count : 0;
     return root != NULL;
+}
+
+void vidmm_process_own_ranges(const struct vidmm_process *process,
+                              void (*tell)(void *context, uint64_t va, uint64_t bytes),
+                              void *context)
+{
+    const struct mapping *mapping;
+
+    list_for_each (mapping, &process->mappings, struct mapping, process_link) {
+        if (allocation_is_internal(mapping->allocation))
+            tell(context, mapping->va, PAGE_BYTES_OF(mapping->page_count));
+    }
 }
 
 /* ---- Devices --------------------------------------------------------------------------------- */

@@ -63,6 +63,7 @@ struct vidmm_context {
     bool names_references;   /* in the list of patch locations that the client hands in */
     struct list allocations; /* of the driver, for this context */
     uint64_t paging_wait;    /* submissions wait until the device's paging fence has this value */
+    unsigned waiting_submissions; /* GpuMmu: whose request has not ended */
     struct dma_buffer *free_buffers;
     unsigned tile_update_count; /* not done */
     struct companion companion;

@@ -1,5 +1,5 @@
 /*
- * Rendering in the physical model: command buffers into DMA buffers, residency, patching.
+ * What the driver makes commands of: command buffers into DMA buffers, residency, patching.
  *
  * DxgkDdiRender translates the command buffer when the client calls, into as many DMA buffers as
  * the driver needs (INSUFFICIENT and MultipassOffset). Each DMA buffer is a packet of its own: a
@@ -9,13 +9,19 @@
  * is in the way, the packet is cut at a split point of the driver's and both parts are prepared one
  * after the other, as often as that helps.
  *
- * Source     contract.md RES-001, PATCH-001..015, SUB-001..008; sequence S-22.
+ * Where addresses are virtual, the client makes its commands by itself and vidmm_submit_virtual()
+ * takes them; presents alone come here. Their DMA buffers are system memory that is mapped in the
+ * client's process and resident like the allocations of the context. Their lists tell the driver
+ * addresses and have no part in residency, and nothing is patched.
+ *
+ * Source     contract.md RES-001, PATCH-001..023, SUB-001..014; sequence S-22.
  */
 #include "vidmm/work/render.h"
 
 #include "vidmm/adapter/adapter_caps.h"
 #include "vidmm/adapter/driver_error.h"
 #include "vidmm/adapter/pump.h"
+#include "vidmm/mappings/gpu_va.h"
 #include "vidmm/memory/allocation.h"
 #include "vidmm/memory/allocation_state.h"
 #include "vidmm/memory/allocation_use.h"
@@ -28,6 +34,7 @@
 #include "vidmm/vidmm_private.h"
 #include "vidmm/work/client.h"
 #include "vidmm/work/device.h"
+#include "vidmm/work/space_contexts.h"
 #include "vidmm/work/submission.h"
 
 #include "base/assert.h"
@@ -41,8 +48,10 @@
 struct dma_buffer {
     struct dma_buffer *next;
     uint8_t *cpu;
-    /* Where the GPU finds it: an allocation in an aperture, or else contiguous system pages. */
+    /* Where the GPU finds it: an allocation in an aperture or, with a virtual address, in system
+     * memory; or else contiguous system pages. */
     struct vidmm_allocation *allocation;
+    uint64_t va;
     uint64_t first_page, page_count;
     uint8_t *private_data;
     DXGK_ALLOCATIONLIST *allocation_list;
@@ -70,9 +79,24 @@ struct making {
     bool is_present;
     DXGKARG_RENDER render;
     DXGKARG_PRESENT present;
+    /* The allocation list, and where addresses are virtual, the address of each. */
+    unsigned reference_count;
+    const struct vidmm_reference *references;
+    const uint64_t *addresses;
 };
 
 /* ---- DMA buffers ----------------------------------------------------------------------------- */
+
+static bool is_virtual(const struct vidmm_context *context)
+{
+    return context->device->vidmm->caps.is_virtual;
+}
+
+/* Nothing is patched where addresses are virtual: there is no list then (RES-009). */
+static uint32_t patch_capacity(const struct vidmm_context *context)
+{
+    return is_virtual(context) ? 0 : context->info.PatchLocationListSize;
+}
 
 static void free_buffer(struct vidmm_context *context, struct dma_buffer *buffer)
 {
@@ -88,7 +112,7 @@ static void free_buffer(struct vidmm_context *context, struct dma_buffer *buffer
     base_free(vidmm->services, buffer->private_data, context->info.DmaBufferPrivateDataSize);
     base_free_array(vidmm->services, buffer->allocation_list, buffer->allocation_capacity,
                     sizeof *buffer->allocation_list);
-    base_free_array(vidmm->services, buffer->patch_list, context->info.PatchLocationListSize,
+    base_free_array(vidmm->services, buffer->patch_list, patch_capacity(context),
                     sizeof *buffer->patch_list);
     base_free(vidmm->services, buffer, sizeof *buffer);
 }
@@ -110,7 +134,7 @@ static NTSTATUS take_memory(struct vidmm_context *context, struct dma_buffer *bu
     const struct vidmm_platform *platform = &vidmm->config.platform;
     NTSTATUS status;
 
-    if (context->dma_segments) {
+    if (context->dma_segments || is_virtual(context)) {
         status = allocation_create_for_buffer(context->device, context->info.DmaBufferSize,
                                               context->dma_segments, &buffer->allocation);
         if (NT_SUCCESS(status))
@@ -128,7 +152,25 @@ static NTSTATUS take_memory(struct vidmm_context *context, struct dma_buffer *bu
     return buffer->cpu ? STATUS_SUCCESS : STATUS_NO_MEMORY;
 }
 
-/* Its segment is 0 in system memory, and while it is in no aperture (its address is 0 then). */
+/*
+ * Where addresses are virtual: shows the buffer in the process of its context, if it is not shown
+ * there yet. Tables that have to wait for room wait in front of the request for the buffer.
+ */
+static NTSTATUS show_buffer(struct vidmm_context *context, struct dma_buffer *buffer)
+{
+    struct vidmm_allocation *allocation = buffer->allocation;
+    const struct vidmm_map_request request = {.allocation = allocation,
+                                              .bytes = PAGE_BYTES_OF(allocation->page_count)};
+
+    if (!list_is_empty(&allocation->mappings))
+        return STATUS_SUCCESS;
+    return mapping_create(context->device->process, &request, MAPPING_ORDINARY, &buffer->va);
+}
+
+/*
+ * Its segment is 0 in system memory, and while it is in no aperture (its address is 0 then). What
+ * has a virtual address has no physical one.
+ */
 static PHYSICAL_ADDRESS buffer_address(const struct dma_buffer *buffer, UINT *out_segment)
 {
     PHYSICAL_ADDRESS address = {0};
@@ -137,7 +179,7 @@ static PHYSICAL_ADDRESS buffer_address(const struct dma_buffer *buffer, UINT *ou
     *out_segment = 0;
     if (!allocation) {
         address.QuadPart = (LONGLONG)PAGE_BYTES_OF(buffer->first_page);
-    } else if (allocation->state == ALLOCATION_RESIDENT) {
+    } else if (!buffer->va && allocation->state == ALLOCATION_RESIDENT) {
         *out_segment = allocation->place.segment->id;
         address.QuadPart =
             (LONGLONG)(allocation->place.segment->caps->base + allocation->place.offset);
@@ -164,11 +206,12 @@ static struct dma_buffer *take_buffer(struct vidmm_context *context)
     buffer->allocation_capacity = info->AllocationListSize;
     buffer->allocation_list = base_alloc_array(vidmm->services, buffer->allocation_capacity,
                                                sizeof *buffer->allocation_list);
-    buffer->patch_list =
-        base_alloc_array(vidmm->services, info->PatchLocationListSize, sizeof *buffer->patch_list);
+    if (patch_capacity(context))
+        buffer->patch_list =
+            base_alloc_array(vidmm->services, patch_capacity(context), sizeof *buffer->patch_list);
     if (info->DmaBufferPrivateDataSize)
         buffer->private_data = base_alloc(vidmm->services, info->DmaBufferPrivateDataSize);
-    if (buffer->allocation_list && buffer->patch_list &&
+    if (buffer->allocation_list && (buffer->patch_list || !patch_capacity(context)) &&
         (buffer->private_data || !info->DmaBufferPrivateDataSize))
         return buffer;
 fail:
@@ -264,21 +307,25 @@ static void render_retired(struct vidsch_packet *packet, NTSTATUS status)
 
 /* ---- Patch and submit ------------------------------------------------------------------------ */
 
-/*
- * A list entry of an allocation: where it is, or nothing (PATCH-011, PATCH-015). An entry of a
- * present may have no allocation (PATCH-019).
- */
+/* A list entry of an allocation; one of a present may have none (PATCH-019). */
+static bool name_entry(const struct vidmm_device *device, const struct vidmm_reference *reference,
+                       DXGK_ALLOCATIONLIST *entry)
+{
+    memset(entry, 0, sizeof *entry);
+    if (!reference->allocation)
+        return false;
+    entry->hDeviceSpecificAllocation = allocation_handle_in(reference->allocation, device);
+    entry->WriteOperation = reference->is_written;
+    return true;
+}
+
+/* The same with the place that it has, if any (PATCH-011, PATCH-015). */
 static void describe(const struct vidmm_device *device, const struct vidmm_reference *reference,
                      DXGK_ALLOCATIONLIST *entry)
 {
     const struct vidmm_allocation *allocation = reference->allocation;
 
-    memset(entry, 0, sizeof *entry);
-    if (!allocation)
-        return;
-    entry->hDeviceSpecificAllocation = allocation_handle_in(allocation, device);
-    entry->WriteOperation = reference->is_written;
-    if (allocation->state != ALLOCATION_RESIDENT)
+    if (!name_entry(device, reference, entry) || allocation->state != ALLOCATION_RESIDENT)
         return;
     entry->SegmentId = allocation->place.segment->id;
     entry->PhysicalAddress.QuadPart =
@@ -363,6 +410,40 @@ static NTSTATUS submit_render(struct vidsch_packet *packet, struct miniport *min
 static const struct vidsch_packet_ops render_packet_ops = {prepare_render, submit_render,
                                                            render_retired};
 
+/* A present whose commands name virtual addresses: there is nothing to patch (PATCH-023). */
+static NTSTATUS submit_by_address(struct vidsch_packet *packet, struct miniport *miniport)
+{
+    struct submission *submission = container_of(packet, struct submission, packet);
+    struct vidmm_context *context = submission->context;
+    const struct vidmm *vidmm = context->device->vidmm;
+    DXGKARG_SUBMITCOMMANDVIRTUAL args = {0};
+
+    null_contexts_ran(context->device->vidmm, context->node, context);
+    args.hContext = context->driver_context;
+    args.DmaBufferVirtualAddress = submission->buffer->va;
+    args.DmaBufferSize = submission->dma_end;
+    args.pDmaBufferPrivateData = submission->buffer->private_data;
+    args.DmaBufferPrivateDataSize = submission->private_bytes;
+    args.SubmissionFenceId = packet->fence_id;
+    args.Flags.NullRendering = submission->is_null;
+    args.Flags.Present = 1;
+    args.Flags.Resubmission = packet->is_resubmission && !vidmm->config.marks_paging_only;
+    args.NodeOrdinal = context->node;
+    return miniport_submit_command_virtual(miniport, NULL, &args);
+}
+
+static void retired_by_address(struct vidsch_packet *packet, NTSTATUS status)
+{
+    struct submission *submission = container_of(packet, struct submission, packet);
+
+    if (status == STATUS_INVALID_PARAMETER) /* the driver took it for malformed (SUB-011) */
+        device_fail(submission->context->device, "the driver refused its present");
+    render_retired(packet, status);
+}
+
+static const struct vidsch_packet_ops packet_ops_by_address = {NULL, submit_by_address,
+                                                               retired_by_address};
+
 static void references_resident(void *context, NTSTATUS status, uint64_t needed,
                                 uint64_t available);
 
@@ -428,8 +509,9 @@ static NTSTATUS reserve_splits(struct submission *submission)
 
         if (list[i].SplitOffset == list[i - 1].SplitOffset)
             continue;
-        spare = submission_create(submission->context, submission->packet.ops,
-                                  submission->reference_count);
+        spare =
+            submission_create(submission->context, submission->packet.ops,
+                              submission->reference_count, submission->buffer->allocation != NULL);
         if (!spare)
             return STATUS_NO_MEMORY;
         spare->next = call->spare_submissions;
@@ -511,6 +593,15 @@ static void references_resident(void *context, NTSTATUS status, uint64_t needed,
     struct submission *second;
 
     submission->request = NULL; /* ended: it frees itself */
+    if (submission->packet.is_virtual)
+        submission->context->waiting_submissions--;
+    if (NT_SUCCESS(status) && submission->buffer->va &&
+        list_is_empty(&submission->buffer->allocation->mappings)) {
+        /* There was no room for its tables, and it was told to nobody. */
+        unhold_part(submission);
+        finish_submission(submission, STATUS_GRAPHICS_NO_VIDEO_MEMORY, 0, 0);
+        return;
+    }
     if (NT_SUCCESS(status) && submission->context->device->is_in_error) {
         render_retired(&submission->packet, device_refusal(submission->context->device));
         return;
@@ -587,7 +678,7 @@ struct answer {
         (args)->DmaBufferPrivateDataSize = (context)->info.DmaBufferPrivateDataSize;               \
         (args)->pAllocationList = (buffer)->allocation_list;                                       \
         (args)->pPatchLocationListOut = (buffer)->patch_list;                                      \
-        (args)->PatchLocationListOutSize = (context)->info.PatchLocationListSize;                  \
+        (args)->PatchLocationListOutSize = patch_capacity(context);                                \
         (args)->DmaBufferPhysicalAddress = buffer_address(buffer, &(args)->DmaBufferSegmentId);    \
     } while (0)
 #define ANSWER(args, multipass)                                                                    \
@@ -606,6 +697,7 @@ static NTSTATUS ask_driver(const struct submission *submission, struct making *m
     if (making->is_present) {
         multipass = making->present.MultipassOffset;
         OFFER_BUFFER(&making->present, context, buffer);
+        making->present.DmaBufferGpuVirtualAddress = buffer->va;
         status = miniport_present(miniport, context->driver_context, &making->present);
         *out_answer = ANSWER(&making->present, multipass);
     } else {
@@ -618,6 +710,24 @@ static NTSTATUS ask_driver(const struct submission *submission, struct making *m
     return status;
 }
 
+/* The list that the driver gets: places that are good now, or addresses that stay good. */
+static void fill_list(const struct submission *submission, const struct making *making)
+{
+    const struct vidmm_device *device = submission->context->device;
+    DXGK_ALLOCATIONLIST *list = submission->buffer->allocation_list;
+
+    for (unsigned i = 0; i < submission->reference_count; i++)
+        describe(device, &submission->references[i], &list[i]);
+    for (unsigned i = 0; making->addresses && i < making->reference_count; i++) {
+        struct vidmm_reference reference = making->references[i];
+
+        if (reference.allocation)
+            reference.allocation = allocation_current(reference.allocation);
+        if (name_entry(device, &reference, &list[i]))
+            list[i].VirtualAddress = making->addresses[i];
+    }
+}
+
 /* One DMA buffer's worth. STATUS_MORE: the driver has more to say in another buffer. */
 static NTSTATUS render_part(struct submission *submission, struct making *making, bool *out_more)
 {
@@ -626,12 +736,9 @@ static NTSTATUS render_part(struct submission *submission, struct making *making
     struct dma_buffer *buffer = submission->buffer;
     struct answer answer;
     NTSTATUS status;
-    unsigned i;
 
     *out_more = false;
-    for (i = 0; i < submission->reference_count; i++)
-        describe(submission->context->device, &submission->references[i],
-                 &buffer->allocation_list[i]);
+    fill_list(submission, making);
     status = ask_driver(submission, making, &answer);
     if (!NT_SUCCESS(status) && status != STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER)
         return status;
@@ -645,14 +752,13 @@ static NTSTATUS render_part(struct submission *submission, struct making *making
                    sizeof *buffer->patch_list);
     if (submission->dma_end > context->info.DmaBufferSize ||
         submission->private_bytes > context->info.DmaBufferPrivateDataSize ||
-        submission->patch_count > context->info.PatchLocationListSize) {
+        submission->patch_count > patch_capacity(context)) {
         vidmm_refuse_answer(vidmm, "PATCH-014",
                             "%s: moved its pointers by %u bytes, %u private bytes and %u "
                             "patch locations; %u, %u and %u were offered",
                             ddi_of(submission), submission->dma_end, submission->private_bytes,
                             submission->patch_count, context->info.DmaBufferSize,
-                            context->info.DmaBufferPrivateDataSize,
-                            context->info.PatchLocationListSize);
+                            context->info.DmaBufferPrivateDataSize, patch_capacity(context));
         return STATUS_DRIVER_INTERNAL_ERROR;
     }
     buffer->patch_count = submission->patch_count;
@@ -680,28 +786,39 @@ static NTSTATUS render_part(struct submission *submission, struct making *making
     return STATUS_SUCCESS;
 }
 
+/* The list brings its allocations in where the commands have their places, and only there. */
 static struct submission *create_part(struct vidmm_context *context, struct render_call *call,
-                                      bool is_present, unsigned reference_count,
-                                      const struct vidmm_reference *references, NTSTATUS *status)
+                                      const struct making *making, NTSTATUS *status)
 {
-    struct submission *submission = submission_create(context, &render_packet_ops, reference_count);
+    bool by_address = is_virtual(context);
+    unsigned reference_count = by_address ? 0 : making->reference_count;
+    struct submission *submission =
+        submission_create(context, by_address ? &packet_ops_by_address : &render_packet_ops,
+                          reference_count, by_address || context->dma_segments);
     unsigned i;
 
     *status = STATUS_NO_MEMORY;
     if (!submission)
         return NULL;
     submission->call = call;
-    submission->is_present = is_present;
+    submission->is_present = making->is_present;
+    submission->packet.is_virtual = by_address;
     submission->buffer = take_buffer(context);
     if (!submission->buffer)
         goto free_submission;
     submission->buffer->shares = 1;
     submission_hold_buffer(submission, submission->buffer->allocation);
+    if (by_address) {
+        *status = show_buffer(context, submission->buffer);
+        if (!NT_SUCCESS(*status))
+            goto give_back;
+    }
     for (i = 0; i < reference_count; i++) {
-        submission->references[i] = references[i];
-        submission->is_needed[i] = references[i].allocation != NULL;
-        if (references[i].allocation)
-            submission->references[i].allocation = allocation_current(references[i].allocation);
+        submission->references[i] = making->references[i];
+        submission->is_needed[i] = making->references[i].allocation != NULL;
+        if (making->references[i].allocation)
+            submission->references[i].allocation =
+                allocation_current(making->references[i].allocation);
     }
     *status = request_create(context->device, submission->held_count, references_resident,
                              submission, &submission->request);
@@ -710,6 +827,7 @@ static struct submission *create_part(struct vidmm_context *context, struct rend
         return submission;
     }
 
+give_back:
     give_back_buffer(context, submission->buffer);
 free_submission:
     submission_free(submission);
@@ -759,8 +877,6 @@ static NTSTATUS check_references(const struct vidmm_context *context, unsigned c
     NTSTATUS status = device_refusal(context->device);
     unsigned i;
 
-    if (context->device->vidmm->caps.is_virtual)
-        return STATUS_NOT_SUPPORTED;
     if (!NT_SUCCESS(status))
         return status;
     if (count > context->info.AllocationListSize)
@@ -781,7 +897,6 @@ static NTSTATUS check_references(const struct vidmm_context *context, unsigned c
 
 /* Makes the parts, and queues all of them or none. */
 static NTSTATUS make_and_queue(struct vidmm_context *context, struct making *making,
-                               unsigned reference_count, const struct vidmm_reference *references,
                                vidmm_done done, void *done_context)
 {
     struct vidmm *vidmm = context->device->vidmm;
@@ -797,8 +912,7 @@ static NTSTATUS make_and_queue(struct vidmm_context *context, struct making *mak
     call->context = done_context;
     list_init(&call->spare_requests);
     while (more) {
-        struct submission *part =
-            create_part(context, call, making->is_present, reference_count, references, &status);
+        struct submission *part = create_part(context, call, making, &status);
 
         if (!part)
             goto undo;
@@ -826,6 +940,10 @@ static NTSTATUS make_and_queue(struct vidmm_context *context, struct making *mak
         first = part->next;
         submission_begin(part);
         use_references(part);
+        if (part->packet.is_virtual) {
+            submission_wait_for_paging(part);
+            context->waiting_submissions++;
+        }
         request_queue(part->request);
     }
     vidmm_pump(vidmm);
@@ -850,8 +968,9 @@ NTSTATUS vidmm_render(struct vidmm_context *context, const void *command, uint32
 {
     struct vidmm *vidmm = context->device->vidmm;
     D3DDDI_PATCHLOCATIONLIST *patch_input = NULL;
-    struct making making = {.is_present = false};
-    NTSTATUS status = check_references(context, reference_count, references);
+    struct making making = {.reference_count = reference_count, .references = references};
+    NTSTATUS status = is_virtual(context) ? STATUS_NOT_SUPPORTED
+                                          : check_references(context, reference_count, references);
 
     if (!NT_SUCCESS(status))
         return status;
@@ -864,7 +983,7 @@ NTSTATUS vidmm_render(struct vidmm_context *context, const void *command, uint32
         making.render.pPatchLocationListIn = patch_input;
         making.render.PatchLocationListInSize = reference_count;
     }
-    status = make_and_queue(context, &making, reference_count, references, done, done_context);
+    status = make_and_queue(context, &making, done, done_context);
     base_free_array(vidmm->services, patch_input, reference_count, sizeof *patch_input);
     return status;
 }
@@ -876,9 +995,22 @@ NTSTATUS vidmm_present(struct vidmm_context *context, const struct vidmm_present
         [DXGK_PRESENT_SOURCE_INDEX] = {.allocation = present->source},
         [DXGK_PRESENT_DESTINATION_INDEX] = {.allocation = present->destination, .is_written = true},
     };
-    struct making making = {.is_present = true};
-    NTSTATUS status = check_references(context, ARRAY_COUNT(references), references);
+    const uint64_t addresses[ARRAY_COUNT(references)] = {
+        [DXGK_PRESENT_SOURCE_INDEX] = present->source_va,
+        [DXGK_PRESENT_DESTINATION_INDEX] = present->destination_va,
+    };
+    struct making making = {
+        .is_present = true,
+        .reference_count = ARRAY_COUNT(references),
+        .references = references,
+        .addresses = is_virtual(context) ? addresses : NULL,
+    };
+    NTSTATUS status = miniport_has(context->device->vidmm->miniport, MINIPORT_DDI_Present)
+                          ? check_references(context, ARRAY_COUNT(references), references)
+                          : STATUS_NOT_SUPPORTED;
 
+    if (NT_SUCCESS(status) && is_virtual(context))
+        status = context->root_is_set ? STATUS_SUCCESS : context_set_root(context);
     if (!NT_SUCCESS(status))
         return status;
     making.present.Color = present->color;
@@ -892,6 +1024,5 @@ NTSTATUS vidmm_present(struct vidmm_context *context, const struct vidmm_present
     making.present.NumDstAllocations = 1;
     making.present.pPrivateDriverData = (VOID *)present->private_data;
     making.present.PrivateDriverDataSize = present->private_data_bytes;
-    return make_and_queue(context, &making, ARRAY_COUNT(references), references, done,
-                          done_context);
+    return make_and_queue(context, &making, done, done_context);
 }

@@ -17,11 +17,12 @@
 #include "base/services.h"
 
 struct submission *submission_create(struct vidmm_context *context,
-                                     const struct vidsch_packet_ops *ops, unsigned reference_count)
+                                     const struct vidsch_packet_ops *ops, unsigned reference_count,
+                                     bool has_buffer)
 {
     struct vidmm_device *device = context->device;
     unsigned held_count =
-        reference_count + context_allocations_count(context) + (context->dma_segments ? 1 : 0);
+        reference_count + context_allocations_count(context) + (has_buffer ? 1 : 0);
     size_t bytes = sizeof(struct submission) + (size_t)held_count * sizeof(struct vidmm_reference) +
                    (size_t)reference_count * sizeof(bool);
     struct submission *submission = base_alloc(device->vidmm->services, bytes);
@@ -54,6 +55,16 @@ void submission_begin(struct submission *submission)
     submission->sequence = ++device->vidmm->submitted;
     list_push_back(&device->vidmm->submissions, &submission->link);
     device->submission_count++;
+}
+
+void submission_wait_for_paging(struct submission *submission)
+{
+    struct vidmm_context *context = submission->context;
+
+    if (!context->paging_wait)
+        return;
+    submission->packet.wait_fence = &context->device->paging_fence.waiters;
+    submission->packet.wait_value = context->paging_wait;
 }
 
 /* The oldest submission that has not retired, if any, says up to where all others have. */

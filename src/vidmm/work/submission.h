@@ -46,11 +46,17 @@ struct submission {
     struct vidmm_reference references[];
 };
 
-/* With room for the references and for the allocations of the context, which are filled in. */
+/*
+ * With room for the references, for the allocations of the context, which are filled in, and, where
+ * the DMA buffer is an allocation, for that.
+ */
 struct submission *submission_create(struct vidmm_context *context,
-                                     const struct vidsch_packet_ops *ops, unsigned reference_count);
+                                     const struct vidsch_packet_ops *ops, unsigned reference_count,
+                                     bool has_buffer);
 /* The DMA buffer of a submission is resident like its allocations; NULL: it is in no segment. */
 void submission_hold_buffer(struct submission *submission, struct vidmm_allocation *buffer);
+/* GpuMmu: it does not run before the paging that its client waits for. */
+void submission_wait_for_paging(struct submission *submission);
 /* From here on it counts: nothing it may use counts as idle before it retires. */
 void submission_begin(struct submission *submission);
 void submission_free(struct submission *submission);

@@ -1,5 +1,5 @@
 /*
- * Submissions of the GpuMmu model.
+ * Submissions of the GpuMmu model, but for presents (render.c).
  *
  * Source     contract.md SUB-011..014, RES-002; sequence S-23.
  */
@@ -62,7 +62,8 @@ static const struct vidsch_packet_ops virtual_packet_ops = {NULL, submit_virtual
 
 /*
  * The context's own allocations are there (CTX-003, CTX-004). Requests of a device end in the order
- * in which they were made, so its submissions keep theirs.
+ * in which they were made, so its submissions keep theirs; behind a present that waits for its DMA
+ * buffer (render.c), each has a request.
  */
 static void context_resident(void *context, NTSTATUS status, uint64_t needed, uint64_t available)
 {
@@ -70,6 +71,7 @@ static void context_resident(void *context, NTSTATUS status, uint64_t needed, ui
     vidmm_done done = submission->done;
     void *done_context = submission->done_context;
 
+    submission->context->waiting_submissions--;
     if (NT_SUCCESS(status)) {
         status = device_refusal(submission->context->device);
         if (NT_SUCCESS(status)) {
@@ -99,10 +101,10 @@ NTSTATUS vidmm_submit_virtual(struct vidmm_context *context, uint64_t va, uint32
     status = context->root_is_set ? STATUS_SUCCESS : context_set_root(context);
     if (!NT_SUCCESS(status))
         return status;
-    submission = submission_create(context, &virtual_packet_ops, 0);
+    submission = submission_create(context, &virtual_packet_ops, 0, false);
     if (!submission)
         return STATUS_NO_MEMORY;
-    if (submission->held_count) {
+    if (submission->held_count || context->waiting_submissions) {
         status = submission_request(submission, context_resident, &request);
         if (!NT_SUCCESS(status)) {
             submission_free(submission);
@@ -114,13 +116,11 @@ NTSTATUS vidmm_submit_virtual(struct vidmm_context *context, uint64_t va, uint32
     submission->va_bytes = bytes;
     submission->done = done;
     submission->done_context = done_context;
-    if (context->paging_wait) {
-        submission->packet.wait_fence = &context->device->paging_fence.waiters;
-        submission->packet.wait_value = context->paging_wait;
-    }
+    submission_wait_for_paging(submission);
     /* From here on it counts as a user of allocations, though it may wait for its request. */
     submission_begin(submission);
     if (request) {
+        context->waiting_submissions++;
         request_queue(request);
         vidmm_pump(vidmm);
     } else {

@@ -25,9 +25,17 @@ struct pending_patch {
     bool is_pending;
 };
 
+/* A DMA buffer with a virtual address, as Present filled it last. */
+struct shown_buffer {
+    HANDLE context; /* NULL: it has gone */
+    uint64_t va;
+    uint32_t bytes;
+};
+
 struct patch_watch {
     struct id_map buffers; /* by their address */
     struct id_map patches; /* by physical address and segment */
+    struct id_map shown;   /* by virtual address and context */
 };
 
 /* NULL: no memory. */
@@ -57,6 +65,19 @@ static struct patched_buffer *buffer_at(struct check *check, struct patch_watch 
 static uint64_t key_of_place(unsigned segment, uint64_t address)
 {
     return address << 5 | segment;
+}
+
+static uint64_t key_of_shown(HANDLE context, uint64_t va)
+{
+    return (uint64_t)(uintptr_t)context * UINT64_C(0x9e3779b97f4a7c15) ^ va;
+}
+
+/* Its commands hold virtual addresses, and nobody patches them. */
+static bool is_by_address(struct check *check, HANDLE handle)
+{
+    const struct check_context *context = check_find_context(check_ledger(check), handle);
+
+    return context && context->flags.VirtualAddressing;
 }
 
 /* ---- Lists ----------------------------------------------------------------------------------- */
@@ -267,6 +288,17 @@ static bool is_status_of_present(NTSTATUS status)
     return false;
 }
 
+static void note_shown(struct check *check, struct patch_watch *watch,
+                       const struct check_call *call, uint32_t bytes)
+{
+    uint64_t va = call->before.present->DmaBufferGpuVirtualAddress;
+    struct shown_buffer *shown =
+        find_or_make(check, &watch->shown, key_of_shown(call->object, va), sizeof *shown);
+
+    if (shown)
+        *shown = (struct shown_buffer){.context = call->object, .va = va, .bytes = bytes};
+}
+
 /* The command buffer of a Render may be guaranteed to fit, the rectangles of a Present never. */
 static void check_making(struct check *check, struct patch_watch *watch,
                          const struct check_call *call, const struct making *making)
@@ -299,6 +331,10 @@ static void check_making(struct check *check, struct patch_watch *watch,
                        : "STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER after %lld bytes of %u, and "
                          "MultipassOffset has not moved",
                    (long long)moved, making->buffer_bytes);
+    if (is_by_address(check, call->object)) {
+        note_shown(check, watch, call, (uint32_t)moved);
+        return;
+    }
     check_all_listed(check, context, making->buffer, (uint64_t)moved, (uint64_t)listed);
     check_locations(check, context, making, (uint64_t)moved, (uint64_t)listed);
     buffer = buffer_at(check, watch, making->buffer);
@@ -334,6 +370,31 @@ static void after_present(struct check *check, struct patch_watch *watch,
     check_making(check, watch, call, &making);
 }
 
+/* What the driver is told where its commands name virtual addresses. */
+static void check_addresses(struct check *check, const struct check_object *context,
+                            const DXGKARG_PRESENT *arg)
+{
+    CHECK_RULE(check, RULE_PATCH_023,
+               arg->DmaBufferGpuVirtualAddress && !arg->DmaBufferSegmentId &&
+                   !arg->PatchLocationListOutSize,
+               context, "DmaBufferGpuVirtualAddress",
+               "is 0x%llx, DmaBufferSegmentId %u, and there is a list of %u patch locations",
+               (unsigned long long)arg->DmaBufferGpuVirtualAddress, arg->DmaBufferSegmentId,
+               arg->PatchLocationListOutSize);
+    for (uint32_t i = 0; i < MINIPORT_PRESENT_ALLOCATIONS; i++) {
+        const DXGK_ALLOCATIONLIST *entry = &arg->pAllocationList[i];
+        bool has_address = entry->VirtualAddress && entry->VirtualAddress % PAGE_SIZE == 0;
+
+        CHECK_RULE(check, RULE_PATCH_023,
+                   entry->hDeviceSpecificAllocation ? has_address && !entry->SegmentId
+                                                    : !entry->VirtualAddress && !entry->SegmentId,
+                   context, check_field(check, "pAllocationList[%u].VirtualAddress", i),
+                   "is 0x%llx, in segment %u (expected %s, in segment 0)",
+                   (unsigned long long)entry->VirtualAddress, entry->SegmentId,
+                   entry->hDeviceSpecificAllocation ? "the address of a page" : "0");
+    }
+}
+
 /* A copy has both, a fill no source; what is written lies in the rectangle of the destination. */
 static void before_present(struct check *check, const struct check_call *call)
 {
@@ -344,7 +405,10 @@ static void before_present(struct check *check, const struct check_call *call)
     bool has_source = list[DXGK_PRESENT_SOURCE_INDEX].hDeviceSpecificAllocation != NULL;
     bool has_destination = list[DXGK_PRESENT_DESTINATION_INDEX].hDeviceSpecificAllocation != NULL;
 
-    check_list(check, context, list, MINIPORT_PRESENT_ALLOCATIONS);
+    if (is_by_address(check, call->object))
+        check_addresses(check, context, arg);
+    else
+        check_list(check, context, list, MINIPORT_PRESENT_ALLOCATIONS);
     CHECK_RULE(check, RULE_PATCH_019,
                !list[0].hDeviceSpecificAllocation && has_source == !arg->Flags.ColorFill &&
                    has_destination == (arg->Flags.Blt || arg->Flags.ColorFill),
@@ -549,6 +613,39 @@ static void before_submit(struct check *check, struct patch_watch *watch,
                patch->DmaBufferSubmissionEndOffset, patch->SubmissionFenceId);
 }
 
+/* Who has made the buffer is known from its address; the commands of clients are elsewhere. */
+static void before_submit_virtual(struct check *check, struct patch_watch *watch,
+                                  const DXGKARG_SUBMITCOMMANDVIRTUAL *arg)
+{
+    const struct check_object *context =
+        check_find(check_ledger(check), CHECK_CONTEXT, arg->hContext);
+    const struct shown_buffer *shown =
+        id_map_find(&watch->shown, key_of_shown(arg->hContext, arg->DmaBufferVirtualAddress));
+    bool is_present = shown && shown->context == arg->hContext;
+
+    if (arg->Flags.Paging)
+        return;
+    CHECK_RULE(check, RULE_PATCH_020, is_present == arg->Flags.Present, context, "Flags",
+               "0x%x; DxgkDdiPresent has made %s buffer at 0x%llx", arg->Flags.Value,
+               is_present ? "the" : "no", (unsigned long long)arg->DmaBufferVirtualAddress);
+    if (is_present)
+        CHECK_RULE(check, RULE_PATCH_023, arg->DmaBufferSize == shown->bytes, context,
+                   "DmaBufferSize", "is %u; DxgkDdiPresent has made %u bytes", arg->DmaBufferSize,
+                   shown->bytes);
+}
+
+/* Its addresses may be those of other buffers now. */
+static void forget_context(struct patch_watch *watch, HANDLE context)
+{
+    size_t position = 0;
+    struct shown_buffer *shown;
+
+    while ((shown = id_map_next(&watch->shown, &position))) {
+        if (shown->context == context)
+            shown->context = NULL;
+    }
+}
+
 /* ---- The watcher ----------------------------------------------------------------------------- */
 
 static void before(struct check *check, void *state, const struct check_call *call)
@@ -562,6 +659,10 @@ static void before(struct check *check, void *state, const struct check_call *ca
         before_patch(check, state, call);
     else if (call->ddi == MINIPORT_DDI_SubmitCommand)
         before_submit(check, state, call->arg.submit_command);
+    else if (call->ddi == MINIPORT_DDI_SubmitCommandVirtual)
+        before_submit_virtual(check, state, call->arg.submit_command_virtual);
+    else if (call->ddi == MINIPORT_DDI_DestroyContext)
+        forget_context(state, call->object);
 }
 
 static void after(struct check *check, void *state, const struct check_call *call)
@@ -603,6 +704,7 @@ static void init(struct check *check, void *state)
 
     id_map_init(&watch->buffers, check_configuration(check)->services);
     id_map_init(&watch->patches, check_configuration(check)->services);
+    id_map_init(&watch->shown, check_configuration(check)->services);
 }
 
 static void free_values(struct check *check, struct id_map *map, size_t size)
@@ -621,6 +723,7 @@ static void fini(struct check *check, void *state)
 
     free_values(check, &watch->buffers, sizeof(struct patched_buffer));
     free_values(check, &watch->patches, sizeof(struct pending_patch));
+    free_values(check, &watch->shown, sizeof(struct shown_buffer));
 }
 
 const struct check_watcher check_patch_watcher = {
@@ -630,7 +733,8 @@ const struct check_watcher check_patch_watcher = {
     .fini = fini,
     .before = before,
     .before_calls = CHECK_CALLS(MINIPORT_DDI_Render, MINIPORT_DDI_Present, MINIPORT_DDI_Patch,
-                                MINIPORT_DDI_SubmitCommand),
+                                MINIPORT_DDI_SubmitCommand, MINIPORT_DDI_SubmitCommandVirtual,
+                                MINIPORT_DDI_DestroyContext),
     .after = after,
     .after_calls = CHECK_CALLS(MINIPORT_DDI_Render, MINIPORT_DDI_Present, MINIPORT_DDI_Patch),
     .gpu = gpu,

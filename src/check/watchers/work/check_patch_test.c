@@ -1,4 +1,5 @@
 #include "check/rig/test_rig_submit.h"
+#include "check/rig/test_rig_tables.h"
 
 #define LOCATIONS       4u
 #define LOCATION_BYTES  64u /* of commands, with an address at the start of each */
@@ -499,6 +500,71 @@ KEPT(PATCH_020)
     submit_a_present(rig, 1);
 }
 
+static NTSTATUS make_64_bytes(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
+{
+    DXGKARG_PRESENT *present = arg;
+
+    if (ddi != MINIPORT_DDI_Present)
+        return rig_answer(rig, ddi, object, arg);
+    present->pDmaBuffer = (char *)present->pDmaBuffer + 64;
+    return STATUS_SUCCESS;
+}
+
+/* A fill, of which the driver writes 64 bytes, in a context with virtual addresses; submitted. */
+static void present_by_address(struct rig *rig, uint64_t destination, uint32_t bytes, unsigned says)
+{
+    const RECT part = {0, 0, 1024, 4};
+    DXGK_ALLOCATIONLIST list[MINIPORT_PRESENT_ALLOCATIONS] = {{0}};
+    DXGKARG_PRESENT arg = {
+        .pDmaBuffer = rig->buffer,
+        .DmaSize = BUFFER_BYTES,
+        .pAllocationList = list,
+        .DstRect = {0, 0, 1024, 8},
+        .SubRectCnt = 1,
+        .pDstSubRects = (RECT *)&part,
+        .DmaBufferGpuVirtualAddress = RIG_VA,
+    };
+    DXGKARG_SUBMITCOMMANDVIRTUAL packet = rig_packet_virtual(rig);
+
+    list[DXGK_PRESENT_DESTINATION_INDEX].hDeviceSpecificAllocation = (HANDLE)0x500;
+    list[DXGK_PRESENT_DESTINATION_INDEX].VirtualAddress = destination;
+    arg.Flags.ColorFill = 1;
+    rig->answer = make_64_bytes;
+    miniport_present(rig->top, rig->context, &arg);
+    packet.DmaBufferVirtualAddress = RIG_VA;
+    packet.DmaBufferSize = bytes;
+    packet.Flags.Present = says;
+    rig_submit_virtual(rig, &packet);
+}
+
+RULE_BROKEN_IN(PATCH_023, RIG_GPUMMU)
+{
+    present_by_address(rig, 0, 64, 1);
+}
+
+RULE_KEPT_IN(PATCH_023, RIG_GPUMMU)
+{
+    present_by_address(rig, RIG_VA + 0x10000, 64, 1);
+}
+
+static void expect_of_present(enum rule_id rule, uint32_t bytes, unsigned says)
+{
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_GPUMMU);
+    present_by_address(rig, RIG_VA + 0x10000, bytes, says);
+    rig_expect_only(rig, rule);
+    rig_fini(rig);
+    free(rig);
+}
+
+static void what_present_has_made_is_what_is_submitted(void **state)
+{
+    expect_of_present(RULE_PATCH_023, 32, 1);
+    expect_of_present(RULE_PATCH_020, 64, 0);
+}
+
 static void present_with(struct rig *rig, NTSTATUS status)
 {
     struct commands *commands = new_commands(rig);
@@ -782,6 +848,7 @@ int main(void)
         cmocka_unit_test(a_fault_is_a_wrong_address),
         cmocka_unit_test(bytes_around_the_buffer_are_watched),
         cmocka_unit_test(a_rectangle_outside_of_the_destination_is_found),
+        cmocka_unit_test(what_present_has_made_is_what_is_submitted),
         cmocka_unit_test(every_address_has_a_location),
         cmocka_unit_test(one_buffer_is_enough_where_it_is_guaranteed),
     };
