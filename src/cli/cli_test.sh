@@ -380,6 +380,11 @@ prints '"TRANSFER"'
 prints '"varied"'
 expect 1 ops "$cases/first-page-in.case" --check
 expect 2 ops no-such-folder
+expect 0 ops --seeds 2
+prints '^223 arms: [0-9]* seen'
+expect 0 ops --seeds 2 --first-seed 9 --json
+expect 2 ops --seeds 0
+expect 2 ops --seeds 2 "$cases/first-page-in.case"
 
 # What a driver image imports, and what of that is here.
 expect 0 imports --help

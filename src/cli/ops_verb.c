@@ -4,9 +4,10 @@
  */
 #include "cli/cli.h"
 
-#include "coverage/coverage.h"
+#include "bench/campaign/campaign.h"
 #include "bench/drivers/drivers.h"
 #include "bench/run/run.h"
+#include "coverage/coverage.h"
 #include "miniport/operation.h"
 #include "report/report.h"
 
@@ -24,7 +25,9 @@
     ROW(OPEN, "open", 0, NULL,                                                                     \
         "list only members and arms that are neither covered nor explained")                       \
     ROW(CHECK, "check", 0, NULL,                                                                   \
-        "play only until there is no such member; exit status 1 if one is left")
+        "play only until there is no such member; exit status 1 if one is left")                   \
+    ROW(SEEDS, "seeds", 'n', "N", "play what N seeds draw, in each model; no CASE, no folder")     \
+    ROW(FIRST_SEED, "first-seed", 0, "S", "the first of them (1)")
 CLI_OPTIONS(OPTIONS)
 
 /* ---- Which cases ----------------------------------------------------------------------------- */
@@ -175,19 +178,14 @@ static enum cli_status status_of(const struct run_result *result)
                                              : CLI_INTERNAL;
 }
 
-/* A set-up that refuses the case is passed over. */
-static enum cli_status play_once(struct coverage *coverage, const char *path,
-                                 const struct workload *workload, const struct run_config *defaults,
-                                 const struct set_up *set_up, bool *is_played)
+/* A configuration that refuses the case is passed over. */
+static enum cli_status play(struct coverage *coverage, const char *path,
+                            const struct workload *workload, struct run_config config,
+                            bool *is_played)
 {
-    struct run_config config = *defaults;
     struct run_result result;
     enum cli_status status = CLI_FINE;
 
-    config.model = set_up->model;
-    config.wddm = set_up->wddm;
-    if (set_up->update_mode)
-        config.update_mode = (enum run_update_mode)set_up->update_mode;
     config.reference = RUN_REFERENCE_NEVER;
     config.coverage = coverage;
     config.progress = cli_progress;
@@ -203,6 +201,19 @@ static enum cli_status play_once(struct coverage *coverage, const char *path,
                   config.wddm % 10, result.error);
     run_result_fini(&result);
     return status;
+}
+
+static enum cli_status play_once(struct coverage *coverage, const char *path,
+                                 const struct workload *workload, const struct run_config *defaults,
+                                 const struct set_up *set_up, bool *is_played)
+{
+    struct run_config config = *defaults;
+
+    config.model = set_up->model;
+    config.wddm = set_up->wddm;
+    if (set_up->update_mode)
+        config.update_mode = (enum run_update_mode)set_up->update_mode;
+    return play(coverage, path, workload, config, is_played);
 }
 
 /* Nothing is left that another run could show, and no more than that is asked for. */
@@ -278,6 +289,59 @@ static enum cli_status play_all(struct coverage *coverage, const struct case_lis
 
     for (size_t i = 0; i < list->count && !is_done(coverage, is_check); i++) {
         enum cli_status one = play_case(coverage, list->paths[i], arguments);
+
+        if (one > status)
+            status = one;
+    }
+    return status;
+}
+
+/* What `drydock check` plays of the seed, in this process. */
+static enum cli_status play_seed(struct coverage *coverage, uint64_t seed)
+{
+    enum cli_status status = CLI_FINE;
+    struct workload_error error;
+    struct workload *workload;
+    char name[32];
+
+    snprintf(name, sizeof name, "seed %" PRIu64, seed);
+    if (!campaign_draw_workload(seed, NULL, &workload, &error)) {
+        cli_error("%s: %s", name, error.text);
+        return CLI_INTERNAL;
+    }
+    for (int model = CAMPAIGN_PHYSICAL; model <= CAMPAIGN_IOMMU; model++) {
+        const struct campaign_options campaign = {.driver = reference.name,
+                                                  .model = (enum campaign_model)model};
+        struct campaign_setup setup;
+        enum cli_status one;
+        bool is_played;
+
+        campaign_draw_setup(&campaign, seed, workload, &setup);
+        one = play(coverage, name, workload, setup.config, &is_played);
+        if (one > status)
+            status = one;
+    }
+    workload_free(workload);
+    return status;
+}
+
+static enum cli_status play_seeds(struct coverage *coverage, const struct cli_arguments *arguments)
+{
+    const char *const *values = arguments->values;
+    enum cli_status status = CLI_FINE;
+    uint64_t count, first = 1;
+
+    if (arguments->rest_count || !cli_number("seeds", values[OPTION_SEEDS], 1, 100000, &count) ||
+        (values[OPTION_FIRST_SEED] &&
+         !cli_number("first-seed", values[OPTION_FIRST_SEED], 0, INT64_MAX, &first))) {
+        if (arguments->rest_count)
+            cli_error("--seeds and a case or folder (expected one of them)");
+        return CLI_USAGE;
+    }
+    if (!coverage_begin_case(coverage, "seeds"))
+        return CLI_INTERNAL;
+    for (uint64_t i = 0; i < count && !is_done(coverage, values[OPTION_CHECK] != NULL); i++) {
+        enum cli_status one = play_seed(coverage, first + i);
 
         if (one > status)
             status = one;
@@ -434,22 +498,26 @@ static enum cli_status ops(const struct cli_arguments *arguments)
     struct coverage *coverage = coverage_create();
     struct case_list list = {0};
     enum cli_status status = CLI_FINE;
-    bool is_found = coverage != NULL;
+    bool is_found = coverage != NULL, of_seeds = values[OPTION_SEEDS] != NULL;
 
-    for (size_t i = 0; i < arguments->rest_count && is_found; i++)
+    for (size_t i = 0; i < arguments->rest_count && is_found && !of_seeds; i++)
         is_found = add_sorted(&list, arguments->rest[i]);
-    if (is_found && arguments->rest_count == 0)
+    if (is_found && arguments->rest_count == 0 && !of_seeds)
         is_found = add_sorted(&list, "cases");
-    if (is_found && list.count == 0)
+    if (is_found && list.count == 0 && !of_seeds)
         cli_error("there is no case to play (drydock ops --help)");
-    if (!is_found || list.count == 0) {
+    if (!is_found || (list.count == 0 && !of_seeds)) {
         free_paths(&list);
         coverage_destroy(coverage);
         return CLI_USAGE;
     }
-    if (values[OPTION_CHECK])
+    if (values[OPTION_CHECK] || of_seeds)
         coverage_set_frugal(coverage);
-    status = play_all(coverage, &list, arguments);
+    status = of_seeds ? play_seeds(coverage, arguments) : play_all(coverage, &list, arguments);
+    if (status == CLI_USAGE && of_seeds) {
+        coverage_destroy(coverage);
+        return status;
+    }
     if (values[OPTION_JSON]) {
         if (!print_json(coverage, values[OPTION_OPEN] != NULL))
             status = CLI_INTERNAL;
@@ -477,7 +545,8 @@ const struct cli_verb cli_ops = {
         "\n"
         "A line with a star is an arm: an alternative that the documents name (no allocation,\n"
         "segment 0 and others, a flag that is set), with the number of calls that had it and the\n"
-        "rule of the contract that names it.",
+        "rule of the contract that names it. With --seeds the numbers are those of random work,\n"
+        "as drydock check draws it: an arm with none is seen by a case alone.",
     .options = options,
     .repeated_option = -1,
     .run = ops,

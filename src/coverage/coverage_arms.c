@@ -29,7 +29,8 @@ static const struct {
     {"TRANSFER", "no allocation",
      "the manager moves allocations and nothing else, and each has a handle (XFER-010)"},
     {"UPDATE_PAGE_TABLE", "a native fence",
-     "the fence unit of the modelled GPU writes by physical address: no page table maps a fence"},
+     "its page has the name alone: said of the entries that map a fence's values, or of a table "
+     "that has only such entries; no page table maps a fence here"},
     {"UPDATE_CONTEXT_ALLOCATION", "without private data",
      "the operation names no allocation: without the driver's record nobody knows what is to "
      "change"},

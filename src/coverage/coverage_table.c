@@ -103,7 +103,8 @@ static const struct reason {
     const char *text;
 } reasons[] = {
     {DXGK_OPERATION_UPDATE_PAGE_TABLE, "Flags.NativeFence",
-     "the fence unit of the modelled GPU writes by physical address: no page table maps a fence"},
+     "its page has the name alone: said of the entries that map a fence's values, or of a table "
+     "that has only such entries; no page table maps a fence here"},
     {COVERAGE_SEGMENT4, "Flags.Agp",
      "there is no AGP segment from WDDM 2.0 on: a driver that reports one does not start "
      "(BANK-006)"},
@@ -126,9 +127,11 @@ static const struct reason {
     {COVERAGE_PATCH_LOCATION_LIST, "SplitOffset",
      "no use for the driver in Patch: it is what the driver tells the system"},
     {COVERAGE_FENCE_RESIDENCY, "CurrentValuePhysicalAddress.SegmentId",
-     "0: the values of fences that the CPU may use are in system memory"},
+     "0: the values of D3DDDI_NATIVEFENCE_TYPE_DEFAULT are in system memory; those of INTRA_GPU, "
+     "which may be in a segment that the driver names, are left out"},
     {COVERAGE_FENCE_RESIDENCY, "MonitoredValuePhysicalAddress.SegmentId",
-     "0: the values of fences that the CPU may use are in system memory"},
+     "0: the values of D3DDDI_NATIVEFENCE_TYPE_DEFAULT are in system memory; those of INTRA_GPU, "
+     "which may be in a CPU-visible segment that the driver names, are left out"},
     {COVERAGE_ALLOCATION_LIST, "VirtualAddress",
      "shares its place with PhysicalAddress; nothing is patched where addresses are virtual"},
 };
