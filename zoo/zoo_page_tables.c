@@ -203,6 +203,73 @@ static NTSTATUS build_shifted(struct miniport *self, HANDLE object, DXGKARG_BUIL
     return update_as(self, object, arg, shift_entries);
 }
 
+static void set_read_only(DXGK_PTE *entry, UINT index)
+{
+    entry->ReadOnly = entry->Valid;
+}
+
+static NTSTATUS build_read_only(struct miniport *self, HANDLE object,
+                                DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    return update_as(self, object, arg, set_read_only);
+}
+
+static void set_no_execute(DXGK_PTE *entry, UINT index)
+{
+    entry->NoExecute = entry->Valid;
+}
+
+static NTSTATUS build_no_execute(struct miniport *self, HANDLE object,
+                                 DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    return update_as(self, object, arg, set_no_execute);
+}
+
+/* What leads to tables is one page too high. */
+static NTSTATUS build_pointers_off(struct miniport *self, HANDLE object,
+                                   DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    DXGKARG_BUILDPAGINGBUFFER as = *arg;
+    DXGK_PTE entry;
+
+    if (!is_update(arg) || arg->UpdatePageTable.PageTableLevel != 1 ||
+        arg->UpdatePageTable.NumPageTableEntries != 1 || !arg->UpdatePageTable.pPageTableEntries ||
+        !arg->UpdatePageTable.pPageTableEntries[0].Valid)
+        return build(self, object, arg);
+    entry = arg->UpdatePageTable.pPageTableEntries[0];
+    entry.PageAddress++;
+    as.UpdatePageTable.pPageTableEntries = &entry;
+    return zoo_build_as(self, object, arg, &as);
+}
+
+/* The loop over an array ends in front of its last entry. */
+static void stop_early(struct zoo_layer *layer, DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    if (is_update(arg) && !arg->UpdatePageTable.Flags.Repeat &&
+        arg->UpdatePageTable.NumPageTableEntries > 1)
+        arg->UpdatePageTable.NumPageTableEntries--;
+}
+
+static void start_late(struct zoo_layer *layer, DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    if (is_update(arg) && !arg->UpdatePageTable.Flags.Repeat &&
+        !arg->UpdatePageTable.PageTableLevel)
+        arg->UpdatePageTable.StartIndex++;
+}
+
+/* A repetition is one entry too long; not those that make tables. */
+static void repeat_once_more(struct zoo_layer *layer, DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    const UINT end =
+        is_update(arg) ? arg->UpdatePageTable.StartIndex + arg->UpdatePageTable.NumPageTableEntries
+                       : 0;
+
+    if (is_update(arg) && arg->UpdatePageTable.Flags.Repeat &&
+        !arg->UpdatePageTable.Flags.InitialUpdate && !arg->UpdatePageTable.PageTableLevel &&
+        end & (end - 1)) /* not at the end of a table, which has a power of two of them */
+        arg->UpdatePageTable.NumPageTableEntries++;
+}
+
 /* Counts entries of 64 KiB two by two. */
 static void index_64k_twice(struct zoo_layer *layer, DXGKARG_BUILDPAGINGBUFFER *arg)
 {
@@ -396,6 +463,18 @@ const struct zoo_defect zoo_table_defects[] = {
           "does not clear entries that are to be invalid"),
     BUILD("D68-initial-skipped", "PT-013 PT-014 PT-017", skip_initial,
           "does not write the first content of a table"),
+    BUILD("PTE-read-only-set", "PT-017", build_read_only,
+          "sets the ReadOnly bit of every leaf entry"),
+    BUILD("PTE-no-execute-set", "PT-017", build_no_execute,
+          "sets the NoExecute bit of every leaf entry"),
+    BUILD("PTE-pointers-off", "PT-017 PT-041", build_pointers_off,
+          "leads entries of level 1 to the page behind the table"),
+    ALTER("PTE-last-missing", "PT-017 PT-019 PT-021", stop_early,
+          "does not write the last entry of an array"),
+    ALTER("PTE-one-late", "PT-017 PT-039", start_late,
+          "writes leaf entries one index too high"),
+    ALTER("PTE-one-too-many", "PT-016", repeat_once_more,
+          "repeats an entry once more than asked"),
     ALTER("PT-protection-dropped", "PT-028 PT-017", wrong_protection,
           "drops the driver protection"),
     BUILD("CPTE-copy-skipped", "CPTE-002", skip_copy,

@@ -182,6 +182,11 @@ void check_gpu(struct check *check, const struct check_gpu_event *event)
     struct check_gpu_event seen = *event;
     struct check_packet *packet = check_find_packet(&check->ledger, event->node, event->fence);
 
+    if (event->kind == CHECK_GPU_ENTRIES) {
+        check_tables_note_write(&check->ledger.tables, event->place, event->bytes,
+                                check_operation_at(packet, event->offset, NULL));
+        return;
+    }
     seen.packet = packet;
     /*
      * HUNG is the bench's doing: the bench tells it of a silent GPU, too. A GPU that is silent

@@ -55,11 +55,21 @@ struct check_calls {
     uint64_t outermost; /* of the last call that was not made in the middle of another */
 };
 
+/* A byte of the machine: of its RAM, or of local memory. */
+struct check_place {
+    bool is_ram;
+    uint64_t address;
+};
+
 /* An entry of a page table, as the GPU reads it from memory. */
 struct check_gpu_entry {
     bool is_read; /* the walk came to it */
     bool is_64k;  /* of a leaf of 64 KiB pages */
     bool is_valid, is_system, is_zero, is_read_only, is_no_execute;
+    bool is_large;      /* above the leaf: it maps pages */
+    bool has_64k_table; /* it leads to a leaf of 64 KiB pages, and says so */
+    bool is_placed;     /* the entry itself lies in: */
+    struct check_place place;
     uint64_t address;        /* GPU physical, or of system memory */
     uint64_t gpu_page_bytes; /* above 4 KiB: GPU pages have several entries of a leaf each */
     uint64_t protection;
@@ -177,19 +187,21 @@ enum check_gpu_kind {
     CHECK_GPU_VALUE,   /* it wrote the value of a native fence, to an address of system memory */
     CHECK_GPU_SYSTEM,  /* it reached system memory: told of a window of exclusive access */
     CHECK_GPU_TOUCHED, /* a register was accessed, and the board has gone */
+    CHECK_GPU_ENTRIES, /* a command has written entries of a page table */
 };
 enum check_gpu_access { CHECK_GPU_ACCESSES, CHECK_GPU_READS, CHECK_GPU_WRITES };
 struct check_gpu_event {
     enum check_gpu_kind kind;
     unsigned node;
     uint32_t fence;
-    uint32_t bytes;        /* QUEUED; FAULT: of the command */
-    bool has_root;         /* QUEUED: the GPU will translate by the root table at: */
-    uint64_t root;         /* ... this address, in system memory with is_system */
-    uint64_t root_entries; /* QUEUED: of the root that goes with it; 0: none, or not known */
-    bool has_start;        /* QUEUED: the GPU will fetch commands by physical address from: */
-    bool starts_in_system; /* ... system memory, else by the GPU's own addresses */
-    uint64_t first_byte;   /* ... this address there */
+    uint32_t bytes;           /* QUEUED; FAULT: of the command; ENTRIES: written from place on */
+    struct check_place place; /* ENTRIES */
+    bool has_root;            /* QUEUED: the GPU will translate by the root table at: */
+    uint64_t root;            /* ... this address, in system memory with is_system */
+    uint64_t root_entries;    /* QUEUED: of the root that goes with it; 0: none, or not known */
+    bool has_start;           /* QUEUED: the GPU will fetch commands by physical address from: */
+    bool starts_in_system;    /* ... system memory, else by the GPU's own addresses */
+    uint64_t first_byte;      /* ... this address there */
     enum check_gpu_access access; /* TOUCHED; FAULT: as far as it is known */
     /* QUEUED: of the buffer; FAULT: that faulted; FLUSHED: root; VALUE; TOUCHED: in the BAR */
     uint64_t address;
@@ -197,7 +209,7 @@ struct check_gpu_event {
     bool is_system;           /* FLUSHED, QUEUED: the root is in system memory */
     bool is_everywhere;       /* FLUSHED: whatever the root */
     bool is_malformed_packet; /* FAULT: not the address was wrong but the command */
-    uint64_t offset;          /* FAULT: of the command, behind the start of the submission */
+    uint64_t offset;          /* FAULT, ENTRIES: of the command, behind the submission's start */
     const struct check_packet *packet; /* as the layer knows it; filled in, NULL: it does not */
 };
 void check_gpu(struct check *check, const struct check_gpu_event *event);

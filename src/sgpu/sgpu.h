@@ -88,6 +88,9 @@ struct sgpu_observer {
      */
     void (*wrote)(void *context, const struct sgpu_command *command, struct page_store *store,
                   uint64_t address, uint64_t bytes);
+    /* A command has written entries of a page table there. */
+    void (*wrote_entries)(void *context, const struct sgpu_command *command,
+                          struct page_store *store, uint64_t address, uint64_t bytes);
     void (*fault)(void *context, const struct sgpu_fault *fault);
     /*
      * A doorbell queued it; *root as SGPU_NODE_ROOT holds it, and the entries of that table; NULL
@@ -136,14 +139,17 @@ uint32_t sgpu_enabled_interrupts(const struct sgpu *gpu);
 /* ---- Page tables, past the TLB --------------------------------------------------------------- */
 
 struct sgpu_walk {
-    uint32_t fault;                      /* SGPU_FAULT_NONE, NOT_VALID or BUS */
-    uint32_t level;                      /* the level at which the walk ended; 0 the leaf */
-    uint64_t tables_pa[SGPU_MAX_LEVELS]; /* by level: table visited, 0 when not reached */
-    uint64_t entries[SGPU_MAX_LEVELS]; /* by level: entry read; in a GPU page, what it means here */
-    uint64_t pa;                       /* of va, a GPU physical address; 0 unless valid */
-    uint64_t pte;                      /* the leaf entry; 0 unless reached */
-    uint64_t page_bytes;               /* that it maps: 4 KiB, 64 KiB or a large page */
-    uint64_t gpu_page_bytes;           /* of a leaf of 4 KiB entries: of a GPU page */
+    uint32_t fault;                       /* SGPU_FAULT_NONE, NOT_VALID or BUS */
+    uint32_t level;                       /* the level at which the walk ended; 0 the leaf */
+    uint32_t read_levels;                 /* a bit for each level at which an entry was read: */
+    uint64_t tables_pa[SGPU_MAX_LEVELS];  /* by level: table visited */
+    uint64_t entries_pa[SGPU_MAX_LEVELS]; /* by level: of the entry read */
+    uint64_t entries[SGPU_MAX_LEVELS];    /* by level: entry read, without the bits that this GPU
+                                             ignores; in a GPU page, what it means here */
+    uint64_t pa;                          /* of va, a GPU physical address; 0 unless valid */
+    uint64_t pte;                         /* the leaf entry; 0 unless reached */
+    uint64_t page_bytes;     /* that it maps: 4 KiB, 64 KiB or a large page; 0 as pte */
+    uint64_t gpu_page_bytes; /* of a leaf of 4 KiB entries: of a GPU page */
 };
 /* root is SGPU_ROOT(). */
 void sgpu_mmu_walk(struct sgpu *gpu, uint64_t root, uint64_t va, struct sgpu_walk *out_walk);

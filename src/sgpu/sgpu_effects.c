@@ -18,6 +18,16 @@ static void tell_write(struct sgpu_node *node, const struct sgpu_span *to, uint6
         observer->wrote(node->gpu->observer_context, command, to->store, to->address, bytes);
 }
 
+void sgpu_tell_entries(struct sgpu_node *node, const struct sgpu_span *to, uint64_t bytes)
+{
+    const struct sgpu_observer *observer = node->gpu->observer;
+    const struct sgpu_command command = sgpu_running_command(node);
+
+    if (observer && observer->wrote_entries)
+        observer->wrote_entries(node->gpu->observer_context, &command, to->store, to->address,
+                                bytes);
+}
+
 void sgpu_move_span(struct sgpu_node *node, const struct sgpu_span *to,
                     const struct sgpu_span *from, uint64_t bytes,
                     const struct sgpu_command *command)

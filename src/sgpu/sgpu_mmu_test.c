@@ -22,7 +22,9 @@ static void a_walk_visits_four_levels(void **state)
     assert_int_equal(walk.level, 0);
     assert_int_equal(walk.pa, SGPU_PA_SYSTEM | 0x5123);
     assert_int_equal(walk.pte, SYSTEM_PTE(0x5000) | SGPU_PTE_READ_ONLY);
+    assert_int_equal(walk.read_levels, 15);
     assert_int_equal(walk.tables_pa[3], root);
+    assert_int_equal(walk.entries_pa[0], walk.tables_pa[0] + (VA >> 12 & 511) * 8);
     for (uint32_t level = 1; level < SGPU_LEVELS; level++)
         assert_int_equal(walk.entries[level], walk.tables_pa[level - 1] | SGPU_PTE_VALID);
 
@@ -32,6 +34,7 @@ static void a_walk_visits_four_levels(void **state)
     sgpu_mmu_walk(rig.gpu, root, VA + 1 * GiB, &walk);
     assert_int_equal(walk.fault, SGPU_FAULT_NOT_VALID);
     assert_int_equal(walk.level, 2);
+    assert_int_equal(walk.read_levels, 12);
     assert_int_equal(walk.pa, 0);
     sgpu_mmu_walk(rig.gpu, root, UINT64_C(1) << 48, &walk);
     assert_int_equal(walk.fault, SGPU_FAULT_NOT_VALID);

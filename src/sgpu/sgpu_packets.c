@@ -469,6 +469,7 @@ static bool write_entries(struct sgpu_node *node, const struct sgpu_space *space
     if (!table.store)
         return true;
     table.address += address % PAGE_BYTES;
+    sgpu_tell_entries(node, &table, bytes);
     if (SGPU_PACKET_OPCODE(packet->header) == SGPU_OP_PTE_WRITE) {
         page_store_write(table.store, table.address, packet->entries + first, bytes);
         return true;

@@ -271,6 +271,7 @@ bool sgpu_packet_end(struct sgpu_node *node);
 /* The one that the node carries out. */
 struct sgpu_command sgpu_running_command(struct sgpu_node *node);
 /* Effects, told to the observer as the command's. */
+void sgpu_tell_entries(struct sgpu_node *node, const struct sgpu_span *to, uint64_t bytes);
 void sgpu_move_span(struct sgpu_node *node, const struct sgpu_span *to,
                     const struct sgpu_span *from, uint64_t bytes,
                     const struct sgpu_command *command);

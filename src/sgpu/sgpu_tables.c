@@ -170,15 +170,24 @@ static uint64_t entry_words(const struct mmu_shape *mmu, uint32_t level)
 /* Where a walk ended well: a 4 KiB leaf table, or the one entry that maps more than 4 KiB. */
 struct leaf {
     uint64_t table_pa;   /* of the table that the entry is in */
+    uint64_t entry_pa;   /* of the entry */
     uint64_t entry;      /* not of a 4 KiB leaf */
     uint32_t level;      /* of the entry */
     uint64_t page_bytes; /* that it maps */
 };
 
+/* Bits of an entry above the leaf that say something to other GPUs. */
+static uint64_t ignored_bits(const struct mmu_shape *mmu, uint32_t level)
+{
+    return (mmu->has_large ? 0 : SGPU_PTE_LARGE) |
+           (mmu->has_64k_single && level == 1 ? 0 : SGPU_PTE_TABLE_64K);
+}
+
 /* The 64 KiB entry for va behind the word of a level 1 entry, if it is valid; else a fault. */
 static uint32_t find_64k(struct sgpu *gpu, uint64_t pointer, uint64_t va, struct leaf *out)
 {
     out->table_pa = entry_target(gpu, pointer);
+    out->entry_pa = out->table_pa + table_index_64k(&gpu->mmu, va) * sizeof(uint64_t);
     out->level = 0;
     out->page_bytes = UINT64_C(1) << PAGES_64K_SHIFT;
     if (!read_word(gpu, out->table_pa, table_index_64k(&gpu->mmu, va), &out->entry))
@@ -206,15 +215,22 @@ static uint32_t find_leaf(struct sgpu *gpu, uint64_t root, uint64_t va, struct l
             (entry_words(mmu, level) == 2 && !read_word(gpu, table_pa, word + 1, &pointer_64k)))
             return SGPU_FAULT_BUS;
         if (trace) {
+            trace->read_levels |= 1u << level;
             trace->tables_pa[level] = table_pa;
-            trace->entries[level] = entry;
+            trace->entries_pa[level] = table_pa + word * sizeof(uint64_t);
+            trace->entries[level] = entry & ~ignored_bits(mmu, level);
         }
         if (is_usable(mmu, pointer_64k) && find_64k(gpu, pointer_64k, va, out) == SGPU_FAULT_NONE)
             return SGPU_FAULT_NONE;
+        *out = (struct leaf){0};
         if (!is_usable(mmu, entry))
             return SGPU_FAULT_NOT_VALID;
         if (mmu->has_large && (entry & SGPU_PTE_LARGE)) {
-            *out = (struct leaf){table_pa, entry, level, UINT64_C(1) << mmu->shift[level]};
+            *out = (struct leaf){.table_pa = table_pa,
+                                 .entry_pa = table_pa + word * sizeof(uint64_t),
+                                 .entry = entry,
+                                 .level = level,
+                                 .page_bytes = UINT64_C(1) << mmu->shift[level]};
             return SGPU_FAULT_NONE;
         }
         if (level == 1 && mmu->has_64k_single && (entry & SGPU_PTE_TABLE_64K))
@@ -237,6 +253,7 @@ static bool read_leaf_entry(struct sgpu *gpu, uint64_t va, struct leaf *leaf)
         page = buffer;
         in_page %= count;
     }
+    leaf->entry_pa = leaf->table_pa + index * sizeof(uint64_t);
     leaf->entry = page ? page[in_page] : 0;
     return page != NULL;
 }
@@ -248,7 +265,7 @@ void sgpu_mmu_walk(struct sgpu *gpu, uint64_t root, uint64_t va, struct sgpu_wal
 
     if (va < gpu->mmu.va_limit)
         walk.fault = find_leaf(gpu, root, va, &leaf, &walk);
-    if (walk.fault == SGPU_FAULT_NONE || leaf.entry)
+    if (leaf.page_bytes) /* found, though perhaps not valid */
         walk.level = leaf.level;
     if (walk.fault == SGPU_FAULT_NONE) {
         if (leaf.page_bytes == PAGE_BYTES)
@@ -259,9 +276,12 @@ void sgpu_mmu_walk(struct sgpu *gpu, uint64_t root, uint64_t va, struct sgpu_wal
             walk.fault = SGPU_FAULT_NOT_VALID;
     }
     if (walk.level == 0 && walk.fault != SGPU_FAULT_BUS && leaf.page_bytes) {
+        walk.read_levels |= 1;
         walk.tables_pa[0] = leaf.table_pa;
+        walk.entries_pa[0] = leaf.entry_pa;
         walk.entries[0] = leaf.entry;
         walk.pte = leaf.entry;
+        walk.page_bytes = leaf.page_bytes;
     }
     if (walk.fault == SGPU_FAULT_NONE) {
         walk.pte = leaf.entry;

@@ -7,7 +7,7 @@
 _Static_assert((int)SGPU_MAX_LEVELS <= (int)CHECK_WALK_LEVELS,
                "every level of a walk has its place");
 
-static struct check_gpu_entry entry_of(uint64_t entry)
+static struct check_gpu_entry entry_of(uint64_t entry, unsigned level)
 {
     return (struct check_gpu_entry){
         .is_read = true,
@@ -16,10 +16,21 @@ static struct check_gpu_entry entry_of(uint64_t entry)
         .is_zero = entry & SGPU_PTE_ZERO,
         .is_read_only = entry & SGPU_PTE_READ_ONLY,
         .is_no_execute = entry & SGPU_PTE_NO_EXECUTE,
+        .is_large = level && entry & SGPU_PTE_LARGE,
+        .has_64k_table = level && entry & SGPU_PTE_TABLE_64K,
         .address = entry & SGPU_PTE_ADDRESS_MASK,
         .protection = entry >> SGPU_PTE_PROTECTION_SHIFT & SGPU_PTE_PROTECTION_MASK,
         .protection_mask = SGPU_PTE_PROTECTION_MASK,
     };
+}
+
+static void place_entry(struct sgpu *gpu, uint64_t pa, struct check_gpu_entry *entry)
+{
+    struct page_store *store;
+    uint64_t bytes;
+
+    entry->is_placed = sgpu_resolve(gpu, pa, 8, &store, &entry->place.address, &bytes);
+    entry->place.is_ram = pa >= SGPU_PA_SYSTEM;
 }
 
 bool sgpu_walk_tables(struct sgpu *gpu, bool is_system, uint64_t root, uint64_t va,
@@ -29,13 +40,13 @@ bool sgpu_walk_tables(struct sgpu *gpu, bool is_system, uint64_t root, uint64_t 
 
     memset(out_walk, 0, sizeof *out_walk);
     sgpu_mmu_walk(gpu, is_system ? SGPU_PA_SYSTEM + root : root, va, &walk);
-    if (walk.fault == SGPU_FAULT_BUS)
-        return false;
     for (unsigned level = 0; level < SGPU_MAX_LEVELS; level++) {
-        if (walk.tables_pa[level])
-            out_walk->entries[level] = entry_of(walk.entries[level]);
+        if (!(walk.read_levels >> level & 1))
+            continue;
+        out_walk->entries[level] = entry_of(walk.entries[level], level);
+        place_entry(gpu, walk.entries_pa[level], &out_walk->entries[level]);
     }
     out_walk->entries[0].is_64k = walk.level == 0 && walk.page_bytes == 16 * 4096;
     out_walk->entries[0].gpu_page_bytes = walk.gpu_page_bytes;
-    return true;
+    return walk.read_levels != 0;
 }

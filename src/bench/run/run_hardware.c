@@ -332,6 +332,21 @@ static void on_tlb_flushed(void *context, uint32_t node, uint64_t root, uint64_t
     tell_check(context, &event);
 }
 
+static void on_entries_written(void *context, const struct sgpu_command *command,
+                               struct page_store *store, uint64_t address, uint64_t bytes)
+{
+    const struct run_assembly *run = context;
+
+    tell_check(context, &(struct check_gpu_event){
+                            .kind = CHECK_GPU_ENTRIES,
+                            .node = command->node,
+                            .fence = command->fence,
+                            .offset = command->offset,
+                            .bytes = (uint32_t)bytes,
+                            .place = {store == machine_ram(run->machine), address},
+                        });
+}
+
 static void on_gpu_fault(void *context, const struct sgpu_fault *fault)
 {
     static const char *const kinds[] = {
@@ -387,6 +402,7 @@ static const struct sgpu_observer *gpu_observer(bool follows_content)
         .render_piece_end = on_render_piece_end,
         .render_end = on_render_end,
         .wrote = on_wrote,
+        .wrote_entries = on_entries_written,
         .fault = on_gpu_fault,
         .submission_queued = on_submission_queued,
         .submission_done = on_submission_done,
@@ -397,6 +413,7 @@ static const struct sgpu_observer *gpu_observer(bool follows_content)
         .touched_gone = on_touched_gone,
     };
     static const struct sgpu_observer faults_only = {
+        .wrote_entries = on_entries_written,
         .fault = on_gpu_fault,
         .submission_queued = on_submission_queued,
         .submission_done = on_submission_done,

@@ -251,8 +251,12 @@ uint32_t check_level_entries(const struct check_ledger *ledger, unsigned level, 
     return (UINT32_C(1) << min_u64(bits, 31)) / (is_64k ? PAGES_64K : 1);
 }
 
-/* The first address that the table with the entry for va translates. */
-static uint64_t table_start(const struct check_ledger *ledger, unsigned level, uint64_t va)
+uint64_t check_level_bytes(const struct check_ledger *ledger, unsigned level, bool is_64k)
+{
+    return UINT64_C(1) << (is_64k ? PAGE_SHIFT + 4 : check_level_shift(ledger, level));
+}
+
+uint64_t check_table_start(const struct check_ledger *ledger, unsigned level, uint64_t va)
 {
     unsigned shift = check_level_shift(ledger, level + 1);
 
@@ -261,8 +265,8 @@ static uint64_t table_start(const struct check_ledger *ledger, unsigned level, u
     return va >> shift << shift;
 }
 
-static uint32_t index_of(const struct check_ledger *ledger, const struct check_table *table,
-                         uint64_t va)
+uint32_t check_table_index(const struct check_ledger *ledger, const struct check_table *table,
+                           uint64_t va)
 {
     return (uint32_t)((va - table->first_va) >>
                       (table->is_64k ? PAGE_SHIFT + 4 : check_level_shift(ledger, table->level)));
@@ -315,8 +319,8 @@ struct check_table *check_table_in_role_of(const struct check_ledger *ledger,
     const struct check_process *process = check_find_process(ledger, update->hProcess);
 
     return process ? check_find_table(process, update->PageTableLevel, update->Flags.Use64KBPages,
-                                      table_start(ledger, update->PageTableLevel,
-                                                  update->FirstPteVirtualAddress))
+                                      check_table_start(ledger, update->PageTableLevel,
+                                                        update->FirstPteVirtualAddress))
                    : NULL;
 }
 
@@ -405,7 +409,7 @@ bool check_table_is_reachable(const struct check_ledger *ledger, const struct ch
            table->level + 1 < ledger->caps.level_count) {
         const struct check_table *parent =
             check_find_table(table->process, table->level + 1, false,
-                             table_start(ledger, table->level + 1, table->first_va));
+                             check_table_start(ledger, table->level + 1, table->first_va));
         uint64_t word;
 
         if (!check_table_is_known(ledger, parent))
@@ -413,7 +417,7 @@ bool check_table_is_reachable(const struct check_ledger *ledger, const struct ch
         word = check_runs_word(table->is_64k && ledger->caps.gpummu.DualPteSupported
                                    ? &parent->pointers_64k
                                    : &parent->runs,
-                               index_of(ledger, parent, table->first_va));
+                               check_table_index(ledger, parent, table->first_va));
         if (!word || check_word_entry(word).LargePage || !leads_to_kind(ledger, word, table))
             return false;
         if (table->place == CHECK_NOWHERE
@@ -431,7 +435,7 @@ bool check_table_is_reachable(const struct check_ledger *ledger, const struct ch
 bool check_is_leaf_known(const struct check_ledger *ledger, const struct check_process *process,
                          uint64_t va)
 {
-    uint64_t start = table_start(ledger, 0, va);
+    uint64_t start = check_table_start(ledger, 0, va);
     const struct check_table *large = check_find_table(process, 0, true, start);
 
     return check_table_is_known(ledger, check_find_table(process, 0, false, start)) &&
@@ -445,13 +449,13 @@ uint64_t check_translate(const struct check_ledger *ledger, const struct check_p
     for (unsigned level = 0; level < ledger->caps.level_count; level++) {
         for (unsigned is_64k = 0; is_64k < (level ? 1u : 2u); is_64k++) {
             const struct check_table *table =
-                check_find_table(process, level, is_64k, table_start(ledger, level, va));
+                check_find_table(process, level, is_64k, check_table_start(ledger, level, va));
             unsigned shift = is_64k ? PAGE_SHIFT + 4 : check_level_shift(ledger, level);
             uint64_t word;
 
             if (!check_table_is_known(ledger, table))
                 continue;
-            word = check_runs_word(&table->runs, index_of(ledger, table, va));
+            word = check_runs_word(&table->runs, check_table_index(ledger, table, va));
             if (!word || (level && !check_word_entry(word).LargePage))
                 continue;
             *out_page = check_word_page(word) + ((va & ((UINT64_C(1) << shift) - 1)) >> PAGE_SHIFT);
@@ -476,6 +480,98 @@ void check_tables_fini(struct check_tables *tables)
     id_map_fini(&tables->by_place);
     for (unsigned i = 0; i < 3; i++)
         id_map_fini(&tables->by_address[i]);
+}
+
+/* ---- What was asked for, and who wrote ------------------------------------------------------- */
+
+static struct check_asking *add_asking(struct check_ledger *ledger, const struct check_table *table,
+                                       uint32_t first, uint32_t count)
+{
+    struct check_tables *tables = &ledger->tables;
+    struct check_asking *asking = &tables->askings[tables->asking_count++ % CHECK_ASKINGS];
+
+    *asking = (struct check_asking){
+        .operation = ledger->operation, .table = table->number, .first = first, .count = count};
+    return asking;
+}
+
+static void note_update(struct check_ledger *ledger, const struct check_table *table,
+                        const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update)
+{
+    struct check_asking *asking =
+        add_asking(ledger, table, update->StartIndex, update->NumPageTableEntries);
+    const DXGK_PTE *entries = update->pPageTableEntries;
+
+    asking->word = check_word_of(entries);
+    asking->is_initial = update->Flags.InitialUpdate;
+    asking->is_repeat = update->Flags.Repeat;
+    asking->is_by_cpu = update->UpdateMode == DXGK_PAGETABLEUPDATE_CPU_VIRTUAL;
+    for (asking->known = 1; !asking->is_repeat && asking->known < asking->count; asking->known++) {
+        if (check_word_of(&entries[asking->known]) != asking->word + asking->known)
+            break;
+    }
+    if (asking->is_repeat)
+        asking->known = asking->count;
+}
+
+/* Copied entries come one by one. */
+static void note_copied(struct check_ledger *ledger, const struct check_table *table,
+                        uint32_t index)
+{
+    struct check_tables *tables = &ledger->tables;
+    struct check_asking *last = &tables->askings[(tables->asking_count - 1) % CHECK_ASKINGS];
+
+    if (tables->asking_count && last->is_copy && last->operation == ledger->operation &&
+        last->table == table->number && last->first + last->count == index)
+        last->count++;
+    else
+        add_asking(ledger, table, index, 1)->is_copy = true;
+}
+
+const struct check_asking *check_tables_asked(const struct check_tables *tables,
+                                              const struct check_table *table, uint32_t index,
+                                              const struct check_asking *before)
+{
+    uint64_t known = min_u64(tables->asking_count, CHECK_ASKINGS);
+    bool is_behind = before == NULL;
+
+    for (uint64_t back = 1; back <= known; back++) {
+        const struct check_asking *asking =
+            &tables->askings[(tables->asking_count - back) % CHECK_ASKINGS];
+
+        if (is_behind && asking->table == table->number && index - asking->first < asking->count)
+            return asking;
+        is_behind |= asking == before;
+    }
+    return NULL;
+}
+
+uint64_t check_asking_word(const struct check_asking *asking, uint32_t index)
+{
+    return asking->word + (asking->is_repeat ? 0 : index - asking->first);
+}
+
+void check_tables_note_write(struct check_tables *tables, struct check_place place, uint64_t bytes,
+                             uint64_t operation)
+{
+    if (operation)
+        tables->writes[tables->write_count++ % CHECK_TABLE_WRITES] =
+            (struct check_table_write){place, bytes, operation};
+}
+
+uint64_t check_tables_find_write(const struct check_tables *tables, struct check_place place)
+{
+    uint64_t known = min_u64(tables->write_count, CHECK_TABLE_WRITES);
+
+    for (uint64_t back = 1; back <= known; back++) {
+        const struct check_table_write *write =
+            &tables->writes[(tables->write_count - back) % CHECK_TABLE_WRITES];
+
+        if (write->place.is_ram == place.is_ram &&
+            place.address - write->place.address < write->bytes)
+            return write->operation;
+    }
+    return 0;
 }
 
 void check_tables_lose(struct check_tables *tables)
@@ -552,7 +648,8 @@ static struct check_table *begin_table(struct check_ledger *ledger,
         .process = process,
         .level = update->PageTableLevel,
         .is_64k = update->Flags.Use64KBPages,
-        .first_va = table_start(ledger, update->PageTableLevel, update->FirstPteVirtualAddress),
+        .first_va =
+            check_table_start(ledger, update->PageTableLevel, update->FirstPteVirtualAddress),
         .number = ++ledger->tables.count,
         .place = place_of_update(ledger, update),
         .epoch = ledger->tables.epoch,
@@ -590,6 +687,7 @@ static bool write_table(struct check_ledger *ledger, struct check_table *table,
 
     if (!count || !update->pPageTableEntries)
         return true;
+    note_update(ledger, table, update);
     table->written = ledger->operation;
     table->is_by_cpu = update->UpdateMode == DXGK_PAGETABLEUPDATE_CPU_VIRTUAL;
     if (check_runs_has_valid(&table->runs, first, count))
@@ -665,6 +763,7 @@ bool check_tables_copy(struct check_ledger *ledger,
             } else {
                 destination->epoch = UNKNOWN_EPOCH;
             }
+            note_copied(ledger, destination, to);
             destination->written = destination->rewritten = ledger->operation;
             destination->is_by_cpu = false;
         }

@@ -20,6 +20,7 @@
 #define DRYDOCK_CHECK_TABLES_H
 
 #include "base/list.h"
+#include "check/check.h"
 #include "check/ledger/id_map.h"
 
 #include <ntddk.h>
@@ -69,6 +70,24 @@ struct check_table {
 #define CHECK_NOWHERE              UINT64_MAX
 #define CHECK_PLACE(segment, page) ((uint64_t)(segment) << 48 | (page))
 
+/* Bytes that commands of an operation wrote to tables. */
+struct check_table_write {
+    struct check_place place;
+    uint64_t bytes, operation;
+};
+#define CHECK_TABLE_WRITES 512u
+
+/* Entries of a table that an operation asked for, one behind the other. */
+struct check_asking {
+    uint64_t operation;
+    uint64_t table; /* its number */
+    uint32_t first, count;
+    uint64_t word;  /* of the first; it is repeated, or goes on as a run does: */
+    uint32_t known; /* ... so many of them do */
+    bool is_initial, is_repeat, is_by_cpu, is_copy;
+};
+#define CHECK_ASKINGS 1024u
+
 /* Of all tables; part of the ledger. */
 /*
  * Updates of page tables that are followed, and judged, in a run. Pages that lie anywhere are a run
@@ -84,6 +103,10 @@ struct check_tables {
     uint64_t count;   /* ever */
     uint64_t updates; /* ever */
     bool is_off;      /* there were CHECK_TABLES_FOLLOWED: nothing is known from there on */
+    struct check_table_write writes[CHECK_TABLE_WRITES]; /* a ring of the GPU's last ones */
+    uint64_t write_count;                                /* ever */
+    struct check_asking askings[CHECK_ASKINGS];          /* a ring of the last ones */
+    uint64_t asking_count;                               /* ever */
     uint32_t most_root_entries; /* that GetRootPageTableSize gave, with a root that grows */
 };
 
@@ -105,6 +128,12 @@ unsigned check_level_shift(const struct check_ledger *ledger,
                            unsigned level); /* of an entry's range */
 /* Entries of a table; 0: not known, a root that grows and nobody has asked about. */
 uint32_t check_level_entries(const struct check_ledger *ledger, unsigned level, bool is_64k);
+/* What one entry translates. */
+uint64_t check_level_bytes(const struct check_ledger *ledger, unsigned level, bool is_64k);
+/* The first address that the table with the entry for va translates. */
+uint64_t check_table_start(const struct check_ledger *ledger, unsigned level, uint64_t va);
+uint32_t check_table_index(const struct check_ledger *ledger, const struct check_table *table,
+                           uint64_t va);
 bool check_root_grows(const struct check_ledger *ledger);
 
 /* ---- Finding ---- */
@@ -153,6 +182,18 @@ void check_tables_fini(struct check_tables *tables); /* after all processes */
 void check_tables_forget_process(struct check_ledger *ledger, struct check_process *process);
 /* All that is known of memory is not, until it is written again. */
 void check_tables_lose(struct check_tables *tables);
+void check_tables_note_write(struct check_tables *tables, struct check_place place, uint64_t bytes,
+                             uint64_t operation);
+/*
+ * What was asked of an entry last (before: NULL), or in front of that; NULL: nothing that is known.
+ */
+const struct check_asking *check_tables_asked(const struct check_tables *tables,
+                                              const struct check_table *table, uint32_t index,
+                                              const struct check_asking *before);
+/* Of one of the known. */
+uint64_t check_asking_word(const struct check_asking *asking, uint32_t index);
+/* The operation whose commands wrote there last; 0: nobody knows. */
+uint64_t check_tables_find_write(const struct check_tables *tables, struct check_place place);
 bool check_tables_update(struct check_ledger *ledger,
                          const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update, uint64_t event);
 bool check_tables_copy(struct check_ledger *ledger,

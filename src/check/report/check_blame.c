@@ -126,6 +126,16 @@ void check_blame_commands(struct check *check, const struct check_packet *packet
     check->blamed.commands = commands;
 }
 
+enum rule_id check_rule_of_entries(const struct check *check, uint64_t number)
+{
+    const DXGKARG_BUILDPAGINGBUFFER *arg = check_find_asked(check, number);
+
+    return arg && arg->Operation == DXGK_OPERATION_UPDATE_PAGE_TABLE &&
+                   arg->UpdatePageTable.Flags.Repeat
+               ? RULE_PT_016
+               : RULE_PT_017;
+}
+
 void check_blame_byte(struct check *check, const void *byte)
 {
     check->byte = byte;

@@ -54,6 +54,9 @@ uint64_t check_operation_at(const struct check_packet *packet, uint64_t offset,
 /* The operation as it was asked for; its pointers lead nowhere any more. NULL: not known. */
 const DXGKARG_BUILDPAGINGBUFFER *check_find_asked(const struct check *check, uint64_t number);
 
+/* The rule that an operation breaks which writes entries where it is not asked to. */
+enum rule_id check_rule_of_entries(const struct check *check, uint64_t number);
+
 /* For the layer: a paging operation is asked for. And at the end. */
 void check_past_note(struct check *check, const struct check_call *call);
 void check_past_fini(struct check *check);

@@ -6,6 +6,7 @@
  * operation that goes on in another buffer has been judged already.
  */
 #include "check/watchers/aperture/check_aperture.h"
+#include "check/watchers/tables/check_table_memory.h"
 
 #include "base/bits.h"
 
@@ -304,14 +305,16 @@ static void check_signalled(struct check *check, struct notice_watch *watch,
                             const struct signalled *fence, const struct check_packet *packet)
 {
     uint64_t value;
+    bool is_there;
 
     if (!read_value(check, fence->va, &value))
         return;
+    is_there = value == fence->value ||
+               (value > fence->value && is_told_by_cpu(check_ledger(check), value));
+    if (!is_there) /* the GPU may have been sent elsewhere */
+        check_tell_way(check, check_ledger(check)->system_process, fence->va, 0, fence->operation);
     check_blame_operation(check, fence->operation);
-    if (CHECK_RULE(check, RULE_NTF_007,
-                   value == fence->value ||
-                       (value > fence->value && is_told_by_cpu(check_ledger(check), value)),
-                   NULL, "MonitoredFenceValue",
+    if (CHECK_RULE(check, RULE_NTF_007, is_there, NULL, "MonitoredFenceValue",
                    "the packet with fence 0x%x has retired; VA 0x%llx holds %llu (expected %llu)",
                    packet->fence, (unsigned long long)fence->va, (unsigned long long)value,
                    (unsigned long long)fence->value) &&

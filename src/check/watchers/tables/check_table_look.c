@@ -14,7 +14,7 @@
  * A mismatch has one cause, so it is told as one rule: the one that the way in which it differs
  * suggests.
  */
-#include "check/check_watch.h"
+#include "check/watchers/tables/check_table_memory.h"
 
 #include "base/bits.h"
 #include "base/hash.h"
@@ -26,21 +26,6 @@
 #define ALWAYS_UNTIL 2048 /* operations */
 #define THEN_EVERY   16
 
-struct sample {
-    uint64_t operation;
-    const struct check_process *process;
-    uint64_t table; /* its number */
-    unsigned level;
-    bool is_64k;
-    uint64_t first_va, va; /* of the table, of the entry */
-    uint32_t index, start; /* of the entry, of the operation */
-    uint64_t word;         /* of the entry that was asked for */
-    uint64_t protection;
-    bool has_protection;
-    bool is_initial, is_repeat, is_copy, reads_late, is_by_cpu;
-    unsigned mode;
-};
-
 /* A FLUSH_TLB that the GPU is to carry out: the rest of its range. */
 struct flush {
     uint64_t operation;
@@ -48,12 +33,12 @@ struct flush {
     uint64_t root; /* address */
     uint64_t start, end;
     bool is_begun;
-    bool was_early;       /* the GPU flushed some of the range before this entry was written: */
-    struct sample behind; /* ... of an operation in front */
+    bool was_early; /* the GPU flushed some of the range before this entry was written: */
+    struct check_sample behind; /* ... of an operation in front */
 };
 
 struct look_watch {
-    struct sample samples[MAX_SAMPLES]; /* a ring, by operation */
+    struct check_sample samples[MAX_SAMPLES]; /* a ring, by operation */
     unsigned first, count;
     struct flush flushes[MAX_FLUSHES];
     unsigned flush_count;
@@ -63,251 +48,20 @@ struct look_watch {
     /* Of the operation that is being built: the first entry as it was before. */
     uint64_t old_word;
     bool is_old_known;
+    /* Of one that the CPU carries out: the entries beside its own that are as they should be. */
+    struct check_sample beside[2];
+    unsigned beside_count;
     /* The operation goes on in another buffer: the table that it writes (0: none), or a copy. */
     uint64_t open_table;
     bool is_copy_open;
     bool has_late_source; /* of a copy: the GPU has not written all that it copies */
 };
 
-/* ---- The tables in memory -------------------------------------------------------------------- */
-
-static bool address_of_place(const struct check_ledger *ledger, uint64_t place, bool *out_is_system,
-                             uint64_t *out_address)
-{
-    const struct check_segment *segment = check_find_segment(ledger, (unsigned)(place >> 48));
-    uint64_t offset = (place & ((UINT64_C(1) << 48) - 1)) << PAGE_SHIFT;
-
-    *out_is_system = place >> 48 == 0;
-    *out_address = offset + (segment ? segment->base : 0);
-    return place != CHECK_NOWHERE && (*out_is_system || segment);
-}
-
-static bool root_of(const struct check_ledger *ledger, const struct check_process *process,
-                    uint64_t *out_place)
-{
-    const struct check_table *root =
-        check_find_table(process, ledger->caps.level_count - 1, false, 0);
-
-    *out_place = check_table_is_known(ledger, root) ? root->place : CHECK_NOWHERE;
-    if (*out_place == CHECK_NOWHERE && process->has_root && !process->is_root_replaced)
-        *out_place = process->root;
-    return *out_place != CHECK_NOWHERE;
-}
-
-static uint64_t entry_bytes(const struct check_ledger *ledger, unsigned level, bool is_64k)
-{
-    return UINT64_C(1) << (is_64k ? PAGE_SHIFT + 4 : check_level_shift(ledger, level));
-}
-
-/* The tables that lead there are as the account has them. */
-static bool is_way_settled(const struct check_ledger *ledger, const struct look_watch *watch,
-                           const struct check_table *table, bool is_by_cpu)
-{
-    for (unsigned level = table->level + 1; level < ledger->caps.level_count; level++) {
-        unsigned shift = check_level_shift(ledger, level + 1);
-        uint64_t start =
-            level + 1 == ledger->caps.level_count ? 0 : table->first_va >> shift << shift;
-        const struct check_table *parent = check_find_table(table->process, level, false, start);
-
-        if (!check_table_is_known(ledger, parent) ||
-            (!is_by_cpu && parent->written > watch->retired))
-            return false;
-    }
-    return true;
-}
-
-/* The entry as it is in memory. False: nobody can tell, or the walk does not come so far. */
-static bool look_up(struct check *check, const struct look_watch *watch,
-                    const struct sample *sample, const struct check_table *table,
-                    struct check_gpu_entry *out)
-{
-    const struct check_config *config = check_configuration(check);
-    const struct check_ledger *ledger = check_ledger(check);
-    const struct check_table *reached;
-    struct check_gpu_walk walk = {0};
-    bool is_system;
-    uint64_t place, address;
-
-    if (!config->walk || !is_way_settled(ledger, watch, table, sample->is_by_cpu) ||
-        !check_table_is_reachable(ledger, table, &reached) ||
-        !root_of(ledger, sample->process, &place) ||
-        !address_of_place(ledger, place, &is_system, &address) ||
-        !config->walk(config->context, is_system, address, sample->va, &walk))
-        return false;
-    *out = walk.entries[sample->level];
-    return out->is_read && out->is_64k == sample->is_64k;
-}
-
-static bool leads_to(const struct check_ledger *ledger, const struct check_gpu_entry *entry,
-                     uint64_t word)
-{
-    bool is_system;
-    uint64_t address;
-
-    if (!word || !entry->is_valid)
-        return !word && !entry->is_valid;
-    if (check_word_entry(word).Zero)
-        return entry->is_zero;
-    return address_of_place(ledger, CHECK_PLACE(check_word_segment(word), check_word_page(word)),
-                            &is_system, &address) &&
-           entry->is_system == is_system && entry->address == address;
-}
-
-static bool has_attributes(const struct check_gpu_entry *entry, uint64_t word)
-{
-    DXGK_PTE pte = check_word_entry(word);
-
-    return !word || (entry->is_read_only == pte.ReadOnly && entry->is_no_execute == pte.NoExecute &&
-                     entry->is_zero == pte.Zero);
-}
-
-static bool has_protection(const struct check_gpu_entry *entry, const struct sample *sample)
-{
-    return !sample->word || !sample->has_protection ||
-           entry->protection == (sample->protection & entry->protection_mask);
-}
-
-/* Memory of the board, by an entry that may be one of several of a GPU page. */
-static bool has_large_gpu_page(const struct sample *sample, const struct check_gpu_entry *found)
-{
-    return sample->level == 0 && sample->word && check_word_segment(sample->word) &&
-           found->gpu_page_bytes > PAGE_BYTES;
-}
-
-/* An entry within a GPU page, whose first entry maps all of the page, is not looked at (PT-026). */
-static bool is_mapped_from_before(const struct sample *sample, const struct check_gpu_entry *found)
-{
-    return sample->level == 0 && !sample->word && found->gpu_page_bytes > PAGE_BYTES &&
-           sample->va % found->gpu_page_bytes && found->is_valid && !found->is_system &&
-           !found->is_zero;
-}
-
 /* ---- Judging --------------------------------------------------------------------------------- */
-
-/* Counts the rules that a look at a sample evaluates. */
-static void count(struct check *check, const struct sample *sample,
-                  const struct check_gpu_entry *found)
-{
-    const struct check_ledger *ledger = check_ledger(check);
-
-    if (sample->is_copy) {
-        check_looked_at(check, sample->reads_late ? RULE_CPTE_003 : RULE_CPTE_002);
-        check_looked_at(check, RULE_CPTE_002);
-        return;
-    }
-    check_looked_at(check, sample->is_initial                                    ? RULE_PT_014
-                           : sample->is_repeat && sample->index != sample->start ? RULE_PT_016
-                           : sample->level == 1 && ledger->caps.gpummu.DualPteSupported
-                               ? RULE_PT_041
-                               : RULE_PT_017);
-    check_looked_at(check, sample->is_by_cpu ? RULE_PT_021 : RULE_PT_019);
-    if (sample->has_protection && sample->word && found->protection_mask)
-        check_looked_at(check, RULE_PT_028);
-    if (sample->is_64k)
-        check_looked_at(check, RULE_PT_039);
-    if (has_large_gpu_page(sample, found))
-        check_looked_at(check, RULE_PT_026);
-}
-
-/* The entry at an index of the sample's table, as it is in memory. */
-static bool look_beside(struct check *check, const struct look_watch *watch,
-                        const struct sample *sample, const struct check_table *table,
-                        uint32_t index, struct check_gpu_entry *out)
-{
-    struct sample beside = *sample;
-
-    beside.va =
-        table->first_va + index * entry_bytes(check_ledger(check), table->level, table->is_64k);
-    return index < check_level_entries(check_ledger(check), table->level, table->is_64k) &&
-           look_up(check, watch, &beside, table, out);
-}
-
-/* Where the first entry should be there is none, and it is not in the place behind either. */
-static bool is_nothing_written(struct check *check, const struct look_watch *watch,
-                               const struct sample *sample, const struct check_table *table)
-{
-    const struct check_ledger *ledger = check_ledger(check);
-    uint64_t word = check_runs_word(&table->runs, sample->start);
-    struct check_gpu_entry entry;
-
-    return word && look_beside(check, watch, sample, table, sample->start, &entry) &&
-           !entry.is_valid &&
-           !(look_beside(check, watch, sample, table, sample->start + 1, &entry) &&
-             leads_to(ledger, &entry, word));
-}
-
-static enum rule_id diagnose(struct check *check, const struct look_watch *watch,
-                             const struct sample *sample, const struct check_table *table,
-                             const struct check_gpu_entry *found)
-{
-    const struct check_ledger *ledger = check_ledger(check);
-
-    if (sample->is_copy)
-        return sample->reads_late ? RULE_CPTE_003 : RULE_CPTE_002;
-    if (leads_to(ledger, found, sample->word) && has_attributes(found, sample->word))
-        return RULE_PT_028;
-    if (sample->is_initial)
-        return RULE_PT_014;
-    if (sample->is_repeat && sample->index != sample->start)
-        return RULE_PT_016;
-    if (sample->is_64k)
-        return RULE_PT_039;
-    if (sample->level == 1 && ledger->caps.gpummu.DualPteSupported)
-        return RULE_PT_041;
-    if (!found->is_valid && is_nothing_written(check, watch, sample, table))
-        return sample->is_by_cpu ? RULE_PT_021 : RULE_PT_019;
-    return has_large_gpu_page(sample, found) ? RULE_PT_026 : RULE_PT_017;
-}
-
-static const char *describe(const struct check_gpu_entry *entry, char *text, size_t size)
-{
-    if (!entry->is_valid)
-        snprintf(text, size, "is invalid");
-    else
-        snprintf(text, size, "leads to %s 0x%llx%s%s%s, protection 0x%llx",
-                 entry->is_system ? "system memory" : "GPU address",
-                 (unsigned long long)entry->address, entry->is_zero ? ", zero" : "",
-                 entry->is_read_only ? ", read-only" : "",
-                 entry->is_no_execute ? ", no-execute" : "", (unsigned long long)entry->protection);
-    return text;
-}
-
-static void tell(struct check *check, const struct sample *sample, enum rule_id rule,
-                 const struct check_gpu_entry *found)
-{
-    const struct check_ledger *ledger = check_ledger(check);
-    struct check_gpu_entry wanted = {0};
-    DXGK_PTE pte = check_word_entry(sample->word);
-    char is[160], was_asked[160];
-
-    if (sample->word) {
-        wanted.is_valid = true;
-        address_of_place(
-            ledger, CHECK_PLACE(check_word_segment(sample->word), check_word_page(sample->word)),
-            &wanted.is_system, &wanted.address);
-        wanted.is_zero = pte.Zero;
-        wanted.is_read_only = pte.ReadOnly;
-        wanted.is_no_execute = pte.NoExecute;
-        wanted.protection = sample->protection & found->protection_mask;
-    }
-    check_ledger(check)->tables.has_wrong_entry = true;
-    check_blame_operation(check, sample->operation);
-    check_report(
-        check, rule, &sample->process->object,
-        sample->is_copy  ? "pRanges"
-        : sample->is_64k ? "pPageTableEntries64KB"
-                         : "pPageTableEntries",
-        "entry %u of level %u, VA 0x%llx, %s after operation %llu; the entry that was asked "
-        "for %s",
-        sample->index, sample->level, (unsigned long long)sample->va,
-        describe(found, is, sizeof is), (unsigned long long)sample->operation,
-        describe(&wanted, was_asked, sizeof was_asked));
-    check_blame_current(check);
-}
 
 static const struct check_table *table_of_sample(const struct check_ledger *ledger,
                                                  const struct look_watch *watch,
-                                                 const struct sample *sample)
+                                                 const struct check_sample *sample)
 {
     const struct check_table *table =
         check_find_table(sample->process, sample->level, sample->is_64k, sample->first_va);
@@ -320,32 +74,40 @@ static const struct check_table *table_of_sample(const struct check_ledger *ledg
     return table;
 }
 
-static bool is_right(const struct check_ledger *ledger, const struct sample *sample,
-                     const struct check_gpu_entry *found)
+/* In a larger GPU page the entries of the operation say what those beside them mean. */
+static bool is_beside_changed(const struct check_ledger *ledger, const struct check_sample *sample,
+                              const struct check_gpu_entry *found)
 {
-    return leads_to(ledger, found, sample->word) && has_attributes(found, sample->word) &&
-           has_protection(found, sample);
+    return (sample->level || found->gpu_page_bytes <= PAGE_BYTES) &&
+           !check_sample_is_right(ledger, sample, found);
 }
 
-static void judge(struct check *check, const struct look_watch *watch, const struct sample *sample)
+static void judge(struct check *check, const struct look_watch *watch,
+                  const struct check_sample *sample)
 {
     const struct check_ledger *ledger = check_ledger(check);
     const struct check_table *table = table_of_sample(ledger, watch, sample);
     struct check_gpu_entry found;
 
-    if (!table || !look_up(check, watch, sample, table, &found) ||
-        is_mapped_from_before(sample, &found))
+    if (!table || !check_sample_look(check, watch->retired, sample, table, &found) ||
+        check_sample_is_hidden(sample, &found))
         return;
-    count(check, sample, &found);
-    if (!is_right(ledger, sample, &found)) {
-        tell(check, sample, diagnose(check, watch, sample, table, &found), &found);
+    if (sample->is_beside) {
+        if (is_beside_changed(ledger, sample, &found) &&
+            check_tables_find_write(&ledger->tables, found.place) == sample->operation)
+            check_sample_tell_trespass(check, sample->operation, sample, &found);
         return;
     }
+    check_sample_count(check, sample, &found);
+    if (!check_sample_is_right(ledger, sample, &found) &&
+        !check_tell_way(check, sample->process, sample->va, sample->level + 1, watch->retired))
+        check_sample_tell(check, watch->retired, sample, table, &found);
 }
 
 /* ---- Taking samples -------------------------------------------------------------------------- */
 
-static void add_sample(struct check *check, struct look_watch *watch, const struct sample *sample)
+static void add_sample(struct check *check, struct look_watch *watch,
+                       const struct check_sample *sample)
 {
     if (sample->is_by_cpu) {
         judge(check, watch, sample);
@@ -358,25 +120,30 @@ static void add_sample(struct check *check, struct look_watch *watch, const stru
     watch->samples[(watch->first + watch->count++) % MAX_SAMPLES] = *sample;
 }
 
-static void sample_entry(struct check *check, struct look_watch *watch, struct sample sample,
+static void fill_sample(const struct check_ledger *ledger, struct check_sample *sample,
+                        const struct check_table *table, uint32_t index)
+{
+    sample->process = table->process;
+    sample->table = table->number;
+    sample->level = table->level;
+    sample->is_64k = table->is_64k;
+    sample->first_va = table->first_va;
+    sample->index = index;
+    sample->va = table->first_va + index * check_level_bytes(ledger, table->level, table->is_64k);
+    sample->word = check_runs_word(&table->runs, index);
+}
+
+static void sample_entry(struct check *check, struct look_watch *watch, struct check_sample sample,
                          const struct check_table *table, uint32_t index)
 {
-    const struct check_ledger *ledger = check_ledger(check);
-
-    sample.process = table->process;
-    sample.table = table->number;
-    sample.level = table->level;
-    sample.is_64k = table->is_64k;
-    sample.first_va = table->first_va;
-    sample.index = index;
-    sample.va = table->first_va + index * entry_bytes(ledger, table->level, table->is_64k);
-    sample.word = check_runs_word(&table->runs, index);
+    fill_sample(check_ledger(check), &sample, table, index);
     add_sample(check, watch, &sample);
 }
 
 /* Entries first .. first + count - 1 of a table: both ends and two between. */
-static void sample_range(struct check *check, struct look_watch *watch, const struct sample *sample,
-                         const struct check_table *table, uint32_t first, uint32_t count)
+static void sample_range(struct check *check, struct look_watch *watch,
+                         const struct check_sample *sample, const struct check_table *table,
+                         uint32_t first, uint32_t count)
 {
     uint64_t random = hash_pair(sample->operation, table->number);
 
@@ -388,7 +155,7 @@ static void sample_range(struct check *check, struct look_watch *watch, const st
 }
 
 /* A table that is linked now: two entries as its initial update wrote them. */
-static void sample_child(struct check *check, struct look_watch *watch, struct sample sample,
+static void sample_child(struct check *check, struct look_watch *watch, struct check_sample sample,
                          const struct check_table *table, uint64_t va)
 {
     const struct check_ledger *ledger = check_ledger(check);
@@ -416,29 +183,80 @@ static bool is_sampled(struct look_watch *watch, uint64_t operation)
 
 /* PT-023: nothing is there before the GPU has executed it. */
 static void check_too_early(struct check *check, const struct look_watch *watch,
-                            const struct sample *like, const struct check_table *table,
+                            const struct check_sample *like, const struct check_table *table,
                             uint32_t index)
 {
     const struct check_ledger *ledger = check_ledger(check);
-    struct sample sample = *like;
+    struct check_sample sample = *like;
     struct check_gpu_entry found;
 
-    sample.process = table->process;
-    sample.level = table->level;
-    sample.is_64k = table->is_64k;
-    sample.index = index;
-    sample.va = table->first_va + index * entry_bytes(ledger, table->level, table->is_64k);
-    sample.word = check_runs_word(&table->runs, index);
+    fill_sample(ledger, &sample, table, index);
     if (!watch->is_old_known || watch->old_word == sample.word ||
-        !look_up(check, watch, &sample, table, &found))
+        !check_sample_look(check, watch->retired, &sample, table, &found))
         return;
     CHECK_RULE(check, RULE_PT_023,
-               !leads_to(ledger, &found, sample.word) || leads_to(ledger, &found, watch->old_word),
+               !check_entry_leads(ledger, &found, sample.word) ||
+                   check_entry_leads(ledger, &found, watch->old_word),
                &sample.process->object, "pDmaBuffer",
                "entry %u of level %u, VA 0x%llx has changed in memory when the call returns: "
                "commands in the buffer are to change it, and neither the CPU nor what was built "
                "for another entry",
                index, sample.level, (unsigned long long)sample.va);
+}
+
+/* The entries in front of those of an operation and behind, where something is mapped. */
+static void sample_beside(struct check *check, struct look_watch *watch,
+                          const struct check_sample *like, const struct check_table *table,
+                          const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update)
+{
+    const uint32_t indices[] = {update->StartIndex - 1,
+                                update->StartIndex + update->NumPageTableEntries};
+
+    for (unsigned i = 0; i < ARRAY_COUNT(indices); i++) {
+        if (check_runs_word(&table->runs, indices[i]))
+            sample_entry(check, watch,
+                         (struct check_sample){.operation = like->operation, .is_beside = true},
+                         table, indices[i]);
+    }
+}
+
+/* What the CPU writes beside its own entries is written when the call returns. */
+static void note_beside(struct check *check, struct look_watch *watch,
+                        const struct check_table *table,
+                        const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update)
+{
+    const struct check_ledger *ledger = check_ledger(check);
+    const uint32_t entries = check_level_entries(ledger, table->level, table->is_64k);
+    const uint32_t indices[] = {update->StartIndex - 1,
+                                update->StartIndex + update->NumPageTableEntries};
+
+    for (unsigned i = 0; i < ARRAY_COUNT(indices); i++) {
+        struct check_sample sample = {.is_by_cpu = true};
+        struct check_gpu_entry found;
+
+        if (indices[i] >= entries)
+            continue;
+        fill_sample(ledger, &sample, table, indices[i]);
+        if (check_sample_look(check, watch->retired, &sample, table, &found) &&
+            check_sample_is_right(ledger, &sample, &found))
+            watch->beside[watch->beside_count++] = sample;
+    }
+}
+
+static void look_beside(struct check *check, struct look_watch *watch,
+                        const struct check_table *table)
+{
+    const struct check_ledger *ledger = check_ledger(check);
+
+    for (unsigned i = 0; i < watch->beside_count; i++) {
+        const struct check_sample *sample = &watch->beside[i];
+        struct check_gpu_entry found;
+
+        if (sample->table == table->number &&
+            check_sample_look(check, watch->retired, sample, table, &found) &&
+            is_beside_changed(ledger, sample, &found))
+            check_sample_tell_trespass(check, ledger->operation, sample, &found);
+    }
 }
 
 static void after_update(struct check *check, struct look_watch *watch,
@@ -447,7 +265,7 @@ static void after_update(struct check *check, struct look_watch *watch,
     const struct check_ledger *ledger = check_ledger(check);
     const struct check_table *table = check_table_of_update(ledger, update);
     uint64_t va = update->FirstPteVirtualAddress;
-    struct sample sample = {
+    struct check_sample sample = {
         .operation = ledger->operation,
         .start = update->StartIndex,
         .protection = update->DriverProtection,
@@ -462,8 +280,12 @@ static void after_update(struct check *check, struct look_watch *watch,
         !update->NumPageTableEntries || !update->pPageTableEntries)
         return;
     sample_range(check, watch, &sample, table, update->StartIndex, update->NumPageTableEntries);
-    if (!sample.is_by_cpu)
+    if (sample.is_by_cpu) {
+        look_beside(check, watch, table);
+    } else {
         check_too_early(check, watch, &sample, table, update->StartIndex);
+        sample_beside(check, watch, &sample, table, update);
+    }
     if (table->level && update->NumPageTableEntries == 1 && update->pPageTableEntries[0].Valid &&
         !update->pPageTableEntries[0].LargePage)
         sample_child(check, watch, sample, table, va);
@@ -489,7 +311,7 @@ static void after_copy(struct check *check, struct look_watch *watch,
             ledger, range->SrcPageTableAddress + (uint64_t)range->SrcStartPteIndex * bytes, &from);
         const struct check_table *destination = check_table_at_address(
             ledger, range->DstPageTableAddress + (uint64_t)range->DstStartPteIndex * bytes, &to);
-        struct sample sample = {
+        struct check_sample sample = {
             .operation = ledger->operation,
             .start = to,
             .is_copy = true,
@@ -518,31 +340,32 @@ static void after_flush(struct check *check, struct look_watch *watch,
     };
 
     if (watch->flush_count == MAX_FLUSHES ||
-        !address_of_place(ledger,
-                          CHECK_PLACE(arg->RootPageTableAddress.SegmentId,
-                                      arg->RootPageTableAddress.SegmentOffset >> PAGE_SHIFT),
-                          &flush.is_system, &flush.root))
+        !check_place_address(ledger,
+                             CHECK_PLACE(arg->RootPageTableAddress.SegmentId,
+                                         arg->RootPageTableAddress.SegmentOffset >> PAGE_SHIFT),
+                             &flush.is_system, &flush.root))
         return;
     watch->flushes[watch->flush_count++] = flush;
 }
 
 /* The first entry that is not written yet, of what the GPU has; NULL: all of them are. */
-static const struct sample *find_unwritten(struct check *check, const struct look_watch *watch)
+static const struct check_sample *find_unwritten(struct check *check,
+                                                 const struct look_watch *watch)
 {
     const struct check_ledger *ledger = check_ledger(check);
 
     for (unsigned i = 0; i < watch->count; i++) {
-        const struct sample *sample = &watch->samples[(watch->first + i) % MAX_SAMPLES];
+        const struct check_sample *sample = &watch->samples[(watch->first + i) % MAX_SAMPLES];
         const struct check_table *table;
         struct check_gpu_entry found;
 
         if (sample->operation > watch->submitted)
             break;
         table = table_of_sample(ledger, watch, sample);
-        if (!table || !look_up(check, watch, sample, table, &found))
+        if (!table || !check_sample_look(check, watch->retired, sample, table, &found))
             continue;
         check_looked_at(check, RULE_TLB_006);
-        if (!is_right(ledger, sample, &found))
+        if (!check_sample_is_right(ledger, sample, &found))
             return sample;
     }
     return NULL;
@@ -556,7 +379,7 @@ static void on_flushed(struct check *check, struct look_watch *watch,
                        const struct check_gpu_event *event)
 {
     uint64_t end = event->end ? event->end : UINT64_MAX;
-    const struct sample *unwritten = NULL;
+    const struct check_sample *unwritten = NULL;
     bool has_looked = false;
 
     for (unsigned i = 0; i < watch->flush_count; i++) {
@@ -600,8 +423,8 @@ static void tell_flush(struct check *check, const struct look_watch *watch,
                      (unsigned long long)flush->start, (unsigned long long)flush->end,
                      (unsigned long long)flush->root);
     /* An entry that is wrong to this day was not late: it is told of by itself. */
-    else if (table && look_up(check, watch, &flush->behind, table, &found) &&
-             is_right(check_ledger(check), &flush->behind, &found))
+    else if (table && check_sample_look(check, watch->retired, &flush->behind, table, &found) &&
+             check_sample_is_right(check_ledger(check), &flush->behind, &found))
         check_report(check, RULE_TLB_006, &flush->behind.process->object, "",
                      "was carried out before entry %u of level %u, VA 0x%llx was written, which "
                      "operation %llu did in front of it",
@@ -642,7 +465,7 @@ static void forget_process(struct look_watch *watch, const struct check_process 
     unsigned kept = 0;
 
     for (unsigned i = 0; i < watch->count; i++) {
-        struct sample sample = watch->samples[(watch->first + i) % MAX_SAMPLES];
+        struct check_sample sample = watch->samples[(watch->first + i) % MAX_SAMPLES];
 
         if (sample.process != process)
             watch->samples[(watch->first + kept++) % MAX_SAMPLES] = sample;
@@ -695,6 +518,10 @@ static void before(struct check *check, void *state, const struct check_call *ca
     watch->is_old_known = check_table_is_known(ledger, table) &&
                           !arg->UpdatePageTable.Flags.InitialUpdate && !ledger->is_operation_open &&
                           table->written <= watch->retired;
+    watch->beside_count = 0;
+    if (check_table_is_known(ledger, table) && watch->seen < ALWAYS_UNTIL &&
+        arg->UpdatePageTable.UpdateMode == DXGK_PAGETABLEUPDATE_CPU_VIRTUAL)
+        note_beside(check, watch, table, &arg->UpdatePageTable);
     if (watch->is_old_known)
         watch->old_word = check_runs_word(&table->runs, arg->UpdatePageTable.StartIndex);
 }
@@ -802,71 +629,57 @@ static bool is_plain_entry(const struct check_ledger *ledger, const struct check
 }
 
 /* TLB-005: who keeps no invalid translations does not fault where memory has a valid one. */
-static void check_fault(struct check *check, const struct check_gpu_event *event)
+static void check_fault(struct check *check, const struct check_process *process,
+                        const struct check_gpu_event *event)
 {
-    const struct check_config *config = check_configuration(check);
     const struct check_ledger *ledger = check_ledger(check);
-    const struct check_context *context =
-        event->packet ? check_find_context(ledger, event->packet->context) : NULL;
-    const struct check_process *process =
-        context && context->device ? context->device->process : NULL;
     struct check_gpu_walk walk = {0};
-    bool is_system;
-    uint64_t place, address;
 
-    if (!ledger->caps.gpummu.InvalidTlbEntriesNotCached || event->is_malformed_packet || !process ||
-        !config->walk || !root_of(ledger, process, &place) ||
-        !address_of_place(ledger, place, &is_system, &address) ||
-        !config->walk(config->context, is_system, address, event->address, &walk))
+    if (!ledger->caps.gpummu.InvalidTlbEntriesNotCached || event->is_malformed_packet ||
+        !check_walk_tables(check, process, event->address, &walk))
         return;
     CHECK_RULE(check, RULE_TLB_005,
                !walk.entries[0].is_read || !is_plain_entry(ledger, &walk.entries[0]),
                &process->object, "",
                "the GPU faulted at VA 0x%llx, for which the page tables of the process have GPU "
                "address 0x%llx: an invalid translation was kept (InvalidTlbEntriesNotCached), or "
-               "the GPU walks another root than 0x%llx",
-               (unsigned long long)event->address, (unsigned long long)walk.entries[0].address,
-               (unsigned long long)address);
+               "the GPU walks another root",
+               (unsigned long long)event->address, (unsigned long long)walk.entries[0].address);
+}
+
+/* Where the GPU was when it stopped: what stands before it in the packet has been carried out. */
+static uint64_t done_at(const struct look_watch *watch, const struct check_gpu_event *event)
+{
+    uint64_t operation = check_operation_at(event->packet, event->offset, NULL);
+
+    return operation ? max_u64(watch->retired, operation - 1) : watch->retired;
 }
 
 /*
- * A fault, or commands that are none: the entry of their page may be another than was asked for.
- * Only where all that was written to its table has been carried out.
+ * A fault, or commands that are none: an entry on the way there may be another than was asked for,
+ * or one on the way to the commands.
  */
 static void look_at_fault(struct check *check, const struct look_watch *watch,
                           const struct check_gpu_event *event)
 {
-    const struct check_ledger *ledger = check_ledger(check);
     const struct check_context *context =
-        event->packet ? check_find_context(ledger, event->packet->context) : NULL;
-    uint64_t va =
-        event->is_malformed_packet && event->packet ? event->packet->gpu_address : event->address;
-    unsigned shift = ledger->caps.level_count ? check_level_shift(ledger, 1) : 0;
-    struct sample sample = {.va = va >> PAGE_SHIFT << PAGE_SHIFT};
-    const struct check_table *table;
-    struct check_gpu_entry found;
+        event->packet ? check_find_context(check_ledger(check), event->packet->context) : NULL;
+    const struct check_process *process =
+        context && context->device ? context->device->process : NULL;
+    const uint64_t done = done_at(watch, event);
+    uint64_t va = event->address, end = va;
 
-    if (!context || !context->device || !context->device->process || !shift)
+    if (!process)
         return;
-    sample.process = context->device->process;
-    sample.first_va = va >> shift << shift;
-    table = check_find_table(sample.process, 0, false, sample.first_va);
-    if (!check_table_is_known(ledger, table) || watch->is_copy_open ||
-        watch->open_table == table->number ||
-        (!table->is_by_cpu && table->written > watch->retired))
-        return;
-    sample.operation = table->written;
-    sample.table = table->number;
-    sample.index = (uint32_t)((va - sample.first_va) >> PAGE_SHIFT);
-    sample.start = sample.index;
-    sample.word = check_runs_word(&table->runs, sample.index);
-    sample.is_by_cpu = table->is_by_cpu;
-    if (!sample.word || !look_up(check, watch, &sample, table, &found))
-        return;
-    check_looked_at(check, RULE_PT_017);
-    if (!leads_to(ledger, &found, sample.word))
-        tell(check, &sample, has_large_gpu_page(&sample, &found) ? RULE_PT_026 : RULE_PT_017,
-             &found);
+    if (event->is_malformed_packet) {
+        va = event->packet->gpu_address;
+        end = va + event->packet->bytes - 1;
+    }
+    for (; va <= end; va = (va | (PAGE_BYTES - 1)) + 1) {
+        if (check_tell_way(check, process, va, 0, done))
+            return;
+    }
+    check_fault(check, process, event);
 }
 
 static void on_gpu(struct check *check, void *state, const struct check_gpu_event *event)
@@ -875,7 +688,6 @@ static void on_gpu(struct check *check, void *state, const struct check_gpu_even
         on_flushed(check, state, event);
     } else if (event->kind == CHECK_GPU_FAULT) {
         look_at_fault(check, state, event);
-        check_fault(check, event);
         forget(state); /* what comes of the packet is not known */
     }
 }

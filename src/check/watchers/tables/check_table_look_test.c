@@ -1,3 +1,4 @@
+#include "check/check_watch.h"
 #include "check/rig/test_rig_tables.h"
 
 /*
@@ -819,6 +820,165 @@ RULE_KEPT(TLB_005)
     fault_at(rig, RIG_VA + 0x10000);
 }
 
+static void fault_in_context(struct rig *rig, uint64_t va)
+{
+    const struct check_gpu_event event = {
+        .kind = CHECK_GPU_FAULT, .node = 1, .fence = 1, .address = va};
+    DXGKARG_SUBMITCOMMANDVIRTUAL submit = {.hContext = rig->context,
+                                           .DmaBufferVirtualAddress = RIG_VA,
+                                           .DmaBufferSize = RIG_PACKET_BYTES,
+                                           .SubmissionFenceId = 1,
+                                           .NodeOrdinal = 1};
+
+    rig->irql = DISPATCH_LEVEL;
+    miniport_submit_command_virtual(rig->top, NULL, &submit);
+    check_gpu(rig->check, &event);
+    rig->walk = NULL;
+}
+
+/* What of the way to RIG_VA is not as asked for, when work of the context faults there. */
+static void a_fault_is_blamed_on_the_first_entry_from_the_root_that_is_wrong(void **state)
+{
+    static const struct {
+        const char *text; /* NULL: nothing is wrong */
+        unsigned level;
+        struct check_gpu_entry wrong;
+    } cases[] = {
+        {NULL, 3, {0}},
+        {"entry 1 of level 2, VA 0x40000000, is invalid", 2, {0}},
+        {"entry 0 of level 1, VA 0x40000000, leads to GPU address 0x66000",
+         1,
+         {.is_valid = true, .address = 0x66000}},
+        {"entry 0 of level 1, VA 0x40000000, leads to GPU address 0x65000, a large page",
+         1,
+         {.is_valid = true, .is_large = true, .address = 0x65000}},
+        {"entry 0 of level 1, VA 0x40000000, leads to GPU address 0x65000, a table of 64 KiB",
+         1,
+         {.is_valid = true, .has_64k_table = true, .address = 0x65000}},
+        {"entry 0 of level 0, VA 0x40000000, leads to GPU address 0x20000, read-only",
+         0,
+         {.is_valid = true, .is_read_only = true, .address = 0x20000}},
+        {"entry 0 of level 0, VA 0x40000000, leads to GPU address 0x20000, zero",
+         0,
+         {.is_valid = true, .is_zero = true, .address = 0x20000}},
+    };
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    for (unsigned i = 0; i < ARRAY_COUNT(cases); i++) {
+        struct memory memory;
+        struct rig_update update;
+
+        rig_init(rig, RIG_GPUMMU);
+        prepare_tables(rig, &memory);
+        rig_begin_map(rig, &update, RIG_VA, NULL, 32, 16);
+        carry_out(rig, &update, NO_MISTAKE);
+        if (cases[i].level == 2)
+            memory.root[1] = cases[i].wrong;
+        if (cases[i].level == 1)
+            memory.middle[0] = cases[i].wrong;
+        if (cases[i].level == 0)
+            memory.leaf[0] = cases[i].wrong;
+        fault_in_context(rig, RIG_VA);
+        if (cases[i].text) {
+            assert_non_null(strstr(rig->last.text, cases[i].text));
+            assert_string_equal(rig->last.detail.where,
+                                "DxgkDdiBuildPagingBuffer(UPDATE_PAGE_TABLE).pPageTableEntries");
+        } else {
+            rig_expect_only(rig, RULE_NONE);
+        }
+        rig_fini(rig);
+    }
+    free(rig);
+}
+
+/* Of an entry that no operation has written nobody knows what is in memory. */
+static void what_nobody_asked_for_is_not_judged(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    for (int is_written = 0; is_written < 2; is_written++) {
+        struct memory memory;
+        struct rig_update update;
+
+        rig_init(rig, RIG_GPUMMU);
+        prepare_tables(rig, &memory);
+        rig_begin_map(rig, &update, RIG_VA, NULL, 32, 16);
+        carry_out(rig, &update, NO_MISTAKE);
+        memory.leaf[20] = (struct check_gpu_entry){.is_valid = true, .address = 0x5000};
+        if (!is_written) /* nobody remembers that it was */
+            check_ledger(rig->check)->tables.asking_count = 0;
+        fault_in_context(rig, RIG_VA + 0x14000);
+        rig_expect_only(rig, is_written ? RULE_PT_014 : RULE_NONE);
+        rig_fini(rig);
+    }
+    free(rig);
+}
+
+/*
+ * The account is ahead of the GPU: the mapping that it faulted at is to be taken away by an
+ * operation that has not been carried out.
+ */
+static void what_is_still_to_be_written_is_not_missed(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    for (unsigned i = 0; i < 3; i++) {
+        const bool is_wrong = i == 1, is_carried_out = i == 2; /* though nobody was told */
+        struct memory memory;
+        struct rig_update update;
+
+        rig_init(rig, RIG_GPUMMU);
+        prepare_tables(rig, &memory);
+        rig_begin_map(rig, &update, RIG_VA, NULL, 32, 16);
+        carry_out(rig, &update, NO_MISTAKE);
+        memory.leaf[3].address += is_wrong ? 0x1000 : 0;
+        rig_unmap(rig, RIG_VA, NULL, 16);
+        memory.leaf[3].is_valid = !is_carried_out;
+        fault_in_context(rig, RIG_VA + 0x3000);
+        rig_expect_only(rig, is_wrong ? RULE_PT_017 : RULE_NONE);
+        rig_fini(rig);
+    }
+    free(rig);
+}
+
+/* A later operation writes one entry too many, and its commands were the last to write there. */
+static void an_entry_that_another_operation_has_written_is_that_one_s(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    for (int is_told = 0; is_told < 2; is_told++) {
+        struct check_gpu_event written = {
+            .kind = CHECK_GPU_ENTRIES, .node = 0, .bytes = 18 * 8, .place = {true, 0x5000}};
+        struct memory memory;
+        struct rig_update update;
+
+        rig_init(rig, RIG_GPUMMU);
+        prepare_tables(rig, &memory);
+        rig_begin_map(rig, &update, RIG_VA + 0x10000, NULL, 32, 16);
+        carry_out(rig, &update, NO_MISTAKE);
+        rig_begin_map(rig, &update, RIG_VA, NULL, 64, 16);
+        rig_update(rig, &update);
+        written.fence = rig_submit(rig);
+        if (is_told)
+            check_gpu(rig->check, &written);
+        write_memory(rig, &update, NO_MISTAKE);
+        rig_complete(rig, 0, written.fence);
+        memory.leaf[17] = (struct check_gpu_entry){.is_placed = true, .place = {true, 0x5088}};
+        fault_in_context(rig, RIG_VA + 0x11000);
+        rig_expect_only(rig, RULE_PT_017);
+        assert_string_equal(rig->last.detail.where,
+                            is_told
+                                ? "DxgkDdiBuildPagingBuffer(UPDATE_PAGE_TABLE).NumPageTableEntries"
+                                : "DxgkDdiBuildPagingBuffer(UPDATE_PAGE_TABLE).pPageTableEntries");
+        rig_fini(rig);
+    }
+    free(rig);
+}
+
 /*
  * Behind a mapping that goes wrong the same table gets another one, before anybody could look. Only
  * what it changes of entries that were valid hides the mistake.
@@ -855,6 +1015,10 @@ int main(void)
         cmocka_unit_test(an_operation_whose_first_part_has_run_is_no_mistake),
         cmocka_unit_test(a_root_that_is_made_anew_is_not_the_old_one),
         cmocka_unit_test(a_fault_is_blamed_on_the_entry_that_is_not_as_asked),
+        cmocka_unit_test(a_fault_is_blamed_on_the_first_entry_from_the_root_that_is_wrong),
+        cmocka_unit_test(what_nobody_asked_for_is_not_judged),
+        cmocka_unit_test(what_is_still_to_be_written_is_not_missed),
+        cmocka_unit_test(an_entry_that_another_operation_has_written_is_that_one_s),
         cmocka_unit_test(a_flush_serves_what_was_written_before_it),
         cmocka_unit_test(flushes_of_a_gpu_that_tells_nothing_else_are_judged),
         cmocka_unit_test(protection_is_compared_where_entries_hold_it),
