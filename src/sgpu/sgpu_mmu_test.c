@@ -276,6 +276,9 @@ static void a_stale_translation_lives_until_its_flush(void **state)
     assert_true(fill_after_remap(&rig, SGPU_TLB_ALL, root, root, 0, 0, 1));
     assert_true(fill_after_remap(&rig, 0, root, root, VA + 1, VA + 2, 1)); /* whole pages */
     assert_true(fill_after_remap(&rig, 0, root, root, 0, UINT64_C(1) << 48, 1));
+    /* Long ranges, which begin and end in the block of the page. */
+    assert_true(fill_after_remap(&rig, 0, root, root, VA, UINT64_C(1) << 48, 1));
+    assert_true(fill_after_remap(&rig, 0, root, root, 0, VA + PAGE_BYTES, 1));
 
     assert_false(fill_after_remap(&rig, 0, root, root, VA, VA, 1)); /* empty */
     assert_false(fill_after_remap(&rig, 0, root, root, VA + PAGE_BYTES, VA + 2 * PAGE_BYTES, 1));

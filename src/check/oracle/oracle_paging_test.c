@@ -3,6 +3,7 @@
  * and in their place. test_stage.h has the driver and the calls.
  */
 #include "check/rig/test_stage.h"
+#include "check/rig/test_told.h"
 
 static void assert_silent(struct stage *stage)
 {
@@ -929,7 +930,7 @@ static void a_fence_that_is_never_destroyed_goes_with_the_oracle(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
+    struct CMUnitTest tests[] = {
         cmocka_unit_test(pages_are_followed_in_and_out_in_silence),
         cmocka_unit_test(an_operation_in_parts_is_published_with_its_last_one),
         cmocka_unit_test(pieces_of_a_move_are_where_their_offsets_say),
@@ -961,5 +962,5 @@ int main(void)
         cmocka_unit_test(a_fence_that_is_never_destroyed_goes_with_the_oracle),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return told_run(tests, ARRAY_COUNT(tests), __FILE__);
 }

@@ -270,7 +270,6 @@ HANDLE rig_create_context(struct rig *rig, HANDLE device, unsigned node, bool is
     DXGKARG_CREATECONTEXT arg = {.NodeOrdinal = node, .EngineAffinity = 1};
 
     arg.Flags.SystemContext = is_system;
-    arg.Flags.VirtualAddressing = rig->model == RIG_GPUMMU;
     assert_int_equal(miniport_create_context(rig->top, device, &arg), STATUS_SUCCESS);
     if (rig->model == RIG_GPUMMU) {
         DXGKARG_SETROOTPAGETABLE root = {.hContext = arg.hContext, .NumEntries = 512};
@@ -335,10 +334,15 @@ void rig_init_cold(struct rig *rig, enum rig_model model)
     rig_init_layer(rig);
 }
 
+uint64_t rig_said(const struct rig *rig)
+{
+    return hash_pair(hash_final(&rig->findings), check_is_whole(rig->check));
+}
+
 void rig_fini(struct rig *rig)
 {
     if (!rig->memory.has_failed)
-        told_rig(rig);
+        told_add(&rig->counts, rig_said(rig));
     miniport_destroy(rig->top);
     check_destroy(rig->check);
     assert_int_equal(rig->memory.live_blocks, 0);
@@ -526,32 +530,10 @@ void rig_enter_test(struct rig_tests *tests, const char *name, CMUnitTestFunctio
     tests->list[tests->count++] = (struct CMUnitTest){.name = name, .test_func = function};
 }
 
-static int begin_test(void **state)
-{
-    told_begin_test(*state);
-    return 0;
-}
-
-static int end_test(void **state)
-{
-    told_end_test(*state);
-    return 0;
-}
-
 int rig_run_tests(struct rig_tests *rules, const struct CMUnitTest *tests, size_t count,
                   const char *file)
 {
-    int failed;
-
     for (size_t i = 0; i < count; i++)
         rig_enter_test(rules, tests[i].name, tests[i].test_func);
-    for (size_t i = 0; i < rules->count; i++) {
-        struct CMUnitTest *test = &rules->list[i];
-
-        test->setup_func = begin_test;
-        test->teardown_func = end_test;
-        test->initial_state = (void *)(uintptr_t)test->name;
-    }
-    failed = _cmocka_run_group_tests("tests", rules->list, rules->count, NULL, NULL);
-    return failed ? failed : told_finish(file);
+    return told_run(rules->list, rules->count, file);
 }

@@ -148,6 +148,9 @@ void rig_init(struct rig *rig, enum rig_model model);
 void rig_init_cold(struct rig *rig, enum rig_model model);
 void rig_fini(struct rig *rig);
 
+/* A hash of all that was said. */
+uint64_t rig_said(const struct rig *rig);
+
 /* The operation, behind what stands in the buffer; the rest of the structure is filled in. */
 NTSTATUS rig_build(struct rig *rig, DXGKARG_BUILDPAGINGBUFFER *arg);
 

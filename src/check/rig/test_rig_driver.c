@@ -2,8 +2,9 @@
  * Test rig: the side below the layer. A lawful driver, which answers as the rig's tables say, and
  * the kernel's callbacks, which do nothing.
  */
-#include "check/rig/test_told.h"
+#include "check/rig/test_rig.h"
 
+#include "check/rig/test_told.h"
 #include "miniport/loans.h"
 
 HANDLE rig_handle(struct rig *rig)

@@ -1,6 +1,8 @@
 /* Stage: the fake driver, and the manager's calls. */
 #include "check/rig/test_stage.h"
 
+#include "check/rig/test_told.h"
+
 #include "miniport/operation.h"
 
 /* ---- The fake driver ---- */
@@ -263,6 +265,11 @@ static void keep_report(void *context, const struct oracle_report *report)
 
     stage->report_count++;
     stage->last = *report;
+    hash_update_u64(&stage->said, report->problem);
+    hash_update_u64(&stage->said, report->rule);
+    hash_update_u64(&stage->said, report->page);
+    hash_update_u64(&stage->said, report->offset);
+    hash_update(&stage->said, report->text, strlen(report->text) + 1);
     snprintf(stage->text, sizeof stage->text, "%s", report->text);
 }
 
@@ -310,6 +317,7 @@ NTSTATUS stage_open_with(struct stage *stage, const struct base_services *servic
     NTSTATUS status;
 
     *stage = (struct stage){.buffer_bytes = 256};
+    hash_init(&stage->said, 0);
     stage->ram = page_store_create(base_services_libc(), STORE_PAGES);
     stage->local = page_store_create(base_services_libc(), STORE_PAGES + UPPER_PAGES);
     config.ram = stage->ram;
@@ -340,6 +348,7 @@ void stage_open(struct stage *stage, enum stage_defect defect)
 
 void stage_close(struct stage *stage)
 {
+    told_add(&stage->counts, hash_final(&stage->said));
     assert_true(oracle_check(stage->oracle));
     miniport_destroy(stage->top);
     oracle_destroy(stage->oracle);

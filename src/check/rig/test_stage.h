@@ -12,6 +12,7 @@
 
 #include "base/bits.h"
 #include "base/failing_services.h"
+#include "base/hash.h"
 #include "base/list.h"
 
 #include <setjmp.h>
@@ -86,6 +87,7 @@ struct stage {
     unsigned report_count;
     struct oracle_report last;
     struct rule_counts counts; /* the oracle's */
+    struct hash said;
     char text[ORACLE_TEXT_BYTES];
     uint8_t buffers[2][256]; /* used in turn */
     unsigned buffer;

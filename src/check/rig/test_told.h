@@ -1,8 +1,7 @@
 /*
  * Told: what the checker looks at and says in the tests of a file is what it was.
  *
- * Place      check, tests only. rig_run_tests() plays the tests of a file between the functions of
- *            this header; the rig tells what it hears.
+ * Place      check, tests only. told_run() plays the tests of a file; rigs tell what they hear.
  * Model      tests/golden/told/FILE.txt has a line for each test that has a rig: the rules that
  *            were broken in it, and a hash of how often each rule was looked at and of all that
  *            was said. A second line is of the calls of a test of a rule, which are played again
@@ -16,24 +15,33 @@
 #ifndef DRYDOCK_CHECK_TEST_TOLD_H
 #define DRYDOCK_CHECK_TEST_TOLD_H
 
-#include "check/rig/test_rig.h"
+#include "base/hash.h"
+#include "check/report/finding.h"
+#include "check/rules/rules.h"
+#include "miniport/miniport.h"
 
-/* The name of the test that begins or has ended. */
-void told_begin_test(const char *test);
-void told_end_test(const char *test);
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+struct rig;
+
+/* Plays the tests of a file (its path, of __FILE__), then their calls with wrong words, and
+ * compares what was told with the file's lines. Gives how many tests failed. */
+int told_run(struct CMUnitTest *tests, size_t count, const char *file);
 
 /* Something was said. Where things lie in this process is left out of the hash. */
 void told_finding(struct hash *hash, const struct finding *finding);
 
-/* A rig has come to its end, and nothing in it failed on purpose. */
-void told_rig(const struct rig *rig);
+/* A rig has come to its end, and nothing in it failed on purpose: what was looked at, and a hash of
+ * what was said. */
+void told_add(const struct rule_counts *counts, uint64_t said);
 
 /* These calls are to be played with wrong words; they are of the test that is played. */
-void told_calls(enum rig_model model, void (*function)(struct rig *rig));
-
-/* Plays them, and compares all lines with those of the file (its path, of __FILE__). Gives how many
- * tests of this failed. */
-int told_finish(const char *file);
+void told_calls(unsigned model, void (*function)(struct rig *rig));
 
 /* What the rig's driver answers, on its way up. is_const: only the status is its answer. */
 NTSTATUS told_answer(enum miniport_ddi ddi, void *arg, bool is_const, NTSTATUS status);
