@@ -647,6 +647,9 @@ static void check_fault(struct check *check, const struct check_process *process
                (unsigned long long)event->address, (unsigned long long)walk.entries[0].address);
 }
 
+/* Of a packet's commands. A driver may say that there is any number of bytes. */
+#define MAX_COMMAND_PAGES 1024
+
 /* Where the GPU was when it stopped: what stands before it in the packet has been carried out. */
 static uint64_t done_at(const struct look_watch *watch, const struct check_gpu_event *event)
 {
@@ -667,15 +670,16 @@ static void look_at_fault(struct check *check, const struct look_watch *watch,
     const struct check_process *process =
         context && context->device ? context->device->process : NULL;
     const uint64_t done = done_at(watch, event);
-    uint64_t va = event->address, end = va;
+    uint64_t va = event->address, pages = 1;
 
     if (!process)
         return;
     if (event->is_malformed_packet) {
         va = event->packet->gpu_address;
-        end = va + event->packet->bytes - 1;
+        pages = min_u64((va % PAGE_BYTES + event->packet->bytes + PAGE_BYTES - 1) / PAGE_BYTES,
+                        MAX_COMMAND_PAGES);
     }
-    for (; va <= end; va = (va | (PAGE_BYTES - 1)) + 1) {
+    for (; pages; pages--, va = (va | (PAGE_BYTES - 1)) + 1) {
         if (check_tell_way(check, process, va, 0, done))
             return;
     }
