@@ -580,6 +580,17 @@ static void a_place_that_was_given_up_for_a_sleep_is_free(void **state)
     test_finish(result);
 }
 
+/* Parked for more work of its context by a hibernation, the area is nobody's any more when
+ * a reset of the adapter comes in between. */
+static void a_save_area_that_was_parked_goes_with_a_reset(void **state)
+{
+    struct run_result *result = test_play(test_load("hang-before-a-hibernation.case"));
+
+    test_assert_clean(result);
+    assert_int_equal(result->statistics.adapter_resets, 1);
+    test_finish(result);
+}
+
 /* CTX-006: the driver has destroyed what it would be asked to fill. */
 static void the_save_area_of_an_ended_context_does_not_come_back(void **state)
 {
@@ -612,6 +623,7 @@ int main(void)
         cmocka_unit_test(an_eviction_that_was_half_done_is_lost_as_a_whole),
         cmocka_unit_test(an_eviction_whose_slots_are_still_mapped_is_lost),
         cmocka_unit_test(a_place_that_was_given_up_for_a_sleep_is_free),
+        cmocka_unit_test(a_save_area_that_was_parked_goes_with_a_reset),
         cmocka_unit_test(the_save_area_of_an_ended_context_does_not_come_back),
         cmocka_unit_test(content_behind_an_alternate_address_is_not_lost),
         cmocka_unit_test(a_notice_that_a_reset_dropped_was_not_given),

@@ -161,6 +161,7 @@ static void settle_allocation(struct vidmm_allocation *allocation)
         allocation_set_state(allocation, ALLOCATION_BACKED); /* as if it had just been placed */
         return;
     }
+    allocation->is_parked = false; /* nobody comes back to its place: the clean-up gives it up */
     allocation_set_state(allocation, ALLOCATION_LEAVING);
 }
 
