@@ -2,6 +2,7 @@
 # command line): the members of structures that are reserved, in the order of the structures.
 #
 #   RESERVED("structure", "member", offset, size, bit, bits)
+#   SLOT("member", offset): a function's, of DRIVER_INITIALIZATION_DATA
 #
 # bits 0: the whole member. What lies in a structure by value is part of it. Of the union of
 # DXGKARG_BUILDPAGINGBUFFER each member is a structure of its own, "DXGKARG_BUILDPAGINGBUFFER/0" for
@@ -20,6 +21,18 @@ function emit(root, s, prefix, base,    i) {
             row(root, s, i, prefix, base)
         else if (type[s, i] in is_struct && type[s, i] !~ /^(LARGE_INTEGER|PHYSICAL_ADDRESS|DXGK_GAMMARAMPCAPS)$/)
             emit(root, type[s, i], prefix name[s, i] ".", base + offset[s, i])
+    }
+}
+
+# Of the table that a driver registers, in which a reserved member has the place of a pointer.
+function emit_registered(s,    i) {
+    for (i = 0; i < count[s]; i++) {
+        if (name[s, i] ~ /^Reserved[0-9]*$/)
+            row(s, s, i, "", 0)
+        else if (name[s, i] ~ /^DxgkDdi/) {
+            printf "SLOT(\"%s\", %d)\n", name[s, i], offset[s, i]
+            slots++
+        }
     }
 }
 
@@ -69,11 +82,13 @@ END {
     for (n = 1; n <= structures; n++) {
         if (structure[n] == "DXGKARG_BUILDPAGINGBUFFER")
             emit_operations(structure[n])
-        else if (structure[n] ~ /^DXGKARG_/ || structure[n] in answers)
+        else if (structure[n] == "DRIVER_INITIALIZATION_DATA")
+            emit_registered(structure[n])
+        else if (structure[n] ~ /^DXGKARG(CB)?_/ || structure[n] in answers)
             emit(structure[n], structure[n], "", 0)
     }
-    if (rows < 40) {
-        print "ddi-reserved.awk: " rows " reserved members, expected at least 40" > "/dev/stderr"
+    if (rows < 70 || slots < 100) {
+        print "ddi-reserved.awk: " rows " reserved members and " slots " slots, expected at least 70 and 100" > "/dev/stderr"
         exit 1
     }
 }

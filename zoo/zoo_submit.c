@@ -498,6 +498,20 @@ static void plant_tell_reserved(struct zoo_layer *layer)
     layer->host_ops.notify_interrupt = tell_reserved;
 }
 
+/* The rest of a structure on the stack that nobody has set to zero. */
+static void tell_garbage(struct miniport_host *host, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
+{
+    DXGKARGCB_NOTIFY_INTERRUPT_DATA as = *data;
+
+    as.Flags.Reserved = 0x0badbad;
+    tell(zoo_layer_of_host(host), &as);
+}
+
+static void plant_tell_garbage(struct zoo_layer *layer)
+{
+    layer->host_ops.notify_interrupt = tell_garbage;
+}
+
 /* As if nobody waited for a native fence. */
 static void tell_no_fence(struct miniport_host *host, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
 {
@@ -778,6 +792,9 @@ const struct zoo_defect zoo_submit_defects[] = {
           "reports a wrong last fence with a preemption"),
     PLANT("FENCE-reserved-type", ZOO_ALL, "FENCE-010", plant_tell_reserved,
           "reports DMA_FAULTED, which is reserved"),
+    PLANT("FENCE-garbage-flags", ZOO_ALL, "CALL-002", plant_tell_garbage,
+          "leaves reserved bits of DXGKARGCB_NOTIFY_INTERRUPT_DATA as its stack had them",
+          .profile = "strict-open"),
     PLANT("FENCE-no-dpc", ZOO_ALL, "FENCE-004", plant_queue_no_dpc,
           "does not queue a DPC behind a completion"),
     PLANT("FENCE-no-notify", ZOO_ALL, "FENCE-004", plant_notify_no_dpc,

@@ -152,6 +152,10 @@ struct check_config {
     bool (*watch_place)(void *context, unsigned segment, uint64_t base, uint64_t offset,
                         uint64_t bytes);
     bool (*end_watch)(void *context, uint64_t *out_offset);
+    /* The table that the driver registered, borrowed, zero behind its version. NULL: not known. */
+    const DRIVER_INITIALIZATION_DATA *registered;
+    /* A function of the driver can lie at this address. */
+    bool (*is_code)(void *context, const void *address);
     bool remaps_dma;    /* the device's pages are an IOMMU's */
     bool hears_flushes; /* check_gpu() is told of every FLUSHED, even if of nothing else */
     /*

@@ -42,6 +42,17 @@ if "$drydock" run "$source/cases/evict-and-restore.case" --driver "$work/early.s
     fail "a report that comes too early is not found"
 fi
 grep -q "^error FENCE-003" "$work/log" || fail "a report that comes too early is not the cause"
+play() { # the driver with the mistake of that number
+    "$drydock" cc -DSOFTCOPY_MISTAKE=$1 -o "$work/table.sys" "$source/tests/images/softcopy/softcopy.c"
+    "$drydock" run "$source/cases/evict-and-restore.case" --driver "$work/table.sys" --model physical --no-out \
+        >"$work/log" 2>&1
+}
+! play 3 || fail "a pointer that leads to no code is not found"
+grep -q "^error CALL-003.*DxgkDdiEscape" "$work/log" || fail "a pointer that leads to no code is not named"
+play 4 || fail "a reserved member of the table is more than advice"
+grep -q "^advice CALL-002.*Reserved" "$work/log" || fail "a reserved member of the table is not told"
+! play 5 || fail "a wrong version is taken"
+grep -q "Version is 0xcdcdcdcd" "$work/log" || fail "the message does not name the version"
 if "$drydock" check --driver "$work/softcopy.sys" --allocation-data "sice:u64" >"$work/log" 2>&1; then
     fail "a template with an unknown name is taken"
 fi

@@ -30,8 +30,10 @@ NTSTATUS NTAPI DxgkInitialize(PDRIVER_OBJECT DriverObject, PUNICODE_STRING Regis
         DriverObject != nt_driver_object(nt))
         return STATUS_INVALID_PARAMETER;
     size = miniport_raw_table_size(DriverInitializationData->Version);
-    if (!size)
+    if (!size) {
+        loading->registered->Version = DriverInitializationData->Version; /* for a message */
         return STATUS_REVISION_MISMATCH;
+    }
     memcpy(loading->registered, DriverInitializationData, size); /* older ones are shorter */
     loading->has_registered = true;
     nt_take_driver_over(nt);
@@ -77,6 +79,19 @@ NTSTATUS host_load_driver(struct nt *nt, DRIVER_INITIALIZE *entry,
     if (NT_SUCCESS(status) && !loading.has_registered)
         return STATUS_DEVICE_NOT_READY;
     return status;
+}
+
+const char *host_tell_refusal(NTSTATUS status, const DRIVER_INITIALIZATION_DATA *data, char *text,
+                              size_t size)
+{
+    if (status == STATUS_REVISION_MISMATCH && data->Version)
+        snprintf(text, size,
+                 "DRIVER_INITIALIZATION_DATA.Version is 0x%x, which is no "
+                 "DXGKDDI_INTERFACE_VERSION",
+                 (unsigned)data->Version);
+    else
+        snprintf(text, size, "status 0x%08x", (unsigned)status);
+    return text;
 }
 
 /* ---- What the driver calls ------------------------------------------------------------------- */

@@ -79,4 +79,8 @@ bool host_interrupt(struct bench_host *host, uint32_t message);
 NTSTATUS host_load_driver(struct nt *nt, DRIVER_INITIALIZE *entry,
                           DRIVER_INITIALIZATION_DATA *out_data);
 
+/* Why it failed, in words; `data` is what host_load_driver() left. Gives text. */
+const char *host_tell_refusal(NTSTATUS status, const DRIVER_INITIALIZATION_DATA *data, char *text,
+                              size_t size);
+
 #endif

@@ -144,6 +144,7 @@ static void a_driver_that_registers_nothing_is_not_ready(void **state)
     assert_int_equal(host_load_driver(nt, register_nothing, &data), STATUS_DEVICE_NOT_READY);
     assert_int_equal(host_load_driver(nt, register_unknown_version, &data),
                      STATUS_REVISION_MISMATCH);
+    assert_int_equal(data.Version, DXGKDDI_INTERFACE_VERSION_VISTA - 1);
     nt_destroy(nt);
 }
 

@@ -487,6 +487,18 @@ NTSTATUS driver_image_enter(struct driver_image *driver, DRIVER_INITIALIZATION_D
     return STATUS_SUCCESS;
 }
 
+const DRIVER_INITIALIZATION_DATA *driver_image_registered(const struct driver_image *driver)
+{
+    return &driver->own;
+}
+
+bool driver_image_has_code(const struct driver_image *driver, const void *address)
+{
+    const struct image_section *section = image_section_at(driver->image, (uintptr_t)address);
+
+    return section && section->is_executable;
+}
+
 bool driver_image_exported_text(const struct driver_image *driver, const char *name, char *out,
                                 size_t size)
 {

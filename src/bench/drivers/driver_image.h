@@ -38,6 +38,11 @@ void driver_image_unload(struct driver_image *driver);
 /* Runs DriverEntry, which registers. As host_load_driver(). */
 NTSTATUS driver_image_enter(struct driver_image *driver, DRIVER_INITIALIZATION_DATA *out_data);
 
+/* The table as the driver registered it, before its functions pass the boundary. */
+const DRIVER_INITIALIZATION_DATA *driver_image_registered(const struct driver_image *driver);
+/* The address lies in code of the image. */
+bool driver_image_has_code(const struct driver_image *driver, const void *address);
+
 /* Behind a longjmp() out of the driver: no call is under way in it any more. NULL is fine. */
 void driver_image_abandon(struct driver_image *driver);
 

@@ -143,6 +143,7 @@ static void look(const char *path, struct driver_traits *out)
     DRIVER_INITIALIZATION_DATA data;
     NTSTATUS status;
     struct nt *nt;
+    char why[128];
 
     /* DriverEntry may make threads and timers, and take memory. */
     machine_config_defaults(&config, 1);
@@ -171,9 +172,8 @@ static void look(const char *path, struct driver_traits *out)
         out->is_known = true;
         look_at_caps(services, &data, out);
     } else {
-        snprintf(out->error, sizeof out->error,
-                 "%s: DriverEntry did not register the driver: status 0x%08x", path,
-                 (unsigned)status);
+        snprintf(out->error, sizeof out->error, "%s: DriverEntry did not register the driver: %s",
+                 path, host_tell_refusal(status, &data, why, sizeof why));
     }
 }
 

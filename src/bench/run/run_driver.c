@@ -2,6 +2,7 @@
  * The driver of a run goes up: kernel services and host, DriverEntry, the raw bottom of the stack,
  * the layers over it (run_stack.c), and the start of the adapter.
  */
+#define _GNU_SOURCE /* dl_iterate_phdr() */
 #include "bench/run/run_private.h"
 
 #include "bench/config/profile.h"
@@ -11,6 +12,7 @@
 #include "miniport/raw.h"
 #include "nt/machine/trap.h"
 
+#include <link.h>
 #include <stdio.h>
 
 /* ---- Kernel services and host ---------------------------------------------------------------- */
@@ -140,8 +142,9 @@ static bool enter_driver(struct run_assembly *run, DRIVER_INITIALIZATION_DATA *o
                         : host_load_driver(run->nt, entry, out_data);
     run->is_in_entry = false;
     if (!NT_SUCCESS(status))
-        return run_refuse(run, "driver '%s' did not register: status 0x%08x", run->config->driver,
-                          (unsigned)status);
+        return run_refuse(run, "driver '%s' did not register: %s", run->config->driver,
+                          host_tell_refusal(status, out_data, why, sizeof why));
+    run->registered = run->image ? *driver_image_registered(run->image) : *out_data;
     run->entered = run_what_driver_holds(run);
     return true;
 }
@@ -170,6 +173,44 @@ static bool raise_bottom(struct run_assembly *run)
 
     return run->config->transcript ? run_raise_retold(run)
                                    : enter_driver(run, &data) && raise_raw(run, &data);
+}
+
+struct code_search {
+    uintptr_t address;
+    bool is_found;
+};
+
+static int search_code(struct dl_phdr_info *object, size_t size, void *context)
+{
+    struct code_search *search = context;
+
+    for (unsigned i = 0; i < object->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &object->dlpi_phdr[i];
+
+        search->is_found |= part->p_type == PT_LOAD && part->p_flags & PF_X &&
+                            search->address - object->dlpi_addr - part->p_vaddr < part->p_memsz;
+    }
+    return search->is_found;
+}
+
+/* Of a driver that is linked in: in code of this program or of a library. */
+static bool is_driver_code(void *context, const void *address)
+{
+    const struct run_assembly *run = context;
+    struct code_search search = {.address = (uintptr_t)address};
+
+    if (run->image)
+        return driver_image_has_code(run->image, address);
+    dl_iterate_phdr(search_code, &search);
+    return search.is_found;
+}
+
+void run_driver_for_check(const struct run_assembly *run, struct check_config *config)
+{
+    if (run->retold)
+        return;
+    config->registered = &run->registered;
+    config->is_code = is_driver_code;
 }
 
 /* ---- The start of the adapter ---------------------------------------------------------------- */

@@ -69,8 +69,9 @@ struct run_assembly {
     struct bench_host host;
     bool has_host;
     struct run_driver driver;
-    struct driver_image *image; /* NULL: the driver is linked in */
-    struct run_held entered;    /* memory that the driver held when DriverEntry had returned */
+    struct driver_image *image;            /* NULL: the driver is linked in */
+    DRIVER_INITIALIZATION_DATA registered; /* the driver's table, as it registered it */
+    struct run_held entered; /* memory that the driver held when DriverEntry had returned */
     bool is_added, is_started;
 
     /* The stack of layers (run_stack.c): its upper end, and those that are asked later. */
@@ -175,6 +176,7 @@ void run_report_content(void *context, const struct oracle_report *report);
 /* ---- run_hardware.c: the members of a configuration that ask about the hardware -------------- */
 
 void run_hardware_for_oracle(struct run_assembly *run, struct oracle_config *config);
+void run_driver_for_check(const struct run_assembly *run, struct check_config *config);
 void run_hardware_for_check(struct run_assembly *run, struct check_config *config);
 
 #endif

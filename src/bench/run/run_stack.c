@@ -225,6 +225,7 @@ static NTSTATUS create_check(struct run_assembly *run, struct miniport *next,
 
     *out_layer = NULL;
     run_hardware_for_check(run, &config);
+    run_driver_for_check(run, &config);
     status = check_create(&config, &run->check);
     if (NT_SUCCESS(status))
         status = check_layer_create(run->check, next, out_layer);

@@ -1104,5 +1104,12 @@ NTSTATUS NTAPI DriverEntry(DRIVER_OBJECT *DriverObject, UNICODE_STRING *Registry
     table.DxgkDdiResetFromTimeout = ResetFromTimeout;
     table.DxgkDdiRestartFromTimeout = RestartFromTimeout;
     table.DxgkDdiCollectDbgInfo = CollectDbgInfo;
+#if SOFTCOPY_MISTAKE == 3
+    RtlFillMemory(&table.DxgkDdiEscape, sizeof table.DxgkDdiEscape, 0xcd);
+#elif SOFTCOPY_MISTAKE == 4
+    table.Reserved = DriverObject;
+#elif SOFTCOPY_MISTAKE == 5
+    table.Version = 0xcdcdcdcd;
+#endif
     return DxgkInitialize(DriverObject, RegistryPath, &table);
 }

@@ -1,6 +1,7 @@
 /*
- * Watcher: reserved members are zero (CALL), in what the system hands over and in what the driver
- * fills in.
+ * Watcher: reserved members are zero (CALL), in what the system hands over, in what the driver
+ * fills in, in what it hands to callbacks and in the table that it registers, whose other members
+ * are functions.
  *
  * Which members are reserved the fact tables say (scripts/ddi-reserved.awk). Pages say of some that
  * they should be set to zero, of others that nobody uses them: what a driver leaves there is
@@ -19,7 +20,21 @@ struct reserved {
 
 static const struct reserved table[] = {
 #define RESERVED(...) {__VA_ARGS__},
+#define SLOT(member, offset)
 #include "ddi_reserved.inc"
+#undef SLOT
+#undef RESERVED
+};
+
+/* Functions in DRIVER_INITIALIZATION_DATA. */
+static const struct {
+    const char *member;
+    unsigned offset;
+} slots[] = {
+#define RESERVED(...)
+#define SLOT(...) {__VA_ARGS__},
+#include "ddi_reserved.inc"
+#undef SLOT
 #undef RESERVED
 };
 
@@ -35,6 +50,7 @@ struct reserved_watch {
     struct rows calls[MINIPORT_DDI_COUNT];
     struct rows operations[OPERATIONS];
     struct rows segment, segment3, segment4, caps, mmu, adapter, device;
+    struct rows registered, interrupt, handle_data, context_allocation;
 };
 
 static struct rows find_rows(const char *structure)
@@ -85,12 +101,16 @@ static void check_passed(struct check *check, const struct rows *rows, const voi
     }
 }
 
+static void check_registered(struct check *check, const struct reserved_watch *watch);
+
 static void before(struct check *check, void *state, const struct check_call *call)
 {
     const struct reserved_watch *watch = state;
     const void *structure = bytes_before(call);
     unsigned operation;
 
+    if (call->ddi == MINIPORT_DDI_AddDevice)
+        check_registered(check, watch);
     if (!structure)
         return;
     /* pInfo shares its place with Flags. */
@@ -121,6 +141,48 @@ static void check_filled(struct check *check, const struct rows *rows, const voi
         CHECK_ADVICE(check, RULE_CALL_002, check_configuration(check)->profile.wants_reserved_zero,
                      !value || (was && read_member(row, was) == value), NULL, row->member,
                      "is 0x%llx, and is reserved", (unsigned long long)value);
+    }
+}
+
+static void check_registered(struct check *check, const struct reserved_watch *watch)
+{
+    const struct check_config *config = check_configuration(check);
+
+    if (!config->registered)
+        return;
+    check_filled(check, &watch->registered, config->registered, NULL, sizeof *config->registered);
+    for (size_t i = 0; config->is_code && i < sizeof slots / sizeof slots[0]; i++) {
+        const void *function;
+
+        memcpy(&function, (const char *)config->registered + slots[i].offset, sizeof function);
+        if (function)
+            CHECK_RULE(check, RULE_CALL_003, config->is_code(config->context, function), NULL,
+                       slots[i].member,
+                       "is 0x%llx in the table that was registered, where the "
+                       "driver has no code",
+                       (unsigned long long)(uintptr_t)function);
+    }
+}
+
+static void callback(struct check *check, void *state, const struct check_callback *callback)
+{
+    const struct reserved_watch *watch = state;
+
+    switch ((unsigned)callback->callback) {
+    case TRACE_CALLBACK_notify_interrupt:
+        check_filled(check, &watch->interrupt, callback->data, NULL,
+                     sizeof(DXGKARGCB_NOTIFY_INTERRUPT_DATA));
+        break;
+    case TRACE_CALLBACK_get_handle_data:
+        check_filled(check, &watch->handle_data, callback->data, NULL,
+                     sizeof(DXGKARGCB_GETHANDLEDATA));
+        break;
+    case TRACE_CALLBACK_create_context_allocation:
+        check_filled(check, &watch->context_allocation, callback->data, NULL,
+                     sizeof(DXGKARGCB_CREATECONTEXTALLOCATION));
+        break;
+    default:
+        break;
     }
 }
 
@@ -211,6 +273,10 @@ static void init(struct check *check, void *state)
     watch->mmu = find_rows("DXGK_GPUMMUCAPS");
     watch->adapter = find_rows("DXGK_PHYSICALADAPTERCAPS");
     watch->device = find_rows("DXGK_DEVICEINFO");
+    watch->registered = find_rows("DRIVER_INITIALIZATION_DATA");
+    watch->interrupt = find_rows("DXGKARGCB_NOTIFY_INTERRUPT_DATA");
+    watch->handle_data = find_rows("DXGKARGCB_GETHANDLEDATA");
+    watch->context_allocation = find_rows("DXGKARGCB_CREATECONTEXTALLOCATION");
 }
 
 const struct check_watcher check_reserved_watcher = {
@@ -221,4 +287,5 @@ const struct check_watcher check_reserved_watcher = {
     .after = after,
     .after_calls = CHECK_CALLS(MINIPORT_DDI_QueryAdapterInfo, MINIPORT_DDI_CreateContext,
                                MINIPORT_DDI_CreateDevice),
+    .callback = callback,
 };

@@ -52,6 +52,81 @@ RULE_KEPT_IN(CALL_002, RIG_PHYSICAL)
     create(rig, 0);
 }
 
+/* ---- The table that a driver registers ---- */
+
+static bool is_code(void *context, const void *address)
+{
+    return address == (const void *)&is_code;
+}
+
+static DRIVER_INITIALIZATION_DATA registered;
+
+static void start_with(struct rig *rig, const DRIVER_INITIALIZATION_DATA *table)
+{
+    registered = *table;
+    rig_fini(rig);
+    rig_prepare(rig, RIG_PHYSICAL);
+    rig->config.registered = &registered;
+    rig->config.is_code = is_code;
+    rig_init_prepared(rig);
+}
+
+RULE_BROKEN_IN(CALL_003, RIG_PHYSICAL)
+{
+    DRIVER_INITIALIZATION_DATA table = {.DxgkDdiPatch = (void *)is_code};
+
+    memset(&table.DxgkDdiEscape, 0x5a, sizeof table.DxgkDdiEscape);
+    start_with(rig, &table);
+    assert_string_equal(rig->last.detail.where, "DxgkDdiAddDevice.DxgkDdiEscape");
+}
+
+RULE_KEPT_IN(CALL_003, RIG_PHYSICAL)
+{
+    start_with(rig, &(DRIVER_INITIALIZATION_DATA){.DxgkDdiPatch = (void *)is_code});
+}
+
+static void reserved_members_of_the_table_are_advice(void **state)
+{
+    DRIVER_INITIALIZATION_DATA table = {0};
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    memset(&table.Reserved1, 0x5a, sizeof table.Reserved1);
+    rig_init(rig, RIG_PHYSICAL);
+    start_with(rig, &table);
+    assert_true(rig->last.is_advice);
+    assert_int_equal(rig->last.rule, RULE_CALL_002);
+    assert_string_equal(rig->last.detail.where, "DxgkDdiAddDevice.Reserved1");
+    rig_expect_only(rig, RULE_NONE);
+    rig_fini(rig);
+    free(rig);
+}
+
+/* What the driver hands to a callback, from a stack that it has not set to zero. */
+static void reserved_bits_in_callbacks_are_advice(void **state)
+{
+    for (UINT reserved = 0; reserved < 2; reserved++) {
+        struct rig *rig = malloc(sizeof *rig);
+        DXGKARG_SUBMITCOMMAND packet;
+        DXGKARGCB_NOTIFY_INTERRUPT_DATA data = {.InterruptType = DXGK_INTERRUPT_DMA_COMPLETED};
+
+        assert_non_null(rig);
+        rig_init(rig, RIG_PHYSICAL);
+        packet = rig_packet(rig);
+        rig_submit_packet(rig, &packet);
+        data.DmaCompleted.SubmissionFenceId = packet.SubmissionFenceId;
+        data.DmaCompleted.NodeOrdinal = RIG_CLIENT_NODE;
+        data.Flags.Reserved = reserved;
+        rig_interrupt(rig, &data);
+        assert_int_equal(rig->last.rule, reserved ? RULE_CALL_002 : RULE_NONE);
+        if (reserved)
+            assert_string_equal(rig->last.detail.where, "DxgkCbNotifyInterrupt.Flags.Reserved");
+        rig_expect_only(rig, RULE_NONE);
+        rig_fini(rig);
+        free(rig);
+    }
+}
+
 static void what_a_driver_leaves_in_reserved_members_is_advice(void **state)
 {
     struct rig *rig = malloc(sizeof *rig);
@@ -127,6 +202,8 @@ static void members_of_the_operation_are_looked_at(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reserved_members_of_the_table_are_advice),
+        cmocka_unit_test(reserved_bits_in_callbacks_are_advice),
         cmocka_unit_test(what_a_driver_leaves_in_reserved_members_is_advice),
         cmocka_unit_test(members_of_the_operation_are_looked_at),
         cmocka_unit_test(reserved_bits_of_caps_are_looked_at),
