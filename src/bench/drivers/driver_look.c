@@ -7,6 +7,7 @@
 #include "bench/drivers/driver_look.h"
 
 #include "base/bits.h"
+#include "bench/board/host.h"
 #include "bench/child/cage.h"
 #include "bench/child/child_end.h"
 #include "bench/child/validate_value.h"

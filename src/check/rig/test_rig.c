@@ -270,6 +270,7 @@ HANDLE rig_create_context(struct rig *rig, HANDLE device, unsigned node, bool is
     DXGKARG_CREATECONTEXT arg = {.NodeOrdinal = node, .EngineAffinity = 1};
 
     arg.Flags.SystemContext = is_system;
+    arg.Flags.VirtualAddressing = rig->model == RIG_GPUMMU;
     assert_int_equal(miniport_create_context(rig->top, device, &arg), STATUS_SUCCESS);
     if (rig->model == RIG_GPUMMU) {
         DXGKARG_SETROOTPAGETABLE root = {.hContext = arg.hContext, .NumEntries = 512};
