@@ -481,6 +481,105 @@ static void plant_tell_preempted_wrong(struct zoo_layer *layer)
     layer->host_ops.notify_interrupt = tell_preempted_wrong;
 }
 
+/* Where a preemption is answered early: of each node, in the layer's memory. */
+enum early_word {
+    EARLY_SUBMITTED,
+    EARLY_COMPLETED,
+    EARLY_ASKED,
+    EARLY_PREEMPTION,
+    EARLY_FORGOTTEN, /* the last one that it does not tell of any more */
+    EARLY_WORDS
+};
+
+static uint64_t *early_word(struct zoo_layer *layer, unsigned node, enum early_word word)
+{
+    return &layer->memory.words[node % 64 * EARLY_WORDS + word];
+}
+
+static void note_early(struct zoo_layer *layer, unsigned node, uint32_t fence)
+{
+    *early_word(layer, node, EARLY_SUBMITTED) = fence;
+    if (fence <= *early_word(layer, node, EARLY_FORGOTTEN))
+        *early_word(layer, node, EARLY_FORGOTTEN) = fence - 1; /* it is back */
+}
+
+static NTSTATUS submit_before_early(struct miniport *self, HANDLE object,
+                                    const DXGKARG_SUBMITCOMMAND *arg)
+{
+    note_early(zoo_layer_of(self), arg->NodeOrdinal, arg->SubmissionFenceId);
+    return miniport_forward_submit_command(self, object, arg);
+}
+
+static NTSTATUS submit_virtual_before_early(struct miniport *self, HANDLE object,
+                                            const DXGKARG_SUBMITCOMMANDVIRTUAL *arg)
+{
+    note_early(zoo_layer_of(self), arg->NodeOrdinal, arg->SubmissionFenceId);
+    return miniport_forward_submit_command_virtual(self, object, arg);
+}
+
+static void note_completed(struct miniport_host *host, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
+{
+    struct zoo_layer *layer = zoo_layer_of_host(host);
+
+    if (is_completion(data)) {
+        unsigned node = data->DmaCompleted.NodeOrdinal;
+
+        if (data->DmaCompleted.SubmissionFenceId <= *early_word(layer, node, EARLY_FORGOTTEN))
+            return;
+        *early_word(layer, node, EARLY_COMPLETED) = data->DmaCompleted.SubmissionFenceId;
+    }
+    tell(layer, data);
+}
+
+static BOOLEAN NTAPI tell_early_at_device_irql(PVOID context)
+{
+    struct zoo_layer *layer = context;
+
+    for (unsigned node = 0; node < 64; node++) {
+        DXGKARGCB_NOTIFY_INTERRUPT_DATA data;
+
+        if (!*early_word(layer, node, EARLY_ASKED))
+            continue;
+        *early_word(layer, node, EARLY_ASKED) = 0;
+        *early_word(layer, node, EARLY_FORGOTTEN) = *early_word(layer, node, EARLY_SUBMITTED);
+        memset(&data, 0, sizeof data);
+        data.InterruptType = DXGK_INTERRUPT_DMA_PREEMPTED;
+        data.DmaPreempted.PreemptionFenceId = (UINT)*early_word(layer, node, EARLY_PREEMPTION);
+        data.DmaPreempted.LastCompletedFenceId = (UINT)*early_word(layer, node, EARLY_COMPLETED);
+        data.DmaPreempted.NodeOrdinal = node;
+        tell(layer, &data);
+        layer->host.upper->ops->queue_dpc(layer->host.upper);
+    }
+    return TRUE;
+}
+
+/* The GPU is told nothing where it has work: what it has runs on. */
+static NTSTATUS preempt_early(struct miniport *self, HANDLE object,
+                              const DXGKARG_PREEMPTCOMMAND *arg)
+{
+    struct zoo_layer *layer = zoo_layer_of(self);
+    DXGKARG_QUERYCURRENTFENCE query = {.NodeOrdinal = arg->NodeOrdinal};
+    BOOLEAN result;
+
+    miniport_query_current_fence(self->next, object, &query); /* tells what has run */
+    if (*early_word(layer, arg->NodeOrdinal, EARLY_SUBMITTED) ==
+        *early_word(layer, arg->NodeOrdinal, EARLY_COMPLETED))
+        return miniport_forward_preempt_command(self, object, arg);
+    *early_word(layer, arg->NodeOrdinal, EARLY_PREEMPTION) = arg->PreemptionFenceId;
+    *early_word(layer, arg->NodeOrdinal, EARLY_ASKED) = 1;
+    layer->host.upper->ops->synchronize_execution(layer->host.upper, tell_early_at_device_irql,
+                                                  layer, 0, &result);
+    return STATUS_SUCCESS;
+}
+
+static void plant_preempt_early(struct zoo_layer *layer)
+{
+    layer->ops.submit_command = submit_before_early;
+    layer->ops.submit_command_virtual = submit_virtual_before_early;
+    layer->ops.preempt_command = preempt_early;
+    layer->host_ops.notify_interrupt = note_completed;
+}
+
 static void tell_reserved(struct miniport_host *host, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
 {
     struct zoo_layer *layer = zoo_layer_of_host(host);
@@ -790,6 +889,8 @@ const struct zoo_defect zoo_submit_defects[] = {
           "does not report a fence now and then"),
     PLANT("D76-preempted-wrong", ZOO_ALL, "FENCE-007", plant_tell_preempted_wrong,
           "reports a wrong last fence with a preemption"),
+    PLANT("PREEMPT-answered-early", ZOO_ALL, "FENCE-007", plant_preempt_early,
+          "reports a preemption at once, and never tells the GPU to preempt"),
     PLANT("FENCE-reserved-type", ZOO_ALL, "FENCE-010", plant_tell_reserved,
           "reports DMA_FAULTED, which is reserved"),
     PLANT("FENCE-garbage-flags", ZOO_ALL, "CALL-002", plant_tell_garbage,

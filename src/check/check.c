@@ -199,6 +199,10 @@ void check_gpu(struct check *check, const struct check_gpu_event *event)
         packet->gpu_queued += event->kind == CHECK_GPU_QUEUED;
         if (event->kind == CHECK_GPU_QUEUED)
             packet->gpu_address = event->address;
+        if (event->kind == CHECK_GPU_QUEUED)
+            packet->is_gpu_held = event->tells_drops;
+        else if (event->kind == CHECK_GPU_DONE || event->kind == CHECK_GPU_DROPPED)
+            packet->is_gpu_held = false;
         packet->is_gpu_done |= event->kind == CHECK_GPU_DONE;
         packet->gpu_done += event->kind == CHECK_GPU_DONE;
     }

@@ -182,10 +182,11 @@ NTSTATUS check_layer_create(struct check *check, struct miniport *next,
  * bench whose GPU cannot tell gives none, and rules that need them are not evaluated.
  */
 enum check_gpu_kind {
-    CHECK_GPU_QUEUED, /* the driver handed it a submission */
-    CHECK_GPU_DONE,   /* it has run, or there was nothing to run */
-    CHECK_GPU_FAULT,  /* it stopped */
-    CHECK_GPU_FENCE,  /* a native fence passed the value that is waited for */
+    CHECK_GPU_QUEUED,  /* the driver handed it a submission */
+    CHECK_GPU_DONE,    /* it has run, or there was nothing to run */
+    CHECK_GPU_DROPPED, /* it has it no more, and it has not run: of a GPU that tells_drops */
+    CHECK_GPU_FAULT,   /* it stopped */
+    CHECK_GPU_FENCE,   /* a native fence passed the value that is waited for */
     CHECK_GPU_HUNG, /* the bench makes it stop, or has it reset: what times out is nobody's fault */
     CHECK_GPU_FLUSHED, /* it forgot cached translations */
     CHECK_GPU_VALUE,   /* it wrote the value of a native fence, to an address of system memory */
@@ -203,6 +204,7 @@ struct check_gpu_event {
     bool has_root;            /* QUEUED: the GPU will translate by the root table at: */
     uint64_t root;            /* ... this address, in system memory with is_system */
     uint64_t root_entries;    /* QUEUED: of the root that goes with it; 0: none, or not known */
+    bool tells_drops;         /* QUEUED: DONE or DROPPED will say when the GPU has it no more */
     bool has_start;           /* QUEUED: the GPU will fetch commands by physical address from: */
     bool starts_in_system;    /* ... system memory, else by the GPU's own addresses */
     uint64_t first_byte;      /* ... this address there */

@@ -32,9 +32,23 @@ static void end_preemption(struct sgpu_node *node)
     raise_progress(node, SGPU_IRQ_PREEMPTED(node->index));
 }
 
+/* The oldest submissions of the queue, so many, are all that is left of it. */
+static void drop_submissions(struct sgpu_node *node, uint32_t kept)
+{
+    const struct sgpu *gpu = node->gpu;
+
+    for (uint32_t i = kept; i < node->queue_count; i++) {
+        if (gpu->observer && gpu->observer->submission_dropped)
+            gpu->observer->submission_dropped(
+                gpu->observer_context, node->index,
+                node->queue[(node->queue_head + i) % SGPU_QUEUE_SLOTS].fence);
+    }
+    node->queue_count = kept;
+}
+
 static void preempt_node(struct sgpu_node *node)
 {
-    node->queue_count = node->landing + (node->is_running || node->is_faulted);
+    drop_submissions(node, node->landing + (node->is_running || node->is_faulted));
     node->preemption_left = node->queue_count;
     if (node->queue_count)
         node->is_preempting = true;
@@ -250,7 +264,7 @@ void sgpu_reset_node(struct sgpu_node *node)
     sgpu_drop_flights(node);
     node->landing = 0;
     node->waits = node->drains = node->ends_again = false;
-    node->queue_count = 0;
+    drop_submissions(node, 0);
     node->queued_fence = node->completed_fence = 0;
     node->is_running = false;
     node->is_faulted = false;

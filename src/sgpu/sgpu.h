@@ -100,6 +100,8 @@ struct sgpu_observer {
                               uint32_t bytes, const uint64_t *root, uint64_t root_entries);
     /* COMPLETED already reads fence; the interrupt has not been delivered. */
     void (*submission_done)(void *context, uint32_t node, uint32_t fence);
+    /* It goes without having run: a preemption or a reset of the node takes it. */
+    void (*submission_dropped)(void *context, uint32_t node, uint32_t fence);
     /* A native fence passed the value that is waited for; the interrupt has not been delivered. */
     void (*fence_passed)(void *context, uint32_t node);
     /* The value of a native fence is about to be written at a GPU address. */

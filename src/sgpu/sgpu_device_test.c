@@ -35,6 +35,31 @@ static void preemption_lets_the_running_submission_end(void **state)
     rig_fini(&rig);
 }
 
+static void note_dropped(void *context, uint32_t node, uint32_t fence)
+{
+    uint32_t *fences = context;
+
+    assert_int_equal(node, 0);
+    fences[0] = fences[0] * 10 + fence;
+}
+
+/* Of three, a preemption takes the two that wait, and a reset the one that runs, too. */
+static void what_a_node_drops_is_told(void **state)
+{
+    static const struct sgpu_observer observer = {.submission_dropped = note_dropped};
+    uint32_t fences = 0;
+    struct rig rig;
+
+    rig_init(&rig);
+    sgpu_set_observer(rig.gpu, &observer, &fences);
+    submit_three(&rig, 0);
+    rig_write(&rig, CONTROL(0), 4, SGPU_CONTROL_PREEMPT);
+    assert_int_equal(fences, 23);
+    rig_write(&rig, CONTROL(0), 4, SGPU_CONTROL_RESET);
+    assert_int_equal(fences, 231);
+    rig_fini(&rig);
+}
+
 static void a_hung_node_answers_nothing_until_it_is_reset(void **state)
 {
     struct rig rig;
@@ -198,6 +223,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(preemption_lets_the_running_submission_end),
+        cmocka_unit_test(what_a_node_drops_is_told),
         cmocka_unit_test(a_hung_node_answers_nothing_until_it_is_reset),
         cmocka_unit_test(a_lost_interrupt_leaves_the_registers_right),
         cmocka_unit_test(a_device_reset_loses_local_memory),

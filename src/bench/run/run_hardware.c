@@ -280,6 +280,7 @@ static void on_submission_queued(void *context, uint32_t node, uint32_t fence, u
                                     .address = address,
                                     .bytes = bytes,
                                     .has_root = root,
+                                    .tells_drops = ((struct run_assembly *)context)->gpu != NULL,
                                     .root_entries = root_entries,
                                     .has_start = ((struct run_assembly *)context)->gpu != NULL,
                                     .starts_in_system = address >= SGPU_PA_SYSTEM};
@@ -294,6 +295,12 @@ static void on_submission_done(void *context, uint32_t node, uint32_t fence)
 {
     tell_check(context,
                &(struct check_gpu_event){.kind = CHECK_GPU_DONE, .node = node, .fence = fence});
+}
+
+static void on_submission_dropped(void *context, uint32_t node, uint32_t fence)
+{
+    tell_check(context,
+               &(struct check_gpu_event){.kind = CHECK_GPU_DROPPED, .node = node, .fence = fence});
 }
 
 static void on_system_reached(void *context)
@@ -406,6 +413,7 @@ static const struct sgpu_observer *gpu_observer(bool follows_content)
         .fault = on_gpu_fault,
         .submission_queued = on_submission_queued,
         .submission_done = on_submission_done,
+        .submission_dropped = on_submission_dropped,
         .fence_passed = on_fence_passed,
         .fence_written = on_fence_written,
         .tlb_flushed = on_tlb_flushed,
@@ -417,6 +425,7 @@ static const struct sgpu_observer *gpu_observer(bool follows_content)
         .fault = on_gpu_fault,
         .submission_queued = on_submission_queued,
         .submission_done = on_submission_done,
+        .submission_dropped = on_submission_dropped,
         .fence_passed = on_fence_passed,
         .fence_written = on_fence_written,
         .tlb_flushed = on_tlb_flushed,

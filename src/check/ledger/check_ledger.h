@@ -230,6 +230,7 @@ struct check_packet {
     uint64_t gpu_address;  /* of its commands, as the GPU was handed it last */
     unsigned gpu_queued;   /* times that the GPU was handed it, since it was submitted last */
     bool is_gpu_done;      /* it has run */
+    bool is_gpu_held;      /* a GPU that tells what it drops has it */
     unsigned gpu_done;     /* times that the GPU said so */
     /* Paging: the pieces that were built into it, struct check_built in order. */
     struct list built;

@@ -25,6 +25,19 @@ struct fence_node {
 #define MAX_FENCES                                                                                 \
     256 /* native ones that live at once; of more than that nobody says which are dead */
 
+#define MAX_DROPPED 64 /* packets that are remembered; of more than that the last ones */
+
+/*
+ * A packet that was reported as not run, with a preemption, of a GPU that does not tell what it
+ * drops: it may run all the same.
+ */
+struct dropped_packet {
+    unsigned node;
+    uint32_t fence, preemption;
+    uint64_t preempt_event; /* of the call that asked for the preemption */
+    unsigned due;           /* times that the GPU may still run it: it was submitted again */
+};
+
 /* A native fence that lives. */
 struct native_fence {
     HANDLE kernel, driver;
@@ -35,13 +48,15 @@ struct fence_watch {
     struct native_fence fences[MAX_FENCES];
     unsigned fence_count;
     bool has_unknown_fences;
-    unsigned in_interrupt; /* callbacks of NotifyInterrupt under way */
-    bool is_dpc_due;       /* an event was reported, and no DPC queued yet */
-    bool has_told;         /* in this call of the interrupt routine, of an event */
-    bool is_dpc_queued;    /* and has not begun to run */
-    bool is_notify_due;    /* ... and NotifyDpc not called yet */
-    bool is_notify_owed;   /* ... since before the DPC that runs: this one has to call it */
-    bool is_notify_missed; /* ... nor by the DPC that was there for it, nor since */
+    struct dropped_packet dropped[MAX_DROPPED];
+    unsigned dropped_count; /* ever; the next one is entered at its remainder */
+    unsigned in_interrupt;  /* callbacks of NotifyInterrupt under way */
+    bool is_dpc_due;        /* an event was reported, and no DPC queued yet */
+    bool has_told;          /* in this call of the interrupt routine, of an event */
+    bool is_dpc_queued;     /* and has not begun to run */
+    bool is_notify_due;     /* ... and NotifyDpc not called yet */
+    bool is_notify_owed;    /* ... since before the DPC that runs: this one has to call it */
+    bool is_notify_missed;  /* ... nor by the DPC that was there for it, nor since */
 };
 
 static struct fence_node *node_of(struct fence_watch *watch, unsigned node)
@@ -65,6 +80,63 @@ static bool is_empty(struct check *check, unsigned node)
             return false;
     }
     return true;
+}
+
+/* ---- Packets that were preempted ------------------------------------------------------------- */
+
+static struct dropped_packet *find_dropped(struct fence_watch *watch, unsigned node, uint32_t fence)
+{
+    for (unsigned i = 0; i < MAX_DROPPED && i < watch->dropped_count; i++) {
+        struct dropped_packet *dropped = &watch->dropped[i];
+
+        if (dropped->preempt_event && dropped->node == node && dropped->fence == fence)
+            return dropped;
+    }
+    return NULL;
+}
+
+static void remember_dropped(struct fence_watch *watch, const struct fence_node *node,
+                             const struct check_packet *packet)
+{
+    struct dropped_packet *dropped = find_dropped(watch, packet->node, packet->fence);
+
+    if (!dropped)
+        dropped = &watch->dropped[watch->dropped_count++ % MAX_DROPPED];
+    *dropped = (struct dropped_packet){.node = packet->node,
+                                       .fence = packet->fence,
+                                       .preemption = node->preemption,
+                                       .preempt_event = node->preempt_event};
+}
+
+/* A reset takes from the GPU what it has. */
+static void forget_dropped(struct fence_watch *watch, unsigned first, unsigned end)
+{
+    for (unsigned i = 0; i < MAX_DROPPED; i++) {
+        if (watch->dropped[i].node >= first && watch->dropped[i].node < end)
+            watch->dropped[i].preempt_event = 0;
+    }
+}
+
+/* The GPU has run a packet: none that is the system's to submit again. */
+static void check_dropped(struct check *check, struct fence_watch *watch,
+                          const struct check_gpu_event *event)
+{
+    struct dropped_packet *dropped = find_dropped(watch, event->node, event->fence);
+
+    if (!dropped)
+        return;
+    if (dropped->due) {
+        dropped->due--;
+        check_looked_at(check, RULE_FENCE_007);
+        return;
+    }
+    check_blame_call(check, MINIPORT_DDI_PreemptCommand, dropped->preempt_event);
+    CHECK_RULE(check, RULE_FENCE_007, false, NULL, "PreemptionFenceId",
+               "0x%x was reported for node %u, and with it that 0x%x had not run; the GPU runs "
+               "that, and nobody has submitted it again",
+               dropped->preemption, dropped->node, dropped->fence);
+    check_blame_current(check);
+    dropped->preempt_event = 0; /* it is told once */
 }
 
 /* ---- Fences of 64 bits ----------------------------------------------------------------------- */
@@ -190,6 +262,10 @@ static void before_submission(struct check *check, struct fence_watch *watch,
     struct fence_node *node = node_of(watch, packet->node);
     enum rule_id rule = node && node->was_reset ? RULE_TDR_006 : RULE_FENCE_001;
 
+    struct dropped_packet *dropped = find_dropped(watch, packet->node, packet->fence);
+
+    if (dropped)
+        dropped->due++;
     if (node)
         node->is_engine_reset = false;
     if (!node || packet->submit_count > 1)
@@ -459,6 +535,7 @@ static void after_reset(struct check *check, struct fence_watch *watch)
 {
     check_unanswered(check, watch, 0, CHECK_MAX_NODES);
     forget_native(watch, 0, CHECK_MAX_NODES);
+    forget_dropped(watch, 0, CHECK_MAX_NODES);
     for (unsigned i = 0; i < CHECK_MAX_NODES; i++) {
         struct fence_node *node = &watch->nodes[i];
 
@@ -549,6 +626,8 @@ static void after(struct check *check, void *state, const struct check_call *cal
         check_unreported(check, watch, call->arg.reset_engine->NodeOrdinal);
         forget_native(watch, call->arg.reset_engine->NodeOrdinal,
                       call->arg.reset_engine->NodeOrdinal + 1);
+        forget_dropped(watch, call->arg.reset_engine->NodeOrdinal,
+                       call->arg.reset_engine->NodeOrdinal + 1);
         node = node_of(watch, call->arg.reset_engine->NodeOrdinal);
         if (node && NT_SUCCESS(call->status)) {
             node->is_by_reset = false;
@@ -619,19 +698,34 @@ static void check_preempted(struct check *check, struct fence_watch *watch,
     uint32_t fence = data->DmaPreempted.PreemptionFenceId;
     uint32_t last = data->DmaPreempted.LastCompletedFenceId;
     struct fence_node *node = node_of(watch, ordinal);
-    const struct check_packet *packet, *wrong = NULL;
+    const struct check_packet *packet, *wrong = NULL, *held = NULL;
     bool ends_packet = false; /* the report tells of its end, too */
     bool is_asked = node && node->is_preempting && node->preemption == fence;
     bool is_back = node && node->has_reported && !check_fence_reached(node->reported, last);
 
     /* A packet that has run is not preempted; one that has not run is not complete. */
     list_for_each (packet, &check_ledger(check)->packets, struct check_packet, link) {
-        ends_packet |=
-            packet->node == ordinal && packet->state == CHECK_SUBMITTED && packet->fence == last;
-        if (packet->node == ordinal && packet->state == CHECK_SUBMITTED && packet->bytes &&
-            packet->gpu_queued && packet->is_gpu_done != check_fence_reached(packet->fence, last) &&
-            !wrong)
+        bool is_reached = check_fence_reached(packet->fence, last);
+
+        if (packet->node != ordinal || packet->state != CHECK_SUBMITTED)
+            continue;
+        ends_packet |= packet->fence == last;
+        if (packet->bytes && packet->gpu_queued && packet->is_gpu_done != is_reached && !wrong)
             wrong = packet;
+        if (!is_asked || is_reached || packet->is_gpu_done)
+            continue;
+        if (!packet->is_gpu_held)
+            remember_dropped(watch, node, packet);
+        else if (!held)
+            held = packet;
+    }
+    if (held) {
+        check_blame_call(check, MINIPORT_DDI_PreemptCommand, node->preempt_event);
+        CHECK_RULE(check, RULE_FENCE_007, false, NULL, "PreemptionFenceId",
+                   "0x%x was reported for node %u, and with it that 0x%x had not run; the GPU has "
+                   "that still, and was not made to drop it",
+                   fence, ordinal, held->fence);
+        check_blame_current(check);
     }
     if (is_asked && is_back) {
         CHECK_RULE(check, node->is_by_reset ? RULE_TDR_015 : RULE_FENCE_007, false, NULL,
@@ -755,6 +849,8 @@ static void gpu(struct check *check, void *state, const struct check_gpu_event *
 
     if (event->kind == CHECK_GPU_FENCE && node)
         node->is_fence_due = true;
+    else if (event->kind == CHECK_GPU_DONE)
+        check_dropped(check, state, event);
     else if (event->kind == CHECK_GPU_HUNG)
         forget_native(state, 0, CHECK_MAX_NODES); /* it may have gone */
 }

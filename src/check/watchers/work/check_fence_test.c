@@ -395,6 +395,86 @@ RULE_KEPT(FENCE_007)
     preempt_between(rig, true);
 }
 
+/*
+ * What is reported as not run does not run before it is submitted again: a driver may not answer
+ * before the GPU has dropped it.
+ */
+static void a_packet_that_runs_behind_its_preemption_is_found(void **state)
+{
+    enum { LEFT_TO_RUN, RUNS_TWICE, COMES_BACK, IS_RESET, WAYS };
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    for (int way = 0; way < WAYS; way++) {
+        DXGKARG_BUILDPAGINGBUFFER fill;
+        DXGKARG_SUBMITCOMMAND packet;
+
+        rig_init(rig, RIG_GPUMMU);
+        fill = rig_fill(rig_create_allocation(rig, NULL));
+        rig_build(rig, &fill);
+        packet = rig_packet(rig);
+        packet.hContext = rig->system_context;
+        packet.NodeOrdinal = 0;
+        packet.Flags.Paging = true;
+        packet.DmaBufferSubmissionEndOffset = RIG_PACKET_BYTES;
+        rig_submit_packet(rig, &packet);
+        rig_gpu_event(rig, CHECK_GPU_QUEUED, packet.NodeOrdinal, packet.SubmissionFenceId,
+                      RIG_PACKET_BYTES);
+        rig_preempt(rig, packet.NodeOrdinal, ++rig->fence);
+        rig_preempted(rig, packet.NodeOrdinal, rig->fence, packet.SubmissionFenceId - 1);
+        rig_expect_only(rig, RULE_NONE);
+        if (way == IS_RESET)
+            rig_reset_adapter(rig);
+        if (way == COMES_BACK || way == RUNS_TWICE) {
+            packet.Flags.Resubmission = true;
+            rig_submit_packet(rig, &packet);
+            rig_gpu_event(rig, CHECK_GPU_QUEUED, packet.NodeOrdinal, packet.SubmissionFenceId,
+                          RIG_PACKET_BYTES);
+            rig_gpu_event(rig, CHECK_GPU_DONE, packet.NodeOrdinal, packet.SubmissionFenceId, 0);
+            rig_expect_only(rig, RULE_NONE);
+        }
+        if (way != COMES_BACK)
+            rig_gpu_event(rig, CHECK_GPU_DONE, packet.NodeOrdinal, packet.SubmissionFenceId, 0);
+        if (way == COMES_BACK || way == IS_RESET) {
+            rig_expect_only(rig, way == IS_RESET ? RULE_TDR_001 : RULE_NONE);
+        } else {
+            rig_expect_only(rig, RULE_FENCE_007);
+            assert_string_equal(rig->last.detail.where, "DxgkDdiPreemptCommand.PreemptionFenceId");
+            assert_non_null(strstr(rig->last.text, "nobody has submitted it again"));
+        }
+        rig_fini(rig);
+    }
+    free(rig);
+}
+
+/* Where the GPU tells what it drops, the report itself is wrong. */
+static void a_preemption_is_not_reported_before_the_gpu_has_dropped_its_work(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    for (int is_dropped = 0; is_dropped < 2; is_dropped++) {
+        uint32_t fence;
+
+        rig_init(rig, RIG_GPUMMU);
+        fence = rig_render(rig);
+        check_gpu(rig->check, &(struct check_gpu_event){.kind = CHECK_GPU_QUEUED,
+                                                        .node = RIG_CLIENT_NODE,
+                                                        .fence = fence,
+                                                        .bytes = RIG_CLIENT_BYTES,
+                                                        .tells_drops = true});
+        rig_preempt(rig, RIG_CLIENT_NODE, ++rig->fence);
+        if (is_dropped)
+            rig_gpu_event(rig, CHECK_GPU_DROPPED, RIG_CLIENT_NODE, fence, 0);
+        rig_preempted(rig, RIG_CLIENT_NODE, rig->fence, fence - 1);
+        rig_expect_only(rig, is_dropped ? RULE_NONE : RULE_FENCE_007);
+        if (!is_dropped)
+            assert_string_equal(rig->last.detail.where, "DxgkDdiPreemptCommand.PreemptionFenceId");
+        rig_fini(rig);
+    }
+    free(rig);
+}
+
 static void a_preemption_that_nobody_asked_for_is_found(void **state)
 {
     struct rig *rig = malloc(sizeof *rig);
@@ -888,6 +968,8 @@ int main(void)
         cmocka_unit_test(what_is_done_while_a_dpc_tells_is_told_by_the_next_one),
         cmocka_unit_test(a_preemption_that_is_never_reported_is_found_when_all_stands_still),
         cmocka_unit_test(a_packet_that_is_never_reported_is_found_when_all_stands_still),
+        cmocka_unit_test(a_packet_that_runs_behind_its_preemption_is_found),
+        cmocka_unit_test(a_preemption_is_not_reported_before_the_gpu_has_dropped_its_work),
         cmocka_unit_test(a_preemption_that_nobody_asked_for_is_found),
         cmocka_unit_test(a_fence_that_is_told_of_lives),
         cmocka_unit_test(rule_FENCE_014_is_found_when_the_update_fails),

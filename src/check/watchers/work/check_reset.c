@@ -480,7 +480,8 @@ static void gpu(struct check *check, void *state, const struct check_gpu_event *
     watch->is_excused |= event->kind == CHECK_GPU_HUNG || event->kind == CHECK_GPU_FAULT;
     if (!watch->is_silent && event->kind == CHECK_GPU_DONE && !event->packet)
         check_dropped(check, watch, event);
-    if (!watch->is_silent || event->kind == CHECK_GPU_HUNG || event->kind == CHECK_GPU_FENCE)
+    if (!watch->is_silent || event->kind == CHECK_GPU_HUNG || event->kind == CHECK_GPU_FENCE ||
+        event->kind == CHECK_GPU_DROPPED)
         return;
     CHECK_RULE(check, rule, false, NULL, "",
                "%s fence 0x%x %s; it is silent until RestartFromTimeout",
