@@ -218,6 +218,19 @@ static void plant_claimed_reset(struct zoo_layer *layer)
     layer->ops.reset_from_timeout = claim_reset;
 }
 
+static NTSTATUS say_responsive(struct miniport *self, HANDLE object, DXGKARG_QUERYENGINESTATUS *arg)
+{
+    NTSTATUS status = miniport_forward_query_engine_status(self, object, arg);
+
+    arg->EngineStatus.Responsive = 1;
+    return status;
+}
+
+static void plant_ever_responsive(struct zoo_layer *layer)
+{
+    layer->ops.query_engine_status = say_responsive;
+}
+
 #define PLANT(id_, models_, rules_, function, ...)                                                 \
     {                                                                                              \
         .id = id_, .models = models_, .rules = rules_, .since = ZOO_SINCE, .plant = function,      \
@@ -230,6 +243,9 @@ const struct zoo_defect zoo_observed_defects[] = {
           "wants room for caps as its own headers have them"),
     PLANT("TDR-engine-ddis-missing", ZOO_ALL, "TDR-013", plant_no_engine_reset,
           "reports SupportPerEngineTDR without DxgkDdiResetEngine"),
+    {.id = "TDR-ever-responsive", .models = ZOO_ALL, .rules = "TDR-016", .since = ZOO_SINCE,
+     .sentence = "says of every engine that it is responsive", .plant = plant_ever_responsive,
+     .profile = "strict-open", .focus = "incidents=yes"},
     {.id = "D11-size-of-whole", .models = ZOO_GPUMMU, .rules = "PB-005", .since = ZOO_SINCE,
      .sentence = "takes DmaSize for the size of the whole buffer", .alter = take_rest_for_whole},
     {.id = "D67-tables-read-early", .models = ZOO_GPUMMU, .rules = "VX-008", .since = ZOO_SINCE,

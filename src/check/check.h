@@ -41,6 +41,7 @@ struct check_profile {
     bool wants_end_with_flag;      /* PWR-006: no SystemMemoryEndAddress without its flag */
     bool wants_offset_progress;    /* PB-014: progress between repeats is in MultipassOffset */
     bool wants_gone_untouched;     /* PWR-014: a board that has gone is not read, either */
+    bool wants_stuck_told;         /* TDR-016: an engine that does nothing is not responsive */
     bool wants_own_addresses;      /* SEG-006: no two segments at one address, 0 neither */
     bool wants_power_of_two;       /* ALLOC-001: of Alignment */
     bool wants_built_complete;     /* PATCH-009: paging buffers need no Patch */

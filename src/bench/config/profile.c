@@ -31,12 +31,13 @@ static const struct run_profile profiles[] = {
      .faults = RUN_FAULT_ALL},
     {.name = "strict-open",
      .summary = "what documents leave open is judged by the strict reading, not told as advice: "
-                "PWR-006, ALLOC-001, SEG-006, PATCH-009, PB-014, MEM-004, "
-                "CALL-002",
+                "PWR-006, ALLOC-001, SEG-006, PATCH-009, PB-014, PWR-014, "
+                "TDR-016, MEM-004, CALL-002",
      .check = {.wants_end_with_flag = true,
                .wants_offset_progress = true,
                .wants_own_addresses = true,
                .wants_gone_untouched = true,
+               .wants_stuck_told = true,
                .wants_power_of_two = true,
                .wants_built_complete = true,
                .wants_answers_complete = true,

@@ -120,15 +120,24 @@ NTSTATUS NTAPI RefKmdQueryDependentEngineGroup(IN_CONST_HANDLE hAdapter,
     return STATUS_SUCCESS;
 }
 
-/* Never fails. A node that has stopped on a fault does not respond (TDR-013). */
+/*
+ * Never fails (TDR-013). A node that has work makes progress when more has ended than was looked at
+ * last, by the interrupt or by a query for the fence: the kernel asks when that was long ago. One
+ * that has stopped on a fault makes none (TDR-016).
+ */
 NTSTATUS NTAPI RefKmdQueryEngineStatus(IN_CONST_HANDLE hAdapter,
                                        INOUT_PDXGKARG_QUERYENGINESTATUS args)
 {
     struct refkmd_adapter *adapter = hAdapter;
-    ULONG kind = refkmd_read(adapter, SGPU_REG_NODE(args->NodeOrdinal) + SGPU_NODE_FAULT_KIND);
+    const struct refkmd_node *node = &adapter->nodes[args->NodeOrdinal];
+    ULONG block = SGPU_REG_NODE(args->NodeOrdinal);
+    BOOLEAN makes_progress =
+        refkmd_node_is_drained(node) ||
+        refkmd_read(adapter, block + SGPU_NODE_COMPLETED) != node->completed_register;
 
     args->EngineStatus.Value = 0;
-    args->EngineStatus.Responsive = kind == SGPU_FAULT_NONE;
+    args->EngineStatus.Responsive =
+        makes_progress && refkmd_read(adapter, block + SGPU_NODE_FAULT_KIND) == SGPU_FAULT_NONE;
     return STATUS_SUCCESS;
 }
 

@@ -13,6 +13,8 @@ struct reset_node {
     uint32_t completed, submitted;
     bool has_refused; /* and a packet behind the last that completed was: it may count, too */
     uint32_t refused;
+    bool has_faulted;  /* and was not reset since */
+    bool is_stuck;     /* it was asked to preempt, and has ended nothing since */
     uint64_t begun_ns; /* since when its oldest packet has had it for itself */
 };
 
@@ -150,8 +152,48 @@ static void after_reset_engine(struct check *check, struct reset_watch *watch,
                    arg->LastAbortedFenceId, arg->NodeOrdinal, node->completed, node->submitted);
     }
     node->has_completed = true;
+    node->has_faulted = node->is_stuck = false;
     node->completed = arg->LastAbortedFenceId;
     node->has_refused = false;
+}
+
+static void note_preemption(struct check *check, struct reset_watch *watch, unsigned node)
+{
+    const struct check_packet *packet;
+
+    list_for_each (packet, &check_ledger(check)->packets, struct check_packet, link) {
+        if (node < CHECK_MAX_NODES && packet->node == node && packet->state == CHECK_SUBMITTED &&
+            packet->bytes && !packet->is_gpu_done)
+            watch->nodes[node].is_stuck = true;
+    }
+}
+
+static void note_progress(struct reset_watch *watch, unsigned node)
+{
+    if (node < CHECK_MAX_NODES)
+        watch->nodes[node].is_stuck = false;
+}
+
+/* The page does not say what counts as progress. */
+static void after_engine_status(struct check *check, const struct reset_watch *watch,
+                                const struct check_call *call)
+{
+    const DXGKARG_QUERYENGINESTATUS *arg = call->arg.query_engine_status;
+    const struct reset_node *node;
+
+    if (!CHECK_RULE(check, RULE_TDR_013, call->status == STATUS_SUCCESS, NULL, "status",
+                    "0x%08x (expected STATUS_SUCCESS)", (unsigned)call->status) ||
+        arg->NodeOrdinal >= CHECK_MAX_NODES)
+        return;
+    node = &watch->nodes[arg->NodeOrdinal];
+    if (node->has_faulted || node->is_stuck)
+        CHECK_ADVICE(check, RULE_TDR_016, check_configuration(check)->profile.wants_stuck_told,
+                     !arg->EngineStatus.Responsive, NULL, "EngineStatus.Responsive",
+                     "is 1 for node %u, which %s: the page says that it is 0 for a node that does "
+                     "not respond to queries for its progress, and not what counts as progress",
+                     arg->NodeOrdinal,
+                     node->has_faulted ? "has stopped at a fault"
+                                       : "was asked to preempt and has ended nothing since");
 }
 
 /* A refused submission counts as complete in its turn (SUB-012). */
@@ -339,6 +381,8 @@ static void before(struct check *check, void *state, const struct check_call *ca
         check_hang(check, watch);
     if (call->ddi == MINIPORT_DDI_ResetFromTimeout)
         note_dropped(check, watch);
+    else if (call->ddi == MINIPORT_DDI_PreemptCommand)
+        note_preemption(check, watch, call->arg.preempt_command->NodeOrdinal);
 }
 
 static void after_destroy(struct reset_watch *watch, const DXGKARG_DESTROYALLOCATION *arg)
@@ -350,8 +394,12 @@ static void after_destroy(struct reset_watch *watch, const DXGKARG_DESTROYALLOCA
 static void callback(struct check *check, void *state, const struct check_callback *callback)
 {
     struct reset_watch *watch = state;
+    const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data = callback->data;
 
     (void)check;
+    if (callback->callback == TRACE_CALLBACK_notify_interrupt &&
+        data->InterruptType == DXGK_INTERRUPT_DMA_PREEMPTED)
+        note_progress(watch, data->DmaPreempted.NodeOrdinal);
     if (callback->gone)
         id_map_remove(&watch->entered, (uint64_t)(uintptr_t)callback->gone);
 }
@@ -369,6 +417,7 @@ static void after_reset(struct check *check, struct reset_watch *watch,
         watch->nodes[i].has_completed = watch->nodes[i].has_submitted;
         watch->nodes[i].completed = watch->nodes[i].submitted;
         watch->nodes[i].has_refused = false;
+        watch->nodes[i].has_faulted = watch->nodes[i].is_stuck = false;
     }
 }
 
@@ -430,8 +479,7 @@ static void after(struct check *check, void *state, const struct check_call *cal
         note_refused(watch, call);
         break;
     case MINIPORT_DDI_QueryEngineStatus:
-        CHECK_RULE(check, RULE_TDR_013, call->status == STATUS_SUCCESS, NULL, "status",
-                   "0x%08x (expected STATUS_SUCCESS)", (unsigned)call->status);
+        after_engine_status(check, watch, call);
         break;
     case MINIPORT_DDI_QueryDependentEngineGroup:
         check_group(check, call);
@@ -457,6 +505,7 @@ static void retired(struct check *check, void *state, const struct check_packet 
 
     if (packet->state != CHECK_COMPLETED || packet->node >= CHECK_MAX_NODES)
         return;
+    note_progress(watch, packet->node);
     watch->nodes[packet->node].has_completed = true;
     watch->nodes[packet->node].completed = packet->fence;
     watch->nodes[packet->node].has_refused &=
@@ -478,6 +527,10 @@ static void gpu(struct check *check, void *state, const struct check_gpu_event *
         call && call->ddi == MINIPORT_DDI_BuildPagingBuffer ? RULE_TDR_004 : RULE_TDR_001;
 
     watch->is_excused |= event->kind == CHECK_GPU_HUNG || event->kind == CHECK_GPU_FAULT;
+    if (event->kind == CHECK_GPU_FAULT && event->node < CHECK_MAX_NODES)
+        watch->nodes[event->node].has_faulted = true;
+    else if (event->kind == CHECK_GPU_DONE)
+        note_progress(watch, event->node);
     if (!watch->is_silent && event->kind == CHECK_GPU_DONE && !event->packet)
         check_dropped(check, watch, event);
     if (!watch->is_silent || event->kind == CHECK_GPU_HUNG || event->kind == CHECK_GPU_FENCE ||

@@ -478,6 +478,67 @@ RULE_KEPT(TDR_013)
     miniport_query_engine_status(rig->top, NULL, &status);
 }
 
+static NTSTATUS say_responsive(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
+{
+    if (ddi == MINIPORT_DDI_QueryEngineStatus)
+        ((DXGKARG_QUERYENGINESTATUS *)arg)->EngineStatus.Responsive = *(const bool *)rig->told;
+    return rig_answer(rig, ddi, object, arg);
+}
+
+/* Of a node that the GPU is to be preempted on, or at a fault, if it has one. */
+static void ask_whether_responsive(struct rig *rig, bool is_strict, bool has_fault, bool ends,
+                                   bool answer)
+{
+    DXGKARG_QUERYENGINESTATUS status = {.NodeOrdinal = RIG_CLIENT_NODE};
+    uint32_t fence;
+
+    rig_fini(rig);
+    rig_prepare(rig, RIG_GPUMMU);
+    rig->config.profile.wants_stuck_told = is_strict;
+    rig_init_prepared(rig);
+    fence = rig_render(rig);
+    rig_gpu_event(rig, CHECK_GPU_QUEUED, RIG_CLIENT_NODE, fence, RIG_CLIENT_BYTES);
+    if (has_fault)
+        rig_gpu_event(rig, CHECK_GPU_FAULT, RIG_CLIENT_NODE, fence, 0);
+    else
+        rig_preempt(rig, RIG_CLIENT_NODE, ++rig->fence);
+    if (ends)
+        rig_gpu_event(rig, CHECK_GPU_DONE, RIG_CLIENT_NODE, fence, 0);
+    rig->answer = say_responsive;
+    rig->told = &answer;
+    miniport_query_engine_status(rig->top, NULL, &status);
+    rig->answer = NULL;
+}
+
+RULE_BROKEN(TDR_016)
+{
+    ask_whether_responsive(rig, true, false, false, true);
+    assert_non_null(strstr(rig->last.text, "was asked to preempt and has ended nothing since"));
+}
+
+RULE_KEPT(TDR_016)
+{
+    ask_whether_responsive(rig, true, false, false, false);
+}
+
+static void a_stuck_engine_that_is_called_responsive_is_advice(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_GPUMMU);
+    ask_whether_responsive(rig, false, false, false, true);
+    assert_true(rig->last.is_advice);
+    assert_int_equal(rig->last.rule, RULE_TDR_016);
+    rig_expect_only(rig, RULE_NONE);
+    ask_whether_responsive(rig, true, false, true, true); /* it goes on */
+    assert_int_equal(rig->counts.evaluated[RULE_TDR_016], 0);
+    ask_whether_responsive(rig, true, true, false, true);
+    assert_int_equal(rig->counts.broken[RULE_TDR_016], 1);
+    rig_fini(rig);
+    free(rig);
+}
+
 static NTSTATUS refuse_virtual(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
 {
     if (ddi == MINIPORT_DDI_SubmitCommandVirtual)
@@ -597,6 +658,7 @@ static void engines_that_are_reset_need_their_ddis(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_stuck_engine_that_is_called_responsive_is_advice),
         cmocka_unit_test(without_a_model_the_clock_tells_what_takes_too_long),
         cmocka_unit_test(the_last_call_before_a_reset_is_before_it),
         cmocka_unit_test(the_handle_of_a_save_area_may_be_used_again),
