@@ -521,6 +521,34 @@ static void plant_render_padded(struct zoo_layer *layer)
     layer->ops.render = render_padded;
 }
 
+/* ---- L31: two buffers for each command buffer ---- */
+
+/* What the first one holds does nothing: MultipassOffset says that it is there. */
+static NTSTATUS render_in_two(struct miniport *self, HANDLE object, DXGKARG_RENDER *arg)
+{
+    const uint32_t words = 16, header = SGPU_PACKET_HEADER(SGPU_OP_NOP, words);
+    NTSTATUS status;
+
+    if (arg->MultipassOffset == 0 && arg->pDmaBuffer && arg->DmaSize >= words * 4) {
+        memset(arg->pDmaBuffer, 0, words * 4);
+        memcpy(arg->pDmaBuffer, &header, sizeof header);
+        arg->pDmaBuffer = (char *)arg->pDmaBuffer + words * 4;
+        arg->MultipassOffset = 1;
+        return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
+    }
+    if (arg->MultipassOffset)
+        arg->MultipassOffset--;
+    status = miniport_forward_render(self, object, arg);
+    if (status == STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER)
+        arg->MultipassOffset++;
+    return status;
+}
+
+static void plant_render_in_two(struct zoo_layer *layer)
+{
+    layer->ops.render = render_in_two;
+}
+
 /* ---- L25: talk ---- */
 
 static NTSTATUS submit_and_talk(struct miniport *self, HANDLE object,
@@ -691,6 +719,9 @@ const struct zoo_defect zoo_lawful_work[] = {
     {.id = "L30-one-group", .models = ZOO_ALL, .rules = "",
      .sentence = "has nodes that are reset together: each depends on all of them",
      .lawful = "ns-_dxgkarg_querydependentenginegroup", .plant = plant_one_group},
+    {.id = "L31-render-in-two", .models = ZOO_PHYSICAL | ZOO_IOMMU, .rules = "",
+     .sentence = "takes two DMA buffers for each command buffer, with progress in MultipassOffset",
+     .lawful = "nc-dxgkddi_render", .plant = plant_render_in_two},
     {0},
 };
 /* clang-format on */

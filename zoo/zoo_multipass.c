@@ -1,7 +1,12 @@
 /*
- * Defects of operations that take more than one buffer (D21 to D25).
+ * Defects of operations that take more than one paging buffer (D21 to D25), and of command buffers
+ * that take more than one DMA buffer.
  */
 #include "zoo/zoo_tables.h"
+
+#include "drydock/sgpu.h"
+
+#include <string.h>
 
 static NTSTATUS build(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg)
 {
@@ -66,6 +71,74 @@ static NTSTATUS skip_a_step(struct miniport *self, HANDLE object, DXGKARG_BUILDP
     return status;
 }
 
+/* ---- Command buffers that take more than one DMA buffer -------------------------------------- */
+
+/* A first DMA buffer that does nothing, so that each command buffer takes two. */
+static NTSTATUS begin_with_nothing(DXGKARG_RENDER *arg)
+{
+    const uint32_t words = 16, header = SGPU_PACKET_HEADER(SGPU_OP_NOP, words);
+
+    memset(arg->pDmaBuffer, 0, words * 4);
+    memcpy(arg->pDmaBuffer, &header, sizeof header);
+    arg->pDmaBuffer = (char *)arg->pDmaBuffer + words * 4;
+    return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
+}
+
+/* What is left behind the first DMA buffer is forgotten: all of it. */
+static NTSTATUS leave_commands(struct miniport *self, HANDLE object, DXGKARG_RENDER *arg)
+{
+    if (++zoo_layer_of(self)->calls % 4)
+        return miniport_forward_render(self, object, arg);
+    begin_with_nothing(arg);
+    return STATUS_SUCCESS;
+}
+
+static void plant_leave_commands(struct zoo_layer *layer)
+{
+    layer->ops.render = leave_commands;
+}
+
+static NTSTATUS ask_without_progress(struct miniport *self, HANDLE object, DXGKARG_RENDER *arg)
+{
+    return ++zoo_layer_of(self)->calls % 4 ? miniport_forward_render(self, object, arg)
+                                           : STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
+}
+
+static void plant_ask_without_progress(struct zoo_layer *layer)
+{
+    layer->ops.render = ask_without_progress;
+}
+
+/* In the second DMA buffer the commands that went into the first one stand again. */
+static NTSTATUS render_anew(struct miniport *self, HANDLE object, DXGKARG_RENDER *arg)
+{
+    const bool is_second = arg->MultipassOffset != 0;
+    NTSTATUS status;
+
+    arg->MultipassOffset = 0;
+    status = miniport_forward_render(self, object, arg);
+    if (status != STATUS_SUCCESS || is_second)
+        return status;
+    arg->MultipassOffset = 1;
+    return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
+}
+
+static void plant_render_anew(struct zoo_layer *layer)
+{
+    layer->ops.render = render_anew;
+}
+
+/* It asks for one DMA buffer after the other, and none of them is the last. */
+static NTSTATUS render_for_ever(struct miniport *self, HANDLE object, DXGKARG_RENDER *arg)
+{
+    return begin_with_nothing(arg);
+}
+
+static void plant_render_for_ever(struct zoo_layer *layer)
+{
+    layer->ops.render = render_for_ever;
+}
+
 #define PARTS "PB-014 XFER-006 PB-011 FILL-005 VX-002 VX-003 VX-008 PT-017 PT-013 APER-002 XFER-003"
 
 /* clang-format off */
@@ -81,6 +154,14 @@ const struct zoo_defect zoo_multipass_defects[] = {
      .sentence = "reports SUCCESS after the first buffer, with bytes left behind", .build = leave_bytes},
     {.id = "D24-step-skipped", .models = ZOO_ALL, .rules = PARTS, .since = ZOO_SINCE,
      .sentence = "loses one step of an operation between two buffers", .build = skip_a_step},
+    {.id = "RENDER-commands-left", .models = ZOO_PHYSICAL, .rules = "content", .since = ZOO_SINCE,
+     .sentence = "reports SUCCESS of Render after a first DMA buffer, with commands left behind", .plant = plant_leave_commands},
+    {.id = "RENDER-no-progress", .models = ZOO_PHYSICAL, .rules = "PATCH-014", .since = ZOO_SINCE,
+     .sentence = "wants another DMA buffer for a command buffer and has come no further", .plant = plant_ask_without_progress},
+    {.id = "RENDER-begins-anew", .models = ZOO_PHYSICAL, .rules = "content", .since = ZOO_SINCE,
+     .sentence = "begins a command buffer anew in the second DMA buffer", .plant = plant_render_anew},
+    {.id = "RENDER-for-ever", .models = ZOO_PHYSICAL, .rules = "PATCH-014", .since = ZOO_SINCE,
+     .sentence = "wants one DMA buffer after the other for a command buffer, and ends with none", .plant = plant_render_for_ever},
     {0},
 };
 /* clang-format on */

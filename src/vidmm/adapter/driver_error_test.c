@@ -212,7 +212,10 @@ static bool render_wrong(struct rig *rig, DXGKARG_RENDER *render, NTSTATUS *stat
     else if (kind == 3)
         render->pDmaBufferPrivateData =
             (uint8_t *)render->pDmaBufferPrivateData + render->DmaBufferPrivateDataSize + 1;
-    else
+    else if (kind == 5) { /* again and again, with progress that leads nowhere */
+        render->MultipassOffset++;
+        *status = STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
+    } else
         render->pPatchLocationListOut += render->PatchLocationListOutSize + 1;
     return true;
 }
@@ -220,8 +223,9 @@ static bool render_wrong(struct rig *rig, DXGKARG_RENDER *render, NTSTATUS *stat
 static void what_a_driver_renders_wrong_is_not_submitted(void **state)
 {
     static const NTSTATUS statuses[] = {
-        STATUS_INVALID_PARAMETER, STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER,
-        STATUS_DRIVER_INTERNAL_ERROR, STATUS_DRIVER_INTERNAL_ERROR, STATUS_DRIVER_INTERNAL_ERROR};
+        STATUS_INVALID_PARAMETER,     STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER,
+        STATUS_DRIVER_INTERNAL_ERROR, STATUS_DRIVER_INTERNAL_ERROR,
+        STATUS_DRIVER_INTERNAL_ERROR, STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER};
 
     for (unsigned kind = 0; kind < ARRAY_COUNT(statuses); kind++) {
         struct rig_config config = rig_model(0);

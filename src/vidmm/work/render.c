@@ -895,6 +895,16 @@ static NTSTATUS check_references(const struct vidmm_context *context, unsigned c
     return STATUS_SUCCESS;
 }
 
+/*
+ * No page says how many DMA buffers a driver may ask for: each takes a word of the command buffer
+ * or a sub-rectangle at least, and some may begin with nothing of them.
+ */
+static unsigned most_parts(const struct making *making)
+{
+    return 64 + (making->is_present ? making->present.SubRectCnt
+                                    : making->render.CommandLength / (unsigned)sizeof(ULONG));
+}
+
 /* Makes the parts, and queues all of them or none. */
 static NTSTATUS make_and_queue(struct vidmm_context *context, struct making *making,
                                vidmm_done done, void *done_context)
@@ -920,6 +930,12 @@ static NTSTATUS make_and_queue(struct vidmm_context *context, struct making *mak
         tail = &part->next;
         call->remaining++;
         status = render_part(part, making, &more);
+        if (NT_SUCCESS(status) && more && call->remaining >= most_parts(making)) {
+            vidmm_refuse_answer(vidmm, "PATCH-014",
+                                "%s: wants more than %u DMA buffers, one by one", ddi_of(part),
+                                most_parts(making));
+            status = STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
+        }
         if (!NT_SUCCESS(status))
             goto undo;
         status = reserve_splits(part);

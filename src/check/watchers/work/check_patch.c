@@ -36,6 +36,8 @@ struct patch_watch {
     struct id_map buffers; /* by their address */
     struct id_map patches; /* by physical address and segment */
     struct id_map shown;   /* by virtual address and context */
+    HANDLE wanting;        /* the context whose last answer was that it wants another DMA buffer */
+    uint32_t wanted;       /* so many times, one after the other */
 };
 
 /* NULL: no memory. */
@@ -136,13 +138,16 @@ struct making {
     const DXGK_ALLOCATIONLIST *allocations;
     uint32_t allocation_count;
     uint32_t multipass, multipass_end;
+    uint32_t most_buffers; /* that it can fill: each takes a word of the commands, or a rectangle */
     uint32_t segment;
     uint64_t address;
     bool is_present;
 };
 
+#define MOST_EMPTY_BUFFERS 64u /* a driver may begin with something of its own */
+
 /* DXGKARG_RENDER and DXGKARG_PRESENT have these members under the same names. */
-#define MAKING(before, arg, count, is_of_present)                                                  \
+#define MAKING(before, arg, count, steps, is_of_present)                                           \
     {                                                                                              \
         .buffer = (before)->pDmaBuffer, .buffer_end = (arg)->pDmaBuffer,                           \
         .buffer_bytes = (before)->DmaSize, .locations = (before)->pPatchLocationListOut,           \
@@ -150,7 +155,7 @@ struct making {
         .location_count = (before)->PatchLocationListOutSize,                                      \
         .allocations = (arg)->pAllocationList, .allocation_count = count,                          \
         .multipass = (before)->MultipassOffset, .multipass_end = (arg)->MultipassOffset,           \
-        .segment = (before)->DmaBufferSegmentId,                                                   \
+        .most_buffers = MOST_EMPTY_BUFFERS + (steps), .segment = (before)->DmaBufferSegmentId,     \
         .address = (uint64_t)(before)->DmaBufferPhysicalAddress.QuadPart,                          \
         .is_present = is_of_present                                                                \
     }
@@ -331,6 +336,14 @@ static void check_making(struct check *check, struct patch_watch *watch,
                        : "STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER after %lld bytes of %u, and "
                          "MultipassOffset has not moved",
                    (long long)moved, making->buffer_bytes);
+    watch->wanted = is_short ? (call->object == watch->wanting ? watch->wanted : 0) + 1 : 0;
+    watch->wanting = call->object;
+    if (is_short)
+        CHECK_RULE(
+            check, RULE_PATCH_014, watch->wanted < making->most_buffers, context, "status",
+            "STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER for the %uth time, one after the other: "
+            "what is to be translated does not fill so many DMA buffers",
+            watch->wanted);
     if (is_by_address(check, call->object)) {
         note_shown(check, watch, call, (uint32_t)moved);
         return;
@@ -350,7 +363,8 @@ static void after_render(struct check *check, struct patch_watch *watch,
                          const struct check_call *call)
 {
     const struct making making =
-        MAKING(call->before.render, call->arg.render, call->arg.render->AllocationListSize, false);
+        MAKING(call->before.render, call->arg.render, call->arg.render->AllocationListSize,
+               call->before.render->CommandLength / sizeof(ULONG), false);
 
     CHECK_RULE(check, RULE_PATCH_016, is_status_of_render(call->status),
                check_find(check_ledger(check), CHECK_CONTEXT, call->object), "status",
@@ -362,7 +376,8 @@ static void after_present(struct check *check, struct patch_watch *watch,
                           const struct check_call *call)
 {
     const struct making making =
-        MAKING(call->before.present, call->arg.present, MINIPORT_PRESENT_ALLOCATIONS, true);
+        MAKING(call->before.present, call->arg.present, MINIPORT_PRESENT_ALLOCATIONS,
+               call->before.present->SubRectCnt, true);
 
     CHECK_RULE(check, RULE_PATCH_021, is_status_of_present(call->status),
                check_find(check_ledger(check), CHECK_CONTEXT, call->object), "status",

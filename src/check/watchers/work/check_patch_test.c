@@ -786,6 +786,27 @@ KEPT(PATCH_014)
     call_render(rig, commands);
 }
 
+/* Progress or not: there is an end to it. */
+static void a_command_buffer_does_not_fill_dma_buffers_for_ever(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+    struct commands *commands;
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_PHYSICAL);
+    commands = new_commands(rig);
+    commands->status = STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
+    for (commands->multipass = 1; commands->multipass < 64; commands->multipass++)
+        call_render(rig, commands);
+    rig_expect_only(rig, RULE_NONE);
+    for (; commands->multipass < 64 + 4096; commands->multipass++)
+        call_render(rig, commands);
+    rig_expect_only(rig, RULE_PATCH_014);
+    assert_non_null(strstr(rig->last.text, "does not fill so many DMA buffers"));
+    rig_fini(rig);
+    free(rig);
+}
+
 static void one_buffer_is_enough_where_it_is_guaranteed(void **state)
 {
     struct rig *rig = malloc(sizeof *rig);
@@ -850,6 +871,7 @@ int main(void)
         cmocka_unit_test(a_rectangle_outside_of_the_destination_is_found),
         cmocka_unit_test(what_present_has_made_is_what_is_submitted),
         cmocka_unit_test(every_address_has_a_location),
+        cmocka_unit_test(a_command_buffer_does_not_fill_dma_buffers_for_ever),
         cmocka_unit_test(one_buffer_is_enough_where_it_is_guaranteed),
     };
 
