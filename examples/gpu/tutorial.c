@@ -64,11 +64,13 @@ static void end(void *argument)
 
         if (is_read && packet.token && !token)
             host->begin_work(host->context, token = packet.token, 0);
+        host->executes(host->context, 0, place(gpu->address).address + at, sizeof packet);
         if (!is_read || !execute(host, &packet)) {
             host->report_fault(host->context, 0, gpu->fence, gpu->address + at, "a packet failed");
             return; /* busy until it is reset */
         }
     }
+    host->executes(host->context, 0, 0, 0);
     if (token)
         host->end_work(host->context, token);
     gpu->completed = gpu->fence;

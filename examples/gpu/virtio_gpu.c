@@ -555,6 +555,23 @@ static const char *const error_texts[] = {
     "a command was answered with VIRTIO_GPU_RESP_ERR_INVALID_PARAMETER",
 };
 
+/*
+ * Tells which bytes of the driver take effect: of the client's work those behind its size, which
+ * may be all that lies in the buffer that the driver submitted, else the request.
+ */
+static void tell_request(const struct gpu *gpu, const struct request *request,
+                         const struct chain *chain)
+{
+    uint64_t offset = request->header.type == SUBMIT_3D ? sizeof request->header + 8 : 0;
+    unsigned part = 0;
+
+    while (part + 1 < chain->out_count && offset >= chain->parts[part].bytes)
+        offset -= chain->parts[part++].bytes;
+    if (offset < chain->parts[part].bytes)
+        gpu->host->executes(gpu->host->context, 0, chain->parts[part].address + offset,
+                            chain->parts[part].bytes - (uint32_t)offset);
+}
+
 /* The whole of one request; how many bytes its answer has, or -1: no memory answers. */
 static int64_t serve(struct gpu *gpu, const struct chain *chain)
 {
@@ -568,6 +585,7 @@ static int64_t serve(struct gpu *gpu, const struct chain *chain)
 
     if (bytes < sizeof request.header || !take(gpu, chain, 0, &request, bytes))
         return -1;
+    tell_request(gpu, &request, chain);
     if (request.header.type == GET_DISPLAY_INFO || request.header.type == GET_CAPSET_INFO ||
         request.header.type == GET_CAPSET)
         reply.header.type = describe(&request, reply.data, &data_bytes);
@@ -581,6 +599,7 @@ static int64_t serve(struct gpu *gpu, const struct chain *chain)
     if (reply.header.type >= ERR_UNSPEC)
         fault(gpu, &request.header, request.header.type,
               error_texts[reply.header.type - ERR_UNSPEC]);
+    gpu->host->executes(gpu->host->context, 0, 0, 0);
     return answer(gpu, chain, &reply, sizeof reply.header + data_bytes);
 }
 

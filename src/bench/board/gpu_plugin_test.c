@@ -190,6 +190,9 @@ static void the_tutorial_copies_fills_and_tells(void **state)
     assert_int_equal(rig.model.ended, 5);
     assert_int_equal(rig.model.written_bytes, 2 * PAGE_BYTES);
     assert_int_equal(rig.model.read_bytes, PAGE_BYTES);
+    /* The second packet was the last to write but for the client's work. */
+    assert_int_equal(rig.model.writing.address, rig.page + sizeof packets[0]);
+    assert_int_equal(rig.model.writing.bytes, sizeof packets[0]);
     test_model_close(&rig.model);
 }
 
@@ -231,6 +234,7 @@ static void a_bad_address_is_a_fault_until_power_comes_back(void **state)
     rig_open(&rig, "tutorial");
     tutorial_run(&rig, &packet, 1);
     assert_string_equal(rig.model.fault, "a packet failed");
+    assert_int_equal(rig.model.faulting.address, rig.page);
     assert_int_equal(rig.model.messages[0], 0);
     gpu_plugin_power(rig.model.plugin, false);
     assert_int_equal(peek(&rig, 0), UINT32_MAX);

@@ -25,6 +25,13 @@ static void note_fault(void *context, uint32_t node, uint32_t fence, uint64_t ad
                        const char *text, const struct gpu_plugin_command *command)
 {
     snprintf(current->fault, sizeof current->fault, "%s", text);
+    current->faulting = *command;
+}
+
+static void note_wrote(void *context, const struct gpu_plugin_command *command,
+                       struct page_store *store, uint64_t address, uint64_t bytes)
+{
+    current->writing = *command;
 }
 
 static void note_begin(void *context, uint64_t token, uint32_t node)
@@ -55,6 +62,7 @@ void test_model_open(struct test_model *model, const char *name, unsigned page_c
     const struct nt_host nt_host = {.context = model};
     const struct gpu_plugin_observer observer = {.context = model,
                                                  .fault = note_fault,
+                                                 .wrote = note_wrote,
                                                  .begin = note_begin,
                                                  .read = note_read,
                                                  .write = note_write,

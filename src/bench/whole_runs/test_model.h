@@ -24,6 +24,8 @@ struct test_model {
     struct miniport_ops ops;
     unsigned messages[TEST_MODEL_MESSAGES]; /* interrupts, by their message */
     char fault[96];                         /* the last one's text */
+    struct gpu_plugin_command faulting;     /* and command */
+    struct gpu_plugin_command writing;      /* the command of the last write */
     uint64_t begun, ended;                  /* tokens */
     uint64_t read_bytes, written_bytes;
 };

@@ -290,6 +290,9 @@ static void work_goes_through_the_backing(void **state)
     assert_int_equal(command(&rig, SUBMIT_3D, stream, ARRAY_COUNT(stream)), OK);
     work[14] = 2 * PAGE_BYTES; /* beyond its end */
     assert_int_equal(command(&rig, SUBMIT_3D, work, ARRAY_COUNT(work)), BAD);
+    /* The request's last bytes are the client's work. */
+    assert_int_equal(rig.model.faulting.address, rig.request + 32);
+    assert_true(rig.model.faulting.bytes > 0);
     test_model_close(&rig.model);
 }
 
