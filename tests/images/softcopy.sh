@@ -29,7 +29,7 @@ grep -q "mismatches  *0$" "$work/log" || fail "mismatches"
 grep -q "mismatches  *0$" "$work/log" || fail "mismatches on a board of gigabytes"
 "$drydock" check --driver "$work/softcopy.sys" --gpu none --allocation-data "size:u64 flags:u32 index:u32" \
     --seeds 20 -j 2 >"$work/log" 2>&1 || fail "a campaign has findings"
-grep -q "not asked 14 told by a model of the GPU alone$" "$work/log" || fail "no reason why rules were not asked"
+grep -q "not asked 15 told by a model of the GPU alone$" "$work/log" || fail "no reason why rules were not asked"
 grep -q "^            [0-9]* of WDDM 2.0 and later$" "$work/log" || fail "the level is no reason"
 
 if "$drydock" run "$source/cases/evict-and-restore.case" --driver "$work/mistake.sys" --model physical \
@@ -42,6 +42,13 @@ if "$drydock" run "$source/cases/evict-and-restore.case" --driver "$work/early.s
     fail "a report that comes too early is not found"
 fi
 grep -q "^error FENCE-003" "$work/log" || fail "a report that comes too early is not the cause"
+# Of WDDM 2.0, with all engines in physical mode: what only such drivers are asked.
+"$drydock" cc -DSOFTCOPY_WDDM2 -o "$work/wddm2.sys" "$source/tests/images/softcopy/softcopy.c"
+"$drydock" check --driver "$work/wddm2.sys" --gpu none --allocation-data "size:u64 flags:u32 index:u32" \
+    --seeds 10 -j 2 --out "$work/wddm2" >"$work/log" 2>&1 || fail "a campaign of WDDM 2.0 has findings"
+"$drydock" rules RES-008 --from "$work/wddm2" >"$work/log"
+grep -q "^RES-008 .* checked " "$work/log" || fail "RES-008 is not asked of physical engines of WDDM 2"
+
 play() { # the driver with the mistake of that number
     "$drydock" cc -DSOFTCOPY_MISTAKE=$1 -o "$work/table.sys" "$source/tests/images/softcopy/softcopy.c"
     "$drydock" run "$source/cases/evict-and-restore.case" --driver "$work/table.sys" --model physical --no-out \

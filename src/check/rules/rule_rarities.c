@@ -6,14 +6,17 @@ const char *rule_reason_rare(enum rule_id id)
 {
     switch ((unsigned)id) {
     case RULE_XFER_010:
-        return "the page lets hAllocation be NULL, and of the pages that were read none names a "
-               "move in which it is: what the system has without an allocation, DMA and paging "
-               "buffers and page tables, is mapped and written (APER-005, PT-012)";
+        return "the page lets hAllocation be NULL, and no page names a move in which it is: the "
+               "structure's page has a handle of DxgkDdiCreateAllocation or of a context "
+               "allocation, "
+               "and NULL where a DMA buffer is mapped or unmapped (APER-005); a public driver "
+               "refuses such a move";
     case RULE_NTF_006:
         return "the reference driver maps no local memory; a row of the zoo does";
     case RULE_RES_008:
-        return "the bench has no engine in physical mode beside page tables: the manager sends the "
-               "work of WDDM 2 by SubmitCommandVirtual alone, which has no list to be refused for";
+        return "drivers of WDDM 2 without GPU virtual addresses evaluate it; the reference driver "
+               "has them from WDDM 2.0 on, and its work goes by SubmitCommandVirtual, which has no "
+               "list to be refused for";
     default:
         return NULL;
     }

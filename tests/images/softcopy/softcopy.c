@@ -1,11 +1,11 @@
 /*
  * softcopy: a display miniport for a board with memory and no engine. It copies with the CPU.
  *
- * Model      WDDM 1.3, two nodes. Local memory is what BAR 1 shows, segment 1; segment 2 is an
- *            aperture that exists in software alone, as a table of slots. BuildPagingBuffer writes
- *            what is to be done as records of its own into the paging buffer; DxgkDdiSubmitCommand
- *            queues the buffer and a DPC; the DPC carries out one buffer a node and reports its
- *            fence.
+ * Model      WDDM 1.3, or 2.0 without GPU virtual addresses (SOFTCOPY_WDDM2), two nodes. Local
+ *            memory is what BAR 1 shows, segment 1; segment 2 is an aperture that exists in
+ *            software alone, as a table of slots. BuildPagingBuffer writes what is to be done as
+ *            records of its own into the paging buffer; DxgkDdiSubmitCommand queues the buffer and
+ *            a DPC; the DPC carries out one buffer a node and reports its fence.
  *
  *            Local memory and system pages are reached through views of all of it that StartDevice
  *            makes with DxgkCbMapMemory, so that the driver needs nothing but the graphics kernel.
@@ -16,6 +16,8 @@
  * Language   C11 and C++17 alike: `drydock new` makes a driver of its own out of it.
  * Mistakes   SOFTCOPY_MISTAKE 1: a transfer from local memory leaves out its last page.
  *            SOFTCOPY_MISTAKE 2: a fence is reported before the buffer has been carried out.
+ *            SOFTCOPY_MISTAKE 3, 4, 5: the table that is registered has a pointer to no code, a
+ *            reserved member, a version that is none.
  * Source     contract.md; rules are named where they are kept.
  */
 #include <ntddk.h>
@@ -122,6 +124,15 @@ struct allocation {
 struct opening {
     struct allocation *allocation;
 };
+
+/* Of WDDM 2.0, without GPU virtual addresses: all engines are in physical mode. */
+#ifdef SOFTCOPY_WDDM2
+#define WDDM_INTERFACE DXGKDDI_INTERFACE_VERSION_WDDM2_0
+#define WDDM_CAPS      DXGKDDI_WDDMv2
+#else
+#define WDDM_INTERFACE DXGKDDI_INTERFACE_VERSION_WDDM1_3
+#define WDDM_CAPS      DXGKDDI_WDDMv1_3
+#endif
 
 EXTERN_C DRIVER_INITIALIZE DriverEntry;
 
@@ -834,7 +845,7 @@ static NTSTATUS query_caps(const DXGKARG_QUERYADAPTERINFO *query)
     caps.SchedulingCaps.PreemptionAware = 1;
     caps.MemoryManagementCaps.PagingNode = NODE_COPY;
     caps.GpuEngineTopology.NbAsymetricProcessingNodes = NODES;
-    caps.WDDMVersion = DXGKDDI_WDDMv1_3;
+    caps.WDDMVersion = WDDM_CAPS;
     caps.PreemptionCaps.GraphicsPreemptionGranularity =
         D3DKMDT_GRAPHICS_PREEMPTION_DMA_BUFFER_BOUNDARY;
     caps.PreemptionCaps.ComputePreemptionGranularity =
@@ -870,6 +881,44 @@ static NTSTATUS query_segments(const struct softcopy *adapter,
     return STATUS_SUCCESS;
 }
 
+#ifdef SOFTCOPY_WDDM2
+static NTSTATUS query_segments4(const struct softcopy *adapter,
+                                const DXGKARG_QUERYADAPTERINFO *query)
+{
+    DXGK_QUERYSEGMENTOUT4 *out = (DXGK_QUERYSEGMENTOUT4 *)query->pOutputData;
+    DXGK_SEGMENTDESCRIPTOR4 *local = (DXGK_SEGMENTDESCRIPTOR4 *)out->pSegmentDescriptor, *aperture;
+
+    out->NbSegment = 2;
+    if (!local)
+        return STATUS_SUCCESS;
+    aperture = (DXGK_SEGMENTDESCRIPTOR4 *)(out->pSegmentDescriptor + out->SegmentDescriptorStride);
+    RtlZeroMemory(local, sizeof *local);
+    RtlZeroMemory(aperture, sizeof *aperture);
+    local->Flags.CpuVisible = 1;
+    local->CpuTranslatedAddress = adapter->window_pa;
+    local->Size = local->CommitLimit = (SIZE_T)adapter->local_bytes;
+    aperture->Flags.Aperture = 1;
+    aperture->BaseAddress.QuadPart = (LONGLONG)APERTURE_BASE;
+    aperture->Size = aperture->CommitLimit = (SIZE_T)APERTURE_PAGES * PAGE;
+    out->PagingBufferSegmentId = 0;
+    out->PagingBufferSize = PAGING_BUFFER_BYTES;
+    out->PagingBufferPrivateDataSize = 0;
+    return STATUS_SUCCESS;
+}
+
+static NTSTATUS query_physical_adapter(const DXGKARG_QUERYADAPTERINFO *query)
+{
+    DXGK_PHYSICALADAPTERCAPS caps;
+
+    RtlZeroMemory(&caps, sizeof caps);
+    caps.NumExecutionNodes = NODES;
+    caps.PagingNodeIndex = NODE_COPY;
+    RtlCopyMemory(query->pOutputData, &caps,
+                  (SIZE_T)smaller_of(query->OutputDataSize, sizeof caps));
+    return STATUS_SUCCESS;
+}
+#endif
+
 static NTSTATUS NTAPI QueryAdapterInfo(IN_CONST_HANDLE hAdapter,
                                        IN_CONST_PDXGKARG_QUERYADAPTERINFO query)
 {
@@ -879,6 +928,14 @@ static NTSTATUS NTAPI QueryAdapterInfo(IN_CONST_HANDLE hAdapter,
                            RTL_SIZEOF_THROUGH_FIELD(DXGK_DRIVERCAPS, GpuEngineTopology)
                    ? query_caps(query)
                    : STATUS_BUFFER_TOO_SMALL;
+#ifdef SOFTCOPY_WDDM2
+    if (query->Type == DXGKQAITYPE_QUERYSEGMENT4)
+        return query->pOutputData && query->OutputDataSize >= sizeof(DXGK_QUERYSEGMENTOUT4)
+                   ? query_segments4((const struct softcopy *)hAdapter, query)
+                   : STATUS_BUFFER_TOO_SMALL;
+    if (query->Type == DXGKQAITYPE_PHYSICALADAPTERCAPS)
+        return query->pOutputData ? query_physical_adapter(query) : STATUS_INVALID_PARAMETER;
+#endif
     if (query->Type == DXGKQAITYPE_QUERYSEGMENT3)
         return query->pOutputData && query->OutputDataSize >= sizeof(DXGK_QUERYSEGMENTOUT3)
                    ? query_segments((const struct softcopy *)hAdapter, query)
@@ -1073,7 +1130,7 @@ NTSTATUS NTAPI DriverEntry(DRIVER_OBJECT *DriverObject, UNICODE_STRING *Registry
     DRIVER_INITIALIZATION_DATA table;
 
     RtlZeroMemory(&table, sizeof table);
-    table.Version = DXGKDDI_INTERFACE_VERSION_WDDM1_3;
+    table.Version = WDDM_INTERFACE;
     table.DxgkDdiAddDevice = AddDevice;
     table.DxgkDdiStartDevice = StartDevice;
     table.DxgkDdiStopDevice = StopDevice;
