@@ -2,6 +2,7 @@
 #include "vidmm/memory/allocation.h"
 #include "vidmm/rig/test_rig_run.h"
 #include "vidmm/vidmm.h"
+#include "vidmm/work/client.h"
 
 #include "base/bits.h"
 
@@ -68,10 +69,66 @@ static void what_leaves_an_aperture_is_told_of_from_its_first_page_to_its_last(v
     }
 }
 
+static void look_for_the_root(struct rig *rig, const DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    struct witness *witness = rig->test;
+    const struct rig_context *context = rig->context->driver_context;
+    unsigned segment;
+    uint64_t offset, entry_count;
+
+    if (args->Operation != DXGK_OPERATION_NOTIFY_ALLOC || !args->NotifyAllocation.Flags.IoMmuUnmap)
+        return;
+    witness->unmaps++;
+    assert_true(vidmm_process_root(rig->process, &segment, &offset, &entry_count));
+    assert_int_equal(context->root.SegmentId, segment);
+    assert_int_equal(context->root.SegmentOffset, offset);
+    assert_int_equal(context->root_entries, entry_count);
+}
+
+/* NTF-018: the address is good in the root that the driver knows, also while the root grows. */
+static void an_address_is_told_of_when_the_driver_knows_its_root(void **state)
+{
+    static const DXGK_PAGETABLEUPDATEMODE modes[] = {DXGK_PAGETABLEUPDATE_GPU_VIRTUAL,
+                                                     DXGK_PAGETABLEUPDATE_GPU_PHYSICAL};
+
+    for (unsigned i = 0; i < ARRAY_COUNT(modes); i++) {
+        struct rig_config config = {
+            .is_virtual = true, .mode = modes[i], .tables = RIG_TABLES_GROWING};
+        const struct rig_request request = {
+            .bytes = 8 * PAGE_BYTES, .preferred = {2}, .is_physical = true};
+        struct vidmm_map_request far = {.bytes = 8 * PAGE_BYTES, .va = 3 * GiB};
+        struct witness witness = {0};
+        struct rig_object first, second;
+        struct rig *rig = rig_create(&config);
+        uint64_t va;
+
+        rig->test = &witness;
+        rig->watch = look_for_the_root;
+        assert_int_equal(rig_try_object(rig, rig->device, &request, &first), STATUS_SUCCESS);
+        rig_object(rig, 8, 1, &second);
+        first.allocation->wants_unmap_notice = true;
+        rig_map(rig, &first);
+        rig_make_resident(rig, &first);
+        rig_gpu(rig, &first, 8);
+        rig_evict(rig, &first);
+        far.allocation = second.allocation;
+        assert_int_equal(vidmm_map_gpu_va(rig->process, &far, &va), STATUS_SUCCESS);
+        assert_int_equal(witness.unmaps, 0);
+        assert_int_equal(rig->grown_roots, 0);
+        rig_destroy_object(rig, &first);
+        rig_drain(rig);
+        assert_int_equal(witness.unmaps, 1);
+        assert_int_equal(rig->grown_roots, 1);
+        rig_destroy_object(rig, &second);
+        rig_free(rig);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_leaves_an_aperture_is_told_of_from_its_first_page_to_its_last),
+        cmocka_unit_test(an_address_is_told_of_when_the_driver_knows_its_root),
     };
 
     return cmocka_run_group_tests_name("vidmm/notice", tests, NULL, NULL);

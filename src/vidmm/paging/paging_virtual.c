@@ -445,6 +445,9 @@ static enum job_step next_of_retreat(struct vidmm_allocation *allocation,
     if (job->phase == PHASE_TELL_UNMAP) {
         if (allocation->wants_unmap_notice && shows_backing(allocation) &&
             allocation->entries_valid && generation->walk) {
+            /* The driver finds the address by the root that it has been told of last. */
+            if (generation->walk->process->space.root_changes)
+                return JOB_WAIT;
             notice_op_iommu_unmap(generation->walk, args);
             generation->walk = next_live_mapping(allocation, generation->walk);
             job->cursor = 1; /* told */

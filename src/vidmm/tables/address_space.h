@@ -32,6 +32,7 @@ struct address_space {
 
     /* Its contexts, held for a change of tables. */
     unsigned hold_count;
+    unsigned root_changes;    /* written in the paging queue; no context has been told yet */
     unsigned waiting_updates; /* of physical pages, for room: others come behind them */
     bool is_held_for_updates; /* one of the holds is idle_updates.c's */
     bool is_held_for_moves;   /* one of the holds is compaction.c's */

@@ -11,7 +11,9 @@
  *     when all of that has retired: SetRootPageTable for each context; they go on; the old
  *     root's memory is free
  *
- * Operations generated before the job see the old root, those after it the new one.
+ * Operations generated before the job see the old root, those after it the new one. Until the
+ * contexts have been told, space->root_changes counts the job: what a driver looks up by the root
+ * that it knows waits for that (paging_virtual.c).
  *
  * Source     contract.md PT-007..011, PT-013, PT-015, PT-035.
  */
@@ -115,6 +117,7 @@ static enum job_step change_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *arg
             if (!space_is_quiet(space))
                 return JOB_WAIT;
             swap_roots(change);
+            space->root_changes++;
             job->phase = PHASE_INITIALISE;
             if (!root->memory.window_slot)
                 break;
@@ -171,6 +174,8 @@ static void change_finished(struct job *job)
     struct address_space *space = change->space;
 
     space_set_root(space);
+    if (!change->is_rebuilt)
+        space->root_changes--;
     space_release(space);
     table_memory_release(space, &change->memory);
     base_free(space->vidmm->services, change, sizeof *change);
@@ -186,6 +191,8 @@ static void change_restarted(struct job *job)
         space_hold(change->space);
     if (job->phase <= PHASE_QUIET)
         swap_roots(change);
+    else
+        change->space->root_changes--;
     change->is_rebuilt = true;
 }
 
