@@ -602,6 +602,32 @@ static void the_save_area_of_an_ended_context_does_not_come_back(void **state)
     test_finish(result);
 }
 
+/*
+ * The content of an allocation is lost, and its device fails. Work of the device ends when its
+ * contexts are released behind the paging queue; what waited for that work goes on.
+ */
+static void work_that_ends_behind_the_paging_queue_is_seen_to_have_ended(void **state)
+{
+    struct workload *workload = test_parse("drydock-case 1\n"
+                                           "option page-table-levels 6\n"
+                                           "option idle-updates yes\n"
+                                           "alloc a0 size=96K\n"
+                                           "submit c0 a0:w\n"
+                                           "tile c0 copy from=0x40001d0000 to=0x4000070000 "
+                                           "pages=16\n"
+                                           "alloc a1 size=4K\n"
+                                           "submit c0\n"
+                                           "reset\n"
+                                           "free a0\n"
+                                           "tile c0 unmap va=0x4000060000 pages=64\n");
+    struct run_result *result;
+
+    test_option(workload, "model", "gpummu");
+    result = test_play(workload);
+    test_assert_clean(result);
+    test_finish(result);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -627,6 +653,7 @@ int main(void)
         cmocka_unit_test(the_save_area_of_an_ended_context_does_not_come_back),
         cmocka_unit_test(content_behind_an_alternate_address_is_not_lost),
         cmocka_unit_test(a_notice_that_a_reset_dropped_was_not_given),
+        cmocka_unit_test(work_that_ends_behind_the_paging_queue_is_seen_to_have_ended),
         cmocka_unit_test(a_switch_that_waits_does_not_go_beside_synchronous_paging),
     };
 

@@ -22,6 +22,9 @@ static void explain_manager(const struct vidmm *vidmm, char *text, size_t size)
                  (unsigned)list_count(&vidmm->requests));
     else if (vidmm->vidsch && !vidsch_is_idle(vidmm->vidsch))
         snprintf(text, size, "packets wait in their contexts, and none of them is submitted");
+    else if (vidmm->doomed_count)
+        snprintf(text, size, "%u destroyed allocations have not gone",
+                 (unsigned)vidmm->doomed_count);
     else
         snprintf(text, size, "nothing of the memory manager is pending");
 }

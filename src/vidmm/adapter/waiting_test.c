@@ -58,6 +58,16 @@ static void what_the_manager_has_not_begun_is_its_own(void **state)
         rig_drain(rig);
         object.references++;
         rig_destroy_object(rig, &object);
+        rig_drain(rig);
+
+        rig_object(rig, 10, 1, &object);
+        rig->vidmm->callback_depth++;
+        vidmm_allocation_destroy(object.allocation);
+        assert_null(vidmm_explain_wait(rig->vidmm, text, sizeof text));
+        assert_string_equal(text, "1 destroyed allocations have not gone");
+        rig->vidmm->callback_depth--;
+        vidmm_forecast_time(rig->vidmm, 0, 0);
+        rig_drain(rig);
         rig_free(rig);
     }
 }

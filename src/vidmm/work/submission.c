@@ -67,13 +67,21 @@ void submission_wait_for_paging(struct submission *submission)
     submission->packet.wait_value = context->paging_wait;
 }
 
-/* The oldest submission that has not retired, if any, says up to where all others have. */
+/*
+ * The oldest submission that has not retired, if any, says up to where all others have. One may end
+ * in the middle of the pump: a context is released, and its device has failed. Steps of the pump
+ * that wait for it have been asked by then.
+ */
 static void note_retired(struct vidmm *vidmm)
 {
-    vidmm->retired =
+    uint64_t retired =
         list_is_empty(&vidmm->submissions)
             ? vidmm->submitted
             : container_of(vidmm->submissions.next, struct submission, link)->sequence - 1;
+
+    if (retired != vidmm->retired)
+        vidmm->pump_again = true;
+    vidmm->retired = retired;
 }
 
 void submission_free(struct submission *submission)
