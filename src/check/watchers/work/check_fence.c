@@ -620,6 +620,10 @@ static void after(struct check *check, void *state, const struct check_call *cal
     case MINIPORT_DDI_ResetFromTimeout:
         after_reset(check, watch);
         break;
+    case MINIPORT_DDI_SetPowerState:
+        if (call->power_state != PowerDeviceD0) /* an interrupt that waits goes with the power */
+            forget_native(watch, 0, CHECK_MAX_NODES);
+        break;
     case MINIPORT_DDI_ResetEngine:
         check_unanswered(check, watch, call->arg.reset_engine->NodeOrdinal,
                          call->arg.reset_engine->NodeOrdinal + 1);
@@ -865,12 +869,12 @@ const struct check_watcher check_fence_watcher = {
                                 MINIPORT_DDI_ResetEngine, MINIPORT_DDI_ResetFromTimeout,
                                 MINIPORT_DDI_PreemptCommand),
     .after = after,
-    .after_calls = CHECK_CALLS(MINIPORT_DDI_QueryAdapterInfo, MINIPORT_DDI_InterruptRoutine,
-                               MINIPORT_DDI_DpcRoutine, MINIPORT_DDI_PreemptCommand,
-                               MINIPORT_DDI_CancelCommand, MINIPORT_DDI_SubmitCommandVirtual,
-                               MINIPORT_DDI_UpdateMonitoredValues, MINIPORT_DDI_CreateNativeFence,
-                               MINIPORT_DDI_DestroyNativeFence, MINIPORT_DDI_QueryCurrentFence,
-                               MINIPORT_DDI_ResetFromTimeout, MINIPORT_DDI_ResetEngine),
+    .after_calls = CHECK_CALLS(
+        MINIPORT_DDI_QueryAdapterInfo, MINIPORT_DDI_InterruptRoutine, MINIPORT_DDI_DpcRoutine,
+        MINIPORT_DDI_PreemptCommand, MINIPORT_DDI_CancelCommand, MINIPORT_DDI_SubmitCommandVirtual,
+        MINIPORT_DDI_UpdateMonitoredValues, MINIPORT_DDI_CreateNativeFence,
+        MINIPORT_DDI_DestroyNativeFence, MINIPORT_DDI_QueryCurrentFence,
+        MINIPORT_DDI_ResetFromTimeout, MINIPORT_DDI_SetPowerState, MINIPORT_DDI_ResetEngine),
     .callback = callback,
     .gpu = gpu,
     .stands_still = stands_still,

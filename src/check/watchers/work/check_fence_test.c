@@ -658,6 +658,29 @@ static void a_fence_that_passes_before_the_dpc_is_not_missed(void **state)
     }
 }
 
+/* The interrupt that waits goes with the power: the next one does not tell of that fence. */
+static void a_fence_that_passes_before_a_sleep_is_not_missed(void **state)
+{
+    for (unsigned sleeps = 0; sleeps < 2; sleeps++) {
+        struct rig *rig = malloc(sizeof *rig);
+        bool is_told = false;
+
+        assert_non_null(rig);
+        rig_init(rig, RIG_GPUMMU);
+        rig->answer = report_before_dpc;
+        rig->told = &is_told;
+        rig_gpu_event(rig, CHECK_GPU_FENCE, RIG_CLIENT_NODE, 0, 0);
+        if (sleeps)
+            miniport_set_power_state(rig->top, 0, PowerDeviceD3, PowerActionSleep);
+        miniport_set_power_state(rig->top, 0, PowerDeviceD0, PowerActionNone);
+        miniport_interrupt(rig->top, 0);
+        miniport_dpc(rig->top);
+        assert_int_equal(rig->counts.broken[RULE_FENCE_013], !sleeps);
+        rig_fini(rig);
+        free(rig);
+    }
+}
+
 /*
  * A driver whose name for a fence is not the kernel's, and which tells in the interrupt what it is
  * told to.
@@ -963,6 +986,7 @@ int main(void)
         cmocka_unit_test(a_packet_that_ends_while_the_driver_is_asked_is_told_later),
         cmocka_unit_test(fences_may_be_reported_from_the_dpc),
         cmocka_unit_test(a_fence_that_passes_before_the_dpc_is_not_missed),
+        cmocka_unit_test(a_fence_that_passes_before_a_sleep_is_not_missed),
         cmocka_unit_test(a_report_of_no_engine_is_found),
         cmocka_unit_test(a_dpc_that_tells_nobody_is_found),
         cmocka_unit_test(what_is_done_while_a_dpc_tells_is_told_by_the_next_one),
