@@ -47,6 +47,7 @@
 #include "vidmm/paging/native_fence.h"
 #include "vidmm/paging/notice.h"
 #include "vidmm/paging/paging_queue.h"
+#include "vidmm/residency/residency.h"
 #include "vidmm/work/companion.h"
 #include "vidmm/work/null_context.h"
 #include "vidmm/tables/page_table.h"
@@ -497,6 +498,7 @@ static void reset_adapter(struct vidmm *vidmm)
         vidmm_driver_error(vidmm, "TDR-001", "DxgkDdiResetFromTimeout returned 0x%08x",
                            (unsigned)status);
     vidsch_reset_adapter(vidmm->vidsch, STATUS_GRAPHICS_ADAPTER_WAS_RESET);
+    requests_end_reached(vidmm); /* before their paging is built anew: the GPU has written that */
     null_contexts_reset(vidmm);
     unseen = paging_queue_unseen(vidmm, &subject);
     if (unseen)

@@ -4,6 +4,7 @@
 
 #include "vidmm/rig/test_rig_run.h"
 #include "vidmm/vidmm.h"
+#include "vidmm/work/client.h"
 
 #include "base/bits.h"
 
@@ -229,6 +230,45 @@ static void the_adapter_ends_when_it_times_out_too_often_within_a_window(void **
     rig_free(rig);
 }
 
+/* The GPU drops what it was given. */
+static NTSTATUS drop_packets(struct miniport *self, HANDLE adapter)
+{
+    rig_forget_packets(rig_of(self));
+    return begin_silence(self, adapter);
+}
+
+/*
+ * The GPU has written the value of a request, and is reset before anybody has looked: the request
+ * ends before its paging is built anew, and its value is not written a second time.
+ */
+static void a_value_that_was_written_before_a_reset_ends_its_request(void **state)
+{
+    struct silence silence;
+    struct rig *rig = make_rig(&silence);
+    struct rig_done resident = {0};
+    struct rig_object object;
+    uint64_t fence, signals;
+
+    rig->ops.reset_from_timeout = drop_packets;
+    rig_object(rig, 10, 1, &object);
+    assert_int_equal(
+        vidmm_make_resident(rig->device, 1, &object.allocation, rig_done, &resident, &fence),
+        STATUS_PENDING);
+    *rig->device->paging_fence.cpu = fence; /* by a packet that has not ended */
+    assert_int_equal(resident.calls, 0);
+    signals = rig_count(rig, DXGK_OPERATION_SIGNAL_MONITORED_FENCE);
+    vidmm_reset(rig->vidmm);
+    assert_true(resident.calls == 1 && resident.status == STATUS_SUCCESS);
+    rig_drain(rig);
+    assert_int_equal(resident.calls, 1);
+    assert_int_equal(vidmm_device_paging_fence(rig->device), fence);
+    assert_int_equal(rig_count(rig, DXGK_OPERATION_SIGNAL_MONITORED_FENCE), signals);
+    object.references = 1;
+    vidmm_device_clear_error(rig->device);
+    rig_destroy_object(rig, &object);
+    rig_free(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -236,6 +276,7 @@ int main(void)
         cmocka_unit_test(what_was_destroyed_in_a_sleep_goes_after_a_reset_too),
         cmocka_unit_test(the_adapter_ends_when_it_times_out_too_often_within_a_window),
         cmocka_unit_test(a_time_out_while_the_driver_waits_is_dealt_with_at_the_next_look),
+        cmocka_unit_test(a_value_that_was_written_before_a_reset_ends_its_request),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

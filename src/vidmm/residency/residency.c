@@ -133,10 +133,8 @@ static void end_signalled(struct request *request)
         request->done(request->context, STATUS_SUCCESS, 0, 0);
 }
 
-void requests_rescan(struct vidmm *vidmm)
+void requests_end_reached(struct vidmm *vidmm)
 {
-    if (!vidmm->fences.was_signalled)
-        return;
     vidmm->fences.was_signalled = false;
     while (!list_is_empty(&vidmm->signalling)) {
         struct request *request = container_of(vidmm->signalling.next, struct request, link);
@@ -145,6 +143,12 @@ void requests_rescan(struct vidmm *vidmm)
             break;
         end_signalled(request);
     }
+}
+
+void requests_rescan(struct vidmm *vidmm)
+{
+    if (vidmm->fences.was_signalled)
+        requests_end_reached(vidmm);
 }
 
 static void barrier_finished(struct job *job)

@@ -16,6 +16,8 @@
 
 /* Ends the requests whose values have been written, if an interrupt has said that some were. */
 void requests_rescan(struct vidmm *vidmm);
+/* Whether one has said so or not: a reset has come between. */
+void requests_end_reached(struct vidmm *vidmm);
 bool residency_run(struct vidmm *vidmm);
 
 /* vidmm_make_resident() of all members of a list, which hears of the end of a request. */
