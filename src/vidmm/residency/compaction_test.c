@@ -101,6 +101,43 @@ static void tables_that_hold_nothing_leave_for_others_and_come_back(void **state
     }
 }
 
+/* What is elsewhere and idle leaves when its page tables are all that is in the way. */
+static void tables_of_what_is_idle_elsewhere_leave_for_others_and_come_back(void **state)
+{
+    for (unsigned model = 0; model < MODELS; model++) {
+        const struct rig_request elsewhere = {.bytes = 8 * PAGE_BYTES, .preferred = {2}};
+        struct rig_config config = rig_model(model + 1);
+        struct rig *rig = rig_create(&config);
+        struct rig_object used, large;
+        const struct vidmm_statistics *statistics = vidmm_statistics(rig->vidmm);
+        uint64_t all = free_pages(rig);
+
+        assert_int_equal(rig_try_object(rig, rig->device, &elsewhere, &used), STATUS_SUCCESS);
+        rig_map(rig, &used);
+        for (unsigned i = 1; i <= 4; i++)
+            map_at(rig, &used, i * 64 * MiB);
+        rig_make_resident(rig, &used);
+        rig_gpu(rig, &used, 8);
+        rig_object(rig, all - 1, 1, &large);
+        assert_int_equal(try_resident(rig, &large), STATUS_GRAPHICS_NO_VIDEO_MEMORY);
+        assert_true(vidmm_allocation_is_resident(used.allocation)); /* it is not idle */
+
+        rig_evict(rig, &used);
+        assert_int_equal(try_resident(rig, &large), STATUS_SUCCESS);
+        assert_false(vidmm_allocation_is_resident(used.allocation));
+        assert_true(statistics->evicted_tables >= 5);
+        rig_evict(rig, &large);
+
+        rig_make_resident(rig, &used);
+        rig_gpu(rig, &used, 8);
+        rig_evict(rig, &used);
+        rig_cpu(rig, &used, false);
+        rig_destroy_object(rig, &used);
+        rig_destroy_object(rig, &large);
+        rig_free(rig);
+    }
+}
+
 /* It prefers a segment that it could never fit in: the other one is where room is made. */
 static void make_room_where_it_is_large_enough(uint64_t start_pages, uint64_t dead_pages)
 {
@@ -510,6 +547,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tables_that_hold_nothing_leave_for_others_and_come_back),
+        cmocka_unit_test(tables_of_what_is_idle_elsewhere_leave_for_others_and_come_back),
         cmocka_unit_test(room_is_made_in_the_first_segment_that_is_large_enough),
         cmocka_unit_test(room_is_made_where_the_part_that_is_used_is_large_enough),
         cmocka_unit_test(a_segment_that_is_smaller_than_the_front_is_used),

@@ -9,7 +9,8 @@
  *
  * A request fails when an allocation cannot be placed and nothing is pending in the whole manager:
  * no event will come that could help. Before that it tries its last resorts, each once: its own
- * allocations leave and the largest is placed first; page tables leave; the segment is compacted.
+ * allocations leave and the largest is placed first; page tables leave; so do idle allocations of
+ * other segments, and then their page tables; the segment is compacted.
  *
  * A reference costs a hold and two list operations. Only a last resort and the sizes that a failed
  * request tells walk the LRU lists of a segment.
@@ -466,9 +467,30 @@ static bool compact(struct request *request, struct segment *segment)
                             bytes_to_pages(allocation->alignment));
 }
 
+/*
+ * Page tables fill the segment, and those of what is elsewhere may leave when that does: idle
+ * allocations of the other segments go. True: some do.
+ */
+static bool empty_tables(struct vidmm *vidmm, const struct segment *segment)
+{
+    bool has_left = false;
+
+    for (unsigned id = 0; id <= vidmm->caps.segment_count && segment->table_bytes; id++) {
+        struct segment *other = segment_by_id(vidmm, id);
+        struct vidmm_allocation *victim;
+
+        while (other != segment && (victim = room_find_victim(vidmm, other)) != NULL &&
+               NT_SUCCESS(room_evict(victim, "memory pressure")))
+            has_left = true;
+    }
+    return has_left;
+}
+
 enum resort {
     RESORT_START_OVER,
     RESORT_EVICT_TABLES,
+    RESORT_EMPTY_TABLES,
+    RESORT_EVICT_EMPTIED,
     RESORT_COMPACT,
     RESORTS,
 };
@@ -491,7 +513,12 @@ static bool resort(struct request *request)
                 start_over(request))
                 return true;
             break;
+        case RESORT_EMPTY_TABLES:
+            if (empty_tables(vidmm, segment))
+                return true;
+            break;
         case RESORT_EVICT_TABLES:
+        case RESORT_EVICT_EMPTIED:
             if (tables_evict(vidmm, segment))
                 return true;
             break;
