@@ -109,6 +109,11 @@ prepare() {
     ninja -C "$tree/build" $programs >"$tree/build.log" 2>&1 &&
         { [ "$quick" = unit ] || "$tree/scripts/golden.sh" "$tree/build/drydock" --update; } ||
         { tail -n 20 "$tree/build.log" >&2; echo "mutants: the tree does not build or is not clean" >&2; exit 2; }
+    # A row of the zoo that took too long since other work had the processors would seem to find each mistake later.
+    [ "$quick" = unit ] || "$tree/scripts/golden.sh" "$tree/build/drydock" --brief >"$tree/test.log" 2>&1 ||
+        { grep -E '^[-+ ]' "$tree/test.log" >&2
+          echo "mutants: without any mistake two plays of the seeds and the zoo differ; let no other work run beside the start" >&2
+          exit 2; }
     [ "$quick" = unit ] || "$tree/scripts/sequences.sh" "$tree/build/drydock" "$tree"/cases/sequences/*.case >"$tree/test.log" 2>&1 ||
         { cat "$tree/test.log" >&2; echo "mutants: without any mistake the sequences are others" >&2; exit 2; }
     for program in $programs; do
