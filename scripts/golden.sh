@@ -43,7 +43,7 @@ trap 'rm -rf "$folder"' EXIT
 } >"$folder/seeds.txt"
 [ "${2:-}" != --brief ] || diff -u "$golden/seeds.txt" "$folder/seeds.txt" || exit 1
 if [ "${2:-}" != --brief ] && [ "${2:-}" != --rules ]; then
-    for module in vidmm vidsch; do
+    for module in sgpu vidmm vidsch; do
         DRYDOCK_TOLD=$folder/told "$tests/${module}_tests" >"$folder/text" 2>&1 || { cat "$folder/text" >&2; exit 2; }
     done
     LC_ALL=C sort "$folder/told" >"$folder/units.txt"

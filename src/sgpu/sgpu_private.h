@@ -1,10 +1,11 @@
 /*
  * The GPU model, inside: its state, and the functions that its files have for each other.
  *
- * Place   sgpu. Nobody else includes this header. From the bottom up: sgpu_fault.c (interrupts and
- *         faults), sgpu_iommu.c, sgpu_tables.c and sgpu_mmu.c (addresses), sgpu_fences.c and
- *         sgpu_save_area.c, sgpu_effects.c, sgpu_flight.c (what is under way), sgpu_packets.c (the
- *         effects of packets), sgpu_device.c (power, resets) and sgpu.c (registers and queues).
+ * Place   sgpu. Nobody else includes this header, but for the tests' rig. From the bottom up:
+ *         sgpu_fault.c (interrupts and faults), sgpu_iommu.c, sgpu_tables.c and sgpu_mmu.c
+ *         (addresses), sgpu_fences.c and sgpu_save_area.c, sgpu_effects.c, sgpu_flight.c (what is
+ *         under way), sgpu_packets.c (the effects of packets), sgpu_device.c (power, resets) and
+ *         sgpu.c (registers and queues).
  */
 #ifndef DRYDOCK_SGPU_SGPU_PRIVATE_H
 #define DRYDOCK_SGPU_SGPU_PRIVATE_H

@@ -102,7 +102,7 @@ static uint64_t reset_faulted_nodes(struct rig *rig)
         if (rig_read(rig, base + SGPU_NODE_FAULT_KIND) == SGPU_FAULT_NONE)
             continue;
         faults++;
-        rig_write(rig, base + SGPU_NODE_CONTROL, 4, SGPU_CONTROL_RESET);
+        rig_reset_node(rig, node);
     }
     return faults;
 }

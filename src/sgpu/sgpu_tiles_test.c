@@ -104,6 +104,11 @@ static void a_range_shows_tiles_in_linear_order(void **state)
     rig_init(&rig);
     pa = machine_bar1_pa(rig.machine);
     rig_write(&rig, SGPU_REG_RANGE_FIRST(1), 4, 0x10);
+    rig_write(&rig, SGPU_REG_RANGE_END(1), 4, 0x15);
+    assert_int_equal(local_address(&rig, 0x15000), 0x15000); /* it ends in front of this page */
+    assert_int_equal(local_address(&rig, 0x16000), 0x16000);
+    rig_write(&rig, SGPU_REG_RANGE_END(1), 4, 0x11);
+    assert_int_equal(local_address(&rig, 0x11123), 0x11123); /* ... of the tile's second one */
     rig_write(&rig, SGPU_REG_RANGE_END(1), 4, 0x14);
     assert_int_equal(local_address(&rig, 0xf123), 0xf123);
     assert_int_equal(local_address(&rig, 0x10123), 0x10123);

@@ -1,6 +1,69 @@
 #include "sgpu/test_rig.h"
 
+#include "base/hash.h"
+#include "sgpu/sgpu_private.h"
+#include "tests/told.h"
+
 #include <string.h>
+
+/* ---- What the golden file has of the tests (tests/told.h) ------------------------------------ */
+
+static void tell_node(const struct sgpu_node *node)
+{
+    told_number(node->queue_count);
+    told_number(node->landing);
+    told_number(node->flight_count);
+    told_number(node->queued_fence);
+    told_number(node->completed_fence);
+    told_number(node->fault_fence);
+    told_number(node->fault_kind);
+    told_number(node->fault_va);
+    told_number(node->preemption_left);
+    told_number(node->save_runs);
+    told_number(node->offset);
+    told_number(node->tlb.next_stamp);
+    told_number(node->is_running | node->is_faulted << 1 | node->is_hung << 2 |
+                node->is_preempting << 3 | node->loses_interrupt << 4 | node->will_hang << 5);
+}
+
+/* Not by registers: a read of one can have effects. */
+static void tell_state(const struct rig *rig)
+{
+    const struct sgpu *gpu = rig->gpu;
+
+    if (!told_is_wanted())
+        return;
+    for (uint32_t i = 0; i < gpu->node_count; i++)
+        tell_node(&gpu->nodes[i]);
+    told_number(gpu->irq_status);
+    told_number(gpu->irq_enable);
+    told_number(gpu->is_off | gpu->is_removed << 1);
+    told_numbers(&gpu->statistics, sizeof gpu->statistics);
+}
+
+/* All memory, what shows it, and all that has happened in the machine. */
+static void tell_end(const struct rig *rig)
+{
+    const struct sgpu *gpu = rig->gpu;
+
+    tell_state(rig);
+    if (!told_is_wanted())
+        return;
+    for (unsigned i = 0; i < SGPU_RANGES; i++) {
+        told_number(gpu->range_first[i]);
+        told_number(gpu->range_end[i]);
+    }
+    for (unsigned i = 0; i < SGPU_FENCES; i++) {
+        told_number(gpu->fences[i].has_home ? gpu->fences[i].current : 1);
+        told_number(gpu->fences[i].has_home ? gpu->fences[i].monitored : 1);
+    }
+    told_number(hash_bytes(gpu->slots, gpu->slot_count * sizeof *gpu->slots, 0));
+    told_number(page_store_digest(rig->ram));
+    told_number(page_store_digest(rig->local));
+    told_number(machine_digest(rig->machine));
+}
+
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 void rig_init_with(struct rig *rig, const struct machine_config *board,
                    const struct sgpu_config *config)
@@ -43,6 +106,7 @@ void rig_init(struct rig *rig)
 
 void rig_fini(struct rig *rig)
 {
+    tell_end(rig);
     sgpu_destroy(rig->gpu);
     machine_destroy(rig->machine);
 }
@@ -170,11 +234,18 @@ void rig_run(struct rig *rig)
 {
     while (machine_run_next(rig->machine))
         ;
+    tell_state(rig);
 }
 
 uint32_t rig_completed(struct rig *rig, uint32_t node)
 {
     return rig_read(rig, SGPU_REG_NODE(node) + SGPU_NODE_COMPLETED);
+}
+
+void rig_reset_node(struct rig *rig, uint32_t node)
+{
+    rig_write(rig, SGPU_REG_NODE(node) + SGPU_NODE_CONTROL, 4, SGPU_CONTROL_RESET);
+    tell_state(rig);
 }
 
 void rig_expect_done(struct rig *rig, uint32_t node, uint32_t fence)
@@ -206,7 +277,7 @@ void rig_expect_fault_at(struct rig *rig, uint32_t node, uint32_t fence, uint32_
     assert_true(rig_read(rig, SGPU_REG_IRQ_STATUS) & SGPU_IRQ_FAULTED(node));
     assert_false(sgpu_is_idle(rig->gpu));
     rig_write(rig, SGPU_REG_IRQ_STATUS, 4, SGPU_IRQ_FAULTED(node));
-    rig_write(rig, base + SGPU_NODE_CONTROL, 4, SGPU_CONTROL_RESET);
+    rig_reset_node(rig, node);
     assert_int_equal(rig_read(rig, base + SGPU_NODE_FAULT_KIND), SGPU_FAULT_NONE);
     assert_true(sgpu_is_idle(rig->gpu));
 }

@@ -4,7 +4,7 @@
  * Place      sgpu, tests only.
  * Model      Packets are built one behind the other; rig_submit() hands those to a node that have
  *            been built since the last time. Nothing runs before rig_run() or a function that
- *            expects something.
+ *            expects something. What is seen then, and all memory at the end, is told (tests/told.h).
  */
 #ifndef DRYDOCK_SGPU_SGPU_TEST_RIG_H
 #define DRYDOCK_SGPU_SGPU_TEST_RIG_H
@@ -75,6 +75,8 @@ uint32_t rig_submit(struct rig *rig, uint32_t node);
 /* Until nothing happens any more. */
 void rig_run(struct rig *rig);
 uint32_t rig_completed(struct rig *rig, uint32_t node);
+
+void rig_reset_node(struct rig *rig, uint32_t node);
 
 /* Run, and expect that the node has completed the fence. */
 void rig_expect_done(struct rig *rig, uint32_t node, uint32_t fence);
