@@ -638,8 +638,7 @@ bool oracle_find_page(const struct oracle *oracle, uint64_t id, uint64_t page,
     const struct oracle_allocation *allocation = find_allocation(oracle, id);
     uint64_t location = LOCATION_UNKNOWN;
 
-    ASSERT(page < allocation->page_count);
-    if (allocation->locations)
+    if (allocation && page < allocation->page_count && allocation->locations)
         location = allocation->locations[page];
     *out_store = location_store(oracle, location);
     *out_page = *out_store ? location_page(location) : 0;

@@ -151,22 +151,9 @@ static void a_submission_takes_what_it_covers_and_no_more(void **state)
     stage_close(&stage);
 }
 
-static DXGKARG_BUILDPAGINGBUFFER fill(uint64_t id, uint64_t local_page, uint32_t pattern)
-{
-    return (DXGKARG_BUILDPAGINGBUFFER){
-        .Operation = DXGK_OPERATION_FILL,
-        .Fill = {.hAllocation = HANDLE_OF(id),
-                 .FillSize = PAGE_NUMBER(TEXTURE_PAGES),
-                 .FillPattern = pattern,
-                 .Destination = {.SegmentId = 1,
-                                 .SegmentAddress.QuadPart =
-                                     (LONGLONG)(SEGMENT_BASE + PAGE_NUMBER(local_page))}},
-    };
-}
-
 static void a_fill_of_what_was_never_written_is_zero(void **state)
 {
-    DXGKARG_BUILDPAGINGBUFFER arg = fill(TEXTURE, 80, 0);
+    DXGKARG_BUILDPAGINGBUFFER arg = stage_fill(TEXTURE, 80, 0);
     struct stage stage;
 
     stage_open(&stage, NO_DEFECT);
@@ -175,7 +162,7 @@ static void a_fill_of_what_was_never_written_is_zero(void **state)
     stage_build(&stage, &arg);
     stage_submit_and_complete(&stage);
     assert_silent(&stage);
-    arg = fill(TEXTURE, 120, 0x11);
+    arg = stage_fill(TEXTURE, 120, 0x11);
     stage_build(&stage, &arg);
     stage_submit_and_complete(&stage);
     assert_reported(&stage, 0, "segment 1 page 0x78", "FILL of event");
@@ -195,7 +182,7 @@ static void a_fill_that_went_too_far_is_blamed_for_the_first_page_of_a_segment(v
     arg = stage_transfer(&home, STORE_PAGES, true, 0, TEXTURE_PAGES);
     arg.Transfer.Destination.SegmentId = UPPER_SEGMENT;
     stage_build(&stage, &arg);
-    arg = fill(TEXTURE + 1, STORE_PAGES - TEXTURE_PAGES, 0);
+    arg = stage_fill(TEXTURE + 1, STORE_PAGES - TEXTURE_PAGES, 0);
     stage_build(&stage, &arg);
     stage_submit_and_complete(&stage);
     page_store_fill(stage.local, PAGE_NUMBER(STORE_PAGES), PAGE_BYTES, 0);
@@ -316,7 +303,7 @@ static void system_pages_are_remembered_until_the_last_page_is_out(void **state)
 
 static void a_discard_without_a_copy_leaves_written_content_nowhere(void **state)
 {
-    DXGKARG_BUILDPAGINGBUFFER arg = fill(TEXTURE, 40, 0);
+    DXGKARG_BUILDPAGINGBUFFER arg = stage_fill(TEXTURE, 40, 0);
     struct stage stage;
 
     stage_open(&stage, NO_DEFECT);
@@ -326,7 +313,7 @@ static void a_discard_without_a_copy_leaves_written_content_nowhere(void **state
     arg = discard(40);
     stage_build(&stage, &arg);
     assert_silent(&stage); /* it was zero, and will be filled again */
-    arg = fill(TEXTURE, 40, 0);
+    arg = stage_fill(TEXTURE, 40, 0);
     stage_build(&stage, &arg);
     stage_submit_and_complete(&stage);
     oracle_cpu_write(stage.oracle, TEXTURE, PAGE_NUMBER(3), stage.local, PAGE_NUMBER(43),
@@ -687,7 +674,7 @@ static void an_allocation_may_go_before_its_operation_retires(void **state)
     stage_destroy(&stage, TEXTURE);
     assert_true(oracle_check(stage.oracle));
     stage_complete(&stage, stage.fence);
-    arg = fill(TEXTURE, 40, 1); /* nobody's now */
+    arg = stage_fill(TEXTURE, 40, 1); /* nobody's now */
     stage_build(&stage, &arg);
     stage_submit_and_complete(&stage);
     assert_int_equal(oracle_counters(stage.oracle)->operations_foreign, 1);
@@ -717,7 +704,7 @@ static void fill_after_a_reset(struct stage *stage, uint32_t local_pages, bool i
     if (is_freed)
         oracle_allocation_freed(stage->oracle, TEXTURE);
     assert_int_equal(miniport_reset_from_timeout(stage->top, NULL), STATUS_SUCCESS);
-    arg = fill(TEXTURE, 80, 0);
+    arg = stage_fill(TEXTURE, 80, 0);
     stage_build(stage, &arg);
     stage_submit_and_complete(stage);
     oracle_submission_cancelled(stage->oracle, 1);
@@ -766,7 +753,7 @@ static void every_nth_allocation_failure_is_told_and_leaves_it_whole(void **stat
 
             stage_make_pages(&home, 100, TEXTURE_PAGES);
             if (stage_create(&stage, TEXTURE, PAGE_NUMBER(TEXTURE_PAGES)) == STATUS_SUCCESS) {
-                DXGKARG_BUILDPAGINGBUFFER arg = fill(TEXTURE, 40, 0);
+                DXGKARG_BUILDPAGINGBUFFER arg = stage_fill(TEXTURE, 40, 0);
 
                 stage_build(&stage, &arg);
                 stage_submit_and_complete(&stage);
@@ -898,7 +885,7 @@ static void what_is_filled_beyond_its_segment_is_nowhere_that_is_known(void **st
     stage_submit_and_complete(&stage);
     stage_assert_at(&stage, 0, stage.local, 40);
     stage.driver->defect = SWALLOWED; /* there is no memory that it could fill */
-    arg = fill(TEXTURE, STORE_PAGES - TEXTURE_PAGES / 2, 0);
+    arg = stage_fill(TEXTURE, STORE_PAGES - TEXTURE_PAGES / 2, 0);
     stage_build(&stage, &arg);
     for (uint32_t i = 0; i < TEXTURE_PAGES; i++)
         assert_false(oracle_find_page(stage.oracle, TEXTURE, i, &store, &page));

@@ -1,6 +1,8 @@
 /* What the oracle says about renders and CPU accesses; oracle_paging_test.c has the layer. */
 #include "check/oracle/oracle.h"
 
+#include "check/rig/test_told.h"
+
 #include "base/bits.h"
 #include "base/failing_services.h"
 
@@ -22,6 +24,8 @@ struct bench {
     struct oracle *oracle;
     unsigned report_count;
     struct oracle_report last;
+    struct rule_counts counts;
+    struct hash said;
     char text[ORACLE_TEXT_BYTES];
     char where[128], bytes[640];
 };
@@ -32,6 +36,7 @@ static void keep_report(void *context, const struct oracle_report *report)
 
     bench->report_count++;
     bench->last = *report;
+    told_oracle_report(&bench->said, report);
     snprintf(bench->text, sizeof bench->text, "%s", report->text);
     snprintf(bench->where, sizeof bench->where, "%s", report->where);
     snprintf(bench->bytes, sizeof bench->bytes, "%s", report->bytes);
@@ -44,9 +49,11 @@ static void open_bench(struct bench *bench, uint64_t pages)
         .expected_bytes = 4 * pages * PAGE_BYTES,
         .context = bench,
         .report = keep_report,
+        .counts = &bench->counts,
     };
 
     *bench = (struct bench){0};
+    hash_init(&bench->said, 0);
     bench->ram = page_store_create(base_services_libc(), pages);
     bench->local = page_store_create(base_services_libc(), pages);
     config.ram = bench->ram;
@@ -56,6 +63,8 @@ static void open_bench(struct bench *bench, uint64_t pages)
 
 static void close_bench(struct bench *bench)
 {
+    told_oracle(&bench->said, bench->oracle, 7);
+    told_add(&bench->counts, hash_final(&bench->said));
     assert_true(oracle_check(bench->oracle));
     oracle_destroy(bench->oracle);
     page_store_destroy(bench->ram);
@@ -562,7 +571,7 @@ static void ten_million_pages_are_compared_quickly(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
+    struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_written_is_read_in_silence),
         cmocka_unit_test(parts_of_pages_are_compared_as_the_gpu_packet_defines_them),
         cmocka_unit_test(stale_content_is_reported_once_with_its_place),
@@ -583,5 +592,5 @@ int main(void)
         cmocka_unit_test(ten_million_pages_are_compared_quickly),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return told_run(tests, ARRAY_COUNT(tests), __FILE__);
 }

@@ -265,11 +265,7 @@ static void keep_report(void *context, const struct oracle_report *report)
 
     stage->report_count++;
     stage->last = *report;
-    hash_update_u64(&stage->said, report->problem);
-    hash_update_u64(&stage->said, report->rule);
-    hash_update_u64(&stage->said, report->page);
-    hash_update_u64(&stage->said, report->offset);
-    hash_update(&stage->said, report->text, strlen(report->text) + 1);
+    told_oracle_report(&stage->said, report);
     snprintf(stage->text, sizeof stage->text, "%s", report->text);
 }
 
@@ -348,6 +344,7 @@ void stage_open(struct stage *stage, enum stage_defect defect)
 
 void stage_close(struct stage *stage)
 {
+    told_oracle(&stage->said, stage->oracle, TEXTURE);
     told_add(&stage->counts, hash_final(&stage->said));
     assert_true(oracle_check(stage->oracle));
     miniport_destroy(stage->top);
@@ -466,6 +463,19 @@ DXGKARG_BUILDPAGINGBUFFER stage_transfer(struct stage_pages *pages, uint64_t loc
         arg.Transfer.Destination.pMdl = &pages->mdl;
     }
     return arg;
+}
+
+DXGKARG_BUILDPAGINGBUFFER stage_fill(uint64_t id, uint64_t local_page, uint32_t pattern)
+{
+    return (DXGKARG_BUILDPAGINGBUFFER){
+        .Operation = DXGK_OPERATION_FILL,
+        .Fill = {.hAllocation = HANDLE_OF(id),
+                 .FillSize = PAGE_NUMBER(TEXTURE_PAGES),
+                 .FillPattern = pattern,
+                 .Destination = {.SegmentId = 1,
+                                 .SegmentAddress.QuadPart =
+                                     (LONGLONG)(SEGMENT_BASE + PAGE_NUMBER(local_page))}},
+    };
 }
 
 void stage_make_texture(struct stage *stage, struct stage_pages *pages)

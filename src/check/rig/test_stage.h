@@ -122,6 +122,7 @@ void stage_submit_and_complete(struct stage *stage);
 void stage_make_pages(struct stage_pages *pages, uint64_t first, uint32_t count);
 DXGKARG_BUILDPAGINGBUFFER stage_transfer(struct stage_pages *pages, uint64_t local_page, bool is_in,
                                          uint32_t first, uint32_t count);
+DXGKARG_BUILDPAGINGBUFFER stage_fill(uint64_t id, uint64_t local_page, uint32_t pattern);
 
 /* A texture whose content the CPU wrote into these system pages. */
 void stage_make_texture(struct stage *stage, struct stage_pages *pages);

@@ -121,6 +121,39 @@ void told_finding(struct hash *hash, const struct finding *finding)
                 finding->text, detail->objects, detail->bytes);
 }
 
+/* Without the arguments, as above, and the event, of which the numbers in the text are. */
+void told_oracle_report(struct hash *hash, const struct oracle_report *report)
+{
+    const char *texts[] = {report->text, report->where, report->bytes};
+
+    hash_update_u64(hash, report->problem);
+    hash_update_u64(hash, report->rule);
+    hash_update_u64(hash, report->allocation);
+    hash_update_u64(hash, report->token);
+    hash_update_u64(hash, report->page);
+    hash_update_u64(hash, report->offset);
+    hash_update_u64(hash, report->writer);
+    hash_update_u64(hash, report->was_spoilt);
+    for (size_t i = 0; i < ARRAY_COUNT(texts); i++)
+        add_text(hash, texts[i]);
+    if (getenv("DRYDOCK_TOLD_DETAILS"))
+        fprintf(stderr, "  %s %s\n%s\n", report->where, report->text, report->bytes);
+}
+
+void told_oracle(struct hash *hash, const struct oracle *oracle, uint64_t allocation)
+{
+    struct page_store *store;
+    uint64_t at;
+
+    hash_update(hash, oracle_counters(oracle), sizeof(struct oracle_counters));
+    for (uint64_t page = 0; page < 16; page++) {
+        bool is_known = oracle_find_page(oracle, allocation, page, &store, &at);
+
+        hash_update_u64(hash, is_known ? at : UINT64_MAX);
+        hash_update_u64(hash, is_known && store ? page_store_page_count(store) : 0);
+    }
+}
+
 void told_add(const struct rule_counts *counts, uint64_t said)
 {
     if (book.name)

@@ -16,6 +16,7 @@
 #define DRYDOCK_CHECK_TEST_TOLD_H
 
 #include "base/hash.h"
+#include "check/oracle/oracle.h"
 #include "check/report/finding.h"
 #include "check/rules/rules.h"
 #include "miniport/miniport.h"
@@ -35,6 +36,10 @@ int told_run(struct CMUnitTest *tests, size_t count, const char *file);
 
 /* Something was said. Where things lie in this process is left out of the hash. */
 void told_finding(struct hash *hash, const struct finding *finding);
+
+/* The oracle said it; at the end, what it has counted and where the pages of the allocation are. */
+void told_oracle_report(struct hash *hash, const struct oracle_report *report);
+void told_oracle(struct hash *hash, const struct oracle *oracle, uint64_t allocation);
 
 /* A rig has come to its end, and nothing in it failed on purpose: what was looked at, and a hash of
  * what was said. */
