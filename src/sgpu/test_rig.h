@@ -4,7 +4,8 @@
  * Place      sgpu, tests only.
  * Model      Packets are built one behind the other; rig_submit() hands those to a node that have
  *            been built since the last time. Nothing runs before rig_run() or a function that
- *            expects something. What is seen then, and all memory at the end, is told (tests/told.h).
+ *            expects something. What is seen then, and all memory at the end, is told
+ *            (tests/told.h).
  */
 #ifndef DRYDOCK_SGPU_SGPU_TEST_RIG_H
 #define DRYDOCK_SGPU_SGPU_TEST_RIG_H
