@@ -588,6 +588,69 @@ static void gpu_pages_are_mapped_by_their_first_entry(void **state)
     rig_fini(&rig);
 }
 
+/* The tables above level 1; gives that one, which has two pages. */
+static uint64_t level_1_of(struct rig *rig, uint64_t root)
+{
+    uint64_t level_2 = rig_table(rig), level_1 = rig_table(rig);
+
+    rig_table(rig);
+    rig_entries(rig, root)[0] = level_2 | SGPU_PTE_VALID;
+    rig_entries(rig, level_2)[0] = level_1 | SGPU_PTE_VALID;
+    return level_1;
+}
+
+static void an_entry_of_two_tables_leads_to_64_kib_pages_first(void **state)
+{
+    const struct machine_config board = rig_board();
+    const struct sgpu_config config = {.straps = SGPU_STRAP_64K_DUAL};
+    const uint64_t va = 16 * MiB;
+    uint64_t root, level_1, small, large;
+    struct sgpu_walk walk;
+    struct rig rig;
+
+    rig_init_with(&rig, &board, &config);
+    root = rig_table(&rig);
+    level_1 = level_1_of(&rig, root);
+    small = rig_table(&rig);
+    large = rig_table(&rig);
+    rig_entries(&rig, level_1)[2 * (va >> 21)] = small | SGPU_PTE_VALID;
+    rig_entries(&rig, level_1)[2 * (va >> 21) + 1] = large | SGPU_PTE_VALID;
+    rig_entries(&rig, large)[0] = LOCAL_PTE(0x200000);
+    rig_entries(&rig, small)[0] = SYSTEM_PTE(0x5000);
+    rig_entries(&rig, small)[16] = SYSTEM_PTE(0x6000);
+    sgpu_mmu_walk(rig.gpu, root, va + 0x2123, &walk);
+    assert_int_equal(walk.fault, SGPU_FAULT_NONE);
+    assert_int_equal(walk.pa, 0x202123);
+    assert_int_equal(walk.pte, LOCAL_PTE(0x200000));
+    assert_int_equal(walk.page_bytes, 64 * KiB);
+    sgpu_mmu_walk(rig.gpu, root, va + 0x10123, &walk);
+    assert_int_equal(walk.fault, SGPU_FAULT_NONE);
+    assert_int_equal(walk.pa, SGPU_PA_SYSTEM | 0x6123);
+    assert_int_equal(walk.page_bytes, PAGE_BYTES);
+    rig_fini(&rig);
+}
+
+static void a_large_page_ends_the_walk_above_the_leaf(void **state)
+{
+    const struct machine_config board = rig_board();
+    const struct sgpu_config config = {.straps = SGPU_STRAP_LARGE_PAGES};
+    const uint64_t va = 16 * MiB, entry = LOCAL_PTE(0x400000) | SGPU_PTE_LARGE;
+    struct sgpu_walk walk;
+    struct rig rig;
+    uint64_t root;
+
+    rig_init_with(&rig, &board, &config);
+    root = rig_table(&rig);
+    rig_entries(&rig, level_1_of(&rig, root))[va >> 21] = entry;
+    sgpu_mmu_walk(rig.gpu, root, va + 0x12345, &walk);
+    assert_int_equal(walk.fault, SGPU_FAULT_NONE);
+    assert_int_equal(walk.level, 1);
+    assert_int_equal(walk.pa, 0x412345);
+    assert_int_equal(walk.pte, entry);
+    assert_int_equal(walk.page_bytes, 2 * MiB);
+    rig_fini(&rig);
+}
+
 /* A board is refused whose tables cannot be: nothing of it is made. */
 static void page_tables_of_an_impossible_shape_are_refused(void **state)
 {
@@ -826,6 +889,8 @@ int main(void)
         cmocka_unit_test(pte_packets_write_tables_by_physical_and_virtual_address),
         cmocka_unit_test(a_table_of_invalid_entries_costs_no_bytes),
         cmocka_unit_test(gpu_pages_are_mapped_by_their_first_entry),
+        cmocka_unit_test(an_entry_of_two_tables_leads_to_64_kib_pages_first),
+        cmocka_unit_test(a_large_page_ends_the_walk_above_the_leaf),
         cmocka_unit_test(page_tables_of_an_impossible_shape_are_refused),
         cmocka_unit_test(runs_join_across_tables_and_split_at_changes),
         cmocka_unit_test(neighbours_in_two_tables_join_only_when_physically_so),
