@@ -54,11 +54,11 @@ bool forecast_next_use(const struct vidmm_allocation *allocation, uint64_t *out_
 struct vidmm_allocation *forecast_take_absent(struct vidmm *vidmm, uint64_t *out_ns);
 void forecast_put_back(struct vidmm_allocation *allocation);
 /*
- * The least that will be free in the segment up to a time, counted from what is free now, if
- * nothing came in or left but what is created and destroyed.
+ * The least that will be free in the segment from a time up to another one, counted from what is
+ * free now, if nothing came in or left but what is created and destroyed.
  */
 int64_t forecast_least_free(const struct vidmm *vidmm, const struct segment *segment,
-                            uint64_t until_ns, int64_t free_bytes);
+                            uint64_t from_ns, uint64_t until_ns, int64_t free_bytes);
 
 /*
  * The CPU wants to look at the allocation. One that is not resident does not come in until it is

@@ -97,13 +97,13 @@ static void the_absent_allocation_that_is_used_first_comes_first(void **state)
     rig_free(rig);
 }
 
-/* The plainest model: every moment up to the end is looked at by itself. */
+/* The plainest model: every moment from one to another is looked at by itself. */
 static int64_t plain_least(const struct vidmm_demand *demand, unsigned count, uint64_t submitted,
-                           uint64_t lag, uint64_t until, int64_t free_bytes)
+                           uint64_t lag, uint64_t from, uint64_t until, int64_t free_bytes)
 {
-    int64_t least = free_bytes;
+    int64_t least = INT64_MAX;
 
-    for (uint64_t now = submitted; now <= until; now++) {
+    for (uint64_t now = from; now <= until; now++) {
         int64_t then = free_bytes;
 
         for (unsigned i = 0; i < count; i++) {
@@ -128,11 +128,9 @@ static void the_least_that_will_be_free_agrees_with_a_plain_model(void **state)
 
     rng_init(&rng, 6);
     for (unsigned round = 0; round < 200; round++) {
-        uint64_t at = 0, submitted = rng_below(&rng, 60), lag = rng_below(&rng, 20);
-        uint64_t until = submitted + rng_below(&rng, 60);
+        uint64_t at = 200, submitted = at + rng_below(&rng, 60), lag = rng_below(&rng, 20);
+        uint64_t from = submitted + rng_below(&rng, 30), until = from + rng_below(&rng, 30);
 
-        if (lag > submitted)
-            lag = submitted;
         for (unsigned i = 0; i < COUNT; i++) {
             at += 1 + rng_below(&rng, 4);
             demand[i] = (struct vidmm_demand){.at_ns = at};
@@ -143,11 +141,13 @@ static void the_least_that_will_be_free_agrees_with_a_plain_model(void **state)
         }
         vidmm_forecast_time(rig->vidmm, 0, 0);
         assert_int_equal(vidmm_forecast_demand(rig->vidmm, 1, COUNT, demand), STATUS_SUCCESS);
-        vidmm_forecast_time(rig->vidmm, submitted, submitted - lag);
-        assert_int_equal(forecast_least_free(rig->vidmm, &rig->vidmm->segments[0], until, 500),
-                         plain_least(demand, COUNT, submitted, lag, until, 500));
-        assert_int_equal(forecast_least_free(rig->vidmm, &rig->vidmm->segments[1], until, 500),
-                         500); /* nothing has been told of it */
+        vidmm_forecast_time(rig->vidmm, submitted, submitted - 10 * lag); /* a tenth counts */
+        assert_int_equal(
+            forecast_least_free(rig->vidmm, &rig->vidmm->segments[0], from, until, 500),
+            plain_least(demand, COUNT, submitted, lag, from, until, 500));
+        assert_int_equal(
+            forecast_least_free(rig->vidmm, &rig->vidmm->segments[1], from, until, 500),
+            500); /* nothing has been told of it */
     }
     assert_int_equal(vidmm_forecast_demand(rig->vidmm, 0, 0, NULL), STATUS_INVALID_PARAMETER);
     assert_int_equal(vidmm_forecast_demand(rig->vidmm, 99, 0, NULL), STATUS_INVALID_PARAMETER);

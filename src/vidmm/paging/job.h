@@ -6,7 +6,9 @@
  * Model      Jobs run strictly in the order in which they were queued. The queue asks the first job
  *            for its next operation until the job says JOB_DONE, and then asks the next job. So a
  *            generator sees earlier jobs as the GPU will see them when the operation runs. A job
- *            is finished when the packet that holds its last operation has retired.
+ *            is finished when the packet that holds its last operation has retired. A job that was
+ *            begun ahead of any request gives way: between two of its chunks the jobs behind it go
+ *            first.
  *
  *                request                 job                    operation
  *                (residency.h)  queues   (allocation, mapping,  next() fills one
@@ -39,6 +41,7 @@ enum job_step {
     JOB_OPERATION, /* *args holds the next operation */
     JOB_WAIT,      /* nothing now: ask again when a paging buffer has retired */
     JOB_DONE,      /* that was all */
+    JOB_PAUSE,     /* nothing is half done, and the job gives way: others may go first */
 };
 
 /* Which job it is, for those who treat some of them alike. */
@@ -76,9 +79,17 @@ struct job {
     const struct job_ops *ops;
     struct list link; /* in the queue, then in the submission that holds its end */
     unsigned phase;   /* generator state */
+    bool gives_way;   /* nobody waits for it: it goes in small chunks, between others */
+    bool is_paused;   /* it has given way, and has not been asked since */
     uint64_t cursor;
     struct companion *companion; /* that its operations run on; NULL: the system context */
 };
+
+/* Somebody waits for the job now: it gives way no longer. */
+static inline void job_hurry(struct job *job)
+{
+    job->gives_way = job->is_paused = false;
+}
 
 static inline bool job_is_of_allocation(const struct job *job)
 {

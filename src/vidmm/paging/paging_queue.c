@@ -224,6 +224,7 @@ void paging_queue_add(struct vidmm *vidmm, struct job *job)
 {
     job->phase = 0;
     job->cursor = 0;
+    job_hurry(job);
     list_push_back(&vidmm->queue.jobs, &job->link);
     vidmm->pump_again = true;
 }
@@ -271,6 +272,7 @@ void paging_queue_reset(struct vidmm *vidmm, struct list *unfinished)
     }
     queue->current = 0;
     queue->companion = NULL;
+    queue->job = NULL;
     queue->has_operation = false;
     queue->needs_buffer = false;
     queue->fresh_failures = 0;
@@ -741,6 +743,65 @@ void paging_queue_leave(struct vidmm *vidmm, const struct companion *companion)
     queue->needs_buffer = current_buffer(queue)->used != 0;
 }
 
+/*
+ * What gives way has at most two chunks each way with the GPU: what comes behind it does not wait
+ * longer than for these, and the link has something to do when one of them ends.
+ */
+static uint64_t *chunks_that_gave_way(struct paging_queue *queue, const struct job *job)
+{
+    return queue->gave_way[job->ops->kind == JOB_ENTER];
+}
+
+static bool may_resume(struct paging_queue *queue, const struct job *job)
+{
+    return chunks_that_gave_way(queue, job)[1] <= queue->retired.value;
+}
+
+/*
+ * The job that goes on: the one that has something half done, else the first one that does not give
+ * way, else the first one that has not got enough under way. NULL: none.
+ */
+static struct job *choose_job(struct paging_queue *queue)
+{
+    struct job *job;
+
+    if (queue->job)
+        return queue->job;
+    list_for_each (job, &queue->jobs, struct job, link) {
+        if (!job->is_paused)
+            return job;
+    }
+    list_for_each (job, &queue->jobs, struct job, link) {
+        if (may_resume(queue, job))
+            return job;
+    }
+    return NULL;
+}
+
+/* The job pauses, or is done: what it has built is counted as one chunk. */
+static void end_chunk(struct vidmm *vidmm, const struct job *job)
+{
+    struct paging_queue *queue = &vidmm->queue;
+    uint64_t *numbers = chunks_that_gave_way(queue, job);
+    uint64_t number = queue->submitted;
+
+    queue->job = NULL;
+    if (!job->gives_way)
+        return;
+    if (current_buffer(queue)->used != current_buffer(queue)->submitted) {
+        if (list_is_empty(&queue->idle))
+            number++; /* it will be in the next one */
+        else {
+            submit_built(vidmm);
+            number = queue->submitted;
+        }
+    }
+    if (number == numbers[0])
+        return;
+    numbers[1] = numbers[0];
+    numbers[0] = number;
+}
+
 bool paging_queue_run(struct vidmm *vidmm)
 {
     struct paging_queue *queue = &vidmm->queue;
@@ -750,8 +811,10 @@ bool paging_queue_run(struct vidmm *vidmm)
         return false;
     queue->is_pumping = true;
     while (!list_is_empty(&queue->jobs)) {
-        struct job *job = container_of(queue->jobs.next, struct job, link);
+        struct job *job = choose_job(queue);
 
+        if (!job)
+            break;
         if (!queue->has_operation) {
             enum job_step step;
 
@@ -760,13 +823,19 @@ bool paging_queue_run(struct vidmm *vidmm)
 
             memset(&queue->operation, 0, sizeof queue->operation);
             queue->subject = allocation_of_job(job);
+            queue->job = job;
             step = job->ops->next(job, &queue->operation);
             if (step == JOB_WAIT)
                 break;
             did_anything = true;
+            if (step == JOB_PAUSE) {
+                end_chunk(vidmm, job);
+                continue;
+            }
             if (step == JOB_DONE) {
                 list_remove(&job->link);
                 list_push_back(&queue->ended, &job->link);
+                end_chunk(vidmm, job);
                 continue;
             }
             if (vidmm->is_removed)

@@ -74,7 +74,8 @@ struct generation {
 
 struct paging_queue {
     /* The operation that is being built. */
-    struct list jobs;   /* the first one is being generated */
+    struct list jobs;
+    struct job *job;    /* the one of them that is being generated; NULL: none has begun */
     bool has_operation; /* operation is not complete yet */
     bool is_shown;      /* it was built, at least in part */
     bool needs_buffer;  /* the driver found the current one too small */
@@ -99,6 +100,8 @@ struct paging_queue {
     struct companion *submitted_for; /* the same of the last submission */
     uint64_t submitted;              /* its number */
     struct vidsch_fence retired;     /* the number of the last one that has */
+    /* Of what gives way, out and in: the submissions of the last chunk and of the one before. */
+    uint64_t gave_way[2][2];
     uint64_t slot_user; /* the number of that with the last operation through aperture slots */
 
     /* The system context. */

@@ -66,6 +66,9 @@ enum phase {
     PHASE_MAP,
 };
 
+/* Chunks of a job that gives way: a quarter of a millisecond of a link of 16 GB/s. */
+#define GIVING_WAY_PAGES ((UINT64_C(4) << 20) / PAGE_BYTES)
+
 static struct vidmm_allocation *job_allocation(struct job *job)
 {
     return container_of(job, struct vidmm_allocation, job);
@@ -288,14 +291,21 @@ static enum job_step next_of_chunks(struct vidmm_allocation *allocation, enum wa
         case PHASE_CHUNK:
             if (job->cursor == allocation->page_count)
                 return JOB_DONE;
+            if (job->gives_way && !job->is_paused) {
+                job->is_paused = true;
+                return JOB_PAUSE;
+            }
             generation->chunk_pages =
                 min_u64(allocation->page_count - job->cursor, paging_process_chunk_pages(vidmm));
+            if (job->gives_way)
+                generation->chunk_pages = min_u64(generation->chunk_pages, GIVING_WAY_PAGES);
             limit_to_protection(allocation);
             generation->chunk_stride =
                 paging_process_scratch_stride(vidmm, generation->chunk_pages);
             if (!paging_process_take_scratch(vidmm, sides * generation->chunk_stride,
                                              &generation->chunk_va))
                 return JOB_WAIT;
+            job->is_paused = false;
             generation->piece = 0;
             job->phase = is_fill ? PHASE_CHUNK_DESTINATION : PHASE_CHUNK_SOURCE;
             break;

@@ -7,8 +7,11 @@
  *
  * X comes in when what is free now, and stays free until its use while things are created and
  * destroyed, has room for X. Otherwise the policy's victim leaves, if its next use is behind that
- * of X. When nothing that is absent will be used in time, the same is done for what will be
- * created.
+ * of X, and if X would find no room shortly before its use either. Otherwise the same is done for
+ * what will be created.
+ *
+ * Nobody waits for all this, so its jobs give way (job.h): what is asked for meanwhile does not
+ * stand behind a page-out of many megabytes, for fences of one node complete in order.
  */
 #include "vidmm/residency/ahead.h"
 
@@ -38,6 +41,22 @@ static uint64_t eviction_horizon(const struct vidmm *vidmm)
                    vidmm->forecast.done_ns + policy->evict_most_ns);
 }
 
+/* The next one leaves for what comes later when fewer bytes than these are on their way out. */
+#define LEAVING_MOST (UINT64_C(192) << 20)
+
+/* So long before its use an allocation comes in at the latest: others leave for it only if it would
+ * find no room then. */
+#define ENTRY_NS UINT64_C(50000000)
+
+/* Nobody waits for it: what is asked for meanwhile goes first. */
+static bool leave_ahead(struct vidmm_allocation *victim)
+{
+    if (!NT_SUCCESS(room_evict(victim, reason)))
+        return false;
+    victim->job.gives_way = true;
+    return true;
+}
+
 /* A slot for one more that comes in; NULL: enough are under way. */
 static D3DKMT_HANDLE *free_slot(struct vidmm *vidmm)
 {
@@ -63,11 +82,11 @@ static bool may_come_in(const struct vidmm_allocation *allocation)
 
 /* What will be free there up to the time, at the least. */
 static int64_t least_free(const struct vidmm *vidmm, const struct segment *segment,
-                          uint64_t until_ns)
+                          uint64_t from_ns, uint64_t until_ns)
 {
     int64_t now = (int64_t)(segment_free(vidmm, segment) + segment->leaving + segment->doomed);
 
-    return forecast_least_free(vidmm, segment, until_ns, now);
+    return forecast_least_free(vidmm, segment, from_ns, until_ns, now);
 }
 
 /* The policy's victim leaves when it will be used behind the time, if at all. */
@@ -78,45 +97,46 @@ static bool make_room_until(struct vidmm *vidmm, struct segment *segment, uint64
 
     if (!victim || !forecast_next_use(victim, &next_ns) || next_ns <= until_ns)
         return false;
-    return NT_SUCCESS(room_evict(victim, reason));
+    return leave_ahead(victim);
 }
 
-enum outcome { NOTHING, BEGUN, BLOCKED };
-
-/* The absent allocation that will be used first. */
-static enum outcome bring_in(struct vidmm *vidmm, D3DKMT_HANDLE *slot, uint64_t horizon_ns)
+/* Whether something has been begun for the absent allocation that will be used first. */
+static bool bring_in(struct vidmm *vidmm, D3DKMT_HANDLE *slot, uint64_t horizon_ns)
 {
-    enum outcome outcome = BLOCKED;
+    bool has_begun = false;
     struct vidmm_allocation *allocation;
     struct segment *segment;
     uint64_t use_ns, bytes;
 
     allocation = forecast_take_absent(vidmm, &use_ns);
     if (!allocation)
-        return NOTHING;
+        return false;
     if (use_ns > horizon_ns) {
         forecast_put_back(allocation);
-        return NOTHING;
+        return false;
     }
     if (!may_come_in(allocation))
-        return BEGUN; /* it stays away, and the next one is looked at */
+        return true; /* it stays away, and the next one is looked at */
     segment = room_wanted_segment(allocation);
     bytes = segment_footprint(segment, allocation);
     if (!segment_holds_content(segment))
-        return BEGUN; /* it comes in without a copy when it is asked for */
-    if (least_free(vidmm, segment, use_ns) >= (int64_t)bytes) {
+        return true; /* it comes in without a copy when it is asked for */
+    if (least_free(vidmm, segment, 0, use_ns) >= (int64_t)bytes) {
         if (segment_free(vidmm, segment) >= bytes && NT_SUCCESS(room_take(segment, allocation))) {
+            allocation->job.gives_way = true;
             *slot = allocation->handle;
             vidmm->statistics.ahead++;
             vidmm->statistics.ahead_bytes += bytes;
-            return BEGUN;
+            return true;
         }
-    } else if (use_ns <= eviction_horizon(vidmm) && !segment->leaving &&
+    } else if (use_ns <= eviction_horizon(vidmm) && segment->leaving < LEAVING_MOST &&
+               least_free(vidmm, segment, use_ns - min_u64(use_ns, ENTRY_NS), use_ns) <
+                   (int64_t)bytes &&
                make_room_until(vidmm, segment, use_ns)) {
-        outcome = BEGUN;
+        has_begun = true;
     }
     forecast_put_back(allocation);
-    return outcome;
+    return has_begun;
 }
 
 /* Whether something has been begun for what will be created. */
@@ -124,7 +144,8 @@ static bool prepare(struct vidmm *vidmm, uint64_t horizon_ns)
 {
     struct segment *segment = vidmm->forecast.segment;
 
-    return segment && !segment->leaving && least_free(vidmm, segment, horizon_ns) < 0 &&
+    return segment && segment->leaving < LEAVING_MOST &&
+           least_free(vidmm, segment, 0, horizon_ns) < 0 &&
            make_room_until(vidmm, segment, horizon_ns);
 }
 
@@ -158,19 +179,11 @@ bool ahead_run(struct vidmm *vidmm)
 
     if (keep_spare(vidmm))
         return true;
-    if (!ahead_ns || !vidmm->forecast.told_count || !list_is_empty(&vidmm->requests) ||
-        !NT_SUCCESS(vidmm->refusal))
+    if (!ahead_ns || !vidmm->forecast.told_count || !NT_SUCCESS(vidmm->refusal))
         return false;
-    slot = free_slot(vidmm);
-    if (!slot)
-        return false;
-    switch (bring_in(vidmm, slot, horizon_ns)) {
-    case BEGUN:
+    /* What is free while a request waits is for the request. */
+    slot = list_is_empty(&vidmm->requests) ? free_slot(vidmm) : NULL;
+    if (slot && bring_in(vidmm, slot, horizon_ns))
         return true;
-    case BLOCKED:
-        return false;
-    case NOTHING:
-        break;
-    }
     return eviction_horizon(vidmm) && prepare(vidmm, eviction_horizon(vidmm));
 }

@@ -279,6 +279,45 @@ static void room_is_made_for_what_will_be_created(void **state)
     }
 }
 
+/*
+ * GpuMmu: four are to leave for what will be created, and what is asked for next waits for the two
+ * chunks that are with the GPU, not for the others.
+ */
+static void what_leaves_early_gives_way_to_what_is_asked_for(void **state)
+{
+    const struct vidmm_demand demand = {.at_ns = 30 * MS, .created = 200 * PAGE_BYTES};
+    struct rig *rig = create(2, &vidmm_policy_hinted);
+    struct rig_done done = {0};
+    struct rig_object objects[5];
+    uint64_t fence;
+
+    for (unsigned j = 0; j < 4; j++) {
+        rig_object(rig, 60, 1, &objects[j]);
+        use(rig, &objects[j]);
+        tell(&objects[j], 800 * MS);
+    }
+    rig_object(rig, 10, 1, &objects[4]);
+    rig_map(rig, &objects[4]);
+    rig_drain(rig);
+    assert_int_equal(vidmm_forecast_demand(rig->vidmm, 1, 1, &demand), STATUS_SUCCESS);
+    vidmm_forecast_time(rig->vidmm, 1, 1);
+    assert_int_equal(rig->eviction_count, 4);
+    assert_int_equal(
+        vidmm_make_resident(rig->device, 1, &objects[4].allocation, rig_done, &done, &fence),
+        STATUS_PENDING);
+    while (!done.calls)
+        assert_true(rig_step_machine(rig));
+    assert_true(rig_count(rig, DXGK_OPERATION_VIRTUAL_TRANSFER) <= 3); /* of 16 */
+    rig_drain(rig);
+    assert_int_equal(rig_count(rig, DXGK_OPERATION_VIRTUAL_TRANSFER), 16);
+    for (unsigned j = 0; j < 4; j++)
+        assert_int_equal(objects[j].allocation->state, ALLOCATION_BACKED);
+    objects[4].references = 1;
+    for (unsigned j = 0; j < 4; j++)
+        rig_cpu(rig, &objects[j], false);
+    destroy_all(rig, objects, 5);
+}
+
 static void what_is_locked_or_offered_stays_away(void **state)
 {
     for (unsigned offered = 0; offered < 2; offered++) {
@@ -408,6 +447,7 @@ int main(void)
         cmocka_unit_test(nothing_leaves_early_for_what_is_used_later_still),
         cmocka_unit_test(what_fits_comes_in_if_it_will_still_fit_when_it_is_used),
         cmocka_unit_test(room_is_made_for_what_will_be_created),
+        cmocka_unit_test(what_leaves_early_gives_way_to_what_is_asked_for),
         cmocka_unit_test(what_is_locked_or_offered_stays_away),
         cmocka_unit_test(room_is_kept_free_once_something_had_to_leave),
         cmocka_unit_test(what_leaves_for_the_cpu_stays_until_it_is_asked_for),

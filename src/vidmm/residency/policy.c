@@ -13,11 +13,11 @@
 #define AHEAD_NS UINT64_C(1000000000)
 
 /*
- * Measured with two nets (docs/policy.md): with less than 40 ms the GPU waits, and more than 200 ms
- * move more bytes than they save time.
+ * Measured with two nets (docs/policy.md): with less the GPU waits, and more moves more bytes than
+ * it saves time.
  */
-#define EVICT_LEAD_NS UINT64_C(40000000)
-#define EVICT_MOST_NS UINT64_C(200000000)
+#define EVICT_LEAD_NS UINT64_C(300000000)
+#define EVICT_MOST_NS UINT64_C(400000000)
 
 /*
  * Measured with the same nets: more is faster where copies go both ways at once, but with more than

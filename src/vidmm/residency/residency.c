@@ -313,9 +313,12 @@ static enum place_result place_all(struct request *request, NTSTATUS *status)
 
         switch (allocation->state) {
         case ALLOCATION_RESIDENT:
+            break;
         case ALLOCATION_ENTERING:
+            job_hurry(&allocation->job);
             break;
         case ALLOCATION_LEAVING:
+            job_hurry(&allocation->job);
             *status = STATUS_GRAPHICS_NO_VIDEO_MEMORY;
             return PLACE_LATER;
         case ALLOCATION_DYING:
