@@ -26,12 +26,16 @@ struct vidmm_allocation;
 /* The next use is not known, or it is known that there is none. */
 #define VIDMM_NEVER UINT64_MAX
 
+/* No turn of the process is to come: it waits for nothing. */
+#define VIDMM_NO_TURN UINT32_MAX
+
 struct vidmm_candidate {
     const struct vidmm_allocation *allocation;
     uint64_t bytes;       /* that its place takes */
     bool is_forecast;     /* the client has told its uses (vidmm_forecast_uses()) */
     uint64_t next_use_ns; /* VIDMM_NEVER: none has been told, or none is left */
     unsigned queued; /* the first waiting request that wants it, counted from 1; 0: none does */
+    unsigned turn;   /* of its process (turn_ns): 0 now, 1 next, ...; VIDMM_NO_TURN: none waits */
 };
 
 struct vidmm_policy {
@@ -60,6 +64,14 @@ struct vidmm_policy {
      * free: what leaves for the next request goes while what this one wants comes in. 0: none.
      */
     uint64_t spare_bytes;
+    /*
+     * Processes that wait for memory which others have take turns of so many nanoseconds of the
+     * platform's clock. Requests of the process whose turn it is are served; others are when they
+     * need nothing that would have to leave. What has left a process since its last turn comes in
+     * while the process in front of it runs. 0, or a platform without a clock: requests are served
+     * in the order in which they were made.
+     */
+    uint64_t turn_ns;
 };
 
 /* The name of the table in a shared object that a run of the bench loads (option policy-file). */
@@ -74,5 +86,7 @@ extern const struct vidmm_policy vidmm_policy_lru;
 extern const struct vidmm_policy vidmm_policy_look_ahead;
 /* The allocation whose next use is farthest leaves; what will be used comes in ahead. */
 extern const struct vidmm_policy vidmm_policy_hinted;
+/* Processes take turns; what belongs to the process whose turn is farthest leaves. */
+extern const struct vidmm_policy vidmm_policy_turns;
 
 #endif

@@ -72,6 +72,9 @@ struct vidmm_platform {
      */
     uint64_t (*device_page)(void *context, uint64_t page);
 
+    /* The time, by which turns of processes end (vidmm/policy.h). NULL: there are no turns. */
+    uint64_t (*now_ns)(void *context);
+
     /*
      * The AGP window of the bus, below WDDM 2.0: its bus address and size (0: there is no bridge),
      * and the bridge's GART, which shows pages at an offset in it. STATUS_NO_MEMORY.
@@ -334,6 +337,12 @@ NTSTATUS vidmm_remove(struct vidmm *vidmm);
  * callbacks of what that ends come out of this call.
  */
 void vidmm_watch(struct vidmm *vidmm, uint64_t now_ns);
+
+/*
+ * Nothing more will happen by itself, and requests wait for a turn (vidmm/policy.h) of a process
+ * that does nothing: the next one has it. False: none waits.
+ */
+bool vidmm_pass_turn(struct vidmm *vidmm);
 
 /* The driver's engines, at least one. */
 /*

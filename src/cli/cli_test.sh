@@ -330,7 +330,12 @@ prints 'transformer'
 expect 2 gen transfromer
 says "did you mean transformer"
 expect 2 gen transformer no-such-parameter=1
+expect 2 gen clients=x
+says "decode is 'x'"
 leaves_nothing
+expect 0 gen clients=2 busy-ms=10 decode-set=64M bandwidth=10 -o two.case
+grep -q "clients: 2 decode" two.case || fail "clients=2 does not make two processes"
+rm two.case
 expect 0 gen random -o random.case
 expect 0 run random.case --no-out --model both
 expect 0 import random.case -o again.case

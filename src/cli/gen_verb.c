@@ -1,5 +1,6 @@
 /*
- * drydock gen: a case from a generator, with its settings as NAME=VALUE.
+ * drydock gen: a case from a generator, with its settings as KEY=VALUE. `clients=8` is the
+ * generator clients with 8 as its first setting.
  */
 #include "cli/cli.h"
 
@@ -92,10 +93,49 @@ static enum cli_status unknown_generator(const char *name)
     return CLI_USAGE;
 }
 
+/*
+ * The case that NAME [KEY=VALUE ...] asks for, where NAME=VALUE sets the first parameter of the
+ * generator, too.
+ */
+static enum cli_status generate(const struct cli_arguments *arguments,
+                                const struct workload_generator **out_generator,
+                                struct workload **out)
+{
+    const char *first = arguments->rest[0], *equals = strchr(first, '=');
+    const char **settings = calloc((size_t)arguments->rest_count + 1, sizeof *settings);
+    char name[64], setting[128];
+    struct workload_error error;
+    size_t count = 0;
+    bool is_made;
+
+    if (!settings) {
+        cli_error("out of memory");
+        return CLI_INTERNAL;
+    }
+    snprintf(name, sizeof name, "%.*s", (int)(equals ? equals - first : 63), first);
+    *out_generator = workload_find_generator(name);
+    if (!*out_generator) {
+        free(settings);
+        return unknown_generator(name);
+    }
+    if (equals) {
+        snprintf(setting, sizeof setting, "%s%s", (*out_generator)->params[0].name, equals);
+        settings[count++] = setting;
+    }
+    for (size_t i = 1; i < (size_t)arguments->rest_count; i++)
+        settings[count++] = arguments->rest[i];
+    is_made = workload_generate(name, settings, count, out, &error);
+    free(settings);
+    if (!is_made)
+        cli_error("%s", error.text);
+    return is_made ? CLI_FINE : CLI_USAGE;
+}
+
 static enum cli_status gen(const struct cli_arguments *arguments)
 {
+    const struct workload_generator *generator;
+    enum cli_status status;
     struct workload_summary summary;
-    struct workload_error error;
     struct workload *workload;
     char output[256], bytes[REPORT_NUMBER_BYTES];
     bool done;
@@ -107,24 +147,20 @@ static enum cli_status gen(const struct cli_arguments *arguments)
             list_generators(stdout);
         return CLI_FINE;
     }
-    if (!workload_find_generator(arguments->rest[0]))
-        return unknown_generator(arguments->rest[0]);
-    if (!workload_generate(arguments->rest[0], arguments->rest + 1, arguments->rest_count - 1,
-                           &workload, &error)) {
-        cli_error("%s", error.text);
-        return CLI_USAGE;
-    }
-    snprintf(output, sizeof output, "%s.case", arguments->rest[0]);
+    status = generate(arguments, &generator, &workload);
+    if (status != CLI_FINE)
+        return status;
+    snprintf(output, sizeof output, "%s.case", generator->name);
     if (arguments->values[OPTION_OUT])
         snprintf(output, sizeof output, "%s", arguments->values[OPTION_OUT]);
     done = cli_save(workload, output);
     workload_summarise(workload, &summary);
     if (done && arguments->values[OPTION_JSON] && strcmp(output, "-") != 0)
-        report_as_json(arguments->rest[0], workload, &summary, output);
+        report_as_json(generator->name, workload, &summary, output);
     else if (done)
         fprintf(strcmp(output, "-") == 0 ? stderr : stdout,
                 "%s: %u operations, %u allocations, %s alive at the peak, written to %s\n",
-                arguments->rest[0], workload->op_count, workload->allocation_count,
+                generator->name, workload->op_count, workload->allocation_count,
                 report_bytes(bytes, summary.peak_live_bytes), output);
     workload_free(workload);
     return done ? CLI_FINE : CLI_USAGE;
@@ -132,7 +168,7 @@ static enum cli_status gen(const struct cli_arguments *arguments)
 
 const struct cli_verb cli_gen = {
     .name = "gen",
-    .usage = "[NAME [KEY=VALUE ...]] [-o CASE]",
+    .usage = "[NAME[=VALUE] [KEY=VALUE ...]] [-o CASE]",
     .summary = "Computes a case; without a name lists the generators",
     .options = options,
     .repeated_option = -1,

@@ -20,6 +20,7 @@
 #include "vidmm/paging/paging_queue.h"
 #include "vidmm/residency/ahead.h"
 #include "vidmm/residency/compaction.h"
+#include "vidmm/residency/turns.h"
 #include "vidmm/tables/paging_process.h"
 #include "vidmm/tables/segment_tables.h"
 #include "vidmm/vidmm.h"
@@ -71,6 +72,7 @@ struct vidmm {
     struct compaction compaction;
     struct forecast forecast;
     struct ahead ahead;
+    struct turns turns;
     struct table_shortage table_shortage;
     DXGK_PTE *entries;           /* of one table, for the paging queue's current operation */
     DXGK_PTE *immediate_entries; /* the same for operations without a buffer */

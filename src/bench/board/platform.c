@@ -304,6 +304,13 @@ void platform_fini(struct platform *platform)
     platform_remap_fini(&platform->remap);
 }
 
+static uint64_t now_ns(void *context)
+{
+    const struct platform *platform = context;
+
+    return machine_now(platform->machine);
+}
+
 struct vidmm_platform platform_get(struct platform *platform)
 {
     return (struct vidmm_platform){
@@ -326,6 +333,7 @@ struct vidmm_platform platform_get(struct platform *platform)
         .destroy_space = destroy_space,
         .map_space = map_space,
         .unmap_space = unmap_space,
+        .now_ns = now_ns,
         .device_page = platform_remap_is_on(&platform->remap) ? device_page : NULL,
     };
 }

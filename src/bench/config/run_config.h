@@ -32,7 +32,7 @@
 
 enum run_model { RUN_PHYSICAL, RUN_GPUMMU, RUN_IOMMU };
 /* Who leaves local memory, and what comes in ahead (vidmm/policy.h). */
-enum run_policy { RUN_POLICY_LRU, RUN_POLICY_LOOK_AHEAD, RUN_POLICY_HINTED };
+enum run_policy { RUN_POLICY_LRU, RUN_POLICY_LOOK_AHEAD, RUN_POLICY_HINTED, RUN_POLICY_TURNS };
 enum run_update_mode {
     RUN_UPDATE_GPU_VIRTUAL,
     RUN_UPDATE_GPU_PHYSICAL,

@@ -112,6 +112,7 @@ struct player_context {
     struct list submissions; /* running ones first */
     unsigned count;
     unsigned running_count;
+    uint64_t unasked_token; /* submissions from this token on have asked for nothing yet */
     /* GpuMmu: command buffers, one behind the other, used and freed in order. */
     struct vidmm_allocation *ring;
     bool is_ring_resident, is_ring_locked;

@@ -4,6 +4,7 @@
  */
 #include "bench/play/player_private.h"
 
+#include "base/bits.h"
 #include "bench/board/gpu_plugin.h"
 
 #include <stdio.h>
@@ -341,12 +342,16 @@ static bool submission_step(struct player *player, struct submission *submission
                               player->has_ended ? STATUS_DEVICE_REMOVED : STATUS_UNSUCCESSFUL);
             return false;
         }
+        if (submission->context->running_count >= player->queue_depth)
+            return false; /* behind a backlog */
         if (player->alone && player->alone != submission)
             return false;
         if (submission->is_alone && (player->running_count || player->requesting_count))
             return false;
         if (!mappings_are_ready(player, submission) || is_in_error(player, submission))
             return false;
+        submission->context->unasked_token =
+            max_u64(submission->context->unasked_token, submission->token + 1);
         if (player->is_virtual)
             return request_residency(player, submission);
         return start(player, submission);
@@ -387,6 +392,8 @@ static bool take_back_behind(struct player *player, struct player_context *conte
         bool is_answered = submission->state == SUBMISSION_READY ||
                            (submission->state == SUBMISSION_REQUESTING && submission->is_reported);
 
+        if (submission->token >= context->unasked_token)
+            break;
         if (submission == first || !is_answered)
             continue;
         submission->is_resident |=
@@ -406,6 +413,8 @@ static bool pump_context(struct player *player, struct player_context *context)
     bool did = false;
 
     list_for_each_safe (submission, following, &context->submissions, struct submission, link) {
+        if (submission->token >= context->unasked_token)
+            break;
         if (submission->state == SUBMISSION_RUNNING && submission->is_reported) {
             submission_ended(player, submission);
             did = true;

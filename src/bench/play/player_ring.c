@@ -24,7 +24,7 @@ bool player_ring_take(struct player_context *context, struct submission *submiss
 
     list_for_each (oldest, &context->submissions, struct submission, link) {
         has_oldest = oldest->ring_bytes != 0;
-        if (has_oldest)
+        if (has_oldest || oldest->token >= context->unasked_token)
             break;
     }
     if (!has_oldest) {

@@ -78,7 +78,7 @@ bool player_play_submit(struct player *player, uint32_t op_index)
     struct player_context *context = &player->contexts[op->object];
     struct submission *submission;
 
-    while (context->count >= player->queue_depth) {
+    while (context->count >= player->queue_depth + player->config.run->backlog) {
         if (!player_advance(player))
             return false;
     }

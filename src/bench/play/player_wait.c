@@ -88,7 +88,7 @@ bool player_advance(struct player *player)
         return player->stop == PLAYER_NOT_STOPPED;
     }
     ask_behind_reset(player);
-    if (!machine_run_next(player->machine))
+    if (!machine_run_next(player->machine) && !vidmm_pass_turn(player->vidmm))
         return stop_stuck(player, "nothing more happens");
     player_preempt_when_due(player);
     if (player->awaited_ring && vidmm_lock_is_settled(player->awaited_ring)) {

@@ -118,6 +118,7 @@ static const struct vidmm_policy *const policies[] = {
     [RUN_POLICY_LRU] = &vidmm_policy_lru,
     [RUN_POLICY_LOOK_AHEAD] = &vidmm_policy_look_ahead,
     [RUN_POLICY_HINTED] = &vidmm_policy_hinted,
+    [RUN_POLICY_TURNS] = &vidmm_policy_turns,
 };
 
 static struct vidmm_config manager_config(struct run_assembly *run)
@@ -179,6 +180,11 @@ bool run_raise_manager(struct run_assembly *run)
         vidmm_config.policy = policy_file_load(config->policy_file, why);
         if (!vidmm_config.policy)
             return run_refuse(run, "%s", why);
+    }
+    if (config->turn_ns) {
+        run->policy = *vidmm_config.policy;
+        run->policy.turn_ns = config->turn_ns;
+        vidmm_config.policy = &run->policy;
     }
     platform_init(&run->platform, run->machine, &run->managers.services);
     run->has_platform = true;

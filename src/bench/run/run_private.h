@@ -40,6 +40,7 @@
 #include "nt/nt.h"
 #include "sgpu/sgpu.h"
 #include "workload/case/surroundings.h"
+#include "vidmm/policy.h"
 
 #include <setjmp.h>
 
@@ -95,6 +96,7 @@ struct run_assembly {
     struct vidmm_platform vidmm_platform; /* the platform as the manager knows it */
     bool has_platform;
     struct vidmm_early_caps early;
+    struct vidmm_policy policy; /* that of the manager, if its turns are others (option turn) */
     struct vidmm *vidmm;
     bool is_manager_started;
     struct player *player;

@@ -61,6 +61,7 @@ enum listing {
     LISTED_EVICTABLE, /* in an LRU list of its segment */
     LISTED_OFFERED,   /* in vidmm->offered: its system pages may be dropped */
     LISTED_DYING,     /* in vidmm->dying: it waits for its last work to retire */
+    LISTED_AWAY, /* in process->turn.away: it comes back for the turn of its process (turns.h) */
 };
 
 /*
@@ -114,9 +115,10 @@ struct vidmm_allocation {
     bool backing_is_linear : 1; /* Swizzled: order of the backing store's content, if any */
     bool unswizzles : 1;        /* Swizzled: the order is linear when it has left */
     /* Locks that wait, and how the CPU may look at it (alternate_va.c, agp.c). */
-    bool is_fetched : 1;   /* a request for a waiting lock is under way */
-    bool has_no_range : 1; /* the driver can never show it through a range (SWZ-003) */
-    bool is_flushing : 1;  /* struct flush is under way */
+    bool is_fetched : 1;     /* a request for a waiting lock is under way */
+    bool has_no_range : 1;   /* the driver can never show it through a range (SWZ-003) */
+    bool is_flushing : 1;    /* struct flush is under way */
+    bool leaves_for_cpu : 1; /* not to come in again before it is asked for (turns.h) */
     bool comes_back : 1; /* PermanentSysMem: it left its segment for a lock, whose end updates it */
     /* In the order of the paging queue: changed by generators. */
     bool entries_valid : 1;         /* the entries of its mappings point at pages */

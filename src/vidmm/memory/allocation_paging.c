@@ -150,10 +150,14 @@ NTSTATUS allocation_leave(struct vidmm_allocation *allocation, const char *reaso
 
 NTSTATUS allocation_leave_for_cpu(struct vidmm_allocation *allocation)
 {
-    NTSTATUS status = leave(allocation, "CPU access", true);
+    NTSTATUS status;
 
+    allocation->leaves_for_cpu = true;
+    status = leave(allocation, "CPU access", true);
     if (NT_SUCCESS(status))
         forecast_note_cpu(allocation);
+    else
+        allocation->leaves_for_cpu = false;
     return status;
 }
 

@@ -2,10 +2,12 @@
 
 #include "vidmm/memory/allocation.h"
 #include "vidmm/memory/forecast.h"
+#include "vidmm/memory/page_units.h"
 #include "vidmm/memory/reference_list.h"
 #include "vidmm/memory/segment.h"
 #include "vidmm/residency/budget.h"
 #include "vidmm/vidmm_private.h"
+#include "vidmm/work/client.h"
 
 #include "base/assert.h"
 #include "base/list.h"
@@ -56,6 +58,8 @@ static enum departure departure_of(const struct vidmm_allocation *allocation)
 void allocation_leave_list(struct vidmm_allocation *allocation)
 {
     segment_lru_remove(allocation);
+    if (allocation->listed == LISTED_AWAY)
+        allocation->vidmm->turns.away_bytes -= PAGE_BYTES_OF(allocation->page_count);
     list_remove(&allocation->link);
     allocation->listed = LISTED_NOWHERE;
 }
@@ -82,6 +86,23 @@ void allocation_list_if_offered(struct vidmm_allocation *allocation)
         enlist(allocation, &allocation->vidmm->offered[allocation->offer_class], LISTED_OFFERED);
 }
 
+/*
+ * It has left its segment, and not for the CPU, which would want it out again. If its process has
+ * used it in its last turn, and another one has the turn, it stands in the list of what comes in
+ * again for the next one (turns.h).
+ */
+static void list_if_away(struct vidmm_allocation *allocation)
+{
+    const struct vidmm_process *process = allocation->device->process;
+    const struct vidmm_process *holder = allocation->vidmm->turns.holder;
+
+    if (!holder || holder == process || allocation->listed != LISTED_NOWHERE ||
+        allocation->busy_until < process->turn.from || allocation->leaves_for_cpu)
+        return;
+    enlist(allocation, &allocation->device->process->turn.away, LISTED_AWAY);
+    allocation->vidmm->turns.away_bytes += PAGE_BYTES_OF(allocation->page_count);
+}
+
 static void change_state(struct vidmm_allocation *allocation, enum allocation_state state)
 {
     enum allocation_state former = allocation->state;
@@ -99,9 +120,12 @@ static void change_state(struct vidmm_allocation *allocation, enum allocation_st
         break;
     case ALLOCATION_BACKED:
         allocation_list_if_offered(allocation);
+        if (former == ALLOCATION_LEAVING)
+            list_if_away(allocation);
         break;
     case ALLOCATION_ENTERING:
         allocation->is_published = false;
+        allocation->leaves_for_cpu = false;
         return;
     case ALLOCATION_RESIDENT:
         if (!allocation->holds)

@@ -16,11 +16,13 @@
 #include "vidmm/residency/ahead.h"
 
 #include "vidmm/memory/allocation.h"
+#include "vidmm/memory/allocation_state.h"
 #include "vidmm/memory/forecast.h"
 #include "vidmm/memory/segment.h"
 #include "vidmm/policy.h"
 #include "vidmm/residency/budget.h"
 #include "vidmm/residency/room.h"
+#include "vidmm/residency/turns.h"
 #include "vidmm/vidmm_private.h"
 #include "vidmm/work/client.h"
 #include "vidmm/work/device.h"
@@ -29,6 +31,7 @@
 #include "base/list.h"
 
 static const char reason[] = "for what comes next";
+static const char turn[] = "for the next turn";
 
 /* Up to this time of the client others leave for what is to come; 0: they do not. */
 static uint64_t eviction_horizon(const struct vidmm *vidmm)
@@ -171,13 +174,49 @@ static bool keep_spare(struct vidmm *vidmm)
     return victim && !victim->uses && NT_SUCCESS(room_evict(victim, reason));
 }
 
+/*
+ * What belongs to the process that has the turn, or to the next one, comes in; others, whose turn
+ * is farther, leave while it does.
+ */
+static bool prepare_turn(struct vidmm *vidmm)
+{
+    struct vidmm_allocation *allocation = turns_next_away(vidmm);
+    struct vidmm_allocation *victim;
+    D3DKMT_HANDLE *slot;
+    struct segment *segment;
+    uint64_t bytes;
+
+    if (!allocation || !NT_SUCCESS(vidmm->refusal))
+        return false;
+    segment = room_wanted_segment(allocation);
+    if (!may_come_in(allocation) || !segment_holds_content(segment)) {
+        allocation_leave_list(allocation);
+        return true;
+    }
+    bytes = segment_footprint(segment, allocation);
+    slot = free_slot(vidmm);
+    if (slot && segment_free(vidmm, segment) >= bytes &&
+        NT_SUCCESS(room_take(segment, allocation))) {
+        *slot = allocation->handle;
+        turns_note_coming(allocation);
+        vidmm->statistics.ahead++;
+        vidmm->statistics.ahead_bytes += bytes;
+        return true;
+    }
+    if (segment_free(vidmm, segment) + room_leaving(vidmm, segment) + segment->doomed >=
+        (AHEAD_MOST + 1) * bytes)
+        return false;
+    victim = room_find_victim(vidmm, segment);
+    return victim && turns_are_farther(victim, allocation) && NT_SUCCESS(room_evict(victim, turn));
+}
+
 bool ahead_run(struct vidmm *vidmm)
 {
     uint64_t ahead_ns = vidmm->config.policy->ahead_ns;
     uint64_t horizon_ns = vidmm->forecast.submitted_ns + ahead_ns;
     D3DKMT_HANDLE *slot;
 
-    if (keep_spare(vidmm))
+    if (keep_spare(vidmm) || prepare_turn(vidmm))
         return true;
     if (!ahead_ns || !vidmm->forecast.told_count || !NT_SUCCESS(vidmm->refusal))
         return false;

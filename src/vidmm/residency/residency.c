@@ -1,5 +1,5 @@
 /*
- * Residency: requests are served, in the order in which they were made.
+ * Residency: requests are served, in the order in which they were made, or in turns (turns.h).
  *
  * The first request is active: it holds its allocations, so that resident ones stay, and places the
  * others. Room is made in the segment that an allocation prefers (room.c). When all are placed, a
@@ -40,6 +40,7 @@
 #include "vidmm/residency/offer.h"
 #include "vidmm/residency/request.h"
 #include "vidmm/residency/room.h"
+#include "vidmm/residency/turns.h"
 #include "vidmm/tables/page_table.h"
 #include "vidmm/tables/segment_tables.h"
 #include "vidmm/tables/table_eviction.h"
@@ -79,6 +80,7 @@ static void settle_fence(struct request *request, NTSTATUS status)
     struct vidmm_device *device = request->device;
 
     device->pending_requests--;
+    turns_note_work(device);
     if (!request->fence_value)
         return;
     if (NT_SUCCESS(status))
@@ -584,10 +586,12 @@ bool residency_run(struct vidmm *vidmm)
     bool did_anything = false;
 
     while (!list_is_empty(&vidmm->requests)) {
-        struct request *request = container_of(vidmm->requests.next, struct request, link);
+        struct request *request = turns_choose(vidmm);
         NTSTATUS status = STATUS_SUCCESS;
         unsigned i;
 
+        if (!request)
+            return did_anything;
         if (!NT_SUCCESS(vidmm->refusal)) {
             did_anything = true;
             list_remove(&request->link);

@@ -23,6 +23,7 @@
 #include "vidmm/views/aperture.h"
 #include "vidmm/vidmm.h"
 #include "vidmm/vidmm_private.h"
+#include "vidmm/work/client.h"
 
 #include "base/list.h"
 #include "vidsch/vidsch.h"
@@ -56,6 +57,7 @@ static struct vidmm_candidate candidate_of(const struct vidmm *vidmm,
         .allocation = allocation,
         .bytes = placement_bytes(&allocation->place),
         .queued = place_in_line(vidmm, allocation),
+        .turn = allocation->device->process->turn.order,
     };
 
     candidate.is_forecast = forecast_next_use(allocation, &candidate.next_use_ns);

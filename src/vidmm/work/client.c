@@ -57,6 +57,7 @@ NTSTATUS vidmm_process_create(struct vidmm *vidmm, struct vidmm_process **out_pr
     process->space.ranges_start = FIRST_VA;
     list_init(&process->devices);
     list_init(&process->mappings);
+    turns_init(process);
     list_init(&process->space.rebuilt);
     if (vidmm->caps.is_virtual) {
         DXGKARG_CREATEPROCESS create = {0};
@@ -114,6 +115,7 @@ void vidmm_process_destroy(struct vidmm_process *process)
     ASSERT(list_is_empty(&process->devices));
     ASSERT(list_is_empty(&process->mappings));
     budget_fini(process);
+    turns_forget(process);
     list_remove(&process->link);
     if (tables_bury_all(process, process_free))
         vidmm_pump(vidmm);

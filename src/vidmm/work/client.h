@@ -13,6 +13,7 @@
 #include "vidmm/memory/allocation.h"
 #include "vidmm/paging/monitored_fence.h"
 #include "vidmm/residency/budget.h"
+#include "vidmm/residency/turns.h"
 #include "vidmm/tables/address_space.h"
 #include "vidmm/work/companion.h"
 #include "vidmm/tables/table_burial.h"
@@ -28,6 +29,7 @@ struct vidmm_process {
     struct list devices;
     struct list mappings;
     struct table_burial burial;
+    struct process_turn turn;
     struct list link;
 };
 

@@ -7,6 +7,7 @@
 
 #include "vidmm/memory/allocation.h"
 #include "vidmm/memory/allocation_use.h"
+#include "vidmm/residency/turns.h"
 #include "vidmm/residency/request.h"
 #include "vidmm/vidmm.h"
 #include "vidmm/vidmm_private.h"
@@ -88,8 +89,10 @@ void submission_free(struct submission *submission)
 {
     struct vidmm *vidmm = submission->context->device->vidmm;
 
-    if (list_is_linked(&submission->link))
+    if (list_is_linked(&submission->link)) {
         submission->context->device->submission_count--;
+        turns_note_work(submission->context->device);
+    }
     list_remove(&submission->link);
     note_retired(vidmm);
     base_free(vidmm->services, submission, submission->bytes);

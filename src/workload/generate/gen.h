@@ -54,11 +54,13 @@ uint64_t gen_bytes(struct gen *gen, const char *what, const uint64_t *factors, s
 extern const struct workload_param gen_transformer_params[];
 extern const struct workload_param gen_cnn_params[];
 extern const struct workload_param gen_game_params[];
+extern const struct workload_param gen_clients_params[];
 extern const struct workload_param gen_random_params[];
 
 void gen_transformer(struct gen *gen, const uint64_t *values);
 void gen_cnn(struct gen *gen, const uint64_t *values);
 void gen_game(struct gen *gen, const uint64_t *values);
+void gen_clients(struct gen *gen, const uint64_t *values);
 void gen_random(struct gen *gen, const uint64_t *values);
 
 #endif

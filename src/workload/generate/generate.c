@@ -25,6 +25,10 @@ const struct workload_generator workload_generators[] = {
      "frames of a game: streamed textures around a walking camera, render targets, "
      "constants written each frame",
      gen_game_params, gen_game},
+    {"clients",
+     "processes that share a GPU and do not fit into its memory together: decoding, training, "
+     "games",
+     gen_clients_params, gen_clients},
     {"random", "random operations of every kind, for stress and for tests", gen_random_params,
      gen_random},
     {NULL, NULL, NULL, NULL},
@@ -189,7 +193,8 @@ bool workload_generate(const char *name, const char *const *settings, size_t set
     *out = NULL;
     if (!generator) {
         workload_error_set(
-            error, "unknown generator '%.80s' (expected transformer, cnn, game or random)", name);
+            error, "unknown generator '%.80s' (expected transformer, cnn, game, clients or random)",
+            name);
         return false;
     }
     set_defaults(generator->params, values);

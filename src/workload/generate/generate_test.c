@@ -235,12 +235,48 @@ static void two_large_allocations_end_a_random_case(void **state)
     workload_free(without);
 }
 
+static void clients_are_processes_with_sets_of_their_own(void **state)
+{
+    static const char *const settings[] = {
+        "decode=2",        "training=1",  "games=1",     "layers=4",   "decode-set=4M",
+        "training-set=8M", "game-set=4M", "bandwidth=1", "busy-ms=10", "local-memory=12M"};
+    struct workload *w = generate("clients", settings, ARRAY_COUNT(settings));
+    uint64_t kernel_ns[4] = {0};
+
+    (void)state;
+    assert_int_equal(w->process_count, 4);
+    assert_int_equal(size_of(w, "decode1.weights3"), MiB / 32 * 30);
+    assert_int_equal(size_of(w, "decode0.kv0"), MiB / 32 * 2);
+    assert_int_equal(size_of(w, "train0.states2"), 2 * MiB / 32 * 8);
+    assert_true(workload_option_number(w, "backlog", 0) > 0);
+    for (uint32_t i = 0; i < w->allocation_count; i++) {
+        bool is_game = strncmp(workload_allocation_name(w, i), "game", 4) == 0;
+
+        assert_int_equal(w->allocations[i].priority,
+                         is_game ? WORKLOAD_PRIORITY_HIGH : WORKLOAD_PRIORITY_NORMAL);
+    }
+    for (uint32_t i = 0; i < w->op_count; i++) {
+        const struct workload_op *op = &w->ops[i];
+
+        if (op->kind == WORKLOAD_OP_SUBMIT)
+            kernel_ns[w->devices[w->contexts[op->object].device].process] += op->value;
+    }
+    assert_true(kernel_ns[0] == kernel_ns[1]);
+    /* Two rounds of 4.2 ms, and what fills the set. */
+    assert_in_range(kernel_ns[0], 3 * 4194304, 3 * 4194304 + 100);
+    workload_free(w);
+}
+
 static void wrong_parameters_are_refused_by_name(void **state)
 {
     static const struct {
         const char *name, *setting, *message;
     } refused[] = {
-        {"film", "seed=1", "unknown generator 'film' (expected transformer, cnn, game or random)"},
+        {"film", "seed=1",
+         "unknown generator 'film' (expected transformer, cnn, game, clients or random)"},
+        {"clients", "decode=0", "clients: no process (expected decode, training or games)"},
+        {"clients", "busy-ms=10000000",
+         "clients: more than 4194304 submissions (expected larger sets"},
         {"cnn", "depth", "cnn: unknown parameter 'depth' (expected KEY=VALUE with a key of the"},
         {"cnn", "layers=1", "cnn: unknown parameter 'layers=1' (expected KEY=VALUE"},
         {"cnn", "depth=18", "cnn: depth is '18' (expected 26|50|101|152)"},
@@ -338,6 +374,7 @@ int main(void)
         cmocka_unit_test(cnn_sizes_follow_the_arithmetic),
         cmocka_unit_test(pressure_and_local_memory_decide_the_option),
         cmocka_unit_test(two_large_allocations_end_a_random_case),
+        cmocka_unit_test(clients_are_processes_with_sets_of_their_own),
         cmocka_unit_test(wrong_parameters_are_refused_by_name),
         cmocka_unit_test(a_pool_has_no_unique_protection),
         cmocka_unit_test(the_main_case_is_what_the_generator_makes),

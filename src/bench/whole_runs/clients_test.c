@@ -1,0 +1,106 @@
+/*
+ * Many clients: processes whose memory does not fit together, played by the least recently used and
+ * by turns, with content and rules checked.
+ */
+#include "bench/whole_runs/test_run.h"
+
+#include "workload/generate/generate.h"
+
+/* Memory in turns of a time, or, without one, by the least recently used. */
+static struct run_result *play(const char *const *settings, size_t count, enum run_model model,
+                               const char *turn)
+{
+    struct workload_error error;
+    struct workload *workload;
+
+    if (!workload_generate("clients", settings, count, &workload, &error))
+        fail_msg("%s", error.text);
+    test_option(workload, "model", run_model_name(model));
+    if (turn) {
+        test_option(workload, "policy", "turns");
+        test_option(workload, "turn", turn);
+    }
+    return test_play(workload);
+}
+
+/*
+ * Eight loops of 19 rounds of 0.26 ms each, where two of their sets fit, and a bit. The link takes
+ * as long for a set in one direction.
+ */
+static const char *const loops[] = {"decode=8",  "decode-set=4M", "layers=4",
+                                    "busy-ms=5", "bandwidth=16",  "local-memory=11M"};
+
+static void turns_move_less_and_take_less_time_than_the_least_recently_used(void **state)
+{
+    for (int model = RUN_PHYSICAL; model <= RUN_GPUMMU; model++) {
+        struct run_result *lru = play(loops, ARRAY_COUNT(loops), (enum run_model)model, NULL);
+        struct run_result *turns =
+            play(loops, ARRAY_COUNT(loops), (enum run_model)model, "2500000");
+
+        test_assert_clean(lru);
+        test_assert_clean(turns);
+        assert_int_equal(lru->submissions, 8 * (4 + 19 * 4));
+        assert_int_equal(turns->submissions, lru->submissions);
+        assert_true(turns->statistics.moved_in_bytes * 2 < lru->statistics.moved_in_bytes);
+        assert_true(turns->virtual_time_ns < lru->virtual_time_ns);
+        assert_int_equal(lru->statistics.ahead, 0);
+        assert_true(turns->statistics.ahead > 0);
+        test_finish(lru);
+        test_finish(turns);
+    }
+}
+
+/* A context that waits for memory does not keep the lines of another one from being played. */
+static void with_a_backlog_no_context_waits_for_another(void **state)
+{
+    static const char *const text =
+        "drydock-case 1\noption local-memory 8M\noption queue-depth 1\n%scontext c0\ncontext c1 "
+        "node=1\n"
+        "alloc a size=4K segments=local\nalloc b size=4K segments=local\n";
+    uint64_t times[2];
+
+    for (unsigned i = 0; i < 2; i++) {
+        char all[1024];
+        struct run_result *result;
+        int length = snprintf(all, sizeof all, text, i ? "option backlog 8\n" : "");
+
+        for (unsigned j = 0; j < 2; j++) {
+            for (unsigned k = 0; k < 4; k++)
+                length += snprintf(all + length, sizeof all - (size_t)length,
+                                   "submit c%u duration=1000000 %c:w\n", j, 'a' + (int)j);
+        }
+        result = test_play(test_parse(all));
+        test_assert_clean(result);
+        assert_int_equal(result->submissions, 8);
+        times[i] = result->virtual_time_ns;
+        test_finish(result);
+    }
+    assert_true(times[0] > 6500000); /* four, but for the last one's beginning, and four */
+    assert_true(times[1] < 5000000); /* four beside four */
+}
+
+static uint64_t moved_in(const char *turn)
+{
+    struct run_result *result = play(loops, ARRAY_COUNT(loops), RUN_GPUMMU, turn);
+    uint64_t bytes = result->statistics.moved_in_bytes;
+
+    test_assert_clean(result);
+    test_finish(result);
+    return bytes;
+}
+
+static void shorter_turns_move_more(void **state)
+{
+    assert_true(moved_in("300000") > moved_in("2500000"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(turns_move_less_and_take_less_time_than_the_least_recently_used),
+        cmocka_unit_test(with_a_backlog_no_context_waits_for_another),
+        cmocka_unit_test(shorter_turns_move_more),
+    };
+
+    return cmocka_run_group_tests_name("bench/clients", tests, NULL, NULL);
+}

@@ -1,0 +1,343 @@
+/* Turns: whose requests are served, when a turn ends, and what comes in for the next one. */
+#include "vidmm/residency/turns.h"
+
+#include "vidmm/memory/allocation.h"
+#include "vidmm/policy.h"
+#include "vidmm/rig/test_rig_run.h"
+#include "vidmm/vidmm.h"
+#include "vidmm/vidmm_private.h"
+#include "vidmm/work/client.h"
+
+#define MS UINT64_C(1000000)
+
+static uint64_t clock_ns;
+
+static uint64_t read_clock(void *context)
+{
+    (void)context;
+    return clock_ns;
+}
+
+struct client {
+    struct vidmm_process *process;
+    struct vidmm_device *device;
+    struct vidmm_context *context;
+    struct rig_object objects[2];
+    struct rig_done asked, ran;
+};
+
+/* Calls of the rig are calls of this client from now on. */
+static void act_as(struct rig *rig, const struct client *client)
+{
+    rig->process = client->process;
+    rig->device = client->device;
+    rig->context = client->context;
+}
+
+/* Two clients, each with two objects of 100 pages, where there are 256. */
+static struct rig *create(unsigned model, struct client clients[2])
+{
+    struct rig_config config = rig_model(model);
+    struct rig *rig;
+
+    config.hides_segment[0] = true;
+    config.keeps_tables_in_system = true;
+    config.policy = &vidmm_policy_turns;
+    rig = rig_create(&config);
+    rig->vidmm->config.platform.now_ns = read_clock;
+    clock_ns = 1;
+    for (unsigned i = 0; i < 2; i++) {
+        clients[i] = (struct client){
+            .process = rig->process, .device = rig->device, .context = rig->context};
+        for (unsigned j = 0; j < 2; j++) {
+            rig_object(rig, 100, 1, &clients[i].objects[j]);
+            if (config.is_virtual)
+                rig_map(rig, &clients[i].objects[j]);
+        }
+        if (!i)
+            assert_int_equal(rig_open(rig), STATUS_SUCCESS);
+    }
+    return rig;
+}
+
+static void close_client(struct rig *rig, struct client *client)
+{
+    act_as(rig, client);
+    for (unsigned j = 0; j < 2; j++) {
+        if (client->objects[j].allocation)
+            rig_destroy_object(rig, &client->objects[j]);
+    }
+    rig_drain(rig);
+}
+
+static void close_second(struct rig *rig, struct client *client)
+{
+    close_client(rig, client);
+    vidmm_context_destroy(rig->context);
+    rig_drain(rig);
+    vidmm_device_destroy(rig->device);
+    vidmm_process_destroy(rig->process);
+}
+
+static void end(struct rig *rig, struct client clients[2])
+{
+    if (clients[1].process)
+        close_second(rig, &clients[1]);
+    close_client(rig, &clients[0]);
+    assert_int_equal(rig->vidmm->turns.away_bytes, 0);
+    rig_free(rig);
+}
+
+/* Whatever the machine does by itself; what then waits, waits for a turn. */
+static void settle(struct rig *rig)
+{
+    vidmm_forecast_time(rig->vidmm, 0, 0); /* which pumps */
+    while (rig_step_machine(rig))
+        ;
+}
+
+/* Resident, used by the GPU, and let go. */
+static void use(struct rig *rig, const struct client *client, struct rig_object *object)
+{
+    act_as(rig, client);
+    if (rig->config.is_virtual)
+        rig_make_resident(rig, object);
+    rig_gpu(rig, object, 4);
+    if (rig->config.is_virtual)
+        rig_evict(rig, object);
+    rig_drain(rig);
+}
+
+/* Nobody waits for the answer. In the physical model a submission asks. */
+static void ask(struct rig *rig, struct client *client, struct rig_object *object)
+{
+    uint64_t fence;
+
+    act_as(rig, client);
+    client->asked = (struct rig_done){0};
+    if (!rig->config.is_virtual) {
+        assert_int_equal(rig_gpu_in(rig, rig->context, &object, 1, 4, rig_done, &client->asked),
+                         STATUS_SUCCESS);
+        return;
+    }
+    assert_int_equal(vidmm_make_resident(client->device, 1, &object->allocation, rig_done,
+                                         &client->asked, &fence),
+                     STATUS_PENDING);
+    object->references++;
+}
+
+static bool is_answered(const struct client *client)
+{
+    if (client->asked.calls)
+        assert_int_equal(client->asked.status, STATUS_SUCCESS);
+    return client->asked.calls != 0;
+}
+
+/* The first client has used both of its objects, and has the turn; the second waits for one. */
+static struct rig *create_waiting(unsigned model, struct client clients[2])
+{
+    struct rig *rig = create(model, clients);
+
+    use(rig, &clients[0], &clients[0].objects[0]);
+    use(rig, &clients[0], &clients[0].objects[1]);
+    assert_ptr_equal(rig->vidmm->turns.holder, clients[0].process);
+    ask(rig, &clients[1], &clients[1].objects[0]);
+    settle(rig);
+    assert_false(is_answered(&clients[1]));
+    assert_int_equal(rig->eviction_count, 0);
+    return rig;
+}
+
+static void who_does_not_have_the_turn_waits_until_the_other_is_idle(void **state)
+{
+    for (unsigned model = 0; model < RIG_MODELS; model++) {
+        struct client clients[2];
+        struct rig *rig = create_waiting(model, clients);
+
+        clock_ns += 10 * MS - 1; /* a hundredth of a second's turn, less 1 ns */
+        settle(rig);
+        assert_false(is_answered(&clients[1]));
+        clock_ns++;
+        settle(rig);
+        assert_true(is_answered(&clients[1]));
+        assert_ptr_equal(rig->last_evicted, clients[0].objects[0].allocation);
+        assert_ptr_equal(rig->vidmm->turns.holder, clients[1].process);
+        end(rig, clients);
+    }
+}
+
+static void a_turn_ends_by_time_though_there_is_work(void **state)
+{
+    struct client clients[2];
+    struct rig *rig = create_waiting(2, clients);
+    struct rig_object *working = &clients[0].objects[1];
+
+    act_as(rig, &clients[0]);
+    rig_make_resident(rig, working);
+    assert_int_equal(rig_gpu_in(rig, rig->context, &working, 1, 4, rig_done, &clients[0].ran),
+                     STATUS_SUCCESS);
+    clock_ns += 1000 * MS - 1;
+    vidmm_forecast_time(rig->vidmm, 0, 0);
+    assert_int_equal(rig->eviction_count, 0); /* it works, so it is not idle */
+    clock_ns++;
+    vidmm_forecast_time(rig->vidmm, 0, 0);
+    assert_int_equal(rig->eviction_count, 1);
+    assert_ptr_equal(rig->last_evicted, clients[0].objects[0].allocation);
+    settle(rig);
+    assert_true(is_answered(&clients[1]));
+    assert_int_equal(clients[0].ran.calls, 1);
+    end(rig, clients);
+}
+
+static void the_embedder_passes_a_turn_on_when_nothing_else_will_happen(void **state)
+{
+    for (unsigned model = 0; model < RIG_MODELS; model++) {
+        struct client clients[2];
+        struct rig *rig = create_waiting(model, clients);
+
+        assert_true(vidmm_pass_turn(rig->vidmm));
+        settle(rig);
+        assert_true(is_answered(&clients[1]));
+        assert_false(vidmm_pass_turn(rig->vidmm)); /* nobody waits */
+        end(rig, clients);
+    }
+}
+
+static void without_a_clock_or_turns_requests_are_served_in_their_order(void **state)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        struct client clients[2];
+        struct rig *rig = create(2, clients);
+
+        if (i)
+            rig->vidmm->config.policy = &vidmm_policy_lru;
+        else
+            rig->vidmm->config.platform.now_ns = NULL;
+        use(rig, &clients[0], &clients[0].objects[0]);
+        use(rig, &clients[0], &clients[0].objects[1]);
+        ask(rig, &clients[1], &clients[1].objects[0]);
+        settle(rig);
+        assert_true(is_answered(&clients[1]));
+        assert_null(rig->vidmm->turns.holder);
+        assert_false(vidmm_pass_turn(rig->vidmm));
+        end(rig, clients);
+    }
+}
+
+static void what_fits_is_served_out_of_turn(void **state)
+{
+    struct client clients[2];
+    struct rig *rig = create(2, clients);
+
+    use(rig, &clients[0], &clients[0].objects[0]);
+    ask(rig, &clients[1], &clients[1].objects[0]);
+    settle(rig);
+    assert_true(is_answered(&clients[1]));
+    assert_ptr_equal(rig->vidmm->turns.holder, clients[0].process);
+    end(rig, clients);
+}
+
+/* The second has the turn, and the first one's older object is away. */
+static struct rig *create_away(unsigned model, struct client clients[2])
+{
+    struct rig *rig = create_waiting(model, clients);
+
+    clock_ns += 10 * MS;
+    settle(rig);
+    assert_true(is_answered(&clients[1]));
+    assert_ptr_equal(rig->vidmm->turns.holder, clients[1].process);
+    assert_int_equal(clients[0].objects[0].allocation->listed, LISTED_AWAY);
+    assert_int_equal(rig->vidmm->turns.away_bytes, 100 * PAGE_BYTES);
+    return rig;
+}
+
+/* Its turn is the next: as soon as there is room, for all that the other one still wants. */
+static void what_has_left_comes_in_for_the_next_turn(void **state)
+{
+    for (unsigned model = 0; model < RIG_MODELS; model++) {
+        struct client clients[2];
+        struct rig *rig = create_away(model, clients);
+
+        clients[0].process->turn.order = 1; /* it would have to have had work */
+        settle(rig);
+        assert_false(vidmm_allocation_is_resident(clients[0].objects[0].allocation));
+        assert_int_equal(rig->vidmm->statistics.ahead, 0);
+        act_as(rig, &clients[1]);
+        rig_destroy_object(rig, &clients[1].objects[0]);
+        settle(rig);
+        assert_int_equal(rig->vidmm->statistics.ahead, 1);
+        assert_true(vidmm_allocation_is_resident(clients[0].objects[0].allocation));
+        assert_int_equal(rig->vidmm->turns.away_bytes, 0);
+        end(rig, clients);
+    }
+}
+
+static void what_is_offered_or_destroyed_is_not_away(void **state)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        struct client clients[2];
+        struct rig *rig = create_away(2, clients);
+        struct rig_object *away = &clients[0].objects[0];
+
+        act_as(rig, &clients[0]);
+        if (i) {
+            rig_destroy_object(rig, away);
+        } else {
+            assert_int_equal(vidmm_offer(rig->device, 1, &away->allocation, VIDMM_OFFER_NORMAL),
+                             STATUS_SUCCESS);
+            assert_int_equal(away->allocation->listed, LISTED_OFFERED);
+        }
+        settle(rig);
+        assert_true(list_is_empty(&clients[0].process->turn.away));
+        assert_int_equal(rig->vidmm->turns.away_bytes, 0);
+        end(rig, clients);
+    }
+}
+
+/* It would come in and leave again for as long as the lock waits. */
+static void what_leaves_for_the_cpu_is_not_away(void **state)
+{
+    for (unsigned model = 0; model < RIG_MODELS; model++) {
+        struct client clients[2];
+        struct rig *rig = create_away(model, clients);
+        struct rig_object *object = &clients[0].objects[1];
+
+        assert_true(vidmm_allocation_is_resident(object->allocation));
+        act_as(rig, &clients[0]);
+        rig_cpu(rig, object, false);
+        assert_false(vidmm_allocation_is_resident(object->allocation));
+        assert_int_equal(object->allocation->listed, LISTED_NOWHERE);
+        assert_int_equal(rig->vidmm->turns.away_bytes, 100 * PAGE_BYTES);
+        end(rig, clients);
+    }
+}
+
+static void who_is_destroyed_has_no_turn(void **state)
+{
+    struct client clients[2];
+    struct rig *rig = create_away(2, clients);
+
+    close_second(rig, &clients[1]);
+    clients[1].process = NULL;
+    assert_null(rig->vidmm->turns.holder);
+    use(rig, &clients[0], &clients[0].objects[0]);
+    assert_ptr_equal(rig->vidmm->turns.holder, clients[0].process);
+    end(rig, clients);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(who_does_not_have_the_turn_waits_until_the_other_is_idle),
+        cmocka_unit_test(a_turn_ends_by_time_though_there_is_work),
+        cmocka_unit_test(the_embedder_passes_a_turn_on_when_nothing_else_will_happen),
+        cmocka_unit_test(without_a_clock_or_turns_requests_are_served_in_their_order),
+        cmocka_unit_test(what_fits_is_served_out_of_turn),
+        cmocka_unit_test(what_has_left_comes_in_for_the_next_turn),
+        cmocka_unit_test(what_is_offered_or_destroyed_is_not_away),
+        cmocka_unit_test(what_leaves_for_the_cpu_is_not_away),
+        cmocka_unit_test(who_is_destroyed_has_no_turn),
+    };
+
+    return cmocka_run_group_tests_name("vidmm/turns", tests, NULL, NULL);
+}
