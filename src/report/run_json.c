@@ -118,6 +118,24 @@ static json_t *gpu_json(const struct run_result *result)
     return json;
 }
 
+static json_t *processes_json(const struct run_result *result)
+{
+    json_t *array = json_array();
+
+    for (unsigned i = 0; i < result->process_count; i++) {
+        const struct run_process *process = &result->processes[i];
+        json_t *json = json_object();
+
+        set_text(json, "name", process->name);
+        set(json, "submissions", process->submissions);
+        set(json, "work_ns", process->work_ns);
+        set(json, "begun_ns", process->begun_ns);
+        set(json, "ended_ns", process->ended_ns);
+        json_array_append_new(array, json);
+    }
+    return array;
+}
+
 static json_t *steps_json(const struct run_result *result)
 {
     json_t *array = json_array();
@@ -306,6 +324,9 @@ static json_t *result_json(const struct run_result *result, const struct report_
     json_object_set_new(json, "gpu", gpu_json(result));
     json_object_set_new(json, "segments", segments_json(result));
     json_object_set_new(json, "ddi_calls", calls_json(result));
+    json_object_set_new(json, "processes", processes_json(result));
+    set(json, "ideal_ns", run_result_ideal_ns(result));
+    json_object_set_new(json, "fairness", json_real(run_result_fairness(result)));
     json_object_set_new(json, "steps", steps_json(result));
     json_object_set_new(json, "finding_counts", finding_counts_json(result));
     json_object_set_new(json, "findings", findings_json(result, origin ? origin : &nowhere));

@@ -182,6 +182,23 @@ CELL(cell_slowdown)
              result->is_slowdown_measured ? "" : " (durations)");
 }
 
+CELL(cell_ideal)
+{
+    char number[REPORT_NUMBER_BYTES];
+    uint64_t ideal_ns = run_result_ideal_ns(result);
+
+    if (ideal_ns && result->virtual_time_ns)
+        snprintf(text, size, "%s, %.3f of it", report_time(number, ideal_ns),
+                 (double)ideal_ns / (double)result->virtual_time_ns);
+    else
+        snprintf(text, size, "-");
+}
+
+CELL(cell_fairness)
+{
+    snprintf(text, size, "%.3f", run_result_fairness(result));
+}
+
 CELL(cell_wall)
 {
     snprintf(text, size, "%.2f s, %.0f MiB", result->wall_seconds,
@@ -359,6 +376,10 @@ void report_summary(FILE *out, const struct workload *workload, const struct run
         row(&table, "translations checked", cell_translations);
     row(&table, "virtual time", cell_time);
     row(&table, "slowdown", cell_slowdown);
+    if (results[0].process_count > 1) {
+        row(&table, "ideal, throughput", cell_ideal);
+        row(&table, "fairness (Jain)", cell_fairness);
+    }
     if (results[0].step_count > 1) {
         fprintf(out, "  steps: paged in, slowdown\n");
         step_rows(&table);

@@ -100,6 +100,9 @@ void validate_result(struct run_result *result, const struct run_config *config,
     set_truth(&result->driver_heard_of_removal);
     set_truth(&result->has_failed_allocation);
     result->step_count = (uint32_t)min_u64(result->step_count, most_steps);
+    result->process_count = (unsigned)min_u64(result->process_count, RUN_MAX_PROCESSES);
+    for (unsigned i = 0; i < result->process_count; i++)
+        END(result->processes[i].name);
     result->segment_count = (unsigned)min_u64(result->segment_count, RUN_MAX_SEGMENTS);
     for (unsigned i = 0; i < result->segment_count; i++)
         set_truth(&result->segments[i].is_aperture);

@@ -181,6 +181,22 @@ static void submission_refused(struct player *player, struct submission *submiss
     }
 }
 
+/* What its process and its node have done; the first processes are counted alone. */
+static void count_work(struct player *player, const struct player_context *context,
+                       uint64_t duration_ns)
+{
+    const uint32_t node = player->workload->contexts[context->id].node;
+
+    player->result->node_work_ns[node % RUN_MAX_NODES] += duration_ns;
+    if (context->process < player->result->process_count) {
+        struct run_process *process = &player->result->processes[context->process];
+
+        process->submissions++;
+        process->work_ns += duration_ns;
+        process->ended_ns = machine_now(player->machine);
+    }
+}
+
 static void submission_ended(struct player *player, struct submission *submission)
 {
     NTSTATUS status = submission->status;
@@ -195,6 +211,7 @@ static void submission_ended(struct player *player, struct submission *submissio
         player->result->kernel_ns += duration_ns;
         player->step->submissions++;
         player->step->kernel_ns += duration_ns;
+        count_work(player, submission->context, duration_ns);
         submission_remove(player, submission);
         return;
     }
@@ -500,6 +517,12 @@ bool player_pump(struct player *player)
 void player_queue(struct player *player, struct player_context *context,
                   struct submission *submission)
 {
+    if (context->process < player->result->process_count) {
+        struct run_process *process = &player->result->processes[context->process];
+
+        if (!process->queued++)
+            process->begun_ns = machine_now(player->machine);
+    }
     submission->context = context;
     list_push_back(&context->submissions, &submission->link);
     context->count++;

@@ -471,6 +471,10 @@ static void execute_once(const struct run_config *config, const struct workload 
     run_config_complete(&result->config, workload);
     snprintf(result->case_name, sizeof result->case_name, "%s",
              workload->name[0] ? workload->name : workload->path);
+    result->process_count = (unsigned)min_u64(workload->process_count, RUN_MAX_PROCESSES);
+    for (unsigned i = 0; i < result->process_count; i++)
+        snprintf(result->processes[i].name, sizeof result->processes[i].name, "%s",
+                 workload_string(workload, workload->processes[i].name));
     workload_summarise(workload, &summary);
     result->steps = calloc((size_t)summary.step_count + 1, sizeof *result->steps);
     if (!run || !result->steps) {

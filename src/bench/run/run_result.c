@@ -145,6 +145,34 @@ void run_result_place(struct run_finding *finding)
     memmove(text, text + behind, strlen(text + behind) + 1);
 }
 
+uint64_t run_result_ideal_ns(const struct run_result *result)
+{
+    uint64_t ideal_ns = 0;
+
+    for (unsigned i = 0; i < RUN_MAX_NODES; i++)
+        ideal_ns = max_u64(ideal_ns, result->node_work_ns[i]);
+    return ideal_ns;
+}
+
+double run_result_fairness(const struct run_result *result)
+{
+    double sum = 0, squares = 0;
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < result->process_count; i++) {
+        const struct run_process *process = &result->processes[i];
+        double rate;
+
+        if (!process->work_ns || process->ended_ns <= process->begun_ns)
+            continue;
+        rate = (double)process->work_ns / (double)(process->ended_ns - process->begun_ns);
+        sum += rate;
+        squares += rate * rate;
+        count++;
+    }
+    return count ? sum * sum / (count * squares) : 0;
+}
+
 void run_result_fini(struct run_result *result)
 {
     free(result->steps);

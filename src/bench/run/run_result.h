@@ -34,6 +34,8 @@ const char *run_outcome_name(enum run_outcome outcome);
 #define RUN_OPERATION_COUNT 32
 #define RUN_MAX_SEGMENTS    4
 #define RUN_MAX_DDI         64
+#define RUN_MAX_PROCESSES   64 /* counted one by one */
+#define RUN_MAX_NODES       4
 #define RUN_MAX_FINDINGS    32 /* texts kept; all are counted */
 #define RUN_ENDING_BYTES    6144
 
@@ -47,6 +49,14 @@ struct run_step {
     uint64_t evictions;
     uint64_t submissions;
     uint64_t kernel_ns; /* sum of the durations of its submissions */
+};
+
+/* What a process of the case has had done. */
+struct run_process {
+    char name[32];
+    uint64_t queued, submissions; /* the latter have completed */
+    uint64_t work_ns;             /* sum of the durations of its submissions */
+    uint64_t begun_ns, ended_ns;  /* its first submission was queued, its last one completed */
 };
 
 enum run_finding_kind {
@@ -116,6 +126,10 @@ struct run_result {
     double slowdown;          /* virtual_time_ns / reference_ns, or / kernel_ns without reference */
     bool is_slowdown_measured;
 
+    struct run_process processes[RUN_MAX_PROCESSES]; /* as in the case */
+    unsigned process_count;
+    uint64_t node_work_ns[RUN_MAX_NODES];
+
     struct vidmm_statistics statistics;
     struct sgpu_statistics gpu;
     uint64_t link_to_device_bytes, link_from_device_bytes;
@@ -173,6 +187,17 @@ struct run_result {
 };
 
 void run_result_fini(struct run_result *result);
+
+/*
+ * The time of an ideal schedule: the work of the busiest node, one submission behind the other,
+ * with all that is moved moved beside it. No schedule is faster.
+ */
+uint64_t run_result_ideal_ns(const struct run_result *result);
+/*
+ * Jain's index of the rates x = work / time at which the n processes that have worked got on:
+ * (sum of x)^2 / (n * sum of x^2). 1: all the same; 1/n: one had everything. 0: none has worked.
+ */
+double run_result_fairness(const struct run_result *result);
 
 /* The driver prints: the lines stand beside the findings that follow. */
 void run_result_note_print(struct run_result *result, const char *text);

@@ -45,9 +45,34 @@ static void turns_move_less_and_take_less_time_than_the_least_recently_used(void
         assert_true(turns->virtual_time_ns < lru->virtual_time_ns);
         assert_int_equal(lru->statistics.ahead, 0);
         assert_true(turns->statistics.ahead > 0);
+        assert_int_equal(turns->process_count, 8);
+        assert_string_equal(turns->processes[7].name, "decode7");
+        for (unsigned i = 0; i < 8; i++) {
+            assert_int_equal(turns->processes[i].submissions, 4 + 19 * 4);
+            assert_int_equal(turns->processes[i].work_ns, turns->kernel_ns / 8);
+        }
+        assert_int_equal(run_result_ideal_ns(turns), turns->kernel_ns);
+        assert_true(run_result_ideal_ns(turns) <= turns->virtual_time_ns);
+        assert_true(run_result_fairness(turns) > 0.6 && run_result_fairness(turns) <= 1.0);
         test_finish(lru);
         test_finish(turns);
     }
+}
+
+static void the_fairness_index_is_jains(void **state)
+{
+    struct run_result *result = calloc(1, sizeof *result);
+
+    assert_non_null(result);
+    assert_true(run_result_fairness(result) == 0);
+    result->process_count = 3; /* the third one has not worked */
+    for (unsigned i = 0; i < 2; i++)
+        result->processes[i] =
+            (struct run_process){.work_ns = 100, .begun_ns = 50, .ended_ns = 150};
+    assert_true(run_result_fairness(result) == 1);
+    result->processes[1].ended_ns = 350; /* a rate of 1/3 of the other: (4/3)^2 / (2 * 10/9) */
+    assert_in_range((uint64_t)(run_result_fairness(result) * 1e6 + 0.5), 799999, 800001);
+    free(result);
 }
 
 /* A context that waits for memory does not keep the lines of another one from being played. */
@@ -98,6 +123,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(turns_move_less_and_take_less_time_than_the_least_recently_used),
+        cmocka_unit_test(the_fairness_index_is_jains),
         cmocka_unit_test(with_a_backlog_no_context_waits_for_another),
         cmocka_unit_test(shorter_turns_move_more),
     };
