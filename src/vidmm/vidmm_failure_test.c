@@ -372,6 +372,7 @@ static void ask(struct rig *rig, struct rig_object *object)
     EXPECT(vidmm_process_root(rig->process, &id, &offset, &entries) == rig->config.is_virtual);
     vidmm_process_own_ranges(rig->process, no_own_range, NULL);
     EXPECT(vidmm_can_wait(rig->vidmm));
+    EXPECT(!vidmm_pass_turn(rig->vidmm)); /* of another policy than vidmm_policy_turns */
     vidmm_context_set_null_rendering(rig->context, false);
     vidmm_context_set_redirected_present(rig->context, false);
     vidmm_context_set_patch_input(rig->context, false);
