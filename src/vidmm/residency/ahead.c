@@ -57,6 +57,7 @@ static bool leave_ahead(struct vidmm_allocation *victim)
     if (!NT_SUCCESS(room_evict(victim, reason)))
         return false;
     victim->job.gives_way = true;
+    forecast_note_left(victim);
     return true;
 }
 
@@ -114,7 +115,7 @@ static bool bring_in(struct vidmm *vidmm, D3DKMT_HANDLE *slot, uint64_t horizon_
     allocation = forecast_take_absent(vidmm, &use_ns);
     if (!allocation)
         return false;
-    if (use_ns > horizon_ns) {
+    if (use_ns > horizon_ns || forecast_has_just_left(allocation)) {
         forecast_put_back(allocation);
         return false;
     }
@@ -189,7 +190,8 @@ static bool prepare_turn(struct vidmm *vidmm)
     if (!allocation || !NT_SUCCESS(vidmm->refusal))
         return false;
     segment = room_wanted_segment(allocation);
-    if (!may_come_in(allocation) || !segment_holds_content(segment)) {
+    if (!may_come_in(allocation) || !segment_holds_content(segment) ||
+        forecast_has_just_left(allocation)) {
         allocation_leave_list(allocation);
         return true;
     }
