@@ -635,7 +635,7 @@ void oracle_render_end(struct oracle *oracle, uint64_t token)
 bool oracle_find_page(const struct oracle *oracle, uint64_t id, uint64_t page,
                       struct page_store **out_store, uint64_t *out_page)
 {
-    const struct oracle_allocation *allocation = find_allocation(oracle, id);
+    const struct oracle_allocation *allocation = id_map_find(&oracle->by_id, id);
     uint64_t location = LOCATION_UNKNOWN;
 
     if (allocation && page < allocation->page_count && allocation->locations)

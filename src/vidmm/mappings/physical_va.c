@@ -120,12 +120,13 @@ static NTSTATUS create_update(struct vidmm_process *process, uint64_t va, uint64
                               vidmm_done done, void *context, struct physical_update **out_update)
 {
     struct vidmm *vidmm = process->vidmm;
-    uint64_t va_pages = UINT64_C(1) << (vidmm->caps.va_bits - PAGE_SHIFT_BITS);
     struct physical_update *update;
+    uint64_t va_pages;
 
     *out_update = NULL;
     if (!vidmm->caps.has_page_tables)
         return STATUS_NOT_SUPPORTED;
+    va_pages = UINT64_C(1) << (vidmm->caps.va_bits - PAGE_SHIFT_BITS);
     if (!page_count || !is_aligned(va, PAGE_BYTES) || va / PAGE_BYTES >= va_pages ||
         page_count > va_pages - va / PAGE_BYTES)
         return STATUS_INVALID_PARAMETER;
