@@ -13,21 +13,12 @@
 #define LINES_BYTES (256u << 10)
 #define WRONG_PLAYS 40u /* of the calls of a test */
 
-/* With assertions and sanitizers other plays end early. */
+/* A wrong word leads the rig's driver astray: with assertions and sanitizers the first step ends
+ * the process, so that nothing is played there, and nothing compared. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(NDEBUG)
 #define IS_STRICT true
 #else
 #define IS_STRICT false
-#endif
-
-/* A play that ends early leaves its rig behind. */
-#if defined(__SANITIZE_ADDRESS__)
-#include <sanitizer/lsan_interface.h>
-#define IGNORE_LEAKS() __lsan_disable()
-#define TELL_LEAKS()   __lsan_enable()
-#else
-#define IGNORE_LEAKS() ((void)0)
-#define TELL_LEAKS()   ((void)0)
 #endif
 
 /* ---- What was told --------------------------------------------------------------------------- */
@@ -314,7 +305,7 @@ static void play_with_wrong_words(const struct calls *calls)
 
     begin(&all);
     plays.calls = calls;
-    for (number = 0; number <= WRONG_PLAYS / (IS_STRICT ? 16 : 1); number++) {
+    for (number = 0; number <= WRONG_PLAYS; number++) {
         wrong_words_begin(plays.words, hash_pair(seed, number));
         begin(&plays.told);
         plays.number = number;
@@ -351,10 +342,8 @@ static void play_all(void)
     dup2(nowhere, STDOUT_FILENO);
     if (!getenv("DRYDOCK_TOLD_DETAILS"))
         dup2(nowhere, STDERR_FILENO);
-    IGNORE_LEAKS();
     for (unsigned i = 0; i < book_of_calls.count; i++)
         play_with_wrong_words(&book_of_calls.all[i]);
-    TELL_LEAKS();
     fflush(NULL);
     dup2(out, STDOUT_FILENO);
     dup2(error, STDERR_FILENO);
@@ -416,6 +405,7 @@ int told_run(struct CMUnitTest *tests, size_t count, const char *file)
     snprintf(name, sizeof name, "%s", strrchr(file, '/') + 1);
     *strrchr(name, '.') = '\0';
     golden_of = name;
-    play_all();
+    if (!IS_STRICT)
+        play_all();
     return cmocka_run_group_tests_name("told", last, NULL, NULL);
 }
