@@ -125,6 +125,27 @@ static void a_process_that_the_driver_refuses_ends_the_run(void **state)
     test_finish(result);
 }
 
+/* It is mapped where the manager chooses: not between two tiles, where the client's next one goes.
+ */
+static void a_buffer_of_a_present_leaves_the_addresses_of_tiles_alone(void **state)
+{
+    struct workload *workload = parse("drydock-case 1\n"
+                                      "option page-tables gpu-physical\n"
+                                      "option page-table-levels 2\n"
+                                      "alloc a3 size=89461\n"
+                                      "alloc a6 size=4K\n"
+                                      "tile c0 map pool=a3 va=0x4000000000 page=0 pages=16\n"
+                                      "tile c0 copy from=0x4000000000 to=0x4000180000 pages=16\n"
+                                      "submit c0 present=1 a6:w\n"
+                                      "alloc a28 size=150393\n"
+                                      "tile c0 map pool=a28 va=0x4000000000 page=0 pages=32\n");
+    struct run_config config = test_config(workload);
+    struct run_result *result = test_execute(&config, workload);
+
+    test_assert_clean(result);
+    test_finish(result);
+}
+
 /* Takes the protection out of the entry of VA 0x200000000000. */
 static void strip_entry(void *context, const struct run_live *live)
 {
@@ -541,6 +562,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_address_that_the_board_does_not_have_is_told_at_its_line),
         cmocka_unit_test(a_process_that_the_driver_refuses_ends_the_run),
+        cmocka_unit_test(a_buffer_of_a_present_leaves_the_addresses_of_tiles_alone),
         cmocka_unit_test(a_mapping_that_conflicts_with_a_unique_protection_fails),
         cmocka_unit_test(a_lost_protection_is_found_and_named),
         cmocka_unit_test(every_number_of_levels_plays_cleanly),
