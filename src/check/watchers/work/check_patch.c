@@ -345,7 +345,8 @@ static void check_making(struct check *check, struct patch_watch *watch,
             "what is to be translated does not fill so many DMA buffers",
             watch->wanted);
     if (is_by_address(check, call->object)) {
-        note_shown(check, watch, call, (uint32_t)moved);
+        if (making->is_present)
+            note_shown(check, watch, call, (uint32_t)moved);
         return;
     }
     check_all_listed(check, context, making->buffer, (uint64_t)moved, (uint64_t)listed);
