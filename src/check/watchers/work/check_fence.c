@@ -71,12 +71,14 @@ static void note_reported(struct fence_node *node, uint32_t fence)
     node->reported = fence;
 }
 
+/* A packet that the driver refused is under way until its fence completes in its turn (SUB-012). */
 static bool is_empty(struct check *check, unsigned node)
 {
     const struct check_packet *packet;
 
     list_for_each (packet, &check_ledger(check)->packets, struct check_packet, link) {
-        if (packet->node == node && packet->state == CHECK_SUBMITTED)
+        if (packet->node == node &&
+            (packet->state == CHECK_SUBMITTED || packet->state == CHECK_REFUSED))
             return false;
     }
     return true;

@@ -911,6 +911,27 @@ static void what_a_reset_ended_counts_while_new_work_waits(void **state)
     free(rig);
 }
 
+/* SUB-012: a refused packet completes in its turn, so that the node had something when it was
+ * asked. */
+static void a_node_with_a_refused_packet_is_not_empty(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+    struct rig_refusal refusal = {MINIPORT_DDI_SubmitCommandVirtual, STATUS_INVALID_PARAMETER};
+    DXGKARG_SUBMITCOMMANDVIRTUAL packet;
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_GPUMMU);
+    packet = rig_packet_virtual(rig);
+    rig_refuse(rig, &refusal);
+    rig_submit_virtual(rig, &packet);
+    rig->answer = NULL;
+    rig_preempt(rig, RIG_CLIENT_NODE, ++rig->fence);
+    rig_reset_adapter(rig);
+    assert_int_equal(rig->finding_count, 0);
+    rig_fini(rig);
+    free(rig);
+}
+
 /* SUB-012: the driver refuses a packet behind one that it has reported. */
 static void a_refused_packet_may_stand_for_the_current_one(void **state)
 {
@@ -998,6 +1019,7 @@ int main(void)
         cmocka_unit_test(a_fence_that_is_told_of_lives),
         cmocka_unit_test(rule_FENCE_014_is_found_when_the_update_fails),
         cmocka_unit_test(native_fences_may_be_where_they_are_enabled),
+        cmocka_unit_test(a_node_with_a_refused_packet_is_not_empty),
         cmocka_unit_test(a_refused_packet_may_stand_for_the_current_one),
         cmocka_unit_test(behind_a_reset_the_first_packet_lost_is_not_the_last_one),
         cmocka_unit_test(what_a_reset_ended_counts_while_new_work_waits),
