@@ -318,7 +318,7 @@ static bool may_be_under_way(struct check *check, const struct check_table *tabl
 {
     const struct check_ledger *ledger = check_ledger(check);
     const DXGKARG_BUILDPAGINGBUFFER *arg =
-        ledger->is_operation_open ? check_find_asked(check, ledger->operation + 1) : NULL;
+        ledger->is_operation_open ? check_find_asked(check, ledger->operation) : NULL;
 
     if (!arg || arg->Operation == DXGK_OPERATION_COPY_PAGE_TABLE_ENTRIES)
         return arg && !table->level;
