@@ -1,7 +1,8 @@
 /*
  * Wrong word: one word of what a call of the DDI hands over is made another one than it should be.
  *
- * Place      check, tests only: of the checker's rig (test_wrong.h) and of bench/distortion_test.
+ * Place      check, tests only: of told_run() (test_told.h) and of the bench's
+ *            whole_runs/distortion_test.c.
  * Model      The words are the members that data/ddi and miniport/loans.h name: of the argument
  *            structure and of the lists behind it. Pointers, lengths of lists and what tells the
  *            members of a union stay, since they are no values. Which word is wrong and by how much

@@ -27,8 +27,7 @@ struct check_sample {
     uint64_t protection;
     bool has_protection;
     bool is_initial, is_repeat, is_copy, reads_late, is_by_cpu;
-    bool
-        is_beside; /* no entry of the operation, but one in front of its first or behind its last */
+    bool is_beside; /* in front of the operation's first entry, or behind its last */
     unsigned mode;
 };
 

@@ -263,7 +263,6 @@ static void before_submission(struct check *check, struct fence_watch *watch,
 {
     struct fence_node *node = node_of(watch, packet->node);
     enum rule_id rule = node && node->was_reset ? RULE_TDR_006 : RULE_FENCE_001;
-
     struct dropped_packet *dropped = find_dropped(watch, packet->node, packet->fence);
 
     if (dropped)

@@ -141,13 +141,14 @@ struct making {
     uint32_t most_buffers; /* that it can fill: each takes a word of the commands, or a rectangle */
     uint32_t segment;
     uint64_t address;
+    uint64_t va; /* of a Present's, where commands hold virtual addresses; 0: a Render's has none */
     bool is_present;
 };
 
 #define MOST_EMPTY_BUFFERS 64u /* a driver may begin with something of its own */
 
 /* DXGKARG_RENDER and DXGKARG_PRESENT have these members under the same names. */
-#define MAKING(before, arg, count, steps, is_of_present)                                           \
+#define MAKING(before, arg, count, steps, gpu_va, is_of_present)                                   \
     {                                                                                              \
         .buffer = (before)->pDmaBuffer, .buffer_end = (arg)->pDmaBuffer,                           \
         .buffer_bytes = (before)->DmaSize, .locations = (before)->pPatchLocationListOut,           \
@@ -156,7 +157,7 @@ struct making {
         .allocations = (arg)->pAllocationList, .allocation_count = count,                          \
         .multipass = (before)->MultipassOffset, .multipass_end = (arg)->MultipassOffset,           \
         .most_buffers = MOST_EMPTY_BUFFERS + (steps), .segment = (before)->DmaBufferSegmentId,     \
-        .address = (uint64_t)(before)->DmaBufferPhysicalAddress.QuadPart,                          \
+        .address = (uint64_t)(before)->DmaBufferPhysicalAddress.QuadPart, .va = gpu_va,            \
         .is_present = is_of_present                                                                \
     }
 
@@ -293,15 +294,14 @@ static bool is_status_of_present(NTSTATUS status)
     return false;
 }
 
-static void note_shown(struct check *check, struct patch_watch *watch,
-                       const struct check_call *call, uint32_t bytes)
+static void note_shown(struct check *check, struct patch_watch *watch, HANDLE context, uint64_t va,
+                       uint32_t bytes)
 {
-    uint64_t va = call->before.present->DmaBufferGpuVirtualAddress;
     struct shown_buffer *shown =
-        find_or_make(check, &watch->shown, key_of_shown(call->object, va), sizeof *shown);
+        find_or_make(check, &watch->shown, key_of_shown(context, va), sizeof *shown);
 
     if (shown)
-        *shown = (struct shown_buffer){.context = call->object, .va = va, .bytes = bytes};
+        *shown = (struct shown_buffer){.context = context, .va = va, .bytes = bytes};
 }
 
 /* The command buffer of a Render may be guaranteed to fit, the rectangles of a Present never. */
@@ -346,7 +346,7 @@ static void check_making(struct check *check, struct patch_watch *watch,
             watch->wanted);
     if (is_by_address(check, call->object)) {
         if (making->is_present)
-            note_shown(check, watch, call, (uint32_t)moved);
+            note_shown(check, watch, call->object, making->va, (uint32_t)moved);
         return;
     }
     check_all_listed(check, context, making->buffer, (uint64_t)moved, (uint64_t)listed);
@@ -365,7 +365,7 @@ static void after_render(struct check *check, struct patch_watch *watch,
 {
     const struct making making =
         MAKING(call->before.render, call->arg.render, call->arg.render->AllocationListSize,
-               call->before.render->CommandLength / sizeof(ULONG), false);
+               call->before.render->CommandLength / sizeof(ULONG), 0, false);
 
     CHECK_RULE(check, RULE_PATCH_016, is_status_of_render(call->status),
                check_find(check_ledger(check), CHECK_CONTEXT, call->object), "status",
@@ -376,9 +376,9 @@ static void after_render(struct check *check, struct patch_watch *watch,
 static void after_present(struct check *check, struct patch_watch *watch,
                           const struct check_call *call)
 {
-    const struct making making =
-        MAKING(call->before.present, call->arg.present, MINIPORT_PRESENT_ALLOCATIONS,
-               call->before.present->SubRectCnt, true);
+    const struct making making = MAKING(
+        call->before.present, call->arg.present, MINIPORT_PRESENT_ALLOCATIONS,
+        call->before.present->SubRectCnt, call->before.present->DmaBufferGpuVirtualAddress, true);
 
     CHECK_RULE(check, RULE_PATCH_021, is_status_of_present(call->status),
                check_find(check_ledger(check), CHECK_CONTEXT, call->object), "status",
