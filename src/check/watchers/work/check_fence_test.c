@@ -441,7 +441,31 @@ static void a_packet_that_runs_behind_its_preemption_is_found(void **state)
             rig_expect_only(rig, RULE_FENCE_007);
             assert_string_equal(rig->last.detail.where, "DxgkDdiPreemptCommand.PreemptionFenceId");
             assert_non_null(strstr(rig->last.text, "nobody has submitted it again"));
+            rig_gpu_event(rig, CHECK_GPU_DONE, packet.NodeOrdinal, packet.SubmissionFenceId, 0);
+            assert_int_equal(rig->counts.broken[RULE_FENCE_007], 1); /* it is told once */
         }
+        rig_fini(rig);
+    }
+    free(rig);
+}
+
+static void the_reset_of_an_engine_takes_what_was_preempted(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    for (int is_reset = 0; is_reset < 2; is_reset++) {
+        uint32_t fence;
+
+        rig_init(rig, RIG_GPUMMU);
+        fence = rig_render(rig);
+        rig_gpu_event(rig, CHECK_GPU_QUEUED, RIG_CLIENT_NODE, fence, RIG_CLIENT_BYTES);
+        rig_preempt(rig, RIG_CLIENT_NODE, ++rig->fence);
+        rig_preempted(rig, RIG_CLIENT_NODE, rig->fence, fence - 1);
+        if (is_reset)
+            rig_reset_engine(rig);
+        rig_gpu_event(rig, CHECK_GPU_DONE, RIG_CLIENT_NODE, fence, 0);
+        assert_int_equal(rig->counts.broken[RULE_FENCE_007], !is_reset);
         rig_fini(rig);
     }
     free(rig);
@@ -1014,6 +1038,7 @@ int main(void)
         cmocka_unit_test(a_preemption_that_is_never_reported_is_found_when_all_stands_still),
         cmocka_unit_test(a_packet_that_is_never_reported_is_found_when_all_stands_still),
         cmocka_unit_test(a_packet_that_runs_behind_its_preemption_is_found),
+        cmocka_unit_test(the_reset_of_an_engine_takes_what_was_preempted),
         cmocka_unit_test(a_preemption_is_not_reported_before_the_gpu_has_dropped_its_work),
         cmocka_unit_test(a_preemption_that_nobody_asked_for_is_found),
         cmocka_unit_test(a_fence_that_is_told_of_lives),

@@ -14,6 +14,7 @@ struct commands {
     /* What the driver does wrong. */
     NTSTATUS status;
     unsigned multipass;
+    uint32_t bytes;       /* of the command buffer */
     unsigned slot, split; /* of location 1 */
     uint32_t prepatch_error, patch_error;
     uint32_t patch_offset;      /* of location 0, when not 0 */
@@ -130,6 +131,7 @@ static struct commands *new_commands(struct rig *rig)
 static NTSTATUS call_render(struct rig *rig, struct commands *commands)
 {
     DXGKARG_RENDER arg = {
+        .CommandLength = commands->bytes,
         .pDmaBuffer = commands->buffer,
         .DmaSize = BUFFER_BYTES,
         .pAllocationList = commands->allocations,
@@ -510,31 +512,48 @@ static NTSTATUS make_64_bytes(struct rig *rig, enum miniport_ddi ddi, HANDLE obj
     return STATUS_SUCCESS;
 }
 
-/* A fill, of which the driver writes 64 bytes, in a context with virtual addresses; submitted. */
-static void present_by_address(struct rig *rig, uint64_t destination, uint32_t bytes, unsigned says)
+struct present_by_address {
+    DXGKARG_PRESENT arg;
+    DXGK_ALLOCATIONLIST list[MINIPORT_PRESENT_ALLOCATIONS];
+};
+
+/* A fill, of which the driver writes 64 bytes, in a context with virtual addresses. */
+static void begin_present(struct rig *rig, struct present_by_address *present, uint64_t destination)
 {
-    const RECT part = {0, 0, 1024, 4};
-    DXGK_ALLOCATIONLIST list[MINIPORT_PRESENT_ALLOCATIONS] = {{0}};
-    DXGKARG_PRESENT arg = {
-        .pDmaBuffer = rig->buffer,
-        .DmaSize = BUFFER_BYTES,
-        .pAllocationList = list,
-        .DstRect = {0, 0, 1024, 8},
-        .SubRectCnt = 1,
-        .pDstSubRects = (RECT *)&part,
-        .DmaBufferGpuVirtualAddress = RIG_VA,
-    };
+    static const RECT part = {0, 0, 1024, 4};
+
+    *present = (struct present_by_address){.arg = {
+                                               .pDmaBuffer = rig->buffer,
+                                               .DmaSize = BUFFER_BYTES,
+                                               .pAllocationList = present->list,
+                                               .DstRect = {0, 0, 1024, 8},
+                                               .SubRectCnt = 1,
+                                               .pDstSubRects = (RECT *)(uintptr_t)&part,
+                                               .DmaBufferGpuVirtualAddress = RIG_VA,
+                                           }};
+    present->list[DXGK_PRESENT_DESTINATION_INDEX].hDeviceSpecificAllocation = (HANDLE)0x500;
+    present->list[DXGK_PRESENT_DESTINATION_INDEX].VirtualAddress = destination;
+    present->arg.Flags.ColorFill = 1;
+    rig->answer = make_64_bytes;
+}
+
+static void submit_present(struct rig *rig, uint32_t bytes, unsigned says)
+{
     DXGKARG_SUBMITCOMMANDVIRTUAL packet = rig_packet_virtual(rig);
 
-    list[DXGK_PRESENT_DESTINATION_INDEX].hDeviceSpecificAllocation = (HANDLE)0x500;
-    list[DXGK_PRESENT_DESTINATION_INDEX].VirtualAddress = destination;
-    arg.Flags.ColorFill = 1;
-    rig->answer = make_64_bytes;
-    miniport_present(rig->top, rig->context, &arg);
     packet.DmaBufferVirtualAddress = RIG_VA;
     packet.DmaBufferSize = bytes;
     packet.Flags.Present = says;
     rig_submit_virtual(rig, &packet);
+}
+
+static void present_by_address(struct rig *rig, uint64_t destination, uint32_t bytes, unsigned says)
+{
+    struct present_by_address present;
+
+    begin_present(rig, &present, destination);
+    miniport_present(rig->top, rig->context, &present.arg);
+    submit_present(rig, bytes, says);
 }
 
 RULE_BROKEN_IN(PATCH_023, RIG_GPUMMU)
@@ -563,6 +582,97 @@ static void what_present_has_made_is_what_is_submitted(void **state)
 {
     expect_of_present(RULE_PATCH_023, 32, 1);
     expect_of_present(RULE_PATCH_020, 64, 0);
+}
+
+static void each_member_that_says_an_address_is_looked_at(void **state)
+{
+    enum { VA, SEGMENT, LIST, IN_PAGE, OF_NOTHING, IN_SEGMENT, NOTHING_IN_SEGMENT, WAYS };
+    struct rig *rig = malloc(sizeof *rig);
+    D3DDDI_PATCHLOCATIONLIST locations[1];
+
+    assert_non_null(rig);
+    for (int way = 0; way < WAYS; way++) {
+        struct present_by_address present;
+        DXGK_ALLOCATIONLIST *source = &present.list[DXGK_PRESENT_SOURCE_INDEX],
+                            *destination = &present.list[DXGK_PRESENT_DESTINATION_INDEX];
+
+        rig_init(rig, RIG_GPUMMU);
+        begin_present(rig, &present, RIG_VA + 0x10000 + (way == IN_PAGE ? 8 : 0));
+        present.arg.pPatchLocationListOut = locations;
+        present.arg.DmaBufferGpuVirtualAddress = way == VA ? 0 : RIG_VA;
+        present.arg.DmaBufferSegmentId = way == SEGMENT;
+        present.arg.PatchLocationListOutSize = way == LIST;
+        source->VirtualAddress = way == OF_NOTHING ? RIG_VA : 0;
+        source->SegmentId = way == NOTHING_IN_SEGMENT;
+        destination->SegmentId = way == IN_SEGMENT;
+        miniport_present(rig->top, rig->context, &present.arg);
+        assert_int_equal(rig->counts.broken[RULE_PATCH_023], 1);
+        rig_fini(rig);
+    }
+    free(rig);
+}
+
+/* The context has gone, and with it what was in its buffers. */
+static void a_present_goes_with_its_context(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    for (int is_gone = 0; is_gone < 2; is_gone++) {
+        rig_init(rig, RIG_GPUMMU);
+        present_by_address(rig, RIG_VA + 0x10000, 64, 1);
+        if (is_gone)
+            miniport_destroy_context(rig->top, rig->context);
+        submit_present(rig, 64, 0);
+        assert_int_equal(rig->counts.broken[RULE_PATCH_020], !is_gone);
+        rig_fini(rig);
+    }
+    free(rig);
+}
+
+static NTSTATUS want_another(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
+{
+    NTSTATUS status = make_64_bytes(rig, ddi, object, arg);
+
+    return ddi == MINIPORT_DDI_Present ? STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER : status;
+}
+
+static void a_present_does_not_fill_dma_buffers_for_ever(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_GPUMMU);
+    for (unsigned times = 1; times <= 65; times++) {
+        struct present_by_address present;
+
+        begin_present(rig, &present, RIG_VA + 0x10000);
+        rig->answer = want_another;
+        miniport_present(rig->top, rig->context, &present.arg);
+        rig_expect_only(rig, times < 65 ? RULE_NONE : RULE_PATCH_014);
+    }
+    rig_fini(rig);
+    free(rig);
+}
+
+/* A Render by address has no address of its DMA buffer, and nobody takes its commands for those of
+ * a Present. */
+static void what_render_has_made_is_no_present(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+    DXGKARG_SUBMITCOMMANDVIRTUAL packet;
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_GPUMMU);
+    call_render(rig, new_commands(rig));
+    rig->answer = NULL;
+    packet = rig_packet_virtual(rig);
+    packet.DmaBufferVirtualAddress = 0;
+    rig_submit_virtual(rig, &packet);
+    assert_true(rig->counts.evaluated[RULE_PATCH_020] > 0);
+    assert_int_equal(rig->counts.broken[RULE_PATCH_020], 0);
+    rig_fini(rig);
+    free(rig);
 }
 
 static void present_with(struct rig *rig, NTSTATUS status)
@@ -786,24 +896,38 @@ KEPT(PATCH_014)
     call_render(rig, commands);
 }
 
-/* Progress or not: there is an end to it. */
+static void want_buffers(struct rig *rig, struct commands *commands, unsigned count)
+{
+    commands->status = STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
+    for (unsigned i = 0; i < count; i++) {
+        commands->multipass++;
+        call_render(rig, commands);
+    }
+}
+
+/* Progress or not: there is an end to it, which is farther away where there is more to translate.
+ */
 static void a_command_buffer_does_not_fill_dma_buffers_for_ever(void **state)
 {
     struct rig *rig = malloc(sizeof *rig);
-    struct commands *commands;
 
     assert_non_null(rig);
-    rig_init(rig, RIG_PHYSICAL);
-    commands = new_commands(rig);
-    commands->status = STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
-    for (commands->multipass = 1; commands->multipass < 64; commands->multipass++)
+    for (unsigned words = 0; words < 200; words += 100) {
+        struct commands *commands;
+
+        rig_init(rig, RIG_PHYSICAL);
+        commands = new_commands(rig);
+        commands->bytes = words * 4;
+        want_buffers(rig, commands, 63 + words);
+        commands->status = STATUS_SUCCESS; /* the next command buffer begins anew */
         call_render(rig, commands);
-    rig_expect_only(rig, RULE_NONE);
-    for (; commands->multipass < 64 + 4096; commands->multipass++)
-        call_render(rig, commands);
-    rig_expect_only(rig, RULE_PATCH_014);
-    assert_non_null(strstr(rig->last.text, "does not fill so many DMA buffers"));
-    rig_fini(rig);
+        want_buffers(rig, commands, 63 + words);
+        rig_expect_only(rig, RULE_NONE);
+        want_buffers(rig, commands, 1);
+        rig_expect_only(rig, RULE_PATCH_014);
+        assert_non_null(strstr(rig->last.text, "does not fill so many DMA buffers"));
+        rig_fini(rig);
+    }
     free(rig);
 }
 
@@ -870,6 +994,10 @@ int main(void)
         cmocka_unit_test(bytes_around_the_buffer_are_watched),
         cmocka_unit_test(a_rectangle_outside_of_the_destination_is_found),
         cmocka_unit_test(what_present_has_made_is_what_is_submitted),
+        cmocka_unit_test(what_render_has_made_is_no_present),
+        cmocka_unit_test(each_member_that_says_an_address_is_looked_at),
+        cmocka_unit_test(a_present_goes_with_its_context),
+        cmocka_unit_test(a_present_does_not_fill_dma_buffers_for_ever),
         cmocka_unit_test(every_address_has_a_location),
         cmocka_unit_test(a_command_buffer_does_not_fill_dma_buffers_for_ever),
         cmocka_unit_test(one_buffer_is_enough_where_it_is_guaranteed),

@@ -481,6 +481,7 @@ RULE_KEPT(PWR_014)
     touch(rig, CHECK_GPU_WRITES);
     miniport_notify_surprise_removal(rig->top, DxgkRemovalPnPNotify);
     rig->top->ops->stop_device(rig->top);
+    touch(rig, CHECK_GPU_WRITES); /* by whoever starts it again */
 }
 
 static void a_look_whether_the_board_is_there_is_advice(void **state)

@@ -127,6 +127,35 @@ static void reserved_bits_in_callbacks_are_advice(void **state)
     }
 }
 
+static void what_is_handed_to_other_callbacks_is_looked_at(void **state)
+{
+    static const char *const where[] = {
+        "DxgkCbGetHandleData.Flags.Reserved",
+        "DxgkCbCreateContextAllocation.ContextAllocationFlags.Reserved",
+    };
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    for (unsigned i = 0; i < 2; i++) {
+        DXGKARGCB_GETHANDLEDATA data = {0};
+        DXGKARGCB_CREATECONTEXTALLOCATION made = {.Size = 4096, .hDevice = (HANDLE)0x100};
+
+        rig_init(rig, RIG_PHYSICAL);
+        data.Flags.Reserved = 1;
+        made.ContextAllocationFlags.SharedAcrossContexts = 1;
+        made.ContextAllocationFlags.Reserved = 1;
+        if (i == 0)
+            rig->drivers_host->ops->get_handle_data(rig->drivers_host, &data);
+        else
+            rig->drivers_host->ops->create_context_allocation(rig->drivers_host, &made);
+        assert_int_equal(rig->last.rule, RULE_CALL_002);
+        assert_true(rig->last.is_advice);
+        assert_string_equal(rig->last.detail.where, where[i]);
+        rig_fini(rig);
+    }
+    free(rig);
+}
+
 static void what_a_driver_leaves_in_reserved_members_is_advice(void **state)
 {
     struct rig *rig = malloc(sizeof *rig);
@@ -204,6 +233,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reserved_members_of_the_table_are_advice),
         cmocka_unit_test(reserved_bits_in_callbacks_are_advice),
+        cmocka_unit_test(what_is_handed_to_other_callbacks_is_looked_at),
         cmocka_unit_test(what_a_driver_leaves_in_reserved_members_is_advice),
         cmocka_unit_test(members_of_the_operation_are_looked_at),
         cmocka_unit_test(reserved_bits_of_caps_are_looked_at),

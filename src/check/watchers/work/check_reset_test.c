@@ -485,9 +485,34 @@ static NTSTATUS say_responsive(struct rig *rig, enum miniport_ddi ddi, HANDLE ob
     return rig_answer(rig, ddi, object, arg);
 }
 
-/* Of a node that the GPU is to be preempted on, or at a fault, if it has one. */
-static void ask_whether_responsive(struct rig *rig, bool is_strict, bool has_fault, bool ends,
-                                   bool answer)
+enum since { NOTHING, RUNS, IS_REPORTED, IS_PREEMPTED, ENGINE_IS_RESET, ADAPTER_IS_RESET, SINCE };
+
+static void let_happen(struct rig *rig, enum since since, uint32_t fence)
+{
+    switch (since) {
+    case RUNS:
+        rig_gpu_event(rig, CHECK_GPU_DONE, RIG_CLIENT_NODE, fence, 0);
+        break;
+    case IS_REPORTED:
+        rig_complete(rig, RIG_CLIENT_NODE, fence);
+        break;
+    case IS_PREEMPTED:
+        rig_preempted(rig, RIG_CLIENT_NODE, rig->fence, fence - 1);
+        break;
+    case ENGINE_IS_RESET:
+        reset_engine(rig, fence);
+        break;
+    case ADAPTER_IS_RESET:
+        rig_reset_adapter(rig);
+        break;
+    default:
+        break;
+    }
+}
+
+/* Of a node that was to be preempted, or that has come to a fault, whatever has happened since. */
+static void ask_whether_responsive(struct rig *rig, bool is_strict, bool has_fault,
+                                   enum since since, bool answer)
 {
     DXGKARG_QUERYENGINESTATUS status = {.NodeOrdinal = RIG_CLIENT_NODE};
     uint32_t fence;
@@ -502,8 +527,7 @@ static void ask_whether_responsive(struct rig *rig, bool is_strict, bool has_fau
         rig_gpu_event(rig, CHECK_GPU_FAULT, RIG_CLIENT_NODE, fence, 0);
     else
         rig_preempt(rig, RIG_CLIENT_NODE, ++rig->fence);
-    if (ends)
-        rig_gpu_event(rig, CHECK_GPU_DONE, RIG_CLIENT_NODE, fence, 0);
+    let_happen(rig, since, fence);
     rig->answer = say_responsive;
     rig->told = &answer;
     miniport_query_engine_status(rig->top, NULL, &status);
@@ -512,13 +536,13 @@ static void ask_whether_responsive(struct rig *rig, bool is_strict, bool has_fau
 
 RULE_BROKEN(TDR_016)
 {
-    ask_whether_responsive(rig, true, false, false, true);
+    ask_whether_responsive(rig, true, false, NOTHING, true);
     assert_non_null(strstr(rig->last.text, "was asked to preempt and has ended nothing since"));
 }
 
 RULE_KEPT(TDR_016)
 {
-    ask_whether_responsive(rig, true, false, false, false);
+    ask_whether_responsive(rig, true, false, NOTHING, false);
 }
 
 static void a_stuck_engine_that_is_called_responsive_is_advice(void **state)
@@ -527,14 +551,41 @@ static void a_stuck_engine_that_is_called_responsive_is_advice(void **state)
 
     assert_non_null(rig);
     rig_init(rig, RIG_GPUMMU);
-    ask_whether_responsive(rig, false, false, false, true);
+    ask_whether_responsive(rig, false, false, NOTHING, true);
     assert_true(rig->last.is_advice);
     assert_int_equal(rig->last.rule, RULE_TDR_016);
     rig_expect_only(rig, RULE_NONE);
-    ask_whether_responsive(rig, true, false, true, true); /* it goes on */
-    assert_int_equal(rig->counts.evaluated[RULE_TDR_016], 0);
-    ask_whether_responsive(rig, true, true, false, true);
+    ask_whether_responsive(rig, true, true, NOTHING, true);
     assert_int_equal(rig->counts.broken[RULE_TDR_016], 1);
+    rig_fini(rig);
+    free(rig);
+}
+
+static void an_engine_that_goes_on_is_not_stuck(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+    DXGKARG_QUERYENGINESTATUS status = {.NodeOrdinal = RIG_CLIENT_NODE};
+    uint32_t fence;
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_GPUMMU);
+    for (enum since since = RUNS; since < SINCE; since++) {
+        ask_whether_responsive(rig, true, false, since, true);
+        assert_int_equal(rig->counts.evaluated[RULE_TDR_016], 0);
+    }
+    for (enum since since = ENGINE_IS_RESET; since < SINCE; since++) {
+        ask_whether_responsive(rig, true, true, since, true);
+        assert_int_equal(rig->counts.evaluated[RULE_TDR_016], 0);
+    }
+    rig_fini(rig);
+    /* Asked to preempt what has run, and is not reported yet. */
+    rig_init(rig, RIG_GPUMMU);
+    fence = rig_render(rig);
+    rig_gpu_event(rig, CHECK_GPU_QUEUED, RIG_CLIENT_NODE, fence, RIG_CLIENT_BYTES);
+    rig_gpu_event(rig, CHECK_GPU_DONE, RIG_CLIENT_NODE, fence, 0);
+    rig_preempt(rig, RIG_CLIENT_NODE, ++rig->fence);
+    miniport_query_engine_status(rig->top, NULL, &status);
+    assert_int_equal(rig->counts.evaluated[RULE_TDR_016], 0);
     rig_fini(rig);
     free(rig);
 }
@@ -659,6 +710,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_stuck_engine_that_is_called_responsive_is_advice),
+        cmocka_unit_test(an_engine_that_goes_on_is_not_stuck),
         cmocka_unit_test(without_a_model_the_clock_tells_what_takes_too_long),
         cmocka_unit_test(the_last_call_before_a_reset_is_before_it),
         cmocka_unit_test(the_handle_of_a_save_area_may_be_used_again),
