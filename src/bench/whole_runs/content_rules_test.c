@@ -21,15 +21,9 @@ static alter *altered; /* by the driver "test:altered" */
 static NTSTATUS build(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg)
 {
     DXGKARG_BUILDPAGINGBUFFER as = *arg;
-    NTSTATUS status;
 
     altered(&as);
-    status = miniport_forward_build_paging_buffer(self, object, &as);
-    arg->pDmaBuffer = as.pDmaBuffer;
-    arg->DmaSize = as.DmaSize;
-    arg->pDmaBufferPrivateData = as.pDmaBufferPrivateData;
-    arg->MultipassOffset = as.MultipassOffset;
-    return status;
+    return test_forward_build(self, object, arg, &as);
 }
 
 static NTSTATUS wrap(const struct run_driver *driver, const struct base_services *services,

@@ -25,7 +25,6 @@ static NTSTATUS build(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGB
     DXGKARG_BUILDPAGINGBUFFER as = *arg;
     DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update = &as.UpdatePageTable;
     UINT count = update->Flags.Repeat ? 1 : update->NumPageTableEntries;
-    NTSTATUS status;
 
     if (arg->Operation != DXGK_OPERATION_UPDATE_PAGE_TABLE || !update->pPageTableEntries ||
         count > MOST_ENTRIES)
@@ -37,12 +36,7 @@ static NTSTATUS build(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGB
     update->pPageTableEntries = entries;
     if (mistake.turn)
         mistake.turn(update);
-    status = miniport_forward_build_paging_buffer(self, object, &as);
-    arg->pDmaBuffer = as.pDmaBuffer;
-    arg->DmaSize = as.DmaSize;
-    arg->pDmaBufferPrivateData = as.pDmaBufferPrivateData;
-    arg->MultipassOffset = as.MultipassOffset;
-    return status;
+    return test_forward_build(self, object, arg, &as);
 }
 
 static NTSTATUS wrap(const struct run_driver *driver, const struct base_services *services,

@@ -31,7 +31,6 @@ static void forget_place(UINT64 address)
 static NTSTATUS look(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg)
 {
     DXGKARG_BUILDPAGINGBUFFER copy = *arg;
-    NTSTATUS status;
 
     if (arg->Operation == DXGK_OPERATION_TRANSFER && arg->Transfer.Destination.SegmentId &&
         (!seen.handle || seen.handle == arg->Transfer.hAllocation)) {
@@ -45,11 +44,7 @@ static NTSTATUS look(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBU
                seen.handle == arg->DiscardContent.hAllocation) {
         forget_place((UINT64)arg->DiscardContent.SegmentAddress.QuadPart);
     }
-    status = miniport_forward_build_paging_buffer(self, object, &copy);
-    arg->pDmaBuffer = copy.pDmaBuffer;
-    arg->pDmaBufferPrivateData = copy.pDmaBufferPrivateData;
-    arg->MultipassOffset = copy.MultipassOffset;
-    return status;
+    return test_forward_build(self, object, arg, &copy);
 }
 
 static NTSTATUS wrap(const struct run_driver *driver, const struct base_services *services,

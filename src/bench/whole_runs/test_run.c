@@ -96,3 +96,15 @@ struct miniport_ops *test_put_layer(const struct base_services *services, struct
     *out_layer = &layer->miniport;
     return &layer->ops;
 }
+
+NTSTATUS test_forward_build(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg,
+                            DXGKARG_BUILDPAGINGBUFFER *instead)
+{
+    NTSTATUS status = miniport_forward_build_paging_buffer(self, object, instead);
+
+    arg->pDmaBuffer = instead->pDmaBuffer;
+    arg->DmaSize = instead->DmaSize;
+    arg->pDmaBufferPrivateData = instead->pDmaBufferPrivateData;
+    arg->MultipassOffset = instead->MultipassOffset;
+    return status;
+}

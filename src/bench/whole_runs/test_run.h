@@ -40,4 +40,8 @@ uint64_t test_count(const struct run_result *result, unsigned operation);
 struct miniport_ops *test_put_layer(const struct base_services *services, struct miniport *next,
                                     struct miniport **out_layer);
 
+/* From such a layer: the driver builds something else instead. What it answers is of `arg`. */
+NTSTATUS test_forward_build(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg,
+                            DXGKARG_BUILDPAGINGBUFFER *instead);
+
 #endif
