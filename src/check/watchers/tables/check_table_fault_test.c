@@ -190,6 +190,37 @@ static void what_may_be_under_way_is_not_judged(void **state)
     free(rig);
 }
 
+/* What stands in the packet before the command that faults has been carried out. */
+static void a_fault_of_paging_is_behind_what_stands_before_it(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    for (int is_wrong = 0; is_wrong < 2; is_wrong++) {
+        struct check_gpu_event event = {
+            .kind = CHECK_GPU_FAULT, .address = RIG_VA + 0x3000, .offset = RIG_PACKET_BYTES};
+        struct rig_memory memory;
+        struct rig_update first, second;
+
+        rig_init(rig, RIG_GPUMMU);
+        rig->system_context = /* of the process whose tables the rig has in memory */
+            rig_create_context(rig, rig_create_device(rig, rig->process), 0, true);
+        rig_make_memory(rig, &memory);
+        rig_begin_map(rig, &first, RIG_VA, NULL, 32, 16);
+        rig_update(rig, &first);
+        rig_begin_map(rig, &second, RIG_VA + 0x20000, NULL, 64, 16);
+        rig_update(rig, &second);
+        event.fence = rig_submit(rig);
+        if (!is_wrong)
+            rig_write_memory(rig, &first, NO_MISTAKE);
+        check_gpu(rig->check, &event);
+        rig->walk = NULL;
+        rig_expect_only(rig, is_wrong ? RULE_PT_019 : RULE_NONE);
+        rig_fini(rig);
+    }
+    free(rig);
+}
+
 /* Of an entry that no operation has written nobody knows what is in memory. */
 static void what_nobody_asked_for_is_not_judged(void **state)
 {
@@ -342,6 +373,7 @@ int main(void)
         cmocka_unit_test(a_fault_is_blamed_on_the_first_entry_from_the_root_that_is_wrong),
         cmocka_unit_test(a_wrong_entry_is_told_as_nothing_else),
         cmocka_unit_test(what_may_be_under_way_is_not_judged),
+        cmocka_unit_test(a_fault_of_paging_is_behind_what_stands_before_it),
         cmocka_unit_test(what_nobody_asked_for_is_not_judged),
         cmocka_unit_test(what_is_still_to_be_written_is_not_missed),
         cmocka_unit_test(an_entry_that_another_operation_has_written_is_that_one_s),
