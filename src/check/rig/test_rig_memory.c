@@ -112,6 +112,39 @@ void rig_carry_out_map(struct rig *rig, uint64_t va, enum rig_mistake mistake)
     rig_carry_out(rig, &update, mistake);
 }
 
+void rig_make_memory_64k(struct rig *rig, struct rig_memory *memory, enum rig_mistake of_pointer)
+{
+    struct rig_update update;
+
+    rig->gpummu.LeafPageTableSizeFor64KPagesInBytes = 4096;
+    rig->gpummu.DualPteSupported = 1;
+    rig_query_mmu(rig);
+    rig->segments[0].Flags.Use64KBPages = 1;
+    rig_query_segments(rig);
+    rig_make_memory(rig, memory);
+    rig_begin_update(rig, &update, 0, RIG_VA, 32);
+    update.arg.UpdatePageTable.Flags.Use64KBPages = 1;
+    update.arg.UpdatePageTable.PageTableAddress.GpuVirtual += 0x1000000;
+    update.arg.UpdatePageTable.Flags.InitialUpdate = update.arg.UpdatePageTable.Flags.Repeat = 1;
+    rig_carry_out(rig, &update, NO_MISTAKE);
+    rig_begin_link(rig, &update, 1, RIG_VA, 101);
+    update.entries_64k[0] = update.entries[0];
+    update.entries_64k[0].PageAddress = 99;
+    update.arg.UpdatePageTable.pPageTableEntries64KB = update.entries_64k;
+    rig_carry_out(rig, &update, of_pointer);
+}
+
+void rig_begin_map_64k(struct rig *rig, struct rig_update *update, uint64_t va)
+{
+    rig_begin_update(rig, update, 0, va, 1);
+    update->arg.UpdatePageTable.Flags.Use64KBPages = 1;
+    update->arg.UpdatePageTable.StartIndex = (UINT)((va - RIG_VA) >> 16);
+    update->arg.UpdatePageTable.PageTableAddress.GpuVirtual += 0x1000000;
+    update->entries[0].Valid = 1;
+    update->entries[0].Segment = 1;
+    update->entries[0].PageAddress = 64;
+}
+
 NTSTATUS rig_answer_in_part(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
 {
     DXGKARG_BUILDPAGINGBUFFER *build = arg;

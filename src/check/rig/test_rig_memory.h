@@ -52,6 +52,10 @@ void rig_carry_out(struct rig *rig, struct rig_update *update, enum rig_mistake 
 /* The same of a mapping of 16 pages of nobody, from page 32 on. */
 void rig_carry_out_map(struct rig *rig, uint64_t va, enum rig_mistake mistake);
 
+/* Both kinds of leaf tables, of a GPU whose entries have a pointer to each. */
+void rig_make_memory_64k(struct rig *rig, struct rig_memory *memory, enum rig_mistake of_pointer);
+void rig_begin_map_64k(struct rig *rig, struct rig_update *update, uint64_t va);
+
 /* For rig->answer: of what is to be built, a part is. */
 NTSTATUS rig_answer_in_part(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg);
 

@@ -166,6 +166,30 @@ static void a_wrong_entry_is_told_as_nothing_else(void **state)
     free(rig);
 }
 
+/* Whether the GPU comes to it, or finds nothing there and goes to the other leaf table. */
+static void a_wrong_entry_of_64k_is_found_on_the_way(void **state)
+{
+    enum { AS_ASKED, ELSEWHERE, LOST, WAYS };
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    for (int way = 0; way < WAYS; way++) {
+        struct rig_memory memory;
+        struct rig_update update;
+
+        rig_init(rig, RIG_GPUMMU);
+        rig_make_memory_64k(rig, &memory, NO_MISTAKE);
+        rig_begin_map_64k(rig, &update, RIG_VA + 0x20000);
+        rig_carry_out(rig, &update, NO_MISTAKE);
+        memory.leaf_64k[2].address += way == ELSEWHERE ? 0x10000 : 0;
+        memory.leaf_64k[2].is_valid = way != LOST;
+        fault_in_context(rig, RIG_VA + 0x25000);
+        rig_expect_only(rig, way == AS_ASKED ? RULE_NONE : RULE_PT_039);
+        rig_fini(rig);
+    }
+    free(rig);
+}
+
 /* An operation of which a part is built may have been carried out in part. */
 static void what_may_be_under_way_is_not_judged(void **state)
 {
@@ -372,6 +396,7 @@ int main(void)
         cmocka_unit_test(a_fault_is_blamed_on_the_entry_that_is_not_as_asked),
         cmocka_unit_test(a_fault_is_blamed_on_the_first_entry_from_the_root_that_is_wrong),
         cmocka_unit_test(a_wrong_entry_is_told_as_nothing_else),
+        cmocka_unit_test(a_wrong_entry_of_64k_is_found_on_the_way),
         cmocka_unit_test(what_may_be_under_way_is_not_judged),
         cmocka_unit_test(a_fault_of_paging_is_behind_what_stands_before_it),
         cmocka_unit_test(what_nobody_asked_for_is_not_judged),

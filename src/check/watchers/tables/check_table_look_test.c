@@ -327,29 +327,8 @@ static void map_64k(struct rig *rig, enum rig_mistake of_leaf, enum rig_mistake 
     struct rig_memory memory;
     struct rig_update update;
 
-    rig->gpummu.LeafPageTableSizeFor64KPagesInBytes = 4096;
-    rig->gpummu.DualPteSupported = 1;
-    rig_query_mmu(rig);
-    rig->segments[0].Flags.Use64KBPages = 1;
-    rig_query_segments(rig);
-    rig_make_memory(rig, &memory);
-    rig_begin_update(rig, &update, 0, RIG_VA, 32);
-    update.arg.UpdatePageTable.Flags.Use64KBPages = 1;
-    update.arg.UpdatePageTable.PageTableAddress.GpuVirtual += 0x1000000;
-    update.arg.UpdatePageTable.Flags.InitialUpdate = update.arg.UpdatePageTable.Flags.Repeat = 1;
-    rig_carry_out(rig, &update, NO_MISTAKE);
-    rig_begin_link(rig, &update, 1, RIG_VA, 101);
-    update.entries_64k[0] = update.entries[0];
-    update.entries_64k[0].PageAddress = 99;
-    update.arg.UpdatePageTable.pPageTableEntries64KB = update.entries_64k;
-    rig_carry_out(rig, &update, of_pointer);
-    rig_begin_update(rig, &update, 0, RIG_VA + 0x20000, 1);
-    update.arg.UpdatePageTable.Flags.Use64KBPages = 1;
-    update.arg.UpdatePageTable.StartIndex = 2;
-    update.arg.UpdatePageTable.PageTableAddress.GpuVirtual += 0x1000000;
-    update.entries[0].Valid = 1;
-    update.entries[0].Segment = 1;
-    update.entries[0].PageAddress = 64;
+    rig_make_memory_64k(rig, &memory, of_pointer);
+    rig_begin_map_64k(rig, &update, RIG_VA + 0x20000);
     /* The GPU sees an entry of 64 KiB where it was before, at another page. */
     memory.leaf_64k[2] = (struct check_gpu_entry){.is_valid = true, .address = 0x50000};
     rig_carry_out(rig, &update, of_leaf);
