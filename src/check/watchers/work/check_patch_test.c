@@ -922,6 +922,8 @@ static void a_command_buffer_does_not_fill_dma_buffers_for_ever(void **state)
         commands->status = STATUS_SUCCESS; /* the next command buffer begins anew */
         call_render(rig, commands);
         want_buffers(rig, commands, 63 + words);
+        rig->context = rig_create_context(rig, rig->device, RIG_CLIENT_NODE, false);
+        want_buffers(rig, commands, 63 + words); /* of another one */
         rig_expect_only(rig, RULE_NONE);
         want_buffers(rig, commands, 1);
         rig_expect_only(rig, RULE_PATCH_014);
