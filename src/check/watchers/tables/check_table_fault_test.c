@@ -169,7 +169,7 @@ static void a_wrong_entry_is_told_as_nothing_else(void **state)
 /* Whether the GPU comes to it, or finds nothing there and goes to the other leaf table. */
 static void a_wrong_entry_of_64k_is_found_on_the_way(void **state)
 {
-    enum { AS_ASKED, ELSEWHERE, LOST, WAYS };
+    enum { AS_ASKED, ELSEWHERE, LOST, STRAY, WAYS };
     struct rig *rig = malloc(sizeof *rig);
 
     assert_non_null(rig);
@@ -183,8 +183,13 @@ static void a_wrong_entry_of_64k_is_found_on_the_way(void **state)
         rig_carry_out(rig, &update, NO_MISTAKE);
         memory.leaf_64k[2].address += way == ELSEWHERE ? 0x10000 : 0;
         memory.leaf_64k[2].is_valid = way != LOST;
-        fault_in_context(rig, RIG_VA + 0x25000);
-        rig_expect_only(rig, way == AS_ASKED ? RULE_NONE : RULE_PT_039);
+        memory.leaf_64k[3].is_valid = way == STRAY;
+        fault_in_context(rig, RIG_VA + (way == STRAY ? 0x35000 : 0x25000));
+        rig_expect_only(rig, way == AS_ASKED ? RULE_NONE
+                             : way == STRAY  ? RULE_PT_014
+                                             : RULE_PT_039);
+        if (way == STRAY)
+            assert_non_null(strstr(rig->last.text, "entry 3 of level 0"));
         rig_fini(rig);
     }
     free(rig);
