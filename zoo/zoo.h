@@ -79,6 +79,13 @@ static inline struct zoo_layer *zoo_layer_of_host(struct miniport_host *host)
 NTSTATUS zoo_build_as(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg,
                       DXGKARG_BUILDPAGINGBUFFER *as);
 
+/* A first DMA buffer that does nothing: Render has to be called again for the commands. */
+NTSTATUS zoo_render_nothing(DXGKARG_RENDER *arg);
+
+/* Tells the kernel that a node was preempted, at device IRQL, and queues a DPC. */
+void zoo_tell_preempted(struct zoo_layer *layer, unsigned node, uint64_t preemption_fence,
+                        uint64_t last_fence);
+
 /* By number from 0; NULL behind the last. */
 const struct zoo_defect *zoo_defect_at(unsigned index);
 const struct zoo_defect *zoo_lawful_at(unsigned index);

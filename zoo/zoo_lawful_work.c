@@ -254,19 +254,12 @@ static void plant_dpc_tells(struct zoo_layer *layer)
 
 static void tell_preemption(struct zoo_layer *layer, unsigned node)
 {
-    DXGKARGCB_NOTIFY_INTERRUPT_DATA data;
-
     if (!*node_word(layer, node, NODE_IS_PREEMPTED) ||
         *node_word(layer, node, NODE_SUBMITTED) != *node_word(layer, node, NODE_COMPLETED))
         return;
     *node_word(layer, node, NODE_IS_PREEMPTED) = 0;
-    memset(&data, 0, sizeof data);
-    data.InterruptType = DXGK_INTERRUPT_DMA_PREEMPTED;
-    data.DmaPreempted.PreemptionFenceId = (UINT)*node_word(layer, node, NODE_PREEMPTION);
-    data.DmaPreempted.LastCompletedFenceId = (UINT)*node_word(layer, node, NODE_COMPLETED);
-    data.DmaPreempted.NodeOrdinal = node;
-    tell_kernel(layer, &data);
-    layer->host.upper->ops->queue_dpc(layer->host.upper);
+    zoo_tell_preempted(layer, node, *node_word(layer, node, NODE_PREEMPTION),
+                       *node_word(layer, node, NODE_COMPLETED));
 }
 
 static BOOLEAN NTAPI tell_preemptions_at_device_irql(PVOID context)
@@ -521,23 +514,18 @@ static void plant_render_padded(struct zoo_layer *layer)
     layer->ops.render = render_padded;
 }
 
-/* ---- L31: two buffers for each command buffer ---- */
+/* ---- L37: two buffers for each command buffer ---- */
 
 /* What the first one holds does nothing: MultipassOffset says that it is there. */
 static NTSTATUS render_in_two(struct miniport *self, HANDLE object, DXGKARG_RENDER *arg)
 {
-    const uint32_t words = 16, header = SGPU_PACKET_HEADER(SGPU_OP_NOP, words);
     NTSTATUS status;
 
-    if (arg->MultipassOffset == 0 && arg->pDmaBuffer && arg->DmaSize >= words * 4) {
-        memset(arg->pDmaBuffer, 0, words * 4);
-        memcpy(arg->pDmaBuffer, &header, sizeof header);
-        arg->pDmaBuffer = (char *)arg->pDmaBuffer + words * 4;
+    if (arg->MultipassOffset == 0) {
         arg->MultipassOffset = 1;
-        return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
+        return zoo_render_nothing(arg);
     }
-    if (arg->MultipassOffset)
-        arg->MultipassOffset--;
+    arg->MultipassOffset--;
     status = miniport_forward_render(self, object, arg);
     if (status == STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER)
         arg->MultipassOffset++;
@@ -719,7 +707,7 @@ const struct zoo_defect zoo_lawful_work[] = {
     {.id = "L30-one-group", .models = ZOO_ALL, .rules = "",
      .sentence = "has nodes that are reset together: each depends on all of them",
      .lawful = "ns-_dxgkarg_querydependentenginegroup", .plant = plant_one_group},
-    {.id = "L31-render-in-two", .models = ZOO_PHYSICAL | ZOO_IOMMU, .rules = "",
+    {.id = "L37-render-in-two", .models = ZOO_PHYSICAL | ZOO_IOMMU, .rules = "",
      .sentence = "takes two DMA buffers for each command buffer, with progress in MultipassOffset",
      .lawful = "nc-dxgkddi_render", .plant = plant_render_in_two},
     {0},

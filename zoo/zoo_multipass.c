@@ -4,10 +4,6 @@
  */
 #include "zoo/zoo_tables.h"
 
-#include "drydock/sgpu.h"
-
-#include <string.h>
-
 static NTSTATUS build(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg)
 {
     return miniport_forward_build_paging_buffer(self, object, arg);
@@ -73,23 +69,12 @@ static NTSTATUS skip_a_step(struct miniport *self, HANDLE object, DXGKARG_BUILDP
 
 /* ---- Command buffers that take more than one DMA buffer -------------------------------------- */
 
-/* A first DMA buffer that does nothing, so that each command buffer takes two. */
-static NTSTATUS begin_with_nothing(DXGKARG_RENDER *arg)
-{
-    const uint32_t words = 16, header = SGPU_PACKET_HEADER(SGPU_OP_NOP, words);
-
-    memset(arg->pDmaBuffer, 0, words * 4);
-    memcpy(arg->pDmaBuffer, &header, sizeof header);
-    arg->pDmaBuffer = (char *)arg->pDmaBuffer + words * 4;
-    return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
-}
-
 /* What is left behind the first DMA buffer is forgotten: all of it. */
 static NTSTATUS leave_commands(struct miniport *self, HANDLE object, DXGKARG_RENDER *arg)
 {
     if (++zoo_layer_of(self)->calls % 4)
         return miniport_forward_render(self, object, arg);
-    begin_with_nothing(arg);
+    zoo_render_nothing(arg);
     return STATUS_SUCCESS;
 }
 
@@ -131,7 +116,7 @@ static void plant_render_anew(struct zoo_layer *layer)
 /* It asks for one DMA buffer after the other, and none of them is the last. */
 static NTSTATUS render_for_ever(struct miniport *self, HANDLE object, DXGKARG_RENDER *arg)
 {
-    return begin_with_nothing(arg);
+    return zoo_render_nothing(arg);
 }
 
 static void plant_render_for_ever(struct zoo_layer *layer)
@@ -155,13 +140,17 @@ const struct zoo_defect zoo_multipass_defects[] = {
     {.id = "D24-step-skipped", .models = ZOO_ALL, .rules = PARTS, .since = ZOO_SINCE,
      .sentence = "loses one step of an operation between two buffers", .build = skip_a_step},
     {.id = "RENDER-commands-left", .models = ZOO_PHYSICAL, .rules = "content", .since = ZOO_SINCE,
-     .sentence = "reports SUCCESS of Render after a first DMA buffer, with commands left behind", .plant = plant_leave_commands},
+     .sentence = "reports SUCCESS of Render after a first DMA buffer, with commands left behind",
+     .plant = plant_leave_commands},
     {.id = "RENDER-no-progress", .models = ZOO_PHYSICAL, .rules = "PATCH-014", .since = ZOO_SINCE,
-     .sentence = "wants another DMA buffer for a command buffer and has come no further", .plant = plant_ask_without_progress},
+     .sentence = "wants another DMA buffer for a command buffer and has come no further",
+     .plant = plant_ask_without_progress},
     {.id = "RENDER-begins-anew", .models = ZOO_PHYSICAL, .rules = "content", .since = ZOO_SINCE,
-     .sentence = "begins a command buffer anew in the second DMA buffer", .plant = plant_render_anew},
+     .sentence = "begins a command buffer anew in the second DMA buffer",
+     .plant = plant_render_anew},
     {.id = "RENDER-for-ever", .models = ZOO_PHYSICAL, .rules = "PATCH-014", .since = ZOO_SINCE,
-     .sentence = "wants one DMA buffer after the other for a command buffer, and ends with none", .plant = plant_render_for_ever},
+     .sentence = "wants one DMA buffer after the other for a command buffer, and ends with none",
+     .plant = plant_render_for_ever},
     {0},
 };
 /* clang-format on */

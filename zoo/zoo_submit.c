@@ -536,19 +536,12 @@ static BOOLEAN NTAPI tell_early_at_device_irql(PVOID context)
     struct zoo_layer *layer = context;
 
     for (unsigned node = 0; node < 64; node++) {
-        DXGKARGCB_NOTIFY_INTERRUPT_DATA data;
-
         if (!*early_word(layer, node, EARLY_ASKED))
             continue;
         *early_word(layer, node, EARLY_ASKED) = 0;
         *early_word(layer, node, EARLY_FORGOTTEN) = *early_word(layer, node, EARLY_SUBMITTED);
-        memset(&data, 0, sizeof data);
-        data.InterruptType = DXGK_INTERRUPT_DMA_PREEMPTED;
-        data.DmaPreempted.PreemptionFenceId = (UINT)*early_word(layer, node, EARLY_PREEMPTION);
-        data.DmaPreempted.LastCompletedFenceId = (UINT)*early_word(layer, node, EARLY_COMPLETED);
-        data.DmaPreempted.NodeOrdinal = node;
-        tell(layer, &data);
-        layer->host.upper->ops->queue_dpc(layer->host.upper);
+        zoo_tell_preempted(layer, node, *early_word(layer, node, EARLY_PREEMPTION),
+                           *early_word(layer, node, EARLY_COMPLETED));
     }
     return TRUE;
 }
