@@ -1,11 +1,13 @@
 /*
  * clients: processes that share a GPU, and whose memory does not fit together.
  *
- *     process   its set                                     one round of its work
- *     decodeN   weights and keys and values of each layer   a token: each layer's weights and keys
- *                                                           and values read, a page of these
- * written trainN    weights, gradients, states, activations     forward, backward, update gameN
- * textures and targets, of high priority      a frame: some textures read, a target written
+ *     process   its set                            one round of its work
+ *     decodeN   weights and keys and values of     a token: each layer's weights, keys and
+ *               each layer                         values read, a page of these written
+ *     trainN    weights, gradients, states,        forward, backward, update
+ *               activations
+ *     gameN     textures and targets, of high      a frame: some textures read, a target
+ *               priority                           written
  *
  * Each process fills its set in the step `load`, and works for the same GPU time in the step `run`
  * (a game for half of it: it waits for the screen). No line waits for another process: with the
@@ -56,8 +58,9 @@ struct kind {
     const char *name;
     const char *parts[PARTS]; /* NULL: it has no such allocation */
     unsigned shares[PARTS];
-    double round_factor; /* time of a round, in times that the set is read once */
-    unsigned busy_half;  /* halves of busy-ms */
+    double round_factor;  /* time of a round, in times that the set is read once */
+    unsigned busy_half;   /* halves of busy-ms */
+    unsigned submissions; /* of a round, in times that it has layers; at most */
     uint32_t priority;
     void (*play)(struct gen *gen, const uint64_t *values, uint32_t context,
                  uint32_t (*layers)[PARTS], double round_ns, uint64_t round);
@@ -116,18 +119,21 @@ static const struct kind kinds[] = {
                 .shares = {30, 0, 2, 0},
                 .round_factor = 1,
                 .busy_half = 2,
+                .submissions = 1,
                 .play = play_token},
     [TRAINING] = {.name = "train",
                   .parts = {"weights", "gradients", "states", "activations"},
                   .shares = {4, 4, 8, 16},
                   .round_factor = 8,
                   .busy_half = 2,
+                  .submissions = 3,
                   .play = play_training_step},
     [GAMES] = {.name = "game",
                .parts = {"texture", NULL, NULL, "target"},
                .shares = {30, 0, 0, 2},
                .round_factor = 3.6,
                .busy_half = 1,
+               .submissions = 1,
                .priority = WORKLOAD_PRIORITY_HIGH,
                .play = play_frame},
 };
@@ -200,11 +206,13 @@ static void play_clients(struct gen *gen, const uint64_t *values, struct client 
 
     for (unsigned i = 0; i < count; i++) {
         most_rounds = max_u64(most_rounds, clients[i].rounds);
-        lines += 3 * values[LAYERS] * (clients[i].rounds + 1);
+        lines += values[LAYERS] * (1 + clients[i].rounds * clients[i].kind->submissions);
     }
     if (lines > MAX_LINES) {
-        workload_builder_fail(gen->builder, "more than 4194304 submissions (expected larger sets, "
-                                            "less busy-ms or a lower bandwidth)");
+        workload_builder_fail(gen->builder,
+                              "more than %" PRIu64 " submissions (expected larger sets, "
+                              "less busy-ms or a lower bandwidth)",
+                              MAX_LINES);
         return;
     }
     snprintf(text, sizeof text, "%" PRIu64, lines);
