@@ -335,6 +335,13 @@ says "decode is 'x'"
 leaves_nothing
 expect 0 gen clients=2 busy-ms=10 decode-set=64M bandwidth=10 -o two.case
 grep -q "clients: 2 decode" two.case || fail "clients=2 does not make two processes"
+expect 0 run two.case --model gpummu --no-out
+prints 'fairness (Jain)  *[01]\.[0-9]'
+prints 'ideal, throughput .*, 0\.[0-9]* of it'
+expect 0 run two.case --model gpummu --no-out --json
+prints '"name": "decode1"'
+prints '"ideal_ns": [1-9]'
+prints '"fairness": [01]\.[0-9]'
 rm two.case
 expect 0 gen random -o random.case
 expect 0 run random.case --no-out --model both
@@ -386,8 +393,13 @@ prints '"varied"'
 expect 1 ops "$cases/first-page-in.case" --check
 expect 2 ops no-such-folder
 expect 0 ops --seeds 2
-prints '^223 arms: [0-9]* seen'
-expect 0 ops --seeds 2 --first-seed 9 --json
+prints '^223 arms: [1-9][0-9]* seen'
+cp out seeds.txt
+expect 0 ops --seeds 2 --first-seed 9
+! cmp -s seeds.txt out || fail "--first-seed is not the first seed"
+rm seeds.txt
+expect 0 ops --seeds 2 --json
+prints '"varied"'
 expect 2 ops --seeds 0
 expect 2 ops --seeds 2 "$cases/first-page-in.case"
 

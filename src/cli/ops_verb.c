@@ -325,28 +325,49 @@ static enum cli_status play_seed(struct coverage *coverage, uint64_t seed)
     return status;
 }
 
-static enum cli_status play_seeds(struct coverage *coverage, const struct cli_arguments *arguments)
+static enum cli_status play_seeds(struct coverage *coverage, uint64_t first, uint64_t count,
+                                  bool is_check)
 {
-    const char *const *values = arguments->values;
     enum cli_status status = CLI_FINE;
-    uint64_t count, first = 1;
 
-    if (arguments->rest_count || !cli_number("seeds", values[OPTION_SEEDS], 1, 100000, &count) ||
-        (values[OPTION_FIRST_SEED] &&
-         !cli_number("first-seed", values[OPTION_FIRST_SEED], 0, INT64_MAX, &first))) {
-        if (arguments->rest_count)
-            cli_error("--seeds and a case or folder (expected one of them)");
-        return CLI_USAGE;
-    }
     if (!coverage_begin_case(coverage, "seeds"))
         return CLI_INTERNAL;
-    for (uint64_t i = 0; i < count && !is_done(coverage, values[OPTION_CHECK] != NULL); i++) {
+    for (uint64_t i = 0; i < count && !is_done(coverage, is_check); i++) {
         enum cli_status one = play_seed(coverage, first + i);
 
         if (one > status)
             status = one;
     }
     return status;
+}
+
+/* ---- What is to be played -------------------------------------------------------------------- */
+
+static bool find_seeds(const struct cli_arguments *arguments, uint64_t *first, uint64_t *count)
+{
+    const char *const *values = arguments->values;
+
+    *first = 1;
+    if (arguments->rest_count) {
+        cli_error("--seeds and a case or folder (expected one of them)");
+        return false;
+    }
+    return cli_number("seeds", values[OPTION_SEEDS], 1, 100000, count) &&
+           (!values[OPTION_FIRST_SEED] ||
+            cli_number("first-seed", values[OPTION_FIRST_SEED], 0, INT64_MAX, first));
+}
+
+static bool find_cases(const struct cli_arguments *arguments, struct case_list *list)
+{
+    bool is_found = true;
+
+    for (size_t i = 0; i < arguments->rest_count && is_found; i++)
+        is_found = add_sorted(list, arguments->rest[i]);
+    if (arguments->rest_count == 0)
+        is_found = add_sorted(list, "cases");
+    if (is_found && list->count == 0)
+        cli_error("there is no case to play (drydock ops --help)");
+    return is_found && list->count;
 }
 
 /* ---- Results --------------------------------------------------------------------------------- */
@@ -495,36 +516,29 @@ static void print_table(const struct coverage *coverage, bool only_open)
 static enum cli_status ops(const struct cli_arguments *arguments)
 {
     const char *const *values = arguments->values;
+    const bool of_seeds = values[OPTION_SEEDS] != NULL, is_check = values[OPTION_CHECK] != NULL;
     struct coverage *coverage = coverage_create();
     struct case_list list = {0};
-    enum cli_status status = CLI_FINE;
-    bool is_found = coverage != NULL, of_seeds = values[OPTION_SEEDS] != NULL;
+    enum cli_status status;
+    uint64_t first, count;
 
-    for (size_t i = 0; i < arguments->rest_count && is_found && !of_seeds; i++)
-        is_found = add_sorted(&list, arguments->rest[i]);
-    if (is_found && arguments->rest_count == 0 && !of_seeds)
-        is_found = add_sorted(&list, "cases");
-    if (is_found && list.count == 0 && !of_seeds)
-        cli_error("there is no case to play (drydock ops --help)");
-    if (!is_found || (list.count == 0 && !of_seeds)) {
+    if (!coverage ||
+        !(of_seeds ? find_seeds(arguments, &first, &count) : find_cases(arguments, &list))) {
         free_paths(&list);
         coverage_destroy(coverage);
         return CLI_USAGE;
     }
-    if (values[OPTION_CHECK] || of_seeds)
+    if (is_check || of_seeds)
         coverage_set_frugal(coverage);
-    status = of_seeds ? play_seeds(coverage, arguments) : play_all(coverage, &list, arguments);
-    if (status == CLI_USAGE && of_seeds) {
-        coverage_destroy(coverage);
-        return status;
-    }
+    status = of_seeds ? play_seeds(coverage, first, count, is_check)
+                      : play_all(coverage, &list, arguments);
     if (values[OPTION_JSON]) {
         if (!print_json(coverage, values[OPTION_OPEN] != NULL))
             status = CLI_INTERNAL;
     } else {
         print_table(coverage, values[OPTION_OPEN] != NULL);
     }
-    if (values[OPTION_CHECK] && status == CLI_FINE && !coverage_is_all_settled(coverage))
+    if (is_check && status == CLI_FINE && !coverage_is_all_settled(coverage))
         status = CLI_FINDINGS;
     free_paths(&list);
     coverage_destroy(coverage);
