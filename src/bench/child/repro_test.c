@@ -9,6 +9,7 @@
 #include "bench/child/child_run.h"
 #include "bench/child/crash_recorder.h"
 
+#include <signal.h>
 #include <unistd.h>
 
 /* Physical: what the submission reads is transferred in. */
@@ -193,6 +194,28 @@ static void what_is_not_shown_is_said(void **state)
     workload_free(workload);
 }
 
+/* A signal in code of the bench, with nothing that says why. */
+static void a_signal_in_the_bench_is_said_to_be_the_images(void **state)
+{
+    static const char sentence[] = "written over memory that is not its own";
+    struct crash_recorder *recorder = calloc(1, sizeof *recorder);
+    char text[1024];
+
+    assert_non_null(recorder);
+    recorder->is_image = true;
+    snprintf(recorder->ddi, sizeof recorder->ddi, "DxgkDdiPatch");
+    crash_recorder_explain_end(recorder, SIGSEGV, "", text, sizeof text);
+    assert_non_null(strstr(text, sentence));
+    assert_non_null(strstr(text, "DxgkDdiPatch"));
+    crash_recorder_explain_end(recorder, SIGKILL, "", text, sizeof text);
+    assert_null(strstr(text, sentence));
+    recorder->is_image = false;
+    crash_recorder_explain_end(recorder, SIGSEGV, "", text, sizeof text);
+    assert_null(strstr(text, sentence));
+    assert_non_null(strstr(text, "probably the driver's"));
+    free(recorder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -204,6 +227,7 @@ int main(void)
         cmocka_unit_test(a_crash_can_be_made_smaller),
         cmocka_unit_test(a_hang_can_be_made_smaller),
         cmocka_unit_test(what_is_not_shown_is_said),
+        cmocka_unit_test(a_signal_in_the_bench_is_said_to_be_the_images),
     };
 
     run_add_drivers(test_find_driver);

@@ -4,6 +4,7 @@
  */
 #include "bench/whole_runs/test_run.h"
 
+#include "base/bits.h"
 #include "workload/generate/generate.h"
 
 /* Memory in turns of a time, or, without one, by the least recently used. */
@@ -36,6 +37,7 @@ static void turns_move_less_and_take_less_time_than_the_least_recently_used(void
         struct run_result *lru = play(loops, ARRAY_COUNT(loops), (enum run_model)model, NULL);
         struct run_result *turns =
             play(loops, ARRAY_COUNT(loops), (enum run_model)model, "2500000");
+        uint64_t last_ns = 0;
 
         test_assert_clean(lru);
         test_assert_clean(turns);
@@ -50,7 +52,12 @@ static void turns_move_less_and_take_less_time_than_the_least_recently_used(void
         for (unsigned i = 0; i < 8; i++) {
             assert_int_equal(turns->processes[i].submissions, 4 + 19 * 4);
             assert_int_equal(turns->processes[i].work_ns, turns->kernel_ns / 8);
+            assert_true(turns->processes[i].begun_ns < turns->processes[i].ended_ns);
+            assert_true(turns->processes[i].ended_ns - turns->processes[i].begun_ns >=
+                        turns->processes[i].work_ns);
+            last_ns = max_u64(last_ns, turns->processes[i].ended_ns);
         }
+        assert_true(last_ns > turns->virtual_time_ns * 9 / 10);
         assert_int_equal(run_result_ideal_ns(turns), turns->kernel_ns);
         assert_true(run_result_ideal_ns(turns) <= turns->virtual_time_ns);
         assert_true(run_result_fairness(turns) > 0.6 && run_result_fairness(turns) <= 1.0);
@@ -97,6 +104,7 @@ static void with_a_backlog_no_context_waits_for_another(void **state)
         result = test_play(test_parse(all));
         test_assert_clean(result);
         assert_int_equal(result->submissions, 8);
+        assert_int_equal(run_result_ideal_ns(result), 4000000); /* a node beside the other */
         times[i] = result->virtual_time_ns;
         test_finish(result);
     }
