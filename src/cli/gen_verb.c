@@ -170,6 +170,9 @@ const struct cli_verb cli_gen = {
     .name = "gen",
     .usage = "[NAME[=VALUE] [KEY=VALUE ...]] [-o CASE]",
     .summary = "Computes a case; without a name lists the generators",
+    .details =
+        "NAME=VALUE sets the first parameter of the generator, too: `drydock gen clients=4` is\n"
+        "`drydock gen clients decode=4`.",
     .options = options,
     .repeated_option = -1,
     .run = gen,

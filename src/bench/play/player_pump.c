@@ -187,7 +187,7 @@ static void count_work(struct player *player, const struct player_context *conte
 {
     const uint32_t node = player->workload->contexts[context->id].node;
 
-    player->result->node_work_ns[node % RUN_MAX_NODES] += duration_ns;
+    player->result->node_work_ns[node] += duration_ns;
     if (context->process < player->result->process_count) {
         struct run_process *process = &player->result->processes[context->process];
 

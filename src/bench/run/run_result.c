@@ -149,7 +149,7 @@ uint64_t run_result_ideal_ns(const struct run_result *result)
 {
     uint64_t ideal_ns = 0;
 
-    for (unsigned i = 0; i < RUN_MAX_NODES; i++)
+    for (unsigned i = 0; i < SGPU_MAX_NODES; i++)
         ideal_ns = max_u64(ideal_ns, result->node_work_ns[i]);
     return ideal_ns;
 }

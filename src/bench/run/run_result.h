@@ -35,7 +35,6 @@ const char *run_outcome_name(enum run_outcome outcome);
 #define RUN_MAX_SEGMENTS    4
 #define RUN_MAX_DDI         64
 #define RUN_MAX_PROCESSES   64 /* counted one by one */
-#define RUN_MAX_NODES       4
 #define RUN_MAX_FINDINGS    32 /* texts kept; all are counted */
 #define RUN_ENDING_BYTES    6144
 
@@ -128,7 +127,7 @@ struct run_result {
 
     struct run_process processes[RUN_MAX_PROCESSES]; /* as in the case */
     unsigned process_count;
-    uint64_t node_work_ns[RUN_MAX_NODES];
+    uint64_t node_work_ns[SGPU_MAX_NODES];
 
     struct vidmm_statistics statistics;
     struct sgpu_statistics gpu;
