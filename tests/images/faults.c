@@ -469,6 +469,10 @@ static void __attribute__((noinline)) do_fault(void)
             ((volatile ULONG *)kernel.DeviceHandle)[i] = 0x41414141;
         break;
     }
+    case 39: { /* write over the bench: where it finds whom it tells */
+        *(volatile ULONG64 *)(find_bench() + JOURNAL_AT) = 0x4141414141414141;
+        break;
+    }
     case 37: { /* lose the stack */
         __asm__ volatile("movq $0x1000, %%rsp\n pushq $0" : : : "memory");
         break;

@@ -72,6 +72,7 @@ table=$(cat <<'TABLE'
 34 call-through-the-library hostile system call 41 .socket. at .*do_fault.*, by a jump into code of the bench or of the C library
 35 write-through-the-handle crashed bug check 0x(50|d1|1e) .*the driver writes to 0xffff
 36 write-over-the-way-in crashed bug check 0x(50|be|d1) .*the driver writes to
+39 write-over-the-bench crashed in code of the bench.*: the driver has probably written over memory that is not its own
 40 signals-by-fcntl hostile system call 72 .fcntl. at .*do_fault.*, by a jump
 41 limits hostile system call 302 .prlimit64. at .*do_fault.*, by a jump
 42 file-system hostile system call 430 .fsopen. at .*do_fault.*, by a jump
@@ -178,7 +179,7 @@ play_one() { # VERBS NUMBER SLOT KIND TEXT
     *) [ "$which" = few ] || cases="$cases $source/cases/preemption.case" ;;
     esac
     case $number in # where it was, for those that nobody could ask
-    10 | 8? | 11 | 12 | 15 | 31 | 33 | 38 | 54 | 55 | 56 | 58 | 59 | 61 | 62 | 65) frame= ;;
+    10 | 8? | 11 | 12 | 15 | 31 | 33 | 38 | 39 | 54 | 55 | 56 | 58 | 59 | 61 | 62 | 65) frame= ;;
     75) frame= ;;
     20 | 32 | 34 | 4? | 5? | 6? | 7?) frame="$image!do_fault[a-z_]*\\+" ;;
     *) frame="$image!do_fault[a-z_]*\\+$place" ;;
@@ -322,7 +323,7 @@ done
 # The list: what takes its time comes first.
 verbs_of() { # FAULT SLOT: all verbs in one function, and two in each other one
     case $1 in
-    20 | 32 | 3[456] | [4-7]?)
+    20 | 32 | 3[4569] | [4-7]?)
         case $2-$(($1 % 3)) in
         BuildPagingBuffer-*) echo check,run,replay,zoo ;;
         *-0) echo check,run ;;
