@@ -23,7 +23,7 @@
 #include "vidmm/vidmm_private.h"
 #include "vidmm/work/context_allocation.h"
 #include "vidmm/work/device.h"
-#include "vidmm/work/render.h"
+#include "vidmm/work/dma_buffer.h"
 
 #include "base/assert.h"
 #include "base/bits.h"

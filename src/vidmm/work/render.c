@@ -16,8 +16,6 @@
  *
  * Source     contract.md RES-001, PATCH-001..023, SUB-001..014; sequence S-22.
  */
-#include "vidmm/work/render.h"
-
 #include "vidmm/adapter/adapter_caps.h"
 #include "vidmm/adapter/driver_error.h"
 #include "vidmm/adapter/pump.h"
@@ -34,6 +32,7 @@
 #include "vidmm/vidmm_private.h"
 #include "vidmm/work/client.h"
 #include "vidmm/work/device.h"
+#include "vidmm/work/dma_buffer.h"
 #include "vidmm/work/space_contexts.h"
 #include "vidmm/work/submission.h"
 
@@ -44,22 +43,6 @@
 #include "vidsch/vidsch.h"
 
 #include <string.h>
-
-struct dma_buffer {
-    struct dma_buffer *next;
-    uint8_t *cpu;
-    /* Where the GPU finds it: an allocation in an aperture or, with a virtual address, in system
-     * memory; or else contiguous system pages. */
-    struct vidmm_allocation *allocation;
-    uint64_t va;
-    uint64_t first_page, page_count;
-    uint8_t *private_data;
-    DXGK_ALLOCATIONLIST *allocation_list;
-    uint32_t allocation_capacity;
-    D3DDDI_PATCHLOCATIONLIST *patch_list;
-    uint32_t patch_count; /* filled by the driver */
-    unsigned shares;      /* parts of it that have not ended */
-};
 
 struct render_call {
     struct vidmm *vidmm;
@@ -85,146 +68,9 @@ struct making {
     const uint64_t *addresses;
 };
 
-/* ---- DMA buffers ----------------------------------------------------------------------------- */
-
 static bool is_virtual(const struct vidmm_context *context)
 {
     return context->device->vidmm->caps.is_virtual;
-}
-
-/* Nothing is patched where addresses are virtual: there is no list then (RES-009). */
-static uint32_t patch_capacity(const struct vidmm_context *context)
-{
-    return is_virtual(context) ? 0 : context->info.PatchLocationListSize;
-}
-
-static void free_buffer(struct vidmm_context *context, struct dma_buffer *buffer)
-{
-    struct vidmm *vidmm = context->device->vidmm;
-    const struct vidmm_platform *platform = &vidmm->config.platform;
-
-    if (buffer->allocation)
-        allocation_doom(buffer->allocation);
-    else if (buffer->cpu)
-        platform->unmap_bus(platform->context, buffer->cpu, PAGE_BYTES_OF(buffer->page_count));
-    if (buffer->first_page)
-        platform->release_contiguous(platform->context, buffer->page_count, buffer->first_page);
-    base_free(vidmm->services, buffer->private_data, context->info.DmaBufferPrivateDataSize);
-    base_free_array(vidmm->services, buffer->allocation_list, buffer->allocation_capacity,
-                    sizeof *buffer->allocation_list);
-    base_free_array(vidmm->services, buffer->patch_list, patch_capacity(context),
-                    sizeof *buffer->patch_list);
-    base_free(vidmm->services, buffer, sizeof *buffer);
-}
-
-void dma_buffers_free(struct vidmm_context *context)
-{
-    while (context->free_buffers) {
-        struct dma_buffer *buffer = context->free_buffers;
-
-        context->free_buffers = buffer->next;
-        free_buffer(context, buffer);
-    }
-    vidmm_pump(context->device->vidmm); /* their slots are unmapped while there is the device */
-}
-
-static NTSTATUS take_memory(struct vidmm_context *context, struct dma_buffer *buffer)
-{
-    struct vidmm *vidmm = context->device->vidmm;
-    const struct vidmm_platform *platform = &vidmm->config.platform;
-    NTSTATUS status;
-
-    if (context->dma_segments || is_virtual(context)) {
-        status = allocation_create_for_buffer(context->device, context->info.DmaBufferSize,
-                                              context->dma_segments, &buffer->allocation);
-        if (NT_SUCCESS(status))
-            buffer->cpu = allocation_backing(buffer->allocation)->cpu_address;
-        return status;
-    }
-    buffer->page_count = div_round_up(context->info.DmaBufferSize, PAGE_BYTES);
-    status = platform->take_contiguous(platform->context, buffer->page_count, &buffer->first_page);
-    if (!NT_SUCCESS(status)) {
-        buffer->first_page = 0;
-        return status;
-    }
-    buffer->cpu = platform->map_bus(platform->context, PAGE_BYTES_OF(buffer->first_page),
-                                    PAGE_BYTES_OF(buffer->page_count));
-    return buffer->cpu ? STATUS_SUCCESS : STATUS_NO_MEMORY;
-}
-
-/*
- * Where addresses are virtual: shows the buffer in the process of its context, if it is not shown
- * there yet. Tables that have to wait for room wait in front of the request for the buffer.
- */
-static NTSTATUS show_buffer(struct vidmm_context *context, struct dma_buffer *buffer)
-{
-    struct vidmm_allocation *allocation = buffer->allocation;
-    const struct vidmm_map_request request = {.allocation = allocation,
-                                              .bytes = PAGE_BYTES_OF(allocation->page_count)};
-
-    if (!list_is_empty(&allocation->mappings))
-        return STATUS_SUCCESS;
-    return mapping_create(context->device->process, &request, MAPPING_ORDINARY, &buffer->va);
-}
-
-/*
- * Its segment is 0 in system memory, and while it is in no aperture (its address is 0 then). What
- * has a virtual address has no physical one.
- */
-static PHYSICAL_ADDRESS buffer_address(const struct dma_buffer *buffer, UINT *out_segment)
-{
-    PHYSICAL_ADDRESS address = {0};
-    const struct vidmm_allocation *allocation = buffer->allocation;
-
-    *out_segment = 0;
-    if (!allocation) {
-        address.QuadPart = (LONGLONG)PAGE_BYTES_OF(buffer->first_page);
-    } else if (!buffer->va && allocation->state == ALLOCATION_RESIDENT) {
-        *out_segment = allocation->place.segment->id;
-        address.QuadPart =
-            (LONGLONG)(allocation->place.segment->caps->base + allocation->place.offset);
-    }
-    return address;
-}
-
-static struct dma_buffer *take_buffer(struct vidmm_context *context)
-{
-    struct vidmm *vidmm = context->device->vidmm;
-    const DXGK_CONTEXTINFO *info = &context->info;
-    struct dma_buffer *buffer = context->free_buffers;
-
-    if (buffer) {
-        context->free_buffers = buffer->next;
-        buffer->next = NULL;
-        return buffer;
-    }
-    buffer = base_alloc(vidmm->services, sizeof *buffer);
-    if (!buffer)
-        return NULL;
-    if (!NT_SUCCESS(take_memory(context, buffer)))
-        goto fail;
-    buffer->allocation_capacity = info->AllocationListSize;
-    buffer->allocation_list = base_alloc_array(vidmm->services, buffer->allocation_capacity,
-                                               sizeof *buffer->allocation_list);
-    if (patch_capacity(context))
-        buffer->patch_list =
-            base_alloc_array(vidmm->services, patch_capacity(context), sizeof *buffer->patch_list);
-    if (info->DmaBufferPrivateDataSize)
-        buffer->private_data = base_alloc(vidmm->services, info->DmaBufferPrivateDataSize);
-    if (buffer->allocation_list && (buffer->patch_list || !patch_capacity(context)) &&
-        (buffer->private_data || !info->DmaBufferPrivateDataSize))
-        return buffer;
-fail:
-    free_buffer(context, buffer);
-    return NULL;
-}
-
-static void give_back_buffer(struct vidmm_context *context, struct dma_buffer *buffer)
-{
-    if (!buffer || (buffer->shares && --buffer->shares))
-        return;
-    buffer->next = context->free_buffers;
-    context->free_buffers = buffer;
 }
 
 /* The part holds the allocations of its locations, and those that the context runs in. */
@@ -290,7 +136,7 @@ static void finish_submission(struct submission *submission, NTSTATUS status, ui
         if (submission->references[i].allocation)
             allocation_unuse(submission->references[i].allocation);
     }
-    give_back_buffer(submission->context, submission->buffer);
+    dma_buffer_give_back(submission->context, submission->buffer);
     submission_free(submission);
     finish_call_part(call, status, needed, available);
 }
@@ -362,7 +208,7 @@ static NTSTATUS prepare_render(struct vidsch_packet *packet, struct miniport *mi
             submission->references[i].allocation->is_agp_dirty = true;
     }
     patch.hContext = context->driver_context;
-    patch.DmaBufferPhysicalAddress = buffer_address(buffer, &patch.DmaBufferSegmentId);
+    patch.DmaBufferPhysicalAddress = dma_buffer_address(buffer, &patch.DmaBufferSegmentId);
     patch.pDmaBuffer = buffer->cpu;
     patch.DmaBufferSize = context->info.DmaBufferSize;
     patch.DmaBufferSubmissionStartOffset = submission->dma_start;
@@ -392,7 +238,7 @@ static NTSTATUS submit_render(struct vidsch_packet *packet, struct miniport *min
 
     null_contexts_ran(context->device->vidmm, context->node, context);
     args.hContext = context->driver_context;
-    args.DmaBufferPhysicalAddress = buffer_address(buffer, &args.DmaBufferSegmentId);
+    args.DmaBufferPhysicalAddress = dma_buffer_address(buffer, &args.DmaBufferSegmentId);
     args.DmaBufferSize = context->info.DmaBufferSize;
     args.DmaBufferSubmissionStartOffset = submission->dma_start;
     args.DmaBufferSubmissionEndOffset = submission->dma_end;
@@ -678,8 +524,9 @@ struct answer {
         (args)->DmaBufferPrivateDataSize = (context)->info.DmaBufferPrivateDataSize;               \
         (args)->pAllocationList = (buffer)->allocation_list;                                       \
         (args)->pPatchLocationListOut = (buffer)->patch_list;                                      \
-        (args)->PatchLocationListOutSize = patch_capacity(context);                                \
-        (args)->DmaBufferPhysicalAddress = buffer_address(buffer, &(args)->DmaBufferSegmentId);    \
+        (args)->PatchLocationListOutSize = dma_buffer_patch_capacity(context);                     \
+        (args)->DmaBufferPhysicalAddress =                                                         \
+            dma_buffer_address(buffer, &(args)->DmaBufferSegmentId);                               \
     } while (0)
 #define ANSWER(args, multipass)                                                                    \
     ((struct answer){(args)->pDmaBuffer, (args)->pDmaBufferPrivateData,                            \
@@ -752,13 +599,14 @@ static NTSTATUS render_part(struct submission *submission, struct making *making
                    sizeof *buffer->patch_list);
     if (submission->dma_end > context->info.DmaBufferSize ||
         submission->private_bytes > context->info.DmaBufferPrivateDataSize ||
-        submission->patch_count > patch_capacity(context)) {
+        submission->patch_count > dma_buffer_patch_capacity(context)) {
         vidmm_refuse_answer(vidmm, "PATCH-014",
                             "%s: moved its pointers by %u bytes, %u private bytes and %u "
                             "patch locations; %u, %u and %u were offered",
                             ddi_of(submission), submission->dma_end, submission->private_bytes,
                             submission->patch_count, context->info.DmaBufferSize,
-                            context->info.DmaBufferPrivateDataSize, patch_capacity(context));
+                            context->info.DmaBufferPrivateDataSize,
+                            dma_buffer_patch_capacity(context));
         return STATUS_DRIVER_INTERNAL_ERROR;
     }
     buffer->patch_count = submission->patch_count;
@@ -803,13 +651,13 @@ static struct submission *create_part(struct vidmm_context *context, struct rend
     submission->call = call;
     submission->is_present = making->is_present;
     submission->packet.is_virtual = by_address;
-    submission->buffer = take_buffer(context);
+    submission->buffer = dma_buffer_take(context);
     if (!submission->buffer)
         goto free_submission;
     submission->buffer->shares = 1;
     submission_hold_buffer(submission, submission->buffer->allocation);
     if (by_address) {
-        *status = show_buffer(context, submission->buffer);
+        *status = dma_buffer_show(context, submission->buffer);
         if (!NT_SUCCESS(*status))
             goto give_back;
     }
@@ -828,7 +676,7 @@ static struct submission *create_part(struct vidmm_context *context, struct rend
     }
 
 give_back:
-    give_back_buffer(context, submission->buffer);
+    dma_buffer_give_back(context, submission->buffer);
 free_submission:
     submission_free(submission);
     return NULL;
@@ -971,7 +819,7 @@ undo:
 
         first = part->next;
         request_free(part->request);
-        give_back_buffer(context, part->buffer);
+        dma_buffer_give_back(context, part->buffer);
         submission_free(part);
     }
     free_call(call);
