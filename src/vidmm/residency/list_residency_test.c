@@ -421,52 +421,165 @@ static void random_lists_do_what_their_members_one_by_one_do(void **state)
 
 /* ---- Directed ---- */
 
-static void a_list_that_is_used_again_leaves_its_members_alone(void **state)
+#define DIRECTED 3u
+
+/* Members and another one, all of them resident once, and used in their order. */
+struct directed {
+    struct rig *rig;
+    struct rig_object objects[DIRECTED], other;
+    struct vidmm_allocation *members[DIRECTED];
+    struct vidmm_list *list; /* NULL: it has been destroyed */
+};
+
+static NTSTATUS ask_list(const struct directed *directed)
+{
+    uint64_t fence;
+
+    return vidmm_list_make_resident(directed->list, NULL, NULL, &fence);
+}
+
+static void directed_begin(struct directed *directed)
 {
     struct rig_config config = rig_model(2);
-    struct rig_object objects[3], other;
-    struct vidmm_allocation *members[3];
-    const struct vidmm_allocation *first;
-    struct vidmm_list *list;
     struct rig *rig;
-    uint64_t fence, hits;
 
     config.keeps_tables_in_system = true;
-    rig = rig_create(&config);
-    for (unsigned i = 0; i < 3; i++) {
-        rig_object(rig, 4, 1, &objects[i]);
-        members[i] = objects[i].allocation;
-        rig_make_resident(rig, &objects[i]);
-        rig_evict(rig, &objects[i]);
+    config.memory_segments = 2;
+    directed->rig = rig = rig_create(&config);
+    for (unsigned i = 0; i < DIRECTED; i++) {
+        const struct rig_request request = {.bytes = 4 * PAGE_BYTES, .preferred = {1, 2}};
+
+        assert_int_equal(rig_try_object(rig, rig->device, &request, &directed->objects[i]),
+                         STATUS_SUCCESS);
+        directed->members[i] = directed->objects[i].allocation;
+        rig_make_resident(rig, &directed->objects[i]);
+        rig_evict(rig, &directed->objects[i]);
     }
-    rig_object(rig, 4, 1, &other);
-    rig_make_resident(rig, &other);
-    rig_evict(rig, &other);
-    assert_int_equal(vidmm_list_create(rig->device, 3, members, &list), STATUS_SUCCESS);
+    rig_object(rig, 4, 1, &directed->other);
+    rig_make_resident(rig, &directed->other);
+    rig_evict(rig, &directed->other);
+    assert_int_equal(vidmm_list_create(rig->device, DIRECTED, directed->members, &directed->list),
+                     STATUS_SUCCESS);
+    assert_int_equal(ask_list(directed), STATUS_SUCCESS);
+    assert_int_equal(directed->members[0]->holds, 1); /* the first time each member is asked */
+    vidmm_list_evict(directed->list);
+    rig_make_resident(rig, &directed->other); /* to the end of the line */
+    rig_evict(rig, &directed->other);
+}
 
-    assert_int_equal(vidmm_list_make_resident(list, NULL, NULL, &fence), STATUS_SUCCESS);
-    assert_int_equal(members[0]->holds, 1); /* the first time each member is asked */
-    vidmm_list_evict(list);
-    rig_make_resident(rig, &other); /* to the end of the line */
-    rig_evict(rig, &other);
-    hits = vidmm_statistics(rig->vidmm)->residency_hits;
-    assert_int_equal(vidmm_list_make_resident(list, NULL, NULL, &fence), STATUS_SUCCESS);
-    assert_int_equal(members[0]->holds, 0);
-    assert_int_equal(vidmm_statistics(rig->vidmm)->residency_hits, hits + 3);
-    assert_int_equal(allocation_holds(members[0]), 1); /* who asks hears of it */
-    vidmm_list_evict(list);
+static void directed_end(struct directed *directed)
+{
+    if (directed->list)
+        vidmm_list_destroy(directed->list);
+    assert_true(list_is_empty(&directed->rig->vidmm->reference_lists.owing));
+    assert_true(vidmm_check(directed->rig->vidmm));
+    for (unsigned i = 0; i < DIRECTED; i++)
+        rig_destroy_object(directed->rig, &directed->objects[i]);
+    rig_destroy_object(directed->rig, &directed->other);
+    rig_free(directed->rig);
+}
 
-    assert_int_equal(vidmm_list_make_resident(list, NULL, NULL, &fence), STATUS_SUCCESS);
-    vidmm_list_evict(list);
-    first = container_of(
-        members[0]->place.segment->lru[OFFER_CLASSES + members[0]->priority_class].next,
-        struct vidmm_allocation, link);
-    assert_ptr_equal(first, other.allocation);
-    vidmm_list_destroy(list);
-    for (unsigned i = 0; i < 3; i++)
-        rig_destroy_object(rig, &objects[i]);
-    rig_destroy_object(rig, &other);
-    rig_free(rig);
+/* The one that leaves first of its class, when lists have paid what they owe. */
+static const struct vidmm_allocation *first_in_line(const struct vidmm_allocation *allocation)
+{
+    reference_lists_settle(allocation->vidmm);
+    return container_of(allocation_lru(allocation)->next, struct vidmm_allocation, link);
+}
+
+static void a_list_that_is_used_again_leaves_its_members_alone(void **state)
+{
+    struct directed directed;
+    uint64_t hits;
+
+    directed_begin(&directed);
+    hits = vidmm_statistics(directed.rig->vidmm)->residency_hits;
+    assert_int_equal(ask_list(&directed), STATUS_SUCCESS);
+    assert_int_equal(directed.members[0]->holds, 0);
+    assert_int_equal(vidmm_statistics(directed.rig->vidmm)->residency_hits, hits + DIRECTED);
+    assert_int_equal(allocation_holds(directed.members[0]), 1); /* who asks hears of it */
+    vidmm_list_evict(directed.list);
+
+    assert_int_equal(ask_list(&directed), STATUS_SUCCESS);
+    vidmm_list_evict(directed.list);
+    assert_ptr_equal(first_in_line(directed.members[0]), directed.other.allocation);
+    directed_end(&directed);
+}
+
+static void what_a_list_owes_counts_in_budgets(void **state)
+{
+    struct vidmm_budget_info info;
+    struct directed directed;
+    struct vidmm *vidmm;
+
+    directed_begin(&directed);
+    vidmm = directed.rig->vidmm;
+    assert_int_equal(ask_list(&directed), STATUS_SUCCESS);
+    vidmm_budget_info(directed.rig->process, VIDMM_BUDGET_LOCAL, &info);
+    assert_int_equal(info.held, DIRECTED * 4 * PAGE_BYTES);
+    vidmm_list_evict(directed.list);
+    vidmm_budget_info(directed.rig->process, VIDMM_BUDGET_LOCAL, &info);
+    assert_int_equal(info.held, 0);
+
+    assert_int_equal(ask_list(&directed), STATUS_SUCCESS);
+    vidmm_set_budget(directed.rig->process, VIDMM_BUDGET_LOCAL, PAGE_BYTES);
+    assert_int_equal(vidmm_statistics(vidmm)->trim_requests, 1);
+    vidmm_list_evict(directed.list);
+    /* Under a limit each reference counts at once. */
+    assert_int_equal(ask_list(&directed), STATUS_SUCCESS);
+    assert_int_equal(vidmm_statistics(vidmm)->trim_requests, 2);
+    vidmm_list_evict(directed.list);
+    directed_end(&directed);
+}
+
+static void what_a_list_owes_is_paid_before_it_changes_or_goes(void **state)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        struct directed directed;
+
+        directed_begin(&directed);
+        assert_int_equal(ask_list(&directed), STATUS_SUCCESS);
+        vidmm_list_evict(directed.list);
+        if (i) {
+            vidmm_list_destroy(directed.list);
+            directed.list = NULL;
+        } else {
+            assert_int_equal(vidmm_list_remove(directed.list, directed.members[0]), STATUS_SUCCESS);
+        }
+        assert_true(list_is_empty(&directed.rig->vidmm->reference_lists.owing));
+        assert_ptr_equal(first_in_line(directed.members[0]), directed.other.allocation);
+        directed_end(&directed);
+    }
+}
+
+/* It is released where it is then. */
+static void a_member_that_has_moved_is_looked_at_again(void **state)
+{
+    struct directed directed;
+
+    directed_begin(&directed);
+    assert_int_equal(vidmm_move(directed.members[1], 2), STATUS_SUCCESS);
+    rig_drain(directed.rig);
+    assert_int_equal(directed.members[1]->place.segment->id, 2);
+    assert_false(reference_list_is_checked(directed.list));
+    assert_int_equal(ask_list(&directed), STATUS_SUCCESS);
+    assert_int_equal(directed.members[1]->holds, 1);
+    vidmm_list_evict(directed.list);
+    assert_int_equal(ask_list(&directed), STATUS_SUCCESS);
+    vidmm_list_evict(directed.list);
+    assert_ptr_equal(first_in_line(directed.members[1]), directed.members[1]);
+    directed_end(&directed);
+}
+
+static void a_manager_that_refuses_requests_refuses_those_of_lists(void **state)
+{
+    struct directed directed;
+
+    directed_begin(&directed);
+    directed.rig->vidmm->refusal = STATUS_NO_MEMORY;
+    assert_int_not_equal(ask_list(&directed), STATUS_SUCCESS);
+    directed.rig->vidmm->refusal = STATUS_SUCCESS;
+    rig_drain(directed.rig);
+    directed_end(&directed);
 }
 
 static void lists_fail_without_memory_and_refuse_what_is_destroyed(void **state)
@@ -516,6 +629,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_lists_do_what_their_members_one_by_one_do),
         cmocka_unit_test(a_list_that_is_used_again_leaves_its_members_alone),
+        cmocka_unit_test(what_a_list_owes_counts_in_budgets),
+        cmocka_unit_test(what_a_list_owes_is_paid_before_it_changes_or_goes),
+        cmocka_unit_test(a_member_that_has_moved_is_looked_at_again),
+        cmocka_unit_test(a_manager_that_refuses_requests_refuses_those_of_lists),
         cmocka_unit_test(lists_fail_without_memory_and_refuse_what_is_destroyed),
     };
 
