@@ -6,7 +6,7 @@
  *
  * What a waiting request wants stays as long as there is another one. Where the client tells its
  * future, allocations come in half a second ahead, and others leave for them 20 ms before they are
- * submitted.
+ * submitted, 192 MiB of them at a time.
  */
 #include <vidmm/policy.h>
 
@@ -29,4 +29,7 @@ const struct vidmm_policy vidmm_policy_own = {
     .ahead_ns = 500 * MS,
     .evict_lead_ns = 20 * MS,
     .evict_most_ns = 100 * MS,
+    .entry_ns = 50 * MS,
+    .leaving_bytes = UINT64_C(192) << 20,
+    .lag_part = 10,
 };

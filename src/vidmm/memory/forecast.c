@@ -21,9 +21,6 @@
 
 #include <string.h>
 
-/* Measured with two nets (docs/policy.md): all of the lag moves more bytes than it saves time. */
-#define LAG_PART 10u
-
 static bool is_absent_sooner(const struct heap_node *a, const struct heap_node *b)
 {
     const struct told_uses *first = container_of(a, struct told_uses, absent);
@@ -168,7 +165,8 @@ int64_t forecast_least_free(const struct vidmm *vidmm, const struct segment *seg
      * What the client destroys is free when the GPU has come so far. Where memory is short the GPU
      * is close behind what gets memory, whatever the client has submitted.
      */
-    uint64_t lag_ns = (forecast->submitted_ns - forecast->done_ns) / LAG_PART;
+    unsigned part = vidmm->config.policy->lag_part;
+    uint64_t lag_ns = part ? (forecast->submitted_ns - forecast->done_ns) / part : 0;
     int64_t least = INT64_MAX;
     unsigned at, ended = forecast->demand_at;
 

@@ -123,9 +123,11 @@ static void the_least_that_will_be_free_agrees_with_a_plain_model(void **state)
 {
     enum { COUNT = 30 };
     struct rig *rig = create();
+    struct vidmm_policy policy = vidmm_policy_hinted;
     struct vidmm_demand demand[COUNT];
     struct rng rng;
 
+    rig->vidmm->config.policy = &policy;
     rng_init(&rng, 6);
     for (unsigned round = 0; round < 200; round++) {
         uint64_t at = 200, submitted = at + rng_below(&rng, 60), lag = rng_below(&rng, 20);
@@ -141,10 +143,11 @@ static void the_least_that_will_be_free_agrees_with_a_plain_model(void **state)
         }
         vidmm_forecast_time(rig->vidmm, 0, 0);
         assert_int_equal(vidmm_forecast_demand(rig->vidmm, 1, COUNT, demand), STATUS_SUCCESS);
-        vidmm_forecast_time(rig->vidmm, submitted, submitted - 10 * lag); /* a tenth counts */
+        vidmm_forecast_time(rig->vidmm, submitted, submitted - 10 * lag);
+        policy.lag_part = rng_below(&rng, 3) ? 10 : 0; /* a tenth counts, or nothing */
         assert_int_equal(
             forecast_least_free(rig->vidmm, &rig->vidmm->segments[0], from, until, 500),
-            plain_least(demand, COUNT, submitted, lag, from, until, 500));
+            plain_least(demand, COUNT, submitted, policy.lag_part ? lag : 0, from, until, 500));
         assert_int_equal(
             forecast_least_free(rig->vidmm, &rig->vidmm->segments[1], from, until, 500),
             500); /* nothing has been told of it */

@@ -44,19 +44,14 @@ static uint64_t eviction_horizon(const struct vidmm *vidmm)
                    vidmm->forecast.done_ns + policy->evict_most_ns);
 }
 
-/* The next one leaves for what comes later when fewer bytes than these are on their way out. */
-#define LEAVING_MOST (UINT64_C(192) << 20)
-
-/* So long before its use an allocation comes in at the latest: others leave for it only if it would
- * find no room then. */
-#define ENTRY_NS UINT64_C(50000000)
-
-/* Nobody waits for it: what is asked for meanwhile goes first. */
-static bool leave_ahead(struct vidmm_allocation *victim)
+/*
+ * Nobody has asked for the room. The victim does not come in ahead before work has ended: it could
+ * come and go for ever.
+ */
+static bool leave_ahead(struct vidmm_allocation *victim, const char *why)
 {
-    if (!NT_SUCCESS(room_evict(victim, reason)))
+    if (!NT_SUCCESS(room_evict(victim, why)))
         return false;
-    victim->job.gives_way = true;
     forecast_note_left(victim);
     return true;
 }
@@ -93,20 +88,29 @@ static int64_t least_free(const struct vidmm *vidmm, const struct segment *segme
     return forecast_least_free(vidmm, segment, from_ns, until_ns, now);
 }
 
-/* The policy's victim leaves when it will be used behind the time, if at all. */
+/*
+ * The policy's victim leaves when it will be used behind the time, if at all, and when not enough
+ * is leaving already. Nobody waits for it: what is asked for meanwhile goes first.
+ */
 static bool make_room_until(struct vidmm *vidmm, struct segment *segment, uint64_t until_ns)
 {
-    struct vidmm_allocation *victim = room_find_victim(vidmm, segment);
+    struct vidmm_allocation *victim;
     uint64_t next_ns;
 
-    if (!victim || !forecast_next_use(victim, &next_ns) || next_ns <= until_ns)
+    if (segment->leaving >= vidmm->config.policy->leaving_bytes)
         return false;
-    return leave_ahead(victim);
+    victim = room_find_victim(vidmm, segment);
+    if (!victim || !forecast_next_use(victim, &next_ns) || next_ns <= until_ns ||
+        !leave_ahead(victim, reason))
+        return false;
+    victim->job.gives_way = true;
+    return true;
 }
 
 /* Whether something has been begun for the absent allocation that will be used first. */
 static bool bring_in(struct vidmm *vidmm, D3DKMT_HANDLE *slot, uint64_t horizon_ns)
 {
+    uint64_t entry_ns = vidmm->config.policy->entry_ns;
     bool has_begun = false;
     struct vidmm_allocation *allocation;
     struct segment *segment;
@@ -133,8 +137,8 @@ static bool bring_in(struct vidmm *vidmm, D3DKMT_HANDLE *slot, uint64_t horizon_
             vidmm->statistics.ahead_bytes += bytes;
             return true;
         }
-    } else if (use_ns <= eviction_horizon(vidmm) && segment->leaving < LEAVING_MOST &&
-               least_free(vidmm, segment, use_ns - min_u64(use_ns, ENTRY_NS), use_ns) <
+    } else if (use_ns <= eviction_horizon(vidmm) &&
+               least_free(vidmm, segment, use_ns - min_u64(use_ns, entry_ns), use_ns) <
                    (int64_t)bytes &&
                make_room_until(vidmm, segment, use_ns)) {
         has_begun = true;
@@ -148,8 +152,7 @@ static bool prepare(struct vidmm *vidmm, uint64_t horizon_ns)
 {
     struct segment *segment = vidmm->forecast.segment;
 
-    return segment && segment->leaving < LEAVING_MOST &&
-           least_free(vidmm, segment, 0, horizon_ns) < 0 &&
+    return segment && least_free(vidmm, segment, 0, horizon_ns) < 0 &&
            make_room_until(vidmm, segment, horizon_ns);
 }
 
@@ -172,7 +175,7 @@ static bool keep_spare(struct vidmm *vidmm)
     if (segment_free(vidmm, segment) + room_leaving(vidmm, segment) + segment->doomed >= spare)
         return false;
     victim = room_find_victim(vidmm, segment);
-    return victim && !victim->uses && NT_SUCCESS(room_evict(victim, reason));
+    return victim && !victim->uses && leave_ahead(victim, reason);
 }
 
 /*
@@ -209,7 +212,7 @@ static bool prepare_turn(struct vidmm *vidmm)
         (AHEAD_MOST + 1) * bytes)
         return false;
     victim = room_find_victim(vidmm, segment);
-    return victim && turns_are_farther(victim, allocation) && NT_SUCCESS(room_evict(victim, turn));
+    return victim && turns_are_farther(victim, allocation) && leave_ahead(victim, turn);
 }
 
 bool ahead_run(struct vidmm *vidmm)

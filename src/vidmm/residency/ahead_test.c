@@ -318,6 +318,116 @@ static void what_leaves_early_gives_way_to_what_is_asked_for(void **state)
     destroy_all(rig, objects, 5);
 }
 
+/* GpuMmu: the same of what comes in early. */
+static void what_comes_in_early_gives_way_to_what_is_asked_for(void **state)
+{
+    struct rig *rig = create(2, &vidmm_policy_hinted);
+    struct rig_done done = {0};
+    struct rig_object early, asked;
+    uint64_t fence;
+
+    rig_object(rig, 200, 1, &early);
+    rig_cpu(rig, &early, true);
+    rig_object(rig, 10, 1, &asked);
+    rig_map(rig, &asked);
+    rig_drain(rig);
+    tell(&early, 500 * MS);
+    vidmm_forecast_time(rig->vidmm, 1, 1);
+    assert_int_equal(vidmm_statistics(rig->vidmm)->ahead, 1);
+    assert_int_equal(
+        vidmm_make_resident(rig->device, 1, &asked.allocation, rig_done, &done, &fence),
+        STATUS_PENDING);
+    while (!done.calls)
+        assert_true(rig_step_machine(rig));
+    assert_true(rig_count(rig, DXGK_OPERATION_VIRTUAL_TRANSFER) <= 6); /* of 13 */
+    rig_drain(rig);
+    assert_int_equal(rig_count(rig, DXGK_OPERATION_VIRTUAL_TRANSFER), 13);
+    assert_true(is_resident(&early));
+    asked.references = 1;
+    rig_destroy_object(rig, &asked);
+    rig_destroy_object(rig, &early);
+    rig_free(rig);
+}
+
+/* Three are to leave for what will be created: all at once, one after the other, or never. */
+static void only_so_much_leaves_early_at_once(void **state)
+{
+    static const struct {
+        uint64_t leaving_bytes;
+        unsigned at_once, in_all;
+    } rows[] = {{UINT64_MAX, 3, 3}, {PAGE_BYTES, 1, 3}, {60 * PAGE_BYTES + 1, 2, 3}, {0, 0, 0}};
+
+    for (unsigned i = 0; i < ARRAY_COUNT(rows); i++) {
+        const struct vidmm_demand demand = {.at_ns = 30 * MS, .created = 190 * PAGE_BYTES};
+        struct vidmm_policy policy = vidmm_policy_hinted;
+        struct rig_object objects[4];
+        struct rig *rig;
+
+        policy.leaving_bytes = rows[i].leaving_bytes;
+        rig = create(2, &policy);
+        for (unsigned j = 0; j < 4; j++) {
+            rig_object(rig, 60, 1, &objects[j]);
+            use(rig, &objects[j]);
+            tell(&objects[j], 800 * MS);
+        }
+        assert_int_equal(vidmm_forecast_demand(rig->vidmm, 1, 1, &demand), STATUS_SUCCESS);
+        vidmm_forecast_time(rig->vidmm, 1, 1);
+        assert_int_equal(rig->eviction_count, rows[i].at_once);
+        rig_drain(rig);
+        assert_int_equal(rig->eviction_count, rows[i].in_all);
+        destroy_all(rig, objects, 4);
+    }
+}
+
+/* There is room for it 50 ms before its use, if not sooner: others leave when that is too late. */
+static void others_stay_when_there_will_be_room_in_time(void **state)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        const struct vidmm_demand demand[] = {{.at_ns = 40 * MS, .destroyed = 100 * PAGE_BYTES},
+                                              {.at_ns = 120 * MS}};
+        struct vidmm_policy policy = vidmm_policy_hinted;
+        struct rig_object objects[3];
+        struct rig *rig;
+
+        policy.entry_ns = i ? 50 * MS : 90 * MS;
+        rig = with_one_away(2, &policy, objects, 110 * MS, 900 * MS, 100 * MS);
+        assert_int_equal(vidmm_forecast_demand(rig->vidmm, 1, 2, demand), STATUS_SUCCESS);
+        vidmm_forecast_time(rig->vidmm, 1, 1);
+        rig_drain(rig);
+        assert_int_equal(rig->eviction_count, !i);
+        assert_int_equal(is_resident(&objects[2]), !i);
+        destroy_all(rig, objects, 3);
+    }
+}
+
+/* Some is kept free, and what left for that will be used: it does not come in and leave again. */
+static void what_left_for_spare_room_does_not_come_back_at_once(void **state)
+{
+    struct vidmm_policy policy = vidmm_policy_hinted;
+    struct rig_object objects[4];
+    unsigned steps = 0;
+    struct rig *rig;
+
+    policy.spare_bytes = 200 * PAGE_BYTES;
+    policy.evict_lead_ns = 0;
+    rig = create(2, &policy);
+    for (unsigned j = 0; j < 4; j++) {
+        rig_object(rig, 85, 1, &objects[j]);
+        tell(&objects[j], (900 - 100 * j) * MS);
+    }
+    for (unsigned j = 0; j < 3; j++)
+        use(rig, &objects[j]);
+    vidmm_forecast_time(rig->vidmm, 1, 1);
+    use(rig, &objects[3]); /* one leaves for it, and another one so that four pages are free */
+    while (rig_step_machine(rig))
+        assert_true(++steps < 200);
+    assert_int_equal(rig->eviction_count, 2);
+    assert_int_equal(vidmm_statistics(rig->vidmm)->ahead, 0);
+    vidmm_forecast_time(rig->vidmm, 2, 1); /* nothing has ended */
+    assert_int_equal(vidmm_statistics(rig->vidmm)->ahead, 0);
+    destroy_all(rig, objects, 4);
+}
+
 static void what_is_locked_or_offered_stays_away(void **state)
 {
     for (unsigned offered = 0; offered < 2; offered++) {
@@ -448,6 +558,10 @@ int main(void)
         cmocka_unit_test(what_fits_comes_in_if_it_will_still_fit_when_it_is_used),
         cmocka_unit_test(room_is_made_for_what_will_be_created),
         cmocka_unit_test(what_leaves_early_gives_way_to_what_is_asked_for),
+        cmocka_unit_test(what_comes_in_early_gives_way_to_what_is_asked_for),
+        cmocka_unit_test(only_so_much_leaves_early_at_once),
+        cmocka_unit_test(others_stay_when_there_will_be_room_in_time),
+        cmocka_unit_test(what_left_for_spare_room_does_not_come_back_at_once),
         cmocka_unit_test(what_is_locked_or_offered_stays_away),
         cmocka_unit_test(room_is_kept_free_once_something_had_to_leave),
         cmocka_unit_test(what_leaves_for_the_cpu_stays_until_it_is_asked_for),

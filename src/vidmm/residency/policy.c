@@ -18,6 +18,10 @@
  */
 #define EVICT_LEAD_NS UINT64_C(300000000)
 #define EVICT_MOST_NS UINT64_C(400000000)
+#define ENTRY_NS      UINT64_C(50000000)
+#define LEAVING_BYTES (UINT64_C(192) << 20)
+/* All of the lag moves more bytes than it saves time. */
+#define LAG_PART 10u
 
 /*
  * Measured with the same nets: more is faster where copies go both ways at once, but with more than
@@ -70,7 +74,10 @@ const struct vidmm_policy vidmm_policy_hinted = {.name = "hinted",
                                                  .leaves_before = is_used_later,
                                                  .ahead_ns = AHEAD_NS,
                                                  .evict_lead_ns = EVICT_LEAD_NS,
-                                                 .evict_most_ns = EVICT_MOST_NS};
+                                                 .evict_most_ns = EVICT_MOST_NS,
+                                                 .entry_ns = ENTRY_NS,
+                                                 .leaving_bytes = LEAVING_BYTES,
+                                                 .lag_part = LAG_PART};
 
 const struct vidmm_policy vidmm_policy_turns = {
     .name = "turns", .compared = COMPARED, .leaves_before = has_later_turn, .turn_ns = TURN_NS};

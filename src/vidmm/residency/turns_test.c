@@ -35,14 +35,15 @@ static void act_as(struct rig *rig, const struct client *client)
 }
 
 /* Two clients, each with two objects of 100 pages, where there are 256. */
-static struct rig *create(unsigned model, struct client clients[2])
+static struct rig *create_with(unsigned model, const struct vidmm_policy *policy,
+                               struct client clients[2])
 {
     struct rig_config config = rig_model(model);
     struct rig *rig;
 
     config.hides_segment[0] = true;
     config.keeps_tables_in_system = true;
-    config.policy = &vidmm_policy_turns;
+    config.policy = policy;
     rig = rig_create(&config);
     rig->vidmm->config.platform.now_ns = read_clock;
     clock_ns = 1;
@@ -58,6 +59,11 @@ static struct rig *create(unsigned model, struct client clients[2])
             assert_int_equal(rig_open(rig), STATUS_SUCCESS);
     }
     return rig;
+}
+
+static struct rig *create(unsigned model, struct client clients[2])
+{
+    return create_with(model, &vidmm_policy_turns, clients);
 }
 
 static void close_client(struct rig *rig, struct client *client)
@@ -189,6 +195,84 @@ static void a_turn_ends_by_time_though_there_is_work(void **state)
     end(rig, clients);
 }
 
+/* The end of its work is told while nobody looks at turns. */
+static void a_process_is_idle_from_the_end_of_its_work_on(void **state)
+{
+    struct client clients[2];
+    struct rig *rig = create_waiting(2, clients);
+    struct rig_object *working = &clients[0].objects[1];
+
+    act_as(rig, &clients[0]);
+    rig_make_resident(rig, working);
+    assert_int_equal(rig_gpu_in(rig, rig->context, &working, 1, 4, rig_done, &clients[0].ran),
+                     STATUS_SUCCESS);
+    clock_ns += 500 * MS;
+    while (rig_step_machine(rig))
+        ;
+    assert_int_equal(clients[0].ran.calls, 1);
+    clock_ns += 10 * MS - 1;
+    settle(rig);
+    assert_false(is_answered(&clients[1]));
+    clock_ns++;
+    settle(rig);
+    assert_true(is_answered(&clients[1]));
+    end(rig, clients);
+}
+
+/* It waits for what leaves; its turn is over by time, and the other one waits again. */
+static void a_request_that_is_being_served_is_served_to_its_end(void **state)
+{
+    struct client clients[2];
+    struct rig *rig = create_waiting(2, clients);
+
+    assert_true(vidmm_pass_turn(rig->vidmm));
+    assert_false(is_answered(&clients[1]));
+    assert_false(vidmm_pass_turn(rig->vidmm));
+    ask(rig, &clients[0], &clients[0].objects[0]);
+    clock_ns += 2000 * MS;
+    vidmm_forecast_time(rig->vidmm, 0, 0);
+    assert_ptr_equal(rig->vidmm->turns.holder, clients[1].process);
+    while (!is_answered(&clients[1]))
+        assert_true(rig_step_machine(rig));
+    settle(rig);
+    assert_true(is_answered(&clients[0]));
+    end(rig, clients);
+}
+
+/* One more client with one object, mapped. */
+static struct client open_third(struct rig *rig, uint64_t pages)
+{
+    struct client third = {.process = NULL};
+
+    assert_int_equal(rig_open(rig), STATUS_SUCCESS);
+    third.process = rig->process;
+    third.device = rig->device;
+    third.context = rig->context;
+    rig_object(rig, pages, 1, &third.objects[0]);
+    if (rig->config.is_virtual)
+        rig_map(rig, &third.objects[0]);
+    return third;
+}
+
+static void who_waits_for_nothing_gets_no_turn(void **state)
+{
+    for (unsigned model = 0; model < RIG_MODELS; model++) {
+        struct client clients[2];
+        struct rig *rig = create(model, clients);
+        struct client third = open_third(rig, 100);
+
+        use(rig, &clients[0], &clients[0].objects[0]);
+        use(rig, &clients[0], &clients[0].objects[1]);
+        ask(rig, &third, &third.objects[0]);
+        clock_ns += 10 * MS;
+        settle(rig);
+        assert_ptr_equal(rig->vidmm->turns.holder, third.process);
+        assert_true(is_answered(&third));
+        close_second(rig, &third);
+        end(rig, clients);
+    }
+}
+
 static void the_embedder_passes_a_turn_on_when_nothing_else_will_happen(void **state)
 {
     for (unsigned model = 0; model < RIG_MODELS; model++) {
@@ -237,6 +321,31 @@ static void what_fits_is_served_out_of_turn(void **state)
     end(rig, clients);
 }
 
+/* Requests of a device end in the order in which they were made. */
+static void what_fits_is_not_served_before_an_older_request_of_its_device(void **state)
+{
+    struct client clients[2];
+    struct rig *rig = create(2, clients);
+    struct client again = clients[1];
+    struct rig_object small;
+
+    act_as(rig, &again);
+    rig_object(rig, 20, 1, &small);
+    rig_map(rig, &small);
+    use(rig, &clients[0], &clients[0].objects[0]);
+    use(rig, &clients[0], &clients[0].objects[1]);
+    ask(rig, &clients[1], &clients[1].objects[0]);
+    ask(rig, &again, &small);
+    settle(rig);
+    assert_false(is_answered(&again));
+    clock_ns += 10 * MS;
+    settle(rig);
+    assert_true(is_answered(&clients[1]) && is_answered(&again));
+    act_as(rig, &again);
+    rig_destroy_object(rig, &small);
+    end(rig, clients);
+}
+
 /* The second has the turn, and the first one's older object is away. */
 static struct rig *create_away(unsigned model, struct client clients[2])
 {
@@ -267,6 +376,113 @@ static void what_has_left_comes_in_for_the_next_turn(void **state)
         settle(rig);
         assert_int_equal(rig->vidmm->statistics.ahead, 1);
         assert_true(vidmm_allocation_is_resident(clients[0].objects[0].allocation));
+        assert_int_equal(rig->vidmm->turns.away_bytes, 0);
+        end(rig, clients);
+    }
+}
+
+/* 56 pages are free, and 100 are away. */
+static void what_fits_beside_what_is_away_only_waits_for_its_turn(void **state)
+{
+    struct client clients[2];
+    struct rig *rig = create_away(2, clients);
+    struct rig_object small;
+
+    act_as(rig, &clients[0]);
+    rig_object(rig, 20, 1, &small);
+    rig_map(rig, &small);
+    ask(rig, &clients[0], &small);
+    settle(rig);
+    assert_false(is_answered(&clients[0]));
+    clock_ns += 10 * MS;
+    settle(rig);
+    assert_true(is_answered(&clients[0]));
+    act_as(rig, &clients[0]);
+    rig_destroy_object(rig, &small);
+    end(rig, clients);
+}
+
+/* The request needs two that leave, and has the room of both: what is away waits. */
+static void nothing_comes_in_for_a_turn_while_a_request_is_served(void **state)
+{
+    struct client clients[2];
+    struct rig *rig = create_away(2, clients);
+    struct rig_object large;
+
+    act_as(rig, &clients[1]);
+    rig_evict(rig, &clients[1].objects[0]);
+    rig_object(rig, 200, 1, &large);
+    rig_map(rig, &large);
+    clients[0].process->turn.order = 1;
+    ask(rig, &clients[1], &large);
+    settle(rig);
+    assert_true(is_answered(&clients[1]));
+    assert_int_equal(rig->eviction_count, 3);
+    assert_int_equal(rig->vidmm->statistics.ahead, 0);
+    act_as(rig, &clients[1]);
+    rig_destroy_object(rig, &large);
+    end(rig, clients);
+}
+
+/* The third client's turn is farther than the first one's, whose older object is away. */
+static void what_is_farther_leaves_for_the_next_turn(void **state)
+{
+    struct client clients[2];
+    struct rig *rig = create(2, clients);
+    struct client third = open_third(rig, 50);
+
+    use(rig, &clients[0], &clients[0].objects[0]);
+    use(rig, &clients[0], &clients[0].objects[1]);
+    use(rig, &third, &third.objects[0]);
+    ask(rig, &clients[1], &clients[1].objects[0]);
+    clock_ns += 10 * MS;
+    settle(rig);
+    assert_true(is_answered(&clients[1]));
+    assert_int_equal(rig->eviction_count, 1);
+    assert_int_equal(clients[0].objects[0].allocation->listed, LISTED_AWAY);
+    clients[0].process->turn.order = 1; /* it would have to have had work */
+    settle(rig);
+    assert_int_equal(rig->eviction_count, 2);
+    assert_ptr_equal(rig->last_evicted, third.objects[0].allocation);
+    close_second(rig, &third);
+    end(rig, clients);
+}
+
+/* The time of a turn counts from when the last of what the holder had lost came in. */
+static void a_turn_begins_when_its_memory_is_there(void **state)
+{
+    struct client clients[2];
+    struct rig *rig = create_away(2, clients);
+
+    act_as(rig, &clients[1]);
+    rig_destroy_object(rig, &clients[1].objects[0]);
+    settle(rig);
+    rig->vidmm->turns.holder = clients[0].process;
+    clock_ns += 300 * MS;
+    settle(rig);
+    assert_int_equal(rig->vidmm->statistics.ahead, 1);
+    assert_int_equal(rig->vidmm->turns.since_ns, clock_ns);
+    end(rig, clients);
+}
+
+/* The first client has had a second turn since it used its older object. */
+static void what_was_not_used_in_the_last_turn_is_not_away(void **state)
+{
+    for (unsigned model = 0; model < RIG_MODELS; model++) {
+        struct client clients[2];
+        struct rig *rig = create(model, clients);
+
+        use(rig, &clients[0], &clients[0].objects[0]);
+        clock_ns += 10 * MS;
+        use(rig, &clients[1], &clients[1].objects[0]);
+        clock_ns += 10 * MS;
+        use(rig, &clients[0], &clients[0].objects[1]);
+        assert_ptr_equal(rig->last_evicted, clients[1].objects[0].allocation);
+        assert_int_equal(clients[1].objects[0].allocation->listed, LISTED_AWAY);
+        clock_ns += 10 * MS;
+        use(rig, &clients[1], &clients[1].objects[0]);
+        assert_ptr_equal(rig->last_evicted, clients[0].objects[0].allocation);
+        assert_int_equal(clients[0].objects[0].allocation->listed, LISTED_NOWHERE);
         assert_int_equal(rig->vidmm->turns.away_bytes, 0);
         end(rig, clients);
     }
@@ -312,6 +528,56 @@ static void what_leaves_for_the_cpu_is_not_away(void **state)
     }
 }
 
+static void tell(struct rig_object *object, uint64_t use_ns)
+{
+    assert_int_equal(vidmm_forecast_uses(object->allocation, 1, &use_ns), STATUS_SUCCESS);
+}
+
+/* The clock of the forecast does not move, so what comes and goes now would do so for ever. */
+static void settle_at(struct rig *rig, uint64_t done_ns)
+{
+    unsigned steps = 0;
+
+    vidmm_forecast_time(rig->vidmm, done_ns, done_ns);
+    while (rig_step_machine(rig))
+        assert_true(++steps < 200);
+}
+
+/*
+ * Hints and turns together. The first client's object is used last, so it leaves for what will be
+ * created; the turn of its process is the next one, and there is room for it until then.
+ */
+static void what_has_left_for_what_is_created_does_not_come_back_for_a_turn(void **state)
+{
+    for (unsigned model = 0; model < RIG_MODELS; model++) {
+        const struct vidmm_demand demand = {.at_ns = 30 * MS, .created = 100 * PAGE_BYTES};
+        struct vidmm_policy policy = vidmm_policy_hinted;
+        struct client clients[2];
+        struct rig_object *last;
+        struct rig *rig;
+
+        policy.turn_ns = 1000 * MS;
+        rig = create_with(model, &policy, clients);
+        last = &clients[0].objects[0];
+        use(rig, &clients[0], last);
+        clock_ns += 10 * MS;
+        use(rig, &clients[1], &clients[1].objects[0]);
+        assert_ptr_equal(rig->vidmm->turns.holder, clients[1].process);
+        assert_int_equal(rig->eviction_count, 0);
+        clients[0].process->turn.order = 1; /* it would have to have had work */
+        tell(last, 800 * MS);
+        tell(&clients[1].objects[0], 700 * MS);
+        assert_int_equal(vidmm_forecast_demand(rig->vidmm, 1, 1, &demand), STATUS_SUCCESS);
+        settle_at(rig, 1);
+        assert_int_equal(rig->eviction_count, 1);
+        assert_ptr_equal(rig->last_evicted, last->allocation);
+        assert_false(vidmm_allocation_is_resident(last->allocation));
+        assert_int_equal(rig->vidmm->statistics.ahead, 0);
+        assert_int_equal(rig->vidmm->turns.away_bytes, 0);
+        end(rig, clients);
+    }
+}
+
 static void who_is_destroyed_has_no_turn(void **state)
 {
     struct client clients[2];
@@ -330,12 +596,22 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_does_not_have_the_turn_waits_until_the_other_is_idle),
         cmocka_unit_test(a_turn_ends_by_time_though_there_is_work),
+        cmocka_unit_test(a_process_is_idle_from_the_end_of_its_work_on),
+        cmocka_unit_test(a_request_that_is_being_served_is_served_to_its_end),
+        cmocka_unit_test(who_waits_for_nothing_gets_no_turn),
         cmocka_unit_test(the_embedder_passes_a_turn_on_when_nothing_else_will_happen),
         cmocka_unit_test(without_a_clock_or_turns_requests_are_served_in_their_order),
         cmocka_unit_test(what_fits_is_served_out_of_turn),
+        cmocka_unit_test(what_fits_is_not_served_before_an_older_request_of_its_device),
         cmocka_unit_test(what_has_left_comes_in_for_the_next_turn),
+        cmocka_unit_test(what_fits_beside_what_is_away_only_waits_for_its_turn),
+        cmocka_unit_test(nothing_comes_in_for_a_turn_while_a_request_is_served),
+        cmocka_unit_test(what_is_farther_leaves_for_the_next_turn),
+        cmocka_unit_test(a_turn_begins_when_its_memory_is_there),
+        cmocka_unit_test(what_was_not_used_in_the_last_turn_is_not_away),
         cmocka_unit_test(what_is_offered_or_destroyed_is_not_away),
         cmocka_unit_test(what_leaves_for_the_cpu_is_not_away),
+        cmocka_unit_test(what_has_left_for_what_is_created_does_not_come_back_for_a_turn),
         cmocka_unit_test(who_is_destroyed_has_no_turn),
     };
 
