@@ -527,6 +527,41 @@ static void the_last_of_everything_can_be_mapped(void **state)
     rig_free(rig);
 }
 
+/*
+ * A root grows up to the last address, so those that the manager chooses are not in the upper half,
+ * nor in the gap between two of a client, which fits best: the client has plans for it.
+ */
+static void addresses_under_a_root_that_grows_are_the_lowest_behind_those_of_clients(void **state)
+{
+    static const unsigned bits[] = {RIG_VA_BITS, 31, 30}; /* a driver may have fewer than 32 */
+
+    for (unsigned i = 0; i < ARRAY_COUNT(bits); i++) {
+        const struct rig_config config = {.is_virtual = true,
+                                          .mode = DXGK_PAGETABLEUPDATE_GPU_PHYSICAL,
+                                          .tables = RIG_TABLES_GROWING};
+        const uint64_t low = UINT64_C(1) << (bits[i] - 1);
+        const uint64_t wanted[] = {low - MiB, low - MiB + 128 * KiB, 0, 0};
+        const uint64_t expected[] = {wanted[0], wanted[1], low, low + 64 * KiB};
+        struct rig *rig = rig_create(&config);
+        struct rig_object object;
+        uint64_t va;
+
+        rig->vidmm->caps.va_bits = bits[i];
+        rig_object(rig, 1, 1, &object);
+        for (unsigned j = 0; j < ARRAY_COUNT(wanted); j++) {
+            const struct vidmm_map_request request = {
+                .allocation = object.allocation, .bytes = PAGE_BYTES, .va = wanted[j]};
+
+            assert_int_equal(vidmm_map_gpu_va(rig->process, &request, &va), STATUS_SUCCESS);
+            assert_int_equal(va, expected[j]);
+            rig_drain(rig);
+        }
+        rig_destroy_object(rig, &object);
+        rig->vidmm->caps.va_bits = RIG_VA_BITS;
+        rig_free(rig);
+    }
+}
+
 static NTSTATUS map_uniquely(struct rig *rig, struct rig_object *object, uint64_t first,
                              uint64_t count, unsigned protection)
 {
@@ -823,6 +858,7 @@ int main(void)
         cmocka_unit_test(a_conflict_leaves_no_trace),
         cmocka_unit_test(bad_arguments_are_refused),
         cmocka_unit_test(the_last_of_everything_can_be_mapped),
+        cmocka_unit_test(addresses_under_a_root_that_grows_are_the_lowest_behind_those_of_clients),
         cmocka_unit_test(a_unique_protection_is_that_of_its_pages_alone),
         cmocka_unit_test(protections_are_in_the_entries_only_when_the_caps_say_so),
         cmocka_unit_test(an_allocation_is_followed_by_all_its_mappings_wherever_it_moves),

@@ -349,6 +349,57 @@ static void what_comes_in_early_gives_way_to_what_is_asked_for(void **state)
     rig_free(rig);
 }
 
+/* What comes or goes early hurries when it is asked for, and gives way no more the next time. */
+static void what_is_asked_for_gives_way_no_longer(void **state)
+{
+    struct rig *rig = create(2, &vidmm_policy_hinted);
+    const struct vidmm_demand demand = {.at_ns = 30 * MS, .created = 200 * PAGE_BYTES};
+    struct rig_done done[2] = {{0}};
+    struct rig_object early, other;
+    struct job *job;
+    uint64_t fence;
+
+    rig_object(rig, 200, 1, &early);
+    rig_object(rig, 200, 1, &other);
+    rig_cpu(rig, &early, true);
+    tell(&early, 500 * MS);
+    job = &early.allocation->job;
+    vidmm_forecast_time(rig->vidmm, 1, 1);
+    assert_int_equal(early.allocation->state, ALLOCATION_ENTERING);
+    assert_true(job->gives_way);
+    assert_int_equal(
+        vidmm_make_resident(rig->device, 1, &early.allocation, rig_done, &done[0], &fence),
+        STATUS_PENDING);
+    assert_false(job->gives_way);
+    rig_drain(rig);
+    assert_int_equal(done[0].calls, 1);
+    vidmm_evict(rig->device, 1, &early.allocation);
+
+    assert_int_equal(vidmm_forecast_demand(rig->vidmm, 1, 1, &demand), STATUS_SUCCESS);
+    vidmm_forecast_time(rig->vidmm, 2, 2);
+    assert_int_equal(early.allocation->state, ALLOCATION_LEAVING);
+    assert_true(job->gives_way);
+    assert_int_equal(
+        vidmm_make_resident(rig->device, 1, &early.allocation, rig_done, &done[1], &fence),
+        STATUS_PENDING);
+    assert_false(job->gives_way);
+    rig_drain(rig);
+    assert_int_equal(done[1].calls, 1);
+    vidmm_evict(rig->device, 1, &early.allocation);
+
+    rig_cpu(rig, &early, false);
+    assert_int_equal(vidmm_forecast_demand(rig->vidmm, 1, 0, NULL), STATUS_SUCCESS);
+    tell(&early, 600 * MS);
+    vidmm_forecast_time(rig->vidmm, 3, 3);
+    rig_drain(rig);
+    use(rig, &other); /* for which it leaves */
+    assert_false(is_resident(&early));
+    assert_false(job->gives_way);
+    rig_destroy_object(rig, &early);
+    rig_destroy_object(rig, &other);
+    rig_free(rig);
+}
+
 /* Three are to leave for what will be created: all at once, one after the other, or never. */
 static void only_so_much_leaves_early_at_once(void **state)
 {
@@ -559,6 +610,7 @@ int main(void)
         cmocka_unit_test(room_is_made_for_what_will_be_created),
         cmocka_unit_test(what_leaves_early_gives_way_to_what_is_asked_for),
         cmocka_unit_test(what_comes_in_early_gives_way_to_what_is_asked_for),
+        cmocka_unit_test(what_is_asked_for_gives_way_no_longer),
         cmocka_unit_test(only_so_much_leaves_early_at_once),
         cmocka_unit_test(others_stay_when_there_will_be_room_in_time),
         cmocka_unit_test(what_left_for_spare_room_does_not_come_back_at_once),
