@@ -344,7 +344,6 @@ void vidmm_watch(struct vidmm *vidmm, uint64_t now_ns);
  */
 bool vidmm_pass_turn(struct vidmm *vidmm);
 
-/* The driver's engines, at least one. */
 /*
  * Asks the driver for the last completed fence of each node (DxgkDdiQueryCurrentFence), and acts on
  * what it reports meanwhile. Windows asks when work does not end; asking at any other time is as
@@ -352,6 +351,7 @@ bool vidmm_pass_turn(struct vidmm *vidmm);
  */
 void vidmm_query_fences(struct vidmm *vidmm);
 
+/* The driver's engines, at least one. */
 unsigned vidmm_node_count(const struct vidmm *vidmm);
 
 /*

@@ -540,7 +540,7 @@ static void addresses_under_a_root_that_grows_are_the_lowest_behind_those_of_cli
                                           .mode = DXGK_PAGETABLEUPDATE_GPU_PHYSICAL,
                                           .tables = RIG_TABLES_GROWING};
         const uint64_t low = UINT64_C(1) << (bits[i] - 1);
-        const uint64_t wanted[] = {low - MiB, low - MiB + 128 * KiB, 0, 0};
+        const uint64_t wanted[] = {low + MiB, low + MiB + 128 * KiB, 0, 0};
         const uint64_t expected[] = {wanted[0], wanted[1], low, low + 64 * KiB};
         struct rig *rig = rig_create(&config);
         struct rig_object object;
