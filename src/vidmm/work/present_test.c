@@ -174,6 +174,61 @@ static void nothing_of_the_context_overtakes_a_present(void **state)
     }
 }
 
+/* SUB-011. */
+static NTSTATUS refuse_submission(struct miniport *self, HANDLE object,
+                                  const DXGKARG_SUBMITCOMMANDVIRTUAL *args)
+{
+    return args->Flags.Present ? STATUS_INVALID_PARAMETER : submit(self, object, args);
+}
+
+static void a_present_that_is_refused_when_it_is_submitted_fails_its_device(void **state)
+{
+    for (unsigned model = 1; model < RIG_MODELS; model++) {
+        struct rig_object objects[2];
+        struct rig *rig = start(model, objects);
+        struct rig_done done = {0};
+
+        rig->ops.submit_command_virtual = refuse_submission;
+        EXPECT(call(rig, objects, 1, &done) == STATUS_SUCCESS);
+        rig_drain(rig);
+        EXPECT(done.calls == 1 && done.status == STATUS_INVALID_PARAMETER);
+        EXPECT(vidmm_device_is_in_error(rig->device));
+        vidmm_device_clear_error(rig->device);
+        finish(rig, objects);
+    }
+}
+
+/* Its client has asked for something to come in, and waits for that. */
+static void a_present_waits_for_the_paging_of_its_client(void **state)
+{
+    for (unsigned model = 1; model < RIG_MODELS; model++) {
+        struct rig_object objects[2], third;
+        struct rig *rig = start(model, objects);
+        struct rig_done first = {0}, came = {0}, done = {0};
+        uint64_t fence;
+
+        EXPECT(call(rig, objects, 1, &first) ==
+               STATUS_SUCCESS); /* the buffer is shown, and stays */
+        rig_object(rig, 100, 1, &third);
+        rig_drain(rig);
+        EXPECT(first.calls == 1);
+        EXPECT(vidmm_make_resident(rig->device, 1, &third.allocation, rig_done, &came, &fence) ==
+               STATUS_PENDING);
+        third.references++;
+        EXPECT(vidmm_context_wait_for_paging(rig->context, fence) == STATUS_SUCCESS);
+        EXPECT(call(rig, objects, 1, &done) == STATUS_SUCCESS);
+        while (!came.calls) {
+            EXPECT(!done.calls && rig_step_machine(rig));
+            EXPECT(came.calls || seen.submitted == 1);
+        }
+        rig_drain(rig);
+        EXPECT(done.calls == 1 && seen.submitted == 2);
+        rig_evict(rig, &third);
+        rig_destroy_object(rig, &third);
+        finish(rig, objects);
+    }
+}
+
 /* Nothing has changed then, and the buffer serves the next one. */
 static void a_present_that_the_driver_refuses_leaves_nothing(void **state)
 {
@@ -201,6 +256,8 @@ int main(void)
         cmocka_unit_test(each_buffer_is_shown_in_the_process_and_submitted),
         cmocka_unit_test(nothing_of_the_context_overtakes_a_present),
         cmocka_unit_test(a_present_that_the_driver_refuses_leaves_nothing),
+        cmocka_unit_test(a_present_that_is_refused_when_it_is_submitted_fails_its_device),
+        cmocka_unit_test(a_present_waits_for_the_paging_of_its_client),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,11 +19,9 @@
 #include "vidmm/adapter/adapter_caps.h"
 #include "vidmm/adapter/driver_error.h"
 #include "vidmm/adapter/pump.h"
-#include "vidmm/mappings/gpu_va.h"
 #include "vidmm/memory/allocation.h"
 #include "vidmm/memory/allocation_state.h"
 #include "vidmm/memory/allocation_use.h"
-#include "vidmm/memory/page_units.h"
 #include "vidmm/memory/segment.h"
 #include "vidmm/memory/sharing.h"
 #include "vidmm/residency/request.h"
@@ -146,8 +144,7 @@ static void render_retired(struct vidsch_packet *packet, NTSTATUS status)
     struct submission *submission = container_of(packet, struct submission, packet);
 
     unhold_part(submission);
-    if (status_means_reset(status))
-        device_fail(submission->context->device, "its submission did not end");
+    submission_note_end(submission, status);
     finish_submission(submission, status, 0, 0);
 }
 
@@ -256,39 +253,8 @@ static NTSTATUS submit_render(struct vidsch_packet *packet, struct miniport *min
 static const struct vidsch_packet_ops render_packet_ops = {prepare_render, submit_render,
                                                            render_retired};
 
-/* A present whose commands name virtual addresses: there is nothing to patch (PATCH-023). */
-static NTSTATUS submit_by_address(struct vidsch_packet *packet, struct miniport *miniport)
-{
-    struct submission *submission = container_of(packet, struct submission, packet);
-    struct vidmm_context *context = submission->context;
-    const struct vidmm *vidmm = context->device->vidmm;
-    DXGKARG_SUBMITCOMMANDVIRTUAL args = {0};
-
-    null_contexts_ran(context->device->vidmm, context->node, context);
-    args.hContext = context->driver_context;
-    args.DmaBufferVirtualAddress = submission->buffer->va;
-    args.DmaBufferSize = submission->dma_end;
-    args.pDmaBufferPrivateData = submission->buffer->private_data;
-    args.DmaBufferPrivateDataSize = submission->private_bytes;
-    args.SubmissionFenceId = packet->fence_id;
-    args.Flags.NullRendering = submission->is_null;
-    args.Flags.Present = 1;
-    args.Flags.Resubmission = packet->is_resubmission && !vidmm->config.marks_paging_only;
-    args.NodeOrdinal = context->node;
-    return miniport_submit_command_virtual(miniport, NULL, &args);
-}
-
-static void retired_by_address(struct vidsch_packet *packet, NTSTATUS status)
-{
-    struct submission *submission = container_of(packet, struct submission, packet);
-
-    if (status == STATUS_INVALID_PARAMETER) /* the driver took it for malformed (SUB-011) */
-        device_fail(submission->context->device, "the driver refused its present");
-    render_retired(packet, status);
-}
-
-static const struct vidsch_packet_ops packet_ops_by_address = {NULL, submit_by_address,
-                                                               retired_by_address};
+static const struct vidsch_packet_ops packet_ops_by_address = {NULL, submission_submit_by_address,
+                                                               render_retired};
 
 static void references_resident(void *context, NTSTATUS status, uint64_t needed,
                                 uint64_t available);
@@ -805,6 +771,8 @@ static NTSTATUS make_and_queue(struct vidmm_context *context, struct making *mak
         submission_begin(part);
         use_references(part);
         if (part->packet.is_virtual) {
+            part->va = part->buffer->va;
+            part->va_bytes = part->dma_end;
             submission_wait_for_paging(part);
             context->waiting_submissions++;
         }

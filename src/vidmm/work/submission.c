@@ -13,6 +13,9 @@
 #include "vidmm/vidmm_private.h"
 #include "vidmm/work/client.h"
 #include "vidmm/work/context_allocation.h"
+#include "vidmm/work/device.h"
+#include "vidmm/work/dma_buffer.h"
+#include "vidmm/work/null_context.h"
 
 #include "base/list.h"
 #include "base/services.h"
@@ -66,6 +69,40 @@ void submission_wait_for_paging(struct submission *submission)
         return;
     submission->packet.wait_fence = &context->device->paging_fence.waiters;
     submission->packet.wait_value = context->paging_wait;
+}
+
+NTSTATUS submission_submit_by_address(struct vidsch_packet *packet, struct miniport *miniport)
+{
+    struct submission *submission = container_of(packet, struct submission, packet);
+    struct vidmm_context *context = submission->context;
+    struct vidmm *vidmm = context->device->vidmm;
+    DXGKARG_SUBMITCOMMANDVIRTUAL args = {0};
+
+    null_contexts_ran(vidmm, context->node, context);
+    args.hContext = context->driver_context;
+    args.DmaBufferVirtualAddress = submission->va;
+    args.DmaBufferSize = submission->va_bytes;
+    if (submission->buffer) {
+        args.pDmaBufferPrivateData = submission->buffer->private_data;
+        args.DmaBufferPrivateDataSize = submission->private_bytes;
+    }
+    args.SubmissionFenceId = packet->fence_id;
+    args.Flags.NullRendering = submission->is_null;
+    args.Flags.Present = submission->is_present;
+    args.Flags.RedirectedPresent = submission->is_redirected && !submission->is_present;
+    args.Flags.Resubmission = packet->is_resubmission && !vidmm->config.marks_paging_only;
+    args.NodeOrdinal = context->node;
+    return miniport_submit_command_virtual(miniport, NULL, &args);
+}
+
+void submission_note_end(const struct submission *submission, NTSTATUS status)
+{
+    struct vidmm_device *device = submission->context->device;
+
+    if (status_means_reset(status))
+        device_fail(device, "its submission did not end");
+    if (submission->packet.is_virtual && status == STATUS_INVALID_PARAMETER)
+        device_fail(device, "the driver refused its submission");
 }
 
 /*

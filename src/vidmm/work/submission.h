@@ -1,7 +1,7 @@
 /*
  * Submission: work that a client has given the GPU, from the call to its retirement.
  *
- * Place      vidmm. submit.c (GpuMmu) and render.c (physical) share it.
+ * Place      vidmm. submit.c (GpuMmu) and render.c (physical, and presents) share it.
  * Ownership  It belongs to the scheduler while it is queued; its retired function frees it.
  */
 #ifndef VIDMM_SUBMISSION_H
@@ -31,7 +31,7 @@ struct submission {
     vidmm_done done;
     void *done_context;
 
-    /* Physical. */
+    /* Physical, and presents. */
     struct render_call *call;
     struct dma_buffer *buffer;
     struct request *request;
@@ -57,6 +57,13 @@ struct submission *submission_create(struct vidmm_context *context,
 void submission_hold_buffer(struct submission *submission, struct vidmm_allocation *buffer);
 /* GpuMmu: it does not run before the paging that its client waits for. */
 void submission_wait_for_paging(struct submission *submission);
+/* GpuMmu: the commands name virtual addresses, and there is nothing to patch (PATCH-023). */
+NTSTATUS submission_submit_by_address(struct vidsch_packet *packet, struct miniport *miniport);
+/*
+ * Its packet has ended: its device fails if the GPU had to be reset, or if the driver took commands
+ * that name virtual addresses for malformed (SUB-011).
+ */
+void submission_note_end(const struct submission *submission, NTSTATUS status);
 /* From here on it counts: nothing it may use counts as idle before it retires. */
 void submission_begin(struct submission *submission);
 void submission_free(struct submission *submission);

@@ -8,7 +8,6 @@
 #include "vidmm/adapter/pump.h"
 #include "vidmm/memory/allocation.h"
 #include "vidmm/residency/request.h"
-#include "vidmm/work/null_context.h"
 #include "vidmm/vidmm.h"
 #include "vidmm/vidmm_private.h"
 #include "vidmm/work/client.h"
@@ -21,25 +20,6 @@
 
 /* ---- Submissions, GpuMmu --------------------------------------------------------------------- */
 
-static NTSTATUS submit_virtual(struct vidsch_packet *packet, struct miniport *miniport)
-{
-    struct submission *submission = container_of(packet, struct submission, packet);
-    DXGKARG_SUBMITCOMMANDVIRTUAL args = {0};
-
-    null_contexts_ran(submission->context->device->vidmm, submission->context->node,
-                      submission->context);
-    args.hContext = submission->context->driver_context;
-    args.DmaBufferVirtualAddress = submission->va;
-    args.DmaBufferSize = submission->va_bytes;
-    args.SubmissionFenceId = packet->fence_id;
-    args.Flags.NullRendering = submission->is_null;
-    args.Flags.RedirectedPresent = submission->is_redirected;
-    args.Flags.Resubmission =
-        packet->is_resubmission && !submission->context->device->vidmm->config.marks_paging_only;
-    args.NodeOrdinal = submission->context->node;
-    return miniport_submit_command_virtual(miniport, NULL, &args);
-}
-
 static void virtual_retired(struct vidsch_packet *packet, NTSTATUS status)
 {
     struct submission *submission = container_of(packet, struct submission, packet);
@@ -47,16 +27,14 @@ static void virtual_retired(struct vidsch_packet *packet, NTSTATUS status)
     void *context = submission->done_context;
 
     submission_unhold(submission);
-    if (status_means_reset(status))
-        device_fail(submission->context->device, "its submission did not end");
-    if (status == STATUS_INVALID_PARAMETER) /* the driver took it for malformed (SUB-011) */
-        device_fail(submission->context->device, "the driver refused its submission");
+    submission_note_end(submission, status);
     submission_free(submission);
     if (done)
         done(context, status, 0, 0);
 }
 
-static const struct vidsch_packet_ops virtual_packet_ops = {NULL, submit_virtual, virtual_retired};
+static const struct vidsch_packet_ops virtual_packet_ops = {NULL, submission_submit_by_address,
+                                                            virtual_retired};
 
 /* ---- The contexts of an address space -------------------------------------------------------- */
 
