@@ -247,25 +247,22 @@ static NTSTATUS take_chosen(struct address_space *space, uint64_t va, uint64_t b
 
 /*
  * The upper half: callers that choose addresses themselves mostly choose low ones. Not with a root
- * that would have to reach there: then the lowest behind 2 GiB, if there are so many, not one
- * between theirs.
+ * that would have to reach there: then behind 2 GiB, if there are so many. The lowest that is
+ * free there is taken, not the one that fits best between theirs.
  */
 static NTSTATUS take_any(struct address_space *space, uint64_t bytes, enum mapping_role role,
                          uint64_t owner, uint64_t *out_va)
 {
     const struct vidmm *vidmm = space->vidmm;
-    struct range_request request = {.size = bytes, .owner = owner};
+    struct range_request request = {.size = bytes, .owner = owner, .place = RANGE_LOWEST};
     uint64_t start, end;
 
     request.alignment = mapping_alignment(vidmm, bytes);
     request.window_low = UINT64_C(1) << (vidmm->caps.va_bits - 1);
-    if (vidmm->caps.root_is_resizable) {
+    if (vidmm->caps.root_is_resizable)
         request.window_low = min_u64(request.window_low, UINT64_C(1) << 31);
-        request.place = RANGE_LOWEST;
-    }
     if (mapping_privileged_range(space, &start, &end)) {
         if (role == MAPPING_PRIVILEGED) {
-            request.place = RANGE_ANYWHERE;
             request.window_low = start;
             request.window_high = end;
         } else if (vidmm->caps.root_is_resizable) {
