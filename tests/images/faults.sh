@@ -72,7 +72,7 @@ table=$(cat <<'TABLE'
 34 call-through-the-library hostile system call 41 .socket. at .*do_fault.*, by a jump into code of the bench or of the C library
 35 write-through-the-handle crashed bug check 0x(50|d1|1e) .*the driver writes to 0xffff
 36 write-over-the-way-in crashed bug check 0x(50|be|d1) .*the driver writes to
-39 write-over-the-bench crashed in code of the bench.*: the driver has probably written over memory that is not its own
+39 write-over-the-bench crashed in code of the bench.*: the driver has probably written over memory that is not its own|runtime error|AddressSanitizer
 40 signals-by-fcntl hostile system call 72 .fcntl. at .*do_fault.*, by a jump
 41 limits hostile system call 302 .prlimit64. at .*do_fault.*, by a jump
 42 file-system hostile system call 430 .fsopen. at .*do_fault.*, by a jump
