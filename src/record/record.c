@@ -1,0 +1,575 @@
+/*
+ * The buffer has room for one item always: an item that might not fit is counted in full first
+ * (ten bytes a value at most), and the buffer is written, or made larger, before the item goes in.
+ *
+ *     record_item()  ->  raw buffer  ->  zstd, one frame a block  ->  write()
+ */
+#include "record/record.h"
+
+#include "base/bits.h"
+#include "record/record_format.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#define COMPRESSION_LEVEL 1
+#define MOST_FIELDS       24
+#define LITERAL_SLOTS     512 /* a power of two */
+#define FIRST_TEXT_SLOTS  1024
+
+/* ---- The kinds ------------------------------------------------------------------------------- */
+
+/* clang-format off */
+static const struct kind_row {
+    const char *name;
+    bool is_kept;
+    const char *shape;
+} kind_rows[RECORD_KIND_COUNT] = {
+#define KIND(name)  [RECORD_KIND_##name] = {#name, false, ""
+#define KEPT(name)  [RECORD_KIND_##name] = {#name, true, ""
+#define U(field)    #field ":u "
+#define S(field)    #field ":s "
+#define D(field)    #field ":d "
+#define T(field)    #field ":t "
+#define GROUP(name) "| "
+#define END(name)   },
+#include "record/record_kinds.inc"
+#undef KIND
+#undef KEPT
+#undef U
+#undef S
+#undef D
+#undef T
+#undef GROUP
+#undef END
+};
+/* clang-format on */
+
+const char *record_kind_name(enum record_kind kind)
+{
+    return kind_rows[kind].name;
+}
+
+const char *record_kind_shape(enum record_kind kind)
+{
+    return kind_rows[kind].shape;
+}
+
+enum coding { CODED_PLAIN, CODED_SIGNED, CODED_DELTA };
+
+struct kind_state {
+    uint8_t fixed_count, group_size; /* fields before the group, fields of a group (0: no group) */
+    uint8_t codings[MOST_FIELDS];
+    uint64_t last[MOST_FIELDS]; /* values of the last item, where coded as a difference */
+    uint64_t missing;
+};
+
+/* ---- The record ------------------------------------------------------------------------------ */
+
+/* A text that has a number. Its bytes are in the arena. */
+struct text_slot {
+    uint64_t hash;
+    uint32_t offset, length;
+    uint32_t number; /* 0: free */
+};
+
+struct literal_slot {
+    const char *literal;
+    uint64_t number;
+};
+
+struct record {
+    const struct base_services *services;
+    int file;
+    uint64_t limit, reserve; /* bytes of the file: for all kinds, for kinds that are kept */
+    uint64_t written;        /* bytes in the file */
+    int error;               /* errno of the write that failed; 0: none */
+    bool is_busy;            /* inside: a signal may have come in the middle of an item */
+    bool has_no_memory;
+
+    uint8_t *raw, *packed;
+    size_t raw_size, packed_size;
+    size_t used;
+    ZSTD_CCtx *packer;
+
+    uint64_t last_ns;
+    uint64_t items;
+    uint64_t texts;          /* numbers given */
+    uint64_t groups_missing; /* of items that were too long */
+    struct kind_state kinds[RECORD_KIND_COUNT];
+
+    struct text_slot *slots;
+    size_t slot_count, slots_used; /* a power of two; at most half are used */
+    char *arena;
+    size_t arena_size, arena_used;
+    struct literal_slot literals[LITERAL_SLOTS];
+};
+
+static bool is_stopped(const struct record *record)
+{
+    return record->error || record->has_no_memory;
+}
+
+/* ---- Bytes ----------------------------------------------------------------------------------- */
+
+static inline uint8_t *put_varint(uint8_t *at, uint64_t value)
+{
+    for (; value >= 0x80; value >>= 7)
+        *at++ = (uint8_t)(value | 0x80);
+    *at++ = (uint8_t)value;
+    return at;
+}
+
+static void put_bytes(struct record *record, const void *bytes, size_t size)
+{
+    uint8_t *at = put_varint(record->raw + record->used, size);
+
+    memcpy(at, bytes, size);
+    record->used = (size_t)(at + size - record->raw);
+}
+
+static void write_all(struct record *record, const uint8_t *bytes, size_t size)
+{
+    while (size && !record->error) {
+        ssize_t done = write(record->file, bytes, size);
+
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done <= 0) {
+            record->error = done < 0 ? errno : EIO;
+            return;
+        }
+        bytes += done;
+        size -= (size_t)done;
+        record->written += (uint64_t)done;
+    }
+}
+
+static void write_block(struct record *record, uint32_t tag)
+{
+    uint8_t *header = record->packed;
+    size_t packed;
+
+    if (!record->used || is_stopped(record))
+        return;
+    packed =
+        ZSTD_compress2(record->packer, record->packed + RECORD_BLOCK_HEADER_BYTES,
+                       record->packed_size - RECORD_BLOCK_HEADER_BYTES, record->raw, record->used);
+    if (ZSTD_isError(packed)) {
+        record->has_no_memory = true; /* the one reason: the room for the result is enough */
+        return;
+    }
+    record_store32(header, tag);
+    record_store32(header + 4, (uint32_t)packed);
+    record_store32(header + 8, (uint32_t)record->used);
+    record_store32(header + 12, record_check_of(header));
+    write_all(record, record->packed, RECORD_BLOCK_HEADER_BYTES + packed);
+    record->used = 0;
+}
+
+static bool grow(struct record *record, size_t needed)
+{
+    size_t raw_size = align_up(needed, RECORD_BLOCK_BYTES);
+    size_t packed_size = RECORD_BLOCK_HEADER_BYTES + ZSTD_compressBound(raw_size);
+    uint8_t *raw = base_alloc(record->services, raw_size);
+    uint8_t *packed = base_alloc(record->services, packed_size);
+
+    if (!raw || !packed) {
+        base_free(record->services, raw, raw_size);
+        base_free(record->services, packed, packed_size);
+        record->has_no_memory = true;
+        return false;
+    }
+    base_free(record->services, record->raw, record->raw_size);
+    base_free(record->services, record->packed, record->packed_size);
+    record->raw = raw;
+    record->raw_size = raw_size;
+    record->packed = packed;
+    record->packed_size = packed_size;
+    return true;
+}
+
+/* Room for this many bytes in the buffer; what is there may be written for it. */
+static inline bool make_room(struct record *record, size_t bytes)
+{
+    if (record->raw_size - record->used >= bytes &&
+        (record->used + bytes <= RECORD_BLOCK_BYTES || !record->used))
+        return !is_stopped(record);
+    write_block(record, RECORD_TAG_ITEMS);
+    if (is_stopped(record))
+        return false;
+    return bytes <= record->raw_size || grow(record, bytes);
+}
+
+/* ---- Kinds ----------------------------------------------------------------------------------- */
+
+static void read_shape(struct kind_state *kind, const char *shape)
+{
+    unsigned count = 0;
+    bool has_group = false;
+
+    for (const char *at = shape; *at; at++) {
+        if (*at == '|') {
+            kind->fixed_count = (uint8_t)count;
+            has_group = true;
+        } else if (*at == ':') {
+            kind->codings[count++] = at[1] == 'd'   ? CODED_DELTA
+                                     : at[1] == 's' ? CODED_SIGNED
+                                                    : CODED_PLAIN;
+        }
+    }
+    if (has_group)
+        kind->group_size = (uint8_t)(count - kind->fixed_count);
+    else
+        kind->fixed_count = (uint8_t)count;
+}
+
+static void put_kinds(struct record *record)
+{
+    for (unsigned i = 0; i < RECORD_KIND_COUNT; i++) {
+        const struct kind_row *row = &kind_rows[i];
+
+        read_shape(&record->kinds[i], row->shape);
+        if (!make_room(record, strlen(row->name) + strlen(row->shape) + 3 * RECORD_VARINT_BYTES))
+            return;
+        record->raw[record->used++] = RECORD_CODE_KIND;
+        put_bytes(record, row->name, strlen(row->name));
+        put_bytes(record, row->shape, strlen(row->shape));
+    }
+}
+
+/* ---- Begin and end --------------------------------------------------------------------------- */
+
+static void put_header(struct record *record)
+{
+    uint8_t header[RECORD_HEADER_BYTES] = RECORD_MAGIC;
+
+    header[6] = RECORD_MAJOR;
+    header[7] = RECORD_MINOR;
+    record_store32(header + 12, record_check_of(header));
+    write_all(record, header, sizeof header);
+}
+
+struct record *record_create(const struct base_services *services, int file,
+                             const struct record_limits *limits)
+{
+    struct record *record = base_alloc(services, sizeof *record);
+
+    if (!record)
+        return NULL;
+    record->services = services;
+    record->file = file;
+    record->limit = limits && limits->file_bytes ? limits->file_bytes : RECORD_LIMIT_BYTES;
+    record->reserve = record->limit + RECORD_RESERVE_BYTES;
+    record->slot_count = FIRST_TEXT_SLOTS;
+    record->slots = base_alloc_array(services, record->slot_count, sizeof *record->slots);
+    record->arena_size = RECORD_BLOCK_BYTES;
+    record->arena = base_alloc(services, record->arena_size);
+    record->packer = ZSTD_createCCtx();
+    if (!record->slots || !record->arena || !record->packer || !grow(record, RECORD_BLOCK_BYTES)) {
+        record_abandon(record);
+        return NULL;
+    }
+    ZSTD_CCtx_setParameter(record->packer, ZSTD_c_compressionLevel, COMPRESSION_LEVEL);
+    ZSTD_CCtx_setParameter(record->packer, ZSTD_c_checksumFlag, 1);
+    put_header(record);
+    put_kinds(record);
+    return record;
+}
+
+void record_abandon(struct record *record)
+{
+    if (!record)
+        return;
+    ZSTD_freeCCtx(record->packer);
+    base_free(record->services, record->raw, record->raw_size);
+    base_free(record->services, record->packed, record->packed_size);
+    base_free_array(record->services, record->slots, record->slot_count, sizeof *record->slots);
+    base_free(record->services, record->arena, record->arena_size);
+    base_free(record->services, record, sizeof *record);
+}
+
+void record_flush(struct record *record)
+{
+    if (!record || record->is_busy)
+        return;
+    record->is_busy = true;
+    write_block(record, RECORD_TAG_ITEMS);
+    record->is_busy = false;
+}
+
+uint64_t record_file_bytes(const struct record *record)
+{
+    return record ? record->written : 0;
+}
+
+uint64_t record_item_count(const struct record *record)
+{
+    return record ? record->items : 0;
+}
+
+/* Of each kind how many are missing. */
+static void put_cuts(struct record *record)
+{
+    for (unsigned i = 0; i < RECORD_KIND_COUNT; i++) {
+        const uint64_t missing = record->kinds[i].missing;
+
+        record->kinds[i].missing = 0;
+        if (missing)
+            RECORD_ITEM(record, cut, record->last_ns,
+                        .what = record_text(record, kind_rows[i].name), .count = missing);
+    }
+    if (record->groups_missing)
+        RECORD_ITEM(record, cut, record->last_ns, .what = record_text(record, "group"),
+                    .count = record->groups_missing);
+}
+
+bool record_close(struct record *record, char error[256])
+{
+    bool is_whole;
+
+    error[0] = '\0';
+    if (!record)
+        return true;
+    record->reserve = UINT64_MAX; /* the few items of the end always have room */
+    put_cuts(record);
+    record_flush(record);
+    if (make_room(record, 1 + 2 * RECORD_VARINT_BYTES)) {
+        uint8_t *at = record->raw + record->used;
+
+        *at++ = RECORD_CODE_END;
+        at = put_varint(put_varint(at, record->items), record->texts);
+        record->used = (size_t)(at - record->raw);
+        write_block(record, RECORD_TAG_END);
+    }
+    is_whole = !is_stopped(record);
+    if (record->error)
+        snprintf(error, 256, "cannot write the record: %s", strerror(record->error));
+    else if (record->has_no_memory)
+        snprintf(error, 256, "no memory for the record; it ends after %llu items",
+                 (unsigned long long)record->items);
+    record_abandon(record);
+    return is_whole;
+}
+
+/* ---- Texts ----------------------------------------------------------------------------------- */
+
+static struct text_slot *find_slot(const struct record *record, uint64_t hash, const void *bytes,
+                                   size_t size)
+{
+    size_t at = (size_t)hash & (record->slot_count - 1);
+
+    for (;; at = (at + 1) & (record->slot_count - 1)) {
+        struct text_slot *slot = &record->slots[at];
+
+        if (!slot->number)
+            return slot;
+        if (slot->hash == hash && slot->length == size &&
+            memcmp(record->arena + slot->offset, bytes, size) == 0)
+            return slot;
+    }
+}
+
+static bool double_slots(struct record *record)
+{
+    size_t old_count = record->slot_count;
+    struct text_slot *old = record->slots;
+    struct text_slot *slots = base_alloc_array(record->services, 2 * old_count, sizeof *slots);
+
+    if (!slots)
+        return false;
+    record->slots = slots;
+    record->slot_count = 2 * old_count;
+    for (size_t i = 0; i < old_count; i++) {
+        size_t at = (size_t)old[i].hash & (record->slot_count - 1);
+
+        if (!old[i].number)
+            continue;
+        while (slots[at].number)
+            at = (at + 1) & (record->slot_count - 1);
+        slots[at] = old[i];
+    }
+    base_free_array(record->services, old, old_count, sizeof *old);
+    return true;
+}
+
+static bool grow_arena(struct record *record, size_t needed)
+{
+    size_t size = record->arena_size;
+    char *arena;
+
+    while (size < needed)
+        size *= 2;
+    arena = base_alloc(record->services, size);
+    if (!arena)
+        return false;
+    memcpy(arena, record->arena, record->arena_used);
+    base_free(record->services, record->arena, record->arena_size);
+    record->arena = arena;
+    record->arena_size = size;
+    return true;
+}
+
+/* The text is known by its number from now on, if there is room to remember it. */
+static void remember(struct record *record, uint64_t hash, const void *bytes, size_t size)
+{
+    struct text_slot *slot;
+
+    if (record->arena_used + size > RECORD_TEXT_BYTES || record->texts > UINT32_MAX)
+        return;
+    if (2 * record->slots_used >= record->slot_count && !double_slots(record))
+        return;
+    if (record->arena_used + size > record->arena_size &&
+        !grow_arena(record, record->arena_used + size))
+        return;
+    slot = find_slot(record, hash, bytes, size);
+    memcpy(record->arena + record->arena_used, bytes, size);
+    *slot = (struct text_slot){.hash = hash,
+                               .offset = (uint32_t)record->arena_used,
+                               .length = (uint32_t)size,
+                               .number = (uint32_t)record->texts};
+    record->arena_used += size;
+    record->slots_used++;
+}
+
+static uint64_t define_text(struct record *record, uint64_t hash, const void *bytes, size_t size)
+{
+    if (record->written >= record->reserve || !make_room(record, 1 + RECORD_VARINT_BYTES + size))
+        return 0;
+    record->raw[record->used++] = RECORD_CODE_TEXT;
+    put_bytes(record, bytes, size);
+    record->texts++;
+    remember(record, hash, bytes, size);
+    return record->texts;
+}
+
+uint64_t record_bytes(struct record *record, const void *bytes, size_t size)
+{
+    const struct text_slot *slot;
+    uint64_t hash, number;
+
+    if (!record || !size || is_stopped(record))
+        return 0;
+    if (size > RECORD_TEXT_MOST)
+        size = RECORD_TEXT_MOST;
+    hash = hash_bytes(bytes, size, 0);
+    slot = find_slot(record, hash, bytes, size);
+    if (slot->number)
+        return slot->number;
+    record->is_busy = true;
+    number = define_text(record, hash, bytes, size);
+    record->is_busy = false;
+    return number;
+}
+
+uint64_t record_text(struct record *record, const char *text)
+{
+    return text ? record_bytes(record, text, strlen(text)) : 0;
+}
+
+uint64_t record_literal(struct record *record, const char *literal)
+{
+    struct literal_slot *slot;
+
+    if (!record || !literal)
+        return 0;
+    slot = &record->literals[hash_u64((uintptr_t)literal) & (LITERAL_SLOTS - 1)];
+    if (slot->literal != literal) {
+        slot->number = record_text(record, literal);
+        slot->literal = literal;
+    }
+    return slot->number;
+}
+
+/* ---- Items ----------------------------------------------------------------------------------- */
+
+bool record_wants(struct record *record, enum record_kind kind)
+{
+    if (!record)
+        return false;
+    if (!is_stopped(record) &&
+        record->written < (kind_rows[kind].is_kept ? record->reserve : record->limit))
+        return true;
+    record->kinds[kind].missing++;
+    return false;
+}
+
+static inline uint8_t *put_field(struct kind_state *kind, size_t field, uint8_t *at, uint64_t value)
+{
+    switch (kind->codings[field]) {
+    case CODED_DELTA: {
+        const uint64_t difference = value - kind->last[field];
+
+        kind->last[field] = value;
+        return put_varint(at, record_zigzag(difference));
+    }
+    case CODED_SIGNED:
+        return put_varint(at, record_zigzag(value));
+    default:
+        return put_varint(at, value);
+    }
+}
+
+static void put_item(struct record *record, enum record_kind which, uint64_t now_ns,
+                     const uint64_t *fields, size_t count, const uint64_t *groups,
+                     size_t group_count)
+{
+    struct kind_state *kind = &record->kinds[which];
+    const size_t fixed = kind->fixed_count, size = kind->group_size;
+    uint8_t *at;
+
+    if (group_count * size > RECORD_ITEM_VALUES) {
+        record->groups_missing += group_count - RECORD_ITEM_VALUES / size;
+        group_count = RECORD_ITEM_VALUES / size;
+    }
+    if (!make_room(record, (3 + fixed + group_count * size) * RECORD_VARINT_BYTES)) {
+        kind->missing++;
+        return;
+    }
+    at = put_varint(record->raw + record->used, RECORD_CODE_FIRST + which);
+    at = put_varint(at, record_zigzag(now_ns - record->last_ns));
+    record->last_ns = now_ns;
+    for (size_t i = 0; i < fixed; i++)
+        at = put_field(kind, i, at, i < count ? fields[i] : 0);
+    if (size) {
+        at = put_varint(at, group_count);
+        for (size_t i = 0; i < group_count; i++)
+            for (size_t j = 0; j < size; j++)
+                at = put_field(kind, fixed + j, at, *groups++);
+    }
+    record->used = (size_t)(at - record->raw);
+    record->items++;
+}
+
+static void item(struct record *record, enum record_kind kind, uint64_t now_ns,
+                 const uint64_t *fields, size_t count, const uint64_t *groups, size_t group_count)
+{
+    if (!record_wants(record, kind))
+        return;
+    record->is_busy = true;
+    put_item(record, kind, now_ns, fields, count, groups, group_count);
+    record->is_busy = false;
+}
+
+void record_item_with(struct record *record, enum record_kind kind, uint64_t now_ns,
+                      const uint64_t *fields, const uint64_t *groups, size_t group_count)
+{
+    if (record)
+        item(record, kind, now_ns, fields, record->kinds[kind].fixed_count, groups, group_count);
+}
+
+void record_item(struct record *record, enum record_kind kind, uint64_t now_ns,
+                 const uint64_t *fields, size_t count)
+{
+    size_t fixed, size;
+
+    if (!record)
+        return;
+    fixed = record->kinds[kind].fixed_count;
+    size = record->kinds[kind].group_size;
+    item(record, kind, now_ns, fields, count, fields + fixed,
+         size && count > fixed ? (count - fixed) / size : 0);
+}

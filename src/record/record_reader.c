@@ -1,0 +1,709 @@
+/*
+ * Nothing in a block is believed: each length is compared with what is left of the block, each code
+ * with the kinds that the file has named, each number of groups with the bytes that they need.
+ *
+ * Files are read block by block; a block is unpacked into a buffer of the size that its header
+ * names (16 MiB at most), so that a small frame that unpacks to much ends there.
+ */
+#include "record/record_reader.h"
+
+#include "base/bits.h"
+#include "record/record_format.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <zstd.h>
+
+#define MOST_FIELDS 64  /* of a kind in a file */
+#define MOST_KINDS  256 /* in a file */
+#define MOST_NAME   64
+#define MOST_SHAPE  4096
+#define NOWHERE     UINT8_MAX
+#define TEXT_CHUNK  (UINT64_C(256) * 1024)
+
+enum coding { CODED_PLAIN, CODED_SIGNED, CODED_DELTA };
+
+/* A kind as the file has it, and where its fields go in this build. */
+struct file_kind {
+    bool is_known;
+    enum record_kind kind;
+    uint8_t fixed_count, group_size;
+    uint8_t codings[MOST_FIELDS];
+    uint8_t places[MOST_FIELDS]; /* in the item, or in the group; NOWHERE: not known here */
+    uint64_t last[MOST_FIELDS];
+};
+
+struct own_shape {
+    unsigned fixed_count, group_size;
+};
+
+struct text {
+    const char *bytes;
+    uint32_t length;
+};
+
+struct chunk {
+    struct chunk *next;
+    size_t size;
+    char bytes[];
+};
+
+struct record_reader {
+    const struct base_services *services;
+    char name[128];
+    FILE *file; /* NULL: bytes */
+    const uint8_t *bytes;
+    uint64_t at, total;
+
+    enum record_state state;
+    char error[256];
+
+    uint8_t *packed, *raw;
+    size_t packed_size, raw_size;
+    size_t position, raw_used;
+    bool is_last; /* the block is the end */
+    ZSTD_DCtx *unpacker;
+
+    struct file_kind *kinds;
+    unsigned kind_count;
+    struct own_shape own[RECORD_KIND_COUNT];
+
+    struct text *texts; /* [0] is number 1 */
+    uint64_t text_count, text_capacity, text_bytes;
+    struct chunk *chunks;
+    size_t chunk_used;
+
+    uint64_t time_ns, items, known, unknown;
+    uint64_t fields[MOST_FIELDS];
+    uint64_t *groups;
+    size_t groups_size;
+};
+
+/* ---- How it ends ----------------------------------------------------------------------------- */
+
+__attribute__((format(printf, 3, 4))) static bool
+stop(struct record_reader *reader, enum record_state state, const char *format, ...)
+{
+    va_list arguments;
+    int length = snprintf(reader->error, sizeof reader->error, "%s: ", reader->name);
+
+    reader->state = state;
+    va_start(arguments, format);
+    vsnprintf(reader->error + length, sizeof reader->error - (size_t)length, format, arguments);
+    va_end(arguments);
+    return false;
+}
+
+static bool stop_damaged(struct record_reader *reader, const char *what)
+{
+    return stop(reader, RECORD_DAMAGED,
+                "the record is damaged near byte %" PRIu64 ": %s; the %" PRIu64
+                " items before it were read",
+                reader->at, what, reader->items);
+}
+
+static bool stop_without_memory(struct record_reader *reader)
+{
+    return stop(reader, RECORD_FAILED, "there is no memory to read the record");
+}
+
+/* ---- Bytes of the file ----------------------------------------------------------------------- */
+
+/* How many bytes came; fewer than asked for: the file ends. */
+static size_t read_bytes(struct record_reader *reader, void *out, size_t size)
+{
+    size_t got;
+
+    if (reader->file) {
+        got = fread(out, 1, size, reader->file);
+        if (got < size && ferror(reader->file))
+            stop(reader, RECORD_FAILED, "cannot read: %s", strerror(errno));
+    } else {
+        got = (size_t)(reader->total - reader->at < size ? reader->total - reader->at : size);
+        memcpy(out, reader->bytes + reader->at, got);
+    }
+    reader->at += got;
+    return got;
+}
+
+static bool make_buffer(struct record_reader *reader, uint8_t **buffer, size_t *size, size_t needed)
+{
+    if (needed <= *size)
+        return true;
+    base_free(reader->services, *buffer, *size);
+    *size = 0;
+    *buffer = base_alloc(reader->services, needed);
+    if (!*buffer)
+        return stop_without_memory(reader);
+    *size = needed;
+    return true;
+}
+
+static bool stop_cut(struct record_reader *reader)
+{
+    if (reader->state != RECORD_READING)
+        return false;
+    return stop(reader, RECORD_CUT,
+                "the record is cut: it ends after %" PRIu64 " bytes without its end; the %" PRIu64
+                " items before were read",
+                reader->total, reader->items);
+}
+
+/* The next block into the buffer. */
+static bool read_block(struct record_reader *reader)
+{
+    uint8_t header[RECORD_BLOCK_HEADER_BYTES];
+    uint32_t tag, packed, raw;
+    size_t got;
+
+    if (read_bytes(reader, header, sizeof header) < sizeof header)
+        return stop_cut(reader);
+    tag = record_load32(header);
+    packed = record_load32(header + 4);
+    raw = record_load32(header + 8);
+    if (record_load32(header + 12) != record_check_of(header))
+        return stop_damaged(reader, "a block's header is not as it was written");
+    if (tag != RECORD_TAG_ITEMS && tag != RECORD_TAG_END)
+        return stop_damaged(reader, "a block has a tag that no block has");
+    if (!raw || raw > RECORD_BLOCK_MOST || packed > ZSTD_compressBound(RECORD_BLOCK_MOST))
+        return stop_damaged(reader, "a block names a size that no block has");
+    if (packed > reader->total - reader->at)
+        return stop_cut(reader);
+    if (!make_buffer(reader, &reader->packed, &reader->packed_size, packed) ||
+        !make_buffer(reader, &reader->raw, &reader->raw_size, raw))
+        return false;
+    if (read_bytes(reader, reader->packed, packed) < packed)
+        return stop_cut(reader);
+    got = ZSTD_decompressDCtx(reader->unpacker, reader->raw, raw, reader->packed, packed);
+    if (ZSTD_isError(got) || got != raw)
+        return stop_damaged(reader, "a block does not unpack to what was packed");
+    reader->position = 0;
+    reader->raw_used = raw;
+    reader->is_last = tag == RECORD_TAG_END;
+    return true;
+}
+
+/* ---- Bytes of a block ------------------------------------------------------------------------ */
+
+static inline bool get_varint(struct record_reader *reader, uint64_t *out)
+{
+    const uint8_t *raw = reader->raw;
+    uint64_t value = 0;
+
+    *out = 0;
+    for (unsigned shift = 0; shift < 64 && reader->position < reader->raw_used; shift += 7) {
+        const uint8_t byte = raw[reader->position++];
+
+        value |= (uint64_t)(byte & 0x7f) << shift;
+        if (byte < 0x80) {
+            *out = value;
+            return true;
+        }
+    }
+    return stop_damaged(reader, "a number has no end");
+}
+
+/* Lends the bytes in the block. */
+static bool get_bytes(struct record_reader *reader, uint64_t most, const uint8_t **out,
+                      size_t *out_size)
+{
+    uint64_t size;
+
+    *out = NULL;
+    *out_size = 0;
+    if (!get_varint(reader, &size))
+        return false;
+    if (size > most || size > reader->raw_used - reader->position)
+        return stop_damaged(reader, "a text is longer than its block");
+    *out = reader->raw + reader->position;
+    *out_size = (size_t)size;
+    reader->position += (size_t)size;
+    return true;
+}
+
+/* ---- Texts ----------------------------------------------------------------------------------- */
+
+static char *take_text_bytes(struct record_reader *reader, size_t size)
+{
+    struct chunk *chunk = reader->chunks;
+
+    if (!chunk || chunk->size - reader->chunk_used < size) {
+        size_t needed = size > TEXT_CHUNK ? size : TEXT_CHUNK;
+
+        chunk = base_alloc(reader->services, sizeof *chunk + needed);
+        if (!chunk)
+            return NULL;
+        chunk->size = needed;
+        chunk->next = reader->chunks;
+        reader->chunks = chunk;
+        reader->chunk_used = 0;
+    }
+    reader->chunk_used += size;
+    return chunk->bytes + reader->chunk_used - size;
+}
+
+static bool grow_texts(struct record_reader *reader)
+{
+    uint64_t capacity = reader->text_capacity ? 2 * reader->text_capacity : 1024;
+    struct text *texts = base_alloc_array(reader->services, capacity, sizeof *texts);
+
+    if (!texts)
+        return false;
+    if (reader->text_count)
+        memcpy(texts, reader->texts, reader->text_count * sizeof *texts);
+    base_free_array(reader->services, reader->texts, reader->text_capacity, sizeof *texts);
+    reader->texts = texts;
+    reader->text_capacity = capacity;
+    return true;
+}
+
+static bool read_text(struct record_reader *reader)
+{
+    const uint8_t *bytes;
+    size_t size;
+    char *text;
+
+    if (!get_bytes(reader, RECORD_TEXT_MOST, &bytes, &size))
+        return false;
+    reader->text_bytes += size + 1 + sizeof(struct text);
+    if (reader->text_bytes > RECORD_READER_TEXT_BYTES)
+        return stop_damaged(reader, "it has more texts than any record");
+    text = take_text_bytes(reader, size + 1);
+    if (!text || (reader->text_count == reader->text_capacity && !grow_texts(reader)))
+        return stop_without_memory(reader);
+    memcpy(text, bytes, size);
+    text[size] = '\0';
+    reader->texts[reader->text_count++] = (struct text){.bytes = text, .length = (uint32_t)size};
+    return true;
+}
+
+const void *record_reader_bytes(const struct record_reader *reader, uint64_t number,
+                                size_t *out_size)
+{
+    *out_size = 0;
+    if (!number || number > reader->text_count)
+        return "";
+    *out_size = reader->texts[number - 1].length;
+    return reader->texts[number - 1].bytes;
+}
+
+const char *record_reader_text(const struct record_reader *reader, uint64_t number)
+{
+    size_t size;
+
+    return record_reader_bytes(reader, number, &size);
+}
+
+uint64_t record_reader_text_count(const struct record_reader *reader)
+{
+    return reader->text_count;
+}
+
+/* ---- Kinds ----------------------------------------------------------------------------------- */
+
+/* One field of a shape, "name:t "; false: there is none, or it is no field. */
+static bool next_field(const char **at, char name[MOST_NAME], char *out_coding, bool *out_group)
+{
+    size_t length = 0;
+
+    *out_group = false;
+    for (; **at == ' ' || **at == '|'; (*at)++)
+        *out_group |= **at == '|';
+    for (; **at && **at != ':' && **at != ' ' && length < MOST_NAME - 1; (*at)++)
+        name[length++] = **at;
+    name[length] = '\0';
+    if (!length || **at != ':' || !(*at)[1])
+        return false;
+    *out_coding = (*at)[1];
+    *at += 2;
+    return **at == ' ' || !**at;
+}
+
+/* Where this build has the field, NOWHERE if it has none. */
+static uint8_t find_place(enum record_kind kind, const char *wanted, bool is_in_group)
+{
+    const char *shape = record_kind_shape(kind);
+    char name[MOST_NAME], coding;
+    bool begins_group, in_group = false;
+    uint8_t place = 0;
+
+    while (next_field(&shape, name, &coding, &begins_group)) {
+        if (begins_group) {
+            in_group = true;
+            place = 0;
+        }
+        if (in_group == is_in_group && strcmp(name, wanted) == 0)
+            return place;
+        place++;
+    }
+    return NOWHERE;
+}
+
+static void measure_own_shapes(struct record_reader *reader)
+{
+    for (unsigned i = 0; i < RECORD_KIND_COUNT; i++) {
+        const char *shape = record_kind_shape((enum record_kind)i);
+        char name[MOST_NAME], coding;
+        bool begins_group, in_group = false;
+
+        while (next_field(&shape, name, &coding, &begins_group)) {
+            in_group |= begins_group;
+            if (in_group)
+                reader->own[i].group_size++;
+            else
+                reader->own[i].fixed_count++;
+        }
+    }
+}
+
+static bool is_coding(char coding)
+{
+    return coding == 'u' || coding == 't' || coding == 's' || coding == 'd';
+}
+
+static bool read_shape(struct record_reader *reader, struct file_kind *kind, const char *shape)
+{
+    char name[MOST_NAME], coding;
+    bool begins_group, in_group = false;
+    unsigned count = 0;
+
+    while (next_field(&shape, name, &coding, &begins_group)) {
+        if (count == MOST_FIELDS || !is_coding(coding) || (in_group && begins_group))
+            return stop_damaged(reader, "a kind has fields of no known form");
+        if (begins_group) {
+            in_group = true;
+            kind->fixed_count = (uint8_t)count;
+        }
+        kind->codings[count] = coding == 'd'   ? CODED_DELTA
+                               : coding == 's' ? CODED_SIGNED
+                                               : CODED_PLAIN;
+        kind->places[count] =
+            kind->is_known ? find_place(kind->kind, name, in_group) : (uint8_t)NOWHERE;
+        count++;
+    }
+    if (*name)
+        return stop_damaged(reader, "a kind has fields of no known form");
+    if (in_group)
+        kind->group_size = (uint8_t)(count - kind->fixed_count);
+    else
+        kind->fixed_count = (uint8_t)count;
+    return true;
+}
+
+static bool read_kind(struct record_reader *reader)
+{
+    struct file_kind *kind = &reader->kinds[reader->kind_count];
+    char shape[MOST_SHAPE + 1];
+    const uint8_t *name, *text;
+    size_t name_size, size;
+
+    if (reader->kind_count == MOST_KINDS)
+        return stop_damaged(reader, "it has more kinds than any record");
+    if (!get_bytes(reader, MOST_NAME, &name, &name_size))
+        return false;
+    if (!get_bytes(reader, MOST_SHAPE, &text, &size))
+        return false;
+    memcpy(shape, text, size);
+    shape[size] = '\0';
+    for (unsigned i = 0; i < RECORD_KIND_COUNT && !kind->is_known; i++) {
+        const char *own = record_kind_name((enum record_kind)i);
+
+        kind->is_known = strlen(own) == name_size && memcmp(own, name, name_size) == 0;
+        kind->kind = (enum record_kind)i;
+    }
+    reader->kind_count++;
+    return read_shape(reader, kind, shape);
+}
+
+/* ---- Items ----------------------------------------------------------------------------------- */
+
+static inline bool get_field(struct record_reader *reader, struct file_kind *kind, size_t field,
+                             uint64_t *out)
+{
+    uint64_t value;
+
+    *out = 0;
+    if (!get_varint(reader, &value))
+        return false;
+    switch (kind->codings[field]) {
+    case CODED_DELTA:
+        *out = kind->last[field] += record_unzigzag(value);
+        return true;
+    case CODED_SIGNED:
+        *out = record_unzigzag(value);
+        return true;
+    default:
+        *out = value;
+        return true;
+    }
+}
+
+static bool make_groups(struct record_reader *reader, size_t count)
+{
+    uint64_t *groups;
+
+    if (count <= reader->groups_size)
+        return true;
+    groups = base_alloc_array(reader->services, count, sizeof *groups);
+    if (!groups)
+        return stop_without_memory(reader);
+    base_free_array(reader->services, reader->groups, reader->groups_size, sizeof *groups);
+    reader->groups = groups;
+    reader->groups_size = count;
+    return true;
+}
+
+static bool read_groups(struct record_reader *reader, struct file_kind *kind, size_t own_size,
+                        size_t *out_count)
+{
+    uint64_t count;
+
+    *out_count = 0;
+    if (!get_varint(reader, &count))
+        return false;
+    if (count > (reader->raw_used - reader->position) / kind->group_size ||
+        count > RECORD_ITEM_VALUES / kind->group_size)
+        return stop_damaged(reader, "an item is longer than its block");
+    if (own_size && !make_groups(reader, (size_t)count * own_size))
+        return false;
+    if (own_size && count)
+        memset(reader->groups, 0, (size_t)count * own_size * sizeof *reader->groups);
+    for (size_t i = 0; i < count; i++) {
+        for (size_t j = 0; j < kind->group_size; j++) {
+            const uint8_t place = kind->places[kind->fixed_count + j];
+            uint64_t value;
+
+            if (!get_field(reader, kind, kind->fixed_count + j, &value))
+                return false;
+            if (place != NOWHERE)
+                reader->groups[i * own_size + place] = value;
+        }
+    }
+    *out_count = own_size ? (size_t)count : 0;
+    return true;
+}
+
+static bool read_item(struct record_reader *reader, uint64_t code,
+                      struct record_reader_item *out_item)
+{
+    struct file_kind *kind;
+    const struct own_shape *own;
+    uint64_t time, value;
+
+    if (code - RECORD_CODE_FIRST >= reader->kind_count)
+        return stop_damaged(reader, "an item has a kind that no kind is");
+    kind = &reader->kinds[code - RECORD_CODE_FIRST];
+    own = &reader->own[kind->kind];
+    if (!get_varint(reader, &time))
+        return false;
+    reader->time_ns += record_unzigzag(time);
+    memset(reader->fields, 0, sizeof reader->fields);
+    for (size_t i = 0; i < kind->fixed_count; i++) {
+        if (!get_field(reader, kind, i, &value))
+            return false;
+        if (kind->places[i] != NOWHERE)
+            reader->fields[kind->places[i]] = value;
+    }
+    out_item->group_count = 0;
+    if (kind->group_size &&
+        !read_groups(reader, kind, kind->is_known ? own->group_size : 0, &out_item->group_count))
+        return false;
+    out_item->kind = kind->kind;
+    out_item->time_ns = reader->time_ns;
+    out_item->fields = reader->fields;
+    out_item->groups = reader->groups;
+    reader->items++;
+    if (kind->is_known)
+        reader->known++;
+    else
+        reader->unknown++;
+    return true;
+}
+
+static bool read_end(struct record_reader *reader)
+{
+    uint64_t items, texts;
+
+    if (!get_varint(reader, &items) || !get_varint(reader, &texts))
+        return false;
+    if (!reader->is_last || reader->position != reader->raw_used || reader->at != reader->total)
+        return stop_damaged(reader, "there is more behind the end");
+    if (items != reader->items || texts != reader->text_count)
+        return stop_damaged(reader, "the end counts other items than there are");
+    reader->state = RECORD_WHOLE;
+    return false;
+}
+
+bool record_reader_next(struct record_reader *reader, struct record_reader_item *out_item)
+{
+    while (reader->state == RECORD_READING) {
+        const uint64_t unknown = reader->unknown;
+        uint64_t code;
+
+        if (reader->position == reader->raw_used) {
+            if (reader->is_last)
+                return stop_damaged(reader, "its last block has no end");
+            if (!read_block(reader))
+                return false;
+            continue;
+        }
+        if (!get_varint(reader, &code))
+            return false;
+        switch (code) {
+        case RECORD_CODE_TEXT:
+            if (!read_text(reader))
+                return false;
+            break;
+        case RECORD_CODE_KIND:
+            if (!read_kind(reader))
+                return false;
+            break;
+        case RECORD_CODE_END:
+            return read_end(reader);
+        default:
+            if (!read_item(reader, code, out_item))
+                return false;
+            if (unknown == reader->unknown)
+                return true;
+        }
+    }
+    return false;
+}
+
+/* ---- Begin and end --------------------------------------------------------------------------- */
+
+static bool read_header(struct record_reader *reader)
+{
+    uint8_t header[RECORD_HEADER_BYTES];
+    size_t got = read_bytes(reader, header, sizeof header);
+
+    if (reader->state != RECORD_READING)
+        return false;
+    if (got < sizeof RECORD_MAGIC || memcmp(header, RECORD_MAGIC, sizeof RECORD_MAGIC) != 0)
+        return stop(reader, RECORD_DAMAGED, "this is no record of drydock");
+    if (got < sizeof header)
+        return stop_cut(reader);
+    if (record_load32(header + 12) != record_check_of(header))
+        return stop_damaged(reader, "the header is not as it was written");
+    if (header[6] != RECORD_MAJOR)
+        return stop(reader, RECORD_FAILED,
+                    "the record is of version %u.%u; this drydock reads version %u", header[6],
+                    header[7], RECORD_MAJOR);
+    return true;
+}
+
+static struct record_reader *begin(const struct base_services *services, const char *name,
+                                   FILE *file, const void *bytes, uint64_t total, char error[256])
+{
+    struct record_reader *reader = base_alloc(services, sizeof *reader);
+
+    if (!reader) {
+        snprintf(error, 256, "%.100s: there is no memory to read the record", name);
+        if (file)
+            fclose(file);
+        return NULL;
+    }
+    reader->services = services;
+    snprintf(reader->name, sizeof reader->name, "%s", name);
+    reader->file = file;
+    reader->bytes = bytes;
+    reader->total = total;
+    reader->kinds = base_alloc_array(services, MOST_KINDS, sizeof *reader->kinds);
+    reader->unpacker = ZSTD_createDCtx();
+    measure_own_shapes(reader);
+    if (!reader->kinds || !reader->unpacker)
+        stop_without_memory(reader);
+    else
+        read_header(reader);
+    if (reader->state != RECORD_READING) {
+        snprintf(error, 256, "%s", reader->error);
+        record_reader_close(reader);
+        return NULL;
+    }
+    return reader;
+}
+
+struct record_reader *record_reader_open_bytes(const struct base_services *services,
+                                               const char *name, const void *bytes, size_t size,
+                                               char error[256])
+{
+    error[0] = '\0';
+    return begin(services, name, NULL, bytes, size, error);
+}
+
+struct record_reader *record_reader_open(const struct base_services *services, const char *path,
+                                         char error[256])
+{
+    FILE *file = fopen(path, "rb");
+    struct stat status;
+
+    error[0] = '\0';
+    if (!file || fstat(fileno(file), &status) != 0) {
+        snprintf(error, 256, "%.150s: cannot read: %.80s", path, strerror(errno));
+        if (file)
+            fclose(file);
+        return NULL;
+    }
+    if (!S_ISREG(status.st_mode)) {
+        snprintf(error, 256, "%.150s: this is no file", path);
+        fclose(file);
+        return NULL;
+    }
+    return begin(services, path, file, NULL, (uint64_t)status.st_size, error);
+}
+
+void record_reader_close(struct record_reader *reader)
+{
+    struct chunk *next;
+
+    if (!reader)
+        return;
+    for (struct chunk *chunk = reader->chunks; chunk; chunk = next) {
+        next = chunk->next;
+        base_free(reader->services, chunk, sizeof *chunk + chunk->size);
+    }
+    if (reader->file)
+        fclose(reader->file);
+    ZSTD_freeDCtx(reader->unpacker);
+    base_free(reader->services, reader->packed, reader->packed_size);
+    base_free(reader->services, reader->raw, reader->raw_size);
+    base_free_array(reader->services, reader->kinds, MOST_KINDS, sizeof *reader->kinds);
+    base_free_array(reader->services, reader->texts, reader->text_capacity, sizeof *reader->texts);
+    base_free_array(reader->services, reader->groups, reader->groups_size, sizeof *reader->groups);
+    base_free(reader->services, reader, sizeof *reader);
+}
+
+enum record_state record_reader_state(const struct record_reader *reader)
+{
+    return reader->state;
+}
+
+const char *record_reader_error(const struct record_reader *reader)
+{
+    return reader->error;
+}
+
+uint64_t record_reader_item_count(const struct record_reader *reader)
+{
+    return reader->known;
+}
+
+uint64_t record_reader_unknown_count(const struct record_reader *reader)
+{
+    return reader->unknown;
+}
+
+uint64_t record_reader_bytes_read(const struct record_reader *reader)
+{
+    return reader->at;
+}
+
+uint64_t record_reader_bytes_total(const struct record_reader *reader)
+{
+    return reader->total;
+}
