@@ -1,0 +1,6 @@
+# Stories that no run told, for those who work on the page: build/<preset>/story_synthetic EVENTS FILE.
+if(DRYDOCK_BENCH AND DRYDOCK_TESTS)
+    add_executable(story_synthetic EXCLUDE_FROM_ALL
+                   ${CMAKE_SOURCE_DIR}/tests/story/synthetic.c ${CMAKE_SOURCE_DIR}/src/story/test_synthetic.c)
+    target_link_libraries(story_synthetic PRIVATE drydock_everything drydock_story drydock_base)
+endif()
