@@ -134,6 +134,6 @@ void story_pack_free(const struct story *story, unsigned char *bytes, size_t siz
 
 /* Bytes as base64 without line breaks: story_base64_size() characters and a zero byte. */
 size_t story_base64_size(size_t size);
-char *story_base64(const struct story *story, const unsigned char *bytes, size_t size);
+char *story_base64(const struct base_services *services, const unsigned char *bytes, size_t size);
 
 #endif

@@ -920,10 +920,10 @@ void story_pack_free(const struct story *story, unsigned char *bytes, size_t siz
     base_free(story_services(story), bytes, size);
 }
 
-char *story_base64(const struct story *story, const unsigned char *bytes, size_t size)
+char *story_base64(const struct base_services *services, const unsigned char *bytes, size_t size)
 {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    char *text = base_alloc(story_services(story), base64_size(size) + 1), *next = text;
+    char *text = base_alloc(services, base64_size(size) + 1), *next = text;
 
     if (!text)
         return NULL;

@@ -37,7 +37,7 @@ int main(int argc, char **argv)
     printf("%zu bytes, %zu as base64\n", size, story_base64_size(size));
     file = fopen(argv[2], "wb");
     if (is_base64)
-        text = story_base64(story, bytes, size);
+        text = story_base64(base_services_libc(), bytes, size);
     if (!file || (is_base64 && !text)) {
         perror(argv[2]);
         return 3;
