@@ -79,6 +79,7 @@
 #define NEAR_CALLS    200   /* that stay before and behind the call of a finding */
 #define SAMPLE_ROWS   12000 /* of each of SAMPLE_SPANS */
 #define SAMPLE_SPANS  3
+#define FEW_ROWS      32   /* whose encoding is chosen by the bytes alone */
 #define SERIES_POINTS 4096 /* of a curve that is thinned */
 
 /* Bytes that grow. */
@@ -98,6 +99,9 @@ struct piece {
     bool is_ready;
 };
 
+/* To choose an encoding, or for good. */
+enum effort { EFFORT_TRY, EFFORT_KEEP, EFFORT_COUNT };
+
 struct pack {
     const struct story *story;
     const struct base_services *services;
@@ -112,7 +116,9 @@ struct pack {
     size_t values_room;
     uint64_t *base_values;
     size_t base_values_room;
-    struct bytes raw;
+    struct bytes raw, tried;
+    z_stream streams[EFFORT_COUNT];
+    bool has_stream[EFFORT_COUNT];
 
     uint32_t *text_places; /* by id; 0: not used so far, except for text 0 */
     uint32_t *text_ids;    /* by place */
@@ -186,37 +192,48 @@ static void put_format(struct bytes *bytes, const char *format, ...)
     put_bytes(bytes, text, strlen(text));
 }
 
-/* Deflates raw bytes behind what out has, up to a full flush. False: no memory. */
-static bool deflate_piece(const struct bytes *raw, int level, struct bytes *out)
+/*
+ * Deflates raw bytes behind what out has, up to a full flush. A stream is made once for each level,
+ * and begun anew for each piece. False: no memory.
+ */
+static bool deflate_piece(struct pack *pack, const struct bytes *raw, enum effort effort,
+                          struct bytes *out)
 {
-    z_stream stream = {0};
+    static const int levels[EFFORT_COUNT] = {1, Z_DEFAULT_COMPRESSION};
+    z_stream *stream = &pack->streams[effort];
     const unsigned char *next = raw->data;
     size_t left = raw->size;
     bool is_done = false;
 
-    if (raw->failed || deflateInit2(&stream, level, Z_DEFLATED, -15, 9, Z_DEFAULT_STRATEGY) != Z_OK)
+    if (raw->failed)
         return false;
+    if (!pack->has_stream[effort]) {
+        if (deflateInit2(stream, levels[effort], Z_DEFLATED, -15, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+            return false;
+        pack->has_stream[effort] = true;
+    } else {
+        deflateReset(stream);
+    }
     while (!is_done) {
         uInt step = (uInt)(left < (1u << 30) ? left : (1u << 30));
         int flush = step == left ? Z_FULL_FLUSH : Z_NO_FLUSH;
 
-        stream.next_in = (unsigned char *)next;
-        stream.avail_in = step;
+        stream->next_in = (unsigned char *)next;
+        stream->avail_in = step;
         do {
-            if (!reserve(out, 65536)) {
-                deflateEnd(&stream);
+            uInt room = (uInt)(raw->size < 65536 ? raw->size + 64 : 65536);
+
+            if (!reserve(out, room))
                 return false;
-            }
-            stream.next_out = out->data + out->size;
-            stream.avail_out = 65536;
-            deflate(&stream, flush);
-            out->size += 65536 - stream.avail_out;
-        } while (!stream.avail_out);
+            stream->next_out = out->data + out->size;
+            stream->avail_out = room;
+            deflate(stream, flush);
+            out->size += room - stream->avail_out;
+        } while (!stream->avail_out);
         next += step;
         left -= step;
         is_done = flush == Z_FULL_FLUSH;
     }
-    deflateEnd(&stream);
     return true;
 }
 
@@ -503,10 +520,7 @@ static void encode(struct bytes *raw, char encoding, const uint64_t *values, con
 static size_t try_encoding(struct pack *pack, char encoding, const uint64_t *values,
                            const uint64_t *base, size_t rows)
 {
-    struct bytes deflated = {.services = pack->services};
-    size_t size = SIZE_MAX;
-
-    pack->raw.size = 0;
+    pack->raw.size = pack->tried.size = 0;
     if (rows <= SAMPLE_ROWS * SAMPLE_SPANS) {
         encode(&pack->raw, encoding, values, base, 0, rows);
     } else {
@@ -516,10 +530,9 @@ static size_t try_encoding(struct pack *pack, char encoding, const uint64_t *val
             encode(&pack->raw, encoding, values, base, first, first + SAMPLE_ROWS);
         }
     }
-    if (deflate_piece(&pack->raw, 6, &deflated))
-        size = deflated.size;
-    bytes_free(&deflated);
-    return size;
+    if (rows < FEW_ROWS)
+        return pack->raw.size;
+    return deflate_piece(pack, &pack->raw, EFFORT_TRY, &pack->tried) ? pack->tried.size : SIZE_MAX;
 }
 
 /* Columns that may follow each other: times, and numbers of the same kind. */
@@ -600,7 +613,7 @@ static void pack_column(struct pack *pack, enum story_column column)
     pack->raw.size = 0;
     encode(&pack->raw, piece->encoding, values, base, 0, piece->encoding == 'c' ? 1 : rows);
     piece->raw_size = pack->raw.size;
-    if (pack->failed || !deflate_piece(&pack->raw, Z_DEFAULT_COMPRESSION, &piece->deflated))
+    if (pack->failed || !deflate_piece(pack, &pack->raw, EFFORT_KEEP, &piece->deflated))
         pack->failed = true;
 }
 
@@ -662,8 +675,8 @@ static void pack_texts(struct pack *pack)
     pack->text_lengths.raw_size = lengths.size;
     pack->text_bytes.raw_size = pack->raw.size;
     pack->text_lengths.deflated.size = pack->text_bytes.deflated.size = 0;
-    if (!deflate_piece(&lengths, Z_BEST_COMPRESSION, &pack->text_lengths.deflated) ||
-        !deflate_piece(&pack->raw, Z_BEST_COMPRESSION, &pack->text_bytes.deflated))
+    if (!deflate_piece(pack, &lengths, EFFORT_KEEP, &pack->text_lengths.deflated) ||
+        !deflate_piece(pack, &pack->raw, EFFORT_KEEP, &pack->text_bytes.deflated))
         pack->failed = true;
     bytes_free(&lengths);
 }
@@ -723,7 +736,7 @@ static void pack_header(struct pack *pack)
     for (unsigned i = 0; i < 4; i++)
         raw->data[i] = (unsigned char)(length >> 8 * i);
     pack->header.deflated.size = 0;
-    if (!deflate_piece(raw, Z_BEST_COMPRESSION, &pack->header.deflated))
+    if (!deflate_piece(pack, raw, EFFORT_KEEP, &pack->header.deflated))
         pack->failed = true;
 }
 
@@ -797,7 +810,7 @@ static bool begin(struct pack *pack, const struct story *story)
 
     pack->story = story;
     pack->services = story_services(story);
-    pack->raw.services = pack->services;
+    pack->raw.services = pack->tried.services = pack->services;
     pack->text_lengths.deflated.services = pack->text_bytes.deflated.services =
         pack->header.deflated.services = pack->services;
     for (unsigned i = 0; i < STORY_COLUMN_COUNT; i++)
@@ -833,6 +846,11 @@ static void end(struct pack *pack)
     bytes_free(&pack->text_bytes.deflated);
     bytes_free(&pack->header.deflated);
     bytes_free(&pack->raw);
+    bytes_free(&pack->tried);
+    for (unsigned i = 0; i < EFFORT_COUNT; i++) {
+        if (pack->has_stream[i])
+            deflateEnd(&pack->streams[i]);
+    }
     base_free_array(pack->services, pack->values, pack->values_room, sizeof *pack->values);
     base_free_array(pack->services, pack->base_values, pack->base_values_room,
                     sizeof *pack->base_values);
