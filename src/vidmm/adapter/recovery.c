@@ -246,7 +246,7 @@ static bool clean_up(struct vidmm_allocation *allocation, struct job *job,
     case CLEANUP_EVICTION:
         if (allocation->eviction_aperture &&
             aperture_op_unmap(allocation, segment_of_eviction_slots(allocation),
-                              allocation->eviction_offset, args))
+                              PAGE_BYTES_OF(allocation->eviction_slot), args))
             return true;
         job->phase = CLEANUP_NOTICE;
         /* fall through */

@@ -131,21 +131,6 @@ void forecast_put_back(struct vidmm_allocation *allocation)
     settle(allocation->vidmm, uses_of(allocation));
 }
 
-void forecast_note_left(struct vidmm_allocation *allocation)
-{
-    struct told_uses *uses = uses_of(allocation);
-
-    if (uses)
-        uses->left_at = allocation->vidmm->forecast.done_ns + 1;
-}
-
-bool forecast_has_just_left(const struct vidmm_allocation *allocation)
-{
-    const struct told_uses *uses = uses_of(allocation);
-
-    return uses && uses->left_at == allocation->vidmm->forecast.done_ns + 1;
-}
-
 /* Bytes that are destroyed up to a time by the entries from *ended on, which moves, up to `at`. */
 static int64_t released(const struct forecast *forecast, unsigned *ended, unsigned at,
                         uint64_t until_ns)

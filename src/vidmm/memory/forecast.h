@@ -28,7 +28,6 @@ struct told_uses {
     bool is_absent;
     bool is_for_cpu; /* the CPU wants it where it is, since it came there */
     uint64_t absent_until;
-    uint64_t left_at;   /* done_ns + 1 when it left ahead of any request; 0: never */
     uint32_t count, at; /* uses in front of `at` have passed */
     uint64_t ns[];
 };
@@ -54,10 +53,6 @@ bool forecast_next_use(const struct vidmm_allocation *allocation, uint64_t *out_
  */
 struct vidmm_allocation *forecast_take_absent(struct vidmm *vidmm, uint64_t *out_ns);
 void forecast_put_back(struct vidmm_allocation *allocation);
-
-/* It leaves though nobody has asked for its room; whether it has, and no work has ended since. */
-void forecast_note_left(struct vidmm_allocation *allocation);
-bool forecast_has_just_left(const struct vidmm_allocation *allocation);
 
 /*
  * The least that will be free in the segment from a time up to another one, counted from what is

@@ -622,6 +622,7 @@ void segment_take_eviction_slots(struct vidmm_allocation *allocation)
 {
     struct vidmm *vidmm = allocation->vidmm;
     uint64_t bytes = PAGE_BYTES_OF(allocation->page_count);
+    uint64_t offset;
     unsigned i;
 
     for (i = 0; i < vidmm->caps.segment_count; i++) {
@@ -629,7 +630,9 @@ void segment_take_eviction_slots(struct vidmm_allocation *allocation)
 
         if (!(allocation->eviction_set >> i & 1) || segment->kind != SEGMENT_APERTURE)
             continue;
-        if (NT_SUCCESS(segment_take_slots(vidmm, segment, bytes, &allocation->eviction_offset))) {
+        if (NT_SUCCESS(segment_take_slots(vidmm, segment, bytes, &offset))) {
+            /* The lowest slots: in front of the 2^32nd page, for less than that is in use. */
+            allocation->eviction_slot = (uint32_t)(offset / PAGE_BYTES);
             allocation->eviction_aperture = (uint8_t)segment->id;
             return;
         }
@@ -650,7 +653,8 @@ void segment_release_eviction_slots(struct vidmm_allocation *allocation)
 
     if (!aperture)
         return;
-    segment_release_slots(allocation->vidmm, aperture, allocation->eviction_offset, bytes);
+    segment_release_slots(allocation->vidmm, aperture, PAGE_BYTES_OF(allocation->eviction_slot),
+                          bytes);
     allocation->eviction_aperture = 0;
 }
 

@@ -161,7 +161,7 @@ enum job_step physical_leave_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *ar
 
     switch (job->phase) {
     case 0:
-        if (aperture_op_map(allocation, aperture, allocation->eviction_offset, args))
+        if (aperture_op_map(allocation, aperture, PAGE_BYTES_OF(allocation->eviction_slot), args))
             return JOB_OPERATION;
         job->phase = 1;
         /* fall through */
@@ -169,14 +169,15 @@ enum job_step physical_leave_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *ar
         if (transfer(allocation, false, args)) {
             args->Transfer.Destination.SegmentId = aperture->id;
             args->Transfer.Destination.SegmentAddress.QuadPart =
-                (LONGLONG)(aperture->caps->base + allocation->eviction_offset);
+                (LONGLONG)(aperture->caps->base + PAGE_BYTES_OF(allocation->eviction_slot));
             args->Transfer.MdlOffset = 0;
             return JOB_OPERATION;
         }
         job->phase = 2;
         /* fall through */
     default:
-        return aperture_op_unmap(allocation, aperture, allocation->eviction_offset, args)
+        return aperture_op_unmap(allocation, aperture, PAGE_BYTES_OF(allocation->eviction_slot),
+                                 args)
                    ? JOB_OPERATION
                    : JOB_DONE;
     }

@@ -45,6 +45,15 @@ static uint64_t eviction_horizon(const struct vidmm *vidmm)
 }
 
 /*
+ * It changes when work has ended: as the client tells its own time, if it has told of its future.
+ * Not 0, but for once in 2^32.
+ */
+static uint32_t work_ended(const struct vidmm *vidmm)
+{
+    return (uint32_t)(vidmm->forecast.told_count ? vidmm->forecast.done_ns : vidmm->retired) + 1;
+}
+
+/*
  * Nobody has asked for the room. The victim does not come in ahead before work has ended: it could
  * come and go for ever.
  */
@@ -52,8 +61,13 @@ static bool leave_ahead(struct vidmm_allocation *victim, const char *why)
 {
     if (!NT_SUCCESS(room_evict(victim, why)))
         return false;
-    forecast_note_left(victim);
+    victim->left_ahead = work_ended(victim->vidmm);
     return true;
+}
+
+static bool has_just_left(const struct vidmm_allocation *allocation)
+{
+    return allocation->left_ahead == work_ended(allocation->vidmm);
 }
 
 /* A slot for one more that comes in; NULL: enough are under way. */
@@ -119,7 +133,7 @@ static bool bring_in(struct vidmm *vidmm, D3DKMT_HANDLE *slot, uint64_t horizon_
     allocation = forecast_take_absent(vidmm, &use_ns);
     if (!allocation)
         return false;
-    if (use_ns > horizon_ns || forecast_has_just_left(allocation)) {
+    if (use_ns > horizon_ns || has_just_left(allocation)) {
         forecast_put_back(allocation);
         return false;
     }
@@ -193,8 +207,7 @@ static bool prepare_turn(struct vidmm *vidmm)
     if (!allocation || !NT_SUCCESS(vidmm->refusal))
         return false;
     segment = room_wanted_segment(allocation);
-    if (!may_come_in(allocation) || !segment_holds_content(segment) ||
-        forecast_has_just_left(allocation)) {
+    if (!may_come_in(allocation) || !segment_holds_content(segment) || has_just_left(allocation)) {
         allocation_leave_list(allocation);
         return true;
     }

@@ -381,6 +381,36 @@ static void what_has_left_comes_in_for_the_next_turn(void **state)
     }
 }
 
+/* With it in, too little is spare: it comes in, leaves again, and stays away until work has ended.
+ */
+static void what_left_for_spare_room_does_not_come_and_go(void **state)
+{
+    for (unsigned model = 0; model < RIG_MODELS; model++) {
+        struct vidmm_policy policy = vidmm_policy_turns;
+        struct client clients[2];
+        struct rig_object small;
+        unsigned steps = 0;
+        struct rig *rig;
+
+        policy.spare_bytes = UINT64_MAX; /* a part of the segment: 4 pages */
+        rig = create_away(model, clients);
+        act_as(rig, &clients[1]);
+        rig_object(rig, 54, 1, &small);
+        if (rig->config.is_virtual)
+            rig_map(rig, &small);
+        use(rig, &clients[1], &small);
+        rig->vidmm->config.policy = &policy;
+        clients[0].process->turn.order = 1;
+        rig_destroy_object(rig, &clients[1].objects[0]);
+        while (rig_step_machine(rig))
+            assert_true(++steps < 500);
+        assert_true(rig->vidmm->statistics.ahead <= 2);
+        act_as(rig, &clients[1]);
+        rig_destroy_object(rig, &small);
+        end(rig, clients);
+    }
+}
+
 /* 56 pages are free, and 100 are away. */
 static void what_fits_beside_what_is_away_only_waits_for_its_turn(void **state)
 {
@@ -604,6 +634,7 @@ int main(void)
         cmocka_unit_test(what_fits_is_served_out_of_turn),
         cmocka_unit_test(what_fits_is_not_served_before_an_older_request_of_its_device),
         cmocka_unit_test(what_has_left_comes_in_for_the_next_turn),
+        cmocka_unit_test(what_left_for_spare_room_does_not_come_and_go),
         cmocka_unit_test(what_fits_beside_what_is_away_only_waits_for_its_turn),
         cmocka_unit_test(nothing_comes_in_for_a_turn_while_a_request_is_served),
         cmocka_unit_test(what_is_farther_leaves_for_the_next_turn),
