@@ -2,6 +2,8 @@
 if(DRYDOCK_BENCH AND DRYDOCK_TESTS AND TARGET drydock)
     add_test(NAME cli/promises
              COMMAND sh ${CMAKE_SOURCE_DIR}/src/cli/cli_test.sh $<TARGET_FILE:drydock> ${CMAKE_SOURCE_DIR})
+    add_test(NAME cli/terminal
+             COMMAND sh ${CMAKE_SOURCE_DIR}/src/cli/terminal_test.sh $<TARGET_FILE:drydock> ${CMAKE_SOURCE_DIR})
     add_test(NAME docs/options COMMAND sh ${CMAKE_SOURCE_DIR}/scripts/options.sh $<TARGET_FILE:drydock>)
     add_test(NAME docs/rule-needs COMMAND sh ${CMAKE_SOURCE_DIR}/scripts/rule-needs.sh)
 endif()

@@ -1,9 +1,27 @@
 #include "cli/bench_output.h"
 
+#include "cli/terminal.h"
+
 #include <stdio.h>
+
+void bench_show(const struct bench_output *out)
+{
+    terminal_progress(&(struct terminal_task){.what = "bench",
+                                              .note = out->name,
+                                              .unit = "benches",
+                                              .done = out->index,
+                                              .total = out->count,
+                                              .draws_at_once = true});
+}
+
+void bench_hide(void)
+{
+    terminal_clear();
+}
 
 void bench_begin(struct bench_output *out, const char *key, const char *title)
 {
+    bench_hide();
     if (out->as_json)
         printf("%s\n  \"%s\": [", out->has_benches ? "," : "", key);
     else
@@ -37,6 +55,7 @@ void bench_ratio(struct bench_output *out, const char *key, const char *name, co
 
     if (!c->is_steady)
         bounds_skip(&out->bounds, key);
+    bench_hide();
     if (out->as_json) {
         printf("%s\n    {\"key\": \"%s\", \"ours_ns\": %.1f, \"peer\": \"%s\", \"peer_ns\": %.1f, ",
                bench_comma(out), key, c->ours_ns, peer, c->peer_ns);
@@ -54,6 +73,7 @@ void bench_ratio(struct bench_output *out, const char *key, const char *name, co
         printf("\n");
     }
     fflush(stdout);
+    bench_show(out);
 }
 
 void bench_figure(struct bench_output *out, const char *key, const char *name, double figure,
@@ -62,6 +82,7 @@ void bench_figure(struct bench_output *out, const char *key, const char *name, d
     double bound;
     bool is_worse = bounds_judge(&out->bounds, key, figure, 0, &bound);
 
+    bench_hide();
     if (out->as_json) {
         printf("%s\n    {\"key\": \"%s\", \"figure\": %.4f%s}", bench_comma(out), key, figure,
                is_worse ? ", \"is_worse\": true" : "");
@@ -72,6 +93,7 @@ void bench_figure(struct bench_output *out, const char *key, const char *name, d
         printf("\n");
     }
     fflush(stdout);
+    bench_show(out);
 }
 
 bool bench_verdict(const struct bench_output *out)

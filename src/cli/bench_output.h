@@ -16,14 +16,20 @@
 
 struct bench_output {
     bool as_json, is_quick;
-    const char *file; /* a case that replay plays, too; NULL: none */
-    bool has_benches; /* one has begun */
-    bool has_rows;    /* of the bench that began last */
+    const char *file;      /* a case that replay plays, too; NULL: none */
+    bool has_benches;      /* one has begun */
+    bool has_rows;         /* of the bench that began last */
+    const char *name;      /* of the one that runs */
+    unsigned index, count; /* of those that were chosen */
     struct bounds bounds;
 };
 
 void bench_begin(struct bench_output *out, const char *key, const char *title);
 void bench_end(const struct bench_output *out);
+
+/* What runs now is shown as progress, until a line is to be printed. */
+void bench_show(const struct bench_output *out);
+void bench_hide(void);
 
 /* What stands between two rows of a JSON list. */
 const char *bench_comma(struct bench_output *out);

@@ -3,6 +3,7 @@
  */
 #include "cli/bench_output.h"
 #include "cli/cli.h"
+#include "cli/terminal.h"
 
 #include "bench/measure/image_bench.h"
 #include "bench/measure/manager_bench.h"
@@ -134,6 +135,7 @@ static bool print_stream(struct bench_output *out, enum range_stream stream, uin
     bench_figure(out, row.key, row.name, 100 * r.failed_fraction, "%");
     name_row(&row, "ranges", "%s/%" PRIu64 "/memory a range", name, count);
     bench_figure(out, row.key, row.name, r.bytes_per_range, "bytes");
+    bench_hide();
     if (!out->as_json)
         printf("  %-44s %8.2f %% of bytes failed, %.1f bytes a range\n", "  the segregated fit",
                100 * r.peer_failed_fraction, r.peer_bytes_per_range);
@@ -291,6 +293,7 @@ static enum cli_status bench_replay(struct bench_output *out)
             name_row(&row, "replay", "%s, %s", is_file ? "case" : name,
                      run_model_name((enum run_model)m));
             bench_ratio(out, row.key, row.name, "unchecked", &r.comparison);
+            bench_hide();
             if (!out->as_json)
                 printf("  %-44s %8" PRIu64 " paging operations, %.1f GB moved, %.0f an s checked\n",
                        "", r.operations, (double)r.moved_bytes * 1e-9,
@@ -306,6 +309,7 @@ static void print_scaling_run(const struct bench_output *out, const struct scali
 {
     double each = run->seconds / (double)run->n;
 
+    bench_hide();
     if (out->as_json)
         printf("%s\n    {\"model\": \"%s\", \"subject\": \"%s\", \"n\": %" PRIu64
                ", \"paging_operations\": %" PRIu64 ", \"seconds\": %.6f, \"us_each\": %.3f}",
@@ -316,6 +320,7 @@ static void print_scaling_run(const struct bench_output *out, const struct scali
                run_model_name(subject->model), run->n, subject->name, run->paging_operations,
                run->seconds, each * 1e6);
     fflush(stdout);
+    bench_show(out);
 }
 
 /* What a run costs with ever more of one thing in it. */
@@ -340,6 +345,7 @@ static enum cli_status bench_scaling(struct bench_output *out)
             print_scaling_run(out, subject, &runs[i], s == 0 && i == 0);
         }
         exponent = scaling_bench_exponent(runs, SCALING_BENCH_SIZES);
+        bench_hide();
         if (out->as_json)
             printf(",\n    {\"model\": \"%s\", \"subject\": \"%s\", \"exponent\": %.3f}",
                    run_model_name(subject->model), subject->name, exponent);
@@ -481,10 +487,17 @@ static enum cli_status bench(const struct cli_arguments *arguments)
     }
     if (out.as_json)
         printf("{");
+    for (size_t i = 0; i < BENCH_COUNT; i++)
+        out.count += is_chosen(arguments, benches[i].name);
     for (size_t i = 0; i < BENCH_COUNT && status == CLI_FINE; i++) {
-        if (is_chosen(arguments, benches[i].name))
-            status = benches[i].run(&out);
+        if (!is_chosen(arguments, benches[i].name))
+            continue;
+        out.name = benches[i].name;
+        bench_show(&out);
+        status = benches[i].run(&out);
+        out.index++;
     }
+    terminal_end();
     if (out.as_json)
         printf("\n}\n");
     if (status == CLI_FINE && !bench_verdict(&out))

@@ -8,6 +8,7 @@
 #define _GNU_SOURCE
 #include "cli/cc_sources.h"
 #include "cli/cli.h"
+#include "cli/terminal.h"
 
 #include "nt/exports.h"
 
@@ -382,6 +383,8 @@ static bool link_once(struct build *build, const char *const *libraries, size_t 
 
 static void tell_missing(const struct build *build)
 {
+    if (terminal_is_quiet())
+        return;
     fprintf(stderr, "drydock: %s imports what the bench does not have; a call is a finding:",
             build->output);
     for (size_t i = 0; i < build->missing_count; i++)

@@ -1,8 +1,9 @@
 /*
- * drydock check: a campaign of seeds over a driver. New causes are told as they come; at the end
- * each cause gets its smallest case.
+ * drydock check: a campaign of seeds over a driver. New causes are told in a line as they come; at
+ * the end each cause gets its smallest case, and is told whole.
  */
 #include "cli/cli.h"
+#include "cli/terminal.h"
 
 #include "bench/campaign/campaign_shrink.h"
 #include "bench/config/profile.h"
@@ -56,9 +57,9 @@ struct request {
     const char *folder;           /* of it */
     const char *junit, *sarif;    /* files, NULL: not wanted */
     struct campaign_summary summary;
-    double started, drawn; /* wall times */
-    uint64_t first_done;   /* known from the folder */
-    char findings[512];    /* folder of smallest cases; "": none are made */
+    double started;      /* wall time */
+    uint64_t first_done; /* known from the folder */
+    char findings[512];  /* folder of smallest cases; "": none are made */
     uint64_t shrink_seconds;
     bool is_json;
     char unjudged_why[256];        /* of the last run that could not be judged again */
@@ -236,8 +237,8 @@ static void take_judgement(void *context, const struct judgement *judgement)
 static void tell_judgements(const struct request *request)
 {
     if (request->summary.unjudged_runs)
-        cli_error("note: %" PRIu64 " runs were not judged again without the driver: %s",
-                  request->summary.unjudged_runs, request->unjudged_why);
+        cli_note("note: %" PRIu64 " runs were not judged again without the driver: %s",
+                 request->summary.unjudged_runs, request->unjudged_why);
 }
 
 /* ---- Watching -------------------------------------------------------------------------------- */
@@ -282,7 +283,22 @@ static const struct campaign_record *place_causes(struct request *request,
     return &request->placed;
 }
 
-/* A new cause is told at once; a further run with it is only counted. */
+/*
+ * A new cause is told at once, in a line: the finding itself stands in the summary, once, with its
+ * smallest case.
+ */
+static void tell_cause(const struct request *request, const struct campaign_cause *cause)
+{
+    const struct campaign_finding *finding = &cause->first.findings[cause->finding];
+
+    if (request->is_json || campaign_is_advice(cause) || campaign_follows(&request->summary, cause))
+        return;
+    cli_note("found %s%s%s: %.*s (seed %" PRIu64 ", %s)",
+             finding->rule[0] ? finding->rule : finding->kind, finding->detail.where[0] ? " " : "",
+             finding->detail.where, (int)strcspn(finding->text, "\n"), finding->text,
+             cause->first.seed, campaign_model_name(cause->first.model));
+}
+
 static bool take_record(void *context, const struct campaign_record *record)
 {
     struct request *request = context;
@@ -292,15 +308,8 @@ static bool take_record(void *context, const struct campaign_record *record)
     campaign_summary_add(&request->summary, record);
     if (record->outcome != CAMPAIGN_CLEAN)
         record = place_causes(request, record);
-    if (request->summary.cause_count > causes && !request->is_json) {
-        cli_progress_end();
-        for (size_t i = causes; i < request->summary.cause_count; i++) {
-            const struct campaign_cause *cause = &request->summary.causes[i];
-
-            if (!campaign_follows(&request->summary, cause))
-                campaign_report_cause(stderr, cause, request->folder);
-        }
-    }
+    for (size_t i = causes; i < request->summary.cause_count; i++)
+        tell_cause(request, &request->summary.causes[i]);
     if (!request->store || (campaign_store_add(request->store, record, error) &&
                             campaign_store_count_rules(request->store, &record->rules, 1, error)))
         return true;
@@ -311,18 +320,15 @@ static bool take_record(void *context, const struct campaign_record *record)
 static void draw_progress(void *context, uint64_t done, uint64_t total)
 {
     struct request *request = context;
-    double now = wall_now();
-    char what[96];
 
-    if (now - request->drawn < 0.1)
-        return;
-    request->drawn = now;
-    snprintf(what, sizeof what,
-             "%" PRIu64 " of %" PRIu64 " runs, %.0f a second, %" PRIu64 " with findings", done,
-             total,
-             (double)(request->summary.runs - request->first_done) / (now - request->started),
-             request->summary.findings);
-    cli_progress(NULL, what, done, total);
+    terminal_progress(&(struct terminal_task){.what = "check",
+                                              .unit = "runs",
+                                              .done = done,
+                                              .total = total,
+                                              .before = request->first_done,
+                                              .findings = request->summary.findings,
+                                              .findings_name = "with findings",
+                                              .most_seconds = request->options.time_limit_seconds});
 }
 
 /* ---- Smallest cases -------------------------------------------------------------------------- */
@@ -330,16 +336,22 @@ static void draw_progress(void *context, uint64_t done, uint64_t total)
 /* Which cause it is, for the progress bar. */
 struct shrinking {
     size_t index, count;
+    double seconds; /* for each, at most */
 };
 
 static void draw_shrinking(void *context, uint32_t before, uint32_t lines, uint32_t tries)
 {
     const struct shrinking *shrinking = context;
-    char what[96];
+    char what[32], note[64];
 
-    snprintf(what, sizeof what, "cause %zu of %zu: %u of %u operations, %u tries",
-             shrinking->index + 1, shrinking->count, lines, before, tries);
-    cli_progress(NULL, what, before - lines, before);
+    snprintf(what, sizeof what, "shrink %zu/%zu", shrinking->index + 1, shrinking->count);
+    snprintf(note, sizeof note, "%u of %u operations, %u tries", lines, before, tries);
+    terminal_progress(&(struct terminal_task){.what = what,
+                                              .note = note,
+                                              .unit = "tries",
+                                              .hides_count = true,
+                                              .done = tries,
+                                              .most_seconds = shrinking->seconds});
 }
 
 /* The name of a cause in files: its rule, or its kind. */
@@ -358,7 +370,8 @@ static const char *name_of_cause(const struct campaign_cause *cause)
 static bool shrink_causes(struct request *request)
 {
     struct campaign_summary *summary = &request->summary;
-    struct shrinking shrinking = {.count = summary->cause_count};
+    struct shrinking shrinking = {.count = summary->cause_count,
+                                  .seconds = (double)request->shrink_seconds};
     const struct repro_shrink how = {.seconds = (double)request->shrink_seconds,
                                      .progress = draw_shrinking,
                                      .progress_context = &shrinking};
@@ -388,7 +401,7 @@ static bool shrink_causes(struct request *request)
         if (!campaign_shrink_cause(&request->options, cause, &how, path, &error))
             cli_error("the case of %s is not made smaller: %s", name_of_cause(cause), error.text);
     }
-    cli_progress_end();
+    terminal_end();
     return true;
 }
 
@@ -422,6 +435,8 @@ static enum cli_status finish(const struct request *request, enum campaign_stop 
 
         puts(json ? json : "{}");
         free(json);
+    } else if (terminal_is_quiet()) {
+        campaign_report_causes(stdout, summary, request->folder);
     } else {
         campaign_report_summary(stdout, summary, request->folder,
                                 request->first_done ? 0 : seconds);
@@ -469,7 +484,7 @@ static enum cli_status run_campaign(struct request *request, bool is_resumed)
     }
     request->started = wall_now();
     stop = campaign_run(&request->options, &watcher);
-    cli_progress_end();
+    terminal_end();
     tell_judgements(request);
     campaign_store_flush(request->store);
     campaign_summary_settle(&request->summary);

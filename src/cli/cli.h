@@ -4,8 +4,8 @@
  * Place      cli. Uses bench and report; nothing uses it.
  * Model      A verb is a row of verbs.inc and a file with a struct cli_verb: what it takes stands
  *            in tables, so that parsing, --help and suggestions are the same for all (parse.c).
- * Results    Go to standard output; messages go to standard error as "drydock: ...", with a
- * progress bar when that is a terminal.
+ * Results    Go to standard output; messages go to standard error as "drydock: ...", with
+ *            progress when that is a terminal (terminal.h).
  *
  *            | exit status  | means                                                       |
  *            | CLI_FINE     | done, nothing found                                         |
@@ -57,6 +57,7 @@ struct cli_case_option {
 extern const struct cli_case_option cli_case_options[WORKLOAD_OPTION_COUNT];
 
 #define CLI_MAX_ARGUMENTS 64
+#define CLI_MAX_RAW       4096
 
 /* What stood on the command line. Values are lent by argv. */
 struct cli_arguments {
@@ -67,8 +68,8 @@ struct cli_arguments {
     /* An option that may be given again: its values in order. */
     const char *repeated[CLI_MAX_ARGUMENTS];
     size_t repeated_count;
-    /* All of them, for a verb that takes them as they are. */
-    const char *const *raw;
+    /* For a verb that takes them as they are: all but the options of every verb. */
+    const char *raw[CLI_MAX_RAW];
     size_t raw_count;
 };
 
@@ -87,6 +88,9 @@ struct cli_verb {
 #define VERB(name) extern const struct cli_verb cli_##name;
 #include "cli/verbs.inc"
 
+/* What --help prints. */
+void cli_print_help(const struct cli_verb *verb);
+
 /* Parses what stands behind the verb, and runs it, or prints its help. */
 enum cli_status cli_run_verb(const struct cli_verb *verb, int argc, char **argv);
 
@@ -97,6 +101,8 @@ bool cli_find_driver(const char *name);
 
 /* "drydock: " and the message, to standard error. */
 void cli_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* The same of what is no error; with --quiet, nothing. */
+void cli_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /*
  * Where a file or folder of Drydock's own is: `installed` below the prefix of the program
@@ -162,9 +168,8 @@ bool cli_write_reports(const struct campaign_summary *summary, const char *folde
 /* Appends " word", quoted for a shell where it has to be, as far as it fits. */
 void cli_append_word(char *line, size_t size, const char *word);
 
-/* For run_config.progress: draws on standard error when that is a terminal. */
-void cli_progress(void *context, const char *what, uint64_t done, uint64_t total);
-void cli_progress_end(void);
+/* For run_config.progress: a task of the terminal (cli/terminal.h). */
+void cli_progress(void *context, const struct run_progress *progress);
 
 /* The word of a list, ended by NULL, that looks most like this one; NULL: none is near. */
 const char *cli_nearest(const char *word, const char *const *words);

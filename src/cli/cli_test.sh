@@ -51,6 +51,40 @@ for verb in $verbs; do
 done
 expect 2 rum
 says "did you mean run"
+# The forms that every command line has.
+for form in -h "help" "--help"; do
+    expect 0 $form
+    prints 'drydock run'
+done
+expect 0 help check
+prints '^drydock check'
+cp out help.in
+expect 0 check -h
+cmp -s out help.in || fail "-h is not --help"
+expect 0 check --seeds lots -h # whatever else stands there
+expect 2 help chekc
+says "did you mean check"
+expect 2 help ru
+says "verb 'ru' is the beginning of several: run, rules"
+expect 0 expl PB-004 # an abbreviation
+prints '^PB-004 '
+expect 0 run "$cases/first-page-in.case" --no-o --mo both
+prints 'GpuMmu'
+expect 2 check --se 3 --f 2
+says "option '--f' of 'check' is the beginning of several: .*--first-seed, --focus, --findings"
+expect 0 check -qn2 -j1 --no-shrink
+[ ! -s out ] || fail "-qn2 is not -q -n2"
+expect 2 check -qx
+says "unknown option '-qx' of 'check'"
+expect 2 check --seeds=
+says "'' is no number"
+printf 'drydock-case 1\nalloc a size=4K\nsubmit c0 a:w\nread a\n' >./-dash.in
+expect 2 replay -dash.in
+says "unknown option '-dash.in'"
+expect 0 replay -- -dash.in
+expect 0 replay -q -- -dash.in
+[ ! -s out ] || fail "-q before -- is not taken"
+rm ./-dash.in help.in
 expect 2 run
 says "takes one case"
 expect 0 options seed

@@ -2,6 +2,7 @@
  * What the verbs share: messages, numbers, loading and saving, progress, suggestions.
  */
 #include "cli/cli.h"
+#include "cli/terminal.h"
 
 #include "bench/child/child_run.h"
 #include "bench/child/explain.h"
@@ -18,48 +19,53 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MAX_WORD  63
-#define BAR_WIDTH 32
+#define MAX_WORD 63
 
-static bool bar_is_drawn;
-
-void cli_progress_end(void)
+void cli_progress(void *context, const struct run_progress *progress)
 {
-    if (bar_is_drawn)
-        fputs("\r\033[K", stderr);
-    bar_is_drawn = false;
+    terminal_progress(&(struct terminal_task){.what = progress->what,
+                                              .unit = "operations",
+                                              .hides_count = true,
+                                              .done = progress->done,
+                                              .total = progress->total,
+                                              .findings = progress->findings});
 }
 
-void cli_progress(void *context, const char *what, uint64_t done, uint64_t total)
+static void put_message(enum look_style style, const char *format, va_list arguments)
 {
-    unsigned filled;
+    struct plain_text plain;
 
-    if (!total || !isatty(STDERR_FILENO))
-        return;
-    filled = (unsigned)(done * BAR_WIDTH / total);
-    fprintf(stderr, "\r%-9s [", what);
-    for (unsigned i = 0; i < BAR_WIDTH; i++)
-        fputc(i < filled ? '#' : '.', stderr);
-    fprintf(stderr, "] %3u %%", (unsigned)(done * 100 / total));
-    fflush(stderr);
-    bar_is_drawn = true;
+    terminal_clear();
+    fflush(stdout); /* what was said before stands before */
+    plain_text_begin(&plain);
+    if (plain.stream) {
+        plain_text_style(&plain, style);
+        fputs("drydock: ", plain.stream);
+        plain_text_style(&plain, LOOK_PLAIN);
+        vfprintf(plain.stream, format, arguments);
+        fputc('\n', plain.stream);
+    }
+    plain_text_end(&plain, stderr);
 }
 
 void cli_error(const char *format, ...)
 {
-    struct plain_text plain;
     va_list arguments;
 
-    cli_progress_end();
-    plain_text_begin(&plain);
     va_start(arguments, format);
-    if (plain.stream) {
-        fputs("drydock: ", plain.stream);
-        vfprintf(plain.stream, format, arguments);
-        fputc('\n', plain.stream);
-    }
+    put_message(LOOK_ERROR, format, arguments);
     va_end(arguments);
-    plain_text_end(&plain, stderr);
+}
+
+void cli_note(const char *format, ...)
+{
+    va_list arguments;
+
+    if (terminal_is_quiet())
+        return;
+    va_start(arguments, format);
+    put_message(LOOK_STRONG, format, arguments);
+    va_end(arguments);
 }
 
 bool cli_number(const char *option, const char *text, uint64_t min, uint64_t max, uint64_t *out)
@@ -113,7 +119,7 @@ bool cli_play(const struct run_config *config, const struct workload *workload, 
                : !child_run_execute(config, workload, seconds, out_result))
         return false;
     if (judgement.kind == JUDGEMENT_UNKNOWN)
-        cli_error("note: the run was not judged again without the driver: %s", judgement.why);
+        cli_note("note: the run was not judged again without the driver: %s", judgement.why);
     explain_result(config, workload, seconds, out_result);
     return true;
 }

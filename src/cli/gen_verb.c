@@ -3,6 +3,7 @@
  * generator clients with 8 as its first setting.
  */
 #include "cli/cli.h"
+#include "cli/terminal.h"
 
 #include "report/report.h"
 #include "workload/generate/generate.h"
@@ -157,7 +158,7 @@ static enum cli_status gen(const struct cli_arguments *arguments)
     workload_summarise(workload, &summary);
     if (done && arguments->values[OPTION_JSON] && strcmp(output, "-") != 0)
         report_as_json(generator->name, workload, &summary, output);
-    else if (done)
+    else if (done && !terminal_is_quiet())
         fprintf(strcmp(output, "-") == 0 ? stderr : stdout,
                 "%s: %u operations, %u allocations, %s alive at the peak, written to %s\n",
                 generator->name, workload->op_count, workload->allocation_count,

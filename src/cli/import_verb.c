@@ -2,6 +2,7 @@
  * drydock import: a trace or a capture of another tool becomes a case.
  */
 #include "cli/cli.h"
+#include "cli/terminal.h"
 
 #include "report/report.h"
 #include "workload/import/import.h"
@@ -81,9 +82,15 @@ static void print_json(const struct workload *workload, const struct workload_im
            report->token_count);
 }
 
+static void tell_progress(void *context, uint64_t operations)
+{
+    terminal_progress(
+        &(struct terminal_task){.what = "import", .unit = "operations", .done = operations});
+}
+
 static enum cli_status import(const struct cli_arguments *arguments)
 {
-    struct workload_import_options import_options = {0};
+    struct workload_import_options import_options = {.progress = tell_progress};
     struct workload_import_report report;
     struct workload_error error;
     struct workload *workload;
@@ -108,13 +115,14 @@ static enum cli_status import(const struct cli_arguments *arguments)
         cli_error("%s", error.text);
         return CLI_USAGE;
     }
+    terminal_end();
     done = cli_save(workload, output);
     if (done && arguments->values[OPTION_JSON] && strcmp(output, "-") != 0)
         print_json(workload, &report, arguments->rest[0]);
-    else if (done)
+    else if (done && !terminal_is_quiet())
         print_report(strcmp(output, "-") == 0 ? stderr : stdout, workload, &report,
                      arguments->rest[0]);
-    if (done && strcmp(output, "-") != 0 && !arguments->values[OPTION_JSON])
+    if (done && strcmp(output, "-") != 0 && !arguments->values[OPTION_JSON] && !terminal_is_quiet())
         printf("  written to %s\n", output);
     workload_free(workload);
     return done ? CLI_FINE : CLI_USAGE;

@@ -2,6 +2,7 @@
  * The entry point: finds the verb, or says which there are.
  */
 #include "cli/cli.h"
+#include "cli/terminal.h"
 
 #include "bench/child/started_level.h"
 #include "bench/drivers/driver_files.h"
@@ -24,8 +25,8 @@ static void print_help(FILE *out)
     for (size_t i = 0; i < VERB_COUNT; i++)
         fprintf(out, "  drydock %-8s %s\n", verbs[i]->name, verbs[i]->summary);
     fprintf(out, "\n"
-                 "  drydock VERB --help says what a verb takes. Exit status: 0 fine, 1 findings,\n"
-                 "  2 usage or input, 3 internal error.\n");
+                 "  drydock VERB --help says what a verb takes. Names may be abbreviated.\n"
+                 "  Exit status: 0 fine, 1 findings, 2 usage or input, 3 internal error.\n");
 }
 
 /*
@@ -40,42 +41,85 @@ static void keep_freed_memory(void)
 #endif
 }
 
-int main(int argc, char **argv)
+/* The verb of that name, or the one whose name alone begins so; NULL with a message. */
+static const struct cli_verb *find_verb(const char *word)
 {
     const char *names[VERB_COUNT + 1] = {0};
+    const struct cli_verb *found = NULL;
     const char *nearest;
+    char also[128] = "";
+    size_t begun = 0;
+
+    for (size_t i = 0; i < VERB_COUNT; i++) {
+        names[i] = verbs[i]->name;
+        if (strncmp(names[i], word, strlen(word)) != 0)
+            continue;
+        found = verbs[i];
+        if (strcmp(names[i], word) == 0)
+            return found;
+        snprintf(also + strlen(also), sizeof also - strlen(also), "%s%s", begun++ ? ", " : "",
+                 names[i]);
+    }
+    if (begun == 1 && word[0])
+        return found;
+    nearest = cli_nearest(word, names);
+    if (begun > 1 && word[0])
+        cli_error("verb '%s' is the beginning of several: %s", word, also);
+    else if (nearest)
+        cli_error("unknown verb '%s' (did you mean %s?)", word, nearest);
+    else
+        cli_error("unknown verb '%s' (drydock --help lists them)", word);
+    return NULL;
+}
+
+static bool is_one_of(const char *word, const char *a, const char *b, const char *c)
+{
+    return strcmp(word, a) == 0 || strcmp(word, b) == 0 || strcmp(word, c) == 0;
+}
+
+/* "drydock help", "drydock help VERB" */
+static enum cli_status help(int argc, char **argv)
+{
+    const struct cli_verb *verb;
+
+    if (argc == 0) {
+        print_help(stdout);
+        return CLI_FINE;
+    }
+    verb = find_verb(argv[0]);
+    if (!verb)
+        return CLI_USAGE;
+    cli_print_help(verb);
+    return CLI_FINE;
+}
+
+int main(int argc, char **argv)
+{
+    const struct cli_verb *verb;
     enum cli_status status;
 
     keep_freed_memory();
     cli_add_zoo();
     driver_files_ask_started(child_started_level);
+    terminal_choose(NULL, false, false); /* for what is said before options are read */
     if (argc < 2) {
         print_help(stderr);
         return CLI_USAGE;
     }
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0) {
-        print_help(stdout);
-        return CLI_FINE;
-    }
-    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "version") == 0) {
+    if (is_one_of(argv[1], "--help", "-h", "help")) {
+        status = help(argc - 2, argv + 2);
+    } else if (is_one_of(argv[1], "--version", "-V", "version")) {
         printf("drydock %s\n", DRYDOCK_VERSION);
-        return CLI_FINE;
-    }
-    for (size_t i = 0; i < VERB_COUNT; i++) {
-        names[i] = verbs[i]->name;
-        if (strcmp(argv[1], names[i]) != 0)
-            continue;
-        status = cli_run_verb(verbs[i], argc - 2, argv + 2);
-        if ((fflush(stdout) != 0 || ferror(stdout)) && status <= CLI_FINDINGS) {
-            cli_error("cannot write to standard output");
+        status = CLI_FINE;
+    } else {
+        verb = find_verb(argv[1]);
+        if (!verb)
             return CLI_USAGE;
-        }
-        return (int)status;
+        status = cli_run_verb(verb, argc - 2, argv + 2);
     }
-    nearest = cli_nearest(argv[1], names);
-    if (nearest)
-        cli_error("unknown verb '%s' (did you mean %s?)", argv[1], nearest);
-    else
-        cli_error("unknown verb '%s' (drydock --help lists them)", argv[1]);
-    return CLI_USAGE;
+    if ((fflush(stdout) != 0 || ferror(stdout)) && status <= CLI_FINDINGS) {
+        cli_error("cannot write to standard output");
+        return CLI_USAGE;
+    }
+    return (int)status;
 }

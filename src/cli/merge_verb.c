@@ -2,6 +2,7 @@
  * drydock merge: folders of campaigns become one. Runs that several folders have must agree.
  */
 #include "cli/cli.h"
+#include "cli/terminal.h"
 
 #include "bench/campaign/campaign.h"
 #include "report/campaign/campaign_report.h"
@@ -81,6 +82,15 @@ static void compare(struct merge *merge, const struct known *known,
               campaign_outcome_name(known->outcome), known->digest);
 }
 
+static void tell_progress(const struct merge *merge)
+{
+    terminal_progress(&(struct terminal_task){.what = "merge",
+                                              .unit = "runs",
+                                              .done = merge->known_count + merge->repeated,
+                                              .findings = merge->summary.findings,
+                                              .findings_name = "with findings"});
+}
+
 static bool take_record(void *context, const struct campaign_record *record)
 {
     struct merge *merge = context;
@@ -97,11 +107,13 @@ static bool take_record(void *context, const struct campaign_record *record)
     known = find_known(merge->known, merge->known_room, key);
     if (known->key) {
         compare(merge, known, record);
+        tell_progress(merge);
         return true;
     }
     *known = (struct known){key, record->digest, record->outcome};
     merge->known_count++;
     campaign_summary_add(&merge->summary, record);
+    tell_progress(merge);
     if (merge->store && !campaign_store_add(merge->store, record, error)) {
         cli_error("%s", error);
         merge->has_failed = true;
@@ -111,6 +123,7 @@ static bool take_record(void *context, const struct campaign_record *record)
 
 static enum cli_status finish(struct merge *merge, bool is_json)
 {
+    terminal_end();
     campaign_summary_settle(&merge->summary);
     if (is_json) {
         char *json = campaign_report_json(&merge->summary, merge->out, 0, NULL);
@@ -118,7 +131,12 @@ static enum cli_status finish(struct merge *merge, bool is_json)
         puts(json ? json : "{}");
         free(json);
     } else {
-        campaign_report_summary(stdout, &merge->summary, merge->out, 0);
+        if (terminal_is_quiet())
+            campaign_report_causes(stdout, &merge->summary, merge->out);
+        else
+            campaign_report_summary(stdout, &merge->summary, merge->out, 0);
+    }
+    if (!is_json && !terminal_is_quiet()) {
         printf("  merged    %" PRIu64 " runs were there more than once, %" PRIu64
                " of them with different results\n",
                merge->repeated, merge->different);

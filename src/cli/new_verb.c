@@ -6,6 +6,7 @@
  * it was built from.
  */
 #include "cli/cli.h"
+#include "cli/terminal.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -193,6 +194,8 @@ static enum cli_status new_project(const struct cli_arguments *arguments)
     for (size_t i = 0; i < sizeof templates / sizeof templates[0]; i++)
         if (!make_file(&project, &templates[i]))
             return CLI_USAGE;
+    if (terminal_is_quiet())
+        return CLI_FINE;
     printf("%s is a driver that works. Next:\n"
            "  cd %s\n"
            "  make            # %s.sys\n"

@@ -3,6 +3,7 @@
  * vary, and which alternatives the calls had.
  */
 #include "cli/cli.h"
+#include "cli/terminal.h"
 
 #include "bench/campaign/campaign.h"
 #include "bench/drivers/drivers.h"
@@ -188,11 +189,10 @@ static enum cli_status play(struct coverage *coverage, const char *path,
 
     config.reference = RUN_REFERENCE_NEVER;
     config.coverage = coverage;
-    config.progress = cli_progress;
     run_execute(&config, workload, &result);
-    cli_progress_end();
     if (result.outcome != RUN_REFUSED) {
         *is_played = true;
+        terminal_clear();
         report_findings(stderr, &(struct report_origin){path, ""}, &result);
         status = status_of(&result);
     }
@@ -281,6 +281,13 @@ static enum cli_status play_case(struct coverage *coverage, const char *path,
     return status;
 }
 
+/* Before each case or seed. */
+static void tell_progress(const char *unit, uint64_t done, uint64_t total)
+{
+    terminal_progress(
+        &(struct terminal_task){.what = "ops", .unit = unit, .done = done, .total = total});
+}
+
 static enum cli_status play_all(struct coverage *coverage, const struct case_list *list,
                                 const struct cli_arguments *arguments)
 {
@@ -288,8 +295,10 @@ static enum cli_status play_all(struct coverage *coverage, const struct case_lis
     enum cli_status status = CLI_FINE;
 
     for (size_t i = 0; i < list->count && !is_done(coverage, is_check); i++) {
-        enum cli_status one = play_case(coverage, list->paths[i], arguments);
+        enum cli_status one;
 
+        tell_progress("cases", i, list->count);
+        one = play_case(coverage, list->paths[i], arguments);
         if (one > status)
             status = one;
     }
@@ -333,8 +342,10 @@ static enum cli_status play_seeds(struct coverage *coverage, uint64_t first, uin
     if (!coverage_begin_case(coverage, "seeds"))
         return CLI_INTERNAL;
     for (uint64_t i = 0; i < count && !is_done(coverage, is_check); i++) {
-        enum cli_status one = play_seed(coverage, first + i);
+        enum cli_status one;
 
+        tell_progress("seeds", i, count);
+        one = play_seed(coverage, first + i);
         if (one > status)
             status = one;
     }
@@ -532,10 +543,11 @@ static enum cli_status ops(const struct cli_arguments *arguments)
         coverage_set_frugal(coverage);
     status = of_seeds ? play_seeds(coverage, first, count, is_check)
                       : play_all(coverage, &list, arguments);
+    terminal_end();
     if (values[OPTION_JSON]) {
         if (!print_json(coverage, values[OPTION_OPEN] != NULL))
             status = CLI_INTERNAL;
-    } else {
+    } else if (!terminal_is_quiet()) {
         print_table(coverage, values[OPTION_OPEN] != NULL);
     }
     if (is_check && status == CLI_FINE && !coverage_is_all_settled(coverage))

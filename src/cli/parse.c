@@ -1,181 +1,313 @@
 /*
- * The command line of a verb: its options and those of cases that it takes, and its --help.
+ * The command line of a verb: its options, those of cases that it takes, those of every verb, and
+ * its --help.
+ *
+ * The forms are those of getopt_long(): "--jobs=2", "--jobs 2", "-j2", "-j 2", letters without a
+ * value in front of another ("-qj2"), the beginning of a name that no other option begins with,
+ * options anywhere before "--". It is ours because a message says which option was meant, which
+ * value is expected and where the list is.
  */
 #include "cli/cli.h"
+#include "cli/terminal.h"
 
 #include <stdio.h>
 #include <string.h>
 
+/* ---- Options --------------------------------------------------------------------------------- */
+
+/* Options of every verb. */
+#define COMMON(ROW)                                                                                \
+    ROW(QUIET, "quiet", 'q', NULL, "errors and findings alone: no progress, notes or summary")     \
+    ROW(PROGRESS, "progress", 0, NULL, "lines about progress, where there is no terminal, too")    \
+    ROW(COLOR, "color", 0, "WHEN", "auto, always or never (auto; NO_COLOR, CLICOLOR_FORCE)")       \
+    ROW(HELP, "help", 'h', NULL, "this text")
+#define COMMON_PLACE(place, ...) COMMON_##place,
+enum { COMMON(COMMON_PLACE) COMMON_COUNT };
+static const struct cli_option common[] = {COMMON(CLI_OPTION_ROW){NULL, 0, NULL, NULL}};
+
 /* An option, and where its value goes. */
 struct found {
-    const char *name, *takes; /* NULL: no value */
-    const char **value;       /* NULL: there is no such option */
+    const char *name, *takes; /* takes NULL: no value */
+    char letter;
+    const char *help;
+    const char **value;
     bool is_repeated;
 };
 
-/* ---- Help ------------------------------------------------------------------------------------ */
+struct parser {
+    const struct cli_verb *verb;
+    struct cli_arguments *out;
+    const char *common[COMMON_COUNT]; /* values */
+};
 
-static void print_option(const char *name, char letter, const char *takes, const char *help)
+/* The i-th option that the verb takes, in the order of --help. False: there are no more. */
+static bool option_at(struct parser *parser, size_t i, struct found *out)
 {
-    char short_form[8] = "   ", form[64];
+    const struct cli_verb *verb = parser->verb;
+    size_t own = 0;
 
-    if (letter)
-        snprintf(short_form, sizeof short_form, "-%c%s", letter, name[0] ? ", " : "");
-    else
-        snprintf(short_form, sizeof short_form, "    ");
-    snprintf(form, sizeof form, "%s%s%s%s%s", short_form, name[0] ? "--" : "", name,
-             takes ? " " : "", takes ? takes : "");
-    printf("  %-32s %s\n", form, help);
+    for (size_t j = 0; j < WORKLOAD_OPTION_COUNT; j++) {
+        const struct cli_case_option *option = &cli_case_options[j];
+
+        if (!(option->of & verb->case_options) || i-- != 0)
+            continue;
+        *out = (struct found){.name = option->name,
+                              .takes = option->value,
+                              .help = option->help,
+                              .value = &parser->out->case_values[j]};
+        return true;
+    }
+    while (verb->options[own].name)
+        own++;
+    if (i < own) {
+        const struct cli_option *option = &verb->options[i];
+
+        *out =
+            (struct found){option->name, option->value,           option->letter,
+                           option->help, &parser->out->values[i], (int)i == verb->repeated_option};
+        return true;
+    }
+    i -= own;
+    if (i >= COMMON_COUNT)
+        return false;
+    *out = (struct found){common[i].name, common[i].value,    common[i].letter,
+                          common[i].help, &parser->common[i], false};
+    for (size_t j = 0; j < own; j++) {
+        if (verb->options[j].letter == out->letter)
+            out->letter = 0; /* the verb's own means something else */
+    }
+    return true;
 }
 
-static void print_help(const struct cli_verb *verb)
+/* ---- Help ------------------------------------------------------------------------------------ */
+
+static void print_option(const struct found *option)
 {
+    char short_form[8] = "    ", form[64];
+
+    if (option->letter)
+        snprintf(short_form, sizeof short_form, "-%c%s", option->letter,
+                 option->name[0] ? ", " : "");
+    snprintf(form, sizeof form, "%s%s%s%s%s", short_form, option->name[0] ? "--" : "", option->name,
+             option->takes ? " " : "", option->takes ? option->takes : "");
+    printf("  %-32s %s\n", form, option->help);
+}
+
+void cli_print_help(const struct cli_verb *verb)
+{
+    struct cli_arguments arguments = {0};
+    struct parser parser = {.verb = verb, .out = &arguments};
+    struct found option;
+
     printf("drydock %s %s\n\n%s.\n", verb->name, verb->usage, verb->summary);
     if (verb->details)
         printf("\n%s\n", verb->details);
     printf("\n");
-    for (size_t i = 0; i < WORKLOAD_OPTION_COUNT; i++) {
-        const struct cli_case_option *option = &cli_case_options[i];
-
-        if (option->of & verb->case_options)
-            print_option(option->name, 0, option->value, option->help);
-    }
-    for (const struct cli_option *option = verb->options; option->name; option++)
-        print_option(option->name, option->letter, option->value, option->help);
-    print_option("help", 0, NULL, "this text");
+    for (size_t i = 0; option_at(&parser, i, &option); i++)
+        print_option(&option);
 }
 
-/* ---- Options --------------------------------------------------------------------------------- */
+/* ---- Names ----------------------------------------------------------------------------------- */
 
-static bool is_word(const char *word, const char *name, size_t length)
+/* The option of that name, or the one whose name alone begins so. False with a message. */
+static bool find_option(struct parser *parser, const char *name, size_t length, struct found *out)
 {
-    return strlen(word) == length && strncmp(word, name, length) == 0;
-}
+    const char *names[CLI_MAX_ARGUMENTS + WORKLOAD_OPTION_COUNT + COMMON_COUNT + 1] = {0};
+    const char *verb = parser->verb->name;
+    char word[64], also[256] = "";
+    struct found option;
+    size_t count = 0, begun = 0;
 
-/* By name, or by letter where name is NULL. */
-static struct found find_option(const struct cli_verb *verb, const char *name, size_t length,
-                                char letter, struct cli_arguments *out)
-{
-    for (int i = 0; verb->options[i].name; i++) {
-        const struct cli_option *option = &verb->options[i];
-
-        if (name ? is_word(option->name, name, length) : letter && option->letter == letter)
-            return (struct found){option->name, option->value, &out->values[i],
-                                  i == verb->repeated_option};
+    for (size_t i = 0; option_at(parser, i, &option); i++) {
+        if (!option.name[0])
+            continue;
+        names[count++] = option.name;
+        if (strncmp(option.name, name, length) != 0)
+            continue;
+        *out = option;
+        if (option.name[length] == '\0')
+            return true;
+        if (begun++ < 8)
+            snprintf(also + strlen(also), sizeof also - strlen(also), "%s--%s",
+                     begun > 1 ? ", " : "", option.name);
     }
-    for (size_t i = 0; i < WORKLOAD_OPTION_COUNT && name; i++) {
-        const struct cli_case_option *option = &cli_case_options[i];
-
-        if ((option->of & verb->case_options) && is_word(option->name, name, length))
-            return (struct found){option->name, option->value, &out->case_values[i], false};
+    if (begun == 1 && length)
+        return true;
+    snprintf(word, sizeof word, "%.*s", (int)length, name);
+    if (begun > 1 && length) {
+        cli_error("option '--%s' of '%s' is the beginning of several: %s%s", word, verb, also,
+                  begun > 8 ? ", ..." : "");
+        return false;
     }
-    return (struct found){NULL};
-}
-
-static enum cli_status unknown_option(const struct cli_verb *verb, const char *argument)
-{
-    const char *names[CLI_MAX_ARGUMENTS + WORKLOAD_OPTION_COUNT + 1] = {"help"};
-    const char *word = argument + strspn(argument, "-");
-    const char *nearest;
-    size_t count = 1;
-
-    for (const struct cli_option *option = verb->options; option->name; option++)
-        names[count++] = option->name;
-    for (size_t i = 0; i < WORKLOAD_OPTION_COUNT; i++) {
-        if (cli_case_options[i].of & verb->case_options)
-            names[count++] = cli_case_options[i].name;
-    }
-    nearest = cli_nearest(word, names);
-    if (nearest)
-        cli_error("unknown option '%s' of '%s' (did you mean --%s?)", argument, verb->name,
-                  nearest);
+    name = cli_nearest(word, names);
+    if (name)
+        cli_error("unknown option '--%s' of '%s' (did you mean --%s?)", word, verb, name);
     else
-        cli_error("unknown option '%s' of '%s' (drydock %s --help lists them)", argument,
-                  verb->name, verb->name);
-    return CLI_USAGE;
+        cli_error("unknown option '--%s' of '%s' (drydock %s --help lists them)", word, verb, verb);
+    return false;
 }
 
-/*
- * One argument that begins with a dash: "--jobs=2", "-j2", or "--jobs" and "-j", which take the
- * next argument as their value.
- */
-static enum cli_status parse_option(const struct cli_verb *verb, int argc, char **argv, int *at,
-                                    struct cli_arguments *out)
+static bool find_letter(struct parser *parser, char letter, struct found *out)
 {
-    const char *argument = argv[*at];
-    const char *equals = strchr(argument, '=');
-    const char *value = NULL;
-    struct found found = {NULL};
-
-    if (argument[1] == '-') {
-        size_t length = equals ? (size_t)(equals - argument - 2) : strlen(argument + 2);
-
-        found = find_option(verb, argument + 2, length, 0, out);
-        value = equals ? equals + 1 : NULL;
-    } else {
-        found = find_option(verb, NULL, 0, argument[1], out);
-        value = argument[2] ? argument + 2 : NULL;
-        if (value && !found.takes)
-            found.value = NULL; /* letters are not joined */
+    for (size_t i = 0; option_at(parser, i, out); i++) {
+        if (out->letter == letter)
+            return true;
     }
-    if (!found.value)
-        return unknown_option(verb, argument);
-    if (!found.takes) {
+    return false;
+}
+
+/* ---- Values ---------------------------------------------------------------------------------- */
+
+/* value NULL: none was joined to the option, and the next argument is one. */
+static bool take_option(struct parser *parser, const struct found *found, const char *value,
+                        int argc, char **argv, int *at)
+{
+    struct cli_arguments *out = parser->out;
+
+    if (!found->takes) {
         if (value) {
-            cli_error("option --%s takes no value", found.name);
-            return CLI_USAGE;
+            cli_error("option --%s takes no value", found->name);
+            return false;
         }
         value = "";
     } else if (!value) {
         if (*at + 1 >= argc) {
-            cli_error("option --%s needs a value (%s)", found.name, found.takes);
-            return CLI_USAGE;
+            cli_error("option --%s needs a value (%s)", found->name, found->takes);
+            return false;
         }
         value = argv[++*at];
     }
-    if (found.is_repeated) {
+    if (found->is_repeated) {
         if (out->repeated_count == CLI_MAX_ARGUMENTS) {
-            cli_error("option --%s is given too often", found.name);
-            return CLI_USAGE;
+            cli_error("option --%s is given too often", found->name);
+            return false;
         }
         out->repeated[out->repeated_count++] = value;
     }
-    *found.value = value;
-    return CLI_FINE;
+    *found->value = value;
+    return true;
+}
+
+/* "--jobs=2", "--jobs": the latter takes the next argument as its value. */
+static bool parse_name(struct parser *parser, int argc, char **argv, int *at)
+{
+    const char *name = argv[*at] + 2;
+    const char *equals = strchr(name, '=');
+    struct found found;
+
+    return find_option(parser, name, equals ? (size_t)(equals - name) : strlen(name), &found) &&
+           take_option(parser, &found, equals ? equals + 1 : NULL, argc, argv, at);
+}
+
+/* "-j2", "-j", "-q", "-qj2". */
+static bool parse_letters(struct parser *parser, int argc, char **argv, int *at)
+{
+    const char *argument = argv[*at];
+
+    for (const char *letter = argument + 1; *letter; letter++) {
+        struct found found;
+
+        if (!find_letter(parser, *letter, &found)) {
+            cli_error("unknown option '%s' of '%s' (drydock %s --help lists them)", argument,
+                      parser->verb->name, parser->verb->name);
+            return false;
+        }
+        if (found.takes)
+            return take_option(parser, &found, letter[1] ? letter + 1 : NULL, argc, argv, at);
+        if (!take_option(parser, &found, NULL, argc, argv, at))
+            return false;
+    }
+    return true;
+}
+
+static bool choose_terminal(const struct parser *parser)
+{
+    const char *color = parser->common[COMMON_COLOR];
+
+    if (terminal_choose(color, parser->common[COMMON_PROGRESS] != NULL,
+                        parser->common[COMMON_QUIET] != NULL))
+        return true;
+    cli_error("option --color: unknown word '%s' (expected auto, always, never)", color);
+    return false;
 }
 
 /* ---- The verb -------------------------------------------------------------------------------- */
 
-enum cli_status cli_run_verb(const struct cli_verb *verb, int argc, char **argv)
+/*
+ * A verb that reads what stands there itself has the options of every verb nonetheless, by their
+ * whole names, before "--".
+ */
+static bool parse_raw(struct parser *parser, int argc, char **argv)
 {
-    struct cli_arguments arguments = {0};
+    struct cli_arguments *out = parser->out;
     bool options_end = false;
-    enum cli_status status;
 
-    arguments.raw = (const char *const *)argv;
-    arguments.raw_count = (size_t)argc;
-    for (int i = 0; i < argc && verb->takes_all; i++) {
-        if (strcmp(argv[i], "--help") == 0) {
-            print_help(verb);
-            return CLI_FINE;
+    for (int i = 0; i < argc; i++) {
+        bool is_taken = false;
+
+        options_end |= strcmp(argv[i], "--") == 0;
+        for (size_t j = 0; j < COMMON_COUNT && !options_end && !is_taken; j++) {
+            const struct found found = {
+                .name = common[j].name, .takes = common[j].value, .value = &parser->common[j]};
+            const size_t length = strlen(common[j].name);
+            const char *name = argv[i] + 2, *equals;
+
+            if (argv[i][0] == '-' && argv[i][1] == common[j].letter && common[j].letter &&
+                !argv[i][2]) {
+                is_taken = true;
+                parser->common[j] = "";
+            }
+            if (strncmp(argv[i], "--", 2) != 0 || strncmp(name, common[j].name, length) != 0 ||
+                (name[length] != '=' && name[length] != '\0'))
+                continue;
+            equals = name[length] == '=' ? name + length + 1 : NULL;
+            is_taken = true;
+            if (!take_option(parser, &found, equals, argc, argv, &i))
+                return false;
         }
+        if (is_taken)
+            continue;
+        if (out->raw_count == CLI_MAX_RAW) {
+            cli_error("too many arguments");
+            return false;
+        }
+        out->raw[out->raw_count++] = argv[i];
     }
-    for (int i = 0; i < argc && !verb->takes_all; i++) {
+    return true;
+}
+
+static bool parse(struct parser *parser, int argc, char **argv)
+{
+    struct cli_arguments *out = parser->out;
+    bool options_end = false;
+
+    for (int i = 0; i < argc && !parser->common[COMMON_HELP]; i++) {
         if (!options_end && strcmp(argv[i], "--") == 0) {
             options_end = true;
-        } else if (!options_end && strcmp(argv[i], "--help") == 0) {
-            print_help(verb);
-            return CLI_FINE;
         } else if (!options_end && argv[i][0] == '-' && argv[i][1] != '\0') {
-            status = parse_option(verb, argc, argv, &i, &arguments);
-            if (status != CLI_FINE)
-                return status;
-        } else if (arguments.rest_count == CLI_MAX_ARGUMENTS) {
+            if (argv[i][1] == '-' ? !parse_name(parser, argc, argv, &i)
+                                  : !parse_letters(parser, argc, argv, &i))
+                return false;
+        } else if (out->rest_count == CLI_MAX_ARGUMENTS) {
             cli_error("too many arguments");
-            return CLI_USAGE;
+            return false;
         } else {
-            arguments.rest[arguments.rest_count++] = argv[i];
+            out->rest[out->rest_count++] = argv[i];
         }
     }
-    return verb->run(&arguments);
+    return true;
+}
+
+enum cli_status cli_run_verb(const struct cli_verb *verb, int argc, char **argv)
+{
+    static struct cli_arguments arguments;
+    struct parser parser = {.verb = verb, .out = &arguments};
+
+    if (verb->takes_all ? !parse_raw(&parser, argc, argv) : !parse(&parser, argc, argv))
+        return CLI_USAGE;
+    if (parser.common[COMMON_HELP]) {
+        cli_print_help(verb);
+        return CLI_FINE;
+    }
+    return choose_terminal(&parser) ? verb->run(&arguments) : CLI_USAGE;
 }

@@ -2,6 +2,7 @@
  * drydock replay: a case as its own options say, in a process of its own. Nothing is written.
  */
 #include "cli/cli.h"
+#include "cli/terminal.h"
 
 #include "bench/child/repro.h"
 #include "bench/drivers/source_places.h"
@@ -44,7 +45,7 @@ static void print_result(const struct cli_arguments *arguments, const struct wor
         plain_text_write(stdout, result->error, strlen(result->error));
         putchar('\n');
     }
-    if (result->outcome == RUN_CLEAN)
+    if (result->outcome == RUN_CLEAN && !terminal_is_quiet())
         printf("%s: nothing was found in %llu operations%s\n", arguments->rest[0],
                (unsigned long long)result->operations_played,
                result->is_judged ? ", nor when it was judged again without the driver" : "");
@@ -90,7 +91,7 @@ static enum cli_status play(const struct cli_arguments *arguments, struct run_re
                                    arguments->values[OPTION_NO_JUDGE] != NULL, config.driver),
                         result)) {
         source_places_add_to_result(result);
-        cli_progress_end();
+        terminal_end();
         print_result(arguments, workload, result);
         status = status_of(rule, result);
     } else {

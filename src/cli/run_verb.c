@@ -2,6 +2,7 @@
  * drydock run: one case in one model or two, with a folder of results.
  */
 #include "cli/cli.h"
+#include "cli/terminal.h"
 
 #include "bench/drivers/source_places.h"
 #include "bench/child/child_run.h"
@@ -315,7 +316,7 @@ static enum cli_status run_model(const struct request *request, const char *path
     }
     result->config.events_path = NULL;
     source_places_add_to_result(result);
-    cli_progress_end();
+    terminal_end();
     status = status_of(result);
     if (result->error[0])
         cli_error("%s: %s: %s", path, run_model_name(model), result->error);
@@ -366,8 +367,8 @@ static enum cli_status run(const struct cli_arguments *arguments)
     }
     unsupported = run_config_unsupported_option(request.workload);
     if (unsupported)
-        cli_error("%s: option '%s' is not followed yet: the run goes on without it",
-                  arguments->rest[0], unsupported);
+        cli_note("%s: option '%s' is not followed yet: the run goes on without it",
+                 arguments->rest[0], unsupported);
     for (; done < request.model_count; done++) {
         enum cli_status one;
 
@@ -385,7 +386,7 @@ static enum cli_status run(const struct cli_arguments *arguments)
 
             puts(json ? json : "{}");
             free(json);
-        } else {
+        } else if (!terminal_is_quiet()) {
             report_summary(stdout, request.workload, results, request.model_count);
             for (size_t i = 0; i < request.model_count && request.has_folder; i++) {
                 char path[512];

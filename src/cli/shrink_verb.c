@@ -2,6 +2,7 @@
  * drydock shrink: the smallest case that shows what a case shows.
  */
 #include "cli/cli.h"
+#include "cli/terminal.h"
 
 #include "bench/child/repro.h"
 #include "bench/child/child_run.h"
@@ -24,10 +25,16 @@ CLI_OPTIONS(OPTIONS)
 
 static void draw_progress(void *context, uint32_t before, uint32_t lines, uint32_t tries)
 {
-    char what[96];
+    const double *seconds = context;
+    char note[64];
 
-    snprintf(what, sizeof what, "%u of %u operations, %u tries", lines, before, tries);
-    cli_progress(NULL, what, before - lines, before);
+    snprintf(note, sizeof note, "%u of %u operations, %u tries", lines, before, tries);
+    terminal_progress(&(struct terminal_task){.what = "shrink",
+                                              .note = note,
+                                              .unit = "tries",
+                                              .hides_count = true,
+                                              .done = tries,
+                                              .most_seconds = *seconds});
 }
 
 /* The smaller case in its place. The try that shows the finding has said how long one takes. */
@@ -35,8 +42,10 @@ static enum cli_status shrink(const struct cli_arguments *arguments, const struc
                               const struct workload *workload, double seconds, double try_seconds)
 {
     const char *path = arguments->values[OPTION_OUT] ? arguments->values[OPTION_OUT] : "-";
-    const struct repro_shrink how = {
-        .seconds = seconds, .try_seconds = try_seconds, .progress = draw_progress};
+    const struct repro_shrink how = {.seconds = seconds,
+                                     .try_seconds = try_seconds,
+                                     .progress = draw_progress,
+                                     .progress_context = &seconds};
     struct workload_shrink_result shrunk;
     struct workload_error error;
     struct workload *small;
@@ -46,13 +55,13 @@ static enum cli_status shrink(const struct cli_arguments *arguments, const struc
         cli_error("%s", error.text);
         return CLI_USAGE;
     }
-    cli_progress_end();
+    terminal_end();
     is_saved = repro_save(repro, small, &shrunk, path, &error);
-    if (is_saved)
+    if (is_saved && !terminal_is_quiet())
         fprintf(stderr, "%s: %s, %u operations, shrunk from %u in %u tries%s\n", path,
                 repro->rule[0] ? repro->rule : repro->kind, shrunk.lines_after, shrunk.lines_before,
                 shrunk.tries, shrunk.is_finished ? "" : "; time ran out (--seconds)");
-    else
+    if (!is_saved)
         cli_error("%s", error.text);
     workload_free(small);
     return is_saved ? CLI_FINE : CLI_USAGE;
@@ -80,7 +89,7 @@ static enum cli_status look_and_shrink(const struct cli_arguments *arguments,
         cli_error("the process of the run cannot be made");
         return CLI_INTERNAL;
     }
-    cli_progress_end();
+    terminal_end();
     /*
      * Options that say what there is anyway go; the configuration's names are the workload's until
      * then.

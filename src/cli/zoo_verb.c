@@ -3,6 +3,7 @@
  * rules that should fire does.
  */
 #include "cli/cli.h"
+#include "cli/terminal.h"
 #include "cli/zoo_play.h"
 
 #include <inttypes.h>
@@ -245,40 +246,50 @@ static size_t make_rows(const struct cli_arguments *arguments, enum campaign_mod
 
 /* Where rows go as they come. */
 struct output {
-    json_t *defects; /* NULL: lines of text */
-    size_t count;
+    json_t *defects;      /* NULL: lines of text */
+    size_t count, found;  /* of all rows */
+    uint64_t most_causes; /* of a row that is as it should be */
 };
 
 static void put_row(void *context, const struct zoo_row *row, size_t index)
 {
     struct output *output = context;
 
-    cli_progress_end();
+    terminal_clear();
     if (output->defects)
         json_array_append_new(output->defects, row_json(row));
-    else
+    else if (!terminal_is_quiet() || !is_right(row, output->most_causes))
         print_row(row);
-    cli_progress(NULL, "defects", index + 1, output->count);
+    output->found += row->is_found;
+    terminal_progress(
+        &(struct terminal_task){.what = row->defect->lawful ? "lawful" : "zoo",
+                                .unit = "rows",
+                                .done = index + 1,
+                                .total = output->count,
+                                .draws_at_once = true,
+                                .findings = output->found,
+                                .findings_name = row->defect->lawful ? "accused" : "found"});
 }
 
 static enum cli_status play_zoo(const struct zoo_play *how, struct zoo_row *rows, size_t count,
                                 uint64_t most_causes, bool is_json)
 {
-    struct output output = {is_json ? json_array() : NULL, count};
+    struct output output = {
+        .defects = is_json ? json_array() : NULL, .count = count, .most_causes = most_causes};
     struct zoo_play play = *how;
     enum cli_status status = CLI_FINE;
 
     play.played = put_row;
     play.context = &output;
-    if (!is_json)
+    if (!is_json && !terminal_is_quiet())
         print_head(count && rows[0].defect->lawful);
     if (!zoo_play_rows(&play, rows, count)) {
-        cli_progress_end();
+        terminal_end();
         cli_error("no process could be made for a defect");
         json_decref(output.defects);
         return CLI_INTERNAL;
     }
-    cli_progress_end();
+    terminal_end();
     for (size_t i = 0; i < count; i++) {
         if (!is_right(&rows[i], most_causes))
             status = CLI_FINDINGS;
@@ -289,7 +300,7 @@ static enum cli_status play_zoo(const struct zoo_play *how, struct zoo_row *rows
         json_dumpf(json, stdout, JSON_INDENT(2));
         printf("\n");
         json_decref(json);
-    } else {
+    } else if (!terminal_is_quiet()) {
         print_summary(rows, count);
     }
     return status;

@@ -235,8 +235,17 @@ const char *report_violation(const struct rule *rule, char text[REPORT_VIOLATION
 
 /* ---- Lines ----------------------------------------------------------------------------------- */
 
+static void put_label(struct plain_text *plain, const char *label)
+{
+    if (label[0])
+        plain_text_style(plain, LOOK_LABEL);
+    fprintf(plain->stream, "  %-*s", LABEL_WIDTH, label);
+    if (label[0])
+        plain_text_style(plain, LOOK_PLAIN);
+}
+
 /* A paragraph under a label, broken between words; the lines of the text stay lines. */
-static void paragraph(FILE *out, const char *label, const char *text)
+static void paragraph(struct plain_text *plain, const char *label, const char *text)
 {
     const size_t width = LINE_WIDTH - 2 - LABEL_WIDTH;
     bool is_first = true;
@@ -251,14 +260,15 @@ static void paragraph(FILE *out, const char *label, const char *text)
                 ;
             part = part ? part : width;
         }
-        fprintf(out, "  %-*s%.*s\n", LABEL_WIDTH, is_first ? label : "", (int)part, text);
+        put_label(plain, is_first ? label : "");
+        fprintf(plain->stream, "%.*s\n", (int)part, text);
         is_first = false;
         text += part;
         text += *text == '\n' || *text == ' ';
     }
 }
 
-static void rule_lines(FILE *out, const struct report_finding *finding)
+static void rule_lines(struct plain_text *plain, const struct report_finding *finding)
 {
     char text[REPORT_SENTENCE_BYTES + 160], sentence[REPORT_SENTENCE_BYTES];
     char violation[REPORT_VIOLATION_BYTES];
@@ -277,13 +287,13 @@ static void rule_lines(FILE *out, const struct report_finding *finding)
     snprintf(text, sizeof text, "%s\n(%s; tier %u, WDDM %s, %s; drydock explain %s)",
              report_plain_words(rule.id, rule.sentence, sentence), whose, rule.tier, rule.versions,
              rule_basis_name(rule.basis), rule.id);
-    paragraph(out, "rule", text);
-    paragraph(out, "source", rule.source);
-    paragraph(out, "Windows", report_violation(&rule, violation));
+    paragraph(plain, "rule", text);
+    paragraph(plain, "source", rule.source);
+    paragraph(plain, "Windows", report_violation(&rule, violation));
 }
 
 /* The first lines of it: the rest is in the record. */
-static void output_lines(FILE *out, const char *text)
+static void output_lines(struct plain_text *plain, const char *text)
 {
     char part[RUN_ENDING_BYTES];
     size_t length = 0;
@@ -293,65 +303,71 @@ static void output_lines(FILE *out, const char *text)
         length += text[length] == '\n';
     }
     snprintf(part, sizeof part, "%.*s", (int)length, text);
-    paragraph(out, "output", part);
+    paragraph(plain, "output", part);
 }
 
-static void finding_lines(FILE *out, const struct report_finding *finding)
+static void finding_lines(struct plain_text *plain, const struct report_finding *finding)
 {
     const struct finding_detail *detail = finding->detail;
 
-    fprintf(out, "%s %s",
+    plain_text_style(plain, report_is_advice(finding) ? LOOK_ADVICE : LOOK_ERROR);
+    fprintf(plain->stream, "%s %s",
             !report_is_advice(finding) ? "error"
             : finding->rule[0]         ? "advice"
                                        : "note",
             finding->rule[0] ? finding->rule : finding->kind);
+    plain_text_style(plain, LOOK_STRONG);
     if (detail->where[0])
-        fprintf(out, "  %s", detail->where);
+        fprintf(plain->stream, "  %s", detail->where);
     else if (finding->line)
-        fprintf(out, "  %s:%u", finding->case_file, finding->line);
-    fprintf(out, "\n  %s\n", finding->text);
-    rule_lines(out, finding);
-    paragraph(out, "function", detail->function);
-    paragraph(out, "objects", detail->objects);
-    paragraph(out, "bytes", detail->bytes);
-    paragraph(out, "writers", detail->writers);
-    paragraph(out, "arguments", detail->arguments);
-    paragraph(out, "printed", detail->printed);
-    output_lines(out, finding->output);
+        fprintf(plain->stream, "  %s:%u", finding->case_file, finding->line);
+    plain_text_style(plain, LOOK_PLAIN);
+    fprintf(plain->stream, "\n  %s\n", finding->text);
+    rule_lines(plain, finding);
+    paragraph(plain, "function", detail->function);
+    paragraph(plain, "objects", detail->objects);
+    paragraph(plain, "bytes", detail->bytes);
+    paragraph(plain, "writers", detail->writers);
+    paragraph(plain, "arguments", detail->arguments);
+    paragraph(plain, "printed", detail->printed);
+    output_lines(plain, finding->output);
 }
 
-static void origin_lines(FILE *out, const struct report_finding *finding)
+static void origin_lines(struct plain_text *plain, const struct report_finding *finding)
 {
     char text[512], number[2][REPORT_NUMBER_BYTES];
 
     if (finding->detail->where[0] && finding->line) {
         snprintf(text, sizeof text, "%s:%u", finding->case_file, finding->line);
-        paragraph(out, "case", text);
+        paragraph(plain, "case", text);
     }
     if (finding->broken > 1) {
         snprintf(text, sizeof text, "%s was broken %s times in %s evaluations", finding->rule,
                  report_count(number[0], finding->broken),
                  report_count(number[1], finding->evaluated));
-        paragraph(out, "counted", text);
+        paragraph(plain, "counted", text);
     }
     if (finding->runs) {
         snprintf(text, sizeof text, "in %s run%s", report_count(number[0], finding->runs),
                  finding->runs == 1 ? "" : "s");
-        paragraph(out, "seen", text);
+        paragraph(plain, "seen", text);
     }
     snprintf(text, sizeof text, "%" PRIu64 ", %s, driver %s", finding->seed, finding->model,
              finding->driver);
-    paragraph(out, "seed", text);
-    paragraph(out, "setup", finding->setup);
+    paragraph(plain, "seed", text);
+    paragraph(plain, "setup", finding->setup);
     if (!finding->replay[0])
         return;
-    fprintf(out, "  %-*s%s", LABEL_WIDTH, "replay",
-            finding->replay); /* to be copied: in one line */
+    put_label(plain, "replay");
+    plain_text_style(plain, LOOK_COMMAND);
+    fputs(finding->replay, plain->stream); /* to be copied: in one line */
+    plain_text_style(plain, LOOK_PLAIN);
     if (finding->shrunk_from)
-        fprintf(
-            out, "    (%s line%s, shrunk from %s)", report_count(number[0], finding->shrunk_lines),
-            finding->shrunk_lines == 1 ? "" : "s", report_count(number[1], finding->shrunk_from));
-    fputc('\n', out);
+        fprintf(plain->stream, "    (%s line%s, shrunk from %s)",
+                report_count(number[0], finding->shrunk_lines),
+                finding->shrunk_lines == 1 ? "" : "s",
+                report_count(number[1], finding->shrunk_from));
+    fputc('\n', plain->stream);
 }
 
 static uint64_t cause_of(const struct report_finding *finding)
@@ -415,7 +431,7 @@ bool report_consequence(const struct report_finding *list, size_t count,
 
 #define MOST_FOLLOW 6
 
-static void follow_lines(FILE *out, const struct report_finding *list, size_t count,
+static void follow_lines(struct plain_text *plain, const struct report_finding *list, size_t count,
                          const struct report_finding *finding)
 {
     struct report_consequence found;
@@ -438,11 +454,11 @@ static void follow_lines(FILE *out, const struct report_finding *list, size_t co
         if (found.alone)
             snprintf(text + used, sizeof text - used, " (in %s run%s seen alone)",
                      report_count(number[1], found.alone), found.alone == 1 ? "" : "s");
-        paragraph(out, i ? "" : "follows", text);
+        paragraph(plain, i ? "" : "follows", text);
     }
     if (i > MOST_FOLLOW) {
         snprintf(text, sizeof text, "and %zu more", i - MOST_FOLLOW);
-        paragraph(out, "", text);
+        paragraph(plain, "", text);
     }
 }
 
@@ -451,7 +467,8 @@ static void follow_lines(FILE *out, const struct report_finding *list, size_t co
 #define MOST_ALSO 3
 
 /* Those behind it that are of its kind, at its place. */
-static void also_lines(FILE *out, const struct report_finding *finding, size_t behind)
+static void also_lines(struct plain_text *plain, const struct report_finding *finding,
+                       size_t behind)
 {
     const uint64_t cause = cause_of(finding);
     char text[FINDING_TEXT_BYTES + 64];
@@ -465,22 +482,22 @@ static void also_lines(FILE *out, const struct report_finding *finding, size_t b
             continue;
         snprintf(text, sizeof text, "%.*s%s%s", length, objects, length ? ": " : "",
                  finding[i].text);
-        paragraph(out, count == 1 ? "also" : "", text);
+        paragraph(plain, count == 1 ? "also" : "", text);
     }
     if (count > MOST_ALSO) {
         snprintf(text, sizeof text, "and %u more", count - MOST_ALSO);
-        paragraph(out, "", text);
+        paragraph(plain, "", text);
     }
 }
 
 /* Those that are told with it stand `behind` it in the list. */
-static void put_finding(FILE *out, const struct report_finding *list, size_t count,
+static void put_finding(struct plain_text *plain, const struct report_finding *list, size_t count,
                         const struct report_finding *finding, size_t behind)
 {
-    finding_lines(out, finding);
-    also_lines(out, finding, behind);
-    follow_lines(out, list, count, finding);
-    origin_lines(out, finding);
+    finding_lines(plain, finding);
+    also_lines(plain, finding, behind);
+    follow_lines(plain, list, count, finding);
+    origin_lines(plain, finding);
 }
 
 void report_finding_text(FILE *out, const struct report_finding *list, size_t count,
@@ -490,7 +507,7 @@ void report_finding_text(FILE *out, const struct report_finding *list, size_t co
 
     plain_text_begin(&plain);
     if (plain.stream)
-        put_finding(plain.stream, list, count, finding, 0);
+        put_finding(&plain, list, count, finding, 0);
     plain_text_end(&plain, out);
 }
 
@@ -506,7 +523,7 @@ void report_finding_list(FILE *out, const struct report_finding *findings, size_
             is_new = findings[j].cause || cause_of(&findings[j]) != cause_of(&findings[i]);
         if (!is_new)
             continue;
-        put_finding(plain.stream, findings, count, &findings[i], count - i - 1);
+        put_finding(&plain, findings, count, &findings[i], count - i - 1);
     }
     plain_text_end(&plain, out);
 }

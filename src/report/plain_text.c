@@ -51,32 +51,47 @@ static unsigned followers(unsigned char first)
     return first >= 0xf8 ? 0 : first >= 0xf0 ? 3 : first >= 0xe0 ? 2 : first >= 0xc2 ? 1 : 0;
 }
 
-void plain_text_write(FILE *out, const char *text, size_t length)
+/* Where the writer of a text stands. */
+struct writer {
+    FILE *out;
+    unsigned continues; /* bytes of the character that has begun */
+    /* Nothing of ASCII but blanks in the line: others may be blanks, too. */
+    bool is_line_start;
+};
+
+/* From `from` to `to`; what stands behind is looked at, not written. */
+static void write_part(struct writer *writer, const char *text, size_t from, size_t to,
+                       size_t length)
 {
     const unsigned char *bytes = (const unsigned char *)text;
-    unsigned continues = 0; /* bytes of the character that has begun */
-    bool is_line_start =
-        true; /* nothing of ASCII but blanks in the line: others may be blanks, too */
 
-    for (size_t i = 0; i < length; i++) {
-        size_t hidden = unprintable(bytes + i, length - i, continues != 0);
+    for (size_t i = from; i < to; i++) {
+        size_t hidden = unprintable(bytes + i, length - i, writer->continues != 0);
 
         if (hidden) {
             for (size_t j = 0; j < hidden; j++)
-                fprintf(out, "\\x%02x", bytes[i + j]);
+                fprintf(writer->out, "\\x%02x", bytes[i + j]);
             i += hidden - 1;
-            is_line_start = false;
-            continues = 0;
+            writer->is_line_start = false;
+            writer->continues = 0;
             continue;
         }
-        if (is_command(text + i, length - i, is_line_start))
-            fputc('\\', out);
-        fputc(bytes[i], out);
-        continues = bytes[i] >= 0x80 && bytes[i] < 0xc0 ? continues - (continues != 0)
-                                                        : followers(bytes[i]);
-        is_line_start =
-            bytes[i] == '\n' || (is_line_start && (bytes[i] >= 0x80 || strchr(" \t", bytes[i])));
+        if (is_command(text + i, length - i, writer->is_line_start))
+            fputc('\\', writer->out);
+        fputc(bytes[i], writer->out);
+        writer->continues = bytes[i] >= 0x80 && bytes[i] < 0xc0
+                                ? writer->continues - (writer->continues != 0)
+                                : followers(bytes[i]);
+        writer->is_line_start = bytes[i] == '\n' || (writer->is_line_start &&
+                                                     (bytes[i] >= 0x80 || strchr(" \t", bytes[i])));
     }
+}
+
+void plain_text_write(FILE *out, const char *text, size_t length)
+{
+    struct writer writer = {.out = out, .is_line_start = true};
+
+    write_part(&writer, text, 0, length, length);
 }
 
 void plain_text_begin(struct plain_text *plain)
@@ -85,9 +100,41 @@ void plain_text_begin(struct plain_text *plain)
     plain->stream = open_memstream(&plain->text, &plain->length);
 }
 
+void plain_text_style(struct plain_text *plain, enum look_style style)
+{
+    if (!plain->stream || fflush(plain->stream) != 0)
+        return;
+    if (plain->style_count == plain->style_room) {
+        size_t room = plain->style_room ? 2 * plain->style_room : 64;
+        struct plain_text_style *styles = realloc(plain->styles, room * sizeof *styles);
+
+        if (!styles)
+            return; /* the text is whole without it */
+        plain->styles = styles;
+        plain->style_room = room;
+    }
+    plain->styles[plain->style_count++] = (struct plain_text_style){plain->length, style};
+}
+
+static void write_styled(const struct plain_text *plain, FILE *out)
+{
+    struct writer writer = {.out = out, .is_line_start = true};
+    size_t from = 0;
+
+    for (size_t i = 0; i < plain->style_count; i++) {
+        write_part(&writer, plain->text, from, plain->styles[i].at, plain->length);
+        from = plain->styles[i].at;
+        fputs(look_begin(out, plain->styles[i].style), out);
+    }
+    write_part(&writer, plain->text, from, plain->length, plain->length);
+    if (plain->style_count)
+        fputs(look_begin(out, LOOK_PLAIN), out);
+}
+
 void plain_text_end(struct plain_text *plain, FILE *out)
 {
     if (plain->stream && fclose(plain->stream) == 0)
-        plain_text_write(out, plain->text, plain->length);
+        write_styled(plain, out);
+    free(plain->styles);
     free(plain->text);
 }

@@ -12,19 +12,33 @@
 #ifndef DRYDOCK_REPORT_PLAIN_TEXT_H
 #define DRYDOCK_REPORT_PLAIN_TEXT_H
 
+#include "report/look.h"
+
 #include <stddef.h>
 #include <stdio.h>
 
 /* The text begins at the beginning of a line. */
 void plain_text_write(FILE *out, const char *text, size_t length);
 
-/* A stream in memory, and its end: what was written to it is written to out as plain text. */
+/*
+ * A stream in memory, and its end: what was written to it is written to out as plain text, in
+ * colour where out has it (report/look.h). Places of colours are kept beside the text, so that
+ * nothing in the text can be one.
+ */
+struct plain_text_style {
+    size_t at; /* bytes before it */
+    enum look_style style;
+};
 struct plain_text {
     FILE *stream; /* NULL: no memory */
     char *text;
     size_t length;
+    struct plain_text_style *styles;
+    size_t style_count, style_room;
 };
 void plain_text_begin(struct plain_text *plain);
+/* What is written from here on has this style. */
+void plain_text_style(struct plain_text *plain, enum look_style style);
 void plain_text_end(struct plain_text *plain, FILE *out);
 
 #endif

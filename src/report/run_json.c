@@ -201,6 +201,18 @@ static json_t *segments_json(const struct run_result *result)
     return array;
 }
 
+static json_t *samples_json(const struct run_samples *samples)
+{
+    json_t *json = json_object(), *used = json_array();
+
+    for (uint32_t i = 0; i < samples->count; i++)
+        json_array_append_new(used, number(samples->used[i]));
+    set(json, "bytes", samples->size);
+    set(json, "period_ns", samples->count ? samples->period_ns : 0);
+    json_object_set_new(json, "used_bytes", used);
+    return json;
+}
+
 static json_t *calls_json(const struct run_result *result)
 {
     json_t *json = json_object();
@@ -323,6 +335,7 @@ static json_t *result_json(const struct run_result *result, const struct report_
     json_object_set_new(json, "machine", machine_json(&result->config));
     json_object_set_new(json, "gpu", gpu_json(result));
     json_object_set_new(json, "segments", segments_json(result));
+    json_object_set_new(json, "local_memory", samples_json(&result->local_samples));
     json_object_set_new(json, "ddi_calls", calls_json(result));
     json_object_set_new(json, "processes", processes_json(result));
     set(json, "ideal_ns", run_result_ideal_ns(result));

@@ -1,6 +1,8 @@
 /* The summary of one or more runs: a table with a column a run, then steps and findings. */
 #include "report/report.h"
 
+#include "report/look.h"
+
 #include "base/bits.h"
 #include "miniport/miniport.h"
 #include "miniport/operation.h"
@@ -12,6 +14,7 @@
 
 #define LABEL_WIDTH  25
 #define COLUMN_WIDTH 22
+#define CURVE_WIDTH  40
 
 /* ---- The table ------------------------------------------------------------------------------- */
 
@@ -324,6 +327,28 @@ static void step_rows(const struct table *table)
     }
 }
 
+/* How full local memory was, from the first operation to the last: a line for each run. */
+static void curve_rows(const struct table *table)
+{
+    for (size_t i = 0; i < table->count; i++) {
+        const struct run_samples *samples = &table->results[i].local_samples;
+        char curve[LOOK_CURVE_BYTES(CURVE_WIDTH)], label[LABEL_WIDTH + 1] = "local memory in use";
+        char peak[REPORT_NUMBER_BYTES], size[REPORT_NUMBER_BYTES];
+        uint64_t most = 0;
+
+        if (!samples->count)
+            continue;
+        for (uint32_t j = 0; j < samples->count; j++)
+            most = samples->used[j] > most ? samples->used[j] : most;
+        if (table->count > 1)
+            snprintf(label, sizeof label, "local memory, %s",
+                     run_model_name(table->results[i].config.model));
+        look_curve(curve, CURVE_WIDTH, samples->used, samples->count, samples->size);
+        fprintf(table->out, "  %-*s|%s| up to %s of %s\n", LABEL_WIDTH, label, curve,
+                report_bytes(peak, most), report_bytes(size, samples->size));
+    }
+}
+
 void report_findings(FILE *out, const struct report_origin *origin, const struct run_result *result)
 {
     struct report_finding findings[REPORT_RUN_FINDINGS];
@@ -384,6 +409,7 @@ void report_summary(FILE *out, const struct workload *workload, const struct run
         fprintf(out, "  steps: paged in, slowdown\n");
         step_rows(&table);
     }
+    curve_rows(&table);
     row(&table, "wall time, memory", cell_wall);
     row(&table, "digest", cell_digest);
 }

@@ -33,8 +33,7 @@
 
 struct area {
     struct crash_recorder recorder;
-    const char *progress_what; /* a literal: the child has it where the parent has */
-    uint64_t progress_done, progress_total;
+    struct run_progress progress; /* what it is: a literal, where the parent has it, too */
     struct run_result result;
     struct run_step steps[]; /* the child's, when it has ended */
 };
@@ -47,13 +46,11 @@ static double wall_now(void)
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-static void note_progress(void *context, const char *what, uint64_t done, uint64_t total)
+static void note_progress(void *context, const struct run_progress *progress)
 {
     struct area *area = context;
 
-    area->progress_what = what;
-    area->progress_done = done;
-    area->progress_total = total;
+    area->progress = *progress;
 }
 
 /* What the process has found, as the parent finds it there. */
@@ -90,10 +87,11 @@ _Noreturn static void play(const struct run_config *config, const struct workloa
 
 static void show_progress(const struct run_config *config, const struct area *area)
 {
-    const char *what = validate_literal(area->progress_what);
+    struct run_progress progress = area->progress;
 
-    if (config->progress && what)
-        config->progress(config->progress_context, what, area->progress_done, area->progress_total);
+    progress.what = validate_literal(progress.what);
+    if (config->progress && progress.what)
+        config->progress(config->progress_context, &progress);
 }
 
 /* The process, as its parent follows it. */

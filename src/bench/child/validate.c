@@ -106,6 +106,7 @@ void validate_result(struct run_result *result, const struct run_config *config,
     result->segment_count = (unsigned)min_u64(result->segment_count, RUN_MAX_SEGMENTS);
     for (unsigned i = 0; i < result->segment_count; i++)
         set_truth(&result->segments[i].is_aperture);
+    result->local_samples.count = (uint32_t)min_u64(result->local_samples.count, RUN_SAMPLES);
     result->ddi_count = (unsigned)min_u64(result->ddi_count, RUN_MAX_DDI);
     for (unsigned i = 0; i < result->ddi_count; i++)
         if (!validate_literal(result->ddi_names[i]))

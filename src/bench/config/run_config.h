@@ -112,6 +112,13 @@ struct run_watched {
     uint64_t events[RUN_MOST_WATCHED];
 };
 
+/* How far a run is. */
+struct run_progress {
+    const char *what;     /* a literal: the model */
+    uint64_t done, total; /* operations */
+    uint64_t findings;    /* until now; advice is none */
+};
+
 struct run_config {
     /*
      * What a case says: a member for each RUN_OPTION, with its meaning, in the order of the rows.
@@ -145,7 +152,7 @@ struct run_config {
     struct coverage *coverage; /* borrowed: records what is set, read and varied; NULL: nothing */
 
     /* Who looks on, and what a test does. */
-    void (*progress)(void *context, const char *what, uint64_t done, uint64_t total);
+    void (*progress)(void *context, const struct run_progress *progress);
     void *progress_context;
     unsigned check_interval; /* debug builds: vidmm_check() every so many operations; 0: 64 */
     const struct run_tamper *tamper;

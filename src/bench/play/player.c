@@ -172,6 +172,50 @@ static bool open_objects(struct player *player)
     return true;
 }
 
+static void tell_progress(const struct player *player, uint64_t done, uint64_t total)
+{
+    const struct run_config *run = player->config.run;
+    struct run_progress progress = {
+        .what = run_model_name(run->model), .done = done, .total = total};
+
+    for (unsigned i = 0; i < RUN_FINDING_KIND_COUNT; i++) {
+        if (!run_finding_is_remark((enum run_finding_kind)i))
+            progress.findings += player->result->finding_totals[i];
+    }
+    run->progress(run->progress_context, &progress);
+}
+
+static void begin_samples(struct player *player, uint64_t start_ns)
+{
+    uint64_t size = 0;
+
+    for (unsigned id = 1; id <= vidmm_segment_count(player->vidmm); id++) {
+        struct vidmm_segment_info info;
+
+        vidmm_segment_info(player->vidmm, id, &info);
+        size += info.is_aperture ? 0 : info.size;
+    }
+    player->samples_start_ns = start_ns;
+    run_samples_begin(&player->result->local_samples, size);
+    player_take_sample(player);
+}
+
+void player_take_sample(struct player *player)
+{
+    const uint64_t time_ns = machine_now(player->machine) - player->samples_start_ns;
+    uint64_t used = 0;
+
+    if (!run_samples_want(&player->result->local_samples, time_ns))
+        return;
+    for (unsigned id = 1; id <= vidmm_segment_count(player->vidmm); id++) {
+        struct vidmm_segment_info info;
+
+        vidmm_segment_info(player->vidmm, id, &info);
+        used += info.is_aperture ? 0 : info.used;
+    }
+    run_samples_note(&player->result->local_samples, time_ns, used);
+}
+
 bool player_play(struct player *player, uint32_t most_lines)
 {
     const struct run_config *run = player->config.run;
@@ -187,6 +231,7 @@ bool player_play(struct player *player, uint32_t most_lines)
         player->allocations[i].is_made = false;
     player_forecast_begin(player);
     start = machine_now(player->machine);
+    begin_samples(player, start);
     player_start_watchdog(player);
     player_start_preemptions(player);
     step_begin(player, "", 0);
@@ -194,7 +239,7 @@ bool player_play(struct player *player, uint32_t most_lines)
         player->op_index = i;
         player->result->refusal = (struct run_refusal){0};
         if (run->progress && i % PROGRESS_OPERATIONS == 0)
-            run->progress(run->progress_context, run_model_name(run->model), i, op_count);
+            tell_progress(player, i, op_count);
         if (run->tamper && run->tamper->op_index == i && !tamper(player))
             return false;
         if (!play_operation(player, i))
@@ -225,7 +270,7 @@ bool player_play(struct player *player, uint32_t most_lines)
         player_report(player, op_count ? op_count - 1 : 0, "%llu page-table requests failed",
                       (unsigned long long)player->page_table_failures);
     if (run->progress)
-        run->progress(run->progress_context, run_model_name(run->model), op_count, op_count);
+        tell_progress(player, op_count, op_count);
     return is_part || player_check_translations(player);
 }
 

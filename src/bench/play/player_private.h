@@ -223,6 +223,7 @@ struct player {
 
     /* Waiting and stopping: player_wait.c, player_report.c. */
     struct player_progress progress;
+    uint64_t samples_start_ns; /* when the samples of the result began */
     bool has_faulted, is_giving_up;
     bool has_ended; /* the adapter was stopped or removed: giving up is as it should be */
     enum player_stop stop;
@@ -368,6 +369,9 @@ NTSTATUS player_own_resident(struct player *player, struct vidmm_device *device,
  * reason is noted), so that every wait is `while (!done) if (!player_advance(p)) return false`.
  */
 bool player_advance(struct player *player);
+
+/* Whether or not it is time for one: how full local memory is goes to the samples of the result. */
+void player_take_sample(struct player *player);
 bool player_wait_context(struct player *player, struct player_context *context);
 /* Until nothing at all is pending. */
 bool player_wait_idle(struct player *player);

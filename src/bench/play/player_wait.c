@@ -90,6 +90,7 @@ bool player_advance(struct player *player)
     ask_behind_reset(player);
     if (!machine_run_next(player->machine) && !vidmm_pass_turn(player->vidmm))
         return stop_stuck(player, "nothing more happens");
+    player_take_sample(player);
     player_preempt_when_due(player);
     if (player->awaited_ring && vidmm_lock_is_settled(player->awaited_ring)) {
         player->awaited_ring = NULL;

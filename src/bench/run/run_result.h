@@ -17,6 +17,7 @@
 #define DRYDOCK_BENCH_RUN_RESULT_H
 
 #include "bench/config/run_config.h"
+#include "bench/run/run_samples.h"
 #include "miniport/miniport.h"
 #include "check/check.h"
 #include "check/report/finding.h"
@@ -163,6 +164,7 @@ struct run_result {
 
     struct run_segment segments[RUN_MAX_SEGMENTS];
     unsigned segment_count;
+    struct run_samples local_samples; /* all memory segments together, from the first operation */
 
     struct run_step *steps;
     uint32_t step_count;

@@ -94,6 +94,9 @@ bool campaign_store_read(const char *path,
 /* A cause as a finding, whole. folder: where the findings' cases are, NULL: nowhere. */
 void campaign_report_cause(FILE *out, const struct campaign_cause *cause, const char *folder);
 
+/* All causes. */
+void campaign_report_causes(FILE *out, const struct campaign_summary *summary, const char *folder);
+
 /* All causes, then the totals. seconds 0: not told. */
 void campaign_report_summary(FILE *out, const struct campaign_summary *summary, const char *folder,
                              double seconds);

@@ -19,6 +19,12 @@ void campaign_report_cause(FILE *out, const struct campaign_cause *cause, const 
     report_finding_text(out, &finding, 1, &finding);
 }
 
+void campaign_report_causes(FILE *out, const struct campaign_summary *summary, const char *folder)
+{
+    for (size_t i = 0; i < summary->cause_count; i++)
+        campaign_report_cause(out, &summary->causes[i], folder);
+}
+
 void campaign_report_summary(FILE *out, const struct campaign_summary *summary, const char *folder,
                              double seconds)
 {
@@ -26,10 +32,9 @@ void campaign_report_summary(FILE *out, const struct campaign_summary *summary, 
     unsigned evaluated = 0, broken = 0;
     size_t causes = 0;
 
-    for (size_t i = 0; i < summary->cause_count; i++) {
-        campaign_report_cause(out, &summary->causes[i], folder);
+    campaign_report_causes(out, summary, folder);
+    for (size_t i = 0; i < summary->cause_count; i++)
         causes += !campaign_is_advice(&summary->causes[i]);
-    }
     for (unsigned i = 0; i < RULE_COUNT; i++) {
         evaluated += summary->rules.evaluated[i] != 0;
         broken += summary->rules.broken[i] != 0;

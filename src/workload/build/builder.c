@@ -49,6 +49,14 @@ bool workload_builder_failed(const struct workload_builder *builder)
     return builder->failed;
 }
 
+void workload_builder_set_progress(struct workload_builder *builder,
+                                   void (*progress)(void *context, uint64_t operations),
+                                   void *context)
+{
+    builder->progress = progress;
+    builder->progress_context = context;
+}
+
 void workload_builder_set_line(struct workload_builder *builder, uint32_t line)
 {
     builder->line = line;

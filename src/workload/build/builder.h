@@ -24,6 +24,11 @@ void workload_builder_destroy(struct workload_builder *builder);
 bool workload_builder_finish(struct workload_builder *builder, struct workload **out,
                              struct workload_error *error);
 
+/* Is told now and then how many operations there are; NULL: nobody looks. */
+void workload_builder_set_progress(struct workload_builder *builder,
+                                   void (*progress)(void *context, uint64_t operations),
+                                   void *context);
+
 /* Line of the source for messages and for the operations that follow; 0: none. */
 void workload_builder_set_line(struct workload_builder *builder, uint32_t line);
 bool workload_builder_failed(const struct workload_builder *builder);

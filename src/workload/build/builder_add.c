@@ -11,6 +11,8 @@
 
 #include <inttypes.h>
 
+#define PROGRESS_OPERATIONS 4096 /* between two times that progress is told */
+
 /* Operations that may stand between a power-down and the power-up. */
 static bool may_be_asleep(enum workload_op_kind kind)
 {
@@ -47,6 +49,8 @@ struct workload_op *workload_builder_append(struct workload_builder *builder,
         return NULL;
     }
     op = &out->ops[out->view.op_count++];
+    if (builder->progress && out->view.op_count % PROGRESS_OPERATIONS == 0)
+        builder->progress(builder->progress_context, out->view.op_count);
     *op = (struct workload_op){.kind = (uint8_t)kind, .line = builder->line, .object = object};
     return op;
 }

@@ -55,7 +55,9 @@ struct workload_builder {
     uint32_t line; /* of the source, for what is added from now on */
     bool failed;
     bool header_done;
-    struct workload_error error; /* the first one, when failed */
+    struct workload_error error;                          /* the first one, when failed */
+    void (*progress)(void *context, uint64_t operations); /* now and then; NULL: nobody looks */
+    void *progress_context;
 
     /* Names: builder.c. */
     struct workload_name *names;

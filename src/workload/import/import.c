@@ -57,6 +57,7 @@ bool workload_import_memory(const void *data, size_t size, const char *path,
     builder = workload_builder_create(path, error);
     if (!builder)
         return false;
+    workload_builder_set_progress(builder, options->progress, options->progress_context);
     if (workload_is_rdf(data, size)) {
         report->format = WORKLOAD_IMPORT_RMV;
         workload_import_rmv(builder, data, size, report);

@@ -23,6 +23,9 @@ enum workload_import_format {
 
 struct workload_import_options {
     uint32_t steps; /* .trace: how often the step is repeated; 0: two */
+    /* So many operations of the case are made. Now and then; NULL: nobody looks. */
+    void (*progress)(void *context, uint64_t operations);
+    void *progress_context;
 };
 
 /* Counts to compare with what the source's own tools say. */
