@@ -26,7 +26,9 @@ const char *look_begin(FILE *stream, enum look_style style)
 
 void look_curve(char *text, unsigned columns, const uint64_t *values, size_t count, uint64_t most)
 {
-    static const char *const blocks[LEVELS + 1] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+    static const char *const blocks[LEVELS + 1] = {
+        " ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█",
+    };
     static const char *const letters[LEVELS + 1] = {" ", ".", ":", "-", "=", "+", "*", "#", "@"};
 
     text[0] = '\0';
