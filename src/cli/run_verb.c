@@ -9,6 +9,7 @@
 #include "bench/drivers/drivers.h"
 #include "report/report.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -293,7 +294,7 @@ static enum cli_status run_model(const struct request *request, const char *path
     const enum run_model model = request->models[index];
     struct run_config config = request->config;
     struct report_folder folder = {0};
-    char events_path[600], folder_name[512], error[512];
+    char events_path[600], record_path[600], folder_name[512], error[512];
     enum cli_status status;
 
     config.model = model;
@@ -304,6 +305,8 @@ static enum cli_status run_model(const struct request *request, const char *path
             result->outcome = RUN_REFUSED;
             return CLI_USAGE;
         }
+        snprintf(record_path, sizeof record_path, "%s/record.ddr", folder.partial);
+        config.record_file = open(record_path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
         snprintf(events_path, sizeof events_path, "%s/events.txt", folder.partial);
         config.events_path = events_path;
     }
@@ -315,6 +318,9 @@ static enum cli_status run_model(const struct request *request, const char *path
         return CLI_INTERNAL;
     }
     result->config.events_path = NULL;
+    result->config.record_file = 0;
+    if (config.record_file > 0)
+        close(config.record_file);
     source_places_add_to_result(result);
     terminal_end();
     status = status_of(result);

@@ -17,7 +17,7 @@
 
 #define COMPRESSION_LEVEL 1
 #define MOST_FIELDS       24
-#define LITERAL_SLOTS     512 /* a power of two */
+#define LITERAL_SLOTS     2048 /* a power of two */
 #define FIRST_TEXT_SLOTS  1024
 
 /* ---- The kinds ------------------------------------------------------------------------------- */
@@ -78,6 +78,7 @@ struct text_slot {
 
 struct literal_slot {
     const char *literal;
+    size_t length;
     uint64_t number;
 };
 
@@ -470,18 +471,21 @@ uint64_t record_text(struct record *record, const char *text)
     return text ? record_bytes(record, text, strlen(text)) : 0;
 }
 
-uint64_t record_literal(struct record *record, const char *literal)
+uint64_t record_literal_part(struct record *record, const char *literal, size_t length)
 {
     struct literal_slot *slot;
 
-    if (!record || !literal)
+    if (!record || !length)
         return 0;
-    slot = &record->literals[hash_u64((uintptr_t)literal) & (LITERAL_SLOTS - 1)];
-    if (slot->literal != literal) {
-        slot->number = record_text(record, literal);
-        slot->literal = literal;
-    }
+    slot = &record->literals[hash_u64((uintptr_t)literal + length) & (LITERAL_SLOTS - 1)];
+    if (slot->literal != literal || slot->length != length)
+        *slot = (struct literal_slot){literal, length, record_bytes(record, literal, length)};
     return slot->number;
+}
+
+uint64_t record_literal(struct record *record, const char *literal)
+{
+    return literal ? record_literal_part(record, literal, strlen(literal)) : 0;
 }
 
 /* ---- Items ----------------------------------------------------------------------------------- */

@@ -97,10 +97,12 @@ struct record *record_create(const struct base_services *services, int file,
 
 /*
  * The number of a text, which is written now if it has none yet. 0 is the empty text, and NULL.
- * record_literal() is for texts that keep their address and content for the life of the program.
+ * record_literal() is for texts that keep their address and content for the life of the program,
+ * record_literal_part() for so many characters of one.
  */
 uint64_t record_text(struct record *record, const char *text);
 uint64_t record_literal(struct record *record, const char *literal);
+uint64_t record_literal_part(struct record *record, const char *literal, size_t length);
 uint64_t record_bytes(struct record *record, const void *bytes, size_t size);
 
 /*

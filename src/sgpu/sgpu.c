@@ -225,6 +225,10 @@ static void start_next_submission(struct sgpu_node *node)
     node->is_running = true;
     node->offset = 0;
     node->packet_size = 0;
+    if (node->gpu->observer && node->gpu->observer->submission_begins)
+        node->gpu->observer->submission_begins(
+            node->gpu->observer_context, node->index,
+            node->queue[(node->queue_head + node->landing) % SGPU_QUEUE_SLOTS].fence);
     machine_schedule(machine, &node->event,
                      machine_now(machine) + node->gpu->config.packet_ns + machine_jitter(machine),
                      start_packet, node);

@@ -98,6 +98,8 @@ struct sgpu_observer {
      */
     void (*submission_queued)(void *context, uint32_t node, uint32_t fence, uint64_t address,
                               uint32_t bytes, const uint64_t *root, uint64_t root_entries);
+    /* The node turns to it; its first packet starts a little later. */
+    void (*submission_begins)(void *context, uint32_t node, uint32_t fence);
     /* COMPLETED already reads fence; the interrupt has not been delivered. */
     void (*submission_done)(void *context, uint32_t node, uint32_t fence);
     /* It goes without having run: a preemption or a reset of the node takes it. */

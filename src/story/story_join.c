@@ -657,6 +657,8 @@ void join_item(struct join *join, const struct record_reader_item *item)
         TAKE(budget);
         TAKE(sample);
 #undef TAKE
+    case RECORD_KIND_stage:
+    case RECORD_KIND_found:
     case RECORD_KIND_COUNT:
         break;
     }

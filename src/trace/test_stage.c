@@ -1,6 +1,8 @@
 /* Stage: the bottom, the host and the sink of the trace layer's tests. */
 #include "trace/test_stage.h"
 
+#include <inttypes.h>
+
 /* ---- A bottom that does what a test tells it ---- */
 
 struct stage_bottom bottom_state;
@@ -273,6 +275,59 @@ static const struct miniport_host_ops top_ops = {
 
 struct miniport_host top = {&top_ops};
 
+/* A line that is made of parts, as trace.h says. */
+struct parts {
+    char text[16384];
+    size_t length;
+};
+
+__attribute__((format(printf, 2, 3))) static void add(struct parts *parts, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    parts->length += (size_t)vsnprintf(parts->text + parts->length,
+                                       sizeof parts->text - parts->length, format, arguments);
+    va_end(arguments);
+}
+
+static void add_part(void *context, const char *text, size_t length, unsigned type, uint64_t value)
+{
+    struct parts *parts = context;
+    const bool is_field = type < TRACE_PART_PLAIN || type >= 'a';
+
+    add(parts, is_field ? " %.*s=" : "%.*s", (int)length, text);
+    if (type >= 'A' && !value)
+        add(parts, "-");
+    else if (type >= 'A' && value == TRACE_HANDLE_UNKNOWN)
+        add(parts, "%c?", type | 0x20);
+    else if (type >= 'A')
+        add(parts, "%c%" PRIu64, type | 0x20, value);
+    else if (type % TRACE_PART_PLAIN == TRACE_PART_DECIMAL)
+        add(parts, "%" PRIu64, value);
+    else if (type % TRACE_PART_PLAIN == TRACE_PART_HEX)
+        add(parts, "0x%" PRIx64, value);
+    else if (type % TRACE_PART_PLAIN == TRACE_PART_SIGNED)
+        add(parts, "%" PRId64, (int64_t)value);
+    else if (type % TRACE_PART_PLAIN == TRACE_PART_DIGITS)
+        add(parts, "%016" PRIx64, value);
+    else if (type % TRACE_PART_PLAIN == TRACE_PART_TEXT)
+        add(parts, "%s", (const char *)(uintptr_t)value);
+    else
+        assert_int_equal(type, TRACE_PART_PLAIN + TRACE_PART_NOTHING);
+}
+
+/* The parts of the event are the end of its line. */
+static void check_parts(const struct trace_event *event, const char *line, size_t length)
+{
+    struct parts parts = {.length = 0};
+    const struct trace_visitor visitor = {add_part, &parts};
+
+    trace_event_visit(event, &visitor);
+    assert_true(parts.length <= length);
+    assert_string_equal(line + length - parts.length, parts.text);
+}
+
 static void collect(void *context, const struct trace_event *event)
 {
     struct stage *stage = context;
@@ -280,6 +335,7 @@ static void collect(void *context, const struct trace_event *event)
     size_t length = trace_event_format(event, stage->text + stage->length, room);
 
     assert_true(length + 2 < room);
+    check_parts(event, stage->text + stage->length, length);
     stage->length += length;
     stage->text[stage->length++] = '\n';
     stage->text[stage->length] = '\0';

@@ -123,4 +123,41 @@ struct trace_counters *miniport_trace_counters(struct miniport *trace);
  */
 size_t trace_event_format(const struct trace_event *event, char *buffer, size_t size);
 
+/*
+ * The same line in parts. A part is a text and a value behind it; the type says how the value is
+ * written. The parts, written one behind the other, are the line behind its status (after a call)
+ * or behind its object (before one).
+ *
+ * A type from TRACE_PART_PLAIN on stands behind the text as it is; a smaller one is that of a
+ * field, whose text is a name and is written " name=". Both have the handles by their letters:
+ * small ones name fields, capital ones are plain.
+ */
+enum trace_part {
+    TRACE_PART_DECIMAL = 1,
+    TRACE_PART_HEX,    /* 0x, then the digits */
+    TRACE_PART_SIGNED, /* decimal, of an int64_t */
+    TRACE_PART_DIGITS, /* 16 hexadecimal digits */
+    TRACE_PART_TEXT,   /* the value is the address of a text */
+    TRACE_PART_NOTHING,
+    TRACE_PART_PLAIN = 32
+};
+
+/* Of a handle that has no number, because there is no memory. 0: NULL. */
+#define TRACE_HANDLE_UNKNOWN UINT64_MAX
+
+struct trace_visitor {
+    /* A text that is no value lives as long as the program does; it ends at its length. */
+    void (*part)(void *context, const char *text, size_t length, unsigned type, uint64_t value);
+    void *context;
+};
+
+void trace_event_visit(const struct trace_event *event, const struct trace_visitor *visitor);
+
+/* Of a DDI without a name, or of a callback, too. */
+const char *trace_event_name(const struct trace_event *event);
+/* The kind of object that the call is made on: a letter of trace_handles.h. */
+char trace_event_object_kind(const struct trace_event *event);
+/* Whether a line of the event shows its object. */
+bool trace_event_has_object(const struct trace_event *event);
+
 #endif

@@ -89,7 +89,7 @@ static void put_patch_locations(struct trace_line *line, const DXGKARG_PATCH *ar
 static void put_allocation_list(struct trace_line *line, const DXGK_ALLOCATIONLIST *list,
                                 UINT count)
 {
-    trace_put(line, " pAllocationList=[");
+    trace_put_words(line, "pAllocationList", "[");
     for (UINT i = 0; list && i < count; i++) {
         if (i)
             trace_put_text(line, " ");
@@ -163,8 +163,8 @@ static void put_render(struct trace_line *line, const struct trace_event *event)
     trace_put_number(line, "PatchLocationListInSize", arg->PatchLocationListInSize);
     trace_put_number(line, "PatchLocationListOutSize", arg->PatchLocationListOutSize);
     trace_put_number(line, "MultipassOffset", arg->MultipassOffset);
-    trace_put(line, " DmaBuffer=%" PRIu32 ":0x%" PRIx64, arg->DmaBufferSegmentId,
-              (uint64_t)arg->DmaBufferPhysicalAddress.QuadPart);
+    trace_put_place(line, "DmaBuffer", arg->DmaBufferSegmentId,
+                    (uint64_t)arg->DmaBufferPhysicalAddress.QuadPart);
     put_allocation_list(line, arg->pAllocationList, arg->AllocationListSize);
 }
 
@@ -185,8 +185,8 @@ static void put_present(struct trace_line *line, const struct trace_event *event
     trace_put_number(line, "DmaSize", arg->DmaSize);
     trace_put_number(line, "PatchLocationListOutSize", arg->PatchLocationListOutSize);
     trace_put_number(line, "MultipassOffset", arg->MultipassOffset);
-    trace_put(line, " DmaBuffer=%" PRIu32 ":0x%" PRIx64, arg->DmaBufferSegmentId,
-              (uint64_t)arg->DmaBufferPhysicalAddress.QuadPart);
+    trace_put_place(line, "DmaBuffer", arg->DmaBufferSegmentId,
+                    (uint64_t)arg->DmaBufferPhysicalAddress.QuadPart);
     if (arg->DmaBufferGpuVirtualAddress)
         trace_put_hex(line, "DmaBufferGpuVirtualAddress", arg->DmaBufferGpuVirtualAddress);
     put_allocation_list(line, arg->pAllocationList, MINIPORT_PRESENT_ALLOCATIONS);
@@ -205,11 +205,11 @@ static void put_create_allocation(struct trace_line *line, const struct trace_ev
     }
     if (arg->hResource || arg->Flags.Resource)
         trace_put_handle(line, "hResource", TRACE_HANDLE_RESOURCE, arg->hResource);
-    trace_put(line, " pAllocationInfo=[");
+    trace_put_words(line, "pAllocationInfo", "[");
     for (UINT i = 0; arg->pAllocationInfo && i < arg->NumAllocations; i++) {
         const DXGK_ALLOCATIONINFO *info = &arg->pAllocationInfo[i];
 
-        trace_put(line, "%s{", i ? " " : "");
+        trace_put_text(line, i ? " {" : "{");
         if (event->phase == TRACE_BEFORE) {
             trace_put(line, "PrivateDriverDataSize=%" PRIu32 "}", info->PrivateDriverDataSize);
             continue;
@@ -237,7 +237,7 @@ static void put_open_allocation(struct trace_line *line, const struct trace_even
 
     if (event->phase == TRACE_BEFORE)
         trace_put_hex(line, "Flags", arg->Flags.Value);
-    trace_put(line, " pOpenAllocation=[");
+    trace_put_words(line, "pOpenAllocation", "[");
     for (UINT i = 0; arg->pOpenAllocation && i < arg->NumAllocations; i++) {
         trace_put(line, "%s0x%" PRIx32, i ? " " : "",
                   (uint32_t)arg->pOpenAllocation[i].hAllocation);
@@ -342,7 +342,7 @@ static void put_plain_argument(struct trace_line *line, const struct trace_event
     case MINIPORT_DDI_QueryAdapterInfo: {
         const DXGKARG_QUERYADAPTERINFO *arg = argument;
 
-        trace_put(line, " Type=%s", trace_query_name((unsigned)arg->Type));
+        trace_put_words(line, "Type", trace_query_name((unsigned)arg->Type));
         if (!is_after) {
             trace_put_number(line, "InputDataSize", arg->InputDataSize);
             trace_put_number(line, "OutputDataSize", arg->OutputDataSize);
@@ -734,33 +734,59 @@ static enum trace_handle_kind object_kind(enum miniport_ddi ddi)
     }
 }
 
+const char *trace_event_name(const struct trace_event *event)
+{
+    return event->is_callback ? trace_callback_name(event->callback)
+                              : miniport_ddi_name(event->ddi);
+}
+
+char trace_event_object_kind(const struct trace_event *event)
+{
+    return (char)object_kind(event->ddi);
+}
+
+bool trace_event_has_object(const struct trace_event *event)
+{
+    return !event->is_callback && event->object && event->phase == TRACE_BEFORE;
+}
+
+static void put_fields(struct trace_line *line, const struct trace_event *event)
+{
+    if (event->is_callback)
+        put_callback(line, event);
+    else
+        put_ddi(line, event);
+}
+
+void trace_event_visit(const struct trace_event *event, const struct trace_visitor *visitor)
+{
+    struct trace_line line = {.handles = event->handles, .visitor = visitor};
+
+    put_fields(&line, event);
+}
+
 size_t trace_event_format(const struct trace_event *event, char *buffer, size_t size)
 {
-    struct trace_line line = {buffer, size, 0, event->handles};
-    const char *name =
-        event->is_callback ? trace_callback_name(event->callback) : miniport_ddi_name(event->ddi);
+    struct trace_line line = {buffer, size, 0, event->handles, NULL};
 
     if (size)
         buffer[0] = '\0';
     for (unsigned i = 0; i < event->depth; i++)
         trace_put_text(&line, "  ");
     trace_put_text(&line, event->phase == TRACE_BEFORE ? "> " : "< ");
-    trace_put_text(&line, name);
+    trace_put_text(&line, trace_event_name(event));
     if (!event->is_callback && event->ddi == MINIPORT_DDI_BuildPagingBuffer) {
         trace_put_text(&line, " ");
         trace_put_text(&line, miniport_operation_name(event->operation));
         if (event->operation >= MINIPORT_OPERATION_COUNT)
             trace_put_number(&line, "Operation", event->operation);
     }
-    if (!event->is_callback && event->object && event->phase == TRACE_BEFORE) {
+    if (trace_event_has_object(event)) {
         trace_put_text(&line, " ");
         trace_put_handle_value(&line, object_kind(event->ddi), event->object);
     }
     if (event->phase == TRACE_AFTER)
         trace_put_status(&line, event->status);
-    if (event->is_callback)
-        put_callback(&line, event);
-    else
-        put_ddi(&line, event);
+    put_fields(&line, event);
     return line.length;
 }

@@ -1,6 +1,8 @@
 /* Trace line: appends to a buffer, and counts on when the buffer is full. */
 #include "trace/trace_line.h"
 
+#include "base/assert.h"
+
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -12,7 +14,7 @@
  *
  * A run formats some ten lines a packet, and in its digest are all of them: what the C library's
  * printf does for each was a tenth of a checked run. The conversions that lines are made of are
- * done here: %s and %c, %u, %x and %X of 32 and 64 bits, with zeros in front (%08x) or not. A
+ * done here: %s, and %d, %u and %x of 32 and 64 bits, with zeros in front (%08x) or not. A
  * format with any other goes to vsnprintf() as a whole.
  */
 
@@ -22,11 +24,22 @@ static const char wide[] = PRIu64;
 
 #define NUMBER_BYTES 24u
 
+static void visit(struct trace_line *line, const char *text, size_t length, unsigned type,
+                  uint64_t value)
+{
+    line->visitor->part(line->visitor->context, text, length, type, value);
+}
+
 void trace_put_characters(struct trace_line *line, const char *text, size_t length)
 {
     size_t room = line->length < line->size ? line->size - line->length - 1 : 0;
     size_t copied = length < room ? length : room;
 
+    if (line->visitor) {
+        if (length)
+            visit(line, text, length, TRACE_PART_PLAIN + TRACE_PART_NOTHING, 0);
+        return;
+    }
     if (line->length < line->size) {
         memcpy(line->buffer + line->length, text, copied);
         line->buffer[line->length + copied] = '\0';
@@ -58,20 +71,39 @@ static void put_decimal(struct trace_line *line, uint64_t value)
     put_digits(line, value, 10, "0123456789", 1);
 }
 
+static void put_signed(struct trace_line *line, int64_t value)
+{
+    if (value < 0)
+        trace_put_characters(line, "-", 1);
+    put_decimal(line, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
+}
+
+/* The text in front of a value and the value, as one part of the line. */
+static void visit_value(struct trace_line *line, const char *text, size_t length, unsigned type,
+                        uint64_t value)
+{
+    if (type == TRACE_PART_HEX && length >= 2 && memcmp(text + length - 2, "0x", 2) == 0)
+        length -= 2;
+    visit(line, text, length, TRACE_PART_PLAIN + type, value);
+}
+
 /* False, with part of the line put: the format has a conversion that is not known here. */
 static bool put_known(struct trace_line *line, const char *format, va_list arguments)
 {
+    const bool is_visited = line->visitor != NULL;
+
     for (;;) {
-        const char *percent = strchr(format, '%');
+        const char *percent = strchr(format, '%'), *text = format;
         unsigned digits = 1;
-        const char *text;
+        size_t length;
+        uint64_t value;
         bool is_wide;
 
         if (!percent) {
             trace_put_text(line, format);
             return true;
         }
-        trace_put_characters(line, format, (size_t)(percent - format));
+        length = (size_t)(percent - format);
         format = percent + 1;
         if (*format == '0') {
             for (digits = 0; *format >= '0' && *format <= '9'; format++)
@@ -81,36 +113,51 @@ static bool put_known(struct trace_line *line, const char *format, va_list argum
         }
         is_wide = WIDE_CHARACTERS && strncmp(format, wide, WIDE_CHARACTERS) == 0;
         format += is_wide ? WIDE_CHARACTERS : 0;
+        if (!is_visited)
+            trace_put_characters(line, text, length);
         switch (*format++) {
-        case 's':
-            if (is_wide || digits != 1)
-                return false;
-            text = va_arg(arguments, const char *);
-            trace_put_text(line, text ? text : "(null)");
-            break;
-        case 'c': {
-            char character;
+        case 's': {
+            const char *words;
 
             if (is_wide || digits != 1)
                 return false;
-            character = (char)va_arg(arguments, int);
-            trace_put_characters(line, &character, 1);
+            words = va_arg(arguments, const char *);
+            words = words ? words : "(null)";
+            if (is_visited)
+                visit_value(line, text, length, TRACE_PART_TEXT, (uintptr_t)words);
+            else
+                trace_put_text(line, words);
             break;
         }
+        case 'd':
+            if (digits != 1)
+                return false;
+            value =
+                is_wide ? va_arg(arguments, uint64_t) : (uint64_t)(int64_t)va_arg(arguments, int);
+            if (is_visited)
+                visit_value(line, text, length, TRACE_PART_SIGNED, value);
+            else
+                put_signed(line, (int64_t)value);
+            break;
         case 'u':
-            put_digits(line,
-                       is_wide ? va_arg(arguments, uint64_t) : va_arg(arguments, unsigned int), 10,
-                       "0123456789", digits);
+            value = is_wide ? va_arg(arguments, uint64_t) : va_arg(arguments, unsigned int);
+            if (is_visited && digits != 1)
+                return false;
+            if (is_visited)
+                visit_value(line, text, length, TRACE_PART_DECIMAL, value);
+            else
+                put_digits(line, value, 10, "0123456789", digits);
             break;
         case 'x':
-            put_digits(line,
-                       is_wide ? va_arg(arguments, uint64_t) : va_arg(arguments, unsigned int), 16,
-                       "0123456789abcdef", digits);
-            break;
-        case 'X':
-            put_digits(line,
-                       is_wide ? va_arg(arguments, uint64_t) : va_arg(arguments, unsigned int), 16,
-                       "0123456789ABCDEF", digits);
+            value = is_wide ? va_arg(arguments, uint64_t) : va_arg(arguments, unsigned int);
+            if (!is_visited)
+                put_digits(line, value, 16, "0123456789abcdef", digits);
+            else if (digits == 16)
+                visit_value(line, text, length, TRACE_PART_DIGITS, value);
+            else if (digits == 1 && length >= 2 && memcmp(percent - 2, "0x", 2) == 0)
+                visit_value(line, text, length, TRACE_PART_HEX, value);
+            else
+                return false;
             break;
         default:
             return false;
@@ -127,7 +174,9 @@ void trace_put(struct trace_line *line, const char *format, ...)
     va_start(arguments, format);
     is_put = put_known(line, format, arguments);
     va_end(arguments);
-    if (!is_put) {
+    if (!is_put && line->visitor) {
+        ASSERT(false); /* a line in parts has no conversion of another kind */
+    } else if (!is_put) {
         size_t room = start < line->size ? line->size - start : 0;
         int length;
 
@@ -187,13 +236,19 @@ static void put_name(struct trace_line *line, const char *name)
 void trace_put_named_number(struct trace_line *line, const char *name, size_t name_length,
                             uint64_t value)
 {
-    put_field(line, name, name_length, "", 0, value, 10);
+    if (line->visitor)
+        visit(line, name, name_length, TRACE_PART_DECIMAL, value);
+    else
+        put_field(line, name, name_length, "", 0, value, 10);
 }
 
 void trace_put_named_hex(struct trace_line *line, const char *name, size_t name_length,
                          uint64_t value)
 {
-    put_field(line, name, name_length, "0x", 2, value, 16);
+    if (line->visitor)
+        visit(line, name, name_length, TRACE_PART_HEX, value);
+    else
+        put_field(line, name, name_length, "0x", 2, value, 16);
 }
 
 void trace_put_status(struct trace_line *line, NTSTATUS status)
@@ -202,18 +257,31 @@ void trace_put_status(struct trace_line *line, NTSTATUS status)
     put_digits(line, (uint32_t)status, 16, "0123456789ABCDEF", 8);
 }
 
+/* The number of a handle as parts have it. */
+static uint64_t handle_number(const struct trace_line *line, enum trace_handle_kind kind,
+                              const void *handle)
+{
+    uint64_t number = line->handles ? trace_handles_number(line->handles, kind, handle) : 0;
+
+    return handle && !number ? TRACE_HANDLE_UNKNOWN : number;
+}
+
 void trace_put_handle_value(struct trace_line *line, enum trace_handle_kind kind,
                             const void *handle)
 {
-    uint64_t number = line->handles ? trace_handles_number(line->handles, kind, handle) : 0;
+    uint64_t number = handle_number(line, kind, handle);
     char letter = (char)kind;
 
+    if (line->visitor) {
+        visit(line, "", 0, (unsigned)kind - 'a' + 'A', number);
+        return;
+    }
     if (!handle) {
         trace_put_characters(line, "-", 1);
         return;
     }
     trace_put_characters(line, &letter, 1);
-    if (number)
+    if (number != TRACE_HANDLE_UNKNOWN)
         put_decimal(line, number);
     else
         trace_put_characters(line, "?", 1);
@@ -222,52 +290,72 @@ void trace_put_handle_value(struct trace_line *line, enum trace_handle_kind kind
 void trace_put_handle(struct trace_line *line, const char *name, enum trace_handle_kind kind,
                       const void *handle)
 {
+    if (line->visitor) {
+        visit(line, name, strlen(name), kind, handle_number(line, kind, handle));
+        return;
+    }
     put_name(line, name);
     trace_put_handle_value(line, kind, handle);
 }
 
+void trace_put_words(struct trace_line *line, const char *name, const char *words)
+{
+    if (line->visitor) {
+        visit(line, name, strlen(name), TRACE_PART_TEXT, (uintptr_t)words);
+        return;
+    }
+    put_name(line, name);
+    trace_put_text(line, words);
+}
+
 void trace_put_cpu_address(struct trace_line *line, const char *name, const void *address)
 {
-    put_name(line, name);
-    trace_put_text(line, address ? "cpu" : "-");
+    trace_put_words(line, name, address ? "cpu" : "-");
 }
 
 void trace_put_mdl(struct trace_line *line, const char *name, const MDL *mdl)
 {
-    if (!mdl)
-        trace_put(line, " %s=-", name);
-    else if (!mdl->ByteCount)
-        trace_put(line, " %s={bytes=0}", name);
-    else
-        trace_put(line, " %s={bytes=%" PRIu32 " frame=0x%" PRIx64 "}", name, mdl->ByteCount,
-                  (uint64_t)MmGetMdlPfnArray(mdl)[0]);
+    if (!mdl || !mdl->ByteCount) {
+        trace_put_words(line, name, mdl ? "{bytes=0}" : "-");
+        return;
+    }
+    trace_put_words(line, name, "{");
+    trace_put(line, "bytes=%" PRIu32 " frame=0x%" PRIx64 "}", mdl->ByteCount,
+              (uint64_t)MmGetMdlPfnArray(mdl)[0]);
 }
 
 void trace_put_adl(struct trace_line *line, const char *name, const DXGK_ADL *adl)
 {
-    trace_put(line, " %s={pages=%" PRIu32, name, adl->PageCount);
+    trace_put_words(line, name, "{");
+    trace_put(line, "pages=%" PRIu32, adl->PageCount);
     if (adl->Flags.Contiguous)
         trace_put(line, " base=0x%" PRIx64 "}", adl->BasePageNumber);
     else if (adl->PageCount && adl->Pages)
         trace_put(line, " first=0x%" PRIx64 "}", adl->Pages[0]);
     else
-        trace_put(line, "}");
+        trace_put_text(line, "}");
+}
+
+void trace_put_place(struct trace_line *line, const char *name, uint32_t segment, uint64_t address)
+{
+    trace_put_number(line, name, segment);
+    trace_put(line, ":0x%" PRIx64, address);
 }
 
 void trace_put_gpu_physical(struct trace_line *line, const char *name,
                             const D3DGPU_PHYSICAL_ADDRESS *address)
 {
-    trace_put(line, " %s=%" PRIu32 ":0x%" PRIx64, name, address->SegmentId, address->SegmentOffset);
+    trace_put_place(line, name, address->SegmentId, address->SegmentOffset);
 }
 
 void trace_put_handles(struct trace_line *line, const char *name, enum trace_handle_kind kind,
                        const HANDLE *handles, UINT count)
 {
-    trace_put(line, " %s=[", name);
+    trace_put_words(line, name, "[");
     for (UINT i = 0; handles && i < count; i++) {
         if (i)
-            trace_put(line, " ");
+            trace_put_text(line, " ");
         trace_put_handle_value(line, kind, handles[i]);
     }
-    trace_put(line, "]");
+    trace_put_text(line, "]");
 }

@@ -21,6 +21,7 @@ struct trace_line {
     size_t size;
     size_t length; /* in full */
     struct trace_handles *handles;
+    const struct trace_visitor *visitor; /* gets parts, and no text is made; NULL: a text */
 };
 
 __attribute__((format(printf, 2, 3))) void trace_put(struct trace_line *line, const char *format,
@@ -59,6 +60,9 @@ void trace_put_handle(struct trace_line *line, const char *name, enum trace_hand
 void trace_put_handles(struct trace_line *line, const char *name, enum trace_handle_kind kind,
                        const HANDLE *handles, UINT count);
 
+/* A field whose value is words, which live as long as the program does. */
+void trace_put_words(struct trace_line *line, const char *name, const char *words);
+
 /* "cpu", or "-" for NULL: two runs need not have the same address. */
 void trace_put_cpu_address(struct trace_line *line, const char *name, const void *address);
 
@@ -67,6 +71,7 @@ void trace_put_mdl(struct trace_line *line, const char *name, const MDL *mdl);
 void trace_put_adl(struct trace_line *line, const char *name, const DXGK_ADL *adl);
 
 /* "segment:0xoffset". */
+void trace_put_place(struct trace_line *line, const char *name, uint32_t segment, uint64_t address);
 void trace_put_gpu_physical(struct trace_line *line, const char *name,
                             const D3DGPU_PHYSICAL_ADDRESS *address);
 

@@ -17,7 +17,7 @@
 #define assert_as_printf(...)                                                                      \
     for (size_t size = 0; size <= ROOM; size++) {                                                  \
         char wanted[ROOM + 1], is[ROOM + 1];                                                       \
-        struct trace_line line = {is, size, 0, NULL};                                              \
+        struct trace_line line = {is, size, 0, NULL, NULL};                                        \
         int length;                                                                                \
                                                                                                    \
         memset(wanted, '#', sizeof wanted);                                                        \
@@ -71,7 +71,7 @@ static void other_conversions_go_to_printf_as_a_whole(void **state)
 static void fields_have_names(void **state)
 {
     char text[ROOM];
-    struct trace_line line = {text, sizeof text, 0, NULL};
+    struct trace_line line = {text, sizeof text, 0, NULL, NULL};
 
     (void)state;
     trace_put_number(&line, "a", 0);

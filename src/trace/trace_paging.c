@@ -67,10 +67,10 @@ static const struct {
 static void put_ptes(struct trace_line *line, const char *name, const DXGK_PTE *entries, UINT count)
 {
     if (!entries) {
-        trace_put(line, " %s=-", name);
+        trace_put_words(line, name, "-");
         return;
     }
-    trace_put(line, " %s=[", name);
+    trace_put_words(line, name, "[");
     for (UINT i = 0; i < count && i < TRACE_ARRAY_SHOWN; i++)
         trace_put(line, "%s0x%" PRIx64 ":0x%" PRIx64, i ? " " : "", (uint64_t)entries[i].Flags,
                   (uint64_t)entries[i].PageAddress);
@@ -86,7 +86,7 @@ static void put_copy_ranges(struct trace_line *line, const char *name,
     struct hash hash;
 
     hash_init(&hash, 0);
-    trace_put(line, " %s=[", name);
+    trace_put_words(line, name, "[");
     for (UINT i = 0; ranges && i < count; i++) {
         const DXGK_BUILDPAGINGBUFFER_COPY_RANGE *range = &ranges[i];
 
@@ -109,11 +109,11 @@ static void put_copy_ranges(struct trace_line *line, const char *name,
 static void put_fences(struct trace_line *line, const char *name,
                        const DXGK_FENCE_RESIDENCY_INFO *fences, UINT count)
 {
-    trace_put(line, " %s=[", name);
+    trace_put_words(line, name, "[");
     for (UINT i = 0; fences && i < count; i++) {
         const DXGK_FENCE_RESIDENCY_INFO *info = &fences[i];
 
-        trace_put(line, "%s{", i ? " " : "");
+        trace_put_text(line, i ? " {" : "{");
         trace_put_handle_value(line, TRACE_HANDLE_FENCE, info->hGlobalNativeFence);
         trace_put_gpu_physical(line, "current", &info->CurrentValuePhysicalAddress);
         trace_put_gpu_physical(line, "monitored", &info->MonitoredValuePhysicalAddress);
@@ -186,8 +186,8 @@ static void put_field(struct trace_line *line, const struct text *text,
         trace_put_cpu_address(line, text->name, pointer_of(text, arg));
         return;
     case TEXT_PLACE:
-        trace_put(line, " %s=%" PRIu32 ":0x%" PRIx64, text->name,
-                  (uint32_t)load(arg, text->beside, sizeof(UINT)), load(arg, text->offset, 8));
+        trace_put_place(line, text->name, (uint32_t)load(arg, text->beside, sizeof(UINT)),
+                        load(arg, text->offset, 8));
         return;
     case TEXT_LARGE_ENTRY:
         if (pointer_of(text, arg))

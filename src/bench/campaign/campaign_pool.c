@@ -118,7 +118,7 @@ static bool transfer_all(int socket, void *data, size_t size, bool is_send)
 }
 
 /* The findings that a record has stand at its end, and most records have none. */
-static size_t record_bytes(const struct campaign_record *record)
+static size_t bytes_of_record(const struct campaign_record *record)
 {
     return offsetof(struct campaign_record, findings) +
            min_u64(record->finding_count, CAMPAIGN_MAX_FINDINGS) * sizeof record->findings[0];
@@ -144,7 +144,7 @@ _Noreturn static void work(const struct pool *pool, int socket, int errors,
         (options->play ? options->play : campaign_play)(options, item.seed, item.case_index,
                                                         record);
         is_reused = !pool->is_image && !record->finding_total;
-        if (!journal_answer(record, record_bytes(record)))
+        if (!journal_answer(record, bytes_of_record(record)))
             break;
     }
     _exit(0);

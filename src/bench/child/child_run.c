@@ -64,7 +64,8 @@ _Noreturn static void play(const struct run_config *config, const struct workloa
                            struct area *area, int errors, int pipe_end, uint64_t key)
 {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP}; /* the parent's to handle */
-    const int kept[] = {pipe_end, config->transcript_file};
+    int kept[3] = {pipe_end};
+    unsigned kept_count = 1;
     struct run_config own = *config;
     uint64_t answer;
 
@@ -72,7 +73,11 @@ _Noreturn static void play(const struct run_config *config, const struct workloa
     for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++)
         signal(signals[i], SIG_DFL);
     dup2(errors, STDERR_FILENO);
-    cage_leave_files(kept, config->transcript_file ? 2 : 1);
+    if (config->transcript_file)
+        kept[kept_count++] = config->transcript_file;
+    if (config->record_file)
+        kept[kept_count++] = config->record_file;
+    cage_leave_files(kept, kept_count);
     if (own.progress) {
         own.progress = note_progress;
         own.progress_context = area;

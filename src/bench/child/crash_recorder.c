@@ -29,6 +29,7 @@ static const int fatal_signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 
 static struct crash_recorder *current;
 static struct check *guards;
+static struct record *recorded;
 static size_t (*locate_driver)(const void *signal_context, char *text, size_t size);
 static bool is_catching, has_caught;
 static char handler_stack[STACK_BYTES];
@@ -130,6 +131,7 @@ static void on_fatal_signal(int number, siginfo_t *info, void *context)
         TRY(note_place(context));
         TRY(write_backtrace());
         TRY(journal_tell_findings());
+        TRY(record_flush(recorded));
     }
     for (size_t i = 0; i < ARRAY_COUNT(fatal_signals); i++)
         signal(fatal_signals[i], SIG_DFL);
@@ -170,6 +172,11 @@ void crash_recorder_begin(struct crash_recorder *recorder)
     recorder->ddi[0] = recorder->place[0] = '\0';
     recorder->model = NULL;
     catch_signals();
+}
+
+void crash_recorder_set_record(struct record *record)
+{
+    recorded = record;
 }
 
 bool crash_recorder_is_on(void)

@@ -15,6 +15,7 @@
 #define DRYDOCK_BENCH_CRASH_RECORDER_H
 
 #include "check/check.h"
+#include "record/record.h"
 #include "trace/trace.h"
 
 #include <stdbool.h>
@@ -53,6 +54,9 @@ void crash_recorder_release_memory(void *memory, size_t bytes);
 
 /* From now on, in this process; signals are caught the first time. NULL ends it. */
 void crash_recorder_begin(struct crash_recorder *recorder);
+
+/* The record whose last items a fatal signal still writes; NULL: none. */
+void crash_recorder_set_record(struct record *record);
 
 /* Whether the process has a recorder: then it is there to run drivers, and may be lost. */
 bool crash_recorder_is_on(void);

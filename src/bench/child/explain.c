@@ -55,6 +55,7 @@ void explain_findings(const struct run_config *config, const struct workload *wo
     if (!second)
         return;
     again.watched = &watched;
+    again.record_file = 0;
     again.transcript_file = 0;
     again.events_path = NULL;
     again.calls_path = NULL;

@@ -50,6 +50,7 @@ static bool play_again(const struct run_config *config, const struct workload *w
 {
     struct run_config again = *config;
 
+    again.record_file = 0;
     again.transcript_file = 0;
     again.transcript = bytes;
     again.transcript_bytes = size;

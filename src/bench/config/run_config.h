@@ -142,6 +142,8 @@ struct run_config {
     uint64_t events_limit;   /* calls; 0: 200,000 and no more than events_bytes */
     uint64_t events_bytes;   /* of the file; 0: 32 MiB, or any number with an events_limit */
     const char *calls_path;  /* the order of the calls (bench/run/run_calls.h); NULL: not written */
+    int record_file;         /* to which the record of the run is written, open; 0: none */
+    uint64_t record_limit;   /* of that file, in bytes; 0: RECORD_LIMIT_BYTES */
     int transcript_file;     /* to which a transcript of the driver is written, open; 0: none */
     /* A transcript that is played in place of the driver (layers/transcript/retold.h); NULL: none
      */

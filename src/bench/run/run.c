@@ -522,9 +522,10 @@ static void execute_once(const struct run_config *config, const struct workload 
     result->has_failed_allocation = run->managers.has_failed;
     run_memory_free_all(&run->managers);
     run_memory_free_all(&run->own);
-    free(run);
     run_settle_outcome(result);
     run_result_find_causes(result);
+    run_record_close(&run->record);
+    free(run);
     journal_end_run();
     result->wall_seconds = wall_now() - start;
     result->peak_process_bytes = peak_memory();
@@ -551,6 +552,7 @@ static void run_reference(const struct workload *workload, struct run_result *re
     config.hashes_calls = false;
     config.events = RUN_EVENTS_NONE;
     config.calls_path = NULL;
+    config.record_file = 0;
     config.transcript_file = 0;
     config.watched = NULL;
     config.tamper = NULL;

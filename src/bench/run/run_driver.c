@@ -108,7 +108,10 @@ static bool open_event_log(struct run_assembly *run)
 {
     const struct run_config *config = run->config;
 
-    run->has_events = run_event_log_open(&run->events, run->machine, config, run->result);
+    if (!run_record_open(&run->record, run->machine, config, run->result))
+        return run_refuse(run, "no memory to record the run");
+    run->has_events =
+        run_event_log_open(&run->events, run->machine, &run->record, config, run->result);
     return run->has_events ||
            run_refuse(run, "cannot write '%s'",
                       config->calls_path ? config->calls_path : config->events_path);

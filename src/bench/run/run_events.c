@@ -81,6 +81,7 @@ static void note_event(void *context, const struct trace_event *event)
     size_t length;
 
     journal_note_call(event);
+    run_record_event(log->record, event);
     if (event->phase == TRACE_AFTER && !event->is_callback && !NT_SUCCESS(event->status)) {
         log->result->refusal.ddi = event->ddi;
         log->result->refusal.ddi_status = event->status;
@@ -112,6 +113,7 @@ void run_event_log_print(struct run_event_log *log, const char *text)
 {
     int bytes;
 
+    run_record_print(log->record, text);
     if (!log->file)
         return;
     if (log->written >= log->limit || log->bytes >= log->byte_limit) {
@@ -127,10 +129,12 @@ void run_event_log_print(struct run_event_log *log, const char *text)
 }
 
 bool run_event_log_open(struct run_event_log *log, struct machine *machine,
-                        const struct run_config *config, struct run_result *result)
+                        struct run_record *record, const struct run_config *config,
+                        struct run_result *result)
 {
     *log = (struct run_event_log){
         .machine = machine,
+        .record = record,
         .level = config->events,
         .limit = config->events_limit,
         .byte_limit = config->events_bytes,
@@ -164,6 +168,7 @@ bool run_event_log_end(struct run_event_log *log)
 void run_event_log_close(struct run_event_log *log)
 {
     run_calls_begin_part(&log->calls, "end");
+    run_record_stage(log->record, "end");
     if (!log->file)
         return;
     if (log->dropped)

@@ -22,6 +22,7 @@
 #include "base/hash.h"
 #include "bench/run/run_result.h"
 #include "bench/run/run_calls.h"
+#include "bench/run/run_record.h"
 #include "trace/trace.h"
 
 #include <stdio.h>
@@ -30,6 +31,7 @@
 
 struct run_event_log {
     struct machine *machine;
+    struct run_record *record;
     struct hash hash;
     FILE *file; /* NULL: nothing is written */
     enum run_events level;
@@ -43,7 +45,8 @@ struct run_event_log {
 
 /* Opens the files of the configuration, as far as it names any. False: one cannot be made. */
 bool run_event_log_open(struct run_event_log *log, struct machine *machine,
-                        const struct run_config *config, struct run_result *result);
+                        struct run_record *record, const struct run_config *config,
+                        struct run_result *result);
 
 struct trace_sink run_event_log_sink(struct run_event_log *log);
 /* The driver prints: a line among the recorded calls, and nothing of the digest. */

@@ -291,14 +291,27 @@ static void on_submission_queued(void *context, uint32_t node, uint32_t fence, u
     tell_check(context, &event);
 }
 
+static void on_submission_begins(void *context, uint32_t node, uint32_t fence)
+{
+    struct run_assembly *run = context;
+
+    run_record_packet_begins(&run->record, node, fence);
+}
+
 static void on_submission_done(void *context, uint32_t node, uint32_t fence)
 {
+    struct run_assembly *run = context;
+
+    run_record_packet_ends(&run->record, node, fence, STATUS_SUCCESS);
     tell_check(context,
                &(struct check_gpu_event){.kind = CHECK_GPU_DONE, .node = node, .fence = fence});
 }
 
 static void on_submission_dropped(void *context, uint32_t node, uint32_t fence)
 {
+    struct run_assembly *run = context;
+
+    run_record_packet_ends(&run->record, node, fence, STATUS_CANCELLED);
     tell_check(context,
                &(struct check_gpu_event){.kind = CHECK_GPU_DROPPED, .node = node, .fence = fence});
 }
@@ -412,6 +425,7 @@ static const struct sgpu_observer *gpu_observer(bool follows_content)
         .wrote_entries = on_entries_written,
         .fault = on_gpu_fault,
         .submission_queued = on_submission_queued,
+        .submission_begins = on_submission_begins,
         .submission_done = on_submission_done,
         .submission_dropped = on_submission_dropped,
         .fence_passed = on_fence_passed,
@@ -424,6 +438,7 @@ static const struct sgpu_observer *gpu_observer(bool follows_content)
         .wrote_entries = on_entries_written,
         .fault = on_gpu_fault,
         .submission_queued = on_submission_queued,
+        .submission_begins = on_submission_begins,
         .submission_done = on_submission_done,
         .submission_dropped = on_submission_dropped,
         .fence_passed = on_fence_passed,

@@ -34,6 +34,7 @@
 #include "bench/run/run_result.h"
 #include "bench/run/run_events.h"
 #include "bench/run/run_memory.h"
+#include "bench/run/run_record.h"
 #include "bench/run/run_writers.h"
 #include "check/check.h"
 #include "check/oracle/oracle.h"
@@ -90,6 +91,7 @@ struct run_assembly {
     struct run_writers *writers; /* NULL: nobody asks who wrote what */
     struct run_event_log events;
     bool has_events;
+    struct run_record record;
 
     /* The memory manager, and who plays on it. */
     struct platform platform;

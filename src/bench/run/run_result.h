@@ -183,6 +183,7 @@ struct run_result {
     uint64_t print_count;
 
     uint64_t events_written, events_dropped;
+    char record_error[256]; /* why the record is not whole; "": it is, or there is none */
 
     char ending[RUN_ENDING_BYTES]; /* CRASHED, HUNG: the last output, a backtrace, the last calls */
 };

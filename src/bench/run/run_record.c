@@ -1,0 +1,506 @@
+/*
+ * What the record has of a run. A row of `objects` for each call that makes or ends objects of the
+ * driver; the rest is one function for each thing that can happen.
+ */
+#include "bench/run/run_record.h"
+
+#include "base/bits.h"
+#include "bench/child/crash_recorder.h"
+#include "miniport/operation.h"
+#include "record/record_line.h"
+#include "trace/trace_handles.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Parts of a call are the groups of its item, in the numbers of the record. */
+_Static_assert((int)TRACE_PART_DECIMAL == (int)RECORD_PART_DECIMAL &&
+                   (int)TRACE_PART_HEX == (int)RECORD_PART_HEX &&
+                   (int)TRACE_PART_SIGNED == (int)RECORD_PART_SIGNED &&
+                   (int)TRACE_PART_DIGITS == (int)RECORD_PART_DIGITS &&
+                   (int)TRACE_PART_TEXT == (int)RECORD_PART_TEXT &&
+                   (int)TRACE_PART_NOTHING == (int)RECORD_PART_NOTHING &&
+                   (int)TRACE_PART_PLAIN == (int)RECORD_PART_PLAIN,
+               "a part of the trace is a part of the record");
+_Static_assert(TRACE_HANDLE_UNKNOWN == RECORD_HANDLE_UNKNOWN, "and so is a handle without number");
+_Static_assert(sizeof(struct record_call_group) == 3 * sizeof(uint64_t), "field, type, value");
+
+#define FIRST_PARTS 64u
+
+static uint64_t now(const struct run_record *record)
+{
+    return machine_now(record->machine);
+}
+
+/* ---- The run --------------------------------------------------------------------------------- */
+
+static void put_fact(struct run_record *record, const char *key, const char *value)
+{
+    RECORD_ITEM(record->record, run, now(record), .key = record_literal(record->record, key),
+                .value = record_text(record->record, value));
+}
+
+__attribute__((format(printf, 3, 4))) static void
+put_fact_of(struct run_record *record, const char *key, const char *format, ...)
+{
+    char text[64];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    put_fact(record, key, text);
+}
+
+bool run_record_open(struct run_record *record, const struct machine *machine,
+                     const struct run_config *config, struct run_result *result)
+{
+    const struct record_limits limits = {.file_bytes = config->record_limit};
+
+    *record = (struct run_record){.machine = machine, .result = result};
+    if (!config->record_file)
+        return true;
+    record->parts = malloc(FIRST_PARTS * sizeof *record->parts);
+    record->part_room = FIRST_PARTS;
+    record->record = record_create(base_services_libc(), config->record_file, &limits);
+    if (!record->parts || !record->record) {
+        record_abandon(record->record);
+        record->record = NULL;
+        free(record->parts);
+        return false;
+    }
+    crash_recorder_set_record(record->record);
+    put_fact(record, "version", DRYDOCK_VERSION);
+    put_fact(record, "case", result->case_name);
+    put_fact(record, "driver", config->driver);
+    put_fact(record, "model", run_model_name(config->model));
+    put_fact_of(record, "wddm", "%u.%u", config->wddm / 10, config->wddm % 10);
+    put_fact_of(record, "seed", "%" PRIu64, config->seed);
+    put_fact_of(record, "local_memory", "%" PRIu64, config->local_bytes);
+    for (unsigned i = 0; i < result->process_count; i++)
+        RECORD_ITEM(record->record, object, now(record),
+                    .type = record_literal(record->record, "case_process"), .number = i + 1,
+                    .name = record_text(record->record, result->processes[i].name));
+    run_record_stage(record, "start");
+    return true;
+}
+
+void run_record_close(struct run_record *record)
+{
+    const struct run_result *result = record->result;
+    char error[256];
+
+    if (!record->record)
+        return;
+    run_record_progress(record);
+    put_fact(record, "outcome", run_outcome_name(result->outcome));
+    if (result->error[0])
+        put_fact(record, "error", result->error);
+    put_fact_of(record, "digest", "%016" PRIx64, result->digest);
+    put_fact_of(record, "virtual_time_ns", "%" PRIu64, result->virtual_time_ns);
+    crash_recorder_set_record(NULL);
+    if (!record_close(record->record, error))
+        snprintf(record->result->record_error, sizeof record->result->record_error, "%s", error);
+    record->record = NULL;
+    free(record->parts);
+    record->parts = NULL;
+}
+
+void run_record_stage(struct run_record *record, const char *name)
+{
+    RECORD_ITEM(record->record, stage, record->record ? now(record) : 0,
+                .name = record_literal(record->record, name));
+}
+
+void run_record_print(struct run_record *record, const char *text)
+{
+    if (record->record)
+        RECORD_ITEM(record->record, print, now(record), .text = record_text(record->record, text));
+}
+
+void run_record_progress(struct run_record *record)
+{
+    const struct run_result *result = record->result;
+
+    if (!record->record)
+        return;
+    while (record->steps_noted < result->step_count) {
+        const struct run_step *step = &result->steps[record->steps_noted++];
+
+        RECORD_ITEM(record->record, step, step->start_ns, .number = record->steps_noted,
+                    .name = record_text(record->record, step->name));
+    }
+    while (record->findings_noted < result->finding_count) {
+        const struct run_finding *finding = &result->findings[record->findings_noted++];
+
+        RECORD_ITEM(record->record, found, finding->time_ns ? finding->time_ns : now(record),
+                    .number = record->findings_noted, .sequence = record->sequence,
+                    .rule = record_text(record->record, finding->rule),
+                    .text = record_text(record->record, finding->text));
+    }
+}
+
+/* ---- Objects --------------------------------------------------------------------------------- */
+
+uint64_t run_record_number(const struct run_record *record, char kind, const void *handle)
+{
+    return record->record && record->handles
+               ? trace_handles_number(record->handles, (enum trace_handle_kind)kind, handle)
+               : 0;
+}
+
+/* An object as the driver has made it; what makes it says whose it is, and how large. */
+struct object {
+    const char *type, *parent_type;
+    char kind, parent_kind;
+    const void *handle, *parent;
+    uint64_t bytes;
+};
+
+static void put_object(struct run_record *record, const struct object *object)
+{
+    if (object->handle)
+        RECORD_ITEM(record->record, object, now(record),
+                    .type = record_literal(record->record, object->type),
+                    .number = run_record_number(record, object->kind, object->handle),
+                    .parent_type =
+                        object->parent ? record_literal(record->record, object->parent_type) : 0,
+                    .parent = run_record_number(record, object->parent_kind, object->parent),
+                    .bytes = object->bytes);
+}
+
+static void put_end(struct run_record *record, const char *type, char kind, const void *handle)
+{
+    if (handle)
+        RECORD_ITEM(record->record, object_end, now(record),
+                    .type = record_literal(record->record, type),
+                    .number = run_record_number(record, kind, handle));
+}
+
+/* The call has returned: what it has made. */
+static void note_made(struct run_record *record, const struct trace_event *event)
+{
+    switch ((unsigned)event->ddi) {
+    case MINIPORT_DDI_CreateProcess: {
+        const DXGKARG_CREATEPROCESS *arg = event->argument;
+
+        put_object(record, &(struct object){.type = "process",
+                                            .kind = TRACE_HANDLE_PROCESS,
+                                            .handle = arg->hKmdProcess,
+                                            .parent_type = "case_process",
+                                            .parent_kind = TRACE_HANDLE_OS_PROCESS,
+                                            .parent = arg->hDxgkProcess});
+        break;
+    }
+    case MINIPORT_DDI_CreateDevice: {
+        const DXGKARG_CREATEDEVICE *arg = event->argument;
+
+        put_object(record, &(struct object){.type = "device",
+                                            .kind = TRACE_HANDLE_DEVICE,
+                                            .handle = arg->hDevice,
+                                            .parent_type = "process",
+                                            .parent_kind = TRACE_HANDLE_PROCESS,
+                                            .parent = arg->hKmdProcess});
+        break;
+    }
+    case MINIPORT_DDI_CreateContext: {
+        const DXGKARG_CREATECONTEXT *arg = event->argument;
+
+        put_object(record, &(struct object){.type = "context",
+                                            .kind = TRACE_HANDLE_CONTEXT,
+                                            .handle = arg->hContext,
+                                            .parent_type = "device",
+                                            .parent_kind = TRACE_HANDLE_DEVICE,
+                                            .parent = event->object});
+        break;
+    }
+    case MINIPORT_DDI_CreateAllocation: {
+        const DXGKARG_CREATEALLOCATION *arg = event->argument;
+
+        if (arg->Flags.Resource)
+            put_object(record, &(struct object){.type = "resource",
+                                                .kind = TRACE_HANDLE_RESOURCE,
+                                                .handle = arg->hResource});
+        for (UINT i = 0; arg->pAllocationInfo && i < arg->NumAllocations; i++)
+            put_object(record, &(struct object){.type = "allocation",
+                                                .kind = TRACE_HANDLE_ALLOCATION,
+                                                .handle = arg->pAllocationInfo[i].hAllocation,
+                                                .parent_type = "resource",
+                                                .parent_kind = TRACE_HANDLE_RESOURCE,
+                                                .parent = arg->hResource,
+                                                .bytes = arg->pAllocationInfo[i].Size});
+        break;
+    }
+    case MINIPORT_DDI_CreateNativeFence: {
+        const DXGKARG_CREATENATIVEFENCE *arg = event->argument;
+
+        put_object(record, &(struct object){.type = "fence",
+                                            .kind = TRACE_HANDLE_FENCE,
+                                            .handle = arg->hGlobalNativeFence});
+        break;
+    }
+    default:
+        break;
+    }
+}
+
+/* The call begins: what it will end. */
+static void note_ended(struct run_record *record, const struct trace_event *event)
+{
+    switch ((unsigned)event->ddi) {
+    case MINIPORT_DDI_DestroyProcess:
+        put_end(record, "process", TRACE_HANDLE_PROCESS, event->object);
+        break;
+    case MINIPORT_DDI_DestroyDevice:
+        put_end(record, "device", TRACE_HANDLE_DEVICE, event->object);
+        break;
+    case MINIPORT_DDI_DestroyContext:
+        put_end(record, "context", TRACE_HANDLE_CONTEXT, event->object);
+        break;
+    case MINIPORT_DDI_DestroyAllocation: {
+        const DXGKARG_DESTROYALLOCATION *arg = event->argument;
+
+        for (UINT i = 0; arg->pAllocationList && i < arg->NumAllocations; i++)
+            put_end(record, "allocation", TRACE_HANDLE_ALLOCATION, arg->pAllocationList[i]);
+        if (arg->Flags.DestroyResource)
+            put_end(record, "resource", TRACE_HANDLE_RESOURCE, arg->hResource);
+        break;
+    }
+    case MINIPORT_DDI_DestroyNativeFence: {
+        const DXGKARG_DESTROYNATIVEFENCE *arg = event->argument;
+
+        put_end(record, "fence", TRACE_HANDLE_FENCE, arg->hGlobalNativeFence);
+        break;
+    }
+    default:
+        break;
+    }
+}
+
+/* ---- Packets --------------------------------------------------------------------------------- */
+
+static struct run_record_packet *slot_of(struct run_record *record, unsigned node, uint32_t fence)
+{
+    return &record->in_flight[node % RUN_RECORD_NODES][fence % RUN_RECORD_PACKETS];
+}
+
+void run_record_packet(struct run_record *record, uint64_t number, const char *type,
+                       uint64_t context, unsigned node, uint32_t fence, uint64_t bytes)
+{
+    if (record->record)
+        RECORD_ITEM(record->record, packet, now(record), .number = number,
+                    .type = record_literal(record->record, type), .context = context, .node = node,
+                    .fence = fence, .bytes = bytes);
+}
+
+void run_record_packet_submitted(struct run_record *record, uint64_t number, unsigned node,
+                                 uint32_t fence)
+{
+    if (!record->record)
+        return;
+    *slot_of(record, node, fence) = (struct run_record_packet){fence, number};
+    RECORD_ITEM(record->record, packet_submitted, now(record), .number = number, .node = node,
+                .fence = fence);
+}
+
+static uint64_t packet_number(struct run_record *record, unsigned node, uint32_t fence)
+{
+    const struct run_record_packet *slot = slot_of(record, node, fence);
+
+    return slot->fence == fence ? slot->number : 0;
+}
+
+void run_record_packet_begins(struct run_record *record, unsigned node, uint32_t fence)
+{
+    if (record->record)
+        RECORD_ITEM(record->record, packet_begins, now(record),
+                    .number = packet_number(record, node, fence), .node = node, .fence = fence);
+}
+
+void run_record_packet_ends(struct run_record *record, unsigned node, uint32_t fence,
+                            NTSTATUS status)
+{
+    if (record->record)
+        RECORD_ITEM(record->record, packet_ends, now(record),
+                    .number = packet_number(record, node, fence), .node = node, .fence = fence,
+                    .status = (uint32_t)status);
+}
+
+/* The driver gets a packet. Its number is its place among those that the driver got. */
+static void note_submission(struct run_record *record, const struct trace_event *event)
+{
+    const char *type = "render";
+    uint64_t context = 0, bytes = 0;
+    unsigned node = 0;
+    uint32_t fence = 0;
+
+    if (event->ddi == MINIPORT_DDI_SubmitCommandVirtual) {
+        const DXGKARG_SUBMITCOMMANDVIRTUAL *arg = event->argument;
+
+        context = run_record_number(record, TRACE_HANDLE_CONTEXT, arg->hContext);
+        node = arg->NodeOrdinal;
+        fence = arg->SubmissionFenceId;
+        bytes = arg->DmaBufferSize;
+        type = arg->Flags.Paging ? "paging" : type;
+    } else {
+        const DXGKARG_SUBMITCOMMAND *arg = event->argument;
+
+        context = run_record_number(record, TRACE_HANDLE_CONTEXT, arg->hContext);
+        node = arg->NodeOrdinal;
+        fence = arg->SubmissionFenceId;
+        bytes = arg->DmaBufferSubmissionEndOffset - arg->DmaBufferSubmissionStartOffset;
+        type = arg->Flags.Paging ? "paging" : type;
+    }
+    record->packets++;
+    run_record_packet(record, record->packets, type, context, node, fence, bytes);
+    run_record_packet_submitted(record, record->packets, node, fence);
+}
+
+/* ---- Interrupts ------------------------------------------------------------------------------ */
+
+static void note_interrupt(struct run_record *record, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
+{
+    uint32_t node = 0, fence = 0;
+
+    switch ((unsigned)data->InterruptType) {
+    case DXGK_INTERRUPT_DMA_COMPLETED:
+        node = data->DmaCompleted.NodeOrdinal;
+        fence = data->DmaCompleted.SubmissionFenceId;
+        break;
+    case DXGK_INTERRUPT_DMA_PREEMPTED:
+        node = data->DmaPreempted.NodeOrdinal;
+        fence = data->DmaPreempted.PreemptionFenceId;
+        break;
+    case DXGK_INTERRUPT_DMA_FAULTED:
+        node = data->DmaFaulted.NodeOrdinal;
+        fence = data->DmaFaulted.FaultedFenceId;
+        break;
+    case DXGK_INTERRUPT_DMA_PAGE_FAULTED:
+        node = data->DmaPageFaulted.NodeOrdinal;
+        fence = data->DmaPageFaulted.FaultedFenceId;
+        break;
+    case DXGK_INTERRUPT_MONITORED_FENCE_SIGNALED:
+        node = data->MonitoredFenceSignaled.NodeOrdinal;
+        break;
+    default:
+        break;
+    }
+    RECORD_ITEM(
+        record->record, interrupt, now(record),
+        .type = record_literal(record->record, trace_interrupt_name((unsigned)data->InterruptType)),
+        .node = node, .fence = fence, .sequence = record->sequence);
+}
+
+/* ---- Calls ----------------------------------------------------------------------------------- */
+
+static bool make_room(struct run_record *record)
+{
+    size_t room = 2 * record->part_room;
+    uint64_t(*parts)[3] = realloc(record->parts, room * sizeof *parts);
+
+    if (!parts)
+        return false;
+    record->parts = parts;
+    record->part_room = room;
+    return true;
+}
+
+static void note_part(void *context, const char *text, size_t length, unsigned type, uint64_t value)
+{
+    struct run_record *record = context;
+    uint64_t *part;
+
+    if (record->part_count == record->part_room && !make_room(record))
+        return;
+    if (type == TRACE_PART_TEXT || type == TRACE_PART_PLAIN + TRACE_PART_TEXT)
+        value = record_text(record->record, (const char *)(uintptr_t)value);
+    part = record->parts[record->part_count++];
+    part[0] = record_literal_part(record->record, text, length);
+    part[1] = type;
+    part[2] = value;
+}
+
+/* A type of object begins with the letter of its handles. */
+static const char *object_type(char kind)
+{
+    switch (kind) {
+    case TRACE_HANDLE_CONTEXT:
+        return "context";
+    case TRACE_HANDLE_PROCESS:
+        return "process";
+    default:
+        return "device";
+    }
+}
+
+static uint64_t operation_text(struct run_record *record, const struct trace_event *event)
+{
+    char text[64];
+
+    if (event->is_callback || event->ddi != MINIPORT_DDI_BuildPagingBuffer)
+        return 0;
+    if (event->operation < MINIPORT_OPERATION_COUNT)
+        return record_literal(record->record, miniport_operation_name(event->operation));
+    snprintf(text, sizeof text, "%s Operation=%u", miniport_operation_name(event->operation),
+             event->operation);
+    return record_text(record->record, text);
+}
+
+static void put_call(struct run_record *record, const struct trace_event *event)
+{
+    const struct trace_visitor visitor = {note_part, record};
+    const bool has_object = trace_event_has_object(event);
+    const char kind = trace_event_object_kind(event);
+
+    if (!record_wants(record->record, RECORD_KIND_call))
+        return;
+    record->part_count = 0;
+    trace_event_visit(event, &visitor);
+    RECORD_ITEM_WITH(
+        record->record, call, now(record), record->parts, record->part_count,
+        .sequence = event->sequence, .phase = event->phase == TRACE_AFTER, .depth = event->depth,
+        .name = record_literal(record->record, trace_event_name(event)),
+        .object_type = has_object ? record_literal(record->record, object_type(kind)) : 0,
+        .object = has_object ? run_record_number(record, kind, event->object) : 0,
+        .operation = operation_text(record, event),
+        .status = event->phase == TRACE_AFTER ? (uint32_t)event->status : 0);
+}
+
+static void note_call(struct run_record *record, const struct trace_event *event)
+{
+    if (event->phase == TRACE_AFTER) {
+        if (NT_SUCCESS(event->status) && event->argument)
+            note_made(record, event);
+        return;
+    }
+    note_ended(record, event);
+    switch ((unsigned)event->ddi) {
+    case MINIPORT_DDI_SubmitCommand:
+    case MINIPORT_DDI_SubmitCommandVirtual:
+        note_submission(record, event);
+        break;
+    case MINIPORT_DDI_DpcRoutine:
+        RECORD_ITEM(record->record, dpc, now(record), .number = ++record->dpcs,
+                    .sequence = event->sequence);
+        break;
+    default:
+        break;
+    }
+}
+
+void run_record_event(struct run_record *record, const struct trace_event *event)
+{
+    if (!record->record)
+        return;
+    record->handles = event->handles;
+    run_record_progress(record);
+    record->sequence = event->sequence;
+    put_call(record, event);
+    if (!event->is_callback)
+        note_call(record, event);
+    else if (event->callback == TRACE_CALLBACK_notify_interrupt && event->phase == TRACE_BEFORE)
+        note_interrupt(record, event->argument);
+}
