@@ -1,0 +1,183 @@
+/* The page: reads what is in it, shows one view at a time, and knows which from the address behind "#". */
+import "./style.css";
+import { textIn, type App, type Facts, type View } from "./app.js";
+import { frames, TimeWindow } from "./canvas.js";
+import { Run } from "./data.js";
+import { readStory, StoryError } from "./decode.js";
+import { h, section } from "./dom.js";
+import { mapView } from "./map.js";
+import { outcomeOf, overviewView } from "./overview.js";
+import { factsView, rowsView, rowView } from "./rows.js";
+import { isDark, nextTheme, onTheme, startTheme } from "./theme.js";
+import { timelineView } from "./timeline.js";
+
+interface Route {
+    id: string;
+    title: string; /* in the list of views; "": not in it */
+    make(app: App): View;
+    needsStory?: boolean;
+    has?(app: App): boolean;
+}
+
+const RUN_ROUTES: Route[] = [
+    { id: "overview", title: "Overview", make: overviewView },
+    { id: "map", title: "Segment map", make: mapView, needsStory: true },
+    { id: "timeline", title: "Timeline", make: timelineView, needsStory: true },
+    { id: "rows", title: "Data", make: rowsView, needsStory: true },
+    { id: "row", title: "", make: rowView, needsStory: true },
+    { id: "facts", title: "run.json", make: factsView },
+];
+
+const KEYS: [string, string][] = [["?", "this list"], ["1 … 9", "the views, in their order"], ["T", "light or dark"], ["/", "find, where a view has it"], ["Tab, Enter", "go through links and buttons, and follow them"],
+    ["arrows, Page up and down, Home, End", "in a table: the row; Enter opens it"]];
+
+function readFacts(): Facts {
+    const text = document.getElementById("facts")?.textContent ?? "";
+    const value: unknown = JSON.parse(text);
+    if (typeof value !== "object" || value === null || Array.isArray(value)) throw new StoryError("its facts are no object");
+    return value as Facts;
+}
+
+async function readRuns(): Promise<{ runs: { name: string; run: Run }[]; problem: string }> {
+    const runs: { name: string; run: Run }[] = [];
+    let problem = "";
+    for (const element of document.querySelectorAll<HTMLScriptElement>("script[type='application/octet-stream']")) {
+        const text = element.textContent ?? "";
+        try {
+            runs.push({ name: element.dataset.name ?? element.id, run: new Run(await readStory(text)) });
+        } catch (error) {
+            if (!(error instanceof StoryError) && !(error instanceof RangeError)) throw error;
+            problem = `The story in this page cannot be read: ${error.message}. The figures below are from run.json; drydock report writes the page anew.`;
+        }
+        element.textContent = ""; /* megabytes that nothing needs again */
+    }
+    return { runs, problem };
+}
+
+function start(app: App, page: string, routes: Route[]): void {
+    const root = document.getElementById("page") as HTMLElement;
+    const main = h("main", { id: "main", tabindex: -1 });
+    const views = new Map<string, View>();
+    const nav = h("nav", { "aria-label": "Views" });
+    const shown = routes.filter(r => r.title && (!r.needsStory || app.run) && (r.has?.(app) ?? true));
+    const links = new Map<string, HTMLAnchorElement>();
+    shown.forEach((route, i) => {
+        const a = h("a", { href: `#${route.id}`, title: i < 9 ? `Key ${i + 1}` : null }, route.title);
+        links.set(route.id, a);
+        nav.append(a);
+    });
+    const themeButton = h("button", { type: "button", class: "icon", title: "Light or dark (T)", click: nextTheme });
+    const nameTheme = (): void => {
+        themeButton.textContent = isDark() ? "☀" : "☾";
+        themeButton.setAttribute("aria-label", isDark() ? "Change to light" : "Change to dark");
+    };
+    onTheme(nameTheme);
+    nameTheme();
+    const help = h("dialog", { class: "help", "aria-labelledby": "help-title" });
+    const helpButton = h("button", { type: "button", class: "icon", title: "Keys (?)", "aria-label": "Keys", click: () => showHelp() }, "?");
+    const { word, isGood } = outcomeOf(app.facts);
+    const live = document.getElementById("live") as HTMLElement;
+    root.replaceChildren(
+        h("a", { class: "skip", href: "#main", click: (event: Event) => { event.preventDefault(); main.focus(); } }, "To the view"),
+        h("header", { class: "top" }, h("div", { class: "brand" }, h("strong", {}, "Drydock"), h("span", { class: "what", title: titleOf(app.facts, page) }, titleOf(app.facts, page)),
+            page === "run" ? h("span", { class: `outcome small ${isGood ? "good" : "bad"}` }, word) : null), nav, h("div", { class: "tools" }, themeButton, helpButton)),
+        main, live, help);
+    document.title = `${titleOf(app.facts, page)} - Drydock`;
+
+    let current: View | null = null;
+    let currentKeys: [string, string][] = [];
+    function showHelp(): void {
+        const list = (title: string, keys: [string, string][]) => [h("h3", {}, title), h("dl", { class: "keys" }, keys.map(([key, what]) => h("div", {}, h("dt", {}, h("kbd", {}, key)), h("dd", {}, what))))];
+        help.replaceChildren(h("h2", { id: "help-title" }, "Keys"), ...list("Everywhere", KEYS), ...(currentKeys.length ? list("In this view", currentKeys) : []),
+            h("form", { method: "dialog" }, h("button", {}, "Close")));
+        if (!help.open) help.showModal();
+    }
+
+    function route(): void {
+        const whole = decodeURI(location.hash.replace(/^#/, "")) || shown[0]?.id || "facts";
+        const [path, search = ""] = whole.split(/\?(.*)/s);
+        const id = path.split("/")[0];
+        const rest = path.slice(id.length + 1);
+        const found = routes.find(r => r.id === id && (!r.needsStory || app.run));
+        const query = new URLSearchParams(search);
+        if (rest) query.set("*", rest);
+        if (query.has("from") && query.has("to")) app.time.set(Number(query.get("from")), Number(query.get("to")));
+        for (const [name, a] of links) {
+            if (name === id || (id === "row" && name === "rows")) a.setAttribute("aria-current", "page");
+            else a.removeAttribute("aria-current");
+        }
+        current?.left?.();
+        let element: HTMLElement;
+        current = null;
+        currentKeys = [];
+        try {
+            if (!found) throw new StoryError("this page has no such view");
+            let view = views.get(id);
+            if (!view) views.set(id, view = found.make(app));
+            element = view.element;
+            main.replaceChildren(element);
+            view.shown?.(query);
+            current = view;
+            currentKeys = view.help ?? [];
+        } catch (error) {
+            if (!(error instanceof StoryError)) throw error;
+            element = section("Cannot be shown", `The story in this page cannot be read: ${error.message}.`);
+            main.replaceChildren(element);
+        }
+        window.scrollTo(0, 0);
+    }
+
+    window.addEventListener("hashchange", route);
+    document.addEventListener("keydown", event => {
+        if (event.ctrlKey || event.metaKey || event.altKey) return;
+        const target = event.target as HTMLElement;
+        if (target.closest("input, select, textarea, dialog")) return;
+        if (event.key === "?") showHelp();
+        else if (event.key === "t" || event.key === "T") nextTheme();
+        else if (event.key === "/") {
+            const field = main.querySelector<HTMLInputElement>("input[type=search]");
+            if (!field) return;
+            field.focus();
+        } else if (/^[1-9]$/.test(event.key) && shown[Number(event.key) - 1]) location.hash = shown[Number(event.key) - 1].id;
+        else return;
+        event.preventDefault();
+    });
+    route();
+}
+
+function titleOf(facts: Facts, page: string): string {
+    if (page === "campaign") return textIn(facts, "name") || `Campaign of ${textIn(facts, "driver") || "a driver"}`;
+    if (page === "compare") return "Two runs compared";
+    return textIn(facts, "case") || "Run";
+}
+
+async function open(): Promise<void> {
+    startTheme();
+    const root = document.getElementById("page") as HTMLElement;
+    const live = h("div", { id: "live", class: "unseen", "aria-live": "polite" });
+    root.replaceChildren(h("p", { class: "loading" }, "Reading the story …"), live);
+    let facts: Facts;
+    try {
+        facts = readFacts();
+    } catch (error) {
+        root.replaceChildren(h("main", {}, h("p", { class: "notice bad", role: "alert" }, h("strong", {}, "This page is damaged. "), `The facts of the run cannot be read (${(error as Error).message}). drydock report writes the page anew.`)));
+        return;
+    }
+    const { runs, problem } = await readRuns();
+    const run = runs[0]?.run ?? null;
+    const app: App = {
+        facts, run, others: runs, problem, time: new TimeWindow(0, run ? run.end : 1),
+        go: route => { location.hash = route; },
+        announce: text => { live.textContent = text; },
+    };
+    const page = textIn(facts, "page") || "run";
+    start(app, page, RUN_ROUTES);
+    /* For the tests, and for who looks into a page by its console. */
+    Object.assign(window, { drydock: { frames, app } });
+    document.documentElement.dataset.ready = "true";
+}
+
+open().catch((error: unknown) => {
+    document.getElementById("page")?.replaceChildren(h("main", {}, h("p", { class: "notice bad", role: "alert" }, h("strong", {}, "This page has failed. "), error instanceof Error ? error.message : String(error))));
+    throw error;
+});

@@ -1,0 +1,609 @@
+/*
+ * The segment map: addresses of each segment against virtual time. A band is an allocation in a range, from when it
+ * came to when it left; what is between bands is free.
+ */
+import type { App, View } from "./app.js";
+import { cssColour, drawTimeAxis, inkOn, themeColour, TimeCanvas, type Pointer } from "./canvas.js";
+import { amountColour, faded, KIND_COLOURS, kindColour, neutral } from "./colours.js";
+import type { Run } from "./data.js";
+import { NEVER } from "./decode.js";
+import { clear, h, legend, link } from "./dom.js";
+import * as format from "./format.js";
+import { lifeOf, lifeTable } from "./life.js";
+import { tableGrid } from "./rows.js";
+import { onTheme } from "./theme.js";
+import { after, PAINT_MS, TileLayer, type TileFrame } from "./tiles.js";
+
+export type ColourBy = "process" | "use" | "moves" | "size";
+
+const COLOURS_BY: [ColourBy, string][] = [
+    ["process", "process"], ["use", "kind of use"], ["moves", "how often it was placed"], ["size", "size"],
+];
+
+const LEFT = 86, RIGHT = 16, TOP = 26, BOTTOM = 8, HEAD = 24, STRIP = 12, GAP = 14;
+const SHAPES = 2500; /* bands that are drawn one by one */
+
+interface Panel {
+    segment: number; /* row of objects */
+    bytes: number;
+    placeOf: Uint32Array; /* row of places of each rectangle */
+    layer: TileLayer;
+    y0: number; /* the window of addresses */
+    y1: number;
+    top: number; /* of the plot, in pixels */
+    height: number;
+    isShown: boolean;
+    free: Float32Array | null; /* share of free memory that its largest range has, at FREE_SAMPLES moments */
+}
+
+const FREE_SAMPLES = 480;
+
+/* "weight" of "layer3.attention.weight2": what allocations with alike names are for. */
+export function useOf(name: string): string {
+    const last = name.split(/[./:\s]/).filter(Boolean).pop() ?? "";
+    return last.replace(/[-_]?\d+$/, "") || "(no name)";
+}
+
+interface Scheme {
+    of: Uint32Array; /* colour by row of objects */
+    legend: { colour: number; label: string }[];
+}
+
+function categories(run: Run, rows: number[], kindOf: (row: number) => string, of: Uint32Array): Scheme["legend"] {
+    const sizes = new Map<string, number>();
+    const bytes = run.values("objects", "bytes");
+    for (const row of rows) sizes.set(kindOf(row), (sizes.get(kindOf(row)) ?? 0) + bytes[row]);
+    const order = [...sizes].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1)).map(e => e[0]);
+    const colours = new Map(order.map((name, n) => [name, kindColour(n)]));
+    for (const row of rows) of[row] = colours.get(kindOf(row)) as number;
+    const legend = order.slice(0, KIND_COLOURS - 1).map((label, n) => ({ colour: kindColour(n), label }));
+    if (order.length >= KIND_COLOURS) legend.push({ colour: kindColour(KIND_COLOURS - 1), label: order.length === KIND_COLOURS ? order[KIND_COLOURS - 1] : `${order.length - KIND_COLOURS + 1} others` });
+    return legend;
+}
+
+export function colourScheme(run: Run, by: ColourBy): Scheme {
+    const of = new Uint32Array(run.rows("objects")).fill(neutral());
+    const rows = run.objectsOf("allocation");
+    if (by === "process") {
+        const process = run.values("objects", "process");
+        return { of, legend: categories(run, rows, row => run.objectName(process[row]) || "the system", of) };
+    }
+    if (by === "use") return { of, legend: categories(run, rows, row => useOf(run.text("objects", "name", row)), of) };
+    const values = run.values("objects", by === "moves" ? "placed" : "bytes");
+    let most = 1;
+    for (const row of rows) most = Math.max(most, values[row]);
+    const low = by === "size" ? 4096 : 1;
+    const share = (v: number): number => Math.log(Math.max(1, v / low)) / Math.max(1e-9, Math.log(Math.max(2, most / low)));
+    for (const row of rows) of[row] = amountColour(share(values[row]));
+    const marks = [...new Set([0, 0.25, 0.5, 0.75, 1].map(s => by === "size" ? 2 ** Math.round(Math.log2(low * (most / low) ** s)) : Math.round(most ** s)))];
+    return { of, legend: marks.map(v => ({ colour: amountColour(share(v)), label: by === "size" ? format.bytes(v) : `${format.count(v)} ×` })) };
+}
+
+export class SegmentMap {
+    readonly element: HTMLElement;
+    readonly canvas: TimeCanvas;
+    private readonly panels: Panel[] = [];
+    private scheme: Scheme;
+    private colours: Uint32Array;
+    private by: ColourBy = "process";
+    private readonly legendHolder = h("div");
+    private readonly inspector = h("aside", { class: "inspector", "aria-label": "Selected allocation" });
+    private readonly readout = h("p", { class: "readout", "aria-live": "off" });
+    private readonly matches = h("span", { class: "matches", "aria-live": "polite" });
+    private isMatch: Uint8Array | null = null;
+    private selected = -1; /* row of objects */
+    private hovered = -1; /* row of places */
+    private moment: number | null = null;
+    private readonly resident = new Uint32Array(65536); /* bands of one moment */
+
+    constructor(private readonly app: App, private readonly run: Run, isSmall = false) {
+        this.scheme = colourScheme(run, this.by);
+        this.colours = this.scheme.of;
+        this.canvas = new TimeCanvas(app.time, {
+            draw: (c, w, hgt) => this.draw(c, w, hgt),
+            hover: at => this.hover(at),
+            click: at => this.click(at),
+            zoomY: (at, factor) => this.zoomY(at, factor),
+            panY: (by, at) => this.panY(by, at),
+            key: event => this.key(event),
+        }, "Segment map: addresses against time. Arrow keys pan, plus and minus zoom, square brackets zoom addresses, N and P choose a band, Enter opens it.", LEFT, RIGHT);
+        this.makePanels();
+        onTheme(() => this.setColours(this.by));
+
+        const select = h("select", { id: "map-colour", change: () => this.setColours(select.value as ColourBy) },
+            COLOURS_BY.map(([value, label]) => h("option", { value }, label)));
+        const search = h("input", { type: "search", placeholder: "Find allocation", "aria-label": "Find allocations by name or number", spellcheck: "false", class: "find" });
+        search.addEventListener("input", () => this.find(search.value));
+        search.addEventListener("keydown", event => {
+            if (event.key === "Enter") this.nextMatch();
+        });
+        const segments = h("div", { class: "chips", role: "group", "aria-label": "Segments" }, this.panels.map(panel => {
+            const button = h("button", { type: "button", class: "chip", "aria-pressed": String(panel.isShown) }, run.objectName(panel.segment + 1), " ", h("small", {}, format.bytes(panel.bytes)));
+            button.addEventListener("click", () => {
+                panel.isShown = !panel.isShown;
+                button.setAttribute("aria-pressed", String(panel.isShown));
+                this.canvas.refresh();
+            });
+            return button;
+        }));
+        const buttons = h("div", { class: "tools", role: "group", "aria-label": "Zoom" },
+            h("button", { type: "button", title: "Zoom in (+)", "aria-label": "Zoom in", click: () => app.time.zoom((app.time.t0 + app.time.t1) / 2, 0.5) }, "+"),
+            h("button", { type: "button", title: "Zoom out (-)", "aria-label": "Zoom out", click: () => app.time.zoom((app.time.t0 + app.time.t1) / 2, 2) }, "−"),
+            h("button", { type: "button", title: "All of it (Home)", click: () => this.fit() }, "Fit"));
+        const stage = h("div", { class: "stage" }, this.canvas.element);
+        this.element = h("div", { class: isSmall ? "map small" : "map" },
+            h("div", { class: "toolbar" }, h("label", { for: "map-colour" }, "Colour by "), select, search, this.matches, segments, buttons),
+            this.legendHolder,
+            isSmall ? stage : h("div", { class: "with-inspector" }, stage, this.inspector), this.readout);
+        this.showLegend();
+        this.inspect();
+    }
+
+    destroy(): void {
+        this.canvas.destroy();
+    }
+
+    private makePanels(): void {
+        const { run } = this;
+        const offset = run.values("places", "offset"), bytes = run.values("places", "bytes");
+        const from = run.values("places", "from"), to = run.values("places", "to"), allocation = run.values("places", "allocation");
+        for (const segment of run.objectsOf("segment")) {
+            const rows = run.referring("places", "segment", segment);
+            const n = rows.length;
+            const rects = { count: n, x0: new Float64Array(n), x1: new Float64Array(n), y0: new Float64Array(n), y1: new Float64Array(n) };
+            let top = run.values("objects", "bytes")[segment];
+            for (let i = 0; i < n; i++) {
+                const r = rows[i];
+                rects.x0[i] = from[r] === NEVER ? run.end : from[r];
+                rects.x1[i] = to[r] === NEVER ? run.end : to[r];
+                rects.y0[i] = offset[r];
+                rects.y1[i] = offset[r] + bytes[r];
+                if (rects.y1[i] > top) top = rects.y1[i];
+            }
+            top = Math.max(top, 4096);
+            this.panels.push({
+                segment, bytes: top, placeOf: rows, y0: 0, y1: top, top: 0, height: 0, isShown: n > 0, free: null,
+                layer: new TileLayer(rects, { t0: run.begin, t1: run.end, y0: 0, y1: top },
+                    i => { const a = allocation[rows[i]]; return a ? this.colours[a - 1] : neutral(); },
+                    { width: 256, height: 256 }, true, SHAPES, 0.12),
+            });
+        }
+        if (this.panels.length && !this.panels.some(p => p.isShown)) this.panels[0].isShown = true;
+    }
+
+    private setColours(by: ColourBy): void {
+        this.by = by;
+        this.scheme = colourScheme(this.run, by);
+        this.applyMatch();
+        this.showLegend();
+    }
+
+    private applyMatch(): void {
+        const { isMatch } = this;
+        this.colours = isMatch ? this.scheme.of.map((c, row) => isMatch[row] ? c : faded(c, 0.85)) : this.scheme.of;
+        for (const panel of this.panels) panel.layer.recolour();
+        this.canvas.refresh();
+    }
+
+    private showLegend(): void {
+        clear(this.legendHolder);
+        this.legendHolder.append(legend([...this.scheme.legend.map(e => ({ colour: cssColour(e.colour), label: e.label })), { colour: "var(--free)", label: "free" },
+            { colour: "var(--bad-soft)", label: "strip: how fragmented free memory is" }]));
+    }
+
+    find(words: string): void {
+        const parts = words.trim().toLowerCase().split(/\s+/).filter(Boolean);
+        if (!parts.length) {
+            this.isMatch = null;
+            this.matches.textContent = "";
+        } else {
+            this.isMatch = new Uint8Array(this.run.rows("objects"));
+            let n = 0;
+            for (const row of this.run.objectsOf("allocation")) {
+                const name = `${this.run.objectName(row + 1)} ${this.run.objectName(this.run.values("objects", "process")[row])}`.toLowerCase();
+                if (parts.every(p => name.includes(p))) {
+                    this.isMatch[row] = 1;
+                    n++;
+                }
+            }
+            this.matches.textContent = format.plural(n, "allocation");
+        }
+        this.applyMatch();
+    }
+
+    private nextMatch(): void {
+        if (!this.isMatch) return;
+        const n = this.isMatch.length;
+        for (let i = 1; i <= n; i++) {
+            const row = (Math.max(-1, this.selected) + i) % n;
+            if (!this.isMatch[row]) continue;
+            this.select(row, true);
+            return;
+        }
+    }
+
+    fit(): void {
+        this.app.time.set(this.run.begin, this.run.end);
+        for (const panel of this.panels) {
+            panel.y0 = 0;
+            panel.y1 = panel.bytes;
+        }
+        this.canvas.refresh();
+    }
+
+    /* row: of objects; brings: its first band into sight. */
+    select(row: number, brings = false): void {
+        this.selected = row;
+        this.inspect();
+        if (row >= 0) {
+            this.app.announce(`${this.run.objectName(row + 1)} selected`);
+            const places = this.run.referring("places", "allocation", row);
+            if (brings && places.length) {
+                const from = this.run.values("places", "from")[places[0]];
+                const to = Math.min(this.run.end, this.run.values("places", "to")[places[0]]);
+                if (from > this.app.time.t1 || to < this.app.time.t0) this.app.time.show(from, to);
+                for (const panel of this.panels) if (this.run.values("places", "segment")[places[0]] === panel.segment + 1) panel.isShown = true;
+            }
+        }
+        this.canvas.refresh();
+    }
+
+    private inspect(): void {
+        const { inspector, run, selected } = this;
+        clear(inspector);
+        if (selected < 0) {
+            inspector.append(h("h3", {}, "Nothing selected"), h("p", { class: "says" }, "Click a band, or press N with the map in focus, to read the life of its allocation: where it was, why it came and left, who used it."));
+            return;
+        }
+        const events = lifeOf(run, selected);
+        const o = (column: string): number => run.values("objects", column)[selected];
+        inspector.append(
+            h("h3", {}, link(`row/objects/${selected}`, run.objectName(selected + 1))),
+            h("p", { class: "says" }, `${format.bytes(o("bytes"))}${o("process") ? ` of ${run.objectName(o("process"))}` : ""}; placed ${format.plural(o("placed"), "time")}, evicted ${format.plural(o("evicted"), "time")}, ${format.bytes(o("moved_bytes"))} moved.`),
+            lifeTable(events, 420, `Life of ${run.objectName(selected + 1)}`));
+    }
+
+    private panelAt(y: number): Panel | null {
+        return this.panels.find(p => p.isShown && y >= p.top - HEAD && y < p.top + p.height + STRIP) ?? null;
+    }
+
+    private addressAt(panel: Panel, y: number): number {
+        return panel.y1 - ((y - panel.top) / panel.height) * (panel.y1 - panel.y0);
+    }
+
+    private bandAt(at: Pointer): number {
+        const panel = this.panelAt(at.y);
+        if (!panel || at.x < LEFT) return -1;
+        const t = this.canvas.timeAt(at.x), address = this.addressAt(panel, at.y);
+        const dt = this.app.time.span / this.canvas.plotWidth, da = (panel.y1 - panel.y0) / panel.height;
+        const found = new Uint32Array(64);
+        let n = panel.layer.index.find(t, address, t, address, found, 63);
+        if (!n) n = panel.layer.index.find(t - dt, address - da, t + dt, address + da, found, 63);
+        return n ? panel.placeOf[found[0]] : -1;
+    }
+
+    private hover(at: Pointer | null): void {
+        const before = this.hovered;
+        this.hovered = at ? this.bandAt(at) : -1;
+        this.moment = at && at.x >= LEFT ? this.canvas.timeAt(at.x) : null;
+        this.canvas.element.style.cursor = this.hovered >= 0 ? "pointer" : "";
+        this.say(at);
+        if (this.moment !== null || before !== this.hovered) this.canvas.refresh();
+    }
+
+    /* How the free memory of a panel lies at a moment. */
+    private freeAt(panel: Panel, t: number): { free: number; ranges: number; largest: number } {
+        const found = this.resident;
+        const n = Math.min(found.length, panel.layer.index.find(t, -1, t, Infinity, found, found.length));
+        const { y0, y1 } = panel.layer.rects;
+        const here = found.subarray(0, n).sort((a, b) => y0[a] - y0[b]);
+        let at = 0, free = 0, ranges = 0, largest = 0;
+        const gap = (to: number): void => {
+            if (to <= at) return;
+            ranges++;
+            free += to - at;
+            largest = Math.max(largest, to - at);
+        };
+        for (const i of here) {
+            gap(y0[i]);
+            at = Math.max(at, y1[i]);
+        }
+        gap(panel.bytes);
+        return { free, ranges, largest };
+    }
+
+    private say(at: Pointer | null): void {
+        const panel = at && this.panelAt(at.y);
+        if (!at || !panel || this.moment === null) {
+            this.readout.textContent = " ";
+            return;
+        }
+        const { run } = this;
+        const where = `${format.moment(this.moment, this.app.time.span / 1000)}, ${format.hex(Math.max(0, Math.round(this.addressAt(panel, at.y))))} of ${run.objectName(panel.segment + 1)}`;
+        if (this.hovered >= 0) {
+            const p = (column: string): number => run.values("places", column)[this.hovered];
+            this.readout.textContent = `${where}: ${run.objectName(p("allocation"))}, ${format.bytes(p("bytes"))} from ${format.moment(p("from"))} to ${format.moment(p("to"))}. Came: ${run.text("places", "why_came", this.hovered) || "-"}. Left: ${p("to") === NEVER ? "not" : run.text("places", "why_left", this.hovered) || "-"}.`;
+        } else {
+            const f = this.freeAt(panel, this.moment);
+            this.readout.textContent = `${where}: free. ${format.bytes(f.free)} are free in ${format.plural(f.ranges, "range")}, the largest has ${format.bytes(f.largest)}.`;
+        }
+    }
+
+    private click(at: Pointer): void {
+        const place = this.bandAt(at);
+        this.select(place < 0 ? -1 : this.run.values("places", "allocation")[place] - 1);
+    }
+
+    private zoomY(at: Pointer, factor: number): void {
+        const panel = this.panelAt(at.y) ?? this.panels.find(p => p.isShown);
+        if (!panel) return;
+        const address = Math.max(panel.y0, Math.min(panel.y1, this.addressAt(panel, at.y)));
+        const span = Math.max(4096, Math.min(panel.bytes, (panel.y1 - panel.y0) * factor));
+        const share = (address - panel.y0) / (panel.y1 - panel.y0);
+        panel.y0 = Math.max(0, Math.min(panel.bytes - span, address - share * span));
+        panel.y1 = panel.y0 + span;
+        this.canvas.refresh();
+    }
+
+    private panY(by: number, at: Pointer): void {
+        const panel = this.panelAt(at.y);
+        if (!panel) return;
+        const span = panel.y1 - panel.y0;
+        panel.y0 = Math.max(0, Math.min(panel.bytes - span, panel.y0 - (by / panel.height) * span));
+        panel.y1 = panel.y0 + span;
+        this.canvas.refresh();
+    }
+
+    private key(event: KeyboardEvent): boolean {
+        if (event.key === "Home" || event.key === "0") {
+            this.fit();
+            return true;
+        }
+        if (event.key === "Escape") {
+            this.select(-1);
+            return true;
+        }
+        if (event.key === "Enter" && this.selected >= 0) {
+            this.app.go(`row/objects/${this.selected}`);
+            return true;
+        }
+        if (event.key !== "n" && event.key !== "p") return false;
+        /* The next band of the first panel by its begin, behind the selected allocation's in the window. */
+        const { t0, t1 } = this.app.time;
+        const from = this.run.values("places", "from"), allocation = this.run.values("places", "allocation");
+        const rows = this.run.rows("places");
+        const step = event.key === "n" ? 1 : -1;
+        let row = this.hovered >= 0 ? this.hovered : step > 0 ? -1 : rows;
+        for (row += step; row >= 0 && row < rows; row += step)
+            if (from[row] >= t0 && from[row] <= t1 && allocation[row]) {
+                this.hovered = row;
+                this.select(allocation[row] - 1);
+                return true;
+            }
+        this.hovered = -1;
+        return true;
+    }
+
+    private draw(c: CanvasRenderingContext2D, width: number, height: number): boolean {
+        const { time } = this.app;
+        const ground = themeColour("--ground"), free = themeColour("--free"), ink = themeColour("--ink"), soft = themeColour("--ink-soft");
+        const lineColour = themeColour("--line"), accent = themeColour("--accent"), bad = themeColour("--bad");
+        const scale = this.canvas.element.width / width;
+        c.fillStyle = ground;
+        c.fillRect(0, 0, width, height);
+        drawTimeAxis(c, this.canvas, 14, height - BOTTOM);
+        const shown = this.panels.filter(p => p.isShown);
+        const room = height - TOP - BOTTOM - shown.length * (HEAD + STRIP) - Math.max(0, shown.length - 1) * GAP;
+        const weights = shown.map(p => 1 + Math.log2(1 + p.placeOf.length));
+        const sum = weights.reduce((a, b) => a + b, 0);
+        let y = TOP;
+        let again = false;
+        const right = LEFT + this.canvas.plotWidth;
+        shown.forEach((panel, n) => {
+            panel.height = Math.max(40, (room * weights[n]) / sum);
+            panel.top = y + HEAD;
+            y = panel.top + panel.height + STRIP + GAP;
+
+            c.textAlign = "left";
+            c.fillStyle = ink;
+            c.font = "600 12px system-ui, sans-serif";
+            const name = this.run.objectName(panel.segment + 1);
+            c.fillText(name, LEFT, panel.top - 8);
+            const nameWidth = c.measureText(name).width;
+            c.fillStyle = soft;
+            c.font = "12px system-ui, sans-serif";
+            let note = `${format.bytes(panel.bytes)}, ${format.plural(panel.placeOf.length, "band")}`;
+            if (panel.y1 - panel.y0 < panel.bytes) note += `, ${format.bytes(panel.y1 - panel.y0)} in sight`;
+            c.fillText(note, LEFT + nameWidth + 10, panel.top - 8);
+
+            c.fillStyle = free;
+            c.fillRect(Math.max(LEFT, this.canvas.xOf(time.begin)), panel.top, Math.min(right, this.canvas.xOf(time.end)) - Math.max(LEFT, this.canvas.xOf(time.begin)), panel.height);
+            c.save();
+            c.beginPath();
+            c.rect(LEFT, panel.top, right - LEFT, panel.height);
+            c.clip();
+            const frame: TileFrame = { x: LEFT, y: panel.top, width: right - LEFT, height: panel.height, t0: time.t0, t1: time.t1, yTop: panel.y1, yBottom: panel.y0 };
+            if (this.drawBands(c, panel, frame, scale)) again = true;
+            this.drawSelection(c, panel, accent, ink);
+            c.restore();
+
+            /* addresses */
+            c.font = "11px system-ui, sans-serif";
+            c.textAlign = "right";
+            const step = format.axisStep(panel.y1 - panel.y0, panel.height / 46, true);
+            for (let a = Math.ceil(panel.y0 / step) * step; a <= panel.y1; a += step) {
+                const ay = panel.top + ((panel.y1 - a) / (panel.y1 - panel.y0)) * panel.height;
+                c.fillStyle = lineColour;
+                c.fillRect(LEFT - 4, Math.round(ay), 4, 1);
+                c.fillStyle = soft;
+                c.fillText(format.bytes(a), LEFT - 8, Math.min(panel.top + panel.height, Math.max(panel.top + 9, ay + 4)));
+            }
+            this.drawFree(c, panel, bad, right);
+        });
+        if (this.moment !== null && shown.length && this.canvas.xOf(this.moment) >= LEFT && this.canvas.xOf(this.moment) <= right) {
+            const x = this.canvas.xOf(this.moment);
+            c.fillStyle = ink;
+            c.globalAlpha = 0.5;
+            c.fillRect(Math.round(x), TOP, 1, height - TOP - BOTTOM);
+            c.globalAlpha = 1;
+        }
+        if (again) {
+            const deadline = after(PAINT_MS);
+            for (const panel of shown) if (!deadline()) panel.layer.work(deadline);
+        }
+        return again;
+    }
+
+    private drawBands(c: CanvasRenderingContext2D, panel: Panel, frame: TileFrame, scale: number): boolean {
+        const { layer } = panel;
+        const perNs = frame.width / (frame.t1 - frame.t0), perByte = frame.height / (panel.y1 - panel.y0);
+        const few = layer.few(frame);
+        if (few) {
+            const { x0, x1, y0, y1 } = layer.rects;
+            const allocation = this.run.values("places", "allocation");
+            const hairline = themeColour("--ground");
+            for (const i of few) {
+                const left = Math.max(frame.x - 2, frame.x + (x0[i] - frame.t0) * perNs), right = Math.min(frame.x + frame.width + 2, frame.x + (x1[i] - frame.t0) * perNs);
+                const top = Math.max(frame.y - 2, frame.y + (panel.y1 - y1[i]) * perByte), bottom = Math.min(frame.y + frame.height + 2, frame.y + (panel.y1 - y0[i]) * perByte);
+                const a = allocation[panel.placeOf[i]];
+                const colour = a ? this.colours[a - 1] : neutral();
+                const w = Math.max(0.6, right - left), tall = Math.max(0.6, bottom - top);
+                c.fillStyle = cssColour(colour);
+                c.fillRect(left, top, w, tall);
+                if (w > 3 && tall > 3) {
+                    c.fillStyle = hairline;
+                    c.fillRect(left, bottom - 0.75, w, 0.75);
+                    c.fillRect(right - 0.75, top, 0.75, tall);
+                }
+                if (w > 46 && tall > 12 && a) {
+                    c.fillStyle = inkOn(colour);
+                    c.font = "11px system-ui, sans-serif";
+                    c.textAlign = "left";
+                    const x = Math.max(left, frame.x) + 5;
+                    fitText(c, this.run.objectName(a), x, (Math.max(top, frame.y) + Math.min(bottom, frame.y + frame.height)) / 2 + 4, right - x - 4);
+                }
+            }
+            return false;
+        }
+        c.imageSmoothingEnabled = true;
+        c.imageSmoothingQuality = "low";
+        return layer.draw(frame, scale, (tile, sx, sy, sw, sh, t0, t1, b0, b1) => {
+            /* Tiles have low addresses first; the picture has them last. */
+            const left = snap(frame.x + (t0 - frame.t0) * perNs, scale), right = snap(frame.x + (t1 - frame.t0) * perNs, scale);
+            const top = snap(frame.y + (panel.y1 - b1) * perByte, scale), bottom = snap(frame.y + (panel.y1 - b0) * perByte, scale);
+            c.save();
+            c.translate(left, bottom);
+            c.scale(1, -1);
+            c.drawImage(tile, sx, sy, sw, sh, 0, 0, right - left, bottom - top);
+            c.restore();
+        });
+    }
+
+    private drawSelection(c: CanvasRenderingContext2D, panel: Panel, accent: string, ink: string): void {
+        const { run } = this;
+        const outline = (place: number, width: number, style: string): void => {
+            if (run.values("places", "segment")[place] !== panel.segment + 1) return;
+            const x0 = this.canvas.xOf(run.values("places", "from")[place]);
+            const x1 = this.canvas.xOf(Math.min(run.end, run.values("places", "to")[place]));
+            if (x1 < LEFT - 4 || x0 > LEFT + this.canvas.plotWidth + 4) return;
+            const offset = run.values("places", "offset")[place], bytes = run.values("places", "bytes")[place];
+            const perByte = panel.height / (panel.y1 - panel.y0);
+            const top = panel.top + (panel.y1 - offset - bytes) * perByte;
+            c.lineWidth = width;
+            c.strokeStyle = style;
+            c.strokeRect(Math.max(LEFT - 3, x0), top, Math.max(1.5, Math.min(x1, LEFT + this.canvas.plotWidth + 3) - Math.max(LEFT - 3, x0)), Math.max(1.5, bytes * perByte));
+        };
+        if (this.selected >= 0) {
+            const places = run.referring("places", "allocation", this.selected);
+            const most = Math.min(places.length, 4000);
+            for (let i = 0; i < most; i++) {
+                outline(places[i], 3.5, themeColour("--ground"));
+                outline(places[i], 1.75, accent);
+            }
+        }
+        if (this.hovered >= 0) outline(this.hovered, 1.25, ink);
+    }
+
+    /* A strip below the plot: the darker, the more pieces the free memory is in. */
+    private drawFree(c: CanvasRenderingContext2D, panel: Panel, bad: string, right: number): void {
+        if (!panel.free) {
+            panel.free = new Float32Array(FREE_SAMPLES).fill(-1);
+            this.measureFree(panel, 0);
+        }
+        const y = panel.top + panel.height + 3;
+        const whole = this.run.end - this.run.begin;
+        for (let i = 0; i < FREE_SAMPLES; i++) {
+            const share = panel.free[i];
+            if (share < 0) continue;
+            const x0 = this.canvas.xOf(this.run.begin + (whole * i) / FREE_SAMPLES), x1 = this.canvas.xOf(this.run.begin + (whole * (i + 1)) / FREE_SAMPLES);
+            if (x1 < LEFT || x0 > right) continue;
+            c.globalAlpha = 0.06 + 0.94 * (1 - share);
+            c.fillStyle = bad;
+            c.fillRect(Math.max(LEFT, x0), y, Math.min(right, x1) - Math.max(LEFT, x0) + 0.3, STRIP - 6);
+        }
+        c.globalAlpha = 1;
+    }
+
+    private measureFree(panel: Panel, from: number): void {
+        const free = panel.free as Float32Array;
+        const deadline = after(4);
+        let i = from;
+        for (; i < FREE_SAMPLES && !deadline(); i++) {
+            const t = this.run.begin + ((this.run.end - this.run.begin) * (i + 0.5)) / FREE_SAMPLES;
+            const f = this.freeAt(panel, t);
+            free[i] = f.free > 0 ? f.largest / f.free : 1;
+        }
+        this.canvas.refresh();
+        if (i < FREE_SAMPLES) window.setTimeout(() => this.measureFree(panel, i), 12);
+    }
+
+    resume(): void {
+        this.canvas.refresh();
+    }
+}
+
+function snap(v: number, scale: number): number {
+    return Math.round(v * scale) / scale;
+}
+
+export function fitText(c: CanvasRenderingContext2D, text: string, x: number, y: number, room: number): void {
+    if (room < 14) return;
+    const width = c.measureText(text).width;
+    if (width <= room) {
+        c.fillText(text, x, y);
+        return;
+    }
+    const keep = Math.floor((text.length * room) / width) - 1;
+    if (keep >= 3) c.fillText(`${text.slice(0, keep)}…`, x, y);
+}
+
+export function mapView(app: App): View {
+    const run = app.run as Run;
+    const map = new SegmentMap(app, run);
+    let table: HTMLElement | null = null;
+    const holder = h("div", { class: "picture" }, map.element);
+    const button = h("button", { type: "button", class: "quiet", "aria-pressed": "false" }, "Table");
+    button.setAttribute("aria-label", "Segment map: as a table");
+    button.addEventListener("click", () => {
+        const shows = button.getAttribute("aria-pressed") !== "true";
+        button.setAttribute("aria-pressed", String(shows));
+        table ??= tableGrid(run, "places", run.rows("places"), Math.max(320, window.innerHeight - 260), "Bands of the segment map");
+        holder.replaceChildren(shows ? table : map.element);
+        map.resume();
+    });
+    const element = h("div", { class: "view fill" }, h("section", { class: "card", "aria-labelledby": "map-title" },
+        h("header", { class: "card-head" }, h("h2", { id: "map-title" }, "Segment map"),
+            h("p", { class: "says" }, "Addresses of each segment (up) against virtual time (right). A band is an allocation in its place; what is between bands is free."), button),
+        holder));
+    return {
+        element,
+        shown(query) {
+            if (query.has("select")) map.select(Number(query.get("select")), true);
+            map.resume();
+        },
+        help: [
+            ["drag, arrow keys", "pan"], ["wheel, + and −", "zoom in time, at the pointer"], ["Alt and wheel, [ and ]", "zoom addresses"], ["Shift and wheel", "pan addresses"],
+            ["double click", "zoom in"], ["Home", "all of it"], ["N, P", "the next or previous band"], ["Enter", "the row of the selected allocation"], ["Escape", "select nothing"],
+        ],
+    };
+}

@@ -1,0 +1,204 @@
+/*
+ * Rows of the story as they are: any table with a filter (#rows/places?why_left=...), one row with all it refers to
+ * and all that refers to it (#row/places/17), and run.json by key (#facts/paging.evictions).
+ */
+import { valueIn, type App, type View } from "./app.js";
+import { NEVER, type Column, type Table } from "./decode.js";
+import type { Run } from "./data.js";
+import { clear, grid, h, link, pairs, section, type Child, type GridColumn } from "./dom.js";
+import * as format from "./format.js";
+
+/* Columns that hold addresses: shown as hex. */
+const ADDRESSES = new Set(["offset", "from_offset", "to_offset", "va", "stride", "covers"]);
+const SHOWN_OF_TABLE: Record<string, string> = {
+    objects: "name", requests: "number", packets: "number", operations: "name", submissions: "number", calls: "name",
+    marks: "kind", series: "name", findings: "rule",
+};
+
+/* A short name of a row: "TRANSFER 123". */
+export function rowName(run: Run, table: string, row: number): string {
+    if (table === "objects") return run.objectName(row + 1);
+    const one = table.replace(/s$/, "");
+    if (table === "operations") return `${run.text(table, "name", row)} ${run.values(table, "number")[row]}`;
+    if (table === "calls") return `${run.text(table, "name", row)} #${run.values(table, "sequence")[row]}`;
+    if (table === "marks") {
+        const text = run.text(table, "text", row);
+        return `${run.text(table, "kind", row)}${text ? `: ${text}` : ""}`;
+    }
+    if (table === "packets") return `${run.text(table, "kind", row)} packet ${run.values(table, "number")[row]}`;
+    if (SHOWN_OF_TABLE[table] === "number") return `${one} ${run.values(table, "number")[row]}`;
+    return `${one} ${row + 1}`;
+}
+
+export function rowLink(run: Run, table: string, reference: number): Child {
+    if (!reference) return "";
+    return link(`row/${table}/${reference - 1}`, rowName(run, table, reference - 1));
+}
+
+export function cellText(run: Run, table: Table, column: Column, row: number): string {
+    const value = column.values[row];
+    switch (column.type) {
+    case "time": return value === NEVER ? "never" : format.moment(value);
+    case "bytes": return column.wide ? format.hex(column.wide[row]) : ADDRESSES.has(column.name) ? format.hex(value) : format.bytes(value);
+    case "flag": return value ? "yes" : "no";
+    case "text": return run.story.textOf(value);
+    case "row": return value ? rowName(run, column.target, value - 1) : "";
+    default:
+        if (column.name === "status") return format.status(value);
+        if (column.name === "flags") return format.hex(column.wide ? column.wide[row] : value);
+        return column.wide ? column.wide[row].toString() : format.count(value);
+    }
+}
+
+export function cell(run: Run, table: Table, column: Column, row: number): Child {
+    if (column.type === "row") return rowLink(run, column.target, column.values[row]);
+    if (table.name === "arguments" && column.name === "value") return argumentValue(run, row);
+    return cellText(run, table, column, row);
+}
+
+/* The value of an argument as its type says. */
+export function argumentValue(run: Run, row: number): string {
+    const column = run.table("arguments").column("value");
+    const value = column.values[row];
+    const type = run.text("arguments", "type", row);
+    if (type === "text") return run.story.textOf(value);
+    const exact = column.wide ? column.wide[row] : value;
+    if (type === "hex" || type === "pointer" || type === "flags") return format.hex(exact);
+    if (type === "bytes") return `${exact.toLocaleString("en-US")} (${format.hex(exact)})`;
+    if (type === "bool" || type === "flag") return value ? "TRUE" : "FALSE";
+    return exact.toLocaleString("en-US");
+}
+
+export function tableGrid(run: Run, name: string, rows: Uint32Array | number, height: number, label = name): HTMLElement {
+    const table = run.table(name);
+    const columns: GridColumn[] = table.columns.map(column => ({
+        title: column.name.replaceAll("_", " "),
+        tip: column.text || undefined,
+        isNumber: column.type !== "text" && column.type !== "row",
+        width: column.type === "text" || column.type === "row" ? "minmax(7em, 1.4fr)" : "minmax(5.5em, 0.8fr)",
+        cell: row => cell(run, table, column, row),
+        find: row => cellText(run, table, column, row),
+        key: column.type === "text" ? row => run.story.textOf(column.values[row]) : row => column.values[row],
+    }));
+    return grid({ label, rows, columns, height, open: row => { location.hash = `row/${name}/${row}`; } });
+}
+
+/* All columns of a row, with links. */
+export function details(run: Run, table: string, row: number): HTMLElement {
+    const t = run.table(table);
+    return pairs(rowName(run, table, row), t.columns
+        .filter(c => c.type !== "row" || c.values[row] !== 0)
+        .map((c): [Child, Child] => [h("span", { title: c.text || null }, c.name.replaceAll("_", " ")), cell(run, t, c, row)]));
+}
+
+/* Rows where each named column has the given text or number. */
+export function filterRows(run: Run, table: string, query: URLSearchParams): Uint32Array {
+    const t = run.table(table);
+    let rows = Uint32Array.from({ length: t.rows }, (_, i) => i);
+    for (const [name, wanted] of query) {
+        if (!t.has(name)) continue;
+        const column = t.column(name);
+        if (column.type === "text") {
+            const id = run.story.idOf(wanted);
+            rows = rows.filter(row => column.values[row] === id);
+        } else if (wanted === "any") rows = rows.filter(row => column.values[row] !== 0 && column.values[row] !== NEVER);
+        else rows = rows.filter(row => column.values[row] === Number(wanted));
+    }
+    return rows;
+}
+
+export function rowsView(app: App): View {
+    const element = h("div", { class: "view" });
+    return {
+        element,
+        shown(query) {
+            clear(element);
+            const run = app.run;
+            if (!run) return;
+            const name = query.get("*") ?? "";
+            query.delete("*");
+            if (!name || !run.story.tables.has(name)) {
+                element.append(section("Data", "All that the page knows, as tables. Each picture is drawn from these rows.",
+                    h("div", { class: "tiles" }, [...run.story.tables.values()].map(t =>
+                        h("a", { class: "tile", href: `#rows/${t.name}` }, h("strong", {}, t.name), h("span", { class: "figure" }, format.count(t.rows)), h("span", {}, t.text)))),
+                    h("p", {}, link("facts", "run.json, as it stands in this page"))));
+                return;
+            }
+            const rows = filterRows(run, name, query);
+            const filters = [...query].map(([k, v]) => `${k.replaceAll("_", " ")} ${v === "any" ? "is set" : `= ${v}`}`).join(", ");
+            element.append(section(name, [run.table(name).text, filters ? ` Only: ${filters}. ` : ". ", filters ? link(`rows/${name}`, "Show all") : null],
+                tableGrid(run, name, rows, Math.max(320, window.innerHeight - 250))));
+        },
+    };
+}
+
+export function rowView(app: App): View {
+    const element = h("div", { class: "view" });
+    return {
+        element,
+        shown(query) {
+            clear(element);
+            const run = app.run;
+            const [table, number] = (query.get("*") ?? "").split("/");
+            const row = Number(number);
+            if (!run || !run.story.tables.has(table) || !(row >= 0 && row < run.rows(table))) {
+                element.append(section("Not there", "The page has no such row."));
+                return;
+            }
+            const t = run.table(table);
+            const time = t.columns.find(c => c.type === "time" && c.values[row] !== NEVER);
+            element.append(section(rowName(run, table, row), `A row of ${table}: ${t.text}.`,
+                details(run, table, row),
+                h("p", { class: "actions" },
+                    time ? link(`timeline?at=${time.values[row]}&select=${table}.${row}`, "Show on the timeline") : null, " ",
+                    table === "objects" && run.kinds[row] === "allocation" ? link(`map?select=${row}`, "Show on the segment map") : null)));
+            const seen = new Set<string>();
+            for (const other of run.story.tables.values())
+                for (const column of other.columns) {
+                    if (column.type !== "row" || column.target !== table) continue;
+                    const rows = run.referring(other.name, column.name, row);
+                    const key = `${other.name}.${column.name}`;
+                    if (!rows.length || seen.has(key)) continue;
+                    seen.add(key);
+                    element.append(section(`${other.name} whose ${column.name.replaceAll("_", " ")} it is`, null,
+                        tableGrid(run, other.name, rows, 260, `${other.name} by ${column.name}`)));
+                }
+        },
+    };
+}
+
+interface FactRow {
+    path: string;
+    value: string;
+}
+
+function flatten(value: unknown, path: string, out: FactRow[]): void {
+    if (typeof value === "object" && value !== null) {
+        const entries = Object.entries(value);
+        if (!entries.length) out.push({ path, value: Array.isArray(value) ? "[]" : "{}" });
+        for (const [key, inner] of entries) flatten(inner, path ? `${path}.${key}` : key, out);
+    } else out.push({ path, value: typeof value === "number" ? String(value) : value === null ? "null" : String(value) });
+}
+
+export function factsView(app: App): View {
+    const element = h("div", { class: "view" });
+    return {
+        element,
+        shown(query) {
+            clear(element);
+            const path = query.get("*") ?? "";
+            const start = path ? valueIn(app.facts, ...path.split(".")) : app.facts;
+            const rows: FactRow[] = [];
+            flatten(start, path, rows);
+            element.append(section(path ? `run.json: ${path}` : "run.json",
+                ["What the run wrote, as it stands in this page. ", path ? link("facts", "Show all") : null],
+                grid({
+                    label: "run.json", rows: rows.length, height: Math.max(320, window.innerHeight - 250),
+                    columns: [
+                        { title: "key", width: "minmax(14em, 1fr)", cell: i => rows[i].path, key: i => rows[i].path },
+                        { title: "value", width: "minmax(14em, 2fr)", cell: i => rows[i].value, key: i => Number(rows[i].value) || rows[i].value },
+                    ],
+                })));
+        },
+    };
+}
