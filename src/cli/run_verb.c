@@ -1,19 +1,25 @@
 /*
  * drydock run: one case in one model or two, with a folder of results.
  */
+#define _GNU_SOURCE /* memfd_create() */
 #include "cli/cli.h"
 #include "cli/terminal.h"
 
+#include "base/bits.h"
 #include "bench/drivers/source_places.h"
 #include "bench/child/child_run.h"
 #include "bench/drivers/drivers.h"
+#include "bench/run/run_text.h"
 #include "report/report.h"
+#include "workload/words.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #define OPTIONS(ROW)                                                                               \
@@ -23,9 +29,11 @@
     ROW(TABLES_IN_SYSTEM, "tables-in-system", 0, NULL, "page tables in system memory")             \
     ROW(PAGES, "pages", 0, "HOW", "system pages: scattered, fragmented or contiguous")             \
     ROW(STEPS, "steps", 0, "N", "of a trace: how often its step is repeated (2)")                  \
-    ROW(EVENTS, "events", 0, "WHAT", "calls to record: none, paging or all (paging)")              \
-    ROW(EVENTS_LIMIT, "events-limit", 0, "N", "calls recorded at most (200000, and 32M of them)")  \
+    ROW(EVENTS, "events", 0, "WHAT", "calls in events.txt: none, paging or all (paging)")          \
+    ROW(EVENTS_LIMIT, "events-limit", 0, "N", "lines of it at most (200000, and 32M of them)")     \
     ROW(CALLS, "calls", 0, "FILE", "the order of the calls, short (one model at a time)")          \
+    ROW(RECORD_LIMIT, "record-limit", 0, "SIZE", "of record.ddr; more is counted, not kept (4G)")  \
+    ROW(NO_RECORD, "no-record", 0, NULL, "no record.ddr, and no events.txt")                       \
     ROW(OUT, "out", 'o', "DIR", "output folder (runs/CASE-MODEL-SEED)")                            \
     ROW(NO_OUT, "no-out", 0, NULL, "no output folder")                                             \
     ROW(REFERENCE, "reference", 0, "WHEN", "run without paging: short, always, never (short)")     \
@@ -49,7 +57,9 @@ struct request {
     struct run_config config;
     enum run_model models[2];
     size_t model_count;
-    bool has_folder;
+    bool has_folder, has_record;
+    struct run_text text; /* without its files */
+    const char *calls_path;
     uint64_t run_limit_seconds;
     bool judges, judges_not; /* again, without the driver; by the options */
     /* By model: how to play it again. */
@@ -70,6 +80,15 @@ static bool find_word(const char *option, const char *const *words, const char *
         snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", i ? ", " : "", words[i]);
     }
     cli_error("option --%s: unknown word '%s' (expected %s)", option, value, list);
+    return false;
+}
+
+/* "64M": at least a mebibyte. */
+static bool read_size(const char *option, const char *text, uint64_t *out)
+{
+    if (workload_parse_number(text, strlen(text), out) && *out >= MiB)
+        return true;
+    cli_error("option --%s: '%s' (expected a size of 1M or more, like 512M)", option, text);
     return false;
 }
 
@@ -117,17 +136,22 @@ static bool apply_options(const struct cli_arguments *arguments, struct request 
             return false;
         config->scatter = (enum machine_scatter)word;
     }
-    config->events = RUN_EVENTS_PAGING;
+    request->text = (struct run_text){
+        .level = RUN_EVENTS_PAGING, .limit = RUN_TEXT_LINES, .byte_limit = RUN_TEXT_BYTES};
     if (values[OPTION_EVENTS]) {
         if (!find_word("events", events, values[OPTION_EVENTS], &word))
             return false;
-        config->events = (enum run_events)word;
+        request->text.level = (enum run_events)word;
     }
     if (values[OPTION_EVENTS_LIMIT]) {
         if (!cli_number("events-limit", values[OPTION_EVENTS_LIMIT], 1, UINT64_C(1) << 32, &number))
             return false;
-        config->events_limit = number;
+        request->text.limit = number;
+        request->text.byte_limit = 0;
     }
+    if (values[OPTION_RECORD_LIMIT] &&
+        !read_size("record-limit", values[OPTION_RECORD_LIMIT], &config->record_limit))
+        return false;
     request->run_limit_seconds = RUN_LIMIT_SECONDS;
     if (values[OPTION_RUN_LIMIT] && !cli_number("run-limit", values[OPTION_RUN_LIMIT], 1, 1u << 30,
                                                 &request->run_limit_seconds))
@@ -144,12 +168,18 @@ static bool apply_options(const struct cli_arguments *arguments, struct request 
         cli_error("--out and --no-out exclude each other");
         return false;
     }
-    config->calls_path = values[OPTION_CALLS];
+    request->has_record = request->has_folder && !values[OPTION_NO_RECORD];
+    request->calls_path = values[OPTION_CALLS];
+    if (values[OPTION_NO_RECORD] && (values[OPTION_CALLS] || values[OPTION_EVENTS])) {
+        cli_error("--no-record leaves nothing of which --%s could be made",
+                  values[OPTION_CALLS] ? "calls" : "events");
+        return false;
+    }
     request->judges = values[OPTION_JUDGE] != NULL;
     request->judges_not = values[OPTION_NO_JUDGE] != NULL;
     if (!apply_models(values[OPTION_MODEL], request))
         return false;
-    if (config->calls_path && request->model_count > 1) {
+    if (request->calls_path && request->model_count > 1) {
         cli_error("--calls takes the calls of one model");
         return false;
     }
@@ -288,50 +318,142 @@ static enum cli_status status_of(const struct run_result *result)
     return CLI_INTERNAL;
 }
 
+/* The files of a run that are made while it goes on. */
+struct files {
+    struct report_folder folder;
+    int record;  /* 0: none */
+    FILE *calls; /* NULL: none */
+};
+
+static bool open_files(struct files *files, const struct request *request, const char *folder_name)
+{
+    char path[600], error[512];
+
+    if (request->has_folder && !report_folder_begin(&files->folder, folder_name, error)) {
+        cli_error("%s", error);
+        return false;
+    }
+    if (request->has_record) {
+        snprintf(path, sizeof path, "%s/record.ddr", files->folder.partial);
+        files->record = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    } else if (request->calls_path) {
+        snprintf(path, sizeof path, "the record of the run");
+        files->record = memfd_create("record", MFD_CLOEXEC);
+    }
+    if (files->record >= 0 && request->calls_path) {
+        snprintf(path, sizeof path, "%s", request->calls_path);
+        files->calls = fopen(path, "w");
+    }
+    if (files->record >= 0 && (!request->calls_path || files->calls))
+        return true;
+    cli_error("cannot write '%s': %s", path, strerror(errno));
+    return false;
+}
+
+static void close_files(struct files *files)
+{
+    if (files->record > 0)
+        close(files->record);
+    if (files->calls)
+        fclose(files->calls);
+    report_folder_abandon(&files->folder);
+}
+
+/* The lists of calls, of the record. */
+static bool write_lists(struct files *files, const struct request *request, const char *path,
+                        struct run_result *result)
+{
+    struct run_text text = request->text;
+    struct record_reader *reader;
+    char name[600], error[256];
+    bool is_fine;
+
+    text.calls = files->calls;
+    if (files->folder.is_open && text.level != RUN_EVENTS_NONE) {
+        snprintf(name, sizeof name, "%s/events.txt", files->folder.partial);
+        text.events = fopen(name, "w");
+        if (!text.events) {
+            cli_error("cannot write '%s': %s", name, strerror(errno));
+            return false;
+        }
+    }
+    if (!text.events && !text.calls)
+        return true;
+    reader = record_reader_open_file(base_services_libc(), "record", files->record, error);
+    is_fine = reader && run_text_write(&text, reader, error);
+    record_reader_close(reader);
+    if (text.events && fclose(text.events) != 0 && is_fine) {
+        snprintf(error, sizeof error, "cannot write events.txt");
+        is_fine = false;
+    }
+    if (files->calls && fclose(files->calls) != 0 && is_fine) {
+        snprintf(error, sizeof error, "cannot write '%.200s'", request->calls_path);
+        is_fine = false;
+    }
+    files->calls = NULL;
+    result->events_written = text.written;
+    result->events_dropped = text.dropped;
+    if (!is_fine)
+        cli_error("%s: %s", path, error);
+    return is_fine;
+}
+
+/* False: something is not as it should be, and was told. */
+static bool finish_record(struct files *files, const struct request *request, const char *path,
+                          const struct report_origin *origin, struct run_result *result)
+{
+    char error[256];
+
+    if (!files->record || result->outcome == RUN_REFUSED)
+        return true;
+    if (result->record_error[0]) {
+        cli_error("%s: %s", path, result->record_error);
+        return false;
+    }
+    if (!report_finish_record(files->record, result, origin, error)) {
+        cli_error("%s: %s", path, error);
+        return false;
+    }
+    return write_lists(files, request, path, result);
+}
+
 static enum cli_status run_model(const struct request *request, const char *path,
                                  const char *out_option, size_t index, struct run_result *result)
 {
     const enum run_model model = request->models[index];
     struct run_config config = request->config;
-    struct report_folder folder = {0};
-    char events_path[600], record_path[600], folder_name[512], error[512];
+    struct files files = {.record = 0};
+    char folder_name[512];
     enum cli_status status;
 
     config.model = model;
-    if (request->has_folder) {
-        folder_path(folder_name, request, out_option, path, model);
-        if (!report_folder_begin(&folder, folder_name, error)) {
-            cli_error("%s", error);
-            result->outcome = RUN_REFUSED;
-            return CLI_USAGE;
-        }
-        snprintf(record_path, sizeof record_path, "%s/record.ddr", folder.partial);
-        config.record_file = open(record_path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-        snprintf(events_path, sizeof events_path, "%s/events.txt", folder.partial);
-        config.events_path = events_path;
+    folder_path(folder_name, request, out_option, path, model);
+    if (!open_files(&files, request, folder_name)) {
+        close_files(&files);
+        result->outcome = RUN_REFUSED;
+        return CLI_USAGE;
     }
+    config.record_file = files.record;
     if (!cli_play(&config, request->workload, (double)request->run_limit_seconds,
                   cli_judges(request->judges, request->judges_not, config.driver), result)) {
         cli_error("the process of the run cannot be made");
-        report_folder_abandon(&folder);
+        close_files(&files);
         result->outcome = RUN_REFUSED;
         return CLI_INTERNAL;
     }
-    result->config.events_path = NULL;
-    result->config.record_file = 0;
-    if (config.record_file > 0)
-        close(config.record_file);
     source_places_add_to_result(result);
     terminal_end();
     status = status_of(result);
     if (result->error[0])
         cli_error("%s: %s: %s", path, run_model_name(model), result->error);
     report_findings(stderr, &request->origins[index], result);
-    if (result->outcome == RUN_REFUSED)
-        report_folder_abandon(&folder);
-    else if (folder.is_open && !finish_folder(&folder, result, &request->origins[index]) &&
-             status < CLI_USAGE)
+    if (!finish_record(&files, request, path, &request->origins[index], result) &&
+        status < CLI_USAGE)
         status = CLI_USAGE;
+    if (files.folder.is_open && result->outcome != RUN_REFUSED &&
+        !finish_folder(&files.folder, result, &request->origins[index]) && status < CLI_USAGE)
+        status = CLI_USAGE;
+    close_files(&files);
     return status;
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/bits.h"
 #include "record/record_format.h"
+#include "record/record_reader.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -96,6 +97,7 @@ struct record {
     size_t used;
     ZSTD_CCtx *packer;
 
+    uint64_t first_code; /* of the kinds */
     uint64_t last_ns;
     uint64_t items;
     uint64_t texts;          /* numbers given */
@@ -254,7 +256,7 @@ static void put_header(struct record *record)
     write_all(record, header, sizeof header);
 }
 
-struct record *record_create(const struct base_services *services, int file,
+static struct record *create(const struct base_services *services, int file,
                              const struct record_limits *limits)
 {
     struct record *record = base_alloc(services, sizeof *record);
@@ -265,6 +267,7 @@ struct record *record_create(const struct base_services *services, int file,
     record->file = file;
     record->limit = limits && limits->file_bytes ? limits->file_bytes : RECORD_LIMIT_BYTES;
     record->reserve = record->limit + RECORD_RESERVE_BYTES;
+    record->first_code = RECORD_CODE_FIRST;
     record->slot_count = FIRST_TEXT_SLOTS;
     record->slots = base_alloc_array(services, record->slot_count, sizeof *record->slots);
     record->arena_size = RECORD_BLOCK_BYTES;
@@ -276,8 +279,47 @@ struct record *record_create(const struct base_services *services, int file,
     }
     ZSTD_CCtx_setParameter(record->packer, ZSTD_c_compressionLevel, COMPRESSION_LEVEL);
     ZSTD_CCtx_setParameter(record->packer, ZSTD_c_checksumFlag, 1);
-    put_header(record);
+    return record;
+}
+
+struct record *record_create(const struct base_services *services, int file,
+                             const struct record_limits *limits)
+{
+    struct record *record = create(services, file, limits);
+
+    if (record) {
+        put_header(record);
+        put_kinds(record);
+    }
+    return record;
+}
+
+struct record *record_resume(const struct base_services *services, int file,
+                             const struct record_limits *limits, bool *out_was_cut, char error[256])
+{
+    struct record_reader_end end;
+    struct record *record;
+
+    *out_was_cut = false;
+    if (!record_reader_find_end(services, file, &end, error))
+        return NULL;
+    record = create(services, file, limits);
+    if (!record) {
+        snprintf(error, 256, "there is no memory to go on with the record");
+        return NULL;
+    }
+    if (lseek(file, (off_t)end.offset, SEEK_SET) < 0 || ftruncate(file, (off_t)end.offset) != 0) {
+        snprintf(error, 256, "cannot write the record: %s", strerror(errno));
+        record_abandon(record);
+        return NULL;
+    }
+    record->written = end.offset;
+    record->first_code = RECORD_CODE_FIRST + end.kinds;
+    record->items = end.items;
+    record->texts = end.texts;
+    record->last_ns = end.time_ns;
     put_kinds(record);
+    *out_was_cut = end.was_cut;
     return record;
 }
 
@@ -338,11 +380,13 @@ bool record_close(struct record *record, char error[256])
     record->reserve = UINT64_MAX; /* the few items of the end always have room */
     put_cuts(record);
     record_flush(record);
-    if (make_room(record, 1 + 2 * RECORD_VARINT_BYTES)) {
+    if (make_room(record, 1 + 4 * RECORD_VARINT_BYTES)) {
         uint8_t *at = record->raw + record->used;
 
         *at++ = RECORD_CODE_END;
         at = put_varint(put_varint(at, record->items), record->texts);
+        at = put_varint(at, record->first_code - RECORD_CODE_FIRST + RECORD_KIND_COUNT);
+        at = put_varint(at, record->last_ns);
         record->used = (size_t)(at - record->raw);
         write_block(record, RECORD_TAG_END);
     }
@@ -533,7 +577,7 @@ static void put_item(struct record *record, enum record_kind which, uint64_t now
         kind->missing++;
         return;
     }
-    at = put_varint(record->raw + record->used, RECORD_CODE_FIRST + which);
+    at = put_varint(record->raw + record->used, record->first_code + which);
     at = put_varint(at, record_zigzag(now_ns - record->last_ns));
     record->last_ns = now_ns;
     for (size_t i = 0; i < fixed; i++)

@@ -96,6 +96,15 @@ struct record *record_create(const struct base_services *services, int file,
                              const struct record_limits *limits);
 
 /*
+ * Gives a record that goes on behind the last item of the record in the file, which is open for
+ * reading and writing: the end of that record is written over, or what stands behind its last whole
+ * block; then *out_was_cut is true. NULL: error says why, and the file is as it was.
+ */
+struct record *record_resume(const struct base_services *services, int file,
+                             const struct record_limits *limits, bool *out_was_cut,
+                             char error[256]);
+
+/*
  * The number of a text, which is written now if it has none yet. 0 is the empty text, and NULL.
  * record_literal() is for texts that keep their address and content for the life of the program,
  * record_literal_part() for so many characters of one.

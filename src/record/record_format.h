@@ -22,7 +22,7 @@
 /* What a block has besides items: their codes stand where a kind's code stands. */
 #define RECORD_CODE_TEXT  0 /* length, bytes: the next number is this text's */
 #define RECORD_CODE_KIND  1 /* length, name; length, shape: the next code is this kind's */
-#define RECORD_CODE_END   2 /* items, texts */
+#define RECORD_CODE_END   2 /* items, texts, kinds, time of the last item */
 #define RECORD_CODE_FIRST 3 /* the code of the first kind */
 
 #define RECORD_VARINT_BYTES 10

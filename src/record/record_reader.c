@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include <zstd.h>
 
 #define MOST_FIELDS 64  /* of a kind in a file */
@@ -66,7 +67,11 @@ struct record_reader {
     uint8_t *packed, *raw;
     size_t packed_size, raw_size;
     size_t position, raw_used;
-    bool is_last; /* the block is the end */
+    bool is_last;   /* the block is the end */
+    uint64_t block; /* where the block begins in the file; behind the last one, where it ends */
+    /* Only the end is read, for record_reader_find_end(). */
+    bool skips_items;
+    struct record_reader_end *end;
     ZSTD_DCtx *unpacker;
 
     struct file_kind *kinds;
@@ -154,6 +159,14 @@ static bool stop_cut(struct record_reader *reader)
                 reader->total, reader->items);
 }
 
+static bool skip_bytes(struct record_reader *reader, size_t size)
+{
+    reader->at += size;
+    if (reader->file && fseeko(reader->file, (off_t)size, SEEK_CUR) != 0)
+        return stop(reader, RECORD_FAILED, "cannot read: %s", strerror(errno));
+    return true;
+}
+
 /* The next block into the buffer. */
 static bool read_block(struct record_reader *reader)
 {
@@ -161,6 +174,7 @@ static bool read_block(struct record_reader *reader)
     uint32_t tag, packed, raw;
     size_t got;
 
+    reader->block = reader->at;
     if (read_bytes(reader, header, sizeof header) < sizeof header)
         return stop_cut(reader);
     tag = record_load32(header);
@@ -174,6 +188,8 @@ static bool read_block(struct record_reader *reader)
         return stop_damaged(reader, "a block names a size that no block has");
     if (packed > reader->total - reader->at)
         return stop_cut(reader);
+    if (reader->skips_items && tag == RECORD_TAG_ITEMS)
+        return skip_bytes(reader, packed);
     if (!make_buffer(reader, &reader->packed, &reader->packed_size, packed) ||
         !make_buffer(reader, &reader->raw, &reader->raw_size, raw))
         return false;
@@ -527,13 +543,17 @@ static bool read_item(struct record_reader *reader, uint64_t code,
 
 static bool read_end(struct record_reader *reader)
 {
-    uint64_t items, texts;
+    uint64_t items, texts, kinds, time;
 
-    if (!get_varint(reader, &items) || !get_varint(reader, &texts))
+    if (!get_varint(reader, &items) || !get_varint(reader, &texts) || !get_varint(reader, &kinds) ||
+        !get_varint(reader, &time))
         return false;
     if (!reader->is_last || reader->position != reader->raw_used || reader->at != reader->total)
         return stop_damaged(reader, "there is more behind the end");
-    if (items != reader->items || texts != reader->text_count)
+    if (reader->skips_items)
+        *reader->end = (struct record_reader_end){false, reader->block, items, texts, kinds, time};
+    else if (items != reader->items || texts != reader->text_count || kinds != reader->kind_count ||
+             time != reader->time_ns)
         return stop_damaged(reader, "the end counts other items than there are");
     reader->state = RECORD_WHOLE;
     return false;
@@ -636,25 +656,80 @@ struct record_reader *record_reader_open_bytes(const struct base_services *servi
     return begin(services, name, NULL, bytes, size, error);
 }
 
-struct record_reader *record_reader_open(const struct base_services *services, const char *path,
-                                         char error[256])
+static struct record_reader *open_stream(const struct base_services *services, const char *name,
+                                         FILE *file, char error[256])
 {
-    FILE *file = fopen(path, "rb");
     struct stat status;
 
     error[0] = '\0';
     if (!file || fstat(fileno(file), &status) != 0) {
-        snprintf(error, 256, "%.150s: cannot read: %.80s", path, strerror(errno));
+        snprintf(error, 256, "%.150s: cannot read: %.80s", name, strerror(errno));
         if (file)
             fclose(file);
         return NULL;
     }
     if (!S_ISREG(status.st_mode)) {
-        snprintf(error, 256, "%.150s: this is no file", path);
+        snprintf(error, 256, "%.150s: this is no file", name);
         fclose(file);
         return NULL;
     }
-    return begin(services, path, file, NULL, (uint64_t)status.st_size, error);
+    return begin(services, name, file, NULL, (uint64_t)status.st_size, error);
+}
+
+struct record_reader *record_reader_open(const struct base_services *services, const char *path,
+                                         char error[256])
+{
+    return open_stream(services, path, fopen(path, "rb"), error);
+}
+
+struct record_reader *record_reader_open_file(const struct base_services *services,
+                                              const char *name, int file, char error[256])
+{
+    int own = dup(file);
+    FILE *stream = own >= 0 ? fdopen(own, "rb") : NULL;
+
+    if (!stream && own >= 0)
+        close(own);
+    if (stream)
+        rewind(stream);
+    return open_stream(services, name, stream, error);
+}
+
+/* Reads until the end, or until where it should stand. */
+static enum record_state read_through(struct record_reader *reader, bool skips_items,
+                                      struct record_reader_end *out, char error[256])
+{
+    struct record_reader_item item;
+    enum record_state state;
+
+    reader->skips_items = skips_items;
+    reader->end = out;
+    while (record_reader_next(reader, &item))
+        ;
+    state = reader->state;
+    if (state == RECORD_CUT)
+        *out = (struct record_reader_end){
+            true,           reader->block, reader->items, reader->text_count, reader->kind_count,
+            reader->time_ns};
+    snprintf(error, 256, "%s", reader->error);
+    return state;
+}
+
+bool record_reader_find_end(const struct base_services *services, int file,
+                            struct record_reader_end *out, char error[256])
+{
+    enum record_state state = RECORD_CUT;
+
+    *out = (struct record_reader_end){0};
+    for (unsigned pass = 0; pass < 2 && state == RECORD_CUT; pass++) {
+        struct record_reader *reader = record_reader_open_file(services, "record", file, error);
+
+        if (!reader)
+            return false;
+        state = read_through(reader, pass == 0, out, error);
+        record_reader_close(reader);
+    }
+    return state == RECORD_WHOLE || state == RECORD_CUT;
 }
 
 void record_reader_close(struct record_reader *reader)

@@ -54,7 +54,23 @@ struct record_reader *record_reader_open(const struct base_services *services, c
 struct record_reader *record_reader_open_bytes(const struct base_services *services,
                                                const char *name, const void *bytes, size_t size,
                                                char error[256]);
+/* The whole file, from its begin, whatever is read of it elsewhere; it stays the caller's. */
+struct record_reader *record_reader_open_file(const struct base_services *services,
+                                              const char *name, int file, char error[256]);
 void record_reader_close(struct record_reader *reader);
+
+/* Where another item would stand in a file, and what there is before it. */
+struct record_reader_end {
+    bool was_cut; /* the file has no end */
+    uint64_t offset, items, texts, kinds, time_ns;
+};
+
+/*
+ * A file that is whole is not read for this but for the headers of its blocks and the last one.
+ * False: the file is no record, or is damaged.
+ */
+bool record_reader_find_end(const struct base_services *services, int file,
+                            struct record_reader_end *out, char error[256]);
 
 /* False: there are no more items. */
 bool record_reader_next(struct record_reader *reader, struct record_reader_item *out_item);

@@ -282,7 +282,7 @@ static void tells_another_version(void **state)
 
     (void)state;
     test_blocks_begin(&blocks, RECORD_MAJOR + 1);
-    test_blocks_end(&blocks, 0, 0);
+    test_blocks_end(&blocks, 0, 0, 0, 0);
     assert_null(record_reader_open_bytes(base_services_libc(), "old/record.ddr", blocks.file,
                                          blocks.file_size, error));
     assert_string_equal(error, "old/record.ddr: the record is of version 2.0; this drydock reads "
@@ -320,7 +320,7 @@ static void matches_names(void **state)
         blocks.raw_size += sizeof call;
     }
     test_blocks_pack(&blocks, RECORD_TAG_ITEMS, 0);
-    test_blocks_end(&blocks, 6, 0);
+    test_blocks_end(&blocks, 6, 0, 3, 20);
     reader =
         record_reader_open_bytes(base_services_libc(), "x", blocks.file, blocks.file_size, error);
     assert_non_null(reader);
@@ -385,7 +385,7 @@ static void refuses_hostile_counts(void **state)
         assert_damaged(&blocks, "an item has a kind that no kind is");
 
         test_blocks_begin(&blocks, RECORD_MAJOR);
-        test_blocks_end(&blocks, huge[i], 0);
+        test_blocks_end(&blocks, huge[i], 0, 0, 0);
         assert_damaged(&blocks, "the end counts other items");
     }
     test_blocks_begin(&blocks, RECORD_MAJOR);
@@ -490,6 +490,45 @@ static void keeps_what_was_flushed(void **state)
     free(taken.bytes);
 }
 
+/* Whoever goes on with a record writes behind its last item, be it whole or cut. */
+static void goes_on_with_a_record(void **state)
+{
+    (void)state;
+    for (unsigned is_cut = 0; is_cut < 2; is_cut++) {
+        struct record_bytes_of taken = write_items(12000, NULL);
+        struct record_reader *reader;
+        struct record_reader_item item;
+        struct record *record;
+        int file = test_record_file();
+        char error[256];
+        uint64_t items;
+        bool was_cut;
+
+        assert_int_equal(write(file, taken.bytes, taken.size - 10 * is_cut),
+                         taken.size - 10 * is_cut);
+        free(taken.bytes);
+        record = record_resume(base_services_libc(), file, NULL, &was_cut, error);
+        assert_non_null(record);
+        assert_int_equal(was_cut, is_cut);
+        RECORD_ITEM(record, finding, 7, .number = 3, .json = record_text(record, "{}"));
+        assert_true(record_close(record, error));
+        taken = test_record_take(file);
+        reader =
+            record_reader_open_bytes(base_services_libc(), "x", taken.bytes, taken.size, error);
+        for (items = 0; items < 12000; items++)
+            assert_true(record_reader_next(reader, &item));
+        assert_true(record_reader_next(reader, &item));
+        assert_int_equal(item.kind, RECORD_KIND_finding);
+        assert_int_equal(item.time_ns, 7);
+        assert_int_equal(RECORD_FIELDS(finding, &item)->number, 3);
+        assert_string_equal(record_reader_text(reader, RECORD_FIELDS(finding, &item)->json), "{}");
+        assert_false(record_reader_next(reader, &item));
+        assert_int_equal(record_reader_state(reader), RECORD_WHOLE);
+        record_reader_close(reader);
+        free(taken.bytes);
+    }
+}
+
 static void tells_a_full_disk(void **state)
 {
     int file = open("/dev/full", O_WRONLY | O_CLOEXEC);
@@ -557,6 +596,7 @@ int main(void)
         cmocka_unit_test(refuses_bombs),
         cmocka_unit_test(tells_what_a_limit_cuts),
         cmocka_unit_test(keeps_what_was_flushed),
+        cmocka_unit_test(goes_on_with_a_record),
         cmocka_unit_test(tells_a_full_disk),
         cmocka_unit_test(takes_everything_without_a_record),
         cmocka_unit_test(survives_without_memory),

@@ -6,7 +6,8 @@
  *            one screen with a column a run, and a folder
  *
  *                runs/<case>-<model>-<seed>/run.json      the result
- *                                           events.txt    the calls, as far as they were recorded
+ *                                           record.ddr    what happened (docs/record.md)
+ *                                           events.txt    its calls as text
  *
  *            which is built under another name beside its place and renamed when it is complete.
  * Ownership  Strings given are freed with free(). A folder is the caller's memory.
@@ -46,6 +47,16 @@ void report_findings(FILE *out, const struct report_origin *origin,
 const char *report_bytes(char text[REPORT_NUMBER_BYTES], uint64_t bytes);
 const char *report_count(char text[REPORT_NUMBER_BYTES], uint64_t count);
 const char *report_time(char text[REPORT_NUMBER_BYTES], uint64_t ns);
+
+/* ---- Record ---------------------------------------------------------------------------------- */
+
+/*
+ * Adds to the record of a run that is over what is known of it now: its findings, each as the object
+ * that run.json has, and the command that plays it again. A record whose process did not come to
+ * its end gets one, and says so. The file is open for reading and writing.
+ */
+bool report_finish_record(int file, const struct run_result *result,
+                          const struct report_origin *origin, char error[256]);
 
 /* ---- Folder ---------------------------------------------------------------------------------- */
 

@@ -57,8 +57,6 @@ void explain_findings(const struct run_config *config, const struct workload *wo
     again.watched = &watched;
     again.record_file = 0;
     again.transcript_file = 0;
-    again.events_path = NULL;
-    again.calls_path = NULL;
     again.reference = RUN_REFERENCE_NEVER;
     if (child_run_execute(&again, workload, seconds, second)) {
         for (size_t i = 0; i < count; i++)

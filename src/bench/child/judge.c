@@ -54,8 +54,6 @@ static bool play_again(const struct run_config *config, const struct workload *w
     again.transcript_file = 0;
     again.transcript = bytes;
     again.transcript_bytes = size;
-    again.events_path = NULL;
-    again.calls_path = NULL;
     again.reference = RUN_REFERENCE_NEVER;
     return child_run_execute(&again, workload, seconds, out_result);
 }

@@ -95,6 +95,7 @@ void validate_result(struct run_result *result, const struct run_config *config,
     END(result->case_name);
     END(result->error);
     END(result->ending);
+    END(result->record_error);
     result->is_judged = false; /* that is the parent's to say */
     set_truth(&result->is_slowdown_measured);
     set_truth(&result->driver_heard_of_removal);

@@ -15,8 +15,6 @@
 #define DEFAULT_LOCAL_BYTES  (4 * GiB)
 #define DEFAULT_APERTURE     (4 * GiB)
 #define DEFAULT_JITTER_NS    UINT64_C(100)
-#define DEFAULT_EVENTS_LIMIT UINT64_C(200000)
-#define DEFAULT_EVENTS_BYTES (32 * MiB)
 #define RAM_UNIT             (2 * MiB)
 
 /* The word of a case for a value of the member that the option stands for. */
@@ -44,7 +42,6 @@ void run_config_defaults(struct run_config *out_config)
 #include "workload/case/run_options.inc"
         .hashes_calls = true,
         .reference = RUN_REFERENCE_SHORT,
-        .events = RUN_EVENTS_NONE,
     };
 }
 
@@ -107,8 +104,4 @@ void run_config_resolve(struct run_config *config, const struct workload *worklo
         config->local_bytes_per_second = machine.local_bytes_per_second;
     if (!config->queue_depth)
         config->queue_depth = DEFAULT_QUEUE_DEPTH;
-    if (!config->events_bytes)
-        config->events_bytes = config->events_limit ? UINT64_MAX : DEFAULT_EVENTS_BYTES;
-    if (!config->events_limit)
-        config->events_limit = DEFAULT_EVENTS_LIMIT;
 }

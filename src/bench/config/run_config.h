@@ -40,7 +40,7 @@ enum run_update_mode {
     RUN_UPDATE_MODE_COUNT
 };
 
-/* How much of the calls is written down. */
+/* Which calls a list of them has (bench/run/run_text.h). */
 enum run_events {
     RUN_EVENTS_NONE,
     RUN_EVENTS_PAGING, /* paging operations, and what they were for */
@@ -137,11 +137,6 @@ struct run_config {
      */
     bool hashes_calls; /* the calls are part of the digest, whether they are recorded or not */
     enum run_reference reference;
-    enum run_events events;
-    const char *events_path; /* NULL: nothing is written, whatever events says */
-    uint64_t events_limit;   /* calls; 0: 200,000 and no more than events_bytes */
-    uint64_t events_bytes;   /* of the file; 0: 32 MiB, or any number with an events_limit */
-    const char *calls_path;  /* the order of the calls (bench/run/run_calls.h); NULL: not written */
     int record_file;         /* to which the record of the run is written, open; 0: none */
     uint64_t record_limit;   /* of that file, in bytes; 0: RECORD_LIMIT_BYTES */
     int transcript_file;     /* to which a transcript of the driver is written, open; 0: none */

@@ -227,9 +227,6 @@ static void collect(struct run_assembly *run)
         if (content->lost_operations)
             run_break(run, "the oracle ran out of memory and lost sight of operations");
     }
-    result->events_written = run->events.written;
-    result->events_dropped = run->events.dropped;
-
     /* The calls in order, the work that the device retired, the bytes that were read and left. */
     hash_init(&digest, 0);
     hash_update_u64(&digest, hash_final(&run->events.hash));
@@ -494,8 +491,7 @@ static void execute_once(const struct run_config *config, const struct workload 
     if (setjmp(run->bug_check) == 0) {
         if (assemble(run) && play_and_restart(run))
             play(run);
-        if (run->has_events)
-            run_event_log_close(&run->events);
+        run_record_stage(&run->record, "end");
         if (lower_manager(run)) {
             lower_driver(run);
             lower_hardware(run);
@@ -511,12 +507,9 @@ static void execute_once(const struct run_config *config, const struct workload 
         if (run->machine)
             machine_forget_events(run->machine); /* waits lie on stacks that are gone */
         driver_image_abandon(run->image);
-        if (run->has_events)
-            run_event_log_close(&run->events);
+        run_record_stage(&run->record, "end");
         give_everything_up(run);
     }
-    if (run->has_events && !run_event_log_end(&run->events))
-        run_break(run, "the list of calls could not be written");
     run_writers_tell(run->writers, result);
     run_writers_destroy(run->writers);
     result->has_failed_allocation = run->managers.has_failed;
@@ -550,8 +543,6 @@ static void run_reference(const struct workload *workload, struct run_result *re
     config.checks_content = false;
     config.checks_rules = false;
     config.hashes_calls = false;
-    config.events = RUN_EVENTS_NONE;
-    config.calls_path = NULL;
     config.record_file = 0;
     config.transcript_file = 0;
     config.watched = NULL;

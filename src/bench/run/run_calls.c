@@ -1,5 +1,5 @@
 /*
- * A line is cut out of the one that the trace layer formats: words of the form name=value are kept
+ * A line is cut out of that of the trace: words of the form name=value are kept
  * if the name is in the list below, and of a place only the segment.
  */
 #include "bench/run/run_calls.h"
@@ -76,15 +76,6 @@ static bool is_in(const char *const *names, size_t count, const char *word, size
     return false;
 }
 
-bool run_calls_open(struct run_calls *calls, const char *path)
-{
-    *calls = (struct run_calls){0};
-    if (!path)
-        return true;
-    calls->file = fopen(path, "w");
-    return calls->file != NULL;
-}
-
 static void flush_line(struct run_calls *calls)
 {
     if (calls->repeats > 1)
@@ -102,23 +93,22 @@ void run_calls_begin_part(struct run_calls *calls, const char *name)
     fprintf(calls->file, "%s# %s\n", calls->part_count++ ? "\n" : "", name);
 }
 
-static bool is_wanted(const struct trace_event *event)
+bool run_calls_wants(const char *name, bool is_callback, bool is_after, uint64_t status)
 {
-    if (event->phase == TRACE_AFTER)
-        return !event->is_callback && event->status != STATUS_SUCCESS;
-    if (event->is_callback)
-        return event->callback == TRACE_CALLBACK_notify_interrupt ||
-               event->callback == TRACE_CALLBACK_create_context_allocation ||
-               event->callback == TRACE_CALLBACK_destroy_context_allocation ||
-               event->callback == TRACE_CALLBACK_reserve_gpu_virtual_address_range;
-    switch (event->ddi) {
-    case MINIPORT_DDI_InterruptRoutine:
-    case MINIPORT_DDI_DpcRoutine:
-    case MINIPORT_DDI_DescribeAllocation:
-        return false;
-    default:
-        return true;
-    }
+    static const char *const callbacks[] = {
+        "DxgkCbNotifyInterrupt",
+        "DxgkCbCreateContextAllocation",
+        "DxgkCbDestroyContextAllocation",
+        "DxgkCbReserveGpuVirtualAddressRange",
+    };
+    static const char *const routine[] = {"DxgkDdiInterruptRoutine", "DxgkDdiDpcRoutine",
+                                          "DxgkDdiDescribeAllocation"};
+
+    if (is_after)
+        return !is_callback && status != 0;
+    if (is_callback)
+        return is_in(callbacks, ARRAY_COUNT(callbacks), name, strlen(name));
+    return !is_in(routine, ARRAY_COUNT(routine), name, strlen(name));
 }
 
 /* Length of the word, which ends at a blank outside of brackets. */
@@ -184,18 +174,15 @@ static void append_word(char out[RUN_CALLS_LINE_BYTES], const char *word, size_t
     append(out, word, length);
 }
 
-void run_calls_note(struct run_calls *calls, const struct trace_event *event)
+void run_calls_note(struct run_calls *calls, const char *full, bool is_after)
 {
-    char full[1024], line[RUN_CALLS_LINE_BYTES] = "";
+    char line[RUN_CALLS_LINE_BYTES] = "";
     const char *at = full;
 
-    if (!calls->file || !is_wanted(event))
-        return;
-    trace_event_format(event, full, sizeof full);
     at += strspn(at, " <>");
     if (strncmp(at, "DxgkDdi", 7) == 0 || strncmp(at, "DxgkCb", 6) == 0)
         at += at[4] == 'D' ? 7 : 6;
-    if (event->phase == TRACE_AFTER)
+    if (is_after)
         append(line, "-", 1);
     while (*at) {
         size_t length = word_length(at);
@@ -214,16 +201,8 @@ void run_calls_note(struct run_calls *calls, const struct trace_event *event)
     calls->repeats = 1;
 }
 
-bool run_calls_close(struct run_calls *calls)
+void run_calls_end(struct run_calls *calls)
 {
-    bool is_whole;
-
-    if (!calls->file)
-        return true;
-    flush_line(calls);
-    is_whole = ferror(calls->file) == 0;
-    if (fclose(calls->file) != 0)
-        is_whole = false;
-    calls->file = NULL;
-    return is_whole;
+    if (calls->file)
+        flush_line(calls);
 }

@@ -1,7 +1,7 @@
 /*
  * Run calls: the order of a run's calls, short enough to be read and compared.
  *
- * Place      bench. Fed by the trace layer's sink; written to the file that a configuration names.
+ * Place      bench. Fed by run_text.c with the calls of a record.
  * Model      One line a call, in the order in which they are made, with the fields that identify
  *            its subject: objects, segments, levels, flags, fence values; no address, no size of a
  *            buffer, no time. A line says how often it came in a row. A status other than success
@@ -19,8 +19,6 @@
 #ifndef DRYDOCK_BENCH_RUN_CALLS_H
 #define DRYDOCK_BENCH_RUN_CALLS_H
 
-#include "trace/trace.h"
-
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -28,17 +26,17 @@
 #define RUN_CALLS_LINE_BYTES 512
 
 struct run_calls {
-    FILE *file; /* NULL: nothing is written */
+    FILE *file; /* the caller's; NULL: nothing is written */
     uint32_t part_count;
     char line[RUN_CALLS_LINE_BYTES]; /* not written yet */
     uint64_t repeats;
 };
 
-/* path NULL: nothing will be written. False: the file cannot be made. */
-bool run_calls_open(struct run_calls *calls, const char *path);
 void run_calls_begin_part(struct run_calls *calls, const char *name);
-void run_calls_note(struct run_calls *calls, const struct trace_event *event);
-/* False: the file is not whole. */
-bool run_calls_close(struct run_calls *calls);
+/* Whether such a call, or its end, has a line. */
+bool run_calls_wants(const char *name, bool is_callback, bool is_after, uint64_t status);
+/* Such a call, as the line of the trace. */
+void run_calls_note(struct run_calls *calls, const char *line, bool is_after);
+void run_calls_end(struct run_calls *calls);
 
 #endif

@@ -104,17 +104,11 @@ static bool find_driver(struct run_assembly *run)
 }
 
 /* Before the cage is closed around the driver, in which no file is opened for writing. */
-static bool open_event_log(struct run_assembly *run)
+static bool begin_events(struct run_assembly *run)
 {
-    const struct run_config *config = run->config;
-
-    if (!run_record_open(&run->record, run->machine, config, run->result))
-        return run_refuse(run, "no memory to record the run");
-    run->has_events =
-        run_event_log_open(&run->events, run->machine, &run->record, config, run->result);
-    return run->has_events ||
-           run_refuse(run, "cannot write '%s'",
-                      config->calls_path ? config->calls_path : config->events_path);
+    run_event_log_begin(&run->events, &run->record, run->result);
+    return run_record_open(&run->record, run->machine, run->config, run->result) ||
+           run_refuse(run, "no memory to record the run");
 }
 
 /* DriverEntry, of an image or of a driver that is linked in, fills the driver's table. */
@@ -291,7 +285,7 @@ bool run_restart_device(struct run_assembly *run)
 
 bool run_raise_driver(struct run_assembly *run)
 {
-    if (!raise_kernel(run) || !find_driver(run) || !open_event_log(run) || !raise_bottom(run) ||
+    if (!raise_kernel(run) || !find_driver(run) || !begin_events(run) || !raise_bottom(run) ||
         !run_raise_stack(run))
         return false;
     host_set_miniport(&run->host, run->top);

@@ -3,43 +3,55 @@
  */
 #include "bench/whole_runs/test_run.h"
 
-#include <unistd.h>
+#include "bench/run/run_text.h"
 
 struct recorded {
     uint64_t digest;
-    long bytes;
+    uint64_t bytes;
     char last_line[256];
     unsigned prints; /* lines with words of the driver */
 };
+
+/* The lines of the text that the record's list of calls is. */
+static void read_text(FILE *file, struct recorded *recorded)
+{
+    char line[4096];
+
+    rewind(file);
+    while (fgets(line, sizeof line, file)) {
+        snprintf(recorded->last_line, sizeof recorded->last_line, "%.200s", line);
+        recorded->prints += strstr(line, " the driver prints: refkmd: ") != NULL;
+    }
+    recorded->bytes = (uint64_t)ftell(file);
+}
 
 static struct recorded record(uint64_t limit, uint64_t bytes)
 {
     struct workload *workload = test_load("evict-and-restore.case");
     struct run_result *result = calloc(1, sizeof *result);
+    FILE *file = tmpfile(), *events = tmpfile();
+    struct run_text text = {
+        .events = events, .level = RUN_EVENTS_PAGING, .limit = limit, .byte_limit = bytes};
     struct recorded recorded = {0};
+    struct record_reader *reader;
     struct run_config config;
-    char path[128], line[4096];
-    FILE *file;
+    char error[256];
 
     assert_non_null(result);
-    snprintf(path, sizeof path, "/tmp/drydock-run-events-test-%ld", (long)getpid());
+    assert_true(file && events);
     config = test_config(workload);
-    config.events = RUN_EVENTS_PAGING;
-    config.events_path = path;
-    config.events_limit = limit;
-    config.events_bytes = bytes;
+    config.record_file = fileno(file);
     run_execute(&config, workload, result);
     assert_int_equal(result->outcome, RUN_CLEAN);
+    assert_string_equal(result->record_error, "");
     recorded.digest = result->digest;
-    file = fopen(path, "r");
-    assert_non_null(file);
-    while (fgets(line, sizeof line, file)) {
-        snprintf(recorded.last_line, sizeof recorded.last_line, "%.200s", line);
-        recorded.prints += strstr(line, " the driver prints: refkmd: ") != NULL;
-    }
-    recorded.bytes = ftell(file);
+    reader = record_reader_open_file(base_services_libc(), "x", fileno(file), error);
+    assert_non_null(reader);
+    assert_true(run_text_write(&text, reader, error));
+    record_reader_close(reader);
+    read_text(events, &recorded);
+    fclose(events);
     fclose(file);
-    remove(path);
     for (uint32_t i = 0; i < result->step_count; i++)
         result->steps[i].name = NULL; /* lent by the workload */
     workload_free(workload);

@@ -104,7 +104,7 @@ static void on_driver_log(void *context, uint32_t component, uint32_t level, con
 {
     struct run_assembly *run = context;
 
-    run_event_log_print(&run->events, text);
+    run_record_print(&run->record, text);
     if (run->config->prints_are_findings && component == DPFLTR_IHVVIDEO_ID &&
         level == DPFLTR_ERROR_LEVEL) {
         if (run->prints_told++ < PRINTS_KEPT)

@@ -90,7 +90,6 @@ struct run_assembly {
     struct oracle *oracle;
     struct run_writers *writers; /* NULL: nobody asks who wrote what */
     struct run_event_log events;
-    bool has_events;
     struct run_record record;
 
     /* The memory manager, and who plays on it. */

@@ -32,7 +32,7 @@ _Static_assert(sizeof(struct record_call_group) == 3 * sizeof(uint64_t), "field,
 
 static uint64_t now(const struct run_record *record)
 {
-    return machine_now(record->machine);
+    return record->machine ? machine_now(record->machine) : record->last_ns;
 }
 
 /* ---- The run --------------------------------------------------------------------------------- */
@@ -95,6 +95,7 @@ void run_record_close(struct run_record *record)
 
     if (!record->record)
         return;
+    record->machine = NULL; /* it is gone */
     run_record_progress(record);
     put_fact(record, "outcome", run_outcome_name(result->outcome));
     if (result->error[0])
@@ -496,6 +497,7 @@ void run_record_event(struct run_record *record, const struct trace_event *event
     if (!record->record)
         return;
     record->handles = event->handles;
+    record->last_ns = now(record);
     run_record_progress(record);
     record->sequence = event->sequence;
     put_call(record, event);

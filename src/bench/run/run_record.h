@@ -27,8 +27,9 @@ struct run_record_packet {
 };
 
 struct run_record {
-    struct record *record; /* NULL: the run is not recorded */
-    const struct machine *machine;
+    struct record *record;         /* NULL: the run is not recorded */
+    const struct machine *machine; /* NULL: it is gone, and it is last_ns */
+    uint64_t last_ns;
     struct run_result *result; /* whose steps and findings are noted as they appear */
     struct trace_handles *handles;
     uint32_t steps_noted, findings_noted;

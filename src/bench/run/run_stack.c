@@ -324,8 +324,7 @@ static NTSTATUS create_trace(struct run_assembly *run, struct miniport *next,
     NTSTATUS status = miniport_trace_create(services_of(run), next, out_layer);
 
     run->trace = *out_layer;
-    if (NT_SUCCESS(status) && (run->config->hashes_calls || run->record.record ||
-                               run->events.file || run->events.calls.file))
+    if (NT_SUCCESS(status) && (run->config->hashes_calls || run->record.record))
         miniport_trace_set_sink(run->trace, &sink);
     return status;
 }

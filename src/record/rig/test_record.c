@@ -62,11 +62,14 @@ void test_blocks_kind(struct test_blocks *blocks, const char *name, const char *
     test_blocks_bytes(blocks, shape);
 }
 
-void test_blocks_end(struct test_blocks *blocks, uint64_t items, uint64_t texts)
+void test_blocks_end(struct test_blocks *blocks, uint64_t items, uint64_t texts, uint64_t kinds,
+                     uint64_t time_ns)
 {
     test_blocks_varint(blocks, RECORD_CODE_END);
     test_blocks_varint(blocks, items);
     test_blocks_varint(blocks, texts);
+    test_blocks_varint(blocks, kinds);
+    test_blocks_varint(blocks, time_ns);
     test_blocks_pack(blocks, RECORD_TAG_END, 0);
 }
 

@@ -31,7 +31,8 @@ void test_blocks_begin(struct test_blocks *blocks, unsigned major);
 void test_blocks_varint(struct test_blocks *blocks, uint64_t value);
 void test_blocks_bytes(struct test_blocks *blocks, const char *text);
 void test_blocks_kind(struct test_blocks *blocks, const char *name, const char *shape);
-void test_blocks_end(struct test_blocks *blocks, uint64_t items, uint64_t texts);
+void test_blocks_end(struct test_blocks *blocks, uint64_t items, uint64_t texts, uint64_t kinds,
+                     uint64_t time_ns);
 /* The block's items are packed; its header names raw_size bytes, or what is there if that is 0. */
 void test_blocks_pack(struct test_blocks *blocks, uint32_t tag, uint32_t raw_size);
 
