@@ -41,6 +41,7 @@ struct vidmm_context;
 struct vidmm_allocation;
 struct vidmm_list;
 struct vidmm_native_fence;
+struct vidmm_note;
 struct vidmm_policy;
 
 /* ---- What the embedder gives ------------------------------------------------------------- */
@@ -155,6 +156,11 @@ struct vidmm_events {
      */
     void (*instance_ended)(void *context, struct vidmm_allocation *allocation,
                            const void *instance);
+    /*
+     * Hears what the manager does and why, in all detail (vidmm/notes.h). Nothing may be called
+     * from here.
+     */
+    void (*told)(void *context, const struct vidmm_note *note);
 };
 
 #define VIDMM_DEFAULT_TIMEOUT_NS UINT64_C(2000000000)

@@ -15,6 +15,7 @@
 #include "vidmm/memory/forecast.h"
 #include "vidmm/memory/reference_list.h"
 #include "vidmm/memory/segment.h"
+#include "vidmm/notes/note.h"
 #include "vidmm/paging/monitored_fence.h"
 #include "vidmm/paging/native_fence.h"
 #include "vidmm/paging/paging_queue.h"
@@ -99,6 +100,13 @@ struct vidmm {
     uint32_t handle_capacity, handle_free; /* free slots are chained through the table */
 
     struct vidmm_statistics statistics;
+    struct notes notes;
 };
+
+/* Somebody listens: places that tell what happens ask this first. */
+static inline bool notes_are_heard(const struct vidmm *vidmm)
+{
+    return vidmm->notes.is_heard;
+}
 
 #endif

@@ -10,6 +10,7 @@
 #include "vidmm/memory/allocation_state.h"
 #include "vidmm/memory/page_units.h"
 #include "vidmm/rig/test_rig.h"
+#include "vidmm/rig/test_rig_notes.h"
 #include "vidmm/rig/test_rig_run.h"
 #include "vidmm/vidmm.h"
 
@@ -463,6 +464,7 @@ static void run_seed(uint64_t seed)
             steps[rng_below(&rig->rng, ARRAY_COUNT(steps))](run);
         }
         EXPECT(vidmm_check(rig->vidmm));
+        rig_notes_check(rig);
     }
     finish(run);
     for (unsigned i = 0; i < 32; i++)

@@ -54,7 +54,7 @@ static void put_back(struct vidsch_packet *packet)
 }
 
 /* Packets that the driver let go of without running them, newest first. */
-static void take_apart(struct node *node)
+static void take_apart(const struct vidsch *vidsch, struct node *node)
 {
     struct list *link = node->submitted.prev;
 
@@ -66,6 +66,7 @@ static void take_apart(struct node *node)
             node->in_flight--;
         else if (!packet->is_paging)
             continue; /* it is its turn as soon as it is the first */
+        vidsch_tell(vidsch, VIDSCH_CAME_BACK, packet, STATUS_SUCCESS);
         if (packet->is_paging) {
             packet->is_resubmission = true;
             list_remove(&packet->node);
@@ -83,7 +84,7 @@ void vidsch_end_preemption(struct vidsch *vidsch, struct node *node)
         return;
     node->is_preempting = node->is_answered = node->is_preempted = false;
     node->watched = 0;
-    take_apart(node);
+    take_apart(vidsch, node);
     vidsch->run_again = true;
 }
 
@@ -297,7 +298,7 @@ NTSTATUS vidsch_reset_engine(struct vidsch *vidsch, unsigned node_index, NTSTATU
     node->heard_id = args.LastAbortedFenceId;
     if (is_after(args.LastAbortedFenceId, node->reported_id))
         *out_hit_paging = abort_through(vidsch, node, args.LastAbortedFenceId, status);
-    take_apart(node);
+    take_apart(vidsch, node);
     vidsch->is_running = was_running;
     if (!*out_hit_paging) /* otherwise the adapter is reset first (TDR-009) */
         vidsch_run(vidsch);

@@ -183,7 +183,7 @@ static void retired(struct vidsch_packet *base, NTSTATUS status)
     write_down(packet->stage, "%c%c ", NT_SUCCESS(status) ? '-' : '!', packet->name);
 }
 
-static const struct vidsch_packet_ops packet_ops = {prepare, submit, retired};
+static const struct vidsch_packet_ops packet_ops = {prepare, submit, retired, 0};
 
 static void driver_error(void *context, const char *rule, const char *text)
 {

@@ -213,6 +213,7 @@ void vidsch_submit(struct vidsch_context *context, struct vidsch_packet *packet)
     context->submitted_sequence = packet->sequence;
     context->outstanding++;
     vidsch->outstanding++;
+    vidsch_tell(vidsch, VIDSCH_QUEUED, packet, STATUS_SUCCESS);
     if (was_empty)
         vidsch_place_context(context);
     vidsch_run(vidsch);
@@ -266,6 +267,7 @@ static void submit_packet(struct vidsch *vidsch, unsigned node_index, struct vid
 
     packet->serial = ++vidsch->last_serial;
     node->in_flight++;
+    vidsch_tell(vidsch, VIDSCH_SUBMITTED, packet, STATUS_SUCCESS);
     vidsch->is_submitting = true;
     if (packet->ops->prepare)
         status = packet->ops->prepare(packet, vidsch->miniport);
@@ -370,6 +372,7 @@ void vidsch_retire(struct vidsch *vidsch, struct vidsch_packet *packet, NTSTATUS
 {
     struct vidsch_context *context = packet->context;
 
+    vidsch_tell(vidsch, VIDSCH_RETIRED, packet, status);
     list_remove(&packet->node);
     context->retired_sequence = packet->sequence;
     context->outstanding--;

@@ -56,6 +56,7 @@ struct vidsch_packet_ops {
     NTSTATUS (*submit)(struct vidsch_packet *packet, struct miniport *miniport);
     /* The packet has run, or failed with status. vidsch does not touch it any more. */
     void (*retired)(struct vidsch_packet *packet, NTSTATUS status);
+    unsigned kind; /* the submitter's: which of its packets these are */
 };
 
 struct vidsch_packet {
@@ -79,6 +80,22 @@ struct vidsch_packet {
     NTSTATUS failure;
 };
 
+/* What becomes of a packet. */
+enum vidsch_step {
+    VIDSCH_QUEUED,
+    VIDSCH_SUBMITTED, /* it goes to the driver */
+    VIDSCH_CAME_BACK, /* the driver was told to let go of it: it will be submitted again */
+    VIDSCH_RETIRED,   /* with the status; its retired function is called next */
+};
+
+struct vidsch_told {
+    enum vidsch_step step;
+    const struct vidsch_packet *packet;
+    unsigned node;
+    unsigned in_flight; /* packets that the driver has of the node, with this one */
+    NTSTATUS status;    /* RETIRED */
+};
+
 struct vidsch_events {
     void *context;
     /* A broken contract of the driver; text names the rule. */
@@ -97,6 +114,8 @@ struct vidsch_events {
      * can be done now; the next vidsch_watch() asks again.
      */
     bool (*timed_out)(void *context, unsigned node);
+    /* Hears of each step of each packet; NULL: nobody asks. Nothing may be called from here. */
+    void (*told)(void *context, const struct vidsch_told *told);
 };
 
 /* The node has stopped: its engine, or the adapter, must be reset. */

@@ -120,6 +120,20 @@ static inline struct vidsch_packet *first_packet(const struct list *head)
     return node ? list_entry(node, struct vidsch_packet, node) : NULL;
 }
 
+static inline void vidsch_tell(const struct vidsch *vidsch, enum vidsch_step step,
+                               const struct vidsch_packet *packet, NTSTATUS status)
+{
+    unsigned node = packet->context->node;
+
+    if (vidsch->events->told)
+        vidsch->events->told(vidsch->events->context,
+                             &(struct vidsch_told){.step = step,
+                                                   .packet = packet,
+                                                   .node = node,
+                                                   .in_flight = vidsch->nodes[node].in_flight,
+                                                   .status = status});
+}
+
 /* ---- vidsch.c ---- */
 
 /* Submits and retires as long as it can; safe from any callback. */

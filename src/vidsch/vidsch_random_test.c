@@ -326,9 +326,9 @@ static void packet_retired(struct vidsch_packet *base, NTSTATUS status)
         random_reaction(model, packet->context);
 }
 
-static const struct vidsch_packet_ops prepared_ops = {packet_prepare, packet_submit,
-                                                      packet_retired};
-static const struct vidsch_packet_ops plain_ops = {NULL, packet_submit, packet_retired};
+static const struct vidsch_packet_ops prepared_ops = {packet_prepare, packet_submit, packet_retired,
+                                                      0};
+static const struct vidsch_packet_ops plain_ops = {NULL, packet_submit, packet_retired, 0};
 
 static void driver_error(void *context, const char *rule, const char *text)
 {

@@ -113,8 +113,8 @@ static void retired(struct vidsch_packet *base, NTSTATUS status)
         vidsch_context_destroy(context);
 }
 
-static const struct vidsch_packet_ops prepared_ops = {prepare, submit, retired};
-static const struct vidsch_packet_ops plain_ops = {NULL, submit, retired};
+static const struct vidsch_packet_ops prepared_ops = {prepare, submit, retired, 0};
+static const struct vidsch_packet_ops plain_ops = {NULL, submit, retired, 0};
 
 static void driver_error(void *context, const char *rule, const char *text)
 {

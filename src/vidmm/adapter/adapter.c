@@ -90,6 +90,7 @@ NTSTATUS vidmm_create(struct miniport *miniport, const struct vidmm_config *conf
         vidmm->config.hardware_queue_depth = DEFAULT_HARDWARE_QUEUE_DEPTH;
     if (!vidmm->config.transfer_bytes || vidmm->config.transfer_bytes > MAX_TRANSFER_BYTES)
         vidmm->config.transfer_bytes = MAX_TRANSFER_BYTES;
+    vidmm->notes.is_heard = vidmm->config.events.told != NULL;
     vidmm->config.transfer_bytes = align_up(vidmm->config.transfer_bytes, PAGE_BYTES);
     if (!vidmm->config.scratch_bytes)
         vidmm->config.scratch_bytes = DEFAULT_SCRATCH_BYTES;
@@ -208,6 +209,7 @@ NTSTATUS vidmm_start(struct vidmm *vidmm, struct vidmm_failure *failure)
     vidmm->scheduler_events.driver_error = scheduler_error;
     vidmm->scheduler_events.page_fault = scheduler_page_fault;
     vidmm->scheduler_events.timed_out = recovery_timed_out;
+    vidmm->scheduler_events.told = notes_are_heard(vidmm) ? note_packet : NULL;
     status = vidsch_create(vidmm->services, vidmm->miniport, &scheduler, &vidmm->scheduler_events,
                            &vidmm->vidsch);
     if (!NT_SUCCESS(status))

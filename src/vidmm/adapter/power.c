@@ -169,7 +169,7 @@ static void farewell_finished(struct job *job)
 }
 
 static const struct job_ops farewell_ops = {
-    .kind = JOB_OF_RECOVERY, .next = farewell_next, .finished = farewell_finished};
+    .kind = JOB_OF_RECOVERY, .name = "sleep", .next = farewell_next, .finished = farewell_finished};
 
 static void tell_of_tables(struct vidmm *vidmm)
 {

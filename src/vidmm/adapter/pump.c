@@ -1,5 +1,6 @@
 #include "vidmm/adapter/pump.h"
 
+#include "vidmm/residency/residency.h"
 #include "vidmm/vidmm_private.h"
 
 void vidmm_pump(struct vidmm *vidmm)
@@ -18,5 +19,7 @@ void vidmm_pump(struct vidmm *vidmm)
                 vidmm->pump_again = true;
         }
     } while (vidmm->pump_again);
+    if (notes_are_heard(vidmm))
+        residency_tell_samples(vidmm);
     vidmm->is_pumping = false;
 }

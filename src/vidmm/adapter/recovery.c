@@ -295,8 +295,10 @@ static void cleanup_finished(struct job *job)
     recovery->last = NULL;
 }
 
-static const struct job_ops cleanup_ops = {
-    .kind = JOB_OF_RECOVERY, .next = cleanup_next, .finished = cleanup_finished};
+static const struct job_ops cleanup_ops = {.kind = JOB_OF_RECOVERY,
+                                           .name = "clean up",
+                                           .next = cleanup_next,
+                                           .finished = cleanup_finished};
 
 /* ---- Page tables ----------------------------------------------------------------------------- */
 
@@ -344,8 +346,10 @@ static void rebuild_finished(struct job *job)
     space_set_root(container_of(job, struct address_space, rebuild_job));
 }
 
-static const struct job_ops rebuild_ops = {
-    .kind = JOB_OF_RECOVERY, .next = rebuild_next, .finished = rebuild_finished};
+static const struct job_ops rebuild_ops = {.kind = JOB_OF_RECOVERY,
+                                           .name = "tables again",
+                                           .next = rebuild_next,
+                                           .finished = rebuild_finished};
 
 /* ---- The end --------------------------------------------------------------------------------- */
 
@@ -366,8 +370,10 @@ static void restored_finished(struct job *job)
         vidsch_set_gate(vidmm->vidsch, VIDSCH_OPEN);
 }
 
-static const struct job_ops restored_ops = {
-    .kind = JOB_OF_RECOVERY, .next = restored_next, .finished = restored_finished};
+static const struct job_ops restored_ops = {.kind = JOB_OF_RECOVERY,
+                                            .name = "restored",
+                                            .next = restored_next,
+                                            .finished = restored_finished};
 
 /* Content of pages that the manager knows by their numbers only is nowhere else (TDR-011). */
 static void lose_physical_pages(struct vidmm *vidmm)
@@ -417,7 +423,7 @@ static bool is_made_anew(const struct job *job)
  * Jobs of allocations are made anew from their states; so are the recovery's own. The others are
  * told before any table is written.
  */
-static void sort_unfinished(struct list *unfinished)
+static void sort_unfinished(struct vidmm *vidmm, struct list *unfinished)
 {
     struct list *link = unfinished->next;
 
@@ -425,6 +431,8 @@ static void sort_unfinished(struct list *unfinished)
         struct job *job = container_of(link, struct job, link);
 
         link = link->next;
+        if (notes_are_heard(vidmm))
+            note_job_ends(vidmm, job, true);
         if (is_made_anew(job))
             list_remove(&job->link);
         else if (job->ops->restarted)
@@ -504,7 +512,7 @@ static void reset_adapter(struct vidmm *vidmm)
     if (unseen)
         notice_take_back(subject, unseen);
     paging_queue_reset(vidmm, &recovery->unfinished);
-    sort_unfinished(&recovery->unfinished);
+    sort_unfinished(vidmm, &recovery->unfinished);
     for_each_allocation(vidmm, settle_allocation);
 
     /* As much of the clean-up as buffers hold is built while the GPU is silent. */

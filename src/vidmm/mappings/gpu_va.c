@@ -47,6 +47,8 @@ void mapping_free(struct mapping *mapping)
 {
     struct vidmm *vidmm = mapping->process->vidmm;
 
+    if (notes_are_heard(vidmm))
+        note_mapping(mapping, false);
     iommu_hide_mapping(mapping);
     release_range(&mapping->process->space, mapping->va, PAGE_BYTES_OF(mapping->page_count));
     tables_bury_empty(&mapping->process->space, mapping->va, PAGE_BYTES_OF(mapping->page_count));
@@ -107,7 +109,10 @@ static void map_finished(struct job *job)
 }
 
 static const struct entry_job_ops map_ops = {
-    .job = {.next = entry_job_next, .finished = map_finished, .restarted = entry_job_restarted},
+    .job = {.name = "map",
+            .next = entry_job_next,
+            .finished = map_finished,
+            .restarted = entry_job_restarted},
     .next_entries = next_entries,
     .flush = flush,
 };
@@ -328,6 +333,8 @@ NTSTATUS mapping_create(struct vidmm_process *process, const struct vidmm_map_re
         allocation->has_unique_protection = true;
     list_push_back(&allocation->mappings, &mapping->allocation_link);
     list_push_back(&process->mappings, &mapping->process_link);
+    if (notes_are_heard(vidmm))
+        note_mapping(mapping, true);
     if (!mapping->has_tables) {
         /* Until then the allocation, if it is destroyed, stays. */
         mapping->is_waiting = true;
@@ -389,7 +396,8 @@ static void unmap_finished(struct job *job)
         done(context, STATUS_SUCCESS, 0, 0);
 }
 
-static const struct job_ops unmap_ops = {.next = unmap_next, .finished = unmap_finished};
+static const struct job_ops unmap_ops = {
+    .name = "unmap", .next = unmap_next, .finished = unmap_finished};
 
 NTSTATUS vidmm_unmap_gpu_va(struct vidmm_process *process, uint64_t va, vidmm_done done,
                             void *context)

@@ -109,7 +109,8 @@ static void physical_finished(struct job *job)
 }
 
 static const struct entry_job_ops physical_ops = {
-    .job = {.next = entry_job_next,
+    .job = {.name = "physical pages",
+            .next = entry_job_next,
             .finished = physical_finished,
             .restarted = entry_job_restarted},
     .next_entries = next_entries,

@@ -105,10 +105,14 @@ static void turn_to_pools(struct tile_update *update)
             tile->mapping->is_live = false;
             continue;
         }
+        if (notes_are_heard(tile->pool->vidmm))
+            note_mapping(tile->mapping, false);
         list_remove(&tile->mapping->allocation_link);
         tile->mapping->allocation = tile->pool;
         tile->mapping->first_page = tile->first_page;
         list_push_back(&tile->pool->mappings, &tile->mapping->allocation_link);
+        if (notes_are_heard(tile->pool->vidmm))
+            note_mapping(tile->mapping, true);
     }
 }
 
@@ -269,7 +273,8 @@ static void update_finished(struct job *job)
         update_end(update, STATUS_SUCCESS);
 }
 
-static const struct job_ops update_ops = {.next = update_next, .finished = update_finished};
+static const struct job_ops update_ops = {
+    .name = "tiles", .next = update_next, .finished = update_finished};
 
 /* ---- Getting ready --------------------------------------------------------------------------- */
 

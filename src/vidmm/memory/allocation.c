@@ -288,6 +288,8 @@ static NTSTATUS create_allocations(struct vidmm_device *device, struct resource 
             allocation_backing(allocation)->released_context = wanted[i].memory->context;
         }
         list_push_back(&device->allocations, &allocation->device_link);
+        if (notes_are_heard(vidmm))
+            note_allocation(allocation, true);
         out_allocations[i] = allocation;
     }
     return STATUS_SUCCESS;
@@ -379,6 +381,8 @@ NTSTATUS allocation_create_for_context(struct vidmm_device *device, const DXGK_A
         goto fail;
     }
     list_push_back(&device->allocations, &allocation->device_link);
+    if (notes_are_heard(vidmm))
+        note_allocation(allocation, true);
     *out_allocation = allocation;
     return STATUS_SUCCESS;
 
@@ -419,6 +423,8 @@ NTSTATUS allocation_create_for_buffer(struct vidmm_device *device, uint64_t byte
     }
     allocation_set_state(allocation, ALLOCATION_BACKED);
     list_push_back(&device->allocations, &allocation->device_link);
+    if (notes_are_heard(allocation->vidmm))
+        note_allocation(allocation, true);
     *out_allocation = allocation;
     return STATUS_SUCCESS;
 }
@@ -468,6 +474,8 @@ static void free_allocation(struct vidmm_allocation *allocation)
     allocation = instance_ended(allocation);
     if (!allocation)
         return;
+    if (notes_are_heard(vidmm))
+        note_allocation(allocation, false);
     close_driver_handles(allocation);
     release_handle(allocation);
     list_remove(&allocation->device_link);

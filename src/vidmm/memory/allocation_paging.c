@@ -108,10 +108,18 @@ static const struct job_ops physical_leave_ops = {
 static const struct job_ops virtual_leave_ops = {
     .kind = JOB_LEAVE, .next = virtual_leave_next, .finished = allocation_left};
 
-static void tell_departure(struct vidmm_allocation *allocation, enum vidmm_departure how)
+/* Its state is LEAVING. */
+static void tell_departure(struct vidmm_allocation *allocation, enum vidmm_departure how,
+                           const char *reason)
 {
     const struct vidmm_events *events = &allocation->vidmm->config.events;
 
+    if (how != VIDMM_DEPARTURE_MOVED)
+        allocation->vidmm->statistics.evictions++;
+    if (how != VIDMM_DEPARTURE_MOVED && events->evicted)
+        events->evicted(events->context, allocation_first(allocation), reason);
+    if (notes_are_heard(allocation->vidmm))
+        note_departs(allocation, how, reason);
     if (events->departs)
         events->departs(events->context, allocation_first(allocation), how);
 }
@@ -132,11 +140,7 @@ static NTSTATUS leave(struct vidmm_allocation *allocation, const char *reason, b
         !allocation->range && !allocation_is_clean(allocation))
         segment_take_eviction_slots(allocation);
     allocation_set_state(allocation, ALLOCATION_LEAVING);
-    vidmm->statistics.evictions++;
-    if (vidmm->config.events.evicted)
-        vidmm->config.events.evicted(vidmm->config.events.context, allocation_first(allocation),
-                                     reason);
-    tell_departure(allocation, VIDMM_DEPARTURE_EVICTED);
+    tell_departure(allocation, VIDMM_DEPARTURE_EVICTED, reason);
     allocation->job.ops = vidmm->caps.is_virtual ? &virtual_leave_ops : &physical_leave_ops;
     paging_queue_add(vidmm, &allocation->job);
     return STATUS_SUCCESS;
@@ -195,11 +199,7 @@ void allocation_drop(struct vidmm_allocation *allocation)
     allocation_set_state(allocation, ALLOCATION_LEAVING);
     allocation->is_dropped = true;
     allocation->had_content = true; /* work that was queued before the offer may have made it */
-    vidmm->statistics.evictions++;
-    if (vidmm->config.events.evicted)
-        vidmm->config.events.evicted(vidmm->config.events.context, allocation_first(allocation),
-                                     "offered");
-    tell_departure(allocation, VIDMM_DEPARTURE_DROPPED);
+    tell_departure(allocation, VIDMM_DEPARTURE_DROPPED, "offered");
     allocation->job.ops = vidmm->caps.is_virtual ? &virtual_drop_ops : &physical_drop_ops;
     paging_queue_add(vidmm, &allocation->job);
 }
@@ -237,7 +237,8 @@ void move_begin(struct vidmm_allocation *allocation)
     struct vidmm *vidmm = allocation->vidmm;
 
     allocation_set_state(allocation, ALLOCATION_LEAVING);
-    tell_departure(allocation, VIDMM_DEPARTURE_MOVED);
+    tell_departure(allocation, VIDMM_DEPARTURE_MOVED,
+                   vidmm->compaction.is_under_way ? "compaction" : "moved");
     allocation->job.ops = vidmm->caps.is_virtual ? &virtual_move_ops : &physical_move_ops;
     paging_queue_add(vidmm, &allocation->job);
 }

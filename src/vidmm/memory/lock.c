@@ -114,6 +114,7 @@ static NTSTATUS fetch(struct vidmm_allocation *allocation)
         status = request_create(allocation->device, 1, fetched, allocation, &request);
         if (!NT_SUCCESS(status))
             return status;
+        request->kind = VIDMM_REQUEST_LOCK;
         request->allocations[0] = allocation;
         allocation->is_fetched = true;
         request_queue(request);
@@ -200,6 +201,7 @@ static void update_segment(struct vidmm_allocation *allocation)
     if (allocation->is_destroyed || allocation->state != ALLOCATION_BACKED ||
         !NT_SUCCESS(request_create(allocation->device, 1, updated, allocation, &request)))
         return;
+    request->kind = VIDMM_REQUEST_LOCK;
     request->allocations[0] = allocation;
     request_queue(request);
 }

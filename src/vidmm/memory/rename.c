@@ -138,6 +138,8 @@ struct vidmm_allocation *allocation_rename(struct vidmm_allocation *allocation)
     instance->instances = allocation->instances;
     instance->instances->current = instance;
     instance->instances->count++;
+    if (notes_are_heard(vidmm))
+        note_allocation(instance, true);
     vidmm->statistics.renames++;
     allocation_doom(allocation);
     return instance;
@@ -154,6 +156,8 @@ struct vidmm_allocation *instance_ended(struct vidmm_allocation *instance)
     if ((instance != first || !is_last) && events->instance_ended)
         events->instance_ended(events->context, first, instance == first ? NULL : instance);
     if (instance != first) {
+        if (notes_are_heard(vidmm))
+            note_allocation(instance, false);
         list_remove(&instance->device_link);
         allocation_free(instance);
     } else if (!is_last) {

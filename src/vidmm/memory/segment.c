@@ -501,6 +501,8 @@ NTSTATUS segment_take_place(struct segment *segment, struct vidmm_allocation *al
     segment->used += placement_bytes(&place);
     segment->peak_used = max_u64(segment->peak_used, segment->used);
     segment->allocation_count++;
+    if (notes_are_heard(allocation->vidmm))
+        note_placed(allocation, out_place);
     budget_placed(allocation, out_place);
     return STATUS_SUCCESS;
 }
@@ -536,6 +538,8 @@ void segment_release_place(struct vidmm_allocation *allocation, struct placement
     struct segment *segment = place->segment;
     enum range_status status;
 
+    if (notes_are_heard(allocation->vidmm))
+        note_left(allocation, place);
     switch (segment->kind) {
     case SEGMENT_SYSTEM:
         break;
@@ -634,6 +638,8 @@ void segment_take_eviction_slots(struct vidmm_allocation *allocation)
             /* The lowest slots: in front of the 2^32nd page, for less than that is in use. */
             allocation->eviction_slot = (uint32_t)(offset / PAGE_BYTES);
             allocation->eviction_aperture = (uint8_t)segment->id;
+            if (notes_are_heard(vidmm))
+                note_range(vidmm, segment, offset, bytes, VIDMM_RANGE_EVICTION, true);
             return;
         }
     }
@@ -649,19 +655,21 @@ struct segment *segment_of_eviction_slots(const struct vidmm_allocation *allocat
 void segment_release_eviction_slots(struct vidmm_allocation *allocation)
 {
     struct segment *aperture = segment_of_eviction_slots(allocation);
+    uint64_t offset = PAGE_BYTES_OF(allocation->eviction_slot);
     uint64_t bytes = PAGE_BYTES_OF(allocation->page_count);
 
     if (!aperture)
         return;
-    segment_release_slots(allocation->vidmm, aperture, PAGE_BYTES_OF(allocation->eviction_slot),
-                          bytes);
+    segment_release_slots(allocation->vidmm, aperture, offset, bytes);
+    if (notes_are_heard(allocation->vidmm))
+        note_range(allocation->vidmm, aperture, offset, bytes, VIDMM_RANGE_EVICTION, false);
     allocation->eviction_aperture = 0;
 }
 
 /* ---- Pages for page tables ------------------------------------------------------------------- */
 
-NTSTATUS segment_take_units(struct segment *segment, uint64_t page_count, uint64_t alignment_pages,
-                            bool at_end, uint64_t *out_page)
+NTSTATUS segment_take_units(struct vidmm *vidmm, struct segment *segment, uint64_t page_count,
+                            uint64_t alignment_pages, bool at_end, uint64_t *out_page)
 {
     uint64_t units = div_round_up(page_count, segment->unit_pages);
     uint64_t alignment = div_round_up(alignment_pages, segment->unit_pages);
@@ -674,17 +682,24 @@ NTSTATUS segment_take_units(struct segment *segment, uint64_t page_count, uint64
     *out_page *= segment->unit_pages;
     segment->used += units * unit_bytes(segment);
     segment->table_bytes += units * unit_bytes(segment);
+    if (notes_are_heard(vidmm))
+        note_range(vidmm, segment, PAGE_BYTES_OF(*out_page), units * unit_bytes(segment), true,
+                   true);
     segment->peak_used = max_u64(segment->peak_used, segment->used);
     return STATUS_SUCCESS;
 }
 
-void segment_release_units(struct segment *segment, uint64_t first_page, uint64_t page_count)
+void segment_release_units(struct vidmm *vidmm, struct segment *segment, uint64_t first_page,
+                           uint64_t page_count)
 {
     struct page_run run = {first_page, align_up(page_count, segment->unit_pages)};
 
     release_runs(segment, &run, 1);
     segment->used -= PAGE_BYTES_OF(run.page_count);
     segment->table_bytes -= PAGE_BYTES_OF(run.page_count);
+    if (notes_are_heard(vidmm))
+        note_range(vidmm, segment, PAGE_BYTES_OF(first_page), PAGE_BYTES_OF(run.page_count), true,
+                   false);
 }
 
 /* ---- Who may be evicted ---------------------------------------------------------------------- */

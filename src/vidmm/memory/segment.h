@@ -20,6 +20,7 @@
 #include "base/page_allocator.h"
 #include "base/range_allocator.h"
 #include "vidmm/memory/page_units.h"
+#include "vidmm/notes.h"
 
 #include <ntddk.h>
 
@@ -72,6 +73,7 @@ struct segment {
     uint64_t leaving;     /* bytes whose owners are on their way out, or dying */
     uint64_t doomed;      /* bytes of destroyed allocations that submitted work still uses */
     uint64_t allocation_count;
+    struct vidmm_note_sample told; /* of these, last (notes/note.h) */
 
     /*
      * Allocations that may be evicted, least recently used first: those that were offered, by the
@@ -169,9 +171,10 @@ void segment_release_eviction_slots(struct vidmm_allocation *allocation);
  * Contiguous pages for a page table in whole units of a segment of pages (segment_tables.c), near
  * the end of the segment if that is asked for.
  */
-NTSTATUS segment_take_units(struct segment *segment, uint64_t page_count, uint64_t alignment_pages,
-                            bool at_end, uint64_t *out_page);
-void segment_release_units(struct segment *segment, uint64_t first_page, uint64_t page_count);
+NTSTATUS segment_take_units(struct vidmm *vidmm, struct segment *segment, uint64_t page_count,
+                            uint64_t alignment_pages, bool at_end, uint64_t *out_page);
+void segment_release_units(struct vidmm *vidmm, struct segment *segment, uint64_t first_page,
+                           uint64_t page_count);
 
 /* Moves the bytes of the place in force to another counter of its segment. */
 void segment_set_departure(struct vidmm_allocation *allocation, enum departure departure);

@@ -60,6 +60,7 @@ enum job_kind {
 
 struct job_ops {
     enum job_kind kind;
+    const char *name; /* for notes; NULL: by the kind */
     /*
      * Fills operation and its member of the union; the rest of *args is the queue's. Arrays
      * that args points to stay valid until the next call.
@@ -78,9 +79,10 @@ struct job_ops {
 struct job {
     const struct job_ops *ops;
     struct list link; /* in the queue, then in the submission that holds its end */
-    unsigned phase;   /* generator state */
+    uint16_t phase;   /* generator state */
     bool gives_way;   /* nobody waits for it: it goes in small chunks, between others */
     bool is_paused;   /* it has given way, and has not been asked since */
+    uint32_t number;  /* for notes, from 1 */
     uint64_t cursor;
     struct companion *companion; /* that its operations run on; NULL: the system context */
 };

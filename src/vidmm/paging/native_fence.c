@@ -264,7 +264,8 @@ static void notice_finished(struct job *job)
     native_fences_rescan(vidmm);
 }
 
-static const struct job_ops notice_ops = {.next = notice_next, .finished = notice_finished};
+static const struct job_ops notice_ops = {
+    .name = "native fence", .next = notice_next, .finished = notice_finished};
 
 /* Gives a notice about so many fences, which are the caller's to fill in. */
 static NTSTATUS notice_create(struct vidmm *vidmm, unsigned count, vidmm_done done, void *context,
@@ -322,8 +323,10 @@ static void restore_finished(struct job *job)
     native_fences_rescan(vidmm); /* what an interrupt was lost of */
 }
 
-static const struct job_ops restore_ops = {
-    .kind = JOB_OF_RECOVERY, .next = restore_next, .finished = restore_finished};
+static const struct job_ops restore_ops = {.kind = JOB_OF_RECOVERY,
+                                           .name = "fences again",
+                                           .next = restore_next,
+                                           .finished = restore_finished};
 
 void native_fences_restore(struct vidmm *vidmm)
 {
@@ -630,6 +633,8 @@ NTSTATUS vidmm_native_fence_create(struct vidmm_process *process, uint64_t value
         goto release_place;
     list_push_back(&vidmm->native_fences.fences, &fence->link);
     vidmm->native_fences.count++;
+    if (notes_are_heard(vidmm))
+        note_native_fence(process, fence, fence->driver_handle, true);
     notice->fences[0] = fence;
     *out_fence = fence;
     notice_queue(notice);
@@ -654,6 +659,8 @@ NTSTATUS vidmm_native_fence_destroy(struct vidmm_native_fence *fence)
         return STATUS_DEVICE_BUSY;
     list_init(&ended);
     take_waits(fence, UINT64_MAX, &ended);
+    if (notes_are_heard(vidmm))
+        note_native_fence(fence->process, fence, fence->driver_handle, false);
     driver_destroy(vidmm, fence->driver_handle);
     release_place(vidmm, &fence->place);
     list_remove(&fence->link);

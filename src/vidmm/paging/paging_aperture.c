@@ -52,6 +52,8 @@ NTSTATUS paging_aperture_take(struct vidmm *vidmm, struct paging_buffer *buffer)
     buffer->has_slots = true;
     segment->used += bytes_of(vidmm);
     segment->table_bytes += bytes_of(vidmm);
+    if (notes_are_heard(vidmm))
+        note_range(vidmm, segment, buffer->slots, bytes_of(vidmm), VIDMM_RANGE_BUFFERS, true);
     return STATUS_SUCCESS;
 }
 
@@ -65,6 +67,8 @@ void paging_aperture_release(struct vidmm *vidmm, struct paging_buffer *buffer)
     segment_release_slots(vidmm, segment, buffer->slots, bytes_of(vidmm));
     segment->used -= bytes_of(vidmm);
     segment->table_bytes -= bytes_of(vidmm);
+    if (notes_are_heard(vidmm))
+        note_range(vidmm, segment, buffer->slots, bytes_of(vidmm), VIDMM_RANGE_BUFFERS, false);
 }
 
 uint64_t paging_aperture_address(struct vidmm *vidmm, const struct paging_buffer *buffer,
@@ -139,6 +143,8 @@ static bool build_at_once(struct vidmm *vidmm, DXGKARG_BUILDPAGINGBUFFER *args,
 
     vidmm->statistics.build_calls++;
     paging_queue_count(vidmm, args);
+    if (notes_are_heard(vidmm))
+        note_operation(vidmm, NULL, args);
     status = miniport_build_paging_buffer(vidmm->miniport, NULL, args);
     *out_why = status != STATUS_SUCCESS ? "another status than STATUS_SUCCESS"
                                         : "commands, and none can run in a buffer without slots";

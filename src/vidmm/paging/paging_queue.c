@@ -226,6 +226,8 @@ void paging_queue_add(struct vidmm *vidmm, struct job *job)
     job->cursor = 0;
     job_hurry(job);
     list_push_back(&vidmm->queue.jobs, &job->link);
+    if (notes_are_heard(vidmm))
+        note_job(vidmm, job);
     vidmm->pump_again = true;
 }
 
@@ -293,13 +295,15 @@ void paging_queue_abandon(struct vidmm *vidmm)
     vidmm->pump_again = true;
 }
 
-static void finish_jobs(struct list *jobs)
+static void finish_jobs(struct vidmm *vidmm, struct list *jobs)
 {
     struct list *link;
 
     while ((link = list_pop_front(jobs)) != NULL) {
         struct job *job = container_of(link, struct job, link);
 
+        if (notes_are_heard(vidmm))
+            note_job_ends(vidmm, job, false);
         job->ops->finished(job);
     }
 }
@@ -336,7 +340,7 @@ static void submit_built(struct vidmm *vidmm)
         if (list_is_empty(&queue->ended))
             return;
         if (list_is_empty(&queue->in_flight)) {
-            finish_jobs(&queue->ended);
+            finish_jobs(vidmm, &queue->ended);
         } else {
             submission = container_of(queue->in_flight.prev, struct paging_submission, in_flight);
             list_splice(&submission->jobs, &queue->ended);
@@ -480,11 +484,12 @@ static void paging_retired(struct vidsch_packet *packet, NTSTATUS status)
         return;
     }
     vidmm->queue.retired_status = status;
-    finish_jobs(&jobs);
+    finish_jobs(vidmm, &jobs);
     vidmm->queue.retired_status = STATUS_SUCCESS;
 }
 
 static const struct vidsch_packet_ops paging_packet_ops = {
+    .kind = VIDMM_PACKET_PAGING,
     .prepare = prepare_paging,
     .submit = submit_paging,
     .retired = paging_retired,
@@ -593,6 +598,26 @@ static bool accept_output(struct vidmm *vidmm, struct paging_buffer *buffer,
 
 enum build_result { BUILD_COMPLETE, BUILD_AGAIN, BUILD_NO_BUFFER };
 
+/* The driver has been called for the current operation, and was offered the buffer from offset on.
+ */
+static void tell_built(struct vidmm *vidmm, uint32_t offset, NTSTATUS status, bool is_complete)
+{
+    struct paging_queue *queue = &vidmm->queue;
+    uint32_t bytes = current_buffer(queue)->used - offset;
+
+    if (!notes_are_heard(vidmm))
+        return;
+    note_operation_built(vidmm, &(struct vidmm_note_operation_built){
+                                    .status = status,
+                                    .is_complete = is_complete,
+                                    .buffer = queue->current,
+                                    .offset = offset,
+                                    .bytes = bytes,
+                                    .multipass = queue->operation.MultipassOffset,
+                                    .paging = bytes ? queue->submitted + 1 : 0,
+                                });
+}
+
 /* One call of DxgkDdiBuildPagingBuffer for the current operation. */
 static enum build_result build(struct vidmm *vidmm)
 {
@@ -600,6 +625,7 @@ static enum build_result build(struct vidmm *vidmm)
     struct paging_buffer *buffer = current_buffer(queue);
     DXGKARG_BUILDPAGINGBUFFER args = queue->operation;
     bool was_fresh = buffer->used == 0;
+    uint32_t offset = buffer->used;
     bool is_accepted;
     NTSTATUS status;
 
@@ -624,10 +650,12 @@ static enum build_result build(struct vidmm *vidmm)
     switch ((uint32_t)status) {
     case (uint32_t)STATUS_SUCCESS:
         accept_output(vidmm, buffer, &args);
+        tell_built(vidmm, offset, status, true);
         return BUILD_COMPLETE;
 
     case (uint32_t)STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER:
         is_accepted = accept_output(vidmm, buffer, &args);
+        tell_built(vidmm, offset, status, false);
         if (is_accepted && (!was_fresh || buffer->used ||
                             args.MultipassOffset != queue->operation.MultipassOffset)) {
             queue->fresh_failures = 0;
@@ -644,6 +672,7 @@ static enum build_result build(struct vidmm *vidmm)
                     queue->aimless_repeats);
                 submit_built(vidmm);
                 queue->needs_buffer = true;
+                tell_built(vidmm, buffer->used, status, true);
                 return BUILD_COMPLETE;
             }
         } else if (was_fresh && ++queue->fresh_failures >= 2) {
@@ -651,6 +680,7 @@ static enum build_result build(struct vidmm *vidmm)
                                "DxgkDdiBuildPagingBuffer(%s): no progress on two fresh buffers of "
                                "%u bytes; the operation is dropped",
                                miniport_operation_name(args.Operation), buffer->bytes);
+            tell_built(vidmm, buffer->used, status, true);
             return BUILD_COMPLETE;
         }
         submit_built(vidmm);
@@ -658,6 +688,7 @@ static enum build_result build(struct vidmm *vidmm)
 
     case (uint32_t)STATUS_GRAPHICS_ALLOCATION_BUSY:
         if (miniport_operation_may_be_busy(&queue->operation)) {
+            tell_built(vidmm, offset, status, false);
             miniport_operation_set_idle(&queue->operation);
             return BUILD_AGAIN;
         }
@@ -667,6 +698,7 @@ static enum build_result build(struct vidmm *vidmm)
             vidmm, "PB-008",
             "DxgkDdiBuildPagingBuffer(%s) returned 0x%08x, which is not lawful for it",
             miniport_operation_name(args.Operation), (unsigned)status);
+        tell_built(vidmm, offset, status, true);
         return BUILD_COMPLETE;
     }
 }
@@ -707,6 +739,8 @@ void paging_queue_build_now(struct vidmm *vidmm, DXGKARG_BUILDPAGINGBUFFER *args
         args->DmaSize = vidmm->caps.paging_buffer_bytes;
     vidmm->statistics.build_calls++;
     paging_queue_count(vidmm, args);
+    if (notes_are_heard(vidmm))
+        note_operation(vidmm, NULL, args);
     status = miniport_build_paging_buffer(vidmm->miniport, NULL, args);
     if (status != STATUS_SUCCESS)
         vidmm_driver_error(vidmm, "PB-008",
@@ -806,6 +840,7 @@ bool paging_queue_run(struct vidmm *vidmm)
 {
     struct paging_queue *queue = &vidmm->queue;
     bool did_anything = false;
+    int wait = -1; /* enum vidmm_queue_wait: why it stops before the end */
 
     if (!queue->buffers || queue->is_pumping)
         return false;
@@ -813,11 +848,13 @@ bool paging_queue_run(struct vidmm *vidmm)
     while (!list_is_empty(&queue->jobs)) {
         struct job *job = choose_job(queue);
 
+        wait = VIDMM_QUEUE_WAIT_GIVEN_WAY;
         if (!job)
             break;
         if (!queue->has_operation) {
             enum job_step step;
 
+            wait = VIDMM_QUEUE_WAIT_BUFFER;
             if (!enter_context(vidmm, job->companion))
                 break;
 
@@ -825,6 +862,7 @@ bool paging_queue_run(struct vidmm *vidmm)
             queue->subject = allocation_of_job(job);
             queue->job = job;
             step = job->ops->next(job, &queue->operation);
+            wait = VIDMM_QUEUE_WAIT_JOB;
             if (step == JOB_WAIT)
                 break;
             did_anything = true;
@@ -841,17 +879,26 @@ bool paging_queue_run(struct vidmm *vidmm)
             if (vidmm->is_removed)
                 continue;
             queue->has_operation = true;
+            if (notes_are_heard(vidmm))
+                note_operation(vidmm, job, &queue->operation);
             queue->is_shown = false;
             queue->fresh_failures = 0;
             queue->aimless_repeats = 0;
         }
-        if (!idle_updates_may_go(vidmm, job, &queue->operation) ||
-            !null_contexts_may_go(vidmm, job) || !slots_may_change(vidmm))
+        wait = VIDMM_QUEUE_WAIT_IDLE;
+        if (!idle_updates_may_go(vidmm, job, &queue->operation))
+            break;
+        wait = VIDMM_QUEUE_WAIT_CONTEXT;
+        if (!null_contexts_may_go(vidmm, job))
+            break;
+        wait = VIDMM_QUEUE_WAIT_SLOTS;
+        if (!slots_may_change(vidmm))
             break;
 
         if (current_buffer(queue)->used == current_buffer(queue)->bytes &&
             !list_is_empty(&queue->idle))
             submit_built(vidmm);
+        wait = VIDMM_QUEUE_WAIT_BUFFER;
         if (!has_room(queue))
             break;
         did_anything = true;
@@ -867,6 +914,8 @@ bool paging_queue_run(struct vidmm *vidmm)
             break;
         }
     }
+    if (notes_are_heard(vidmm) && !list_is_empty(&queue->jobs))
+        note_queue_waits(vidmm, (enum vidmm_queue_wait)wait, choose_job(queue));
     if (!list_is_empty(&queue->idle))
         submit_built(vidmm);
     queue->is_pumping = false;

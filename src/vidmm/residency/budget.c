@@ -70,6 +70,8 @@ static void ask_to_trim(struct vidmm_process *process, enum vidmm_budget_group g
 
     if (is_over && !budget->is_asked) {
         process->vidmm->statistics.trim_requests++;
+        if (notes_are_heard(process->vidmm))
+            note_budget(VIDMM_NOTE_TRIM, process, group, budget_held(budget) - budget->limit);
         if (events->trim)
             events->trim(events->context, process, group, budget_held(budget) - budget->limit);
     }
@@ -145,6 +147,8 @@ void vidmm_set_budget(struct vidmm_process *process, enum vidmm_budget_group gro
     budget->limit = bytes ? bytes : UINT64_MAX;
     vidmm->limited_budgets += budget->limit != UINT64_MAX;
     budget->is_asked = false;
+    if (notes_are_heard(vidmm))
+        note_budget(VIDMM_NOTE_BUDGET, process, group, bytes);
     ask_to_trim(process, group);
 }
 

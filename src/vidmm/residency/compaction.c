@@ -298,7 +298,8 @@ static void end_finished(struct job *job)
     }
 }
 
-static const struct job_ops end_ops = {.next = end_next, .finished = end_finished};
+static const struct job_ops end_ops = {
+    .name = "compaction", .next = end_next, .finished = end_finished};
 
 static void begin_moves(struct compaction *compaction, struct vidmm *vidmm, struct list *moves)
 {

@@ -60,6 +60,8 @@ static NTSTATUS add(struct vidmm_list *list, unsigned count,
         list->allocations[list->count++] = allocations[i];
     }
     list->generation = 0;
+    if (notes_are_heard(list->device->vidmm))
+        note_list(list, false);
     return STATUS_SUCCESS;
 }
 
@@ -86,6 +88,8 @@ NTSTATUS vidmm_list_remove(struct vidmm_list *list, struct vidmm_allocation *all
             (list->count - i) * sizeof(struct vidmm_allocation *));
     list->count--;
     list->generation = 0;
+    if (notes_are_heard(list->device->vidmm))
+        note_list(list, false);
     return STATUS_SUCCESS;
 }
 
@@ -116,6 +120,8 @@ void vidmm_list_destroy(struct vidmm_list *list)
     const struct base_services *services = list->device->vidmm->services;
 
     ASSERT(!is_in_use(list));
+    if (notes_are_heard(list->device->vidmm))
+        note_list(list, true);
     reference_lists_settle(list->device->vidmm);
     if (list->room)
         base_free(services, list->allocations, list->room * sizeof(struct vidmm_allocation *));
@@ -136,6 +142,8 @@ NTSTATUS vidmm_list_make_resident(struct vidmm_list *list, vidmm_done done, void
         reference_list_hold(list);
         vidmm->statistics.residency_requests += list->count;
         vidmm->statistics.residency_hits += list->count;
+        if (notes_are_heard(vidmm))
+            note_request_at_once(list->device, list, list->count, list->allocations);
         return STATUS_SUCCESS;
     }
     reference_lists_settle(vidmm);
@@ -151,6 +159,8 @@ NTSTATUS vidmm_list_make_resident(struct vidmm_list *list, vidmm_done done, void
 void vidmm_list_evict(struct vidmm_list *list)
 {
     ASSERT(list->holds > 0);
+    if (notes_are_heard(list->device->vidmm))
+        note_given_up(list->device, list, list->count, list->allocations);
     if (reference_list_owes_hold(list)) {
         reference_list_release(list);
         vidmm_pump(list->device->vidmm);
@@ -158,5 +168,5 @@ void vidmm_list_evict(struct vidmm_list *list)
     }
     list->holds--;
     list->given--;
-    vidmm_evict(list->device, list->count, list->allocations);
+    residency_give_up(list->device, list->count, list->allocations);
 }

@@ -66,6 +66,8 @@ static void offer(struct vidmm_allocation *allocation, enum vidmm_offer_priority
     allocation->is_dropped = allocation->state == ALLOCATION_EMPTY;
     allocation->had_content = allocation->state != ALLOCATION_EMPTY;
     allocation->offer_class = priority;
+    if (notes_are_heard(allocation->vidmm))
+        note_offer(allocation);
     if (is_listed)
         segment_lru_add(allocation);
     allocation_list_if_offered(allocation);
@@ -109,6 +111,8 @@ static void withdraw(struct vidmm_allocation *allocation)
     allocation_leave_list(allocation);
     allocation->is_offered = false;
     allocation->is_dropped = false;
+    if (notes_are_heard(allocation->vidmm))
+        note_offer(allocation);
     if (is_listed)
         segment_lru_add(allocation);
 }

@@ -75,14 +75,25 @@ static void begin_waiting(struct request *request)
         request->device->pending_requests++;
 }
 
+static const struct request *last_in_line(const struct vidmm *vidmm)
+{
+    return list_is_empty(&vidmm->requests)
+               ? NULL
+               : container_of(vidmm->requests.prev, struct request, link);
+}
+
 void request_queue(struct request *request)
 {
     begin_waiting(request);
+    if (notes_are_heard(request->vidmm))
+        note_request(request, last_in_line(request->vidmm));
     list_push_back(&request->vidmm->requests, &request->link);
 }
 
 void request_queue_first(struct request *request)
 {
     begin_waiting(request);
+    if (notes_are_heard(request->vidmm))
+        note_request(request, NULL);
     list_push_front(&request->vidmm->requests, &request->link);
 }

@@ -13,6 +13,7 @@
 #ifndef VIDMM_REQUEST_H
 #define VIDMM_REQUEST_H
 
+#include "vidmm/notes.h"
 #include "vidmm/paging/job.h"
 #include "vidmm/vidmm.h"
 
@@ -35,7 +36,12 @@ struct request {
     bool has_restored; /* page tables of its allocations: their jobs come first */
     bool is_reclaim;   /* references that were put aside come back with it */
     bool has_ended;    /* by its value in memory, before its barrier's packet has retired */
-    unsigned resorts;  /* last resorts that have been tried (residency.c) */
+    /* What notes tell of it (notes/note.h). */
+    enum vidmm_request_kind kind;
+    uint64_t number;
+    bool has_told_wait;
+    struct vidmm_note_request_waits told_wait; /* the last one */
+    unsigned resorts;                          /* last resorts that have been tried (residency.c) */
     unsigned count;
     unsigned placed;
     struct job barrier;

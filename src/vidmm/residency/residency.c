@@ -116,6 +116,10 @@ static void end_request(struct request *request, NTSTATUS status, uint64_t neede
     vidmm_done done = request->done;
     void *context = request->context;
 
+    if (notes_are_heard(request->vidmm)) {
+        request->vidmm->notes.serving = NULL; /* what the owner does now is not for the request */
+        note_request_ends(request, status, needed, available);
+    }
     settle(request, status);
     request_free(request);
     if (done)
@@ -131,6 +135,8 @@ static void end_signalled(struct request *request)
     list_remove(&request->link);
     for (i = 0; i < request->count; i++)
         request->allocations[i]->is_published = true;
+    if (notes_are_heard(request->vidmm))
+        note_request_ends(request, STATUS_SUCCESS, 0, 0);
     settle(request, STATUS_SUCCESS);
     if (request->done)
         request->done(request->context, STATUS_SUCCESS, 0, 0);
@@ -179,7 +185,8 @@ static void barrier_finished(struct job *job)
     end_request(request, STATUS_SUCCESS, 0, 0);
 }
 
-static const struct job_ops barrier_ops = {.next = barrier_next, .finished = barrier_finished};
+static const struct job_ops barrier_ops = {
+    .name = "request", .next = barrier_next, .finished = barrier_finished};
 
 /* Bytes that the request still has to place in the segment. */
 static uint64_t request_need(const struct request *request, const struct segment *segment)
@@ -242,6 +249,8 @@ static void activate(struct request *request)
     if (request->is_active)
         return;
     request->is_active = true;
+    if (notes_are_heard(request->vidmm) && !request->resorts)
+        note_request_begins(request);
     for (i = 0; i < request->count && !request->resorts; i++) {
         const struct vidmm_allocation *allocation = request->allocations[i];
 
@@ -579,9 +588,72 @@ static void queue_barrier(struct request *request)
         list_push_back(&vidmm->signalling, &request->link);
     request->barrier.ops = &barrier_ops;
     paging_queue_add(vidmm, &request->barrier);
+    if (notes_are_heard(vidmm))
+        note_request_waits(request, &(struct vidmm_note_request_waits){.wait = VIDMM_WAIT_PAGING});
 }
 
-bool residency_run(struct vidmm *vidmm)
+/* ---- Notes ----------------------------------------------------------------------------------- */
+
+/* Another process has the turn. */
+static void tell_turn(struct vidmm *vidmm)
+{
+    struct request *request = container_of(vidmm->requests.next, struct request, link);
+
+    note_request_waits(request, &(struct vidmm_note_request_waits){.wait = VIDMM_WAIT_TURN,
+                                                                   .process = vidmm->turns.holder});
+}
+
+/* The first request could not be placed, for this status: what has to happen first. */
+static void tell_wait(struct request *request, NTSTATUS status)
+{
+    struct vidmm_note_request_waits waits = {.wait = VIDMM_WAIT_TABLES};
+
+    if (!request->make_tables && request->placed < request->count) {
+        const struct vidmm_allocation *allocation = request->allocations[request->placed];
+        const struct vidmm_allocation *first = allocation_first(allocation);
+
+        waits.wait = VIDMM_WAIT_ROOM;
+        if (allocation->state == ALLOCATION_LEAVING)
+            waits.wait = VIDMM_WAIT_DEPARTURE;
+        else if (status == STATUS_GRAPHICS_ALLOCATION_BUSY)
+            waits.wait = VIDMM_WAIT_LOCK;
+        waits.allocation =
+            (struct vidmm_noted_allocation){first, allocation == first ? NULL : allocation};
+    }
+    if (request->vidmm->compaction.is_under_way)
+        waits.wait = VIDMM_WAIT_COMPACTION;
+    if (waits.wait != VIDMM_WAIT_DEPARTURE && waits.wait != VIDMM_WAIT_LOCK)
+        waits.segment = failing_segment(request)->id;
+    note_request_waits(request, &waits);
+}
+
+/* What is wanted of a segment and is not there: requests that wait have still to place it. */
+static uint64_t wanted_bytes(const struct vidmm *vidmm, const struct segment *segment)
+{
+    const struct request *request;
+    uint64_t bytes = 0;
+
+    list_for_each (request, &vidmm->requests, struct request, link)
+        bytes += request_need(request, segment);
+    return bytes;
+}
+
+void residency_tell_samples(struct vidmm *vidmm)
+{
+    if (!vidmm->notes.sample_is_due || !vidmm->segments)
+        return;
+    vidmm->notes.sample_is_due = false;
+    for (unsigned id = 0; id <= vidmm->caps.segment_count; id++) {
+        struct segment *segment = segment_by_id(vidmm, id);
+
+        note_sample(vidmm, segment, id ? segment_free(vidmm, segment) : 0,
+                    wanted_bytes(vidmm, segment));
+    }
+}
+
+/* ---- The line -------------------------------------------------------------------------------- */
+
+static bool serve_requests(struct vidmm *vidmm)
 {
     bool did_anything = false;
 
@@ -590,20 +662,26 @@ bool residency_run(struct vidmm *vidmm)
         NTSTATUS status = STATUS_SUCCESS;
         unsigned i;
 
-        if (!request)
+        if (!request) {
+            if (notes_are_heard(vidmm))
+                tell_turn(vidmm);
             return did_anything;
+        }
         if (!NT_SUCCESS(vidmm->refusal)) {
             did_anything = true;
             list_remove(&request->link);
             end_request(request, vidmm->refusal, 0, 0);
             continue;
         }
+        vidmm->notes.serving = request;
         activate(request);
         switch (place_all(request, &status)) {
         case PLACED:
             list_remove(&request->link);
             did_anything = true;
             if (request->make_tables) {
+                if (notes_are_heard(vidmm))
+                    note_request_ends(request, STATUS_SUCCESS, 0, 0);
                 request_free(request);
                 break;
             }
@@ -618,10 +696,16 @@ bool residency_run(struct vidmm *vidmm)
                 queue_barrier(request);
             break;
         case PLACE_LATER:
-            if (room_is_coming(vidmm))
+            if (room_is_coming(vidmm)) {
+                if (notes_are_heard(vidmm))
+                    tell_wait(request, status);
                 return did_anything;
-            if (status == STATUS_GRAPHICS_NO_VIDEO_MEMORY && resort(request))
+            }
+            if (status == STATUS_GRAPHICS_NO_VIDEO_MEMORY && resort(request)) {
+                if (notes_are_heard(vidmm))
+                    tell_wait(request, status);
                 return true;
+            }
             activate(request);
             if (status == STATUS_GRAPHICS_ALLOCATION_BUSY)
                 status = STATUS_GRAPHICS_CANT_RENDER_LOCKED_ALLOCATION;
@@ -632,6 +716,14 @@ bool residency_run(struct vidmm *vidmm)
             break;
         }
     }
+    return did_anything;
+}
+
+bool residency_run(struct vidmm *vidmm)
+{
+    bool did_anything = serve_requests(vidmm);
+
+    vidmm->notes.serving = NULL;
     return did_anything;
 }
 
@@ -667,6 +759,8 @@ static NTSTATUS make_resident(struct vidmm_device *device, unsigned count,
         allocations_hold(count, allocations);
         vidmm->statistics.residency_requests += count;
         vidmm->statistics.residency_hits += count;
+        if (notes_are_heard(vidmm))
+            note_request_at_once(device, list, count, allocations);
         return STATUS_SUCCESS;
     }
 
@@ -713,6 +807,14 @@ NTSTATUS vidmm_make_resident_or_fail(struct vidmm_device *device, unsigned count
 
 void vidmm_evict(struct vidmm_device *device, unsigned count,
                  struct vidmm_allocation *const *allocations)
+{
+    if (notes_are_heard(device->vidmm))
+        note_given_up(device, NULL, count, allocations);
+    residency_give_up(device, count, allocations);
+}
+
+void residency_give_up(struct vidmm_device *device, unsigned count,
+                       struct vidmm_allocation *const *allocations)
 {
     bool are_aside = false;
 

@@ -24,4 +24,10 @@ bool residency_run(struct vidmm *vidmm);
 NTSTATUS residency_ask_for_list(struct vidmm_list *list, vidmm_done done, void *context,
                                 uint64_t *out_fence_value);
 
+/* Gives up one reference of each: what vidmm_evict() does. */
+void residency_give_up(struct vidmm_device *device, unsigned count,
+                       struct vidmm_allocation *const *allocations);
+/* Sums of the segments, if they have changed since they were told last. */
+void residency_tell_samples(struct vidmm *vidmm);
+
 #endif

@@ -70,6 +70,17 @@ static bool may_leave(const struct vidmm_allocation *allocation)
     return allocation_is_idle(allocation) && !(allocation->is_offered && allocation->uses);
 }
 
+/* How the victim was found, for the note that tells of its departure. */
+static struct vidmm_allocation *note_choice(struct vidmm *vidmm, struct vidmm_allocation *victim,
+                                            const struct noted_choice *choice)
+{
+    if (notes_are_heard(vidmm)) {
+        vidmm->notes.choice = *choice;
+        vidmm->notes.choice.victim = victim;
+    }
+    return victim;
+}
+
 static struct vidmm_allocation *find_victim_among(struct vidmm *vidmm, struct segment *segment,
                                                   unsigned first_class, bool only_over_budget)
 {
@@ -89,7 +100,10 @@ static struct vidmm_allocation *find_victim_among(struct vidmm *vidmm, struct se
                 continue;
             }
             if (!policy->compared || !policy->leaves_before)
-                return allocation;
+                return note_choice(vidmm, allocation,
+                                   &(struct noted_choice){.is_over_budget = only_over_budget,
+                                                          .compared = 1,
+                                                          .passed_over = busy});
             if (compared == policy->compared)
                 break;
             if (!compared++) {
@@ -105,7 +119,11 @@ static struct vidmm_allocation *find_victim_among(struct vidmm *vidmm, struct se
             }
         }
         if (victim)
-            return victim;
+            return note_choice(vidmm, victim,
+                               &(struct noted_choice){.candidate = chosen,
+                                                      .is_over_budget = only_over_budget,
+                                                      .compared = compared,
+                                                      .passed_over = busy});
     }
     return NULL;
 }
@@ -162,12 +180,13 @@ uint64_t room_leaving(const struct vidmm *vidmm, const struct segment *segment)
 
 NTSTATUS room_evict(struct vidmm_allocation *victim, const char *reason)
 {
+    if (!victim->is_offered && victim->vidmm->limited_budgets && budget_is_over(victim))
+        reason = "over budget";
+    victim->vidmm->notes.victim = victim; /* which the note of its departure begins with */
     if (victim->is_offered) {
         allocation_drop(victim);
         return STATUS_SUCCESS;
     }
-    if (victim->vidmm->limited_budgets && budget_is_over(victim))
-        reason = "over budget";
     return allocation_leave(victim, reason);
 }
 

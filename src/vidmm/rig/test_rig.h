@@ -341,6 +341,9 @@ struct rig {
     uint64_t trace[64];       /* the last operations, for directed tests */
     unsigned trace_count;
     void *test; /* the test's own */
+
+    struct rig_notes *notes; /* what the manager has told about itself (test_rig_notes.h) */
+    void (*note_hook)(struct rig *rig, const struct vidmm_note *note); /* hears it, too */
 };
 
 /* The command that repeats a failing run; set by random tests. */

@@ -6,6 +6,7 @@
 #include "vidmm/rig/test_rig_build.h"
 #include "vidmm/rig/test_rig_driver.h"
 #include "vidmm/rig/test_rig_gpu.h"
+#include "vidmm/rig/test_rig_notes.h"
 #include "vidmm/rig/test_rig_told.h"
 #include "vidmm/rig/test_rig_views.h"
 #include "vidmm/vidmm.h"
@@ -166,6 +167,7 @@ void rig_drain(struct rig *rig)
         ;
     EXPECT(vidmm_is_idle(rig->vidmm));
     EXPECT(vidmm_check(rig->vidmm));
+    rig_notes_check(rig);
     rig_told_state(rig);
 }
 
@@ -349,7 +351,13 @@ struct rig *rig_new(const struct rig_config *config)
         .unmap_bus = rig_unmap_bus,
     };
     rig->manager.events = (struct vidmm_events){
-        .context = rig, .driver_error = rig_driver_error, .evicted = rig_evicted, .trim = rig_trim};
+        .context = rig,
+        .driver_error = rig_driver_error,
+        .evicted = rig_evicted,
+        .trim = rig_trim,
+        .told = rig_notes_hear,
+    };
+    rig->notes = rig_notes_create();
     rig->manager.paging_buffer_bytes = rig->config.buffer_bytes;
     rig->manager.paging_buffer_count = rig->config.buffer_count;
     rig->manager.local_start = PAGE_BYTES_OF(rig->config.start_pages);
@@ -370,8 +378,11 @@ struct rig *rig_new(const struct rig_config *config)
 NTSTATUS rig_start(struct rig *rig)
 {
     struct vidmm_failure failure;
-    NTSTATUS status = vidmm_create(rig->top, &rig->manager, &rig->vidmm);
+    NTSTATUS status;
 
+    rig_notes_free(rig->notes);
+    rig->notes = rig_notes_create();
+    status = vidmm_create(rig->top, &rig->manager, &rig->vidmm);
     if (!NT_SUCCESS(status)) {
         EXPECT(!rig->vidmm);
         return status;
@@ -428,9 +439,11 @@ void rig_free(struct rig *rig)
     if (rig->vidmm) {
         rig_drain(rig);
         rig_close(rig);
+        rig_notes_check(rig);
         vidmm_stop(rig->vidmm);
         vidmm_destroy(rig->vidmm);
     }
+    rig_notes_free(rig->notes);
     EXPECT(rig->memory.live_blocks == 0 && rig->memory.live_bytes == 0);
     EXPECT(!rig->taken_pages && !rig->taken_blocks && !rig->mapped_ranges);
     EXPECT(!rig->live_handles && !rig->live_contexts && !rig->live_devices && !rig->live_processes);

@@ -196,8 +196,10 @@ static void change_restarted(struct job *job)
     change->is_rebuilt = true;
 }
 
-static const struct job_ops change_ops = {
-    .next = change_next, .finished = change_finished, .restarted = change_restarted};
+static const struct job_ops change_ops = {.name = "change root",
+                                          .next = change_next,
+                                          .finished = change_finished,
+                                          .restarted = change_restarted};
 
 NTSTATUS root_reserve(struct address_space *space, uint64_t end)
 {

@@ -55,7 +55,7 @@ static NTSTATUS take_of_unit(struct vidmm *vidmm, struct segment *segment, unsig
     unit = base_alloc(vidmm->services, sizeof *unit);
     if (!unit)
         return STATUS_NO_MEMORY;
-    status = segment_take_units(segment, PAGES_64K, PAGES_64K, at_end, &unit->first_page);
+    status = segment_take_units(vidmm, segment, PAGES_64K, PAGES_64K, at_end, &unit->first_page);
     if (!NT_SUCCESS(status)) {
         base_free(vidmm->services, unit, sizeof *unit);
         return status;
@@ -84,7 +84,7 @@ static void release_of_unit(struct vidmm *vidmm, struct segment *segment, unsign
     if (unit->taken)
         return;
     list_remove(&unit->link);
-    segment_release_units(segment, unit->first_page, PAGES_64K);
+    segment_release_units(vidmm, segment, unit->first_page, PAGES_64K);
     base_free(vidmm->services, unit, sizeof *unit);
 }
 
@@ -111,7 +111,7 @@ NTSTATUS segment_take_pages(struct vidmm *vidmm, unsigned segment_id, uint64_t p
         return take_of_unit(vidmm, segment,
                             1u << log2_ceil_u64(max_u64(page_count, alignment_pages)), at_end,
                             out_page);
-    return segment_take_units(segment, page_count, alignment_pages, at_end, out_page);
+    return segment_take_units(vidmm, segment, page_count, alignment_pages, at_end, out_page);
 }
 
 void segment_release_pages(struct vidmm *vidmm, unsigned segment_id, uint64_t first_page,
@@ -126,5 +126,5 @@ void segment_release_pages(struct vidmm *vidmm, unsigned segment_id, uint64_t fi
         release_of_unit(vidmm, segment, 1u << log2_ceil_u64(max_u64(page_count, alignment_pages)),
                         first_page);
     else
-        segment_release_units(segment, first_page, page_count);
+        segment_release_units(vidmm, segment, first_page, page_count);
 }

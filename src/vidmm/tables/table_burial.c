@@ -110,8 +110,10 @@ static void burial_restarted(struct job *job)
     container_of(job, struct table_burial, job)->is_moot = true;
 }
 
-static const struct job_ops burial_ops = {
-    .next = burial_next, .finished = burial_finished, .restarted = burial_restarted};
+static const struct job_ops burial_ops = {.name = "bury table",
+                                          .next = burial_next,
+                                          .finished = burial_finished,
+                                          .restarted = burial_restarted};
 
 static void start(struct table_burial *burial, struct address_space *space, uint64_t va,
                   uint64_t bytes)

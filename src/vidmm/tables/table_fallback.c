@@ -197,8 +197,10 @@ static void fallback_restarted(struct job *job)
     container_of(job, struct table_fallback, job)->is_rebuilt = true;
 }
 
-static const struct job_ops fallback_ops = {
-    .next = fallback_next, .finished = fallback_finished, .restarted = fallback_restarted};
+static const struct job_ops fallback_ops = {.name = "smaller pages",
+                                            .next = fallback_next,
+                                            .finished = fallback_finished,
+                                            .restarted = fallback_restarted};
 
 NTSTATUS table_fallback_begin(struct address_space *space, struct page_table *table)
 {

@@ -266,8 +266,10 @@ static void move_restarted(struct job *job)
     move->is_rebuilt = true;
 }
 
-static const struct job_ops move_ops = {
-    .next = move_next, .finished = move_finished, .restarted = move_restarted};
+static const struct job_ops move_ops = {.name = "move table",
+                                        .next = move_next,
+                                        .finished = move_finished,
+                                        .restarted = move_restarted};
 
 NTSTATUS table_move_create(struct address_space *space, struct page_table *table,
                            struct table_move **out_move)

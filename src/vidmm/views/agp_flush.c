@@ -41,7 +41,8 @@ static void flush_finished(struct job *job)
     allocation_unhold(allocation);
 }
 
-static const struct job_ops flush_ops = {.next = flush_next, .finished = flush_finished};
+static const struct job_ops flush_ops = {
+    .name = "flush", .next = flush_next, .finished = flush_finished};
 
 NTSTATUS agp_flush(struct vidmm_allocation *allocation)
 {

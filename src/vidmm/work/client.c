@@ -84,6 +84,8 @@ NTSTATUS vidmm_process_create(struct vidmm *vidmm, struct vidmm_process **out_pr
         process->space.driver_process = create.hKmdProcess;
     }
     list_push_back(&vidmm->processes, &process->link);
+    if (notes_are_heard(vidmm))
+        note_process(process, true);
     *out_process = process;
     return STATUS_SUCCESS;
 
@@ -100,6 +102,8 @@ static void process_free(struct vidmm_process *process)
 {
     struct vidmm *vidmm = process->vidmm;
 
+    if (notes_are_heard(vidmm))
+        note_process(process, false);
     page_tables_free(&process->space);
     range_allocator_fini(&process->space.ranges);
     if (process->space.driver_process)
@@ -183,6 +187,8 @@ NTSTATUS vidmm_device_create(struct vidmm_process *process, struct vidmm_device 
         device->info = *create.pInfo;
     device->driver_device = create.hDevice;
     list_push_back(&process->devices, &device->link);
+    if (notes_are_heard(vidmm))
+        note_device(device, true);
     *out_device = device;
     return STATUS_SUCCESS;
 
@@ -320,6 +326,8 @@ NTSTATUS vidmm_context_create(struct vidmm_device *device, unsigned node, const 
     base_free(vidmm->services, private_copy, private_data_bytes);
     context->driver_context = create.hContext;
     context->info = create.ContextInfo;
+    if (notes_are_heard(vidmm))
+        note_context(context, true);
     *out_context = context;
     return STATUS_SUCCESS;
 
@@ -348,6 +356,8 @@ void vidmm_context_destroy(struct vidmm_context *context)
      */
     list_remove(&context->link);
     vidsch_context_destroy(context->scheduler);
+    if (notes_are_heard(vidmm))
+        note_context(context, false);
     base_free(vidmm->services, context, sizeof *context);
 }
 

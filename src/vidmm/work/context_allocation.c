@@ -336,8 +336,10 @@ static void update_restarted(struct job *job)
     begin_view(container_of(job, struct update, job));
 }
 
-static const struct job_ops update_ops = {
-    .next = update_next, .finished = update_finished, .restarted = update_restarted};
+static const struct job_ops update_ops = {.name = "update context",
+                                          .next = update_next,
+                                          .finished = update_finished,
+                                          .restarted = update_restarted};
 
 /* The allocation is held and has content somewhere. Its contexts wait until the update has run. */
 static void queue_update(struct update *update)
@@ -365,6 +367,7 @@ static NTSTATUS request_first_content(struct update *update)
 
     if (!NT_SUCCESS(status))
         return status;
+    request->kind = VIDMM_REQUEST_UPDATE;
     request->allocations[0] = update->allocation;
     request_queue(request);
     return STATUS_SUCCESS;

@@ -21,6 +21,8 @@ void device_free_if_done(struct vidmm_device *device)
 
     if (!device->is_destroyed || !list_is_empty(&device->allocations))
         return;
+    if (notes_are_heard(vidmm))
+        note_device(device, false);
     list_remove(&device->link);
     base_free(vidmm->services, device, sizeof *device);
 }

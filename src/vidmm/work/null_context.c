@@ -63,7 +63,8 @@ static void switch_retired(struct vidsch_packet *packet, NTSTATUS status)
     container_of(packet, struct null_context, packet)->is_under_way = false;
 }
 
-static const struct vidsch_packet_ops switch_ops = {NULL, submit_switch, switch_retired};
+static const struct vidsch_packet_ops switch_ops = {NULL, submit_switch, switch_retired,
+                                                    VIDMM_PACKET_SWITCH};
 
 static void leave(struct null_context *node)
 {

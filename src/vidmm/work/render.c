@@ -251,10 +251,10 @@ static NTSTATUS submit_render(struct vidsch_packet *packet, struct miniport *min
 }
 
 static const struct vidsch_packet_ops render_packet_ops = {prepare_render, submit_render,
-                                                           render_retired};
+                                                           render_retired, VIDMM_PACKET_SUBMISSION};
 
-static const struct vidsch_packet_ops packet_ops_by_address = {NULL, submission_submit_by_address,
-                                                               render_retired};
+static const struct vidsch_packet_ops packet_ops_by_address = {
+    NULL, submission_submit_by_address, render_retired, VIDMM_PACKET_SUBMISSION};
 
 static void references_resident(void *context, NTSTATUS status, uint64_t needed,
                                 uint64_t available);
@@ -335,6 +335,7 @@ static NTSTATUS reserve_splits(struct submission *submission)
 
             if (!NT_SUCCESS(status))
                 return status;
+            request->kind = VIDMM_REQUEST_SUBMISSION;
             list_push_back(&call->spare_requests, &request->link);
         }
     }
@@ -637,6 +638,7 @@ static struct submission *create_part(struct vidmm_context *context, struct rend
     *status = request_create(context->device, submission->held_count, references_resident,
                              submission, &submission->request);
     if (NT_SUCCESS(*status)) {
+        submission->request->kind = VIDMM_REQUEST_SUBMISSION;
         fill_request(submission, submission->request);
         return submission;
     }

@@ -59,6 +59,8 @@ void submission_begin(struct submission *submission)
     submission->sequence = ++device->vidmm->submitted;
     list_push_back(&device->vidmm->submissions, &submission->link);
     device->submission_count++;
+    if (notes_are_heard(device->vidmm))
+        note_submission(submission);
 }
 
 void submission_wait_for_paging(struct submission *submission)
@@ -142,6 +144,8 @@ NTSTATUS submission_request(struct submission *submission, vidmm_done done,
                                      submission, out_request);
     unsigned i;
 
+    if (NT_SUCCESS(status))
+        (*out_request)->kind = VIDMM_REQUEST_SUBMISSION;
     for (i = 0; NT_SUCCESS(status) && i < submission->held_count; i++)
         (*out_request)->allocations[i] = submission->references[i].allocation;
     return status;

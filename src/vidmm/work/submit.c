@@ -33,8 +33,8 @@ static void virtual_retired(struct vidsch_packet *packet, NTSTATUS status)
         done(context, status, 0, 0);
 }
 
-static const struct vidsch_packet_ops virtual_packet_ops = {NULL, submission_submit_by_address,
-                                                            virtual_retired};
+static const struct vidsch_packet_ops virtual_packet_ops = {
+    NULL, submission_submit_by_address, virtual_retired, VIDMM_PACKET_SUBMISSION};
 
 /* ---- The contexts of an address space -------------------------------------------------------- */
 
