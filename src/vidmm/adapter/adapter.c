@@ -91,6 +91,7 @@ NTSTATUS vidmm_create(struct miniport *miniport, const struct vidmm_config *conf
     if (!vidmm->config.transfer_bytes || vidmm->config.transfer_bytes > MAX_TRANSFER_BYTES)
         vidmm->config.transfer_bytes = MAX_TRANSFER_BYTES;
     vidmm->notes.is_heard = vidmm->config.events.told != NULL;
+    vidmm->notes.tell_samples = residency_tell_samples;
     vidmm->config.transfer_bytes = align_up(vidmm->config.transfer_bytes, PAGE_BYTES);
     if (!vidmm->config.scratch_bytes)
         vidmm->config.scratch_bytes = DEFAULT_SCRATCH_BYTES;

@@ -1,6 +1,5 @@
 #include "vidmm/adapter/pump.h"
 
-#include "vidmm/residency/residency.h"
 #include "vidmm/vidmm_private.h"
 
 void vidmm_pump(struct vidmm *vidmm)
@@ -20,6 +19,6 @@ void vidmm_pump(struct vidmm *vidmm)
         }
     } while (vidmm->pump_again);
     if (notes_are_heard(vidmm))
-        residency_tell_samples(vidmm);
+        vidmm->notes.tell_samples(vidmm);
     vidmm->is_pumping = false;
 }

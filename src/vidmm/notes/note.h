@@ -34,7 +34,8 @@ struct noted_choice {
 
 struct notes {
     bool is_heard;
-    bool sample_is_due;                  /* sums of segments have changed */
+    void (*tell_samples)(struct vidmm *vidmm); /* at the end of the pump */
+    bool sample_is_due;                        /* sums of segments have changed */
     const struct request *serving;       /* that is being served: for it others leave; NULL: none */
     uint64_t requests, jobs, operations; /* numbers that were given last */
     const struct vidmm_allocation *victim; /* that leaves to make room */
