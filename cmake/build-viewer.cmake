@@ -1,6 +1,6 @@
-# Builds viewer/ in the build tree (cmake/part-viewer.cmake): viewer.js, viewer.css and viewer_hash.h, which has
-# the hash of the script for the page's Content-Security-Policy. In mode AUTO, where npm cannot get the packages,
-# the files are empty, and drydock has no reports.
+# Builds viewer/ in the build tree (cmake/part-viewer.cmake): viewer.html, and viewer_hash.h, which has the hash
+# of the script for the page's Content-Security-Policy. In mode AUTO, where npm cannot get the packages, the page
+# is empty, and drydock has no reports.
 foreach(source ${SOURCES})
     get_filename_component(folder ${source} DIRECTORY)
     file(COPY ${SOURCE}/${source} DESTINATION ${BUILD}/work/${folder})
@@ -37,13 +37,19 @@ if(failed AND NOT MODE STREQUAL "AUTO")
 endif()
 if(failed)
     message(WARNING "The viewer of reports cannot be built, so drydock report is left out: ${failed}")
-    file(WRITE ${BUILD}/viewer.js "")
-    file(WRITE ${BUILD}/viewer.css "")
+    file(WRITE ${BUILD}/viewer.html "")
+    set(hash "")
 else()
-    foreach(file viewer.js viewer.css)
-        file(COPY ${BUILD}/work/dist/${file} DESTINATION ${BUILD})
-    endforeach()
+    # Each page allows the script by its hash: it has to stand in the template as it is.
+    set(dist ${BUILD}/work/dist)
+    file(READ ${dist}/viewer.html html HEX)
+    file(READ ${dist}/viewer.js script HEX)
+    string(FIND "${html}" "3c7363726970743e${script}3c2f7363726970743e" place) # <script>...</script>
+    if(place EQUAL -1)
+        message(FATAL_ERROR "dist/viewer.html does not have dist/viewer.js as it is")
+    endif()
+    file(COPY ${dist}/viewer.html DESTINATION ${BUILD})
+    file(SHA256 ${dist}/viewer.js hash)
 endif()
-file(TOUCH ${BUILD}/viewer.js ${BUILD}/viewer.css)
-file(SHA256 ${BUILD}/viewer.js hash)
+file(TOUCH ${BUILD}/viewer.html)
 file(WRITE ${BUILD}/viewer_hash.h "#define VIEWER_SCRIPT_SHA256 \"${hash}\"\n")

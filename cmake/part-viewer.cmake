@@ -27,7 +27,7 @@ file(GLOB viewer_sources CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR}/viewer
      ${CMAKE_SOURCE_DIR}/viewer/src/*)
 list(TRANSFORM viewer_sources PREPEND ${CMAKE_SOURCE_DIR}/viewer/ OUTPUT_VARIABLE viewer_depends)
 add_custom_command(
-    OUTPUT ${DRYDOCK_VIEWER_DIR}/viewer.js ${DRYDOCK_VIEWER_DIR}/viewer.css ${DRYDOCK_VIEWER_DIR}/viewer_hash.h
+    OUTPUT ${DRYDOCK_VIEWER_DIR}/viewer.html ${DRYDOCK_VIEWER_DIR}/viewer_hash.h
     COMMAND ${CMAKE_COMMAND} -DSOURCE=${CMAKE_SOURCE_DIR}/viewer -DBUILD=${DRYDOCK_VIEWER_DIR}
             -DNPM=${DRYDOCK_NPM} -DMODE=${DRYDOCK_VIEWER} "-DSOURCES=${viewer_sources}"
             -P ${CMAKE_SOURCE_DIR}/cmake/build-viewer.cmake
@@ -37,4 +37,4 @@ add_custom_command(
 set_source_files_properties(${CMAKE_SOURCE_DIR}/src/report/page/viewer_assets.c PROPERTIES
     COMPILE_DEFINITIONS DRYDOCK_VIEWER_DIR="${DRYDOCK_VIEWER_DIR}"
     INCLUDE_DIRECTORIES ${DRYDOCK_VIEWER_DIR}
-    OBJECT_DEPENDS "${DRYDOCK_VIEWER_DIR}/viewer.js;${DRYDOCK_VIEWER_DIR}/viewer.css;${DRYDOCK_VIEWER_DIR}/viewer_hash.h")
+    OBJECT_DEPENDS "${DRYDOCK_VIEWER_DIR}/viewer.html;${DRYDOCK_VIEWER_DIR}/viewer_hash.h")

@@ -1,6 +1,7 @@
 /*
- * The page is written front to back into memory. Each text that is not ours goes through one of
- * two functions: put_text() for HTML, put_json() for the facts.
+ * The page is written front to back into memory: the viewer's template up to a place, what belongs
+ * there, and so on. Each text that is not ours goes through one of two functions: put_text() for
+ * HTML, put_json() for the facts.
  */
 #include "report/page/page.h"
 #include "report/page/viewer_assets.h"
@@ -8,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 /* For text between tags, and within quotes. */
 static void put_text(FILE *out, const char *text)
@@ -80,8 +80,8 @@ static bool put_hash(FILE *out, const struct report_viewer *viewer)
     return true;
 }
 
-static bool put_story(FILE *out, const char *id, struct story *story, size_t base64_bytes,
-                      char error[512])
+static bool put_story(FILE *out, const char *id, const char *name, struct story *story,
+                      size_t base64_bytes, char error[512])
 {
     const struct story_pack_limits limits = {.base64_bytes = base64_bytes};
     const struct base_services *services = story_services(story);
@@ -97,63 +97,96 @@ static bool put_story(FILE *out, const char *id, struct story *story, size_t bas
         snprintf(error, 512, "no memory for the page");
         return false;
     }
-    fprintf(out, "<script type=\"application/octet-stream\" id=\"%s\">%s</script>\n", id, text);
+    fprintf(out, "<script type=\"application/octet-stream\" id=\"%s\" data-name=\"", id);
+    put_text(out, name ? name : "");
+    fprintf(out, "\">%s</script>\n", text);
     base_free(services, text, story_base64_size(size) + 1);
     return true;
 }
 
-/* The style and the script must not end the elements that they stand in. */
-static bool is_embeddable(const struct report_viewer *viewer)
+/* What of the template is replaced. The first two must be there, and once. */
+enum place { PLACE_FACTS, PLACE_STORIES, PLACE_TITLE, PLACE_POLICY, PLACE_COUNT };
+
+static const char *const places[PLACE_COUNT] = {
+    [PLACE_FACTS] = "<!--drydock-facts-->",
+    [PLACE_STORIES] = "<!--drydock-stories-->",
+    [PLACE_TITLE] = "<title>Drydock</title>",
+    [PLACE_POLICY] = "script-src 'unsafe-inline'",
+};
+
+static bool put_place(FILE *out, enum place place, const struct report_viewer *viewer,
+                      const struct report_page *page, char error[512])
 {
-    static const char *const ends[] = {"</script", "<!--", "</style"};
+    size_t bytes = page->story_b ? REPORT_PAGE_STORY_BYTES / 2 : REPORT_PAGE_STORY_BYTES;
 
-    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
-        size_t length = strlen(ends[i]);
-
-        for (size_t at = 0; at + length <= viewer->script_size; at++) {
-            if (strncasecmp(viewer->script + at, ends[i], length) == 0)
-                return false;
+    switch (place) {
+    case PLACE_FACTS:
+        put_json(out, page->facts);
+        break;
+    case PLACE_STORIES:
+        return (!page->story || put_story(out, "story", page->name, page->story, bytes, error)) &&
+               (!page->story_b ||
+                put_story(out, "story_b", page->name_b, page->story_b, bytes, error));
+    case PLACE_TITLE:
+        fputs("<title>", out);
+        put_text(out, page->title);
+        fputs("</title>", out);
+        break;
+    case PLACE_POLICY:
+        fputs("script-src ", out);
+        if (!put_hash(out, viewer)) {
+            snprintf(error, 512, "the hash of this drydock's viewer is damaged");
+            return false;
         }
-        for (size_t at = 0; at + length <= viewer->style_size; at++) {
-            if (strncasecmp(viewer->style + at, ends[i], length) == 0)
-                return false;
-        }
+        break;
+    case PLACE_COUNT:
+        break;
     }
     return true;
+}
+
+/* The first of the places at or behind `at`; PLACE_COUNT: there is none. */
+static enum place next_place(const struct report_viewer *viewer, size_t at, size_t *out_at)
+{
+    for (; at < viewer->html_size; at++) {
+        for (unsigned i = 0; i < PLACE_COUNT; i++) {
+            size_t length = strlen(places[i]);
+
+            if (length <= viewer->html_size - at &&
+                memcmp(viewer->html + at, places[i], length) == 0) {
+                *out_at = at;
+                return (enum place)i;
+            }
+        }
+    }
+    *out_at = viewer->html_size;
+    return PLACE_COUNT;
 }
 
 static bool put_page(FILE *out, const struct report_viewer *viewer, const struct report_page *page,
                      char error[512])
 {
-    size_t bytes = page->story_b ? REPORT_PAGE_STORY_BYTES / 2 : REPORT_PAGE_STORY_BYTES;
+    unsigned seen[PLACE_COUNT] = {0};
+    size_t done = 0, at;
 
-    fputs("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-          "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src ",
-          out);
-    if (!put_hash(out, viewer) || !is_embeddable(viewer)) {
-        snprintf(error, 512, "the viewer of this drydock is damaged; build it again");
-        return false;
+    for (;;) {
+        enum place place = next_place(viewer, done, &at);
+
+        fwrite(viewer->html + done, 1, at - done, out);
+        if (place == PLACE_COUNT)
+            break;
+        if (!put_place(out, place, viewer, page, error))
+            return false;
+        seen[place]++;
+        done = at + strlen(places[place]);
     }
-    fputs("; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'\">\n"
-          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-          "<meta name=\"color-scheme\" content=\"light dark\">\n<title>",
-          out);
-    put_text(out, page->title);
-    fputs("</title>\n<style>", out);
-    fwrite(viewer->style, 1, viewer->style_size, out);
-    fputs("</style>\n</head>\n<body>\n<noscript>This report needs JavaScript, which is in this "
-          "file itself: nothing is loaded.</noscript>\n"
-          "<script type=\"application/json\" id=\"facts\">",
-          out);
-    put_json(out, page->facts);
-    fputs("</script>\n", out);
-    if (page->story && !put_story(out, "story", page->story, bytes, error))
-        return false;
-    if (page->story_b && !put_story(out, "story_b", page->story_b, bytes, error))
-        return false;
-    fputs("<script>", out);
-    fwrite(viewer->script, 1, viewer->script_size, out);
-    fputs("</script>\n</body>\n</html>\n", out);
+    for (unsigned i = 0; i < PLACE_COUNT; i++) {
+        if (seen[i] != 1) {
+            snprintf(error, 512, "the viewer of this drydock has no single %s; build it again",
+                     places[i]);
+            return false;
+        }
+    }
     return true;
 }
 

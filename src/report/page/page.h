@@ -2,26 +2,24 @@
  * Page: one HTML file that shows a run, a campaign or two runs beside each other.
  *
  * Place      report. Uses story; the viewer (viewer/, TypeScript) is embedded where it was built.
- * Model      A page is
+ * Model      A page is the viewer's own (viewer.html, with style and script in it), where two marks
+ *            stand for
  *
- *                <style>                                      viewer.css
  *                <script type="application/json" id="facts">  the facts: what the page shows
  *                <script type="application/octet-stream"
- *                        id="story">                          a packed story (story_pack.c), base64
- *                <script>                                     viewer.js
+ *                        id="story" data-name="...">          a packed story (story_pack.c), base64
  *
- *            and needs no network: its Content-Security-Policy allows the one script by its hash,
- *            and nothing to be loaded. A page without a story has no element "story"; that of a
+ *            A page needs no network: its Content-Security-Policy allows the one script by its
+ *            hash, and nothing to be loaded. A page without a record has no story; that of a
  *            comparison has "story" for the first run and "story_b" for the second.
  *
  *            The facts are an object, whose member "page" says which page it is:
  *
- *            | "run"      | "run": as run.json; "folder": its path as it was given
- *            | "campaign" | "campaign": as `drydock check --json`; "folder"; see campaign_page.h
- *            | "compare"  | "a", "b": as run.json; "folder_a", "folder_b"; "comparison"
+ *            | "run"      | the members of run.json (folder_page.h)
+ *            | "campaign" | the members of `drydock check --json`, and more (campaign_page.h)
+ *            | "compare"  | "a" and "b", as run.json, and "comparison" (compare.h)
  *
- *            Besides, all have "version" (of drydock), and "notes": sentences about what is
- *            missing, for the top of the page.
+ *            All have "notes", a list of sentences about what is missing, for the top of the page.
  * Safety     Texts of drivers and cases are in the facts, where "<", ">", "&", U+2028 and U+2029
  *            are written as \u escapes, and in the story, which is base64. So none of them can end
  *            the element that it stands in.
@@ -40,10 +38,11 @@
 #define REPORT_PAGE_STORY_BYTES STORY_PACK_BASE64_BYTES
 
 struct report_page {
-    const char *title;     /* plain text */
-    const char *facts;     /* JSON: an object */
-    struct story *story;   /* NULL: none */
-    struct story *story_b; /* NULL: none */
+    const char *title;         /* plain text */
+    const char *facts;         /* JSON: an object */
+    struct story *story;       /* NULL: none */
+    struct story *story_b;     /* NULL: none */
+    const char *name, *name_b; /* of the stories, in plain text; NULL: "" */
 };
 
 /* Whether the viewer was there when this drydock was built. */
@@ -57,11 +56,11 @@ const char *report_page_not_built(void);
  */
 char *report_page_html(const struct report_page *page, size_t *out_size, char error[512]);
 
-/* For tests, which need no viewer: the same with another script and style. */
+/* For tests, which need no viewer: the same with another template. */
 struct report_viewer {
-    const char *script, *style;
-    size_t script_size, style_size;
-    const char *script_sha256; /* in hexadecimal digits */
+    const char *html; /* with the two marks, each once */
+    size_t html_size;
+    const char *script_sha256; /* of the script in it, in hexadecimal digits */
 };
 char *report_page_html_with(const struct report_viewer *viewer, const struct report_page *page,
                             size_t *out_size, char error[512]);

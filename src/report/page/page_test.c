@@ -16,11 +16,15 @@
 #define GO_SHA256 "e4a62ff8f51ba28e61fb4f9802d1913dbc2fe5dfd0c731ec94fe181a751ac51c"
 #define GO_BASE64 "5KYv+PUboo5h+0+YAtGRPbwv5d/QxzHslP4YGnUaxRw="
 
+static const char template[] =
+    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+    "script-src 'unsafe-inline'\"><title>Drydock</title>"
+    "<script type=\"application/json\" id=\"facts\"><!--drydock-facts--></script>"
+    "<!--drydock-stories--><script>go()</script>end";
+
 static const struct report_viewer viewer = {
-    .script = "go()",
-    .script_size = 4,
-    .style = "p{}",
-    .style_size = 3,
+    .html = template,
+    .html_size = sizeof template - 1,
     .script_sha256 = GO_SHA256,
 };
 
@@ -53,7 +57,7 @@ static void texts_of_drivers_cannot_become_markup(void **state)
 {
     json_t *json = json_object(), *again;
     struct story *story = story_create(base_services_libc());
-    struct report_page page = {.title = hostile, .story = story};
+    struct report_page page = {.title = hostile, .story = story, .name = hostile};
     char error[512], *facts, *html, *inside;
     size_t size;
 
@@ -68,14 +72,17 @@ static void texts_of_drivers_cannot_become_markup(void **state)
     assert_int_equal(count(html, "</script"), 3);
     assert_int_equal(count(html, "<!--"), 0);
     assert_int_equal(count(html, "-->"), 0);
-    assert_int_equal(count(html, "alert"), 2);        /* in the title and in the facts */
-    assert_int_equal(count(html, "\xe2\x80\xa8"), 1); /* in the title, where it is text */
+    assert_int_equal(count(html, "alert"), 3);        /* in title, name and facts */
+    assert_int_equal(count(html, "\xe2\x80\xa8"), 2); /* in title and name, where it is text */
 
     /* And yet the facts say what they said. */
     inside = between(html, "id=\"facts\">", "</script>");
     assert_null(strpbrk(inside, "<>&"));
     again = json_loads(inside, 0, NULL);
     assert_true(json_equal(json, again));
+    free(inside);
+    inside = between(html, "data-name=\"", "\"");
+    assert_null(strpbrk(inside, "<>"));
     free(inside);
     inside = between(html, "<title>", "</title>");
     assert_null(strpbrk(inside, "<>"));
@@ -95,10 +102,7 @@ static void the_policy_allows_one_script(void **state)
 
     html = report_page_html_with(&viewer, &page, &size, error);
     policy = between(html, "Content-Security-Policy\" content=\"", "\"");
-    assert_string_equal(policy, "default-src 'none'; script-src "
-                                "'sha256-" GO_BASE64 "'; "
-                                "style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
-                                "form-action 'none'");
+    assert_string_equal(policy, "default-src 'none'; script-src 'sha256-" GO_BASE64 "'");
     assert_non_null(strstr(html, "<script>go()</script>"));
     assert_null(strstr(html, "id=\"story\""));
     free(policy);
@@ -117,8 +121,8 @@ static void two_stories_share_the_room(void **state)
     size_t size;
 
     html = report_page_html_with(&viewer, &page, &size, error);
-    a = between(html, "id=\"story\">", "<");
-    b = between(html, "id=\"story_b\">", "<");
+    a = between(html, "id=\"story\" data-name=\"\">", "<");
+    b = between(html, "id=\"story_b\" data-name=\"\">", "<");
     assert_int_equal(strspn(a, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/="),
                      strlen(a));
     assert_true(strlen(a) > 1000 && strlen(b) > strlen(a));
@@ -130,23 +134,25 @@ static void two_stories_share_the_room(void **state)
     story_destroy(page.story_b);
 }
 
-static void a_viewer_that_would_end_its_element_is_refused(void **state)
+static void a_template_without_its_marks_is_refused(void **state)
 {
-    static const char *const scripts[] = {"x='</SCRIPT>'", "a<!--b", "</style"};
+    static const char *const marks[] = {"<!--drydock-facts-->", "<!--drydock-stories-->",
+                                        "<title>Drydock</title>", "script-src 'unsafe-inline'"};
     struct report_page page = {.title = "t", .facts = "{}"};
 
-    for (unsigned i = 0; i < sizeof scripts / sizeof scripts[0]; i++) {
+    for (unsigned i = 0; i < sizeof marks / sizeof marks[0]; i++) {
         struct report_viewer damaged = viewer;
-        char error[512] = "";
+        char error[512] = "", html[sizeof template + 64];
         size_t size;
 
-        damaged.script = scripts[i];
-        damaged.script_size = strlen(scripts[i]);
+        strcpy(html, template);
+        strstr(html, marks[i])[2] = '#';
+        damaged.html = html;
         assert_null(report_page_html_with(&damaged, &page, &size, error));
-        assert_non_null(strstr(error, "damaged"));
-        damaged = viewer;
-        damaged.style = scripts[i];
-        damaged.style_size = strlen(scripts[i]);
+        assert_non_null(strstr(error, marks[i]));
+
+        snprintf(html, sizeof html, "%s%s", template, marks[i]);
+        damaged.html_size = strlen(html);
         assert_null(report_page_html_with(&damaged, &page, &size, error));
     }
 }
@@ -174,7 +180,7 @@ int main(void)
         cmocka_unit_test(texts_of_drivers_cannot_become_markup),
         cmocka_unit_test(the_policy_allows_one_script),
         cmocka_unit_test(two_stories_share_the_room),
-        cmocka_unit_test(a_viewer_that_would_end_its_element_is_refused),
+        cmocka_unit_test(a_template_without_its_marks_is_refused),
         cmocka_unit_test(a_build_without_viewer_says_what_is_missing),
     };
 

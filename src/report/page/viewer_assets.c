@@ -1,6 +1,6 @@
 /*
- * The assembler takes the files in as they are. The build gives the folder DRYDOCK_VIEWER_DIR, with
- * viewer.js, viewer.css and viewer_hash.h; without it, or with an empty script, there is no viewer.
+ * The assembler takes the file in as it is. The build gives the folder DRYDOCK_VIEWER_DIR, with
+ * viewer.html and viewer_hash.h; without it, or with an empty file, there is no viewer.
  */
 #include "report/page/viewer_assets.h"
 
@@ -8,34 +8,25 @@
 
 #include "viewer_hash.h" /* VIEWER_SCRIPT_SHA256 */
 
-/* clang-format off */
 __asm__(".pushsection .rodata\n"
-        ".globl drydock_viewer_script, drydock_viewer_script_end\n"
-        ".globl drydock_viewer_style, drydock_viewer_style_end\n"
-        "drydock_viewer_script:\n"
-        ".incbin \"" DRYDOCK_VIEWER_DIR "/viewer.js\"\n"
-        "drydock_viewer_script_end:\n"
-        "drydock_viewer_style:\n"
-        ".incbin \"" DRYDOCK_VIEWER_DIR "/viewer.css\"\n"
-        "drydock_viewer_style_end:\n"
+        ".globl drydock_viewer_html, drydock_viewer_html_end\n"
+        "drydock_viewer_html:\n"
+        ".incbin \"" DRYDOCK_VIEWER_DIR "/viewer.html\"\n"
+        "drydock_viewer_html_end:\n"
         ".popsection\n");
-/* clang-format on */
 
-extern const char drydock_viewer_script[], drydock_viewer_script_end[];
-extern const char drydock_viewer_style[], drydock_viewer_style_end[];
+extern const char drydock_viewer_html[], drydock_viewer_html_end[];
 
 const struct report_viewer *viewer_assets_get(void)
 {
     static struct report_viewer viewer;
 
     viewer = (struct report_viewer){
-        .script = drydock_viewer_script,
-        .style = drydock_viewer_style,
-        .script_size = (size_t)(drydock_viewer_script_end - drydock_viewer_script),
-        .style_size = (size_t)(drydock_viewer_style_end - drydock_viewer_style),
+        .html = drydock_viewer_html,
+        .html_size = (size_t)(drydock_viewer_html_end - drydock_viewer_html),
         .script_sha256 = VIEWER_SCRIPT_SHA256,
     };
-    return viewer.script_size ? &viewer : NULL;
+    return viewer.html_size ? &viewer : NULL;
 }
 
 #else
