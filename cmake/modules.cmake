@@ -125,7 +125,7 @@ if(DRYDOCK_BENCH)
     drydock_module(story LIBS z jansson)
     drydock_module(report LIBS jansson)
     drydock_module(zoo)
-    drydock_module(cli)
+    drydock_module(cli LIBS jansson)
     target_compile_definitions(drydock_cli PRIVATE DRYDOCK_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
 
     foreach(module record machine sgpu nt image trace layers check coverage workload bench report)

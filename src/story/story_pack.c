@@ -67,6 +67,7 @@
  * has is tried on a sample of its rows.
  */
 #include "story/story.h"
+#include "story/utf8.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -619,46 +620,16 @@ static void pack_column(struct pack *pack, enum story_column column)
 
 /* ---- Texts ----------------------------------------------------------------------------------- */
 
-/* The length of the UTF-8 sequence at text, or 0 when there is none. */
-static size_t utf8_length(const unsigned char *text, size_t size)
-{
-    static const struct {
-        unsigned char mask, lead;
-        uint32_t min;
-    } forms[] = {{0x80, 0, 0}, {0xe0, 0xc0, 0x80}, {0xf0, 0xe0, 0x800}, {0xf8, 0xf0, 0x10000}};
-
-    for (size_t i = 0; i < sizeof forms / sizeof forms[0] && i < size; i++) {
-        uint32_t point = text[0] & (unsigned char)~forms[i].mask;
-
-        if ((text[0] & forms[i].mask) != forms[i].lead)
-            continue;
-        for (size_t k = 1; k <= i; k++) {
-            if ((text[k] & 0xc0) != 0x80)
-                return 0;
-            point = point << 6 | (text[k] & 0x3f);
-        }
-        return point < forms[i].min || point > 0x10ffff || (point >= 0xd800 && point < 0xe000)
-                   ? 0
-                   : i + 1;
-    }
-    return 0;
-}
-
+/* Puts a text as UTF-8 and gives its length there. */
 static size_t put_utf8(struct bytes *bytes, const char *text, size_t size)
 {
-    size_t before = bytes->size;
+    size_t length;
 
-    while (size) {
-        size_t length = utf8_length((const unsigned char *)text, size);
-
-        if (length)
-            put_bytes(bytes, text, length);
-        else
-            put_bytes(bytes, "\xef\xbf\xbd", 3);
-        text += length ? length : 1;
-        size -= length ? length : 1;
-    }
-    return bytes->size - before;
+    if (!reserve(bytes, 3 * size))
+        return 0;
+    length = utf8_mend(text, size, (char *)bytes->data + bytes->size);
+    bytes->size += length;
+    return length;
 }
 
 static void pack_texts(struct pack *pack)

@@ -1,0 +1,163 @@
+/*
+ * drydock trace: what happened in a run, for Perfetto.
+ */
+#include "cli/cli.h"
+
+#include "report/page/folder_page.h"
+#include "report/trace/perfetto.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define OPTIONS(ROW)                                                                               \
+    ROW(OUT, "out", 'o', "FILE", "the trace (run.pftrace in the folder; -: standard output)")      \
+    ROW(NO_CALLS, "no-calls", 0, NULL, "leave out the calls of the driver, which are most of it")  \
+    ROW(JSON, "json", 0, NULL, "say what was written as JSON")
+CLI_OPTIONS(OPTIONS)
+
+/* The record that is named: a file, or the folder of a run. False with a message. */
+static bool find_record(const char *name, char path[600])
+{
+    struct stat status;
+
+    if (stat(name, &status) != 0) {
+        cli_error("cannot read '%s': %s", name, strerror(errno));
+        return false;
+    }
+    snprintf(path, 600, S_ISDIR(status.st_mode) ? "%.500s/record.ddr" : "%.500s", name);
+    if (S_ISDIR(status.st_mode) && stat(path, &status) != 0) {
+        cli_error("'%s' has no record.ddr: it is no folder of a run, or the run was played without "
+                  "a record",
+                  name);
+        return false;
+    }
+    if (!S_ISREG(status.st_mode)) {
+        cli_error("'%s' is no file", path);
+        return false;
+    }
+    return true;
+}
+
+/* Whole under its name, or not at all. False with a message. */
+static bool write_trace(const char *path, const struct story *story,
+                        const struct perfetto_options *options, struct perfetto_counts *counts,
+                        long *out_bytes)
+{
+    bool is_standard = strcmp(path, "-") == 0, is_written;
+    char partial[620];
+    FILE *out;
+
+    snprintf(partial, sizeof partial, "%.600s.partial", path);
+    out = is_standard ? stdout : fopen(partial, "wb");
+    if (!out) {
+        cli_error("cannot write '%s': %s", partial, strerror(errno));
+        return false;
+    }
+    errno = 0;
+    is_written = perfetto_write(out, story, options, counts);
+    *out_bytes = is_standard ? 0 : ftell(out);
+    if (is_standard)
+        is_written = fflush(out) == 0 && is_written;
+    else
+        is_written = fclose(out) == 0 && is_written && rename(partial, path) == 0;
+    if (!is_written) {
+        cli_error("cannot write '%s': %s", path, errno ? strerror(errno) : "no memory");
+        if (!is_standard)
+            unlink(partial);
+    }
+    return is_written;
+}
+
+static void tell(const struct cli_arguments *arguments, const char *path, const struct story *story,
+                 const struct perfetto_counts *counts, long bytes)
+{
+    static const char *const lacks[] = {"cut", "damaged"};
+    const char *left_out;
+
+    for (size_t i = 0; i < sizeof lacks / sizeof lacks[0]; i++) {
+        if (story_fact_of(story, lacks[i]))
+            cli_error("the record is not whole: %s", story_fact_of(story, lacks[i]));
+    }
+    if (strcmp(path, "-") == 0)
+        return;
+    if (arguments->values[OPTION_JSON]) {
+        json_t *json = json_object(), *list = json_array();
+        char *text;
+
+        for (size_t i = 0; report_left_out(story, i, &left_out); i++)
+            json_array_append_new(list, json_string(left_out));
+        json_object_set_new(json, "trace", json_string(path));
+        json_object_set_new(json, "bytes", json_integer(bytes));
+#define X(name) json_object_set_new(json, #name, json_integer((json_int_t)counts->name))
+        X(tracks);
+        X(slices);
+        X(instants);
+        X(counters);
+        X(flows);
+#undef X
+        json_object_set_new(json, "left_out", list);
+        text = json_dumps(json, JSON_INDENT(2));
+        puts(text ? text : "{}");
+        free(text);
+        json_decref(json);
+        return;
+    }
+    printf("%s (%.1f MB): open it at https://ui.perfetto.dev\n", path, (double)bytes / 1e6);
+    for (size_t i = 0; report_left_out(story, i, &left_out); i++)
+        printf("  left out: %s\n", left_out);
+}
+
+static enum cli_status run(const struct cli_arguments *arguments)
+{
+    const struct perfetto_options options = {.leaves_out_calls =
+                                                 arguments->values[OPTION_NO_CALLS] != NULL};
+    const char *out = arguments->values[OPTION_OUT];
+    struct perfetto_counts counts;
+    char record[600], path[620], error[512];
+    struct story *story;
+    enum cli_status status = CLI_USAGE;
+    long bytes;
+
+    if (arguments->rest_count != 1) {
+        cli_error("trace takes the folder of a run, or its record (drydock trace --help)");
+        return CLI_USAGE;
+    }
+    if (!find_record(arguments->rest[0], record))
+        return CLI_USAGE;
+    if (out)
+        snprintf(path, sizeof path, "%.600s", out);
+    else
+        snprintf(path, sizeof path, "%.*s/run.pftrace",
+                 (int)(strrchr(record, '/') ? strrchr(record, '/') - record : 1),
+                 strrchr(record, '/') ? record : ".");
+    story = story_read(base_services_libc(), record, NULL, error);
+    if (!story) {
+        cli_error("%s", error);
+        return CLI_USAGE;
+    }
+    if (write_trace(path, story, &options, &counts, &bytes)) {
+        tell(arguments, path, story, &counts, bytes);
+        status = CLI_FINE;
+    }
+    story_destroy(story);
+    return status;
+}
+
+const struct cli_verb cli_trace = {
+    .name = "trace",
+    .usage = "RUN [options]",
+    .summary = "Writes what happened in a run for Perfetto",
+    .details =
+        "RUN is the folder of a run (runs/...), or a record.ddr. The trace has processes, "
+        "contexts\n"
+        "and engines as tracks, flows from paging operations to packets, interrupts and requests,\n"
+        "and counters (docs/reports.md). ui.perfetto.dev opens it, and trace_processor queries it.",
+    .options = options,
+    .repeated_option = -1,
+    .run = run,
+};
