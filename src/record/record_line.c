@@ -165,3 +165,24 @@ size_t record_line_arguments(const struct record_reader *reader,
         memmove(buffer, buffer + 1, strlen(buffer));
     return line.length - skipped;
 }
+
+size_t record_parts_format(const struct record_reader *reader,
+                           const struct record_call_group *parts, size_t count, char *buffer,
+                           size_t size)
+{
+    struct line line = {buffer, size, 0};
+
+    if (size)
+        buffer[0] = '\0';
+    for (size_t i = 0; i < count; i++) {
+        const char handle = record_part_handle(parts[i].type);
+
+        if (i || !record_part_is_field(parts[i].type))
+            put_part(&line, reader, &parts[i]);
+        else if (handle)
+            put_handle(&line, handle, parts[i].value);
+        else
+            put_value(&line, reader, parts[i].type, parts[i].value);
+    }
+    return line.length;
+}

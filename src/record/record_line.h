@@ -49,4 +49,9 @@ size_t record_line_format(const struct record_reader *reader, const struct recor
 size_t record_line_arguments(const struct record_reader *reader,
                              const struct record_reader_item *call, char *buffer, size_t size);
 
+/* The values of parts that belong together, without the name of the field: "1:0x1000". */
+size_t record_parts_format(const struct record_reader *reader,
+                           const struct record_call_group *parts, size_t count, char *buffer,
+                           size_t size);
+
 #endif

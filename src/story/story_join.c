@@ -3,6 +3,7 @@
  * number that the record gives it, and sets what the item adds.
  */
 #include "story/story_join.h"
+#include "record/record_line.h"
 #include "story/story_read.h"
 
 #include <jansson.h>
@@ -64,6 +65,35 @@ static uint64_t object(struct join *join, uint64_t type, uint64_t number)
 }
 
 #define OBJECT(join, kind, number) object(join, (join)->words.kind, number)
+
+/* Nodes are numbered from 0; every one of them is an object. */
+static uint64_t node(struct join *join, uint64_t ordinal)
+{
+    uint64_t key = row_key2(join->words.node, ordinal), row = row_map_get(&join->objects, key);
+
+    if (!row) {
+        row = story_add(join->story, STORY_OBJECTS) + 1;
+        story_set(join->story, STORY_OBJECTS_KIND, row - 1, join->words.node);
+        story_set(join->story, STORY_OBJECTS_NUMBER, row - 1, ordinal);
+        row_map_set(&join->objects, key, row);
+    }
+    return row;
+}
+
+/*
+ * The driver is not told whose an allocation is. The first process whose work is about it has it.
+ */
+static void give_to(struct join *join, uint64_t allocation, uint64_t process)
+{
+    if (allocation && process &&
+        !story_get(join->story, STORY_OBJECTS_PROCESS, (size_t)allocation - 1))
+        story_set(join->story, STORY_OBJECTS_PROCESS, (size_t)allocation - 1, process);
+}
+
+static uint64_t process_of(const struct join *join, uint64_t object)
+{
+    return object ? story_get(join->story, STORY_OBJECTS_PROCESS, (size_t)object - 1) : 0;
+}
 
 /* The row plus one of something that is numbered, which is made when it is new. */
 static uint64_t numbered(struct join *join, struct row_map *map, enum story_table table,
@@ -152,13 +182,15 @@ static void take_object(struct join *join, const struct record_reader_item *item
         parent = 0;
     SET(OBJECTS, PARENT, row, parent);
     SET(OBJECTS, NAME, row, text(join, fields->name));
+    /* A process of the driver has the name of the case's. */
+    if (type == join->words.process && parent && !fields->name)
+        SET(OBJECTS, NAME, row, story_get(join->story, STORY_OBJECTS_NAME, (size_t)parent - 1));
     SET(OBJECTS, BYTES, row, fields->bytes);
     SET(OBJECTS, CREATED, row, item->time_ns);
     if (type == join->words.process)
         SET(OBJECTS, PROCESS, row, row);
     else if (parent)
-        SET(OBJECTS, PROCESS, row,
-            story_get(join->story, STORY_OBJECTS_PROCESS, (size_t)parent - 1));
+        SET(OBJECTS, PROCESS, row, process_of(join, parent));
 }
 
 static void take_object_end(struct join *join, const struct record_reader_item *item)
@@ -170,24 +202,32 @@ static void take_object_end(struct join *join, const struct record_reader_item *
         SET(OBJECTS, DESTROYED, row, item->time_ns);
 }
 
-static void mark(struct join *join, uint64_t time, const char *kind, uint64_t words, uint64_t node,
-                 uint64_t about, uint64_t value, uint64_t packet)
+static void mark(struct join *join, uint64_t time, const char *kind, uint64_t words, uint64_t on,
+                 uint64_t about, uint64_t value, uint64_t packet, uint64_t sequence)
 {
-    ADD(MARKS, time, story_text(join->story, kind), words, node, about, value, packet);
+    ADD(MARKS, time, story_text(join->story, kind), words, on, about, value, packet,
+        sequence ? row_map_get(&join->calls, row_key(sequence)) : 0);
 }
 
 static void take_step(struct join *join, const struct record_reader_item *item)
 {
     FIELDS(step);
 
-    mark(join, item->time_ns, "step", text(join, fields->name), 0, 0, fields->number, 0);
+    mark(join, item->time_ns, "step", text(join, fields->name), 0, 0, fields->number, 0, 0);
+}
+
+static void take_stage(struct join *join, const struct record_reader_item *item)
+{
+    FIELDS(stage);
+
+    mark(join, item->time_ns, "stage", text(join, fields->name), 0, 0, 0, 0, 0);
 }
 
 static void take_print(struct join *join, const struct record_reader_item *item)
 {
     FIELDS(print);
 
-    mark(join, item->time_ns, "print", text(join, fields->text), 0, 0, 0, 0);
+    mark(join, item->time_ns, "print", text(join, fields->text), 0, 0, 0, 0, 0);
 }
 
 /* A whole JSON text is small beside what a text of a record may be. */
@@ -207,18 +247,52 @@ uint64_t finding_event(const char *text)
     return event > 0 ? (uint64_t)event : 0;
 }
 
+/* The row of a finding, which is told when it is found and again, in whole, at the end. */
+static uint64_t finding_of(struct join *join, uint64_t number, uint64_t time, uint64_t sequence)
+{
+    uint64_t row = number ? row_map_get(&join->findings, row_key(number)) : 0;
+
+    if (!row) {
+        row = story_add(join->story, STORY_FINDINGS) + 1;
+        if (number)
+            row_map_set(&join->findings, row_key(number), row);
+        SET(FINDINGS, TIME, row, time);
+    }
+    if (sequence && !story_get(join->story, STORY_FINDINGS_CALL, (size_t)row - 1))
+        SET(FINDINGS, CALL, row, row_map_get(&join->calls, row_key(sequence)));
+    return row;
+}
+
+static void take_found(struct join *join, const struct record_reader_item *item)
+{
+    FIELDS(found);
+    uint64_t row = finding_of(join, fields->number, item->time_ns, fields->sequence);
+
+    SET(FINDINGS, RULE, row, text(join, fields->rule));
+    SET(FINDINGS, TEXT, row, text(join, fields->text));
+}
+
 static void take_finding(struct join *join, const struct record_reader_item *item)
 {
     FIELDS(finding);
-    uint64_t words = text(join, fields->json);
+    uint64_t words = text(join, fields->json), row;
     json_t *json = finding_json(story_text_of(join->story, words));
     json_int_t event = json_integer_value(json_object_get(json, "event"));
     const char *rule = json_string_value(json_object_get(json, "rule"));
+    const char *says = json_string_value(json_object_get(json, "text"));
 
-    if (json_is_object(json))
-        ADD(FINDINGS, item->time_ns,
-            event > 0 ? row_map_get(&join->calls, row_key((uint64_t)event)) : 0,
-            story_text(join->story, rule ? rule : ""), words);
+    if (json_is_object(json)) {
+        uint64_t seen = event > 0 ? row_map_get(&join->calls, row_key((uint64_t)event)) : 0;
+
+        row = finding_of(join, fields->number, item->time_ns, fields->sequence);
+        if (seen)
+            SET(FINDINGS, CALL, row, seen);
+        SET(FINDINGS, JSON, row, words);
+        if (rule)
+            SET(FINDINGS, RULE, row, story_text(join->story, rule));
+        if (says)
+            SET(FINDINGS, TEXT, row, story_text(join->story, says));
+    }
     json_decref(json);
 }
 
@@ -251,12 +325,90 @@ bool call_is_near(const struct call_choice *choice, uint64_t sequence)
 
 #define PHASE_AFTER 1
 
-/* The words for the types of arguments, by the number that the record has. */
-static uint64_t argument_type(struct join *join, uint64_t type)
+/* Kinds of objects by the letter of their handles (trace/trace.h). */
+static uint64_t kind_of_handle(struct join *join, char letter)
 {
-    static const char *const names[] = {"hex", "number", "bytes", "text", "flags"};
+    switch (letter) {
+    case 'a':
+        return join->words.allocation;
+    case 'd':
+        return join->words.device;
+    case 'c':
+        return join->words.context;
+    case 'p':
+        return join->words.process;
+    case 'f':
+        return join->words.fence;
+    case 'r':
+        return join->words.resource;
+    default:
+        return 0;
+    }
+}
 
-    return story_text(join->story, type < sizeof names / sizeof names[0] ? names[type] : names[0]);
+/* The argument that begins with a group: its type and value, when it is no more than that. */
+static void one_part(struct join *join, const struct record_call_group *part, const char **type,
+                     uint64_t *value)
+{
+    uint64_t kind = kind_of_handle(join, record_part_handle(part->type));
+
+    *value = part->value;
+    if (kind && part->value != RECORD_HANDLE_UNKNOWN) {
+        *type = "object";
+        *value = object(join, kind, part->value);
+    } else if (part->type == RECORD_PART_TEXT) {
+        *type = "text";
+        *value = text(join, part->value);
+    } else if (part->type == RECORD_PART_DECIMAL) {
+        *type = "number";
+    } else if (part->type == RECORD_PART_SIGNED) {
+        *type = "signed";
+    } else if (part->type == RECORD_PART_NOTHING) {
+        *type = "text";
+        *value = 0;
+    } else {
+        *type = "hex";
+    }
+}
+
+/*
+ * The arguments of a call. One of several parts ("1:0x1000") is a text, as the line of the call has
+ * it.
+ */
+static void take_arguments(struct join *join, const struct record_reader_item *item, uint64_t call,
+                           bool is_answer)
+{
+    for (size_t i = 0, next; i < item->group_count; i = next) {
+        const struct record_call_group *part = RECORD_GROUP(call, item, i);
+        bool is_field = record_part_is_field(part->type);
+        const char *type;
+        uint64_t value;
+
+        for (next = i + 1; next < item->group_count &&
+                           !record_part_is_field(RECORD_GROUP(call, item, next)->type);)
+            next++;
+        if (is_field && next == i + 1) {
+            one_part(join, part, &type, &value);
+        } else {
+            char words[512];
+
+            record_parts_format(join->reader, part, next - i, words, sizeof words);
+            type = "text";
+            value = story_text(join->story, words);
+        }
+        ADD(ARGUMENTS, call, is_field ? text(join, part->field) : 0, story_text(join->story, type),
+            value, is_answer);
+    }
+}
+
+/* Arguments, not the parts of which some consist. */
+static uint64_t count_arguments(const struct record_reader_item *item)
+{
+    uint64_t count = 0;
+
+    for (size_t i = 0; i < item->group_count; i++)
+        count += record_part_is_field(RECORD_GROUP(call, item, i)->type);
+    return count;
 }
 
 static void take_call(struct join *join, const struct record_reader_item *item)
@@ -267,7 +419,7 @@ static void take_call(struct join *join, const struct record_reader_item *item)
 
     if (!is_near && !join->choice->keeps_all_calls) {
         join->calls_left_out += fields->phase != PHASE_AFTER;
-        join->arguments_left_out += item->group_count;
+        join->arguments_left_out += count_arguments(item);
         return;
     }
     row = numbered(join, &join->calls, STORY_CALLS, STORY_CALLS_SEQUENCE, fields->sequence);
@@ -285,18 +437,10 @@ static void take_call(struct join *join, const struct record_reader_item *item)
     if (fields->object)
         SET(CALLS, OBJECT, row, object(join, text(join, fields->object_type), fields->object));
     if (!is_near && !join->choice->keeps_all_arguments) {
-        join->arguments_left_out += item->group_count;
+        join->arguments_left_out += count_arguments(item);
         return;
     }
-    for (size_t i = 0; i < item->group_count; i++) {
-        const struct record_call_group *argument = RECORD_GROUP(call, item, i);
-
-        uint64_t type = argument_type(join, argument->type);
-
-        ADD(ARGUMENTS, row, text(join, argument->field), type,
-            type == join->words.text ? text(join, argument->value) : argument->value,
-            fields->phase == PHASE_AFTER);
-    }
+    take_arguments(join, item, row, fields->phase == PHASE_AFTER);
 }
 
 /* ---- Work of the GPU ------------------------------------------------------------------------- */
@@ -305,15 +449,17 @@ static void take_submission(struct join *join, const struct record_reader_item *
 {
     FIELDS(submission);
     uint64_t row = ADD(SUBMISSIONS, fields->number, OBJECT(join, context, fields->context),
-                       OBJECT(join, node, fields->node), fields->fence, item->time_ns,
+                       node(join, fields->node), fields->fence, item->time_ns,
                        fields->request ? request_of(join, fields->request) : 0,
                        fields->packet ? packet_of(join, fields->packet) : 0);
 
     for (size_t i = 0; i < item->group_count; i++) {
         const struct record_submission_group *reference = RECORD_GROUP(submission, item, i);
 
-        ADD(REFERENCES, row, OBJECT(join, allocation, reference->allocation), reference->offset,
-            reference->is_write != 0);
+        uint64_t allocation = OBJECT(join, allocation, reference->allocation);
+
+        ADD(REFERENCES, row, allocation, reference->offset, reference->is_write != 0);
+        give_to(join, allocation, process_of(join, OBJECT(join, context, fields->context)));
     }
 }
 
@@ -326,7 +472,7 @@ static void take_packet(struct join *join, const struct record_reader_item *item
         return;
     SET(PACKETS, KIND, row, text(join, fields->type));
     SET(PACKETS, CONTEXT, row, OBJECT(join, context, fields->context));
-    SET(PACKETS, NODE, row, OBJECT(join, node, fields->node));
+    SET(PACKETS, NODE, row, node(join, fields->node));
     SET(PACKETS, FENCE, row, fields->fence);
     SET(PACKETS, BYTES, row, fields->bytes);
     SET(PACKETS, QUEUED, row, item->time_ns);
@@ -365,22 +511,25 @@ static void take_interrupt(struct join *join, const struct record_reader_item *i
     FIELDS(interrupt);
     uint64_t packet = row_map_get(&join->fences, row_key2(fields->node, fields->fence));
 
-    mark(join, item->time_ns, "interrupt", text(join, fields->type),
-         OBJECT(join, node, fields->node), 0, fields->fence, packet);
+    mark(join, item->time_ns, "interrupt", text(join, fields->type), node(join, fields->node), 0,
+         fields->fence, packet, fields->sequence);
     if (packet)
         row_map_set(&join->interrupts, row_key(packet), story_rows(join->story, STORY_MARKS));
 }
 
 static void take_dpc(struct join *join, const struct record_reader_item *item)
 {
-    mark(join, item->time_ns, "dpc", 0, 0, 0, RECORD_FIELDS(dpc, item)->number, 0);
+    FIELDS(dpc);
+
+    mark(join, item->time_ns, "dpc", 0, 0, 0, fields->number, 0, fields->sequence);
 }
 
 static void take_fence_value(struct join *join, const struct record_reader_item *item)
 {
     FIELDS(fence_value);
 
-    mark(join, item->time_ns, "fence", 0, 0, OBJECT(join, fence, fields->fence), fields->value, 0);
+    mark(join, item->time_ns, "fence", 0, 0, OBJECT(join, fence, fields->fence), fields->value, 0,
+         0);
 }
 
 /* ---- Requests -------------------------------------------------------------------------------- */
@@ -395,7 +544,7 @@ static void take_request(struct join *join, const struct record_reader_item *ite
     process = OBJECT(join, process, fields->process);
     context = OBJECT(join, context, fields->context);
     if (!process && context)
-        process = story_get(join->story, STORY_OBJECTS_PROCESS, (size_t)context - 1);
+        process = process_of(join, context);
     SET(REQUESTS, PROCESS, row, process);
     SET(REQUESTS, CONTEXT, row, context);
     SET(REQUESTS, ALLOCATIONS, row, fields->allocations);
@@ -514,6 +663,7 @@ static void take_operation(struct join *join, const struct record_reader_item *i
     SET(OPERATIONS, BYTES, row, fields->bytes);
     SET(OPERATIONS, ASKED, row, item->time_ns);
     add_to(join, STORY_OBJECTS_MOVED, allocation, fields->bytes);
+    give_to(join, allocation, OBJECT(join, process, fields->process));
 }
 
 static void take_operation_built(struct join *join, const struct record_reader_item *item)
@@ -568,6 +718,8 @@ static void take_mapping(struct join *join, const struct record_reader_item *ite
                   OBJECT(join, allocation, fields->allocation), fields->va, fields->bytes,
                   fields->offset, item->time_ns, STORY_NEVER);
         row_map_set(&join->mappings, key, row);
+        give_to(join, OBJECT(join, allocation, fields->allocation),
+                OBJECT(join, process, fields->process));
     } else if (is_open) {
         SET(MAPPINGS, TO, row, item->time_ns);
     } else {
@@ -629,6 +781,8 @@ void join_item(struct join *join, const struct record_reader_item *item)
         TAKE(object);
         TAKE(object_end);
         TAKE(step);
+        TAKE(stage);
+        TAKE(found);
         TAKE(finding);
         TAKE(print);
         TAKE(cut);
@@ -657,8 +811,6 @@ void join_item(struct join *join, const struct record_reader_item *item)
         TAKE(budget);
         TAKE(sample);
 #undef TAKE
-    case RECORD_KIND_stage:
-    case RECORD_KIND_found:
     case RECORD_KIND_COUNT:
         break;
     }
@@ -726,7 +878,8 @@ void join_end(struct join *join)
     X(fences)                                                                                      \
     X(series)                                                                                      \
     X(last_values)                                                                                 \
-    X(interrupts)
+    X(interrupts)                                                                                  \
+    X(findings)
 
 bool join_init(struct join *join, struct story *story, const struct record_reader *reader,
                const struct call_choice *choice)
@@ -748,6 +901,7 @@ bool join_init(struct join *join, struct story *story, const struct record_reade
     WORD(request);
     WORD(local);
     WORD(text);
+    WORD(resource);
 #undef WORD
     join->words.non_local = story_text(story, "non-local");
     return !story_failed(story);

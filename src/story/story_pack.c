@@ -51,7 +51,8 @@
  *
  * A reader takes tables and columns by name and ignores those that it does not know.
  *
- * In "arguments" a value whose type is "text" is the place of a text, too.
+ * In "arguments" a value whose type is "text" is the place of a text, and one whose type is
+ * "object" is row + 1 of "objects".
  *
  * LEFT OUT
  *

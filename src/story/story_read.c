@@ -79,6 +79,8 @@ static bool take_survey(const struct source *source, struct survey *survey, char
 
             if (event)
                 add_near(source->services, survey, event);
+        } else if (item.kind == RECORD_KIND_found) {
+            add_near(source->services, survey, RECORD_FIELDS(found, &item)->sequence);
         }
     }
     if (record_reader_state(reader) == RECORD_FAILED) {

@@ -7,6 +7,7 @@
 #include "base/failing_services.h"
 #include "base/rng.h"
 #include "record/record.h"
+#include "record/record_line.h"
 #include "record/rig/test_record.h"
 #include "story/story_read.h"
 
@@ -147,18 +148,25 @@ static void an_eviction_is_told_from_request_to_request(void **state)
 static void write_calls(struct record *record)
 {
     for (unsigned i = 1; i <= 2000; i++) {
-        RECORD_ITEM_WITH(record, call, 10 * i,
-                         ((const struct record_call_group[]){{T("DmaSize"), 1, i}}), 1,
-                         .sequence = i, .phase = 0, .name = T("DxgkDdiBuildPagingBuffer"),
-                         .operation = T("FILL"), .object_type = T("allocation"), .object = 3);
+        RECORD_ITEM_WITH(
+            record, call, 10 * i,
+            ((const struct record_call_group[]){{T("DmaSize"), RECORD_PART_DECIMAL, i}}), 1,
+            .sequence = i, .phase = 0, .name = T("DxgkDdiBuildPagingBuffer"),
+            .operation = T("FILL"), .object_type = T("allocation"), .object = 3);
         RECORD_ITEM_WITH(record, call, 10 * i + 5,
-                         ((const struct record_call_group[]){{T("pDmaBuffer"), 0, 64 * i}}), 1,
-                         .sequence = i, .phase = 1, .name = T("DxgkDdiBuildPagingBuffer"),
+                         ((const struct record_call_group[]){
+                             {T("hAllocation"), 'a', i},
+                             {T("Destination"), RECORD_PART_DECIMAL, 1},
+                             {T(":"), RECORD_PART_PLAIN + RECORD_PART_HEX, 64 * i}}),
+                         3, .sequence = i, .phase = 1, .name = T("DxgkDdiBuildPagingBuffer"),
                          .operation = T("FILL"), .status = 0xc0000001);
         if (i == 1000)
-            RECORD_ITEM(record, finding, 10 * i + 6,
-                        .json = T("{\"rule\": \"PB-004\", \"event\": 1000}"));
+            RECORD_ITEM(record, found, 10 * i + 6, .number = 1, .sequence = 999,
+                        .rule = T("PB-004"), .text = T("moved 288 bytes"));
     }
+    RECORD_ITEM(record, finding, 30000, .number = 1, .sequence = 1000,
+                .json =
+                    T("{\"rule\": \"PB-004\", \"event\": 1000, \"text\": \"moved 289 bytes\"}"));
     RECORD_ITEM(record, finding, 30000, .json = T("no JSON"));
     RECORD_ITEM(record, finding, 30000, .json = T("{\"rule\": 7, \"event\": \"x\"}"));
 }
@@ -168,20 +176,29 @@ static void a_call_has_begin_end_and_arguments(void **state)
     struct story *story = read_bytes(written(write_calls), NULL);
 
     assert_int_equal(ROWS(CALLS), 2000);
-    assert_int_equal(ROWS(ARGUMENTS), 4000);
+    assert_int_equal(ROWS(ARGUMENTS), 6000);
     assert_int_equal(GET(CALLS, BEGINS, 4), 50);
     assert_int_equal(GET(CALLS, ENDS, 4), 55);
     assert_int_equal(GET(CALLS, STATUS, 4), 0xc0000001);
     assert_string_equal(TEXT(CALLS, OPERATION, 4), "FILL");
     assert_string_equal(name_of(story, STORY_CALLS_OBJECT, 4), "allocation 3");
-    assert_int_equal(GET(ARGUMENTS, CALL, 9), 5);
-    assert_string_equal(TEXT(ARGUMENTS, FIELD, 9), "pDmaBuffer");
-    assert_int_equal(GET(ARGUMENTS, VALUE, 9), 320);
-    assert_int_equal(GET(ARGUMENTS, IS_ANSWER, 9), 1);
+    assert_int_equal(GET(ARGUMENTS, CALL, 13), 5);
+    assert_string_equal(TEXT(ARGUMENTS, FIELD, 12), "DmaSize");
+    assert_string_equal(TEXT(ARGUMENTS, TYPE, 12), "number");
+    assert_int_equal(GET(ARGUMENTS, VALUE, 12), 5);
+    assert_int_equal(GET(ARGUMENTS, IS_ANSWER, 12), 0);
+    assert_string_equal(TEXT(ARGUMENTS, TYPE, 13), "object");
+    assert_string_equal(name_of(story, STORY_ARGUMENTS_VALUE, 13), "allocation 5");
+    assert_int_equal(GET(ARGUMENTS, IS_ANSWER, 13), 1);
+    assert_string_equal(TEXT(ARGUMENTS, FIELD, 14), "Destination");
+    assert_string_equal(TEXT(ARGUMENTS, TYPE, 14), "text");
+    assert_string_equal(TEXT(ARGUMENTS, VALUE, 14), "1:0x140");
 
     /* What is no finding's JSON is none; one without rule and call is one. */
     assert_int_equal(ROWS(FINDINGS), 2);
     assert_string_equal(TEXT(FINDINGS, RULE, 0), "PB-004");
+    assert_string_equal(TEXT(FINDINGS, TEXT, 0), "moved 289 bytes");
+    assert_int_equal(GET(FINDINGS, TIME, 0), 10006);
     assert_int_equal(GET(CALLS, SEQUENCE, (size_t)GET(FINDINGS, CALL, 0) - 1), 1000);
     assert_int_equal(GET(FINDINGS, CALL, 1), STORY_NONE);
     assert_null(story_fact_of(story, "left_out"));
@@ -193,17 +210,17 @@ static void where_calls_are_too_many_those_near_a_finding_stay(void **state)
     const struct story_limits few_calls = {.calls = 500}, few_arguments = {.arguments = 500};
     struct story *story = read_bytes(written(write_calls), &few_calls);
 
-    assert_int_equal(ROWS(CALLS), 401);
-    assert_int_equal(ROWS(ARGUMENTS), 802);
-    assert_int_equal(GET(CALLS, SEQUENCE, 0), 800);
-    assert_int_equal(GET(CALLS, SEQUENCE, 400), 1200);
+    assert_int_equal(ROWS(CALLS), 402);
+    assert_int_equal(ROWS(ARGUMENTS), 1206);
+    assert_int_equal(GET(CALLS, SEQUENCE, 0), 799);
+    assert_int_equal(GET(CALLS, SEQUENCE, 401), 1200);
     assert_string_equal(story_fact_of(story, "left_out"),
-                        "3,198 arguments of calls far from any finding");
+                        "4,794 arguments of calls far from any finding");
     story_destroy(story);
 
     story = read_bytes(written(write_calls), &few_arguments);
     assert_int_equal(ROWS(CALLS), 2000);
-    assert_int_equal(ROWS(ARGUMENTS), 802);
+    assert_int_equal(ROWS(ARGUMENTS), 1206);
     story_destroy(story);
 }
 

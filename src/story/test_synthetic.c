@@ -56,7 +56,7 @@ static uint64_t call(struct synthetic *s, const char *name, const char *operatio
         ADD(s->story, CALLS, ++s->call, begins, s->now, 0, t(s, name), t(s, operation), about, 0) +
         1;
     for (unsigned i = 0; i < sizeof fields / sizeof fields[0]; i++)
-        ADD(s->story, ARGUMENTS, row, t(s, fields[i]), t(s, i == 2 ? "bytes" : "hex"),
+        ADD(s->story, ARGUMENTS, row, t(s, fields[i]), t(s, i == 2 ? "number" : "hex"),
             i == 2 ? bytes : 0x10000 * i + (i == 1 ? s->call * 64 % 65536 : 0), i == 3);
     return row;
 }
@@ -83,9 +83,9 @@ static uint64_t operation(struct synthetic *s, const char *name, size_t allocati
               s->operation % 16 + 1, 64, 1, packet) +
           1;
     ADD(s->story, MARKS, s->now, t(s, "interrupt"), t(s, "DXGK_INTERRUPT_DMA_COMPLETED"),
-        s->adapter_node[0], 0, s->fence, packet);
+        s->adapter_node[0], 0, s->fence, packet, 0);
     s->now += 700;
-    ADD(s->story, MARKS, s->now, t(s, "dpc"), 0, s->adapter_node[0], 0, s->fence, packet);
+    ADD(s->story, MARKS, s->now, t(s, "dpc"), 0, s->adapter_node[0], 0, s->fence, packet, 0);
     story_set(s->story, STORY_OBJECTS_MOVED, about - 1,
               story_get(s->story, STORY_OBJECTS_MOVED, about - 1) + bytes);
     return row;
@@ -170,7 +170,7 @@ static void submit(struct synthetic *s)
         ADD(s->story, REFERENCES, submission, s->allocations[used[i]], 0, i == 3);
     s->now = story_get(s->story, STORY_PACKETS_ENDS, packet - 1);
     ADD(s->story, MARKS, s->now, t(s, "interrupt"), t(s, "DXGK_INTERRUPT_DMA_COMPLETED"),
-        s->adapter_node[1], 0, s->fence, packet);
+        s->adapter_node[1], 0, s->fence, packet, 0);
     ADD(s->story, FLOWS, story_rows(s->story, STORY_MARKS), submission, 0, 0);
 }
 
@@ -209,7 +209,8 @@ static void begin(struct synthetic *s)
         s->series[i] =
             ADD(s->story, SERIES, t(s, series_names[i]), s->segments[0], t(s, "bytes"), t(s, "")) +
             1;
-    ADD(s->story, MARKS, s->now, t(s, "print"), t(s, "<script>alert(1)</script>\xff"), 0, 0, 0, 0);
+    ADD(s->story, MARKS, s->now, t(s, "print"), t(s, "<script>alert(1)</script>\xff"), 0, 0, 0, 0,
+        0);
 }
 
 static size_t rows_but_lists(const struct story *story)
@@ -242,11 +243,12 @@ struct story *synthetic_story(const struct base_services *services, size_t event
             char name[32];
 
             snprintf(name, sizeof name, "step %u", ++step);
-            ADD(story, MARKS, s->now, t(s, "step"), t(s, name), 0, 0, step, 0);
+            ADD(story, MARKS, s->now, t(s, "step"), t(s, name), 0, 0, step, 0, 0);
         }
         submit(s);
     }
     ADD(story, FINDINGS, s->now, story_rows(story, STORY_CALLS) / 2 + 1, t(s, "PB-004"),
+        t(s, "moved 288 bytes; 256 were offered"),
         t(s, "{\"kind\":\"rule\",\"rule\":\"PB-004\",\"text\":\"moved 288 bytes; 256 were "
              "offered\"}"));
     base_free(base_services_libc(), s, sizeof *s);

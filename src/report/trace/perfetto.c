@@ -452,7 +452,10 @@ static void put_steps(struct writer *writer, uint64_t end)
         if (last != STORY_NEVER)
             trace_end_slice(trace, time, on);
         trace_begin(trace, SLICE_BEGIN, time, on);
-        trace_name(trace, trace_text(trace, NAME_EVENT, GET(MARKS, TEXT, i)), "step");
+        trace_name(trace,
+                   GET(MARKS, TEXT, i) ? trace_text(trace, NAME_EVENT, GET(MARKS, TEXT, i))
+                                       : trace_literal(trace, NAME_EVENT, "before the first step"),
+                   "step");
         trace_annotate(trace, STORY_MARKS_VALUE, i);
         trace_end(trace);
         last = time;
@@ -470,12 +473,18 @@ static void annotate_argument(struct writer *writer, size_t row)
     uint64_t value = GET(ARGUMENTS, VALUE, row);
     uint64_t name = trace_text(trace, NAME_ANNOTATION, GET(ARGUMENTS, FIELD, row));
 
-    if (strcmp(type, "text") == 0)
+    char words[TRACE_OBJECT_NAME];
+
+    if (strcmp(type, "text") == 0) {
         trace_annotate_text(trace, name, story_text_of(writer->story, value));
-    else if (strcmp(type, "hex") == 0)
+    } else if (strcmp(type, "object") == 0) {
+        trace_object_name(writer->story, value, words);
+        trace_annotate_text(trace, name, value ? words : "none");
+    } else if (strcmp(type, "hex") == 0) {
         trace_annotate_pointer(trace, name, value);
-    else
+    } else {
         trace_annotate_uint(trace, name, value);
+    }
 }
 
 static void put_call(struct writer *writer, size_t row, uint64_t on)
