@@ -472,7 +472,6 @@ static void annotate_argument(struct writer *writer, size_t row)
     const char *type = story_text_of(writer->story, GET(ARGUMENTS, TYPE, row));
     uint64_t value = GET(ARGUMENTS, VALUE, row);
     uint64_t name = trace_text(trace, NAME_ANNOTATION, GET(ARGUMENTS, FIELD, row));
-
     char words[TRACE_OBJECT_NAME];
 
     if (strcmp(type, "text") == 0) {
