@@ -78,7 +78,7 @@ export function pictured(title: string, sentence: Child, picture: HTMLElement, t
     return element;
 }
 
-export function legend(entries: { colour: string; label: string; mark?: "line" | "box" | "hatch" }[]): HTMLElement {
+export function legend(entries: { colour: string; label: string; mark?: "line" | "box" | "hatch" | "dotted" }[]): HTMLElement {
     return h("ul", { class: "legend", "aria-label": "Legend" }, entries.map(e =>
         h("li", {}, h("span", { class: `swatch ${e.mark ?? "box"}`, style: `--c:${e.colour}`, "aria-hidden": "true" }), e.label)));
 }
@@ -267,8 +267,8 @@ export function grid(options: GridOptions): HTMLElement {
 }
 
 /* A short table of names and values. */
-export function pairs(label: string, entries: [Child, Child][]): HTMLElement {
-    return h("dl", { class: "pairs", "aria-label": label }, entries.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))));
+export function pairs(label: string, entries: [Child, Child][], isWide = false): HTMLElement {
+    return h("dl", { class: isWide ? "pairs wide" : "pairs", "aria-label": label }, entries.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))));
 }
 
 /* A real table, for few rows. */

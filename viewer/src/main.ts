@@ -1,7 +1,11 @@
 /* The page: reads what is in it, shows one view at a time, and knows which from the address behind "#". */
 import "./style.css";
+import { campaignView } from "./campaign.js";
+import { compareView, windowOf } from "./compare.js";
+import { findingsOf, findingView } from "./finding.js";
+import { tablesView } from "./tables.js";
 import { textIn, type App, type Facts, type View } from "./app.js";
-import { frames, TimeWindow } from "./canvas.js";
+import { frames } from "./canvas.js";
 import { Run } from "./data.js";
 import { readStory, StoryError } from "./decode.js";
 import { h, section } from "./dom.js";
@@ -23,10 +27,25 @@ const RUN_ROUTES: Route[] = [
     { id: "overview", title: "Overview", make: overviewView },
     { id: "map", title: "Segment map", make: mapView, needsStory: true },
     { id: "timeline", title: "Timeline", make: timelineView, needsStory: true },
+    { id: "tables", title: "Page tables", make: tablesView, needsStory: true, has: app => (app.run?.rows("entries") ?? 0) > 0 },
+    { id: "finding", title: "Findings", make: findingView, has: app => findingsOf(app.facts).length > 0 },
     { id: "rows", title: "Data", make: rowsView, needsStory: true },
     { id: "row", title: "", make: rowView, needsStory: true },
     { id: "facts", title: "run.json", make: factsView },
 ];
+
+const ROUTES: Record<string, Route[]> = {
+    run: RUN_ROUTES,
+    campaign: [
+        { id: "campaign", title: "Campaign", make: campaignView },
+        ...RUN_ROUTES.filter(r => ["finding", "map", "timeline", "tables", "rows", "row"].includes(r.id)),
+        { id: "facts", title: "JSON", make: factsView },
+    ],
+    compare: [
+        { id: "compare", title: "Compare", make: compareView },
+        { id: "facts", title: "JSON", make: factsView },
+    ],
+};
 
 const KEYS: [string, string][] = [["?", "this list"], ["1 … 9", "the views, in their order"], ["T", "light or dark"], ["/", "find, where a view has it"], ["Tab, Enter", "go through links and buttons, and follow them"],
     ["arrows, Page up and down, Home, End", "in a table: the row; Enter opens it"]];
@@ -166,12 +185,12 @@ async function open(): Promise<void> {
     const { runs, problem } = await readRuns();
     const run = runs[0]?.run ?? null;
     const app: App = {
-        facts, run, others: runs, problem, time: new TimeWindow(0, run ? run.end : 1),
+        facts, run, others: runs, problem, time: windowOf(runs),
         go: route => { location.hash = route; },
         announce: text => { live.textContent = text; },
     };
     const page = textIn(facts, "page") || "run";
-    start(app, page, RUN_ROUTES);
+    start(app, page, ROUTES[page] ?? RUN_ROUTES);
     /* For the tests, and for who looks into a page by its console. */
     Object.assign(window, { drydock: { frames, app } });
     document.documentElement.dataset.ready = "true";

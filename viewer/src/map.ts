@@ -417,7 +417,8 @@ export class SegmentMap {
             c.fillText(note, LEFT + nameWidth + 10, panel.top - 8);
 
             c.fillStyle = free;
-            c.fillRect(Math.max(LEFT, this.canvas.xOf(time.begin)), panel.top, Math.min(right, this.canvas.xOf(time.end)) - Math.max(LEFT, this.canvas.xOf(time.begin)), panel.height);
+            const freeLeft = Math.max(LEFT, this.canvas.xOf(this.run.begin)), freeRight = Math.min(right, this.canvas.xOf(this.run.end));
+            if (freeRight > freeLeft) c.fillRect(freeLeft, panel.top, freeRight - freeLeft, panel.height);
             c.save();
             c.beginPath();
             c.rect(LEFT, panel.top, right - LEFT, panel.height);

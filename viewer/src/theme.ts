@@ -3,7 +3,7 @@
 type Choice = "auto" | "light" | "dark";
 
 const KEY = "drydock-theme";
-const system = window.matchMedia("(prefers-color-scheme: dark)");
+const system = typeof window === "undefined" ? null : window.matchMedia("(prefers-color-scheme: dark)");
 const listeners = new Set<() => void>();
 let choice: Choice = "auto";
 
@@ -12,7 +12,7 @@ export function themeChoice(): Choice {
 }
 
 export function isDark(): boolean {
-    return choice === "dark" || (choice === "auto" && system.matches);
+    return choice === "dark" || (choice === "auto" && system?.matches === true);
 }
 
 function apply(): void {
@@ -21,7 +21,7 @@ function apply(): void {
 }
 
 export function nextTheme(): void {
-    choice = choice === "auto" ? (system.matches ? "light" : "dark") : choice === "light" ? "dark" : "light";
+    choice = choice === "auto" ? (system?.matches ? "light" : "dark") : choice === "light" ? "dark" : "light";
     try {
         localStorage.setItem(KEY, choice);
     } catch {
@@ -42,6 +42,6 @@ export function startTheme(): void {
     } catch {
         /* no storage */
     }
-    system.addEventListener("change", apply);
+    system?.addEventListener("change", apply);
     apply();
 }

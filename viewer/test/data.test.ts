@@ -1,0 +1,151 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { allocationsNamed, argumentsOf, bytesOf, expectedIn } from "../src/finding.js";
+import { align, figuresOf } from "../src/compare.js";
+import { areaOf, ruleCounts } from "../src/campaign.js";
+import { lowerBound, Run, sortedRows, thinSteps } from "../src/data.js";
+import { readStory } from "../src/decode.js";
+import { documentOf } from "../src/documents.js";
+import * as format from "../src/format.js";
+import { arrowsOf, buildSlices } from "../src/lanes.js";
+import { lifeOf } from "../src/life.js";
+import { changes, lastWriters, PageTables } from "../src/tables.js";
+import { synthetic } from "./synthetic.js";
+
+test("numbers are said in few digits and right units", () => {
+    assert.equal(format.bytes(0), "0 B");
+    assert.equal(format.bytes(2332532736), "2.17 GiB");
+    assert.equal(format.bytes(256 * 2 ** 20), "256 MiB");
+    assert.equal(format.duration(342129080), "342.1 ms");
+    assert.equal(format.duration(999), "999 ns");
+    assert.equal(format.duration(1500), "1.5 µs");
+    assert.equal(format.moment(1234567, 1000), "1.235 ms");
+    assert.equal(format.status(0xc000000d), "0xc000000d");
+    assert.equal(format.percent(848 / 1750), "48.5 %");
+    assert.equal(format.axisStep(1000, 5), 200);
+    assert.equal(format.axisStep(2 ** 30, 8, true), 2 ** 27);
+});
+
+test("bounds and orders", () => {
+    assert.equal(lowerBound([1, 3, 3, 7], 3), 1);
+    assert.equal(lowerBound([1, 3, 3, 7], 8), 4);
+    assert.deepEqual(Array.from(sortedRows([5, 1, 5, 0])), [3, 1, 0, 2]);
+});
+
+test("a thinned curve keeps its ends, its highest and its lowest", () => {
+    const times = Array.from({ length: 100000 }, (_, i) => i), values = times.map(i => Math.sin(i / 900) * 100 + (i === 77777 ? 5000 : i === 33333 ? -5000 : 0));
+    const [t, v] = thinSteps(times, values, 200);
+    assert.ok(t.length <= 800);
+    assert.equal(t[0], 0);
+    assert.equal(t[t.length - 1], 99999);
+    assert.ok(Math.max(...v) > 4800 && Math.min(...v) < -4800);
+    assert.ok(t.every((x, i) => i === 0 || x > t[i - 1]));
+});
+
+test("of page-table entries the last writer of each address holds", () => {
+    let state = 11;
+    const random = (n: number): number => (state = (state * 1103515245 + 12345) & 0x7fffffff) % n;
+    for (let round = 0; round < 60; round++) {
+        const begins: number[] = [], ends: number[] = [], ids: number[] = [], memory = new Array<number>(64).fill(-1);
+        for (let k = 0; k < round; k++) {
+            const begin = random(60), end = begin + 1 + random(64 - begin - 1 || 1);
+            begins.push(begin);
+            ends.push(end);
+            ids.push(100 + k);
+            memory.fill(100 + k, begin, end);
+        }
+        const painted = new Array<number>(64).fill(-1);
+        let before = -1;
+        for (const piece of lastWriters(begins, ends, ids)) {
+            assert.ok(piece.va >= before && piece.end > piece.va);
+            before = piece.end;
+            painted.fill(piece.row, piece.va, piece.end);
+        }
+        assert.deepEqual(painted, memory);
+    }
+});
+
+test("what changed between two moments is told as ranges", () => {
+    const was = [{ va: 0, end: 10, row: 1 }, { va: 10, end: 20, row: 2 }], is = [{ va: 0, end: 5, row: 1 }, { va: 5, end: 20, row: 3 }, { va: 30, end: 40, row: 4 }];
+    assert.deepEqual(changes(was, is).map(c => [c.va, c.end, c.before?.row ?? 0, c.after?.row ?? 0]), [[5, 10, 1, 3], [10, 20, 2, 3], [30, 40, 0, 4]]);
+    assert.deepEqual(changes(was, was), []);
+});
+
+test("operations of two runs are aligned around what one has more", () => {
+    const rows = align(["a", "b", "c", "d", "e", "f"], ["a", "b", "x", "c", "d", "e", "f"]);
+    assert.deepEqual(rows.map(r => [r.a, r.b, r.isSame]), [[0, 0, true], [1, 1, true], [-1, 2, false], [2, 3, true], [3, 4, true], [4, 5, true], [5, 6, true]]);
+    assert.ok(align(["a", "b"], ["a", "b"]).every(r => r.isSame));
+    assert.deepEqual(align([], ["a"]).map(r => [r.a, r.b]), [[-1, 0]]);
+    const many = Array.from({ length: 3000 }, (_, i) => `p${i}`), other = Array.from({ length: 2500 }, (_, i) => `q${i}`);
+    const apart = align(many, other);
+    assert.ok(apart.every(r => !r.isSame));
+    assert.equal(apart.filter(r => r.a >= 0).length, 3000);
+    assert.equal(apart.filter(r => r.b >= 0).length, 2500);
+});
+
+test("figures of two runs are found at any depth", () => {
+    assert.deepEqual(figuresOf({ x: 1, y: { z: 2 } }, { x: 1, y: { z: 3 }, w: 4 }), [{ path: "x", a: 1, b: 1 }, { path: "y.z", a: 2, b: 3 }, { path: "w", a: null, b: 4 }]);
+});
+
+test("what a finding names is found in its lines", () => {
+    assert.deepEqual(allocationsNamed(["allocation a10: event 559 created", "embedding.weight (allocation 2)", "no allocation"]), [10, 2]);
+    assert.equal(expectedIn("0xc000000d (expected STATUS_SUCCESS or STATUS_X)"), "STATUS_SUCCESS or STATUS_X");
+    const args = argumentsOf({ where: "DxgkDdiBuildPagingBuffer(UNMAP).status", text: "0xc000000d (expected STATUS_SUCCESS)", arguments: ["(returned 0xc000000d STATUS_INVALID_PARAMETER)", "DmaSize    64 (0x40)"] });
+    assert.deepEqual(args, [{ name: "(returned)", value: "0xc000000d STATUS_INVALID_PARAMETER", isConcerned: true, expected: "STATUS_SUCCESS" }, { name: "DmaSize", value: "64 (0x40)", isConcerned: false, expected: "" }]);
+    const bytes = bytesOf({ bytes: ["0x400000  expected 00 00  found e5 00  *", "and 5 more"] });
+    assert.deepEqual(bytes[0].found, ["e5", "00"]);
+    assert.equal(bytes[1].isOther, true);
+});
+
+test("a rule's sources lead to the documentation", () => {
+    assert.equal(documentOf("nc-dxgkddi_buildpagingbuffer"), "https://learn.microsoft.com/windows-hardware/drivers/ddi/d3dkmddi/nc-d3dkmddi-dxgkddi_buildpagingbuffer");
+    assert.equal(documentOf("ns-d3dukmdt-_dxgk_pte"), "https://learn.microsoft.com/windows-hardware/drivers/ddi/d3dukmdt/ns-d3dukmdt-_dxgk_pte");
+    assert.equal(documentOf("bug-check-0x119"), "https://learn.microsoft.com/windows-hardware/drivers/debugger/bug-check-0x119---video-scheduler-internal-error");
+    assert.equal(documentOf("gpu-segments"), "https://learn.microsoft.com/windows-hardware/drivers/display/gpu-segments");
+    assert.equal(documentOf("third-party driver notes (measured)"), null);
+    assert.equal(documentOf("javascript:alert(1)"), null);
+});
+
+test("rules that were never evaluated are there when the contract is", () => {
+    assert.equal(areaOf("PB-008"), "PB");
+    const counts = ruleCounts({ rules: { "PB-001": { evaluated: 3, broken: 1 } }, contract: [{ id: "PB-001", evaluated: null, sentence: "s" }, { id: "PB-002", reason: "" }] });
+    assert.equal(counts.isWhole, true);
+    assert.deepEqual(counts.rules.map(r => [r.id, r.evaluated, r.broken]), [["PB-001", 3, 1], ["PB-002", 0, 0]]);
+    assert.equal(ruleCounts({ rules: { "PB-001": { evaluated: 3, broken: 1 } } }).isWhole, false);
+});
+
+test("a run of a story: names, lives, lanes, arrows and page tables fit together", async () => {
+    const made = synthetic(600);
+    const run = new Run(await readStory(made.story));
+    const a = run.findObject("allocation", 3);
+    assert.ok(a >= 0);
+    assert.match(run.objectName(a + 1), /^a3 layer/);
+    const events = lifeOf(run, a);
+    assert.ok(events.length > 4 && events[0].kind === "exists");
+    assert.ok(events.every((e, i) => i === 0 || e.time >= events[i - 1].time));
+    assert.equal(events.filter(e => e.kind === "placed" && e.what.startsWith("placed")).length, run.values("objects", "placed")[a]);
+
+    const slices = buildSlices(run);
+    for (const table of ["calls", "operations", "packets", "requests", "submissions"])
+        for (let row = 0; row < run.rows(table); row += 97) assert.ok(slices.find(table, row) >= 0, `${table} ${row}`);
+    /* Slices of a row of a lane do not overlap, but in the last, where all that has no room stands. */
+    const until = new Map<number, number>();
+    const last = new Set(slices.lanes.filter(l => l.rowCount > 1).map(l => l.firstRow + l.rowCount - 1));
+    for (let i = 0; i < slices.rects.count; i++) {
+        const row = slices.rects.y0[i];
+        if (!last.has(row) && !slices.lanes[slices.laneOf[i]].isPoints) assert.ok(slices.rects.x0[i] >= (until.get(row) ?? 0) - 1e-6, `slice ${i}`);
+        until.set(row, Math.max(until.get(row) ?? 0, slices.rects.x1[i]));
+    }
+    const arrows = arrowsOf(run, "operations", 5);
+    const whats = arrows.map(x => `${x.from.table}>${x.to.table}`);
+    assert.ok(whats.includes("operations>packets") && whats.includes("packets>marks"), whats.join(" "));
+
+    const process = run.objectsOf("process")[0];
+    const tables = new PageTables(run, process);
+    const pieces = tables.at(run.end, 0);
+    assert.ok(pieces.length > 0);
+    const piece = pieces[0];
+    const target = tables.target(piece, piece.va + 65536 + 5);
+    assert.equal(target.offset, run.values("entries", "offset")[piece.row] + 65536 + 5);
+    assert.equal(tables.at(-1, 0).length, 0);
+});
