@@ -242,6 +242,15 @@ DEED(reset_unwritten, reset_engine, DXGKARG_RESETENGINE, ,
      arg->LastAbortedFenceId = was.LastAbortedFenceId)
 DEED(group_unwritten, query_dependent_engine_group, DXGKARG_QUERYDEPENDENTENGINEGROUP, ,
      arg->DependentNodeOrdinalMask = was.DependentNodeOrdinalMask)
+#define IS_STORAGE                                                                                 \
+    (was.StandardAllocationType == D3DKMDT_STANDARDALLOCATION_FENCESTORAGE &&                      \
+     was.pCreateFenceStorageData)
+DEED(storage_behind, get_standard_allocation_driver_data, DXGKARG_GETSTANDARDALLOCATIONDRIVERDATA, ,
+     if (IS_STORAGE) flip(was.pCreateFenceStorageData, sizeof *was.pCreateFenceStorageData))
+DEED(storage_changed, get_standard_allocation_driver_data, DXGKARG_GETSTANDARDALLOCATIONDRIVERDATA,
+     ,
+     if (IS_STORAGE)
+         was.pCreateFenceStorageData->FenceStorageValueType = D3DKARG_FENCESTORAGETYPE_CURRENTVALUE)
 BEHIND(map_cpu_host_aperture, const DXGKARG_MAPCPUHOSTAPERTURE, host_pages_behind,
        pMemorySegmentPages, was.NumberOfPages * sizeof *was.pMemorySegmentPages)
 
@@ -306,6 +315,8 @@ INFORMED(registry_path_behind, info->DeviceRegistryPath.Buffer,
         .id = name, .sentence = text, .models = in, .rules = rule, .since = ZOO_SINCE,             \
         .plant = function, .focus = "presents=yes"                                                 \
     }
+
+#define STORAGE "wddm=3.2 native-fences=2 native-fence-memory=both"
 
 const struct zoo_defect zoo_memory_defects[] = {
     ROW("MEM-render-behind", "Render writes a byte behind its DMA buffer", ZOO_PHYSICAL, "MEM-001",
@@ -414,6 +425,20 @@ const struct zoo_defect zoo_memory_defects[] = {
         ZOO_ALL, "MEM-003", submit_argument_kept),
     ROW("MEM-fence-unwritten", "QueryCurrentFence gives no fence", ZOO_ALL, "MEM-004",
         fence_unwritten),
+    {.id = "MEM-storage-behind",
+     .sentence = "GetStandardAllocationDriverData writes behind pCreateFenceStorageData",
+     .models = ZOO_GPUMMU,
+     .rules = "MEM-001",
+     .since = ZOO_SINCE,
+     .focus = STORAGE,
+     .plant = storage_behind},
+    {.id = "MEM-storage-changed",
+     .sentence = "GetStandardAllocationDriverData changes what it was asked for",
+     .models = ZOO_GPUMMU,
+     .rules = "MEM-002",
+     .since = ZOO_SINCE,
+     .focus = STORAGE,
+     .plant = storage_changed},
     ROW("MEM-reset-unwritten", "ResetEngine gives no LastAbortedFenceId", ZOO_ALL, "MEM-004",
         reset_unwritten),
     ROW("MEM-group-unwritten", "QueryDependentEngineGroup gives no group", ZOO_ALL, "MEM-004",

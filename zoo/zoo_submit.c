@@ -3,6 +3,7 @@
  */
 #include "zoo/zoo_tables.h"
 
+#include "base/bits.h"
 #include "drydock/sgpu.h"
 
 #include <string.h>
@@ -644,6 +645,107 @@ static void plant_update_lower_half(struct zoo_layer *layer)
     layer->ops.update_monitored_values = update_lower_half;
 }
 
+/* ---- Where native fences are ---- */
+
+static NTSTATUS prefer_another(struct miniport *self, HANDLE object,
+                               DXGKARG_GETSTANDARDALLOCATIONDRIVERDATA *arg)
+{
+    NTSTATUS status = miniport_forward_get_standard_allocation_driver_data(self, object, arg);
+
+    if (NT_SUCCESS(status) &&
+        arg->StandardAllocationType == D3DKMDT_STANDARDALLOCATION_FENCESTORAGE)
+        arg->pCreateFenceStorageData->AllocationInfo.PreferredSegment.SegmentId0 = 4;
+    return status;
+}
+
+static void plant_prefer_another(struct zoo_layer *layer)
+{
+    layer->ops.get_standard_allocation_driver_data = prefer_another;
+}
+
+static NTSTATUS hide_monitored(struct miniport *self, HANDLE object,
+                               DXGKARG_GETSTANDARDALLOCATIONDRIVERDATA *arg)
+{
+    NTSTATUS status = miniport_forward_get_standard_allocation_driver_data(self, object, arg);
+
+    /* Segment 3 is memory that the CPU cannot see, as the row has it. */
+    if (NT_SUCCESS(status) &&
+        arg->StandardAllocationType == D3DKMDT_STANDARDALLOCATION_FENCESTORAGE) {
+        arg->pCreateFenceStorageData->AllocationInfo.SupportedWriteSegmentSet = 1u << 2;
+        arg->pCreateFenceStorageData->AllocationInfo.PreferredSegment.SegmentId0 = 3;
+    }
+    return status;
+}
+
+static void plant_hide_monitored(struct zoo_layer *layer)
+{
+    layer->ops.get_standard_allocation_driver_data = hide_monitored;
+}
+
+static NTSTATUS want_private(struct miniport *self, HANDLE object,
+                             DXGKARG_GETSTANDARDALLOCATIONDRIVERDATA *arg)
+{
+    NTSTATUS status = miniport_forward_get_standard_allocation_driver_data(self, object, arg);
+
+    if (NT_SUCCESS(status) &&
+        arg->StandardAllocationType == D3DKMDT_STANDARDALLOCATION_FENCESTORAGE)
+        arg->AllocationPrivateDriverDataSize = 24;
+    return status;
+}
+
+static void plant_want_private(struct zoo_layer *layer)
+{
+    layer->ops.get_standard_allocation_driver_data = want_private;
+}
+
+/*
+ * The segment is taken for system memory: the offset in it is used as an address of the bus. Both
+ * are numbers that such a driver writes to its unit.
+ */
+static NTSTATUS forget_segment(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    DXGK_FENCE_RESIDENCY_INFO infos[16];
+    DXGKARG_BUILDPAGINGBUFFER as = *arg;
+    UINT count = arg->NotifyFenceResidency.NumFences;
+
+    if (arg->Operation != DXGK_OPERATION_NOTIFY_FENCE_RESIDENCY || count > ARRAY_COUNT(infos))
+        return miniport_forward_build_paging_buffer(self, object, arg);
+    memcpy(infos, arg->NotifyFenceResidency.FenceResidencyInfo, count * sizeof infos[0]);
+    for (UINT i = 0; i < count; i++)
+        infos[i].CurrentValuePhysicalAddress.SegmentId = 0;
+    as.NotifyFenceResidency.FenceResidencyInfo = infos;
+    return zoo_build_as(self, object, arg, &as);
+}
+
+/* A fence that it knows comes to a segment, and the notice is lost. */
+static NTSTATUS miss_return(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    struct zoo_layer *layer = zoo_layer_of(self);
+    const DXGK_BUILDPAGINGBUFFER_NOTIFY_FENCE_RESIDENCY *notice = &arg->NotifyFenceResidency;
+    bool has_news = false;
+
+    if (arg->Operation != DXGK_OPERATION_NOTIFY_FENCE_RESIDENCY)
+        return miniport_forward_build_paging_buffer(self, object, arg);
+    for (UINT i = 0; i < notice->NumFences; i++) {
+        uint64_t fence = (uint64_t)(uintptr_t)notice->FenceResidencyInfo[i].hGlobalNativeFence;
+        unsigned at = 0;
+
+        has_news |= !notice->FenceResidencyInfo[i].CurrentValuePhysicalAddress.SegmentId;
+        while (at < layer->state[0] && layer->memory.words[at] != fence)
+            at++;
+        if (at == layer->state[0] && at < ARRAY_COUNT(layer->memory.words)) {
+            layer->memory.words[layer->state[0]++] = fence;
+            has_news = true;
+        }
+    }
+    return has_news ? miniport_forward_build_paging_buffer(self, object, arg) : STATUS_SUCCESS;
+}
+
+static void plant_miss_return(struct zoo_layer *layer)
+{
+    layer->ops.build_paging_buffer = miss_return;
+}
+
 static bool queue_no_dpc(struct miniport_host *host)
 {
     struct zoo_layer *layer = zoo_layer_of_host(host);
@@ -829,6 +931,8 @@ static void plant_counter_kept(struct zoo_layer *layer)
     }
 
 /* clang-format off */
+#define FENCES_IN_SEGMENTS "wddm=3.2 native-fences=2 native-fence-memory=both fences=leave"
+
 const struct zoo_defect zoo_submit_defects[] = {
     PLANT("D08-submit-fails", ZOO_ALL, "SUB-001 SUB-003 SUB-007 SUB-010 SUB-011", plant_submit_fails,
           "fails SubmitCommand when it is busy"),
@@ -899,6 +1003,24 @@ const struct zoo_defect zoo_submit_defects[] = {
           "does not write the values that DxgkDdiUpdateMonitoredValues gives"),
     PLANT("FENCE-update-32-bits", ZOO_GPUMMU, "FENCE-014", plant_update_lower_half,
           "writes the lower half of an awaited value in DxgkDdiUpdateMonitoredValues"),
+    PLANT("FENCE-prefers-another", ZOO_GPUMMU, "FENCE-018", plant_prefer_another,
+          "prefers a segment for fences that it does not name among those for them",
+          .focus = FENCES_IN_SEGMENTS),
+    PLANT("FENCE-monitored-hidden", ZOO_GPUMMU, "FENCE-019", plant_hide_monitored,
+          "wants monitored values in memory that the CPU does not see",
+          .focus = FENCES_IN_SEGMENTS " local-invisible=4M"),
+    PLANT("FENCE-storage-private", ZOO_GPUMMU, "FENCE-020", plant_want_private,
+          "wants private data for the storage of fences", .focus = FENCES_IN_SEGMENTS),
+    PLANT("FENCE-return-missed", ZOO_GPUMMU, "NTF-011", plant_miss_return,
+          "does not hear that a fence has come back to a segment",
+          .focus = FENCES_IN_SEGMENTS),
+    {.id = "FENCE-segment-forgotten",
+     .sentence = "takes the offset of a current value in its segment for an address of the bus",
+     .models = ZOO_GPUMMU,
+     .rules = "NTF-011",
+     .since = ZOO_SINCE,
+     .focus = FENCES_IN_SEGMENTS,
+     .build = forget_segment},
     PLANT("FENCE-query-old", ZOO_ALL, "FENCE-006 TDR-002", plant_query_old_fence,
           "answers QueryCurrentFence without looking"),
     PLANT("D77-pool-leaks", ZOO_ALL, "leak", plant_keep_pool,

@@ -98,6 +98,13 @@ struct vidmm_platform {
 /* Segments are counted in two groups, as their LocalBudgetGroup and NonLocalBudgetGroup say. */
 enum vidmm_budget_group { VIDMM_BUDGET_LOCAL, VIDMM_BUDGET_NON_LOCAL };
 
+/* Which values of native fences may be elsewhere than in system memory. */
+enum vidmm_fence_memory {
+    VIDMM_FENCES_IN_SYSTEM,    /* none */
+    VIDMM_FENCES_HALF_OUTSIDE, /* monitored values */
+    VIDMM_FENCES_IN_SEGMENTS,  /* monitored and current values */
+};
+
 /* How an allocation leaves the place where it lies. */
 enum vidmm_departure {
     VIDMM_DEPARTURE_EVICTED, /* its content goes to system memory */
@@ -255,6 +262,11 @@ struct vidmm_config {
      * storage; 0: not enabled.
      */
     unsigned native_fences;
+    /*
+     * Which values of native fences may be in a segment of the driver's choice (drivers of WDDM
+     * 3.2; DxgkDdiGetStandardAllocationDriverData, D3DKMDT_STANDARDALLOCATION_FENCESTORAGE).
+     */
+    enum vidmm_fence_memory native_fence_memory;
 };
 
 /*
@@ -893,6 +905,13 @@ NTSTATUS vidmm_native_fence_cancel_waits(struct vidmm_native_fence *fence);
  * STATUS_NO_MEMORY.
  */
 NTSTATUS vidmm_native_fences_pack(struct vidmm *vidmm, vidmm_done done, void *context);
+
+/*
+ * Fences leave the segments that they are in. They come back by themselves when the GPU has nothing
+ * to do and there is room. STATUS_SUCCESS: none is in a segment. STATUS_PENDING: done (may be NULL)
+ * will be called. STATUS_DEVICE_BUSY, STATUS_NOT_SUPPORTED: as for packing.
+ */
+NTSTATUS vidmm_native_fences_evict(struct vidmm *vidmm, vidmm_done done, void *context);
 
 /* ---- GPU virtual addresses (GpuMmu) ---------------------------------------------------------- */
 

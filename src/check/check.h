@@ -190,7 +190,7 @@ enum check_gpu_kind {
     CHECK_GPU_FENCE,   /* a native fence passed the value that is waited for */
     CHECK_GPU_HUNG, /* the bench makes it stop, or has it reset: what times out is nobody's fault */
     CHECK_GPU_FLUSHED, /* it forgot cached translations */
-    CHECK_GPU_VALUE,   /* it wrote the value of a native fence, to an address of system memory */
+    CHECK_GPU_VALUE,   /* it wrote the value of a native fence, to an address of memory */
     CHECK_GPU_SYSTEM,  /* it reached system memory: told of a window of exclusive access */
     CHECK_GPU_TOUCHED, /* a register was accessed, and the board has gone */
     CHECK_GPU_ENTRIES, /* a command has written entries of a page table */
@@ -212,9 +212,9 @@ struct check_gpu_event {
     enum check_gpu_access access; /* TOUCHED; FAULT: as far as it is known */
     /* QUEUED: of the buffer; FAULT: that faulted; FLUSHED: root; VALUE; TOUCHED: in the BAR */
     uint64_t address;
-    uint64_t start, end;      /* FLUSHED: the range; end 0: all */
-    bool is_system;           /* FLUSHED, QUEUED: the root is in system memory */
-    bool is_everywhere;       /* FLUSHED: whatever the root */
+    uint64_t start, end; /* FLUSHED: the range; end 0: all */
+    bool is_system;      /* FLUSHED, QUEUED: the root is in system memory; VALUE: so is the value */
+    bool is_everywhere;  /* FLUSHED: whatever the root */
     bool is_malformed_packet; /* FAULT: not the address was wrong but the command */
     uint64_t offset;          /* FAULT, ENTRIES: of the command, behind the submission's start */
     const struct check_packet *packet; /* as the layer knows it; filled in, NULL: it does not */

@@ -126,12 +126,6 @@ static const struct reason {
      "the driver's own name for a location, which it needs none of and nobody else reads"},
     {COVERAGE_PATCH_LOCATION_LIST, "SplitOffset",
      "no use for the driver in Patch: it is what the driver tells the system"},
-    {COVERAGE_FENCE_RESIDENCY, "CurrentValuePhysicalAddress.SegmentId",
-     "0: the values of D3DDDI_NATIVEFENCE_TYPE_DEFAULT are in system memory; those of INTRA_GPU, "
-     "which may be in a segment that the driver names, are left out"},
-    {COVERAGE_FENCE_RESIDENCY, "MonitoredValuePhysicalAddress.SegmentId",
-     "0: the values of D3DDDI_NATIVEFENCE_TYPE_DEFAULT are in system memory; those of INTRA_GPU, "
-     "which may be in a CPU-visible segment that the driver names, are left out"},
     {COVERAGE_ALLOCATION_LIST, "VirtualAddress",
      "shares its place with PhysicalAddress; nothing is patched where addresses are virtual"},
 };

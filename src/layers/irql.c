@@ -10,9 +10,13 @@ struct irql_layer {
     struct nt *nt;
 };
 
-static KIRQL level_of(enum miniport_ddi ddi)
+static KIRQL level_of(enum miniport_ddi ddi, const void *argument)
 {
+    const DXGKARG_SETVIDPNSOURCEADDRESS *address = argument;
+
     switch ((unsigned)ddi) {
+    case MINIPORT_DDI_SetVidPnSourceAddress: /* a flip; a change of the mode names no context */
+        return address->ContextCount ? NT_DEVICE_IRQL : PASSIVE_LEVEL;
     case MINIPORT_DDI_SubmitCommand:
     case MINIPORT_DDI_SubmitCommandVirtual:
     case MINIPORT_DDI_PreemptCommand:
@@ -33,7 +37,7 @@ static struct nt *nt_of(struct miniport *self)
 #define X(function, ddi, argument)                                                                 \
     static NTSTATUS at_level_##function(struct miniport *self, HANDLE object, argument arg)        \
     {                                                                                              \
-        KIRQL before = nt_set_irql(nt_of(self), level_of(MINIPORT_DDI_##ddi));                     \
+        KIRQL before = nt_set_irql(nt_of(self), level_of(MINIPORT_DDI_##ddi, arg));                \
         NTSTATUS status = miniport_##function(self->next, object, arg);                            \
                                                                                                    \
         nt_set_irql(nt_of(self), before);                                                          \
@@ -44,7 +48,7 @@ MINIPORT_DDI_LIST(X)
 #define X(function, ddi)                                                                           \
     static NTSTATUS at_level_##function(struct miniport *self, HANDLE object)                      \
     {                                                                                              \
-        KIRQL before = nt_set_irql(nt_of(self), level_of(MINIPORT_DDI_##ddi));                     \
+        KIRQL before = nt_set_irql(nt_of(self), level_of(MINIPORT_DDI_##ddi, NULL));               \
         NTSTATUS status = miniport_##function(self->next, object);                                 \
                                                                                                    \
         nt_set_irql(nt_of(self), before);                                                          \

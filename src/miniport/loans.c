@@ -222,6 +222,35 @@ static const struct loan_member create_allocation[] = {
     ARRAY(IN_OUT, DXGKARG_CREATEALLOCATION, pAllocationInfo, NumAllocations, DXGK_ALLOCATIONINFO,
           .element = &allocation_info_structure),
 };
+
+/* What the system asks for by itself. The sizes go both ways: the driver tells what it needs. */
+#define STANDARD DXGKARG_GETSTANDARDALLOCATIONDRIVERDATA
+static const struct loan_member fence_storage[] = {
+    VALUE(IN, D3DKMDT_FENCESTORAGESURFACEDATA, PhysicalAdapterIndex),
+    VALUE(IN, D3DKMDT_FENCESTORAGESURFACEDATA, FenceStorageValueType),
+    VALUE(IN, D3DKMDT_FENCESTORAGESURFACEDATA, FenceStorageType),
+    VALUE(OUT, D3DKMDT_FENCESTORAGESURFACEDATA, AllocationInfo.SupportedWriteSegmentSet),
+    VALUE(OUT, D3DKMDT_FENCESTORAGESURFACEDATA, AllocationInfo.EvictionSegmentSet),
+};
+static const struct loan_structure fence_storage_structure =
+    STRUCTURE(D3DKMDT_FENCESTORAGESURFACEDATA, fence_storage);
+static const struct loan_member standard_allocation[] = {
+    VALUE(IN, STANDARD, StandardAllocationType),
+    BYTES(OUT, STANDARD, pAllocationPrivateDriverData, AllocationPrivateDriverDataSize),
+    BYTES(OUT, STANDARD, pResourcePrivateDriverData, ResourcePrivateDriverDataSize),
+    VALUE(IN, STANDARD, PhysicalAdapterIndex),
+};
+static const struct loan_member shared_primary[] = {
+    ONE(IN, STANDARD, pCreateSharedPrimarySurfaceData, D3DKMDT_SHAREDPRIMARYSURFACEDATA),
+};
+static const struct loan_member standard_fence_storage[] = {
+    ONE(IN_OUT, STANDARD, pCreateFenceStorageData, D3DKMDT_FENCESTORAGESURFACEDATA,
+        .element = &fence_storage_structure),
+};
+static const struct loan_rows standard_allocations[] = {
+    [D3DKMDT_STANDARDALLOCATION_SHAREDPRIMARYSURFACE] = ROWS(shared_primary),
+    [D3DKMDT_STANDARDALLOCATION_FENCESTORAGE] = ROWS(standard_fence_storage),
+};
 static const struct loan_member destroy_allocation[] = {
     ARRAY(IN, DXGKARG_DESTROYALLOCATION, pAllocationList, NumAllocations, HANDLE),
 };
@@ -335,6 +364,22 @@ static const struct loan_rows operations[] = {
 
 static const struct loan_member render[] = {
     VALUE(IN, DXGKARG_RENDER, pCommand),
+    VALUE(IN, DXGKARG_RENDER, CommandLength),
+    BYTES(OUT, DXGKARG_RENDER, pDmaBuffer, DmaSize, .moves = true, .is_lasting = true),
+    BYTES(IN_OUT, DXGKARG_RENDER, pDmaBufferPrivateData, DmaBufferPrivateDataSize, .moves = true,
+          .is_lasting = true),
+    VALUE(IN, DXGKARG_RENDER, DmaBufferPrivateDataSize),
+    ARRAY(IN, DXGKARG_RENDER, pAllocationList, AllocationListSize, DXGK_ALLOCATIONLIST),
+    VALUE(IN, DXGKARG_RENDER, AllocationListSize),
+    ARRAY(IN, DXGKARG_RENDER, pPatchLocationListIn, PatchLocationListInSize,
+          D3DDDI_PATCHLOCATIONLIST),
+    VALUE(IN, DXGKARG_RENDER, PatchLocationListInSize),
+    ARRAY(OUT, DXGKARG_RENDER, pPatchLocationListOut, PatchLocationListOutSize,
+          D3DDDI_PATCHLOCATIONLIST, .moves = true),
+};
+/* The command buffer is the kernel's, and goes with the call. */
+static const struct loan_member render_km[] = {
+    BYTES(IN, DXGKARG_RENDER, pCommand, CommandLength),
     VALUE(IN, DXGKARG_RENDER, CommandLength),
     BYTES(OUT, DXGKARG_RENDER, pDmaBuffer, DmaSize, .moves = true, .is_lasting = true),
     BYTES(IN_OUT, DXGKARG_RENDER, pDmaBufferPrivateData, DmaBufferPrivateDataSize, .moves = true,
@@ -472,6 +517,15 @@ static const struct loan_structure arguments[MINIPORT_DDI_COUNT] = {
     OF(CreateNativeFence, CREATENATIVEFENCE, create_native_fence),
     NOTHING(BeginExclusiveAccess, BEGINEXCLUSIVEACCESS),
     NOTHING(EndExclusiveAccess, ENDEXCLUSIVEACCESS),
+    [MINIPORT_DDI_GetStandardAllocationDriverData] = {"DXGKARG_GETSTANDARDALLOCATIONDRIVERDATA",
+                                                      sizeof(STANDARD), ROWS(standard_allocation),
+                                                      INTEGER(STANDARD, StandardAllocationType),
+                                                      standard_allocations,
+                                                      sizeof standard_allocations /
+                                                          sizeof standard_allocations[0]},
+    NOTHING(SetVidPnSourceAddress, SETVIDPNSOURCEADDRESS),
+    NOTHING(SetVidPnSourceVisibility, SETVIDPNSOURCEVISIBILITY),
+    OF(RenderKm, RENDER, render_km),
     NOTHING(DestroyNativeFence, DESTROYNATIVEFENCE),
     OF(UpdateMonitoredValues, UPDATEMONITOREDVALUES, update_monitored_values),
     NOTHING(GetRootPageTableSize, GETROOTPAGETABLESIZE),

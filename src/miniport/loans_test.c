@@ -10,6 +10,11 @@ static const char *const not_lent[] = {
     "DXGKARG_RENDER pCommand", /* the user's */
     /* They share the place of pAllocationList: reserved for the system, and of overlays. */
     "DXGKARG_PRESENT pAllocationInfo", "DXGKARG_PRESENT pPresentMultiPlaneOverlayInfo",
+    /* They share the place of those that the system asks for here. */
+    "DXGKARG_GETSTANDARDALLOCATIONDRIVERDATA pCreateShadowSurfaceData",
+    "DXGKARG_GETSTANDARDALLOCATIONDRIVERDATA pCreateStagingSurfaceData",
+    "DXGKARG_GETSTANDARDALLOCATIONDRIVERDATA pCreateGdiSurfaceData",
+    "DXGKARG_GETSTANDARDALLOCATIONDRIVERDATA pCreateVirtualGpuSurfaceData",
     "DXGKARG_CREATEDEVICE pInfo", /* shares its place with Flags */
     "DXGKARG_BUILDPAGINGBUFFER InitContextResource.Destination.VirtualAddress", /* a mapping */
     "DXGKARG_BUILDPAGINGBUFFER UpdatePageTable.PageTableAddress.CpuVirtual",    /* a mapping */

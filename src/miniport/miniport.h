@@ -59,7 +59,13 @@
     X(unmap_cpu_host_aperture, UnmapCpuHostAperture, const DXGKARG_UNMAPCPUHOSTAPERTURE *)         \
     X(create_native_fence, CreateNativeFence, DXGKARG_CREATENATIVEFENCE *)                         \
     X(begin_exclusive_access, BeginExclusiveAccess, DXGKARG_BEGINEXCLUSIVEACCESS *)                \
-    X(end_exclusive_access, EndExclusiveAccess, DXGKARG_ENDEXCLUSIVEACCESS *)
+    X(end_exclusive_access, EndExclusiveAccess, DXGKARG_ENDEXCLUSIVEACCESS *)                      \
+    X(get_standard_allocation_driver_data, GetStandardAllocationDriverData,                        \
+      DXGKARG_GETSTANDARDALLOCATIONDRIVERDATA *)                                                   \
+    X(set_vid_pn_source_address, SetVidPnSourceAddress, const DXGKARG_SETVIDPNSOURCEADDRESS *)     \
+    X(set_vid_pn_source_visibility, SetVidPnSourceVisibility,                                      \
+      const DXGKARG_SETVIDPNSOURCEVISIBILITY *)                                                    \
+    X(render_km, RenderKm, DXGKARG_RENDER *)
 
 /* Elements of DXGKARG_PRESENT.pAllocationList: nothing, the source, the destination. */
 #define MINIPORT_PRESENT_ALLOCATIONS 3u

@@ -35,6 +35,7 @@ static void fill_common(DRIVER_INITIALIZATION_DATA *table)
     table->DxgkDdiQueryAdapterInfo = RefKmdQueryAdapterInfo;
     table->DxgkDdiGetNodeMetadata = RefKmdGetNodeMetadata;
 
+    table->DxgkDdiGetStandardAllocationDriverData = RefKmdGetStandardAllocationDriverData;
     table->DxgkDdiCreateAllocation = RefKmdCreateAllocation;
     table->DxgkDdiDestroyAllocation = RefKmdDestroyAllocation;
     table->DxgkDdiDescribeAllocation = RefKmdDescribeAllocation;

@@ -169,7 +169,7 @@ static const char *dma_buffer_of(enum miniport_ddi ddi, const void *argument)
 {
     if (ddi == MINIPORT_DDI_BuildPagingBuffer)
         return ((const DXGKARG_BUILDPAGINGBUFFER *)argument)->pDmaBuffer;
-    if (ddi == MINIPORT_DDI_Render)
+    if (ddi == MINIPORT_DDI_Render || ddi == MINIPORT_DDI_RenderKm)
         return ((const DXGKARG_RENDER *)argument)->pDmaBuffer;
     if (ddi == MINIPORT_DDI_Present)
         return ((const DXGKARG_PRESENT *)argument)->pDmaBuffer;
@@ -180,7 +180,7 @@ static uint32_t dma_size_of(enum miniport_ddi ddi, const void *argument)
 {
     if (ddi == MINIPORT_DDI_BuildPagingBuffer)
         return ((const DXGKARG_BUILDPAGINGBUFFER *)argument)->DmaSize;
-    if (ddi == MINIPORT_DDI_Render)
+    if (ddi == MINIPORT_DDI_Render || ddi == MINIPORT_DDI_RenderKm)
         return ((const DXGKARG_RENDER *)argument)->DmaSize;
     if (ddi == MINIPORT_DDI_Present)
         return ((const DXGKARG_PRESENT *)argument)->DmaSize;

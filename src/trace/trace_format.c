@@ -194,6 +194,38 @@ static void put_present(struct trace_line *line, const struct trace_event *event
 
 /* ---- Objects ---- */
 
+static void put_standard_allocation(struct trace_line *line,
+                                    const DXGKARG_GETSTANDARDALLOCATIONDRIVERDATA *arg,
+                                    bool is_after)
+{
+    const D3DKMDT_SHAREDPRIMARYSURFACEDATA *primary = arg->pCreateSharedPrimarySurfaceData;
+    const D3DKMDT_FENCESTORAGESURFACEDATA *storage = arg->pCreateFenceStorageData;
+
+    if (is_after) {
+        trace_put_number(line, "AllocationPrivateDriverDataSize",
+                         arg->AllocationPrivateDriverDataSize);
+        trace_put_number(line, "ResourcePrivateDriverDataSize", arg->ResourcePrivateDriverDataSize);
+        if (arg->StandardAllocationType == D3DKMDT_STANDARDALLOCATION_FENCESTORAGE && storage) {
+            trace_put_hex(line, "SupportedWriteSegmentSet",
+                          storage->AllocationInfo.SupportedWriteSegmentSet);
+            trace_put_hex(line, "EvictionSegmentSet", storage->AllocationInfo.EvictionSegmentSet);
+            trace_put_hex(line, "PreferredSegment", storage->AllocationInfo.PreferredSegment.Value);
+        }
+        return;
+    }
+    trace_put_number(line, "StandardAllocationType", (uint64_t)arg->StandardAllocationType);
+    if (arg->StandardAllocationType == D3DKMDT_STANDARDALLOCATION_FENCESTORAGE && storage) {
+        trace_put_number(line, "FenceStorageValueType", (uint64_t)storage->FenceStorageValueType);
+        trace_put_number(line, "FenceStorageType", (uint64_t)storage->FenceStorageType);
+    }
+    if (arg->StandardAllocationType == D3DKMDT_STANDARDALLOCATION_SHAREDPRIMARYSURFACE && primary) {
+        trace_put_number(line, "Width", primary->Width);
+        trace_put_number(line, "Height", primary->Height);
+        trace_put_number(line, "Format", (uint64_t)primary->Format);
+        trace_put_number(line, "VidPnSourceId", primary->VidPnSourceId);
+    }
+}
+
 static void put_create_allocation(struct trace_line *line, const struct trace_event *event)
 {
     const DXGKARG_CREATEALLOCATION *arg = event->argument;
@@ -431,6 +463,34 @@ static void put_plain_argument(struct trace_line *line, const struct trace_event
             trace_put_number(line, "Type", (uint64_t)arg->Type);
         break;
     }
+    case MINIPORT_DDI_GetStandardAllocationDriverData: {
+        const DXGKARG_GETSTANDARDALLOCATIONDRIVERDATA *arg = argument;
+
+        put_standard_allocation(line, arg, is_after);
+        break;
+    }
+    case MINIPORT_DDI_SetVidPnSourceAddress: {
+        const DXGKARG_SETVIDPNSOURCEADDRESS *arg = argument;
+
+        if (is_after)
+            break;
+        trace_put_number(line, "VidPnSourceId", arg->VidPnSourceId);
+        trace_put_number(line, "PrimarySegment", arg->PrimarySegment);
+        trace_put_hex(line, "PrimaryAddress", (uint64_t)arg->PrimaryAddress.QuadPart);
+        trace_put_handle(line, "hAllocation", TRACE_HANDLE_ALLOCATION, arg->hAllocation);
+        trace_put_number(line, "ContextCount", arg->ContextCount);
+        trace_put_hex(line, "Flags", arg->Flags.Value);
+        break;
+    }
+    case MINIPORT_DDI_SetVidPnSourceVisibility: {
+        const DXGKARG_SETVIDPNSOURCEVISIBILITY *arg = argument;
+
+        if (is_after)
+            break;
+        trace_put_number(line, "VidPnSourceId", arg->VidPnSourceId);
+        trace_put_number(line, "Visible", arg->Visible);
+        break;
+    }
     case MINIPORT_DDI_DestroyNativeFence: {
         const DXGKARG_DESTROYNATIVEFENCE *arg = argument;
 
@@ -482,6 +542,7 @@ static void put_ddi(struct trace_line *line, const struct trace_event *event)
         trace_put_build_paging_buffer(line, event);
         break;
     case MINIPORT_DDI_Render:
+    case MINIPORT_DDI_RenderKm:
         put_render(line, event);
         break;
     case MINIPORT_DDI_Present:
@@ -725,6 +786,7 @@ static enum trace_handle_kind object_kind(enum miniport_ddi ddi)
     switch ((unsigned)ddi) {
     case MINIPORT_DDI_DestroyContext:
     case MINIPORT_DDI_Render:
+    case MINIPORT_DDI_RenderKm:
     case MINIPORT_DDI_Present:
         return TRACE_HANDLE_CONTEXT;
     case MINIPORT_DDI_DestroyProcess:

@@ -785,6 +785,7 @@ static const char *const covered_in_runs[] = {
     "vidmm_native_fence_wait",
     "vidmm_native_fence_value",
     "vidmm_native_fences_pack",
+    "vidmm_native_fences_evict",
     "vidmm_native_fence_cancel_waits",
     "vidmm_context_allocation_update",
     "vidmm_query_early",

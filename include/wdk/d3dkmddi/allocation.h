@@ -322,6 +322,27 @@ typedef struct _DXGKARG_CLOSEALLOCATION {
 } DXGKARG_CLOSEALLOCATION, *PDXGKARG_CLOSEALLOCATION;
 DXGK_ARGUMENT_POINTERS(DXGKARG_CLOSEALLOCATION);
 
+#if DXGKDDI_INTERFACE_VERSION >= DXGKDDI_INTERFACE_VERSION_WDDM3_2
+typedef struct _DXGKARG_FENCESTORAGEFLAGS {
+    UINT Reserved;
+} DXGKARG_FENCESTORAGEFLAGS;
+
+/*
+ * Storage of native fences. The answer is AllocationInfo: SupportedWriteSegmentSet,
+ * EvictionSegmentSet and PreferredSegment.
+ */
+typedef struct _D3DKMDT_FENCESTORAGESURFACEDATA {
+    UINT PhysicalAdapterIndex;
+    DXGKARG_FENCESTORAGEVALUETYPE FenceStorageValueType;
+    D3DDDI_NATIVEFENCE_TYPE FenceStorageType;
+    UINT PrivateDriverDataSize;
+    BYTE *pPrivateDriverData;
+    DXGKARG_FENCESTORAGEFLAGS Flags;
+    UINT Reserved;
+    DXGK_ALLOCATIONINFO AllocationInfo;
+} D3DKMDT_FENCESTORAGESURFACEDATA;
+#endif
+
 typedef struct _DXGKARG_GETSTANDARDALLOCATIONDRIVERDATA {
     D3DKMDT_STANDARDALLOCATION_TYPE StandardAllocationType;
     union {

@@ -60,6 +60,7 @@ enum campaign_stream {
     STREAM_PRESSURE,
     STREAM_RENEWALS,
     STREAM_LARGE,
+    STREAM_FENCE_MOVES,
     STREAM_COUNT,
     STREAM_OWN = STREAM_COUNT, /* of one option */
     STREAM_NONE,               /* nothing is drawn */

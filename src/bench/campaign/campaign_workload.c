@@ -101,13 +101,16 @@ static void draw_kinds(uint64_t seed, struct settings *settings)
         unsigned sixths; /* of the seeds */
     } kinds[] = {{"tiles", 6},  {"incidents", 3}, {"power", 2}, {"saves", 2},
                  {"wishes", 3}, {"tiled", 3},     {"rows", 2},  {"pinned", 2}};
+    bool has_fences;
     struct rng rng;
 
     campaign_stream_of(seed, STREAM_OPERATIONS, &rng);
     for (size_t i = 0; i < ARRAY_COUNT(kinds); i++)
         set_flag(settings, kinds[i].name, rng_chance(&rng, kinds[i].sixths, 6));
     /* Few drivers have native fences, and for the others the lines are nothing. */
-    set_flag(settings, "fences", rng_chance(&rng, 3, 4));
+    has_fences = rng_chance(&rng, 3, 4);
+    campaign_stream_of(seed, STREAM_FENCE_MOVES, &rng);
+    set_text(settings, "fences", !has_fences ? "no" : rng_chance(&rng, 1, 2) ? "leave" : "yes");
     campaign_stream_of(seed, STREAM_DISCARDS, &rng);
     set_flag(settings, "discards", rng_chance(&rng, 1, 4));
     campaign_stream_of(seed, STREAM_FAULT_LINES, &rng);

@@ -146,14 +146,16 @@ bool player_play_fence_wait(struct player *player, uint32_t op_index)
     return !fence->is_waiting || give_up_wait(player, op);
 }
 
-bool player_play_pack_fences(struct player *player, uint32_t op_index)
+/* A call that moves fences, until it has: done is told to the player's request. */
+static bool move_fences(struct player *player, uint32_t op_index, const char *what,
+                        NTSTATUS (*move)(struct vidmm *vidmm, vidmm_done done, void *context))
 {
     unsigned attempts = 0;
     NTSTATUS status;
 
     for (;;) {
         player->request.is_reported = false;
-        status = vidmm_native_fences_pack(player->vidmm, player_request_done, player);
+        status = move(player->vidmm, player_request_done, player);
         if (status == STATUS_PENDING)
             return player_wait_request(player);
         if (status == STATUS_DEVICE_BUSY) {
@@ -164,8 +166,19 @@ bool player_play_pack_fences(struct player *player, uint32_t op_index)
         }
     }
     if (!NT_SUCCESS(status) && status != STATUS_NOT_SUPPORTED)
-        player_report(player, op_index, "fences were not packed: status 0x%08x", (unsigned)status);
+        player_report(player, op_index, "fences were not %s: status 0x%08x", what,
+                      (unsigned)status);
     return true;
+}
+
+bool player_play_pack_fences(struct player *player, uint32_t op_index)
+{
+    return move_fences(player, op_index, "packed", vidmm_native_fences_pack);
+}
+
+bool player_play_evict_fences(struct player *player, uint32_t op_index)
+{
+    return move_fences(player, op_index, "evicted", vidmm_native_fences_evict);
 }
 
 bool player_play_fence_destroy(struct player *player, uint32_t op_index)

@@ -336,9 +336,10 @@ static void on_fence_passed(void *context, uint32_t node)
 
 static void on_fence_written(void *context, uint32_t node, uint64_t address)
 {
-    if (address & SGPU_PA_SYSTEM)
+    if (!(address & (SGPU_PA_APERTURE | SGPU_PA_PITCHED)))
         tell_check(context, &(struct check_gpu_event){.kind = CHECK_GPU_VALUE,
                                                       .node = node,
+                                                      .is_system = (address & SGPU_PA_SYSTEM) != 0,
                                                       .address = address & ~SGPU_PA_SYSTEM});
 }
 

@@ -140,6 +140,7 @@ static void native_fences(void **state)
                                      .is_used = has_fences});
     fail_each(&(struct failing_case){.name = "sequences/FENCE-014-native-fence-waits.case",
                                      .is_used = has_fences});
+    fail_each(&(struct failing_case){.name = "fences-in-local-memory.case", .is_used = has_fences});
 }
 
 static void waits_that_are_given_up(void **state)

@@ -11,6 +11,8 @@ struct watcher {
     struct miniport_ops ops;
     unsigned told;                /* notices */
     UINT most;                    /* fences in one */
+    unsigned asked;               /* where storage may be */
+    unsigned in_segments;         /* monitored values that were told of there */
     unsigned updated, waited_for; /* UpdateMonitoredValues; entries with a value to be passed */
     /* Changes a notice; true: the driver does not hear of it. */
     bool (*bend)(struct watcher *watcher, DXGK_BUILDPAGINGBUFFER_NOTIFY_FENCE_RESIDENCY *notice);
@@ -22,6 +24,9 @@ static NTSTATUS watch_build(struct miniport *layer, HANDLE object, DXGKARG_BUILD
 
     if (args->Operation == DXGK_OPERATION_NOTIFY_FENCE_RESIDENCY) {
         watcher->told++;
+        for (UINT i = 0; i < args->NotifyFenceResidency.NumFences; i++)
+            watcher->in_segments += args->NotifyFenceResidency.FenceResidencyInfo[i]
+                                        .MonitoredValuePhysicalAddress.SegmentId != 0;
         if (args->NotifyFenceResidency.NumFences > watcher->most)
             watcher->most = args->NotifyFenceResidency.NumFences;
         if (watcher->bend && watcher->bend(watcher, &args->NotifyFenceResidency))
@@ -41,6 +46,13 @@ static NTSTATUS watch_update(struct miniport *layer, HANDLE object,
     return miniport_update_monitored_values(layer->next, object, args);
 }
 
+static NTSTATUS watch_storage(struct miniport *layer, HANDLE object,
+                              DXGKARG_GETSTANDARDALLOCATIONDRIVERDATA *args)
+{
+    ((struct watcher *)layer)->asked++;
+    return miniport_get_standard_allocation_driver_data(layer->next, object, args);
+}
+
 static struct miniport *add_watcher(void *context, struct miniport *next)
 {
     struct watcher *watcher = context;
@@ -48,6 +60,7 @@ static struct miniport *add_watcher(void *context, struct miniport *next)
     watcher->ops = miniport_forward_ops;
     watcher->ops.build_paging_buffer = watch_build;
     watcher->ops.update_monitored_values = watch_update;
+    watcher->ops.get_standard_allocation_driver_data = watch_storage;
     watcher->layer = (struct miniport){.ops = &watcher->ops, .next = next};
     return &watcher->layer;
 }
@@ -89,6 +102,29 @@ static void fences_keep_their_values_with_any_buffer(void **state)
         test_assert_clean(result);
         assert_true(watcher.told >= 10);
         assert_int_equal(watcher.most, 4);
+        test_finish(result);
+    }
+    workload_free(workload);
+}
+
+/* Both values in segments, one of them, none: what the driver is told of is where it wants them. */
+static void fences_keep_their_values_in_segments(void **state)
+{
+    struct workload *workload = test_load("fences-in-local-memory.case");
+
+    for (unsigned memory = 0; memory <= VIDMM_FENCES_IN_SEGMENTS; memory++) {
+        struct watcher watcher = {0};
+        struct run_config config = config_for(workload);
+        struct run_result *result;
+
+        config.native_fence_memory = (enum vidmm_fence_memory)memory;
+        config.paging_buffer_bytes = memory == 1 ? 64 : 65536;
+        config.remaps_dma = memory == 2;
+        result = run_watched(&watcher, &config, workload);
+        test_assert_clean(result);
+        assert_int_equal(watcher.in_segments != 0, memory != 0);
+        assert_int_equal(watcher.asked, 2 * memory); /* pages of values, of two blocks */
+        assert_true(memory == 0 || result->rules.evaluated[RULE_FENCE_019] > 0);
         test_finish(result);
     }
     workload_free(workload);
@@ -363,6 +399,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fences_keep_their_values_with_any_buffer),
+        cmocka_unit_test(fences_keep_their_values_in_segments),
         cmocka_unit_test(waits_end_with_the_value),
         cmocka_unit_test(every_nth_allocation_failure_leaves_waits_whole),
         cmocka_unit_test(a_wait_for_what_nobody_signals_is_told),

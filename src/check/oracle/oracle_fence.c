@@ -12,7 +12,7 @@
 struct oracle_fence {
     uint64_t handle;
     bool has_place;
-    uint64_t current; /* address in ram */
+    uint64_t current; /* as find_word() gives it */
     const volatile uint64_t *current_cpu;
 };
 
@@ -47,25 +47,51 @@ void oracle_forget_fences(struct oracle *oracle)
     id_map_fini(&oracle->fences);
 }
 
+/* Memory of segments may be lost, with the values in it: the manager has taken them out before. */
+void oracle_fences_reset(struct oracle *oracle)
+{
+    struct oracle_fence *fence;
+    size_t position = 0;
+
+    while ((fence = id_map_next(&oracle->fences, &position)))
+        fence->has_place &= location_kind(fence->current) != LOCATION_LOCAL;
+}
+
 #define problem(oracle, ...) oracle_problem(oracle, ORACLE_NOTICE, NULL, NULL, 0, __VA_ARGS__)
 
-/* The word in ram that the device reaches by a physical address; false: none, and told. */
-static bool find_word(struct oracle *oracle, const char *which,
-                      const D3DGPU_PHYSICAL_ADDRESS *address, const void *cpu,
-                      uint64_t *out_address, uint64_t *out_value)
+/* The page that holds the word, as a location; LOCATION_UNKNOWN: none. */
+static uint64_t word_location(const struct oracle *oracle, const D3DGPU_PHYSICAL_ADDRESS *address)
 {
-    uint64_t location = device_location(oracle, address->SegmentOffset / PAGE_BYTES);
+    uint64_t page_offset = address->SegmentOffset / PAGE_BYTES * PAGE_BYTES;
+
+    if (!address->SegmentId)
+        return device_location(oracle, address->SegmentOffset / PAGE_BYTES);
+    return is_memory_segment(oracle, address->SegmentId)
+               ? segment_location(oracle, address->SegmentId, page_offset)
+               : LOCATION_UNKNOWN;
+}
+
+/*
+ * The word that the device reaches by a physical address: the kind of its memory, and its address
+ * there; false: none, and told.
+ */
+static bool find_word(struct oracle *oracle, const char *which,
+                      const D3DGPU_PHYSICAL_ADDRESS *address, const void *cpu, uint64_t *out_word,
+                      uint64_t *out_value)
+{
+    uint64_t location = word_location(oracle, address);
     uint64_t in_page = address->SegmentOffset % PAGE_BYTES;
 
-    if (address->SegmentId || location == LOCATION_UNKNOWN || in_page % sizeof *out_value) {
+    if (location == LOCATION_UNKNOWN || in_page % sizeof *out_value) {
         problem(oracle,
                 "NOTIFY_FENCE_RESIDENCY: the %s value of a fence is at 0x%llx of segment %u; "
-                "expected a multiple of 8 in system memory",
+                "expected a multiple of 8 in system memory or in a segment of memory",
                 which, (unsigned long long)address->SegmentOffset, (unsigned)address->SegmentId);
         return false;
     }
-    *out_address = location_page(location) * PAGE_BYTES + in_page;
-    page_store_read(oracle->config.ram, *out_address, out_value, sizeof *out_value);
+    *out_word = location_kind(location) | (location_page(location) * PAGE_BYTES + in_page);
+    page_store_read(location_store(oracle, location),
+                    location_page(location) * PAGE_BYTES + in_page, out_value, sizeof *out_value);
     if (!cpu || *(const volatile uint64_t *)cpu != *out_value) {
         problem(oracle,
                 "NOTIFY_FENCE_RESIDENCY: the two addresses of the %s value of a fence lead to "
@@ -84,9 +110,9 @@ static void check_alone(struct oracle *oracle, const struct oracle_fence *fence)
     while ((other = id_map_next(&oracle->fences, &position))) {
         if (other != fence && other->has_place && other->current == fence->current)
             problem(oracle,
-                    "NOTIFY_FENCE_RESIDENCY: two fences have their values at 0x%llx of system "
-                    "memory",
-                    (unsigned long long)fence->current);
+                    "NOTIFY_FENCE_RESIDENCY: two fences have their values at 0x%llx of %s memory",
+                    (unsigned long long)location_page(fence->current),
+                    location_kind(fence->current) == LOCATION_LOCAL ? "local" : "system");
     }
 }
 
@@ -107,7 +133,7 @@ static void check_fence(struct oracle *oracle, const DXGK_FENCE_RESIDENCY_INFO *
         return;
     if (address == monitored_address)
         problem(oracle, "NOTIFY_FENCE_RESIDENCY: both values of a fence are at 0x%llx",
-                (unsigned long long)address);
+                (unsigned long long)location_page(address));
     if (fence->has_place && *fence->current_cpu != value)
         problem(
             oracle,

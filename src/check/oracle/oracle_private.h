@@ -418,6 +418,7 @@ void oracle_drop_operations(struct oracle *oracle);
 void oracle_fence_created(struct oracle *oracle, uint64_t handle);
 void oracle_fence_destroyed(struct oracle *oracle, uint64_t handle);
 void oracle_forget_fences(struct oracle *oracle);
+void oracle_fences_reset(struct oracle *oracle);
 /* The driver has been told of fences: are they there? */
 void oracle_fences_told(struct oracle *oracle,
                         const DXGK_BUILDPAGINGBUFFER_NOTIFY_FENCE_RESIDENCY *notice);

@@ -62,6 +62,7 @@ void oracle_was_reset(struct oracle *oracle)
 
     oracle->reset_count++;
     keep_notices(oracle);
+    oracle_fences_reset(oracle);
     oracle_drop_operations(oracle);
     list_for_each_safe (allocation, following, &oracle->allocations, struct oracle_allocation,
                         link) {

@@ -49,6 +49,7 @@ static const struct pump_step pump_steps[] = {
     {paging_queue_run, ~(1u << POWER_OFF | 1u << POWER_EXCLUSIVE)},
     {residency_run, 1u << POWER_ON},
     {ahead_run, 1u << POWER_ON},
+    {native_fences_run, 1u << POWER_ON},
     {power_run, ~0u},
     {NULL, 0},
 };

@@ -30,6 +30,7 @@
 #include "vidmm/memory/page_units.h"
 #include "vidmm/memory/segment.h"
 #include "vidmm/paging/job.h"
+#include "vidmm/paging/native_fence.h"
 #include "vidmm/paging/paging_aperture.h"
 #include "vidmm/paging/paging_queue.h"
 #include "vidmm/work/null_context.h"
@@ -236,6 +237,7 @@ bool power_run(struct vidmm *vidmm)
     case POWER_DRAINING:
         power->status = STATUS_SUCCESS;
         power->state = POWER_PURGING;
+        native_fences_leave(vidmm, NULL);
         for_each_allocation(vidmm, purge);
         break;
     case POWER_PURGING:

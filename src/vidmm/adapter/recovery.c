@@ -501,10 +501,12 @@ static void reset_adapter(struct vidmm *vidmm)
     recovery->wants_adapter = false;
     recovery->is_silent = true;
     vidsch_set_gate(vidmm->vidsch, VIDSCH_CLOSED);
+    native_fences_rescue(vidmm);
     status = miniport_reset_from_timeout(vidmm->miniport, NULL);
     if (status != STATUS_SUCCESS)
         vidmm_driver_error(vidmm, "TDR-001", "DxgkDdiResetFromTimeout returned 0x%08x",
                            (unsigned)status);
+    native_fences_drop(vidmm);
     vidsch_reset_adapter(vidmm->vidsch, STATUS_GRAPHICS_ADAPTER_WAS_RESET);
     requests_end_reached(vidmm); /* before their paging is built anew: the GPU has written that */
     null_contexts_reset(vidmm);

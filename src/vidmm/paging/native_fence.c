@@ -1,18 +1,23 @@
 /*
  * Native fences: 64-bit values that the GPU keeps by itself, and the driver is told where.
  *
- * Storage    Blocks of two contiguous system pages, one of current values, one of monitored values,
+ * Storage    Blocks of two pages (fence_storage.h), one of current values, one of monitored values,
  *            64 bytes a fence, so that no two fences share a line of anybody's cache. Both pages
  *            are mapped for the CPU as long as the block is there. A fence lives in the first slot
  *            that is free, and a block goes with its last fence.
+ * Segments   A page is in system memory, or in a segment where the driver wants it. It leaves the
+ *            segment when a request would fail otherwise, before a sleep, and when the embedder
+ *            says so; it comes back when the GPU has nothing to do and an eighth of the segment is
+ *            free. The CPU copies its values, as nothing is with the GPU that could signal a fence.
+ *            Before a reset of the adapter the CPU reads what is in segments, because the memory
+ *            may be lost.
  * Telling    NOTIFY_FENCE_RESIDENCY, in the order of the paging queue, of every fence whose storage
- *            has come or is another one: when it is created, when it is moved by packing, and of
- *            all fences when the driver has lost its knowledge (a reset, a sleep). A fence may be
- *            used when its first notice has retired.
- * Packing    Fences move to free slots of earlier blocks. None of the work that could signal them
- *            is with the GPU: it has retired, and new work is held until the driver knows. The
- *            old slots are given another value before they are free, so that a late write or read
- *            shows.
+ *            has come or is another one: when it is created, when it is moved by packing, when its
+ *            page comes to a segment or leaves it, and of all fences when the driver has lost its
+ * knowledge (a reset, a sleep). A fence may be used when its first notice has retired. Packing
+ * Fences move to free slots of earlier blocks. None of the work that could signal them is with the
+ * GPU: it has retired, and new work is held until the driver knows. The old slots are given another
+ * value before they are free, so that a late write or read shows.
  *
  * Waiting    The monitored value of a fence is one less than the least value that somebody waits
  *            for on the CPU, and the largest there is when nobody does. The driver writes it
@@ -32,8 +37,7 @@
 #include "vidmm/adapter/power.h"
 #include "vidmm/adapter/pump.h"
 #include "vidmm/memory/allocation.h"
-#include "vidmm/views/aperture.h"
-#include "vidmm/memory/page_units.h"
+#include "vidmm/paging/fence_storage.h"
 #include "vidmm/paging/job.h"
 #include "vidmm/paging/paging_queue.h"
 #include "vidmm/vidmm.h"
@@ -45,28 +49,15 @@
 #include "base/bits.h"
 #include "base/list.h"
 #include "base/services.h"
+#include "vidsch/vidsch.h"
 
 #include <string.h>
 
-#define FENCE_STRIDE     64u
-#define CURRENT_PAGE     0u
-#define MONITORED_PAGE   1u
-#define BLOCK_PAGES      2u
 #define NOBODY_WAITS     UINT64_MAX
 #define POISON           UINT64_C(0xdeaddeaddeaddead)
 #define MAX_FENCES       4096u
 #define FIRST_INFO_COUNT 16u
 #define UPDATE_BATCH     16u /* fences in one call */
-
-_Static_assert(VIDMM_MAX_NATIVE_FENCES_A_PAGE *FENCE_STRIDE == PAGE_BYTES,
-               "a page is full of them");
-
-struct fence_block {
-    struct list link;
-    uint64_t first_page;
-    uint8_t *cpu;
-    uint64_t taken; /* slots */
-};
 
 struct fence_place {
     struct fence_block *block;
@@ -80,6 +71,7 @@ struct vidmm_native_fence {
     HANDLE driver_handle;
     struct fence_place place;
     struct fence_place former; /* while it moves; block NULL otherwise */
+    bool is_held;              /* its process is, while the driver is told of its block's move */
     unsigned notice_count;     /* that have not retired */
     struct list waits;         /* least value first */
     uint64_t monitored;        /* as the driver was told last */
@@ -107,49 +99,9 @@ struct fence_notice {
 
 /* ---- Storage --------------------------------------------------------------------------------- */
 
-static volatile uint64_t *word_of(const struct fence_place *place, unsigned page)
+static volatile uint64_t *word_of(const struct fence_place *place, enum fence_value value)
 {
-    return (volatile uint64_t *)(void *)(place->block->cpu + PAGE_BYTES_OF(page) +
-                                         place->slot * FENCE_STRIDE);
-}
-
-static NTSTATUS block_create(struct vidmm *vidmm, struct fence_block **out_block)
-{
-    const struct vidmm_platform *platform = &vidmm->config.platform;
-    struct fence_block *block = base_alloc(vidmm->services, sizeof *block);
-    NTSTATUS status;
-
-    *out_block = NULL;
-    if (!block)
-        return STATUS_NO_MEMORY;
-    status = platform->take_contiguous(platform->context, BLOCK_PAGES, &block->first_page);
-    if (!NT_SUCCESS(status))
-        goto free_block;
-    block->cpu = platform->map_bus(platform->context, PAGE_BYTES_OF(block->first_page),
-                                   PAGE_BYTES_OF(BLOCK_PAGES));
-    if (!block->cpu) {
-        status = STATUS_NO_MEMORY;
-        goto release_pages;
-    }
-    list_push_back(&vidmm->native_fences.blocks, &block->link);
-    *out_block = block;
-    return STATUS_SUCCESS;
-
-release_pages:
-    platform->release_contiguous(platform->context, BLOCK_PAGES, block->first_page);
-free_block:
-    base_free(vidmm->services, block, sizeof *block);
-    return status;
-}
-
-static void block_destroy(struct vidmm *vidmm, struct fence_block *block)
-{
-    const struct vidmm_platform *platform = &vidmm->config.platform;
-
-    list_remove(&block->link);
-    platform->unmap_bus(platform->context, block->cpu, PAGE_BYTES_OF(BLOCK_PAGES));
-    platform->release_contiguous(platform->context, BLOCK_PAGES, block->first_page);
-    base_free(vidmm->services, block, sizeof *block);
+    return fence_block_word(place->block, value, place->slot);
 }
 
 /* The first free slot of a block before the one given, or of any with NULL. */
@@ -174,40 +126,38 @@ static bool find_place(const struct vidmm *vidmm, const struct fence_block *befo
 static void take_place(const struct fence_place *place, uint64_t value, uint64_t monitored)
 {
     place->block->taken |= UINT64_C(1) << place->slot;
-    *word_of(place, CURRENT_PAGE) = value;
-    *word_of(place, MONITORED_PAGE) = monitored;
+    *word_of(place, FENCE_CURRENT) = value;
+    *word_of(place, FENCE_MONITORED) = monitored;
 }
 
 static void release_place(struct vidmm *vidmm, struct fence_place *place)
 {
-    *word_of(place, CURRENT_PAGE) = POISON;
-    *word_of(place, MONITORED_PAGE) = POISON;
+    if (!vidmm->is_removed) {
+        *word_of(place, FENCE_CURRENT) = POISON;
+        *word_of(place, FENCE_MONITORED) = POISON;
+    }
     place->block->taken &= ~(UINT64_C(1) << place->slot);
-    if (!place->block->taken)
-        block_destroy(vidmm, place->block);
+    if (!place->block->taken) {
+        list_remove(&place->block->link);
+        fence_block_destroy(vidmm, place->block);
+    }
     place->block = NULL;
 }
 
 /* ---- Notices --------------------------------------------------------------------------------- */
 
-static D3DGPU_PHYSICAL_ADDRESS address_of(const struct vidmm *vidmm,
-                                          const struct fence_place *place, unsigned page)
-{
-    return (D3DGPU_PHYSICAL_ADDRESS){
-        .SegmentId = 0,
-        .SegmentOffset = PAGE_BYTES_OF(device_page(vidmm, place->block->first_page + page)) +
-                         place->slot * FENCE_STRIDE,
-    };
-}
-
 static void describe(const struct vidmm_native_fence *fence, DXGK_FENCE_RESIDENCY_INFO *out_info)
 {
+    const struct fence_place *place = &fence->place;
+
     *out_info = (DXGK_FENCE_RESIDENCY_INFO){
         .hGlobalNativeFence = fence->driver_handle,
-        .CurrentValuePhysicalAddress = address_of(fence->vidmm, &fence->place, CURRENT_PAGE),
-        .MonitoredValuePhysicalAddress = address_of(fence->vidmm, &fence->place, MONITORED_PAGE),
-        .CurrentValueKernelCpuVa = (void *)word_of(&fence->place, CURRENT_PAGE),
-        .MonitoredValueKernelCpuVa = (void *)word_of(&fence->place, MONITORED_PAGE),
+        .CurrentValuePhysicalAddress =
+            fence_block_address(fence->vidmm, place->block, FENCE_CURRENT, place->slot),
+        .MonitoredValuePhysicalAddress =
+            fence_block_address(fence->vidmm, place->block, FENCE_MONITORED, place->slot),
+        .CurrentValueKernelCpuVa = (void *)word_of(place, FENCE_CURRENT),
+        .MonitoredValueKernelCpuVa = (void *)word_of(place, FENCE_MONITORED),
     };
 }
 
@@ -257,7 +207,7 @@ static void notice_finished(struct job *job)
         space_release(&fence->process->space);
     }
     if (notice->is_move)
-        vidmm->native_fences.is_packing = false;
+        vidmm->native_fences.is_moving = false;
     notice_free(notice);
     if (done)
         done(context, STATUS_SUCCESS, 0, 0);
@@ -377,7 +327,7 @@ void native_fences_fini(struct vidmm *vidmm)
 
 static bool is_busy(const struct vidmm *vidmm)
 {
-    return vidmm->native_fences.is_packing || vidmm->native_fences.is_restoring ||
+    return vidmm->native_fences.is_moving || vidmm->native_fences.is_restoring ||
            vidmm->power.state != POWER_ON;
 }
 
@@ -407,7 +357,7 @@ static void update_driver(struct vidmm *vidmm, unsigned count, struct vidmm_nati
     for (unsigned i = 0; i < count; i++) {
         handles[i] = changed[i]->driver_handle;
         values[i] = changed[i]->monitored = wanted_monitored(changed[i]);
-        addresses[i] = (void *)word_of(&changed[i]->place, MONITORED_PAGE);
+        addresses[i] = (void *)word_of(&changed[i]->place, FENCE_MONITORED);
     }
     status = miniport_update_monitored_values(vidmm->miniport, NULL, &args);
     if (status != STATUS_SUCCESS)
@@ -586,9 +536,12 @@ static NTSTATUS take_first_place(struct vidmm *vidmm, uint64_t value, struct fen
     NTSTATUS status;
 
     if (!find_place(vidmm, NULL, out_place)) {
-        status = block_create(vidmm, &block);
+        status = fence_block_create(vidmm, &block);
         if (!NT_SUCCESS(status))
             return status;
+        list_push_back(&vidmm->native_fences.blocks, &block->link);
+        fence_block_enter(vidmm, block);
+        fence_block_settle(vidmm, block); /* the driver knows of no former place */
         *out_place = (struct fence_place){block, 0};
     }
     take_place(out_place, value, NOBODY_WAITS);
@@ -672,7 +625,7 @@ NTSTATUS vidmm_native_fence_destroy(struct vidmm_native_fence *fence)
 
 uint64_t vidmm_native_fence_value(const struct vidmm_native_fence *fence)
 {
-    return *word_of(&fence->place, CURRENT_PAGE);
+    return *word_of(&fence->place, FENCE_CURRENT);
 }
 
 /* ---- Packing --------------------------------------------------------------------------------- */
@@ -702,8 +655,8 @@ static bool move_forward(struct vidmm_native_fence *fence, const struct fence_bl
 
     if (!find_place(fence->vidmm, end, &place))
         return false;
-    take_place(&place, *word_of(&fence->place, CURRENT_PAGE),
-               *word_of(&fence->place, MONITORED_PAGE));
+    take_place(&place, *word_of(&fence->place, FENCE_CURRENT),
+               *word_of(&fence->place, FENCE_MONITORED));
     fence->former = fence->place;
     fence->place = place;
     return true;
@@ -761,7 +714,7 @@ NTSTATUS vidmm_native_fences_pack(struct vidmm *vidmm, vidmm_done done, void *co
     if (!NT_SUCCESS(status))
         return status;
     notice->is_move = true;
-    fences->is_packing = true;
+    fences->is_moving = true;
     end = first_spare_block(vidmm);
     list_for_each (fence, &fences->fences, struct vidmm_native_fence, link) {
         if (is_before(vidmm, fence->place.block, end) || !move_forward(fence, end))
@@ -771,6 +724,149 @@ NTSTATUS vidmm_native_fences_pack(struct vidmm *vidmm, vidmm_done done, void *co
     }
     ASSERT(at == count);
     notice_queue(notice);
+    vidmm_pump(vidmm);
+    return STATUS_PENDING;
+}
+
+/* ---- Into segments and out of them ----------------------------------------------------------- */
+
+static enum job_step move_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    struct vidmm *vidmm = container_of(job, struct vidmm, native_fences.move_job);
+    struct native_fences *fences = &vidmm->native_fences;
+    struct vidmm_native_fence *fence;
+    unsigned count = 0;
+
+    if (job->phase++)
+        return JOB_DONE;
+    list_for_each (fence, &fences->fences, struct vidmm_native_fence, link) {
+        if (fence->is_held)
+            describe(fence, &fences->infos[count++]);
+    }
+    fill_operation(args, count, fences->infos);
+    return JOB_OPERATION;
+}
+
+static void move_finished(struct job *job)
+{
+    struct vidmm *vidmm = container_of(job, struct vidmm, native_fences.move_job);
+    struct native_fences *fences = &vidmm->native_fences;
+    vidmm_done done = fences->move_done;
+    struct vidmm_native_fence *fence;
+    struct fence_block *block;
+
+    list_for_each (block, &fences->blocks, struct fence_block, link)
+        fence_block_settle(vidmm, block);
+    list_for_each (fence, &fences->fences, struct vidmm_native_fence, link) {
+        if (fence->is_held)
+            space_release(&fence->process->space);
+        fence->is_held = false;
+    }
+    fences->is_moving = false;
+    fences->move_done = NULL;
+    if (done)
+        done(fences->move_context, STATUS_SUCCESS, 0, 0);
+    native_fences_rescan(vidmm);
+}
+
+static const struct job_ops move_ops = {.next = move_next, .finished = move_finished};
+
+/* Tells the driver of all fences in blocks that have moved; their processes are held until then. */
+static void begin_move(struct vidmm *vidmm)
+{
+    struct native_fences *fences = &vidmm->native_fences;
+    struct vidmm_native_fence *fence;
+
+    list_for_each (fence, &fences->fences, struct vidmm_native_fence, link) {
+        if (!fence_block_is_moving(fence->place.block))
+            continue;
+        fence->is_held = true;
+        space_hold(&fence->process->space);
+    }
+    fences->is_moving = true;
+    fences->move_job.ops = &move_ops;
+    fences->move_job.phase = 0;
+    paging_queue_add(vidmm, &fences->move_job);
+}
+
+/* Nothing that could signal a fence is with the GPU, and no notice is under way. */
+static bool can_move(const struct vidmm *vidmm)
+{
+    const struct vidmm_native_fence *fence;
+
+    if (vidmm->native_fences.is_moving || vidmm->native_fences.is_restoring ||
+        vidmm->recovery.is_under_way || vidmm->is_removed || !vidsch_is_drained(vidmm->vidsch) ||
+        !paging_queue_is_idle(vidmm))
+        return false;
+    list_for_each (fence, &vidmm->native_fences.fences, struct vidmm_native_fence, link) {
+        if (fence->notice_count)
+            return false;
+    }
+    return true;
+}
+
+bool native_fences_leave(struct vidmm *vidmm, const struct segment *segment)
+{
+    struct fence_block *block;
+    bool has_any = false;
+
+    if (vidmm->config.native_fence_memory == VIDMM_FENCES_IN_SYSTEM || !can_move(vidmm))
+        return false;
+    list_for_each (block, &vidmm->native_fences.blocks, struct fence_block, link)
+        has_any |= fence_block_leave(block, segment);
+    if (has_any)
+        begin_move(vidmm);
+    return has_any;
+}
+
+bool native_fences_run(struct vidmm *vidmm)
+{
+    struct fence_block *block;
+    bool has_any = false;
+
+    if (vidmm->config.native_fence_memory == VIDMM_FENCES_IN_SYSTEM ||
+        list_is_empty(&vidmm->native_fences.blocks) || !list_is_empty(&vidmm->requests) ||
+        !NT_SUCCESS(vidmm->refusal) || !vidsch_is_idle(vidmm->vidsch) || !can_move(vidmm))
+        return false;
+    list_for_each (block, &vidmm->native_fences.blocks, struct fence_block, link)
+        has_any |= fence_block_enter(vidmm, block);
+    if (has_any)
+        begin_move(vidmm);
+    return has_any;
+}
+
+void native_fences_rescue(struct vidmm *vidmm)
+{
+    struct fence_block *block;
+
+    list_for_each (block, &vidmm->native_fences.blocks, struct fence_block, link)
+        fence_block_rescue(block);
+}
+
+void native_fences_drop(struct vidmm *vidmm)
+{
+    struct fence_block *block;
+
+    list_for_each (block, &vidmm->native_fences.blocks, struct fence_block, link)
+        fence_block_drop(vidmm, block);
+}
+
+NTSTATUS vidmm_native_fences_evict(struct vidmm *vidmm, vidmm_done done, void *context)
+{
+    const struct fence_block *block;
+    bool has_any = false;
+
+    if (!vidmm->caps.has_native_fences)
+        return STATUS_NOT_SUPPORTED;
+    if (is_busy(vidmm) || vidmm->retired != vidmm->submitted || !can_move(vidmm))
+        return STATUS_DEVICE_BUSY;
+    list_for_each (block, &vidmm->native_fences.blocks, struct fence_block, link)
+        has_any |= block->places[FENCE_CURRENT].segment || block->places[FENCE_MONITORED].segment;
+    if (!has_any)
+        return STATUS_SUCCESS;
+    vidmm->native_fences.move_done = done;
+    vidmm->native_fences.move_context = context;
+    native_fences_leave(vidmm, NULL);
     vidmm_pump(vidmm);
     return STATUS_PENDING;
 }

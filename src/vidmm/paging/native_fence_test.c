@@ -23,6 +23,11 @@ struct witness {
     unsigned updates, largest_update;
     UINT64 monitored[FENCES];
     struct vidmm_native_fence *fences[FENCES];
+    /* What it says of storage, by kind of value; and how often it was asked. */
+    DXGK_ALLOCATIONINFO storage[2];
+    NTSTATUS storage_status;
+    unsigned asked;
+    unsigned mapped; /* pages of segments that the CPU sees for fences */
 };
 
 static unsigned index_of(HANDLE handle)
@@ -89,10 +94,64 @@ static NTSTATUS update_values(struct miniport *self, HANDLE object,
 
 static NTSTATUS reset(struct miniport *self, HANDLE adapter)
 {
+    rig_forget_packets(rig_of(self));
     return STATUS_SUCCESS;
 }
 
-static void init(struct witness *witness)
+static NTSTATUS say_storage(struct miniport *self, HANDLE object,
+                            DXGKARG_GETSTANDARDALLOCATIONDRIVERDATA *args)
+{
+    struct witness *witness = rig_of(self)->test;
+    D3DKMDT_FENCESTORAGESURFACEDATA *storage = args->pCreateFenceStorageData;
+
+    assert_int_equal(args->StandardAllocationType, D3DKMDT_STANDARDALLOCATION_FENCESTORAGE);
+    assert_int_equal(storage->FenceStorageType, D3DDDI_NATIVEFENCE_TYPE_DEFAULT);
+    assert_null(storage->pPrivateDriverData);
+    witness->asked++;
+    storage->AllocationInfo = witness->storage[storage->FenceStorageValueType];
+    return witness->storage_status;
+}
+
+static ULONG newest(struct miniport *self)
+{
+    return DXGKDDI_INTERFACE_VERSION_WDDM3_2;
+}
+
+/* Memory of segments is words to the rig, one a page; fences need all of a page. */
+static void *map_whole_pages(void *context, uint64_t address, uint64_t bytes)
+{
+    struct rig *rig = context;
+    struct witness *witness = rig->test;
+    void *page;
+
+    if (address < rig_segment_window(0) || bytes != PAGE_BYTES)
+        return rig_map_bus(context, address, bytes);
+    page = calloc(1, PAGE_BYTES + sizeof(UINT64));
+    assert_non_null(page);
+    *(UINT64 *)((char *)page + PAGE_BYTES) = ~address;
+    witness->mapped++;
+    return page;
+}
+
+static void unmap_whole_pages(void *context, void *address, uint64_t bytes)
+{
+    struct witness *witness = ((struct rig *)context)->test;
+
+    for (unsigned i = 0; i < RIG_BLOCKS; i++) {
+        const struct rig_block *block = &witness->rig->blocks[i];
+
+        if (block->memory && (uint8_t *)address >= block->memory &&
+            (uint8_t *)address < block->memory + block->page_count * PAGE_BYTES) {
+            rig_unmap_bus(context, address, bytes);
+            return;
+        }
+    }
+    assert_true(*(UINT64 *)((char *)address + PAGE_BYTES) >= ~rig_segment_window(RIG_SEGMENTS));
+    witness->mapped--;
+    free(address);
+}
+
+static void init_in(struct witness *witness, enum vidmm_fence_memory memory)
 {
     struct rig_config config = rig_model(2);
     struct rig *rig;
@@ -105,11 +164,27 @@ static void init(struct witness *witness)
     rig->ops.update_monitored_values = update_values;
     rig->ops.reset_from_timeout = rig->ops.restart_from_timeout = reset;
     rig->watch = take_notice;
+    rig->manager.native_fence_memory = memory;
+    if (memory) {
+        rig->ops.get_standard_allocation_driver_data = say_storage;
+        rig->ops.interface_version = newest;
+        rig->manager.platform.map_bus = map_whole_pages;
+        rig->manager.platform.unmap_bus = unmap_whole_pages;
+    }
     *witness = (struct witness){.rig = rig};
+    for (unsigned i = 0; i < 2; i++) {
+        witness->storage[i].SupportedWriteSegmentSet = 1;
+        witness->storage[i].PreferredSegment.SegmentId0 = 1;
+    }
     rig->test = witness;
     assert_int_equal(rig_start(rig), STATUS_SUCCESS);
     rig->vidmm->caps.has_native_fences = true; /* the rig's driver is older */
     assert_int_equal(rig_open(rig), STATUS_SUCCESS);
+}
+
+static void init(struct witness *witness)
+{
+    init_in(witness, VIDMM_FENCES_IN_SYSTEM);
 }
 
 static NTSTATUS try_fence(struct witness *witness, unsigned index)
@@ -358,6 +433,160 @@ static void many_fences_are_monitored_anew_in_calls_of_a_limited_size(void **sta
     fini(&witness);
 }
 
+/* ---- Segments -------------------------------------------------------------------------------- */
+
+static void expect_segments(const struct witness *witness, unsigned index, unsigned current,
+                            unsigned monitored)
+{
+    const DXGK_FENCE_RESIDENCY_INFO *info = &witness->infos[index];
+
+    assert_int_equal(info->CurrentValuePhysicalAddress.SegmentId, current);
+    assert_int_equal(info->MonitoredValuePhysicalAddress.SegmentId, monitored);
+    assert_int_equal(*(UINT64 *)info->CurrentValueKernelCpuVa,
+                     vidmm_native_fence_value(witness->fences[index]));
+    assert_int_equal(*(UINT64 *)info->MonitoredValueKernelCpuVa, UINT64_MAX);
+}
+
+static void values_are_where_the_driver_wants_them(void **state)
+{
+    for (unsigned memory = VIDMM_FENCES_IN_SYSTEM; memory <= VIDMM_FENCES_IN_SEGMENTS; memory++) {
+        struct witness witness;
+
+        init_in(&witness, (enum vidmm_fence_memory)memory);
+        create(&witness, 0, IN_A_BLOCK + 1);
+        assert_int_equal(witness.asked, 2 * memory); /* for each of two pages */
+        assert_int_equal(witness.mapped, 2 * memory);
+        for (unsigned i = 0; i <= IN_A_BLOCK; i++) {
+            assert_int_equal(witness.told[i], 1);
+            expect_segments(&witness, i, memory == VIDMM_FENCES_IN_SEGMENTS,
+                            memory != VIDMM_FENCES_IN_SYSTEM);
+            assert_int_equal(vidmm_native_fence_value(witness.fences[i]), 100 + i);
+        }
+        fini(&witness);
+        assert_int_equal(witness.mapped, 0);
+    }
+}
+
+/* They are told of before their former places are given other values, and come back. */
+static void values_leave_the_segment_and_come_back(void **state)
+{
+    struct rig_done done = {0};
+    struct witness witness;
+
+    init_in(&witness, VIDMM_FENCES_IN_SEGMENTS);
+    assert_int_equal(vidmm_native_fences_evict(witness.rig->vidmm, rig_done, &done),
+                     STATUS_SUCCESS);
+    create(&witness, 0, IN_A_BLOCK + 1);
+    signal(&witness, 1, 500);
+    witness.notices = 0;
+    assert_int_equal(vidmm_native_fences_evict(witness.rig->vidmm, rig_done, &done),
+                     STATUS_PENDING);
+    assert_int_equal(witness.notices, 1);
+    assert_int_equal(witness.last_notice, IN_A_BLOCK + 1);
+    assert_int_equal(vidmm_native_fence_destroy(witness.fences[0]), STATUS_DEVICE_BUSY);
+    assert_int_equal(vidmm_native_fences_evict(witness.rig->vidmm, rig_done, &done),
+                     STATUS_DEVICE_BUSY);
+    for (unsigned i = 0; i <= IN_A_BLOCK; i++)
+        expect_segments(&witness, i, 0, 0);
+    assert_int_equal(vidmm_native_fence_value(witness.fences[1]), 500);
+    rig_drain(witness.rig);
+    assert_int_equal(done.calls, 1);
+    assert_int_equal(witness.notices, 2);
+    for (unsigned i = 0; i <= IN_A_BLOCK; i++)
+        expect_segments(&witness, i, 1, 1);
+    assert_int_equal(vidmm_native_fence_value(witness.fences[1]), 500);
+    fini(&witness);
+    assert_int_equal(witness.mapped, 0);
+}
+
+static void a_reset_takes_no_value(void **state)
+{
+    struct witness witness;
+
+    init_in(&witness, VIDMM_FENCES_IN_SEGMENTS);
+    create(&witness, 0, 2);
+    signal(&witness, 1, 700);
+    vidmm_reset(witness.rig->vidmm);
+    assert_int_equal(witness.mapped, 0);
+    expect_segments(&witness, 1, 0, 0);
+    assert_int_equal(vidmm_native_fence_value(witness.fences[1]), 700);
+    rig_drain(witness.rig);
+    expect_segments(&witness, 1, 1, 1);
+    assert_int_equal(vidmm_native_fence_value(witness.fences[1]), 700);
+    vidmm_device_clear_error(witness.rig->device);
+    fini(&witness);
+}
+
+/* The reset comes while the driver is being told that they leave, or that they come. */
+static void a_reset_in_the_middle_of_a_move_takes_no_value(void **state)
+{
+    for (unsigned is_coming = 0; is_coming < 2; is_coming++) {
+        struct rig_done done = {0};
+        struct witness witness;
+
+        init_in(&witness, VIDMM_FENCES_IN_SEGMENTS);
+        create(&witness, 0, 2);
+        assert_int_equal(vidmm_native_fences_evict(witness.rig->vidmm, rig_done, &done),
+                         STATUS_PENDING);
+        while (is_coming && !done.calls)
+            assert_true(rig_step_machine(witness.rig));
+        expect_segments(&witness, 0, is_coming, is_coming);
+        vidmm_reset(witness.rig->vidmm);
+        assert_int_equal(witness.mapped, 0);
+        rig_drain(witness.rig);
+        assert_int_equal(done.calls, 1);
+        expect_segments(&witness, 0, 1, 1);
+        assert_int_equal(vidmm_native_fence_value(witness.fences[1]), 101);
+        vidmm_device_clear_error(witness.rig->device);
+        fini(&witness);
+    }
+}
+
+/* Answers that break FENCE-018 and FENCE-019 are told; the values stay in system memory. */
+static void wishes_that_cannot_be_met_are_passed_over(void **state)
+{
+    static const struct {
+        UINT set, preferred;
+        NTSTATUS status;
+        unsigned segment;
+        const char *rules;
+    } cases[] = {{1, 1, STATUS_SUCCESS, 1, NULL},
+                 {1, 0, STATUS_SUCCESS, 1, NULL},
+                 {0, 0, STATUS_SUCCESS, 0, "FENCE-018"},
+                 {1u << 20, 1, STATUS_SUCCESS, 0, "FENCE-018"},
+                 {1, 1, STATUS_NOT_SUPPORTED, 0, NULL},
+                 {2, 2, STATUS_SUCCESS, 0, NULL}, /* the aperture */
+                 {1, 1, STATUS_INVALID_PARAMETER, 0, NULL}};
+
+    for (unsigned i = 0; i < ARRAY_COUNT(cases); i++) {
+        struct witness witness;
+
+        init_in(&witness, VIDMM_FENCES_IN_SEGMENTS);
+        for (unsigned value = 0; value < 2; value++) {
+            witness.storage[value].SupportedWriteSegmentSet = cases[i].set;
+            witness.storage[value].PreferredSegment.SegmentId0 = cases[i].preferred;
+        }
+        witness.storage_status = cases[i].status;
+        witness.rig->expected_rules = cases[i].rules;
+        create(&witness, 0, 1);
+        expect_segments(&witness, 0, cases[i].segment, cases[i].segment);
+        fini(&witness);
+    }
+}
+
+static void a_driver_without_memory_for_its_answer_fails_the_fence(void **state)
+{
+    struct witness witness;
+
+    init_in(&witness, VIDMM_FENCES_IN_SEGMENTS);
+    witness.storage_status = STATUS_NO_MEMORY;
+    assert_int_equal(try_fence(&witness, 0), STATUS_NO_MEMORY);
+    assert_int_equal(fence_blocks(&witness), 0);
+    witness.storage_status = STATUS_SUCCESS;
+    create(&witness, 0, 1);
+    fini(&witness);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -368,6 +597,12 @@ int main(void)
         cmocka_unit_test(the_least_awaited_value_is_the_monitored_one),
         cmocka_unit_test(who_waits_when_the_adapter_is_removed_hears_of_it),
         cmocka_unit_test(many_fences_are_monitored_anew_in_calls_of_a_limited_size),
+        cmocka_unit_test(values_are_where_the_driver_wants_them),
+        cmocka_unit_test(values_leave_the_segment_and_come_back),
+        cmocka_unit_test(a_reset_takes_no_value),
+        cmocka_unit_test(a_reset_in_the_middle_of_a_move_takes_no_value),
+        cmocka_unit_test(wishes_that_cannot_be_met_are_passed_over),
+        cmocka_unit_test(a_driver_without_memory_for_its_answer_fails_the_fence),
     };
 
     return cmocka_run_group_tests_name("vidmm/native_fence", tests, NULL, NULL);

@@ -10,7 +10,7 @@
  * A request fails when an allocation cannot be placed and nothing is pending in the whole manager:
  * no event will come that could help. Before that it tries its last resorts, each once: its own
  * allocations leave and the largest is placed first; page tables leave; so do idle allocations of
- * other segments, and then their page tables; the segment is compacted.
+ * other segments, and then their page tables; native fences leave; the segment is compacted.
  *
  * A reference costs a hold and two list operations. Only a last resort and the sizes that a failed
  * request tells walk the LRU lists of a segment.
@@ -34,6 +34,7 @@
 #include "vidmm/memory/segment.h"
 #include "vidmm/paging/job.h"
 #include "vidmm/paging/monitored_fence.h"
+#include "vidmm/paging/native_fence.h"
 #include "vidmm/paging/paging_queue.h"
 #include "vidmm/residency/budget.h"
 #include "vidmm/residency/compaction.h"
@@ -505,6 +506,7 @@ enum resort {
     RESORT_EVICT_TABLES,
     RESORT_EMPTY_TABLES,
     RESORT_EVICT_EMPTIED,
+    RESORT_EVICT_FENCES,
     RESORT_COMPACT,
     RESORTS,
 };
@@ -534,6 +536,10 @@ static bool resort(struct request *request)
         case RESORT_EVICT_TABLES:
         case RESORT_EVICT_EMPTIED:
             if (tables_evict(vidmm, segment))
+                return true;
+            break;
+        case RESORT_EVICT_FENCES:
+            if (native_fences_leave(vidmm, segment))
                 return true;
             break;
         case RESORT_COMPACT:

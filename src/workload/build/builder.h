@@ -148,6 +148,7 @@ void workload_builder_fence_create(struct workload_builder *builder, uint32_t pr
 void workload_builder_fence_destroy(struct workload_builder *builder, uint64_t fence);
 void workload_builder_fence_wait(struct workload_builder *builder, uint64_t fence, uint64_t value);
 void workload_builder_pack_fences(struct workload_builder *builder);
+void workload_builder_evict_fences(struct workload_builder *builder);
 void workload_builder_signal(struct workload_builder *builder, uint64_t fence, uint64_t value);
 /* Ranges of addresses that are taken and given back. */
 void workload_builder_vm_reserve(struct workload_builder *builder, uint32_t process, uint64_t va,

@@ -301,6 +301,13 @@ void workload_builder_pack_fences(struct workload_builder *builder)
     add(builder, &op);
 }
 
+void workload_builder_evict_fences(struct workload_builder *builder)
+{
+    const struct workload_op op = {.kind = WORKLOAD_OP_EVICT_FENCES};
+
+    add(builder, &op);
+}
+
 void workload_builder_hang(struct workload_builder *builder, uint32_t node, uint64_t packets,
                            bool ends_when_asked)
 {

@@ -54,7 +54,8 @@ enum {
 #define LARGE_REFS   1500 /* so many that the commands of one submission go beyond 32 KiB */
 #define MOST_HELD    64
 
-#define MOST_FENCES 6
+#define MOST_FENCES  6
+#define FENCES_LEAVE 2 /* of the setting */
 
 const struct workload_param gen_random_params[] = {
     {"ops", NULL, 2000, 1, 100000000, "operations"},
@@ -77,7 +78,8 @@ const struct workload_param gen_random_params[] = {
     {"tiled", "no|yes", 1, 0, 0, "allocations that are tiled or swizzled in local memory"},
     {"rows", "no|yes", 0, 0, 0, "surfaces of rows, which have a pitch on some boards"},
     {"pinned", "no|yes", 0, 0, 0, "small allocations that are pinned once they are resident"},
-    {"fences", "no|yes", 0, 0, 0, "native fences, signalled by submissions and waited for"},
+    {"fences", "no|yes|leave", 0, 0, 0,
+     "native fences, signalled by submissions and waited for; `leave`: and sent out of segments"},
     {"discards", "no|yes", 0, 0, 0, "writes with discard, mostly of what a submission uses"},
     {"faults", "no|yes", 0, 0, 0, "fault lines, where there are no pte lines"},
     {"renewals", "no|yes", 0, 0, 0, "contexts, devices and processes that are made anew"},
@@ -575,7 +577,10 @@ static void play_fence(struct random *r)
         fence->is_live = false;
         break;
     case 1:
-        workload_builder_pack_fences(r->builder);
+        if (r->values[FENCES] == FENCES_LEAVE && index % 2)
+            workload_builder_evict_fences(r->builder);
+        else
+            workload_builder_pack_fences(r->builder);
         break;
     case 2:
     case 3:

@@ -389,10 +389,25 @@ static void check_owed(struct check *check, struct notice_watch *watch)
 
 /* ---- Where native fences are ----------------------------------------------------------------- */
 
-static bool is_word(const D3DGPU_PHYSICAL_ADDRESS *address, const void *cpu)
+/* In system memory, or in a segment of memory. */
+static bool is_word(const struct check_ledger *ledger, const D3DGPU_PHYSICAL_ADDRESS *address,
+                    const void *cpu)
 {
-    return !address->SegmentId && address->SegmentOffset % 8 == 0 && cpu &&
+    bool is_there = !address->SegmentId || (check_is_memory(ledger, address->SegmentId) &&
+                                            is_place_there(ledger, address, 8));
+
+    return is_there && address->SegmentOffset % 8 == 0 && cpu &&
            (uintptr_t)cpu % PAGE_SIZE == address->SegmentOffset % PAGE_SIZE;
+}
+
+#define IN_SEGMENT (UINT64_C(1) << 63) /* of an address: not one of system memory */
+
+/* As the GPU tells of what it writes. */
+static uint64_t address_of(const struct check_ledger *ledger, const D3DGPU_PHYSICAL_ADDRESS *place)
+{
+    const struct check_segment *segment = check_find_segment(ledger, place->SegmentId);
+
+    return segment ? IN_SEGMENT | (segment->base + place->SegmentOffset) : place->SegmentOffset;
 }
 
 /* NTF-010. The oracle judges whether the places are right and have the values in them. */
@@ -404,11 +419,14 @@ static void before_fences(struct check *check,
         return;
     for (UINT i = 0; i < notice->NumFences; i++) {
         const DXGK_FENCE_RESIDENCY_INFO *info = &notice->FenceResidencyInfo[i];
-        bool is_apart = info->CurrentValuePhysicalAddress.SegmentOffset !=
-                        info->MonitoredValuePhysicalAddress.SegmentOffset;
+        const struct check_ledger *ledger = check_ledger(check);
+        bool is_apart = info->CurrentValuePhysicalAddress.SegmentId !=
+                            info->MonitoredValuePhysicalAddress.SegmentId ||
+                        info->CurrentValuePhysicalAddress.SegmentOffset !=
+                            info->MonitoredValuePhysicalAddress.SegmentOffset;
         bool are_words =
-            is_word(&info->CurrentValuePhysicalAddress, info->CurrentValueKernelCpuVa) &&
-            is_word(&info->MonitoredValuePhysicalAddress, info->MonitoredValueKernelCpuVa);
+            is_word(ledger, &info->CurrentValuePhysicalAddress, info->CurrentValueKernelCpuVa) &&
+            is_word(ledger, &info->MonitoredValuePhysicalAddress, info->MonitoredValueKernelCpuVa);
 
         CHECK_RULE(check, RULE_NTF_010, info->hGlobalNativeFence && is_apart && are_words, NULL,
                    "FenceResidencyInfo",
@@ -449,9 +467,9 @@ static void note_homes(struct check *check, struct notice_watch *watch,
         if (!home || !info->hGlobalNativeFence)
             continue;
         if (!home->fence)
-            home->current = info->CurrentValuePhysicalAddress.SegmentOffset;
+            home->current = address_of(check_ledger(check), &info->CurrentValuePhysicalAddress);
         home->fence = info->hGlobalNativeFence;
-        home->next = info->CurrentValuePhysicalAddress.SegmentOffset;
+        home->next = address_of(check_ledger(check), &info->CurrentValuePhysicalAddress);
         home->operation = check_ledger(check)->operation + 1;
     }
 }
@@ -489,14 +507,21 @@ static void note_empty(struct check *check, struct notice_watch *watch,
     move_homes(watch, watch->retired);
 }
 
-/* NTF-011: the GPU writes the value of a fence where a fence is, and not where one has been. */
+static const char *memory_of(uint64_t address)
+{
+    return address & IN_SEGMENT ? "local memory" : "system memory";
+}
+
+/* NTF-011: the GPU writes the value of a fence where a fence is, and nowhere else. */
 static void check_home(struct check *check, const struct notice_watch *watch, uint64_t address)
 {
     const struct home *left = NULL;
+    bool is_full = true; /* there may be fences that are not followed */
 
     for (unsigned i = 0; i < MAX_HOMES; i++) {
         const struct home *home = &watch->homes[i];
 
+        is_full = is_full && home->fence;
         if (home->fence && (home->current == address || home->next == address)) {
             check_looked_at(check, RULE_NTF_011);
             return;
@@ -505,9 +530,15 @@ static void check_home(struct check *check, const struct notice_watch *watch, ui
             left = home;
     }
     CHECK_RULE(check, RULE_NTF_011, !left, NULL, "FenceResidencyInfo",
-               "the GPU wrote the value of a fence at 0x%llx, which the operation had moved to "
+               "the GPU wrote the value of a fence at 0x%llx of %s, which the operation had moved to "
                "0x%llx",
-               (unsigned long long)address, (unsigned long long)left->current);
+               (unsigned long long)(address & ~IN_SEGMENT), memory_of(address),
+               (unsigned long long)(left->current & ~IN_SEGMENT));
+    if (!left && !is_full)
+        CHECK_RULE(check, RULE_NTF_011, false, NULL, "FenceResidencyInfo",
+                   "the GPU wrote the value of a fence at 0x%llx of %s, where no operation has told "
+                   "that a fence is",
+                   (unsigned long long)(address & ~IN_SEGMENT), memory_of(address));
 }
 
 /* ---- The content that is announced ----------------------------------------------------------- */
@@ -680,7 +711,7 @@ static void on_gpu(struct check *check, void *state, const struct check_gpu_even
     struct notice_watch *watch = state;
 
     if (event->kind == CHECK_GPU_VALUE)
-        check_home(check, watch, event->address);
+        check_home(check, watch, event->address | (event->is_system ? 0 : IN_SEGMENT));
     if (event->kind == CHECK_GPU_FAULT || event->kind == CHECK_GPU_DONE)
         check_access(check, state, event);
     if (event->kind == CHECK_GPU_DONE && event->packet && watch->is_in_interrupt &&

@@ -524,7 +524,10 @@ static void write_moved_fence(struct rig *rig, uint64_t written)
     tell_fences(rig, 24, 32);
     rig_complete(rig, 0, rig_submit(rig));
     check_gpu(rig->check, &(struct check_gpu_event){
-                              .kind = CHECK_GPU_VALUE, .node = 1, .address = 0x5000 + written});
+                              .kind = CHECK_GPU_VALUE,
+                              .node = 1,
+                              .is_system = true,
+                              .address = 0x5000 + written});
 }
 
 RULE_BROKEN(NTF_011)
@@ -535,6 +538,26 @@ RULE_BROKEN(NTF_011)
 RULE_KEPT(NTF_011)
 {
     write_moved_fence(rig, 24);
+}
+
+/* The same number in another memory is another place. */
+static void rule_NTF_011_is_found_where_no_fence_is(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    for (unsigned is_system = 0; is_system < 2; is_system++) {
+        rig_init(rig, RIG_GPUMMU);
+        tell_fences(rig, 8, 16);
+        rig_complete(rig, 0, rig_submit(rig));
+        check_gpu(rig->check, &(struct check_gpu_event){.kind = CHECK_GPU_VALUE,
+                                                        .node = 1,
+                                                        .is_system = is_system,
+                                                        .address = 0x5000 + 8});
+        rig_expect_only(rig, is_system ? RULE_NONE : RULE_NTF_011);
+        rig_fini(rig);
+    }
+    free(rig);
 }
 
 /* Local memory, or aperture slots. */
@@ -631,6 +654,7 @@ static void a_fence_in_a_large_page_is_read_where_it_is(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rule_NTF_011_is_found_where_no_fence_is),
         cmocka_unit_test(a_notice_without_a_place_is_found),
         cmocka_unit_test(a_packet_may_be_reported_behind_a_value_of_the_cpu),
         cmocka_unit_test(a_fence_written_during_an_interrupt_is_told_by_the_next_one),

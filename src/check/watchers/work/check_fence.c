@@ -3,6 +3,8 @@
  */
 #include "check/check_watch.h"
 
+#include "base/bits.h"
+
 struct fence_node {
     bool has_submitted, has_reported;
     bool was_reset;       /* with the adapter, and nothing has been submitted since */
@@ -563,6 +565,57 @@ static void note_refused(struct fence_watch *watch, const DXGKARG_SUBMITCOMMANDV
     node->refused = arg->SubmissionFenceId;
 }
 
+/* ---- Where native fences may be -------------------------------------------------------------- */
+
+static bool is_in(uint32_t set, unsigned id)
+{
+    return id && id <= 32 && (set >> (id - 1) & 1);
+}
+
+/* FENCE-018: the segments are there, and what is preferred is among them. */
+static void check_storage_segments(struct check *check, const DXGK_ALLOCATIONINFO *info)
+{
+    const uint32_t all = (uint32_t)((UINT64_C(1) << check_ledger(check)->segment_count) - 1);
+    const uint32_t set = info->SupportedWriteSegmentSet;
+    const DXGK_SEGMENTPREFERENCE *preferred = &info->PreferredSegment;
+    const unsigned ids[] = {preferred->SegmentId0, preferred->SegmentId1, preferred->SegmentId2,
+                            preferred->SegmentId3, preferred->SegmentId4};
+
+    if (!CHECK_RULE(check, RULE_FENCE_018, set && !(set & ~all), NULL,
+                    "pCreateFenceStorageData.AllocationInfo.SupportedWriteSegmentSet",
+                    "is 0x%x; the adapter has segments 0x%x", set, all))
+        return;
+    for (unsigned i = 0; i < ARRAY_COUNT(ids); i++)
+        CHECK_RULE(check, RULE_FENCE_018, !ids[i] || is_in(set, ids[i]), NULL,
+                   "pCreateFenceStorageData.AllocationInfo.PreferredSegment",
+                   "SegmentId%u is %u; SupportedWriteSegmentSet is 0x%x", i, ids[i], set);
+}
+
+static void after_storage(struct check *check, const DXGKARG_GETSTANDARDALLOCATIONDRIVERDATA *arg)
+{
+    const D3DKMDT_FENCESTORAGESURFACEDATA *storage = arg->pCreateFenceStorageData;
+    const struct check_ledger *ledger = check_ledger(check);
+
+    check_storage_segments(check, &storage->AllocationInfo);
+    for (unsigned id = 1; id <= ledger->segment_count; id++) {
+        if (storage->FenceStorageValueType == D3DKARG_FENCESTORAGETYPE_MONITOREDVALUE &&
+            is_in(storage->AllocationInfo.SupportedWriteSegmentSet, id) &&
+            check_is_memory(ledger, id))
+            CHECK_RULE(check, RULE_FENCE_019, ledger->segments[id - 1].flags.CpuVisible, NULL,
+                       "pCreateFenceStorageData.AllocationInfo.SupportedWriteSegmentSet",
+                       "is 0x%x for monitored values; the CPU does not see segment %u",
+                       storage->AllocationInfo.SupportedWriteSegmentSet, id);
+    }
+    CHECK_RULE(check, RULE_FENCE_020,
+               !arg->AllocationPrivateDriverDataSize && !arg->ResourcePrivateDriverDataSize &&
+                   !storage->PrivateDriverDataSize,
+               NULL, "AllocationPrivateDriverDataSize",
+               "is %u, ResourcePrivateDriverDataSize %u, PrivateDriverDataSize %u: fence storage "
+               "has no private data",
+               arg->AllocationPrivateDriverDataSize, arg->ResourcePrivateDriverDataSize,
+               storage->PrivateDriverDataSize);
+}
+
 static void after(struct check *check, void *state, const struct check_call *call)
 {
     struct fence_watch *watch = state;
@@ -613,6 +666,12 @@ static void after(struct check *check, void *state, const struct check_call *cal
         break;
     case MINIPORT_DDI_DestroyNativeFence:
         note_destroyed(watch, call);
+        break;
+    case MINIPORT_DDI_GetStandardAllocationDriverData:
+        if (NT_SUCCESS(call->status) &&
+            call->before.get_standard_allocation_driver_data->StandardAllocationType ==
+                D3DKMDT_STANDARDALLOCATION_FENCESTORAGE)
+            after_storage(check, call->arg.get_standard_allocation_driver_data);
         break;
     case MINIPORT_DDI_QueryCurrentFence:
         if (NT_SUCCESS(call->status))
@@ -875,7 +934,8 @@ const struct check_watcher check_fence_watcher = {
         MINIPORT_DDI_PreemptCommand, MINIPORT_DDI_CancelCommand, MINIPORT_DDI_SubmitCommandVirtual,
         MINIPORT_DDI_UpdateMonitoredValues, MINIPORT_DDI_CreateNativeFence,
         MINIPORT_DDI_DestroyNativeFence, MINIPORT_DDI_QueryCurrentFence,
-        MINIPORT_DDI_ResetFromTimeout, MINIPORT_DDI_SetPowerState, MINIPORT_DDI_ResetEngine),
+        MINIPORT_DDI_GetStandardAllocationDriverData, MINIPORT_DDI_ResetFromTimeout,
+        MINIPORT_DDI_SetPowerState, MINIPORT_DDI_ResetEngine),
     .callback = callback,
     .gpu = gpu,
     .stands_still = stands_still,

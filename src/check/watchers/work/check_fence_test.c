@@ -846,6 +846,108 @@ static void native_fences_may_be_where_they_are_enabled(void **state)
     free(rig);
 }
 
+/* A driver that answers where fences may be: that the CPU sees segment 1 is the test's to say. */
+struct storage_answer {
+    DXGKARG_FENCESTORAGEVALUETYPE value;
+    UINT set, preferred, private_bytes;
+};
+
+static NTSTATUS say_storage(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
+{
+    const struct storage_answer *answer = rig->told;
+    DXGKARG_GETSTANDARDALLOCATIONDRIVERDATA *args = arg;
+    DXGK_ALLOCATIONINFO *info = &args->pCreateFenceStorageData->AllocationInfo;
+
+    info->SupportedWriteSegmentSet = answer->set;
+    info->PreferredSegment.SegmentId0 = answer->preferred;
+    args->AllocationPrivateDriverDataSize = answer->private_bytes;
+    return STATUS_SUCCESS;
+}
+
+static void ask_storage(struct rig *rig, struct storage_answer answer)
+{
+    D3DKMDT_FENCESTORAGESURFACEDATA storage = {.FenceStorageValueType = answer.value};
+    DXGKARG_GETSTANDARDALLOCATIONDRIVERDATA args = {
+        .StandardAllocationType = D3DKMDT_STANDARDALLOCATION_FENCESTORAGE,
+        .pCreateFenceStorageData = &storage,
+    };
+
+    rig->answer = say_storage;
+    rig->told = &answer;
+    miniport_get_standard_allocation_driver_data(rig->top, NULL, &args);
+    rig->answer = NULL;
+}
+
+RULE_BROKEN(FENCE_018)
+{
+    ask_storage(rig, (struct storage_answer){.set = 1, .preferred = 2});
+    assert_string_equal(rig->last.text, "SegmentId0 is 2; SupportedWriteSegmentSet is 0x1");
+}
+
+RULE_KEPT(FENCE_018)
+{
+    ask_storage(rig, (struct storage_answer){.set = 1, .preferred = 1});
+    ask_storage(rig, (struct storage_answer){.set = 3, .preferred = 0});
+}
+
+static void rule_FENCE_018_is_found_for_segments_that_are_not_there(void **state)
+{
+    static const UINT sets[] = {0, 1u << 20, 1u << 31 | 1};
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    for (size_t i = 0; i < ARRAY_COUNT(sets); i++) {
+        rig_init(rig, RIG_GPUMMU);
+        ask_storage(rig, (struct storage_answer){.set = sets[i]});
+        rig_expect_only(rig, RULE_FENCE_018);
+        rig_fini(rig);
+    }
+    free(rig);
+}
+
+/* Segment 1 is local memory; whether the CPU sees it is what the driver has reported. */
+static void ask_monitored(struct rig *rig, bool is_seen, DXGKARG_FENCESTORAGEVALUETYPE value)
+{
+    rig->segments[0].Flags.CpuVisible = is_seen;
+    rig->segments[0].CpuTranslatedAddress.QuadPart = is_seen ? RIG_BAR : 0;
+    rig_query_segments(rig);
+    ask_storage(rig, (struct storage_answer){.value = value, .set = 1, .preferred = 1});
+}
+
+RULE_BROKEN(FENCE_019)
+{
+    ask_monitored(rig, false, D3DKARG_FENCESTORAGETYPE_MONITOREDVALUE);
+    assert_string_equal(rig->last.text,
+                        "is 0x1 for monitored values; the CPU does not see segment 1");
+}
+
+RULE_KEPT(FENCE_019)
+{
+    ask_monitored(rig, true, D3DKARG_FENCESTORAGETYPE_MONITOREDVALUE);
+}
+
+static void current_values_may_be_where_the_cpu_sees_nothing(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_GPUMMU);
+    ask_monitored(rig, false, D3DKARG_FENCESTORAGETYPE_CURRENTVALUE);
+    rig_expect_only(rig, RULE_NONE);
+    rig_fini(rig);
+    free(rig);
+}
+
+RULE_BROKEN(FENCE_020)
+{
+    ask_storage(rig, (struct storage_answer){.set = 1, .private_bytes = 8});
+}
+
+RULE_KEPT(FENCE_020)
+{
+    ask_storage(rig, (struct storage_answer){.set = 1});
+}
+
 static NTSTATUS say_current_alone(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
 {
     NTSTATUS status = rig_answer(rig, ddi, object, arg);
@@ -1044,6 +1146,8 @@ int main(void)
         cmocka_unit_test(a_fence_that_is_told_of_lives),
         cmocka_unit_test(rule_FENCE_014_is_found_when_the_update_fails),
         cmocka_unit_test(native_fences_may_be_where_they_are_enabled),
+        cmocka_unit_test(rule_FENCE_018_is_found_for_segments_that_are_not_there),
+        cmocka_unit_test(current_values_may_be_where_the_cpu_sees_nothing),
         cmocka_unit_test(a_node_with_a_refused_packet_is_not_empty),
         cmocka_unit_test(a_refused_packet_may_stand_for_the_current_one),
         cmocka_unit_test(behind_a_reset_the_first_packet_lost_is_not_the_last_one),
