@@ -4,7 +4,8 @@
  * Place      vidmm. Public functions are in vidmm.h; those here serve start, recovery, removal.
  * Model      native_fence.c: storage, segments, telling, packing, waiting.
  * Ownership  Fences belong to the client until vidmm_native_fence_destroy().
- * Source     contract.md NTF-010, NTF-011, FENCE-011, FENCE-013..015, FENCE-018..020; docs/contract-choices.md, C8.
+ * Source     contract.md NTF-010, NTF-011, FENCE-011, FENCE-013..015, FENCE-018..020;
+ * docs/contract-choices.md, C8.
  */
 #ifndef VIDMM_NATIVE_FENCE_H
 #define VIDMM_NATIVE_FENCE_H
@@ -20,8 +21,8 @@ struct native_fences {
     struct list fences; /* oldest first */
     unsigned count;
     unsigned wait_count; /* of all fences */
-    bool is_moving;    /* by packing, or move_job is under way */
-    bool is_restoring; /* restore_job is under way */
+    bool is_moving;      /* by packing, or move_job is under way */
+    bool is_restoring;   /* restore_job is under way */
     struct job restore_job;
     struct job move_job; /* tells of blocks that have come to a segment, or left it */
     vidmm_done move_done;

@@ -529,16 +529,18 @@ static void check_home(struct check *check, const struct notice_watch *watch, ui
         if (home->has_former && home->former == address)
             left = home;
     }
-    CHECK_RULE(check, RULE_NTF_011, !left, NULL, "FenceResidencyInfo",
-               "the GPU wrote the value of a fence at 0x%llx of %s, which the operation had moved to "
-               "0x%llx",
-               (unsigned long long)(address & ~IN_SEGMENT), memory_of(address),
-               (unsigned long long)(left->current & ~IN_SEGMENT));
+    CHECK_RULE(
+        check, RULE_NTF_011, !left, NULL, "FenceResidencyInfo",
+        "the GPU wrote the value of a fence at 0x%llx of %s, which the operation had moved to "
+        "0x%llx",
+        (unsigned long long)(address & ~IN_SEGMENT), memory_of(address),
+        (unsigned long long)(left->current & ~IN_SEGMENT));
     if (!left && !is_full)
-        CHECK_RULE(check, RULE_NTF_011, false, NULL, "FenceResidencyInfo",
-                   "the GPU wrote the value of a fence at 0x%llx of %s, where no operation has told "
-                   "that a fence is",
-                   (unsigned long long)(address & ~IN_SEGMENT), memory_of(address));
+        CHECK_RULE(
+            check, RULE_NTF_011, false, NULL, "FenceResidencyInfo",
+            "the GPU wrote the value of a fence at 0x%llx of %s, where no operation has told "
+            "that a fence is",
+            (unsigned long long)(address & ~IN_SEGMENT), memory_of(address));
 }
 
 /* ---- The content that is announced ----------------------------------------------------------- */

@@ -523,11 +523,10 @@ static void write_moved_fence(struct rig *rig, uint64_t written)
     rig_complete(rig, 0, rig_submit(rig));
     tell_fences(rig, 24, 32);
     rig_complete(rig, 0, rig_submit(rig));
-    check_gpu(rig->check, &(struct check_gpu_event){
-                              .kind = CHECK_GPU_VALUE,
-                              .node = 1,
-                              .is_system = true,
-                              .address = 0x5000 + written});
+    check_gpu(rig->check, &(struct check_gpu_event){.kind = CHECK_GPU_VALUE,
+                                                    .node = 1,
+                                                    .is_system = true,
+                                                    .address = 0x5000 + written});
 }
 
 RULE_BROKEN(NTF_011)
