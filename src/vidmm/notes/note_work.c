@@ -23,6 +23,9 @@ static struct vidmm_noted_allocation noted(const struct vidmm_allocation *alloca
     return (struct vidmm_noted_allocation){first, allocation == first ? NULL : allocation};
 }
 
+/* Of a job, whose record has 30 bits for it. */
+#define NUMBER_MASK ((UINT32_C(1) << 30) - 1)
+
 /* ---- Jobs ------------------------------------------------------------------------------------ */
 
 static struct vidmm_note_job job_note(const struct vidmm *vidmm, const struct job *job)
@@ -45,7 +48,7 @@ static struct vidmm_note_job job_note(const struct vidmm *vidmm, const struct jo
 
 void note_job(struct vidmm *vidmm, struct job *job)
 {
-    job->number = (uint32_t)++vidmm->notes.jobs;
+    job->number = ++vidmm->notes.jobs & NUMBER_MASK;
     tell(vidmm, &(struct vidmm_note){.kind = VIDMM_NOTE_JOB, .job = job_note(vidmm, job)});
 }
 

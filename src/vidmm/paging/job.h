@@ -78,11 +78,11 @@ struct job_ops {
 
 struct job {
     const struct job_ops *ops;
-    struct list link; /* in the queue, then in the submission that holds its end */
-    uint16_t phase;   /* generator state */
-    bool gives_way;   /* nobody waits for it: it goes in small chunks, between others */
-    bool is_paused;   /* it has given way, and has not been asked since */
-    uint32_t number;  /* for notes, from 1 */
+    struct list link;     /* in the queue, then in the submission that holds its end */
+    unsigned phase;       /* generator state */
+    bool gives_way : 1;   /* nobody waits for it: it goes in small chunks, between others */
+    bool is_paused : 1;   /* it has given way, and has not been asked since */
+    unsigned number : 30; /* for notes (notes/note.h) */
     uint64_t cursor;
     struct companion *companion; /* that its operations run on; NULL: the system context */
 };

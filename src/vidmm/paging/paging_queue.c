@@ -600,13 +600,11 @@ enum build_result { BUILD_COMPLETE, BUILD_AGAIN, BUILD_NO_BUFFER };
 
 /* The driver has been called for the current operation, and was offered the buffer from offset on.
  */
-static void tell_built(struct vidmm *vidmm, uint32_t offset, NTSTATUS status, bool is_complete)
+static void note_built(struct vidmm *vidmm, uint32_t offset, NTSTATUS status, bool is_complete)
 {
     struct paging_queue *queue = &vidmm->queue;
     uint32_t bytes = current_buffer(queue)->used - offset;
 
-    if (!notes_are_heard(vidmm))
-        return;
     note_operation_built(vidmm, &(struct vidmm_note_operation_built){
                                     .status = status,
                                     .is_complete = is_complete,
@@ -616,6 +614,13 @@ static void tell_built(struct vidmm *vidmm, uint32_t offset, NTSTATUS status, bo
                                     .multipass = queue->operation.MultipassOffset,
                                     .paging = bytes ? queue->submitted + 1 : 0,
                                 });
+}
+
+static inline void tell_built(struct vidmm *vidmm, uint32_t offset, NTSTATUS status,
+                              bool is_complete)
+{
+    if (notes_are_heard(vidmm))
+        note_built(vidmm, offset, status, is_complete);
 }
 
 /* One call of DxgkDdiBuildPagingBuffer for the current operation. */

@@ -70,15 +70,16 @@ static bool may_leave(const struct vidmm_allocation *allocation)
     return allocation_is_idle(allocation) && !(allocation->is_offered && allocation->uses);
 }
 
-/* How the victim was found, for the note that tells of its departure. */
-static struct vidmm_allocation *note_choice(struct vidmm *vidmm, struct vidmm_allocation *victim,
-                                            const struct noted_choice *choice)
+/* How the victim was found, for the note of its departure. */
+static void keep_choice(struct vidmm *vidmm, const struct vidmm_allocation *victim,
+                        const struct vidmm_candidate *candidate, unsigned compared,
+                        unsigned passed_over, bool is_over_budget)
 {
-    if (notes_are_heard(vidmm)) {
-        vidmm->notes.choice = *choice;
-        vidmm->notes.choice.victim = victim;
-    }
-    return victim;
+    vidmm->notes.choice = (struct noted_choice){.victim = victim,
+                                                .candidate = *candidate,
+                                                .compared = compared,
+                                                .passed_over = passed_over,
+                                                .is_over_budget = is_over_budget};
 }
 
 static struct vidmm_allocation *find_victim_among(struct vidmm *vidmm, struct segment *segment,
@@ -99,11 +100,11 @@ static struct vidmm_allocation *find_victim_among(struct vidmm *vidmm, struct se
                     break;
                 continue;
             }
-            if (!policy->compared || !policy->leaves_before)
-                return note_choice(vidmm, allocation,
-                                   &(struct noted_choice){.is_over_budget = only_over_budget,
-                                                          .compared = 1,
-                                                          .passed_over = busy});
+            if (!policy->compared || !policy->leaves_before) {
+                if (notes_are_heard(vidmm))
+                    keep_choice(vidmm, allocation, &chosen, 1, busy, only_over_budget);
+                return allocation;
+            }
             if (compared == policy->compared)
                 break;
             if (!compared++) {
@@ -118,12 +119,11 @@ static struct vidmm_allocation *find_victim_among(struct vidmm *vidmm, struct se
                 }
             }
         }
-        if (victim)
-            return note_choice(vidmm, victim,
-                               &(struct noted_choice){.candidate = chosen,
-                                                      .is_over_budget = only_over_budget,
-                                                      .compared = compared,
-                                                      .passed_over = busy});
+        if (victim) {
+            if (notes_are_heard(vidmm))
+                keep_choice(vidmm, victim, &chosen, compared, busy, only_over_budget);
+            return victim;
+        }
     }
     return NULL;
 }

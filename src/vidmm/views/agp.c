@@ -71,7 +71,7 @@ void agp_unmap(struct vidmm_allocation *allocation)
     platform->unmap_agp(platform->context, allocation->place.offset, allocation->page_count);
 }
 
-bool agp_op_flush(struct vidmm_allocation *allocation, uint16_t *step,
+bool agp_op_flush(struct vidmm_allocation *allocation, unsigned *step,
                   DXGKARG_BUILDPAGINGBUFFER *args)
 {
     uint64_t base = allocation->place.segment->caps->base;

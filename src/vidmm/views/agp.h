@@ -29,7 +29,7 @@ void agp_unmap(struct vidmm_allocation *allocation);
  * The next operation that gets the GPU's writes to the allocation out of the bridge, counted in
  * *step from 0; false when all have been generated.
  */
-bool agp_op_flush(struct vidmm_allocation *allocation, uint16_t *step,
+bool agp_op_flush(struct vidmm_allocation *allocation, unsigned *step,
                   DXGKARG_BUILDPAGINGBUFFER *args);
 
 #endif
