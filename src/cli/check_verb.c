@@ -10,6 +10,7 @@
 #include "bench/drivers/source_places.h"
 #include "bench/child/judge.h"
 #include "report/campaign/campaign_report.h"
+#include "report/page/campaign_page.h"
 #include "report/campaign/folder_files.h"
 
 #include <errno.h>
@@ -354,15 +355,6 @@ static void draw_shrinking(void *context, uint32_t before, uint32_t lines, uint3
                                               .most_seconds = shrinking->seconds});
 }
 
-/* The name of a cause in files: its rule, or its kind. */
-static const char *name_of_cause(const struct campaign_cause *cause)
-{
-    const struct campaign_finding *finding = &cause->first.findings[cause->finding];
-    const char *name = finding->rule[0] ? finding->rule : finding->kind;
-
-    return strchr(name, '/') ? "finding" : name; /* a driver may have written over the record */
-}
-
 /*
  * FOLDER/PB-004-1.case for the first cause of that rule, and so on, each within its time. What
  * cannot be made smaller (it was not shown again, most often) keeps the campaign's command.
@@ -385,21 +377,18 @@ static bool shrink_causes(struct request *request)
     for (; shrinking.index < summary->cause_count; shrinking.index++) {
         struct campaign_cause *cause = &summary->causes[shrinking.index];
         struct workload_error error;
-        unsigned number = 1;
-        char path[600];
+        char name[REPORT_CAUSE_NAME], path[700];
 
         if (campaign_is_advice(cause))
             continue;
-        for (size_t i = 0; i < shrinking.index; i++)
-            number += strcmp(name_of_cause(&summary->causes[i]), name_of_cause(cause)) == 0;
-        snprintf(path, sizeof path, "%s/%s-%u.case", request->findings, name_of_cause(cause),
-                 number);
+        report_cause_name(summary, shrinking.index, name);
+        snprintf(path, sizeof path, "%s/%s.case", request->findings, name);
         if (!folder_may_write(path)) {
             cli_error("cannot write '%s': %s", path, strerror(errno));
             return false;
         }
         if (!campaign_shrink_cause(&request->options, cause, &how, path, &error))
-            cli_error("the case of %s is not made smaller: %s", name_of_cause(cause), error.text);
+            cli_error("the case of %s is not made smaller: %s", name, error.text);
     }
     terminal_end();
     return true;

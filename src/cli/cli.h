@@ -165,6 +165,12 @@ struct campaign_summary;
 bool cli_write_reports(const struct campaign_summary *summary, const char *folder,
                        const char *junit, const char *sarif, double seconds);
 
+/*
+ * The page of the run in the folder, as report.html in it (report/page/folder_page.h); path says
+ * where it is. False with a message.
+ */
+bool cli_report_run(const char *folder, char path[600]);
+
 /* Appends " word", quoted for a shell where it has to be, as far as it fits. */
 void cli_append_word(char *line, size_t size, const char *word);
 

@@ -2,7 +2,9 @@
  * drydock report: what happened in a run, as a page.
  */
 #include "cli/cli.h"
+#include "cli/report_campaign.h"
 
+#include "report/compare/compare.h"
 #include "report/page/folder_page.h"
 #include "report/page/page.h"
 
@@ -12,9 +14,35 @@
 #include <string.h>
 
 #define OPTIONS(ROW)                                                                               \
-    ROW(OUT, "out", 'o', "FILE", "the page (report.html in the folder)")                           \
-    ROW(JSON, "json", 0, NULL, "say what was written as JSON")
+    ROW(COMPARE, "compare", 0, "RUN", "put this run beside that of FOLDER: what is different")     \
+    ROW(OUT, "out", 'o', "FILE", "the page (report.html in the folder; compare.html)")             \
+    ROW(NO_PLAY, "no-play", 0, NULL,                                                               \
+        "of a campaign: do not play the cases of causes again, for their pages")                   \
+    ROW(TRUST_CASE, CLI_TRUST_CASE)                                                                \
+    ROW(JSON, "json", 0, NULL, "say what was written as JSON; of --compare: the comparison")
 CLI_OPTIONS(OPTIONS)
+
+/* Writes the page to --out, or into the folder under this name; path says where. */
+static enum cli_status save(const struct cli_arguments *arguments, const char *folder,
+                            const char *name, const char *html, char path[600])
+{
+    const char *out = arguments->values[OPTION_OUT];
+    size_t length = strlen(folder);
+    char error[512];
+
+    while (length > 1 && folder[length - 1] == '/')
+        length--;
+    if (out)
+        snprintf(path, 600, "%s", out);
+    else
+        snprintf(path, 600, "%.*s/%s", (int)(length < 500 ? length : 500), folder, name);
+    if (out)
+        return cli_write_text(out, html) ? CLI_FINE : CLI_USAGE;
+    if (report_page_save(folder, name, html, error))
+        return CLI_FINE;
+    cli_error("%s", error);
+    return CLI_USAGE;
+}
 
 /* The page is in its place: says so, and what it lacks. */
 static void tell(const struct cli_arguments *arguments, const char *path, size_t size,
@@ -49,8 +77,7 @@ static void tell(const struct cli_arguments *arguments, const char *path, size_t
 
 static enum cli_status report_run(const struct cli_arguments *arguments, const char *folder)
 {
-    const char *out = arguments->values[OPTION_OUT];
-    enum cli_status status = CLI_FINE;
+    enum cli_status status;
     struct report_run run;
     char error[512], path[600], *html;
     size_t size;
@@ -59,30 +86,160 @@ static enum cli_status report_run(const struct cli_arguments *arguments, const c
         cli_error("%s", error);
         return CLI_USAGE;
     }
-    snprintf(path, sizeof path, "%s/report.html", run.name);
     html = report_run_html(&run, &size, error);
     if (!html) {
         cli_error("%s", error);
-        status = CLI_INTERNAL;
-    } else if (out) {
-        status = cli_write_text(out, html) ? CLI_FINE : CLI_USAGE;
-    } else if (!report_page_save(folder, "report.html", html, error)) {
-        cli_error("%s", error);
-        status = CLI_USAGE;
+        report_run_fini(&run);
+        return CLI_INTERNAL;
     }
+    status = save(arguments, folder, "report.html", html, path);
     if (status == CLI_FINE)
-        tell(arguments, out ? out : path, size, &run);
+        tell(arguments, path, size, &run);
     free(html);
     report_run_fini(&run);
     return status;
 }
 
+bool cli_report_run(const char *folder, char path[600])
+{
+    struct report_run run;
+    char error[512], *html = NULL;
+    size_t size;
+    bool is_written;
+
+    if (!report_page_is_built()) {
+        cli_error("%s", report_page_not_built());
+        return false;
+    }
+    if (!report_run_load(folder, &run, error)) {
+        cli_error("%s", error);
+        return false;
+    }
+    html = report_run_html(&run, &size, error);
+    is_written = html && report_page_save(folder, "report.html", html, error);
+    for (unsigned i = 0; i < run.note_count; i++)
+        cli_error("%s", run.notes[i]);
+    if (is_written)
+        snprintf(path, 600, "%.580s/report.html", run.name);
+    else
+        cli_error("%s", error);
+    free(html);
+    report_run_fini(&run);
+    return is_written;
+}
+
+/* ---- Two runs -------------------------------------------------------------------------------- */
+
+static enum cli_status compare_runs(const struct cli_arguments *arguments, struct report_run *a,
+                                    struct report_run *b)
+{
+    json_t *comparison = report_compare(a, b);
+    enum cli_status status = CLI_FINE;
+    char error[512], path[600], *html = NULL, *text = NULL;
+    size_t size;
+
+    if (!comparison) {
+        cli_error("no memory to compare the runs");
+        return CLI_INTERNAL;
+    }
+    for (unsigned i = 0; i < a->note_count; i++)
+        cli_error("%s: %s", a->name, a->notes[i]);
+    for (unsigned i = 0; i < b->note_count; i++)
+        cli_error("%s: %s", b->name, b->notes[i]);
+    if (arguments->values[OPTION_JSON]) {
+        text = json_dumps(comparison, JSON_INDENT(2));
+        puts(text ? text : "{}");
+    } else {
+        report_compare_text(stdout, a, b, comparison);
+    }
+    if (report_page_is_built()) {
+        html = report_compare_html(a, b, comparison, &size, error);
+        if (html)
+            status = save(arguments, b->name, "compare.html", html, path);
+        else
+            cli_error("%s", error);
+        if (html && status == CLI_FINE && !arguments->values[OPTION_JSON])
+            printf("\n%s (%.1f MB)\n", path, (double)size / 1e6);
+        status = html ? status : CLI_INTERNAL;
+    } else if (arguments->values[OPTION_OUT]) {
+        cli_error("%s", report_page_not_built());
+        status = CLI_USAGE;
+    }
+    free(html);
+    free(text);
+    json_decref(comparison);
+    return status;
+}
+
+static enum cli_status compare(const struct cli_arguments *arguments)
+{
+    const char *const folders[] = {arguments->values[OPTION_COMPARE], arguments->rest[0]};
+    struct report_run runs[2] = {0};
+    enum cli_status status = CLI_FINE;
+    char error[512];
+
+    for (unsigned i = 0; i < 2 && status == CLI_FINE; i++) {
+        if (report_folder_kind(folders[i]) != REPORT_FOLDER_RUN) {
+            cli_error("'%s' is no folder of a run: it has no run.json", folders[i]);
+            status = CLI_USAGE;
+        } else if (!report_run_load(folders[i], &runs[i], error)) {
+            cli_error("%s", error);
+            status = CLI_USAGE;
+        }
+    }
+    if (status == CLI_FINE)
+        status = compare_runs(arguments, &runs[0], &runs[1]);
+    report_run_fini(&runs[0]);
+    report_run_fini(&runs[1]);
+    return status;
+}
+
+/* ---- A campaign ------------------------------------------------------------------------------ */
+
+static enum cli_status report_campaign(const struct cli_arguments *arguments, const char *folder)
+{
+    struct campaign_pages how = {.plays = !arguments->values[OPTION_NO_PLAY],
+                                 .is_trusted = arguments->values[OPTION_TRUST_CASE] != NULL};
+    enum cli_status status;
+    size_t length = strlen(folder);
+
+    if (arguments->values[OPTION_OUT]) {
+        cli_error("--out is for the page of one run: those of a campaign stand in its folder");
+        return CLI_USAGE;
+    }
+    while (length > 1 && folder[length - 1] == '/')
+        length--;
+    status = cli_report_campaign(folder, &how);
+    if (status != CLI_FINE)
+        return status;
+    if (arguments->values[OPTION_JSON]) {
+        char path[600];
+        json_t *json = json_object();
+        char *text;
+
+        snprintf(path, sizeof path, "%.*s/report.html", (int)(length < 580 ? length : 580), folder);
+        json_object_set_new(json, "report", json_string(path));
+        json_object_set_new(json, "bytes", json_integer((json_int_t)how.bytes));
+        json_object_set_new(json, "causes", json_integer((json_int_t)how.causes));
+        text = json_dumps(json, JSON_INDENT(2));
+        puts(text ? text : "{}");
+        free(text);
+        json_decref(json);
+    } else {
+        printf("%.*s/report.html (%.1f MB), and %zu page%s of causes\n", (int)length, folder,
+               (double)how.bytes / 1e6, how.causes, how.causes == 1 ? "" : "s");
+    }
+    return CLI_FINE;
+}
+
 static enum cli_status run(const struct cli_arguments *arguments)
 {
     if (arguments->rest_count != 1) {
-        cli_error("report takes the folder of a run (drydock report --help)");
+        cli_error("report takes the folder of a run or of a campaign (drydock report --help)");
         return CLI_USAGE;
     }
+    if (arguments->values[OPTION_COMPARE])
+        return compare(arguments);
     if (!report_page_is_built()) {
         cli_error("%s", report_page_not_built());
         return CLI_USAGE;
@@ -92,10 +249,11 @@ static enum cli_status run(const struct cli_arguments *arguments)
         return report_run(arguments, arguments->rest[0]);
     case REPORT_FOLDER_CAMPAIGN:
     case REPORT_FOLDER_CAMPAIGNS:
+        return report_campaign(arguments, arguments->rest[0]);
     case REPORT_FOLDER_NONE:
         break;
     }
-    cli_error("'%s' is no folder of a run: it has no run.json (drydock run --out makes one)",
+    cli_error("'%s' is the folder of no run (run.json) and of no campaign (campaign.json)",
               arguments->rest[0]);
     return CLI_USAGE;
 }
@@ -103,11 +261,19 @@ static enum cli_status run(const struct cli_arguments *arguments)
 const struct cli_verb cli_report = {
     .name = "report",
     .usage = "FOLDER [options]",
-    .summary = "Shows what happened in a run, as a page for a browser",
+    .summary = "Shows a run, a campaign or two runs, as a page for a browser",
     .details =
-        "FOLDER is that of a run (runs/...). The page is one HTML file that needs no network: an\n"
-        "overview, a map of the segments over time, a timeline of engines, page tables, and each\n"
-        "finding with the calls around it (docs/reports.md).",
+        "FOLDER is that of a run (runs/...) or of a campaign (drydock check --out). The page is\n"
+        "one HTML file that needs no network. Of a run: an overview, a map of the segments over\n"
+        "time, a timeline of engines, page tables, and each finding with the calls around it. Of "
+        "a\n"
+        "campaign: its causes, each with a page of its own, for which the smallest case is played\n"
+        "again; what was covered; and where FOLDER has several campaigns, their trend\n"
+        "(docs/reports.md).\n"
+        "\n"
+        "With --compare, that run and the one of FOLDER are put beside each other: the first call\n"
+        "in which they differ, the operations aligned, the figures that differ. It is printed,\n"
+        "too.",
     .options = options,
     .repeated_option = -1,
     .run = run,

@@ -36,6 +36,7 @@
     ROW(NO_RECORD, "no-record", 0, NULL, "no record.ddr, and no events.txt")                       \
     ROW(OUT, "out", 'o', "DIR", "output folder (runs/CASE-MODEL-SEED)")                            \
     ROW(NO_OUT, "no-out", 0, NULL, "no output folder")                                             \
+    ROW(REPORT, "report", 0, NULL, "a page for a browser: report.html in the output folder")       \
     ROW(REFERENCE, "reference", 0, "WHEN", "run without paging: short, always, never (short)")     \
     ROW(JUDGE, CLI_JUDGE)                                                                          \
     ROW(NO_JUDGE, CLI_NO_JUDGE)                                                                    \
@@ -173,6 +174,10 @@ static bool apply_options(const struct cli_arguments *arguments, struct request 
     if (values[OPTION_NO_RECORD] && (values[OPTION_CALLS] || values[OPTION_EVENTS])) {
         cli_error("--no-record leaves nothing of which --%s could be made",
                   values[OPTION_CALLS] ? "calls" : "events");
+        return false;
+    }
+    if (values[OPTION_NO_OUT] && values[OPTION_REPORT]) {
+        cli_error("--report needs the output folder, which --no-out leaves out");
         return false;
     }
     request->judges = values[OPTION_JUDGE] != NULL;
@@ -524,6 +529,15 @@ static enum cli_status run(const struct cli_arguments *arguments)
             }
             if (request.has_folder)
                 printf("\n");
+        }
+        for (size_t i = 0; i < request.model_count && arguments->values[OPTION_REPORT]; i++) {
+            char folder[512], path[600];
+
+            folder_path(folder, &request, out_option, arguments->rest[0], request.models[i]);
+            if (!cli_report_run(folder, path))
+                status = status < CLI_USAGE ? CLI_USAGE : status;
+            else if (!arguments->values[OPTION_JSON])
+                printf("  report     %s\n", path);
         }
         if (!write_reports(arguments, &request, results) && status < CLI_USAGE)
             status = CLI_USAGE;

@@ -13,7 +13,8 @@
 #include <unistd.h>
 
 /* Files in a run folder; nothing else is ever removed. */
-static const char *const own_files[] = {"run.json", "record.ddr", "events.txt", "summary.txt"};
+static const char *const own_files[] = {"run.json",    "record.ddr",   "events.txt", "summary.txt",
+                                        "report.html", "compare.html", "run.pftrace"};
 
 static bool fail(char error[512], const char *what, const char *path)
 {

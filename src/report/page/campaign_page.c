@@ -1,0 +1,427 @@
+#include "report/page/campaign_page.h"
+#include "report/campaign/folder_files.h"
+#include "report/finding_report.h"
+#include "report/page/folder_page.h"
+#include "report/page/page.h"
+#include "report/rules_report.h"
+#include "report/text_json.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void set_text(json_t *object, const char *key, const char *text)
+{
+    json_object_set_new(object, key, report_text_json(text));
+}
+
+static void set(json_t *object, const char *key, uint64_t value)
+{
+    json_object_set_new(object, key, json_integer((json_int_t)value));
+}
+
+/* ---- Causes ---------------------------------------------------------------------------------- */
+
+/* A name is part of paths, and the folder may be anybody's. */
+static bool is_plain_name(const char *name)
+{
+    return name[0] && strlen(name) < 32 &&
+           name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")] ==
+               '\0';
+}
+
+static const char *short_name(const struct campaign_cause *cause)
+{
+    const struct campaign_finding *finding = &cause->first.findings[cause->finding];
+    const char *name = finding->rule[0] ? finding->rule : finding->kind;
+
+    return is_plain_name(name) ? name : "finding";
+}
+
+void report_cause_name(const struct campaign_summary *summary, size_t cause,
+                       char out[REPORT_CAUSE_NAME])
+{
+    const char *name = short_name(&summary->causes[cause]);
+    unsigned number = 1;
+
+    for (size_t i = 0; i < cause; i++)
+        number += strcmp(short_name(&summary->causes[i]), name) == 0;
+    snprintf(out, REPORT_CAUSE_NAME, "%.40s-%u", name, number);
+}
+
+static bool is_file(const char *path)
+{
+    struct stat status;
+
+    return lstat(path, &status) == 0 && S_ISREG(status.st_mode);
+}
+
+bool report_cause_case(const struct report_campaign *campaign, size_t cause, char path[1100])
+{
+    const struct campaign_record *first = &campaign->summary.causes[cause].first;
+    char name[REPORT_CAUSE_NAME];
+
+    report_cause_name(&campaign->summary, cause, name);
+    snprintf(path, 1100, "%s/findings/%s.case", campaign->folder, name);
+    if (is_file(path))
+        return true;
+    snprintf(path, 1100, "%s/findings/%s-%" PRIu64 ".case", campaign->folder,
+             campaign_model_name(first->model), first->seed);
+    return !first->case_path[0] && is_file(path);
+}
+
+json_t *report_cause_json(const struct report_campaign *campaign, size_t cause)
+{
+    char text[REPORT_RECORD_TEXT];
+    struct report_finding finding =
+        report_finding_of_cause(&campaign->summary.causes[cause], campaign->folder, text);
+
+    return report_finding_json(&finding, 1, &finding);
+}
+
+static void cause_id(const struct campaign_cause *cause, char out[24])
+{
+    snprintf(out, 24, "%016" PRIx64, cause->hash);
+}
+
+void report_campaign_set_page(struct report_campaign *campaign, size_t cause, const char *path)
+{
+    char id[24];
+
+    cause_id(&campaign->summary.causes[cause], id);
+    json_object_set_new(campaign->pages, id, report_text_json(path));
+}
+
+/* ---- Loading --------------------------------------------------------------------------------- */
+
+struct loading {
+    struct campaign_summary *summary;
+    json_t *seeds; /* NULL: not wanted */
+};
+
+static bool take_record(void *context, const struct campaign_record *record)
+{
+    struct loading *loading = context;
+    json_t *json;
+
+    campaign_summary_add(loading->summary, record);
+    if (!loading->seeds || record->outcome == CAMPAIGN_CLEAN ||
+        json_array_size(loading->seeds) >= CAMPAIGN_PAGE_SEEDS)
+        return true;
+    json = json_object();
+    set(json, "seed", record->seed);
+    set_text(json, "model", campaign_model_name(record->model));
+    set_text(json, "case", record->case_path);
+    set_text(json, "outcome", campaign_outcome_name(record->outcome));
+    set(json, "findings", record->finding_total);
+    if (record->finding_count) {
+        set_text(json, "rule", record->findings[0].rule);
+        set_text(json, "where", record->findings[0].detail.where);
+    }
+    json_array_append_new(loading->seeds, json);
+    return true;
+}
+
+/* Reads a folder into a summary that was begun, with its rules. */
+static bool read_campaign(const char *folder, struct campaign_summary *summary, json_t *seeds,
+                          struct campaign_damage *damage, char error[512])
+{
+    struct loading loading = {summary, seeds};
+    struct rule_counts *counts;
+    uint64_t runs;
+    bool is_read;
+
+    if (!campaign_store_read(folder, take_record, &loading, damage, error))
+        return false;
+    counts = calloc(1, sizeof *counts);
+    is_read = counts && report_rule_counts_load(folder, counts, &runs, error);
+    if (is_read)
+        rule_counts_add(&summary->rules, counts);
+    else if (!counts)
+        snprintf(error, 512, "no memory");
+    free(counts);
+    campaign_summary_settle(summary);
+    return is_read;
+}
+
+static json_t *trend_json(const char *folder, const struct campaign_summary *summary, time_t time)
+{
+    json_t *json = json_object(), *causes = json_array();
+    unsigned evaluated = 0, broken = 0;
+
+    for (unsigned i = RULE_NONE + 1; i < RULE_COUNT; i++) {
+        evaluated += summary->rules.evaluated[i] != 0;
+        broken += summary->rules.broken[i] != 0;
+    }
+    for (size_t i = 0; i < summary->cause_count; i++) {
+        char id[24];
+
+        cause_id(&summary->causes[i], id);
+        if (!campaign_is_advice(&summary->causes[i]))
+            json_array_append_new(causes, json_string(id));
+    }
+    set_text(json, "folder", folder);
+    set(json, "time", time > 0 ? (uint64_t)time : 0);
+    set(json, "runs", summary->runs);
+    set(json, "findings", summary->findings);
+    set(json, "evaluated", evaluated);
+    set(json, "broken", broken);
+    json_object_set_new(json, "causes", causes);
+    return json;
+}
+
+/* Of the last result, seconds since 1970; 0: not known. */
+static time_t time_of(const char *folder)
+{
+    char path[1100];
+    struct stat status;
+
+    snprintf(path, sizeof path, "%.1000s/results.jsonl", folder);
+    return stat(path, &status) == 0 ? status.st_mtime : 0;
+}
+
+#define TREND_MOST 200
+
+struct dated {
+    char name[256];
+    time_t time;
+};
+
+static int by_time(const void *a, const void *b)
+{
+    const struct dated *x = a, *y = b;
+
+    if (x->time != y->time)
+        return x->time < y->time ? -1 : 1;
+    return strcmp(x->name, y->name);
+}
+
+/* The campaigns in a folder, the oldest first; the newest TREND_MOST of them. */
+static size_t list_campaigns(const char *folder, struct dated *list)
+{
+    DIR *directory = opendir(folder);
+    const struct dirent *entry;
+    size_t count = 0;
+
+    while (directory && (entry = readdir(directory))) {
+        char inner[1100];
+
+        if (entry->d_name[0] == '.' ||
+            (size_t)snprintf(inner, sizeof inner, "%s/%s", folder, entry->d_name) >= sizeof inner ||
+            report_folder_kind(inner) != REPORT_FOLDER_CAMPAIGN)
+            continue;
+        if (count == TREND_MOST) {
+            memmove(list, list + 1, (count - 1) * sizeof *list);
+            count--;
+        }
+        snprintf(list[count].name, sizeof list[count].name, "%.255s", entry->d_name);
+        list[count++].time = time_of(inner);
+        qsort(list, count, sizeof *list, by_time);
+    }
+    if (directory)
+        closedir(directory);
+    return count;
+}
+
+/* Adds the older campaigns of the folder to the trend, and names the newest. */
+static bool load_trend(const char *folder, struct report_campaign *campaign, char error[512])
+{
+    struct dated *list = calloc(TREND_MOST, sizeof *list);
+    size_t count = list ? list_campaigns(folder, list) : 0;
+    bool is_fine = count > 0;
+
+    if (!list)
+        snprintf(error, 512, "no memory");
+    else if (!count)
+        snprintf(error, 512, "'%.300s' has no campaigns", folder);
+    for (size_t i = 0; i + 1 < count && is_fine; i++) {
+        struct campaign_summary summary = {0};
+        struct campaign_damage damage;
+        char inner[1100];
+
+        snprintf(inner, sizeof inner, "%s/%s", folder, list[i].name);
+        is_fine =
+            campaign_summary_init(&summary) && read_campaign(inner, &summary, NULL, &damage, error);
+        if (is_fine)
+            json_array_append_new(campaign->trend,
+                                  trend_json(list[i].name, &summary, list[i].time));
+        campaign_summary_fini(&summary);
+    }
+    if (is_fine && (size_t)snprintf(campaign->folder, sizeof campaign->folder, "%s/%s", folder,
+                                    list[count - 1].name) >= sizeof campaign->folder) {
+        snprintf(error, 512, "the name of the folder is too long");
+        is_fine = false;
+    }
+    free(list);
+    return is_fine;
+}
+
+static json_t *load_description(const char *folder, char error[512])
+{
+    int descriptor = folder_open(folder);
+    FILE *file = descriptor < 0 ? NULL : folder_fopen(descriptor, "campaign.json", "r");
+    json_error_t reason;
+    json_t *json = file ? json_loadf(file, 0, &reason) : NULL;
+
+    if (!file)
+        snprintf(error, 512, "cannot read '%.300s/campaign.json': %s", folder, strerror(errno));
+    else if (!json_is_object(json))
+        snprintf(error, 512, "'%.200s/campaign.json' is damaged: %.160s", folder,
+                 json ? "it has no object" : reason.text);
+    if (file)
+        fclose(file);
+    if (descriptor >= 0)
+        close(descriptor);
+    if (!json_is_object(json)) {
+        json_decref(json);
+        return NULL;
+    }
+    return json;
+}
+
+bool report_campaign_load(const char *folder, struct report_campaign *out_campaign, char error[512])
+{
+    struct report_campaign *campaign = out_campaign;
+    size_t length = strlen(folder);
+
+    *campaign = (struct report_campaign){
+        .seeds = json_array(), .pages = json_object(), .trend = json_array()};
+    while (length > 1 && folder[length - 1] == '/')
+        length--;
+    if (length >= sizeof campaign->folder) {
+        snprintf(error, 512, "the name of the folder is too long");
+        goto failed;
+    }
+    memcpy(campaign->folder, folder, length);
+    if (report_folder_kind(folder) == REPORT_FOLDER_CAMPAIGNS &&
+        !load_trend(folder, campaign, error))
+        goto failed;
+    if (!campaign_summary_init(&campaign->summary)) {
+        snprintf(error, 512, "no memory");
+        goto failed;
+    }
+    campaign->description = load_description(campaign->folder, error);
+    if (!campaign->description || !read_campaign(campaign->folder, &campaign->summary,
+                                                 campaign->seeds, &campaign->damage, error))
+        goto failed;
+    json_array_append_new(campaign->trend, trend_json(campaign->folder, &campaign->summary,
+                                                      time_of(campaign->folder)));
+    return true;
+failed:
+    report_campaign_fini(campaign);
+    return false;
+}
+
+void report_campaign_fini(struct report_campaign *campaign)
+{
+    campaign_summary_fini(&campaign->summary);
+    json_decref(campaign->description);
+    json_decref(campaign->seeds);
+    json_decref(campaign->pages);
+    json_decref(campaign->trend);
+    *campaign = (struct report_campaign){0};
+}
+
+/* ---- The pages ------------------------------------------------------------------------------- */
+
+static json_t *catalogue_json(void)
+{
+    json_t *list = json_array();
+
+    for (unsigned i = RULE_NONE + 1; i < RULE_COUNT; i++) {
+        const struct rule *rule = rule_get((enum rule_id)i);
+        const char *reason = rule_reason_unchecked((enum rule_id)i);
+        json_t *json = json_object();
+
+        set_text(json, "id", rule->id);
+        set_text(json, "sentence", rule->sentence);
+        set_text(json, "side", rule_side_name(rule->side));
+        set(json, "tier", rule->tier);
+        set_text(json, "versions", rule->versions);
+        json_object_set_new(json, "unchecked", reason ? report_text_json(reason) : json_null());
+        json_array_append_new(list, json);
+    }
+    return list;
+}
+
+static char *html_of(const char *title, json_t *facts, size_t *out_size, char error[512])
+{
+    char *text = json_dumps(facts, JSON_SORT_KEYS), *html = NULL;
+    struct report_page page = {.title = title, .facts = text};
+
+    if (text)
+        html = report_page_html(&page, out_size, error);
+    else
+        snprintf(error, 512, "no memory for the page");
+    free(text);
+    return html;
+}
+
+char *report_campaign_html(const struct report_campaign *campaign, size_t *out_size,
+                           char error[512])
+{
+    char *text = campaign_report_json(&campaign->summary, campaign->folder, 0, NULL);
+    json_t *facts = text ? json_loads(text, 0, NULL) : NULL, *notes = json_array();
+    char title[700], note[256], *html;
+
+    free(text);
+    if (!facts) {
+        snprintf(error, 512, "no memory for the page");
+        json_decref(notes);
+        return NULL;
+    }
+    if (campaign->damage.count) {
+        snprintf(note, sizeof note,
+                 "%" PRIu64 " of the folder's lines are damaged, the first is line %" PRIu64
+                 " of results.jsonl: their runs are not on this page.",
+                 campaign->damage.count, campaign->damage.first);
+        json_array_append_new(notes, json_string(note));
+    }
+    if (json_array_size(campaign->seeds) >= CAMPAIGN_PAGE_SEEDS)
+        json_array_append_new(notes, json_string("The list of runs with findings has the first "
+                                                 "20,000 of them."));
+    json_object_update_missing(facts, campaign->description);
+    json_object_set_new(facts, "page", json_string("campaign"));
+    set_text(facts, "folder", campaign->folder);
+    set_text(facts, "version", DRYDOCK_VERSION);
+    json_object_set(facts, "seeds", campaign->seeds);
+    json_object_set(facts, "pages", campaign->pages);
+    json_object_set(facts, "trend", campaign->trend);
+    json_object_set_new(facts, "catalogue", catalogue_json());
+    json_object_set_new(facts, "notes", notes);
+    snprintf(title, sizeof title, "Campaign %s - Drydock", campaign->folder);
+    html = html_of(title, facts, out_size, error);
+    json_decref(facts);
+    return html;
+}
+
+char *report_cause_html(const struct report_campaign *campaign, size_t cause, const char *why,
+                        size_t *out_size, char error[512])
+{
+    const struct campaign_record *first = &campaign->summary.causes[cause].first;
+    json_t *facts = json_object(), *notes = json_array(), *findings = json_array();
+    char name[REPORT_CAUSE_NAME], title[128], *html;
+
+    json_array_append_new(findings, report_cause_json(campaign, cause));
+    json_array_append_new(notes, report_text_json(why));
+    report_cause_name(&campaign->summary, cause, name);
+    json_object_set_new(facts, "page", json_string("run"));
+    set_text(facts, "folder", campaign->folder);
+    set_text(facts, "version", DRYDOCK_VERSION);
+    set_text(facts, "case", name);
+    set_text(facts, "driver", first->driver);
+    set_text(facts, "model", campaign_model_name(first->model));
+    set(facts, "seed", first->seed);
+    set_text(facts, "outcome", campaign_outcome_name(first->outcome));
+    json_object_set_new(facts, "findings", findings);
+    json_object_set_new(facts, "notes", notes);
+    snprintf(title, sizeof title, "%s - Drydock", name);
+    html = html_of(title, facts, out_size, error);
+    json_decref(facts);
+    return html;
+}

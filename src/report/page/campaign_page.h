@@ -1,0 +1,63 @@
+/*
+ * Campaign page: the results of a campaign's folder, or of several, as a page.
+ *
+ * Place      report. Uses the bench's summaries of campaigns.
+ * Model      The facts of the page are those of `drydock check --json` and
+ *
+ *            | folder, driver, model, cases | what was played, as campaign.json has it
+ *            | seeds      | [{"seed", "model", "case", "outcome", "findings", "cause"}]: each run
+ *            |            | that has findings, and its first cause; at most CAMPAIGN_PAGE_SEEDS
+ *            | catalogue  | [{"id", "sentence", "side", "tier", "versions", "unchecked"}]: all
+ *            |            | rules, so that those that were never evaluated are seen; unchecked:
+ *            |            | null, or why no run can see it
+ *            | pages      | {cause: path of its page, from the folder}
+ *            | trend      | [{"folder", "time", "runs", "findings", "evaluated", "broken",
+ *            |            | "causes"}]: the campaigns of the folder, the oldest first; causes:
+ *            |            | their ids. One entry, where the folder is that of one campaign
+ * Ownership  A campaign that was loaded is ended by report_campaign_fini().
+ * Errors     bool or NULL, and one line in the caller's text.
+ */
+#ifndef DRYDOCK_REPORT_PAGE_CAMPAIGN_PAGE_H
+#define DRYDOCK_REPORT_PAGE_CAMPAIGN_PAGE_H
+
+#include "report/campaign/campaign_report.h"
+
+#include <jansson.h>
+
+#define CAMPAIGN_PAGE_SEEDS 20000
+
+struct report_campaign {
+    char folder[512]; /* of the campaign itself: in a folder of several, the newest */
+    struct campaign_summary summary;
+    struct campaign_damage damage;
+    json_t *description; /* campaign.json */
+    json_t *seeds, *pages, *trend;
+};
+
+/* The folder of a campaign, or of several. */
+bool report_campaign_load(const char *folder, struct report_campaign *out_campaign,
+                          char error[512]);
+void report_campaign_fini(struct report_campaign *campaign);
+
+/* "PB-008-1": the cause's name among the files of the folder. */
+#define REPORT_CAUSE_NAME 64
+void report_cause_name(const struct campaign_summary *summary, size_t cause,
+                       char out[REPORT_CAUSE_NAME]);
+
+/* The case of the folder that shows the cause: its smallest, else that of its seed. False: none. */
+bool report_cause_case(const struct report_campaign *campaign, size_t cause, char path[1100]);
+
+/* The finding of the cause, as `drydock check --json` has it. */
+json_t *report_cause_json(const struct report_campaign *campaign, size_t cause);
+
+/* The path of the cause's page, from the folder of the campaign's page. */
+void report_campaign_set_page(struct report_campaign *campaign, size_t cause, const char *path);
+
+char *report_campaign_html(const struct report_campaign *campaign, size_t *out_size,
+                           char error[512]);
+
+/* The page of a cause that was not played: the finding alone. why: a sentence for its top. */
+char *report_cause_html(const struct report_campaign *campaign, size_t cause, const char *why,
+                        size_t *out_size, char error[512]);
+
+#endif
