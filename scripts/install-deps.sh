@@ -2,7 +2,7 @@
 # Installs the Debian packages that the build and the tests need and that are not there yet.
 set -eu
 
-packages="cmake ninja-build gcc g++ clang clang-format lld llvm pkg-config libcmocka-dev libjansson-dev libzstd-dev zlib1g-dev libzydis-dev
+packages="cmake ninja-build gcc g++ clang clang-format lld llvm pkg-config libcmocka-dev libjansson-dev libzstd-dev zlib1g-dev libzydis-dev protobuf-compiler
 gcc-mingw-w64-x86-64 g++-mingw-w64-x86-64"
 
 missing=""

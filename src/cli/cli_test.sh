@@ -245,6 +245,104 @@ expect 2 run "$cases/main.case" --driver zoo:D10-pointer-stay
 says 'did you mean zoo:D10-pointer-stays'
 rm -r c.in m.in r.in
 
+# Reports and traces. A build without node says that it has no pages; the rest is the same.
+expect 0 run "$cases/first-page-in.case" --model gpummu --out r.in
+expect 0 run "$cases/first-page-in.case" --model gpummu --local-memory 64M --out s.in
+expect 2 report
+says 'report takes the folder'
+if "$drydock" report r.in >out 2>err; then
+    prints '^r.in/report.html'
+    grep -q '<script type="application/json" id="facts">' r.in/report.html || fail "a page without facts"
+    grep -q 'id="story"' r.in/report.html || fail "a page without a story"
+    expect 0 report r.in --json
+    prints '"report": "r.in/report.html"'
+    expect 0 report r.in/ --out page.in
+    [ -s page.in ] || fail "--out writes no page"
+    expect 2 report r.in --out no/such/page.in
+    says 'no/such/page.in'
+    expect 0 run "$cases/first-page-in.case" --model gpummu --report --out r.in
+    prints 'report     r.in/report.html'
+    [ -s r.in/report.html ] || fail "run --report writes no page"
+    # Text of a driver is no markup, whatever run.json says.
+    mkdir hostile.in
+    echo '{"case": "</script><script>alert(1)</script>", "outcome": "<!--"}' >hostile.in/run.json
+    expect 0 report hostile.in
+    says 'no record.ddr'
+    grep -qi '<script>alert' hostile.in/report.html && fail "a case's name is markup"
+    # What is cut or damaged is told, and shown as far as it goes.
+    head -c 3000 r.in/record.ddr >hostile.in/record.ddr
+    expect 0 report hostile.in
+    says 'not whole'
+    echo "no record" >hostile.in/record.ddr
+    expect 0 report hostile.in
+    says 'cannot be read'
+    echo '[1' >hostile.in/run.json
+    expect 2 report hostile.in
+    says 'is no run'
+    # A campaign, its causes, and several campaigns of one folder.
+    expect 1 check --driver zoo:D10-pointer-stays --model physical --seeds 2 --jobs 1 --out docks.in/a
+    expect 0 check --model physical --seeds 1 --jobs 1 --out docks.in/b
+    expect 0 report docks.in/a
+    prints '1 page of causes'
+    [ -s docks.in/a/pages/PB-004-1/report.html ] || fail "a cause has no page"
+    grep -q '"PB-004' docks.in/a/report.html || fail "the campaign's page has no cause"
+    expect 0 report docks.in/a --no-play --json
+    prints '"causes": 1'
+    [ -s docks.in/a/pages/PB-004-1.html ] || fail "a cause that is not played has no page"
+    expect 0 report docks.in
+    prints '^docks.in/report.html'
+    expect 2 report docks.in/a --out page.in
+    rm -r docks.in page.in hostile.in
+else
+    says 'reports were left out of this build'
+    expect 2 run "$cases/first-page-in.case" --model gpummu --report --out r.in
+    says 'reports were left out of this build'
+fi
+expect 2 run "$cases/first-page-in.case" --report --no-out
+says 'needs the output folder'
+# Two runs: with themselves, and with another.
+expect 0 report --compare r.in r.in
+prints 'the runs are the same'
+expect 0 report --compare r.in s.in
+prints 'the first difference'
+prints 'machine.local_bytes'
+expect 0 report --compare r.in s.in --json
+prints '"is_same": false'
+expect 2 report --compare r.in nowhere
+says 'no run.json'
+# Perfetto.
+expect 0 trace r.in
+prints '^r.in/run.pftrace'
+[ -s r.in/run.pftrace ] || fail "there is no trace"
+expect 0 trace r.in/record.ddr --out t.in --json
+prints '"flows": [1-9]'
+cmp -s t.in r.in/run.pftrace || fail "the same record is not the same trace"
+expect 0 trace r.in --out - --no-calls
+[ "$(wc -c <out)" -lt "$(wc -c <t.in)" ] || fail "--no-calls leaves nothing out"
+if command -v protoc >/dev/null; then
+    protoc -I "$2/src/report/trace" --decode=Trace trace.proto <t.in >decoded.in 2>err ||
+        fail "protoc does not decode the trace"
+    begun=$(grep -c 'type: TYPE_SLICE_BEGIN' decoded.in)
+    ended=$(grep -c 'type: TYPE_SLICE_END' decoded.in)
+    [ "$begun" -gt 10 ] && [ "$begun" -eq "$ended" ] || fail "$begun slices begin, $ended end"
+    grep 'flow_ids' decoded.in | sed 's/.*flow_ids: //' | sort | uniq -c | grep -qv '^ *2 ' &&
+        fail "a flow has not two ends"
+    grep -qE '^    [0-9]+: ' decoded.in && fail "the trace has fields that trace.proto does not"
+    rm decoded.in
+else
+    echo "skipped: protoc is not installed, and the trace was read by our own decoder alone"
+fi
+expect 2 trace nowhere
+says 'cannot read'
+mkdir empty.in
+expect 2 trace empty.in
+says 'no record.ddr'
+echo "no record" >empty.in/record.ddr
+expect 2 trace empty.in
+says 'empty.in/record.ddr'
+expect 2 report empty.in
+rm -r r.in s.in t.in empty.in
+
 # What each seed has although few draw it.
 expect 1 check --driver zoo:D45-special-half --model physical --seeds 3 --jobs 1 --no-shrink \
     --focus 'wishes=yes ops=1000'
