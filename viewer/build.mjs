@@ -23,7 +23,7 @@ await build({
     entryPoints: [{ in: "src/main.ts", out: "viewer" }],
     outdir: out,
     bundle: true,
-    minify: true,
+    minify: !process.argv.includes("--readable"),
     format: "iife",
     target: "es2022",
     charset: "utf8",

@@ -7,6 +7,8 @@
 import * as format from "./format.js";
 import { onTheme } from "./theme.js";
 
+const SPAN_LEAST = 0.25; /* ns: within one, calls of one moment stand in their order (lanes.ts) */
+
 /* The window of time; every view of a run shows the same. */
 export class TimeWindow {
     t0: number;
@@ -24,7 +26,7 @@ export class TimeWindow {
 
     set(t0: number, t1: number): void {
         const whole = this.end - this.begin;
-        let span = Math.max(Math.min(t1 - t0, whole * 1.04), Math.min(whole, 4));
+        let span = Math.max(Math.min(t1 - t0, whole * 1.04), Math.min(whole, SPAN_LEAST));
         let from = t0;
         if (!Number.isFinite(from) || !Number.isFinite(span)) return;
         const margin = Math.max(0.02 * whole, 0.25 * span);

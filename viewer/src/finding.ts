@@ -186,7 +186,7 @@ export function findingPage(app: App, finding: Facts, index: number, all: Facts[
         }
     }
     const objects = textsIn(finding, "objects");
-    if (objects.length) out.push(section("What it concerns", null, h("ul", { class: "lines" }, objects.map(line => h("li", {}, line)))));
+    if (objects.length) out.push(section("What it concerns", null, h("pre", { class: "plain", tabindex: 0, "aria-label": "What it concerns" }, objects.join("\n"))));
 
     const args = argumentsOf(finding);
     if (args.length) {
@@ -197,12 +197,13 @@ export function findingPage(app: App, finding: Facts, index: number, all: Facts[
     }
     const bytes = bytesOf(finding);
     if (bytes.length) out.push(section("Bytes", "What should be there, and what is there; what differs is marked.", hexDifference(bytes)));
-    if (run && row >= 0 && run.values("findings", "call")[row])
-        out.push(section("Calls before and after", "The call at which the finding was told is marked; Enter shows arguments.", callsAround(run, run.values("findings", "call")[row] - 1)));
-    else if (run && numberIn(finding, "event") !== null && run.rows("calls")) {
-        const sequence = run.values("calls", "sequence");
-        const call = sequence.indexOf(numberIn(finding, "event") as number);
-        if (call >= 0) out.push(section("Calls before and after", "The call at which the finding was told is marked; Enter shows arguments.", callsAround(run, call)));
+    if (run && run.rows("calls")) {
+        const about = run.values("calls", "sequence").indexOf(numberIn(finding, "event") ?? -1);
+        const told = row >= 0 ? run.values("findings", "call")[row] - 1 : -1;
+        const call = about >= 0 ? about : told;
+        if (call >= 0)
+            out.push(section("Calls before and after", ["The call that the finding is about is marked; Enter shows arguments. ",
+                told >= 0 && told !== call ? [`It was told at call ${run.values("calls", "sequence")[told]}, `, link(`row/calls/${told}`, run.text("calls", "name", told)), "."] : null], callsAround(run, call)));
     }
     const consequences = listIn(finding, "consequences");
     if (consequences.length)

@@ -29,13 +29,21 @@ export function duration(ns: number): string {
     return `${trim(value.toFixed(unit === "ns" ? 0 : magnitude >= 100 ? 1 : magnitude >= 10 ? 2 : 3))} ${unit}`;
 }
 
+const formats: Intl.NumberFormat[] = []; /* by digits: to make one takes long, and axes say many numbers a frame */
+
+function fixed(value: number, digits: number): string {
+    const n = Math.min(20, digits);
+    formats[n] ??= new Intl.NumberFormat("en-US", { minimumFractionDigits: n, maximumFractionDigits: n });
+    return formats[n].format(value);
+}
+
 /* A moment, in the unit of the step between labels: as many digits as tell two labels apart. */
 export function moment(ns: number, stepNs = 0): string {
     if (!Number.isFinite(ns)) return "never";
     const size = Math.max(Math.abs(ns), stepNs);
     const [scale, unit] = size >= 1e9 ? [1e9, "s"] : size >= 1e6 ? [1e6, "ms"] : size >= 1e3 ? [1e3, "µs"] : [1, "ns"];
     const digits = stepNs > 0 ? Math.max(0, Math.ceil(-Math.log10(stepNs / scale) - 1e-9)) : scale === 1 ? 0 : 3;
-    return `${Number((ns / scale).toFixed(digits)).toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits })} ${unit}`;
+    return `${fixed(ns / scale, digits)} ${unit}`;
 }
 
 function trim(text: string): string {

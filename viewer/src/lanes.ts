@@ -48,6 +48,38 @@ interface Plan {
     depth?(row: number): number; /* the row of the lane, where the table has it */
 }
 
+/*
+ * Virtual time stands still while the CPU works: many calls begin and end at one moment. So that each has a place of its
+ * own when one looks closely, those of one moment share the nanosecond behind it, in their order; a call reaches to the
+ * end of the calls that it made.
+ */
+export function spreadCalls(begins: ArrayLike<number>, ends: ArrayLike<number>, depth: ArrayLike<number>): { begins: Float64Array; ends: Float64Array } {
+    const n = begins.length;
+    const outBegins = Float64Array.from(begins), outEnds = Float64Array.from(ends);
+    for (let first = 0; first < n;) {
+        let next = first + 1;
+        while (next < n && begins[next] === begins[first]) next++;
+        const slot = 0.9 / (next - first);
+        const open: number[] = []; /* calls that the current one is inside of */
+        const close = (until: number, at: number): void => {
+            while (open.length && depth[open[open.length - 1]] >= until) {
+                const call = open.pop() as number;
+                if (ends[call] <= begins[call]) outEnds[call] = at;
+            }
+        };
+        for (let i = first; i < next; i++) {
+            const at = begins[first] + (i - first) * slot;
+            close(depth[i], at);
+            outBegins[i] = at;
+            outEnds[i] = Math.max(ends[i], at);
+            open.push(i);
+        }
+        close(0, begins[first] + 0.9);
+        first = next;
+    }
+    return { begins: outBegins, ends: outEnds };
+}
+
 function plans(run: Run): Plan[] {
     const out: Plan[] = [];
     const all = (table: string): Uint32Array => Uint32Array.from({ length: run.rows(table) }, (_, i) => i);
@@ -83,7 +115,8 @@ function plans(run: Run): Plan[] {
         });
     }
     if (run.rows("calls")) {
-        const begins = v("calls", "begins"), ends = v("calls", "ends"), depth = v("calls", "depth");
+        const depth = v("calls", "depth");
+        const { begins, ends } = spreadCalls(v("calls", "begins"), v("calls", "ends"), depth);
         out.push({
             group: "CPU", name: "calls", tip: "calls between manager and driver, by depth", table: "calls", rows: all("calls"), height: 14,
             begin: row => begins[row], end: row => Math.max(begins[row], limit(ends[row])), kind: textKind("calls", "name"),
@@ -130,7 +163,8 @@ function plans(run: Run): Plan[] {
     }
     if (run.rows("packets")) {
         const node = v("packets", "node"), queued = v("packets", "queued"), begins = v("packets", "begins"), ends = v("packets", "ends");
-        for (const object of run.objectsOf("node")) {
+        const number = v("objects", "number");
+        for (const object of run.objectsOf("node").sort((x, y) => number[x] - number[y])) {
             const rows = run.referring("packets", "node", object);
             if (!rows.length) continue;
             const name = run.objectName(object + 1);

@@ -180,14 +180,14 @@ export class AreaRaster {
         this.sums.fill(0);
     }
 
-    /* A rectangle in pixels; what is outside is cut off. */
-    add(x0: number, y0: number, x1: number, y1: number, colour: number): void {
+    /* A rectangle in pixels; what is outside is cut off. Returns how many pixels it touched. */
+    add(x0: number, y0: number, x1: number, y1: number, colour: number): number {
         const { width, height, sums } = this;
         if (x0 < 0) x0 = 0;
         if (y0 < 0) y0 = 0;
         if (x1 > width) x1 = width;
         if (y1 > height) y1 = height;
-        if (!(x1 > x0 && y1 > y0)) return;
+        if (!(x1 > x0 && y1 > y0)) return 0;
         const r = colour >> 16 & 255, g = colour >> 8 & 255, b = colour & 255;
         const firstX = x0 | 0, firstY = y0 | 0;
         const lastX = Math.min(width - 1, Math.ceil(x1) - 1), lastY = Math.min(height - 1, Math.ceil(y1) - 1);
@@ -202,6 +202,7 @@ export class AreaRaster {
                 sums[at + 3] += area;
             }
         }
+        return (lastX - firstX + 1) * (lastY - firstY + 1);
     }
 
     coverage(x: number, y: number): number {

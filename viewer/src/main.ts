@@ -15,6 +15,8 @@ import { factsView, rowsView, rowView } from "./rows.js";
 import { isDark, nextTheme, onTheme, startTheme } from "./theme.js";
 import { timelineView } from "./timeline.js";
 
+class NoView extends StoryError {}
+
 interface Route {
     id: string;
     title: string; /* in the list of views; "": not in it */
@@ -25,7 +27,7 @@ interface Route {
 
 const RUN_ROUTES: Route[] = [
     { id: "overview", title: "Overview", make: overviewView },
-    { id: "map", title: "Segment map", make: mapView, needsStory: true },
+    { id: "map", title: "Segment map", make: mapView, needsStory: true, has: app => (app.run?.rows("places") ?? 0) > 0 },
     { id: "timeline", title: "Timeline", make: timelineView, needsStory: true },
     { id: "tables", title: "Page tables", make: tablesView, needsStory: true, has: app => (app.run?.rows("entries") ?? 0) > 0 },
     { id: "finding", title: "Findings", make: findingView, has: app => findingsOf(app.facts).length > 0 },
@@ -117,7 +119,7 @@ function start(app: App, page: string, routes: Route[]): void {
         const [path, search = ""] = whole.split(/\?(.*)/s);
         const id = path.split("/")[0];
         const rest = path.slice(id.length + 1);
-        const found = routes.find(r => r.id === id && (!r.needsStory || app.run));
+        const found = routes.find(r => r.id === id && (!r.needsStory || app.run) && (r.has?.(app) ?? true));
         const query = new URLSearchParams(search);
         if (rest) query.set("*", rest);
         if (query.has("from") && query.has("to")) app.time.set(Number(query.get("from")), Number(query.get("to")));
@@ -130,7 +132,7 @@ function start(app: App, page: string, routes: Route[]): void {
         current = null;
         currentKeys = [];
         try {
-            if (!found) throw new StoryError("this page has no such view");
+            if (!found) throw new NoView("This page has no such view: what it would show is not in the record of the run, or was left out.");
             let view = views.get(id);
             if (!view) views.set(id, view = found.make(app));
             element = view.element;
@@ -140,7 +142,7 @@ function start(app: App, page: string, routes: Route[]): void {
             currentKeys = view.help ?? [];
         } catch (error) {
             if (!(error instanceof StoryError)) throw error;
-            element = section("Cannot be shown", `The story in this page cannot be read: ${error.message}.`);
+            element = section("Cannot be shown", error instanceof NoView ? error.message : `The story in this page cannot be read: ${error.message}.`);
             main.replaceChildren(element);
         }
         window.scrollTo(0, 0);

@@ -27,7 +27,7 @@ interface Panel {
     segment: number; /* row of objects */
     bytes: number;
     placeOf: Uint32Array; /* row of places of each rectangle */
-    layer: TileLayer;
+    layer: TileLayer; /* y is the address with another sign, so that it grows downwards as the picture does */
     y0: number; /* the window of addresses */
     y1: number;
     top: number; /* of the plot, in pixels */
@@ -156,14 +156,14 @@ export class SegmentMap {
                 const r = rows[i];
                 rects.x0[i] = from[r] === NEVER ? run.end : from[r];
                 rects.x1[i] = to[r] === NEVER ? run.end : to[r];
-                rects.y0[i] = offset[r];
-                rects.y1[i] = offset[r] + bytes[r];
-                if (rects.y1[i] > top) top = rects.y1[i];
+                rects.y1[i] = -offset[r];
+                rects.y0[i] = -offset[r] - bytes[r];
+                if (-rects.y0[i] > top) top = -rects.y0[i];
             }
             top = Math.max(top, 4096);
             this.panels.push({
                 segment, bytes: top, placeOf: rows, y0: 0, y1: top, top: 0, height: 0, isShown: n > 0, free: null,
-                layer: new TileLayer(rects, { t0: run.begin, t1: run.end, y0: 0, y1: top },
+                layer: new TileLayer(rects, { t0: run.begin, t1: run.end, y0: -top, y1: 0 },
                     i => { const a = allocation[rows[i]]; return a ? this.colours[a - 1] : neutral(); },
                     { width: 256, height: 256 }, true, SHAPES, 0.12),
             });
@@ -277,8 +277,8 @@ export class SegmentMap {
         const t = this.canvas.timeAt(at.x), address = this.addressAt(panel, at.y);
         const dt = this.app.time.span / this.canvas.plotWidth, da = (panel.y1 - panel.y0) / panel.height;
         const found = new Uint32Array(64);
-        let n = panel.layer.index.find(t, address, t, address, found, 63);
-        if (!n) n = panel.layer.index.find(t - dt, address - da, t + dt, address + da, found, 63);
+        let n = panel.layer.index.find(t, -address, t, -address, found, 63);
+        if (!n) n = panel.layer.index.find(t - dt, -address - da, t + dt, -address + da, found, 63);
         return n ? panel.placeOf[found[0]] : -1;
     }
 
@@ -294,9 +294,9 @@ export class SegmentMap {
     /* How the free memory of a panel lies at a moment. */
     private freeAt(panel: Panel, t: number): { free: number; ranges: number; largest: number } {
         const found = this.resident;
-        const n = Math.min(found.length, panel.layer.index.find(t, -1, t, Infinity, found, found.length));
+        const n = Math.min(found.length, panel.layer.index.find(t, -Infinity, t, 1, found, found.length));
         const { y0, y1 } = panel.layer.rects;
-        const here = found.subarray(0, n).sort((a, b) => y0[a] - y0[b]);
+        const here = found.subarray(0, n).sort((a, b) => y1[b] - y1[a]); /* low addresses first */
         let at = 0, free = 0, ranges = 0, largest = 0;
         const gap = (to: number): void => {
             if (to <= at) return;
@@ -305,8 +305,8 @@ export class SegmentMap {
             largest = Math.max(largest, to - at);
         };
         for (const i of here) {
-            gap(y0[i]);
-            at = Math.max(at, y1[i]);
+            gap(-y1[i]);
+            at = Math.max(at, -y0[i]);
         }
         gap(panel.bytes);
         return { free, ranges, largest };
@@ -423,7 +423,7 @@ export class SegmentMap {
             c.beginPath();
             c.rect(LEFT, panel.top, right - LEFT, panel.height);
             c.clip();
-            const frame: TileFrame = { x: LEFT, y: panel.top, width: right - LEFT, height: panel.height, t0: time.t0, t1: time.t1, yTop: panel.y1, yBottom: panel.y0 };
+            const frame: TileFrame = { x: LEFT, y: panel.top, width: right - LEFT, height: panel.height, t0: time.t0, t1: time.t1, yTop: -panel.y1, yBottom: -panel.y0 };
             if (this.drawBands(c, panel, frame, scale)) again = true;
             this.drawSelection(c, panel, accent, ink);
             c.restore();
@@ -465,7 +465,7 @@ export class SegmentMap {
             const hairline = themeColour("--ground");
             for (const i of few) {
                 const left = Math.max(frame.x - 2, frame.x + (x0[i] - frame.t0) * perNs), right = Math.min(frame.x + frame.width + 2, frame.x + (x1[i] - frame.t0) * perNs);
-                const top = Math.max(frame.y - 2, frame.y + (panel.y1 - y1[i]) * perByte), bottom = Math.min(frame.y + frame.height + 2, frame.y + (panel.y1 - y0[i]) * perByte);
+                const top = Math.max(frame.y - 2, frame.y + (y0[i] + panel.y1) * perByte), bottom = Math.min(frame.y + frame.height + 2, frame.y + (y1[i] + panel.y1) * perByte);
                 const a = allocation[panel.placeOf[i]];
                 const colour = a ? this.colours[a - 1] : neutral();
                 const w = Math.max(0.6, right - left), tall = Math.max(0.6, bottom - top);
@@ -489,14 +489,9 @@ export class SegmentMap {
         c.imageSmoothingEnabled = true;
         c.imageSmoothingQuality = "low";
         return layer.draw(frame, scale, (tile, sx, sy, sw, sh, t0, t1, b0, b1) => {
-            /* Tiles have low addresses first; the picture has them last. */
             const left = snap(frame.x + (t0 - frame.t0) * perNs, scale), right = snap(frame.x + (t1 - frame.t0) * perNs, scale);
-            const top = snap(frame.y + (panel.y1 - b1) * perByte, scale), bottom = snap(frame.y + (panel.y1 - b0) * perByte, scale);
-            c.save();
-            c.translate(left, bottom);
-            c.scale(1, -1);
-            c.drawImage(tile, sx, sy, sw, sh, 0, 0, right - left, bottom - top);
-            c.restore();
+            const top = snap(frame.y + (b0 + panel.y1) * perByte, scale), bottom = snap(frame.y + (b1 + panel.y1) * perByte, scale);
+            c.drawImage(tile, sx, sy, sw, sh, left, top, right - left, bottom - top);
         });
     }
 

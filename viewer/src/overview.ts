@@ -36,7 +36,7 @@ export function figures(facts: Facts, run: Run | null): Figure[] {
     add("Evictions", ["evictions"], format.count, { target: rows("places", "?left_for=any") });
     const hits = numberIn(facts, "paging", "residency_hits"), requests = numberIn(facts, "paging", "residency_requests");
     if (hits !== null && requests) out.push({ name: "Resident when asked for", value: format.percent(hits / requests), note: `${format.count(hits)} of ${format.count(requests)}`, target: rows("requests") ?? "facts/paging" });
-    add("Driver calls", ["paging", "build_calls"], format.count, { note: "of DxgkDdiBuildPagingBuffer", target: run && run.rows("calls") ? "rows/calls?name=DxgkDdiBuildPagingBuffer" : "facts/ddi_calls" });
+    add("Driver calls", ["paging", "build_calls"], format.count, { note: "that build paging buffers", target: run && run.rows("calls") ? "rows/calls?name=DxgkDdiBuildPagingBuffer" : "facts/ddi_calls" });
     add("Pages checked", ["content", "pages_checked"], format.count, { note: `${format.count(numberIn(facts, "content", "mismatches") ?? 0)} mismatches`, isBad: () => (numberIn(facts, "content", "mismatches") ?? 0) > 0 });
     add("Largest step back", ["paging", "multipass_calls"], format.count);
     const multi = out.findIndex(f => f.name === "Largest step back");
@@ -206,8 +206,14 @@ function counters(title: string, sentence: string, object: Facts, path: string, 
     return section(title, sentence, pairs(title, entries.map(([key, value]): [Child, Child] => {
         const target = run && row?.(key);
         const text = key.endsWith("_bytes") || key === "bytes" ? format.bytes(value) : key.endsWith("_ns") ? format.duration(value) : format.count(value);
-        return [/[A-Z]/.test(key) ? h("code", {}, key) : key.replace(/_(bytes|ns)$/, "").replaceAll("_", " "), link(target ?? `facts/${path}.${key}`, text)];
+        return [/[A-Z]/.test(key) ? h("code", {}, key) : labelOf(key, object), link(target ?? `facts/${path}.${key}`, text)];
     })));
+}
+
+/* "moved" of "moved_bytes", unless there is a "moved", too: the unit stands in the value. */
+function labelOf(key: string, object: Facts): string {
+    const short = key.replace(/_(bytes|ns)$/, "");
+    return (Object.hasOwn(object, short) ? key : short).replaceAll("_", " ");
 }
 
 export function outcomeOf(facts: Facts): { word: string; isGood: boolean } {
@@ -254,7 +260,7 @@ export function overviewView(app: App): View {
                 wide.append(pictured(run.objectName(group.object) || "Counts", "Counts over time.", curves("Counts over time", group.list, "count", app.time), () => curveTable("Counts over time", group.list, "count")));
         }
         element.append(wide);
-        const more = h("div", { class: "columns" });
+        const more = h("div", { class: "masonry" });
         more.append(...[steps(facts), reasons(facts, run), run ? hottest(run) : null, run ? evictors(run) : null,
             counters("Paging operations", "How often each operation was asked of the driver.", objectIn(facts, "paging_operations"), "paging_operations", run, key => run && run.rows("operations") && run.story.idOf(key) >= 0 ? `rows/operations?name=${key}` : null),
             counters("Calls of the driver", "How often each function of the driver was called.", objectIn(facts, "ddi_calls"), "ddi_calls", run, key => run && run.rows("calls") && run.story.idOf(key) >= 0 ? `rows/calls?name=${key}` : null),

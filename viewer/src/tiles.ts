@@ -16,7 +16,7 @@ export interface TileFrame {
     yBottom: number;
 }
 
-const SLICE = 4096; /* rectangles between two looks at the clock */
+const SLICE = 40000; /* pixels, and a few for each rectangle, between two looks at the clock: a fraction of a ms */
 
 export class TileLayer {
     readonly index: RectIndex;
@@ -55,12 +55,12 @@ export class TileLayer {
                     walk = this.index.walk(x0, y0, x0 + stepX, y0 + stepY);
                 }
                 for (;;) {
-                    for (let n = 0; n < SLICE; n++) {
+                    for (let cost = 0; cost < SLICE;) {
                         const i = walk.next();
                         if (i < 0) return true;
                         const left = (rects.x0[i] - x0) * scaleX;
                         /* what takes no time is a quarter of a pixel, so that it is there and thousands are not all */
-                        raster.add(left, (rects.y0[i] - y0) * scaleY,
+                        cost += 8 + raster.add(left, (rects.y0[i] - y0) * scaleY,
                             rects.x1[i] > rects.x0[i] ? (rects.x1[i] - x0) * scaleX : left + 0.25,
                             (rects.y1[i] - y0) * scaleY, this.colour(i));
                     }
@@ -155,4 +155,4 @@ export function after(ms: number): () => boolean {
 }
 
 /* How long tiles are painted in a frame. The rest of its 16.7 ms is for drawing. */
-export const PAINT_MS = 6;
+export const PAINT_MS = 4;

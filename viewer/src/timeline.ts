@@ -597,7 +597,7 @@ export function timelineView(app: App): View {
     const timeline = new Timeline(app, run);
     const holder = h("div", { class: "picture" }, timeline.element);
     const button = h("button", { type: "button", class: "quiet", "aria-pressed": "false" }, "Table");
-    button.setAttribute("aria-label", "Timeline: as tables");
+    button.setAttribute("aria-label", "Timeline: as a table");
     button.addEventListener("click", () => {
         const shows = button.getAttribute("aria-pressed") !== "true";
         button.setAttribute("aria-pressed", String(shows));

@@ -7,7 +7,7 @@ import { lowerBound, Run, sortedRows, thinSteps } from "../src/data.js";
 import { readStory } from "../src/decode.js";
 import { documentOf } from "../src/documents.js";
 import * as format from "../src/format.js";
-import { arrowsOf, buildSlices } from "../src/lanes.js";
+import { arrowsOf, buildSlices, spreadCalls } from "../src/lanes.js";
 import { lifeOf } from "../src/life.js";
 import { changes, lastWriters, PageTables } from "../src/tables.js";
 import { synthetic } from "./synthetic.js";
@@ -148,4 +148,10 @@ test("a run of a story: names, lives, lanes, arrows and page tables fit together
     const target = tables.target(piece, piece.va + 65536 + 5);
     assert.equal(target.offset, run.values("entries", "offset")[piece.row] + 65536 + 5);
     assert.equal(tables.at(-1, 0).length, 0);
+});
+
+test("calls of one moment have places of their own, in order, and reach over the calls they make", () => {
+    const { begins, ends } = spreadCalls([5, 5, 5, 9], [5, 5, 5, 12], [0, 1, 0, 0]);
+    assert.deepEqual(Array.from(begins, x => Number(x.toFixed(2))), [5, 5.3, 5.6, 9]);
+    assert.deepEqual(Array.from(ends, x => Number(x.toFixed(2))), [5.6, 5.6, 5.9, 12]);
 });

@@ -228,3 +228,41 @@ export function synthetic(bands: number, options: { seed?: number; segmentBytes?
     const tables = Object.values(t).map(b => b.spec);
     return { tables, facts, story: pack(tables) };
 }
+
+/*
+ * A million rows of places, and a million slices: in 1,024 slots of a segment one allocation follows the other; beside
+ * it packets back to back, operations and calls. Made without a model of memory, so that it takes seconds.
+ */
+export function million(bands: number): Synthetic & { rows: Record<string, number> } {
+    const t = emptyTables();
+    const random = new Random(9);
+    const slots = 1024, slotBytes = 40 * 1024 * MIB / slots;
+    const segment = t.objects.add("segment", 1, 0, 0, "segment 1", slots * slotBytes, 0, NEVER, 0, 0, 0);
+    const nodes = [t.objects.add("node", 0, 0, 0, "3D", 0, 0, NEVER, 0, 0, 0), t.objects.add("node", 1, 0, 0, "copy", 0, 0, NEVER, 0, 0, 0)];
+    const processes = [1, 2, 3, 4, 5].map(i => t.objects.add("process", i, 0, 0, `client ${i}`, 0, 0, NEVER, 0, 0, 0));
+    const allocations = Array.from({ length: 20000 }, (_, i) => t.objects.add("allocation", i + 1, processes[i % 5], processes[i % 5], `layer${i >> 4}.weight${i % 16}`, slotBytes, 0, NEVER, 3, 3, slotBytes));
+    const length = 60e9;
+    const perSlot = Math.ceil(bands / slots);
+    for (let slot = 0; slot < slots; slot++) {
+        let at = random.below(5e6);
+        for (let k = 0; k < perSlot && t.places.count < bands; k++) {
+            const gap = random.below(length / perSlot / 8), stay = (length / perSlot) * (0.4 + 0.9 * random.next()) - gap;
+            const a = allocations[(slot * 31 + k * 7 + Math.floor(at / length * 97) * 13) % allocations.length];
+            t.places.add(a, 0, segment, slot * slotBytes, slotBytes * (0.25 + 0.25 * random.below(4)), Math.round(at), Math.round(at + stay), "asked for", "memory pressure", 0, 0, processes[k % 5]);
+            at += stay + gap;
+        }
+    }
+    let now = 0;
+    const names = ["VIRTUAL_TRANSFER", "VIRTUAL_FILL", "UPDATE_PAGE_TABLE", "FLUSH_TLB"];
+    for (let i = 0; i < bands / 4; i++) {
+        const took = Math.round((length / (bands / 4)) * (0.2 + random.next()));
+        t.calls.add(2 * i + 1, now, now + Math.round(took / 6), 0, "DxgkDdiBuildPagingBuffer", names[i & 3], allocations[i % allocations.length], 0);
+        t.calls.add(2 * i + 2, now + Math.round(took / 5), now + Math.round(took / 4), 0, "DxgkDdiSubmitCommandVirtual", "", 0, 0);
+        const p = t.packets.add(i + 1, i % 5 ? "paging" : "render", 0, nodes[i % 5 ? 1 : 0], i + 1, 4096, now, now + Math.round(took / 4), now + Math.round(took / 3), now + took, 0);
+        t.operations.add(i + 1, i >> 2, names[i & 3], allocations[i % allocations.length], processes[i % 5], 0, 0, segment, 0, 65536, now, now + Math.round(took / 8), now + took, i % 4 + 1, 64, 1, p);
+        now += took;
+    }
+    const tables = Object.values(t).map(b => b.spec);
+    const facts = { page: "run", case: "a million", driver: "ref", model: "gpummu", outcome: "clean", virtual_time_ns: now, evictions: bands, findings: [] };
+    return { tables, facts, story: pack(tables), rows: Object.fromEntries(tables.map(x => [x.name, x.rows[0].length])) };
+}
