@@ -396,7 +396,8 @@ struct vidmm_note_queue_waits {
  */
 struct vidmm_note_operation {
     uint64_t number;
-    uint64_t job; /* 0: at once, without a buffer (page tables of the paging process) */
+    uint64_t job;         /* 0: at once, without a buffer (page tables of the paging process) */
+    const char *job_name; /* NULL where job is 0 */
     const DXGKARG_BUILDPAGINGBUFFER *arguments; /* without the members about the buffer */
     struct vidmm_noted_allocation allocation;   /* NULL: of none, or of several */
     const struct vidmm_process *process;        /* whose tables it changes; NULL: none, or the
@@ -469,9 +470,10 @@ struct vidmm_note_packet {
     enum vidmm_packet_kind kind;
     uint64_t subject;
     unsigned node;
-    uint32_t fence_id; /* from SUBMITTED on; else 0 */
-    uint32_t bytes;    /* of commands */
-    NTSTATUS status;   /* RETIRED */
+    uint32_t fence_id;     /* from SUBMITTED on; else 0 */
+    uint32_t bytes;        /* of commands */
+    HANDLE driver_context; /* that it runs in; NULL: none, or the driver has no contexts */
+    NTSTATUS status;       /* RETIRED */
     const void
         *wait_fence; /* QUEUED: it waits until this fence has wait_value; NULL: it does not */
     uint64_t wait_value;

@@ -193,6 +193,25 @@ static void take_object(struct join *join, const struct record_reader_item *item
         SET(OBJECTS, PROCESS, row, process_of(join, parent));
 }
 
+/* What the record has of an object beside its making: the case's name of it, and whose it is. */
+static void take_named(struct join *join, const struct record_reader_item *item)
+{
+    FIELDS(named);
+    uint64_t row = object(join, text(join, fields->type), fields->number), parent;
+
+    if (!row)
+        return;
+    parent = object(join, text(join, fields->parent_type), fields->parent);
+    if (fields->name)
+        SET(OBJECTS, NAME, row, text(join, fields->name));
+    if (!parent || parent == row)
+        return;
+    if (!story_get(join->story, STORY_OBJECTS_PARENT, (size_t)row - 1))
+        SET(OBJECTS, PARENT, row, parent);
+    if (!story_get(join->story, STORY_OBJECTS_PROCESS, (size_t)row - 1))
+        SET(OBJECTS, PROCESS, row, process_of(join, parent));
+}
+
 static void take_object_end(struct join *join, const struct record_reader_item *item)
 {
     FIELDS(object_end);
@@ -476,15 +495,20 @@ static void take_packet(struct join *join, const struct record_reader_item *item
     SET(PACKETS, FENCE, row, fields->fence);
     SET(PACKETS, BYTES, row, fields->bytes);
     SET(PACKETS, QUEUED, row, item->time_ns);
-    row_map_set(&join->fences, row_key2(fields->node, fields->fence), row);
+    if (fields->fence)
+        row_map_set(&join->fences, row_key2(fields->node, fields->fence), row);
 }
 
 static void take_packet_submitted(struct join *join, const struct record_reader_item *item)
 {
-    uint64_t row = packet_of(join, RECORD_FIELDS(packet_submitted, item)->number);
+    FIELDS(packet_submitted);
+    uint64_t row = packet_of(join, fields->number);
 
-    if (row)
-        SET(PACKETS, SUBMITTED, row, item->time_ns);
+    if (!row)
+        return;
+    SET(PACKETS, SUBMITTED, row, item->time_ns);
+    SET(PACKETS, FENCE, row, fields->fence); /* it had none when it was queued */
+    row_map_set(&join->fences, row_key2(fields->node, fields->fence), row);
 }
 
 static void take_packet_begins(struct join *join, const struct record_reader_item *item)
@@ -549,6 +573,10 @@ static void take_request(struct join *join, const struct record_reader_item *ite
     SET(REQUESTS, CONTEXT, row, context);
     SET(REQUESTS, ALLOCATIONS, row, fields->allocations);
     SET(REQUESTS, ASKED, row, item->time_ns);
+    if (fields->at_once) {
+        SET(REQUESTS, BEGINS, row, item->time_ns);
+        SET(REQUESTS, ENDS, row, item->time_ns);
+    }
 }
 
 static void take_request_begins(struct join *join, const struct record_reader_item *item)
@@ -780,6 +808,7 @@ void join_item(struct join *join, const struct record_reader_item *item)
         TAKE(run);
         TAKE(object);
         TAKE(object_end);
+        TAKE(named);
         TAKE(step);
         TAKE(stage);
         TAKE(found);
@@ -811,6 +840,17 @@ void join_item(struct join *join, const struct record_reader_item *item)
         TAKE(budget);
         TAKE(sample);
 #undef TAKE
+    case RECORD_KIND_departs:
+    case RECORD_KIND_allocation_state:
+    case RECORD_KIND_offer:
+    case RECORD_KIND_range:
+    case RECORD_KIND_job:
+    case RECORD_KIND_job_ends:
+    case RECORD_KIND_queue_waits:
+    case RECORD_KIND_given_up:
+    case RECORD_KIND_trim:
+    case RECORD_KIND_packet_returns:
+    case RECORD_KIND_packet_retired:
     case RECORD_KIND_COUNT:
         break;
     }

@@ -517,6 +517,7 @@ static void execute_once(const struct run_config *config, const struct workload 
     run_memory_free_all(&run->own);
     run_settle_outcome(result);
     run_result_find_causes(result);
+    run_record_manager_fini(&run->managers_record);
     run_record_close(&run->record);
     free(run);
     journal_end_run();

@@ -98,6 +98,13 @@ static void on_instance_ended(void *context, struct vidmm_allocation *allocation
                                                               .instance = instance});
 }
 
+static void on_told(void *context, const struct vidmm_note *note)
+{
+    struct run_assembly *run = context;
+
+    run_record_manager_note(&run->managers_record, note);
+}
+
 static struct vidmm_events manager_events(struct run_assembly *run)
 {
     return (struct vidmm_events){
@@ -111,7 +118,19 @@ static struct vidmm_events manager_events(struct run_assembly *run)
         .content_lost = on_content_lost,
         .trim = on_trim,
         .instance_ended = on_instance_ended,
+        .told = run->record.record ? on_told : NULL,
     };
+}
+
+/* The record has GPU addresses as offsets of segments. */
+static void tell_segments(struct run_assembly *run)
+{
+    for (unsigned id = 1; id <= vidmm_segment_count(run->vidmm); id++) {
+        struct vidmm_segment_info info;
+
+        vidmm_segment_info(run->vidmm, id, &info);
+        run_record_manager_segment(&run->managers_record, &info);
+    }
 }
 
 static const struct vidmm_policy *const policies[] = {
@@ -194,6 +213,7 @@ bool run_raise_manager(struct run_assembly *run)
     if (config->remaps_dma && !platform_remap_init(&run->platform.remap, run->machine))
         return run_refuse(run, "no memory for the IOMMU's logical addresses");
     run->vidmm_platform = vidmm_config.platform = platform_get(&run->platform);
+    run_record_manager_init(&run->managers_record, &run->record, run->workload);
     status = vidmm_create(run->top, &vidmm_config, &run->vidmm);
     if (!NT_SUCCESS(status))
         return run_refuse(run, "no memory for the memory manager");
@@ -208,6 +228,7 @@ bool run_raise_manager(struct run_assembly *run)
                           : status == STATUS_GRAPHICS_NO_VIDEO_MEMORY ? " (too little local memory)"
                                                                       : "");
     run->is_manager_started = true;
+    tell_segments(run);
     if (config->faults & RUN_FAULT_POOL)
         nt_pool_fail_at(run->nt, 1 + hash_u64(config->seed) % MOST_POOL_BEFORE_FAILURE);
     vidmm_paging_buffers(run->vidmm, &run->result->config.paging_buffer_count,

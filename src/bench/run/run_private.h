@@ -35,6 +35,7 @@
 #include "bench/run/run_events.h"
 #include "bench/run/run_memory.h"
 #include "bench/run/run_record.h"
+#include "bench/run/run_record_manager.h"
 #include "bench/run/run_writers.h"
 #include "check/check.h"
 #include "check/oracle/oracle.h"
@@ -91,6 +92,7 @@ struct run_assembly {
     struct run_writers *writers; /* NULL: nobody asks who wrote what */
     struct run_event_log events;
     struct run_record record;
+    struct run_record_manager managers_record; /* what the manager tells of itself, for it */
 
     /* The memory manager, and who plays on it. */
     struct platform platform;

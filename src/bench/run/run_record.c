@@ -30,7 +30,7 @@ _Static_assert(sizeof(struct record_call_group) == 3 * sizeof(uint64_t), "field,
 
 #define FIRST_PARTS 64u
 
-static uint64_t now(const struct run_record *record)
+uint64_t run_record_now(const struct run_record *record)
 {
     return record->machine ? machine_now(record->machine) : record->last_ns;
 }
@@ -39,7 +39,8 @@ static uint64_t now(const struct run_record *record)
 
 static void put_fact(struct run_record *record, const char *key, const char *value)
 {
-    RECORD_ITEM(record->record, run, now(record), .key = record_literal(record->record, key),
+    RECORD_ITEM(record->record, run, run_record_now(record),
+                .key = record_literal(record->record, key),
                 .value = record_text(record->record, value));
 }
 
@@ -81,7 +82,7 @@ bool run_record_open(struct run_record *record, const struct machine *machine,
     put_fact_of(record, "seed", "%" PRIu64, config->seed);
     put_fact_of(record, "local_memory", "%" PRIu64, config->local_bytes);
     for (unsigned i = 0; i < result->process_count; i++)
-        RECORD_ITEM(record->record, object, now(record),
+        RECORD_ITEM(record->record, object, run_record_now(record),
                     .type = record_literal(record->record, "case_process"), .number = i + 1,
                     .name = record_text(record->record, result->processes[i].name));
     run_record_stage(record, "start");
@@ -112,14 +113,15 @@ void run_record_close(struct run_record *record)
 
 void run_record_stage(struct run_record *record, const char *name)
 {
-    RECORD_ITEM(record->record, stage, record->record ? now(record) : 0,
+    RECORD_ITEM(record->record, stage, record->record ? run_record_now(record) : 0,
                 .name = record_literal(record->record, name));
 }
 
 void run_record_print(struct run_record *record, const char *text)
 {
     if (record->record)
-        RECORD_ITEM(record->record, print, now(record), .text = record_text(record->record, text));
+        RECORD_ITEM(record->record, print, run_record_now(record),
+                    .text = record_text(record->record, text));
 }
 
 void run_record_progress(struct run_record *record)
@@ -137,7 +139,8 @@ void run_record_progress(struct run_record *record)
     while (record->findings_noted < result->finding_count) {
         const struct run_finding *finding = &result->findings[record->findings_noted++];
 
-        RECORD_ITEM(record->record, found, finding->time_ns ? finding->time_ns : now(record),
+        RECORD_ITEM(record->record, found,
+                    finding->time_ns ? finding->time_ns : run_record_now(record),
                     .number = record->findings_noted, .sequence = record->sequence,
                     .rule = record_text(record->record, finding->rule),
                     .text = record_text(record->record, finding->text));
@@ -164,7 +167,7 @@ struct object {
 static void put_object(struct run_record *record, const struct object *object)
 {
     if (object->handle)
-        RECORD_ITEM(record->record, object, now(record),
+        RECORD_ITEM(record->record, object, run_record_now(record),
                     .type = record_literal(record->record, object->type),
                     .number = run_record_number(record, object->kind, object->handle),
                     .parent_type =
@@ -176,7 +179,7 @@ static void put_object(struct run_record *record, const struct object *object)
 static void put_end(struct run_record *record, const char *type, char kind, const void *handle)
 {
     if (handle)
-        RECORD_ITEM(record->record, object_end, now(record),
+        RECORD_ITEM(record->record, object_end, run_record_now(record),
                     .type = record_literal(record->record, type),
                     .number = run_record_number(record, kind, handle));
 }
@@ -292,7 +295,7 @@ void run_record_packet(struct run_record *record, uint64_t number, const char *t
                        uint64_t context, unsigned node, uint32_t fence, uint64_t bytes)
 {
     if (record->record)
-        RECORD_ITEM(record->record, packet, now(record), .number = number,
+        RECORD_ITEM(record->record, packet, run_record_now(record), .number = number,
                     .type = record_literal(record->record, type), .context = context, .node = node,
                     .fence = fence, .bytes = bytes);
 }
@@ -303,8 +306,8 @@ void run_record_packet_submitted(struct run_record *record, uint64_t number, uns
     if (!record->record)
         return;
     *slot_of(record, node, fence) = (struct run_record_packet){fence, number};
-    RECORD_ITEM(record->record, packet_submitted, now(record), .number = number, .node = node,
-                .fence = fence);
+    RECORD_ITEM(record->record, packet_submitted, run_record_now(record), .number = number,
+                .node = node, .fence = fence);
 }
 
 static uint64_t packet_number(struct run_record *record, unsigned node, uint32_t fence)
@@ -317,7 +320,7 @@ static uint64_t packet_number(struct run_record *record, unsigned node, uint32_t
 void run_record_packet_begins(struct run_record *record, unsigned node, uint32_t fence)
 {
     if (record->record)
-        RECORD_ITEM(record->record, packet_begins, now(record),
+        RECORD_ITEM(record->record, packet_begins, run_record_now(record),
                     .number = packet_number(record, node, fence), .node = node, .fence = fence);
 }
 
@@ -325,39 +328,9 @@ void run_record_packet_ends(struct run_record *record, unsigned node, uint32_t f
                             NTSTATUS status)
 {
     if (record->record)
-        RECORD_ITEM(record->record, packet_ends, now(record),
+        RECORD_ITEM(record->record, packet_ends, run_record_now(record),
                     .number = packet_number(record, node, fence), .node = node, .fence = fence,
                     .status = (uint32_t)status);
-}
-
-/* The driver gets a packet. Its number is its place among those that the driver got. */
-static void note_submission(struct run_record *record, const struct trace_event *event)
-{
-    const char *type = "render";
-    uint64_t context = 0, bytes = 0;
-    unsigned node = 0;
-    uint32_t fence = 0;
-
-    if (event->ddi == MINIPORT_DDI_SubmitCommandVirtual) {
-        const DXGKARG_SUBMITCOMMANDVIRTUAL *arg = event->argument;
-
-        context = run_record_number(record, TRACE_HANDLE_CONTEXT, arg->hContext);
-        node = arg->NodeOrdinal;
-        fence = arg->SubmissionFenceId;
-        bytes = arg->DmaBufferSize;
-        type = arg->Flags.Paging ? "paging" : type;
-    } else {
-        const DXGKARG_SUBMITCOMMAND *arg = event->argument;
-
-        context = run_record_number(record, TRACE_HANDLE_CONTEXT, arg->hContext);
-        node = arg->NodeOrdinal;
-        fence = arg->SubmissionFenceId;
-        bytes = arg->DmaBufferSubmissionEndOffset - arg->DmaBufferSubmissionStartOffset;
-        type = arg->Flags.Paging ? "paging" : type;
-    }
-    record->packets++;
-    run_record_packet(record, record->packets, type, context, node, fence, bytes);
-    run_record_packet_submitted(record, record->packets, node, fence);
 }
 
 /* ---- Interrupts ------------------------------------------------------------------------------ */
@@ -390,7 +363,7 @@ static void note_interrupt(struct run_record *record, const DXGKARGCB_NOTIFY_INT
         break;
     }
     RECORD_ITEM(
-        record->record, interrupt, now(record),
+        record->record, interrupt, run_record_now(record),
         .type = record_literal(record->record, trace_interrupt_name((unsigned)data->InterruptType)),
         .node = node, .fence = fence, .sequence = record->sequence);
 }
@@ -461,7 +434,7 @@ static void put_call(struct run_record *record, const struct trace_event *event)
     record->part_count = 0;
     trace_event_visit(event, &visitor);
     RECORD_ITEM_WITH(
-        record->record, call, now(record), record->parts, record->part_count,
+        record->record, call, run_record_now(record), record->parts, record->part_count,
         .sequence = event->sequence, .phase = event->phase == TRACE_AFTER, .depth = event->depth,
         .name = record_literal(record->record, trace_event_name(event)),
         .object_type = has_object ? record_literal(record->record, object_type(kind)) : 0,
@@ -479,12 +452,8 @@ static void note_call(struct run_record *record, const struct trace_event *event
     }
     note_ended(record, event);
     switch ((unsigned)event->ddi) {
-    case MINIPORT_DDI_SubmitCommand:
-    case MINIPORT_DDI_SubmitCommandVirtual:
-        note_submission(record, event);
-        break;
     case MINIPORT_DDI_DpcRoutine:
-        RECORD_ITEM(record->record, dpc, now(record), .number = ++record->dpcs,
+        RECORD_ITEM(record->record, dpc, run_record_now(record), .number = ++record->dpcs,
                     .sequence = event->sequence);
         break;
     default:

@@ -34,7 +34,7 @@ struct run_record {
     struct trace_handles *handles;
     uint32_t steps_noted, findings_noted;
     uint64_t sequence; /* of the last call */
-    uint64_t dpcs, packets;
+    uint64_t dpcs;
     struct run_record_packet in_flight[RUN_RECORD_NODES][RUN_RECORD_PACKETS];
     uint64_t (*parts)[3]; /* of the call that is being written: field, type, value */
     size_t part_count, part_room;
@@ -54,6 +54,9 @@ void run_record_progress(struct run_record *record);
 /* The workload has been played; everything is taken down now. */
 void run_record_stage(struct run_record *record, const char *name);
 void run_record_print(struct run_record *record, const char *text);
+
+/* The time of an item that is written now. */
+uint64_t run_record_now(const struct run_record *record);
 
 /* Number of the handle in the trace; 0: it has none, or the run is not recorded. */
 uint64_t run_record_number(const struct run_record *record, char kind, const void *handle);

@@ -683,8 +683,8 @@ NTSTATUS segment_take_units(struct vidmm *vidmm, struct segment *segment, uint64
     segment->used += units * unit_bytes(segment);
     segment->table_bytes += units * unit_bytes(segment);
     if (notes_are_heard(vidmm))
-        note_range(vidmm, segment, PAGE_BYTES_OF(*out_page), units * unit_bytes(segment), true,
-                   true);
+        note_range(vidmm, segment, PAGE_BYTES_OF(*out_page), units * unit_bytes(segment),
+                   VIDMM_RANGE_TABLES, true);
     segment->peak_used = max_u64(segment->peak_used, segment->used);
     return STATUS_SUCCESS;
 }
@@ -698,8 +698,8 @@ void segment_release_units(struct vidmm *vidmm, struct segment *segment, uint64_
     segment->used -= PAGE_BYTES_OF(run.page_count);
     segment->table_bytes -= PAGE_BYTES_OF(run.page_count);
     if (notes_are_heard(vidmm))
-        note_range(vidmm, segment, PAGE_BYTES_OF(first_page), PAGE_BYTES_OF(run.page_count), true,
-                   false);
+        note_range(vidmm, segment, PAGE_BYTES_OF(first_page), PAGE_BYTES_OF(run.page_count),
+                   VIDMM_RANGE_TABLES, false);
 }
 
 /* ---- Who may be evicted ---------------------------------------------------------------------- */

@@ -28,19 +28,23 @@ static struct vidmm_noted_allocation noted(const struct vidmm_allocation *alloca
 
 /* ---- Jobs ------------------------------------------------------------------------------------ */
 
-static struct vidmm_note_job job_note(const struct vidmm *vidmm, const struct job *job)
+static const char *name_of(const struct job *job)
 {
     static const char *const names[] = {
         [JOB_ENTER] = "enter", [JOB_LEAVE] = "leave", [JOB_DROP] = "drop",
         [JOB_DIE] = "die",     [JOB_MOVE] = "move",   [JOB_MAP_AGAIN] = "map again",
     };
-    const char *name = job->ops->name;
 
-    if (!name && job_is_of_allocation(job))
-        name = names[job->ops->kind];
+    if (job->ops->name)
+        return job->ops->name;
+    return job_is_of_allocation(job) ? names[job->ops->kind] : "other";
+}
+
+static struct vidmm_note_job job_note(const struct vidmm *vidmm, const struct job *job)
+{
     return (struct vidmm_note_job){
         .number = job->number,
-        .name = name ? name : "other",
+        .name = name_of(job),
         .request = vidmm->notes.serving ? vidmm->notes.serving->number : 0,
         .allocation = noted(allocation_of_job(job)),
     };
@@ -187,6 +191,7 @@ void note_operation(struct vidmm *vidmm, const struct job *job,
     tell(vidmm, &(struct vidmm_note){.kind = VIDMM_NOTE_OPERATION,
                                      .operation = {.number = vidmm->notes.operations,
                                                    .job = job ? job->number : 0,
+                                                   .job_name = job ? name_of(job) : NULL,
                                                    .arguments = arguments,
                                                    .allocation = noted(subject),
                                                    .process = process}});
@@ -232,11 +237,14 @@ static void describe(const struct vidsch_packet *packet, struct vidmm_note_packe
             container_of(packet, struct paging_submission, packet);
 
         note->subject = paging->number;
+        note->driver_context =
+            paging->companion ? paging->companion->driver_context : paging->driver_context;
         note->bytes = paging->end - paging->start;
     } else if (note->kind == VIDMM_PACKET_SUBMISSION) {
         const struct submission *submission = container_of(packet, struct submission, packet);
 
         note->subject = submission->sequence;
+        note->driver_context = submission->context->driver_context;
         note->bytes = submission->va_bytes ? submission->va_bytes
                                            : submission->dma_end - submission->dma_start;
     }

@@ -9,6 +9,7 @@
 #include "vidmm/vidmm_private.h"
 #include "vidmm/work/client.h"
 
+#include "base/bits.h"
 #include "base/hash.h"
 #include "base/list.h"
 
@@ -140,6 +141,7 @@ struct rig_notes {
     struct table things, requests, jobs, packets, mappings;
     struct {
         uint64_t placed, count, ranges[VIDMM_RANGE_USES];
+        uint64_t peak; /* of what is resident, when something came that counts there */
     } segments[SEGMENTS];
     uint64_t operations[32], immediate;
     uint64_t paging_bytes;   /* that drivers have written */
@@ -309,6 +311,18 @@ static void hear_departs(struct rig_notes *notes, const struct vidmm_note_depart
     notes->evictions += departs->how != VIDMM_DEPARTURE_MOVED;
 }
 
+static uint64_t resident_in(const struct rig_notes *notes, unsigned segment)
+{
+    return notes->segments[segment].placed + notes->segments[segment].ranges[VIDMM_RANGE_TABLES] +
+           notes->segments[segment].ranges[VIDMM_RANGE_BUFFERS];
+}
+
+static void note_peak(struct rig_notes *notes, unsigned segment)
+{
+    notes->segments[segment].peak =
+        max_u64(notes->segments[segment].peak, resident_in(notes, segment));
+}
+
 static bool is_same_place(const struct place *place, const struct vidmm_note_place *noted)
 {
     return place->is_there && place->segment == noted->segment && place->bytes == noted->bytes &&
@@ -334,6 +348,7 @@ static void hear_placed(struct rig_notes *notes, const struct vidmm_note_place *
     EXPECT(!noted->segment || PAGE_BYTES_OF(pages) == noted->bytes);
     notes->segments[noted->segment].placed += noted->bytes;
     notes->segments[noted->segment].count++;
+    note_peak(notes, noted->segment);
 }
 
 static void hear_left(struct rig_notes *notes, const struct vidmm_note_place *noted)
@@ -381,12 +396,8 @@ static void hear_range(struct rig_notes *notes, const struct vidmm_note_range *r
     EXPECT(range->segment && range->segment < SEGMENTS);
     EXPECT(range->is_taken || *bytes >= range->bytes);
     *bytes = range->is_taken ? *bytes + range->bytes : *bytes - range->bytes;
-}
-
-static uint64_t resident_in(const struct rig_notes *notes, unsigned segment)
-{
-    return notes->segments[segment].placed + notes->segments[segment].ranges[VIDMM_RANGE_TABLES] +
-           notes->segments[segment].ranges[VIDMM_RANGE_BUFFERS];
+    if (range->is_taken && range->use == VIDMM_RANGE_TABLES)
+        note_peak(notes, range->segment);
 }
 
 static void hear_sample(struct rig_notes *notes, const struct vidmm_note_sample *sample)
@@ -657,6 +668,7 @@ static void check_segments(const struct rig_notes *notes, struct vidmm *vidmm)
         EXPECT(resident_in(notes, id) == segment->used);
         EXPECT(segment->used - notes->segments[id].placed == segment->table_bytes);
         EXPECT(notes->segments[id].count == segment->allocation_count);
+        EXPECT(notes->segments[id].peak == segment->peak_used);
         if (segment->kind == SEGMENT_APERTURE)
             EXPECT(segment->used + notes->segments[id].ranges[VIDMM_RANGE_EVICTION] ==
                    segment->committed);
