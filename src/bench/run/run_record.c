@@ -466,7 +466,7 @@ void run_record_event(struct run_record *record, const struct trace_event *event
     if (!record->record)
         return;
     record->handles = event->handles;
-    record->last_ns = now(record);
+    record->last_ns = run_record_now(record);
     run_record_progress(record);
     record->sequence = event->sequence;
     put_call(record, event);
