@@ -35,6 +35,7 @@ static const struct kind_row {
 #define S(field)    #field ":s "
 #define D(field)    #field ":d "
 #define T(field)    #field ":t "
+#define P(field)    #field ":p "
 #define GROUP(name) "| "
 #define END(name)   },
 #include "record/record_kinds.inc"
@@ -44,6 +45,7 @@ static const struct kind_row {
 #undef S
 #undef D
 #undef T
+#undef P
 #undef GROUP
 #undef END
 };
@@ -59,10 +61,11 @@ const char *record_kind_shape(enum record_kind kind)
     return kind_rows[kind].shape;
 }
 
-enum coding { CODED_PLAIN, CODED_SIGNED, CODED_DELTA };
+enum coding { CODED_PLAIN, CODED_SIGNED, CODED_DELTA, CODED_PATTERN };
 
 struct kind_state {
     uint8_t fixed_count, group_size; /* fields before the group, fields of a group (0: no group) */
+    uint8_t pattern_count;           /* fields of a group that are in the pattern */
     uint8_t codings[MOST_FIELDS];
     uint64_t last[MOST_FIELDS]; /* values of the last item, where coded as a difference */
     uint64_t missing;
@@ -91,6 +94,9 @@ struct record {
     int error;               /* errno of the write that failed; 0: none */
     bool is_busy;            /* inside: a signal may have come in the middle of an item */
     bool has_no_memory;
+
+    uint8_t *scratch; /* a pattern */
+    size_t scratch_size;
 
     uint8_t *raw, *packed;
     size_t raw_size, packed_size;
@@ -219,8 +225,10 @@ static void read_shape(struct kind_state *kind, const char *shape)
             kind->fixed_count = (uint8_t)count;
             has_group = true;
         } else if (*at == ':') {
+            kind->pattern_count += at[1] == 'p';
             kind->codings[count++] = at[1] == 'd'   ? CODED_DELTA
                                      : at[1] == 's' ? CODED_SIGNED
+                                     : at[1] == 'p' ? CODED_PATTERN
                                                     : CODED_PLAIN;
         }
     }
@@ -328,6 +336,7 @@ void record_abandon(struct record *record)
     if (!record)
         return;
     ZSTD_freeCCtx(record->packer);
+    base_free(record->services, record->scratch, record->scratch_size);
     base_free(record->services, record->raw, record->raw_size);
     base_free(record->services, record->packed, record->packed_size);
     base_free_array(record->services, record->slots, record->slot_count, sizeof *record->slots);
@@ -561,35 +570,114 @@ static inline uint8_t *put_field(struct kind_state *kind, size_t field, uint8_t 
     }
 }
 
-static void put_item(struct record *record, enum record_kind which, uint64_t now_ns,
-                     const uint64_t *fields, size_t count, const uint64_t *groups,
-                     size_t group_count)
+/* Groups that fit into an item; those that do not are counted. */
+static size_t limit_groups(struct record *record, const struct kind_state *kind, size_t count)
 {
-    struct kind_state *kind = &record->kinds[which];
-    const size_t fixed = kind->fixed_count, size = kind->group_size;
+    const size_t most = RECORD_ITEM_VALUES / (kind->group_size + 1u);
+
+    if (count <= most)
+        return count;
+    record->groups_missing += count - most;
+    return most;
+}
+
+/* The same for an item with that pattern; 0 is none, for which there was no room. */
+static size_t with_pattern(struct record *record, const struct kind_state *kind, uint64_t pattern,
+                           size_t count)
+{
+    if (!kind->pattern_count || pattern)
+        return limit_groups(record, kind, count);
+    record->groups_missing += count;
+    return 0;
+}
+
+static bool make_scratch(struct record *record, size_t needed)
+{
+    if (needed <= record->scratch_size)
+        return true;
+    base_free(record->services, record->scratch, record->scratch_size);
+    record->scratch_size = 0;
+    record->scratch = base_alloc(record->services, needed);
+    if (!record->scratch)
+        return false;
+    record->scratch_size = needed;
+    return true;
+}
+
+uint64_t record_pattern(struct record *record, enum record_kind which, const uint64_t *groups,
+                        size_t group_count)
+{
+    const struct kind_state *kind;
     uint8_t *at;
 
-    if (group_count * size > RECORD_ITEM_VALUES) {
-        record->groups_missing += group_count - RECORD_ITEM_VALUES / size;
-        group_count = RECORD_ITEM_VALUES / size;
+    if (!record)
+        return 0;
+    kind = &record->kinds[which];
+    group_count = min_u64(group_count, RECORD_ITEM_VALUES / (kind->group_size + 1u));
+    if (!group_count || !kind->pattern_count)
+        return 0;
+    if (!make_scratch(record, group_count * kind->pattern_count * RECORD_VARINT_BYTES)) {
+        record->has_no_memory = true;
+        return 0;
     }
-    if (!make_room(record, (3 + fixed + group_count * size) * RECORD_VARINT_BYTES)) {
+    at = record->scratch;
+    for (size_t i = 0; i < group_count; i++)
+        for (size_t j = 0; j < kind->group_size; j++)
+            if (kind->codings[kind->fixed_count + j] == CODED_PATTERN)
+                at = put_varint(at, groups[i * kind->group_size + j]);
+    return record_bytes(record, record->scratch, (size_t)(at - record->scratch));
+}
+
+/* An item up to its groups. NULL: it has no place, and is counted. */
+static uint8_t *begin_item(struct record *record, enum record_kind which, uint64_t now_ns,
+                           const uint64_t *fields, size_t count, size_t values)
+{
+    struct kind_state *kind = &record->kinds[which];
+    const size_t fixed = kind->fixed_count;
+    uint8_t *at;
+
+    if (!make_room(record, (4 + fixed + values) * RECORD_VARINT_BYTES)) {
         kind->missing++;
-        return;
+        return NULL;
     }
     at = put_varint(record->raw + record->used, record->first_code + which);
     at = put_varint(at, record_zigzag(now_ns - record->last_ns));
     record->last_ns = now_ns;
     for (size_t i = 0; i < fixed; i++)
         at = put_field(kind, i, at, i < count ? fields[i] : 0);
-    if (size) {
-        at = put_varint(at, group_count);
-        for (size_t i = 0; i < group_count; i++)
-            for (size_t j = 0; j < size; j++)
-                at = put_field(kind, fixed + j, at, *groups++);
-    }
-    record->used = (size_t)(at - record->raw);
+    return at;
+}
+
+static void end_item(struct record *record, const uint8_t *end)
+{
+    record->used = (size_t)(end - record->raw);
     record->items++;
+}
+
+static void put_item(struct record *record, enum record_kind which, uint64_t now_ns,
+                     const uint64_t *fields, size_t count, const uint64_t *groups,
+                     size_t group_count)
+{
+    struct kind_state *kind = &record->kinds[which];
+    const size_t fixed = kind->fixed_count, size = kind->group_size;
+    uint64_t pattern = 0;
+    uint8_t *at;
+
+    if (kind->pattern_count)
+        pattern = record_pattern(record, which, groups, group_count);
+    group_count = with_pattern(record, kind, pattern, group_count);
+    at = begin_item(record, which, now_ns, fields, count, group_count * size);
+    if (!at)
+        return;
+    if (size)
+        at = put_varint(at, group_count);
+    if (size && group_count && kind->pattern_count)
+        at = put_varint(at, pattern);
+    for (size_t i = 0; i < group_count; i++)
+        for (size_t j = 0; j < size; j++)
+            if (kind->codings[fixed + j] != CODED_PATTERN)
+                at = put_field(kind, fixed + j, at, groups[i * size + j]);
+    end_item(record, at);
 }
 
 static void item(struct record *record, enum record_kind kind, uint64_t now_ns,
@@ -599,6 +687,35 @@ static void item(struct record *record, enum record_kind kind, uint64_t now_ns,
         return;
     record->is_busy = true;
     put_item(record, kind, now_ns, fields, count, groups, group_count);
+    record->is_busy = false;
+}
+
+void record_item_patterned(struct record *record, enum record_kind which, uint64_t now_ns,
+                           const uint64_t *fields, uint64_t pattern, const uint64_t *values,
+                           size_t group_count)
+{
+    struct kind_state *kind;
+    uint8_t *at;
+    size_t left;
+
+    if (!record || !record_wants(record, which))
+        return;
+    kind = &record->kinds[which];
+    group_count =
+        min_u64(group_count, RECORD_ITEM_VALUES / (kind->group_size ? kind->group_size : 1));
+    left = kind->group_size - kind->pattern_count;
+    record->is_busy = true;
+    at = begin_item(record, which, now_ns, fields, kind->fixed_count, group_count * left);
+    if (at) {
+        at = put_varint(at, group_count);
+        if (group_count)
+            at = put_varint(at, pattern);
+        for (size_t i = 0; i < group_count; i++)
+            for (size_t j = 0; j < kind->group_size; j++)
+                if (kind->codings[kind->fixed_count + j] != CODED_PATTERN)
+                    at = put_field(kind, kind->fixed_count + j, at, *values++);
+        end_item(record, at);
+    }
     record->is_busy = false;
 }
 

@@ -47,6 +47,7 @@ enum record_kind {
 #define S(field)
 #define D(field)
 #define T(field)
+#define P(field)
 #define GROUP(name)
 #define END(name)
 #include "record/record_kinds.inc"
@@ -57,6 +58,7 @@ enum record_kind {
 #undef S
 #undef D
 #undef T
+#undef P
 #undef GROUP
 #undef END
 };
@@ -68,6 +70,7 @@ enum record_kind {
 #define S(field)    uint64_t field;
 #define D(field)    uint64_t field;
 #define T(field)    uint64_t field;
+#define P(field)    uint64_t field;
 #define GROUP(name) }; struct record_##name##_group {
 #define END(name)   };
 #include "record/record_kinds.inc"
@@ -77,6 +80,7 @@ enum record_kind {
 #undef S
 #undef D
 #undef T
+#undef P
 #undef GROUP
 #undef END
 /* clang-format on */
@@ -130,6 +134,17 @@ void record_item(struct record *record, enum record_kind kind, uint64_t now_ns,
 /* The same, with the values of the groups apart. */
 void record_item_with(struct record *record, enum record_kind kind, uint64_t now_ns,
                       const uint64_t *fields, const uint64_t *groups, size_t group_count);
+
+/*
+ * For who writes many items of groups that are alike: the number of the pattern of the P fields of
+ * so many groups (whose other fields may be anything), and an item with that pattern, of which only
+ * the other fields of the groups are given.
+ */
+uint64_t record_pattern(struct record *record, enum record_kind kind, const uint64_t *groups,
+                        size_t group_count);
+void record_item_patterned(struct record *record, enum record_kind kind, uint64_t now_ns,
+                           const uint64_t *fields, uint64_t pattern, const uint64_t *values,
+                           size_t group_count);
 
 #define RECORD_ITEM(record, kind, now_ns, ...)                                                     \
     record_item(record, RECORD_KIND_##kind, now_ns,                                                \

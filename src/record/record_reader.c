@@ -27,13 +27,14 @@
 #define NOWHERE     UINT8_MAX
 #define TEXT_CHUNK  (UINT64_C(256) * 1024)
 
-enum coding { CODED_PLAIN, CODED_SIGNED, CODED_DELTA };
+enum coding { CODED_PLAIN, CODED_SIGNED, CODED_DELTA, CODED_PATTERN };
 
 /* A kind as the file has it, and where its fields go in this build. */
 struct file_kind {
     bool is_known;
     enum record_kind kind;
     uint8_t fixed_count, group_size;
+    uint8_t pattern_count; /* fields of a group that are in the pattern */
     uint8_t codings[MOST_FIELDS];
     uint8_t places[MOST_FIELDS]; /* in the item, or in the group; NOWHERE: not known here */
     uint64_t last[MOST_FIELDS];
@@ -379,7 +380,7 @@ static void measure_own_shapes(struct record_reader *reader)
 
 static bool is_coding(char coding)
 {
-    return coding == 'u' || coding == 't' || coding == 's' || coding == 'd';
+    return coding == 'u' || coding == 't' || coding == 's' || coding == 'd' || coding == 'p';
 }
 
 static bool read_shape(struct record_reader *reader, struct file_kind *kind, const char *shape)
@@ -389,14 +390,17 @@ static bool read_shape(struct record_reader *reader, struct file_kind *kind, con
     unsigned count = 0;
 
     while (next_field(&shape, name, &coding, &begins_group)) {
-        if (count == MOST_FIELDS || !is_coding(coding) || (in_group && begins_group))
+        if (count == MOST_FIELDS || !is_coding(coding) || (in_group && begins_group) ||
+            (coding == 'p' && !in_group && !begins_group))
             return stop_damaged(reader, "a kind has fields of no known form");
         if (begins_group) {
             in_group = true;
             kind->fixed_count = (uint8_t)count;
         }
+        kind->pattern_count += coding == 'p';
         kind->codings[count] = coding == 'd'   ? CODED_DELTA
                                : coding == 's' ? CODED_SIGNED
+                               : coding == 'p' ? CODED_PATTERN
                                                : CODED_PLAIN;
         kind->places[count] =
             kind->is_known ? find_place(kind->kind, name, in_group) : (uint8_t)NOWHERE;
@@ -474,27 +478,69 @@ static bool make_groups(struct record_reader *reader, size_t count)
     return true;
 }
 
+/* The pattern of an item, of which each byte is read once. */
+struct pattern {
+    const uint8_t *at, *end;
+};
+
+static bool begin_pattern(struct record_reader *reader, const struct file_kind *kind,
+                          uint64_t count, struct pattern *out)
+{
+    uint64_t number;
+    size_t size;
+
+    if (!get_varint(reader, &number))
+        return false;
+    out->at = record_reader_bytes(reader, number, &size);
+    out->end = out->at + size;
+    return count <= size / kind->pattern_count ||
+           stop_damaged(reader, "an item is longer than its pattern");
+}
+
+static inline bool get_pattern(struct record_reader *reader, struct pattern *pattern, uint64_t *out)
+{
+    uint64_t value = 0;
+
+    *out = 0;
+    for (unsigned shift = 0; shift < 64 && pattern->at < pattern->end; shift += 7) {
+        const uint8_t byte = *pattern->at++;
+
+        value |= (uint64_t)(byte & 0x7f) << shift;
+        if (byte < 0x80) {
+            *out = value;
+            return true;
+        }
+    }
+    return stop_damaged(reader, "an item is longer than its pattern");
+}
+
 static bool read_groups(struct record_reader *reader, struct file_kind *kind, size_t own_size,
                         size_t *out_count)
 {
+    const unsigned in_block = kind->group_size - kind->pattern_count;
+    struct pattern pattern = {NULL, NULL};
     uint64_t count;
 
     *out_count = 0;
     if (!get_varint(reader, &count))
         return false;
-    if (count > (reader->raw_used - reader->position) / kind->group_size ||
+    if ((in_block && count > (reader->raw_used - reader->position) / in_block) ||
         count > RECORD_ITEM_VALUES / kind->group_size)
         return stop_damaged(reader, "an item is longer than its block");
+    if (count && kind->pattern_count && !begin_pattern(reader, kind, count, &pattern))
+        return false;
     if (own_size && !make_groups(reader, (size_t)count * own_size))
         return false;
     if (own_size && count)
         memset(reader->groups, 0, (size_t)count * own_size * sizeof *reader->groups);
     for (size_t i = 0; i < count; i++) {
         for (size_t j = 0; j < kind->group_size; j++) {
-            const uint8_t place = kind->places[kind->fixed_count + j];
+            const size_t field = kind->fixed_count + j;
+            const uint8_t place = kind->places[field];
             uint64_t value;
 
-            if (!get_field(reader, kind, kind->fixed_count + j, &value))
+            if (kind->codings[field] == CODED_PATTERN ? !get_pattern(reader, &pattern, &value)
+                                                      : !get_field(reader, kind, field, &value))
                 return false;
             if (place != NOWHERE)
                 reader->groups[i * own_size + place] = value;

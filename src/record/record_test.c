@@ -52,6 +52,8 @@ static size_t draw_item(uint64_t n, enum record_kind *kind, uint64_t *time, uint
     return count;
 }
 
+static uint64_t text_numbers[60000 / 3];
+
 static void draw_text(uint64_t n, char text[64])
 {
     snprintf(text, 64, "text %llu of a driver", (unsigned long long)n);
@@ -71,8 +73,8 @@ static struct record_bytes_of write_items(uint64_t items, const struct record_li
 
         if (n % 3 == 0) {
             draw_text(n, text);
-            assert_int_equal(record_text(record, text), n / 3 + 1);
-            assert_int_equal(record_text(record, text), n / 3 + 1);
+            text_numbers[n / 3] = record_text(record, text);
+            assert_int_equal(record_text(record, text), text_numbers[n / 3]);
         }
         record_item(record, kind, time, values, count);
     }
@@ -101,7 +103,7 @@ static uint64_t read_items(struct record_reader *reader)
         if (count > fixed)
             assert_memory_equal(item.groups, values + fixed, (count - fixed) * sizeof *values);
         draw_text(n - n % 3, text);
-        assert_string_equal(record_reader_text(reader, n / 3 + 1), text);
+        assert_string_equal(record_reader_text(reader, text_numbers[n / 3]), text);
     }
     return n;
 }
@@ -118,10 +120,10 @@ static void reads_what_was_written(void **state)
     assert_int_equal(read_items(reader), 60000);
     assert_int_equal(record_reader_state(reader), RECORD_WHOLE);
     assert_string_equal(record_reader_error(reader), "");
-    assert_int_equal(record_reader_text_count(reader), 20000);
+    assert_in_range(record_reader_text_count(reader), 20000, 25000);
     assert_int_equal(record_reader_item_count(reader), 60000);
     assert_string_equal(record_reader_text(reader, 0), "");
-    assert_string_equal(record_reader_text(reader, 20001), "");
+    assert_string_equal(record_reader_text(reader, 25001), "");
     record_reader_close(reader);
     free(taken.bytes);
 }
@@ -144,7 +146,7 @@ static void names_fields(void **state)
                 .why = record_literal(record, literal));
     RECORD_ITEM_WITH(record, call, 3, group, 2, .sequence = 9, .status = 0xC000000D);
     assert_int_equal(record_literal(record, literal), 1);
-    assert_int_equal(record_bytes(record, "a\0b", 3), 2);
+    assert_int_equal(record_bytes(record, "a\0b", 3), 3); /* 2 is the pattern of the call */
     assert_true(record_close(record, error));
     taken = test_record_take(file);
     reader = record_reader_open_bytes(base_services_libc(), "x", taken.bytes, taken.size, error);
@@ -162,8 +164,49 @@ static void names_fields(void **state)
     assert_int_equal(RECORD_GROUP(call, &item, 1)->type, 5);
     assert_true(RECORD_GROUP(call, &item, 1)->value == ~UINT64_C(0));
     assert_false(record_reader_next(reader, &item));
-    assert_memory_equal(record_reader_bytes(reader, 2, &size), "a\0b", 3);
+    assert_memory_equal(record_reader_bytes(reader, 3, &size), "a\0b", 3);
     assert_int_equal(size, 3);
+    record_reader_close(reader);
+    free(taken.bytes);
+}
+
+/* The same items, with patterns by their numbers. */
+static void repeats_patterns(void **state)
+{
+    int file = test_record_file();
+    struct record *record = record_create(base_services_libc(), file, NULL);
+    struct record_call_group group[2] = {{.field = 7, .type = 300}, {.field = 8, .type = 2}};
+    uint64_t pattern = record_pattern(record, RECORD_KIND_call, (const uint64_t *)group, 2);
+    struct record_call call = {.sequence = 1};
+    struct record_reader *reader;
+    struct record_reader_item item;
+    struct record_bytes_of taken;
+    char error[256];
+
+    (void)state;
+    for (uint64_t i = 0; i < 3; i++) {
+        const uint64_t values[2] = {i, ~i};
+
+        record_item_patterned(record, RECORD_KIND_call, i, (const uint64_t *)&call, pattern, values,
+                              2);
+        group[0].value = i;
+        group[1].value = ~i;
+        RECORD_ITEM_WITH(record, call, i, group, 2, .sequence = 1);
+    }
+    assert_true(record_close(record, error));
+    taken = test_record_take(file);
+    reader = record_reader_open_bytes(base_services_libc(), "x", taken.bytes, taken.size, error);
+    for (uint64_t i = 0; i < 6; i++) {
+        assert_true(record_reader_next(reader, &item));
+        assert_int_equal(item.group_count, 2);
+        assert_int_equal(RECORD_GROUP(call, &item, 0)->field, 7);
+        assert_int_equal(RECORD_GROUP(call, &item, 0)->type, 300);
+        assert_int_equal(RECORD_GROUP(call, &item, 0)->value, i / 2);
+        assert_int_equal(RECORD_GROUP(call, &item, 1)->field, 8);
+        assert_true(RECORD_GROUP(call, &item, 1)->value == ~(i / 2));
+    }
+    assert_false(record_reader_next(reader, &item));
+    assert_int_equal(record_reader_text_count(reader), 1);
     record_reader_close(reader);
     free(taken.bytes);
 }
@@ -380,6 +423,17 @@ static void refuses_hostile_counts(void **state)
         assert_damaged(&blocks, "an item is longer than its block");
 
         test_blocks_begin(&blocks, RECORD_MAJOR);
+        test_blocks_kind(&blocks, "call", "| field:p ");
+        test_blocks_varint(&blocks, RECORD_CODE_TEXT);
+        test_blocks_bytes(&blocks, "ab");
+        test_blocks_varint(&blocks, 3);
+        test_blocks_varint(&blocks, 0);
+        test_blocks_varint(&blocks, huge[i] > 9 ? 3 : 0);
+        test_blocks_varint(&blocks, 1);
+        test_blocks_pack(&blocks, RECORD_TAG_ITEMS, 0);
+        assert_damaged(&blocks, "an item is longer than its pattern");
+
+        test_blocks_begin(&blocks, RECORD_MAJOR);
         test_blocks_varint(&blocks, huge[i]);
         test_blocks_pack(&blocks, RECORD_TAG_ITEMS, 0);
         assert_damaged(&blocks, "an item has a kind that no kind is");
@@ -587,6 +641,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_what_was_written),
         cmocka_unit_test(names_fields),
+        cmocka_unit_test(repeats_patterns),
         cmocka_unit_test(holds_large_items),
         cmocka_unit_test(reads_a_cut_file),
         cmocka_unit_test(tells_damage),

@@ -33,6 +33,7 @@ enum text_form {
 
 struct text {
     const char *name;
+    uint16_t name_length;
     enum text_form form;
     uint16_t beside; /* the offset of the segment of a place, the kind of a handle */
     uint16_t offset, bytes;
@@ -44,7 +45,7 @@ struct text {
 };
 
 static const struct text texts[] = {
-#define TEXT(operation, name, form, ...) {name, TEXT_##form, __VA_ARGS__},
+#define TEXT(operation, name, form, ...) {name, sizeof(name) - 1, TEXT_##form, __VA_ARGS__},
 #define LINE(operation, first, count)
 #include "ddi_text.inc"
 #undef LINE
@@ -164,10 +165,10 @@ static void put_field(struct trace_line *line, const struct text *text,
 
     switch (text->form) {
     case TEXT_NUMBER:
-        trace_put_number(line, text->name, number_of(text, arg));
+        trace_put_named_number(line, text->name, text->name_length, number_of(text, arg));
         return;
     case TEXT_HEX:
-        trace_put_hex(line, text->name, number_of(text, arg));
+        trace_put_named_hex(line, text->name, text->name_length, number_of(text, arg));
         return;
     case TEXT_HANDLE:
         trace_put_handle(line, text->name, (enum trace_handle_kind)text->beside,

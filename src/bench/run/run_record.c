@@ -35,6 +35,34 @@ uint64_t run_record_now(const struct run_record *record)
     return record->machine ? machine_now(record->machine) : record->last_ns;
 }
 
+/* More room for the parts of a call; false: none. */
+static bool make_room(struct run_record *record)
+{
+    size_t room = record->part_room ? 2 * record->part_room : FIRST_PARTS;
+    struct run_record_part *parts = realloc(record->parts, room * sizeof *parts);
+    uint64_t *values;
+
+    if (!parts)
+        return false;
+    record->parts = parts;
+    values = realloc(record->values, room * sizeof *values);
+    if (!values)
+        return false;
+    record->values = values;
+    record->part_room = room;
+    return true;
+}
+
+static void release_parts(struct run_record *record)
+{
+    free(record->parts);
+    free(record->values);
+    free(record->patterns);
+    record->parts = NULL;
+    record->values = NULL;
+    record->patterns = NULL;
+}
+
 /* ---- The run --------------------------------------------------------------------------------- */
 
 static void put_fact(struct run_record *record, const char *key, const char *value)
@@ -64,13 +92,12 @@ bool run_record_open(struct run_record *record, const struct machine *machine,
     *record = (struct run_record){.machine = machine, .result = result};
     if (!config->record_file)
         return true;
-    record->parts = malloc(FIRST_PARTS * sizeof *record->parts);
-    record->part_room = FIRST_PARTS;
+    record->patterns = calloc(RUN_RECORD_PATTERNS, sizeof *record->patterns);
     record->record = record_create(base_services_libc(), config->record_file, &limits);
-    if (!record->parts || !record->record) {
+    if (!record->patterns || !record->record || !make_room(record)) {
         record_abandon(record->record);
         record->record = NULL;
-        free(record->parts);
+        release_parts(record);
         return false;
     }
     crash_recorder_set_record(record->record);
@@ -107,8 +134,7 @@ void run_record_close(struct run_record *record)
     if (!record_close(record->record, error))
         snprintf(record->result->record_error, sizeof record->result->record_error, "%s", error);
     record->record = NULL;
-    free(record->parts);
-    record->parts = NULL;
+    release_parts(record);
 }
 
 void run_record_stage(struct run_record *record, const char *name)
@@ -370,31 +396,54 @@ static void note_interrupt(struct run_record *record, const DXGKARGCB_NOTIFY_INT
 
 /* ---- Calls ----------------------------------------------------------------------------------- */
 
-static bool make_room(struct run_record *record)
-{
-    size_t room = 2 * record->part_room;
-    uint64_t(*parts)[3] = realloc(record->parts, room * sizeof *parts);
-
-    if (!parts)
-        return false;
-    record->parts = parts;
-    record->part_room = room;
-    return true;
-}
-
 static void note_part(void *context, const char *text, size_t length, unsigned type, uint64_t value)
 {
     struct run_record *record = context;
-    uint64_t *part;
 
     if (record->part_count == record->part_room && !make_room(record))
         return;
-    if (type == TRACE_PART_TEXT || type == TRACE_PART_PLAIN + TRACE_PART_TEXT)
+    if (type == TRACE_PART_TEXT)
+        value = record_literal(record->record, (const char *)(uintptr_t)value);
+    else if (type == TRACE_PART_PLAIN + TRACE_PART_TEXT)
         value = record_text(record->record, (const char *)(uintptr_t)value);
-    part = record->parts[record->part_count++];
-    part[0] = record_literal_part(record->record, text, length);
-    part[1] = type;
-    part[2] = value;
+    record->parts[record->part_count] = (struct run_record_part){text, length, type};
+    record->values[record->part_count++] = value;
+    record->pattern_hash =
+        (record->pattern_hash ^ ((uintptr_t)text + (length << 48) + ((uint64_t)type << 56))) *
+        UINT64_C(0x9e3779b97f4a7c15);
+    record->pattern_hash ^= record->pattern_hash >> 29;
+}
+
+/* The groups of the call without their values. */
+static uint64_t make_pattern(struct run_record *record)
+{
+    struct record_call_group *groups = calloc(record->part_count, sizeof *groups);
+    uint64_t number;
+
+    if (!groups)
+        return 0;
+    for (size_t i = 0; i < record->part_count; i++) {
+        groups[i].field =
+            record_literal_part(record->record, record->parts[i].text, record->parts[i].length);
+        groups[i].type = record->parts[i].type;
+    }
+    number = record_pattern(record->record, RECORD_KIND_call, (const uint64_t *)groups,
+                            record->part_count);
+    free(groups);
+    return number;
+}
+
+static uint64_t find_pattern(struct run_record *record)
+{
+    struct run_record_pattern *slot = &record->patterns[record->pattern_hash % RUN_RECORD_PATTERNS];
+
+    if (!record->part_count)
+        return 0;
+    if (slot->hash != record->pattern_hash || !slot->number) {
+        slot->number = make_pattern(record);
+        slot->hash = record->pattern_hash;
+    }
+    return slot->number;
 }
 
 /* A type of object begins with the letter of its handles. */
@@ -432,15 +481,20 @@ static void put_call(struct run_record *record, const struct trace_event *event)
     if (!record_wants(record->record, RECORD_KIND_call))
         return;
     record->part_count = 0;
+    record->pattern_hash = 0;
     trace_event_visit(event, &visitor);
-    RECORD_ITEM_WITH(
-        record->record, call, run_record_now(record), record->parts, record->part_count,
-        .sequence = event->sequence, .phase = event->phase == TRACE_AFTER, .depth = event->depth,
-        .name = record_literal(record->record, trace_event_name(event)),
-        .object_type = has_object ? record_literal(record->record, object_type(kind)) : 0,
-        .object = has_object ? run_record_number(record, kind, event->object) : 0,
-        .operation = operation_text(record, event),
-        .status = event->phase == TRACE_AFTER ? (uint32_t)event->status : 0);
+    record_item_patterned(
+        record->record, RECORD_KIND_call, run_record_now(record),
+        (const uint64_t *)&(const struct record_call){
+            .sequence = event->sequence,
+            .phase = event->phase == TRACE_AFTER,
+            .depth = event->depth,
+            .name = record_literal(record->record, trace_event_name(event)),
+            .object_type = has_object ? record_literal(record->record, object_type(kind)) : 0,
+            .object = has_object ? run_record_number(record, kind, event->object) : 0,
+            .operation = operation_text(record, event),
+            .status = event->phase == TRACE_AFTER ? (uint32_t)event->status : 0},
+        find_pattern(record), record->values, record->part_count);
 }
 
 static void note_call(struct run_record *record, const struct trace_event *event)

@@ -26,6 +26,19 @@ struct run_record_packet {
     uint64_t number;
 };
 
+#define RUN_RECORD_PATTERNS 4096u /* a power of two */
+
+struct run_record_part {
+    const char *text;
+    size_t length;
+    unsigned type;
+};
+
+/* The texts and types of a call's parts, by a hash of their addresses; 0: free. */
+struct run_record_pattern {
+    uint64_t hash, number;
+};
+
 struct run_record {
     struct record *record;         /* NULL: the run is not recorded */
     const struct machine *machine; /* NULL: it is gone, and it is last_ns */
@@ -36,9 +49,12 @@ struct run_record {
     uint64_t sequence; /* of the last call */
     uint64_t dpcs;
     struct run_record_packet in_flight[RUN_RECORD_NODES][RUN_RECORD_PACKETS];
-    uint64_t (*parts)[3]; /* of the call that is being written: field, type, value */
+    /* The call that is being written. */
+    struct run_record_part *parts;
     size_t part_count, part_room;
-    uint64_t parts_missing;
+    uint64_t *values;
+    uint64_t pattern_hash;
+    struct run_record_pattern *patterns; /* by hash, RUN_RECORD_PATTERNS */
 };
 
 /* Before the cage is closed. Writes the facts that are known by now. False: no memory. */
