@@ -20,6 +20,7 @@
 #define MOST_FIELDS       24
 #define LITERAL_SLOTS     2048 /* a power of two */
 #define FIRST_TEXT_SLOTS  1024
+#define PATTERN_SLOTS     (2u * RECORD_PATTERNS) /* a power of two */
 
 /* ---- The kinds ------------------------------------------------------------------------------- */
 
@@ -80,6 +81,14 @@ struct text_slot {
     uint32_t number; /* 0: free */
 };
 
+/* Groups whose P fields are alike, and what the other fields were in their last item. */
+struct record_pattern {
+    uint64_t number; /* of the text */
+    enum record_kind kind;
+    size_t group_count, value_count;
+    uint64_t last[RECORD_MASK_VALUES]; /* where there are no more values than that */
+};
+
 struct literal_slot {
     const char *literal;
     size_t length;
@@ -115,6 +124,9 @@ struct record {
     char *arena;
     size_t arena_size, arena_used;
     struct literal_slot literals[LITERAL_SLOTS];
+    struct record_pattern **patterns; /* by number, PATTERN_SLOTS; those that are remembered */
+    size_t pattern_count;
+    struct record_pattern forgotten; /* one that is not remembered, for the item at hand */
 };
 
 static bool is_stopped(const struct record *record)
@@ -280,8 +292,10 @@ static struct record *create(const struct base_services *services, int file,
     record->slots = base_alloc_array(services, record->slot_count, sizeof *record->slots);
     record->arena_size = RECORD_BLOCK_BYTES;
     record->arena = base_alloc(services, record->arena_size);
+    record->patterns = base_alloc_array(services, PATTERN_SLOTS, sizeof *record->patterns);
     record->packer = ZSTD_createCCtx();
-    if (!record->slots || !record->arena || !record->packer || !grow(record, RECORD_BLOCK_BYTES)) {
+    if (!record->slots || !record->arena || !record->patterns || !record->packer ||
+        !grow(record, RECORD_BLOCK_BYTES)) {
         record_abandon(record);
         return NULL;
     }
@@ -335,6 +349,9 @@ void record_abandon(struct record *record)
 {
     if (!record)
         return;
+    for (size_t i = 0; record->patterns && i < PATTERN_SLOTS; i++)
+        base_free(record->services, record->patterns[i], sizeof *record->patterns[i]);
+    base_free_array(record->services, record->patterns, PATTERN_SLOTS, sizeof *record->patterns);
     ZSTD_freeCCtx(record->packer);
     base_free(record->services, record->scratch, record->scratch_size);
     base_free(record->services, record->raw, record->raw_size);
@@ -543,6 +560,11 @@ uint64_t record_literal(struct record *record, const char *literal)
 
 /* ---- Items ----------------------------------------------------------------------------------- */
 
+bool record_pattern_lasts(const struct record *record, const struct record_pattern *pattern)
+{
+    return pattern && pattern != &record->forgotten;
+}
+
 bool record_wants(struct record *record, enum record_kind kind)
 {
     if (!record)
@@ -570,27 +592,6 @@ static inline uint8_t *put_field(struct kind_state *kind, size_t field, uint8_t 
     }
 }
 
-/* Groups that fit into an item; those that do not are counted. */
-static size_t limit_groups(struct record *record, const struct kind_state *kind, size_t count)
-{
-    const size_t most = RECORD_ITEM_VALUES / (kind->group_size + 1u);
-
-    if (count <= most)
-        return count;
-    record->groups_missing += count - most;
-    return most;
-}
-
-/* The same for an item with that pattern; 0 is none, for which there was no room. */
-static size_t with_pattern(struct record *record, const struct kind_state *kind, uint64_t pattern,
-                           size_t count)
-{
-    if (!kind->pattern_count || pattern)
-        return limit_groups(record, kind, count);
-    record->groups_missing += count;
-    return 0;
-}
-
 static bool make_scratch(struct record *record, size_t needed)
 {
     if (needed <= record->scratch_size)
@@ -604,19 +605,13 @@ static bool make_scratch(struct record *record, size_t needed)
     return true;
 }
 
-uint64_t record_pattern(struct record *record, enum record_kind which, const uint64_t *groups,
-                        size_t group_count)
+/* The text of a pattern; 0: there is no room for it. */
+static uint64_t pattern_text(struct record *record, const struct kind_state *kind,
+                             const uint64_t *groups, size_t group_count)
 {
-    const struct kind_state *kind;
     uint8_t *at;
 
-    if (!record)
-        return 0;
-    kind = &record->kinds[which];
-    group_count = min_u64(group_count, RECORD_ITEM_VALUES / (kind->group_size + 1u));
-    if (!group_count || !kind->pattern_count)
-        return 0;
-    if (!make_scratch(record, group_count * kind->pattern_count * RECORD_VARINT_BYTES)) {
+    if (!make_scratch(record, group_count * kind->pattern_count * RECORD_VARINT_BYTES + 1)) {
         record->has_no_memory = true;
         return 0;
     }
@@ -628,6 +623,59 @@ uint64_t record_pattern(struct record *record, enum record_kind which, const uin
     return record_bytes(record, record->scratch, (size_t)(at - record->scratch));
 }
 
+/* The remembered pattern with that text, a new one if there is room, or the one at hand. */
+static struct record_pattern *find_pattern(struct record *record, uint64_t number,
+                                           enum record_kind kind)
+{
+    size_t at = (size_t)hash_u64(number) & (PATTERN_SLOTS - 1);
+    struct record_pattern *pattern;
+
+    while (record->patterns[at] && record->patterns[at]->number != number)
+        at = (at + 1) & (PATTERN_SLOTS - 1);
+    pattern = record->patterns[at];
+    if (pattern && pattern->kind == kind)
+        return pattern;
+    pattern = !pattern && record->pattern_count < RECORD_PATTERNS
+                  ? base_alloc(record->services, sizeof *pattern)
+                  : NULL;
+    if (!pattern) {
+        record->forgotten = (struct record_pattern){0};
+        return &record->forgotten;
+    }
+    record->patterns[at] = pattern;
+    record->pattern_count++;
+    return pattern;
+}
+
+struct record_pattern *record_pattern(struct record *record, enum record_kind which,
+                                      const uint64_t *groups, size_t group_count)
+{
+    const struct kind_state *kind;
+    struct record_pattern *pattern;
+    uint64_t number = 0;
+
+    if (!record)
+        return NULL;
+    kind = &record->kinds[which];
+    if (group_count > RECORD_ITEM_VALUES / (kind->group_size + 1u)) {
+        record->groups_missing += group_count - RECORD_ITEM_VALUES / (kind->group_size + 1u);
+        group_count = RECORD_ITEM_VALUES / (kind->group_size + 1u);
+    }
+    if (group_count && kind->pattern_count) {
+        number = pattern_text(record, kind, groups, group_count);
+        if (!number) {
+            record->groups_missing += group_count;
+            return NULL;
+        }
+    }
+    pattern = find_pattern(record, number, which);
+    pattern->number = number;
+    pattern->kind = which;
+    pattern->group_count = group_count;
+    pattern->value_count = group_count * (kind->group_size - kind->pattern_count);
+    return pattern;
+}
+
 /* An item up to its groups. NULL: it has no place, and is counted. */
 static uint8_t *begin_item(struct record *record, enum record_kind which, uint64_t now_ns,
                            const uint64_t *fields, size_t count, size_t values)
@@ -636,7 +684,7 @@ static uint8_t *begin_item(struct record *record, enum record_kind which, uint64
     const size_t fixed = kind->fixed_count;
     uint8_t *at;
 
-    if (!make_room(record, (4 + fixed + values) * RECORD_VARINT_BYTES)) {
+    if (!make_room(record, (5 + fixed + values) * RECORD_VARINT_BYTES)) {
         kind->missing++;
         return NULL;
     }
@@ -654,68 +702,110 @@ static void end_item(struct record *record, const uint8_t *end)
     record->items++;
 }
 
+/* Values as differences: a bit for each that is another than in the last item, then those. */
+static uint8_t *put_differences(uint8_t *at, struct record_pattern *pattern, const uint64_t *values)
+{
+    uint64_t mask = 0;
+
+    for (size_t i = 0; i < pattern->value_count; i++)
+        mask |= (uint64_t)(values[i] != pattern->last[i]) << i;
+    at = put_varint(at, mask);
+    for (uint64_t left = mask; left; left &= left - 1) {
+        const unsigned i = ctz_u64(left);
+
+        at = put_varint(at, record_zigzag(values[i] - pattern->last[i]));
+        pattern->last[i] = values[i];
+    }
+    return at;
+}
+
+void record_item_patterned(struct record *record, enum record_kind which, uint64_t now_ns,
+                           const uint64_t *fields, struct record_pattern *pattern,
+                           const uint64_t *values)
+{
+    uint8_t *at;
+
+    if (!record || !record_wants(record, which))
+        return;
+    record->is_busy = true;
+    at = begin_item(record, which, now_ns, fields, record->kinds[which].fixed_count,
+                    pattern ? pattern->value_count : 0);
+    if (at) {
+        const bool has_mask =
+            pattern && pattern != &record->forgotten && pattern->value_count <= RECORD_MASK_VALUES;
+
+        at = put_varint(at, pattern ? pattern->group_count : 0);
+        if (pattern && pattern->group_count)
+            at = put_varint(at, 2 * pattern->number + has_mask);
+        if (pattern && pattern->group_count && has_mask)
+            at = put_differences(at, pattern, values);
+        else if (pattern)
+            for (size_t i = 0; i < pattern->value_count; i++)
+                at = put_varint(at, values[i]);
+        end_item(record, at);
+    }
+    record->is_busy = false;
+}
+
+/* Groups of a kind with P fields: their pattern, and their other values behind one another. */
+static void put_patterned(struct record *record, enum record_kind which, uint64_t now_ns,
+                          const uint64_t *fields, const uint64_t *groups, size_t group_count)
+{
+    const struct kind_state *kind = &record->kinds[which];
+    struct record_pattern *pattern = record_pattern(record, which, groups, group_count);
+    const size_t count = pattern ? pattern->group_count * kind->group_size : 0;
+    uint64_t *values = base_alloc_array(record->services, count + 1, sizeof *values);
+    size_t used = 0;
+
+    if (!values) {
+        record->has_no_memory = true;
+        return;
+    }
+    for (size_t i = 0; i < count; i++)
+        if (kind->codings[kind->fixed_count + i % kind->group_size] != CODED_PATTERN)
+            values[used++] = groups[i];
+    record_item_patterned(record, which, now_ns, fields, pattern, values);
+    base_free_array(record->services, values, count + 1, sizeof *values);
+}
+
 static void put_item(struct record *record, enum record_kind which, uint64_t now_ns,
                      const uint64_t *fields, size_t count, const uint64_t *groups,
                      size_t group_count)
 {
     struct kind_state *kind = &record->kinds[which];
     const size_t fixed = kind->fixed_count, size = kind->group_size;
-    uint64_t pattern = 0;
+    const size_t most = RECORD_ITEM_VALUES / (size + 1);
     uint8_t *at;
 
-    if (kind->pattern_count)
-        pattern = record_pattern(record, which, groups, group_count);
-    group_count = with_pattern(record, kind, pattern, group_count);
+    if (group_count > most) {
+        record->groups_missing += group_count - most;
+        group_count = most;
+    }
     at = begin_item(record, which, now_ns, fields, count, group_count * size);
     if (!at)
         return;
     if (size)
         at = put_varint(at, group_count);
-    if (size && group_count && kind->pattern_count)
-        at = put_varint(at, pattern);
     for (size_t i = 0; i < group_count; i++)
         for (size_t j = 0; j < size; j++)
-            if (kind->codings[fixed + j] != CODED_PATTERN)
-                at = put_field(kind, fixed + j, at, groups[i * size + j]);
+            at = put_field(kind, fixed + j, at, *groups++);
     end_item(record, at);
 }
 
 static void item(struct record *record, enum record_kind kind, uint64_t now_ns,
                  const uint64_t *fields, size_t count, const uint64_t *groups, size_t group_count)
 {
+    uint64_t whole[MOST_FIELDS] = {0};
+
     if (!record_wants(record, kind))
         return;
+    if (record->kinds[kind].pattern_count) {
+        memcpy(whole, fields, min_u64(count, record->kinds[kind].fixed_count) * sizeof *fields);
+        put_patterned(record, kind, now_ns, whole, groups, group_count);
+        return;
+    }
     record->is_busy = true;
     put_item(record, kind, now_ns, fields, count, groups, group_count);
-    record->is_busy = false;
-}
-
-void record_item_patterned(struct record *record, enum record_kind which, uint64_t now_ns,
-                           const uint64_t *fields, uint64_t pattern, const uint64_t *values,
-                           size_t group_count)
-{
-    struct kind_state *kind;
-    uint8_t *at;
-    size_t left;
-
-    if (!record || !record_wants(record, which))
-        return;
-    kind = &record->kinds[which];
-    group_count =
-        min_u64(group_count, RECORD_ITEM_VALUES / (kind->group_size ? kind->group_size : 1));
-    left = kind->group_size - kind->pattern_count;
-    record->is_busy = true;
-    at = begin_item(record, which, now_ns, fields, kind->fixed_count, group_count * left);
-    if (at) {
-        at = put_varint(at, group_count);
-        if (group_count)
-            at = put_varint(at, pattern);
-        for (size_t i = 0; i < group_count; i++)
-            for (size_t j = 0; j < kind->group_size; j++)
-                if (kind->codings[kind->fixed_count + j] != CODED_PATTERN)
-                    at = put_field(kind, kind->fixed_count + j, at, *values++);
-        end_item(record, at);
-    }
     record->is_busy = false;
 }
 

@@ -16,8 +16,9 @@
  *            the descriptor is the caller's. Texts and fields are copied.
  * Errors     A record that cannot be written, or lacks memory, stops being written;
  *            record_close() says why. A record that is NULL takes everything and does nothing.
- * Cost       An item costs some tens of nanoseconds. Memory: two block buffers, and the texts, of
- *            which RECORD_TEXT_BYTES are remembered; a text beyond is written each time.
+ * Cost       An item costs some tens of nanoseconds. Memory: two block buffers; the texts, of which
+ *            RECORD_TEXT_BYTES are remembered (a text beyond is written each time); RECORD_PATTERNS
+ *            patterns (a pattern beyond takes no part in differences).
  */
 #ifndef DRYDOCK_RECORD_RECORD_H
 #define DRYDOCK_RECORD_RECORD_H
@@ -36,7 +37,8 @@
 #define RECORD_ITEM_VALUES   (1u << 20)            /* fields of one item; more are cut */
 #define RECORD_TEXT_MOST     (8u * 1024u * 1024u)  /* of one text; the rest is cut */
 #define RECORD_TEXT_BYTES    (64u * 1024u * 1024u) /* of all texts that are remembered */
-#define RECORD_LIMIT_BYTES   (UINT64_C(4) << 30)   /* of a file, where nobody says otherwise */
+#define RECORD_PATTERNS      16384u
+#define RECORD_LIMIT_BYTES   (UINT64_C(4) << 30) /* of a file, where nobody says otherwise */
 #define RECORD_RESERVE_BYTES (UINT64_C(64) << 20)
 
 /* clang-format off */
@@ -136,15 +138,18 @@ void record_item_with(struct record *record, enum record_kind kind, uint64_t now
                       const uint64_t *fields, const uint64_t *groups, size_t group_count);
 
 /*
- * For who writes many items of groups that are alike: the number of the pattern of the P fields of
- * so many groups (whose other fields may be anything), and an item with that pattern, of which only
- * the other fields of the groups are given.
+ * For who writes many items of groups that are alike: the pattern of the P fields of so many
+ * groups, whose other fields may be anything, and an item with that pattern, of which only the
+ * other fields of the groups are given. NULL: there is no room for it. Lent until the next call of
+ * record_pattern(), or for the life of the record if record_pattern_lasts().
  */
-uint64_t record_pattern(struct record *record, enum record_kind kind, const uint64_t *groups,
-                        size_t group_count);
+struct record_pattern;
+struct record_pattern *record_pattern(struct record *record, enum record_kind kind,
+                                      const uint64_t *groups, size_t group_count);
+bool record_pattern_lasts(const struct record *record, const struct record_pattern *pattern);
 void record_item_patterned(struct record *record, enum record_kind kind, uint64_t now_ns,
-                           const uint64_t *fields, uint64_t pattern, const uint64_t *values,
-                           size_t group_count);
+                           const uint64_t *fields, struct record_pattern *pattern,
+                           const uint64_t *values);
 
 #define RECORD_ITEM(record, kind, now_ns, ...)                                                     \
     record_item(record, RECORD_KIND_##kind, now_ns,                                                \

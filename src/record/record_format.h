@@ -27,6 +27,9 @@
 
 #define RECORD_VARINT_BYTES 10
 
+/* So many values of a pattern's groups are written as differences, at most: a bit for each. */
+#define RECORD_MASK_VALUES 64u
+
 static inline void record_store32(uint8_t *at, uint32_t value)
 {
     for (unsigned i = 0; i < 4; i++)

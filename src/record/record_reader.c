@@ -47,6 +47,7 @@ struct own_shape {
 struct text {
     const char *bytes;
     uint32_t length;
+    uint64_t *last; /* of a pattern: the values of its last item, RECORD_MASK_VALUES; or NULL */
 };
 
 struct chunk {
@@ -478,10 +479,31 @@ static bool make_groups(struct record_reader *reader, size_t count)
     return true;
 }
 
-/* The pattern of an item, of which each byte is read once. */
+/* The pattern of an item, of which each byte is read once; and the values beside it. */
 struct pattern {
     const uint8_t *at, *end;
+    bool has_mask;
+    uint64_t mask, *last;
+    unsigned value; /* the next one */
 };
+
+/* The values of the pattern's last item; NULL: no memory. */
+static uint64_t *last_values(struct record_reader *reader, uint64_t number)
+{
+    struct text *text = &reader->texts[number - 1];
+
+    if (text->last)
+        return text->last;
+    reader->text_bytes += RECORD_MASK_VALUES * sizeof *text->last;
+    if (reader->text_bytes > RECORD_READER_TEXT_BYTES) {
+        stop_damaged(reader, "it has more patterns than any record");
+        return NULL;
+    }
+    text->last = base_alloc_array(reader->services, RECORD_MASK_VALUES, sizeof *text->last);
+    if (!text->last)
+        stop_without_memory(reader);
+    return text->last;
+}
 
 static bool begin_pattern(struct record_reader *reader, const struct file_kind *kind,
                           uint64_t count, struct pattern *out)
@@ -491,10 +513,35 @@ static bool begin_pattern(struct record_reader *reader, const struct file_kind *
 
     if (!get_varint(reader, &number))
         return false;
+    out->has_mask = number & 1;
+    number /= 2;
     out->at = record_reader_bytes(reader, number, &size);
     out->end = out->at + size;
-    return count <= size / kind->pattern_count ||
-           stop_damaged(reader, "an item is longer than its pattern");
+    if (kind->pattern_count && count > size / kind->pattern_count)
+        return stop_damaged(reader, "an item is longer than its pattern");
+    if (!out->has_mask)
+        return true;
+    if (!number || count * (kind->group_size - kind->pattern_count) > RECORD_MASK_VALUES)
+        return stop_damaged(reader, "a pattern has more values than any");
+    out->last = last_values(reader, number);
+    return out->last && get_varint(reader, &out->mask);
+}
+
+/* A field that is not in the pattern. */
+static inline bool get_value(struct record_reader *reader, struct pattern *pattern, uint64_t *out)
+{
+    const unsigned i = pattern->value++;
+    uint64_t difference;
+
+    if (!pattern->has_mask)
+        return get_varint(reader, out);
+    if (pattern->mask >> i & 1) {
+        if (!get_varint(reader, &difference))
+            return false;
+        pattern->last[i] += record_unzigzag(difference);
+    }
+    *out = pattern->last[i];
+    return true;
 }
 
 static inline bool get_pattern(struct record_reader *reader, struct pattern *pattern, uint64_t *out)
@@ -517,15 +564,14 @@ static inline bool get_pattern(struct record_reader *reader, struct pattern *pat
 static bool read_groups(struct record_reader *reader, struct file_kind *kind, size_t own_size,
                         size_t *out_count)
 {
-    const unsigned in_block = kind->group_size - kind->pattern_count;
-    struct pattern pattern = {NULL, NULL};
+    struct pattern pattern = {.has_mask = false};
     uint64_t count;
 
     *out_count = 0;
     if (!get_varint(reader, &count))
         return false;
-    if ((in_block && count > (reader->raw_used - reader->position) / in_block) ||
-        count > RECORD_ITEM_VALUES / kind->group_size)
+    if (count > RECORD_ITEM_VALUES / kind->group_size ||
+        (!kind->pattern_count && count > (reader->raw_used - reader->position) / kind->group_size))
         return stop_damaged(reader, "an item is longer than its block");
     if (count && kind->pattern_count && !begin_pattern(reader, kind, count, &pattern))
         return false;
@@ -540,6 +586,7 @@ static bool read_groups(struct record_reader *reader, struct file_kind *kind, si
             uint64_t value;
 
             if (kind->codings[field] == CODED_PATTERN ? !get_pattern(reader, &pattern, &value)
+                : kind->pattern_count                 ? !get_value(reader, &pattern, &value)
                                                       : !get_field(reader, kind, field, &value))
                 return false;
             if (place != NOWHERE)
@@ -589,12 +636,14 @@ static bool read_item(struct record_reader *reader, uint64_t code,
 
 static bool read_end(struct record_reader *reader)
 {
+    const bool is_alone = reader->position == 1;
     uint64_t items, texts, kinds, time;
 
     if (!get_varint(reader, &items) || !get_varint(reader, &texts) || !get_varint(reader, &kinds) ||
         !get_varint(reader, &time))
         return false;
-    if (!reader->is_last || reader->position != reader->raw_used || reader->at != reader->total)
+    if (!reader->is_last || !is_alone || reader->position != reader->raw_used ||
+        reader->at != reader->total)
         return stop_damaged(reader, "there is more behind the end");
     if (reader->skips_items)
         *reader->end = (struct record_reader_end){false, reader->block, items, texts, kinds, time};
@@ -794,6 +843,9 @@ void record_reader_close(struct record_reader *reader)
     base_free(reader->services, reader->packed, reader->packed_size);
     base_free(reader->services, reader->raw, reader->raw_size);
     base_free_array(reader->services, reader->kinds, MOST_KINDS, sizeof *reader->kinds);
+    for (uint64_t i = 0; i < reader->text_count; i++)
+        base_free_array(reader->services, reader->texts[i].last, RECORD_MASK_VALUES,
+                        sizeof *reader->texts[i].last);
     base_free_array(reader->services, reader->texts, reader->text_capacity, sizeof *reader->texts);
     base_free_array(reader->services, reader->groups, reader->groups_size, sizeof *reader->groups);
     base_free(reader->services, reader, sizeof *reader);

@@ -176,7 +176,8 @@ static void repeats_patterns(void **state)
     int file = test_record_file();
     struct record *record = record_create(base_services_libc(), file, NULL);
     struct record_call_group group[2] = {{.field = 7, .type = 300}, {.field = 8, .type = 2}};
-    uint64_t pattern = record_pattern(record, RECORD_KIND_call, (const uint64_t *)group, 2);
+    struct record_pattern *pattern =
+        record_pattern(record, RECORD_KIND_call, (const uint64_t *)group, 2);
     struct record_call call = {.sequence = 1};
     struct record_reader *reader;
     struct record_reader_item item;
@@ -187,8 +188,8 @@ static void repeats_patterns(void **state)
     for (uint64_t i = 0; i < 3; i++) {
         const uint64_t values[2] = {i, ~i};
 
-        record_item_patterned(record, RECORD_KIND_call, i, (const uint64_t *)&call, pattern, values,
-                              2);
+        record_item_patterned(record, RECORD_KIND_call, i, (const uint64_t *)&call, pattern,
+                              values);
         group[0].value = i;
         group[1].value = ~i;
         RECORD_ITEM_WITH(record, call, i, group, 2, .sequence = 1);
@@ -314,7 +315,7 @@ static void tells_damage(void **state)
         }
         taken.bytes[at] = old;
     }
-    assert_true(unread <= 2);
+    assert_true(unread <= 8); /* there are some frames */
     free(taken.bytes);
 }
 
@@ -428,8 +429,8 @@ static void refuses_hostile_counts(void **state)
         test_blocks_bytes(&blocks, "ab");
         test_blocks_varint(&blocks, 3);
         test_blocks_varint(&blocks, 0);
-        test_blocks_varint(&blocks, huge[i] > 9 ? 3 : 0);
-        test_blocks_varint(&blocks, 1);
+        test_blocks_varint(&blocks, 3);
+        test_blocks_varint(&blocks, 2); /* number 1, without a mask */
         test_blocks_pack(&blocks, RECORD_TAG_ITEMS, 0);
         assert_damaged(&blocks, "an item is longer than its pattern");
 

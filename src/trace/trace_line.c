@@ -251,6 +251,28 @@ void trace_put_named_hex(struct trace_line *line, const char *name, size_t name_
         put_field(line, name, name_length, "0x", 2, value, 16);
 }
 
+void trace_put_plain_hex(struct trace_line *line, const char *text, size_t length, uint64_t value)
+{
+    if (line->visitor) {
+        visit(line, text, length, TRACE_PART_PLAIN + TRACE_PART_HEX, value);
+        return;
+    }
+    trace_put_characters(line, text, length);
+    trace_put_characters(line, "0x", 2);
+    put_digits(line, value, 16, "0123456789abcdef", 1);
+}
+
+void trace_put_named_signed(struct trace_line *line, const char *name, size_t name_length,
+                            int64_t value)
+{
+    if (line->visitor) {
+        visit(line, name, name_length, TRACE_PART_SIGNED, (uint64_t)value);
+        return;
+    }
+    put_name(line, name);
+    put_signed(line, value);
+}
+
 void trace_put_status(struct trace_line *line, NTSTATUS status)
 {
     trace_put_characters(line, " 0x", 3);
@@ -339,7 +361,7 @@ void trace_put_adl(struct trace_line *line, const char *name, const DXGK_ADL *ad
 void trace_put_place(struct trace_line *line, const char *name, uint32_t segment, uint64_t address)
 {
     trace_put_number(line, name, segment);
-    trace_put(line, ":0x%" PRIx64, address);
+    trace_put_plain_hex(line, ":", 1, address);
 }
 
 void trace_put_gpu_physical(struct trace_line *line, const char *name,

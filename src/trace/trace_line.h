@@ -34,6 +34,11 @@ void trace_put_named_number(struct trace_line *line, const char *name, size_t na
 void trace_put_named_hex(struct trace_line *line, const char *name, size_t name_length,
                          uint64_t value);
 
+void trace_put_named_signed(struct trace_line *line, const char *name, size_t name_length,
+                            int64_t value);
+/* The text as it is, and "0x1f" behind it. */
+void trace_put_plain_hex(struct trace_line *line, const char *text, size_t length, uint64_t value);
+
 static inline void trace_put_text(struct trace_line *line, const char *text)
 {
     trace_put_characters(line, text, strlen(text));

@@ -72,13 +72,14 @@ static void put_ptes(struct trace_line *line, const char *name, const DXGK_PTE *
         return;
     }
     trace_put_words(line, name, "[");
-    for (UINT i = 0; i < count && i < TRACE_ARRAY_SHOWN; i++)
-        trace_put(line, "%s0x%" PRIx64 ":0x%" PRIx64, i ? " " : "", (uint64_t)entries[i].Flags,
-                  (uint64_t)entries[i].PageAddress);
+    for (UINT i = 0; i < count && i < TRACE_ARRAY_SHOWN; i++) {
+        trace_put_plain_hex(line, " ", i != 0, (uint64_t)entries[i].Flags);
+        trace_put_plain_hex(line, ":", 1, (uint64_t)entries[i].PageAddress);
+    }
     if (count > TRACE_ARRAY_SHOWN)
         trace_put(line, " .. #%016" PRIx64,
                   hash_bytes(entries, (size_t)count * sizeof *entries, 0));
-    trace_put(line, "]");
+    trace_put_text(line, "]");
 }
 
 static void put_copy_ranges(struct trace_line *line, const char *name,
@@ -104,7 +105,7 @@ static void put_copy_ranges(struct trace_line *line, const char *name,
     }
     if (count > TRACE_ARRAY_SHOWN)
         trace_put(line, " .. #%016" PRIx64, hash_final(&hash));
-    trace_put(line, "]");
+    trace_put_text(line, "]");
 }
 
 static void put_fences(struct trace_line *line, const char *name,
@@ -120,7 +121,7 @@ static void put_fences(struct trace_line *line, const char *name,
         trace_put_gpu_physical(line, "monitored", &info->MonitoredValuePhysicalAddress);
         trace_put(line, "}");
     }
-    trace_put(line, "]");
+    trace_put_text(line, "]");
 }
 
 /* ---- Fields ---- */
@@ -233,7 +234,7 @@ void trace_put_build_paging_buffer(struct trace_line *line, const struct trace_e
     const DXGKARG_BUILDPAGINGBUFFER *arg = event->argument;
 
     if (event->phase == TRACE_AFTER) {
-        trace_put(line, " written=%" PRId64, event->written);
+        trace_put_named_signed(line, "written", 7, event->written);
         trace_put_number(line, "MultipassOffset", arg->MultipassOffset);
         return;
     }

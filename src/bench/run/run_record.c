@@ -28,7 +28,8 @@ _Static_assert((int)TRACE_PART_DECIMAL == (int)RECORD_PART_DECIMAL &&
 _Static_assert(TRACE_HANDLE_UNKNOWN == RECORD_HANDLE_UNKNOWN, "and so is a handle without number");
 _Static_assert(sizeof(struct record_call_group) == 3 * sizeof(uint64_t), "field, type, value");
 
-#define FIRST_PARTS 64u
+#define FIRST_PARTS     64u
+#define MOST_PARTS_KEPT 64u
 
 uint64_t run_record_now(const struct run_record *record)
 {
@@ -415,35 +416,40 @@ static void note_part(void *context, const char *text, size_t length, unsigned t
 }
 
 /* The groups of the call without their values. */
-static uint64_t make_pattern(struct run_record *record)
+static struct record_pattern *make_pattern(struct run_record *record)
 {
-    struct record_call_group *groups = calloc(record->part_count, sizeof *groups);
-    uint64_t number;
+    struct record_call_group *groups = calloc(record->part_count + 1, sizeof *groups);
+    struct record_pattern *pattern;
 
     if (!groups)
-        return 0;
+        return NULL;
     for (size_t i = 0; i < record->part_count; i++) {
         groups[i].field =
             record_literal_part(record->record, record->parts[i].text, record->parts[i].length);
         groups[i].type = record->parts[i].type;
     }
-    number = record_pattern(record->record, RECORD_KIND_call, (const uint64_t *)groups,
-                            record->part_count);
+    pattern = record_pattern(record->record, RECORD_KIND_call, (const uint64_t *)groups,
+                             record->part_count);
     free(groups);
-    return number;
+    return pattern;
 }
 
-static uint64_t find_pattern(struct run_record *record)
+/*
+ * By the hash of 64 bits alone: what it is made of are addresses of this program's own texts. A
+ * call with very many parts has a pattern that nobody else has.
+ */
+static struct record_pattern *find_pattern(struct run_record *record)
 {
     struct run_record_pattern *slot = &record->patterns[record->pattern_hash % RUN_RECORD_PATTERNS];
 
-    if (!record->part_count)
-        return 0;
-    if (slot->hash != record->pattern_hash || !slot->number) {
-        slot->number = make_pattern(record);
-        slot->hash = record->pattern_hash;
-    }
-    return slot->number;
+    struct record_pattern *pattern = slot->pattern;
+
+    if (slot->hash == record->pattern_hash)
+        return pattern;
+    pattern = make_pattern(record);
+    if (record->part_count <= MOST_PARTS_KEPT && record_pattern_lasts(record->record, pattern))
+        *slot = (struct run_record_pattern){record->pattern_hash, pattern};
+    return pattern;
 }
 
 /* A type of object begins with the letter of its handles. */
@@ -481,7 +487,7 @@ static void put_call(struct run_record *record, const struct trace_event *event)
     if (!record_wants(record->record, RECORD_KIND_call))
         return;
     record->part_count = 0;
-    record->pattern_hash = 0;
+    record->pattern_hash = 1;
     trace_event_visit(event, &visitor);
     record_item_patterned(
         record->record, RECORD_KIND_call, run_record_now(record),
@@ -494,7 +500,7 @@ static void put_call(struct run_record *record, const struct trace_event *event)
             .object = has_object ? run_record_number(record, kind, event->object) : 0,
             .operation = operation_text(record, event),
             .status = event->phase == TRACE_AFTER ? (uint32_t)event->status : 0},
-        find_pattern(record), record->values, record->part_count);
+        find_pattern(record), record->values);
 }
 
 static void note_call(struct run_record *record, const struct trace_event *event)

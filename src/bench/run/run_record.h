@@ -36,7 +36,8 @@ struct run_record_part {
 
 /* The texts and types of a call's parts, by a hash of their addresses; 0: free. */
 struct run_record_pattern {
-    uint64_t hash, number;
+    uint64_t hash;
+    struct record_pattern *pattern;
 };
 
 struct run_record {
