@@ -18,7 +18,8 @@
 
 #define COMPRESSION_LEVEL 1
 #define MOST_FIELDS       24
-#define LITERAL_SLOTS     2048 /* a power of two */
+#define LITERAL_BITS      11
+#define LITERAL_SLOTS     (1u << LITERAL_BITS)
 #define FIRST_TEXT_SLOTS  1024
 #define PATTERN_SLOTS     (2u * RECORD_PATTERNS) /* a power of two */
 
@@ -541,13 +542,23 @@ uint64_t record_text(struct record *record, const char *text)
     return text ? record_bytes(record, text, strlen(text)) : 0;
 }
 
+#define WHOLE SIZE_MAX /* as the length of a literal: all of it */
+
+static inline struct literal_slot *slot_of(struct record *record, const char *literal,
+                                           size_t length)
+{
+    const uint64_t key = (uint64_t)(uintptr_t)literal + length;
+
+    return &record->literals[(key * UINT64_C(0x9e3779b97f4a7c15)) >> (64 - LITERAL_BITS)];
+}
+
 uint64_t record_literal_part(struct record *record, const char *literal, size_t length)
 {
     struct literal_slot *slot;
 
     if (!record || !length)
         return 0;
-    slot = &record->literals[hash_u64((uintptr_t)literal + length) & (LITERAL_SLOTS - 1)];
+    slot = slot_of(record, literal, length);
     if (slot->literal != literal || slot->length != length)
         *slot = (struct literal_slot){literal, length, record_bytes(record, literal, length)};
     return slot->number;
@@ -555,7 +566,14 @@ uint64_t record_literal_part(struct record *record, const char *literal, size_t 
 
 uint64_t record_literal(struct record *record, const char *literal)
 {
-    return literal ? record_literal_part(record, literal, strlen(literal)) : 0;
+    struct literal_slot *slot;
+
+    if (!record || !literal)
+        return 0;
+    slot = slot_of(record, literal, WHOLE);
+    if (slot->literal != literal || slot->length != WHOLE)
+        *slot = (struct literal_slot){literal, WHOLE, record_text(record, literal)};
+    return slot->number;
 }
 
 /* ---- Items ----------------------------------------------------------------------------------- */

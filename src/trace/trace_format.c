@@ -94,8 +94,9 @@ static void put_allocation_list(struct trace_line *line, const DXGK_ALLOCATIONLI
         if (i)
             trace_put_text(line, " ");
         trace_put_handle_value(line, TRACE_HANDLE_OPEN, list[i].hDeviceSpecificAllocation);
-        trace_put(line, "%s@%" PRIu32 ":0x%" PRIx64, list[i].WriteOperation ? "w" : "",
-                  (uint32_t)list[i].SegmentId, (uint64_t)list[i].PhysicalAddress.QuadPart);
+        trace_put_text(line, list[i].WriteOperation ? "w" : "");
+        trace_put(line, "@%" PRIu32, (uint32_t)list[i].SegmentId);
+        trace_put_plain_hex(line, ":", 1, (uint64_t)list[i].PhysicalAddress.QuadPart);
     }
     trace_put_text(line, "]");
 }
@@ -748,7 +749,7 @@ static void put_callback(struct trace_line *line, const struct trace_event *even
         trace_put_number(line, "Type", (uint64_t)data->Type);
         trace_put_hex(line, "Flags", data->Flags.Value);
         if (!is_before)
-            trace_put(line, " %s", event->object ? "found" : "unknown");
+            trace_put_text(line, event->object ? " found" : " unknown");
         break;
     }
     case TRACE_CALLBACK_reserve_gpu_virtual_address_range:

@@ -40,13 +40,8 @@ uint64_t run_record_now(const struct run_record *record)
 static bool make_room(struct run_record *record)
 {
     size_t room = record->part_room ? 2 * record->part_room : FIRST_PARTS;
-    struct run_record_part *parts = realloc(record->parts, room * sizeof *parts);
-    uint64_t *values;
+    uint64_t *values = realloc(record->values, room * sizeof *values);
 
-    if (!parts)
-        return false;
-    record->parts = parts;
-    values = realloc(record->values, room * sizeof *values);
     if (!values)
         return false;
     record->values = values;
@@ -56,10 +51,8 @@ static bool make_room(struct run_record *record)
 
 static void release_parts(struct run_record *record)
 {
-    free(record->parts);
     free(record->values);
     free(record->patterns);
-    record->parts = NULL;
     record->values = NULL;
     record->patterns = NULL;
 }
@@ -397,40 +390,52 @@ static void note_interrupt(struct run_record *record, const DXGKARGCB_NOTIFY_INT
 
 /* ---- Calls ----------------------------------------------------------------------------------- */
 
-static void note_part(void *context, const char *text, size_t length, unsigned type, uint64_t value)
+static void note_value(void *context, const char *text, size_t length, unsigned type,
+                       uint64_t value)
 {
     struct run_record *record = context;
+    uint64_t hash = record->pattern_hash;
 
-    if (record->part_count == record->part_room && !make_room(record))
+    if (record->part_count == record->part_room && !make_room(record)) {
+        record->has_lost_parts = true;
         return;
+    }
     if (type == TRACE_PART_TEXT)
         value = record_literal(record->record, (const char *)(uintptr_t)value);
     else if (type == TRACE_PART_PLAIN + TRACE_PART_TEXT)
         value = record_text(record->record, (const char *)(uintptr_t)value);
-    record->parts[record->part_count] = (struct run_record_part){text, length, type};
     record->values[record->part_count++] = value;
-    record->pattern_hash =
-        (record->pattern_hash ^ ((uintptr_t)text + (length << 48) + ((uint64_t)type << 56))) *
-        UINT64_C(0x9e3779b97f4a7c15);
-    record->pattern_hash ^= record->pattern_hash >> 29;
+    hash = (hash ^ ((uintptr_t)text + (length << 48) + ((uint64_t)type << 56))) *
+           UINT64_C(0x9e3779b97f4a7c15);
+    record->pattern_hash = hash ^ hash >> 29;
 }
 
-/* The groups of the call without their values. */
-static struct record_pattern *make_pattern(struct run_record *record)
+/* Text and type of a part, in the second round over the parts of a call. */
+static void note_text(void *context, const char *text, size_t length, unsigned type, uint64_t value)
 {
-    struct record_call_group *groups = calloc(record->part_count + 1, sizeof *groups);
-    struct record_pattern *pattern;
+    struct run_record *record = context;
+    struct record_call_group *group = &record->groups[record->part_count++];
 
-    if (!groups)
-        return NULL;
-    for (size_t i = 0; i < record->part_count; i++) {
-        groups[i].field =
-            record_literal_part(record->record, record->parts[i].text, record->parts[i].length);
-        groups[i].type = record->parts[i].type;
+    group->field = record_literal_part(record->record, text, length);
+    group->type = type;
+}
+
+static struct record_pattern *make_pattern(struct run_record *record,
+                                           const struct trace_event *event)
+{
+    const struct trace_visitor visitor = {note_text, record};
+    const size_t count = record->part_count;
+    struct record_pattern *pattern = NULL;
+
+    record->groups = calloc(count + 1, sizeof *record->groups);
+    if (record->groups && !record->has_lost_parts) {
+        record->part_count = 0;
+        trace_event_visit(event, &visitor);
+        pattern = record_pattern(record->record, RECORD_KIND_call, (const uint64_t *)record->groups,
+                                 count);
     }
-    pattern = record_pattern(record->record, RECORD_KIND_call, (const uint64_t *)groups,
-                             record->part_count);
-    free(groups);
+    free(record->groups);
+    record->groups = NULL;
     return pattern;
 }
 
@@ -438,16 +443,17 @@ static struct record_pattern *make_pattern(struct run_record *record)
  * By the hash of 64 bits alone: what it is made of are addresses of this program's own texts. A
  * call with very many parts has a pattern that nobody else has.
  */
-static struct record_pattern *find_pattern(struct run_record *record)
+static struct record_pattern *find_pattern(struct run_record *record,
+                                           const struct trace_event *event)
 {
     struct run_record_pattern *slot = &record->patterns[record->pattern_hash % RUN_RECORD_PATTERNS];
-
-    struct record_pattern *pattern = slot->pattern;
+    const bool is_kept = record->part_count <= MOST_PARTS_KEPT;
+    struct record_pattern *pattern;
 
     if (slot->hash == record->pattern_hash)
-        return pattern;
-    pattern = make_pattern(record);
-    if (record->part_count <= MOST_PARTS_KEPT && record_pattern_lasts(record->record, pattern))
+        return slot->pattern;
+    pattern = make_pattern(record, event);
+    if (is_kept && record_pattern_lasts(record->record, pattern))
         *slot = (struct run_record_pattern){record->pattern_hash, pattern};
     return pattern;
 }
@@ -480,13 +486,14 @@ static uint64_t operation_text(struct run_record *record, const struct trace_eve
 
 static void put_call(struct run_record *record, const struct trace_event *event)
 {
-    const struct trace_visitor visitor = {note_part, record};
+    const struct trace_visitor visitor = {note_value, record};
     const bool has_object = trace_event_has_object(event);
     const char kind = trace_event_object_kind(event);
 
     if (!record_wants(record->record, RECORD_KIND_call))
         return;
     record->part_count = 0;
+    record->has_lost_parts = false;
     record->pattern_hash = 1;
     trace_event_visit(event, &visitor);
     record_item_patterned(
@@ -500,7 +507,7 @@ static void put_call(struct run_record *record, const struct trace_event *event)
             .object = has_object ? run_record_number(record, kind, event->object) : 0,
             .operation = operation_text(record, event),
             .status = event->phase == TRACE_AFTER ? (uint32_t)event->status : 0},
-        find_pattern(record), record->values);
+        find_pattern(record, event), record->values);
 }
 
 static void note_call(struct run_record *record, const struct trace_event *event)

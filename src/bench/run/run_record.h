@@ -28,12 +28,6 @@ struct run_record_packet {
 
 #define RUN_RECORD_PATTERNS 4096u /* a power of two */
 
-struct run_record_part {
-    const char *text;
-    size_t length;
-    unsigned type;
-};
-
 /* The texts and types of a call's parts, by a hash of their addresses; 0: free. */
 struct run_record_pattern {
     uint64_t hash;
@@ -50,11 +44,12 @@ struct run_record {
     uint64_t sequence; /* of the last call */
     uint64_t dpcs;
     struct run_record_packet in_flight[RUN_RECORD_NODES][RUN_RECORD_PACKETS];
-    /* The call that is being written. */
-    struct run_record_part *parts;
-    size_t part_count, part_room;
+    /* The call that is being written: the values of its parts, and a hash of texts and types. */
     uint64_t *values;
+    size_t part_count, part_room;
+    bool has_lost_parts; /* there was no memory for all */
     uint64_t pattern_hash;
+    struct record_call_group *groups;    /* of a call whose pattern is not known yet; else NULL */
     struct run_record_pattern *patterns; /* by hash, RUN_RECORD_PATTERNS */
 };
 
