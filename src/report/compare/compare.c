@@ -490,48 +490,6 @@ static void compare_values(const char *path, const json_t *a, const json_t *b, j
     json_array_append_new(figures, json);
 }
 
-/* ---- The whole ------------------------------------------------------------------------------- */
-
-json_t *report_compare(const struct report_run *a, const struct report_run *b)
-{
-    struct side sides[2] = {{.story = a->story}, {.story = b->story}};
-    json_t *comparison = json_object(), *figures = json_array();
-    bool is_different = false, is_done = true;
-
-    /* First what was asked for, then what came of it. */
-    for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++)
-        compare_values(settings[i], json_object_get(a->json, settings[i]),
-                       json_object_get(b->json, settings[i]), figures);
-    compare_members("", a->json, b->json, figures);
-    if (a->story && b->story) {
-        for (unsigned i = 0; i < 2; i++) {
-            sides[i].calls = story_rows(sides[i].story, STORY_CALLS);
-            sides[i].operations = story_rows(sides[i].story, STORY_OPERATIONS);
-            is_done = is_done && index_arguments(&sides[i]) && index_operations(&sides[i]);
-        }
-        if (is_done) {
-            is_different = compare_calls(&sides[0], &sides[1], comparison);
-            is_different = compare_operations(&sides[0], &sides[1], comparison) || is_different;
-        }
-    }
-    json_object_set_new(comparison, "has_records", json_boolean(a->story && b->story));
-    json_object_set_new(comparison, "is_same",
-                        json_boolean(!is_different && !json_array_size(figures)));
-    json_object_set_new(comparison, "figures", figures);
-    for (unsigned i = 0; i < 2; i++) {
-        free(sides[i].arguments);
-        free(sides[i].argument_rows);
-        free(sides[i].hashes);
-        free(sides[i].stretches);
-        free(sides[i].sorted);
-    }
-    if (!is_done) {
-        json_decref(comparison);
-        return NULL;
-    }
-    return comparison;
-}
-
 /* ---- As text --------------------------------------------------------------------------------- */
 
 static const char *text_at(const json_t *object, const char *key)
@@ -597,6 +555,71 @@ static void put_difference(FILE *out, const json_t *comparison)
         fprintf(out, "       %s: %.60s and %.60s\n", text_at(argument, "field"),
                 *text_at(argument, "a") ? text_at(argument, "a") : "(none)",
                 *text_at(argument, "b") ? text_at(argument, "b") : "(none)");
+}
+
+/* The lines of the text about the difference, each for itself. */
+static json_t *sentences_json(const json_t *comparison)
+{
+    json_t *list = json_array();
+    char *text = NULL, *place = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+
+    if (!out)
+        return list;
+    if (json_is_true(json_object_get(comparison, "is_same")))
+        fprintf(out, "the runs are the same\n");
+    else
+        put_difference(out, comparison);
+    if (fclose(out) == 0) {
+        for (char *line = strtok_r(text, "\n", &place); line; line = strtok_r(NULL, "\n", &place))
+            json_array_append_new(list, report_text_json(line + strspn(line, " ")));
+    }
+    free(text);
+    return list;
+}
+
+/* ---- The whole ------------------------------------------------------------------------------- */
+
+json_t *report_compare(const struct report_run *a, const struct report_run *b)
+{
+    struct side sides[2] = {{.story = a->story}, {.story = b->story}};
+    json_t *comparison = json_object(), *figures = json_array();
+    bool is_different = false, is_done = true;
+
+    /* First what was asked for, then what came of it. */
+    for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++)
+        compare_values(settings[i], json_object_get(a->json, settings[i]),
+                       json_object_get(b->json, settings[i]), figures);
+    compare_members("", a->json, b->json, figures);
+    if (a->story && b->story) {
+        for (unsigned i = 0; i < 2; i++) {
+            sides[i].calls = story_rows(sides[i].story, STORY_CALLS);
+            sides[i].operations = story_rows(sides[i].story, STORY_OPERATIONS);
+            is_done = is_done && index_arguments(&sides[i]) && index_operations(&sides[i]);
+        }
+        if (is_done) {
+            is_different = compare_calls(&sides[0], &sides[1], comparison);
+            is_different = compare_operations(&sides[0], &sides[1], comparison) || is_different;
+        }
+    }
+    json_object_set_new(comparison, "has_records", json_boolean(a->story && b->story));
+    json_object_set_new(comparison, "is_same",
+                        json_boolean(!is_different && !json_array_size(figures)));
+    json_object_set_new(comparison, "figures", figures);
+    json_object_set_new(comparison, "sentences", sentences_json(comparison));
+    for (unsigned i = 0; i < 2; i++) {
+        free(sides[i].arguments);
+        free(sides[i].argument_rows);
+        free(sides[i].hashes);
+        free(sides[i].stretches);
+        free(sides[i].sorted);
+    }
+    if (!is_done) {
+        json_decref(comparison);
+        return NULL;
+    }
+    return comparison;
 }
 
 static void figure_text(const char *path, const json_t *value, char out[64])

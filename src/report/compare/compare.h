@@ -22,6 +22,8 @@
  *            | first_operation  | null, or {"a", "b"}: rows of the first that has no partner
  *            | parts            | [[row in a, how many, row in b, how many], ...]: the operations
  *            |                  | between two stretches that are alike; at most COMPARE_PARTS
+ *            | sentences        | the lines of the text about the difference
+ *            | has_records      | both runs have one; else figures are all there is
  *            | figures          | [{"path", "a", "b"}]: those that differ, in the order of run.json
  * Ownership  JSON that is given is the caller's.
  */

@@ -84,9 +84,13 @@ json_t *report_cause_json(const struct report_campaign *campaign, size_t cause)
     return report_finding_json(&finding, 1, &finding);
 }
 
+/* What findings of the cause have as "cause". */
 static void cause_id(const struct campaign_cause *cause, char out[24])
 {
-    snprintf(out, 24, "%016" PRIx64, cause->hash);
+    const struct campaign_finding *finding = &cause->first.findings[cause->finding];
+
+    snprintf(out, 24, "%016" PRIx64,
+             finding_cause(rule_find(finding->rule), finding->detail.where, finding->text));
 }
 
 void report_campaign_set_page(struct report_campaign *campaign, size_t cause, const char *path)
@@ -107,22 +111,30 @@ struct loading {
 static bool take_record(void *context, const struct campaign_record *record)
 {
     struct loading *loading = context;
-    json_t *json;
+    json_t *json, *causes;
 
     campaign_summary_add(loading->summary, record);
     if (!loading->seeds || record->outcome == CAMPAIGN_CLEAN ||
         json_array_size(loading->seeds) >= CAMPAIGN_PAGE_SEEDS)
         return true;
     json = json_object();
+    causes = json_array();
     set(json, "seed", record->seed);
     set_text(json, "model", campaign_model_name(record->model));
     set_text(json, "case", record->case_path);
     set_text(json, "outcome", campaign_outcome_name(record->outcome));
     set(json, "findings", record->finding_total);
-    if (record->finding_count) {
-        set_text(json, "rule", record->findings[0].rule);
-        set_text(json, "where", record->findings[0].detail.where);
+    for (unsigned i = 0; i < record->finding_count; i++) {
+        const struct campaign_finding *finding = &record->findings[i];
+        char id[24];
+
+        if (finding->consequence_of)
+            continue;
+        snprintf(id, sizeof id, "%016" PRIx64,
+                 finding_cause(rule_find(finding->rule), finding->detail.where, finding->text));
+        json_array_append_new(causes, json_string(id));
     }
+    json_object_set_new(json, "causes", causes);
     json_array_append_new(loading->seeds, json);
     return true;
 }
@@ -149,9 +161,27 @@ static bool read_campaign(const char *folder, struct campaign_summary *summary, 
     return is_read;
 }
 
-static json_t *trend_json(const char *folder, const struct campaign_summary *summary, time_t time)
+static bool is_in_trend(const json_t *trend, const char *cause)
 {
-    json_t *json = json_object(), *causes = json_array();
+    size_t i, k;
+    json_t *campaign, *id;
+
+    json_array_foreach(trend, i, campaign)
+    {
+        json_array_foreach(json_object_get(campaign, "causes"), k, id)
+        {
+            if (strcmp(json_string_value(id), cause) == 0)
+                return true;
+        }
+    }
+    return false;
+}
+
+/* A campaign in the trend. Causes that no campaign before it had are new. */
+static void add_to_trend(json_t *trend, const char *folder, const struct campaign_summary *summary,
+                         time_t time)
+{
+    json_t *json = json_object(), *causes = json_array(), *new_causes = json_array();
     unsigned evaluated = 0, broken = 0;
 
     for (unsigned i = RULE_NONE + 1; i < RULE_COUNT; i++) {
@@ -161,18 +191,23 @@ static json_t *trend_json(const char *folder, const struct campaign_summary *sum
     for (size_t i = 0; i < summary->cause_count; i++) {
         char id[24];
 
+        if (campaign_is_advice(&summary->causes[i]))
+            continue;
         cause_id(&summary->causes[i], id);
-        if (!campaign_is_advice(&summary->causes[i]))
-            json_array_append_new(causes, json_string(id));
+        json_array_append_new(causes, json_string(id));
+        if (!is_in_trend(trend, id))
+            json_array_append_new(new_causes, json_string(id));
     }
-    set_text(json, "folder", folder);
+    set_text(json, "name", folder);
+    set_text(json, "driver", summary->cause_count ? summary->causes[0].first.driver : "");
     set(json, "time", time > 0 ? (uint64_t)time : 0);
     set(json, "runs", summary->runs);
     set(json, "findings", summary->findings);
-    set(json, "evaluated", evaluated);
-    set(json, "broken", broken);
+    set(json, "rules_evaluated", evaluated);
+    set(json, "rules_broken", broken);
     json_object_set_new(json, "causes", causes);
-    return json;
+    json_object_set_new(json, "new_causes", new_causes);
+    json_array_append_new(trend, json);
 }
 
 /* Of the last result, seconds since 1970; 0: not known. */
@@ -248,8 +283,7 @@ static bool load_trend(const char *folder, struct report_campaign *campaign, cha
         is_fine =
             campaign_summary_init(&summary) && read_campaign(inner, &summary, NULL, &damage, error);
         if (is_fine)
-            json_array_append_new(campaign->trend,
-                                  trend_json(list[i].name, &summary, list[i].time));
+            add_to_trend(campaign->trend, list[i].name, &summary, list[i].time);
         campaign_summary_fini(&summary);
     }
     if (is_fine && (size_t)snprintf(campaign->folder, sizeof campaign->folder, "%s/%s", folder,
@@ -287,6 +321,7 @@ static json_t *load_description(const char *folder, char error[512])
 bool report_campaign_load(const char *folder, struct report_campaign *out_campaign, char error[512])
 {
     struct report_campaign *campaign = out_campaign;
+    const char *slash;
     size_t length = strlen(folder);
 
     *campaign = (struct report_campaign){
@@ -309,8 +344,9 @@ bool report_campaign_load(const char *folder, struct report_campaign *out_campai
     if (!campaign->description || !read_campaign(campaign->folder, &campaign->summary,
                                                  campaign->seeds, &campaign->damage, error))
         goto failed;
-    json_array_append_new(campaign->trend, trend_json(campaign->folder, &campaign->summary,
-                                                      time_of(campaign->folder)));
+    slash = strrchr(campaign->folder, '/');
+    add_to_trend(campaign->trend, slash ? slash + 1 : campaign->folder, &campaign->summary,
+                 time_of(campaign->folder));
     return true;
 failed:
     report_campaign_fini(campaign);
@@ -329,7 +365,7 @@ void report_campaign_fini(struct report_campaign *campaign)
 
 /* ---- The pages ------------------------------------------------------------------------------- */
 
-static json_t *catalogue_json(void)
+static json_t *contract_json(void)
 {
     json_t *list = json_array();
 
@@ -343,7 +379,7 @@ static json_t *catalogue_json(void)
         set_text(json, "side", rule_side_name(rule->side));
         set(json, "tier", rule->tier);
         set_text(json, "versions", rule->versions);
-        json_object_set_new(json, "unchecked", reason ? report_text_json(reason) : json_null());
+        set_text(json, "reason", reason ? reason : "");
         json_array_append_new(list, json);
     }
     return list;
@@ -360,6 +396,31 @@ static char *html_of(const char *title, json_t *facts, size_t *out_size, char er
         snprintf(error, 512, "no memory for the page");
     free(text);
     return html;
+}
+
+/* The page of each cause, and the seeds that it was seen in. */
+static void complete_causes(const struct report_campaign *campaign, json_t *causes)
+{
+    size_t i, k, n;
+    json_t *cause, *seed, *id;
+
+    json_array_foreach(causes, i, cause)
+    {
+        const char *own = json_string_value(json_object_get(cause, "cause"));
+        json_t *seeds = json_array(), *page = json_object_get(campaign->pages, own ? own : "");
+
+        json_array_foreach(campaign->seeds, k, seed)
+        {
+            json_array_foreach(json_object_get(seed, "causes"), n, id)
+            {
+                if (own && strcmp(json_string_value(id), own) == 0 &&
+                    json_array_size(seeds) < CAMPAIGN_PAGE_CAUSE_SEEDS)
+                    json_array_append(seeds, json_object_get(seed, "seed"));
+            }
+        }
+        json_object_set_new(cause, "seeds", seeds);
+        json_object_set(cause, "page", page ? page : json_null());
+    }
 }
 
 char *report_campaign_html(const struct report_campaign *campaign, size_t *out_size,
@@ -390,9 +451,9 @@ char *report_campaign_html(const struct report_campaign *campaign, size_t *out_s
     set_text(facts, "folder", campaign->folder);
     set_text(facts, "version", DRYDOCK_VERSION);
     json_object_set(facts, "seeds", campaign->seeds);
-    json_object_set(facts, "pages", campaign->pages);
     json_object_set(facts, "trend", campaign->trend);
-    json_object_set_new(facts, "catalogue", catalogue_json());
+    json_object_set_new(facts, "contract", contract_json());
+    complete_causes(campaign, json_object_get(facts, "causes"));
     json_object_set_new(facts, "notes", notes);
     snprintf(title, sizeof title, "Campaign %s - Drydock", campaign->folder);
     html = html_of(title, facts, out_size, error);

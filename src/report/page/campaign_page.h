@@ -5,15 +5,17 @@
  * Model      The facts of the page are those of `drydock check --json` and
  *
  *            | folder, driver, model, cases | what was played, as campaign.json has it
- *            | seeds      | [{"seed", "model", "case", "outcome", "findings", "cause"}]: each run
- *            |            | that has findings, and its first cause; at most CAMPAIGN_PAGE_SEEDS
- *            | catalogue  | [{"id", "sentence", "side", "tier", "versions", "unchecked"}]: all
- *            |            | rules, so that those that were never evaluated are seen; unchecked:
- *            |            | null, or why no run can see it
- *            | pages      | {cause: path of its page, from the folder}
- *            | trend      | [{"folder", "time", "runs", "findings", "evaluated", "broken",
- *            |            | "causes"}]: the campaigns of the folder, the oldest first; causes:
- *            |            | their ids. One entry, where the folder is that of one campaign
+ *            | causes[]   | also "seeds": those that it was seen in, at most
+ *            |            | CAMPAIGN_PAGE_CAUSE_SEEDS, and "page": the path of its page, or null
+ *            | seeds      | [{"seed", "model", "case", "outcome", "findings", "causes"}]: each run
+ *            |            | with findings, and the ids of its causes; at most CAMPAIGN_PAGE_SEEDS
+ *            | contract   | [{"id", "sentence", "side", "tier", "versions", "reason"}]: all rules,
+ *            |            | so that those that were never evaluated are seen; reason: why no run
+ *            |            | can see it, or ""
+ *            | trend      | [{"name", "driver", "time", "runs", "findings", "rules_evaluated",
+ *            |            | "rules_broken", "causes", "new_causes"}]: the campaigns of the folder,
+ *            |            | the oldest first; causes by their ids. One entry, where the folder is
+ *            |            | that of one campaign
  * Ownership  A campaign that was loaded is ended by report_campaign_fini().
  * Errors     bool or NULL, and one line in the caller's text.
  */
@@ -24,7 +26,8 @@
 
 #include <jansson.h>
 
-#define CAMPAIGN_PAGE_SEEDS 20000
+#define CAMPAIGN_PAGE_SEEDS       20000
+#define CAMPAIGN_PAGE_CAUSE_SEEDS 200
 
 struct report_campaign {
     char folder[512]; /* of the campaign itself: in a folder of several, the newest */
