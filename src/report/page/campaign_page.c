@@ -398,6 +398,29 @@ static char *html_of(const char *title, json_t *facts, size_t *out_size, char er
     return html;
 }
 
+static int by_value(const void *a, const void *b)
+{
+    json_int_t x = json_integer_value(*(json_t *const *)a);
+    json_int_t y = json_integer_value(*(json_t *const *)b);
+
+    return (x > y) - (x < y);
+}
+
+/* The numbers in rising order, as a list of its own; the list that was given is released. */
+static json_t *sorted(json_t *numbers)
+{
+    json_t *copy = json_array(), *values[CAMPAIGN_PAGE_CAUSE_SEEDS];
+    size_t count = json_array_size(numbers);
+
+    for (size_t i = 0; i < count; i++)
+        values[i] = json_array_get(numbers, i);
+    qsort(values, count, sizeof values[0], by_value);
+    for (size_t i = 0; i < count; i++)
+        json_array_append(copy, values[i]);
+    json_decref(numbers);
+    return copy;
+}
+
 /* The page of each cause, and the seeds that it was seen in. */
 static void complete_causes(const struct report_campaign *campaign, json_t *causes)
 {
@@ -418,7 +441,7 @@ static void complete_causes(const struct report_campaign *campaign, json_t *caus
                     json_array_append(seeds, json_object_get(seed, "seed"));
             }
         }
-        json_object_set_new(cause, "seeds", seeds);
+        json_object_set_new(cause, "seeds", sorted(seeds));
         json_object_set(cause, "page", page ? page : json_null());
     }
 }
@@ -446,6 +469,10 @@ char *report_campaign_html(const struct report_campaign *campaign, size_t *out_s
     if (json_array_size(campaign->seeds) >= CAMPAIGN_PAGE_SEEDS)
         json_array_append_new(notes, json_string("The list of runs with findings has the first "
                                                  "20,000 of them."));
+    /* The folder does not tell how long its runs took, nor why the last one was the last. */
+    json_object_del(facts, "seconds");
+    json_object_del(facts, "runs_per_second");
+    json_object_del(facts, "stopped_by");
     json_object_update_missing(facts, campaign->description);
     json_object_set_new(facts, "page", json_string("campaign"));
     set_text(facts, "folder", campaign->folder);
