@@ -56,9 +56,9 @@
  *
  * LEFT OUT
  *
- * When the packed form is above the limit, the steps of steps[] are taken in order until it fits.
- * Rows near a finding stay: the 200 calls before and behind it. Each step that was taken is a row
- * of "facts": key "left_out", value "1,234 calls" or alike. When all steps have been taken, the
+ * When the packed form is above the limit, the steps of pack_left_out.c are taken in order until it
+ * fits. Rows near a finding stay: the 200 calls before and behind it. Each step that was taken is a
+ * row of "facts": key "left_out", value "1,234 calls" or alike. When all steps have been taken, the
  * packed form is as large as it is.
  *
  * HOW
@@ -67,378 +67,17 @@
  * are one stream, and their sizes are known before anything is left out. Which encoding a column
  * has is tried on a sample of its rows.
  */
-#include "story/story.h"
+#include "story/pack_private.h"
 #include "story/utf8.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 
-#define EXACT_MAX ((UINT64_C(1) << 53) - 1) /* the largest integer below which doubles have all */
-
-#define NEAR_CALLS    200   /* that stay before and behind the call of a finding */
-#define SAMPLE_ROWS   12000 /* of each of SAMPLE_SPANS */
-#define SAMPLE_SPANS  3
-#define FEW_ROWS      32   /* whose encoding is chosen by the bytes alone */
-#define SERIES_POINTS 4096 /* of a curve that is thinned */
-
-/* Bytes that grow. */
-struct bytes {
-    const struct base_services *services;
-    unsigned char *data;
-    size_t size, room;
-    bool failed;
-};
-
-struct piece {
-    struct bytes deflated;
-    size_t raw_size;
-    char encoding;
-    int base; /* a column, or -1 */
-    uint64_t max;
-    bool is_ready;
-};
-
-/* To choose an encoding, or for good. */
-enum effort { EFFORT_TRY, EFFORT_KEEP, EFFORT_COUNT };
-
-struct pack {
-    const struct story *story;
-    const struct base_services *services;
-    bool failed;
-
-    /* Which rows stay: keeps[table][row]; NULL: all. */
-    unsigned char *keeps[STORY_TABLE_COUNT];
-    uint32_t *places[STORY_TABLE_COUNT]; /* of a row among those that stay; where keeps is */
-    size_t rows[STORY_TABLE_COUNT];      /* that stay */
-
-    uint64_t *values; /* the column in work: packed values of the rows that stay */
-    size_t values_room;
-    uint64_t *base_values;
-    size_t base_values_room;
-    struct bytes raw, tried;
-    z_stream streams[EFFORT_COUNT];
-    bool has_stream[EFFORT_COUNT];
-
-    uint32_t *text_places; /* by id; 0: not used so far, except for text 0 */
-    uint32_t *text_ids;    /* by place */
-    size_t text_count, text_room;
-
-    struct piece columns[STORY_COLUMN_COUNT], text_lengths, text_bytes, header;
-    size_t left_out_count;
-    char left_out[16][96];
-    uint64_t text_type; /* the id of "text" */
-};
-
-/* ---- Bytes ----------------------------------------------------------------------------------- */
-
-static bool reserve(struct bytes *bytes, size_t more)
-{
-    size_t room = bytes->room ? bytes->room : 4096;
-    unsigned char *grown;
-
-    if (bytes->failed || more > SIZE_MAX / 4)
-        return false;
-    if (bytes->room - bytes->size >= more)
-        return true;
-    while (room - bytes->size < more)
-        room *= 2;
-    grown = base_alloc(bytes->services, room);
-    if (!grown) {
-        bytes->failed = true;
-        return false;
-    }
-    if (bytes->size)
-        memcpy(grown, bytes->data, bytes->size);
-    base_free(bytes->services, bytes->data, bytes->room);
-    bytes->data = grown;
-    bytes->room = room;
-    return true;
-}
-
-static void bytes_free(struct bytes *bytes)
-{
-    base_free(bytes->services, bytes->data, bytes->room);
-    *bytes = (struct bytes){.services = bytes->services};
-}
-
-static void put_bytes(struct bytes *bytes, const void *data, size_t size)
-{
-    if (size && reserve(bytes, size)) {
-        memcpy(bytes->data + bytes->size, data, size);
-        bytes->size += size;
-    }
-}
-
-static void put_varint(struct bytes *bytes, uint64_t value)
-{
-    if (!reserve(bytes, 10))
-        return;
-    for (; value > 0x7f; value >>= 7)
-        bytes->data[bytes->size++] = (unsigned char)(value | 0x80);
-    bytes->data[bytes->size++] = (unsigned char)value;
-}
-
-static void put_format(struct bytes *bytes, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-static void put_format(struct bytes *bytes, const char *format, ...)
-{
-    char text[512];
-    va_list list;
-
-    va_start(list, format);
-    vsnprintf(text, sizeof text, format, list);
-    va_end(list);
-    put_bytes(bytes, text, strlen(text));
-}
-
-/*
- * Deflates raw bytes behind what out has, up to a full flush. A stream is made once for each level,
- * and begun anew for each piece. False: no memory.
- */
-static bool deflate_piece(struct pack *pack, const struct bytes *raw, enum effort effort,
-                          struct bytes *out)
-{
-    static const int levels[EFFORT_COUNT] = {1, Z_DEFAULT_COMPRESSION};
-    z_stream *stream = &pack->streams[effort];
-    const unsigned char *next = raw->data;
-    size_t left = raw->size;
-    bool is_done = false;
-
-    if (raw->failed)
-        return false;
-    if (!pack->has_stream[effort]) {
-        if (deflateInit2(stream, levels[effort], Z_DEFLATED, -15, 8, Z_DEFAULT_STRATEGY) != Z_OK)
-            return false;
-        pack->has_stream[effort] = true;
-    } else {
-        deflateReset(stream);
-    }
-    while (!is_done) {
-        uInt step = (uInt)(left < (1u << 30) ? left : (1u << 30));
-        int flush = step == left ? Z_FULL_FLUSH : Z_NO_FLUSH;
-
-        stream->next_in = (unsigned char *)next;
-        stream->avail_in = step;
-        do {
-            uInt room = (uInt)(raw->size < 65536 ? raw->size + 64 : 65536);
-
-            if (!reserve(out, room))
-                return false;
-            stream->next_out = out->data + out->size;
-            stream->avail_out = room;
-            deflate(stream, flush);
-            out->size += room - stream->avail_out;
-        } while (!stream->avail_out);
-        next += step;
-        left -= step;
-        is_done = flush == Z_FULL_FLUSH;
-    }
-    return true;
-}
-
-/* ---- Rows that stay -------------------------------------------------------------------------- */
-
-static bool is_kept(const struct pack *pack, enum story_table table, size_t row)
-{
-    return !pack->keeps[table] || pack->keeps[table][row];
-}
-
-/* A row number plus one, as a column holds it, in the numbers of those that stay. */
-static uint64_t kept_row(const struct pack *pack, enum story_table table, uint64_t row)
-{
-    if (!row || row > story_rows(pack->story, table) || !is_kept(pack, table, (size_t)row - 1))
-        return STORY_NONE;
-    return pack->keeps[table] ? (uint64_t)pack->places[table][row - 1] + 1 : row;
-}
-
-/* Begins to choose the rows of a table that stay: none so far. NULL: no memory. */
-static unsigned char *begin_choice(struct pack *pack, enum story_table table)
-{
-    size_t rows = story_rows(pack->story, table);
-
-    if (!pack->keeps[table]) {
-        pack->keeps[table] = base_alloc(pack->services, rows);
-        pack->places[table] = base_alloc_array(pack->services, rows, sizeof(uint32_t));
-        if (!pack->keeps[table] || !pack->places[table]) {
-            pack->failed = true;
-            return NULL;
-        }
-    }
-    memset(pack->keeps[table], 0, rows);
-    return pack->keeps[table];
-}
-
-/* What depends on the choice is packed again. */
-static void end_choice(struct pack *pack, enum story_table table)
-{
-    uint32_t count = 0;
-
-    for (size_t i = 0; i < story_rows(pack->story, table); i++) {
-        pack->places[table][i] = count;
-        count += pack->keeps[table][i];
-    }
-    pack->rows[table] = count;
-    for (unsigned i = 0; i < STORY_COLUMN_COUNT; i++) {
-        const struct story_column_shape *column = &story_columns[i];
-
-        if (column->table == table || (column->type == STORY_TYPE_ROW && column->target == table))
-            pack->columns[i].is_ready = false;
-    }
-}
-
-/* ---- Steps ----------------------------------------------------------------------------------- */
-
-static void keep_none(struct pack *pack, enum story_table table, unsigned char *keeps)
-{
-}
-
-static void keep_near_calls(struct pack *pack, enum story_table table, unsigned char *keeps)
-{
-    size_t rows = story_rows(pack->story, table);
-
-    for (size_t i = 0; i < story_rows(pack->story, STORY_FINDINGS); i++) {
-        uint64_t call = story_get(pack->story, STORY_FINDINGS_CALL, i);
-        size_t first = call > NEAR_CALLS + 1 ? (size_t)call - NEAR_CALLS - 1 : 0;
-
-        for (size_t row = first; call && row < rows && row < call + NEAR_CALLS; row++)
-            keeps[row] = 1;
-    }
-}
-
-static void keep_near_arguments(struct pack *pack, enum story_table table, unsigned char *keeps)
-{
-    size_t calls = story_rows(pack->story, STORY_CALLS);
-    unsigned char *near = base_alloc(pack->services, calls);
-
-    if (!near) {
-        pack->failed = true;
-        return;
-    }
-    keep_near_calls(pack, STORY_CALLS, near);
-    for (size_t i = 0; i < story_rows(pack->story, table); i++) {
-        uint64_t call = story_get(pack->story, STORY_ARGUMENTS_CALL, i);
-
-        keeps[i] = call && call <= calls && near[call - 1];
-    }
-    base_free(pack->services, near, calls);
-}
-
-/* Steps and prints are few, and what a person looks for first. */
-static void keep_named_marks(struct pack *pack, enum story_table table, unsigned char *keeps)
-{
-    for (size_t i = 0; i < story_rows(pack->story, table); i++) {
-        const char *kind = story_text_of(pack->story, story_get(pack->story, STORY_MARKS_KIND, i));
-
-        keeps[i] = strcmp(kind, "step") == 0 || strcmp(kind, "print") == 0;
-    }
-}
-
-/*
- * Of each series about SERIES_POINTS points: the lowest and the highest of each of as many pieces,
- * and the last.
- */
-static void keep_some_points(struct pack *pack, enum story_table table, unsigned char *keeps)
-{
-    const struct story *story = pack->story;
-    size_t rows = story_rows(story, table), series_count = story_rows(story, STORY_SERIES) + 1;
-    struct curve {
-        size_t points, seen, lowest, highest, last;
-    } *curves = base_alloc_array(pack->services, series_count, sizeof *curves);
-
-    if (!curves) {
-        pack->failed = true;
-        return;
-    }
-    for (size_t i = 0; i < rows; i++) {
-        uint64_t series = story_get(story, STORY_SAMPLES_SERIES, i);
-
-        if (series < series_count)
-            curves[series].points++;
-    }
-    for (size_t i = 0; i < rows; i++) {
-        uint64_t series = story_get(story, STORY_SAMPLES_SERIES, i);
-        uint64_t value = story_get(story, STORY_SAMPLES_VALUE, i);
-        struct curve *curve = &curves[series < series_count ? series : 0];
-        size_t piece = curve->points / (SERIES_POINTS / 2) + 1;
-
-        if (curve->seen % piece == 0) {
-            if (curve->seen)
-                keeps[curve->lowest] = keeps[curve->highest] = 1;
-            curve->lowest = curve->highest = i;
-        }
-        if (value < story_get(story, STORY_SAMPLES_VALUE, curve->lowest))
-            curve->lowest = i;
-        if (value > story_get(story, STORY_SAMPLES_VALUE, curve->highest))
-            curve->highest = i;
-        curve->seen++;
-        curve->last = i;
-    }
-    for (size_t i = 0; i < series_count; i++) {
-        if (curves[i].seen)
-            keeps[curves[i].lowest] = keeps[curves[i].highest] = keeps[curves[i].last] = 1;
-    }
-    base_free_array(pack->services, curves, series_count, sizeof *curves);
-}
-
-/* What is left out when the packed form is too large, first to last. */
-static const struct step {
-    enum story_table table;
-    const char *what;
-    void (*keep)(struct pack *pack, enum story_table table, unsigned char *keeps);
-} steps[] = {
-    {STORY_ARGUMENTS, "arguments of calls", keep_near_arguments},
-    {STORY_CALLS, "calls", keep_near_calls},
-    {STORY_MARKS, "interrupts, DPCs and values of fences", keep_named_marks},
-    {STORY_SAMPLES, "points of curves between lowest and highest ones", keep_some_points},
-    {STORY_REFERENCES, "references of submissions", keep_none},
-    {STORY_FLOWS, "arrows from fences", keep_none},
-    {STORY_WAITS, "waits of requests", keep_none},
-    {STORY_ENTRIES, "updates of page tables", keep_none},
-    {STORY_VICTIMS, "choices of victims", keep_none},
-    {STORY_SUBMISSIONS, "submissions", keep_none},
-    {STORY_PACKETS, "packets", keep_none},
-    {STORY_OPERATIONS, "paging operations", keep_none},
-};
-#define STEP_COUNT (sizeof steps / sizeof steps[0])
-
-_Static_assert(STEP_COUNT <= sizeof((struct pack *)0)->left_out / 96, "room for a text a step");
-
-/* "1,234,567". */
-static void write_count(char text[32], uint64_t count)
-{
-    char plain[32];
-    size_t length = (size_t)snprintf(plain, sizeof plain, "%llu", (unsigned long long)count);
-
-    for (size_t i = 0; i < length; i++) {
-        *text++ = plain[i];
-        if ((length - i) % 3 == 1 && i + 1 < length)
-            *text++ = ',';
-    }
-    *text = '\0';
-}
-
-static void take_step(struct pack *pack, const struct step *step)
-{
-    size_t before = pack->rows[step->table];
-    unsigned char *keeps;
-    char number[32];
-
-    if (!before)
-        return;
-    keeps = begin_choice(pack, step->table);
-    if (!keeps)
-        return;
-    step->keep(pack, step->table, keeps);
-    end_choice(pack, step->table);
-    if (pack->rows[step->table] == before)
-        return;
-    write_count(number, before - pack->rows[step->table]);
-    snprintf(pack->left_out[pack->left_out_count++], sizeof pack->left_out[0], "%s %s", number,
-             step->what);
-}
+#define EXACT_MAX    ((UINT64_C(1) << 53) - 1) /* the largest integer below which doubles have all */
+#define SAMPLE_ROWS  12000                     /* of each of SAMPLE_SPANS */
+#define SAMPLE_SPANS 3
+#define FEW_ROWS     32 /* whose encoding is chosen by the bytes alone */
 
 /* ---- Columns --------------------------------------------------------------------------------- */
 
@@ -464,7 +103,7 @@ static uint64_t packed_value(struct pack *pack, enum story_column column, size_t
     case STORY_TYPE_TEXT:
         return text_place(pack, value);
     case STORY_TYPE_ROW:
-        return kept_row(pack, shape->target, value);
+        return pack_kept_row(pack, shape->target, value);
     default:
         if (column == STORY_ARGUMENTS_VALUE &&
             story_get(pack->story, STORY_ARGUMENTS_TYPE, row) == pack->text_type)
@@ -489,7 +128,7 @@ static uint64_t *gather(struct pack *pack, enum story_column column, uint64_t **
         *room = pack->rows[table];
     }
     for (size_t i = 0; i < story_rows(pack->story, table); i++) {
-        if (is_kept(pack, table, i))
+        if (pack_keeps(pack, table, i))
             (*values)[count++] = packed_value(pack, column, i);
     }
     return *values;
@@ -506,13 +145,13 @@ static void encode(struct bytes *raw, char encoding, const uint64_t *values, con
     for (size_t i = first; i < end; i++) {
         switch (encoding) {
         case 'd':
-            put_varint(raw, zigzag(values[i] - (i ? values[i - 1] : 0)));
+            pack_put_varint(raw, zigzag(values[i] - (i ? values[i - 1] : 0)));
             break;
         case 'r':
-            put_varint(raw, zigzag(values[i] - base[i]));
+            pack_put_varint(raw, zigzag(values[i] - base[i]));
             break;
         default:
-            put_varint(raw, values[i]);
+            pack_put_varint(raw, values[i]);
             break;
         }
     }
@@ -534,7 +173,8 @@ static size_t try_encoding(struct pack *pack, char encoding, const uint64_t *val
     }
     if (rows < FEW_ROWS)
         return pack->raw.size;
-    return deflate_piece(pack, &pack->raw, EFFORT_TRY, &pack->tried) ? pack->tried.size : SIZE_MAX;
+    return pack_deflate(&pack->deflater, &pack->raw, EFFORT_TRY, &pack->tried) ? pack->tried.size
+                                                                               : SIZE_MAX;
 }
 
 /* Columns that may follow each other: times, and numbers of the same kind. */
@@ -615,7 +255,7 @@ static void pack_column(struct pack *pack, enum story_column column)
     pack->raw.size = 0;
     encode(&pack->raw, piece->encoding, values, base, 0, piece->encoding == 'c' ? 1 : rows);
     piece->raw_size = pack->raw.size;
-    if (pack->failed || !deflate_piece(pack, &pack->raw, EFFORT_KEEP, &piece->deflated))
+    if (pack->failed || !pack_deflate(&pack->deflater, &pack->raw, EFFORT_KEEP, &piece->deflated))
         pack->failed = true;
 }
 
@@ -626,7 +266,7 @@ static size_t put_utf8(struct bytes *bytes, const char *text, size_t size)
 {
     size_t length;
 
-    if (!reserve(bytes, 3 * size))
+    if (!pack_reserve(bytes, 3 * size))
         return 0;
     length = utf8_mend(text, size, (char *)bytes->data + bytes->size);
     bytes->size += length;
@@ -641,16 +281,16 @@ static void pack_texts(struct pack *pack)
     for (size_t i = 0; i < pack->text_count; i++) {
         uint64_t id = pack->text_ids[i];
 
-        put_varint(&lengths, put_utf8(&pack->raw, story_text_of(pack->story, id),
-                                      story_text_size(pack->story, id)));
+        pack_put_varint(&lengths, put_utf8(&pack->raw, story_text_of(pack->story, id),
+                                           story_text_size(pack->story, id)));
     }
     pack->text_lengths.raw_size = lengths.size;
     pack->text_bytes.raw_size = pack->raw.size;
     pack->text_lengths.deflated.size = pack->text_bytes.deflated.size = 0;
-    if (!deflate_piece(pack, &lengths, EFFORT_KEEP, &pack->text_lengths.deflated) ||
-        !deflate_piece(pack, &pack->raw, EFFORT_KEEP, &pack->text_bytes.deflated))
+    if (!pack_deflate(&pack->deflater, &lengths, EFFORT_KEEP, &pack->text_lengths.deflated) ||
+        !pack_deflate(&pack->deflater, &pack->raw, EFFORT_KEEP, &pack->text_bytes.deflated))
         pack->failed = true;
-    bytes_free(&lengths);
+    pack_bytes_free(&lengths);
 }
 
 /* ---- The whole ------------------------------------------------------------------------------- */
@@ -661,21 +301,21 @@ static void put_column_header(struct pack *pack, enum story_column column, size_
     const struct piece *piece = &pack->columns[column];
     struct bytes *raw = &pack->raw;
 
-    put_format(raw, "{\"name\":\"%s\",\"text\":\"", shape->name);
+    pack_put_format(raw, "{\"name\":\"%s\",\"text\":\"", shape->name);
     for (const char *text = shape->text; *text; text++) {
         if (*text == '"' || *text == '\\')
-            put_bytes(raw, "\\", 1);
-        put_bytes(raw, text, 1);
+            pack_put(raw, "\\", 1);
+        pack_put(raw, text, 1);
     }
-    put_format(raw, "\",\"type\":\"%s\",", story_type_name(shape->type));
+    pack_put_format(raw, "\",\"type\":\"%s\",", story_type_name(shape->type));
     if (shape->type == STORY_TYPE_ROW)
-        put_format(raw, "\"target\":\"%s\",", story_tables[shape->target].name);
-    put_format(raw, "\"encoding\":\"%c\",", piece->encoding);
+        pack_put_format(raw, "\"target\":\"%s\",", story_tables[shape->target].name);
+    pack_put_format(raw, "\"encoding\":\"%c\",", piece->encoding);
     if (piece->base >= 0)
-        put_format(raw, "\"base\":\"%s\",", story_columns[piece->base].name);
-    put_format(raw, "\"offset\":%zu,\"length\":%zu,\"max\":%llu%s}", *offset, piece->raw_size,
-               (unsigned long long)(piece->max < EXACT_MAX ? piece->max : EXACT_MAX),
-               piece->max > EXACT_MAX ? ",\"wide\":true" : "");
+        pack_put_format(raw, "\"base\":\"%s\",", story_columns[piece->base].name);
+    pack_put_format(raw, "\"offset\":%zu,\"length\":%zu,\"max\":%llu%s}", *offset, piece->raw_size,
+                    (unsigned long long)(piece->max < EXACT_MAX ? piece->max : EXACT_MAX),
+                    piece->max > EXACT_MAX ? ",\"wide\":true" : "");
     *offset += piece->raw_size;
 }
 
@@ -685,30 +325,30 @@ static void pack_header(struct pack *pack)
     size_t offset = 0, length;
 
     raw->size = 0;
-    put_bytes(raw, "\0\0\0\0", 4);
-    put_format(raw, "{\"format\":\"drydock-story\",\"version\":1,\"tables\":[");
+    pack_put(raw, "\0\0\0\0", 4);
+    pack_put_format(raw, "{\"format\":\"drydock-story\",\"version\":1,\"tables\":[");
     for (unsigned table = 0; table < STORY_TABLE_COUNT; table++) {
-        put_format(raw, "%s{\"name\":\"%s\",\"text\":\"%s\",\"rows\":%zu,\"columns\":[",
-                   table ? "," : "", story_tables[table].name, story_tables[table].text,
-                   pack->rows[table]);
+        pack_put_format(raw, "%s{\"name\":\"%s\",\"text\":\"%s\",\"rows\":%zu,\"columns\":[",
+                        table ? "," : "", story_tables[table].name, story_tables[table].text,
+                        pack->rows[table]);
         for (unsigned i = story_tables[table].first; i < story_tables[table + 1].first; i++) {
-            put_format(raw, "%s", i > story_tables[table].first ? "," : "");
+            pack_put_format(raw, "%s", i > story_tables[table].first ? "," : "");
             put_column_header(pack, (enum story_column)i, &offset);
         }
-        put_format(raw, "]}");
+        pack_put_format(raw, "]}");
     }
-    put_format(raw,
-               "],\"texts\":{\"count\":%zu,\"lengths\":{\"offset\":%zu,\"length\":%zu},"
-               "\"bytes\":{\"offset\":%zu,\"length\":%zu}}}",
-               pack->text_count, offset, pack->text_lengths.raw_size,
-               offset + pack->text_lengths.raw_size, pack->text_bytes.raw_size);
+    pack_put_format(raw,
+                    "],\"texts\":{\"count\":%zu,\"lengths\":{\"offset\":%zu,\"length\":%zu},"
+                    "\"bytes\":{\"offset\":%zu,\"length\":%zu}}}",
+                    pack->text_count, offset, pack->text_lengths.raw_size,
+                    offset + pack->text_lengths.raw_size, pack->text_bytes.raw_size);
     if (raw->failed)
         return;
     length = raw->size - 4;
     for (unsigned i = 0; i < 4; i++)
         raw->data[i] = (unsigned char)(length >> 8 * i);
     pack->header.deflated.size = 0;
-    if (!deflate_piece(pack, raw, EFFORT_KEEP, &pack->header.deflated))
+    if (!pack_deflate(&pack->deflater, raw, EFFORT_KEEP, &pack->header.deflated))
         pack->failed = true;
 }
 
@@ -743,11 +383,6 @@ static void forget_texts(struct pack *pack)
         if (story_columns[i].type == STORY_TYPE_TEXT || i == STORY_ARGUMENTS_VALUE)
             pack->columns[i].is_ready = false;
     }
-}
-
-static size_t base64_size(size_t size)
-{
-    return (size + 2) / 3 * 4;
 }
 
 static void assemble(struct pack *pack, size_t size, unsigned char **out_bytes, size_t *out_size)
@@ -813,16 +448,13 @@ static void end(struct pack *pack)
         base_free_array(pack->services, pack->places[i], rows, sizeof(uint32_t));
     }
     for (unsigned i = 0; i < STORY_COLUMN_COUNT; i++)
-        bytes_free(&pack->columns[i].deflated);
-    bytes_free(&pack->text_lengths.deflated);
-    bytes_free(&pack->text_bytes.deflated);
-    bytes_free(&pack->header.deflated);
-    bytes_free(&pack->raw);
-    bytes_free(&pack->tried);
-    for (unsigned i = 0; i < EFFORT_COUNT; i++) {
-        if (pack->has_stream[i])
-            deflateEnd(&pack->streams[i]);
-    }
+        pack_bytes_free(&pack->columns[i].deflated);
+    pack_bytes_free(&pack->text_lengths.deflated);
+    pack_bytes_free(&pack->text_bytes.deflated);
+    pack_bytes_free(&pack->header.deflated);
+    pack_bytes_free(&pack->raw);
+    pack_bytes_free(&pack->tried);
+    deflater_fini(&pack->deflater);
     base_free_array(pack->services, pack->values, pack->values_room, sizeof *pack->values);
     base_free_array(pack->services, pack->base_values, pack->base_values_room,
                     sizeof *pack->base_values);
@@ -878,12 +510,13 @@ bool story_pack(struct story *story, const struct story_pack_limits *limits,
     if (pack && begin(pack, story)) {
         forget_texts(pack);
         size = pack_all(pack);
-        for (size_t i = 0; i < STEP_COUNT && limits->base64_bytes && !pack->failed &&
-                           base64_size(size + FACTS_BYTES) > limits->base64_bytes;
-             i++) {
+        for (unsigned step = 0; limits->base64_bytes && !pack->failed &&
+                                story_base64_size(size + FACTS_BYTES) > limits->base64_bytes;
+             step++) {
             size_t steps_taken = pack->left_out_count;
 
-            take_step(pack, &steps[i]);
+            if (!pack_leave_out(pack, step))
+                break;
             if (pack->left_out_count == steps_taken || pack->failed)
                 continue;
             forget_texts(pack);
@@ -908,29 +541,4 @@ bool story_pack(struct story *story, const struct story_pack_limits *limits,
 void story_pack_free(const struct story *story, unsigned char *bytes, size_t size)
 {
     base_free(story_services(story), bytes, size);
-}
-
-char *story_base64(const struct base_services *services, const unsigned char *bytes, size_t size)
-{
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    char *text = base_alloc(services, base64_size(size) + 1), *next = text;
-
-    if (!text)
-        return NULL;
-    for (size_t i = 0; i < size; i += 3) {
-        uint32_t group = (uint32_t)bytes[i] << 16 |
-                         (i + 1 < size ? (uint32_t)bytes[i + 1] << 8 : 0) |
-                         (i + 2 < size ? bytes[i + 2] : 0);
-
-        *next++ = digits[group >> 18];
-        *next++ = digits[group >> 12 & 63];
-        *next++ = i + 1 < size ? digits[group >> 6 & 63] : '=';
-        *next++ = i + 2 < size ? digits[group & 63] : '=';
-    }
-    return text;
-}
-
-size_t story_base64_size(size_t size)
-{
-    return base64_size(size);
 }
