@@ -332,6 +332,14 @@ if command -v protoc >/dev/null; then
 else
     echo "skipped: protoc is not installed, and the trace was read by our own decoder alone"
 fi
+expect 0 trace r.in --text
+prints '> DxgkDdiBuildPagingBuffer'
+prints '< DxgkDdiStartDevice'
+expect 0 trace r.in --text --events paging --out lines.in
+[ "$(wc -l <lines.in)" -gt 0 ] || fail "--text --events paging writes no lines"
+rm lines.in
+expect 2 trace r.in --events all
+says "is 'paging' or 'all', and for --text"
 expect 2 trace nowhere
 says 'cannot read'
 mkdir empty.in

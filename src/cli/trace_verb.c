@@ -3,6 +3,8 @@
  */
 #include "cli/cli.h"
 
+#include "bench/run/run_text.h"
+#include "record/record_reader.h"
 #include "report/page/folder_page.h"
 #include "report/trace/perfetto.h"
 
@@ -16,6 +18,8 @@
 
 #define OPTIONS(ROW)                                                                               \
     ROW(OUT, "out", 'o', "FILE", "the trace (run.pftrace in the folder; -: standard output)")      \
+    ROW(TEXT, "text", 0, NULL, "the lines of the calls instead, to standard output (or FILE)")     \
+    ROW(EVENTS, "events", 0, "WHAT", "with --text: paging or all (all)")                           \
     ROW(NO_CALLS, "no-calls", 0, NULL, "leave out the calls of the driver, which are most of it")  \
     ROW(JSON, "json", 0, NULL, "say what was written as JSON")
 CLI_OPTIONS(OPTIONS)
@@ -112,11 +116,42 @@ static void tell(const struct cli_arguments *arguments, const char *path, const 
         printf("  left out: %s\n", left_out);
 }
 
+/* The calls of the record as lines, all of them. */
+static enum cli_status write_lines(const char *record, const char *path, enum run_events level)
+{
+    bool is_standard = !path || strcmp(path, "-") == 0, is_fine;
+    char error[256];
+    struct record_reader *reader = record_reader_open(base_services_libc(), record, error);
+    struct run_text text = {.level = level, .limit = UINT64_MAX, .byte_limit = UINT64_MAX};
+
+    if (!reader) {
+        cli_error("%s", error);
+        return CLI_USAGE;
+    }
+    text.events = is_standard ? stdout : fopen(path, "w");
+    if (!text.events) {
+        cli_error("cannot write '%s': %s", path, strerror(errno));
+        record_reader_close(reader);
+        return CLI_USAGE;
+    }
+    is_fine = run_text_write(&text, reader, error);
+    record_reader_close(reader);
+    if ((is_standard ? fflush(text.events) : fclose(text.events)) != 0) {
+        cli_error("cannot write '%s': %s", is_standard ? "standard output" : path, strerror(errno));
+        return CLI_USAGE;
+    }
+    /* The lines of a record that was cut are there as far as they go. */
+    if (!is_fine)
+        cli_error("%s", error);
+    return is_fine ? CLI_FINE : CLI_USAGE;
+}
+
 static enum cli_status run(const struct cli_arguments *arguments)
 {
     const struct perfetto_options options = {.leaves_out_calls =
                                                  arguments->values[OPTION_NO_CALLS] != NULL};
-    const char *out = arguments->values[OPTION_OUT];
+    const char *out = arguments->values[OPTION_OUT], *events = arguments->values[OPTION_EVENTS];
+    bool is_paging = events && strcmp(events, "paging") == 0;
     struct perfetto_counts counts;
     char record[600], path[620], error[512];
     struct story *story;
@@ -127,8 +162,14 @@ static enum cli_status run(const struct cli_arguments *arguments)
         cli_error("trace takes the folder of a run, or its record (drydock trace --help)");
         return CLI_USAGE;
     }
+    if (events && (!arguments->values[OPTION_TEXT] || (strcmp(events, "all") != 0 && !is_paging))) {
+        cli_error("--events is 'paging' or 'all', and for --text");
+        return CLI_USAGE;
+    }
     if (!find_record(arguments->rest[0], record))
         return CLI_USAGE;
+    if (arguments->values[OPTION_TEXT])
+        return write_lines(record, out, is_paging ? RUN_EVENTS_PAGING : RUN_EVENTS_ALL);
     if (out)
         snprintf(path, sizeof path, "%.600s", out);
     else
@@ -151,12 +192,14 @@ static enum cli_status run(const struct cli_arguments *arguments)
 const struct cli_verb cli_trace = {
     .name = "trace",
     .usage = "RUN [options]",
-    .summary = "Writes what happened in a run for Perfetto",
+    .summary = "Writes what happened in a run for Perfetto, or as lines",
     .details =
         "RUN is the folder of a run (runs/...), or a record.ddr. The trace has processes, "
         "contexts\n"
         "and engines as tracks, flows from paging operations to packets, interrupts and requests,\n"
-        "and counters (docs/reports.md). ui.perfetto.dev opens it, and trace_processor queries it.",
+        "and counters (docs/reports.md). ui.perfetto.dev opens it, and trace_processor queries "
+        "it.\n"
+        "With --text, the calls between manager and driver are printed as lines instead.",
     .options = options,
     .repeated_option = -1,
     .run = run,

@@ -467,7 +467,7 @@ static void compare_values(const char *path, const json_t *a, const json_t *b, j
 {
     json_t *json;
 
-    if (json_array_size(figures) >= COMPARE_FIGURES || (a && b && json_equal(a, b)))
+    if (json_array_size(figures) >= COMPARE_FIGURES || (!a && !b) || (a && b && json_equal(a, b)))
         return;
     if ((json_is_object(a) || json_is_array(a)) &&
         json_typeof(a) == (b ? json_typeof(b) : JSON_NULL)) {
