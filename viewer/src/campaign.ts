@@ -121,9 +121,33 @@ function causesGrid(causes: Facts[]): HTMLElement {
             { title: "runs", isNumber: true, width: "4.5em", cell: i => format.count(numberIn(causes[i], "runs") ?? 1), key: i => numberIn(causes[i], "runs") ?? 1 },
             { title: "first seen", width: "10em", cell: i => first(causes[i]), find: i => first(causes[i]), key: i => numberIn(causes[i], "seed") ?? 0 },
             { title: "seeds", width: "8em", cell: i => seeds(causes[i]), find: i => seeds(causes[i]) },
+            { title: "page", width: "6em", tip: "its smallest case, played again and recorded", cell: i => isPage(causes[i].page) ? h("a", { href: causes[i].page as string, "aria-label": `Page of cause ${i + 1}` }, "its run") : "", find: () => "" },
             { title: "case", isNumber: true, width: "6em", tip: "lines of the smallest case", cell: i => numberIn(causes[i], "shrunk_lines") ? format.plural(numberIn(causes[i], "shrunk_lines") as number, "line") : "", key: i => numberIn(causes[i], "shrunk_lines") ?? 0 },
         ],
     });
+}
+
+/* The path of a page beside this one; nothing else becomes the target of a link. */
+export function isPage(value: unknown): boolean {
+    return typeof value === "string" && /^[A-Za-z0-9_][A-Za-z0-9_./-]*\.html$/.test(value) && !value.includes("..");
+}
+
+/* Runs with findings. */
+function seedsOf(facts: Facts): HTMLElement | null {
+    const list = listIn(facts, "seeds"), causes = listIn(facts, "causes");
+    if (!list.length) return null;
+    const place = new Map(causes.map((c, i) => [textIn(c, "cause"), i]));
+    return section("Runs with findings", "Each seed that showed a cause.", grid({
+        label: "Runs with findings", rows: list.length, height: 320,
+        columns: [
+            { title: "seed", isNumber: true, width: "7em", cell: i => String(numberIn(list[i], "seed") ?? ""), key: i => numberIn(list[i], "seed") ?? 0 },
+            { title: "model", width: "7em", cell: i => textIn(list[i], "model"), key: i => textIn(list[i], "model") },
+            { title: "case", width: "minmax(8em, 1fr)", cell: i => textIn(list[i], "case") || "drawn by the seed", key: i => textIn(list[i], "case") },
+            { title: "outcome", width: "8em", cell: i => textIn(list[i], "outcome"), key: i => textIn(list[i], "outcome") },
+            { title: "findings", isNumber: true, width: "6em", cell: i => format.count(numberIn(list[i], "findings") ?? 0), key: i => numberIn(list[i], "findings") ?? 0 },
+            { title: "causes", width: "minmax(10em, 1fr)", cell: i => textsIn(list[i], "causes").map((id, k): Child => { const at = place.get(id); return [k ? ", " : null, at === undefined ? id : link(`finding/${at}`, textIn(causes[at], "rule") || textIn(causes[at], "kind"))]; }), find: i => textsIn(list[i], "causes").map(id => textIn(causes[place.get(id) ?? -1] ?? {}, "rule")).join(" ") },
+        ],
+    }));
 }
 
 /* Rules against calls: how many runs each cause had. */
@@ -157,7 +181,7 @@ function trend(facts: Facts): HTMLElement | null {
     };
     const most = Math.max(1, ...list.map(c => n(c, "runs"))), mostFindings = Math.max(1, ...list.map(c => n(c, "findings")));
     return section("Trend", "Campaigns of this folder, in order of time.", table("Trend", [{ title: "campaign" }, { title: "driver" }, { title: "" }, { title: "runs", isNumber: true }, { title: "" }, { title: "runs with findings", isNumber: true }, { title: "causes", isNumber: true }, { title: "new", isNumber: true }, { title: "rules evaluated", isNumber: true }],
-        list.map(c => [textIn(c, "name") || textIn(c, "folder"), textIn(c, "driver"), bar(n(c, "runs") / most), format.count(n(c, "runs")), bar(n(c, "findings") / mostFindings, "var(--kind-3)"), format.count(n(c, "findings")),
+        list.map(c => [[textIn(c, "name") || textIn(c, "folder"), numberIn(c, "time") ? h("small", {}, ` ${new Date(1000 * (numberIn(c, "time") as number)).toISOString().slice(0, 16).replace("T", " ")}`) : null], textIn(c, "driver"), bar(n(c, "runs") / most), format.count(n(c, "runs")), bar(n(c, "findings") / mostFindings, "var(--kind-3)"), format.count(n(c, "findings")),
             format.count(n(c, "causes")), c.new_causes === undefined ? "" : format.count(n(c, "new_causes")), n(c, "rules_evaluated", "rules") ? format.count(n(c, "rules_evaluated", "rules")) : ""])));
 }
 
@@ -175,7 +199,7 @@ export function campaignView(app: App): View {
             const runs = numberIn(facts, "runs") ?? 0, findings = numberIn(facts, "findings") ?? 0;
             const outcomes = Object.entries(objectIn(facts, "outcomes")).filter((e): e is [string, number] => typeof e[1] === "number" && e[1] > 0);
             const tile = (name: string, value: string, target: string, note = "", isBad = false): HTMLElement => h("a", { class: `tile${isBad ? " bad" : ""}`, href: `#${target}` }, h("span", { class: "tile-name" }, name), h("span", { class: "figure" }, value), note ? h("span", { class: "tile-note" }, note) : null);
-            element.append(h("section", { class: "card hero", "aria-labelledby": "campaign-title" }, h("div", {}, h("h2", { id: "campaign-title" }, textIn(facts, "name") || "A campaign"),
+            element.append(h("section", { class: "card hero", "aria-labelledby": "campaign-title" }, h("div", {}, h("h2", { id: "campaign-title" }, textIn(facts, "name") || textIn(facts, "folder") || "A campaign"),
                 h("p", { class: "says" }, `${textIn(facts, "driver") ? `Driver ${textIn(facts, "driver")}. ` : ""}${format.plural(runs, "run")}${numberIn(facts, "seconds") ? ` in ${format.duration((numberIn(facts, "seconds") as number) * 1e9)}` : ""}.`)),
                 h("span", { class: `outcome ${causes.length ? "bad" : "good"}` }, causes.length ? format.plural(causes.length, "cause") : "clean")));
             for (const note of textsIn(facts, "notes")) element.append(h("p", { class: "notice", role: "note" }, note));
@@ -184,7 +208,7 @@ export function campaignView(app: App): View {
                 ...([["Paging operations", "paging_operations", format.count], ["Submissions", "submissions", format.count], ["Evictions", "evictions", format.count], ["Pages checked", "pages_checked", format.count], ["Translations checked", "translations_checked", format.count], ["Runs each second", "runs_per_second", (v: number) => v.toFixed(1)]] as const)
                     .filter(([, key]) => numberIn(facts, key) !== null).map(([name, key, say]) => tile(name, say(numberIn(facts, key) as number), `facts/${key}`)))));
             element.append(section("Causes", "What is wrong, each once, however many runs show it. Each has a page.", causesGrid(causes)));
-            element.append(...[causeMatrix(causes), coverage(facts), trend(facts),
+            element.append(...[causeMatrix(causes), coverage(facts), trend(facts), seedsOf(facts),
                 countMap("Coverage of operations", "How often each paging operation was asked of the driver; what was never asked was not tested.", countsOf(facts, "operation_counts").length ? countsOf(facts, "operation_counts") : countsOf(facts, "paging_operations_by_name")),
                 countMap("Coverage of functions", "How often each function of the driver was called.", countsOf(facts, "ddi_calls"))].filter((e): e is HTMLElement => e !== null));
             const models = Object.entries(objectIn(facts, "models")).filter((e): e is [string, number] => typeof e[1] === "number");

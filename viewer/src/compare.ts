@@ -1,5 +1,5 @@
 /* Two runs beside each other, aligned by their paging operations: the first difference, figures, and maps. */
-import { objectIn, textIn, textsIn, type App, type Facts, type View } from "./app.js";
+import { listIn, numberIn, objectIn, textIn, textsIn, type App, type Facts, type View } from "./app.js";
 import { TimeWindow } from "./canvas.js";
 import type { Run } from "./data.js";
 import { clear, grid, h, link, section, table, type Child } from "./dom.js";
@@ -100,7 +100,7 @@ export function compareView(app: App): View {
         const time = (run: Run, row: number): string => row < 0 ? "" : format.moment(run.values("operations", "asked")[row]);
         const from = first ? [first.a >= 0 ? runA.values("operations", "asked")[first.a] : null, first.b >= 0 ? runB.values("operations", "asked")[first.b] : null].filter((t): t is number => t !== null) : [];
         return [
-            section("First difference", first ? `${format.plural(differing[0], "operation")} are the same in both runs; then:` : `All ${format.plural(rows.length, "operation")} are the same in both runs, in the same order.`,
+            section("First operation that differs", first ? `${format.plural(differing[0], "operation")} are the same in both runs; then:` : `All ${format.plural(rows.length, "operation")} are the same in both runs, in the same order.`,
                 first ? h("div", { class: "two" }, h("div", {}, h("h3", {}, nameA), h("p", {}, cell(runA, first.a)), h("p", { class: "says" }, time(runA, first.a))), h("div", {}, h("h3", {}, nameB), h("p", {}, cell(runB, first.b)), h("p", { class: "says" }, time(runB, first.b)))) : null,
                 from.length ? h("p", { class: "actions" }, h("button", { type: "button", click: () => app.time.show(Math.min(...from) - app.time.end / 60, Math.max(...from) + app.time.end / 60) }, "Show it on the maps")) : null),
             section("Operations", `Operations of both runs, aligned. ${format.count(differing.length)} of ${format.count(rows.length)} rows differ.`, grid({
@@ -116,11 +116,29 @@ export function compareView(app: App): View {
         ];
     }
 
-    /* Lines of the comparison that drydock made, whatever it has. */
+    /* The first difference of calls, as drydock found it (src/report/compare/compare.h). */
     function told(): HTMLElement | null {
         const comparison = objectIn(facts, "comparison");
-        const lines = [...textsIn(comparison, "sentences"), ...textsIn(comparison, "text"), textIn(comparison, "sentence"), textIn(comparison, "first")].filter(Boolean);
-        return lines.length ? section("What drydock says", null, h("ul", { class: "lines" }, lines.map(line => h("li", {}, line)))) : null;
+        if (!Object.keys(comparison).length) return null;
+        const calls = (key: string): string => format.count(numberIn(comparison, "calls", key) ?? 0);
+        const side = (difference: Facts, key: string, name: string, run: Run | null): HTMLElement => {
+            const one = objectIn(difference, key);
+            const at = numberIn(one, "time_ns");
+            return h("div", {}, h("h3", {}, name), textIn(one, "text") ? h("p", {}, h("code", {}, textIn(one, "text"))) : h("p", { class: "invalid" }, "has no more calls"),
+                at !== null ? h("p", { class: "says" }, `call ${format.count(numberIn(one, "sequence") ?? 0)}, at ${format.moment(at)}`) : null, run ? null : h("p", { class: "says" }, "no record"));
+        };
+        const parts: Child[] = [];
+        for (const [key, title, sentence] of [["first_difference", "First difference", "Calls between manager and driver, in their order. This is the first that is not the same; what follows comes of it."], ["first_time", "First difference in time", "The first call that is the same, but at another time."]]) {
+            const difference = objectIn(comparison, key);
+            if (!Object.keys(difference).length) continue;
+            const list = listIn(difference, "arguments");
+            const value = (v: unknown): string => v === null || v === undefined ? "–" : String(v);
+            parts.push(section(title, `${sentence}${key === "first_difference" ? ` ${calls("same")} calls before it are the same, of ${calls("a")} and ${calls("b")}.` : ""}`,
+                h("div", { class: "two" }, side(difference, "a", nameA, runA), side(difference, "b", nameB, runB)),
+                list.length ? table("Arguments that differ", [{ title: "argument" }, { title: nameA }, { title: nameB }], list.map(x => [h("code", {}, textIn(x, "field")), h("code", {}, value(x.a)), h("code", {}, value(x.b))])) : null));
+        }
+        if (!parts.length) parts.push(section("First difference", comparison.has_records === false ? "Without records of both runs, only their figures can be compared." : `None: all ${calls("same")} calls are the same, in the same order.`));
+        return h("div", { class: "view" }, parts);
     }
 
     function figureRows(all: boolean): HTMLElement {
@@ -157,7 +175,7 @@ export function compareView(app: App): View {
                 if (own) element.append(own);
                 for (const child of differences()) element.append(child as HTMLElement);
                 element.append(section("Figures", "The main figures of both runs.", figureRows(false)), section("All figures that differ", "Every number of run.json that is not the same.", figureRows(true)));
-                if (runA && runB) {
+                if (runA && runB && runA.rows("places") + runB.rows("places") > 0) {
                     const pairOf = app.others.slice(0, 2).map(({ run, name }, i) => {
                         const map = new SegmentMap({ ...app, time: app.time }, run, true);
                         maps.push(map);

@@ -167,7 +167,7 @@ function start(app: App, page: string, routes: Route[]): void {
 }
 
 function titleOf(facts: Facts, page: string): string {
-    if (page === "campaign") return textIn(facts, "name") || `Campaign of ${textIn(facts, "driver") || "a driver"}`;
+    if (page === "campaign") return textIn(facts, "name") || textIn(facts, "folder") || `Campaign of ${textIn(facts, "driver") || "a driver"}`;
     if (page === "compare") return "Two runs compared";
     return textIn(facts, "case") || "Run";
 }
