@@ -200,6 +200,6 @@ function change(r: { a: number | null; b: number | null }): string {
 }
 
 /* The window of time that holds both runs. */
-export function windowOf(runs: readonly { run: Run }[]): TimeWindow {
-    return new TimeWindow(0, Math.max(1, ...runs.map(r => r.run.end)));
+export function windowOf(runs: readonly { run: Run }[], facts: Facts): TimeWindow {
+    return new TimeWindow(0, Math.max(1, numberIn(facts, "virtual_time_ns") ?? 1, ...runs.map(r => r.run.end)));
 }

@@ -126,6 +126,14 @@ export class Run {
         return index.rows.subarray(index.starts[target], index.starts[target + 1]);
     }
 
+    /* When the last of the case was played; what comes behind it takes the machine apart. NEVER: the story does not say. */
+    get endOfPlay(): number {
+        const kind = this.values("marks", "kind"), text = this.values("marks", "text"), time = this.values("marks", "time");
+        const stage = this.story.idOf("stage"), end = this.story.idOf("end");
+        for (let i = kind.length - 1; i >= 0; i--) if (kind[i] === stage && text[i] === end && stage > 0 && end > 0) return time[i];
+        return NEVER;
+    }
+
     facts(key: string): string[] {
         const keys = this.values("facts", "key");
         const out: string[] = [];

@@ -100,7 +100,7 @@ function plans(run: Run): Plan[] {
 
     const steps = markKinds.get("step");
     if (steps) {
-        const next = new Map(steps.map((row, i) => [row, i + 1 < steps.length ? markTime[steps[i + 1]] : run.end]));
+        const next = new Map(steps.map((row, i) => [row, i + 1 < steps.length ? markTime[steps[i + 1]] : Math.max(markTime[row], Math.min(run.end, run.endOfPlay))]));
         out.push({
             group: "Run", name: "steps", tip: "steps of the case", table: "marks", rows: Uint32Array.from(steps), height: 18,
             begin: row => markTime[row], end: row => next.get(row) as number, kind: () => "step",

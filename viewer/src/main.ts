@@ -187,7 +187,7 @@ async function open(): Promise<void> {
     const { runs, problem } = await readRuns();
     const run = runs[0]?.run ?? null;
     const app: App = {
-        facts, run, others: runs, problem, time: windowOf(runs),
+        facts, run, others: runs, problem, time: windowOf(runs, facts),
         go: route => { location.hash = route; },
         announce: text => { live.textContent = text; },
     };

@@ -36,12 +36,17 @@ export function figures(facts: Facts, run: Run | null): Figure[] {
     add("Evictions", ["evictions"], format.count, { target: rows("places", "?left_for=any") });
     const hits = numberIn(facts, "paging", "residency_hits"), requests = numberIn(facts, "paging", "residency_requests");
     if (hits !== null && requests) out.push({ name: "Resident when asked for", value: format.percent(hits / requests), note: `${format.count(hits)} of ${format.count(requests)}`, target: rows("requests") ?? "facts/paging" });
-    add("Driver calls", ["paging", "build_calls"], format.count, { note: "that build paging buffers", target: run && run.rows("calls") ? "rows/calls?name=DxgkDdiBuildPagingBuffer" : "facts/ddi_calls" });
+    add("Driver calls", ["paging", "build_calls"], format.count, { note: "that build paging buffers", target: run && run.rows("calls") ? `rows/calls?name=DxgkDdiBuildPagingBuffer${untilEnd(run)}` : "facts/ddi_calls" });
     add("Pages checked", ["content", "pages_checked"], format.count, { note: `${format.count(numberIn(facts, "content", "mismatches") ?? 0)} mismatches`, isBad: () => (numberIn(facts, "content", "mismatches") ?? 0) > 0 });
     add("Largest step back", ["paging", "multipass_calls"], format.count);
     const multi = out.findIndex(f => f.name === "Largest step back");
     if (multi >= 0) out[multi] = { ...out[multi], name: "Repeated calls", note: "buffer was too small" };
     return out;
+}
+
+/* run.json counts what was played, not how the machine was taken apart behind it. */
+function untilEnd(run: Run): string {
+    return run.endOfPlay === NEVER ? "" : `&until=${run.endOfPlay}`;
 }
 
 function failed(facts: Facts): string | undefined {
@@ -124,6 +129,28 @@ function movedTable(run: Run): HTMLElement {
             ...cumulative.map((c, k) => ({ title: c.name, isNumber: true, cell: (i: number) => format.bytes(part(k, i)), key: (i: number) => part(k, i) })),
         ],
     });
+}
+
+/* The samples of run.json, for a run without a record. */
+function localMemory(facts: Facts): Curve[] {
+    const used = objectIn(facts, "local_memory").used_bytes, period = numberIn(facts, "local_memory", "period_ns") ?? 0, bytes = numberIn(facts, "local_memory", "bytes");
+    if (!Array.isArray(used) || used.length < 2 || !period) return [];
+    const times = used.map((_, i) => i * period);
+    const out: Curve[] = [{ name: "in use", colour: "--kind-0", times, values: used.map(v => typeof v === "number" ? v : 0), isFilled: true }];
+    if (bytes) out.push({ name: "size", colour: "--kind-7", times: [0, times[times.length - 1]], values: [bytes, bytes], isDashed: true });
+    return out;
+}
+
+function processTable(facts: Facts): HTMLElement | null {
+    const list = listIn(facts, "processes");
+    if (!list.length) return null;
+    const fairness = numberIn(facts, "fairness");
+    const took = (p: Facts): number => (numberIn(p, "ended_ns") ?? 0) - (numberIn(p, "begun_ns") ?? 0);
+    return section("Processes", [`Who ran, from when to when, and how long its work alone takes the engines.${list.length > 1 && fairness !== null ? " " : ""}`,
+        list.length > 1 && fairness !== null ? ["Fairness is ", link("facts/fairness", fairness.toFixed(3)), "."] : null], table("Processes", [
+        { title: "process" }, { title: "submissions", isNumber: true }, { title: "begun", isNumber: true }, { title: "took", isNumber: true }, { title: "work", isNumber: true }, { title: "of it", isNumber: true },
+    ], list.map((p, i) => [link(`timeline?from=${numberIn(p, "begun_ns") ?? 0}&to=${numberIn(p, "ended_ns") ?? 0}`, textIn(p, "name") || `process ${i + 1}`), link(`facts/processes.${i}`, format.count(numberIn(p, "submissions") ?? 0)),
+        format.moment(numberIn(p, "begun_ns") ?? 0), format.duration(took(p)), format.duration(numberIn(p, "work_ns") ?? 0), took(p) > 0 ? format.percent((numberIn(p, "work_ns") ?? 0) / took(p)) : ""])));
 }
 
 function reasons(facts: Facts, run: Run | null): HTMLElement | null {
@@ -244,8 +271,14 @@ export function overviewView(app: App): View {
         if (findings.length) element.append(findingList(findings));
         element.append(section("Figures", "Figures of the run; each leads to the rows that it was counted from.", figureTiles(figures(facts, run))));
         const wide = h("div", { class: "columns" });
+        const samples = run ? sampleCurves(run) : [];
+        if (!samples.some(g => g.unit === "bytes")) {
+            const used = localMemory(facts);
+            if (used.length)
+                wide.append(pictured("Local memory", "What was in use of local memory, by run.json's own samples. Drag to look closer; all views follow.",
+                    curves("Local memory in use over time", used, "bytes", app.time), () => curveTable("Local memory in use over time", used, "bytes")));
+        }
         if (run) {
-            const samples = sampleCurves(run);
             for (const group of samples.filter(g => g.unit === "bytes")) {
                 const kind = group.object ? run.kinds[group.object - 1] : "";
                 const name = kind === "process" ? "Budgets" : run.objectName(group.object) || "All segments";
@@ -261,9 +294,9 @@ export function overviewView(app: App): View {
         }
         element.append(wide);
         const more = h("div", { class: "masonry" });
-        more.append(...[steps(facts), reasons(facts, run), run ? hottest(run) : null, run ? evictors(run) : null,
+        more.append(...[steps(facts), reasons(facts, run), processTable(facts), run ? hottest(run) : null, run ? evictors(run) : null,
             counters("Paging operations", "How often each operation was asked of the driver.", objectIn(facts, "paging_operations"), "paging_operations", run, key => run && run.rows("operations") && run.story.idOf(key) >= 0 ? `rows/operations?name=${key}` : null),
-            counters("Calls of the driver", "How often each function of the driver was called.", objectIn(facts, "ddi_calls"), "ddi_calls", run, key => run && run.rows("calls") && run.story.idOf(key) >= 0 ? `rows/calls?name=${key}` : null),
+            counters("Calls of the driver", "How often each function of the driver was called.", objectIn(facts, "ddi_calls"), "ddi_calls", run, key => run && run.rows("calls") && run.story.idOf(key) >= 0 ? `rows/calls?name=${key}${untilEnd(run)}` : null),
             counters("Machine", "The machine that the run had.", objectIn(facts, "machine"), "machine", null),
             counters("GPU", "What the modelled GPU counted.", objectIn(facts, "gpu"), "gpu", null),
             counters("Paging", "What the manager counted.", objectIn(facts, "paging"), "paging", null)].filter((e): e is HTMLElement => e !== null));

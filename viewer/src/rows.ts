@@ -91,11 +91,15 @@ export function details(run: Run, table: string, row: number): HTMLElement {
         .map((c): [Child, Child] => [h("span", { title: c.text || null }, c.name.replaceAll("_", " ")), cell(run, t, c, row)]));
 }
 
-/* Rows where each named column has the given text or number. */
+/* Rows where each named column has the given text or number; "until": those whose first time is not behind it. */
 export function filterRows(run: Run, table: string, query: URLSearchParams): Uint32Array {
     const t = run.table(table);
     let rows = Uint32Array.from({ length: t.rows }, (_, i) => i);
     for (const [name, wanted] of query) {
+        if (name === "until") {
+            const time = t.columns.find(c => c.type === "time");
+            if (time) rows = rows.filter(row => time.values[row] <= Number(wanted));
+        }
         if (!t.has(name)) continue;
         const column = t.column(name);
         if (column.type === "text") {
@@ -125,7 +129,7 @@ export function rowsView(app: App): View {
                 return;
             }
             const rows = filterRows(run, name, query);
-            const filters = [...query].map(([k, v]) => `${k.replaceAll("_", " ")} ${v === "any" ? "is set" : `= ${v}`}`).join(", ");
+            const filters = [...query].map(([k, v]) => k === "until" ? `until the end of what was played, ${format.moment(Number(v))} (run.json counts no call behind it; those of the same moment are here, too)` : `${k.replaceAll("_", " ")} ${v === "any" ? "is set" : `= ${v}`}`).join(", ");
             element.append(section(name, [run.table(name).text, filters ? ` Only: ${filters}. ` : ". ", filters ? link(`rows/${name}`, "Show all") : null],
                 tableGrid(run, name, rows, Math.max(320, window.innerHeight - 250))));
         },

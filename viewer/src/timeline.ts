@@ -13,6 +13,7 @@ import { onTheme } from "./theme.js";
 import { after, PAINT_MS, TileLayer, type TileFrame } from "./tiles.js";
 
 const LEFT = 150, RIGHT = 16, TOP = 26, GROUP_HEAD = 22, LANE_GAP = 3;
+const GROWN_MOST = 1.7; /* how much higher rows become where there is room */
 const SHAPES = 2500;
 const TILE_ROW = 3; /* pixels of a tile for a row: the middle one is drawn, so that no row bleeds into its neighbours */
 const MATCHES_MOST = 200000;
@@ -126,7 +127,7 @@ export class Timeline {
         }
         clear(this.legendHolder);
         this.legendHolder.append(legend([...byColour].map(([colour, names]) => ({
-            colour: cssColour(colour), label: names.length > 4 ? `${names.slice(0, 3).join(", ")} and ${names.length - 3} more` : names.join(", "),
+            colour: cssColour(colour), label: names.length > 3 ? `${names.slice(0, 2).join(", ")} and ${names.length - 2} more` : names.join(", "),
         }))));
     }
 
@@ -303,7 +304,11 @@ export class Timeline {
         this.canvas.refresh();
     }
 
+    /* Where there is room, rows are higher. */
     private layout(): void {
+        const heads = GROUP_HEAD * new Set(this.slices.lanes.map(l => l.group)).size + 12;
+        const own = this.slices.lanes.reduce((sum, l) => sum + (this.hiddenGroups.has(l.group) ? 0 : l.rowCount * (l.height + 1) + LANE_GAP), 0);
+        const grown = Math.max(1, Math.min(GROWN_MOST, (this.canvas.element.clientHeight - TOP - heads) / Math.max(1, own)));
         let y = 0;
         let group = "";
         this.heads = [];
@@ -318,8 +323,9 @@ export class Timeline {
             if (this.closed.has(group)) continue;
             for (let r = 0; r < lane.rowCount; r++) {
                 this.rowTop[lane.firstRow + r] = y;
-                this.rowHeight[lane.firstRow + r] = lane.height;
-                y += lane.height + (r === lane.rowCount - 1 ? LANE_GAP : 1);
+                const height = Math.round(lane.height * grown);
+                this.rowHeight[lane.firstRow + r] = height;
+                y += height + (r === lane.rowCount - 1 ? LANE_GAP : 1);
             }
         }
         this.contentHeight = y + 12;
@@ -427,7 +433,7 @@ export class Timeline {
         for (const lane of slices.lanes) {
             const top = this.rowTop[lane.firstRow];
             if (top < 0) continue;
-            const tall = lane.rowCount * (lane.height + 1) - 1;
+            const tall = lane.rowCount * (this.rowHeight[lane.firstRow] + 1) - 1;
             const y = offset + top;
             if (y > height || y + tall < TOP) continue;
             c.fillStyle = stripe;
