@@ -2,7 +2,7 @@
 import { listIn, numberIn, objectIn, textIn, textsIn, type App, type Facts, type View } from "./app.js";
 import { curves, curveTable, type Curve } from "./chart.js";
 import { thinSteps, type Run } from "./data.js";
-import { NEVER } from "./decode.js";
+import { NEVER, StoryError } from "./decode.js";
 import { bar, clear, grid, h, link, pairs, pictured, section, table, type Child } from "./dom.js";
 import * as format from "./format.js";
 import { rowLink } from "./rows.js";
@@ -253,24 +253,17 @@ export function overviewView(app: App): View {
     const element = h("div", { class: "view" });
     let built = false;
 
-    function build(): void {
-        clear(element);
-        const findings = listIn(facts, "findings");
-        const { word, isGood } = outcomeOf(facts);
-        const sentence = [
-            `${textIn(facts, "driver") ? `Driver ${textIn(facts, "driver")}` : "A driver"}`, textIn(facts, "model") ? `, model ${textIn(facts, "model")}` : "",
-            numberIn(facts, "seed") !== null ? `, seed ${numberIn(facts, "seed")}` : "", textIn(facts, "version") ? `, drydock ${textIn(facts, "version")}` : "", ".",
-        ].join("");
-        element.append(h("section", { class: "card hero", "aria-labelledby": "what-ran" },
-            h("div", {}, h("h2", { id: "what-ran" }, textIn(facts, "case") || "A run"), h("p", { class: "says" }, sentence, textIn(facts, "error") ? ` ${textIn(facts, "error")}` : "")),
-            h("span", { class: `outcome ${isGood ? "good" : "bad"}` }, word)));
-        const cut = run ? [...run.facts("left_out").map(t => `${t} (to keep this page small)`), ...run.facts("cut")] : [];
-        for (const note of textsIn(facts, "notes")) element.append(h("p", { class: "notice", role: "note" }, note));
-        if (cut.length) element.append(h("p", { class: "notice", role: "note" }, h("strong", {}, "Not all is here. "), `Left out: ${cut.join("; ")}.`));
-        if (app.problem) element.append(h("p", { class: "notice bad", role: "alert" }, h("strong", {}, "Without pictures. "), app.problem));
-        if (findings.length) element.append(findingList(findings));
-        element.append(section("Figures", "Figures of the run; each leads to the rows that it was counted from.", figureTiles(figures(facts, run))));
-        const wide = h("div", { class: "columns" });
+    /* A damaged part of the story must not take the figures with it. */
+    function attempt(place: HTMLElement, make: () => void): void {
+        try {
+            make();
+        } catch (error) {
+            if (!(error instanceof StoryError)) throw error;
+            place.append(h("p", { class: "notice bad", role: "alert" }, h("strong", {}, "Something cannot be shown. "), `The story in this page is damaged: ${error.message}.`));
+        }
+    }
+
+    function appendCurves(wide: HTMLElement): void {
         const samples = run ? sampleCurves(run) : [];
         if (!samples.some(g => g.unit === "bytes")) {
             const used = localMemory(facts);
@@ -292,20 +285,44 @@ export function overviewView(app: App): View {
             for (const group of samples.filter(g => g.unit === "count"))
                 wide.append(pictured(run.objectName(group.object) || "Counts", "Counts over time.", curves("Counts over time", group.list, "count", app.time), () => curveTable("Counts over time", group.list, "count")));
         }
+    }
+
+    function build(): void {
+        clear(element);
+        const findings = listIn(facts, "findings");
+        const { word, isGood } = outcomeOf(facts);
+        const sentence = [
+            `${textIn(facts, "driver") ? `Driver ${textIn(facts, "driver")}` : "A driver"}`, textIn(facts, "model") ? `, model ${textIn(facts, "model")}` : "",
+            numberIn(facts, "seed") !== null ? `, seed ${numberIn(facts, "seed")}` : "", textIn(facts, "version") ? `, drydock ${textIn(facts, "version")}` : "", textIn(facts, "folder") ? `, in ${textIn(facts, "folder")}` : "", ".",
+        ].join("");
+        element.append(h("section", { class: "card hero", "aria-labelledby": "what-ran" },
+            h("div", {}, h("h2", { id: "what-ran" }, textIn(facts, "case") || "A run"), h("p", { class: "says" }, sentence, textIn(facts, "error") ? ` ${textIn(facts, "error")}` : "")),
+            h("span", { class: `outcome ${isGood ? "good" : "bad"}` }, word)));
+        const cut = run ? [...run.facts("left_out").map(t => `${t} (to keep this page small)`), ...run.facts("cut")] : [];
+        for (const note of textsIn(facts, "notes")) element.append(h("p", { class: "notice", role: "note" }, note));
+        if (cut.length) element.append(h("p", { class: "notice", role: "note" }, h("strong", {}, "Not all is here. "), `Left out: ${cut.join("; ")}.`));
+        if (app.problem) element.append(h("p", { class: "notice bad", role: "alert" }, h("strong", {}, "Without pictures. "), app.problem));
+        if (findings.length) element.append(findingList(findings));
+        element.append(section("Figures", "Figures of the run; each leads to the rows that it was counted from.", figureTiles(figures(facts, run))));
+        const wide = h("div", { class: "columns" });
+        attempt(wide, () => appendCurves(wide));
         element.append(wide);
         const more = h("div", { class: "masonry" });
-        more.append(...[steps(facts), reasons(facts, run), processTable(facts), run ? hottest(run) : null, run ? evictors(run) : null,
+        more.append(...[steps(facts), reasons(facts, run), processTable(facts)].filter((e): e is HTMLElement => e !== null));
+        attempt(more, () => more.append(...(run ? [hottest(run), evictors(run)] : []).filter((e): e is HTMLElement => e !== null)));
+        more.append(...[
             counters("Paging operations", "How often each operation was asked of the driver.", objectIn(facts, "paging_operations"), "paging_operations", run, key => run && run.rows("operations") && run.story.idOf(key) >= 0 ? `rows/operations?name=${key}` : null),
             counters("Calls of the driver", "How often each function of the driver was called.", objectIn(facts, "ddi_calls"), "ddi_calls", run, key => run && run.rows("calls") && run.story.idOf(key) >= 0 ? `rows/calls?name=${key}${untilEnd(run)}` : null),
             counters("Machine", "The machine that the run had.", objectIn(facts, "machine"), "machine", null),
             counters("GPU", "What the modelled GPU counted.", objectIn(facts, "gpu"), "gpu", null),
             counters("Paging", "What the manager counted.", objectIn(facts, "paging"), "paging", null)].filter((e): e is HTMLElement => e !== null));
         element.append(more);
-        if (run && run.rows("objects")) {
+        attempt(element, () => {
+            if (!run || !run.rows("objects")) return;
             const kinds = new Map<string, number>();
             for (const kind of run.kinds) kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
             element.append(section("Objects", "What was there in the run.", pairs("Objects", [...kinds].map(([kind, n]): [Child, Child] => [kind, link(`rows/objects?kind=${encodeURIComponent(kind)}`, format.count(n))]))));
-        }
+        });
     }
 
     return {

@@ -56,17 +56,24 @@ export function cell(run: Run, table: Table, column: Column, row: number): Child
     return cellText(run, table, column, row);
 }
 
-/* The value of an argument as its type says. */
-export function argumentValue(run: Run, row: number): string {
+/* The value of an argument as its type says (story_tables.inc). */
+export function argumentText(run: Run, row: number): string {
     const column = run.table("arguments").column("value");
     const value = column.values[row];
-    const type = run.text("arguments", "type", row);
-    if (type === "text") return run.story.textOf(value);
     const exact = column.wide ? column.wide[row] : value;
-    if (type === "hex" || type === "pointer" || type === "flags") return format.hex(exact);
-    if (type === "bytes") return `${exact.toLocaleString("en-US")} (${format.hex(exact)})`;
-    if (type === "bool" || type === "flag") return value ? "TRUE" : "FALSE";
-    return exact.toLocaleString("en-US");
+    switch (run.text("arguments", "type", row)) {
+    case "text": return run.story.textOf(value);
+    case "object": return value ? run.objectName(value) : "none";
+    case "number": return value > 4095 ? `${exact.toLocaleString("en-US")} (${format.hex(exact)})` : exact.toLocaleString("en-US");
+    case "signed": return BigInt.asIntN(64, BigInt(exact)).toLocaleString("en-US");
+    default: return format.hex(exact);
+    }
+}
+
+export function argumentValue(run: Run, row: number): Child {
+    const value = run.values("arguments", "value")[row];
+    if (run.text("arguments", "type", row) === "object" && value > 0 && value <= run.rows("objects")) return link(`row/objects/${value - 1}`, run.objectName(value));
+    return argumentText(run, row);
 }
 
 export function tableGrid(run: Run, name: string, rows: Uint32Array | number, height: number, label = name): HTMLElement {
@@ -77,7 +84,7 @@ export function tableGrid(run: Run, name: string, rows: Uint32Array | number, he
         isNumber: column.type !== "text" && column.type !== "row",
         width: column.type === "text" || column.type === "row" ? "minmax(7em, 1.4fr)" : "minmax(5.5em, 0.8fr)",
         cell: row => cell(run, table, column, row),
-        find: row => cellText(run, table, column, row),
+        find: row => name === "arguments" && column.name === "value" ? argumentText(run, row) : cellText(run, table, column, row),
         key: column.type === "text" ? row => run.story.textOf(column.values[row]) : row => column.values[row],
     }));
     return grid({ label, rows, columns, height, open: row => { location.hash = `row/${name}/${row}`; } });

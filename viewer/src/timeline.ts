@@ -8,11 +8,12 @@ import { clear, grid, h, legend, link } from "./dom.js";
 import * as format from "./format.js";
 import { arrowsOf, buildSlices, kindColours, sliceLabel, type Arrow, type Lane, type Slices } from "./lanes.js";
 import { fitText } from "./map.js";
-import { details, rowName } from "./rows.js";
+import { argumentValue, details, rowName } from "./rows.js";
 import { onTheme } from "./theme.js";
 import { after, PAINT_MS, TileLayer, type TileFrame } from "./tiles.js";
 
 const LEFT = 150, RIGHT = 16, TOP = 26, GROUP_HEAD = 22, LANE_GAP = 3;
+const ARGUMENTS_MOST = 200; /* shown beside a call */
 const GROWN_MOST = 1.7; /* how much higher rows become where there is room */
 const SHAPES = 2500;
 const TILE_ROW = 3; /* pixels of a tile for a row: the middle one is drawn, so that no row bleeds into its neighbours */
@@ -589,13 +590,9 @@ export class Timeline {
 }
 
 export function argumentList(run: Run, rows: Uint32Array): HTMLElement {
-    const column = run.table("arguments").column("value");
-    return h("dl", { class: "pairs", "aria-label": "Arguments" }, Array.from(rows.subarray(0, 200), row => {
-        const type = run.text("arguments", "type", row);
-        const value = column.wide ? column.wide[row] : column.values[row];
-        const text = type === "text" ? run.story.textOf(column.values[row]) : type === "bytes" || type === "count" ? `${value.toLocaleString("en-US")} (${format.hex(value)})` : format.hex(value);
-        return h("div", {}, h("dt", {}, run.text("arguments", "field", row)), h("dd", {}, run.values("arguments", "is_answer")[row] ? h("em", {}, "answer: ") : null, text));
-    }));
+    return h("dl", { class: "pairs", "aria-label": "Arguments" }, Array.from(rows.subarray(0, ARGUMENTS_MOST), row =>
+        h("div", {}, h("dt", {}, run.text("arguments", "field", row)), h("dd", {}, run.values("arguments", "is_answer")[row] ? h("em", {}, "answer: ") : null, argumentValue(run, row)))),
+    rows.length > ARGUMENTS_MOST ? h("div", {}, h("dt", {}, `and ${format.count(rows.length - ARGUMENTS_MOST)} more`), h("dd", {}, link(`rows/arguments?call=${run.values("arguments", "call")[rows[0]]}`, "all"))) : null);
 }
 
 export function timelineView(app: App): View {

@@ -111,9 +111,10 @@ export function synthetic(bands: number, options: { seed?: number; segmentBytes?
         const built = now + 300;
         const c = call("DxgkDdiBuildPagingBuffer", name, a, 700);
         if (t.arguments.count < 120000) {
-            t.arguments.add(c, "DmaSize", "bytes", 65536, 0);
-            t.arguments.add(c, "Operation", "text", 0, 0);
-            t.arguments.add(c, "DmaSize", "bytes", 65472, 1);
+            t.arguments.add(c, "DmaSize", "number", 65536, 0);
+            t.arguments.add(c, "Operation", "hex", 8, 0);
+            t.arguments.add(c, "Transfer.hAllocation", "object", a, 0);
+            t.arguments.add(c, "DmaSize", "number", 65472, 1);
         }
         call("DxgkDdiSubmitCommandVirtual", "", 0, 400);
         const begins = Math.max(now, nodeFree[1]);
