@@ -1102,6 +1102,21 @@ void vidmm_context_set_patch_input(struct vidmm_context *context, bool names_ref
 NTSTATUS vidmm_submit_virtual(struct vidmm_context *context, uint64_t va, uint32_t bytes,
                               vidmm_done done, void *done_context);
 
+/*
+ * The same with what the user-mode driver tells its other half of this work: a copy of
+ * private_data goes to DxgkDdiSubmitCommandVirtual. STATUS_INVALID_PARAMETER: it is larger than the
+ * driver has said for the context (DXGK_CONTEXTINFO.DmaBufferPrivateDataSize).
+ */
+struct vidmm_virtual_work {
+    uint64_t va;
+    uint32_t bytes;
+    uint32_t private_data_bytes;
+    const void *private_data; /* borrowed for the call; NULL: none */
+};
+NTSTATUS vidmm_submit_virtual_with(struct vidmm_context *context,
+                                   const struct vidmm_virtual_work *work, vidmm_done done,
+                                   void *done_context);
+
 struct vidmm_reference {
     struct vidmm_allocation *allocation;
     bool is_written;

@@ -1,10 +1,894 @@
 /*
- * The name under which drivers include what they share with user mode: handles and structures of
- * d3dkmdt.h.
+ * The thunk interface: what user mode and the graphics kernel say to each other (D3DKMT functions).
+ *
+ * Place     include/wdk, above d3dkmdt.h. Drivers include it for the handles and structures that
+ *           they share with user mode. A user-mode driver includes it for all.
+ * Versions  The thunks are those of WDDM 2.0 and later; older drivers get the types of d3dkmdt.h.
+ * ABI       On Linux (WSL, libdxcore.so) the structures are those of Windows x64, with these
+ *           differences: a string of registry values has characters of 4 bytes, not 2
+ *           (D3DKMT_WSL_WCHAR); HANDLE is a pointer that nobody follows; the calling convention is
+ *           that of Linux (D3DKMT_CALL). NTSTATUS, LONG, ULONG and BOOL have 32 bits on both.
+ *           d3dkmt/layout_test.c compares offsets and sizes with those that were measured.
+ * Source    The reference pages of d3dkmthk.h and d3dukmdt.h. Written from them: no part is a copy.
  */
 #ifndef _D3DKMTHK_H_
 #define _D3DKMTHK_H_
 
 #include "d3dkmdt.h"
 
+#if DXGKDDI_INTERFACE_VERSION >= DXGKDDI_INTERFACE_VERSION_WDDM2_0
+
+/* A character of a registry name or value in D3DDDI_QUERYREGISTRY_INFO. */
+#if defined(_WIN32)
+typedef WCHAR D3DKMT_WSL_WCHAR;
+#else
+typedef UINT D3DKMT_WSL_WCHAR;
+#endif
+
+/* Functions of a Linux library have the calling convention of Linux. */
+#if defined(_WIN32)
+#define D3DKMT_CALL APIENTRY
+#else
+#define D3DKMT_CALL
+#endif
+
+/* A union of bits and of the word that they are in. */
+#define D3DKMT_BITS(name, ...)                                                                     \
+    typedef struct _##name {                                                                       \
+        union {                                                                                    \
+            struct {                                                                               \
+                __VA_ARGS__                                                                        \
+            };                                                                                     \
+            UINT Value;                                                                            \
+        };                                                                                         \
+    } name
+
+/* ---- Adapters -------------------------------------------------------------------------------- */
+
+typedef struct _D3DKMT_OPENADAPTERFROMLUID {
+    LUID AdapterLuid;       /* in */
+    D3DKMT_HANDLE hAdapter; /* out */
+} D3DKMT_OPENADAPTERFROMLUID;
+
+typedef struct _D3DKMT_CLOSEADAPTER {
+    D3DKMT_HANDLE hAdapter;
+} D3DKMT_CLOSEADAPTER;
+
+typedef struct _D3DKMT_ADAPTERINFO {
+    D3DKMT_HANDLE hAdapter;
+    LUID AdapterLuid;
+    ULONG NumOfSources;
+    BOOL bPrecisePresentRegionsPreferred;
+} D3DKMT_ADAPTERINFO;
+
+typedef struct _D3DKMT_ENUMADAPTERS2 {
+    ULONG NumAdapters;             /* in: room in pAdapters; out: how many there are */
+    D3DKMT_ADAPTERINFO *pAdapters; /* out; NULL: the number is asked for alone */
+} D3DKMT_ENUMADAPTERS2;
+
+typedef union _D3DKMT_ENUMADAPTERS_FILTER {
+    struct {
+        ULONGLONG IncludeComputeOnly : 1;
+        ULONGLONG IncludeDisplayOnly : 1;
+        ULONGLONG Reserved : 62;
+    };
+    ULONGLONG Value;
+} D3DKMT_ENUMADAPTERS_FILTER;
+
+typedef struct _D3DKMT_ENUMADAPTERS3 {
+    D3DKMT_ENUMADAPTERS_FILTER Filter;
+    ULONG NumAdapters;
+    D3DKMT_ADAPTERINFO *pAdapters;
+} D3DKMT_ENUMADAPTERS3;
+
+typedef enum _KMTQUERYADAPTERINFOTYPE {
+    KMTQAITYPE_UMDRIVERPRIVATE = 0,
+    KMTQAITYPE_GETSEGMENTSIZE = 3,
+    KMTQAITYPE_ADAPTERGUID = 4,
+    KMTQAITYPE_ADAPTERADDRESS = 6,
+    KMTQAITYPE_ADAPTERREGISTRYINFO = 8,
+    KMTQAITYPE_DRIVERVERSION = 13,
+    KMTQAITYPE_ADAPTERTYPE = 15,
+    KMTQAITYPE_NODEMETADATA = 25,
+    KMTQAITYPE_PHYSICALADAPTERCOUNT = 30,
+    KMTQAITYPE_PHYSICALADAPTERDEVICEIDS = 31,
+    KMTQAITYPE_QUERYREGISTRY = 48,
+} KMTQUERYADAPTERINFOTYPE;
+
+typedef struct _D3DKMT_QUERYADAPTERINFO {
+    D3DKMT_HANDLE hAdapter;
+    KMTQUERYADAPTERINFOTYPE Type;
+    VOID *pPrivateDriverData; /* in and out, by Type */
+    UINT PrivateDriverDataSize;
+} D3DKMT_QUERYADAPTERINFO;
+
+D3DKMT_BITS(D3DKMT_ADAPTERTYPE, UINT RenderSupported : 1; UINT DisplaySupported : 1;
+            UINT SoftwareDevice : 1; UINT PostDevice : 1; UINT HybridDiscrete : 1;
+            UINT HybridIntegrated : 1; UINT IndirectDisplayDevice : 1; UINT Paravirtualized : 1;
+            UINT ACGSupported : 1; UINT SupportSetTimingsFromVidPn : 1; UINT Detachable : 1;
+            UINT ComputeOnly : 1; UINT Prototype : 1; UINT Reserved : 19;);
+
+typedef enum _D3DKMT_DRIVERVERSION {
+    KMT_DRIVERVERSION_WDDM_1_0 = 1000,
+    KMT_DRIVERVERSION_WDDM_2_0 = 2000,
+    KMT_DRIVERVERSION_WDDM_2_1 = 2100,
+    KMT_DRIVERVERSION_WDDM_2_2 = 2200,
+    KMT_DRIVERVERSION_WDDM_2_3 = 2300,
+    KMT_DRIVERVERSION_WDDM_2_4 = 2400,
+    KMT_DRIVERVERSION_WDDM_2_5 = 2500,
+    KMT_DRIVERVERSION_WDDM_2_6 = 2600,
+    KMT_DRIVERVERSION_WDDM_2_7 = 2700,
+    KMT_DRIVERVERSION_WDDM_2_8 = 2800,
+    KMT_DRIVERVERSION_WDDM_2_9 = 2900,
+    KMT_DRIVERVERSION_WDDM_3_0 = 3000,
+    KMT_DRIVERVERSION_WDDM_3_1 = 3100,
+    KMT_DRIVERVERSION_WDDM_3_2 = 3200,
+} D3DKMT_DRIVERVERSION;
+
+typedef struct _D3DKMT_SEGMENTSIZEINFO {
+    D3DKMT_ALIGN64 ULONGLONG DedicatedVideoMemorySize;
+    D3DKMT_ALIGN64 ULONGLONG DedicatedSystemMemorySize;
+    D3DKMT_ALIGN64 ULONGLONG SharedSystemMemorySize;
+} D3DKMT_SEGMENTSIZEINFO;
+
+typedef enum _D3DDDI_QUERYREGISTRY_TYPE {
+    D3DDDI_QUERYREGISTRY_SERVICEKEY = 0,
+    D3DDDI_QUERYREGISTRY_ADAPTERKEY = 1,
+    D3DDDI_QUERYREGISTRY_DRIVERSTOREPATH = 2,
+    D3DDDI_QUERYREGISTRY_DRIVERIMAGEPATH = 3,
+} D3DDDI_QUERYREGISTRY_TYPE;
+
+typedef enum _D3DDDI_QUERYREGISTRY_STATUS {
+    D3DDDI_QUERYREGISTRY_STATUS_SUCCESS = 0,
+    D3DDDI_QUERYREGISTRY_STATUS_BUFFER_OVERFLOW = 1,
+    D3DDDI_QUERYREGISTRY_STATUS_FAIL = 2,
+} D3DDDI_QUERYREGISTRY_STATUS;
+
+#define D3DDDI_QUERYREGISTRY_NAME_CHARACTERS 260
+
+typedef struct _D3DDDI_QUERYREGISTRY_INFO {
+    D3DDDI_QUERYREGISTRY_TYPE QueryType;                              /* in */
+    UINT QueryFlags;                                                  /* in */
+    D3DKMT_WSL_WCHAR ValueName[D3DDDI_QUERYREGISTRY_NAME_CHARACTERS]; /* in */
+    ULONG ValueType;                                                  /* in */
+    ULONG PhysicalAdapterIndex;                                       /* in */
+    ULONG OutputValueSize;              /* out: bytes of the value, also when it has no room */
+    D3DDDI_QUERYREGISTRY_STATUS Status; /* out */
+    union {
+        DWORD OutputDword;
+        D3DKMT_ALIGN64 UINT64 OutputQword;
+        D3DKMT_WSL_WCHAR OutputString[1]; /* to the end of the buffer */
+        BYTE OutputBinary[1];
+    };
+} D3DDDI_QUERYREGISTRY_INFO;
+
+typedef enum _D3DKMT_ESCAPETYPE {
+    D3DKMT_ESCAPE_DRIVERPRIVATE = 0,
+} D3DKMT_ESCAPETYPE;
+
+typedef struct _D3DKMT_ESCAPE {
+    D3DKMT_HANDLE hAdapter;
+    D3DKMT_HANDLE hDevice; /* 0: none */
+    D3DKMT_ESCAPETYPE Type;
+    D3DDDI_ESCAPEFLAGS Flags;
+    VOID *pPrivateDriverData; /* in and out */
+    UINT PrivateDriverDataSize;
+    D3DKMT_HANDLE hContext; /* 0: none */
+} D3DKMT_ESCAPE;
+
+typedef enum _D3DKMT_MEMORY_SEGMENT_GROUP {
+    D3DKMT_MEMORY_SEGMENT_GROUP_LOCAL = 0,
+    D3DKMT_MEMORY_SEGMENT_GROUP_NON_LOCAL = 1,
+} D3DKMT_MEMORY_SEGMENT_GROUP;
+
+typedef struct _D3DKMT_QUERYVIDEOMEMORYINFO {
+    HANDLE hProcess;                                /* in; NULL: the caller's process */
+    D3DKMT_HANDLE hAdapter;                         /* in */
+    D3DKMT_MEMORY_SEGMENT_GROUP MemorySegmentGroup; /* in */
+    UINT64 Budget;                                  /* out, bytes */
+    UINT64 CurrentUsage;
+    UINT64 CurrentReservation;
+    UINT64 AvailableForReservation;
+    UINT PhysicalAdapterIndex; /* in */
+} D3DKMT_QUERYVIDEOMEMORYINFO;
+
+/* ---- Devices, contexts, paging queues -------------------------------------------------------- */
+
+D3DKMT_BITS(D3DKMT_CREATEDEVICEFLAGS, UINT LegacyMode : 1; UINT RequestVSync : 1;
+            UINT DisableGpuTimeout : 1; UINT TestDevice : 1; UINT Reserved : 28;);
+
+typedef struct _D3DKMT_CREATEDEVICE {
+    union {
+        D3DKMT_HANDLE hAdapter; /* in */
+        VOID *pAdapter;
+    };
+    D3DKMT_CREATEDEVICEFLAGS Flags; /* in */
+    D3DKMT_HANDLE hDevice;          /* out */
+    /* out, of drivers below WDDM 2.0 */
+    VOID *pCommandBuffer;
+    UINT CommandBufferSize;
+    D3DDDI_ALLOCATIONLIST *pAllocationList;
+    UINT AllocationListSize;
+    D3DDDI_PATCHLOCATIONLIST *pPatchLocationList;
+    UINT PatchLocationListSize;
+} D3DKMT_CREATEDEVICE;
+
+typedef struct _D3DKMT_DESTROYDEVICE {
+    D3DKMT_HANDLE hDevice;
+} D3DKMT_DESTROYDEVICE;
+
+typedef enum _D3DKMT_DEVICESTATE_TYPE {
+    D3DKMT_DEVICESTATE_EXECUTION = 1,
+    D3DKMT_DEVICESTATE_PRESENT = 2,
+    D3DKMT_DEVICESTATE_RESET = 3,
+    D3DKMT_DEVICESTATE_PRESENT_DWM = 4,
+    D3DKMT_DEVICESTATE_PAGE_FAULT = 5,
+    D3DKMT_DEVICESTATE_PRESENT_QUEUE = 6,
+} D3DKMT_DEVICESTATE_TYPE;
+
+typedef enum _D3DKMT_DEVICEEXECUTION_STATE {
+    D3DKMT_DEVICEEXECUTION_ACTIVE = 1,
+    D3DKMT_DEVICEEXECUTION_RESET = 2,
+    D3DKMT_DEVICEEXECUTION_HUNG = 3,
+    D3DKMT_DEVICEEXECUTION_STOPPED = 4,
+    D3DKMT_DEVICEEXECUTION_ERROR_OUTOFMEMORY = 5,
+    D3DKMT_DEVICEEXECUTION_ERROR_DMAFAULT = 6,
+    D3DKMT_DEVICEEXECUTION_ERROR_DMAPAGEFAULT = 7,
+} D3DKMT_DEVICEEXECUTION_STATE;
+
+D3DKMT_BITS(D3DKMT_DEVICERESET_STATE, UINT DesktopSwitched : 1; UINT Reserved : 31;);
+
+typedef struct _D3DKMT_DEVICEPAGEFAULT_STATE {
+    UINT64 FaultedPrimitiveAPISequenceNumber;
+    UINT FaultedPipelineStage;
+    UINT FaultedBindTableEntry;
+    UINT PageFaultFlags;
+    UINT FaultErrorCode;
+    D3DGPU_VIRTUAL_ADDRESS FaultedVirtualAddress;
+} D3DKMT_DEVICEPAGEFAULT_STATE;
+
+typedef struct _D3DKMT_GETDEVICESTATE {
+    D3DKMT_HANDLE hDevice;
+    D3DKMT_DEVICESTATE_TYPE StateType;
+    union {
+        D3DKMT_DEVICEEXECUTION_STATE ExecutionState;
+        D3DKMT_DEVICERESET_STATE ResetState;
+        D3DKMT_DEVICEPAGEFAULT_STATE PageFaultState;
+        UINT64 Reserved[6]; /* statistics of presents, which have no members here */
+    };
+} D3DKMT_GETDEVICESTATE;
+
+typedef enum _D3DKMT_CLIENTHINT {
+    D3DKMT_CLIENTHINT_UNKNOWN = 0,
+    D3DKMT_CLIENTHINT_OPENGL = 1,
+    D3DKMT_CLIENTHINT_CDD = 2,
+    D3DKMT_CLIENTHINT_OPENCL = 3,
+    D3DKMT_CLIENTHINT_VULKAN = 4,
+    D3DKMT_CLIENTHINT_CUDA = 5,
+    D3DKMT_CLIENTHINT_RESERVED = 6,
+    D3DKMT_CLIENTHINT_DX7 = 7,
+    D3DKMT_CLIENTHINT_DX8 = 8,
+    D3DKMT_CLIENTHINT_DX9 = 9,
+    D3DKMT_CLIENTHINT_DX10 = 10,
+    D3DKMT_CLIENTHINT_DX11 = 11,
+    D3DKMT_CLIENTHINT_DX12 = 12,
+} D3DKMT_CLIENTHINT;
+
+D3DKMT_BITS(D3DDDI_CREATECONTEXTFLAGS, UINT NullRendering : 1; UINT InitialData : 1;
+            UINT DisableGpuTimeout : 1; UINT SynchronizationOnly : 1; UINT HwQueueSupported : 1;
+            UINT Reserved : 27;);
+
+typedef struct _D3DKMT_CREATECONTEXTVIRTUAL {
+    D3DKMT_HANDLE hDevice;
+    UINT NodeOrdinal;
+    UINT EngineAffinity;
+    D3DDDI_CREATECONTEXTFLAGS Flags;
+    VOID *pPrivateDriverData; /* in */
+    UINT PrivateDriverDataSize;
+    D3DKMT_CLIENTHINT ClientHint;
+    D3DKMT_HANDLE hContext; /* out */
+} D3DKMT_CREATECONTEXTVIRTUAL;
+
+typedef struct _D3DKMT_DESTROYCONTEXT {
+    D3DKMT_HANDLE hContext;
+} D3DKMT_DESTROYCONTEXT;
+
+typedef struct _D3DKMT_SETCONTEXTSCHEDULINGPRIORITY {
+    D3DKMT_HANDLE hContext;
+    INT Priority; /* -7 to 7 */
+} D3DKMT_SETCONTEXTSCHEDULINGPRIORITY;
+
+typedef D3DKMT_SETCONTEXTSCHEDULINGPRIORITY D3DKMT_GETCONTEXTSCHEDULINGPRIORITY;
+
+typedef enum _D3DDDI_PAGINGQUEUE_PRIORITY {
+    D3DDDI_PAGINGQUEUE_PRIORITY_BELOW_NORMAL = -1,
+    D3DDDI_PAGINGQUEUE_PRIORITY_NORMAL = 0,
+    D3DDDI_PAGINGQUEUE_PRIORITY_ABOVE_NORMAL = 1,
+} D3DDDI_PAGINGQUEUE_PRIORITY;
+
+typedef struct _D3DKMT_CREATEPAGINGQUEUE {
+    D3DKMT_HANDLE hDevice;
+    D3DDDI_PAGINGQUEUE_PRIORITY Priority;
+    D3DKMT_HANDLE hPagingQueue;        /* out */
+    D3DKMT_HANDLE hSyncObject;         /* out: the paging fence, a monitored fence */
+    VOID *FenceValueCPUVirtualAddress; /* out: 8 bytes, read only */
+    UINT PhysicalAdapterIndex;
+} D3DKMT_CREATEPAGINGQUEUE;
+
+typedef struct _D3DDDI_DESTROYPAGINGQUEUE {
+    D3DKMT_HANDLE hPagingQueue;
+} D3DDDI_DESTROYPAGINGQUEUE;
+
+/* ---- Allocations ----------------------------------------------------------------------------- */
+
+D3DKMT_BITS(D3DDDI_ALLOCATIONINFOFLAGS2, UINT Primary : 1; UINT Stereo : 1;
+            UINT OverridePriority : 1; UINT Reserved : 29;);
+
+typedef struct _D3DDDI_ALLOCATIONINFO2 {
+    D3DKMT_HANDLE hAllocation; /* out */
+    union {
+        HANDLE hSection;        /* in, with ExistingSection */
+        const VOID *pSystemMem; /* in: the allocation is this memory of the client's */
+    };
+    VOID *pPrivateDriverData; /* in and out */
+    UINT PrivateDriverDataSize;
+    D3DDDI_VIDEO_PRESENT_SOURCE_ID VidPnSourceId;
+    D3DDDI_ALLOCATIONINFOFLAGS2 Flags;
+    D3DGPU_VIRTUAL_ADDRESS GpuVirtualAddress; /* out, with a driver that has no page tables */
+    union {
+        UINT Priority; /* in, with OverridePriority */
+        ULONG_PTR Unused;
+    };
+    ULONG_PTR Reserved[5];
+} D3DDDI_ALLOCATIONINFO2;
+
+typedef struct _D3DDDI_ALLOCATIONINFO {
+    D3DKMT_HANDLE hAllocation;
+    const VOID *pSystemMem;
+    VOID *pPrivateDriverData;
+    UINT PrivateDriverDataSize;
+    D3DDDI_VIDEO_PRESENT_SOURCE_ID VidPnSourceId;
+    UINT Flags;
+} D3DDDI_ALLOCATIONINFO;
+
+D3DKMT_BITS(D3DKMT_CREATEALLOCATIONFLAGS, UINT CreateResource : 1; UINT CreateShared : 1;
+            UINT NonSecure : 1; UINT CreateProtected : 1; UINT RestrictSharedAccess : 1;
+            UINT ExistingSysMem : 1; UINT NtSecuritySharing : 1; UINT ReadOnly : 1;
+            UINT CreateWriteCombined : 1; UINT CreateCached : 1; UINT SwapChainBackBuffer : 1;
+            UINT CrossAdapter : 1; UINT OpenCrossAdapter : 1; UINT PartialSharedCreation : 1;
+            UINT Zeroed : 1; UINT WriteWatch : 1; UINT StandardAllocation : 1;
+            UINT ExistingSection : 1; UINT Reserved : 14;);
+
+typedef struct _D3DKMT_CREATEALLOCATION {
+    D3DKMT_HANDLE hDevice;
+    D3DKMT_HANDLE hResource;    /* in, or out with CreateResource */
+    D3DKMT_HANDLE hGlobalShare; /* out, with CreateShared and without NtSecuritySharing */
+    const VOID *pPrivateRuntimeData;
+    UINT PrivateRuntimeDataSize;
+    const VOID *pPrivateDriverData; /* in: of the resource */
+    UINT PrivateDriverDataSize;
+    UINT NumAllocations;
+    union {
+        D3DDDI_ALLOCATIONINFO *pAllocationInfo;   /* D3DKMTCreateAllocation */
+        D3DDDI_ALLOCATIONINFO2 *pAllocationInfo2; /* D3DKMTCreateAllocation2 */
+    };
+    D3DKMT_CREATEALLOCATIONFLAGS Flags;
+    HANDLE hPrivateRuntimeResourceHandle;
+} D3DKMT_CREATEALLOCATION;
+
+D3DKMT_BITS(D3DDDICB_DESTROYALLOCATION2FLAGS, UINT AssumeNotInUse : 1; UINT SynchronousDestroy : 1;
+            UINT Reserved : 29; UINT SystemUseOnly : 1;);
+
+typedef struct _D3DKMT_DESTROYALLOCATION2 {
+    D3DKMT_HANDLE hDevice;
+    D3DKMT_HANDLE hResource; /* with no list: all of the resource */
+    const D3DKMT_HANDLE *phAllocationList;
+    UINT AllocationCount;
+    D3DDDICB_DESTROYALLOCATION2FLAGS Flags;
+} D3DKMT_DESTROYALLOCATION2;
+
+D3DKMT_BITS(D3DDDICB_LOCK2FLAGS, UINT Reserved : 32;);
+
+typedef struct _D3DKMT_LOCK2 {
+    D3DKMT_HANDLE hDevice;
+    D3DKMT_HANDLE hAllocation;
+    D3DDDICB_LOCK2FLAGS Flags;
+    VOID *pData; /* out */
+} D3DKMT_LOCK2;
+
+typedef struct _D3DKMT_UNLOCK2 {
+    D3DKMT_HANDLE hDevice;
+    D3DKMT_HANDLE hAllocation;
+} D3DKMT_UNLOCK2;
+
+typedef struct _D3DKMT_SETALLOCATIONPRIORITY {
+    D3DKMT_HANDLE hDevice;
+    D3DKMT_HANDLE hResource; /* with no list: all of the resource */
+    const D3DKMT_HANDLE *phAllocationList;
+    UINT AllocationCount;
+    const UINT *pPriorities; /* one for each */
+} D3DKMT_SETALLOCATIONPRIORITY;
+
+typedef struct _D3DKMT_INVALIDATECACHE {
+    D3DKMT_HANDLE hDevice;
+    D3DKMT_HANDLE hAllocation;
+    SIZE_T Offset;
+    SIZE_T Length;
+} D3DKMT_INVALIDATECACHE;
+
+typedef struct _D3DKMT_QUERYRESOURCEINFO {
+    D3DKMT_HANDLE hDevice;
+    D3DKMT_HANDLE hGlobalShare;
+    VOID *pPrivateRuntimeData;
+    UINT PrivateRuntimeDataSize;
+    UINT TotalPrivateDriverDataSize;
+    UINT ResourcePrivateDriverDataSize;
+    UINT NumAllocations;
+} D3DKMT_QUERYRESOURCEINFO;
+
+typedef struct _D3DKMT_QUERYRESOURCEINFOFROMNTHANDLE {
+    D3DKMT_HANDLE hDevice;
+    HANDLE hNtHandle;
+    VOID *pPrivateRuntimeData;
+    UINT PrivateRuntimeDataSize;
+    UINT TotalPrivateDriverDataSize;
+    UINT ResourcePrivateDriverDataSize;
+    UINT NumAllocations;
+} D3DKMT_QUERYRESOURCEINFOFROMNTHANDLE;
+
+typedef struct _D3DDDI_OPENALLOCATIONINFO2 {
+    D3DKMT_HANDLE hAllocation; /* out */
+    const VOID *pPrivateDriverData;
+    UINT PrivateDriverDataSize;
+    D3DGPU_VIRTUAL_ADDRESS GpuVirtualAddress;
+    ULONG_PTR Reserved[6];
+} D3DDDI_OPENALLOCATIONINFO2;
+
+typedef struct _D3DKMT_OPENRESOURCE {
+    D3DKMT_HANDLE hDevice;
+    D3DKMT_HANDLE hGlobalShare;
+    UINT NumAllocations;
+    D3DDDI_OPENALLOCATIONINFO2 *pOpenAllocationInfo2;
+    VOID *pPrivateRuntimeData;
+    UINT PrivateRuntimeDataSize;
+    VOID *pResourcePrivateDriverData;
+    UINT ResourcePrivateDriverDataSize;
+    VOID *pTotalPrivateDriverDataBuffer;
+    UINT TotalPrivateDriverDataBufferSize;
+    D3DKMT_HANDLE hResource; /* out */
+} D3DKMT_OPENRESOURCE;
+
+typedef struct _D3DKMT_OPENRESOURCEFROMNTHANDLE {
+    D3DKMT_HANDLE hDevice;
+    HANDLE hNtHandle;
+    UINT NumAllocations;
+    D3DDDI_OPENALLOCATIONINFO2 *pOpenAllocationInfo2;
+    UINT PrivateRuntimeDataSize;
+    VOID *pPrivateRuntimeData;
+    UINT ResourcePrivateDriverDataSize;
+    VOID *pResourcePrivateDriverData;
+    UINT TotalPrivateDriverDataBufferSize;
+    VOID *pTotalPrivateDriverDataBuffer;
+    D3DKMT_HANDLE hResource; /* out */
+    D3DKMT_HANDLE hKeyedMutex;
+    VOID *pKeyedMutexPrivateRuntimeData;
+    UINT KeyedMutexPrivateRuntimeDataSize;
+    D3DKMT_HANDLE hSyncObject;
+} D3DKMT_OPENRESOURCEFROMNTHANDLE;
+
+/* ---- Residency ------------------------------------------------------------------------------- */
+
+D3DKMT_BITS(D3DDDI_MAKERESIDENT_FLAGS, UINT CantTrimFurther : 1; UINT MustSucceed : 1;
+            UINT Reserved : 30;);
+
+typedef struct _D3DDDI_MAKERESIDENT {
+    D3DKMT_HANDLE hPagingQueue;
+    UINT NumAllocations;
+    const D3DKMT_HANDLE *AllocationList;
+    const UINT *PriorityList; /* NULL, or one for each */
+    D3DDDI_MAKERESIDENT_FLAGS Flags;
+    UINT64 PagingFenceValue; /* out, with STATUS_PENDING */
+    UINT64 NumBytesToTrim;   /* out */
+} D3DDDI_MAKERESIDENT;
+
+D3DKMT_BITS(D3DDDI_EVICT_FLAGS, UINT EvictOnlyIfNecessary : 1; UINT NotWrittenTo : 1;
+            UINT Reserved : 30;);
+
+typedef struct _D3DKMT_EVICT {
+    D3DKMT_HANDLE hDevice;
+    UINT NumAllocations;
+    const D3DKMT_HANDLE *AllocationList;
+    D3DDDI_EVICT_FLAGS Flags;
+    UINT64 NumBytesToTrim; /* out */
+} D3DKMT_EVICT;
+
+D3DKMT_BITS(D3DDDI_TRIMRESIDENCYSET_FLAGS, UINT PeriodicTrim : 1; UINT RestartPeriodicTrim : 1;
+            UINT TrimToBudget : 1; UINT Reserved : 29;);
+
+typedef struct _D3DKMT_TRIMNOTIFICATION {
+    VOID *Context;
+    D3DDDI_TRIMRESIDENCYSET_FLAGS Flags;
+    UINT64 NumBytesToTrim;
+} D3DKMT_TRIMNOTIFICATION;
+
+typedef VOID(D3DKMT_CALL *PFND3DKMT_TRIMNOTIFICATIONCALLBACK)(D3DKMT_TRIMNOTIFICATION *);
+
+typedef struct _D3DKMT_REGISTERTRIMNOTIFICATION {
+    LUID AdapterLuid;
+    D3DKMT_HANDLE hDevice;
+    PFND3DKMT_TRIMNOTIFICATIONCALLBACK Callback;
+    VOID *Context;
+    VOID *Handle; /* out */
+} D3DKMT_REGISTERTRIMNOTIFICATION;
+
+typedef struct _D3DKMT_UNREGISTERTRIMNOTIFICATION {
+    VOID *Handle;
+    PFND3DKMT_TRIMNOTIFICATIONCALLBACK Callback;
+} D3DKMT_UNREGISTERTRIMNOTIFICATION;
+
+/* ---- GPU virtual addresses ------------------------------------------------------------------- */
+
+typedef struct _D3DDDI_MAPGPUVIRTUALADDRESS {
+    D3DKMT_HANDLE hPagingQueue;
+    D3DGPU_VIRTUAL_ADDRESS BaseAddress; /* in; 0: anywhere in [Minimum, Maximum) */
+    D3DGPU_VIRTUAL_ADDRESS MinimumAddress;
+    D3DGPU_VIRTUAL_ADDRESS MaximumAddress; /* 0: no limit */
+    D3DKMT_HANDLE hAllocation;
+    D3DGPU_SIZE_T OffsetInPages; /* of 4 KiB */
+    D3DGPU_SIZE_T SizeInPages;
+    D3DDDIGPUVIRTUALADDRESS_PROTECTION_TYPE Protection;
+    UINT64 DriverProtection;
+    UINT Reserved0;
+    UINT64 Reserved1;
+    D3DGPU_VIRTUAL_ADDRESS VirtualAddress; /* out */
+    UINT64 PagingFenceValue;               /* out, with STATUS_PENDING */
+} D3DDDI_MAPGPUVIRTUALADDRESS;
+
+typedef struct _D3DDDI_RESERVEGPUVIRTUALADDRESS {
+    union {
+        D3DKMT_HANDLE hPagingQueue; /* below WDDM 2.2 */
+        D3DKMT_HANDLE hAdapter;
+    };
+    D3DGPU_VIRTUAL_ADDRESS BaseAddress;
+    D3DGPU_VIRTUAL_ADDRESS MinimumAddress;
+    D3DGPU_VIRTUAL_ADDRESS MaximumAddress;
+    D3DGPU_SIZE_T Size; /* bytes */
+    D3DDDIGPUVIRTUALADDRESS_RESERVATION_TYPE ReservationType;
+    UINT64 DriverProtection;
+    D3DGPU_VIRTUAL_ADDRESS VirtualAddress; /* out */
+    union {
+        UINT64 PagingFenceValue; /* out */
+        UINT64 Reserved2;
+    };
+} D3DDDI_RESERVEGPUVIRTUALADDRESS;
+
+typedef struct _D3DKMT_FREEGPUVIRTUALADDRESS {
+    D3DKMT_HANDLE hAdapter;
+    D3DGPU_VIRTUAL_ADDRESS BaseAddress;
+    D3DGPU_SIZE_T Size;
+} D3DKMT_FREEGPUVIRTUALADDRESS;
+
+typedef struct _D3DDDI_UPDATEGPUVIRTUALADDRESS_OPERATION {
+    D3DDDI_UPDATEGPUVIRTUALADDRESS_OPERATION_TYPE OperationType;
+    union {
+        struct {
+            D3DGPU_VIRTUAL_ADDRESS BaseAddress;
+            D3DGPU_SIZE_T SizeInBytes;
+            D3DKMT_HANDLE hAllocation;
+            D3DGPU_SIZE_T AllocationOffsetInBytes;
+            D3DGPU_SIZE_T AllocationSizeInBytes;
+        } Map;
+        struct {
+            D3DGPU_VIRTUAL_ADDRESS BaseAddress;
+            D3DGPU_SIZE_T SizeInBytes;
+            D3DKMT_HANDLE hAllocation;
+            D3DGPU_SIZE_T AllocationOffsetInBytes;
+            D3DGPU_SIZE_T AllocationSizeInBytes;
+            D3DDDIGPUVIRTUALADDRESS_PROTECTION_TYPE Protection;
+            UINT64 DriverProtection;
+        } MapProtect;
+        struct {
+            D3DGPU_VIRTUAL_ADDRESS BaseAddress;
+            D3DGPU_SIZE_T SizeInBytes;
+            D3DDDIGPUVIRTUALADDRESS_PROTECTION_TYPE Protection;
+        } Unmap;
+        struct {
+            D3DGPU_VIRTUAL_ADDRESS SourceAddress;
+            D3DGPU_SIZE_T SizeInBytes;
+            D3DGPU_VIRTUAL_ADDRESS DestAddress;
+        } Copy;
+    };
+} D3DDDI_UPDATEGPUVIRTUALADDRESS_OPERATION;
+
+typedef struct _D3DKMT_UPDATEGPUVIRTUALADDRESS {
+    D3DKMT_HANDLE hDevice;
+    D3DKMT_HANDLE hContext;
+    D3DKMT_HANDLE hFenceObject; /* waited for, then signalled with FenceValue + 1; 0: none */
+    UINT NumOperations;
+    D3DDDI_UPDATEGPUVIRTUALADDRESS_OPERATION *Operations;
+    UINT64 Reserved0;
+    UINT64 Reserved1;
+    UINT64 FenceValue;
+    union {
+        struct {
+            UINT DoNotWait : 1;
+            UINT Reserved : 31;
+        };
+        UINT Value;
+    } Flags;
+} D3DKMT_UPDATEGPUVIRTUALADDRESS;
+
+/* ---- Submission ------------------------------------------------------------------------------ */
+
+D3DKMT_BITS(D3DKMT_SUBMITCOMMANDFLAGS, UINT NullRendering : 1; UINT PresentRedirected : 1;
+            UINT NoKmdAccess : 1; UINT Reserved : 29;);
+
+typedef struct _D3DKMT_SUBMITCOMMAND {
+    D3DGPU_VIRTUAL_ADDRESS Commands;
+    UINT CommandLength; /* bytes */
+    D3DKMT_SUBMITCOMMANDFLAGS Flags;
+    UINT64 PresentHistoryToken;
+    UINT BroadcastContextCount; /* at least 1 */
+    D3DKMT_HANDLE BroadcastContext[D3DDDI_MAX_BROADCAST_CONTEXT];
+    VOID *pPrivateDriverData; /* in */
+    UINT PrivateDriverDataSize;
+    UINT NumPrimaries;
+    D3DKMT_HANDLE WrittenPrimaries[D3DDDI_MAX_WRITTEN_PRIMARIES];
+    UINT NumHistoryBuffers;
+    D3DKMT_HANDLE *HistoryBufferArray;
+} D3DKMT_SUBMITCOMMAND;
+
+typedef struct _D3DKMT_CREATEHWQUEUE {
+    D3DKMT_HANDLE hHwContext;
+    D3DDDI_CREATEHWQUEUEFLAGS Flags;
+    UINT PrivateDriverDataSize;
+    VOID *pPrivateDriverData;
+    D3DKMT_HANDLE hHwQueue;                                       /* out */
+    D3DKMT_HANDLE hHwQueueProgressFence;                          /* out */
+    VOID *HwQueueProgressFenceCPUVirtualAddress;                  /* out */
+    D3DGPU_VIRTUAL_ADDRESS HwQueueProgressFenceGPUVirtualAddress; /* out */
+} D3DKMT_CREATEHWQUEUE;
+
+typedef struct _D3DKMT_DESTROYHWQUEUE {
+    D3DKMT_HANDLE hHwQueue;
+} D3DKMT_DESTROYHWQUEUE;
+
+typedef struct _D3DKMT_SUBMITCOMMANDTOHWQUEUE {
+    D3DKMT_HANDLE hHwQueue;
+    UINT64 HwQueueProgressFenceId;
+    D3DGPU_VIRTUAL_ADDRESS CommandBuffer;
+    UINT CommandLength;
+    UINT PrivateDriverDataSize;
+    VOID *pPrivateDriverData;
+    UINT NumPrimaries;
+    const D3DKMT_HANDLE *WrittenPrimaries;
+} D3DKMT_SUBMITCOMMANDTOHWQUEUE;
+
+/* ---- Synchronization objects ----------------------------------------------------------------- */
+
+typedef enum _D3DDDI_SYNCHRONIZATIONOBJECT_TYPE {
+    D3DDDI_SYNCHRONIZATION_MUTEX = 1,
+    D3DDDI_SEMAPHORE = 2,
+    D3DDDI_FENCE = 3,
+    D3DDDI_CPU_NOTIFICATION = 4,
+    D3DDDI_MONITORED_FENCE = 5,
+    D3DDDI_PERIODIC_MONITORED_FENCE = 6,
+} D3DDDI_SYNCHRONIZATIONOBJECT_TYPE;
+
+D3DKMT_BITS(D3DDDI_SYNCHRONIZATIONOBJECT_FLAGS, UINT Shared : 1; UINT NtSecuritySharing : 1;
+            UINT CrossAdapter : 1; UINT TopOfPipeline : 1; UINT NoSignal : 1; UINT NoWait : 1;
+            UINT NoSignalMaxValueOnTdr : 1; UINT NoGPUAccess : 1; UINT Reserved : 24;);
+
+typedef struct _D3DDDI_SYNCHRONIZATIONOBJECTINFO {
+    D3DDDI_SYNCHRONIZATIONOBJECT_TYPE Type;
+    union {
+        struct {
+            BOOL InitialState;
+        } SynchronizationMutex;
+        struct {
+            UINT MaxCount;
+            UINT InitialCount;
+        } Semaphore;
+        struct {
+            UINT Reserved[16];
+        } Reserved;
+    };
+} D3DDDI_SYNCHRONIZATIONOBJECTINFO;
+
+typedef struct _D3DDDI_SYNCHRONIZATIONOBJECTINFO2 {
+    D3DDDI_SYNCHRONIZATIONOBJECT_TYPE Type;
+    D3DDDI_SYNCHRONIZATIONOBJECT_FLAGS Flags;
+    union {
+        struct {
+            BOOL InitialState;
+        } SynchronizationMutex;
+        struct {
+            UINT MaxCount;
+            UINT InitialCount;
+        } Semaphore;
+        struct {
+            UINT64 FenceValue;
+        } Fence;
+        struct {
+            HANDLE Event;
+        } CPUNotification;
+        struct {
+            UINT64 InitialFenceValue;                           /* in */
+            VOID *FenceValueCPUVirtualAddress;                  /* out: 8 bytes, read only */
+            D3DGPU_VIRTUAL_ADDRESS FenceValueGPUVirtualAddress; /* out */
+            UINT EngineAffinity;                                /* in */
+        } MonitoredFence;
+        struct {
+            D3DKMT_HANDLE hAdapter;
+            D3DDDI_VIDEO_PRESENT_TARGET_ID VidPnTargetId;
+            UINT64 Time;
+            VOID *FenceValueCPUVirtualAddress;
+            D3DGPU_VIRTUAL_ADDRESS FenceValueGPUVirtualAddress;
+            UINT EngineAffinity;
+        } PeriodicMonitoredFence;
+        struct {
+            UINT64 Reserved[8];
+        } Reserved;
+    };
+    D3DKMT_HANDLE SharedHandle; /* out, with Shared and without NtSecuritySharing */
+} D3DDDI_SYNCHRONIZATIONOBJECTINFO2;
+
+typedef struct _D3DKMT_CREATESYNCHRONIZATIONOBJECT {
+    D3DKMT_HANDLE hDevice;
+    D3DDDI_SYNCHRONIZATIONOBJECTINFO Info;
+    D3DKMT_HANDLE hSyncObject; /* out */
+} D3DKMT_CREATESYNCHRONIZATIONOBJECT;
+
+typedef struct _D3DKMT_CREATESYNCHRONIZATIONOBJECT2 {
+    D3DKMT_HANDLE hDevice;
+    D3DDDI_SYNCHRONIZATIONOBJECTINFO2 Info;
+    D3DKMT_HANDLE hSyncObject; /* out */
+} D3DKMT_CREATESYNCHRONIZATIONOBJECT2;
+
+typedef struct _D3DKMT_DESTROYSYNCHRONIZATIONOBJECT {
+    D3DKMT_HANDLE hSyncObject;
+} D3DKMT_DESTROYSYNCHRONIZATIONOBJECT;
+
+D3DKMT_BITS(D3DDDICB_SIGNALFLAGS, UINT SignalAtSubmission : 1; UINT EnqueueCpuEvent : 1;
+            UINT AllowFenceRewind : 1; UINT Reserved : 28; UINT DXGK_SIGNAL_FLAG_INTERNAL0 : 1;);
+
+typedef struct _D3DKMT_SIGNALSYNCHRONIZATIONOBJECT {
+    D3DKMT_HANDLE hContext;
+    UINT ObjectCount;
+    D3DKMT_HANDLE ObjectHandleArray[D3DDDI_MAX_OBJECT_SIGNALED];
+    D3DDDICB_SIGNALFLAGS Flags;
+} D3DKMT_SIGNALSYNCHRONIZATIONOBJECT;
+
+typedef struct _D3DKMT_WAITFORSYNCHRONIZATIONOBJECT {
+    D3DKMT_HANDLE hContext;
+    UINT ObjectCount;
+    D3DKMT_HANDLE ObjectHandleArray[D3DDDI_MAX_OBJECT_WAITED_ON];
+} D3DKMT_WAITFORSYNCHRONIZATIONOBJECT;
+
+D3DKMT_BITS(D3DDDI_WAITFORSYNCHRONIZATIONOBJECTFROMCPU_FLAGS, UINT WaitAny : 1;
+            UINT Reserved : 31;);
+
+typedef struct _D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU {
+    D3DKMT_HANDLE hDevice;
+    UINT ObjectCount;
+    const D3DKMT_HANDLE *ObjectHandleArray;
+    const UINT64 *FenceValueArray;
+    HANDLE hAsyncEvent; /* NULL: the call returns when the fences have the values */
+    D3DDDI_WAITFORSYNCHRONIZATIONOBJECTFROMCPU_FLAGS Flags;
+} D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU;
+
+typedef struct _D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMCPU {
+    D3DKMT_HANDLE hDevice;
+    UINT ObjectCount;
+    const D3DKMT_HANDLE *ObjectHandleArray;
+    const UINT64 *FenceValueArray;
+    D3DDDICB_SIGNALFLAGS Flags;
+} D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMCPU;
+
+typedef struct _D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMGPU {
+    D3DKMT_HANDLE hContext;
+    UINT ObjectCount;
+    const D3DKMT_HANDLE *ObjectHandleArray;
+    union {
+        const UINT64 *MonitoredFenceValueArray;
+        UINT64 FenceValue;
+        UINT64 Reserved[8];
+    };
+} D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMGPU;
+
+typedef struct _D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMGPU {
+    D3DKMT_HANDLE hContext;
+    UINT ObjectCount;
+    const D3DKMT_HANDLE *ObjectHandleArray;
+    union {
+        const UINT64 *MonitoredFenceValueArray;
+        UINT64 Reserved[8];
+    };
+} D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMGPU;
+
+typedef struct _D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMGPU2 {
+    UINT ObjectCount;
+    const D3DKMT_HANDLE *ObjectHandleArray;
+    D3DDDICB_SIGNALFLAGS Flags;
+    ULONG BroadcastContextCount;
+    const D3DKMT_HANDLE *BroadcastContextArray;
+    union {
+        UINT64 FenceValue;
+        HANDLE CpuEventHandle;
+        const UINT64 *MonitoredFenceValueArray;
+        UINT64 Reserved[8];
+    };
+} D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMGPU2;
+
+/* ---- Functions ------------------------------------------------------------------------------- */
+
+/* Each takes a pointer to its structure; those that only read it take it as const. */
+#define D3DKMT_FUNCTIONS(ROW)                                                                      \
+    ROW(RegisterTrimNotification, D3DKMT_REGISTERTRIMNOTIFICATION)                                 \
+    ROW(UnregisterTrimNotification, D3DKMT_UNREGISTERTRIMNOTIFICATION)                             \
+    ROW(OpenResource, D3DKMT_OPENRESOURCE)                                                         \
+    ROW(OpenResourceFromNtHandle, D3DKMT_OPENRESOURCEFROMNTHANDLE)                                 \
+    ROW(OpenAdapterFromLuid, D3DKMT_OPENADAPTERFROMLUID)                                           \
+    ROW(CloseAdapter, const D3DKMT_CLOSEADAPTER)                                                   \
+    ROW(EnumAdapters2, const D3DKMT_ENUMADAPTERS2)                                                 \
+    ROW(EnumAdapters3, D3DKMT_ENUMADAPTERS3)                                                       \
+    ROW(QueryAdapterInfo, const D3DKMT_QUERYADAPTERINFO)                                           \
+    ROW(QueryVideoMemoryInfo, D3DKMT_QUERYVIDEOMEMORYINFO)                                         \
+    ROW(Escape, const D3DKMT_ESCAPE)                                                               \
+    ROW(CreateDevice, D3DKMT_CREATEDEVICE)                                                         \
+    ROW(DestroyDevice, const D3DKMT_DESTROYDEVICE)                                                 \
+    ROW(GetDeviceState, D3DKMT_GETDEVICESTATE)                                                     \
+    ROW(CreateContextVirtual, D3DKMT_CREATECONTEXTVIRTUAL)                                         \
+    ROW(DestroyContext, const D3DKMT_DESTROYCONTEXT)                                               \
+    ROW(SetContextSchedulingPriority, const D3DKMT_SETCONTEXTSCHEDULINGPRIORITY)                   \
+    ROW(GetContextSchedulingPriority, D3DKMT_GETCONTEXTSCHEDULINGPRIORITY)                         \
+    ROW(CreatePagingQueue, D3DKMT_CREATEPAGINGQUEUE)                                               \
+    ROW(DestroyPagingQueue, D3DDDI_DESTROYPAGINGQUEUE)                                             \
+    ROW(CreateAllocation, D3DKMT_CREATEALLOCATION)                                                 \
+    ROW(CreateAllocation2, D3DKMT_CREATEALLOCATION)                                                \
+    ROW(DestroyAllocation2, const D3DKMT_DESTROYALLOCATION2)                                       \
+    ROW(Lock2, D3DKMT_LOCK2)                                                                       \
+    ROW(Unlock2, const D3DKMT_UNLOCK2)                                                             \
+    ROW(SetAllocationPriority, const D3DKMT_SETALLOCATIONPRIORITY)                                 \
+    ROW(InvalidateCache, const D3DKMT_INVALIDATECACHE)                                             \
+    ROW(QueryResourceInfo, D3DKMT_QUERYRESOURCEINFO)                                               \
+    ROW(QueryResourceInfoFromNtHandle, D3DKMT_QUERYRESOURCEINFOFROMNTHANDLE)                       \
+    ROW(MakeResident, D3DDDI_MAKERESIDENT)                                                         \
+    ROW(Evict, D3DKMT_EVICT)                                                                       \
+    ROW(MapGpuVirtualAddress, D3DDDI_MAPGPUVIRTUALADDRESS)                                         \
+    ROW(ReserveGpuVirtualAddress, D3DDDI_RESERVEGPUVIRTUALADDRESS)                                 \
+    ROW(FreeGpuVirtualAddress, const D3DKMT_FREEGPUVIRTUALADDRESS)                                 \
+    ROW(UpdateGpuVirtualAddress, const D3DKMT_UPDATEGPUVIRTUALADDRESS)                             \
+    ROW(SubmitCommand, const D3DKMT_SUBMITCOMMAND)                                                 \
+    ROW(CreateHwQueue, D3DKMT_CREATEHWQUEUE)                                                       \
+    ROW(DestroyHwQueue, const D3DKMT_DESTROYHWQUEUE)                                               \
+    ROW(SubmitCommandToHwQueue, const D3DKMT_SUBMITCOMMANDTOHWQUEUE)                               \
+    ROW(CreateSynchronizationObject, D3DKMT_CREATESYNCHRONIZATIONOBJECT)                           \
+    ROW(CreateSynchronizationObject2, D3DKMT_CREATESYNCHRONIZATIONOBJECT2)                         \
+    ROW(DestroySynchronizationObject, const D3DKMT_DESTROYSYNCHRONIZATIONOBJECT)                   \
+    ROW(SignalSynchronizationObject, const D3DKMT_SIGNALSYNCHRONIZATIONOBJECT)                     \
+    ROW(SignalSynchronizationObjectFromCpu, const D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMCPU)       \
+    ROW(SignalSynchronizationObjectFromGpu, const D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMGPU)       \
+    ROW(SignalSynchronizationObjectFromGpu2, const D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMGPU2)     \
+    ROW(WaitForSynchronizationObject, const D3DKMT_WAITFORSYNCHRONIZATIONOBJECT)                   \
+    ROW(WaitForSynchronizationObjectFromCpu, const D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU)     \
+    ROW(WaitForSynchronizationObjectFromGpu, const D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMGPU)
+
+#define D3DKMT_DECLARE(name, type)                                                                 \
+    typedef NTSTATUS(D3DKMT_CALL *PFND3DKMT_##name)(type *);                                       \
+    NTSTATUS D3DKMT_CALL D3DKMT##name(type *arguments);
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+D3DKMT_FUNCTIONS(D3DKMT_DECLARE)
+typedef NTSTATUS(D3DKMT_CALL *PFND3DKMT_ShareObjects)(UINT, const D3DKMT_HANDLE *, VOID *, DWORD,
+                                                      HANDLE *);
+NTSTATUS D3DKMT_CALL D3DKMTShareObjects(UINT count, const D3DKMT_HANDLE *handles, VOID *attributes,
+                                        DWORD access, HANDLE *out_shared);
+#ifdef __cplusplus
+}
+#endif
+
+#endif
 #endif

@@ -115,6 +115,7 @@ void page_store_destroy(struct page_store *store)
         return;
     page_windows_close_all(store);
     page_watch_end(store);
+    page_foreign_end(store);
     if (!page_store_leave_spare(store))
         page_store_release_memory(store);
     base_free(store->services, store, sizeof *store);
@@ -334,6 +335,12 @@ void page_store_copy(struct page_store *destination, uint64_t destination_page,
 
     assert_pages(destination, destination_page, count);
     assert_pages(source, source_page, count);
+    if (page_range_is_remote(destination, destination_page * PAGE_BYTES, count * PAGE_BYTES) ||
+        page_range_is_remote(source, source_page * PAGE_BYTES, count * PAGE_BYTES)) {
+        page_foreign_copy(destination, destination_page * PAGE_BYTES, source,
+                          source_page * PAGE_BYTES, count * PAGE_BYTES);
+        return;
+    }
     for (; count; destination_page += piece, source_page += piece, count -= piece) {
         if (page_group(source, source_page)->slot) {
             piece = pages_in_group(source_page, pages_in_group(destination_page, count));
@@ -387,6 +394,10 @@ void page_store_fill(struct page_store *store, uint64_t address, uint64_t bytes,
     struct range_cut cut = cut_range(address, bytes);
 
     ASSERT(page_store_contains(store, address, bytes));
+    if (page_range_is_remote(store, address, bytes)) {
+        page_foreign_fill(store, address, bytes, pattern);
+        return;
+    }
     if (cut.head_bytes)
         blend(store, address, cut.head_bytes, pattern);
     set_symbolic_run(store, cut.first_page, cut.page_count, pattern, 0);
@@ -400,6 +411,16 @@ void page_store_write_tag(struct page_store *store, uint64_t address, uint64_t b
     uint64_t first = cut.first_page - address / PAGE_BYTES;
 
     ASSERT(page_store_contains(store, address, bytes));
+    if (page_range_is_remote(store, address, bytes)) {
+        uint8_t content[PAGE_BYTES];
+
+        for (uint64_t piece; bytes; tag++, address += piece, bytes -= piece) {
+            piece = min_u64(bytes, PAGE_BYTES - address % PAGE_BYTES);
+            page_tag_bytes(tag & PAGE_TAG_MASK, content);
+            page_store_write(store, address, content + address % PAGE_BYTES, piece);
+        }
+        return;
+    }
     if (cut.head_bytes)
         blend(store, address, cut.head_bytes, tag_descriptor(tag));
     set_symbolic_run(store, cut.first_page, cut.page_count, tag_descriptor(tag + first), 1);
@@ -414,6 +435,10 @@ void page_store_read(struct page_store *store, uint64_t address, void *out, uint
     uint64_t piece;
 
     ASSERT(page_store_contains(store, address, bytes));
+    if (page_range_is_remote(store, address, bytes)) {
+        page_foreign_read(store, address, out, bytes);
+        return;
+    }
     for (; bytes; address += piece, to += piece, bytes -= piece) {
         uint64_t page = address / PAGE_BYTES;
         uint64_t in_page = address % PAGE_BYTES;
@@ -434,6 +459,10 @@ void page_store_write(struct page_store *store, uint64_t address, const void *fr
     ASSERT(page_store_contains(store, address, bytes));
     if (!bytes)
         return;
+    if (page_range_is_remote(store, address, bytes)) {
+        page_foreign_write(store, address, from, bytes);
+        return;
+    }
     if (cut.head_bytes)
         page_store_bytes(store, address / PAGE_BYTES);
     for (uint64_t i = 0; i < cut.page_count; i++)
@@ -479,6 +508,11 @@ void page_store_copy_bytes(struct page_store *destination, uint64_t destination_
 
     ASSERT(page_store_contains(destination, destination_address, bytes));
     ASSERT(page_store_contains(source, source_address, bytes));
+    if (page_range_is_remote(destination, destination_address, bytes) ||
+        page_range_is_remote(source, source_address, bytes)) {
+        page_foreign_copy(destination, destination_address, source, source_address, bytes);
+        return;
+    }
     for (; bytes; destination_address += piece, source_address += piece, bytes -= piece) {
         uint64_t destination_in_page = destination_address % PAGE_BYTES;
         uint64_t source_in_page = source_address % PAGE_BYTES;

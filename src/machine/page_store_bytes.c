@@ -71,6 +71,7 @@ uint8_t *page_store_bytes(struct page_store *store, uint64_t page)
     descriptor = page_descriptor(store, page);
     if (!descriptor_is_bytes(descriptor) && (enter_home(store, page) || descriptor != 0))
         page_descriptor_bytes(descriptor, 0, PAGE_BYTES, page_home(store, page));
+    page_foreign_refresh(store, page, 1);
     return page_home(store, page);
 }
 
@@ -83,6 +84,7 @@ void page_store_make_bytes(struct page_store *store, uint64_t page, uint64_t cou
 const uint8_t *page_store_peek_bytes(const struct page_store *store, uint64_t page)
 {
     assert_pages(store, page, 1);
+    page_foreign_refresh(store, page, 1);
     return descriptor_is_bytes(page_descriptor(store, page)) ? page_home(store, page) : NULL;
 }
 
@@ -157,7 +159,14 @@ bool page_store_show(struct page_store *store, const uint64_t *pages, uint64_t c
     for (uint64_t i = 0; i < count; i += run) {
         uint64_t place = page_place(store, pages[i]);
 
-        for (run = 1; i + run < count && page_place(store, pages[i + run]) == place + run;)
+        if (page_foreign_is(store, pages[i])) {
+            run = 1;
+            if (!page_foreign_map(store, pages[i], address + i * PAGE_BYTES))
+                return false;
+            continue;
+        }
+        for (run = 1; i + run < count && page_place(store, pages[i + run]) == place + run &&
+                      !page_foreign_is(store, pages[i + run]);)
             run++;
         if (mmap(address + i * PAGE_BYTES, run * PAGE_BYTES, page_protection(store),
                  MAP_SHARED | MAP_FIXED | MAP_NORESERVE, store->arena_file,
@@ -207,6 +216,10 @@ bool page_store_map(struct page_store *store, const uint64_t *pages, uint64_t co
     memset(out_mapping, 0, sizeof *out_mapping);
     if (count == 0)
         return false;
+    for (uint64_t i = 0; store->remote_count && i < count; i++) {
+        if (page_foreign_is_remote(store, pages[i], 1))
+            return false;
+    }
     if (ascending_run(pages, count) == count) {
         page_store_pin(store, pages[0], count);
         if (page_store_is_in_one_piece(store, pages[0], count)) {

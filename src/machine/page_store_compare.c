@@ -26,6 +26,7 @@ static const uint8_t *part_bytes(const struct page_store *store, uint64_t page, 
 {
     uint64_t descriptor = page_descriptor(store, page);
 
+    page_foreign_refresh(store, page, 1);
     if (descriptor_is_bytes(descriptor))
         return page_home(store, page) + offset;
     page_descriptor_bytes(descriptor, offset, bytes, buffer);

@@ -83,7 +83,35 @@ struct page_store {
     uint64_t pinned_pages;
     const struct page_watch *watch; /* NULL: nobody */
     uint8_t *view;                  /* of the arena, for the mappings of a watched store; or NULL */
+
+    /* By page; NULL: none is foreign (page_foreign.h). */
+    struct page_foreign_entry *foreign;
+    uint64_t foreign_count, remote_count;
 };
+
+/* ---- page_foreign.c: what the store's own functions do where pages of the range are remote ---- */
+
+bool page_foreign_is_remote(const struct page_store *store, uint64_t page, uint64_t count);
+static inline bool page_range_is_remote(const struct page_store *store, uint64_t address,
+                                        uint64_t bytes)
+{
+    return __builtin_expect(store->remote_count != 0, 0) && bytes &&
+           page_foreign_is_remote(store, address / PAGE_BYTES,
+                                  (address + bytes - 1) / PAGE_BYTES - address / PAGE_BYTES + 1);
+}
+void page_foreign_read(struct page_store *store, uint64_t address, void *out, uint64_t bytes);
+void page_foreign_write(struct page_store *store, uint64_t address, const void *from,
+                        uint64_t bytes);
+void page_foreign_fill(struct page_store *store, uint64_t address, uint64_t bytes,
+                       uint32_t pattern);
+void page_foreign_copy(struct page_store *destination, uint64_t to, struct page_store *source,
+                       uint64_t from, uint64_t bytes);
+/* The homes of remote pages get the content of this moment. */
+void page_foreign_refresh(const struct page_store *store, uint64_t page, uint64_t count);
+/* A shown page in a mapping, at this address; false: it is remote, or the host has no room. */
+bool page_foreign_map(const struct page_store *store, uint64_t page, uint8_t *address);
+bool page_foreign_is(const struct page_store *store, uint64_t page);
+void page_foreign_end(struct page_store *store);
 
 static inline bool descriptor_is_bytes(uint64_t descriptor)
 {

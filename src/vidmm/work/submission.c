@@ -87,6 +87,9 @@ NTSTATUS submission_submit_by_address(struct vidsch_packet *packet, struct minip
     if (submission->buffer) {
         args.pDmaBufferPrivateData = submission->buffer->private_data;
         args.DmaBufferPrivateDataSize = submission->private_bytes;
+    } else if (submission->client_data) {
+        args.pDmaBufferPrivateData = submission->client_data;
+        args.DmaBufferPrivateDataSize = submission->client_data_bytes;
     }
     args.SubmissionFenceId = packet->fence_id;
     args.Flags.NullRendering = submission->is_null;
@@ -134,6 +137,7 @@ void submission_free(struct submission *submission)
     }
     list_remove(&submission->link);
     note_retired(vidmm);
+    base_free(vidmm->services, submission->client_data, submission->client_data_bytes);
     base_free(vidmm->services, submission, submission->bytes);
 }
 

@@ -28,6 +28,8 @@ struct submission {
     /* GpuMmu. */
     uint64_t va;
     uint32_t va_bytes;
+    void *client_data; /* of the user-mode driver, for this submission; NULL: none */
+    uint32_t client_data_bytes;
     vidmm_done done;
     void *done_context;
 

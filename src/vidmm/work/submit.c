@@ -63,8 +63,31 @@ static void context_resident(void *context, NTSTATUS status, uint64_t needed, ui
         done(done_context, status, needed, available);
 }
 
+/* False: there is no memory for the copy. */
+static bool keep_client_data(struct submission *submission, const struct vidmm_virtual_work *work)
+{
+    if (!work->private_data_bytes)
+        return true;
+    submission->client_data =
+        base_alloc(submission->context->device->vidmm->services, work->private_data_bytes);
+    if (!submission->client_data)
+        return false;
+    submission->client_data_bytes = work->private_data_bytes;
+    memcpy(submission->client_data, work->private_data, work->private_data_bytes);
+    return true;
+}
+
 NTSTATUS vidmm_submit_virtual(struct vidmm_context *context, uint64_t va, uint32_t bytes,
                               vidmm_done done, void *done_context)
+{
+    const struct vidmm_virtual_work work = {.va = va, .bytes = bytes};
+
+    return vidmm_submit_virtual_with(context, &work, done, done_context);
+}
+
+NTSTATUS vidmm_submit_virtual_with(struct vidmm_context *context,
+                                   const struct vidmm_virtual_work *work, vidmm_done done,
+                                   void *done_context)
 {
     struct vidmm *vidmm = context->device->vidmm;
     struct submission *submission;
@@ -73,6 +96,8 @@ NTSTATUS vidmm_submit_virtual(struct vidmm_context *context, uint64_t va, uint32
 
     if (!vidmm->caps.is_virtual)
         return STATUS_NOT_SUPPORTED;
+    if (work->private_data_bytes > context->info.DmaBufferPrivateDataSize)
+        return STATUS_INVALID_PARAMETER;
     status = device_refusal(context->device);
     if (!NT_SUCCESS(status))
         return status;
@@ -82,6 +107,10 @@ NTSTATUS vidmm_submit_virtual(struct vidmm_context *context, uint64_t va, uint32
     submission = submission_create(context, &virtual_packet_ops, 0, false);
     if (!submission)
         return STATUS_NO_MEMORY;
+    if (!keep_client_data(submission, work)) {
+        submission_free(submission);
+        return STATUS_NO_MEMORY;
+    }
     if (submission->held_count || context->waiting_submissions) {
         status = submission_request(submission, context_resident, &request);
         if (!NT_SUCCESS(status)) {
@@ -90,8 +119,8 @@ NTSTATUS vidmm_submit_virtual(struct vidmm_context *context, uint64_t va, uint32
         }
     }
     submission->packet.is_virtual = true;
-    submission->va = va;
-    submission->va_bytes = bytes;
+    submission->va = work->va;
+    submission->va_bytes = work->bytes;
     submission->done = done;
     submission->done_context = done_context;
     submission_wait_for_paging(submission);

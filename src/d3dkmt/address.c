@@ -1,0 +1,345 @@
+/*
+ * GPU virtual addresses of a process: what is reserved, what is mapped.
+ *
+ * The front keeps two lists of ranges, each ascending and disjoint: what the client has reserved,
+ * and where allocations and pages of fences are. A mapping may lie in a reservation of its process,
+ * and an address that the front chooses lies in neither.
+ *
+ *     reserved  |      client's own         |        | chunk heap |
+ *     mapped    |  |tag|   |commands|       | buffer |            |   ...  | fences |
+ *
+ * What is freed is no longer in the lists at once. Its entries go by the manager's operations, so
+ * a call that wants the same addresses again waits for these.
+ */
+#include "d3dkmt/front.h"
+
+#include <string.h>
+
+#define OWN_START UINT64_C(0xc00000000000)
+#define OWN_END   UINT64_C(0xfffff0000000)
+#define VA_LIMIT  (UINT64_C(1) << 48)
+/*
+ * At the beginning: pages of fences alone, because what is mapped by pages has its leaf tables for
+ * itself (vidmm_map_physical()).
+ */
+#define FENCE_BYTES (UINT64_C(1) << 30)
+#define ALIGNMENT   UINT64_C(0x10000) /* of addresses that the front chooses */
+#define FIRST_ROOM  32u
+
+uint64_t va_fences_start(const struct d3dkmt *front)
+{
+    return front->config.va_start ? front->config.va_start : OWN_START;
+}
+
+uint64_t va_own_start(const struct d3dkmt *front)
+{
+    return va_fences_start(front) + FENCE_BYTES;
+}
+
+uint64_t va_own_end(const struct d3dkmt *front)
+{
+    return front->config.va_end ? front->config.va_end : OWN_END;
+}
+
+/* ---- Lists of ranges ------------------------------------------------------------------------- */
+
+/* The number of the first range that ends behind the address. */
+static size_t first_behind(const struct va_list *list, uint64_t address)
+{
+    size_t low = 0, high = list->count;
+
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+
+        if (list->ranges[middle].end > address)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+struct va_range *va_find(struct va_list *list, uint64_t start, uint64_t end)
+{
+    const size_t i = first_behind(list, start);
+
+    return i < list->count && list->ranges[i].start < end ? &list->ranges[i] : NULL;
+}
+
+bool va_add(struct d3dkmt_process *process, struct va_list *list, const struct va_range *range)
+{
+    const size_t i = first_behind(list, range->start);
+
+    if (list->count == list->capacity) {
+        const size_t capacity = list->capacity ? 2 * list->capacity : FIRST_ROOM;
+        struct va_range *ranges =
+            capacity > MOST_HANDLES
+                ? NULL
+                : base_alloc_array(process->front->services, capacity, sizeof *ranges);
+
+        if (!ranges)
+            return false;
+        if (list->count)
+            memcpy(ranges, list->ranges, list->count * sizeof *ranges);
+        base_free_array(process->front->services, list->ranges, list->capacity, sizeof *ranges);
+        list->ranges = ranges;
+        list->capacity = capacity;
+    }
+    memmove(list->ranges + i + 1, list->ranges + i, (list->count - i) * sizeof *list->ranges);
+    list->ranges[i] = *range;
+    list->count++;
+    return true;
+}
+
+void va_remove(struct va_list *list, struct va_range *range)
+{
+    const size_t i = (size_t)(range - list->ranges);
+
+    list->count--;
+    memmove(range, range + 1, (list->count - i) * sizeof *range);
+}
+
+void va_forget_allocation(struct d3dkmt_process *process, const struct allocation *allocation)
+{
+    for (size_t i = process->mapped.count; i-- > 0;) {
+        if (process->mapped.ranges[i].allocation == allocation)
+            va_remove(&process->mapped, &process->mapped.ranges[i]);
+    }
+}
+
+void va_free_lists(struct d3dkmt_process *process)
+{
+    base_free_array(process->front->services, process->mapped.ranges, process->mapped.capacity,
+                    sizeof *process->mapped.ranges);
+    base_free_array(process->front->services, process->reserved.ranges, process->reserved.capacity,
+                    sizeof *process->reserved.ranges);
+}
+
+uint64_t va_choose(struct d3dkmt_process *process, uint64_t low, uint64_t high, uint64_t bytes,
+                   uint64_t alignment)
+{
+    uint64_t at;
+
+    if (!align_up_checked(low, alignment, &at))
+        return 0;
+    while (at < high && high - at >= bytes) {
+        const struct va_range *mapped = va_find(&process->mapped, at, at + bytes);
+        const struct va_range *reserved = va_find(&process->reserved, at, at + bytes);
+        const uint64_t behind = max_u64(mapped ? mapped->end : 0, reserved ? reserved->end : 0);
+
+        if (!behind)
+            return at;
+        at = align_up(behind, alignment);
+    }
+    return 0;
+}
+
+/* ---- Limits of a call ------------------------------------------------------------------------ */
+
+/* False: base and limits say nothing lawful. With a base low is it, and high its end. */
+static bool window_of(const struct d3dkmt *front, uint64_t base, uint64_t minimum, uint64_t maximum,
+                      uint64_t bytes, uint64_t *out_low, uint64_t *out_high)
+{
+    uint64_t end;
+
+    *out_low = base ? base : minimum ? minimum : va_own_start(front);
+    *out_high = base ? 0 : maximum ? maximum : va_own_end(front);
+    if (!bytes || bytes % PAGE_SIZE_BYTES || base % PAGE_SIZE_BYTES ||
+        !add_u64_checked(*out_low, bytes, &end) || end > VA_LIMIT)
+        return false;
+    if (base)
+        *out_high = end;
+    else if (!maximum && minimum)
+        *out_high = VA_LIMIT;
+    else if (maximum && !minimum)
+        *out_low = ALIGNMENT;
+    return *out_high <= VA_LIMIT && end <= *out_high;
+}
+
+/* Addresses come signed or cut to 48 bits. */
+static uint64_t plain(uint64_t address)
+{
+    return address >> 47 == 0x1ffff ? address & (VA_LIMIT - 1) : address;
+}
+
+/* ---- Reserve, free --------------------------------------------------------------------------- */
+
+NTSTATUS d3dkmt_ReserveGpuVirtualAddress(struct d3dkmt_call *call,
+                                         D3DDDI_RESERVEGPUVIRTUALADDRESS *arguments)
+{
+    struct d3dkmt_process *process = call->process;
+    const uint64_t bytes = arguments->Size, base = plain(arguments->BaseAddress);
+    uint64_t low, high;
+
+    arguments->VirtualAddress = 0;
+    arguments->PagingFenceValue = 0;
+    /* The first member was a paging queue below WDDM 2.2, and is an adapter since. */
+    if (!handle_find(process, arguments->hAdapter, OBJECT_ADAPTER) &&
+        !handle_find(process, arguments->hPagingQueue, OBJECT_PAGING_QUEUE))
+        return STATUS_INVALID_PARAMETER;
+    if (!window_of(process->front, base, plain(arguments->MinimumAddress),
+                   plain(arguments->MaximumAddress), bytes, &low, &high))
+        return STATUS_INVALID_PARAMETER;
+    if (!base)
+        low = va_choose(process, low, high, bytes, ALIGNMENT);
+    else if (va_find(&process->reserved, low, high) || va_find(&process->mapped, low, high))
+        return STATUS_INVALID_PARAMETER;
+    if (!low ||
+        !va_add(process, &process->reserved, &(struct va_range){.start = low, .end = low + bytes}))
+        return STATUS_NO_MEMORY;
+    arguments->VirtualAddress = low;
+    return STATUS_SUCCESS;
+}
+
+static void unmapped(void *context, NTSTATUS status, uint64_t needed, uint64_t available)
+{
+    struct d3dkmt_process *process = context;
+
+    process->pending--;
+    front_changed(process->front);
+}
+
+/*
+ * A mapping that is being made is let be first. False: there is one. What has been unmapped is in
+ * no list any more.
+ */
+static bool unmap_range(struct d3dkmt_process *process, uint64_t start, uint64_t end)
+{
+    bool is_over = true;
+
+    for (size_t i = first_behind(&process->mapped, start);
+         i < process->mapped.count && process->mapped.ranges[i].start < end;) {
+        struct va_range *range = &process->mapped.ranges[i];
+
+        if (!range->allocation || range->end > end || range->start < start || range->mapping) {
+            is_over &= !range->mapping;
+            i++;
+            continue;
+        }
+        process->pending++;
+        if (!NT_SUCCESS(vidmm_unmap_gpu_va(process->handle, range->start, unmapped, process)))
+            process->pending--;
+        va_remove(&process->mapped, range);
+    }
+    return is_over;
+}
+
+static bool free_again(struct d3dkmt_call *call)
+{
+    const D3DKMT_FREEGPUVIRTUALADDRESS *arguments = call->arguments;
+    const uint64_t start = plain(arguments->BaseAddress);
+
+    return unmap_range(call->process, start, start + arguments->Size) &&
+           call_end(call, STATUS_SUCCESS);
+}
+
+NTSTATUS d3dkmt_FreeGpuVirtualAddress(struct d3dkmt_call *call,
+                                      const D3DKMT_FREEGPUVIRTUALADDRESS *arguments)
+{
+    struct d3dkmt_process *process = call->process;
+    const uint64_t start = plain(arguments->BaseAddress);
+    struct va_range *range;
+    uint64_t end;
+
+    if (!handle_find(process, arguments->hAdapter, OBJECT_ADAPTER) || !arguments->Size ||
+        arguments->Size % PAGE_SIZE_BYTES || start % PAGE_SIZE_BYTES ||
+        !add_u64_checked(start, arguments->Size, &end) || end > VA_LIMIT)
+        return STATUS_INVALID_PARAMETER;
+    range = va_find(&process->reserved, start, end);
+    if (range && range->start >= start && range->end <= end)
+        va_remove(&process->reserved, range);
+    else if (!va_find(&process->mapped, start, end))
+        return STATUS_INVALID_PARAMETER; /* nothing is there */
+    return call_wait(call, free_again, NULL, 0);
+}
+
+/* ---- Map ------------------------------------------------------------------------------------- */
+
+/* The manager says that the range is taken: entries of what was there are on their way out. */
+static bool map_again(struct d3dkmt_call *call)
+{
+    D3DDDI_MAPGPUVIRTUALADDRESS *arguments = call->arguments;
+    struct d3dkmt_process *process = call->process;
+    struct paging_queue *queue = handle_find(process, arguments->hPagingQueue, OBJECT_PAGING_QUEUE);
+    struct allocation *allocation = handle_find(process, arguments->hAllocation, OBJECT_ALLOCATION);
+    const uint64_t bytes = arguments->SizeInPages * PAGE_SIZE_BYTES;
+    const uint64_t base = plain(arguments->BaseAddress);
+    const bool was_idle = !process->pending && vidmm_is_idle(process->front->config.vidmm);
+    struct paging_operation *operation;
+    uint64_t low, high, va;
+    struct va_range *range;
+    NTSTATUS status;
+
+    if (!queue || !allocation)
+        return call_end(call, STATUS_INVALID_HANDLE);
+    if (!window_of(process->front, base, plain(arguments->MinimumAddress),
+                   plain(arguments->MaximumAddress), bytes, &low, &high))
+        return call_end(call, STATUS_INVALID_PARAMETER);
+    if (!base)
+        low = va_choose(process, low, high, bytes, ALIGNMENT);
+    else if (va_find(&process->mapped, low, high))
+        return call_end(call, STATUS_INVALID_PARAMETER);
+    if (!low)
+        return call_end(call, STATUS_NO_MEMORY);
+    status = paging_begin(queue, 0, &operation);
+    if (!NT_SUCCESS(status))
+        return call_end(call, status);
+    operation->mapped_va = low;
+    if (!va_add(process, &process->mapped,
+                &(struct va_range){.start = low,
+                                   .end = low + bytes,
+                                   .allocation = allocation,
+                                   .mapping = operation})) {
+        paging_drop(operation);
+        return call_end(call, STATUS_NO_MEMORY);
+    }
+    arguments->PagingFenceValue = paging_commit(operation);
+    status = vidmm_map_gpu_va(
+        process->handle,
+        &(struct vidmm_map_request){
+            .allocation = allocation->handle,
+            .offset = arguments->OffsetInPages * PAGE_SIZE_BYTES,
+            .bytes = bytes,
+            .va = low,
+            .protect = arguments->Protection.Write ? 0 : VIDMM_PROTECT_READ_ONLY,
+            .driver_protection = arguments->DriverProtection & ~VIDMM_UNIQUE_PROTECTION,
+            .done = paging_done,
+            .context = operation,
+        },
+        &va);
+    if (NT_SUCCESS(status)) {
+        arguments->VirtualAddress = low;
+        return call_end(call, STATUS_PENDING);
+    }
+    arguments->PagingFenceValue = 0;
+    range = va_find(&process->mapped, low, low + bytes);
+    va_remove(&process->mapped, range);
+    process->pending--;
+    queue->last_value--; /* nobody has seen it */
+    paging_drop(operation);
+    if (status == STATUS_RESOURCE_IN_USE && !was_idle)
+        return false;
+    return call_end(call, status == STATUS_RESOURCE_IN_USE ? STATUS_INVALID_PARAMETER : status);
+}
+
+NTSTATUS d3dkmt_MapGpuVirtualAddress(struct d3dkmt_call *call,
+                                     D3DDDI_MAPGPUVIRTUALADDRESS *arguments)
+{
+    struct d3dkmt_process *process = call->process;
+    const struct paging_queue *queue =
+        handle_find(process, arguments->hPagingQueue, OBJECT_PAGING_QUEUE);
+    const struct allocation *allocation =
+        handle_find(process, arguments->hAllocation, OBJECT_ALLOCATION);
+    uint64_t pages;
+
+    arguments->VirtualAddress = 0;
+    arguments->PagingFenceValue = 0;
+    if (!queue || !allocation || allocation->device != queue->device ||
+        arguments->Protection.NoAccess || arguments->Protection.Zero)
+        return STATUS_INVALID_PARAMETER;
+    pages = allocation->bytes / PAGE_SIZE_BYTES;
+    if (!arguments->SizeInPages || arguments->OffsetInPages >= pages ||
+        arguments->SizeInPages > pages - arguments->OffsetInPages)
+        return STATUS_INVALID_PARAMETER;
+    return call_wait(call, map_again, NULL, 0);
+}

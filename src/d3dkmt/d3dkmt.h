@@ -1,0 +1,166 @@
+/*
+ * The thunk functions of user mode (D3DKMT), served by a memory manager.
+ *
+ * Place      d3dkmt. Stands on the public interface of vidmm and on what the embedder gives (struct
+ *            d3dkmt_board). Knows no socket and no machine: a server or a test drives it.
+ * Model      A front is one adapter. A process has handles, of which nobody else's mean anything to
+ *            it, an address space, and devices; a device has contexts, paging queues, allocations
+ *            and monitored fences.
+ *
+ *            d3dkmt_call() begins a call. It has ended when the function returns, or it waits: for
+ * a fence, for a move that a lock needs, for the GPU to let go of what is destroyed. Then
+ *            call->ended() is called from d3dkmt_pump(), which the embedder calls whenever
+ *            its machine has done something, until it returns false.
+ *
+ *            A context has a queue: submissions, waits and signals, in the order of their calls.
+ *            A submission is handed to the manager when all waits in front of it are satisfied; a
+ *            signal is written when all in front of it has run. A paging queue counts what it was
+ *            asked for; its fence has a value when everything up to there has ended.
+ * Ownership  Arguments of a call are borrowed until it has ended; lists in them are read before
+ *            d3dkmt_call() returns. Everything of a process goes by d3dkmt_process_close().
+ * Errors     NTSTATUS, as the page of the function documents. Arguments are not trusted: handles
+ *            are looked up, counts bounded, ranges checked. Pointers must lead to memory of the
+ *            embedder's: it has copied in what they lead to.
+ * Limits     Semaphores and mutexes, hardware queues, resources that another process opens, and
+ *            notices of trimming answer STATUS_NOT_SUPPORTED.
+ * Source     The reference pages of d3dkmthk.h; /docs/applications.md.
+ */
+#ifndef DRYDOCK_D3DKMT_D3DKMT_H
+#define DRYDOCK_D3DKMT_D3DKMT_H
+
+#include "base/list.h"
+#include "base/services.h"
+#include "vidmm/vidmm.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <d3dkmthk.h>
+
+struct d3dkmt;
+struct d3dkmt_process;
+
+/* A number for each function, in the order of D3DKMT_FUNCTIONS (d3dkmthk.h). */
+enum d3dkmt_function {
+#define D3DKMT_NUMBER(name, type) D3DKMT_FN_##name,
+    D3DKMT_FUNCTIONS(D3DKMT_NUMBER)
+#undef D3DKMT_NUMBER
+        D3DKMT_FN_COUNT
+};
+
+/* "CreateDevice"; NULL: no such function. */
+const char *d3dkmt_function_name(unsigned function);
+
+/*
+ * What the embedder gives. client is the embedder's own name for the process. Pages are system
+ * pages by number, as the manager's platform knows them; addresses of pages are those of
+ * vidmm_locked_page_address().
+ */
+struct d3dkmt_board {
+    void *context;
+
+    /*
+     * The client sees these pages of the CPU's one behind the other, at an address that stays until
+     * hide(). Nothing else can be seen there. STATUS_NO_MEMORY.
+     */
+    NTSTATUS(*show)
+    (void *context, void *client, uint64_t count, const uint64_t *addresses, uint64_t *out_address);
+    void (*hide)(void *context, void *client, uint64_t address, uint64_t count);
+
+    /*
+     * How many bytes of the client's memory an allocation is to have whose private data this is,
+     * which user mode alone knows: a multiple of a page. False: the data does not say. NULL: there
+     * are no such allocations.
+     */
+    bool (*size_of)(void *context, const void *private_data, uint32_t bytes, uint64_t *out_bytes);
+
+    /*
+     * System pages whose content is the client's own memory from an address on, at any time: what
+     * the device reads and writes there, it reads and writes in the client. One page may be taken
+     * twice. STATUS_INVALID_PARAMETER: it has no such memory. STATUS_NO_MEMORY.
+     */
+    NTSTATUS(*take_client_pages)
+    (void *context, void *client, uint64_t address, uint64_t count, uint64_t *out_pages);
+    void (*release_client_pages)(void *context, void *client, uint64_t count,
+                                 const uint64_t *pages);
+
+    /* A zeroed system page that the client sees, too; view: where the caller does. */
+    NTSTATUS(*take_shared_page)
+    (void *context, void *client, uint64_t *out_page, void **out_view, uint64_t *out_address);
+    void (*release_shared_page)(void *context, void *client, uint64_t page, uint64_t address);
+
+    /* Of types that the front does not answer (KMTQAITYPE_UMDRIVERPRIVATE); NULL: none. */
+    NTSTATUS (*query_adapter)(void *context, unsigned type, void *data, uint32_t bytes);
+    /* D3DKMT_ESCAPE_DRIVERPRIVATE; NULL: the driver has no escapes. */
+    NTSTATUS (*escape)(void *context, void *data, uint32_t bytes);
+};
+
+struct d3dkmt_config {
+    const struct base_services *services;
+    struct vidmm *vidmm; /* started, of the GpuMmu model; outlives the front */
+    struct d3dkmt_board board;
+    LUID luid;
+    unsigned wddm; /* 26: WDDM 2.6 */
+    /* Where addresses lie that the front chooses for itself and for calls without limits. */
+    uint64_t va_start, va_end; /* 0: [0xc00000000000, 0xfffff0000000) */
+};
+
+struct d3dkmt_call {
+    /* The caller's. */
+    enum d3dkmt_function function;
+    void *arguments;                         /* the structure of the function */
+    void (*ended)(struct d3dkmt_call *call); /* may free the call; not called if it ended at once */
+    void *context;
+
+    NTSTATUS status; /* when it has ended */
+
+    /* The front's. */
+    struct d3dkmt_process *process;
+    struct list link;
+    bool (*again)(struct d3dkmt_call *call); /* true: it has ended, with status */
+    void *state;
+    size_t state_bytes;
+};
+
+/* STATUS_NOT_SUPPORTED: no page tables. STATUS_NO_MEMORY. */
+NTSTATUS d3dkmt_create(const struct d3dkmt_config *config, struct d3dkmt **out_front);
+/* All processes are gone. */
+void d3dkmt_destroy(struct d3dkmt *front);
+
+/* The manager's events; the embedder has set them to go here (vidmm_config.events). */
+void d3dkmt_note_device_error(struct d3dkmt *front, struct vidmm_device *device);
+
+NTSTATUS d3dkmt_process_create(struct d3dkmt *front, void *client,
+                               struct d3dkmt_process **out_process);
+/*
+ * The process has ended, in whatever state: calls of it that wait end with STATUS_CANCELLED before
+ * this returns, what it has queued is dropped, and everything of it goes when the GPU is done with
+ * it. gone is called then, from d3dkmt_pump(); the client's memory may be taken until then.
+ */
+void d3dkmt_process_close(struct d3dkmt_process *process, void (*gone)(void *context),
+                          void *context);
+
+/* True: the call has ended. False: it waits, and call->ended() will be called. */
+bool d3dkmt_call(struct d3dkmt_process *process, struct d3dkmt_call *call);
+
+/* Takes everything as far as it goes now. True: something has happened. */
+bool d3dkmt_pump(struct d3dkmt *front);
+
+/* No call waits, no context has anything queued or running, no process is going. */
+bool d3dkmt_is_idle(const struct d3dkmt *front);
+
+struct d3dkmt_statistics {
+    uint64_t calls[D3DKMT_FN_COUNT];
+    uint64_t failed_calls;
+    uint64_t waited_calls; /* that did not end at once */
+    uint64_t submissions;
+    uint64_t refused_residency; /* MakeResident over the budget */
+    uint64_t processes;
+    uint64_t client_pages; /* of ExistingSysMem, taken so far */
+};
+const struct d3dkmt_statistics *d3dkmt_statistics(const struct d3dkmt *front);
+
+/* Handles that the process holds; 0 when it has destroyed all that it made. */
+uint64_t d3dkmt_process_handles(const struct d3dkmt_process *process);
+
+#endif

@@ -1,0 +1,194 @@
+/*
+ * The front: dispatch of calls, those that wait, and the pump.
+ *
+ * The manager is called from calls and from the pump; what it says comes by callbacks, which only
+ * note it (front_changed()) and never call a client back. So a call->ended() comes from
+ * d3dkmt_pump() alone, with nothing of the front under way.
+ */
+#include "d3dkmt/front.h"
+
+static const char *const names[] = {
+#define D3DKMT_NAME(name, type) #name,
+    D3DKMT_FUNCTIONS(D3DKMT_NAME)
+#undef D3DKMT_NAME
+};
+
+const char *d3dkmt_function_name(unsigned function)
+{
+    return function < D3DKMT_FN_COUNT ? names[function] : NULL;
+}
+
+static NTSTATUS dispatch(struct d3dkmt_call *call)
+{
+    switch (call->function) {
+#define D3DKMT_CASE(name, type)                                                                    \
+    case D3DKMT_FN_##name:                                                                         \
+        return d3dkmt_##name(call, call->arguments);
+        D3DKMT_FUNCTIONS(D3DKMT_CASE)
+#undef D3DKMT_CASE
+    case D3DKMT_FN_COUNT:
+        break;
+    }
+    return STATUS_INVALID_PARAMETER;
+}
+
+NTSTATUS call_wait(struct d3dkmt_call *call, bool (*again)(struct d3dkmt_call *call), void *state,
+                   size_t state_bytes)
+{
+    call->again = again;
+    call->state = state;
+    call->state_bytes = state_bytes;
+    return D3DKMT_WAITS;
+}
+
+static void end_call(struct d3dkmt *front, struct d3dkmt_call *call)
+{
+    front_free(front, call->state, call->state_bytes);
+    call->state = NULL;
+    front->statistics.failed_calls += !NT_SUCCESS(call->status);
+}
+
+bool d3dkmt_call(struct d3dkmt_process *process, struct d3dkmt_call *call)
+{
+    struct d3dkmt *front = process->front;
+    NTSTATUS status;
+
+    call->process = process;
+    call->again = NULL;
+    call->state = NULL;
+    call->state_bytes = 0;
+    list_init(&call->link);
+    if ((unsigned)call->function >= D3DKMT_FN_COUNT || process->is_closed) {
+        call->status = STATUS_INVALID_PARAMETER;
+        return true;
+    }
+    front->statistics.calls[call->function]++;
+    status = dispatch(call);
+    if (status == D3DKMT_WAITS && !call->again(call)) {
+        front->statistics.waited_calls++;
+        list_push_back(&front->waiting, &call->link);
+        front_changed(front);
+        return false;
+    }
+    if (status != D3DKMT_WAITS)
+        call->status = status;
+    end_call(front, call);
+    front_changed(front);
+    return true;
+}
+
+static bool pump_calls(struct d3dkmt *front)
+{
+    struct d3dkmt_call *call, *following;
+    bool did = false;
+
+    list_for_each_safe (call, following, &front->waiting, struct d3dkmt_call, link) {
+        if (!call->again(call))
+            continue;
+        list_remove(&call->link);
+        end_call(front, call);
+        did = true;
+        call->ended(call);
+    }
+    return did;
+}
+
+static bool bury_destroyed(struct d3dkmt *front)
+{
+    struct d3dkmt_process *process;
+    struct device *device;
+    struct allocation *allocation, *following;
+    bool did = false;
+
+    list_for_each (process, &front->processes, struct d3dkmt_process, link) {
+        list_for_each (device, &process->devices, struct device, link) {
+            list_for_each_safe (allocation, following, &device->allocations, struct allocation,
+                                link)
+                did |= allocation->is_destroyed && allocation_bury(allocation);
+        }
+    }
+    return did;
+}
+
+bool d3dkmt_pump(struct d3dkmt *front)
+{
+    bool did = false;
+
+    if (front->is_pumping)
+        return false;
+    front->is_pumping = true;
+    for (bool again = true; again;) {
+        again = front->has_changed;
+        front->has_changed = false;
+        again |= contexts_pump(front);
+        again |= bury_destroyed(front);
+        again |= pump_calls(front);
+        again |= processes_bury(front);
+        did |= again;
+    }
+    front->is_pumping = false;
+    return did;
+}
+
+bool d3dkmt_is_idle(const struct d3dkmt *front)
+{
+    const struct d3dkmt_process *process;
+    const struct device *device;
+    const struct context *context;
+
+    if (!list_is_empty(&front->waiting) || front->has_changed)
+        return false;
+    list_for_each (process, &front->processes, struct d3dkmt_process, link) {
+        if (process->is_closed || process->pending)
+            return false;
+        list_for_each (device, &process->devices, struct device, link) {
+            list_for_each (context, &device->contexts, struct context, link) {
+                if (!list_is_empty(&context->queue) || !list_is_empty(&context->running))
+                    return false;
+            }
+        }
+    }
+    return true;
+}
+
+const struct d3dkmt_statistics *d3dkmt_statistics(const struct d3dkmt *front)
+{
+    return &front->statistics;
+}
+
+NTSTATUS d3dkmt_create(const struct d3dkmt_config *config, struct d3dkmt **out_front)
+{
+    struct d3dkmt *front;
+
+    *out_front = NULL;
+    if (!vidmm_has_page_tables(config->vidmm))
+        return STATUS_NOT_SUPPORTED;
+    front = base_alloc(config->services, sizeof *front);
+    if (!front)
+        return STATUS_NO_MEMORY;
+    front->services = config->services;
+    front->config = *config;
+    list_init(&front->processes);
+    list_init(&front->waiting);
+    *out_front = front;
+    return STATUS_SUCCESS;
+}
+
+void d3dkmt_destroy(struct d3dkmt *front)
+{
+    if (front)
+        base_free(front->services, front, sizeof *front);
+}
+
+void d3dkmt_note_device_error(struct d3dkmt *front, struct vidmm_device *handle)
+{
+    struct d3dkmt_process *process;
+    struct device *device;
+
+    list_for_each (process, &front->processes, struct d3dkmt_process, link) {
+        list_for_each (device, &process->devices, struct device, link) {
+            if (device->handle == handle)
+                device_lose(device, false);
+        }
+    }
+}

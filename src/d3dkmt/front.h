@@ -1,0 +1,323 @@
+/*
+ * The front, inside: its objects, and what its files do for each other.
+ *
+ * Place      d3dkmt, private.
+ *
+ *            | file         | what it does                                                        |
+ *            | front.c      | the front, calls that wait, the pump, dispatch                      |
+ *            | process.c    | processes and their handles; the order in which everything goes     |
+ *            | device.c     | adapters, devices, contexts, paging queues                          |
+ *            | allocation.c | allocations and resources, locks                                    |
+ *            | residency.c  | MakeResident, Evict, priorities, budgets                            |
+ *            | address.c    | GPU virtual addresses: reserved, mapped, freed                      |
+ *            | fence.c      | monitored fences: pages, values, waits and signals of the CPU       |
+ *            | queue.c      | queues of contexts: submissions, waits, signals, tile updates       |
+ */
+#ifndef D3DKMT_FRONT_H
+#define D3DKMT_FRONT_H
+
+#include "d3dkmt/d3dkmt.h"
+
+#include "base/bits.h"
+
+#define PAGE_SIZE_BYTES 4096u
+
+/* What one process may have at most; more is STATUS_NO_MEMORY. */
+#define MOST_HANDLES      (1u << 20)
+#define MOST_LIST         (1u << 16) /* members of a list in one call */
+#define MOST_PRIVATE_DATA (1u << 20) /* bytes */
+
+enum object_type {
+    OBJECT_NONE,
+    OBJECT_ADAPTER,
+    OBJECT_DEVICE,
+    OBJECT_CONTEXT,
+    OBJECT_PAGING_QUEUE,
+    OBJECT_FENCE,
+    OBJECT_ALLOCATION,
+    OBJECT_RESOURCE,
+};
+
+/* What a handle stands for; the first member of each. */
+struct object {
+    enum object_type type;
+    D3DKMT_HANDLE handle;
+    bool is_going; /* a call that waits destroys it; no other call finds it */
+};
+
+struct handle_slot {
+    struct object *object; /* NULL: free */
+    uint32_t next_free;
+    uint8_t generation;
+};
+
+struct fence_page {
+    struct list link;
+    uint64_t page, va, client_address;
+    uint64_t *view;
+    uint64_t used; /* a bit for each fence, 64 bytes apart */
+    bool is_mapped, is_failed;
+};
+
+struct fence {
+    struct object object;
+    struct d3dkmt_process *process;
+    struct device *device;
+    struct list link; /* in device->fences */
+    struct fence_page *page;
+    volatile uint64_t *value; /* as memory says, which the client and the GPU may write */
+    uint64_t client_address, va;
+    unsigned uses; /* by items of queues, and by the paging queue that it is of */
+    bool is_destroyed, is_paging;
+    bool keeps_value_on_loss;
+};
+
+/* A range of the address space: reserved by the client, or where part of an allocation is. */
+struct va_range {
+    uint64_t start, end;
+    struct allocation *allocation;    /* NULL: reserved, or a page of fences */
+    struct paging_operation *mapping; /* not NULL while the manager maps it */
+    bool is_unmapping;
+};
+
+struct va_list {
+    struct va_range *ranges; /* ascending, disjoint */
+    size_t count, capacity;
+};
+
+struct allocation {
+    struct object object;
+    struct d3dkmt_process *process;
+    struct device *device;
+    struct resource *resource; /* NULL: none */
+    struct list link;          /* in device->allocations */
+    struct list resource_link;
+    struct vidmm_allocation *handle;
+    uint64_t bytes;       /* a page multiple */
+    unsigned residency;   /* references that the client has, or has asked for */
+    unsigned requests;    /* of these: requests that have not ended */
+    unsigned evict_later; /* references to be given up when those have ended */
+    unsigned queued;      /* times that items of queues name it */
+    unsigned locks;
+    uint64_t lock_address; /* where the client sees it; 0: nowhere */
+    uint64_t lock_pages;
+    uint64_t *client_pages; /* over the client's own memory; NULL: not */
+    uint64_t client_page_count, client_address;
+    bool is_destroyed;
+    bool waits_for_queues; /* ... when the queues of its device are empty */
+    bool is_dead;          /* the manager has been told */
+    bool has_pages;        /* the manager has the client's pages */
+};
+
+struct resource {
+    struct object object;
+    struct device *device;
+    struct list link, allocations;
+};
+
+struct paging_queue {
+    struct object object;
+    struct device *device;
+    struct list link;
+    struct fence *fence;
+    struct list operations; /* that have not ended, or stand behind one that has not */
+    uint64_t last_value;
+};
+
+/* Something that a paging queue was asked for. */
+struct paging_operation {
+    struct list link;
+    struct paging_queue *queue;
+    uint64_t value;
+    bool has_ended;
+    NTSTATUS status;
+    /* What ends with it. */
+    struct d3dkmt_process *process;
+    struct device *device;
+    uint64_t mapped_va; /* of a mapping; 0: none */
+    unsigned count;
+    struct allocation *allocations[]; /* made resident */
+};
+
+enum item_kind { ITEM_WORK, ITEM_WAIT, ITEM_SIGNAL, ITEM_TILES };
+
+struct item {
+    struct list link;
+    struct context *context;
+    enum item_kind kind;
+    uint64_t sequence;
+    size_t bytes;
+    bool is_any;
+    /* Waits and signals. */
+    unsigned count;
+    struct fence **fences;
+    uint64_t *values;
+    /* Work. */
+    struct vidmm_virtual_work work;
+    bool is_null;
+    /* Tile updates. */
+    struct vidmm_tile_operation *tiles;
+    struct allocation **pools; /* of the tiles that have one */
+    unsigned tile_count, pool_count;
+};
+
+struct context {
+    struct object object;
+    struct device *device;
+    struct list link;
+    struct vidmm_context *handle;
+    struct list queue;   /* items that have not been handed over */
+    struct list running; /* items that the manager has */
+    uint64_t queued;     /* items so far; the sequence of the last */
+    INT priority;
+};
+
+struct device {
+    struct object object;
+    struct d3dkmt_process *process;
+    struct list link;
+    struct vidmm_device *handle;
+    struct list contexts, paging_queues, fences, allocations, resources;
+    bool is_lost, is_out_of_memory;
+};
+
+struct adapter_opening {
+    struct object object;
+};
+
+struct d3dkmt_process {
+    struct d3dkmt *front;
+    void *client;
+    struct list link;
+    struct vidmm_process *handle;
+    struct handle_slot *slots;
+    uint32_t slot_count, free_slot; /* 0: none is free; slot 0 is nobody's */
+    uint64_t handle_count;
+    struct list devices, fence_pages;
+    struct va_list reserved, mapped;
+    unsigned pending; /* callbacks of the manager that will come */
+    bool is_closed;
+    void (*gone)(void *context);
+    void *gone_context;
+};
+
+struct d3dkmt {
+    const struct base_services *services;
+    struct d3dkmt_config config;
+    struct list processes, waiting; /* calls that wait */
+    unsigned wants_idle; /* destructions that need the manager idle: no work is handed over */
+    bool has_changed, is_pumping;
+    struct d3dkmt_statistics statistics;
+};
+
+typedef NTSTATUS d3dkmt_handler(struct d3dkmt_call *call, void *arguments);
+
+/* The call has not ended: the handler returns this, having set call->again. */
+#define D3DKMT_WAITS ((NTSTATUS)0x7ffffff0)
+
+/* ---- process.c ---- */
+
+/* STATUS_NO_MEMORY: also when the process has MOST_HANDLES. */
+NTSTATUS handle_give(struct d3dkmt_process *process, struct object *object, enum object_type type);
+void handle_take(struct d3dkmt_process *process, struct object *object);
+/* NULL: it is no handle of the process's, or of another kind of object. */
+void *handle_find(struct d3dkmt_process *process, D3DKMT_HANDLE handle, enum object_type type);
+/* The same for who destroys it. */
+void *handle_find_going(struct d3dkmt_process *process, D3DKMT_HANDLE handle,
+                        enum object_type type);
+/* Everything of closed processes that can go now. */
+bool processes_bury(struct d3dkmt *front);
+
+/* ---- device.c ---- */
+
+/* Contexts, queues, fences and allocations of the device go as far as they can; true: all gone. */
+bool device_empty(struct device *device);
+void device_free(struct device *device);
+/* The device is lost: the client learns it from its fences. */
+void device_lose(struct device *device, bool is_out_of_memory);
+
+/* ---- allocation.c ---- */
+
+void allocation_begin_destroy(struct allocation *allocation, bool waits_for_queues);
+/* True: it has gone, and is freed. */
+bool allocation_bury(struct allocation *allocation);
+void resource_free(struct resource *resource);
+
+/* ---- residency.c ---- */
+
+/* STATUS_NO_MEMORY. count: allocations that it names. */
+NTSTATUS paging_begin(struct paging_queue *queue, unsigned count,
+                      struct paging_operation **out_operation);
+/* The operation is not to be: it has not been seen by anybody. */
+void paging_drop(struct paging_operation *operation);
+/* Gives its value; from here on it ends by paging_done(). */
+uint64_t paging_commit(struct paging_operation *operation);
+void paging_done(void *operation, NTSTATUS status, uint64_t needed, uint64_t available);
+void allocation_give_up_references(struct allocation *allocation, unsigned count);
+
+/* ---- address.c ---- */
+
+struct va_range *va_find(struct va_list *list, uint64_t start, uint64_t end);
+/* A free range in [low, high); 0: there is none. */
+uint64_t va_choose(struct d3dkmt_process *process, uint64_t low, uint64_t high, uint64_t bytes,
+                   uint64_t alignment);
+bool va_add(struct d3dkmt_process *process, struct va_list *list, const struct va_range *range);
+void va_remove(struct va_list *list, struct va_range *range);
+void va_forget_allocation(struct d3dkmt_process *process, const struct allocation *allocation);
+void va_free_lists(struct d3dkmt_process *process);
+/* [va_fences_start(), va_own_start()) is for pages of fences alone. */
+uint64_t va_fences_start(const struct d3dkmt *front);
+uint64_t va_own_start(const struct d3dkmt *front);
+uint64_t va_own_end(const struct d3dkmt *front);
+
+/* ---- fence.c ---- */
+
+/* Gives a fence without a handle, mapped or being mapped (page->is_mapped). STATUS_NO_MEMORY. */
+NTSTATUS fence_create(struct device *device, uint64_t value, struct fence **out_fence);
+void fence_set(struct fence *fence, uint64_t value);
+void fence_unuse(struct fence *fence);
+/* No handle leads to it any more: it goes when nobody uses it. */
+void fence_destroy(struct fence *fence);
+/* Unmaps and releases the pages of fences; true: there are none any more. */
+bool fence_pages_gone(struct d3dkmt_process *process);
+
+/* ---- queue.c ---- */
+
+/* Everything that the context has queued and not handed over is dropped. */
+void context_drop_queue(struct context *context);
+bool contexts_pump(struct d3dkmt *front);
+/* Some context of the device has items that were not handed over. */
+bool device_has_queued(const struct device *device);
+
+/* ---- front.c ---- */
+
+/* A copy of what the call needs later goes with it, and is freed when it has ended. */
+NTSTATUS call_wait(struct d3dkmt_call *call, bool (*again)(struct d3dkmt_call *call), void *state,
+                   size_t state_bytes);
+static inline bool call_end(struct d3dkmt_call *call, NTSTATUS status)
+{
+    call->status = status;
+    return true;
+}
+
+static inline void *front_alloc(struct d3dkmt *front, size_t bytes)
+{
+    return base_alloc(front->services, bytes);
+}
+
+static inline void front_free(struct d3dkmt *front, void *memory, size_t bytes)
+{
+    base_free(front->services, memory, bytes);
+}
+
+static inline void front_changed(struct d3dkmt *front)
+{
+    front->has_changed = true;
+}
+
+#define D3DKMT_HANDLER(name, type)                                                                 \
+    NTSTATUS d3dkmt_##name(struct d3dkmt_call *call, type *arguments);
+D3DKMT_FUNCTIONS(D3DKMT_HANDLER)
+#undef D3DKMT_HANDLER
+
+#endif

@@ -1,0 +1,206 @@
+/*
+ * Processes, their handles, and the order in which everything of a process goes.
+ *
+ * A handle is the number of a slot and a generation that changes when the slot is used again, so
+ * that a handle of something that is gone is told from its successor's, 63 times.
+ *
+ * What goes when a process is closed: queued items; then, when the GPU has done what was handed
+ * over, allocations, contexts, fences; then, when the manager is idle, devices and the address
+ * space. No work of anybody is handed over from the moment on in which only that idleness is
+ * missing: so it comes.
+ */
+#include "d3dkmt/front.h"
+
+#define GENERATION_BITS 6
+#define GENERATION_MASK ((1u << GENERATION_BITS) - 1)
+#define FIRST_SLOTS     64u
+
+/* ---- Handles --------------------------------------------------------------------------------- */
+
+static bool grow_slots(struct d3dkmt_process *process)
+{
+    struct d3dkmt *front = process->front;
+    uint32_t count = process->slot_count ? 2 * process->slot_count : FIRST_SLOTS;
+    struct handle_slot *slots;
+
+    if (count > MOST_HANDLES)
+        return false;
+    slots = base_alloc_array(front->services, count, sizeof *slots);
+    if (!slots)
+        return false;
+    for (uint32_t i = 0; i < process->slot_count; i++)
+        slots[i] = process->slots[i];
+    base_free_array(front->services, process->slots, process->slot_count, sizeof *slots);
+    /* Slot 0 is nobody's. */
+    for (uint32_t i = count; i-- > max_u64(process->slot_count, 1);) {
+        slots[i].next_free = process->free_slot;
+        process->free_slot = i;
+    }
+    process->slots = slots;
+    process->slot_count = count;
+    return true;
+}
+
+NTSTATUS handle_give(struct d3dkmt_process *process, struct object *object, enum object_type type)
+{
+    struct handle_slot *slot;
+    uint32_t index;
+
+    if (!process->free_slot && !grow_slots(process))
+        return STATUS_NO_MEMORY;
+    index = process->free_slot;
+    slot = &process->slots[index];
+    process->free_slot = slot->next_free;
+    slot->object = object;
+    object->type = type;
+    object->handle = index << GENERATION_BITS | slot->generation;
+    process->handle_count++;
+    return STATUS_SUCCESS;
+}
+
+void handle_take(struct d3dkmt_process *process, struct object *object)
+{
+    const uint32_t index = object->handle >> GENERATION_BITS;
+    struct handle_slot *slot = &process->slots[index];
+
+    if (!object->handle)
+        return;
+    slot->object = NULL;
+    slot->generation = (uint8_t)((slot->generation + 1) & GENERATION_MASK);
+    slot->next_free = process->free_slot;
+    process->free_slot = index;
+    process->handle_count--;
+    object->handle = 0;
+}
+
+void *handle_find_going(struct d3dkmt_process *process, D3DKMT_HANDLE handle, enum object_type type)
+{
+    const uint32_t index = handle >> GENERATION_BITS;
+    struct object *object = index < process->slot_count ? process->slots[index].object : NULL;
+
+    return object && object->type == type && object->handle == handle ? object : NULL;
+}
+
+void *handle_find(struct d3dkmt_process *process, D3DKMT_HANDLE handle, enum object_type type)
+{
+    struct object *object = handle_find_going(process, handle, type);
+
+    return object && !object->is_going ? object : NULL;
+}
+
+uint64_t d3dkmt_process_handles(const struct d3dkmt_process *process)
+{
+    return process->handle_count;
+}
+
+/* ---- Processes ------------------------------------------------------------------------------- */
+
+NTSTATUS d3dkmt_process_create(struct d3dkmt *front, void *client,
+                               struct d3dkmt_process **out_process)
+{
+    struct d3dkmt_process *process;
+    NTSTATUS status;
+
+    *out_process = NULL;
+    process = front_alloc(front, sizeof *process);
+    if (!process)
+        return STATUS_NO_MEMORY;
+    process->front = front;
+    process->client = client;
+    list_init(&process->devices);
+    list_init(&process->fence_pages);
+    status = vidmm_process_create(front->config.vidmm, &process->handle);
+    if (!NT_SUCCESS(status)) {
+        front_free(front, process, sizeof *process);
+        return status;
+    }
+    list_push_back(&front->processes, &process->link);
+    front->statistics.processes++;
+    *out_process = process;
+    return STATUS_SUCCESS;
+}
+
+static void cancel_calls(struct d3dkmt_process *process)
+{
+    struct d3dkmt *front = process->front;
+    struct d3dkmt_call *call, *following;
+
+    list_for_each_safe (call, following, &front->waiting, struct d3dkmt_call, link) {
+        if (call->process != process)
+            continue;
+        list_remove(&call->link);
+        front_free(front, call->state, call->state_bytes);
+        call->state = NULL;
+        call->status = STATUS_CANCELLED;
+        call->ended(call);
+    }
+}
+
+void d3dkmt_process_close(struct d3dkmt_process *process, void (*gone)(void *context),
+                          void *context)
+{
+    struct device *device;
+
+    if (process->is_closed)
+        return;
+    process->is_closed = true;
+    process->gone = gone;
+    process->gone_context = context;
+    cancel_calls(process);
+    list_for_each (device, &process->devices, struct device, link) {
+        if (!device->object.is_going)
+            process->front->wants_idle++; /* one that is destroyed has been counted */
+        device->object.is_going = true;
+    }
+    process->front->wants_idle++;
+    front_changed(process->front);
+}
+
+/* True: it is gone, and freed. */
+static bool process_bury(struct d3dkmt_process *process)
+{
+    struct d3dkmt *front = process->front;
+    struct device *device, *following;
+    void (*gone)(void *) = process->gone;
+    void *context = process->gone_context;
+
+    list_for_each_safe (device, following, &process->devices, struct device, link)
+        device_empty(device);
+    list_for_each (device, &process->devices, struct device, link) {
+        if (!device_empty(device))
+            return false;
+    }
+    if (process->pending || !vidmm_is_idle(front->config.vidmm))
+        return false;
+    list_for_each_safe (device, following, &process->devices, struct device, link) {
+        device_free(device);
+        front->wants_idle--;
+    }
+    if (!fence_pages_gone(process) || !vidmm_is_idle(front->config.vidmm))
+        return false;
+    vidmm_process_destroy(process->handle);
+    front->wants_idle--;
+    va_free_lists(process);
+    for (uint32_t i = 1; i < process->slot_count; i++) {
+        struct object *object = process->slots[i].object;
+
+        if (object && object->type == OBJECT_ADAPTER)
+            front_free(front, object, sizeof(struct adapter_opening));
+    }
+    base_free_array(front->services, process->slots, process->slot_count, sizeof *process->slots);
+    list_remove(&process->link);
+    front_free(front, process, sizeof *process);
+    if (gone)
+        gone(context);
+    return true;
+}
+
+bool processes_bury(struct d3dkmt *front)
+{
+    struct d3dkmt_process *process, *following;
+    bool did = false;
+
+    list_for_each_safe (process, following, &front->processes, struct d3dkmt_process, link)
+        did |= process->is_closed && process_bury(process);
+    return did;
+}
