@@ -80,27 +80,34 @@ static NTSTATUS take_client_pages(struct allocation *allocation, uint64_t addres
 static NTSTATUS make(struct allocation *allocation, const D3DDDI_ALLOCATIONINFO2 *info)
 {
     struct vidmm_device *device = allocation->device->handle;
-    const struct d3dkmt_board *board = &allocation->process->front->config.board;
+    struct d3dkmt *front = allocation->process->front;
+    const struct d3dkmt_board *board = &front->config.board;
     struct vidmm_client_memory memory = {.released = pages_released, .context = allocation};
     uint64_t bytes = 0;
     NTSTATUS status;
 
-    if (!info->pSystemMem)
-        return vidmm_allocation_create(device, info->pPrivateDriverData,
-                                       info->PrivateDriverDataSize, allocation,
-                                       &allocation->handle);
-    if (!board->size_of || !board->size_of(board->context, info->pPrivateDriverData,
-                                           info->PrivateDriverDataSize, &bytes))
-        return STATUS_NOT_SUPPORTED;
-    status = take_client_pages(allocation, (uintptr_t)info->pSystemMem, bytes);
-    if (!NT_SUCCESS(status))
-        return status;
-    memory.pages = allocation->client_pages;
-    memory.page_count = allocation->client_page_count;
+    if (info->pSystemMem) {
+        if (!board->size_of || !board->size_of(board->context, info->pPrivateDriverData,
+                                               info->PrivateDriverDataSize, &bytes))
+            return STATUS_NOT_SUPPORTED;
+        status = take_client_pages(allocation, (uintptr_t)info->pSystemMem, bytes);
+        if (!NT_SUCCESS(status))
+            return status;
+        memory.pages = allocation->client_pages;
+        memory.page_count = allocation->client_page_count;
+    }
+    front_tell(front, &(struct d3dkmt_deed){.kind = D3DKMT_DEED_CREATE,
+                                            .pages = memory.pages,
+                                            .page_count = memory.page_count});
     status =
-        vidmm_allocation_create_over(device, info->pPrivateDriverData, info->PrivateDriverDataSize,
-                                     allocation, &memory, &allocation->handle);
-    if (NT_SUCCESS(status)) {
+        info->pSystemMem
+            ? vidmm_allocation_create_over(device, info->pPrivateDriverData,
+                                           info->PrivateDriverDataSize, allocation, &memory,
+                                           &allocation->handle)
+            : vidmm_allocation_create(device, info->pPrivateDriverData, info->PrivateDriverDataSize,
+                                      allocation, &allocation->handle);
+    front_tell_of(front, D3DKMT_DEED_CREATED, allocation->handle, status);
+    if (NT_SUCCESS(status) && info->pSystemMem) {
         allocation->has_pages = true;
         allocation->process->pending++;
     }
@@ -226,19 +233,20 @@ void allocation_begin_destroy(struct allocation *allocation, bool waits_for_queu
 /* The manager is told, once. */
 static void kill(struct allocation *allocation)
 {
-    const unsigned references = allocation->residency;
+    struct d3dkmt *front = allocation->process->front;
 
     if (allocation->locks) {
         hide(allocation);
-        if (!allocation->client_pages)
+        if (!allocation->client_pages) {
+            front_tell_of(front, D3DKMT_DEED_UNLOCK, allocation->handle, STATUS_SUCCESS);
             vidmm_unlock(allocation->handle);
+        }
         allocation->locks = 0;
     }
     allocation->is_dead = true;
-    allocation->residency = 0;
+    allocation_evict(allocation, allocation->residency);
+    front_tell_of(front, D3DKMT_DEED_DESTROY, allocation->handle, STATUS_SUCCESS);
     vidmm_allocation_destroy(allocation->handle);
-    for (unsigned i = 0; i < references; i++)
-        vidmm_evict(allocation->device->handle, 1, &allocation->handle);
 }
 
 bool allocation_bury(struct allocation *allocation)
@@ -354,10 +362,12 @@ static bool lock_again(struct d3dkmt_call *call)
         status = vidmm_lock_with(allocation->handle, VIDMM_LOCK_IGNORE_SYNC);
         if (status == STATUS_GRAPHICS_ALLOCATION_BUSY)
             return false;
+        front_tell_of(call->process->front, D3DKMT_DEED_LOCKED, allocation->handle, status);
         if (!NT_SUCCESS(status))
             return call_end(call, status);
         status = show(allocation);
         if (!NT_SUCCESS(status)) {
+            front_tell_of(call->process->front, D3DKMT_DEED_UNLOCK, allocation->handle, status);
             vidmm_unlock(allocation->handle);
             return call_end(call, status);
         }
@@ -386,6 +396,8 @@ NTSTATUS d3dkmt_Lock2(struct d3dkmt_call *call, D3DKMT_LOCK2 *arguments)
     if (!state)
         return STATUS_NO_MEMORY;
     *state = arguments->hAllocation;
+    if (!allocation->locks)
+        front_tell_of(call->process->front, D3DKMT_DEED_LOCK, allocation->handle, STATUS_SUCCESS);
     return call_wait(call, lock_again, state, sizeof *state);
 }
 
@@ -400,6 +412,7 @@ NTSTATUS d3dkmt_Unlock2(struct d3dkmt_call *call, const D3DKMT_UNLOCK2 *argument
     if (--allocation->locks || allocation->client_pages)
         return STATUS_SUCCESS;
     hide(allocation);
+    front_tell_of(call->process->front, D3DKMT_DEED_UNLOCK, allocation->handle, STATUS_SUCCESS);
     vidmm_unlock(allocation->handle);
     return STATUS_SUCCESS;
 }

@@ -95,10 +95,41 @@ struct d3dkmt_board {
     NTSTATUS (*escape)(void *context, void *data, uint32_t bytes);
 };
 
+/*
+ * What the front does with the manager, for who judges the driver by it: requests before or behind
+ * the manager's function, as the names say. Nothing may be called from there.
+ */
+enum d3dkmt_deed_kind {
+    D3DKMT_DEED_DEVICE, /* has been created */
+    D3DKMT_DEED_CREATE, /* an allocation is about to be; pages: those of the client's memory */
+    D3DKMT_DEED_CREATED,
+    D3DKMT_DEED_DESTROY,       /* about to be */
+    D3DKMT_DEED_MAKE_RESIDENT, /* has been asked for */
+    D3DKMT_DEED_RESIDENT,      /* a request that was pending has ended */
+    D3DKMT_DEED_EVICT,         /* about to be: one reference */
+    D3DKMT_DEED_LOCK,          /* about to be */
+    D3DKMT_DEED_LOCKED,
+    D3DKMT_DEED_UNLOCK, /* about to be */
+};
+struct d3dkmt_deed {
+    enum d3dkmt_deed_kind kind;
+    const struct vidmm_device *device;
+    unsigned count;
+    struct vidmm_allocation *const *allocations;
+    NTSTATUS status;
+    uint64_t fence; /* of the manager's device */
+    bool is_within_budget;
+    uint64_t bytes_to_trim;
+    const uint64_t *pages;
+    uint64_t page_count;
+};
+
 struct d3dkmt_config {
     const struct base_services *services;
     struct vidmm *vidmm; /* started, of the GpuMmu model; outlives the front */
     struct d3dkmt_board board;
+    void (*witness)(void *context, const struct d3dkmt_deed *deed); /* NULL: nobody */
+    void *witness_context;
     LUID luid;
     unsigned wddm; /* 26: WDDM 2.6 */
     /* Where addresses lie that the front chooses for itself and for calls without limits. */

@@ -178,6 +178,8 @@ NTSTATUS d3dkmt_CreateDevice(struct d3dkmt_call *call, D3DKMT_CREATEDEVICE *argu
     if (!NT_SUCCESS(status))
         goto take_handle;
     list_push_back(&process->devices, &device->link);
+    front_tell(process->front,
+               &(struct d3dkmt_deed){.kind = D3DKMT_DEED_DEVICE, .device = device->handle});
     arguments->hDevice = device->object.handle;
     return STATUS_SUCCESS;
 

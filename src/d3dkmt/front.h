@@ -129,13 +129,15 @@ struct paging_operation {
     struct list link;
     struct paging_queue *queue;
     uint64_t value;
-    bool has_ended;
+    bool has_ended, is_asking;
     NTSTATUS status;
     /* What ends with it. */
     struct d3dkmt_process *process;
     struct device *device;
-    uint64_t mapped_va; /* of a mapping; 0: none */
+    uint64_t mapped_va;     /* of a mapping; 0: none */
+    uint64_t manager_value; /* of the manager's fence */
     unsigned count;
+    struct vidmm_allocation **handles;
     struct allocation *allocations[]; /* made resident */
 };
 
@@ -253,7 +255,8 @@ void paging_drop(struct paging_operation *operation);
 /* Gives its value; from here on it ends by paging_done(). */
 uint64_t paging_commit(struct paging_operation *operation);
 void paging_done(void *operation, NTSTATUS status, uint64_t needed, uint64_t available);
-void allocation_give_up_references(struct allocation *allocation, unsigned count);
+/* So many references go back to the manager; none of a request that is under way. */
+void allocation_evict(struct allocation *allocation, unsigned count);
 
 /* ---- address.c ---- */
 
@@ -308,6 +311,19 @@ static inline void *front_alloc(struct d3dkmt *front, size_t bytes)
 static inline void front_free(struct d3dkmt *front, void *memory, size_t bytes)
 {
     base_free(front->services, memory, bytes);
+}
+
+static inline void front_tell(struct d3dkmt *front, const struct d3dkmt_deed *deed)
+{
+    if (front->config.witness)
+        front->config.witness(front->config.witness_context, deed);
+}
+
+static inline void front_tell_of(struct d3dkmt *front, enum d3dkmt_deed_kind kind,
+                                 struct vidmm_allocation *allocation, NTSTATUS status)
+{
+    front_tell(front, &(struct d3dkmt_deed){
+                          .kind = kind, .count = 1, .allocations = &allocation, .status = status});
 }
 
 static inline void front_changed(struct d3dkmt *front)

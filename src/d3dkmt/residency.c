@@ -8,11 +8,19 @@
 
 /* ---- Paging queues --------------------------------------------------------------------------- */
 
+static size_t operation_bytes(unsigned count)
+{
+    const struct paging_operation *operation = NULL;
+
+    return sizeof *operation +
+           count * (sizeof *operation->allocations + sizeof *operation->handles);
+}
+
 NTSTATUS paging_begin(struct paging_queue *queue, unsigned count,
                       struct paging_operation **out_operation)
 {
-    struct paging_operation *operation = front_alloc(
-        queue->device->process->front, sizeof *operation + count * sizeof *operation->allocations);
+    struct paging_operation *operation =
+        front_alloc(queue->device->process->front, operation_bytes(count));
 
     *out_operation = operation;
     if (!operation)
@@ -21,6 +29,7 @@ NTSTATUS paging_begin(struct paging_queue *queue, unsigned count,
     operation->process = queue->device->process;
     operation->device = queue->device;
     operation->count = count;
+    operation->handles = (struct vidmm_allocation **)(operation->allocations + count);
     list_init(&operation->link);
     return STATUS_SUCCESS;
 }
@@ -30,8 +39,7 @@ void paging_drop(struct paging_operation *operation)
     struct d3dkmt *front = operation->process->front;
 
     list_remove(&operation->link);
-    front_free(front, operation,
-               sizeof *operation + operation->count * sizeof *operation->allocations);
+    front_free(front, operation, operation_bytes(operation->count));
 }
 
 static void advance(struct paging_queue *queue)
@@ -58,6 +66,19 @@ uint64_t paging_commit(struct paging_operation *operation)
     return value;
 }
 
+void allocation_evict(struct allocation *allocation, unsigned count)
+{
+    allocation->residency -= count;
+    while (count-- > 0) {
+        front_tell(allocation->process->front,
+                   &(struct d3dkmt_deed){.kind = D3DKMT_DEED_EVICT,
+                                         .device = allocation->device->handle,
+                                         .count = 1,
+                                         .allocations = &allocation->handle});
+        vidmm_evict(allocation->device->handle, 1, &allocation->handle);
+    }
+}
+
 /* References of a request that has failed are gone in the manager. */
 static void references_failed(struct paging_operation *operation)
 {
@@ -74,21 +95,19 @@ static void requests_ended(struct paging_operation *operation)
 {
     for (unsigned i = 0; i < operation->count; i++) {
         struct allocation *allocation = operation->allocations[i];
-        unsigned later = allocation->evict_later;
+        const unsigned later = allocation->evict_later;
 
         if (--allocation->requests || !later)
             continue;
         allocation->evict_later = 0;
-        allocation->residency -= later;
-        while (later-- > 0)
-            vidmm_evict(allocation->device->handle, 1, &allocation->handle);
+        allocation_evict(allocation, later);
     }
 }
 
-void paging_done(void *context, NTSTATUS status, uint64_t needed, uint64_t available)
+static void paging_end(struct paging_operation *operation)
 {
-    struct paging_operation *operation = context;
     struct d3dkmt_process *process = operation->process;
+    const NTSTATUS status = operation->status;
     struct va_range *range = operation->mapped_va ? va_find(&process->mapped, operation->mapped_va,
                                                             operation->mapped_va + PAGE_SIZE_BYTES)
                                                   : NULL;
@@ -98,6 +117,13 @@ void paging_done(void *context, NTSTATUS status, uint64_t needed, uint64_t avail
         if (!NT_SUCCESS(status))
             va_remove(&process->mapped, range);
     }
+    if (operation->count)
+        front_tell(process->front, &(struct d3dkmt_deed){.kind = D3DKMT_DEED_RESIDENT,
+                                                         .device = operation->device->handle,
+                                                         .count = operation->count,
+                                                         .allocations = operation->handles,
+                                                         .status = status,
+                                                         .fence = operation->manager_value});
     if (!NT_SUCCESS(status)) {
         references_failed(operation);
         /* The client has been told that it would be there. */
@@ -105,11 +131,19 @@ void paging_done(void *context, NTSTATUS status, uint64_t needed, uint64_t avail
             device_lose(operation->device, true);
     }
     requests_ended(operation);
-    operation->has_ended = true;
-    operation->status = status;
     process->pending--;
     front_changed(process->front);
     advance(operation->queue);
+}
+
+void paging_done(void *context, NTSTATUS status, uint64_t needed, uint64_t available)
+{
+    struct paging_operation *operation = context;
+
+    operation->has_ended = true;
+    operation->status = status;
+    if (!operation->is_asking)
+        paging_end(operation);
 }
 
 /* ---- MakeResident, Evict --------------------------------------------------------------------- */
@@ -127,30 +161,40 @@ static NTSTATUS find_allocations(struct d3dkmt_process *process, const struct de
     return STATUS_SUCCESS;
 }
 
-static NTSTATUS ask(struct paging_operation *operation, D3DDDI_MAKERESIDENT *arguments,
-                    struct vidmm_allocation **handles)
+static NTSTATUS ask(struct paging_operation *operation, D3DDDI_MAKERESIDENT *arguments)
 {
     struct vidmm_device *device = operation->device->handle;
-    uint64_t value;
+    const bool is_within_budget =
+        !arguments->Flags.MustSucceed && !arguments->Flags.CantTrimFurther;
+    NTSTATUS status;
 
-    arguments->NumBytesToTrim = 0;
     if (arguments->Flags.MustSucceed)
-        return vidmm_make_resident_or_fail(device, operation->count, handles, paging_done,
-                                           operation, &value);
-    if (arguments->Flags.CantTrimFurther)
-        return vidmm_make_resident(device, operation->count, handles, paging_done, operation,
-                                   &value);
-    return vidmm_make_resident_in_budget(device, operation->count, handles, paging_done, operation,
-                                         &value, &arguments->NumBytesToTrim);
+        status = vidmm_make_resident_or_fail(device, operation->count, operation->handles,
+                                             paging_done, operation, &operation->manager_value);
+    else if (arguments->Flags.CantTrimFurther)
+        status = vidmm_make_resident(device, operation->count, operation->handles, paging_done,
+                                     operation, &operation->manager_value);
+    else
+        status = vidmm_make_resident_in_budget(device, operation->count, operation->handles,
+                                               paging_done, operation, &operation->manager_value,
+                                               &arguments->NumBytesToTrim);
+    front_tell(operation->process->front,
+               &(struct d3dkmt_deed){.kind = D3DKMT_DEED_MAKE_RESIDENT,
+                                     .device = device,
+                                     .count = operation->count,
+                                     .allocations = operation->handles,
+                                     .status = status,
+                                     .fence = operation->manager_value,
+                                     .is_within_budget = is_within_budget,
+                                     .bytes_to_trim = arguments->NumBytesToTrim});
+    return status;
 }
 
 NTSTATUS d3dkmt_MakeResident(struct d3dkmt_call *call, D3DDDI_MAKERESIDENT *arguments)
 {
     struct d3dkmt_process *process = call->process;
-    struct d3dkmt *front = process->front;
     struct paging_queue *queue = handle_find(process, arguments->hPagingQueue, OBJECT_PAGING_QUEUE);
     const UINT count = arguments->NumAllocations;
-    struct vidmm_allocation **handles;
     struct paging_operation *operation;
     NTSTATUS status;
 
@@ -161,38 +205,36 @@ NTSTATUS d3dkmt_MakeResident(struct d3dkmt_call *call, D3DDDI_MAKERESIDENT *argu
     status = paging_begin(queue, count, &operation);
     if (!NT_SUCCESS(status))
         return status;
-    handles = base_alloc_array(front->services, count, sizeof(struct vidmm_allocation *));
-    status = handles ? find_allocations(process, queue->device, count, arguments->AllocationList,
-                                        operation->allocations)
-                     : STATUS_NO_MEMORY;
+    status = find_allocations(process, queue->device, count, arguments->AllocationList,
+                              operation->allocations);
     if (!NT_SUCCESS(status)) {
         paging_drop(operation);
-        goto free_handles;
+        return status;
     }
     for (UINT i = 0; i < count; i++) {
-        handles[i] = operation->allocations[i]->handle;
+        operation->handles[i] = operation->allocations[i]->handle;
         operation->allocations[i]->residency++;
         operation->allocations[i]->requests++;
     }
-    /* Committed before the manager is asked, which may end it from inside of the call. */
+    /* Numbered before the manager is asked, which cannot end it before this function goes on. */
     arguments->PagingFenceValue = paging_commit(operation);
-    status = ask(operation, arguments, handles);
-    if (status != STATUS_PENDING) {
-        const bool is_refused = !NT_SUCCESS(status);
-
-        if (is_refused)
-            references_failed(operation);
-        requests_ended(operation);
-        operation->has_ended = true;
-        process->pending--;
-        advance(queue);
-        front->statistics.refused_residency += is_refused;
-        if (is_refused)
-            arguments->PagingFenceValue = 0;
+    operation->is_asking = true;
+    status = ask(operation, arguments);
+    operation->is_asking = false;
+    if (status == STATUS_PENDING) {
+        if (operation->has_ended) /* from inside of the call */
+            paging_end(operation);
+        return status;
     }
-
-free_handles:
-    base_free_array(front->services, handles, count, sizeof(struct vidmm_allocation *));
+    if (!NT_SUCCESS(status)) {
+        references_failed(operation);
+        process->front->statistics.refused_residency++;
+        arguments->PagingFenceValue = 0;
+    }
+    requests_ended(operation);
+    operation->has_ended = true;
+    process->pending--;
+    advance(queue);
     return status;
 }
 
@@ -202,8 +244,7 @@ static void give_up(struct allocation *allocation)
         allocation->evict_later++;
         return;
     }
-    allocation->residency--;
-    vidmm_evict(allocation->device->handle, 1, &allocation->handle);
+    allocation_evict(allocation, 1);
 }
 
 NTSTATUS d3dkmt_Evict(struct d3dkmt_call *call, D3DKMT_EVICT *arguments)

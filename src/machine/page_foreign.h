@@ -1,7 +1,7 @@
 /*
  * Foreign pages: pages of a store whose bytes are memory of another process.
  *
- * Place      machine. Part of the page store, for a server whose clients see pages (src/exec).
+ * Place      machine. Part of the page store, for a server whose clients see pages (src/bench/exec).
  * Model      A page of a store can be
  *
  *            | shown  | its bytes are a page of a file that the process has mapped: both sides read
@@ -13,9 +13,9 @@
  *
  *            Two pages can be remote at one address. A remote page cannot be mapped. A process that
  *            is gone, or has no memory there, reads as zero, and what is written to it is lost.
- * Ownership  The memory is borrowed while pages of it are foreign. What is foreign when the store
- * is destroyed is forgotten. Errors     false: the host has no memory for it, or the pages are
- * mapped or watched.
+ * Ownership  The memory is borrowed while pages of it are foreign. What is foreign is forgotten
+ *            when the store is destroyed.
+ * Errors     false: the host has no memory for it, or the pages are mapped or watched.
  */
 #ifndef DRYDOCK_MACHINE_PAGE_FOREIGN_H
 #define DRYDOCK_MACHINE_PAGE_FOREIGN_H

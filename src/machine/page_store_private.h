@@ -89,7 +89,7 @@ struct page_store {
     uint64_t foreign_count, remote_count;
 };
 
-/* ---- page_foreign.c: what the store's own functions do where pages of the range are remote ---- */
+/* ---- page_foreign.c: what the store does where pages of the range are remote ---- */
 
 bool page_foreign_is_remote(const struct page_store *store, uint64_t page, uint64_t count);
 static inline bool page_range_is_remote(const struct page_store *store, uint64_t address,

@@ -20,4 +20,25 @@
 enum run_outcome run_execute(const struct run_config *config, const struct workload *workload,
                              struct run_result *out_result);
 
+/*
+ * A guest plays in the place of a workload: it has the machine and the started manager, and calls
+ * what it likes. All that it made is gone when play() returns; the run is then taken down, checked
+ * for leaks and judged like any other. Content is not followed.
+ */
+struct run_board {
+    struct machine *machine;
+    struct vidmm *vidmm;
+    struct check *check; /* NULL: rules are not judged */
+    const struct run_config *config;
+    struct run_result *result;
+};
+struct run_guest {
+    void *context;
+    void (*play)(void *context, const struct run_board *board);
+    /* Of vidmm_config.events; may be NULL. */
+    void (*device_error)(void *context, struct vidmm_device *device);
+};
+enum run_outcome run_execute_guest(const struct run_config *config, const struct run_guest *guest,
+                                   struct run_result *out_result);
+
 #endif

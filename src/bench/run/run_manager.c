@@ -19,7 +19,8 @@ static void on_adapter_ended(void *context)
 {
     struct run_assembly *run = context;
 
-    player_adapter_ended(run->player);
+    if (run->player)
+        player_adapter_ended(run->player);
 }
 
 static void on_page_fault(void *context, unsigned node, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
@@ -105,6 +106,14 @@ static void on_told(void *context, const struct vidmm_note *note)
     run_record_manager_note(&run->managers_record, note);
 }
 
+static void on_device_error(void *context, struct vidmm_device *device, const char *reason)
+{
+    const struct run_guest *guest = ((struct run_assembly *)context)->guest;
+
+    if (guest && guest->device_error)
+        guest->device_error(guest->context, device);
+}
+
 static struct vidmm_events manager_events(struct run_assembly *run)
 {
     return (struct vidmm_events){
@@ -116,6 +125,7 @@ static struct vidmm_events manager_events(struct run_assembly *run)
         .evicted = on_evicted,
         .departs = on_departs,
         .content_lost = on_content_lost,
+        .device_error = on_device_error,
         .trim = on_trim,
         .instance_ended = on_instance_ended,
         .told = run->record.record ? on_told : NULL,

@@ -31,6 +31,7 @@
 #include "bench/drivers/drivers.h"
 #include "bench/play/player.h"
 #include "bench/config/run_config.h"
+#include "bench/run/run.h"
 #include "bench/run/run_result.h"
 #include "bench/run/run_events.h"
 #include "bench/run/run_memory.h"
@@ -55,6 +56,7 @@ struct run_assembly {
     /* Given by whoever runs it. */
     const struct run_config *config;
     const struct workload *workload;
+    const struct run_guest *guest; /* NULL: a player plays the workload */
     struct run_result *result;
 
     /* Memory of the run, and of the manager alone, whose n-th allocation a test may fail. */

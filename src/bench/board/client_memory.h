@@ -1,0 +1,60 @@
+/*
+ * Client memory: what a client process sees of the machine, and what the machine sees of it.
+ *
+ * Place      bench. Gives the front of the thunk functions its struct d3dkmt_board
+ *            (d3dkmt/d3dkmt.h).
+ * Model      A client has one sealed memory file, its window, which it maps whole, once, at an
+ *            address of its choice. Pages of RAM and of local memory that it may see are shown in
+ *            the window (machine/page_foreign.h). So an address that it has been given does not
+ *            change, and it reaches nothing else of the machine. What has left is zero.
+ *
+ *            Pages of the client's own memory are remote pages of RAM. They are reached by the
+ *            kernel's functions for the memory of another process, and, where the client has
+ *            taken its own access away, through its /proc/PID/mem, which asks for none. No signal
+ *            handler, no change of the client's mappings.
+ * Ownership  The files are the client memory's from client_memory_open() on.
+ * Errors     NTSTATUS; nothing that a client does to its window or its memory is an error here.
+ */
+#ifndef DRYDOCK_BENCH_CLIENT_MEMORY_H
+#define DRYDOCK_BENCH_CLIENT_MEMORY_H
+
+#include "base/range_allocator.h"
+#include "d3dkmt/d3dkmt.h"
+#include "machine/machine.h"
+#include "machine/page_foreign.h"
+
+#include <sys/types.h>
+
+#define CLIENT_WINDOW_BYTES (UINT64_C(1) << 36) /* 64 GiB of addresses */
+
+struct client_memory {
+    struct machine *machine;
+    struct page_foreign foreign;
+    uint64_t base; /* where the client has mapped its window; 0: not yet */
+    pid_t pid;
+    int memory_file; /* /proc/PID/mem of the client, open for both; -1: none */
+    bool is_gone;
+    struct range_allocator ranges;
+    struct list shown;
+    uint64_t shown_pages, remote_pages; /* now */
+};
+
+/* STATUS_NO_MEMORY: no memory file. */
+NTSTATUS client_memory_open(struct client_memory *memory, struct machine *machine);
+/* Nothing of it is shown or remote any more. */
+void client_memory_close(struct client_memory *memory);
+
+/* The window's file, for the client to map. */
+int client_memory_window(const struct client_memory *memory);
+/*
+ * Who the client is, and where it has mapped the window: a multiple of a page below 2^47. Takes
+ * memory_file, whatever it returns. False: not such an address, or it has been told before.
+ */
+bool client_memory_set(struct client_memory *memory, pid_t pid, uint64_t base, int memory_file);
+/* The process is no more: what is asked of its memory reads as zero. */
+void client_memory_gone(struct client_memory *memory);
+
+/* The functions of a board, whose clients are struct client_memory; the rest is the caller's. */
+void client_memory_board(struct d3dkmt_board *board);
+
+#endif

@@ -1,0 +1,127 @@
+#include "bench/exec/session.h"
+
+#include "check/check.h"
+
+#include <drydock/sgpu.h>
+
+#include <string.h>
+
+#define MOST_IDLE_STEPS 8u
+
+/* The Drydock GPU's user-mode half says how large an allocation is. */
+static bool size_of(void *context, const void *private_data, uint32_t bytes, uint64_t *out_bytes)
+{
+    struct sgpu_umd_allocation data;
+
+    if (bytes < sizeof data)
+        return false;
+    memcpy(&data, private_data, sizeof data);
+    *out_bytes = data.bytes;
+    return data.bytes && data.bytes % PAGE_BYTES == 0 && data.bytes <= RUN_MAX_BYTES;
+}
+
+/* The checking layer sees the driver's side only. */
+static void tell_check(void *context, const struct d3dkmt_deed *deed)
+{
+    static const enum check_client_kind kinds[] = {
+        [D3DKMT_DEED_DEVICE] = CHECK_CLIENT_DEVICE,
+        [D3DKMT_DEED_CREATE] = CHECK_CLIENT_CREATE,
+        [D3DKMT_DEED_CREATED] = CHECK_CLIENT_CREATED,
+        [D3DKMT_DEED_DESTROY] = CHECK_CLIENT_DESTROY,
+        [D3DKMT_DEED_MAKE_RESIDENT] = CHECK_CLIENT_MAKE_RESIDENT,
+        [D3DKMT_DEED_RESIDENT] = CHECK_CLIENT_RESIDENT,
+        [D3DKMT_DEED_EVICT] = CHECK_CLIENT_EVICT,
+        [D3DKMT_DEED_LOCK] = CHECK_CLIENT_LOCK,
+        [D3DKMT_DEED_LOCKED] = CHECK_CLIENT_LOCKED,
+        [D3DKMT_DEED_UNLOCK] = CHECK_CLIENT_UNLOCK,
+    };
+    const struct exec_session *session = context;
+
+    check_client(session->board->check,
+                 &(struct check_client_event){
+                     .kind = kinds[deed->kind],
+                     .device = deed->device,
+                     .count = deed->count,
+                     .allocations = (const void *const *)deed->allocations,
+                     .status = deed->status,
+                     .fence = deed->fence,
+                     .is_within_budget = deed->is_within_budget,
+                     .bytes = deed->bytes_to_trim,
+                     .ignores_sync = deed->kind == D3DKMT_DEED_LOCK,
+                     .memory = {.pages = deed->pages, .page_count = deed->page_count},
+                 });
+}
+
+static uint64_t timeout_of(const struct exec_session *session)
+{
+    const uint64_t timeout_ns = session->board->config->timeout_ns;
+
+    return timeout_ns ? timeout_ns : VIDMM_DEFAULT_TIMEOUT_NS;
+}
+
+NTSTATUS exec_session_open(struct exec_session *session, const struct run_board *board)
+{
+    struct d3dkmt_config config = {
+        .services = machine_services(board->machine),
+        .vidmm = board->vidmm,
+        .luid = {.LowPart = EXEC_LUID_LOW, .HighPart = EXEC_LUID_HIGH},
+        .wddm = board->config->wddm,
+        .witness = board->check ? tell_check : NULL,
+        .witness_context = session,
+    };
+
+    *session = (struct exec_session){.board = board};
+    client_memory_board(&config.board);
+    config.board.size_of = size_of;
+    return d3dkmt_create(&config, &session->front);
+}
+
+/*
+ * Nothing happens by itself any more, and somebody waits: for work that does not end. Time passes
+ * until the watchdog is due. A few times without effect, and nothing ever will.
+ */
+static bool let_time_pass(struct exec_session *session)
+{
+    const struct vidmm_statistics *statistics = vidmm_statistics(session->board->vidmm);
+    const uint64_t resets = statistics->engine_resets + statistics->adapter_resets;
+
+    for (unsigned i = 0; i < MOST_IDLE_STEPS && !vidmm_is_idle(session->board->vidmm); i++) {
+        machine_run_until(session->board->machine,
+                          machine_now(session->board->machine) + timeout_of(session));
+        vidmm_watch(session->board->vidmm, machine_now(session->board->machine));
+        if (d3dkmt_pump(session->front) ||
+            statistics->engine_resets + statistics->adapter_resets != resets)
+            return true;
+    }
+    return false;
+}
+
+bool exec_step(struct exec_session *session)
+{
+    const uint64_t now_ns = machine_now(session->board->machine);
+
+    if (d3dkmt_pump(session->front))
+        return true;
+    if (now_ns >= session->next_watch_ns) {
+        session->next_watch_ns = now_ns + timeout_of(session) / 2;
+        vidmm_watch(session->board->vidmm, now_ns);
+    }
+    return machine_run_next(session->board->machine) || vidmm_pass_turn(session->board->vidmm) ||
+           let_time_pass(session);
+}
+
+void exec_session_close(struct exec_session *session)
+{
+    while (exec_step(session))
+        continue;
+    d3dkmt_destroy(session->front);
+    session->front = NULL;
+}
+
+void exec_device_error(void *context, struct vidmm_device *device)
+{
+    struct exec_session *session = context;
+
+    if (session->front)
+        d3dkmt_note_device_error(session->front, device);
+}

@@ -1,0 +1,38 @@
+/*
+ * Session: the front of the thunk functions on the machine of a run, and what lets time pass.
+ *
+ * Place      bench. Between a guest of a run (bench/run/run.h) and who makes the calls: a server of
+ *            client processes (server.h), a test.
+ * Model      exec_step() does one thing: it takes the calls further, or lets the machine run to its
+ *            next event. Virtual time goes as fast as it can. The manager's watchdog looks at it
+ *            as often as packets may time out.
+ * Ownership  Embedded by the guest, between exec_session_open() and exec_session_close().
+ */
+#ifndef DRYDOCK_BENCH_EXEC_SESSION_H
+#define DRYDOCK_BENCH_EXEC_SESSION_H
+
+#include "bench/board/client_memory.h"
+#include "bench/run/run.h"
+#include "d3dkmt/d3dkmt.h"
+
+struct exec_session {
+    const struct run_board *board;
+    struct d3dkmt *front;
+    uint64_t next_watch_ns;
+};
+
+/* The one adapter that there is. */
+#define EXEC_LUID_LOW  0xd0ccu
+#define EXEC_LUID_HIGH 0
+
+NTSTATUS exec_session_open(struct exec_session *session, const struct run_board *board);
+/* Every process is closed. Lets the machine run until all of them are gone. */
+void exec_session_close(struct exec_session *session);
+
+/* False: nothing is left that could happen before somebody calls. */
+bool exec_step(struct exec_session *session);
+
+/* For struct run_guest: context is the session. */
+void exec_device_error(void *session, struct vidmm_device *device);
+
+#endif

@@ -1,0 +1,247 @@
+#define _GNU_SOURCE
+#include "bench/exec/test_client.h"
+
+#include "bench/config/run_config.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define COMMAND_BYTES (64 * UINT64_C(1024))
+
+static void (*current_test)(struct exec_session *session);
+
+static void play(void *context, const struct run_board *board)
+{
+    struct exec_session *session = context;
+
+    assert_int_equal(exec_session_open(session, board), STATUS_SUCCESS);
+    current_test(session);
+    exec_session_close(session);
+}
+
+void test_on_board(uint64_t local_bytes, void (*test)(struct exec_session *session))
+{
+    struct exec_session session = {0};
+    const struct run_guest guest = {
+        .context = &session, .play = play, .device_error = exec_device_error};
+    struct run_result *result = calloc(1, sizeof *result);
+    struct run_config config;
+
+    assert_non_null(result);
+    run_config_defaults(&config);
+    config.model = RUN_GPUMMU;
+    config.local_bytes = local_bytes;
+    config.ram_bytes = UINT64_C(1) << 30;
+    config.checks_content = false;
+    config.reference = RUN_REFERENCE_NEVER;
+    current_test = test;
+    run_execute_guest(&config, &guest, result);
+    for (unsigned i = 0; i < result->finding_count; i++)
+        print_error("finding: %s\n", result->findings[i].text);
+    if (result->outcome != RUN_CLEAN)
+        print_error("outcome %d: %s\n", (int)result->outcome, result->error);
+    assert_int_equal(result->outcome, RUN_CLEAN);
+    run_result_fini(result);
+    free(result);
+}
+
+/* ---- The client ------------------------------------------------------------------------------ */
+
+static void gone(void *context)
+{
+    struct test_client *client = context;
+
+    client_memory_close(&client->memory);
+    munmap(client->window, CLIENT_WINDOW_BYTES);
+    client->is_gone = true;
+}
+
+void test_client_open(struct test_client *client, struct exec_session *session)
+{
+    const D3DKMT_OPENADAPTERFROMLUID wanted = {
+        .AdapterLuid = {.LowPart = EXEC_LUID_LOW, .HighPart = EXEC_LUID_HIGH}};
+    D3DKMT_OPENADAPTERFROMLUID adapter = wanted;
+    const int memory_file = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
+
+    *client = (struct test_client){.session = session};
+    assert_int_equal(client_memory_open(&client->memory, session->board->machine), STATUS_SUCCESS);
+    client->window = mmap(NULL, CLIENT_WINDOW_BYTES, PROT_READ | PROT_WRITE,
+                          MAP_SHARED | MAP_NORESERVE, client_memory_window(&client->memory), 0);
+    assert_ptr_not_equal(client->window, MAP_FAILED);
+    assert_true(
+        client_memory_set(&client->memory, getpid(), (uintptr_t)client->window, memory_file));
+    assert_int_equal(d3dkmt_process_create(session->front, &client->memory, &client->process),
+                     STATUS_SUCCESS);
+    assert_int_equal(TEST_CALL(client, OpenAdapterFromLuid, &adapter), STATUS_SUCCESS);
+    client->adapter = adapter.hAdapter;
+}
+
+void test_client_close(struct test_client *client)
+{
+    d3dkmt_process_close(client->process, gone, client);
+    while (!client->is_gone)
+        assert_true(exec_step(client->session));
+}
+
+static void ended(struct d3dkmt_call *call)
+{
+    *(bool *)call->context = true;
+}
+
+NTSTATUS test_call(struct test_client *client, enum d3dkmt_function function, void *arguments)
+{
+    bool has_ended = false;
+    struct d3dkmt_call call = {
+        .function = function, .arguments = arguments, .ended = ended, .context = &has_ended};
+
+    if (d3dkmt_call(client->process, &call))
+        return call.status;
+    while (!has_ended)
+        assert_true(exec_step(client->session));
+    return call.status;
+}
+
+void test_wait_paging(struct test_client *client, uint64_t value)
+{
+    while (*client->paging_fence < value)
+        assert_true(exec_step(client->session));
+}
+
+void test_wait_fence(struct test_client *client, uint64_t value)
+{
+    while (*client->fence_value < value)
+        assert_true(exec_step(client->session));
+}
+
+void test_client_start(struct test_client *client, struct exec_session *session)
+{
+    D3DKMT_CREATEDEVICE device = {0};
+    D3DKMT_CREATEPAGINGQUEUE queue = {0};
+    D3DKMT_CREATECONTEXTVIRTUAL context = {.NodeOrdinal = SGPU_NODE_COPY};
+    D3DKMT_CREATESYNCHRONIZATIONOBJECT2 fence = {.Info.Type = D3DDDI_MONITORED_FENCE};
+    struct test_buffer commands;
+
+    test_client_open(client, session);
+    device.hAdapter = client->adapter;
+    assert_int_equal(TEST_CALL(client, CreateDevice, &device), STATUS_SUCCESS);
+    client->device = device.hDevice;
+    queue.hDevice = client->device;
+    assert_int_equal(TEST_CALL(client, CreatePagingQueue, &queue), STATUS_SUCCESS);
+    client->queue = queue.hPagingQueue;
+    client->queue_fence = queue.hSyncObject;
+    client->paging_fence = queue.FenceValueCPUVirtualAddress;
+    context.hDevice = client->device;
+    assert_int_equal(TEST_CALL(client, CreateContextVirtual, &context), STATUS_SUCCESS);
+    client->context = context.hContext;
+    fence.hDevice = client->device;
+    assert_int_equal(TEST_CALL(client, CreateSynchronizationObject2, &fence), STATUS_SUCCESS);
+    client->fence = fence.hSyncObject;
+    client->fence_value = fence.Info.MonitoredFence.FenceValueCPUVirtualAddress;
+    client->fence_va = fence.Info.MonitoredFence.FenceValueGPUVirtualAddress;
+    assert_int_equal(test_create(client, SGPU_UMD_APERTURE_ONLY | SGPU_UMD_CPU_VISIBLE,
+                                 COMMAND_BYTES, NULL, &commands),
+                     STATUS_SUCCESS);
+    client->commands = commands.handle;
+    client->command_memory = test_lock(client, &commands);
+    test_map(client, &commands, (uintptr_t)client->command_memory);
+    client->command_va = commands.va;
+    assert_true(NT_SUCCESS(test_make_resident(client, &commands)));
+}
+
+/* ---- Allocations ----------------------------------------------------------------------------- */
+
+NTSTATUS test_create(struct test_client *client, uint32_t flags, uint64_t bytes, const void *memory,
+                     struct test_buffer *out_buffer)
+{
+    struct sgpu_umd_allocation data = {.version = SGPU_UMD_VERSION, .flags = flags, .bytes = bytes};
+    D3DDDI_ALLOCATIONINFO2 info = {
+        .pSystemMem = memory, .pPrivateDriverData = &data, .PrivateDriverDataSize = sizeof data};
+    D3DKMT_CREATEALLOCATION create = {
+        .hDevice = client->device, .NumAllocations = 1, .pAllocationInfo2 = &info};
+    NTSTATUS status = TEST_CALL(client, CreateAllocation2, &create);
+
+    *out_buffer = (struct test_buffer){.handle = info.hAllocation, .bytes = bytes};
+    return status;
+}
+
+void test_map(struct test_client *client, struct test_buffer *buffer, uint64_t va)
+{
+    D3DDDI_MAPGPUVIRTUALADDRESS map = {
+        .hPagingQueue = client->queue,
+        .BaseAddress = va,
+        .hAllocation = buffer->handle,
+        .SizeInPages = buffer->bytes / 4096,
+        .Protection = {.Write = 1},
+    };
+
+    assert_int_equal(TEST_CALL(client, MapGpuVirtualAddress, &map), STATUS_PENDING);
+    assert_true(!va || map.VirtualAddress == va);
+    buffer->va = map.VirtualAddress;
+    test_wait_paging(client, map.PagingFenceValue);
+}
+
+NTSTATUS test_make_resident(struct test_client *client, const struct test_buffer *buffer)
+{
+    D3DDDI_MAKERESIDENT resident = {
+        .hPagingQueue = client->queue, .NumAllocations = 1, .AllocationList = &buffer->handle};
+    NTSTATUS status = TEST_CALL(client, MakeResident, &resident);
+
+    if (status == STATUS_PENDING)
+        test_wait_paging(client, resident.PagingFenceValue);
+    return status;
+}
+
+NTSTATUS test_evict(struct test_client *client, const struct test_buffer *buffer)
+{
+    D3DKMT_EVICT evict = {
+        .hDevice = client->device, .NumAllocations = 1, .AllocationList = &buffer->handle};
+
+    return TEST_CALL(client, Evict, &evict);
+}
+
+void test_destroy(struct test_client *client, const struct test_buffer *buffer)
+{
+    D3DKMT_DESTROYALLOCATION2 destroy = {.hDevice = client->device,
+                                         .phAllocationList = &buffer->handle,
+                                         .AllocationCount = 1,
+                                         .Flags = {{{.AssumeNotInUse = 1}}}};
+
+    assert_int_equal(TEST_CALL(client, DestroyAllocation2, &destroy), STATUS_SUCCESS);
+}
+
+void *test_lock(struct test_client *client, const struct test_buffer *buffer)
+{
+    D3DKMT_LOCK2 lock = {.hDevice = client->device, .hAllocation = buffer->handle};
+
+    assert_int_equal(TEST_CALL(client, Lock2, &lock), STATUS_SUCCESS);
+    assert_non_null(lock.pData);
+    return lock.pData;
+}
+
+uint64_t test_copy(struct test_client *client, uint64_t to_va, uint64_t from_va, uint64_t bytes)
+{
+    struct {
+        struct sgpu_packet_copy copy;
+        struct sgpu_packet_fence fence;
+    } packets = {
+        .copy = {.header = SGPU_PACKET_HEADER(SGPU_OP_COPY, sizeof packets.copy / 4),
+                 .source = from_va,
+                 .destination = to_va,
+                 .bytes = bytes},
+        .fence = {.header = SGPU_PACKET_HEADER(SGPU_OP_FENCE, sizeof packets.fence / 4),
+                  .address = client->fence_va,
+                  .value = ++client->next_value},
+    };
+    D3DKMT_SUBMITCOMMAND submit = {.CommandLength = sizeof packets, .BroadcastContextCount = 1};
+    const uint64_t at = client->command_head;
+
+    client->command_head = (at + align_up(sizeof packets, SGPU_SUBMIT_ALIGN)) % COMMAND_BYTES;
+    memcpy(client->command_memory + at, &packets, sizeof packets);
+    submit.Commands = client->command_va + at;
+    submit.BroadcastContext[0] = client->context;
+    assert_int_equal(TEST_CALL(client, SubmitCommand, &submit), STATUS_SUCCESS);
+    return client->next_value;
+}

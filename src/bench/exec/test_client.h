@@ -1,0 +1,69 @@
+/*
+ * A client for tests: this process plays the client of a front that lives in it, too.
+ */
+#ifndef DRYDOCK_BENCH_EXEC_TEST_CLIENT_H
+#define DRYDOCK_BENCH_EXEC_TEST_CLIENT_H
+
+#include "bench/exec/session.h"
+
+#include "base/bits.h"
+
+#include <drydock/sgpu.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+struct test_client {
+    struct exec_session *session;
+    struct d3dkmt_process *process;
+    struct client_memory memory;
+    uint8_t *window; /* its mapping */
+    bool is_gone;
+    D3DKMT_HANDLE adapter, device, queue, queue_fence, context;
+    const volatile uint64_t *paging_fence;
+    D3DKMT_HANDLE fence;
+    const volatile uint64_t *fence_value;
+    uint64_t fence_va, next_value;
+    /* Command buffers: locked for life, mapped. */
+    D3DKMT_HANDLE commands;
+    uint8_t *command_memory;
+    uint64_t command_va, command_head;
+};
+
+struct test_buffer {
+    D3DKMT_HANDLE handle;
+    uint64_t bytes, va;
+};
+
+/* Runs the test on a board with so much local memory; everything is taken down and found clean. */
+void test_on_board(uint64_t local_bytes, void (*test)(struct exec_session *session));
+
+void test_client_open(struct test_client *client, struct exec_session *session);
+/* With a device, a paging queue, a context on the copy node, a fence and command buffers. */
+void test_client_start(struct test_client *client, struct exec_session *session);
+void test_client_close(struct test_client *client);
+
+/* The function of this name with these arguments; lets the machine run until it has ended. */
+NTSTATUS test_call(struct test_client *client, enum d3dkmt_function function, void *arguments);
+#define TEST_CALL(client, name, arguments) test_call(client, D3DKMT_FN_##name, arguments)
+
+/* Lets the machine run until the paging fence has the value. */
+void test_wait_paging(struct test_client *client, uint64_t value);
+void test_wait_fence(struct test_client *client, uint64_t value);
+
+/* An allocation with SGPU_UMD_* flags; over the memory, if that is not NULL. */
+NTSTATUS test_create(struct test_client *client, uint32_t flags, uint64_t bytes, const void *memory,
+                     struct test_buffer *out_buffer);
+void test_map(struct test_client *client, struct test_buffer *buffer, uint64_t va);
+NTSTATUS test_make_resident(struct test_client *client, const struct test_buffer *buffer);
+NTSTATUS test_evict(struct test_client *client, const struct test_buffer *buffer);
+void test_destroy(struct test_client *client, const struct test_buffer *buffer);
+void *test_lock(struct test_client *client, const struct test_buffer *buffer);
+
+/* Copies by the GPU, and signals the client's fence behind it; gives the value. */
+uint64_t test_copy(struct test_client *client, uint64_t to_va, uint64_t from_va, uint64_t bytes);
+
+#endif
