@@ -1,7 +1,7 @@
 /*
  * Foreign pages: pages of a store whose bytes are memory of another process.
  *
- * Place      machine. Part of the page store, for a server whose clients see pages (src/bench/exec).
+ * Place      machine. Part of the page store, for a server of clients (src/bench/exec).
  * Model      A page of a store can be
  *
  *            | shown  | its bytes are a page of a file that the process has mapped: both sides read
