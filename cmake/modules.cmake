@@ -109,6 +109,9 @@ foreach(module base miniport vidsch)
 endforeach()
 
 if(DRYDOCK_BENCH)
+    drydock_module(thunk)
+    set_target_properties(drydock_thunk PROPERTIES POSITION_INDEPENDENT_CODE ON) # of libdxcore.so
+    drydock_module(dxcore)
     drydock_module(d3dkmt)
     drydock_module(record LIBS zstd)
     drydock_module(machine)
@@ -129,7 +132,7 @@ if(DRYDOCK_BENCH)
     drydock_module(cli LIBS jansson)
     target_compile_definitions(drydock_cli PRIVATE DRYDOCK_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
 
-    foreach(module d3dkmt record machine sgpu nt image trace layers check coverage workload bench report)
+    foreach(module thunk d3dkmt record machine sgpu nt image trace layers check coverage workload bench report)
         drydock_module_tests(${module} DEPS miniport base)
     endforeach()
     drydock_module_tests(story DEPS record)

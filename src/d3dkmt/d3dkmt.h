@@ -30,6 +30,7 @@
 
 #include "base/list.h"
 #include "base/services.h"
+#include "thunk/thunk.h"
 #include "vidmm/vidmm.h"
 
 #include <stdbool.h>
@@ -39,17 +40,6 @@
 
 struct d3dkmt;
 struct d3dkmt_process;
-
-/* A number for each function, in the order of D3DKMT_FUNCTIONS (d3dkmthk.h). */
-enum d3dkmt_function {
-#define D3DKMT_NUMBER(name, type) D3DKMT_FN_##name,
-    D3DKMT_FUNCTIONS(D3DKMT_NUMBER)
-#undef D3DKMT_NUMBER
-        D3DKMT_FN_COUNT
-};
-
-/* "CreateDevice"; NULL: no such function. */
-const char *d3dkmt_function_name(unsigned function);
 
 /*
  * What the embedder gives. client is the embedder's own name for the process. Pages are system

@@ -7,17 +7,6 @@
  */
 #include "d3dkmt/front.h"
 
-static const char *const names[] = {
-#define D3DKMT_NAME(name, type) #name,
-    D3DKMT_FUNCTIONS(D3DKMT_NAME)
-#undef D3DKMT_NAME
-};
-
-const char *d3dkmt_function_name(unsigned function)
-{
-    return function < D3DKMT_FN_COUNT ? names[function] : NULL;
-}
-
 static NTSTATUS dispatch(struct d3dkmt_call *call)
 {
     switch (call->function) {

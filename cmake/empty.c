@@ -1,0 +1,2 @@
+/* A library of archives alone needs a source. */
+typedef int empty;

@@ -1,0 +1,55 @@
+/*
+ * Protocol: what libdxcore.so and the server of its clients say beside calls.
+ *
+ * Place      thunk.
+ * Model      A Unix stream socket, whose path the client finds in DRYDOCK_SERVER. The client's
+ *            process has one connection for itself, which stays for as long as it lives, and one
+ *            for each of its threads that makes calls. On each there is one message at a time, each
+ *            with its answer: a struct thunk_header, and behind it
+ *
+ *            | message         | from the client               | answer                        |
+ *            | PROTOCOL_JOIN   | struct protocol_join          | struct protocol_joined; with  |
+ *            |                 |                               | the window's file             |
+ *            | PROTOCOL_WINDOW | struct protocol_window; with  | the header alone              |
+ *            |                 | /proc/self/mem, open for both |                               |
+ *            | PROTOCOL_THREAD | struct protocol_thread        | the header alone              |
+ *            | D3DKMT_FN_*     | as thunk.h says               | as thunk.h says               |
+ *
+ *            A process begins with JOIN and WINDOW; a thread's connection with THREAD. Files go
+ *            along as SCM_RIGHTS.
+ * Errors     Who sends something else is disconnected: a thread's connection alone, or the process.
+ */
+#ifndef DRYDOCK_THUNK_PROTOCOL_H
+#define DRYDOCK_THUNK_PROTOCOL_H
+
+#include "thunk/thunk.h"
+
+#define PROTOCOL_VARIABLE "DRYDOCK_SERVER"
+#define PROTOCOL_VERSION  1u
+
+#define PROTOCOL_JOIN   0x10000u
+#define PROTOCOL_WINDOW 0x10001u
+#define PROTOCOL_THREAD 0x10002u
+
+struct protocol_join {
+    uint32_t version, reserved;
+};
+
+struct protocol_joined {
+    uint64_t token; /* which threads of the process name it by */
+    uint64_t window_bytes;
+    uint32_t luid_low;
+    int32_t luid_high;
+    uint32_t vendor, device, subsystem, revision; /* of the board's PCI function */
+    char description[64];
+};
+
+struct protocol_window {
+    uint64_t base; /* where the client has mapped it */
+};
+
+struct protocol_thread {
+    uint64_t token;
+};
+
+#endif

@@ -1,0 +1,76 @@
+/*
+ * Thunk: calls of the thunk interface as messages.
+ *
+ * Place      thunk. Uses the WDK headers only: libdxcore.so and the server of its clients share it.
+ * Model      A call is a structure and the lists that its members lead to. One table says, for each
+ *            function, which members are such pointers, which member counts, how large an element
+ *            is, and which way it goes. A message is
+ *
+ *                | header | the structure | list | list | ...       each at a multiple of 8 bytes
+ *
+ *            Its lists are those of the table whose pointer is not NULL and whose count is not 0,
+ * in the order of the table. A pointer in a message says no more than that. An answer is the same
+ * with the structure as the function left it and the lists that go out. What is a value to the
+ * server (pSystemMem, a HANDLE) stays as it is. Ownership  Buffers are the caller's. thunk_open()
+ * makes the pointers of the structure lead into the message, which must live as long as the
+ * arguments are used. Errors     False, with nothing written beyond the buffer. thunk_open() takes
+ * any bytes.
+ */
+#ifndef DRYDOCK_THUNK_THUNK_H
+#define DRYDOCK_THUNK_THUNK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <d3dkmthk.h>
+#include <ntstatus.h>
+
+/* A number for each function, in the order of D3DKMT_FUNCTIONS (d3dkmthk.h). */
+enum d3dkmt_function {
+#define D3DKMT_NUMBER(name, type) D3DKMT_FN_##name,
+    D3DKMT_FUNCTIONS(D3DKMT_NUMBER)
+#undef D3DKMT_NUMBER
+        D3DKMT_FN_COUNT
+};
+
+/* "CreateDevice"; NULL: no such function. */
+const char *d3dkmt_function_name(unsigned function);
+
+/* Bytes of the function's structure; 0: no such function. */
+size_t thunk_structure_bytes(unsigned function);
+
+#define THUNK_MAGIC      0x4d4b4430u /* "0DKM" */
+#define THUNK_MOST_BYTES (16u << 20)
+
+struct thunk_header {
+    uint32_t magic;
+    uint32_t function; /* of D3DKMT_FN_*, or of the server's own (bench/exec/protocol.h) */
+    uint32_t bytes;    /* of the whole message: a multiple of 8, at most THUNK_MOST_BYTES */
+    int32_t status;    /* of an answer; 0 in a call */
+};
+
+/* Of the message of this call; 0: its lists are too large, or there is no such function. */
+size_t thunk_call_bytes(unsigned function, const void *arguments);
+/* Writes the call; false: the lists have grown since the buffer was measured. */
+bool thunk_pack_call(unsigned function, const void *arguments, void *buffer, size_t bytes);
+
+/*
+ * A message that is a call: gives its arguments, which lie in it and may be written. False: the
+ * message is not well formed. The buffer is aligned for uint64_t.
+ */
+bool thunk_open(void *message, size_t bytes, unsigned *out_function, void **out_arguments);
+
+/* Of the answer to a call. */
+size_t thunk_answer_bytes(unsigned function, const void *arguments);
+bool thunk_pack_answer(unsigned function, const void *arguments, NTSTATUS status, void *buffer,
+                       size_t bytes);
+
+/*
+ * Takes an answer into the arguments of the call, which have not changed since: members that are
+ * pointers of the table stay. False: it is no answer to this call.
+ */
+bool thunk_take_answer(unsigned function, void *arguments, const void *message, size_t bytes,
+                       NTSTATUS *out_status);
+
+#endif

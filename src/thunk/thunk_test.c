@@ -1,0 +1,167 @@
+/* Calls there and back, and messages that are none. */
+#include "thunk/thunk.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+struct message {
+    uint64_t words[4096];
+    size_t bytes;
+};
+
+static void pack(struct message *message, unsigned function, const void *arguments)
+{
+    memset(message->words, 0xcc, sizeof message->words);
+    message->bytes = thunk_call_bytes(function, arguments);
+    assert_true(message->bytes && message->bytes <= sizeof message->words);
+    assert_true(thunk_pack_call(function, arguments, message->words, message->bytes));
+}
+
+static void *open_call(struct message *message, unsigned function)
+{
+    void *arguments;
+    unsigned found;
+
+    assert_true(thunk_open(message->words, message->bytes, &found, &arguments));
+    assert_int_equal(found, function);
+    return arguments;
+}
+
+/* The answer to what lies in the message, taken by the caller. */
+static NTSTATUS answer(unsigned function, void *server, NTSTATUS status, void *caller)
+{
+    static struct message reply;
+    NTSTATUS taken;
+
+    reply.bytes = thunk_answer_bytes(function, server);
+    assert_true(reply.bytes && reply.bytes <= sizeof reply.words);
+    assert_true(thunk_pack_answer(function, server, status, reply.words, reply.bytes));
+    assert_true(thunk_take_answer(function, caller, reply.words, reply.bytes, &taken));
+    return taken;
+}
+
+static void nested_lists_go_there_and_back(void **state)
+{
+    static struct message message;
+    uint8_t data[3][40] = {"first", "", "third, and longer"};
+    D3DDDI_ALLOCATIONINFO2 infos[3] = {
+        {.pPrivateDriverData = data[0], .PrivateDriverDataSize = 6},
+        {.pSystemMem = (const void *)0x1234000},
+        {.pPrivateDriverData = data[2], .PrivateDriverDataSize = 40},
+    };
+    D3DKMT_CREATEALLOCATION call = {.hDevice = 7, .NumAllocations = 3, .pAllocationInfo2 = infos};
+    D3DKMT_CREATEALLOCATION *there;
+
+    pack(&message, D3DKMT_FN_CreateAllocation2, &call);
+    there = open_call(&message, D3DKMT_FN_CreateAllocation2);
+    assert_int_equal(there->hDevice, 7);
+    assert_ptr_not_equal(there->pAllocationInfo2, infos);
+    assert_string_equal(there->pAllocationInfo2[0].pPrivateDriverData, "first");
+    assert_null(there->pAllocationInfo2[1].pPrivateDriverData);
+    assert_ptr_equal(there->pAllocationInfo2[1].pSystemMem, (const void *)0x1234000);
+    assert_string_equal(there->pAllocationInfo2[2].pPrivateDriverData, "third, and longer");
+    there->pAllocationInfo2[2].hAllocation = 99;
+    memcpy(there->pAllocationInfo2[2].pPrivateDriverData, "other", 6);
+    there->hResource = 5;
+    assert_int_equal(answer(D3DKMT_FN_CreateAllocation2, there, STATUS_PENDING, &call),
+                     STATUS_PENDING);
+    assert_int_equal(call.hResource, 5);
+    assert_ptr_equal(call.pAllocationInfo2, infos);
+    assert_int_equal(infos[2].hAllocation, 99);
+    assert_ptr_equal(infos[2].pPrivateDriverData, data[2]);
+    assert_string_equal((const char *)data[2], "other");
+    assert_string_equal((const char *)data[0], "first");
+}
+
+static void a_structure_that_is_only_read_is_not_written(void **state)
+{
+    static struct message message;
+    const D3DKMT_HANDLE handles[2] = {3, 4};
+    const UINT64 values[2] = {30, 40};
+    const D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU call = {
+        .hDevice = 1, .ObjectCount = 2, .ObjectHandleArray = handles, .FenceValueArray = values};
+    const D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU before = call;
+    D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU *there;
+
+    pack(&message, D3DKMT_FN_WaitForSynchronizationObjectFromCpu, &call);
+    there = open_call(&message, D3DKMT_FN_WaitForSynchronizationObjectFromCpu);
+    assert_int_equal(there->ObjectHandleArray[1], 4);
+    assert_int_equal(there->FenceValueArray[1], 40);
+    there->hDevice = 77;
+    answer(D3DKMT_FN_WaitForSynchronizationObjectFromCpu, there, 0, (void *)(uintptr_t)&call);
+    assert_memory_equal(&call, &before, sizeof call);
+}
+
+static void an_answer_may_have_fewer_elements_and_never_more(void **state)
+{
+    static struct message message, reply;
+    D3DKMT_ADAPTERINFO infos[4] = {{0}};
+    D3DKMT_ENUMADAPTERS3 call = {.NumAdapters = 4, .pAdapters = infos};
+    D3DKMT_ENUMADAPTERS3 *there;
+    NTSTATUS status;
+
+    pack(&message, D3DKMT_FN_EnumAdapters3, &call);
+    there = open_call(&message, D3DKMT_FN_EnumAdapters3);
+    there->NumAdapters = 1;
+    there->pAdapters[0].hAdapter = 12;
+    answer(D3DKMT_FN_EnumAdapters3, there, 0, &call);
+    assert_int_equal(call.NumAdapters, 1);
+    assert_int_equal(infos[0].hAdapter, 12);
+    /* The caller has room for one now. */
+    there->NumAdapters = 2;
+    reply.bytes = thunk_answer_bytes(D3DKMT_FN_EnumAdapters3, there);
+    assert_true(thunk_pack_answer(D3DKMT_FN_EnumAdapters3, there, 0, reply.words, reply.bytes));
+    assert_false(
+        thunk_take_answer(D3DKMT_FN_EnumAdapters3, &call, reply.words, reply.bytes, &status));
+}
+
+/* Every shorter message, and every count that grows, is refused; no byte behind it is read. */
+static void what_is_cut_or_claims_more_is_no_message(void **state)
+{
+    static struct message message;
+    uint8_t data[24] = {1};
+    D3DDDI_ALLOCATIONINFO2 info = {.pPrivateDriverData = data, .PrivateDriverDataSize = 24};
+    D3DKMT_CREATEALLOCATION call = {.NumAllocations = 1, .pAllocationInfo2 = &info};
+    unsigned function;
+    void *arguments;
+
+    for (size_t cut = 0; cut < 250; cut++) {
+        uint64_t *copy;
+        size_t bytes;
+
+        pack(&message, D3DKMT_FN_CreateAllocation2, &call);
+        bytes = cut < message.bytes ? message.bytes - cut : 0;
+        copy = malloc(bytes + 1); /* so that a tool sees what is read behind it */
+        memcpy(copy, message.words, bytes);
+        if (bytes >= sizeof(struct thunk_header))
+            ((struct thunk_header *)copy)->bytes = (uint32_t)bytes;
+        assert_int_equal(thunk_open(copy, bytes, &function, &arguments), cut == 0);
+        free(copy);
+    }
+    pack(&message, D3DKMT_FN_CreateAllocation2, &call);
+    ((D3DKMT_CREATEALLOCATION *)(message.words + 2))->NumAllocations = 0x40000000;
+    assert_false(thunk_open(message.words, message.bytes, &function, &arguments));
+    pack(&message, D3DKMT_FN_CreateAllocation2, &call);
+    ((D3DKMT_CREATEALLOCATION *)(message.words + 2))->PrivateDriverDataSize = 8;
+    ((D3DKMT_CREATEALLOCATION *)(message.words + 2))->pPrivateDriverData = data;
+    assert_false(thunk_open(message.words, message.bytes, &function, &arguments));
+    call.NumAllocations = UINT32_MAX;
+    assert_int_equal(thunk_call_bytes(D3DKMT_FN_CreateAllocation2, &call), 0);
+    assert_int_equal(thunk_call_bytes(D3DKMT_FN_COUNT, &call), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nested_lists_go_there_and_back),
+        cmocka_unit_test(a_structure_that_is_only_read_is_not_written),
+        cmocka_unit_test(an_answer_may_have_fewer_elements_and_never_more),
+        cmocka_unit_test(what_is_cut_or_claims_more_is_no_message),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
