@@ -110,7 +110,8 @@ endforeach()
 
 if(DRYDOCK_BENCH)
     drydock_module(thunk)
-    set_target_properties(drydock_thunk PROPERTIES POSITION_INDEPENDENT_CODE ON) # of libdxcore.so
+    set_target_properties(drydock_thunk PROPERTIES POSITION_INDEPENDENT_CODE ON # of libdxcore.so
+                                                   C_VISIBILITY_PRESET hidden)
     drydock_module(dxcore)
     drydock_module(d3dkmt)
     drydock_module(record LIBS zstd)

@@ -1,9 +1,15 @@
 # libdxcore.so, which applications load; and a client program of our own for the tests.
-if(DRYDOCK_BENCH)
+if(DRYDOCK_BENCH AND NOT DRYDOCK_FUZZ)
     set_target_properties(drydock_dxcore PROPERTIES POSITION_INDEPENDENT_CODE ON C_VISIBILITY_PRESET hidden)
     add_library(dxcore SHARED ${CMAKE_SOURCE_DIR}/cmake/empty.c)
     target_link_libraries(dxcore PRIVATE -Wl,--whole-archive drydock_dxcore -Wl,--no-whole-archive drydock_thunk
                                          pthread)
     target_link_options(dxcore PRIVATE -Wl,-z,nodelete)
+    if(DRYDOCK_TESTS)
+        add_executable(app_client ${CMAKE_SOURCE_DIR}/tests/apps/client.c)
+        target_include_directories(app_client PRIVATE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/include/wdk)
+        target_link_libraries(app_client PRIVATE drydock_flags dxcore pthread)
+        add_test(NAME apps/exec COMMAND ${CMAKE_SOURCE_DIR}/tests/apps/exec.sh ${CMAKE_BINARY_DIR})
+    endif()
     install(TARGETS dxcore LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/drydock)
 endif()

@@ -543,6 +543,13 @@ prints '"varied"'
 expect 2 ops --seeds 0
 expect 2 ops --seeds 2 "$cases/first-page-in.case"
 
+# An application; tests/apps/exec.sh has more.
+expect 0 exec --help
+prints 'drydock exec'
+expect 2 exec
+expect 2 exec --local-memory 64M
+expect 2 exec --local-memory no -- true
+
 # What a driver image imports, and what of that is here.
 expect 0 imports --help
 prints 'drydock imports'

@@ -264,7 +264,8 @@ static bool map_again(struct d3dkmt_call *call)
     struct allocation *allocation = handle_find(process, arguments->hAllocation, OBJECT_ALLOCATION);
     const uint64_t bytes = arguments->SizeInPages * PAGE_SIZE_BYTES;
     const uint64_t base = plain(arguments->BaseAddress);
-    const bool was_idle = !process->pending && vidmm_is_idle(process->front->config.vidmm);
+    const bool was_idle = !process->front->has_changed && !process->pending &&
+                          vidmm_is_idle(process->front->config.vidmm);
     struct paging_operation *operation;
     uint64_t low, high, va;
     struct va_range *range;

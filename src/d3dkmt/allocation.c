@@ -19,7 +19,6 @@ static void pages_released(void *context)
     struct allocation *allocation = context;
 
     allocation->has_pages = false;
-    allocation->process->pending--;
     front_changed(allocation->process->front);
 }
 
@@ -107,10 +106,7 @@ static NTSTATUS make(struct allocation *allocation, const D3DDDI_ALLOCATIONINFO2
             : vidmm_allocation_create(device, info->pPrivateDriverData, info->PrivateDriverDataSize,
                                       allocation, &allocation->handle);
     front_tell_of(front, D3DKMT_DEED_CREATED, allocation->handle, status);
-    if (NT_SUCCESS(status) && info->pSystemMem) {
-        allocation->has_pages = true;
-        allocation->process->pending++;
-    }
+    allocation->has_pages = NT_SUCCESS(status) && info->pSystemMem;
     return status;
 }
 

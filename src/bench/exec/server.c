@@ -1,0 +1,624 @@
+#define _GNU_SOURCE
+#include "bench/exec/server.h"
+
+#include "base/rng.h"
+#include "thunk/protocol.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* What happens on the machine between two looks at the sockets. */
+#define STEPS_A_ROUND 64u
+
+enum channel_kind { CHANNEL_NEW, CHANNEL_PROCESS, CHANNEL_THREAD };
+
+struct client {
+    struct list link;
+    struct server *server;
+    uint64_t token;
+    pid_t pid;
+    int pidfd; /* -1: the kernel has none */
+    struct client_memory memory;
+    struct d3dkmt_process *process;
+    bool has_window, is_closed;
+};
+
+struct channel {
+    struct list link;
+    struct server *server;
+    struct client *client; /* NULL: not known yet */
+    enum channel_kind kind;
+    int file;
+    bool is_broken;
+    int given; /* a file that came along; -1: none */
+    /* The message that comes in. */
+    struct thunk_header header;
+    uint64_t *message;
+    size_t got;
+    /* The call that is under way. */
+    struct d3dkmt_call call;
+    bool is_calling;
+    /* The answer that goes out. */
+    uint64_t *answer;
+    size_t answer_bytes, sent;
+    int answer_file; /* goes along with its first byte; -1: none */
+};
+
+struct server {
+    struct exec_server *shared;
+    struct exec_session *session;
+    int listener;
+    pid_t program;
+    bool program_has_ended;
+    struct list clients, channels;
+    unsigned client_count, channel_count;
+};
+
+/* ---- Answers --------------------------------------------------------------------------------- */
+
+static void break_channel(struct channel *channel)
+{
+    channel->is_broken = true;
+}
+
+/* Takes the answer. */
+static void answer(struct channel *channel, uint64_t *bytes, size_t count, int file)
+{
+    channel->answer = bytes;
+    channel->answer_bytes = count;
+    channel->answer_file = file;
+    channel->sent = 0;
+}
+
+static void answer_with(struct channel *channel, uint32_t function, NTSTATUS status,
+                        const void *body, size_t bytes, int file)
+{
+    const struct thunk_header header = {.magic = THUNK_MAGIC,
+                                        .function = function,
+                                        .bytes = (uint32_t)(sizeof header + bytes),
+                                        .status = status};
+    uint64_t *message = calloc(1, sizeof header + bytes + 8);
+
+    if (!message) {
+        break_channel(channel);
+        return;
+    }
+    memcpy(message, &header, sizeof header);
+    if (bytes)
+        memcpy((char *)message + sizeof header, body, bytes);
+    answer(channel, message, header.bytes, file);
+}
+
+/* False: the channel is broken, or has to wait. */
+static void send_answer(struct channel *channel)
+{
+    while (channel->answer && !channel->is_broken) {
+        union {
+            struct cmsghdr header;
+            char bytes[CMSG_SPACE(sizeof(int))];
+        } control = {0};
+        struct iovec part = {.iov_base = (char *)channel->answer + channel->sent,
+                             .iov_len = channel->answer_bytes - channel->sent};
+        struct msghdr pack = {.msg_iov = &part, .msg_iovlen = 1};
+        ssize_t sent;
+
+        if (channel->answer_file >= 0) {
+            pack.msg_control = control.bytes;
+            pack.msg_controllen = sizeof control.bytes;
+            control.header = (struct cmsghdr){.cmsg_len = CMSG_LEN(sizeof channel->answer_file),
+                                              .cmsg_level = SOL_SOCKET,
+                                              .cmsg_type = SCM_RIGHTS};
+            memcpy(CMSG_DATA(&control.header), &channel->answer_file, sizeof channel->answer_file);
+        }
+        sent = sendmsg(channel->file, &pack, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (sent < 0 && (errno == EAGAIN || errno == EINTR))
+            return;
+        if (sent <= 0) {
+            break_channel(channel);
+            return;
+        }
+        channel->answer_file = -1;
+        channel->sent += (size_t)sent;
+        if (channel->sent == channel->answer_bytes) {
+            free(channel->answer);
+            channel->answer = NULL;
+        }
+    }
+}
+
+static void free_message(struct channel *channel)
+{
+    free(channel->message);
+    channel->message = NULL;
+    channel->got = 0;
+}
+
+static void call_ended(struct d3dkmt_call *call)
+{
+    struct channel *channel = call->context;
+    const size_t bytes = thunk_answer_bytes(call->function, call->arguments);
+    uint64_t *message = bytes ? calloc(1, bytes) : NULL;
+
+    channel->is_calling = false;
+    if (message &&
+        thunk_pack_answer(call->function, call->arguments, call->status, message, bytes)) {
+        answer(channel, message, bytes, -1);
+    } else {
+        free(message);
+        break_channel(channel);
+    }
+    free_message(channel);
+}
+
+/* ---- Clients --------------------------------------------------------------------------------- */
+
+static void client_gone(void *context)
+{
+    struct client *client = context;
+
+    client_memory_close(&client->memory);
+    list_remove(&client->link);
+    client->server->client_count--;
+    if (client->pidfd >= 0)
+        close(client->pidfd);
+    free(client);
+}
+
+/* The process is no more, or has sent what no client sends. */
+static void close_client(struct client *client)
+{
+    struct channel *channel;
+
+    if (client->is_closed)
+        return;
+    client->is_closed = true;
+    client->server->shared->counts.died += d3dkmt_process_handles(client->process) != 0;
+    client_memory_gone(&client->memory);
+    d3dkmt_process_close(client->process, client_gone, client);
+    list_for_each (channel, &client->server->channels, struct channel, link) {
+        if (channel->client == client) {
+            channel->client = NULL;
+            break_channel(channel);
+        }
+    }
+}
+
+static int open_pidfd(pid_t pid)
+{
+#ifdef SYS_pidfd_open
+    return (int)syscall(SYS_pidfd_open, pid, 0);
+#else
+    return -1;
+#endif
+}
+
+static struct client *add_client(struct server *server, const struct channel *channel)
+{
+    struct client *client = calloc(1, sizeof *client);
+    socklen_t length = sizeof(struct ucred);
+    struct ucred peer;
+
+    if (!client || server->client_count >= EXEC_MOST_CLIENTS ||
+        getsockopt(channel->file, SOL_SOCKET, SO_PEERCRED, &peer, &length) ||
+        getrandom(&client->token, sizeof client->token, 0) != sizeof client->token)
+        goto free_client;
+    client->server = server;
+    client->pid = peer.pid;
+    if (!NT_SUCCESS(client_memory_open(&client->memory, server->session->board->machine)))
+        goto free_client;
+    if (!NT_SUCCESS(
+            d3dkmt_process_create(server->session->front, &client->memory, &client->process)))
+        goto close_memory;
+    client->pidfd = open_pidfd(client->pid);
+    list_push_back(&server->clients, &client->link);
+    server->client_count++;
+    server->shared->counts.clients++;
+    return client;
+
+close_memory:
+    client_memory_close(&client->memory);
+free_client:
+    free(client);
+    return NULL;
+}
+
+static struct client *find_client(struct server *server, uint64_t token)
+{
+    struct client *client;
+
+    list_for_each (client, &server->clients, struct client, link) {
+        if (client->token == token && client->has_window && !client->is_closed)
+            return client;
+    }
+    return NULL;
+}
+
+/* ---- Messages -------------------------------------------------------------------------------- */
+
+static void join(struct channel *channel, const struct protocol_join *request)
+{
+    struct protocol_joined joined = {
+        .window_bytes = CLIENT_WINDOW_BYTES,
+        .luid_low = EXEC_LUID_LOW,
+        .luid_high = EXEC_LUID_HIGH,
+        .vendor = 0x1234,
+        .device = 0xd0cc,
+        .description = "Drydock Virtual Render",
+    };
+
+    channel->client =
+        request->version == PROTOCOL_VERSION ? add_client(channel->server, channel) : NULL;
+    if (!channel->client) {
+        break_channel(channel);
+        return;
+    }
+    channel->kind = CHANNEL_PROCESS;
+    joined.token = channel->client->token;
+    answer_with(channel, PROTOCOL_JOIN, STATUS_SUCCESS, &joined, sizeof joined,
+                client_memory_window(&channel->client->memory));
+}
+
+static void set_window(struct channel *channel, const struct protocol_window *request)
+{
+    struct client *client = channel->client;
+    const int memory_file = channel->given;
+
+    channel->given = -1;
+    if (!client_memory_set(&client->memory, client->pid, request->base, memory_file)) {
+        break_channel(channel);
+        return;
+    }
+    client->has_window = true;
+    answer_with(channel, PROTOCOL_WINDOW, STATUS_SUCCESS, NULL, 0, -1);
+}
+
+static void join_thread(struct channel *channel, const struct protocol_thread *request)
+{
+    channel->client = find_client(channel->server, request->token);
+    if (!channel->client) {
+        break_channel(channel);
+        return;
+    }
+    channel->kind = CHANNEL_THREAD;
+    answer_with(channel, PROTOCOL_THREAD, STATUS_SUCCESS, NULL, 0, -1);
+}
+
+static void make_call(struct channel *channel)
+{
+    unsigned function;
+
+    channel->call = (struct d3dkmt_call){.ended = call_ended, .context = channel};
+    if (!thunk_open(channel->message, channel->header.bytes, &function, &channel->call.arguments)) {
+        channel->server->shared->counts.refused_messages++;
+        break_channel(channel);
+        return;
+    }
+    channel->call.function = (enum d3dkmt_function)function;
+    channel->is_calling = true;
+    if (d3dkmt_call(channel->client->process, &channel->call))
+        call_ended(&channel->call);
+}
+
+static bool is_of_size(const struct channel *channel, size_t bytes)
+{
+    return channel->header.bytes == sizeof channel->header + bytes;
+}
+
+/* A whole message is there. */
+static void take_message(struct channel *channel)
+{
+    const void *body = (const char *)channel->message + sizeof channel->header;
+
+    channel->server->shared->counts.messages++;
+    if (channel->kind == CHANNEL_THREAD) {
+        make_call(channel); /* which keeps the message until it has ended */
+        return;
+    }
+    if (channel->kind == CHANNEL_NEW && channel->header.function == PROTOCOL_JOIN &&
+        is_of_size(channel, sizeof(struct protocol_join)))
+        join(channel, body);
+    else if (channel->kind == CHANNEL_NEW && channel->header.function == PROTOCOL_THREAD &&
+             is_of_size(channel, sizeof(struct protocol_thread)))
+        join_thread(channel, body);
+    else if (channel->kind == CHANNEL_PROCESS && channel->header.function == PROTOCOL_WINDOW &&
+             is_of_size(channel, sizeof(struct protocol_window)))
+        set_window(channel, body);
+    else
+        break_channel(channel);
+    free_message(channel);
+}
+
+/* ---- Sockets --------------------------------------------------------------------------------- */
+
+static void take_file(struct channel *channel, const struct msghdr *pack)
+{
+    const struct cmsghdr *control = CMSG_FIRSTHDR((struct msghdr *)(uintptr_t)pack);
+
+    if (!control || control->cmsg_type != SCM_RIGHTS ||
+        control->cmsg_len != CMSG_LEN(sizeof channel->given))
+        return;
+    if (channel->given >= 0)
+        close(channel->given);
+    memcpy(&channel->given, CMSG_DATA(control), sizeof channel->given);
+}
+
+/* Up to so many bytes; 0: none are there now, or the channel is broken. */
+static size_t receive(struct channel *channel, void *to, size_t bytes)
+{
+    union {
+        struct cmsghdr header;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } control;
+    struct iovec part = {.iov_base = to, .iov_len = bytes};
+    struct msghdr pack = {.msg_iov = &part,
+                          .msg_iovlen = 1,
+                          .msg_control = control.bytes,
+                          .msg_controllen = sizeof control.bytes};
+    const ssize_t got = recvmsg(channel->file, &pack, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+
+    if (got < 0 && (errno == EAGAIN || errno == EINTR))
+        return 0;
+    if (got <= 0) {
+        break_channel(channel);
+        return 0;
+    }
+    take_file(channel, &pack);
+    return (size_t)got;
+}
+
+/* A client sends nothing before it has its answer. */
+static bool may_receive(const struct channel *channel)
+{
+    return !channel->is_broken && !channel->is_calling && !channel->answer;
+}
+
+static void read_channel(struct channel *channel)
+{
+    while (may_receive(channel)) {
+        struct thunk_header *header = &channel->header;
+        size_t got;
+
+        if (channel->got < sizeof *header) {
+            got = receive(channel, (char *)header + channel->got, sizeof *header - channel->got);
+            channel->got += got;
+            if (!got)
+                return;
+            if (channel->got < sizeof *header)
+                continue;
+            if (header->magic != THUNK_MAGIC || header->bytes < sizeof *header ||
+                header->bytes > THUNK_MOST_BYTES ||
+                (channel->kind != CHANNEL_THREAD && header->bytes > 4096)) {
+                channel->server->shared->counts.refused_messages++;
+                break_channel(channel);
+                return;
+            }
+            channel->message = malloc(header->bytes + 8);
+            if (!channel->message) {
+                break_channel(channel);
+                return;
+            }
+            memcpy(channel->message, header, sizeof *header);
+        }
+        if (channel->got < header->bytes) {
+            got = receive(channel, (char *)channel->message + channel->got,
+                          header->bytes - channel->got);
+            channel->got += got;
+            if (!got)
+                return;
+        }
+        if (channel->got == header->bytes)
+            take_message(channel);
+        send_answer(channel);
+    }
+}
+
+static void accept_channel(struct server *server)
+{
+    const int file = accept4(server->listener, NULL, NULL, SOCK_CLOEXEC);
+    struct channel *channel;
+
+    if (file < 0)
+        return;
+    channel = server->channel_count < EXEC_MOST_CHANNELS ? calloc(1, sizeof *channel) : NULL;
+    if (!channel) {
+        close(file);
+        return;
+    }
+    channel->server = server;
+    channel->file = file;
+    channel->given = channel->answer_file = -1;
+    list_push_back(&server->channels, &channel->link);
+    server->channel_count++;
+}
+
+/* A broken channel stays until its call has ended. */
+static void drop_broken(struct server *server)
+{
+    struct channel *channel, *following;
+
+    list_for_each (channel, &server->channels, struct channel, link) {
+        if (channel->is_broken && channel->kind == CHANNEL_PROCESS && channel->client)
+            close_client(channel->client);
+    }
+    list_for_each_safe (channel, following, &server->channels, struct channel, link) {
+        if (!channel->is_broken || channel->is_calling)
+            continue;
+        list_remove(&channel->link);
+        server->channel_count--;
+        close(channel->file);
+        if (channel->given >= 0)
+            close(channel->given);
+        free(channel->message);
+        free(channel->answer);
+        free(channel);
+    }
+}
+
+/* ---- The program ----------------------------------------------------------------------------- */
+
+extern char **environ;
+
+static bool start_program(struct server *server)
+{
+    const struct exec_server_config *config = &server->shared->config;
+    const char *path = getenv("LD_LIBRARY_PATH");
+    char libraries[4096];
+    int error;
+
+    setenv(PROTOCOL_VARIABLE, config->socket_path, 1);
+    if (config->library_dir) {
+        snprintf(libraries, sizeof libraries, "%s%s%s", config->library_dir, path ? ":" : "",
+                 path ? path : "");
+        setenv("LD_LIBRARY_PATH", libraries, 1);
+    }
+    error =
+        posix_spawnp(&server->program, config->program[0], NULL, NULL, config->program, environ);
+    if (error)
+        snprintf(server->shared->error, sizeof server->shared->error, "cannot start '%s': %s",
+                 config->program[0], strerror(error));
+    server->program_has_ended = error != 0;
+    server->shared->has_started = !error;
+    return !error;
+}
+
+static void look_after_program(struct server *server)
+{
+    if (!server->program_has_ended &&
+        waitpid(server->program, &server->shared->program_status, WNOHANG) == server->program)
+        server->program_has_ended = true;
+}
+
+/* ---- The loop -------------------------------------------------------------------------------- */
+
+static bool listen_at(struct server *server, const char *path)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+
+    if (strlen(path) >= sizeof address.sun_path) {
+        snprintf(server->shared->error, sizeof server->shared->error,
+                 "the path of the socket is too long (at most %zu bytes): '%s'",
+                 sizeof address.sun_path - 1, path);
+        return false;
+    }
+    strcpy(address.sun_path, path);
+    server->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (server->listener >= 0 &&
+        !bind(server->listener, (const struct sockaddr *)&address, sizeof address) &&
+        !listen(server->listener, 128))
+        return true;
+    snprintf(server->shared->error, sizeof server->shared->error, "cannot listen at '%s': %s", path,
+             strerror(errno));
+    if (server->listener >= 0)
+        close(server->listener);
+    return false;
+}
+
+/* Waits for a message, for as long as nothing of the machine's is left to do. */
+static void wait_for_sockets(struct server *server, bool is_busy)
+{
+    const size_t most = server->channel_count + server->client_count + 1;
+    struct pollfd *files = calloc(most, sizeof *files);
+    struct channel *channel;
+    struct client *client, *following;
+    size_t count = 0;
+
+    if (!files)
+        return;
+    files[count++] = (struct pollfd){.fd = server->listener, .events = POLLIN};
+    list_for_each (channel, &server->channels, struct channel, link)
+        files[count++] = (struct pollfd){
+            .fd = channel->file,
+            .events =
+                (short)((may_receive(channel) ? POLLIN : 0) | (channel->answer ? POLLOUT : 0)),
+        };
+    list_for_each (client, &server->clients, struct client, link)
+        files[count++] =
+            (struct pollfd){.fd = client->is_closed ? -1 : client->pidfd, .events = POLLIN};
+    /* The program's own end is looked after between. */
+    poll(files, count, is_busy ? 0 : 20);
+    count = 1;
+    list_for_each (channel, &server->channels, struct channel, link) {
+        const short events = files[count++].revents;
+
+        if (events & POLLOUT)
+            send_answer(channel);
+        if (events & POLLIN)
+            read_channel(channel);
+        else if (events & (POLLHUP | POLLERR))
+            break_channel(channel);
+    }
+    list_for_each_safe (client, following, &server->clients, struct client, link) {
+        if (files[count++].revents & POLLIN)
+            close_client(client);
+    }
+    if (files[0].revents & POLLIN)
+        accept_channel(server);
+    free(files);
+}
+
+static void serve(struct server *server)
+{
+    bool is_busy = true;
+
+    while (!server->program_has_ended || server->client_count) {
+        struct channel *channel;
+
+        wait_for_sockets(server, is_busy);
+        is_busy = false;
+        for (unsigned i = 0; i < STEPS_A_ROUND && exec_step(server->session); i++)
+            is_busy = true;
+        list_for_each (channel, &server->channels, struct channel, link)
+            send_answer(channel);
+        drop_broken(server);
+        look_after_program(server);
+    }
+}
+
+static void play(void *context, const struct run_board *board)
+{
+    struct exec_server *shared = context;
+    struct server server = {.shared = shared, .session = &shared->session};
+    struct channel *channel;
+
+    list_init(&server.clients);
+    list_init(&server.channels);
+    if (!NT_SUCCESS(exec_session_open(&shared->session, board))) {
+        snprintf(shared->error, sizeof shared->error, "no memory for the front");
+        return;
+    }
+    if (listen_at(&server, shared->config.socket_path)) {
+        if (start_program(&server))
+            serve(&server);
+        close(server.listener);
+        unlink(shared->config.socket_path);
+    }
+    list_for_each (channel, &server.channels, struct channel, link)
+        break_channel(channel);
+    drop_broken(&server);
+    shared->counts.front = *d3dkmt_statistics(shared->session.front);
+    exec_session_close(&shared->session);
+}
+
+static void device_error(void *context, struct vidmm_device *device)
+{
+    exec_device_error(&((struct exec_server *)context)->session, device);
+}
+
+enum run_outcome exec_serve(struct exec_server *server, const struct run_config *config,
+                            struct run_result *out_result)
+{
+    const struct run_guest guest = {.context = server, .play = play, .device_error = device_error};
+
+    return run_execute_guest(config, &guest, out_result);
+}

@@ -1,0 +1,54 @@
+/*
+ * Server: client processes of one adapter.
+ *
+ * Place      bench. The guest of a run (bench/run/run.h), over session.h; speaks thunk/protocol.h.
+ * Model      One thread. It takes messages of clients, and lets the machine run between them. Each
+ *            client process is a process of the front with a window of its own. A thread of a
+ *            client has one call at a time; an answer that waits is kept until it comes.
+ *
+ *            A client is gone when its process has ended (pidfd) or its own connection is closed,
+ * in whatever state it was: its calls are cancelled, and everything of it goes. A message that is
+ * not well formed ends the connection that it came by.
+ *
+ *            The first program is started when the socket is there. The server ends when that has
+ *            ended and no client is left.
+ * Ownership  exec_serve() owns all it makes.
+ * Errors     exec_server.error says why nothing was served; a client's fault is never one.
+ */
+#ifndef DRYDOCK_BENCH_EXEC_SERVER_H
+#define DRYDOCK_BENCH_EXEC_SERVER_H
+
+#include "bench/exec/session.h"
+#include "bench/run/run_result.h"
+
+#define EXEC_MOST_CLIENTS  256u /* at one time */
+#define EXEC_MOST_CHANNELS 4096u
+
+struct exec_server_config {
+    const char *socket_path; /* where no file is; it is removed at the end */
+    char *const *program;    /* its name and arguments, NULL at the end */
+    const char *library_dir; /* where libdxcore.so is: put before LD_LIBRARY_PATH */
+    void (*log)(void *context, const char *text);
+    void *log_context;
+};
+
+struct exec_server_counts {
+    uint64_t clients, died; /* in all; those of them that had not closed everything */
+    uint64_t messages, refused_messages;
+    struct d3dkmt_statistics front;
+};
+
+struct exec_server {
+    struct exec_server_config config;
+    struct exec_session session;
+    struct exec_server_counts counts;
+    int program_status; /* as waitpid() gives it */
+    bool has_started;
+    char error[256];
+};
+
+/* The run of a server, whole: config is completed, played and judged. */
+enum run_outcome exec_serve(struct exec_server *server, const struct run_config *config,
+                            struct run_result *out_result);
+
+#endif

@@ -1,0 +1,211 @@
+/*
+ * drydock exec: an application, with its user-mode driver, on the memory manager.
+ */
+#include "cli/cli.h"
+
+#include "bench/config/run_config.h"
+#include "bench/exec/server.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define OPTIONS(ROW)                                                                               \
+    ROW(LOCAL_MEMORY, "local-memory", 0, "SIZE", "local memory of the board (256M)")               \
+    ROW(SYSTEM_MEMORY, "system-memory", 0, "SIZE", "system memory of the machine (4G)")            \
+    ROW(SOCKET, "socket", 0, "PATH", "where clients find the server (in a folder of its own)")     \
+    ROW(JOIN, "join", 0, "PATH", "start PROGRAM as a client of the server that listens there")     \
+    ROW(SEED, "seed", 0, "N", "of what the machine chooses (1)")
+CLI_OPTIONS(OPTIONS)
+
+struct request {
+    const char *values[sizeof options / sizeof options[0]];
+    char **program;
+    uint64_t local_bytes, system_bytes, seed;
+};
+
+/* "--name VALUE" or "--name=VALUE"; false: none of the verb's options. */
+static bool take_option(struct request *request, const struct cli_arguments *arguments, size_t *at)
+{
+    const char *word = arguments->raw[*at];
+
+    for (unsigned i = 0; strncmp(word, "--", 2) == 0 && options[i].name; i++) {
+        const size_t length = strlen(options[i].name);
+
+        if (strncmp(word + 2, options[i].name, length) != 0)
+            continue;
+        if (word[2 + length] == '=') {
+            request->values[i] = word + 3 + length;
+            return true;
+        }
+        if (!word[2 + length] && *at + 1 < arguments->raw_count) {
+            request->values[i] = arguments->raw[++*at];
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool take_arguments(const struct cli_arguments *arguments, struct request *request)
+{
+    size_t at = 0;
+
+    for (; at < arguments->raw_count && strcmp(arguments->raw[at], "--") != 0; at++) {
+        if (arguments->raw[at][0] != '-')
+            break;
+        if (!take_option(request, arguments, &at)) {
+            cli_error("exec does not take '%s' here (drydock exec --help)", arguments->raw[at]);
+            return false;
+        }
+    }
+    at += at < arguments->raw_count && strcmp(arguments->raw[at], "--") == 0;
+    if (at >= arguments->raw_count) {
+        cli_error("exec takes a program: drydock exec -- PROGRAM [ARGUMENT...]");
+        return false;
+    }
+    request->program = calloc(arguments->raw_count - at + 1, sizeof *request->program);
+    for (size_t i = at; request->program && i < arguments->raw_count; i++)
+        request->program[i - at] = (char *)(uintptr_t)arguments->raw[i];
+    return request->program &&
+           cli_number("local-memory",
+                      request->values[OPTION_LOCAL_MEMORY] ? request->values[OPTION_LOCAL_MEMORY]
+                                                           : "256M",
+                      UINT64_C(8) << 20, UINT64_C(1) << 40, &request->local_bytes) &&
+           cli_number("system-memory",
+                      request->values[OPTION_SYSTEM_MEMORY] ? request->values[OPTION_SYSTEM_MEMORY]
+                                                            : "4G",
+                      UINT64_C(64) << 20, UINT64_C(1) << 40, &request->system_bytes) &&
+           cli_number("seed", request->values[OPTION_SEED] ? request->values[OPTION_SEED] : "1", 0,
+                      UINT64_MAX, &request->seed);
+}
+
+/* Beside the program when it is in its build folder, else where it is installed. */
+static bool find_library(char folder[4096])
+{
+    static const char *const places[] = {"", "/../lib/drydock", "/../lib64/drydock",
+                                         "/../lib/x86_64-linux-gnu/drydock"};
+    char path[4400];
+    char own[4096];
+    ssize_t length = readlink("/proc/self/exe", own, sizeof own - 1);
+
+    own[length > 0 ? length : 0] = '\0';
+    if (strrchr(own, '/'))
+        *strrchr(own, '/') = '\0';
+    for (unsigned i = 0; i < sizeof places / sizeof places[0]; i++) {
+        snprintf(path, sizeof path, "%s%s/libdxcore.so", own, places[i]);
+        if (access(path, R_OK))
+            continue;
+        snprintf(folder, 4096, "%.2000s%s", own, places[i]);
+        return true;
+    }
+    cli_error("there is no libdxcore.so beside '%s' or in its lib/drydock", own);
+    return false;
+}
+
+static enum cli_status join_server(const struct request *request, const char *folder)
+{
+    const char *libraries = getenv("LD_LIBRARY_PATH");
+    char text[8192];
+
+    snprintf(text, sizeof text, "%s%s%s", folder, libraries ? ":" : "", libraries ? libraries : "");
+    setenv("LD_LIBRARY_PATH", text, 1);
+    setenv("DRYDOCK_SERVER", request->values[OPTION_JOIN], 1);
+    execvp(request->program[0], request->program);
+    cli_error("cannot start '%s'", request->program[0]);
+    return CLI_USAGE;
+}
+
+static void tell(const struct exec_server *server, const struct run_result *result)
+{
+    uint64_t calls = 0;
+
+    for (unsigned i = 0; i < D3DKMT_FN_COUNT; i++)
+        calls += server->counts.front.calls[i];
+    cli_note("%llu clients, %llu calls, %llu submissions; %llu evictions, %llu bytes moved in, "
+             "%llu out; %llu findings%s",
+             (unsigned long long)server->counts.clients, (unsigned long long)calls,
+             (unsigned long long)server->counts.front.submissions,
+             (unsigned long long)result->statistics.evictions,
+             (unsigned long long)result->statistics.moved_in_bytes,
+             (unsigned long long)result->statistics.moved_out_bytes,
+             (unsigned long long)result->finding_count,
+             server->counts.died ? "; clients died with what they had" : "");
+    for (unsigned i = 0; i < result->finding_count; i++)
+        cli_note("finding: %s", result->findings[i].text);
+}
+
+static enum cli_status serve(const struct request *request, const char *folder)
+{
+    char own_folder[] = "/tmp/drydock-exec-XXXXXX", path[64];
+    struct exec_server *server = calloc(1, sizeof *server);
+    struct run_result *result = calloc(1, sizeof *result);
+    enum cli_status status = CLI_INTERNAL;
+    struct run_config config;
+
+    if (!server || !result || !mkdtemp(own_folder)) {
+        cli_error("no memory, or no folder for a socket");
+        goto free_memory;
+    }
+    snprintf(path, sizeof path, "%s/socket", own_folder);
+    server->config = (struct exec_server_config){
+        .socket_path = request->values[OPTION_SOCKET] ? request->values[OPTION_SOCKET] : path,
+        .program = request->program,
+        .library_dir = folder,
+    };
+    run_config_defaults(&config);
+    config.model = RUN_GPUMMU;
+    config.local_bytes = request->local_bytes;
+    config.ram_bytes = request->system_bytes;
+    config.seed = request->seed;
+    config.scatter = MACHINE_CONTIGUOUS; /* content is real bytes: scattered pages cost time */
+    config.checks_content = false;
+    config.reference = RUN_REFERENCE_NEVER;
+    exec_serve(server, &config, result);
+    rmdir(own_folder);
+    if (server->error[0] || result->outcome == RUN_REFUSED || result->outcome == RUN_BROKEN) {
+        cli_error("%s", server->error[0] ? server->error : result->error);
+        status = server->error[0] || result->outcome == RUN_REFUSED ? CLI_USAGE : CLI_INTERNAL;
+    } else {
+        tell(server, result);
+        status = result->outcome == RUN_CLEAN ? CLI_FINE : CLI_FINDINGS;
+        if (WIFSIGNALED(server->program_status))
+            cli_note("the program was ended by signal %d", WTERMSIG(server->program_status));
+        if (server->program_status)
+            status = CLI_FINDINGS;
+    }
+    run_result_fini(result);
+free_memory:
+    free(server);
+    free(result);
+    return status;
+}
+
+static enum cli_status run(const struct cli_arguments *arguments)
+{
+    struct request request = {0};
+    enum cli_status status = CLI_USAGE;
+    char folder[4096];
+
+    if (take_arguments(arguments, &request) && find_library(folder))
+        status =
+            request.values[OPTION_JOIN] ? join_server(&request, folder) : serve(&request, folder);
+    free(request.program);
+    return status;
+}
+
+const struct cli_verb cli_exec = {
+    .name = "exec",
+    .usage = "[options] -- PROGRAM [ARGUMENT...]",
+    .summary = "Runs an application that speaks D3DKMT on the memory manager",
+    .details =
+        "The program finds our libdxcore.so before any other. Its calls go to a server in this\n"
+        "process: the Drydock GPU, the reference driver, all rules checked. Exit status 1: the\n"
+        "program failed, or there are findings. Another program joins the same adapter with\n"
+        "--join PATH, the path being that of --socket (docs/applications.md).",
+    .options = options,
+    .repeated_option = -1,
+    .takes_all = true,
+    .run = run,
+};

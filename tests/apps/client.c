@@ -1,0 +1,383 @@
+/*
+ * A program of the kind that drydock exec is for: a user-mode driver of the Drydock GPU and its
+ * application in one, which knows libdxcore.so and nothing else of Drydock.
+ *
+ *     client copy BUFFERS MIB ROUNDS [THREADS]   writes, copies by the GPU, evicts, reads, compares
+ *     client die BUFFERS MIB                     the same, killed by itself in the midst of a copy
+ *     client wait                                waits for a fence that nobody signals, until
+ * killed client lie                                 makes calls that no driver makes
+ *
+ * Exit status 0: every word was right. The memory that transfers go through is protected while the
+ * GPU has it, as a shipped driver does.
+ */
+#define _GNU_SOURCE
+#include <drydock/sgpu.h>
+#include <dxcore.h>
+#include <ntstatus.h>
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#define COMMAND_BYTES 65536u
+
+static D3DKMT_HANDLE adapter;
+
+struct driver {
+    D3DKMT_HANDLE device, queue, queue_fence, context, fence;
+    const volatile uint64_t *paging, *done;
+    uint64_t fence_va, value;
+    D3DKMT_HANDLE commands;
+    uint8_t *memory;
+    uint64_t at;
+};
+
+struct buffer {
+    D3DKMT_HANDLE handle;
+    uint64_t va, bytes;
+};
+
+static void fail(const char *what, NTSTATUS status)
+{
+    fprintf(stderr, "client: %s: status 0x%08x\n", what, (unsigned)status);
+    exit(3);
+}
+
+static void must(const char *what, NTSTATUS status)
+{
+    if (status < 0)
+        fail(what, status);
+}
+
+/* ---- The driver ------------------------------------------------------------------------------ */
+
+static void open_adapter(void)
+{
+    static const GUID compute = {
+        0x248e2800, 0xa793, 0x4724, {0xab, 0xaa, 0x23, 0xa6, 0xde, 0x1b, 0xe0, 0x90}};
+    D3DKMT_OPENADAPTERFROMLUID open = {0};
+    IDXCoreAdapterFactory *factory;
+    IDXCoreAdapterList *list;
+    IDXCoreAdapter *first;
+    char text[64] = "";
+
+    if (DXCoreCreateAdapterFactory(NULL, (void **)&factory) ||
+        factory->lpVtbl->CreateAdapterList(factory, 1, &compute, NULL, (void **)&list) ||
+        !list->lpVtbl->GetAdapterCount(list) ||
+        list->lpVtbl->GetAdapter(list, 0, NULL, (void **)&first) ||
+        first->lpVtbl->GetProperty(first, DXCoreAdapterProperty_InstanceLuid,
+                                   sizeof open.AdapterLuid, &open.AdapterLuid) ||
+        first->lpVtbl->GetProperty(first, DXCoreAdapterProperty_DriverDescription, sizeof text,
+                                   text))
+        fail("there is no adapter", 0);
+    must("OpenAdapterFromLuid", D3DKMTOpenAdapterFromLuid(&open));
+    adapter = open.hAdapter;
+}
+
+static void wait_until(const struct driver *driver, D3DKMT_HANDLE fence, uint64_t value)
+{
+    const D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU wait = {.hDevice = driver->device,
+                                                             .ObjectCount = 1,
+                                                             .ObjectHandleArray = &fence,
+                                                             .FenceValueArray = &value};
+
+    must("WaitForSynchronizationObjectFromCpu", D3DKMTWaitForSynchronizationObjectFromCpu(&wait));
+}
+
+static struct buffer create(struct driver *driver, uint32_t flags, uint64_t bytes, const void *over)
+{
+    struct sgpu_umd_allocation data = {.version = SGPU_UMD_VERSION, .flags = flags, .bytes = bytes};
+    D3DDDI_ALLOCATIONINFO2 info = {
+        .pSystemMem = over, .pPrivateDriverData = &data, .PrivateDriverDataSize = sizeof data};
+    D3DKMT_CREATEALLOCATION call = {
+        .hDevice = driver->device, .NumAllocations = 1, .pAllocationInfo2 = &info};
+
+    must("CreateAllocation2", D3DKMTCreateAllocation2(&call));
+    return (struct buffer){.handle = info.hAllocation, .bytes = bytes};
+}
+
+static void map(struct driver *driver, struct buffer *buffer, uint64_t va)
+{
+    D3DDDI_MAPGPUVIRTUALADDRESS call = {.hPagingQueue = driver->queue,
+                                        .BaseAddress = va,
+                                        .hAllocation = buffer->handle,
+                                        .SizeInPages = buffer->bytes / 4096,
+                                        .Protection = {.Write = 1}};
+
+    must("MapGpuVirtualAddress", D3DKMTMapGpuVirtualAddress(&call));
+    wait_until(driver, driver->queue_fence, call.PagingFenceValue);
+    buffer->va = call.VirtualAddress;
+}
+
+static void make_resident(struct driver *driver, const struct buffer *buffer)
+{
+    D3DDDI_MAKERESIDENT call = {.hPagingQueue = driver->queue,
+                                .NumAllocations = 1,
+                                .AllocationList = &buffer->handle,
+                                .Flags = {{{.CantTrimFurther = 1}}}};
+
+    must("MakeResident", D3DKMTMakeResident(&call));
+    wait_until(driver, driver->queue_fence, call.PagingFenceValue);
+}
+
+static void evict(struct driver *driver, const struct buffer *buffer)
+{
+    D3DKMT_EVICT call = {
+        .hDevice = driver->device, .NumAllocations = 1, .AllocationList = &buffer->handle};
+
+    must("Evict", D3DKMTEvict(&call));
+}
+
+static void destroy(struct driver *driver, const struct buffer *buffer)
+{
+    const D3DKMT_DESTROYALLOCATION2 call = {.hDevice = driver->device,
+                                            .phAllocationList = &buffer->handle,
+                                            .AllocationCount = 1,
+                                            .Flags = {{{.AssumeNotInUse = 1}}}};
+
+    must("DestroyAllocation2", D3DKMTDestroyAllocation2(&call));
+}
+
+static void start(struct driver *driver)
+{
+    D3DKMT_CREATEDEVICE device = {.hAdapter = adapter};
+    D3DKMT_CREATEPAGINGQUEUE queue = {0};
+    D3DKMT_CREATECONTEXTVIRTUAL context = {.NodeOrdinal = SGPU_NODE_COPY};
+    D3DKMT_CREATESYNCHRONIZATIONOBJECT2 fence = {.Info = {.Type = D3DDDI_MONITORED_FENCE}};
+    D3DKMT_LOCK2 lock = {0};
+    struct buffer commands;
+
+    memset(driver, 0, sizeof *driver);
+    must("CreateDevice", D3DKMTCreateDevice(&device));
+    driver->device = queue.hDevice = context.hDevice = fence.hDevice = lock.hDevice =
+        device.hDevice;
+    must("CreatePagingQueue", D3DKMTCreatePagingQueue(&queue));
+    driver->queue = queue.hPagingQueue;
+    driver->queue_fence = queue.hSyncObject;
+    driver->paging = queue.FenceValueCPUVirtualAddress;
+    must("CreateContextVirtual", D3DKMTCreateContextVirtual(&context));
+    driver->context = context.hContext;
+    must("CreateSynchronizationObject2", D3DKMTCreateSynchronizationObject2(&fence));
+    driver->fence = fence.hSyncObject;
+    driver->done = fence.Info.MonitoredFence.FenceValueCPUVirtualAddress;
+    driver->fence_va = fence.Info.MonitoredFence.FenceValueGPUVirtualAddress;
+    commands = create(driver, SGPU_UMD_APERTURE_ONLY | SGPU_UMD_CPU_VISIBLE, COMMAND_BYTES, NULL);
+    driver->commands = lock.hAllocation = commands.handle;
+    must("Lock2", D3DKMTLock2(&lock));
+    driver->memory = lock.pData;
+    map(driver, &commands, (uintptr_t)driver->memory); /* where the CPU sees it */
+    make_resident(driver, &commands);
+}
+
+/* Starts a copy; the driver's fence has the value behind it. */
+static uint64_t copy(struct driver *driver, uint64_t to, uint64_t from, uint64_t bytes)
+{
+    struct {
+        struct sgpu_packet_copy copy;
+        struct sgpu_packet_fence fence;
+    } packets = {
+        .copy = {.header = SGPU_PACKET_HEADER(SGPU_OP_COPY, sizeof packets.copy / 4),
+                 .source = from,
+                 .destination = to,
+                 .bytes = bytes},
+        .fence = {.header = SGPU_PACKET_HEADER(SGPU_OP_FENCE, sizeof packets.fence / 4),
+                  .address = driver->fence_va,
+                  .value = ++driver->value},
+    };
+    D3DKMT_SUBMITCOMMAND call = {.CommandLength = sizeof packets, .BroadcastContextCount = 1};
+
+    memcpy(driver->memory + driver->at, &packets, sizeof packets);
+    call.Commands = (uintptr_t)driver->memory + driver->at;
+    call.BroadcastContext[0] = driver->context;
+    driver->at = (driver->at + 128) % COMMAND_BYTES;
+    must("SubmitCommand", D3DKMTSubmitCommand(&call));
+    return driver->value;
+}
+
+/* One transfer between the application's memory and a buffer, by the GPU. */
+static void transfer(struct driver *driver, const struct buffer *buffer, uint8_t *memory,
+                     int is_read)
+{
+    struct buffer host =
+        create(driver, SGPU_UMD_EXISTING | SGPU_UMD_APERTURE_ONLY, buffer->bytes, memory);
+
+    map(driver, &host, 0);
+    make_resident(driver, &host);
+    make_resident(driver, buffer);
+    mprotect(memory, buffer->bytes, PROT_NONE);
+    wait_until(driver, driver->fence,
+               is_read ? copy(driver, host.va, buffer->va, buffer->bytes)
+                       : copy(driver, buffer->va, host.va, buffer->bytes));
+    mprotect(memory, buffer->bytes, PROT_READ | PROT_WRITE);
+    evict(driver, buffer);
+    destroy(driver, &host);
+}
+
+/* ---- The application ------------------------------------------------------------------------- */
+
+struct work {
+    unsigned number, buffers, rounds;
+    uint64_t bytes, wrong, moved;
+};
+
+static uint64_t word(const struct work *work, unsigned round, unsigned buffer, uint64_t i)
+{
+    return (i + 1) * UINT64_C(0x9e3779b97f4a7c15) ^ (uint64_t)work->number << 48 ^
+           (uint64_t)round << 32 ^ buffer;
+}
+
+static void *play(void *context)
+{
+    struct work *work = context;
+    struct buffer *buffers = calloc(work->buffers, sizeof *buffers);
+    uint64_t *memory =
+        mmap(NULL, work->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    struct driver driver;
+
+    start(&driver);
+    for (unsigned b = 0; b < work->buffers; b++) {
+        buffers[b] = create(&driver, SGPU_UMD_NO_APERTURE, work->bytes, NULL);
+        map(&driver, &buffers[b], 0);
+    }
+    for (unsigned round = 0; round < work->rounds; round++) {
+        for (unsigned b = 0; b < work->buffers; b++) {
+            for (uint64_t i = 0; i < work->bytes / 8; i++)
+                memory[i] = word(work, round, b, i);
+            transfer(&driver, &buffers[b], (uint8_t *)memory, 0);
+        }
+        for (unsigned b = 0; b < work->buffers; b++) {
+            memset(memory, 0xee, work->bytes);
+            transfer(&driver, &buffers[b], (uint8_t *)memory, 1);
+            for (uint64_t i = 0; i < work->bytes / 8; i++)
+                work->wrong += memory[i] != word(work, round, b, i);
+            work->moved += 2 * work->bytes;
+        }
+    }
+    must("DestroyDevice", D3DKMTDestroyDevice(&(D3DKMT_DESTROYDEVICE){driver.device}));
+    munmap(memory, work->bytes);
+    free(buffers);
+    return NULL;
+}
+
+static int copies(unsigned buffers, uint64_t bytes, unsigned rounds, unsigned threads)
+{
+    struct timespec begin, end;
+    pthread_t handles[64];
+    struct work works[64] = {{0}};
+    uint64_t wrong = 0, moved = 0;
+    double seconds;
+
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    for (unsigned i = 0; i < threads; i++) {
+        works[i] = (struct work){.number = (unsigned)getpid() * 64 + i,
+                                 .buffers = buffers,
+                                 .rounds = rounds,
+                                 .bytes = bytes};
+        pthread_create(&handles[i], NULL, play, &works[i]);
+    }
+    for (unsigned i = 0; i < threads; i++) {
+        pthread_join(handles[i], NULL);
+        wrong += works[i].wrong;
+        moved += works[i].moved;
+    }
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    seconds = (double)(end.tv_sec - begin.tv_sec) + (double)(end.tv_nsec - begin.tv_nsec) * 1e-9;
+    must("CloseAdapter", D3DKMTCloseAdapter(&(D3DKMT_CLOSEADAPTER){adapter}));
+    printf("%llu wrong words; %llu bytes in %.2f s\n", (unsigned long long)wrong,
+           (unsigned long long)moved, seconds);
+    return wrong != 0;
+}
+
+static int die(unsigned buffers, uint64_t bytes)
+{
+    struct driver driver;
+    uint8_t *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    struct buffer host, buffer;
+
+    start(&driver);
+    host = create(&driver, SGPU_UMD_EXISTING | SGPU_UMD_APERTURE_ONLY, bytes, memory);
+    map(&driver, &host, 0);
+    make_resident(&driver, &host);
+    for (unsigned b = 0; b < buffers; b++) {
+        buffer = create(&driver, SGPU_UMD_NO_APERTURE, bytes, NULL);
+        map(&driver, &buffer, 0);
+        make_resident(&driver, &buffer);
+        copy(&driver, buffer.va, host.va, bytes);
+        if (b + 1 < buffers)
+            evict(&driver, &buffer);
+    }
+    raise(SIGKILL);
+    return 3;
+}
+
+static int wait_for_ever(void)
+{
+    struct driver driver;
+
+    start(&driver);
+    alarm(1); /* ends the process, in the midst of the call */
+    wait_until(&driver, driver.fence, 1);
+    return 3;
+}
+
+/* Every call here is wrong; what counts is the status, and that the server goes on. */
+static int lie(void)
+{
+    struct driver driver;
+    D3DDDI_MAKERESIDENT resident = {.NumAllocations = 1};
+    D3DKMT_HANDLE wild = 0x12345;
+    D3DKMT_LOCK2 lock = {.hAllocation = 0xffffffff};
+    struct sgpu_umd_allocation data = {.version = SGPU_UMD_VERSION, .bytes = UINT64_MAX - 4095};
+    D3DDDI_ALLOCATIONINFO2 info = {.pPrivateDriverData = &data,
+                                   .PrivateDriverDataSize = sizeof data};
+    D3DKMT_CREATEALLOCATION allocation = {.NumAllocations = 1, .pAllocationInfo2 = &info};
+    D3DDDI_RESERVEGPUVIRTUALADDRESS reserve = {.hAdapter = adapter, .Size = UINT64_MAX - 4095};
+    unsigned answered = 0;
+
+    start(&driver);
+    resident.hPagingQueue = driver.queue;
+    resident.AllocationList = &wild;
+    answered += D3DKMTMakeResident(&resident) == STATUS_INVALID_PARAMETER;
+    lock.hDevice = driver.device;
+    answered += D3DKMTLock2(&lock) == STATUS_INVALID_PARAMETER;
+    allocation.hDevice = driver.device;
+    answered += D3DKMTCreateAllocation2(&allocation) < 0;
+    allocation.NumAllocations = 0x40000000; /* more than a message can have */
+    answered += D3DKMTCreateAllocation2(&allocation) == STATUS_INVALID_PARAMETER;
+    allocation.NumAllocations = 1;
+    info.pSystemMem = (void *)0x1000; /* nobody has memory there */
+    data.bytes = 65536;
+    data.flags = SGPU_UMD_EXISTING | SGPU_UMD_APERTURE_ONLY;
+    answered += D3DKMTCreateAllocation2(&allocation) == STATUS_INVALID_PARAMETER;
+    answered += D3DKMTReserveGpuVirtualAddress(&reserve) == STATUS_INVALID_PARAMETER;
+    answered += D3DKMTDestroyDevice(&(D3DKMT_DESTROYDEVICE){wild}) == STATUS_INVALID_PARAMETER;
+    answered += D3DKMTCreateHwQueue(&(D3DKMT_CREATEHWQUEUE){0}) == STATUS_NOT_SUPPORTED;
+    printf("%u of 8 answered as documented\n", answered);
+    return answered != 8;
+}
+
+int main(int argc, char **argv)
+{
+    const char *what = argc > 1 ? argv[1] : "";
+    const unsigned buffers = argc > 2 ? (unsigned)atoi(argv[2]) : 0;
+    const uint64_t bytes = argc > 3 ? (uint64_t)atoi(argv[3]) << 20 : 0;
+    const unsigned rounds = argc > 4 ? (unsigned)atoi(argv[4]) : 1;
+    const unsigned threads = argc > 5 ? (unsigned)atoi(argv[5]) : 1;
+
+    open_adapter();
+    if (!strcmp(what, "copy") && buffers && bytes && threads && threads <= 64)
+        return copies(buffers, bytes, rounds, threads);
+    if (!strcmp(what, "die") && buffers && bytes)
+        return die(buffers, bytes);
+    if (!strcmp(what, "wait"))
+        return wait_for_ever();
+    if (!strcmp(what, "lie"))
+        return lie();
+    fprintf(stderr, "usage: client copy|die|wait|lie ...\n");
+    return 2;
+}

@@ -1,0 +1,63 @@
+#!/bin/sh
+# Applications by `drydock exec`, with a client of our own:
+#
+#     tests/apps/exec.sh BUILD      BUILD is a folder like build/release
+set -u
+
+[ $# = 1 ] || { sed -n '2,5s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+build=$(cd "$1" && pwd)
+drydock=$build/drydock
+client=$build/app_client
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+failed=0
+
+complain() {
+    echo "exec.sh: $1" >&2
+    sed 's/^/    /' "$folder/out" >&2
+    failed=1
+}
+
+# The exit status, a text of the output, then the command line of exec.
+expect() {
+    status=$1 text=$2
+    shift 2
+    "$drydock" exec "$@" > "$folder/out" 2>&1
+    got=$?
+    [ $got = "$status" ] || complain "exec $*: exit status $got, expected $status"
+    grep -q -e "$text" "$folder/out" || complain "exec $*: no '$text'"
+}
+
+# 32 MiB in 8 MiB of local memory; then with room for all; two threads, each with a device.
+expect 0 '^0 wrong words' --local-memory 8M -- "$client" copy 16 2 2
+grep -q ' 0 evictions' "$folder/out" && complain "nothing had to leave local memory"
+grep -q ' 0 findings$' "$folder/out" || complain "findings, or a client that died"
+expect 0 '^0 wrong words' --local-memory=64M -- "$client" copy 16 2 1
+grep -q ' 0 evictions' "$folder/out" || complain "something left local memory that had room"
+expect 0 '^0 wrong words' --local-memory 16M -- "$client" copy 4 2 2 3
+
+# Clients that die: amid copies, and amid a call that waits. The server ends in order.
+expect 1 'ended by signal 9' --local-memory 8M -- "$client" die 6 2
+grep -q ' 0 findings; clients died with what they had' "$folder/out" || complain "die"
+expect 1 'ended by signal 14' -- "$client" wait
+
+expect 0 '8 of 8 answered as documented' -- "$client" lie
+
+# A client that dies costs another one nothing.
+cat > "$folder/both" <<END
+"$drydock" exec --join "$folder/socket" -- "$client" die 6 2 &
+"$drydock" exec --join "$folder/socket" -- "$client" copy 8 2 3 || exit 1
+"$drydock" exec --join "$folder/socket" -- "$client" lie
+END
+expect 0 '^0 wrong words' --local-memory 12M --socket "$folder/socket" -- sh "$folder/both"
+grep -q '3 clients' "$folder/out" || complain "not three clients"
+[ -e "$folder/socket" ] && complain "the socket is left"
+
+# Wrong command lines.
+expect 2 'takes a program' --local-memory 8M
+expect 2 'does not take .--colour' --colour red -- true
+expect 2 'cannot start' -- "$folder/none"
+expect 2 'local-memory' --local-memory 1K -- true
+expect 0 '0 clients' -- true
+
+exit $failed
