@@ -255,6 +255,13 @@ NTSTATUS d3dkmt_FreeGpuVirtualAddress(struct d3dkmt_call *call,
 
 /* ---- Map ------------------------------------------------------------------------------------- */
 
+static bool is_inside(const struct allocation *allocation, uint64_t offset, uint64_t count)
+{
+    const uint64_t pages = allocation->bytes / PAGE_SIZE_BYTES;
+
+    return count && offset < pages && count <= pages - offset;
+}
+
 /* The manager says that the range is taken: entries of what was there are on their way out. */
 static bool map_again(struct d3dkmt_call *call)
 {
@@ -271,8 +278,10 @@ static bool map_again(struct d3dkmt_call *call)
     struct va_range *range;
     NTSTATUS status;
 
-    if (!queue || !allocation)
+    if (!queue || !allocation || allocation->device != queue->device)
         return call_end(call, STATUS_INVALID_HANDLE);
+    if (!is_inside(allocation, arguments->OffsetInPages, arguments->SizeInPages))
+        return call_end(call, STATUS_INVALID_PARAMETER);
     if (!window_of(process->front, base, plain(arguments->MinimumAddress),
                    plain(arguments->MaximumAddress), bytes, &low, &high))
         return call_end(call, STATUS_INVALID_PARAMETER);
@@ -331,16 +340,11 @@ NTSTATUS d3dkmt_MapGpuVirtualAddress(struct d3dkmt_call *call,
         handle_find(process, arguments->hPagingQueue, OBJECT_PAGING_QUEUE);
     const struct allocation *allocation =
         handle_find(process, arguments->hAllocation, OBJECT_ALLOCATION);
-    uint64_t pages;
 
     arguments->VirtualAddress = 0;
     arguments->PagingFenceValue = 0;
     if (!queue || !allocation || allocation->device != queue->device ||
         arguments->Protection.NoAccess || arguments->Protection.Zero)
-        return STATUS_INVALID_PARAMETER;
-    pages = allocation->bytes / PAGE_SIZE_BYTES;
-    if (!arguments->SizeInPages || arguments->OffsetInPages >= pages ||
-        arguments->SizeInPages > pages - arguments->OffsetInPages)
         return STATUS_INVALID_PARAMETER;
     return call_wait(call, map_again, NULL, 0);
 }

@@ -41,6 +41,7 @@ static void free_allocation(struct allocation *allocation)
     free_client_pages(allocation);
     list_remove(&allocation->link);
     list_remove(&allocation->resource_link);
+    list_remove(&allocation->grave_link);
     front_free(allocation->process->front, allocation, sizeof *allocation);
 }
 
@@ -128,6 +129,7 @@ static NTSTATUS create_one(struct device *device, struct resource *resource,
     allocation->resource = resource;
     list_init(&allocation->link);
     list_init(&allocation->resource_link);
+    list_init(&allocation->grave_link);
     status = make(allocation, info);
     if (!NT_SUCCESS(status))
         goto free_memory;
@@ -221,6 +223,7 @@ void allocation_begin_destroy(struct allocation *allocation, bool waits_for_queu
 {
     allocation->is_destroyed = true;
     allocation->waits_for_queues = waits_for_queues;
+    list_push_back(&allocation->process->front->graves, &allocation->grave_link);
     handle_take(allocation->process, &allocation->object);
     va_forget_allocation(allocation->process, allocation);
     front_changed(allocation->process->front);

@@ -84,18 +84,11 @@ static bool pump_calls(struct d3dkmt *front)
 
 static bool bury_destroyed(struct d3dkmt *front)
 {
-    struct d3dkmt_process *process;
-    struct device *device;
     struct allocation *allocation, *following;
     bool did = false;
 
-    list_for_each (process, &front->processes, struct d3dkmt_process, link) {
-        list_for_each (device, &process->devices, struct device, link) {
-            list_for_each_safe (allocation, following, &device->allocations, struct allocation,
-                                link)
-                did |= allocation->is_destroyed && allocation_bury(allocation);
-        }
-    }
+    list_for_each_safe (allocation, following, &front->graves, struct allocation, grave_link)
+        did |= allocation_bury(allocation);
     return did;
 }
 
@@ -159,6 +152,7 @@ NTSTATUS d3dkmt_create(const struct d3dkmt_config *config, struct d3dkmt **out_f
     front->config = *config;
     list_init(&front->processes);
     list_init(&front->waiting);
+    list_init(&front->graves);
     *out_front = front;
     return STATUS_SUCCESS;
 }

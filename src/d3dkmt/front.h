@@ -91,11 +91,12 @@ struct allocation {
     struct device *device;
     struct resource *resource; /* NULL: none */
     struct list link;          /* in device->allocations */
-    struct list resource_link;
+    struct list resource_link, grave_link;
     struct vidmm_allocation *handle;
     uint64_t bytes;       /* a page multiple */
     unsigned residency;   /* references that the client has, or has asked for */
     unsigned requests;    /* of these: requests that have not ended */
+    unsigned named;       /* times that a list names it, while it is looked at */
     unsigned evict_later; /* references to be given up when those have ended */
     unsigned queued;      /* times that items of queues name it */
     unsigned locks;
@@ -207,6 +208,7 @@ struct d3dkmt {
     const struct base_services *services;
     struct d3dkmt_config config;
     struct list processes, waiting; /* calls that wait */
+    struct list graves;             /* allocations that are destroyed and have not gone */
     unsigned wants_idle; /* destructions that need the manager idle: no work is handed over */
     bool has_changed, is_pumping;
     struct d3dkmt_statistics statistics;

@@ -263,13 +263,10 @@ NTSTATUS d3dkmt_Evict(struct d3dkmt_call *call, D3DKMT_EVICT *arguments)
         return STATUS_NO_MEMORY;
     status = find_allocations(process, device, count, arguments->AllocationList, allocations);
     /* A list may name one as often as it has references. */
+    for (UINT i = 0; i < count && NT_SUCCESS(status); i++)
+        allocations[i]->named = 0;
     for (UINT i = 0; i < count && NT_SUCCESS(status); i++) {
-        unsigned named = 0;
-
-        for (UINT k = 0; k < count && allocations[i]->residency < count; k++)
-            named += allocations[k] == allocations[i];
-        if (named + allocations[i]->evict_later > allocations[i]->residency ||
-            !allocations[i]->residency)
+        if (++allocations[i]->named + allocations[i]->evict_later > allocations[i]->residency)
             status = STATUS_INVALID_PARAMETER;
     }
     for (UINT i = 0; i < count && NT_SUCCESS(status); i++)

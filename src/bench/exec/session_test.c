@@ -272,6 +272,149 @@ static void handles_of_others_and_old_ones_are_refused(void **state)
     test_on_board(16 * MIB, others_handles);
 }
 
+/* ---- Noise ----------------------------------------------------------------------------------- */
+
+struct noise {
+    struct d3dkmt_call call;
+    uint64_t message[160];
+    struct noise *next;
+    bool has_ended;
+};
+
+static void noise_ended(struct d3dkmt_call *call)
+{
+    ((struct noise *)call->context)->has_ended = true;
+}
+
+/* A structure of plausible words, and as many bytes behind it as its counts ask for. */
+static bool make_noise(struct noise *noise, struct rng *rng, const uint32_t *handles, size_t count)
+{
+    const unsigned function = (unsigned)rng_below(rng, D3DKMT_FN_COUNT);
+    const size_t structure = (thunk_structure_bytes(function) + 7) / 8 * 8;
+    const size_t first = sizeof(struct thunk_header) + structure;
+    uint32_t *words = (uint32_t *)noise->message;
+    uint64_t copy[160];
+
+    for (size_t i = 0; i < sizeof noise->message / 4; i++) {
+        switch (rng_below(rng, 6)) {
+        case 0:
+        case 1:
+            words[i] = handles[rng_below(rng, count)];
+            break;
+        case 2:
+            words[i] = (uint32_t)rng_below(rng, 9);
+            break;
+        case 3:
+            words[i] = (uint32_t)rng_below(rng, 64) << 12;
+            break;
+        case 4:
+            words[i] = rng_below(rng, 20) ? 0 : (uint32_t)rng_next(rng);
+            break;
+        default:
+            words[i] = 0;
+        }
+    }
+    for (size_t bytes = first; bytes <= sizeof noise->message; bytes += 8) {
+        const struct thunk_header header = {
+            .magic = THUNK_MAGIC, .function = function, .bytes = (uint32_t)bytes};
+        unsigned found;
+        void *arguments;
+
+        memcpy(noise->message, &header, sizeof header);
+        memcpy(copy, noise->message, sizeof copy);
+        if (!thunk_open(copy, bytes, &found, &arguments))
+            continue;
+        assert_true(thunk_open(noise->message, bytes, &found, &arguments));
+        noise->call = (struct d3dkmt_call){.function = (enum d3dkmt_function)found,
+                                           .arguments = arguments,
+                                           .ended = noise_ended,
+                                           .context = noise};
+        return true;
+    }
+    return false;
+}
+
+/* Work of a client names addresses that a fault may be at, and that is no defect of the driver's.
+ */
+static bool is_left_out(unsigned function, struct rng *rng)
+{
+    if (function == D3DKMT_FN_SubmitCommand)
+        return true;
+    return (function == D3DKMT_FN_DestroyDevice || function == D3DKMT_FN_CloseAdapter ||
+            function == D3DKMT_FN_DestroyPagingQueue) &&
+           rng_below(rng, 400);
+}
+
+static void make_and_hear_noise(struct exec_session *session)
+{
+    static uint64_t seed;
+    struct noise *first = NULL, *noise;
+    struct test_client client, other;
+    struct test_buffer buffers[4], theirs;
+    uint64_t calls = 0, succeeded;
+    uint8_t *seen;
+    struct rng rng;
+
+    rng_init(&rng, ++seed);
+    test_client_start(&other, session);
+    assert_int_equal(test_create(&other, SGPU_UMD_CPU_VISIBLE, MIB, NULL, &theirs), STATUS_SUCCESS);
+    seen = test_lock(&other, &theirs);
+    fill(seen, MIB, seed);
+    test_client_start(&client, session);
+    for (unsigned i = 0; i < 4; i++) {
+        assert_int_equal(
+            test_create(&client, i % 2 ? SGPU_UMD_CPU_VISIBLE : 0, MIB, NULL, &buffers[i]),
+            STATUS_SUCCESS);
+        test_map(&client, &buffers[i], 0);
+    }
+    for (unsigned i = 0; i < 20000; i++) {
+        const uint32_t handles[] = {client.adapter,
+                                    client.device,
+                                    client.queue,
+                                    client.context,
+                                    client.fence,
+                                    client.queue_fence,
+                                    client.commands,
+                                    buffers[0].handle,
+                                    buffers[1].handle,
+                                    buffers[2].handle,
+                                    buffers[3].handle,
+                                    theirs.handle,
+                                    (uint32_t)rng_below(&rng, 4096)};
+
+        noise = calloc(1, sizeof *noise);
+        if (!make_noise(noise, &rng, handles, sizeof handles / sizeof handles[0]) ||
+            is_left_out(noise->call.function, &rng) || d3dkmt_call(client.process, &noise->call)) {
+            free(noise);
+        } else {
+            noise->next = first;
+            first = noise;
+        }
+        for (unsigned k = (unsigned)rng_below(&rng, 4); k > 0; k--)
+            exec_step(session);
+    }
+    for (unsigned i = 0; i < D3DKMT_FN_COUNT; i++)
+        calls += d3dkmt_statistics(session->front)->calls[i];
+    succeeded = calls - d3dkmt_statistics(session->front)->failed_calls;
+    assert_in_range(calls, 5000, 20100); /* the rest asks for more than a message had */
+    assert_in_range(succeeded, 300, calls);
+    test_client_close(&client);
+    while ((noise = first)) {
+        assert_true(noise->has_ended);
+        first = noise->next;
+        free(noise);
+    }
+    /* Nobody else has noticed. */
+    expect(seen, MIB, seed);
+    test_client_close(&other);
+}
+
+static void any_well_formed_call_gets_a_status_and_harms_nobody_else(void **state)
+{
+    for (unsigned i = 0; i < 4; i++)
+        test_on_board(16 * MIB, make_and_hear_noise);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -279,6 +422,7 @@ int main(void)
         cmocka_unit_test(work_waits_for_its_fence_and_signals_come_behind_it),
         cmocka_unit_test(addresses_are_reserved_mapped_freed_and_given_again),
         cmocka_unit_test(handles_of_others_and_old_ones_are_refused),
+        cmocka_unit_test(any_well_formed_call_gets_a_status_and_harms_nobody_else),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
