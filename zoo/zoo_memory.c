@@ -251,6 +251,12 @@ DEED(storage_changed, get_standard_allocation_driver_data, DXGKARG_GETSTANDARDAL
      ,
      if (IS_STORAGE)
          was.pCreateFenceStorageData->FenceStorageValueType = D3DKARG_FENCESTORAGETYPE_CURRENTVALUE)
+BEHIND(get_standard_allocation_driver_data, DXGKARG_GETSTANDARDALLOCATIONDRIVERDATA,
+       description_behind, pAllocationPrivateDriverData, was.AllocationPrivateDriverDataSize)
+DEED(surface_changed, get_standard_allocation_driver_data, DXGKARG_GETSTANDARDALLOCATIONDRIVERDATA,
+     ,
+     if (was.StandardAllocationType == D3DKMDT_STANDARDALLOCATION_SHAREDPRIMARYSURFACE)
+         was.pCreateSharedPrimarySurfaceData->Width = 1)
 BEHIND(map_cpu_host_aperture, const DXGKARG_MAPCPUHOSTAPERTURE, host_pages_behind,
        pMemorySegmentPages, was.NumberOfPages * sizeof *was.pMemorySegmentPages)
 
@@ -439,6 +445,20 @@ const struct zoo_defect zoo_memory_defects[] = {
      .since = ZOO_SINCE,
      .focus = STORAGE,
      .plant = storage_changed},
+    {.id = "MEM-description-behind",
+     .sentence = "GetStandardAllocationDriverData writes behind pAllocationPrivateDriverData",
+     .models = ZOO_BOTH,
+     .rules = "MEM-001",
+     .since = ZOO_SINCE,
+     .focus = "display=yes shows=yes",
+     .plant = description_behind},
+    {.id = "MEM-surface-changed",
+     .sentence = "GetStandardAllocationDriverData changes the surface that it is asked for",
+     .models = ZOO_BOTH,
+     .rules = "MEM-002",
+     .since = ZOO_SINCE,
+     .focus = "display=yes shows=yes",
+     .plant = surface_changed},
     ROW("MEM-reset-unwritten", "ResetEngine gives no LastAbortedFenceId", ZOO_ALL, "MEM-004",
         reset_unwritten),
     ROW("MEM-group-unwritten", "QueryDependentEngineGroup gives no group", ZOO_ALL, "MEM-004",

@@ -95,10 +95,22 @@
 #define SGPU_REG_RANGE_FIRST(n) (0x0e0u + 8u * (n)) /* 4 w  page of BAR 1                */
 #define SGPU_REG_RANGE_END(n)   (0x0e4u + 8u * (n)) /* 4 w  ... and the one behind the last */
 
-#define SGPU_REG_KEPT_SIZE    0x080u /* 8 r  bytes of local memory that outlive hibernation */
-#define SGPU_REG_IRQ_STATUS   0x100u /* 4 r  SGPU_IRQ_*; 4 w  ones clear                   */
-#define SGPU_REG_IRQ_ENABLE   0x104u /* 4 rw SGPU_IRQ_*                                    */
-#define SGPU_REG_RESET        0x108u /* 4 w  SGPU_RESET_KEY: resets the whole device       */
+#define SGPU_REG_KEPT_SIZE  0x080u /* 8 r  bytes of local memory that outlive hibernation */
+#define SGPU_REG_IRQ_STATUS 0x100u /* 4 r  SGPU_IRQ_*; 4 w  ones clear                   */
+#define SGPU_REG_IRQ_ENABLE 0x104u /* 4 rw SGPU_IRQ_*                                    */
+#define SGPU_REG_RESET      0x108u /* 4 w  SGPU_RESET_KEY: resets the whole device       */
+/*
+ * Scan-out, with SGPU_STRAP_DISPLAY: one source. An address that is written (low half first) is
+ * taken at the next vertical sync, SGPU_SYNC_NS later at the latest; then SGPU_IRQ_SYNC is raised,
+ * and SCAN_CURRENT reads it. SCAN_CONTROL 0 ends the scan-out at once, and what was to be taken is
+ * forgotten; 1 begins it. It ends with a reset of the device, and without power.
+ */
+#define SGPU_REG_SCAN_NEXT    0x130u /* 8 w  GPU physical address of a surface              */
+#define SGPU_REG_SCAN_CURRENT 0x138u /* 8 r  ... that is scanned out; all ones: none is     */
+#define SGPU_REG_SCAN_CONTROL 0x140u /* 4 w  SGPU_SCAN_*                                    */
+#define SGPU_SCAN_HIDE        0u
+#define SGPU_SCAN_SHOW        1u
+#define SGPU_SYNC_NS          50000u
 #define SGPU_REG_FENCE_FORGET 0x110u /* 4 w  number of a fence that has no home any more    */
 /*
  * Aperture slots without a packet: SLOT names one, the second half of SLOT_PAGE points it at the
@@ -153,6 +165,7 @@
 #define SGPU_STRAP_SEEN_APERTURE       (1u << 31) /* BAR 1 goes on with the aperture          */
 #define SGPU_STRAP_GPU_PAGE_SHIFT      29 /* 2 bits: GPU pages of 4, 16 or 64 KiB (0, 1, 2)     */
 #define SGPU_STRAP_GPU_PAGE_MASK       0x3u
+#define SGPU_STRAP_DISPLAY             (1u << 13) /* there is a scan-out: see SCAN_NEXT       */
 #define SGPU_STRAP_HOST_APERTURE       (1u << 20) /* BAR 1 is no window but pages, each pointed */
 #define SGPU_STRAP_NO_RANGES           (1u << 21) /* the CPU sees tiled memory as it is         */
 #define SGPU_STRAP_SLOW_LISTS          (1u << 17) /* COPY_PAGES is slower than the aperture   */
@@ -163,6 +176,7 @@
 #define SGPU_STRAP_KEEPS_HIBERNATE     (1u << 25) /* ... and [0, KEPT_SIZE) while hibernating */
 
 #define SGPU_IRQ_COMPLETED(node) (1u << (node))        /* a submission of the node finished */
+#define SGPU_IRQ_SYNC            (1u << 4)             /* a new address is scanned out      */
 #define SGPU_IRQ_FAULTED(node)   (1u << (8 + (node)))  /* the node stopped on a fault       */
 #define SGPU_IRQ_FENCE(node)     (1u << (16 + (node))) /* a FENCE packet asked for it       */
 #define SGPU_IRQ_PREEMPTED(node) (1u << (24 + (node))) /* a preemption is done             */

@@ -182,6 +182,8 @@ struct vidmm_early_caps {
     bool can_remap; /* DXGK_IOMMU_CAPS.DmaRemappingSupported */
 };
 
+#define VIDMM_DEFAULT_SCRATCH_BYTES (UINT64_C(256) << 20)
+
 struct vidmm_config {
     struct vidmm_platform platform;
     struct vidmm_early_caps early; /* as vidmm_query_early() gave it */
@@ -191,7 +193,7 @@ struct vidmm_config {
     uint32_t paging_buffer_bytes;  /* 0: what the driver reports; else smaller, page multiple not
                                       required: a sweep over tiny buffers */
     unsigned hardware_queue_depth; /* packets with the driver at once, a node; 0: 2 */
-    uint64_t scratch_bytes;        /* paging process scratch range; 0: 256 MiB */
+    uint64_t scratch_bytes;        /* paging process scratch range; 0: the default */
     uint64_t local_limit;          /* use no more of each memory segment; 0: all */
     uint32_t ids_before_wrap;      /* submission ids leap, while a node is idle, to so many before
                                       they wrap, as if days had gone by; 0: they do not */
@@ -572,6 +574,14 @@ NTSTATUS vidmm_primary_create(struct vidmm_device *device, const void *private_d
                               struct vidmm_allocation **out_allocation);
 
 /*
+ * The same of a surface that the kernel makes by itself, of so many pixels of 32 bits: the driver
+ * describes it (DxgkDdiGetStandardAllocationDriverData). STATUS_NOT_SUPPORTED: the driver flips
+ * nothing, or knows no standard allocations.
+ */
+NTSTATUS vidmm_shared_primary_create(struct vidmm_device *device, uint32_t width, uint32_t height,
+                                     void *cookie, struct vidmm_allocation **out_allocation);
+
+/*
  * Several by one call of the driver, as a resource of Direct3D has them: all or none. From there on
  * they are allocations like others. When they go, the driver destroys each by a call of its own, or
  * (ends_whole) all of them by one, when the last is gone. STATUS_INVALID_PARAMETER: none, or too
@@ -855,6 +865,23 @@ uint64_t vidmm_device_paging_fence(const struct vidmm_device *device);
  * not been given to any request of the device.
  */
 NTSTATUS vidmm_context_wait_for_paging(struct vidmm_context *context, uint64_t value);
+
+/* ---- Scan-out (drivers that report FlipCaps.FlipOnVSyncMmIo) --------------------------------- */
+
+/*
+ * Shows a primary: it is brought in, its address goes to the driver, and it stays where it is until
+ * another one is scanned out, nothing is shown, or the adapter sleeps or is reset. STATUS_PENDING:
+ * done (may be NULL) will be called: with STATUS_SUCCESS when the driver has reported that it is
+ * scanned out, with STATUS_CANCELLED when it is hidden before, STATUS_NOT_SUPPORTED when it lies
+ * where no display finds it, or why it could not be brought in. STATUS_DEVICE_BUSY: another one is
+ * on its way, or the adapter is not on. STATUS_NOT_SUPPORTED: the driver has no such scan-out.
+ * STATUS_INVALID_PARAMETER: it is no primary. STATUS_GRAPHICS_INVALID_ALLOCATION_USAGE: it is
+ * offered. STATUS_NO_MEMORY.
+ */
+NTSTATUS vidmm_show(struct vidmm_allocation *primary, vidmm_done done, void *context);
+
+/* Shows nothing any more. STATUS_DEVICE_BUSY: the adapter is not on. STATUS_NOT_SUPPORTED. */
+NTSTATUS vidmm_hide(struct vidmm *vidmm);
 
 /* ---- Native fences (GpuMmu, drivers of WDDM 3.1 that report NativeGpuFence) ------------------ */
 

@@ -124,6 +124,7 @@ struct check_watcher {
     X(check_notice_watcher)                                                                        \
     X(check_allocation_watcher)                                                                    \
     X(check_residency_watcher)                                                                     \
+    X(check_scan_out_watcher)                                                                      \
     X(check_rename_watcher)                                                                        \
     X(check_swizzle_watcher)                                                                       \
     X(check_context_watcher)                                                                       \

@@ -195,6 +195,7 @@ NTSTATUS NTAPI RefKmdStartDevice(IN_CONST_PVOID MiniportDeviceContext,
     if (!NT_SUCCESS(status))
         goto unmap_registers;
 
+    *NumberOfVideoPresentSources = refkmd_has_display(adapter);
     refkmd_write(adapter, SGPU_REG_IRQ_STATUS, MAXULONG);
     refkmd_write(adapter, SGPU_REG_IRQ_ENABLE, refkmd_interrupt_mask(adapter));
     DbgPrintEx(DPFLTR_IHVVIDEO_ID, DPFLTR_INFO_LEVEL,

@@ -33,6 +33,7 @@ static NTSTATUS query_driver_caps(struct refkmd_adapter *adapter,
     caps.ApertureSegmentCommitLimit = adapter->aperture_bytes;
     caps.SchedulingCaps.MultiEngineAware = refkmd_has_contexts(adapter);
     caps.SchedulingCaps.PreemptionAware = 1;
+    caps.FlipCaps.FlipOnVSyncMmIo = refkmd_has_display(adapter);
     caps.MemoryManagementCaps.PagingNode =
         refkmd_has_contexts(adapter) ? SGPU_NODE_COPY : SGPU_NODE_RENDER;
     caps.GpuEngineTopology.NbAsymetricProcessingNodes = adapter->node_count;

@@ -1,7 +1,7 @@
 /*
  * DriverEntry: which DDIs a driver of either model registers.
  *
- * The device is render only: it has no video present sources and no children, so all DDIs of
+ * The device is render only: it has no children and no modes, so all DDIs of
  * scanning out are left NULL.
  */
 #include "refkmd/ddi.h"
@@ -48,6 +48,8 @@ static void fill_common(DRIVER_INITIALIZATION_DATA *table)
 
     table->DxgkDdiBuildPagingBuffer = RefKmdBuildPagingBuffer;
     table->DxgkDdiPresent = RefKmdPresent;
+    table->DxgkDdiSetVidPnSourceAddress = RefKmdSetVidPnSourceAddress;
+    table->DxgkDdiSetVidPnSourceVisibility = RefKmdSetVidPnSourceVisibility;
     table->DxgkDdiPatch = RefKmdPatch;
     table->DxgkDdiSubmitCommand = RefKmdSubmitCommand;
     table->DxgkDdiPreemptCommand = RefKmdPreemptCommand;

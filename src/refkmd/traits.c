@@ -23,6 +23,11 @@ BOOLEAN refkmd_has_native_fences(const struct refkmd_adapter *adapter)
            refkmd_is_at_least(adapter, DXGKDDI_INTERFACE_VERSION_WDDM3_1);
 }
 
+BOOLEAN refkmd_has_display(const struct refkmd_adapter *adapter)
+{
+    return (adapter->straps & SGPU_STRAP_DISPLAY) != 0;
+}
+
 BOOLEAN refkmd_has_64k_leaves(const struct refkmd_adapter *adapter)
 {
     return (adapter->straps & (SGPU_STRAP_64K_DUAL | SGPU_STRAP_64K_SINGLE)) != 0;

@@ -26,6 +26,9 @@ NTSTATUS refkmd_check_physical_adapter(UINT index);
 /* The board has a unit for native fences, and the kernel knows what they are. */
 BOOLEAN refkmd_has_native_fences(const struct refkmd_adapter *adapter);
 
+/* The board has a scan-out. */
+BOOLEAN refkmd_has_display(const struct refkmd_adapter *adapter);
+
 /* Page tables have entries for pages of 64 KiB. */
 BOOLEAN refkmd_has_64k_leaves(const struct refkmd_adapter *adapter);
 /*

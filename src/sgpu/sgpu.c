@@ -380,6 +380,9 @@ static uint32_t read_word(struct sgpu *gpu, uint64_t offset)
     case SGPU_REG_PICTURE_SIZE:
     case SGPU_REG_PICTURE_SIZE + 4:
         return half_of(gpu->config.picture_bytes, offset - SGPU_REG_PICTURE_SIZE);
+    case SGPU_REG_SCAN_CURRENT:
+    case SGPU_REG_SCAN_CURRENT + 4:
+        return half_of(gpu->scan_current, offset - SGPU_REG_SCAN_CURRENT);
     case SGPU_REG_INDEX_BITS:
     case SGPU_REG_INDEX_BITS + 4:
         return index_bits_word(gpu, (uint32_t)(offset - SGPU_REG_INDEX_BITS));
@@ -508,6 +511,8 @@ static void write_word(struct sgpu *gpu, uint64_t offset, uint32_t value)
             gpu->register_attributes;
     } else if (range_bound(gpu, offset)) {
         set_range(gpu, range_bound(gpu, offset), value);
+    } else if (sgpu_scan_write(gpu, offset, value)) {
+        return;
     } else if (offset == SGPU_REG_FENCE_FORGET) {
         sgpu_forget_fence(gpu, value);
     } else if (offset == SGPU_REG_RESET && value == SGPU_RESET_KEY) {
@@ -637,6 +642,7 @@ struct sgpu *sgpu_create(struct machine *machine, const struct sgpu_config *conf
     }
     if (config->straps & SGPU_STRAP_SEEN_APERTURE)
         machine_set_aperture_function(machine, seen_page, gpu);
+    gpu->scan_next = gpu->scan_current = SCAN_NOTHING;
     if (!machine_set_registers(machine, &registers, gpu))
         goto fail;
     return gpu;
@@ -650,6 +656,7 @@ void sgpu_destroy(struct sgpu *gpu)
 {
     if (!gpu)
         return;
+    machine_cancel(gpu->machine, &gpu->scan_event);
     for (uint32_t i = 0; gpu->nodes && i < gpu->node_count; i++) {
         machine_cancel(gpu->machine, &gpu->nodes[i].event);
         sgpu_tlb_fini(&gpu->nodes[i]);

@@ -108,6 +108,8 @@ struct sgpu_observer {
     void (*fence_passed)(void *context, uint32_t node);
     /* The value of a native fence is about to be written at a GPU address. */
     void (*fence_written)(void *context, uint32_t node, uint64_t address);
+    /* A GPU address is scanned out from now on; the interrupt has not been delivered. */
+    void (*scanned)(void *context, uint64_t address);
     /* A packet dropped cached translations of a root, whose bits are SGPU_ROOT()'s; end 0: all. */
     void (*tlb_flushed)(void *context, uint32_t node, uint64_t root, uint64_t start, uint64_t end);
     /* System memory was reached: only while sgpu_watch_system_memory() asks for it. */

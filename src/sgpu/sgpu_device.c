@@ -21,6 +21,7 @@ static void reset_nodes(struct sgpu *gpu)
     gpu->irq_status = 0;
     gpu->irq_enable = 0;
     sgpu_forget_fences(gpu);
+    sgpu_scan_end(gpu);
     sgpu_update_line(gpu);
 }
 

@@ -221,6 +221,12 @@ struct sgpu {
 
     struct sgpu_fence fences[SGPU_FENCES];
 
+    /* Scan-out (sgpu_scan.c). */
+    uint64_t scan_next, scan_current; /* SCAN_NOTHING: none */
+    uint32_t scan_low;                /* half of an address that is being written */
+    bool scan_is_shown;
+    struct machine_event scan_event;
+
     bool watches_system;
     const struct sgpu_observer *observer;
     void *observer_context;
@@ -324,6 +330,13 @@ bool sgpu_fence_signal_is_well_formed(struct sgpu_node *node);
 bool sgpu_fence_signal_end(struct sgpu_node *node);
 void sgpu_forget_fence(struct sgpu *gpu, uint32_t fence);
 void sgpu_forget_fences(struct sgpu *gpu);
+
+/* ---- sgpu_scan.c ---------------------------------------------------------------------------- */
+
+#define SCAN_NOTHING UINT64_MAX
+/* True: it was a register of the scan-out. */
+bool sgpu_scan_write(struct sgpu *gpu, uint64_t offset, uint32_t value);
+void sgpu_scan_end(struct sgpu *gpu);
 
 /* ---- sgpu_mmu.c ----------------------------------------------------------------------------- */
 

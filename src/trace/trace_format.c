@@ -639,6 +639,10 @@ static void put_interrupt(struct trace_line *line, const DXGKARGCB_NOTIFY_INTERR
         trace_put_handle(line, "FaultedProcessHandle", TRACE_HANDLE_PROCESS,
                          data->DmaPageFaulted.FaultedProcessHandle);
         break;
+    case DXGK_INTERRUPT_CRTC_VSYNC:
+        trace_put_number(line, "VidPnTargetId", data->CrtcVsync.VidPnTargetId);
+        trace_put_hex(line, "PhysicalAddress", (uint64_t)data->CrtcVsync.PhysicalAddress.QuadPart);
+        break;
     case DXGK_INTERRUPT_MONITORED_FENCE_SIGNALED:
         trace_put_number(line, "NodeOrdinal", data->MonitoredFenceSignaled.NodeOrdinal);
         trace_put_number(line, "EngineOrdinal", data->MonitoredFenceSignaled.EngineOrdinal);

@@ -794,6 +794,9 @@ static const char *const covered_in_runs[] = {
     "vidmm_end_exclusive_access",
     "vidmm_remove",
     "vidmm_present",
+    "vidmm_show",
+    "vidmm_hide",
+    "vidmm_shared_primary_create",
 };
 
 static bool is_in_runs(const char *name)

@@ -18,6 +18,7 @@
 #include "vidmm/notes/note.h"
 #include "vidmm/paging/monitored_fence.h"
 #include "vidmm/paging/native_fence.h"
+#include "vidmm/residency/scan_out.h"
 #include "vidmm/paging/paging_queue.h"
 #include "vidmm/residency/ahead.h"
 #include "vidmm/residency/compaction.h"
@@ -68,6 +69,7 @@ struct vidmm {
     struct paging_process paging;
     struct monitored_fences fences;
     struct native_fences native_fences;
+    struct scan_out scan_out;
     struct recovery recovery;
     struct power power;
     struct compaction compaction;

@@ -61,6 +61,7 @@ enum campaign_stream {
     STREAM_RENEWALS,
     STREAM_LARGE,
     STREAM_FENCE_MOVES,
+    STREAM_SHOWS,
     STREAM_COUNT,
     STREAM_OWN = STREAM_COUNT, /* of one option */
     STREAM_NONE,               /* nothing is drawn */

@@ -111,6 +111,8 @@ static void draw_kinds(uint64_t seed, struct settings *settings)
     has_fences = rng_chance(&rng, 3, 4);
     campaign_stream_of(seed, STREAM_FENCE_MOVES, &rng);
     set_text(settings, "fences", !has_fences ? "no" : rng_chance(&rng, 1, 2) ? "leave" : "yes");
+    campaign_stream_of(seed, STREAM_SHOWS, &rng);
+    set_flag(settings, "shows", rng_chance(&rng, 1, 4));
     campaign_stream_of(seed, STREAM_DISCARDS, &rng);
     set_flag(settings, "discards", rng_chance(&rng, 1, 4));
     campaign_stream_of(seed, STREAM_FAULT_LINES, &rng);

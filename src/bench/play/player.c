@@ -367,6 +367,7 @@ NTSTATUS player_create(const struct player_config *config, struct player **out_p
     player->queue_depth = config->run->queue_depth;
     player->next_token = 1;
     player->next_tag = FIRST_TAG;
+    player->shown = WORKLOAD_NONE;
     list_init(&player->memories);
     player->processes =
         base_alloc_array(services, workload->process_count, sizeof *player->processes);

@@ -103,6 +103,8 @@ uint32_t player_line_of(const struct player *player, uint64_t token);
 
 /* The manager's events.page_fault, and the GPU's. */
 void player_note_fault(struct player *player);
+/* The allocation that the display shows, or is about to. False: none. */
+bool player_shown(const struct player *player, uint32_t *out_allocation, uint64_t *out_bytes);
 /* The case makes this fault on purpose: a `fault` line is being played. */
 bool player_expects_fault(const struct player *player, uint32_t node, uint64_t token,
                           uint64_t address);

@@ -340,12 +340,30 @@ static bool describe(struct player *player, struct making *making, uint32_t i)
     return true;
 }
 
+/*
+ * A primary of which the line says nothing but its size may as well be the kernel's own, of rows of
+ * a page; one that the Drydock GPU's driver describes.
+ */
+static bool is_surface(const struct player *player, const struct workload_allocation *allocation)
+{
+    return !player_is_foreign(player) && player->config.run->has_display &&
+           !allocation->segment_count && !allocation->align && allocation->size % PAGE_BYTES == 0;
+}
+
 static NTSTATUS make(struct player *player, struct making *making)
 {
     const struct workload_allocation *first = &player->workload->allocations[making->ids[0]];
     const struct vidmm_new_allocation *wanted = &making->wanted[0];
     struct vidmm_device *device = player->devices[first->device];
 
+    if (first->flags == WORKLOAD_ALLOCATION_PRIMARY && is_surface(player, first)) {
+        NTSTATUS status = vidmm_shared_primary_create(device, SGPU_ROW_PIXELS,
+                                                      (uint32_t)(first->size / PAGE_BYTES),
+                                                      wanted->cookie, making->handles);
+
+        if (status != STATUS_NOT_SUPPORTED)
+            return status;
+    }
     if (first->flags & WORKLOAD_ALLOCATION_PRIMARY)
         return vidmm_primary_create(device, wanted->private_data, wanted->private_data_bytes,
                                     wanted->cookie, making->handles);

@@ -188,6 +188,7 @@ struct player {
     struct player_allocation *allocations;
     struct vidmm_allocation **live_handles; /* the handles that a tamper sees */
     struct player_fence fences[WORKLOAD_MAX_FENCES];
+    uint32_t shown; /* the primary of the last show line that went well so far; WORKLOAD_NONE */
     struct list memories; /* that allocations are made over (player_memory.c) */
 
     /* Given out one after the other. */

@@ -60,6 +60,70 @@ static bool make_resident(struct player *player, uint32_t device,
     return true;
 }
 
+/* ---- What a display shows -------------------------------------------------------------------- */
+
+bool player_shown(const struct player *player, uint32_t *out_allocation, uint64_t *out_bytes)
+{
+    if (player->shown == WORKLOAD_NONE)
+        return false;
+    *out_allocation = player->shown;
+    *out_bytes = player->workload->allocations[player->shown].size;
+    return true;
+}
+
+/* A reset, a sleep or the end of the board takes it from the display: that is no failure. */
+static bool is_taken_away(NTSTATUS status)
+{
+    return status == STATUS_CANCELLED || status == STATUS_GRAPHICS_ADAPTER_WAS_RESET ||
+           status == STATUS_DEVICE_REMOVED || status == STATUS_NOT_SUPPORTED;
+}
+
+bool player_play_show(struct player *player, uint32_t op_index)
+{
+    uint32_t id = player_op(player, op_index)->object;
+    struct vidmm_allocation *handle = player->allocations[id].handle;
+    unsigned attempts = 0;
+    NTSTATUS status;
+
+    if (!handle)
+        return true;
+    for (;;) {
+        player->request.is_reported = false;
+        player->shown = id;
+        status = vidmm_show(handle, player_request_done, player);
+        if (status == STATUS_PENDING) {
+            if (!player_wait_request(player))
+                return false;
+            status = player->request.status;
+            break;
+        }
+        if (status == STATUS_DEVICE_BUSY) {
+            if (!player_advance(player))
+                return false;
+        } else if (!player_should_repeat(player, status, &attempts)) {
+            break;
+        }
+    }
+    if (NT_SUCCESS(status))
+        return true;
+    player->shown = WORKLOAD_NONE;
+    if (!is_taken_away(status))
+        player_report(player, op_index, "show %s failed with status 0x%08x",
+                      workload_allocation_name(player->workload, id), (unsigned)status);
+    return true;
+}
+
+bool player_play_hide(struct player *player, uint32_t op_index)
+{
+    NTSTATUS status;
+
+    do {
+        status = vidmm_hide(player->vidmm);
+    } while (status == STATUS_DEVICE_BUSY && player_advance(player));
+    player->shown = WORKLOAD_NONE;
+    return status != STATUS_DEVICE_BUSY;
+}
+
 bool player_play_resident(struct player *player, uint32_t op_index)
 {
     const struct workload_op *op = player_op(player, op_index);

@@ -34,6 +34,7 @@ static uint32_t straps_of(const struct run_config *config)
            (config->tells_tables_in_transfer ? SGPU_STRAP_TABLES_IN_COPY : 0) |
            (config->has_coherent_aperture ? SGPU_STRAP_COHERENT_APERTURE : 0) |
            (config->native_fences ? SGPU_STRAP_FENCE_UNIT : 0) |
+           (config->has_display ? SGPU_STRAP_DISPLAY : 0) |
            (config->pages_through_aperture ? SGPU_STRAP_PAGING_APERTURE : 0) |
            (config->has_half_aperture ? SGPU_STRAP_HALF_APERTURE : 0) |
            (config->dma_through_aperture ? SGPU_STRAP_DMA_APERTURE : 0) |
@@ -343,6 +344,33 @@ static void on_fence_written(void *context, uint32_t node, uint64_t address)
                                                       .address = address & ~SGPU_PA_SYSTEM});
 }
 
+/* The display reads all of the surface, as the CPU would. */
+static void read_surface(struct run_assembly *run, uint64_t address)
+{
+    uint64_t bytes, offset = 0;
+    uint32_t id;
+
+    if (!run->oracle || !run->player || !player_shown(run->player, &id, &bytes))
+        return;
+    while (offset < bytes) {
+        struct page_store *store;
+        uint64_t at, length;
+
+        if (!sgpu_resolve(run->gpu, address + offset, bytes - offset, &store, &at, &length))
+            return;
+        oracle_cpu_read(run->oracle, id, offset, store, at, length);
+        offset += length;
+    }
+}
+
+static void on_scanned(void *context, uint64_t address)
+{
+    struct run_assembly *run = context;
+
+    tell_check(run, &(struct check_gpu_event){.kind = CHECK_GPU_SCANS, .address = address});
+    read_surface(run, address);
+}
+
 static void on_tlb_flushed(void *context, uint32_t node, uint64_t root, uint64_t start,
                            uint64_t end)
 {
@@ -431,6 +459,7 @@ static const struct sgpu_observer *gpu_observer(bool follows_content)
         .submission_dropped = on_submission_dropped,
         .fence_passed = on_fence_passed,
         .fence_written = on_fence_written,
+        .scanned = on_scanned,
         .tlb_flushed = on_tlb_flushed,
         .system_reached = on_system_reached,
         .touched_gone = on_touched_gone,
@@ -444,6 +473,7 @@ static const struct sgpu_observer *gpu_observer(bool follows_content)
         .submission_dropped = on_submission_dropped,
         .fence_passed = on_fence_passed,
         .fence_written = on_fence_written,
+        .scanned = on_scanned,
         .tlb_flushed = on_tlb_flushed,
         .system_reached = on_system_reached,
         .touched_gone = on_touched_gone,

@@ -143,6 +143,16 @@ static void native_fences(void **state)
     fail_each(&(struct failing_case){.name = "fences-in-local-memory.case", .is_used = has_fences});
 }
 
+static bool has_shown(const struct run_result *result)
+{
+    return result->rules.evaluated[RULE_FENCE_021] > 0;
+}
+
+static void primaries_that_are_shown(void **state)
+{
+    fail_each(&(struct failing_case){.name = "flips.case", .is_used = has_shown});
+}
+
 static void waits_that_are_given_up(void **state)
 {
     fail_each(&(struct failing_case){.name = "sequences/FENCE-014-wait-given-up.case",
@@ -196,11 +206,17 @@ static void host_apertures(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(native_fences),    cmocka_unit_test(updates_of_context_allocations),
-        cmocka_unit_test(preemptions),      cmocka_unit_test(resets),
-        cmocka_unit_test(the_watchdog),     cmocka_unit_test(host_apertures),
-        cmocka_unit_test(presents),         cmocka_unit_test(waits_that_are_given_up),
-        cmocka_unit_test(exclusive_access), cmocka_unit_test(a_surprise_removal),
+        cmocka_unit_test(primaries_that_are_shown),
+        cmocka_unit_test(native_fences),
+        cmocka_unit_test(updates_of_context_allocations),
+        cmocka_unit_test(preemptions),
+        cmocka_unit_test(resets),
+        cmocka_unit_test(the_watchdog),
+        cmocka_unit_test(host_apertures),
+        cmocka_unit_test(presents),
+        cmocka_unit_test(waits_that_are_given_up),
+        cmocka_unit_test(exclusive_access),
+        cmocka_unit_test(a_surprise_removal),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,6 +6,7 @@
  */
 #include "refkmd/ddi.h"
 #include "refkmd/memory/segments.h"
+#include "refkmd/registers.h"
 #include "refkmd/traits.h"
 
 #include <ntstatus.h>
@@ -33,12 +34,37 @@ static NTSTATUS place_fences(const struct refkmd_adapter *adapter,
     return STATUS_SUCCESS;
 }
 
+/*
+ * A surface of rows as the user-mode half would describe it. Without a buffer the kernel asks for
+ * the size alone; the description comes back in DxgkDdiCreateAllocation (ALLOC-025).
+ */
+static NTSTATUS describe_primary(const struct refkmd_adapter *adapter,
+                                 DXGKARG_GETSTANDARDALLOCATIONDRIVERDATA *args)
+{
+    const D3DKMDT_SHAREDPRIMARYSURFACEDATA *surface = args->pCreateSharedPrimarySurfaceData;
+    struct sgpu_umd_allocation *description = args->pAllocationPrivateDriverData;
+
+    if (!refkmd_has_display(adapter) || surface->VidPnSourceId != 0)
+        return STATUS_INVALID_PARAMETER;
+    if (description) {
+        RtlZeroMemory(description, sizeof *description);
+        description->version = SGPU_UMD_VERSION;
+        description->flags = SGPU_UMD_PRIMARY;
+        description->bytes = (UINT64)surface->Width * surface->Height * sizeof(UINT);
+    }
+    args->AllocationPrivateDriverDataSize = sizeof *description;
+    args->ResourcePrivateDriverDataSize = 0;
+    return STATUS_SUCCESS;
+}
+
 NTSTATUS NTAPI RefKmdGetStandardAllocationDriverData(
     IN_CONST_HANDLE hAdapter, INOUT_PDXGKARG_GETSTANDARDALLOCATIONDRIVERDATA args)
 {
     switch (args->StandardAllocationType) {
     case D3DKMDT_STANDARDALLOCATION_FENCESTORAGE:
         return place_fences(hAdapter, args->pCreateFenceStorageData);
+    case D3DKMDT_STANDARDALLOCATION_SHAREDPRIMARYSURFACE:
+        return describe_primary(hAdapter, args);
     default:
         return STATUS_INVALID_PARAMETER;
     }

@@ -10,6 +10,7 @@
 #include "refkmd/ddi.h"
 #include "refkmd/memory/save_area.h"
 #include "refkmd/registers.h"
+#include "refkmd/traits.h"
 
 #include <ntstatus.h>
 
@@ -21,6 +22,8 @@ ULONG refkmd_interrupt_mask(const struct refkmd_adapter *adapter)
     for (i = 0; i < adapter->node_count; i++)
         mask |=
             SGPU_IRQ_COMPLETED(i) | SGPU_IRQ_FAULTED(i) | SGPU_IRQ_FENCE(i) | SGPU_IRQ_PREEMPTED(i);
+    if (refkmd_has_display(adapter))
+        mask |= SGPU_IRQ_SYNC;
     return mask;
 }
 
@@ -180,6 +183,19 @@ static void report_fence_write(struct refkmd_adapter *adapter, UINT ordinal)
     notify(adapter, &data);
 }
 
+/* The surface before may go once the kernel knows that another one is scanned out (FENCE-022). */
+static void report_sync(struct refkmd_adapter *adapter)
+{
+    DXGKARGCB_NOTIFY_INTERRUPT_DATA data;
+
+    RtlZeroMemory(&data, sizeof data);
+    data.InterruptType = DXGK_INTERRUPT_CRTC_VSYNC;
+    data.CrtcVsync.VidPnTargetId = 0;
+    data.CrtcVsync.PhysicalAddress.QuadPart =
+        (LONGLONG)refkmd_read64(adapter, SGPU_REG_SCAN_CURRENT);
+    notify(adapter, &data);
+}
+
 /*
  * Acknowledge first and look afterwards: an event in between raises the line again. A device
  * without power reads as all ones, and is not the one that calls. The DPC is queued before leaving
@@ -209,6 +225,8 @@ BOOLEAN NTAPI RefKmdInterruptRoutine(IN_CONST_PVOID MiniportDeviceContext, IN_UL
         if (pending & SGPU_IRQ_FAULTED(i))
             report_fault(adapter, i);
     }
+    if (pending & SGPU_IRQ_SYNC) /* behind those of engines (FENCE-005) */
+        report_sync(adapter);
     adapter->dxgkrnl.DxgkCbQueueDpc(adapter->dxgkrnl.DeviceHandle);
     return TRUE;
 }

@@ -115,7 +115,7 @@ static BOOLEAN write_packet(const struct refkmd_adapter *adapter, const DXGKARG_
 }
 
 /*
- * MultipassOffset is the number of the first sub-rectangle that is left. Flips, color keys,
+ * MultipassOffset is the number of the first sub-rectangle that is left. Color keys,
  * rotation and stretching are not of this hardware.
  */
 NTSTATUS NTAPI RefKmdPresent(IN_CONST_HANDLE hContext, INOUT_PDXGKARG_PRESENT args)
@@ -136,6 +136,9 @@ NTSTATUS NTAPI RefKmdPresent(IN_CONST_HANDLE hContext, INOUT_PDXGKARG_PRESENT ar
 
     PAGED_CODE();
 
+    /* A flip is by registers, so there is nothing to put in a buffer. */
+    if (args->Flags.Flip)
+        return from && !args->pDmaBuffer ? STATUS_SUCCESS : STATUS_INVALID_HANDLE;
     if (!args->pPrivateDriverData || args->PrivateDriverDataSize < sizeof request)
         return STATUS_ILLEGAL_INSTRUCTION;
     RtlCopyMemory(&request, args->pPrivateDriverData, sizeof request);

@@ -19,6 +19,7 @@
 #include "vidmm/policy.h"
 #include "vidmm/residency/ahead.h"
 #include "vidmm/residency/residency.h"
+#include "vidmm/residency/scan_out.h"
 #include "vidmm/work/null_context.h"
 #include "vidmm/tables/page_table.h"
 #include "vidmm/tables/paging_process.h"
@@ -37,7 +38,6 @@
 
 #define DEFAULT_PAGING_BUFFERS       4
 #define DEFAULT_HARDWARE_QUEUE_DEPTH 2
-#define DEFAULT_SCRATCH_BYTES        (256 * MiB)
 #define MAX_TRANSFER_BYTES           (1 * GiB)
 #define DEFAULT_TIMEOUT_WINDOW_NS    UINT64_C(60000000000) /* TdrLimitTime */
 
@@ -95,7 +95,7 @@ NTSTATUS vidmm_create(struct miniport *miniport, const struct vidmm_config *conf
     vidmm->notes.tell_samples = residency_tell_samples;
     vidmm->config.transfer_bytes = align_up(vidmm->config.transfer_bytes, PAGE_BYTES);
     if (!vidmm->config.scratch_bytes)
-        vidmm->config.scratch_bytes = DEFAULT_SCRATCH_BYTES;
+        vidmm->config.scratch_bytes = VIDMM_DEFAULT_SCRATCH_BYTES;
     if (vidmm->config.timeout_limit > VIDMM_MAX_TIMEOUT_LIMIT)
         vidmm->config.timeout_limit = VIDMM_MAX_TIMEOUT_LIMIT;
     if (!vidmm->config.policy)
@@ -292,6 +292,7 @@ void vidmm_notify_interrupt(struct vidmm *vidmm, const DXGKARGCB_NOTIFY_INTERRUP
     if (vidmm->vidsch)
         vidsch_notify_interrupt(vidmm->vidsch, data);
     monitored_fences_interrupted(vidmm, data);
+    scan_out_interrupted(vidmm, data);
 }
 
 void vidmm_notify_dpc(struct vidmm *vidmm)
@@ -302,6 +303,7 @@ void vidmm_notify_dpc(struct vidmm *vidmm)
     vidsch_notify_dpc(vidmm->vidsch);
     requests_rescan(vidmm);
     native_fences_rescan(vidmm);
+    scan_out_rescan(vidmm);
     vidmm->callback_depth--;
     vidmm_pump(vidmm);
 }

@@ -119,6 +119,10 @@ static NTSTATUS query_driver(struct caps_query *query)
         miniport_has(query->miniport, MINIPORT_DDI_CreateNativeFence) &&
         miniport_has(query->miniport, MINIPORT_DDI_DestroyNativeFence) &&
         miniport_has(query->miniport, MINIPORT_DDI_UpdateMonitoredValues);
+    query->caps->flips_by_registers =
+        driver.FlipCaps.FlipOnVSyncMmIo &&
+        miniport_has(query->miniport, MINIPORT_DDI_SetVidPnSourceAddress) &&
+        miniport_has(query->miniport, MINIPORT_DDI_SetVidPnSourceVisibility);
     if (!NT_SUCCESS(status))
         return status;
     if (!query->caps->has_contexts &&

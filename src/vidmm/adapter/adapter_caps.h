@@ -74,6 +74,7 @@ struct vidmm_caps {
     uint32_t swizzling_range_count; /* below WDDM 2.0 (SWZ-010) */
     bool maps_aperture2;            /* MapAperture2Supported: address descriptor lists */
     bool has_native_fences;         /* NativeGpuFence, and the DDIs for it */
+    bool flips_by_registers;        /* FlipOnVSyncMmIo, and the DDIs for it */
 
     uint32_t segment_count;
     struct vidmm_segment_caps segments[VIDMM_MAX_SEGMENTS]; /* [i] has id i + 1 */

@@ -33,6 +33,7 @@
 #include "vidmm/paging/native_fence.h"
 #include "vidmm/paging/paging_aperture.h"
 #include "vidmm/paging/paging_queue.h"
+#include "vidmm/residency/scan_out.h"
 #include "vidmm/work/null_context.h"
 #include "vidmm/tables/page_table.h"
 #include "vidmm/vidmm.h"
@@ -272,6 +273,7 @@ NTSTATUS vidmm_power_down(struct vidmm *vidmm, enum vidmm_sleep sleep, vidmm_don
         return STATUS_INVALID_DEVICE_STATE;
     if (!NT_SUCCESS(vidmm->refusal))
         return vidmm->refusal;
+    scan_out_hide(vidmm);
     vidmm->power.state = POWER_DRAINING;
     vidmm->power.sleep = sleep;
     vidmm->power.done = done;

@@ -48,6 +48,7 @@
 #include "vidmm/paging/notice.h"
 #include "vidmm/paging/paging_queue.h"
 #include "vidmm/residency/residency.h"
+#include "vidmm/residency/scan_out.h"
 #include "vidmm/work/companion.h"
 #include "vidmm/work/null_context.h"
 #include "vidmm/tables/page_table.h"
@@ -507,6 +508,7 @@ static void reset_adapter(struct vidmm *vidmm)
         vidmm_driver_error(vidmm, "TDR-001", "DxgkDdiResetFromTimeout returned 0x%08x",
                            (unsigned)status);
     native_fences_drop(vidmm);
+    scan_out_forget(vidmm, STATUS_GRAPHICS_ADAPTER_WAS_RESET);
     vidsch_reset_adapter(vidmm->vidsch, STATUS_GRAPHICS_ADAPTER_WAS_RESET);
     requests_end_reached(vidmm); /* before their paging is built anew: the GPU has written that */
     null_contexts_reset(vidmm);

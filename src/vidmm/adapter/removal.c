@@ -20,6 +20,7 @@
 #include "vidmm/adapter/power.h"
 #include "vidmm/adapter/pump.h"
 #include "vidmm/paging/native_fence.h"
+#include "vidmm/residency/scan_out.h"
 #include "vidmm/paging/paging_queue.h"
 #include "vidmm/vidmm.h"
 #include "vidmm/vidmm_private.h"
@@ -50,6 +51,7 @@ NTSTATUS vidmm_end_work(struct vidmm *vidmm)
     vidmm->refusal = STATUS_DEVICE_REMOVED;
     fail_devices(vidmm, "the adapter is being stopped");
     native_fences_end_waits(vidmm, STATUS_DEVICE_REMOVED);
+    scan_out_hide(vidmm);
     vidmm->callback_depth--;
     vidmm_pump(vidmm);
     return STATUS_SUCCESS;
@@ -66,6 +68,7 @@ void removal_give_up(struct vidmm *vidmm, const char *reason)
     paging_queue_abandon(vidmm);
     power_abandon(vidmm, STATUS_DEVICE_REMOVED);
     native_fences_end_waits(vidmm, STATUS_DEVICE_REMOVED);
+    scan_out_forget(vidmm, STATUS_DEVICE_REMOVED);
     vidmm->callback_depth--;
 }
 

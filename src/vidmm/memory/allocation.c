@@ -26,6 +26,7 @@
 #include "vidmm/paging/paging_queue.h"
 #include "vidmm/paging/paging_virtual.h"
 #include "vidmm/residency/offer.h"
+#include "vidmm/residency/scan_out.h"
 #include "vidmm/vidmm.h"
 #include "vidmm/vidmm_private.h"
 #include "vidmm/work/client.h"
@@ -324,6 +325,68 @@ NTSTATUS vidmm_primary_create(struct vidmm_device *device, const void *private_d
         out_allocation);
 }
 
+/* Asks for the size, then for the description. */
+static NTSTATUS describe_standard(struct vidmm *vidmm,
+                                  DXGKARG_GETSTANDARDALLOCATIONDRIVERDATA *args, void **out_data)
+{
+    NTSTATUS status = miniport_get_standard_allocation_driver_data(vidmm->miniport, NULL, args);
+    UINT bytes = args->AllocationPrivateDriverDataSize;
+
+    *out_data = NULL;
+    if (status != STATUS_SUCCESS)
+        return status;
+    if (!bytes || args->ResourcePrivateDriverDataSize)
+        return STATUS_NOT_SUPPORTED; /* there is no resource to describe */
+    *out_data = args->pAllocationPrivateDriverData = base_alloc(vidmm->services, bytes);
+    if (!*out_data)
+        return STATUS_NO_MEMORY;
+    status = miniport_get_standard_allocation_driver_data(vidmm->miniport, NULL, args);
+    if (status == STATUS_SUCCESS && args->AllocationPrivateDriverDataSize != bytes) {
+        vidmm_driver_error(
+            vidmm, "ALLOC-025",
+            "AllocationPrivateDriverDataSize is %u with a buffer, and was %u without",
+            args->AllocationPrivateDriverDataSize, bytes);
+        status = STATUS_INVALID_PARAMETER;
+    }
+    if (status == STATUS_SUCCESS)
+        return status;
+    base_free(vidmm->services, *out_data, bytes);
+    *out_data = NULL;
+    return status;
+}
+
+NTSTATUS vidmm_shared_primary_create(struct vidmm_device *device, uint32_t width, uint32_t height,
+                                     void *cookie, struct vidmm_allocation **out_allocation)
+{
+    struct vidmm *vidmm = device->vidmm;
+    D3DKMDT_SHAREDPRIMARYSURFACEDATA surface = {
+        .Width = width,
+        .Height = height,
+        .Format = D3DDDIFMT_A8R8G8B8,
+        .RefreshRate = {.Numerator = 60, .Denominator = 1},
+    };
+    DXGKARG_GETSTANDARDALLOCATIONDRIVERDATA args = {
+        .StandardAllocationType = D3DKMDT_STANDARDALLOCATION_SHAREDPRIMARYSURFACE,
+        .pCreateSharedPrimarySurfaceData = &surface,
+    };
+    NTSTATUS status;
+    void *data;
+
+    *out_allocation = NULL;
+    if (!NT_SUCCESS(vidmm->refusal))
+        return vidmm->refusal;
+    if (!vidmm->caps.flips_by_registers ||
+        !miniport_has(vidmm->miniport, MINIPORT_DDI_GetStandardAllocationDriverData))
+        return STATUS_NOT_SUPPORTED;
+    status = describe_standard(vidmm, &args, &data);
+    if (!NT_SUCCESS(status))
+        return status;
+    status = vidmm_primary_create(device, data, args.AllocationPrivateDriverDataSize, cookie,
+                                  out_allocation);
+    base_free(vidmm->services, data, args.AllocationPrivateDriverDataSize);
+    return status;
+}
+
 NTSTATUS vidmm_resource_create(struct vidmm_device *device, bool ends_whole, unsigned count,
                                const struct vidmm_new_allocation *wanted,
                                struct vidmm_allocation **out_allocations)
@@ -454,6 +517,8 @@ void vidmm_allocation_destroy(struct vidmm_allocation *named)
 {
     struct vidmm_allocation *allocation = allocation_current(named);
 
+    if (scan_out_keeps(allocation))
+        scan_out_hide(allocation->vidmm);
     offer_cancel(allocation);
     allocation_doom(allocation);
     vidmm_pump(allocation->vidmm);

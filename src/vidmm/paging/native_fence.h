@@ -4,8 +4,7 @@
  * Place      vidmm. Public functions are in vidmm.h; those here serve start, recovery, removal.
  * Model      native_fence.c: storage, segments, telling, packing, waiting.
  * Ownership  Fences belong to the client until vidmm_native_fence_destroy().
- * Source     contract.md NTF-010, NTF-011, FENCE-011, FENCE-013..015, FENCE-018..020;
- * docs/contract-choices.md, C8.
+ * Source     contract.md NTF-010, NTF-011, FENCE-011, FENCE-013..015; docs/contract-choices.md, C8.
  */
 #ifndef VIDMM_NATIVE_FENCE_H
 #define VIDMM_NATIVE_FENCE_H

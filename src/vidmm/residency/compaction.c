@@ -27,6 +27,7 @@
 #include "vidmm/paging/job.h"
 #include "vidmm/paging/paging_queue.h"
 #include "vidmm/residency/move.h"
+#include "vidmm/residency/scan_out.h"
 #include "vidmm/tables/page_table.h"
 #include "vidmm/tables/table_eviction.h"
 #include "vidmm/tables/table_move.h"
@@ -46,7 +47,7 @@ static bool is_movable(const struct vidmm_allocation *allocation, const struct s
 {
     return allocation->place.segment == segment && allocation->state == ALLOCATION_RESIDENT &&
            !allocation->lock_count && !allocation_is_internal(allocation) &&
-           !allocation->is_pinned && !allocation->is_destroyed;
+           !allocation->is_pinned && !allocation->is_destroyed && !scan_out_keeps(allocation);
 }
 
 /* Calls it for every allocation of every process; stops, and says so, when it fails. */

@@ -39,6 +39,8 @@ static NTSTATUS may_be_offered(const struct vidmm_allocation *allocation)
         return STATUS_INVALID_HANDLE;
     if (allocation->is_offered || allocation->is_over_memory) /* which nobody else could get */
         return STATUS_INVALID_PARAMETER;
+    if (scan_out_keeps(allocation))
+        return STATUS_GRAPHICS_ALLOCATION_BUSY;
     if (allocation->is_pinned) /* it could not be dropped (ALLOC-014) */
         return STATUS_GRAPHICS_CANT_EVICT_PINNED_ALLOCATION;
     /* GpuMmu: what holds it besides locks and requests under way are residency references. */

@@ -148,6 +148,8 @@ void workload_builder_fence_create(struct workload_builder *builder, uint32_t pr
 void workload_builder_fence_destroy(struct workload_builder *builder, uint64_t fence);
 void workload_builder_fence_wait(struct workload_builder *builder, uint64_t fence, uint64_t value);
 void workload_builder_pack_fences(struct workload_builder *builder);
+void workload_builder_show(struct workload_builder *builder, uint32_t allocation);
+void workload_builder_hide(struct workload_builder *builder);
 void workload_builder_evict_fences(struct workload_builder *builder);
 void workload_builder_signal(struct workload_builder *builder, uint64_t fence, uint64_t value);
 /* Ranges of addresses that are taken and given back. */

@@ -301,6 +301,20 @@ void workload_builder_pack_fences(struct workload_builder *builder)
     add(builder, &op);
 }
 
+void workload_builder_show(struct workload_builder *builder, uint32_t allocation)
+{
+    const struct workload_op op = {.kind = WORKLOAD_OP_SHOW, .object = allocation};
+
+    add(builder, &op);
+}
+
+void workload_builder_hide(struct workload_builder *builder)
+{
+    const struct workload_op op = {.kind = WORKLOAD_OP_HIDE};
+
+    add(builder, &op);
+}
+
 void workload_builder_evict_fences(struct workload_builder *builder)
 {
     const struct workload_op op = {.kind = WORKLOAD_OP_EVICT_FENCES};

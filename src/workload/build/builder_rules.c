@@ -56,6 +56,17 @@ static bool keeps_access(struct workload_builder *builder, struct workload_op *o
            workload_builder_check_not_offered(builder, op->object);
 }
 
+static bool keeps_show(struct workload_builder *builder, struct workload_op *op,
+                       const struct workload_ref *refs)
+{
+    if (!(builder->out->allocations[op->object].flags & WORKLOAD_ALLOCATION_PRIMARY)) {
+        workload_builder_fail(builder, "%s is no primary (expected one with flags=primary)",
+                              workload_builder_name_of(builder, op->object));
+        return false;
+    }
+    return workload_builder_check_not_offered(builder, op->object);
+}
+
 static bool keeps_lock(struct workload_builder *builder, struct workload_op *op,
                        const struct workload_ref *refs)
 {
@@ -434,6 +445,7 @@ workload_rule *const workload_rules[WORKLOAD_OP_COUNT] = {
     [WORKLOAD_OP_WRITE] = keeps_access,
     [WORKLOAD_OP_READ] = keeps_access,
     [WORKLOAD_OP_LOCK] = keeps_lock,
+    [WORKLOAD_OP_SHOW] = keeps_show,
     [WORKLOAD_OP_UNLOCK] = keeps_unlock,
     [WORKLOAD_OP_SUBMIT] = keeps_submit,
     [WORKLOAD_OP_RESIDENT] = keeps_resident,

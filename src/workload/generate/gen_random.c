@@ -42,6 +42,7 @@ enum {
     DISCARDS,
     FAULTS,
     RENEWALS,
+    SHOWS,
     LARGE,
     CLIENT_MEMORY,
     PRESENTS,
@@ -83,6 +84,7 @@ const struct workload_param gen_random_params[] = {
     {"discards", "no|yes", 0, 0, 0, "writes with discard, mostly of what a submission uses"},
     {"faults", "no|yes", 0, 0, 0, "fault lines, where there are no pte lines"},
     {"renewals", "no|yes", 0, 0, 0, "contexts, devices and processes that are made anew"},
+    {"shows", "no|yes", 0, 0, 0, "primaries that a display shows"},
     {"large", NULL, 0, 0, GiB, "size of two allocations that are moved in the end; 0: none"},
     {"client-memory", "no|yes", 0, 0, 0, "allocations over memory of the client's, protected ones"},
     {"presents", "no|yes", 0, 0, 0, "submissions that are presents"},
@@ -241,6 +243,8 @@ static void random_pinned(struct random *r)
         .segment_count = 2,
     };
 
+    if (r->values[SHOWS])
+        info.flags |= WORKLOAD_ALLOCATION_PRIMARY;
     r->pinned_count++;
     add_live(r, &info)->is_pinned = true;
 }
@@ -933,6 +937,41 @@ static void random_wait(struct random *r)
     wait_for(r, rng_chance(r->rng, 1, 2) ? WORKLOAD_NONE : (uint32_t)below(r, count));
 }
 
+/* A primary of which nothing is said but its size: the kernel makes it, and it is not shown. */
+static void random_surface(struct random *r)
+{
+    const struct workload_allocation_info info = {.size = PAGE_BYTES * (1 + below(r, 8)),
+                                                  .device =
+                                                      (uint32_t)below(r, r->values[PROCESSES]),
+                                                  .flags = WORKLOAD_ALLOCATION_PRIMARY};
+
+    if (r->live_count < r->values[ALLOCATIONS])
+        add_live(r, &info);
+}
+
+/* One of the few that stay where they are anyway is shown, or none. */
+static void random_show(struct random *r)
+{
+    uint32_t first = (uint32_t)below(r, r->live_count);
+
+    if (rng_chance(r->rng, 1, 6)) {
+        workload_builder_hide(r->builder);
+        return;
+    }
+    if (rng_chance(r->rng, 1, 5)) {
+        random_surface(r);
+        return;
+    }
+    for (uint32_t i = 0; i < r->live_count; i++) {
+        const struct live *live = &r->live[(first + i) % r->live_count];
+
+        if (!live->is_pinned)
+            continue;
+        workload_builder_show(r->builder, live->id);
+        return;
+    }
+}
+
 static void random_op(struct random *r, uint64_t index)
 {
     uint64_t dice = below(r, 100);
@@ -955,6 +994,8 @@ static void random_op(struct random *r, uint64_t index)
         play_fence(r);
     else if (dice < 87)
         random_wait(r);
+    else if (dice < 90 && r->values[SHOWS])
+        random_show(r);
     else if (dice < 92 && rng_chance(r->rng, 1, 2) && r->values[MEMORY])
         random_memory(r);
     else if (dice < 92)

@@ -379,11 +379,13 @@ static void after_present(struct check *check, struct patch_watch *watch,
     const struct making making = MAKING(
         call->before.present, call->arg.present, MINIPORT_PRESENT_ALLOCATIONS,
         call->before.present->SubRectCnt, call->before.present->DmaBufferGpuVirtualAddress, true);
+    bool makes_nothing = call->before.present->Flags.Flip && !call->before.present->pDmaBuffer;
 
     CHECK_RULE(check, RULE_PATCH_021, is_status_of_present(call->status),
                check_find(check_ledger(check), CHECK_CONTEXT, call->object), "status",
                "0x%08x is no status of this call", (unsigned)call->status);
-    check_making(check, watch, call, &making);
+    if (!makes_nothing)
+        check_making(check, watch, call, &making);
 }
 
 /* What the driver is told where its commands name virtual addresses. */
@@ -421,7 +423,9 @@ static void before_present(struct check *check, const struct check_call *call)
     bool has_source = list[DXGK_PRESENT_SOURCE_INDEX].hDeviceSpecificAllocation != NULL;
     bool has_destination = list[DXGK_PRESENT_DESTINATION_INDEX].hDeviceSpecificAllocation != NULL;
 
-    if (is_by_address(check, call->object))
+    if (arg->Flags.Flip && !arg->pDmaBuffer)
+        ; /* by registers: no address is in any command */
+    else if (is_by_address(check, call->object))
         check_addresses(check, context, arg);
     else
         check_list(check, context, list, MINIPORT_PRESENT_ALLOCATIONS);

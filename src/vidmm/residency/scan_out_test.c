@@ -1,0 +1,230 @@
+/*
+ * Scan-out: what the driver is told of a primary that is shown, and how long it stays where it is.
+ */
+#include "vidmm/memory/allocation.h"
+#include "vidmm/memory/page_units.h"
+#include "vidmm/residency/scan_out.h"
+#include "vidmm/rig/test_rig_run.h"
+#include "vidmm/vidmm.h"
+
+#include "base/failing_services.h"
+
+#define PAGES 16
+
+/* The driver: what it was told last, and how often. */
+struct display {
+    struct rig *rig;
+    DXGKARG_SETVIDPNSOURCEADDRESS last;
+    unsigned addresses, shown, hidden;
+    NTSTATUS status;
+    struct rig_object front, back;
+    struct rig_done done;
+};
+
+static NTSTATUS set_address(struct miniport *self, HANDLE object,
+                            const DXGKARG_SETVIDPNSOURCEADDRESS *args)
+{
+    struct display *display = rig_of(self)->test;
+
+    display->addresses++;
+    display->last = *args;
+    return display->status;
+}
+
+static NTSTATUS set_visibility(struct miniport *self, HANDLE object,
+                               const DXGKARG_SETVIDPNSOURCEVISIBILITY *args)
+{
+    struct display *display = rig_of(self)->test;
+
+    *(args->Visible ? &display->shown : &display->hidden) += 1;
+    return STATUS_SUCCESS;
+}
+
+static NTSTATUS flip(struct miniport *self, HANDLE context, DXGKARG_PRESENT *args)
+{
+    assert_true(args->Flags.Flip && !args->pDmaBuffer);
+    assert_non_null(args->pAllocationList[DXGK_PRESENT_SOURCE_INDEX].hDeviceSpecificAllocation);
+    return STATUS_SUCCESS;
+}
+
+static NTSTATUS set_power(struct miniport *self, ULONG device, DEVICE_POWER_STATE state,
+                          POWER_ACTION action)
+{
+    return STATUS_SUCCESS;
+}
+
+static void init(struct display *display, unsigned model)
+{
+    struct rig_config config = rig_model(model);
+    struct rig *rig;
+
+    config.keeps_tables_in_system = model == 2;
+    rig = rig_new(&config);
+    rig->ops.set_power_state = set_power;
+    rig->ops.set_vid_pn_source_address = set_address;
+    rig->ops.set_vid_pn_source_visibility = set_visibility;
+    rig->ops.present = flip;
+    *display = (struct display){.rig = rig};
+    rig->test = display;
+    assert_int_equal(rig_start(rig), STATUS_SUCCESS);
+    rig->vidmm->caps.flips_by_registers = true;
+    assert_int_equal(rig_open(rig), STATUS_SUCCESS);
+    rig_object(rig, PAGES, 1, &display->front);
+    rig_object(rig, PAGES, 1, &display->back);
+    display->front.allocation->is_primary = display->back.allocation->is_primary = true;
+}
+
+static void fini(struct display *display)
+{
+    rig_destroy_object(display->rig, &display->front);
+    rig_destroy_object(display->rig, &display->back);
+    rig_drain(display->rig);
+    rig_free(display->rig);
+}
+
+static void show(struct display *display, struct rig_object *object)
+{
+    assert_int_equal(vidmm_show(object->allocation, rig_done, &display->done), STATUS_PENDING);
+    rig_drain(display->rig);
+}
+
+static void sync(struct display *display, uint64_t address)
+{
+    DXGKARGCB_NOTIFY_INTERRUPT_DATA data = {.InterruptType = DXGK_INTERRUPT_CRTC_VSYNC};
+
+    data.CrtcVsync.PhysicalAddress.QuadPart = (LONGLONG)address;
+    vidmm_notify_interrupt(display->rig->vidmm, &data);
+    vidmm_notify_dpc(display->rig->vidmm);
+}
+
+static uint64_t address_of(const struct display *display)
+{
+    return (uint64_t)display->last.PrimaryAddress.QuadPart;
+}
+
+static void the_first_one_changes_the_mode_and_others_are_flips(void **state)
+{
+    for (unsigned model = 0; model <= 2; model += 2) {
+        struct display display;
+
+        init(&display, model);
+        show(&display, &display.front);
+        assert_int_equal(display.addresses, 1);
+        assert_true(display.last.Flags.ModeChange && !display.last.ContextCount);
+        assert_int_equal(display.last.PrimarySegment, 1);
+        assert_ptr_equal(display.last.hAllocation, display.front.allocation->driver_handle);
+        assert_int_equal(display.shown, 1);
+        assert_int_equal(display.done.calls, 0);
+        assert_int_equal(vidmm_show(display.back.allocation, NULL, NULL), STATUS_DEVICE_BUSY);
+        sync(&display, address_of(&display) + PAGE_BYTES); /* of something else */
+        assert_int_equal(display.done.calls, 0);
+        sync(&display, address_of(&display));
+        assert_int_equal(display.done.calls, 1);
+        assert_int_equal(display.done.status, STATUS_SUCCESS);
+        show(&display, &display.back);
+        assert_true(!display.last.Flags.ModeChange && display.last.ContextCount == 1);
+        assert_int_equal(display.shown, 1);
+        sync(&display, address_of(&display));
+        assert_int_equal(display.done.calls, 2);
+        fini(&display);
+        assert_int_equal(display.hidden, 1);
+    }
+}
+
+/* Both stay until the new one is scanned out; then the one before may go. */
+static void the_one_before_stays_until_a_sync_tells_of_the_other(void **state)
+{
+    struct display display;
+
+    init(&display, 2);
+    show(&display, &display.front);
+    sync(&display, address_of(&display));
+    show(&display, &display.back);
+    assert_true(scan_out_keeps(display.front.allocation));
+    assert_int_equal(vidmm_move(display.front.allocation, 1), STATUS_GRAPHICS_ALLOCATION_BUSY);
+    sync(&display, address_of(&display));
+    assert_false(scan_out_keeps(display.front.allocation));
+    assert_true(scan_out_keeps(display.back.allocation));
+    assert_int_equal(vidmm_hide(display.rig->vidmm), STATUS_SUCCESS);
+    assert_false(scan_out_keeps(display.back.allocation));
+    assert_int_equal(display.hidden, 1);
+    fini(&display);
+    assert_int_equal(display.hidden, 1);
+}
+
+static void a_reset_a_sleep_and_the_end_of_it_show_nothing(void **state)
+{
+    struct rig_done slept = {0};
+    struct display display;
+
+    init(&display, 2);
+    show(&display, &display.front);
+    scan_out_forget(display.rig->vidmm, STATUS_GRAPHICS_ADAPTER_WAS_RESET);
+    assert_int_equal(display.done.calls, 1);
+    assert_int_equal(display.done.status, STATUS_GRAPHICS_ADAPTER_WAS_RESET);
+    assert_int_equal(display.hidden, 0); /* the hardware does not show it either */
+    show(&display, &display.back);
+    sync(&display, address_of(&display));
+    assert_int_equal(vidmm_power_down(display.rig->vidmm, VIDMM_SLEEP_STANDBY, rig_done, &slept),
+                     STATUS_SUCCESS);
+    assert_int_equal(display.hidden, 1);
+    rig_drain(display.rig);
+    assert_int_equal(slept.status, STATUS_SUCCESS);
+    assert_int_equal(vidmm_show(display.back.allocation, NULL, NULL), STATUS_DEVICE_BUSY);
+    assert_int_equal(vidmm_power_up(display.rig->vidmm), STATUS_SUCCESS);
+    rig_drain(display.rig);
+    show(&display, &display.back);
+    assert_true(display.last.Flags.ModeChange);
+    rig_destroy_object(display.rig, &display.back);
+    assert_int_equal(display.hidden, 2);
+    assert_int_equal(display.done.status, STATUS_CANCELLED);
+    rig_object(display.rig, PAGES, 1, &display.back);
+    fini(&display);
+}
+
+static void what_cannot_be_shown_is_refused(void **state)
+{
+    struct display display;
+
+    init(&display, 2);
+    display.back.allocation->is_primary = false;
+    assert_int_equal(vidmm_show(display.back.allocation, NULL, NULL), STATUS_INVALID_PARAMETER);
+    display.rig->expected_rules = "FENCE-021";
+    display.status = STATUS_INVALID_PARAMETER;
+    show(&display, &display.front);
+    assert_int_equal(display.done.calls, 1);
+    assert_int_equal(display.done.status, STATUS_INVALID_PARAMETER);
+    assert_false(scan_out_keeps(display.front.allocation));
+    display.rig->vidmm->caps.flips_by_registers = false;
+    assert_int_equal(vidmm_show(display.front.allocation, NULL, NULL), STATUS_NOT_SUPPORTED);
+    assert_int_equal(vidmm_hide(display.rig->vidmm), STATUS_NOT_SUPPORTED);
+    fini(&display);
+}
+
+static void a_call_without_memory_changes_nothing(void **state)
+{
+    struct display display;
+
+    init(&display, 2);
+    failing_services_fail_at(&display.rig->memory, 1);
+    assert_int_equal(vidmm_show(display.front.allocation, rig_done, &display.done),
+                     STATUS_NO_MEMORY);
+    failing_services_fail_at(&display.rig->memory, 0);
+    show(&display, &display.front);
+    sync(&display, address_of(&display));
+    assert_int_equal(display.done.calls, 1);
+    fini(&display);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_first_one_changes_the_mode_and_others_are_flips),
+        cmocka_unit_test(the_one_before_stays_until_a_sync_tells_of_the_other),
+        cmocka_unit_test(a_reset_a_sleep_and_the_end_of_it_show_nothing),
+        cmocka_unit_test(what_cannot_be_shown_is_refused),
+        cmocka_unit_test(a_call_without_memory_changes_nothing),
+    };
+
+    return cmocka_run_group_tests_name("vidmm/scan_out", tests, NULL, NULL);
+}
