@@ -259,11 +259,18 @@ static NTSTATUS show_leaves(struct vidmm *vidmm, uint64_t va, uint64_t bytes)
 
 /* ---- Scratch --------------------------------------------------------------------------------- */
 
+/* Who asks for more than the default gets as many leaf tables as that takes, and long operations.
+ */
+static bool has_own_scratch(const struct vidmm *vidmm)
+{
+    return vidmm->config.scratch_bytes > VIDMM_DEFAULT_SCRATCH_BYTES;
+}
+
 uint64_t paging_process_chunk_pages(const struct vidmm *vidmm)
 {
     uint64_t quarter = vidmm->paging.scratch_pages / 4;
 
-    return min_u64(quarter, CHUNK_BYTES / PAGE_BYTES);
+    return has_own_scratch(vidmm) ? quarter : min_u64(quarter, CHUNK_BYTES / PAGE_BYTES);
 }
 
 /*
@@ -407,6 +414,11 @@ static NTSTATUS map_fences(struct vidmm *vidmm)
     return status;
 }
 
+static uint64_t most_scratch(const struct vidmm *vidmm, uint64_t leaf)
+{
+    return has_own_scratch(vidmm) ? UINT64_MAX : SCRATCH_LEAVES * leaf;
+}
+
 NTSTATUS paging_process_init(struct vidmm *vidmm)
 {
     struct paging_process *process = &vidmm->paging;
@@ -422,10 +434,10 @@ NTSTATUS paging_process_init(struct vidmm *vidmm)
     process->buffer_va = va_size / 8;
     process->scratch_va = va_size / 4;
     process->window_va = va_size / 2;
-    process->scratch_pages =
-        align_up(min_u64(vidmm->config.scratch_bytes, min_u64(va_size / 8, SCRATCH_LEAVES * leaf)),
-                 leaf) /
-        PAGE_BYTES;
+    process->scratch_pages = align_up(min_u64(vidmm->config.scratch_bytes,
+                                              min_u64(va_size / 8, most_scratch(vidmm, leaf))),
+                                      leaf) /
+                             PAGE_BYTES;
 
     status = STATUS_SUCCESS;
     if (!paging_queue_hides_buffers(vidmm))
