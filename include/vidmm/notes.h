@@ -431,7 +431,13 @@ struct vidmm_note_entries {
     unsigned segment;
     uint64_t offset; /* of what the first entry points at */
     int64_t stride;  /* from one entry to the next, in bytes */
-    uint64_t flags;  /* DXGK_PTE.Flags without Valid, Segment: ReadOnly, LargePage ... */
+    /*
+     * System memory: the addresses follow no stride. Those of all entries are in `entries` (NULL:
+     * there is one entry alone, or none), of which a range that repeats one has that one.
+     */
+    bool is_scattered;
+    const DXGK_PTE *entries;
+    uint64_t flags; /* DXGK_PTE.Flags without Valid, Segment: ReadOnly, LargePage ... */
 };
 
 /* VIDMM_NOTE_SUBMISSION: a client's work, or a part of it, before it goes to the scheduler. */

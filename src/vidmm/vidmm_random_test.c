@@ -46,7 +46,7 @@ static struct {
     uint64_t evictions, operations[32], multipass_calls;
     uint64_t failed_requests, ended_requests, packets, failed_packets;
     uint64_t switches, host_maps, acquired_ranges;
-    uint64_t grown_roots, large_entries, fallen_back_tables, splits;
+    uint64_t grown_roots, large_entries, fallen_back_tables, splits, scattered;
 } total;
 
 static struct rig_config random_config(uint64_t seed)
@@ -481,6 +481,7 @@ static void run_seed(uint64_t seed)
     total.grown_roots += rig->grown_roots;
     total.large_entries += rig->large_entries;
     total.splits += vidmm_statistics(rig->vidmm)->dma_buffer_splits;
+    total.scattered += rig_notes_scattered(rig);
     total.fallen_back_tables += vidmm_statistics(rig->vidmm)->fallen_back_tables;
     vidmm_context_destroy(run->contexts[1]);
     vidmm_device_destroy(run->devices[1]);
@@ -511,7 +512,7 @@ static void random_calls_keep_content_translations_and_counts(void **state)
     assert_true(total.switches > 300 && total.host_maps > 300 && total.acquired_ranges > 200);
     assert_true(total.operations[DXGK_OPERATION_SPECIAL_LOCK_TRANSFER] > 50);
     assert_true(total.grown_roots > 10 && total.large_entries > 500);
-    assert_true(total.fallen_back_tables > 10 && total.splits > 10);
+    assert_true(total.fallen_back_tables > 10 && total.splits > 10 && total.scattered > 100);
     for (size_t i = 0; i < ARRAY_COUNT(operations); i++)
         assert_true(total.operations[operations[i]] > 500);
 }

@@ -561,7 +561,8 @@ static void note_entries(struct run_record_manager *manager, const struct vidmm_
     ITEM(manager, entries, .operation = numbered(manager, RUN_RECORD_OPERATIONS, noted->operation),
          .process = number_of(manager, noted->process), .level = noted->level, .va = noted->va,
          .count = noted->count, .segment = noted->segment, .offset = noted->offset,
-         .stride = (uint64_t)noted->stride, .flags = noted->flags, .valid = noted->is_valid);
+         .stride = (uint64_t)noted->stride, .flags = noted->flags, .valid = noted->is_valid,
+         .scattered = noted->is_scattered);
 }
 
 /* ---- Submissions and packets ----------------------------------------------------------------- */

@@ -101,12 +101,6 @@ static uint64_t entry_bytes(const struct vidmm *vidmm, unsigned level, bool is_6
     return UINT64_C(1) << bits << (is_64k && level == 0 ? 4 : 0);
 }
 
-/* What entries of one range have in common. */
-static bool are_alike(const DXGK_PTE *a, const DXGK_PTE *b)
-{
-    return a->Valid == b->Valid && (!a->Valid || a->Flags == b->Flags);
-}
-
 static struct vidmm_note_entries entry_note(const DXGK_PTE *entry)
 {
     DXGK_PTE flags = *entry;
@@ -121,10 +115,42 @@ static struct vidmm_note_entries entry_note(const DXGK_PTE *entry)
     };
 }
 
-/* An invalid entry has no address; entries that say zero, or that are repeated, have one. */
-static int64_t stride_between(const DXGK_PTE *a, const DXGK_PTE *b)
+/* Entries from the first on that are one range. */
+struct entry_range {
+    uint64_t count;
+    int64_t stride; /* in pages */
+    bool is_scattered;
+};
+
+/*
+ * All invalid; or with the same flags, and addresses that go on by the same stride. Pages of system
+ * memory follow each other by chance: there the flags are enough.
+ */
+static struct entry_range fold(const DXGK_PTE *entries, uint64_t count)
 {
-    return a->Valid ? ((int64_t)b->PageAddress - (int64_t)a->PageAddress) * (int64_t)PAGE_BYTES : 0;
+    ULONGLONG flags = entries[0].Flags, address = entries[0].PageAddress, stride;
+    struct entry_range range = {.count = 1};
+    uint64_t even;
+
+    if (!entries[0].Valid) {
+        while (range.count < count && !entries[range.count].Valid)
+            range.count++;
+        return range;
+    }
+    if (count == 1 || entries[1].Flags != flags)
+        return range;
+    stride = entries[1].PageAddress - address;
+    while (range.count < count && entries[range.count].Flags == flags &&
+           entries[range.count].PageAddress == address + range.count * stride)
+        range.count++;
+    range.stride = (int64_t)stride;
+    even = range.count;
+    while (!entries[0].Segment && range.count < count && entries[range.count].Flags == flags)
+        range.count++;
+    range.is_scattered = range.count != even;
+    if (range.is_scattered)
+        range.stride = 0;
+    return range;
 }
 
 static void tell_entries(const struct vidmm *vidmm, const struct vidmm_process *process,
@@ -136,21 +162,17 @@ static void tell_entries(const struct vidmm *vidmm, const struct vidmm_process *
     uint64_t at = 0;
 
     do {
-        uint64_t length = 1;
+        struct entry_range range = {.count = count};
         struct vidmm_note note = {.kind = VIDMM_NOTE_ENTRIES};
 
         if (count) {
             note.entries = entry_note(&entries[at]);
-            if (update->Flags.Repeat) {
-                length = count;
-            } else if (at + 1 < count && are_alike(&entries[at], &entries[at + 1])) {
-                note.entries.stride = stride_between(&entries[at], &entries[at + 1]);
-                while (at + length < count && are_alike(&entries[at], &entries[at + length]) &&
-                       stride_between(&entries[at + length - 1], &entries[at + length]) ==
-                           note.entries.stride)
-                    length++;
-            }
-            note.entries.count = length;
+            if (!update->Flags.Repeat)
+                range = fold(entries + at, count - at);
+            note.entries.stride = range.stride * (int64_t)PAGE_BYTES;
+            note.entries.is_scattered = range.is_scattered;
+            note.entries.count = range.count;
+            note.entries.entries = entries + at;
         }
         note.entries.operation = vidmm->notes.operations;
         note.entries.process = process;
@@ -159,7 +181,7 @@ static void tell_entries(const struct vidmm *vidmm, const struct vidmm_process *
         note.entries.va = update->FirstPteVirtualAddress + at * bytes;
         note.entries.entry_bytes = bytes;
         tell(vidmm, &note);
-        at += length;
+        at += range.count;
     } while (at < count);
 
     /* The second word of an entry that has two pointers. */

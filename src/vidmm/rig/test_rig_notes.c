@@ -147,6 +147,7 @@ struct rig_notes {
     uint64_t paging_bytes;   /* that drivers have written */
     uint64_t unpacked_bytes; /* of these, that no packet has been told of */
     uint64_t evictions, trims;
+    uint64_t scattered; /* ranges of entries */
     const void *victim; /* whose departure comes next */
     uint64_t last_request, last_operation, last_job;
     struct work operation; /* the one that is being built */
@@ -474,11 +475,31 @@ static void hear_built(struct rig *rig, struct rig_notes *notes,
     notes->operations[notes->operation.operation]++;
 }
 
+/* A range of several different entries says of each of them what stands there. */
+static void check_range(const struct vidmm_note_entries *entries)
+{
+    bool is_even = true;
+
+    for (uint64_t i = 0; i < entries->count; i++) {
+        const DXGK_PTE *entry = &entries->entries[i];
+        uint64_t offset = PAGE_BYTES_OF(entry->PageAddress);
+
+        EXPECT(entry->Flags == entries->entries[0].Flags && entry->Segment == entries->segment);
+        is_even = is_even && offset == entries->offset + i * (uint64_t)entries->stride;
+    }
+    EXPECT(is_even != entries->is_scattered);
+}
+
 static void hear_entries(struct rig_notes *notes, const struct vidmm_note_entries *entries)
 {
     EXPECT(entries->operation == notes->last_operation);
     EXPECT(!entries->process || thing_of(notes, entries->process));
     EXPECT(entries->entry_bytes && (entries->is_valid || !entries->offset));
+    EXPECT(!entries->is_scattered ||
+           (entries->is_valid && !entries->segment && entries->count > 2));
+    if (entries->is_valid && (entries->stride || entries->is_scattered))
+        check_range(entries);
+    notes->scattered += entries->is_scattered;
 }
 
 static void hear_packet(struct rig_notes *notes, const struct vidmm_note_packet *packet)
@@ -594,6 +615,11 @@ void rig_notes_hear(void *context, const struct vidmm_note *note)
     }
     if (rig->note_hook)
         rig->note_hook(rig, note);
+}
+
+uint64_t rig_notes_scattered(const struct rig *rig)
+{
+    return rig->notes->scattered;
 }
 
 uint64_t rig_notes_count(const struct rig *rig, enum vidmm_note_kind kind)

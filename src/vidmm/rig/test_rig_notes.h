@@ -24,6 +24,9 @@ void rig_notes_hear(void *rig, const struct vidmm_note *note);
 /* The world is as the manager says; when the manager is idle, nothing of it is unfinished. */
 void rig_notes_check(struct rig *rig);
 
+/* How many ranges of page-table entries followed no stride. */
+uint64_t rig_notes_scattered(const struct rig *rig);
+
 /* How many notes of the kind there have been. */
 uint64_t rig_notes_count(const struct rig *rig, enum vidmm_note_kind kind);
 
