@@ -25,6 +25,23 @@
  * Errors     None: the observer answers nothing.
  * Units      Bytes; pages of 4 KiB where a name says so. There is no time in a note: the embedder
  *            has the clock.
+ *
+ * Example    Who evicted whom:
+ *
+ *                static void told(void *context, const struct vidmm_note *note)
+ *                {
+ *                    const struct vidmm_note_victim *victim = &note->victim;
+ *
+ *                    if (note->kind == VIDMM_NOTE_VICTIM)
+ *                        draw_arrow(context, victim->request,
+ *                                   vidmm_allocation_cookie(victim->allocation.named));
+ *                }
+ *
+ *                config.events.told = told;
+ *
+ *            A map of a segment: a band begins with each run of PLACED and ends with LEFT. A curve
+ *            of it: SAMPLE. The timeline of the paging queue: OPERATION_BUILT says in which buffer
+ *            and packet (`paging`) an operation is; PACKET, when that has gone and has retired.
  */
 #ifndef VIDMM_NOTES_H
 #define VIDMM_NOTES_H
