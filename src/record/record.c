@@ -16,9 +16,9 @@
 #include <unistd.h>
 #include <zstd.h>
 
-#define COMPRESSION_LEVEL 1
+#define COMPRESSION_LEVEL (-1) /* the blocks are small already: 1 takes twice the time */
 #define MOST_FIELDS       24
-#define LITERAL_BITS      11
+#define LITERAL_BITS      11 /* two slots each: texts that are used together do not meet */
 #define LITERAL_SLOTS     (1u << LITERAL_BITS)
 #define FIRST_TEXT_SLOTS  1024
 #define PATTERN_SLOTS     (2u * RECORD_PATTERNS) /* a power of two */
@@ -124,7 +124,7 @@ struct record {
     size_t slot_count, slots_used; /* a power of two; at most half are used */
     char *arena;
     size_t arena_size, arena_used;
-    struct literal_slot literals[LITERAL_SLOTS];
+    struct literal_slot literals[LITERAL_SLOTS][2];
     struct record_pattern **patterns; /* by number, PATTERN_SLOTS; those that are remembered */
     size_t pattern_count;
     struct record_pattern forgotten; /* one that is not remembered, for the item at hand */
@@ -544,36 +544,48 @@ uint64_t record_text(struct record *record, const char *text)
 
 #define WHOLE SIZE_MAX /* as the length of a literal: all of it */
 
-static inline struct literal_slot *slot_of(struct record *record, const char *literal,
-                                           size_t length)
+/* The number of the literal, or 0: it is not known, and has a slot. */
+static inline uint64_t find_literal(struct record *record, const char *literal, size_t length,
+                                    struct literal_slot **out_slot)
 {
     const uint64_t key = (uint64_t)(uintptr_t)literal + length;
+    struct literal_slot *slots =
+        record->literals[(key * UINT64_C(0x9e3779b97f4a7c15)) >> (64 - LITERAL_BITS)];
 
-    return &record->literals[(key * UINT64_C(0x9e3779b97f4a7c15)) >> (64 - LITERAL_BITS)];
+    if (slots[0].literal == literal && slots[0].length == length)
+        return slots[0].number;
+    if (slots[1].literal == literal && slots[1].length == length)
+        return slots[1].number;
+    slots[1] = slots[0];
+    *out_slot = &slots[0];
+    slots[0] = (struct literal_slot){literal, length, 0};
+    return 0;
 }
 
 uint64_t record_literal_part(struct record *record, const char *literal, size_t length)
 {
-    struct literal_slot *slot;
+    struct literal_slot *slot = NULL;
+    uint64_t number;
 
     if (!record || !length)
         return 0;
-    slot = slot_of(record, literal, length);
-    if (slot->literal != literal || slot->length != length)
-        *slot = (struct literal_slot){literal, length, record_bytes(record, literal, length)};
-    return slot->number;
+    number = find_literal(record, literal, length, &slot);
+    if (slot)
+        number = slot->number = record_bytes(record, literal, length);
+    return number;
 }
 
 uint64_t record_literal(struct record *record, const char *literal)
 {
-    struct literal_slot *slot;
+    struct literal_slot *slot = NULL;
+    uint64_t number;
 
     if (!record || !literal)
         return 0;
-    slot = slot_of(record, literal, WHOLE);
-    if (slot->literal != literal || slot->length != WHOLE)
-        *slot = (struct literal_slot){literal, WHOLE, record_text(record, literal)};
-    return slot->number;
+    number = find_literal(record, literal, WHOLE, &slot);
+    if (slot)
+        number = slot->number = record_text(record, literal);
+    return number;
 }
 
 /* ---- Items ----------------------------------------------------------------------------------- */
@@ -813,11 +825,11 @@ static void put_item(struct record *record, enum record_kind which, uint64_t now
 static void item(struct record *record, enum record_kind kind, uint64_t now_ns,
                  const uint64_t *fields, size_t count, const uint64_t *groups, size_t group_count)
 {
-    uint64_t whole[MOST_FIELDS] = {0};
-
     if (!record_wants(record, kind))
         return;
     if (record->kinds[kind].pattern_count) {
+        uint64_t whole[MOST_FIELDS] = {0};
+
         memcpy(whole, fields, min_u64(count, record->kinds[kind].fixed_count) * sizeof *fields);
         put_patterned(record, kind, now_ns, whole, groups, group_count);
         return;
