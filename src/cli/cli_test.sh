@@ -342,14 +342,14 @@ expect 2 trace r.in --events all
 says "is 'paging' or 'all', and for --text"
 expect 2 trace nowhere
 says 'cannot read'
-mkdir empty.in
-expect 2 trace empty.in
+mkdir bare.in
+expect 2 trace bare.in
 says 'no record.ddr'
-echo "no record" >empty.in/record.ddr
-expect 2 trace empty.in
-says 'empty.in/record.ddr'
-expect 2 report empty.in
-rm -r r.in s.in t.in empty.in
+echo "no record" >bare.in/record.ddr
+expect 2 trace bare.in
+says 'bare.in/record.ddr'
+expect 2 report bare.in
+rm -r r.in s.in t.in bare.in
 
 # What each seed has although few draw it.
 expect 1 check --driver zoo:D45-special-half --model physical --seeds 3 --jobs 1 --no-shrink \
