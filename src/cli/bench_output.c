@@ -23,7 +23,7 @@ void bench_begin(struct bench_output *out, const char *key, const char *title)
 {
     bench_hide();
     if (out->as_json)
-        printf("%s\n  \"%s\": [", out->has_benches ? "," : "", key);
+        printf(",\n  \"%s\": [", key);
     else
         printf("%s%s\n", out->has_benches ? "\n" : "", title);
     out->has_benches = true;

@@ -486,7 +486,7 @@ static enum cli_status bench(const struct cli_arguments *arguments)
         return CLI_USAGE;
     }
     if (out.as_json)
-        printf("{");
+        printf("{\n  \"schema\": \"bench\",\n  \"format\": 1");
     for (size_t i = 0; i < BENCH_COUNT; i++)
         out.count += is_chosen(arguments, benches[i].name);
     for (size_t i = 0; i < BENCH_COUNT && status == CLI_FINE; i++) {

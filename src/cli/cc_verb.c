@@ -11,6 +11,8 @@
 #include "cli/terminal.h"
 
 #include "nt/exports.h"
+#include "report/document.h"
+#include "report/text_json.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -42,7 +44,7 @@ struct build {
     char folder[1024]; /* of what is made on the way */
     char include[1024];
     const char *output, *entry;
-    bool compiles_only, is_loud;
+    bool compiles_only, is_loud, as_json;
     const char *standard;           /* -std= of C, or NULL */
     const char *cplusplus_standard; /* and of C++ */
     struct command compile;         /* what every source is compiled with */
@@ -383,7 +385,7 @@ static bool link_once(struct build *build, const char *const *libraries, size_t 
 
 static void tell_missing(const struct build *build)
 {
-    if (terminal_is_quiet())
+    if (terminal_is_quiet() || build->as_json)
         return;
     fprintf(stderr, "drydock: %s imports what the bench does not have; a call is a finding:",
             build->output);
@@ -499,6 +501,8 @@ static bool parse(struct build *build, const struct cli_arguments *arguments)
             build->output = arguments->raw[++i];
         } else if (strcmp(word, "--entry") == 0) {
             build->entry = arguments->raw[++i];
+        } else if (strcmp(word, "--json") == 0) {
+            build->as_json = true;
         } else if (strcmp(word, "--verbose") == 0) {
             build->is_loud = true;
         } else if (strcmp(word, "-c") == 0) {
@@ -547,6 +551,21 @@ static enum cli_status build_all(struct build *build)
     return link_image(build) ? CLI_FINE : CLI_USAGE;
 }
 
+static void print_json(const struct build *build)
+{
+    json_t *json = report_document("cc"), *missing = json_array(), *sources = json_array();
+
+    for (size_t i = 0; i < build->source_count; i++)
+        json_array_append_new(sources, report_text_json(build->sources[i]));
+    for (size_t i = 0; i < build->missing_count; i++)
+        json_array_append_new(missing, report_text_json(build->missing[i]));
+    json_object_set_new(json, "output", report_text_json(build->output));
+    json_object_set_new(json, "kind", json_string(build->compiles_only ? "object" : "image"));
+    json_object_set_new(json, "sources", sources);
+    json_object_set_new(json, "missing_imports", missing);
+    cli_print_json(json);
+}
+
 static enum cli_status cc(const struct cli_arguments *arguments)
 {
     struct build *build = calloc(1, sizeof *build);
@@ -563,6 +582,8 @@ static enum cli_status cc(const struct cli_arguments *arguments)
             remove_folder(build->folder);
         }
     }
+    if (status == CLI_FINE && build->as_json)
+        print_json(build);
     for (size_t i = 0; i < build->text_count; i++)
         free(build->texts[i]);
     free(build);
@@ -575,6 +596,7 @@ static const struct cli_option options[] = {
     {"entry", 0, "NAME", "where it begins (DriverEntry)"},
     {"", 'c', NULL, "compile one source only, into -o OBJECT"},
     {"verbose", 0, NULL, "show what is run"},
+    {CLI_JSON},
     {NULL, 0, NULL, NULL},
 };
 

@@ -12,6 +12,7 @@
 #include "report/campaign/campaign_report.h"
 #include "report/page/campaign_page.h"
 #include "report/campaign/folder_files.h"
+#include "report/document.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -121,10 +122,19 @@ static bool get_profile(const char *name, struct campaign_options *out)
     return has_model;
 }
 
-static enum cli_status list_profiles(void)
+static enum cli_status list_profiles(bool is_json)
 {
+    json_t *json = is_json ? report_document("profiles") : NULL, *list = json_array();
     const struct run_profile *profile;
 
+    for (unsigned i = 0; json && (profile = run_profile_at(i)) != NULL; i++)
+        json_array_append_new(
+            list, json_pack("{s:s, s:s}", "name", profile->name, "summary", profile->summary));
+    if (json) {
+        json_object_set_new(json, "profiles", list);
+        return cli_print_json(json) ? CLI_FINE : CLI_INTERNAL;
+    }
+    json_decref(list);
     for (unsigned i = 0; (profile = run_profile_at(i)) != NULL; i++)
         printf("%-26s %s\n", profile->name, profile->summary);
     return CLI_FINE;
@@ -489,7 +499,7 @@ static enum cli_status check(const struct cli_arguments *arguments)
     enum cli_status status = CLI_USAGE;
 
     if (profile && strcmp(profile, "list") == 0)
-        return list_profiles();
+        return list_profiles(arguments->values[OPTION_JSON] != NULL);
     request = calloc(1, sizeof *request);
     if (!request || !campaign_summary_init(&request->summary)) {
         free(request);

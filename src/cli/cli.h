@@ -20,6 +20,7 @@
 #include "workload/case/options.h"
 #include "workload/workload.h"
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -156,6 +157,12 @@ bool cli_set_options(const struct cli_arguments *arguments, struct workload *wor
 
 /* Saves whole or not at all (workload/file.h); false with a message. */
 bool cli_save(const struct workload *workload, const char *path);
+
+/* Prints a document (report/document.h), which it takes. False with a message. */
+bool cli_print_json(json_t *document);
+
+/* A row of the verbs that have it. */
+#define CLI_JSON "json", 0, NULL, "print the result as JSON (drydock schema)"
 
 /* Writes a text to a file, whole or with a message and false. */
 bool cli_write_text(const char *path, const char *text);

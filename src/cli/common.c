@@ -8,6 +8,7 @@
 #include "bench/child/explain.h"
 #include "bench/child/judge.h"
 #include "bench/drivers/drivers.h"
+#include "report/document.h"
 #include "report/plain_text.h"
 #include "workload/import/import.h"
 #include "workload/words.h"
@@ -197,6 +198,18 @@ bool cli_write_text(const char *path, const char *text)
     if (!is_fine)
         cli_error("cannot write '%s': %s", path, strerror(errno));
     return is_fine;
+}
+
+bool cli_print_json(json_t *document)
+{
+    char *text = report_document_text(document);
+
+    if (text)
+        puts(text);
+    else
+        cli_error("no memory");
+    free(text);
+    return text != NULL;
 }
 
 void cli_append_word(char *line, size_t size, const char *word)

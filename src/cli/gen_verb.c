@@ -8,6 +8,8 @@
 #include "report/report.h"
 #include "workload/generate/generate.h"
 #include "workload/summary.h"
+#include "report/document.h"
+#include "report/text_json.h"
 
 #include <inttypes.h>
 #include <jansson.h>
@@ -36,18 +38,9 @@ static void list_generators(FILE *out)
     }
 }
 
-static void print_and_free(json_t *json)
-{
-    char *text = json_dumps(json, JSON_INDENT(2));
-
-    puts(text ? text : "{}");
-    free(text);
-    json_decref(json);
-}
-
 static void list_as_json(void)
 {
-    json_t *list = json_array();
+    json_t *json = report_document("generators"), *list = json_array();
 
     for (const struct workload_generator *g = workload_generators; g->name; g++) {
         json_t *params = json_array();
@@ -64,18 +57,23 @@ static void list_as_json(void)
         json_array_append_new(list, json_pack("{ss ss so}", "name", g->name, "summary", g->summary,
                                               "parameters", params));
     }
-    print_and_free(list);
+    json_object_set_new(json, "generators", list);
+    cli_print_json(json);
 }
 
 static void report_as_json(const char *generator, const struct workload *workload,
                            const struct workload_summary *summary, const char *output)
 {
-    print_and_free(json_pack("{ss ss sI sI sI sI sI}", "generator", generator, "case", output,
-                             "operations", (json_int_t)workload->op_count, "allocations",
-                             (json_int_t)workload->allocation_count, "steps",
-                             (json_int_t)summary->step_count, "peak_live_bytes",
-                             (json_int_t)summary->peak_live_bytes, "largest_submission_bytes",
-                             (json_int_t)summary->largest_submission_bytes));
+    json_t *json = report_document("gen");
+
+    json_object_update_new(
+        json, json_pack("{ss so sI sI sI sI sI}", "generator", generator, "case",
+                        report_text_json(output), "operations", (json_int_t)workload->op_count,
+                        "allocations", (json_int_t)workload->allocation_count, "steps",
+                        (json_int_t)summary->step_count, "peak_live_bytes",
+                        (json_int_t)summary->peak_live_bytes, "largest_submission_bytes",
+                        (json_int_t)summary->largest_submission_bytes));
+    cli_print_json(json);
 }
 
 static enum cli_status unknown_generator(const char *name)

@@ -7,6 +7,8 @@
 #include "report/report.h"
 #include "workload/import/import.h"
 #include "workload/summary.h"
+#include "report/document.h"
+#include "report/text_json.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -66,20 +68,30 @@ static void print_report(FILE *out, const struct workload *workload,
 }
 
 static void print_json(const struct workload *workload, const struct workload_import_report *report,
-                       const char *path)
+                       const char *path, const char *output)
 {
+    json_t *json = report_document("import");
     struct workload_summary summary;
 
     workload_summarise(workload, &summary);
-    printf("{\"format\": \"%s\", \"operations\": %u, \"allocations\": %u, \"peak_live_bytes\": "
-           "%" PRIu64 ", \"steps\": %u,\n \"tensors\": %u, \"kernels\": %u, "
-           "\"page_table_updates\": %u, \"virtual_allocations\": %u, \"virtual_frees\": %u,\n "
-           "\"resources\": %u, \"residency_updates\": %u, \"tokens\": %" PRIu64 "}\n",
-           format_name(report->format), workload->op_count, workload->allocation_count,
-           summary.peak_live_bytes, summary.step_count, report->tensor_count, report->kernel_count,
-           report->page_table_update_count, report->virtual_allocation_count,
-           report->virtual_free_count, report->resource_count, report->residency_update_count,
-           report->token_count);
+    json_object_set_new(json, "file", report_text_json(path));
+    json_object_set_new(json, "kind", json_string(format_name(report->format)));
+    json_object_set_new(json, "case", report_text_json(output));
+#define SET(name, value) json_object_set_new(json, name, json_integer((json_int_t)(value)))
+    SET("operations", workload->op_count);
+    SET("allocations", workload->allocation_count);
+    SET("peak_live_bytes", summary.peak_live_bytes);
+    SET("steps", summary.step_count);
+    SET("tensors", report->tensor_count);
+    SET("kernels", report->kernel_count);
+    SET("page_table_updates", report->page_table_update_count);
+    SET("virtual_allocations", report->virtual_allocation_count);
+    SET("virtual_frees", report->virtual_free_count);
+    SET("resources", report->resource_count);
+    SET("residency_updates", report->residency_update_count);
+    SET("tokens", report->token_count);
+#undef SET
+    cli_print_json(json);
 }
 
 static void tell_progress(void *context, uint64_t operations)
@@ -118,7 +130,7 @@ static enum cli_status import(const struct cli_arguments *arguments)
     terminal_end();
     done = cli_save(workload, output);
     if (done && arguments->values[OPTION_JSON] && strcmp(output, "-") != 0)
-        print_json(workload, &report, arguments->rest[0]);
+        print_json(workload, &report, arguments->rest[0], output);
     else if (done && !terminal_is_quiet())
         print_report(strcmp(output, "-") == 0 ? stderr : stdout, workload, &report,
                      arguments->rest[0]);

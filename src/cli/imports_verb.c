@@ -11,6 +11,7 @@
 #include "bench/drivers/driver_image.h"
 #include "image/image.h"
 #include "image/image_file.h"
+#include "report/document.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -107,7 +108,8 @@ static enum cli_status print_json(const char *path, const struct needs *needs)
     root =
         json_pack("{s:s, s:I, s:I, s:o}", "file", path, "imports_count", (json_int_t)needs->count,
                   "missing_count", (json_int_t)needs->missing, "imports", imports);
-    if (!root || json_array_size(imports) != needs->count) {
+    if (!root || json_object_update_missing_new(root, report_document("imports")) != 0 ||
+        json_array_size(imports) != needs->count) {
         cli_error("cannot print the names of '%s' as JSON", path);
         json_decref(root);
         return CLI_INTERNAL;

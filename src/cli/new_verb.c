@@ -7,6 +7,8 @@
  */
 #include "cli/cli.h"
 #include "cli/terminal.h"
+#include "report/document.h"
+#include "report/text_json.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -19,7 +21,9 @@
 
 #define NAME_BYTES 40
 
-#define OPTIONS(ROW) ROW(CPP, "cpp", 0, NULL, "the driver's source is a C++ file")
+#define OPTIONS(ROW)                                                                               \
+    ROW(CPP, "cpp", 0, NULL, "the driver's source is a C++ file")                                  \
+    ROW(JSON, CLI_JSON)
 CLI_OPTIONS(OPTIONS)
 
 /* The project: the words of the templates become these. */
@@ -156,23 +160,47 @@ static bool make_folders(char *path, size_t from)
     return true;
 }
 
+/* Below the project's folder. */
+static void file_name(const struct project *project, const struct template *template,
+                      char out[2 * NAME_BYTES])
+{
+    snprintf(out, 2 * NAME_BYTES, "%s", template->made ? template->made : project->source);
+    if (strncmp(out, "%s", 2) == 0)
+        snprintf(out, 2 * NAME_BYTES, "%s%s", project->name, template->made + 2);
+}
+
 static bool make_file(const struct project *project, const struct template *template)
 {
     char path[PATH_MAX];
-    char made[NAME_BYTES + 64];
+    char made[2 * NAME_BYTES];
     char *text = read_template(template);
     bool is_made = false;
 
     if (!text)
         return false;
-    snprintf(made, sizeof made, "%s", template->made ? template->made : project->source);
-    if (strncmp(made, "%s", 2) == 0)
-        snprintf(made, sizeof made, "%s%s", project->name, template->made + 2);
+    file_name(project, template, made);
     if ((size_t)snprintf(path, sizeof path, "%s/%s", project->folder, made) < sizeof path &&
         make_folders(path, strlen(project->folder) + 1))
         is_made = write_file(project, path, text);
     free(text);
     return is_made;
+}
+
+/* What was made. */
+static bool print_json(const struct project *project)
+{
+    json_t *json = report_document("new"), *files = json_array();
+
+    for (size_t i = 0; i < sizeof templates / sizeof templates[0]; i++) {
+        char name[2 * NAME_BYTES];
+
+        file_name(project, &templates[i], name);
+        json_array_append_new(files, json_string(name));
+    }
+    json_object_set_new(json, "name", json_string(project->name));
+    json_object_set_new(json, "folder", report_text_json(project->folder));
+    json_object_set_new(json, "files", files);
+    return cli_print_json(json);
 }
 
 static enum cli_status new_project(const struct cli_arguments *arguments)
@@ -194,6 +222,8 @@ static enum cli_status new_project(const struct cli_arguments *arguments)
     for (size_t i = 0; i < sizeof templates / sizeof templates[0]; i++)
         if (!make_file(&project, &templates[i]))
             return CLI_USAGE;
+    if (arguments->values[OPTION_JSON])
+        return print_json(&project) ? CLI_FINE : CLI_INTERNAL;
     if (terminal_is_quiet())
         return CLI_FINE;
     printf("%s is a driver that works. Next:\n"
@@ -207,7 +237,7 @@ static enum cli_status new_project(const struct cli_arguments *arguments)
 
 const struct cli_verb cli_new = {
     .name = "new",
-    .usage = "[--cpp] NAME",
+    .usage = "NAME [options]",
     .summary = "Makes a folder with a small driver that works, to begin from",
     .details =
         "The driver registers, reports a segment and an aperture and builds paging buffers that "

@@ -11,6 +11,7 @@
 #include "coverage/coverage.h"
 #include "miniport/operation.h"
 #include "report/report.h"
+#include "report/document.h"
 
 #include <dirent.h>
 #include <inttypes.h>
@@ -437,16 +438,14 @@ static bool print_json(const struct coverage *coverage, bool only_open)
     json_t *operations = json_object();
     json_t *structures = json_object();
     json_t *json;
-    bool is_printed;
 
     for (unsigned group = 0; group < COVERAGE_GROUP_COUNT; group++)
         json_object_set_new(group < MINIPORT_OPERATION_COUNT ? operations : structures,
                             coverage_group_name(group), group_json(coverage, group, only_open));
-    json = json_pack("{s:o, s:o}", "operations", operations, "structures", structures);
-    is_printed = json && json_dumpf(json, stdout, JSON_INDENT(2)) == 0;
-    printf("\n");
-    json_decref(json);
-    return is_printed;
+    json = report_document("ops");
+    json_object_set_new(json, "operations", operations);
+    json_object_set_new(json, "structures", structures);
+    return cli_print_json(json);
 }
 
 static unsigned cases_of(const struct coverage *coverage, unsigned group)

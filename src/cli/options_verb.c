@@ -4,12 +4,15 @@
  * With --markdown, the table of docs/case-format.md (scripts/options.sh puts it there).
  */
 #include "cli/cli.h"
+#include "report/document.h"
 
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
-#define OPTIONS(ROW) ROW(MARKDOWN, "markdown", 0, NULL, "the table of the manual")
+#define OPTIONS(ROW)                                                                               \
+    ROW(MARKDOWN, "markdown", 0, NULL, "the table of the manual")                                  \
+    ROW(JSON, CLI_JSON)
 CLI_OPTIONS(OPTIONS)
 
 #define TEXT_BYTES 1024
@@ -81,9 +84,23 @@ static void print_option(const struct workload_option_info *info)
     print_lines(text);
 }
 
+static json_t *option_json(const struct workload_option_info *info)
+{
+    char values[512], text[TEXT_BYTES], runs[64];
+
+    workload_option_values(info, values, sizeof values);
+    workload_option_runs(info, runs, sizeof runs);
+    snprintf(text, sizeof text, "%s", info->text);
+    remove_marks(values);
+    remove_marks(text);
+    return json_pack("{s:s, s:s, s:s, s:s, s:b}", "key", info->key, "values", values, "meaning",
+                     text, "runs", runs, "is_followed", info->is_followed);
+}
+
 static enum cli_status print_options(const struct cli_arguments *arguments)
 {
     const char *keys[WORKLOAD_OPTION_COUNT + 1] = {0};
+    json_t *list = arguments->values[OPTION_JSON] ? json_array() : NULL;
     const char *nearest;
 
     for (size_t i = 0; i < WORKLOAD_OPTION_COUNT; i++)
@@ -93,12 +110,24 @@ static enum cli_status print_options(const struct cli_arguments *arguments)
 
         if (place == WORKLOAD_OPTION_COUNT) {
             nearest = cli_nearest(arguments->rest[i], keys);
+            json_decref(list);
             cli_error("there is no option '%s'%s%s%s", arguments->rest[i],
                       nearest ? " (did you mean " : " (drydock options lists them",
                       nearest ? nearest : "", nearest ? "?)" : ")");
             return CLI_USAGE;
         }
-        print_option(&workload_options[place]);
+        if (list)
+            json_array_append_new(list, option_json(&workload_options[place]));
+        else
+            print_option(&workload_options[place]);
+    }
+    for (size_t i = 0; i < WORKLOAD_OPTION_COUNT && list && !arguments->rest_count; i++)
+        json_array_append_new(list, option_json(&workload_options[i]));
+    if (list) {
+        json_t *json = report_document("options");
+
+        json_object_set_new(json, "options", list);
+        return cli_print_json(json) ? CLI_FINE : CLI_INTERNAL;
     }
     if (arguments->rest_count)
         return CLI_FINE;

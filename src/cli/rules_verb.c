@@ -1,3 +1,4 @@
+#define _GNU_SOURCE /* open_memstream() */
 /*
  * `drydock rules` and `drydock explain`: the catalogue, as a table and as lessons.
  */
@@ -7,23 +8,20 @@
 #include "report/finding_report.h"
 #include "report/rules_report.h"
 #include "zoo/zoo.h"
+#include "report/document.h"
 
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
-/* Those of explain are the first of those of rules. */
-#define EXPLAIN_OPTIONS(ROW)                                                                       \
-    ROW(FROM, "from", 0, "DIR", "folder of drydock check or run: how often a rule was evaluated")
+/* Those of both verbs. */
 #define OPTIONS(ROW)                                                                               \
-    EXPLAIN_OPTIONS(ROW)                                                                           \
-    ROW(JSON, "json", 0, NULL, "print them as JSON")
+    ROW(FROM, "from", 0, "DIR", "folder of drydock check or run: how often a rule was evaluated")  \
+    ROW(JSON, CLI_JSON)
 CLI_OPTIONS(OPTIONS)
-
-static const struct cli_option explain_options[] = {
-    EXPLAIN_OPTIONS(CLI_OPTION_ROW){NULL, 0, NULL, NULL}};
 
 /* counts stays as it is when no folder was named. */
 static bool load_counts(const char *path, struct rule_counts **counts, uint64_t *runs)
@@ -145,12 +143,80 @@ static void show_zoo(enum rule_id rule)
     }
 }
 
-static void explain_rule(enum rule_id rule, const struct rule_counts *counts, bool is_first)
+/* Where what is explained goes. */
+struct lesson {
+    const struct rule_counts *counts;
+    json_t *rules, *kinds; /* NULL: to standard output, as text */
+    bool is_begun;
+};
+
+static json_t *defects_json(enum rule_id rule)
 {
-    if (!is_first)
+    json_t *list = json_array();
+    const struct zoo_defect *defect;
+
+    for (unsigned i = 0; (defect = zoo_defect_at(i)); i++) {
+        if (names_rule(defect->rules, rule_get(rule)->id))
+            json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:s?}", "id", defect->id, "does",
+                                                  defect->sentence, "model", model_of(defect),
+                                                  "profile", defect->profile));
+    }
+    return list;
+}
+
+static json_t *lesson_json(enum rule_id rule, const struct rule_counts *counts)
+{
+    json_t *json = report_rule_json(rule, counts);
+    char *text = NULL;
+    size_t length;
+    FILE *stream = open_memstream(&text, &length);
+
+    if (stream) {
+        report_explain(stream, rule, counts);
+        fclose(stream);
+    }
+    json_object_set_new(json, "lesson", json_string(text ? text : ""));
+    json_object_set_new(json, "zoo", defects_json(rule));
+    free(text);
+    return json;
+}
+
+static void explain_rule(struct lesson *lesson, enum rule_id rule)
+{
+    if (lesson->rules) {
+        json_array_append_new(lesson->rules, lesson_json(rule, lesson->counts));
+        return;
+    }
+    if (lesson->is_begun)
         printf("\n");
-    report_explain(stdout, rule, counts);
+    lesson->is_begun = true;
+    report_explain(stdout, rule, lesson->counts);
     show_zoo(rule);
+}
+
+static void explain_kind(struct lesson *lesson, const char *kind)
+{
+    if (lesson->kinds)
+        json_array_append_new(lesson->kinds, json_pack("{s:s, s:s}", "kind", kind, "sentence",
+                                                       report_kind_sentence(kind)));
+    else
+        printf("%s   %s\n\n  A kind of finding that no rule names (docs/findings.md).\n", kind,
+               report_kind_sentence(kind));
+}
+
+/* All rules of an area: as a table, or each as a lesson. */
+static void explain_area(struct lesson *lesson, const char *area, uint64_t runs)
+{
+    if (!lesson->rules) {
+        report_rules_text(stdout, area, lesson->counts, runs);
+        return;
+    }
+    for (unsigned id = RULE_NONE + 1; id < RULE_COUNT; id++) {
+        const char *name = rule_get((enum rule_id)id)->id;
+
+        if (strncasecmp(name, area, strlen(area)) == 0 && name[strlen(area)] == '-')
+            explain_rule(lesson, (enum rule_id)id);
+    }
 }
 
 /* The rules of what a finding's, a run's or a campaign's JSON tells, each once. */
@@ -173,9 +239,9 @@ static void collect_rules(const json_t *json, bool found[RULE_COUNT])
     }
 }
 
-static enum cli_status explain_file(const char *path, const struct rule_counts *counts)
+static enum cli_status explain_file(struct lesson *lesson, const char *path)
 {
-    bool found[RULE_COUNT] = {0}, is_first = true;
+    bool found[RULE_COUNT] = {0}, is_any = false;
     json_error_t where;
     json_t *json = json_load_file(path, 0, &where);
 
@@ -188,17 +254,18 @@ static enum cli_status explain_file(const char *path, const struct rule_counts *
     for (unsigned id = RULE_NONE + 1; id < RULE_COUNT; id++) {
         if (!found[id])
             continue;
-        explain_rule((enum rule_id)id, counts, is_first);
-        is_first = false;
+        explain_rule(lesson, (enum rule_id)id);
+        is_any = true;
     }
-    if (is_first)
+    if (!is_any)
         cli_error("%s: tells of no rule", path);
-    return is_first ? CLI_USAGE : CLI_FINE;
+    return is_any ? CLI_FINE : CLI_USAGE;
 }
 
 static enum cli_status explain(const struct cli_arguments *arguments)
 {
     enum cli_status status = CLI_FINE;
+    struct lesson lesson = {0};
     struct rule_counts *counts;
     uint64_t runs;
 
@@ -208,24 +275,37 @@ static enum cli_status explain(const struct cli_arguments *arguments)
     }
     if (!load_counts(arguments->values[OPTION_FROM], &counts, &runs))
         return CLI_USAGE;
+    lesson.counts = counts;
+    if (arguments->values[OPTION_JSON]) {
+        lesson.rules = json_array();
+        lesson.kinds = json_array();
+    }
     for (size_t i = 0; i < arguments->rest_count && status == CLI_FINE; i++) {
         const char *word = arguments->rest[i];
         enum rule_id rule = rule_find(word);
 
         if (rule != RULE_NONE) {
-            explain_rule(rule, counts, i == 0);
+            explain_rule(&lesson, rule);
         } else if (strchr(word, '.') || strchr(word, '/')) {
-            status = explain_file(word, counts);
+            status = explain_file(&lesson, word);
         } else if (report_is_kind(word)) {
-            printf("%s   %s\n\n  A kind of finding that no rule names (docs/findings.md).\n", word,
-                   report_kind_sentence(word));
+            explain_kind(&lesson, word);
         } else if (word[0] && report_has_rules(word)) {
-            report_rules_text(stdout, word, counts, runs);
+            explain_area(&lesson, word, runs);
         } else {
             unknown_rule(word);
             status = CLI_USAGE;
         }
     }
+    if (lesson.rules && status == CLI_FINE) {
+        json_t *json = report_document("explain");
+
+        json_object_set(json, "rules", lesson.rules);
+        json_object_set(json, "kinds", lesson.kinds);
+        status = cli_print_json(json) ? CLI_FINE : CLI_INTERNAL;
+    }
+    json_decref(lesson.rules);
+    json_decref(lesson.kinds);
     free(counts);
     return status;
 }
@@ -238,7 +318,7 @@ const struct cli_verb cli_explain = {
     .details =
         "RULE is an id as findings show it (PB-004); an area (PB) lists its rules. A FILE is a\n"
         "finding or a run.json: each of the rules that it tells of is explained.",
-    .options = explain_options,
+    .options = options,
     .repeated_option = -1,
     .run = explain,
 };

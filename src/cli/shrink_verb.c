@@ -6,6 +6,8 @@
 
 #include "bench/child/repro.h"
 #include "bench/child/child_run.h"
+#include "report/document.h"
+#include "report/text_json.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +18,7 @@
     ROW(OUT, "out", 'o', "FILE", "the smaller case (standard output)")                             \
     ROW(SECONDS, "seconds", 0, "S", "to try for at most (60)")                                     \
     ROW(DRIVER, "driver", 0, "NAME", "of the run, in place of the case's")                         \
+    ROW(JSON, CLI_JSON)                                                                            \
     ROW(TRUST_CASE, CLI_TRUST_CASE)                                                                \
     ROW(OPTION, "option", 0, "KEY=VALUE",                                                          \
         "sets an option of the case (drydock options); may be repeated")
@@ -35,6 +38,22 @@ static void draw_progress(void *context, uint32_t before, uint32_t lines, uint32
                                               .hides_count = true,
                                               .done = tries,
                                               .most_seconds = *seconds});
+}
+
+static void print_json(const struct repro *repro, const struct workload_shrink_result *shrunk,
+                       const char *path)
+{
+    json_t *json = report_document("shrink");
+
+    json_object_set_new(json, "case", report_text_json(path));
+    json_object_set_new(json, "rule", repro->rule[0] ? json_string(repro->rule) : json_null());
+    json_object_set_new(json, "kind", repro->kind[0] ? json_string(repro->kind) : json_null());
+    json_object_set_new(json, "text", report_text_json(repro->text));
+    json_object_set_new(json, "operations", json_integer(shrunk->lines_after));
+    json_object_set_new(json, "operations_before", json_integer(shrunk->lines_before));
+    json_object_set_new(json, "tries", json_integer(shrunk->tries));
+    json_object_set_new(json, "is_finished", json_boolean(shrunk->is_finished));
+    cli_print_json(json);
 }
 
 /* The smaller case in its place. The try that shows the finding has said how long one takes. */
@@ -57,7 +76,9 @@ static enum cli_status shrink(const struct cli_arguments *arguments, const struc
     }
     terminal_end();
     is_saved = repro_save(repro, small, &shrunk, path, &error);
-    if (is_saved && !terminal_is_quiet())
+    if (is_saved && arguments->values[OPTION_JSON] && strcmp(path, "-") != 0)
+        print_json(repro, &shrunk, path);
+    else if (is_saved && !terminal_is_quiet())
         fprintf(stderr, "%s: %s, %u operations, shrunk from %u in %u tries%s\n", path,
                 repro->rule[0] ? repro->rule : repro->kind, shrunk.lines_after, shrunk.lines_before,
                 shrunk.tries, shrunk.is_finished ? "" : "; time ran out (--seconds)");

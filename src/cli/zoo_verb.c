@@ -5,6 +5,7 @@
 #include "cli/cli.h"
 #include "cli/terminal.h"
 #include "cli/zoo_play.h"
+#include "report/document.h"
 
 #include <inttypes.h>
 #include <jansson.h>
@@ -211,6 +212,29 @@ static void list_defects(bool is_lawful)
                is_lawful ? defect->lawful : defect->rules);
 }
 
+/* The same as JSON. */
+static void list_defects_json(bool is_lawful)
+{
+    json_t *json = report_document("defects"), *list = json_array();
+    const struct zoo_defect *defect;
+
+    for (unsigned i = 0; (defect = row_at(is_lawful, i)); i++) {
+        json_t *models = json_array();
+
+        for (unsigned m = 0; m < CAMPAIGN_ALL_MODELS; m++) {
+            if (defect->models & model_bits[m])
+                json_array_append_new(models,
+                                      json_string(campaign_model_name((enum campaign_model)m)));
+        }
+        json_array_append_new(
+            list, json_pack("{s:s, s:s, s:o, s:o, s:s?}", "id", defect->id, "does",
+                            defect->sentence, "models", models, "expected_rules",
+                            words(is_lawful ? "" : defect->rules), "source", defect->lawful));
+    }
+    json_object_set_new(json, "defects", list);
+    cli_print_json(json);
+}
+
 static bool is_wanted(const struct cli_arguments *arguments, const struct zoo_defect *defect)
 {
     for (size_t i = 0; i < arguments->rest_count; i++) {
@@ -295,11 +319,10 @@ static enum cli_status play_zoo(const struct zoo_play *how, struct zoo_row *rows
             status = CLI_FINDINGS;
     }
     if (is_json) {
-        json_t *json = json_pack("{s:o}", "defects", output.defects);
+        json_t *json = report_document("zoo");
 
-        json_dumpf(json, stdout, JSON_INDENT(2));
-        printf("\n");
-        json_decref(json);
+        json_object_set_new(json, "defects", output.defects);
+        cli_print_json(json);
     } else if (!terminal_is_quiet()) {
         print_summary(rows, count);
     }
@@ -320,7 +343,7 @@ static enum cli_status run(const struct cli_arguments *arguments)
     size_t count;
 
     if (values[OPTION_LIST]) {
-        list_defects(values[OPTION_LAWFUL] != NULL);
+        (values[OPTION_JSON] ? list_defects_json : list_defects)(values[OPTION_LAWFUL] != NULL);
         return CLI_FINE;
     }
     if (values[OPTION_MODEL] && !campaign_find_model(values[OPTION_MODEL], &model)) {

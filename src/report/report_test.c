@@ -83,7 +83,7 @@ static void json_has_the_keys_that_were_promised(void **state)
     free(text);
 }
 
-static void several_runs_are_an_array(void **state)
+static void several_runs_are_a_document_with_each(void **state)
 {
     struct run_result results[2];
     char *text;
@@ -94,8 +94,10 @@ static void several_runs_are_an_array(void **state)
     results[1].config.model = RUN_PHYSICAL;
     text = report_run_json(results, NULL, 2);
     json = json_loads(text, 0, NULL);
-    assert_int_equal(json_array_size(json), 2);
-    assert_string_equal(json_string_value(member(json_array_get(json, 1), "model")), "physical");
+    assert_string_equal(json_string_value(member(json, "schema")), "runs");
+    assert_int_equal(json_array_size(member(json, "runs")), 2);
+    assert_string_equal(json_string_value(member(json_array_get(member(json, "runs"), 1), "model")),
+                        "physical");
     json_decref(json);
     free(text);
 }
@@ -230,7 +232,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(json_has_the_keys_that_were_promised),
-        cmocka_unit_test(several_runs_are_an_array),
+        cmocka_unit_test(several_runs_are_a_document_with_each),
         cmocka_unit_test(a_name_that_is_no_text_does_not_break_json),
         cmocka_unit_test(numbers_read_well),
         cmocka_unit_test(findings_are_counted_when_they_are_not_kept),

@@ -3,6 +3,8 @@
  */
 #include "report/rules_report.h"
 
+#include "report/document.h"
+
 #include "check/rules/rule_needs.h"
 #include "check/rules/rule_rarities.h"
 #include "report/campaign/folder_files.h"
@@ -83,6 +85,8 @@ bool report_rule_counts_parse(const json_t *json, struct rule_counts *counts)
 /* Several runs are an array. */
 static bool add_runs(const json_t *json, struct rule_counts *counts, uint64_t *runs)
 {
+    if (json_is_array(json_object_get(json, "runs"))) /* of several models */
+        json = json_object_get(json, "runs");
     if (json_is_array(json)) {
         for (size_t i = 0; i < json_array_size(json); i++) {
             if (!add_runs(json_array_get(json, i), counts, runs))
@@ -319,7 +323,7 @@ void report_rules_text(FILE *out, const char *prefix, const struct rule_counts *
     }
 }
 
-static json_t *rule_json(enum rule_id id, const struct rule_counts *counts)
+json_t *report_rule_json(enum rule_id id, const struct rule_counts *counts)
 {
     const struct rule *rule = rule_get(id);
     const char *reason = rule_reason_unchecked(id);
@@ -352,12 +356,12 @@ static json_t *rule_json(enum rule_id id, const struct rule_counts *counts)
 
 char *report_rules_json(const char *prefix, const struct rule_counts *counts, uint64_t runs)
 {
-    json_t *json = json_object(), *rules = json_array();
+    json_t *json = report_document("rules"), *rules = json_array();
     char *text;
 
     for (unsigned i = RULE_NONE + 1; i < RULE_COUNT; i++) {
         if (is_of(rule_get((enum rule_id)i), prefix))
-            json_array_append_new(rules, rule_json((enum rule_id)i, counts));
+            json_array_append_new(rules, report_rule_json((enum rule_id)i, counts));
     }
     json_object_set_new(json, "rules", rules);
     json_object_set_new(json, "runs", counts ? json_integer((json_int_t)runs) : json_null());

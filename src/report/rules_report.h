@@ -64,6 +64,9 @@ bool report_rule_file_read(int folder, struct report_rule_file *out_file, char e
 bool report_rule_file_write(int folder, const struct report_rule_file *file, char error[512]);
 void report_rule_file_fini(struct report_rule_file *file);
 
+/* A rule of the catalogue, with its counts where they are given. The caller owns the object. */
+json_t *report_rule_json(enum rule_id id, const struct rule_counts *counts);
+
 /* A table of the rules whose id begins with prefix ("" all, "PB", "PB-004"). */
 void report_rules_text(FILE *out, const char *prefix, const struct rule_counts *counts,
                        uint64_t runs);

@@ -6,6 +6,7 @@
 
 #include "miniport/miniport.h"
 #include "miniport/operation.h"
+#include "report/document.h"
 #include "report/text_json.h"
 
 #include <jansson.h>
@@ -295,7 +296,7 @@ static json_t *events_json(const struct run_result *result)
 static json_t *result_json(const struct run_result *result, const struct report_origin *origin)
 {
     static const struct report_origin nowhere = {"", ""};
-    json_t *json = json_object();
+    json_t *json = report_document("run");
     char digest[32];
 
     snprintf(digest, sizeof digest, "%016llx", (unsigned long long)result->digest);
@@ -357,9 +358,12 @@ char *report_run_json(const struct run_result *results, const struct report_orig
     if (count == 1) {
         json = result_json(results, origins);
     } else {
-        json = json_array();
+        json_t *runs = json_array();
+
         for (size_t i = 0; i < count; i++)
-            json_array_append_new(json, result_json(&results[i], origins ? &origins[i] : NULL));
+            json_array_append_new(runs, result_json(&results[i], origins ? &origins[i] : NULL));
+        json = report_document("runs");
+        json_object_set_new(json, "runs", runs);
     }
     text = json_dumps(json, JSON_INDENT(2) | JSON_SORT_KEYS | JSON_REAL_PRECISION(9));
     json_decref(json);

@@ -3,6 +3,7 @@
  */
 #include "report/campaign/campaign_report.h"
 
+#include "report/document.h"
 #include "report/report.h"
 #include "report/rules_report.h"
 
@@ -94,7 +95,7 @@ static json_t *cause_json(const struct campaign_cause *cause, const char *folder
 char *campaign_report_json(const struct campaign_summary *summary, const char *folder,
                            double seconds, const char *stopped_by)
 {
-    json_t *json = json_object(), *models = json_object(), *outcomes = json_object(),
+    json_t *json = report_document("check"), *models = json_object(), *outcomes = json_object(),
            *causes = json_array();
     char digest[24], *text;
 
