@@ -7,6 +7,8 @@ if(DRYDOCK_BENCH AND DRYDOCK_TESTS AND TARGET drydock)
     add_test(NAME cli/json
              COMMAND sh ${CMAKE_SOURCE_DIR}/src/cli/json_test.sh $<TARGET_FILE:drydock> ${CMAKE_SOURCE_DIR})
     set_tests_properties(cli/json PROPERTIES SKIP_REGULAR_EXPRESSION "^skipped:")
+    add_test(NAME cli/interrupt
+             COMMAND sh ${CMAKE_SOURCE_DIR}/src/cli/interrupt_test.sh $<TARGET_FILE:drydock>)
     add_test(NAME docs/options COMMAND sh ${CMAKE_SOURCE_DIR}/scripts/options.sh $<TARGET_FILE:drydock>)
     add_test(NAME docs/rule-needs COMMAND sh ${CMAKE_SOURCE_DIR}/scripts/rule-needs.sh)
 endif()

@@ -63,7 +63,8 @@ struct request {
     uint64_t first_done; /* known from the folder */
     char findings[512];  /* folder of smallest cases; "": none are made */
     uint64_t shrink_seconds;
-    bool is_json;
+    bool is_json, is_resumed;
+    const struct cli_arguments *arguments;
     char unjudged_why[256];        /* of the last run that could not be judged again */
     struct campaign_record placed; /* the last one that showed something new, with places */
 };
@@ -384,7 +385,7 @@ static bool shrink_causes(struct request *request)
         cli_error("cannot make '%s': %s", request->findings, strerror(errno));
         return false;
     }
-    for (; shrinking.index < summary->cause_count; shrinking.index++) {
+    for (; shrinking.index < summary->cause_count && !interrupt_came(); shrinking.index++) {
         struct campaign_cause *cause = &summary->causes[shrinking.index];
         struct workload_error error;
         char name[REPORT_CAUSE_NAME], path[700];
@@ -397,7 +398,8 @@ static bool shrink_causes(struct request *request)
             cli_error("cannot write '%s': %s", path, strerror(errno));
             return false;
         }
-        if (!campaign_shrink_cause(&request->options, cause, &how, path, &error))
+        if (!campaign_shrink_cause(&request->options, cause, &how, path, &error) &&
+            !interrupt_came())
             cli_error("the case of %s is not made smaller: %s", name, error.text);
     }
     terminal_end();
@@ -417,6 +419,19 @@ static bool get_shrinking(const struct cli_arguments *arguments, struct request 
 
 /* ---- The verb -------------------------------------------------------------------------------- */
 
+/* What is in the folder is not played again; without one, all is. */
+static enum cli_status tell_interrupted(const struct request *request, bool has_more)
+{
+    char command[4096];
+
+    cli_command_line(request->arguments, command, sizeof command);
+    if (request->folder && !request->is_resumed)
+        cli_append_word(command, sizeof command, "--resume");
+    if (!request->folder && has_more)
+        cli_note("nothing of it is kept: with --out DIR a campaign can go on");
+    return cli_interrupted(request->folder, command);
+}
+
 static enum cli_status finish(const struct request *request, enum campaign_stop stop)
 {
     static const char *const reasons[] = {
@@ -424,6 +439,7 @@ static enum cli_status finish(const struct request *request, enum campaign_stop 
         [CAMPAIGN_STOPPED_BY_FINDINGS] = "findings",
         [CAMPAIGN_STOPPED_BY_TIME] = "time",
         [CAMPAIGN_STOPPED_BY_CALLER] = "error",
+        [CAMPAIGN_INTERRUPTED] = "interrupt",
         [CAMPAIGN_NO_WORKERS] = "error",
     };
     const struct campaign_summary *summary = &request->summary;
@@ -443,6 +459,10 @@ static enum cli_status finish(const struct request *request, enum campaign_stop 
             printf("  stopped   by --%s\n",
                    stop == CAMPAIGN_STOPPED_BY_TIME ? "time-limit" : "max-findings");
     }
+    if (interrupt_came()) {
+        cli_write_reports(summary, request->folder, request->junit, request->sarif, seconds);
+        return tell_interrupted(request, stop == CAMPAIGN_INTERRUPTED);
+    }
     if (stop == CAMPAIGN_NO_WORKERS)
         cli_error("worker processes cannot be made");
     if (stop == CAMPAIGN_NO_WORKERS || stop == CAMPAIGN_STOPPED_BY_CALLER)
@@ -452,7 +472,7 @@ static enum cli_status finish(const struct request *request, enum campaign_stop 
     return summary->findings ? CLI_FINDINGS : CLI_FINE;
 }
 
-static enum cli_status run_campaign(struct request *request, bool is_resumed)
+static enum cli_status run_campaign(struct request *request)
 {
     const struct campaign_watcher watcher = {.context = request,
                                              .is_known = is_known,
@@ -463,8 +483,9 @@ static enum cli_status run_campaign(struct request *request, bool is_resumed)
     enum cli_status status;
     char error[512];
 
-    if (request->folder && !campaign_store_open(request->folder, &request->options, is_resumed,
-                                                take_known, request, &request->store, error)) {
+    if (request->folder &&
+        !campaign_store_open(request->folder, &request->options, request->is_resumed, take_known,
+                             request, &request->store, error)) {
         cli_error("%s", error);
         return CLI_USAGE;
     }
@@ -506,13 +527,16 @@ static enum cli_status check(const struct cli_arguments *arguments)
         cli_error("no memory");
         return CLI_INTERNAL;
     }
+    interrupt_catch();
     request->is_json = arguments->values[OPTION_JSON] != NULL;
+    request->arguments = arguments;
+    request->is_resumed = arguments->values[OPTION_RESUME] != NULL;
     request->folder = arguments->values[OPTION_OUT];
     request->junit = arguments->values[OPTION_JUNIT];
     request->sarif = arguments->values[OPTION_SARIF];
     if (get_options(arguments, &request->options) && get_shrinking(arguments, request) &&
         load_cases(arguments, request))
-        status = run_campaign(request, arguments->values[OPTION_RESUME] != NULL);
+        status = run_campaign(request);
     for (size_t i = 0; i < request->options.case_count; i++)
         workload_free(request->cases[i]);
     campaign_summary_fini(&request->summary);

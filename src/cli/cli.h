@@ -12,10 +12,12 @@
  *            | CLI_FINDINGS | done; mismatches, findings or failed submissions            |
  *            | CLI_USAGE    | the command line or an input file is wrong                  |
  *            | CLI_INTERNAL | an error of ours                                            |
+ *            | CLI_INTERRUPTED | Ctrl-C, in a verb that tells what there is until then    |
  */
 #ifndef DRYDOCK_CLI_CLI_H
 #define DRYDOCK_CLI_CLI_H
 
+#include "bench/child/interrupt.h"
 #include "bench/run/run_result.h"
 #include "workload/case/options.h"
 #include "workload/workload.h"
@@ -25,7 +27,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum cli_status { CLI_FINE = 0, CLI_FINDINGS = 1, CLI_USAGE = 2, CLI_INTERNAL = 3 };
+enum cli_status {
+    CLI_FINE = 0,
+    CLI_FINDINGS = 1,
+    CLI_USAGE = 2,
+    CLI_INTERNAL = 3,
+    CLI_INTERRUPTED = INTERRUPT_STATUS
+};
 
 struct cli_option {
     const char *name;  /* without the dashes */
@@ -72,6 +80,10 @@ struct cli_arguments {
     /* For a verb that takes them as they are: all but the options of every verb. */
     const char *raw[CLI_MAX_RAW];
     size_t raw_count;
+    /* The verb, and what stood behind it. */
+    const char *verb;
+    char *const *given;
+    size_t given_count;
 };
 
 struct cli_verb {
@@ -157,6 +169,15 @@ bool cli_set_options(const struct cli_arguments *arguments, struct workload *wor
 
 /* Saves whole or not at all (workload/file.h); false with a message. */
 bool cli_save(const struct workload *workload, const char *path);
+
+/*
+ * Ctrl-C came (bench/child/interrupt.h), and what there is has been told: says where it is and how
+ * to go on. NULL: nowhere, not at all.
+ */
+enum cli_status cli_interrupted(const char *files, const char *command);
+
+/* The command as it was given, for a shell. */
+void cli_command_line(const struct cli_arguments *arguments, char *out, size_t size);
 
 /* Prints a document (report/document.h), which it takes. False with a message. */
 bool cli_print_json(json_t *document);

@@ -121,7 +121,8 @@ bool cli_play(const struct run_config *config, const struct workload *workload, 
         return false;
     if (judgement.kind == JUDGEMENT_UNKNOWN)
         cli_note("note: the run was not judged again without the driver: %s", judgement.why);
-    explain_result(config, workload, seconds, out_result);
+    if (!out_result->is_interrupted)
+        explain_result(config, workload, seconds, out_result);
     return true;
 }
 
@@ -198,6 +199,24 @@ bool cli_write_text(const char *path, const char *text)
     if (!is_fine)
         cli_error("cannot write '%s': %s", path, strerror(errno));
     return is_fine;
+}
+
+enum cli_status cli_interrupted(const char *files, const char *command)
+{
+    terminal_clear();
+    fflush(stdout);
+    cli_error("interrupted%s%s%s", files ? "; what is there is in " : "", files ? files : "",
+              command ? ". To go on:" : "");
+    if (command)
+        fprintf(stderr, "  %s\n", command);
+    return CLI_INTERRUPTED;
+}
+
+void cli_command_line(const struct cli_arguments *arguments, char *out, size_t size)
+{
+    snprintf(out, size, "drydock %s", arguments->verb);
+    for (size_t i = 0; i < arguments->given_count; i++)
+        cli_append_word(out, size, arguments->given[i]);
 }
 
 bool cli_print_json(json_t *document)

@@ -303,6 +303,9 @@ enum cli_status cli_run_verb(const struct cli_verb *verb, int argc, char **argv)
     static struct cli_arguments arguments;
     struct parser parser = {.verb = verb, .out = &arguments};
 
+    arguments.verb = verb->name;
+    arguments.given = argv;
+    arguments.given_count = (size_t)argc;
     if (verb->takes_all ? !parse_raw(&parser, argc, argv) : !parse(&parser, argc, argv))
         return CLI_USAGE;
     if (parser.common[COMMON_HELP]) {

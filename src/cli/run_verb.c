@@ -462,6 +462,18 @@ static enum cli_status run_model(const struct request *request, const char *path
     return status;
 }
 
+/* A run begins anew: what it has until then stands in its folder. */
+static enum cli_status tell_interrupted(const struct cli_arguments *arguments,
+                                        const struct request *request)
+{
+    char path[512], command[2 * REPLAY_BYTES];
+
+    folder_path(path, request, arguments->values[OPTION_OUT], arguments->rest[0],
+                request->models[request->model_count - 1]);
+    cli_command_line(arguments, command, sizeof command);
+    return cli_interrupted(request->has_folder ? path : NULL, command);
+}
+
 static enum cli_status run(const struct cli_arguments *arguments)
 {
     const char *out_option = arguments->values[OPTION_OUT];
@@ -469,6 +481,7 @@ static enum cli_status run(const struct cli_arguments *arguments)
     struct run_result *results;
     enum cli_status status = CLI_FINE;
     uint64_t steps = 0;
+    bool is_interrupted = false;
     size_t done = 0;
     const char *unsupported;
 
@@ -502,6 +515,7 @@ static enum cli_status run(const struct cli_arguments *arguments)
     if (unsupported)
         cli_note("%s: option '%s' is not followed yet: the run goes on without it",
                  arguments->rest[0], unsupported);
+    interrupt_catch();
     for (; done < request.model_count; done++) {
         enum cli_status one;
 
@@ -512,6 +526,10 @@ static enum cli_status run(const struct cli_arguments *arguments)
             status = one;
         if (results[done].outcome == RUN_REFUSED)
             break;
+        if (interrupt_came()) {
+            request.model_count = done + 1;
+            is_interrupted = true;
+        }
     }
     if (done == request.model_count) {
         if (arguments->values[OPTION_JSON]) {
@@ -542,6 +560,8 @@ static enum cli_status run(const struct cli_arguments *arguments)
         if (!write_reports(arguments, &request, results) && status < CLI_USAGE)
             status = CLI_USAGE;
     }
+    if (is_interrupted && done == request.model_count)
+        status = tell_interrupted(arguments, &request);
     for (size_t i = 0; i < 2; i++)
         run_result_fini(&results[i]);
     free(results);

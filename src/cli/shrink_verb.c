@@ -71,6 +71,8 @@ static enum cli_status shrink(const struct cli_arguments *arguments, const struc
     bool is_saved;
 
     if (!repro_shrink(&how, repro, workload, &small, &shrunk, &error)) {
+        if (interrupt_came())
+            return cli_interrupted(NULL, NULL);
         cli_error("%s", error.text);
         return CLI_USAGE;
     }
@@ -81,10 +83,19 @@ static enum cli_status shrink(const struct cli_arguments *arguments, const struc
     else if (is_saved && !terminal_is_quiet())
         fprintf(stderr, "%s: %s, %u operations, shrunk from %u in %u tries%s\n", path,
                 repro->rule[0] ? repro->rule : repro->kind, shrunk.lines_after, shrunk.lines_before,
-                shrunk.tries, shrunk.is_finished ? "" : "; time ran out (--seconds)");
+                shrunk.tries,
+                shrunk.is_finished ? ""
+                : interrupt_came() ? "; interrupted"
+                                   : "; time ran out (--seconds)");
     if (!is_saved)
         cli_error("%s", error.text);
     workload_free(small);
+    if (is_saved && interrupt_came()) {
+        char command[1024] = "drydock shrink";
+
+        cli_append_word(command, sizeof command, path);
+        return cli_interrupted(path, strcmp(path, "-") == 0 ? NULL : command);
+    }
     return is_saved ? CLI_FINE : CLI_USAGE;
 }
 
@@ -102,6 +113,7 @@ static enum cli_status look_and_shrink(const struct cli_arguments *arguments,
     run_config_defaults(&config);
     run_config_from_workload(&config, workload);
     config.reference = RUN_REFERENCE_NEVER;
+    interrupt_catch();
     config.progress = cli_progress;
     if (!cli_find_driver(config.driver))
         return CLI_USAGE;
@@ -111,6 +123,8 @@ static enum cli_status look_and_shrink(const struct cli_arguments *arguments,
         return CLI_INTERNAL;
     }
     terminal_end();
+    if (interrupt_came())
+        return cli_interrupted(NULL, NULL);
     /*
      * Options that say what there is anyway go; the configuration's names are the workload's until
      * then.

@@ -7,8 +7,10 @@
 #include "base/bits.h"
 #include "base/hash.h"
 #include "bench/campaign/campaign_shrink.h"
+#include "bench/child/interrupt.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -250,6 +252,8 @@ static pid_t start_row(const struct zoo_play *play, struct zoo_row *rows, size_t
     fflush(NULL); /* what is there goes out once */
     pid = fork();
     if (pid == 0)
+        interrupt_leave_to_parent();
+    if (pid == 0)
         _exit(madvise(rows, rows_bytes(count), MADV_DONTFORK) == 0 && play_row(play, &rows[index])
                   ? EXIT_SUCCESS
                   : EXIT_FAILURE);
@@ -263,7 +267,7 @@ static size_t end_row(pid_t *pids, size_t count)
 
     do
         pid = wait(NULL);
-    while (pid < 0 && errno == EINTR);
+    while (pid < 0 && errno == EINTR && !interrupt_came());
     for (size_t i = 0; i < count; i++) {
         if (pid > 0 && pids[i] == pid) {
             pids[i] = 0;
@@ -273,13 +277,27 @@ static size_t end_row(pid_t *pids, size_t count)
     return count;
 }
 
-bool zoo_play_rows(const struct zoo_play *play, struct zoo_row *rows, size_t count)
+/* The rows that are being played are given up; their workers end with them. */
+static void end_rows(const pid_t *pids, size_t count)
+{
+    for (size_t i = 0; pids && i < count; i++) {
+        if (pids[i] > 0 && kill(pids[i], SIGKILL) == 0) {
+            while (waitpid(pids[i], NULL, 0) < 0 && errno == EINTR)
+                continue;
+        }
+    }
+}
+
+bool zoo_play_rows(const struct zoo_play *play, struct zoo_row *rows, size_t count,
+                   size_t *out_played)
 {
     pid_t *pids = calloc(count + 1, sizeof *pids);
     size_t next = 0, told = 0, running = 0;
     bool is_fine = pids != NULL;
 
     while (pids && (running || (is_fine && next < count))) {
+        if (interrupt_came())
+            break;
         if (is_fine && next < count && running < play->jobs) {
             pids[next] = start_row(play, rows, count, next);
             is_fine = pids[next] > 0;
@@ -296,6 +314,9 @@ bool zoo_play_rows(const struct zoo_play *play, struct zoo_row *rows, size_t cou
                 play->played(play->context, &rows[told], told);
         }
     }
+    if (interrupt_came())
+        end_rows(pids, next);
     free(pids);
-    return is_fine && told == count;
+    *out_played = told;
+    return is_fine && (told == count || interrupt_came());
 }

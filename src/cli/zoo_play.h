@@ -54,6 +54,11 @@ struct zoo_play {
 struct zoo_row *zoo_rows_new(size_t most); /* NULL: no memory */
 void zoo_rows_free(struct zoo_row *rows, size_t most);
 
-bool zoo_play_rows(const struct zoo_play *play, struct zoo_row *rows, size_t count);
+/*
+ * Plays the rows. An interrupt (bench/child/interrupt.h) ends it: the first *out_played rows were
+ * played. False: a process could not be made.
+ */
+bool zoo_play_rows(const struct zoo_play *play, struct zoo_row *rows, size_t count,
+                   size_t *out_played);
 
 #endif

@@ -295,26 +295,41 @@ static void put_row(void *context, const struct zoo_row *row, size_t index)
                                 .findings_name = row->defect->lawful ? "accused" : "found"});
 }
 
-static enum cli_status play_zoo(const struct zoo_play *how, struct zoo_row *rows, size_t count,
-                                uint64_t most_causes, bool is_json)
+/* The rows that are left begin with this one. */
+static enum cli_status tell_interrupted(const struct cli_arguments *arguments,
+                                        const struct zoo_row *next)
+{
+    char command[2048];
+
+    cli_command_line(arguments, command, sizeof command);
+    cli_note("the next row would have been %s, %s; nothing is kept of a table", next->defect->id,
+             campaign_model_name(next->model));
+    return cli_interrupted(NULL, command);
+}
+
+static enum cli_status play_zoo(const struct cli_arguments *arguments, const struct zoo_play *how,
+                                struct zoo_row *rows, size_t count, uint64_t most_causes,
+                                bool is_json)
 {
     struct output output = {
         .defects = is_json ? json_array() : NULL, .count = count, .most_causes = most_causes};
     struct zoo_play play = *how;
     enum cli_status status = CLI_FINE;
+    size_t played;
 
     play.played = put_row;
     play.context = &output;
     if (!is_json && !terminal_is_quiet())
         print_head(count && rows[0].defect->lawful);
-    if (!zoo_play_rows(&play, rows, count)) {
+    interrupt_catch();
+    if (!zoo_play_rows(&play, rows, count, &played)) {
         terminal_end();
         cli_error("no process could be made for a defect");
         json_decref(output.defects);
         return CLI_INTERNAL;
     }
     terminal_end();
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < played; i++) {
         if (!is_right(&rows[i], most_causes))
             status = CLI_FINDINGS;
     }
@@ -324,9 +339,9 @@ static enum cli_status play_zoo(const struct zoo_play *how, struct zoo_row *rows
         json_object_set_new(json, "defects", output.defects);
         cli_print_json(json);
     } else if (!terminal_is_quiet()) {
-        print_summary(rows, count);
+        print_summary(rows, played);
     }
-    return status;
+    return played < count ? tell_interrupted(arguments, &rows[played]) : status;
 }
 
 static enum cli_status run(const struct cli_arguments *arguments)
@@ -375,7 +390,7 @@ static enum cli_status run(const struct cli_arguments *arguments)
                              .jobs = (unsigned)jobs,
                              .image = values[OPTION_IMAGE],
                              .shrink_seconds = values[OPTION_KEEP] ? 0 : (double)seconds};
-    status = play_zoo(&play, rows, count, most_causes, values[OPTION_JSON] != NULL);
+    status = play_zoo(arguments, &play, rows, count, most_causes, values[OPTION_JSON] != NULL);
     zoo_rows_free(rows, count);
     return status;
 }

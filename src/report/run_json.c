@@ -308,6 +308,7 @@ static json_t *result_json(const struct run_result *result, const struct report_
     set_text(json, "outcome", run_outcome_name(result->outcome));
     set_text(json, "error", result->error);
     set_text(json, "digest", digest);
+    json_object_set_new(json, "interrupted", json_boolean(result->is_interrupted));
     json_object_set_new(json, "judged_again", json_boolean(result->is_judged));
     json_object_set_new(json, "wall_seconds", json_real(result->wall_seconds));
     json_object_set_new(json, "play_wall_seconds", json_real(result->play_wall_seconds));

@@ -63,7 +63,9 @@ CELL(cell_model)
 CELL(cell_outcome)
 {
     snprintf(text, size, "%s%s", run_outcome_name(result->outcome),
-             result->is_judged ? ", judged again" : "");
+             result->is_interrupted ? ", interrupted"
+             : result->is_judged    ? ", judged again"
+                                    : "");
 }
 
 static void moved(char *text, size_t size, uint64_t bytes)
@@ -143,6 +145,13 @@ CELL(cell_submissions)
     if (result->aborted_submissions)
         snprintf(text + length, size - (size_t)length, ", %s aborted",
                  report_count(number, result->aborted_submissions));
+}
+
+CELL(cell_operations)
+{
+    char number[REPORT_NUMBER_BYTES];
+
+    snprintf(text, size, "%s", report_count(number, result->operations_played));
 }
 
 CELL(cell_checked)
@@ -370,7 +379,7 @@ void report_summary(FILE *out, const struct workload *workload, const struct run
                     size_t count)
 {
     const struct table table = {.out = out, .results = results, .count = count};
-    bool has_translations = false, has_reasons = false, has_ahead = false;
+    bool has_translations = false, has_reasons = false, has_ahead = false, is_interrupted = false;
 
     for (size_t i = 0; i < count; i++) {
         has_translations |= results[i].translations_checked || results[i].page_table_lines_skipped;
@@ -380,6 +389,10 @@ void report_summary(FILE *out, const struct workload *workload, const struct run
     heading(out, workload, &results[0]);
     row(&table, "", cell_model);
     row(&table, "outcome", cell_outcome);
+    for (size_t i = 0; i < count; i++)
+        is_interrupted |= results[i].is_interrupted;
+    if (is_interrupted)
+        row(&table, "operations played", cell_operations);
     row(&table, "submissions", cell_submissions);
     row(&table, "paged in", cell_moved_in);
     row(&table, "paged out", cell_moved_out);

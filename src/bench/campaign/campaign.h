@@ -288,7 +288,8 @@ enum campaign_stop {
     CAMPAIGN_STOPPED_BY_FINDINGS,
     CAMPAIGN_STOPPED_BY_TIME,
     CAMPAIGN_STOPPED_BY_CALLER,
-    CAMPAIGN_NO_WORKERS, /* processes cannot be made */
+    CAMPAIGN_INTERRUPTED, /* bench/child/interrupt.h; what was being played is not known */
+    CAMPAIGN_NO_WORKERS,  /* processes cannot be made */
 };
 
 struct judgement;

@@ -23,6 +23,7 @@
 #include "bench/child/cage.h"
 #include "bench/child/child_end.h"
 #include "bench/child/journal_reader.h"
+#include "bench/child/interrupt.h"
 #include "bench/child/judge.h"
 #include "bench/child/validate.h"
 #include "bench/child/crash_recorder.h"
@@ -133,6 +134,7 @@ _Noreturn static void work(const struct pool *pool, int socket, int errors,
     struct item item;
 
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    interrupt_leave_to_parent();
     dup2(errors, STDERR_FILENO);
     cage_leave_files((const int[]){socket, errors}, 2);
     while (record && transfer_all(socket, &item, sizeof item, false)) {
@@ -457,6 +459,7 @@ static bool start_judge(const struct pool *pool, struct worker *worker,
         worker->judge = fork();
         if (worker->judge == 0) {
             prctl(PR_SET_PDEATHSIG, SIGKILL);
+            interrupt_leave_to_parent();
             cage_leave_files(&ends[1], 1);
             judge_item(pool, worker, verdict);
             _exit(transfer_all(ends[1], verdict, sizeof *verdict, true) ? EXIT_SUCCESS
@@ -734,6 +737,25 @@ static unsigned wait_for_answers(struct pool *pool, struct campaign_record *reco
     return count;
 }
 
+/* What they play now is lost: a campaign that goes on plays it again. */
+static void interrupt_workers(struct pool *pool)
+{
+    stop(pool, CAMPAIGN_INTERRUPTED);
+    for (unsigned i = 0; i < pool->worker_count; i++) {
+        struct worker *worker = &pool->workers[i];
+
+        if (worker->pid)
+            kill(worker->pid, SIGKILL);
+        if (!worker->judge)
+            continue;
+        kill(worker->judge, SIGKILL);
+        close(worker->judge_socket);
+        while (waitpid(worker->judge, NULL, 0) < 0 && errno == EINTR)
+            continue;
+        free(worker->judged);
+    }
+}
+
 /* Items of this shard, known ones included. */
 static uint64_t count_mine(const struct campaign_options *options, uint64_t total)
 {
@@ -758,8 +780,10 @@ enum campaign_stop campaign_run(const struct campaign_options *options,
         pool->worker_count = options->jobs < MAX_WORKERS ? options->jobs : MAX_WORKERS;
         for (unsigned i = 0; i < pool->worker_count; i++)
             feed(pool, &pool->workers[i]);
-        while (wait_for_answers(pool, record))
+        while (!interrupt_came() && wait_for_answers(pool, record))
             kill_late(pool, record);
+        if (interrupt_came())
+            interrupt_workers(pool);
         why = pool->is_stopping ? pool->stop : CAMPAIGN_DONE;
         for (unsigned i = 0; i < pool->worker_count; i++) {
             bool is_late;

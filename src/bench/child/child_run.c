@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "bench/child/cage.h"
 #include "bench/child/child_end.h"
+#include "bench/child/interrupt.h"
 #include "bench/child/journal_reader.h"
 #include "bench/child/validate.h"
 #include "bench/child/validate_value.h"
@@ -28,11 +29,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PROGRESS_MS 100
-#define LAST_MS     1000 /* for a hung process to say where it is */
+#define PROGRESS_MS       100
+#define LAST_MS           1000 /* for a hung process to say where it is */
+#define INTERRUPT_SECONDS 3.0  /* for a run that is interrupted to come to an end */
 
 struct area {
     struct crash_recorder recorder;
+    volatile bool stops;          /* the parent's word: the child is to come to an end */
     struct run_progress progress; /* what it is: a literal, where the parent has it, too */
     struct run_result result;
     struct run_step steps[]; /* the child's, when it has ended */
@@ -72,12 +75,14 @@ _Noreturn static void play(const struct run_config *config, const struct workloa
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++)
         signal(signals[i], SIG_DFL);
+    interrupt_leave_to_parent();
     dup2(errors, STDERR_FILENO);
     if (config->transcript_file)
         kept[kept_count++] = config->transcript_file;
     if (config->record_file)
         kept[kept_count++] = config->record_file;
     cage_leave_files(kept, kept_count);
+    own.stops = &area->stops;
     if (own.progress) {
         own.progress = note_progress;
         own.progress_context = area;
@@ -106,6 +111,7 @@ struct child {
     struct area *area;
     struct journal_reader *journal;
     bool has_answer;
+    bool is_interrupted;
     uint64_t answer;
 };
 
@@ -139,6 +145,12 @@ static bool wait_for_end(const struct run_config *config, struct child *child, d
         double left = until - wall_now();
         int wait_ms = seconds && left * 1000 < PROGRESS_MS ? (int)(left * 1000) + 1 : PROGRESS_MS;
 
+        if (interrupt_came() && !child->is_interrupted) {
+            child->is_interrupted = child->area->stops = true;
+            seconds = INTERRUPT_SECONDS;
+            until = wall_now() + seconds;
+            continue;
+        }
         if (seconds && left <= 0)
             return false;
         if (poll(&polled, 1, wait_ms) > 0 && !read_journal(child))
@@ -155,7 +167,9 @@ static int end_child(const struct run_config *config, struct child *child, doubl
     int status;
 
     *out_is_hung = !wait_for_end(config, child, seconds);
-    if (*out_is_hung) {
+    if (*out_is_hung && child->is_interrupted) {
+        kill(child->pid, SIGKILL);
+    } else if (*out_is_hung) {
         kill(child->pid, SIGABRT); /* the recorder writes where it is */
         if (!wait_for_end(config, child, LAST_MS / 1000.0))
             kill(child->pid, SIGKILL);
@@ -255,6 +269,22 @@ static void report_end(struct area *area, int status, bool is_hung, double secon
     run_detail_add(&finding->detail, area->recorder.place);
 }
 
+/*
+ * The run was stopped: it has played a part, or was ended in the middle. Its findings are those
+ * that it has told.
+ */
+static void report_interrupted(const struct child *child, bool is_whole)
+{
+    struct run_result *result = &child->area->result;
+
+    if (!is_whole)
+        result->outcome = RUN_CLEAN;
+    for (uint32_t i = 0; i < child->journal->finding_count; i++) {
+        if (!run_finding_is_remark(child->journal->findings[i].kind))
+            result->outcome = RUN_FINDINGS;
+    }
+}
+
 /* The result of the child, with steps of the parent's own. */
 static bool take_result(const struct area *area, bool has_ended, struct run_result *out_result)
 {
@@ -283,8 +313,11 @@ static bool judge(struct child *child, int status, bool is_hung, double seconds,
 
     validate_crash_recorder(&child->area->recorder);
     validate_result(result, config, workload, most_steps);
+    result->is_interrupted = child->is_interrupted;
     if (child->journal->is_broken)
         report_forgery(result, child->journal->why);
+    else if (child->is_interrupted)
+        report_interrupted(child, is_in_order && has_steps && child->answer == answer);
     else if (!is_in_order)
         report_end(child->area, status, is_hung, seconds, child->errors);
     else if (is_forged(child, answer, result, workload, why, sizeof why))
@@ -292,7 +325,7 @@ static bool judge(struct child *child, int status, bool is_hung, double seconds,
     else
         return true;
     restore_findings(child->journal, result);
-    return false;
+    return child->is_interrupted && is_in_order && has_steps;
 }
 
 static bool fork_and_wait(const struct run_config *config, const struct workload *workload,

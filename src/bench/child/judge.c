@@ -106,7 +106,7 @@ bool judge_execute(const struct run_config *config, const struct workload *workl
     is_done = child_run_execute(&recorded, workload, seconds, out_result);
     if (is_done)
         out_result->config.transcript_file = 0;
-    if (is_done && out_result->outcome == RUN_CLEAN && file > 0)
+    if (is_done && out_result->outcome == RUN_CLEAN && file > 0 && !out_result->is_interrupted)
         judge(config, workload, seconds, file, out_result, out_judgement);
     if (is_done)
         out_result->is_judged = out_judgement->kind == JUDGEMENT_AGREES;

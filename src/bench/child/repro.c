@@ -1,5 +1,7 @@
 #include "bench/child/repro.h"
 
+#include "bench/child/interrupt.h"
+
 #include "base/hash.h"
 #include "bench/child/child_run.h"
 #include "bench/child/judge.h"
@@ -125,6 +127,7 @@ static bool shows(void *context, const struct workload *candidate)
     } else {
         is_shown = is_played && repro_is_shown(shrinking->repro, first);
     }
+    is_shown &= !first->is_interrupted;
     run_result_fini(first);
     return is_shown;
 }
@@ -138,7 +141,7 @@ static bool note_progress(void *context, uint32_t lines, uint32_t tries)
         shrinking->lines_before = lines;
     if (how->progress)
         how->progress(how->progress_context, shrinking->lines_before, lines, tries);
-    return wall_now() - shrinking->started < shrinking->seconds;
+    return !interrupt_came() && wall_now() - shrinking->started < shrinking->seconds;
 }
 
 bool repro_shrink(const struct repro_shrink *how, const struct repro *repro,

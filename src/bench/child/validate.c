@@ -96,7 +96,8 @@ void validate_result(struct run_result *result, const struct run_config *config,
     END(result->error);
     END(result->ending);
     END(result->record_error);
-    result->is_judged = false; /* that is the parent's to say */
+    result->is_interrupted = false; /* that is the parent's to say */
+    result->is_judged = false;      /* and so is this */
     set_truth(&result->is_slowdown_measured);
     set_truth(&result->driver_heard_of_removal);
     set_truth(&result->has_failed_allocation);

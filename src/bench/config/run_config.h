@@ -150,6 +150,8 @@ struct run_config {
 
     /* Who looks on, and what a test does. */
     void (*progress)(void *context, const struct run_progress *progress);
+    const volatile bool
+        *stops; /* true: the case ends with the operation before; NULL: it goes on */
     void *progress_context;
     unsigned check_interval; /* debug builds: vidmm_check() every so many operations; 0: 64 */
     const struct run_tamper *tamper;

@@ -236,6 +236,10 @@ bool player_play(struct player *player, uint32_t most_lines)
     player_start_preemptions(player);
     step_begin(player, "", 0);
     for (uint32_t i = 0; i < op_count; i++) {
+        if (run->stops && *run->stops) {
+            op_count = i;
+            break;
+        }
         player->op_index = i;
         player->result->refusal = (struct run_refusal){0};
         if (run->progress && i % PROGRESS_OPERATIONS == 0)

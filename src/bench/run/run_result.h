@@ -116,6 +116,7 @@ struct run_result {
     unsigned started_wddm; /* the driver's level, 32 for WDDM 3.2; 0: it was not started */
 
     uint64_t digest;
+    bool is_interrupted; /* by the user: the rest of the case was not played */
     bool is_judged; /* again, without the driver, and found to be the same (bench/child/judge.h) */
     double wall_seconds;
     double reference_wall_seconds;
