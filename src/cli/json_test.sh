@@ -43,6 +43,8 @@ done
 json 1 run run large.case --model gpummu --no-out
 json 1 run run "$cases/main.case" --model gpummu --driver zoo:D37-fill-in-dwords --out r
 cp r/run.json documents/file.run
+json 0 report report r
+json 0 trace trace r
 json 0 runs run "$cases/first-page-in.case" --model both --no-out
 json 1 run replay bad.case
 json 0 run replay "$cases/first-page-in.case" --judge

@@ -3,8 +3,10 @@
  */
 #include "cli/cli.h"
 #include "cli/report_campaign.h"
+#include "cli/terminal.h"
 
 #include "report/compare/compare.h"
+#include "report/document.h"
 #include "report/page/folder_page.h"
 #include "report/page/page.h"
 
@@ -51,7 +53,7 @@ static void tell(const struct cli_arguments *arguments, const char *path, size_t
     const char *left_out;
 
     if (arguments->values[OPTION_JSON]) {
-        json_t *json = json_object(), *list = json_array(), *notes = json_array();
+        json_t *json = report_document("report"), *list = json_array(), *notes = json_array();
         char *text;
 
         for (size_t i = 0; run->story && report_left_out(run->story, i, &left_out); i++)
@@ -70,6 +72,8 @@ static void tell(const struct cli_arguments *arguments, const char *path, size_t
     }
     for (unsigned i = 0; i < run->note_count; i++)
         cli_error("%s", run->notes[i]);
+    if (terminal_is_quiet())
+        return;
     printf("%s (%.1f MB)\n", path, (double)size / 1e6);
     for (size_t i = 0; run->story && report_left_out(run->story, i, &left_out); i++)
         printf("  left out: %s\n", left_out);

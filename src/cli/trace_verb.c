@@ -2,9 +2,11 @@
  * drydock trace: what happened in a run, for Perfetto.
  */
 #include "cli/cli.h"
+#include "cli/terminal.h"
 
 #include "bench/run/run_text.h"
 #include "record/record_reader.h"
+#include "report/document.h"
 #include "report/page/folder_page.h"
 #include "report/trace/perfetto.h"
 
@@ -90,7 +92,7 @@ static void tell(const struct cli_arguments *arguments, const char *path, const 
     if (strcmp(path, "-") == 0)
         return;
     if (arguments->values[OPTION_JSON]) {
-        json_t *json = json_object(), *list = json_array();
+        json_t *json = report_document("trace"), *list = json_array();
         char *text;
 
         for (size_t i = 0; report_left_out(story, i, &left_out); i++)
@@ -111,6 +113,8 @@ static void tell(const struct cli_arguments *arguments, const char *path, const 
         json_decref(json);
         return;
     }
+    if (terminal_is_quiet())
+        return;
     printf("%s (%.1f MB): open it at https://ui.perfetto.dev\n", path, (double)bytes / 1e6);
     for (size_t i = 0; report_left_out(story, i, &left_out); i++)
         printf("  left out: %s\n", left_out);
