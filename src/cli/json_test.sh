@@ -45,6 +45,9 @@ json 1 run run "$cases/main.case" --model gpummu --driver zoo:D37-fill-in-dwords
 cp r/run.json documents/file.run
 json 0 report report r
 json 0 trace trace r
+"$drydock" run "$cases/main.case" --model gpummu --out r2 --quiet
+json 0 comparison report r2 --compare r
+json 0 comparison report r2 --compare r2
 json 0 runs run "$cases/first-page-in.case" --model both --no-out
 json 1 run replay bad.case
 json 0 run replay "$cases/first-page-in.case" --judge
@@ -52,6 +55,7 @@ json 0 shrink shrink bad.case -o small.case
 json 0 check check --seeds 2 --jobs 1
 json 1 check check --seeds 2 --jobs 1 --driver zoo:D37-fill-in-dwords --out c
 json 1 check check --seeds 4 --jobs 1 --driver zoo:D10-pointer-stays --max-findings 1 --no-shrink
+json 0 campaign_report report c --no-play
 json 0 profiles check --profile list
 json 1 check merge c
 json 0 gen gen random -o random.case

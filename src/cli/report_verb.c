@@ -139,7 +139,7 @@ static enum cli_status compare_runs(const struct cli_arguments *arguments, struc
 {
     json_t *comparison = report_compare(a, b);
     enum cli_status status = CLI_FINE;
-    char error[512], path[600], *html = NULL, *text = NULL;
+    char error[512], path[600], *html = NULL;
     size_t size;
 
     if (!comparison) {
@@ -151,8 +151,11 @@ static enum cli_status compare_runs(const struct cli_arguments *arguments, struc
     for (unsigned i = 0; i < b->note_count; i++)
         cli_error("%s: %s", b->name, b->notes[i]);
     if (arguments->values[OPTION_JSON]) {
-        text = json_dumps(comparison, JSON_INDENT(2));
-        puts(text ? text : "{}");
+        json_t *json = report_document("comparison");
+
+        json_object_update(json, comparison);
+        if (!cli_print_json(json))
+            status = CLI_INTERNAL;
     } else {
         report_compare_text(stdout, a, b, comparison);
     }
@@ -170,7 +173,6 @@ static enum cli_status compare_runs(const struct cli_arguments *arguments, struc
         status = CLI_USAGE;
     }
     free(html);
-    free(text);
     json_decref(comparison);
     return status;
 }
@@ -218,18 +220,14 @@ static enum cli_status report_campaign(const struct cli_arguments *arguments, co
         return status;
     if (arguments->values[OPTION_JSON]) {
         char path[600];
-        json_t *json = json_object();
-        char *text;
+        json_t *json = report_document("campaign_report");
 
         snprintf(path, sizeof path, "%.*s/report.html", (int)(length < 580 ? length : 580), folder);
         json_object_set_new(json, "report", json_string(path));
         json_object_set_new(json, "bytes", json_integer((json_int_t)how.bytes));
         json_object_set_new(json, "causes", json_integer((json_int_t)how.causes));
-        text = json_dumps(json, JSON_INDENT(2));
-        puts(text ? text : "{}");
-        free(text);
-        json_decref(json);
-    } else {
+        cli_print_json(json);
+    } else if (!terminal_is_quiet()) {
         printf("%.*s/report.html (%.1f MB), and %zu page%s of causes\n", (int)length, folder,
                (double)how.bytes / 1e6, how.causes, how.causes == 1 ? "" : "s");
     }

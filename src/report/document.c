@@ -16,6 +16,8 @@ static const struct report_document_kind kinds[] = {
     KIND(run, 1, "run.json; drydock run and replay"),
     KIND(runs, 1, "drydock run of several models"),
     KIND(report, 1, "drydock report"),
+    KIND(campaign_report, 1, "drydock report of a campaign"),
+    KIND(comparison, 1, "drydock report --compare"),
     KIND(trace, 1, "drydock trace"),
     KIND(check, 1, "drydock check and merge"),
     KIND(profiles, 1, "drydock check --profile list"),
