@@ -132,6 +132,8 @@ for file in sorted(os.listdir("documents")):
             other["member_that_nobody_knows"] = 1
         else:
             other.pop("format")
+        if change == "more" and schemas[name]["additionalProperties"]:
+            continue  # its schema says so
         if validator.is_valid(other):
             print("FAILED: schema", name, "takes a document with a member", change)
             bad += 1
