@@ -684,6 +684,18 @@ for file in /dev/null pipe.sys empty.sys . nothing.sys; do
     expect 2 run "$cases/main.case" --driver "./$file" --no-out
 done
 
+# What this machine has.
+"$drydock" doctor --seconds 1 >out 2>err
+case $? in 0 | 1) ;; *) fail "doctor" ;; esac
+prints 'speed  *[0-9]* seeds of drydock check a second on [0-9]* processor'
+prints '^  [a-zA-Z]*  *seccomp '
+PATH=/nowhere "$drydock" doctor --seconds 0 --quiet >out 2>err
+[ $? -eq 1 ] || fail "doctor finds a compiler nowhere"
+prints '^  MISSING  clang  *not in PATH$'
+prints '^           for cc (Debian: clang)$'
+prints '^  absent   llvm-symbolizer '
+expect 2 doctor --seconds forever
+
 # A driver to begin from.
 expect 2 new
 says "takes one name"

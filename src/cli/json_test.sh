@@ -76,6 +76,9 @@ json 0 explain explain r/run.json --from c
 json 0 bench bench --quick residency
 json 0 new new my-gpu
 json 0 schemas schema
+"$drydock" doctor --seconds 0 >out 2>err # 1: something is missing here
+json $? doctor doctor --seconds 0
+json $? doctor doctor --seconds 1
 if command -v clang >/dev/null && command -v lld-link >/dev/null && command -v llvm-dlltool >/dev/null; then
     printf 'int KeWhatNobodyHas(void);\nint DriverEntry(void) { return KeWhatNobodyHas(); }\n' >lacks.c
     json 0 cc cc -o lacks.sys lacks.c

@@ -35,6 +35,7 @@ static const struct report_document_kind kinds[] = {
     KIND(cc, 1, "drydock cc"),
     KIND(imports, 1, "drydock imports"),
     KIND(new, 1, "drydock new"),
+    KIND(doctor, 1, "drydock doctor"),
     KIND(schemas, 1, "drydock schema without a name"),
 };
 #define KIND_COUNT (sizeof kinds / sizeof kinds[0])
