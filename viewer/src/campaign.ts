@@ -31,6 +31,15 @@ export function ruleCounts(facts: Facts): { rules: RuleCount[]; isWhole: boolean
     return { isWhole: false, rules: Object.keys(counts).sort().map(id => ({ id, evaluated: of(id, "evaluated"), broken: of(id, "broken"), sentence: "", side: "", reason: "" })) };
 }
 
+/* What the areas of the contract are about (the headings of data/ddi/contract.md). */
+const AREAS: Record<string, string> = {
+    PB: "paging buffers", XFER: "TRANSFER", FILL: "FILL", DISC: "DISCARD_CONTENT", PHYS: "READ_PHYSICAL, WRITE_PHYSICAL", APER: "MAP_ and UNMAP_APERTURE_SEGMENT",
+    ADL: "MAP_APERTURE_SEGMENT2", SLT: "SPECIAL_LOCK_TRANSFER", VX: "VIRTUAL_TRANSFER, VIRTUAL_FILL", CTX: "context allocations", PT: "UPDATE_PAGE_TABLE", TLB: "FLUSH_TLB",
+    CPTE: "COPY_PAGE_TABLE_ENTRIES", NTF: "NOTIFY_..., SIGNAL_MONITORED_FENCE", SEG: "segments", BANK: "banks and AGP", ALLOC: "allocations", SWZ: "swizzling ranges", CHA: "CPU host aperture",
+    RES: "residency and budgets", OFFER: "offer and reclaim", PATCH: "patching, splitting", SUB: "submission", FENCE: "fences, interrupts", PWR: "power, stop", TDR: "timeout, reset",
+    IOMMU: "IOMMU isolation", MEM: "memory that calls lend", CALL: "all calls",
+};
+
 export function areaOf(rule: string): string {
     return rule.replace(/-?\d+$/, "");
 }
@@ -49,7 +58,7 @@ function coverage(facts: Facts): HTMLElement | null {
     const most = Math.max(1, ...rules.map(r => r.evaluated));
     const said = h("p", { class: "readout", "aria-live": "polite" }, " ");
     const say = (r: RuleCount): string => `${r.id}: ${r.evaluated ? `evaluated ${format.plural(r.evaluated, "time")}, broken ${format.plural(r.broken, "time")}` : r.reason ? `no run can see it: ${r.reason}` : "never evaluated"}.${r.sentence ? ` ${r.sentence}` : ""}`;
-    const map = h("div", { class: "coverage" }, [...areas].map(([area, list]) => h("div", { class: "area" }, h("h3", {}, area, " ", h("small", {}, `${list.filter(r => r.evaluated).length}/${list.length}`)),
+    const map = h("div", { class: "coverage" }, [...areas].map(([area, list]) => h("div", { class: "area" }, h("h3", {}, area, " ", h("small", {}, `${list.filter(r => r.evaluated).length} of ${list.length}`)), h("p", { class: "area-text" }, AREAS[area] ?? ""),
         h("div", { class: "cells" }, list.map(r => {
             const cell = h("button", {
                 type: "button", class: `cell ${kindOf(r)}`, "aria-label": say(r), title: say(r),

@@ -224,7 +224,12 @@ export function grid(options: GridOptions): HTMLElement {
                     current = i;
                     draw();
                 }, dblclick: () => options.open?.(row),
-            }, options.columns.map(c => h("div", { role: "gridcell", class: c.isNumber ? "number" : "" }, c.cell(row)))));
+            }, options.columns.map(c => {
+                const cell = h("div", { role: "gridcell", class: c.isNumber ? "number" : "" }, c.cell(row));
+                const text = cell.textContent ?? "";
+                if (text.length > 16) cell.title = text; /* it may be cut off */
+                return cell;
+            })));
         }
         if (!rows.length) children.push(h("div", { role: "row", class: "grid-row none" }, h("div", { role: "gridcell" }, options.empty ?? "No rows.")));
         rowHolder.style.transform = `translateY(${Math.max(0, top)}px)`;

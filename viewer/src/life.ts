@@ -89,9 +89,9 @@ export function lifeTable(events: LifeEvent[], height: number, label: string): H
     return grid({
         label, rows: events.length, height, hasFilter: events.length > 12,
         columns: [
-            { title: "time", isNumber: true, width: "7.5em", cell: i => link(`timeline?at=${events[i].time}&select=${events[i].table}.${events[i].row}`, format.moment(events[i].time)), key: i => events[i].time },
-            { title: "what", width: "minmax(12em, 1fr)", cell: i => link(`row/${events[i].table}/${events[i].row}`, events[i].what), find: i => events[i].what, key: i => events[i].what },
-            { title: "took", isNumber: true, width: "6em", cell: i => events[i].end > events[i].time ? format.duration(events[i].end - events[i].time) : "", key: i => events[i].end - events[i].time },
+            { title: "time", isNumber: true, width: "6em", cell: i => link(`timeline?at=${events[i].time}&select=${events[i].table}.${events[i].row}`, format.moment(events[i].time)), key: i => events[i].time },
+            { title: "what", width: "minmax(6em, 1fr)", cell: i => link(`row/${events[i].table}/${events[i].row}`, events[i].what), find: i => events[i].what, key: i => events[i].what },
+            { title: "took", isNumber: true, width: "5em", cell: i => events[i].end > events[i].time ? format.duration(events[i].end - events[i].time) : "", key: i => events[i].end - events[i].time },
         ],
     });
 }
