@@ -243,6 +243,7 @@ static void kill(struct allocation *allocation)
         allocation->locks = 0;
     }
     allocation->is_dead = true;
+    front->releases++;
     allocation_evict(allocation, allocation->residency);
     front_tell_of(front, D3DKMT_DEED_DESTROY, allocation->handle, STATUS_SUCCESS);
     vidmm_allocation_destroy(allocation->handle);

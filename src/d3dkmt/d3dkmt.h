@@ -167,6 +167,12 @@ bool d3dkmt_call(struct d3dkmt_process *process, struct d3dkmt_call *call);
 /* Takes everything as far as it goes now. True: something has happened. */
 bool d3dkmt_pump(struct d3dkmt *front);
 
+/*
+ * Nothing more happens, and clients wait: the request for residency that has waited longest for
+ * room is given up, and its device is lost. False: there is none.
+ */
+bool d3dkmt_give_up(struct d3dkmt *front);
+
 /* No call waits, no context has anything queued or running, no process is going. */
 bool d3dkmt_is_idle(const struct d3dkmt *front);
 
@@ -176,6 +182,7 @@ struct d3dkmt_statistics {
     uint64_t waited_calls; /* that did not end at once */
     uint64_t submissions;
     uint64_t refused_residency; /* MakeResident over the budget */
+    uint64_t starved_requests;  /* ... that had to wait until somebody gave something up */
     uint64_t processes;
     uint64_t client_pages; /* of ExistingSysMem, taken so far */
 };

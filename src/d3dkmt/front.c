@@ -104,6 +104,7 @@ bool d3dkmt_pump(struct d3dkmt *front)
         front->has_changed = false;
         again |= contexts_pump(front);
         again |= bury_destroyed(front);
+        again |= starved_pump(front);
         again |= pump_calls(front);
         again |= processes_bury(front);
         did |= again;
@@ -153,6 +154,7 @@ NTSTATUS d3dkmt_create(const struct d3dkmt_config *config, struct d3dkmt **out_f
     list_init(&front->processes);
     list_init(&front->waiting);
     list_init(&front->graves);
+    list_init(&front->starved);
     *out_front = front;
     return STATUS_SUCCESS;
 }

@@ -132,6 +132,9 @@ struct paging_operation {
     uint64_t value;
     bool has_ended, is_asking;
     NTSTATUS status;
+    struct list starved_link;
+    uint64_t releases; /* of the front, when it was asked for last */
+    bool was_starved, is_given_up;
     /* What ends with it. */
     struct d3dkmt_process *process;
     struct device *device;
@@ -208,6 +211,8 @@ struct d3dkmt {
     const struct base_services *services;
     struct d3dkmt_config config;
     struct list processes, waiting; /* calls that wait */
+    struct list starved;            /* requests for residency that found no room */
+    uint64_t releases;              /* references given up, work ended, allocations destroyed */
     struct list graves;             /* allocations that are destroyed and have not gone */
     unsigned wants_idle; /* destructions that need the manager idle: no work is handed over */
     bool has_changed, is_pumping;
@@ -257,6 +262,8 @@ void paging_drop(struct paging_operation *operation);
 /* Gives its value; from here on it ends by paging_done(). */
 uint64_t paging_commit(struct paging_operation *operation);
 void paging_done(void *operation, NTSTATUS status, uint64_t needed, uint64_t available);
+/* Starved requests are asked for again, where that may help. */
+bool starved_pump(struct d3dkmt *front);
 /* So many references go back to the manager; none of a request that is under way. */
 void allocation_evict(struct allocation *allocation, unsigned count);
 

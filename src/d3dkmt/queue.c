@@ -52,6 +52,7 @@ static void retired(void *context, NTSTATUS status, uint64_t needed, uint64_t av
 
     if (!NT_SUCCESS(status) && !device->object.is_going)
         device_lose(device, status == STATUS_GRAPHICS_NO_VIDEO_MEMORY);
+    device->process->front->releases++;
     front_changed(device->process->front);
     item_free(item);
 }

@@ -1,6 +1,11 @@
 /*
  * Residency: references to allocations, paging fences, priorities and budgets.
  *
+ * A request that finds no room is starved: it is asked for again when somebody has given up
+ * something, oldest first. Who cannot go on without (CantTrimFurther, MustSucceed) gets
+ * STATUS_PENDING for it at once. When nothing more happens, the embedder gives the oldest up
+ * (d3dkmt_give_up()), and its device is lost.
+ *
  * A paging queue numbers what it was asked for. The manager's requests end in its own order, and
  * mappings beside them; the fence goes up to the last number before which nothing is left.
  */
@@ -31,6 +36,7 @@ NTSTATUS paging_begin(struct paging_queue *queue, unsigned count,
     operation->count = count;
     operation->handles = (struct vidmm_allocation **)(operation->allocations + count);
     list_init(&operation->link);
+    list_init(&operation->starved_link);
     return STATUS_SUCCESS;
 }
 
@@ -69,6 +75,7 @@ uint64_t paging_commit(struct paging_operation *operation)
 void allocation_evict(struct allocation *allocation, unsigned count)
 {
     allocation->residency -= count;
+    allocation->process->front->releases += count;
     while (count-- > 0) {
         front_tell(allocation->process->front,
                    &(struct d3dkmt_deed){.kind = D3DKMT_DEED_EVICT,
@@ -104,6 +111,23 @@ static void requests_ended(struct paging_operation *operation)
     }
 }
 
+static void starve(struct paging_operation *operation)
+{
+    struct d3dkmt *front = operation->process->front;
+
+    operation->has_ended = false;
+    operation->releases = front->releases;
+    list_push_back(&front->starved, &operation->starved_link);
+    front->statistics.starved_requests += !operation->was_starved;
+    operation->was_starved = true;
+}
+
+static bool may_starve(const struct paging_operation *operation, NTSTATUS status)
+{
+    return operation->count && status == STATUS_GRAPHICS_NO_VIDEO_MEMORY &&
+           !operation->device->object.is_going && !operation->is_given_up;
+}
+
 static void paging_end(struct paging_operation *operation)
 {
     struct d3dkmt_process *process = operation->process;
@@ -124,6 +148,10 @@ static void paging_end(struct paging_operation *operation)
                                                          .allocations = operation->handles,
                                                          .status = status,
                                                          .fence = operation->manager_value});
+    if (may_starve(operation, status)) {
+        starve(operation);
+        return;
+    }
     if (!NT_SUCCESS(status)) {
         references_failed(operation);
         /* The client has been told that it would be there. */
@@ -161,23 +189,21 @@ static NTSTATUS find_allocations(struct d3dkmt_process *process, const struct de
     return STATUS_SUCCESS;
 }
 
-static NTSTATUS ask(struct paging_operation *operation, D3DDDI_MAKERESIDENT *arguments)
+static NTSTATUS ask(struct paging_operation *operation, bool is_within_budget,
+                    uint64_t *out_bytes_to_trim)
 {
     struct vidmm_device *device = operation->device->handle;
-    const bool is_within_budget =
-        !arguments->Flags.MustSucceed && !arguments->Flags.CantTrimFurther;
     NTSTATUS status;
 
-    if (arguments->Flags.MustSucceed)
-        status = vidmm_make_resident_or_fail(device, operation->count, operation->handles,
-                                             paging_done, operation, &operation->manager_value);
-    else if (arguments->Flags.CantTrimFurther)
-        status = vidmm_make_resident(device, operation->count, operation->handles, paging_done,
-                                     operation, &operation->manager_value);
-    else
-        status = vidmm_make_resident_in_budget(device, operation->count, operation->handles,
-                                               paging_done, operation, &operation->manager_value,
-                                               &arguments->NumBytesToTrim);
+    *out_bytes_to_trim = 0;
+    operation->is_asking = true;
+    status = is_within_budget
+                 ? vidmm_make_resident_in_budget(device, operation->count, operation->handles,
+                                                 paging_done, operation, &operation->manager_value,
+                                                 out_bytes_to_trim)
+                 : vidmm_make_resident(device, operation->count, operation->handles, paging_done,
+                                       operation, &operation->manager_value);
+    operation->is_asking = false;
     front_tell(operation->process->front,
                &(struct d3dkmt_deed){.kind = D3DKMT_DEED_MAKE_RESIDENT,
                                      .device = device,
@@ -186,8 +212,78 @@ static NTSTATUS ask(struct paging_operation *operation, D3DDDI_MAKERESIDENT *arg
                                      .status = status,
                                      .fence = operation->manager_value,
                                      .is_within_budget = is_within_budget,
-                                     .bytes_to_trim = arguments->NumBytesToTrim});
+                                     .bytes_to_trim = *out_bytes_to_trim});
     return status;
+}
+
+/* The answer to what was asked; the operation is over, or goes on. */
+static void take_answer(struct paging_operation *operation, NTSTATUS status)
+{
+    if (status == STATUS_PENDING) {
+        if (operation->has_ended) /* from inside of the call */
+            paging_end(operation);
+        return;
+    }
+    if (may_starve(operation, status)) {
+        starve(operation);
+        return;
+    }
+    if (!NT_SUCCESS(status)) {
+        references_failed(operation);
+        if (operation->was_starved && !operation->device->object.is_going)
+            device_lose(operation->device, true);
+    }
+    requests_ended(operation);
+    operation->has_ended = true;
+    operation->process->pending--;
+    advance(operation->queue);
+}
+
+/* Something that it names is destroyed, or its device: nobody waits for it any more. */
+static bool is_pointless(const struct paging_operation *operation)
+{
+    for (unsigned i = 0; i < operation->count; i++) {
+        if (operation->allocations[i]->is_destroyed)
+            return true;
+    }
+    return operation->device->object.is_going;
+}
+
+bool starved_pump(struct d3dkmt *front)
+{
+    struct paging_operation *operation, *following;
+    uint64_t bytes_to_trim;
+    bool did = false;
+
+    list_for_each_safe (operation, following, &front->starved, struct paging_operation,
+                        starved_link) {
+        if (is_pointless(operation)) {
+            list_remove(&operation->starved_link);
+            operation->is_given_up = true;
+            operation->was_starved = false; /* no device is lost by it */
+            take_answer(operation, STATUS_GRAPHICS_NO_VIDEO_MEMORY);
+        } else if (operation->releases != front->releases) {
+            list_remove(&operation->starved_link);
+            take_answer(operation, ask(operation, false, &bytes_to_trim));
+        } else {
+            continue;
+        }
+        did = true;
+    }
+    return did;
+}
+
+bool d3dkmt_give_up(struct d3dkmt *front)
+{
+    struct paging_operation *operation;
+
+    if (list_is_empty(&front->starved))
+        return false;
+    operation = container_of(front->starved.next, struct paging_operation, starved_link);
+    list_remove(&operation->starved_link);
+    operation->is_given_up = true;
+    take_answer(operation, STATUS_GRAPHICS_NO_VIDEO_MEMORY);
+    return true;
 }
 
 NTSTATUS d3dkmt_MakeResident(struct d3dkmt_call *call, D3DDDI_MAKERESIDENT *arguments)
@@ -195,7 +291,10 @@ NTSTATUS d3dkmt_MakeResident(struct d3dkmt_call *call, D3DDDI_MAKERESIDENT *argu
     struct d3dkmt_process *process = call->process;
     struct paging_queue *queue = handle_find(process, arguments->hPagingQueue, OBJECT_PAGING_QUEUE);
     const UINT count = arguments->NumAllocations;
+    const bool is_within_budget =
+        !arguments->Flags.MustSucceed && !arguments->Flags.CantTrimFurther;
     struct paging_operation *operation;
+    bool is_starved;
     NTSTATUS status;
 
     arguments->PagingFenceValue = 0;
@@ -218,23 +317,18 @@ NTSTATUS d3dkmt_MakeResident(struct d3dkmt_call *call, D3DDDI_MAKERESIDENT *argu
     }
     /* Numbered before the manager is asked, which cannot end it before this function goes on. */
     arguments->PagingFenceValue = paging_commit(operation);
-    operation->is_asking = true;
-    status = ask(operation, arguments);
-    operation->is_asking = false;
-    if (status == STATUS_PENDING) {
-        if (operation->has_ended) /* from inside of the call */
-            paging_end(operation);
-        return status;
-    }
+    operation->is_given_up = is_within_budget; /* which is told to trim instead */
+    status = ask(operation, is_within_budget, &arguments->NumBytesToTrim);
+    is_starved = !is_within_budget && may_starve(operation, status);
+    if (status == STATUS_PENDING)
+        operation->is_given_up = false;
+    take_answer(operation, status);
+    if (is_starved)
+        return STATUS_PENDING;
     if (!NT_SUCCESS(status)) {
-        references_failed(operation);
         process->front->statistics.refused_residency++;
         arguments->PagingFenceValue = 0;
     }
-    requests_ended(operation);
-    operation->has_ended = true;
-    process->pending--;
-    advance(queue);
     return status;
 }
 

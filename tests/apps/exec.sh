@@ -35,6 +35,8 @@ grep -q ' 0 findings$' "$folder/out" || complain "findings, or a client that die
 expect 0 '^0 wrong words' --local-memory=64M -- "$client" copy 16 2 1
 grep -q ' 0 evictions' "$folder/out" || complain "something left local memory that had room"
 expect 0 '^0 wrong words' --local-memory 16M -- "$client" copy 4 2 2 3
+# Six, whose buffers do not fit at once: who finds no room waits.
+expect 0 '^0 wrong words' --local-memory 16M -- "$client" copy 4 4 1 6
 
 # Clients that die: amid copies, and amid a call that waits. The server ends in order.
 expect 1 'ended by signal 9' --local-memory 8M -- "$client" die 6 2

@@ -18,6 +18,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* Rounds of 20 ms in which nothing happens before a starved request is given up. */
+#define QUIET_ROUNDS 150u
+
 /* What happens on the machine between two looks at the sockets. */
 #define STEPS_A_ROUND 64u
 
@@ -570,6 +573,7 @@ static void wait_for_sockets(struct server *server, bool is_busy)
 static void serve(struct server *server)
 {
     bool is_busy = true;
+    unsigned quiet = 0;
 
     while (!server->program_has_ended || server->client_count) {
         struct channel *channel;
@@ -578,6 +582,9 @@ static void serve(struct server *server)
         is_busy = false;
         for (unsigned i = 0; i < STEPS_A_ROUND && exec_step(server->session); i++)
             is_busy = true;
+        quiet = is_busy ? 0 : quiet + 1;
+        if (quiet == QUIET_ROUNDS && d3dkmt_give_up(server->session->front))
+            quiet = 0;
         list_for_each (channel, &server->channels, struct channel, link)
             send_answer(channel);
         drop_broken(server);

@@ -272,6 +272,83 @@ static void handles_of_others_and_old_ones_are_refused(void **state)
     test_on_board(16 * MIB, others_handles);
 }
 
+/* ---- No room --------------------------------------------------------------------------------- */
+
+static D3DDDI_MAKERESIDENT ask_for(struct test_client *client, const struct test_buffer *buffer,
+                                   NTSTATUS expected)
+{
+    D3DDDI_MAKERESIDENT resident = {.hPagingQueue = client->queue,
+                                    .NumAllocations = 1,
+                                    .AllocationList = &buffer->handle,
+                                    .Flags = {{{.CantTrimFurther = 1}}}};
+
+    assert_int_equal(TEST_CALL(client, MakeResident, &resident), expected);
+    while (exec_step(client->session))
+        continue;
+    return resident;
+}
+
+static D3DKMT_DEVICEEXECUTION_STATE state_of(struct test_client *client)
+{
+    D3DKMT_GETDEVICESTATE state = {.hDevice = client->device,
+                                   .StateType = D3DKMT_DEVICESTATE_EXECUTION};
+
+    assert_int_equal(TEST_CALL(client, GetDeviceState, &state), STATUS_SUCCESS);
+    return state.ExecutionState;
+}
+
+static void starve(struct exec_session *session)
+{
+    struct test_client client, other;
+    struct test_buffer first, second, theirs;
+    D3DDDI_MAKERESIDENT resident;
+
+    test_client_start(&client, session);
+    test_client_start(&other, session);
+    assert_int_equal(test_create(&client, SGPU_UMD_NO_APERTURE, 10 * MIB, NULL, &first),
+                     STATUS_SUCCESS);
+    assert_int_equal(test_create(&client, SGPU_UMD_NO_APERTURE, 10 * MIB, NULL, &second),
+                     STATUS_SUCCESS);
+    assert_int_equal(test_create(&other, SGPU_UMD_NO_APERTURE, 10 * MIB, NULL, &theirs),
+                     STATUS_SUCCESS);
+    resident = ask_for(&client, &first, STATUS_PENDING);
+    assert_true(*client.paging_fence >= resident.PagingFenceValue);
+    /* Another process waits for room, and gets it when the first one gives it up. */
+    resident = ask_for(&other, &theirs, STATUS_PENDING);
+    assert_true(*other.paging_fence < resident.PagingFenceValue);
+    assert_int_equal(test_evict(&client, &first), STATUS_SUCCESS);
+    test_wait_paging(&other, resident.PagingFenceValue);
+    assert_int_equal(state_of(&other), D3DKMT_DEVICEEXECUTION_ACTIVE);
+    /* What is destroyed while it waits costs no device. */
+    resident = ask_for(&client, &second, STATUS_PENDING);
+    assert_true(*client.paging_fence < resident.PagingFenceValue);
+    test_destroy(&client, &second);
+    test_wait_paging(&client, resident.PagingFenceValue);
+    assert_int_equal(state_of(&client), D3DKMT_DEVICEEXECUTION_ACTIVE);
+    /* Nobody gives anything up: the device is lost, and its fences say so. */
+    resident = ask_for(&client, &first, STATUS_PENDING);
+    assert_true(*client.paging_fence < resident.PagingFenceValue);
+    assert_true(d3dkmt_give_up(session->front));
+    assert_false(d3dkmt_give_up(session->front));
+    test_wait_paging(&client, resident.PagingFenceValue);
+    assert_int_equal(state_of(&client), D3DKMT_DEVICEEXECUTION_ERROR_OUTOFMEMORY);
+    assert_true(*client.fence_value == UINT64_MAX);
+    assert_int_equal(state_of(&other), D3DKMT_DEVICEEXECUTION_ACTIVE);
+    /* A process that goes while it waits. */
+    test_client_close(&client);
+    test_client_start(&client, session);
+    assert_int_equal(test_create(&client, SGPU_UMD_NO_APERTURE, 10 * MIB, NULL, &first),
+                     STATUS_SUCCESS);
+    ask_for(&client, &first, STATUS_PENDING);
+    test_client_close(&client);
+    test_client_close(&other);
+}
+
+static void who_finds_no_room_waits_until_somebody_gives_some_up(void **state)
+{
+    test_on_board(16 * MIB, starve);
+}
+
 /* ---- Noise ----------------------------------------------------------------------------------- */
 
 struct noise {
@@ -422,6 +499,7 @@ int main(void)
         cmocka_unit_test(work_waits_for_its_fence_and_signals_come_behind_it),
         cmocka_unit_test(addresses_are_reserved_mapped_freed_and_given_again),
         cmocka_unit_test(handles_of_others_and_old_ones_are_refused),
+        cmocka_unit_test(who_finds_no_room_waits_until_somebody_gives_some_up),
         cmocka_unit_test(any_well_formed_call_gets_a_status_and_harms_nobody_else),
     };
 
