@@ -214,6 +214,16 @@ static NTSTATUS build_read_only(struct miniport *self, HANDLE object,
     return update_as(self, object, arg, set_read_only);
 }
 
+static void set_large(DXGK_PTE *entry, UINT index)
+{
+    entry->LargePage = entry->Valid;
+}
+
+static NTSTATUS build_large(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    return update_as(self, object, arg, set_large);
+}
+
 static void set_no_execute(DXGK_PTE *entry, UINT index)
 {
     entry->NoExecute = entry->Valid;
@@ -467,6 +477,8 @@ const struct zoo_defect zoo_table_defects[] = {
           "sets the ReadOnly bit of every leaf entry"),
     BUILD("PTE-no-execute-set", "PT-017", build_no_execute,
           "sets the NoExecute bit of every leaf entry"),
+    BUILD("PTE-large-in-leaf", "PT-017", build_large,
+          "sets the bit of large pages in every leaf entry", .focus = "large-pages=yes"),
     BUILD("PTE-pointers-off", "PT-017 PT-041", build_pointers_off,
           "leads entries of level 1 to the page behind the table"),
     ALTER("PTE-last-missing", "PT-017 PT-019 PT-021", stop_early,

@@ -16,7 +16,7 @@ static struct check_gpu_entry entry_of(uint64_t entry, unsigned level)
         .is_zero = entry & SGPU_PTE_ZERO,
         .is_read_only = entry & SGPU_PTE_READ_ONLY,
         .is_no_execute = entry & SGPU_PTE_NO_EXECUTE,
-        .is_large = level && entry & SGPU_PTE_LARGE,
+        .is_large = (entry & SGPU_PTE_LARGE) != 0, /* without effect in a leaf: told all the same */
         .has_64k_table = level && entry & SGPU_PTE_TABLE_64K,
         .address = entry & SGPU_PTE_ADDRESS_MASK,
         .protection = entry >> SGPU_PTE_PROTECTION_SHIFT & SGPU_PTE_PROTECTION_MASK,
