@@ -200,22 +200,6 @@ static void begin_samples(struct player *player, uint64_t start_ns)
     player_take_sample(player);
 }
 
-void player_take_sample(struct player *player)
-{
-    const uint64_t time_ns = machine_now(player->machine) - player->samples_start_ns;
-    uint64_t used = 0;
-
-    if (!run_samples_want(&player->result->local_samples, time_ns))
-        return;
-    for (unsigned id = 1; id <= vidmm_segment_count(player->vidmm); id++) {
-        struct vidmm_segment_info info;
-
-        vidmm_segment_info(player->vidmm, id, &info);
-        used += info.is_aperture ? 0 : info.used;
-    }
-    run_samples_note(&player->result->local_samples, time_ns, used);
-}
-
 bool player_play(struct player *player, uint32_t most_lines)
 {
     const struct run_config *run = player->config.run;

@@ -1,6 +1,6 @@
 /*
  * Events that come by themselves while a workload is played: the looks of the manager's watchdog at
- * the clock, and preemptions.
+ * the clock, samples of the memory in use, and preemptions.
  */
 #include "bench/play/player_private.h"
 
@@ -54,6 +54,24 @@ void player_start_watchdog(struct player *player)
 void player_stop_watchdog(struct player *player)
 {
     machine_cancel(player->machine, &player->watchdog);
+}
+
+/* ---- Samples of the memory in use ------------------------------------------------------------ */
+
+void player_take_sample(struct player *player)
+{
+    const uint64_t time_ns = machine_now(player->machine) - player->samples_start_ns;
+    uint64_t used = 0;
+
+    if (!run_samples_want(&player->result->local_samples, time_ns))
+        return;
+    for (unsigned id = 1; id <= vidmm_segment_count(player->vidmm); id++) {
+        struct vidmm_segment_info info;
+
+        vidmm_segment_info(player->vidmm, id, &info);
+        used += info.is_aperture ? 0 : info.used;
+    }
+    run_samples_note(&player->result->local_samples, time_ns, used);
 }
 
 /* ---- Preemptions that nobody asked for ------------------------------------------------------- */

@@ -25,7 +25,7 @@
  *            | player_commands.c     | commands, written and handed to the manager              |
  *            | player_ring.c         | room in the ring of command buffers (GpuMmu)             |
  *            | player_foreign.c      | private data and commands for another GPU's driver       |
- *            | player_clock.c        | events that come by themselves: watchdog, preemptions    |
+ *            | player_clock.c        | what comes by itself: watchdog, samples, preemptions     |
  *            | player_objects.c      | allocations, mappings, requests                          |
  *            | player_addresses.c    | addresses that the workload leaves free                  |
  *            | player_inform.c       | informs the checking layer of what the client does       |
@@ -370,9 +370,6 @@ NTSTATUS player_own_resident(struct player *player, struct vidmm_device *device,
  * reason is noted), so that every wait is `while (!done) if (!player_advance(p)) return false`.
  */
 bool player_advance(struct player *player);
-
-/* Whether or not it is time for one: how full local memory is goes to the samples of the result. */
-void player_take_sample(struct player *player);
 bool player_wait_context(struct player *player, struct player_context *context);
 /* Until nothing at all is pending. */
 bool player_wait_idle(struct player *player);
@@ -457,6 +454,9 @@ void player_stop_watchdog(struct player *player);
 void player_start_preemptions(struct player *player);
 void player_stop_preemptions(struct player *player);
 void player_preempt_when_due(struct player *player);
+
+/* Whether or not it is time for one: how full local memory is goes to the samples of the result. */
+void player_take_sample(struct player *player);
 
 /* ---- player_objects.c: nothing here waits ---------------------------------------------------- */
 
