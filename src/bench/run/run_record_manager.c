@@ -180,8 +180,8 @@ static const char *parent_type(enum vidmm_object_kind kind)
 }
 
 /*
- * The driver's own objects have an item from the call that made them; here they get their names.
- * What the driver has not made has its item here.
+ * What the driver has been asked to make has an item from that call, and gets its name here. What
+ * it has not made, or has asked the manager for, has its item here.
  */
 static void note_object(struct run_record_manager *manager, const struct vidmm_note_object *noted)
 {
@@ -200,7 +200,8 @@ static void note_object(struct run_record_manager *manager, const struct vidmm_n
         return;
     }
     object->number = run_record_number(manager->record, letters[noted->kind], noted->driver_handle);
-    if (!object->number && noted->kind == VIDMM_OBJECT_BUFFER)
+    if (!object->number &&
+        (noted->kind == VIDMM_OBJECT_BUFFER || noted->kind == VIDMM_OBJECT_OWN_ALLOCATION))
         object->number = RUN_RECORD_OWN_NUMBERS + ++manager->buffers;
     else if (!object->number && noted->kind == VIDMM_OBJECT_PROCESS)
         object->number = manager->processes;
@@ -208,7 +209,7 @@ static void note_object(struct run_record_manager *manager, const struct vidmm_n
         object->process = parent;
     if (!object->number)
         return;
-    is_new = !noted->driver_handle;
+    is_new = !noted->driver_handle || noted->kind == VIDMM_OBJECT_OWN_ALLOCATION;
     name = noted->kind == VIDMM_OBJECT_BUFFER ? word(manager, "DMA buffer")
            : noted->kind == VIDMM_OBJECT_OWN_ALLOCATION
                ? word(manager, "context allocation")
