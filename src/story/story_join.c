@@ -530,6 +530,23 @@ static void take_packet_ends(struct join *join, const struct record_reader_item 
     SET(PACKETS, STATUS, row, fields->status);
 }
 
+static void take_packet_returns(struct join *join, const struct record_reader_item *item)
+{
+    FIELDS(packet_returns);
+
+    mark(join, item->time_ns, "packet returns", 0, 0, 0, fields->number,
+         packet_of(join, fields->number), 0);
+}
+
+static void take_packet_retired(struct join *join, const struct record_reader_item *item)
+{
+    FIELDS(packet_retired);
+    uint64_t row = packet_of(join, fields->number);
+
+    if (row)
+        SET(PACKETS, RETIRED, row, item->time_ns);
+}
+
 static void take_interrupt(struct join *join, const struct record_reader_item *item)
 {
     FIELDS(interrupt);
@@ -573,6 +590,7 @@ static void take_request(struct join *join, const struct record_reader_item *ite
     SET(REQUESTS, CONTEXT, row, context);
     SET(REQUESTS, ALLOCATIONS, row, fields->allocations);
     SET(REQUESTS, ASKED, row, item->time_ns);
+    SET(REQUESTS, WHY, row, text(join, fields->why));
     if (fields->at_once) {
         SET(REQUESTS, BEGINS, row, item->time_ns);
         SET(REQUESTS, ENDS, row, item->time_ns);
@@ -642,7 +660,7 @@ static void take_placed(struct join *join, const struct record_reader_item *item
 
     row = ADD(PLACES, allocation, fields->instance, OBJECT(join, segment, fields->segment),
               fields->offset, fields->bytes, item->time_ns, STORY_NEVER, text(join, fields->why), 0,
-              fields->request ? request_of(join, fields->request) : 0, 0, 0);
+              fields->request ? request_of(join, fields->request) : 0, 0, 0, STORY_NEVER, 0);
     row_map_set(&join->places,
                 place_key(fields->allocation, fields->instance, fields->segment, fields->offset),
                 row);
@@ -653,7 +671,7 @@ static void take_left(struct join *join, const struct record_reader_item *item)
 {
     FIELDS(left);
     uint64_t key = place_key(fields->allocation, fields->instance, fields->segment, fields->offset);
-    uint64_t row = row_map_get(&join->places, key), request = 0;
+    uint64_t row = row_map_get(&join->places, key), request = 0, departure;
     uint64_t allocation = OBJECT(join, allocation, fields->allocation);
 
     if (fields->request)
@@ -661,7 +679,13 @@ static void take_left(struct join *join, const struct record_reader_item *item)
     /* A place that was not told of, or has ended already, was there from the beginning. */
     if (!row || story_get(join->story, STORY_PLACES_TO, (size_t)row - 1) != STORY_NEVER)
         row = ADD(PLACES, allocation, fields->instance, OBJECT(join, segment, fields->segment),
-                  fields->offset, fields->bytes, 0, STORY_NEVER, 0, 0, 0, 0, 0);
+                  fields->offset, fields->bytes, 0, STORY_NEVER, 0, 0, 0, 0, 0, STORY_NEVER, 0);
+    departure = row_map_get(&join->departures, place_key(fields->allocation, fields->instance,
+                                                         fields->segment, UINT64_MAX));
+    if (departure) {
+        SET(PLACES, DECIDED, row, story_get(join->story, STORY_MARKS_TIME, (size_t)departure - 1));
+        SET(PLACES, REASON, row, story_get(join->story, STORY_MARKS_TEXT, (size_t)departure - 1));
+    }
     SET(PLACES, TO, row, item->time_ns);
     SET(PLACES, WHY_LEFT, row, text(join, fields->why));
     SET(PLACES, LEFT_FOR, row, request);
@@ -670,7 +694,97 @@ static void take_left(struct join *join, const struct record_reader_item *item)
         add_to(join, STORY_OBJECTS_EVICTED, allocation, 1);
 }
 
+/* The decision, which may be long before the place is free. */
+static void take_departs(struct join *join, const struct record_reader_item *item)
+{
+    FIELDS(departs);
+
+    mark(join, item->time_ns, "departs", text(join, fields->why), 0,
+         OBJECT(join, allocation, fields->allocation), fields->request, 0, 0);
+    row_map_set(&join->departures,
+                place_key(fields->allocation, fields->instance, fields->segment, UINT64_MAX),
+                story_rows(join->story, STORY_MARKS));
+}
+
+static void take_range(struct join *join, const struct record_reader_item *item)
+{
+    FIELDS(range);
+    uint64_t key = row_key2(row_key2(fields->segment, fields->offset), fields->bytes);
+    uint64_t row = row_map_get(&join->ranges, key);
+    bool is_open = row && story_get(join->story, STORY_RANGES_TO, (size_t)row - 1) == STORY_NEVER;
+
+    if (!fields->is_taken && is_open) {
+        SET(RANGES, TO, row, item->time_ns);
+        return;
+    }
+    row = ADD(RANGES, OBJECT(join, segment, fields->segment), fields->offset, fields->bytes,
+              text(join, fields->use), fields->is_taken ? item->time_ns : 0,
+              fields->is_taken ? STORY_NEVER : item->time_ns);
+    row_map_set(&join->ranges, key, row);
+}
+
+static void take_offer(struct join *join, const struct record_reader_item *item)
+{
+    FIELDS(offer);
+
+    mark(join, item->time_ns, fields->is_offered ? "offer" : "reclaim", 0, 0,
+         OBJECT(join, allocation, fields->allocation), fields->priority, 0, 0);
+}
+
+static void take_given_up(struct join *join, const struct record_reader_item *item)
+{
+    FIELDS(given_up);
+
+    mark(join, item->time_ns, "given up", 0, 0, OBJECT(join, process, fields->process),
+         fields->allocations, 0, 0);
+}
+
+static void take_trim(struct join *join, const struct record_reader_item *item)
+{
+    FIELDS(trim);
+
+    mark(join, item->time_ns, "trim", fields->group ? join->words.non_local : join->words.local, 0,
+         OBJECT(join, process, fields->process), fields->bytes, 0, 0);
+}
+
 /* ---- Operations ------------------------------------------------------------------------------ */
+
+static uint64_t job_of(struct join *join, uint64_t number)
+{
+    return numbered(join, &join->jobs, STORY_JOBS, STORY_JOBS_NUMBER, number);
+}
+
+static void take_job(struct join *join, const struct record_reader_item *item)
+{
+    FIELDS(job);
+    uint64_t row = job_of(join, fields->number);
+
+    if (!row)
+        return;
+    SET(JOBS, NAME, row, text(join, fields->name));
+    SET(JOBS, ALLOCATION, row, OBJECT(join, allocation, fields->allocation));
+    SET(JOBS, REQUEST, row, fields->request ? request_of(join, fields->request) : 0);
+    SET(JOBS, BEGINS, row, item->time_ns);
+}
+
+static void take_job_ends(struct join *join, const struct record_reader_item *item)
+{
+    FIELDS(job_ends);
+    uint64_t row = job_of(join, fields->number);
+
+    if (!row)
+        return;
+    SET(JOBS, ENDS, row, item->time_ns);
+    SET(JOBS, IS_LOST, row, fields->is_lost != 0);
+}
+
+static void take_queue_waits(struct join *join, const struct record_reader_item *item)
+{
+    FIELDS(queue_waits);
+
+    mark(join, item->time_ns, "paging queue waits", text(join, fields->reason), 0, 0, fields->job,
+         0, 0);
+}
 
 static void take_operation(struct join *join, const struct record_reader_item *item)
 {
@@ -729,9 +843,9 @@ static void take_entries(struct join *join, const struct record_reader_item *ite
     FIELDS(entries);
 
     ADD(ENTRIES, item->time_ns, fields->operation ? operation_of(join, fields->operation) : 0,
-        OBJECT(join, process, fields->process), fields->level, fields->va, fields->count, 0,
-        OBJECT(join, segment, fields->segment), fields->offset, fields->stride, fields->flags,
-        fields->valid);
+        OBJECT(join, process, fields->process), fields->level, fields->va, fields->count,
+        fields->covers, OBJECT(join, segment, fields->segment), fields->offset, fields->stride,
+        fields->flags, fields->valid ? fields->count : 0, fields->scattered != 0);
 }
 
 static void take_mapping(struct join *join, const struct record_reader_item *item)
@@ -794,6 +908,8 @@ static void take_sample(struct join *join, const struct record_reader_item *item
     sample(join, item->time_ns, "free", segment, 0, fields->free);
     sample(join, item->time_ns, "committed", segment, 0, fields->committed);
     sample(join, item->time_ns, "demand", segment, 0, fields->demand);
+    sample(join, item->time_ns, "leaving", segment, 0, fields->leaving);
+    sample(join, item->time_ns, "tables", segment, 0, fields->tables);
 }
 
 /* ---- The whole ------------------------------------------------------------------------------- */
@@ -809,6 +925,16 @@ void join_item(struct join *join, const struct record_reader_item *item)
         TAKE(object);
         TAKE(object_end);
         TAKE(named);
+        TAKE(departs);
+        TAKE(offer);
+        TAKE(range);
+        TAKE(job);
+        TAKE(job_ends);
+        TAKE(queue_waits);
+        TAKE(given_up);
+        TAKE(trim);
+        TAKE(packet_returns);
+        TAKE(packet_retired);
         TAKE(step);
         TAKE(stage);
         TAKE(found);
@@ -840,17 +966,7 @@ void join_item(struct join *join, const struct record_reader_item *item)
         TAKE(budget);
         TAKE(sample);
 #undef TAKE
-    case RECORD_KIND_departs:
     case RECORD_KIND_allocation_state:
-    case RECORD_KIND_offer:
-    case RECORD_KIND_range:
-    case RECORD_KIND_job:
-    case RECORD_KIND_job_ends:
-    case RECORD_KIND_queue_waits:
-    case RECORD_KIND_given_up:
-    case RECORD_KIND_trim:
-    case RECORD_KIND_packet_returns:
-    case RECORD_KIND_packet_retired:
     case RECORD_KIND_COUNT:
         break;
     }
@@ -919,6 +1035,9 @@ void join_end(struct join *join)
     X(series)                                                                                      \
     X(last_values)                                                                                 \
     X(interrupts)                                                                                  \
+    X(departures)                                                                                  \
+    X(ranges)                                                                                      \
+    X(jobs)                                                                                        \
     X(findings)
 
 bool join_init(struct join *join, struct story *story, const struct record_reader *reader,

@@ -93,6 +93,16 @@ static void write_eviction(struct record *record)
     RECORD_ITEM(record, interrupt, 31, .type = T("DMA_COMPLETED"), .node = 1, .fence = 5);
     RECORD_ITEM(record, dpc, 32, .number = 1);
     RECORD_ITEM(record, operation_retired, 33, .number = 1);
+    RECORD_ITEM(record, range, 24, .segment = 1, .offset = 65536, .bytes = 4096, .use = T("tables"),
+                .is_taken = 1);
+    RECORD_ITEM(record, range, 34, .segment = 1, .offset = 65536, .bytes = 4096, .use = T("tables"),
+                .is_taken = 0);
+    RECORD_ITEM(record, job, 23, .number = 7, .name = T("leave"), .allocation = 2, .request = 2);
+    RECORD_ITEM(record, job_ends, 33, .number = 7);
+    RECORD_ITEM(record, departs, 22, .allocation = 2, .segment = 1, .why = T("memory pressure"),
+                .request = 2);
+    RECORD_ITEM(record, entries, 27, .operation = 1, .count = 8, .covers = 4096, .valid = 1);
+    RECORD_ITEM(record, packet_retired, 32, .number = 1);
     RECORD_ITEM(record, left, 33, .allocation = 2, .segment = 1, .offset = 8192, .bytes = 4096,
                 .why = T("evicted"), .request = 2);
     RECORD_ITEM(record, placed, 40, .allocation = 1, .segment = 1, .offset = 8192, .bytes = 4096,
@@ -132,6 +142,16 @@ static void an_eviction_is_told_from_request_to_request(void **state)
     assert_int_equal(GET(OPERATIONS, TO_SEGMENT, 0), STORY_NONE);
     assert_int_equal(GET(PACKETS, ENDS, (size_t)GET(OPERATIONS, PACKET, 0) - 1), 30);
 
+    assert_int_equal(GET(PLACES, DECIDED, 0), 22);
+    assert_string_equal(TEXT(PLACES, REASON, 0), "memory pressure");
+    assert_int_equal(GET(RANGES, FROM, 0), 24);
+    assert_int_equal(GET(RANGES, TO, 0), 34);
+    assert_string_equal(TEXT(RANGES, USE, 0), "tables");
+    assert_int_equal(GET(JOBS, NUMBER, 0), 7);
+    assert_int_equal(GET(JOBS, ENDS, 0), 33);
+    assert_int_equal(GET(ENTRIES, COVERS, 0), 4096);
+    assert_int_equal(GET(ENTRIES, VALID, 0), 8);
+    assert_int_equal(GET(PACKETS, RETIRED, 0), 32);
     assert_int_equal(GET(VICTIMS, RANK, 0), 3);
     assert_int_equal(GET(VICTIMS, LAST_USE, 0), 12);
     assert_int_equal(GET(WAITS, OPERATION, 0), 1);
@@ -237,7 +257,7 @@ static void curves_have_a_point_where_they_change(void **state)
     struct story *story = read_bytes(written(write_curves), NULL);
     size_t resident = 0, demand = 0;
 
-    assert_int_equal(ROWS(SERIES), 9);
+    assert_int_equal(ROWS(SERIES), 13);
     for (size_t i = 0; i < ROWS(SAMPLES); i++) {
         size_t series = (size_t)GET(SAMPLES, SERIES, i) - 1;
 
@@ -248,7 +268,7 @@ static void curves_have_a_point_where_they_change(void **state)
     }
     assert_int_equal(resident, 2);
     assert_int_equal(demand, 1);
-    assert_string_equal(TEXT(SERIES, GROUP, 8), "non-local");
+    assert_string_equal(TEXT(SERIES, GROUP, 12), "non-local");
     story_destroy(story);
 }
 

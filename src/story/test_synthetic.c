@@ -76,7 +76,7 @@ static uint64_t operation(struct synthetic *s, const char *name, size_t allocati
     begins = s->now + 1500;
     s->now = begins + bytes / 16 + rng_below(&s->rng, 3000);
     packet = ADD(s->story, PACKETS, ++s->packet, t(s, "paging"), 0, s->adapter_node[0], ++s->fence,
-                 64, built, submitted, begins, s->now, 0) +
+                 64, built, submitted, begins, s->now, 0, s->now + 700) +
              1;
     row = ADD(s->story, OPERATIONS, ++s->operation, s->operation / 2 + 1, t(s, name), about,
               process, from, from_offset, to, to_offset, bytes, asked, built, s->now + 700,
@@ -131,25 +131,27 @@ static void page_in(struct synthetic *s, size_t allocation, uint64_t request)
     ADD(s->story, WAITS, s->now - 500, request, t(s, "its page-in"), about, 0, row, 0);
     s->holder[slot] = allocation + 1;
     s->slot_of[allocation] = slot;
-    s->place_of[allocation] = ADD(s->story, PLACES, about, 0, s->segments[0], slot * MIB, MIB,
-                                  s->now, STORY_NEVER, t(s, "a request"), 0, request, 0, 0) +
-                              1;
+    s->place_of[allocation] =
+        ADD(s->story, PLACES, about, 0, s->segments[0], slot * MIB, MIB, s->now, STORY_NEVER,
+            t(s, "a request"), 0, request, 0, 0, STORY_NEVER, 0) +
+        1;
     story_set(s->story, STORY_OBJECTS_PLACED, about - 1,
               story_get(s->story, STORY_OBJECTS_PLACED, about - 1) + 1);
     s->resident += MIB;
     sample(s);
     row = operation(s, "UPDATE_PAGE_TABLE", allocation, 0, 0, s->segments[0], slot * MIB, 2048);
     ADD(s->story, ENTRIES, s->now, row, process, 0, s->va_of[allocation], 256, 4096, s->segments[0],
-        slot * MIB, 4096, 1, 256);
+        slot * MIB, 4096, 1, 256, 0);
 }
 
 static void submit(struct synthetic *s)
 {
     size_t process = rng_below(&s->rng, PROCESS_COUNT);
     uint64_t asked = s->now, packet, submission;
-    uint64_t request = ADD(s->story, REQUESTS, ++s->submission, s->processes[process],
-                           s->contexts[process], 4, asked, asked, STORY_NEVER, 0) +
-                       1;
+    uint64_t request =
+        ADD(s->story, REQUESTS, ++s->submission, s->processes[process], s->contexts[process], 4,
+            asked, asked, STORY_NEVER, 0, t(s, "submission")) +
+        1;
     size_t used[4];
 
     for (unsigned i = 0; i < 4; i++) {
@@ -161,7 +163,7 @@ static void submit(struct synthetic *s)
     call(s, "DxgkDdiRender", "", s->contexts[process], 4096);
     packet = ADD(s->story, PACKETS, ++s->packet, t(s, "render"), s->contexts[process],
                  s->adapter_node[1], ++s->fence, 4096, s->now, s->now + 300, s->now + 900,
-                 s->now + 900 + rng_below(&s->rng, 200000), 0) +
+                 s->now + 900 + rng_below(&s->rng, 200000), 0, STORY_NEVER) +
              1;
     submission = ADD(s->story, SUBMISSIONS, s->submission, s->contexts[process], s->adapter_node[1],
                      s->fence, s->now, request, packet) +

@@ -559,7 +559,8 @@ static void note_job_ends(struct run_record_manager *manager, const struct vidmm
 
 static void note_entries(struct run_record_manager *manager, const struct vidmm_note_entries *noted)
 {
-    ITEM(manager, entries, .operation = numbered(manager, RUN_RECORD_OPERATIONS, noted->operation),
+    ITEM(manager, entries, .covers = noted->entry_bytes,
+         .operation = numbered(manager, RUN_RECORD_OPERATIONS, noted->operation),
          .process = number_of(manager, noted->process), .level = noted->level, .va = noted->va,
          .count = noted->count, .segment = noted->segment, .offset = noted->offset,
          .stride = (uint64_t)noted->stride, .flags = noted->flags, .valid = noted->is_valid,
