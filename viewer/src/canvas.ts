@@ -7,6 +7,7 @@
 import * as format from "./format.js";
 import { onTheme } from "./theme.js";
 
+const MOVING_MS = 150;
 const SPAN_LEAST = 0.25; /* ns: within one, calls of one moment stand in their order (lanes.ts) */
 
 /* The window of time; every view of a run shows the same. */
@@ -122,6 +123,7 @@ export class TimeCanvas {
     private pressed: Map<number, Pointer> = new Map();
     private moved = 0;
     private measureFrom: number | null = null;
+    private movedAt = 0;
     lastPointer: Pointer | null = null;
 
     constructor(readonly time: TimeWindow, private readonly client: CanvasClient, label: string,
@@ -132,7 +134,10 @@ export class TimeCanvas {
         this.element.setAttribute("aria-roledescription", "picture that can be panned and zoomed");
         this.element.setAttribute("aria-label", label);
         this.context = this.element.getContext("2d", { alpha: false }) as CanvasRenderingContext2D;
-        this.stops.push(time.watch(() => this.refresh()));
+        this.stops.push(time.watch(() => {
+            this.movedAt = performance.now();
+            this.refresh();
+        }));
         const observer = new ResizeObserver(() => this.resize());
         observer.observe(this.element);
         this.stops.push(() => observer.disconnect());
@@ -142,6 +147,11 @@ export class TimeCanvas {
     destroy(): void {
         for (const stop of this.stops) stop();
         this.stops.length = 0;
+    }
+
+    /* Whether the window of time changed, or the pointer did something, a moment ago. */
+    get isMoving(): boolean {
+        return performance.now() - this.movedAt < MOVING_MS;
     }
 
     get plotWidth(): number {
@@ -195,6 +205,7 @@ export class TimeCanvas {
         const e = this.element;
         e.addEventListener("wheel", event => {
             event.preventDefault();
+            this.movedAt = performance.now();
             const at = this.point(event);
             const unit = event.deltaMode === 1 ? 16 : event.deltaMode === 2 ? 400 : 1;
             const dy = event.deltaY * unit;

@@ -12,7 +12,7 @@ import * as format from "./format.js";
 import { lifeOf, lifeTable } from "./life.js";
 import { tableGrid } from "./rows.js";
 import { onTheme } from "./theme.js";
-import { after, PAINT_MS, TileLayer, type TileFrame } from "./tiles.js";
+import { after, PAINT_MS, PAINT_STILL_MS, TileLayer, type TileFrame } from "./tiles.js";
 
 export type ColourBy = "process" | "use" | "moves" | "size";
 
@@ -50,9 +50,12 @@ interface Scheme {
 }
 
 function categories(run: Run, rows: number[], kindOf: (row: number) => string, of: Uint32Array): Scheme["legend"] {
+    /* Those that take most of the map, in bytes and time, have colours of their own. */
+    const areas = new Float64Array(run.rows("objects"));
+    const allocation = run.values("places", "allocation"), bytes = run.values("places", "bytes"), from = run.values("places", "from"), to = run.values("places", "to"), segment = run.values("places", "segment");
+    for (let i = 0; i < allocation.length; i++) if (allocation[i] && segment[i]) areas[allocation[i] - 1] += bytes[i] * (Math.min(run.end, to[i]) - from[i]);
     const sizes = new Map<string, number>();
-    const bytes = run.values("objects", "bytes");
-    for (const row of rows) sizes.set(kindOf(row), (sizes.get(kindOf(row)) ?? 0) + bytes[row]);
+    for (const row of rows) sizes.set(kindOf(row), (sizes.get(kindOf(row)) ?? 0) + areas[row]);
     const order = [...sizes].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1)).map(e => e[0]);
     const colours = new Map(order.map((name, n) => [name, kindColour(n)]));
     for (const row of rows) of[row] = colours.get(kindOf(row)) as number;
@@ -97,6 +100,9 @@ export class SegmentMap {
     private readonly resident = new Uint32Array(65536); /* bands of one moment */
 
     constructor(private readonly app: App, private readonly run: Run, isSmall = false) {
+        /* With one process, its colour says nothing. */
+        const owners = new Set(run.objectsOf("allocation").map(row => run.values("objects", "process")[row]).filter(p => p !== 0));
+        if (owners.size < 2) this.by = "use";
         this.scheme = colourScheme(run, this.by);
         this.colours = this.scheme.of;
         this.canvas = new TimeCanvas(app.time, {
@@ -111,7 +117,7 @@ export class SegmentMap {
         onTheme(() => this.setColours(this.by));
 
         const select = h("select", { id: "map-colour", change: () => this.setColours(select.value as ColourBy) },
-            COLOURS_BY.map(([value, label]) => h("option", { value }, label)));
+            COLOURS_BY.map(([value, label]) => h("option", { value, selected: value === this.by }, label)));
         const search = h("input", { type: "search", placeholder: "Find allocation", "aria-label": "Find allocations by name or number", spellcheck: "false", class: "find" });
         search.addEventListener("input", () => this.find(search.value));
         search.addEventListener("keydown", event => {
@@ -449,7 +455,7 @@ export class SegmentMap {
             c.globalAlpha = 1;
         }
         if (again) {
-            const deadline = after(PAINT_MS);
+            const deadline = after(this.canvas.isMoving ? PAINT_MS : PAINT_STILL_MS);
             for (const panel of shown) if (!deadline()) panel.layer.work(deadline);
         }
         return again;

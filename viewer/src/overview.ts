@@ -33,7 +33,7 @@ export function figures(facts: Facts, run: Run | null): Figure[] {
     add("Submissions", ["submissions", "completed"], format.count, { note: failed(facts), target: rows("submissions") });
     add("Paged in", ["moved_in_bytes"], format.bytes, { target: rows("operations") });
     add("Paged out", ["moved_out_bytes"], format.bytes, { target: rows("operations") });
-    add("Evictions", ["evictions"], format.count, { target: rows("places", "?left_for=any") });
+    add("Evictions", ["evictions"], format.count, { target: rows("victims") ?? rows("places", "?left_for=any") });
     const hits = numberIn(facts, "paging", "residency_hits"), requests = numberIn(facts, "paging", "residency_requests");
     if (hits !== null && requests) out.push({ name: "Resident when asked for", value: format.percent(hits / requests), note: `${format.count(hits)} of ${format.count(requests)}`, target: rows("requests") ?? "facts/paging" });
     add("Driver calls", ["paging", "build_calls"], format.count, { note: "that build paging buffers", target: run && run.rows("calls") ? `rows/calls?name=DxgkDdiBuildPagingBuffer${untilEnd(run)}` : "facts/ddi_calls" });
@@ -78,14 +78,14 @@ function sampleCurves(run: Run): { object: number; unit: "bytes" | "count"; list
         const key = isBudget ? `processes/${unit}` : `${object}/${unit}`;
         let entry = out.get(key);
         if (!entry) out.set(key, entry = { object, unit, list: [] });
-        if (isBudget && entry.list.length >= BUDGETS_MOST) continue;
+        if (isBudget && (entry.list.length >= BUDGETS_MOST || v.every(x => x === 0))) continue;
         const known = isBudget ? undefined : SERIES_COLOURS[name];
         entry.list.push({
             name: isBudget ? `${run.objectName(object)}: ${name}${group ? `, ${group}` : ""}` : group ? `${name}, ${group}` : name, times: t, values: v, colour: known && !entry.list.some(c => c.colour === known) ? known : `--kind-${entry.list.length % 8}`,
             isDashed: name === "committed" || name === "demand", isFilled: name === "resident" || name === "used",
         });
     }
-    return [...out.values()];
+    return [...out.values()].filter(group => group.list.length > 0);
 }
 
 /* Bytes of operations by when they retired, in BUCKETS parts of the run. */
@@ -158,7 +158,7 @@ function reasons(facts: Facts, run: Run | null): HTMLElement | null {
     if (!entries.length) return null;
     const most = Math.max(1, ...entries.map(e => e[1]));
     return section("Evictions by reason", "Why allocations had to leave a segment.", table("Evictions by reason", [{ title: "reason" }, { title: "", }, { title: "evictions", isNumber: true }],
-        entries.sort((a, b) => b[1] - a[1]).map(([reason, n]) => [reason, bar(n / most), run && run.rows("places") ? link(`rows/places?why_left=${encodeURIComponent(reason)}`, format.count(n)) : format.count(n)])));
+        entries.sort((a, b) => b[1] - a[1]).map(([reason, n]) => [reason, bar(n / most), run && run.rows("places") ? link(entries.length === 1 && run.rows("victims") === n ? "rows/victims" : `rows/places?why_left=${encodeURIComponent(reason)}`, format.count(n)) : format.count(n)])));
 }
 
 function steps(facts: Facts): HTMLElement | null {
@@ -176,7 +176,7 @@ function steps(facts: Facts): HTMLElement | null {
         const begins = at;
         at += numberIn(s, "virtual_time_ns") ?? 0;
         return [link(`timeline?from=${begins}&to=${at}`, textIn(s, "name") || "(before)"), bar(slow(s) / most, slow(s) > 1.5 ? "var(--kind-3)" : "var(--accent)"),
-            link(`facts/steps.${i}`, format.times(slow(s))), format.duration(numberIn(s, "virtual_time_ns") ?? 0), format.bytes(numberIn(s, "moved_in_bytes") ?? 0), format.count(numberIn(s, "evictions") ?? 0)];
+            link(`facts/steps.${i}`, slow(s) ? format.times(slow(s)) : "–"), format.duration(numberIn(s, "virtual_time_ns") ?? 0), format.bytes(numberIn(s, "moved_in_bytes") ?? 0), format.count(numberIn(s, "evictions") ?? 0)];
     })));
 }
 
@@ -203,16 +203,19 @@ function evictors(run: Run): HTMLElement | null {
     const process = run.values("objects", "process");
     const cells = new Map<string, { count: number; bytes: number }>();
     const names = new Set<number>();
-    for (let i = 0; i < evictor.length; i++) {
-        if (!evictor[i] || !allocation[i]) continue;
-        const owner = process[allocation[i] - 1];
-        names.add(evictor[i]).add(owner);
-        const key = `${evictor[i]}/${owner}`;
+    const add = (asked: number, left: number, size: number): void => {
+        const owner = process[left - 1];
+        names.add(asked).add(owner);
+        const key = `${asked}/${owner}`;
         const c = cells.get(key) ?? { count: 0, bytes: 0 };
         c.count++;
-        c.bytes += bytes[i];
+        c.bytes += size;
         cells.set(key, c);
-    }
+    };
+    /* What was chosen to leave is counted once, though it may lie in several pieces. */
+    const victim = run.values("victims", "allocation"), request = run.values("victims", "request");
+    for (let i = 0; i < victim.length; i++) if (victim[i] && request[i]) add(run.values("requests", "process")[request[i] - 1], victim[i], run.values("objects", "bytes")[victim[i] - 1]);
+    if (!victim.length) for (let i = 0; i < evictor.length; i++) if (evictor[i] && allocation[i]) add(evictor[i], allocation[i], bytes[i]);
     if (!cells.size) return null;
     const order = [...names].sort((a, b) => a - b).slice(0, 24);
     const most = Math.max(...[...cells.values()].map(c => c.count));
@@ -223,7 +226,7 @@ function evictors(run: Run): HTMLElement | null {
             h("tbody", {}, order.map(asked => h("tr", {}, h("th", { scope: "row" }, name(asked)), order.map((left): Child => {
                 const c = cells.get(`${asked}/${left}`);
                 if (!c) return h("td", { class: "nothing" }, "–");
-                return h("td", { style: `--share:${(0.08 + 0.5 * c.count / most).toFixed(3)}`, class: asked === left ? "own" : "" }, link(`rows/places?evictor=${asked}`, format.count(c.count)), h("small", {}, format.bytes(c.bytes)));
+                return h("td", { style: `--share:${(0.08 + 0.5 * c.count / most).toFixed(3)}`, class: asked === left ? "own" : "" }, link(victim.length ? "rows/victims" : `rows/places?evictor=${asked}`, format.count(c.count)), h("small", {}, format.bytes(c.bytes)));
             })))))));
 }
 
@@ -274,7 +277,7 @@ export function overviewView(app: App): View {
         if (run) {
             for (const group of samples.filter(g => g.unit === "bytes")) {
                 const kind = group.object ? run.kinds[group.object - 1] : "";
-                const name = kind === "process" ? "Budgets" : run.objectName(group.object) || "All segments";
+                const name = kind === "process" ? "Budgets" : run.objectName(group.object) || "Outside all segments";
                 wide.append(pictured(kind === "segment" ? `${name.charAt(0).toUpperCase()}${name.slice(1)}` : name,
                     kind === "segment" ? "Memory of the segment over time. Drag to look closer; all views follow." : kind === "process" ? "What each process was told that it may use." : "Bytes over time. Drag to look closer; all views follow.",
                     curves(`${name}: bytes over time`, group.list, "bytes", app.time), () => curveTable(`${name}: bytes over time`, group.list, "bytes")));

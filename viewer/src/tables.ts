@@ -48,15 +48,43 @@ export function lastWriters(begins: number[], ends: number[], ids: number[]): Pi
     return out;
 }
 
+const SYSTEM = -1; /* entries of no process: those of the paging process before it has one */
+const PAGE_BYTES = 4096;
+const TABLE_ENTRIES = 512; /* of a level of which nothing was written */
+
 export class PageTables {
-    private readonly rows: Uint32Array; /* entries of the process, in order of time */
+    readonly rows: Uint32Array; /* entries of the process, in order of time */
     readonly levels: number[];
 
+    private readonly covered: Map<number, number>; /* bytes that an entry of a level covers, where the story does not say */
+
+    /* process: a row of objects; SYSTEM: entries of no process. */
     constructor(private readonly run: Run, readonly process: number) {
-        const time = run.values("entries", "time");
-        this.rows = Uint32Array.from(run.referring("entries", "process", process)).sort((a, b) => time[a] - time[b] || a - b);
-        const level = run.values("entries", "level");
+        const time = run.values("entries", "time"), owner = run.values("entries", "process");
+        this.rows = process === SYSTEM ? Uint32Array.from(owner.keys()).filter(r => owner[r] === 0) : Uint32Array.from(run.referring("entries", "process", process));
+        this.rows.sort((a, b) => time[a] - time[b] || a - b);
+        const level = run.values("entries", "level"), counts = run.values("entries", "count");
         this.levels = [...new Set(Array.from(this.rows, r => level[r]))].sort((a, b) => b - a);
+        /* A table has as many entries as were ever written of its level at once. */
+        const most = new Map<number, number>();
+        for (let r = 0; r < level.length; r++) most.set(level[r], Math.max(most.get(level[r]) ?? 1, counts[r]));
+        this.covered = new Map();
+        let bytes = PAGE_BYTES;
+        for (let l = 0; l <= Math.max(0, ...this.levels); l++) {
+            this.covered.set(l, bytes);
+            bytes *= most.get(l) ?? TABLE_ENTRIES;
+        }
+    }
+
+    /* Bytes of addresses that one entry of this row covers. */
+    covers(row: number): number {
+        return this.run.values("entries", "covers")[row] || (this.covered.get(this.run.values("entries", "level")[row]) ?? PAGE_BYTES);
+    }
+
+    /* From entry to entry; less than 0 where pages lie in falling order. */
+    private stride(row: number): number {
+        const column = this.run.table("entries").column("stride");
+        return column.wide ? Number(BigInt.asIntN(64, column.wide[row])) : column.values[row];
     }
 
     get count(): number {
@@ -66,13 +94,13 @@ export class PageTables {
     /* What holds at a moment, of one level. */
     at(moment: number, level: number): Piece[] {
         const v = (column: string) => this.run.values("entries", column);
-        const time = v("time"), va = v("va"), counts = v("count"), covers = v("covers"), levels = v("level");
+        const time = v("time"), va = v("va"), counts = v("count"), levels = v("level");
         const begins: number[] = [], ends: number[] = [], ids: number[] = [];
         for (const row of this.rows) {
             if (time[row] > moment) break;
             if (levels[row] !== level || !counts[row]) continue;
             begins.push(va[row]);
-            ends.push(va[row] + Math.max(1, counts[row] * covers[row]));
+            ends.push(va[row] + counts[row] * this.covers(row));
             ids.push(row);
         }
         return lastWriters(begins, ends, ids);
@@ -81,9 +109,9 @@ export class PageTables {
     /* Where an address of a piece leads. */
     target(piece: Piece, va: number): { isValid: boolean; segment: number; offset: number } {
         const v = (column: string): number => this.run.values("entries", column)[piece.row];
-        const covers = Math.max(1, v("covers"));
+        const covers = this.covers(piece.row);
         const index = Math.floor((va - v("va")) / covers);
-        return { isValid: v("valid") > 0, segment: v("segment"), offset: v("offset") + index * v("stride") + ((va - v("va")) % covers) };
+        return { isValid: v("valid") > 0, segment: v("segment"), offset: v("offset") + index * this.stride(piece.row) + ((va - v("va")) % covers) };
     }
 }
 
@@ -116,7 +144,10 @@ export function changes(before: Piece[], after: Piece[]): Change[] {
 export function tablesView(app: App): View {
     const run = app.run as Run;
     const element = h("div", { class: "view" });
-    const processes = run.objectsOf("process").filter(p => run.referring("entries", "process", p).length > 0);
+    const written = new Map<number, number>();
+    for (const reference of run.values("entries", "process")) written.set(reference - 1, (written.get(reference - 1) ?? 0) + 1);
+    /* A client's process first: its tables are what one looks for. */
+    const processes = [...written.keys()].sort((a, b) => (a === SYSTEM ? 1 : b === SYSTEM ? -1 : (written.get(b) as number) - (written.get(a) as number)));
     let tables: PageTables | null = null;
     let moment = run.end;
     let earlier = run.begin;
@@ -127,7 +158,7 @@ export function tablesView(app: App): View {
     const sliderB = h("input", { type: "range", min: 0, max: 10000, value: 0, id: "pt-earlier", "aria-label": "Earlier moment" });
     const said = h("output", { for: "pt-moment" }), saidB = h("output", { for: "pt-earlier" });
     const address = h("input", { type: "text", placeholder: "0x400000000000", "aria-label": "Virtual address", spellcheck: "false", id: "pt-va" });
-    const select = h("select", { id: "pt-process" }, processes.map(p => h("option", { value: p }, `${run.objectName(p + 1)} (${format.count(run.referring("entries", "process", p).length)} ranges written)`)));
+    const select = h("select", { id: "pt-process" }, processes.map(p => h("option", { value: p }, `${p === SYSTEM ? "no process: the system" : run.objectName(p + 1)} (${format.plural(written.get(p) as number, "range")} written)`)));
 
     const targetText = (row: number, va: number): Child => {
         const v = (column: string): number => run.values("entries", column)[row];
@@ -161,7 +192,7 @@ export function tablesView(app: App): View {
             columns: [
                 { title: "virtual address", width: "minmax(10em, 1fr)", cell: i => h("button", { type: "button", class: "linklike mono", click: () => { address.value = format.hex(pieces[i].va); translate(); } }, format.hex(pieces[i].va, 12)), find: i => format.hex(pieces[i].va), key: i => pieces[i].va },
                 { title: "size", isNumber: true, width: "6.5em", cell: i => format.bytes(pieces[i].end - pieces[i].va), key: i => pieces[i].end - pieces[i].va },
-                { title: "entries", isNumber: true, width: "5.5em", cell: i => format.count((pieces[i].end - pieces[i].va) / Math.max(1, v("covers", i))), key: i => (pieces[i].end - pieces[i].va) / Math.max(1, v("covers", i)) },
+                { title: "entries", isNumber: true, width: "5.5em", cell: i => format.count((pieces[i].end - pieces[i].va) / (tables as PageTables).covers(pieces[i].row)), key: i => (pieces[i].end - pieces[i].va) / (tables as PageTables).covers(pieces[i].row) },
                 { title: "leads to", width: "minmax(14em, 1.5fr)", cell: i => targetText(pieces[i].row, pieces[i].va) },
                 { title: "flags", width: "5.5em", isNumber: true, cell: i => format.hex(v("flags", i)), key: i => v("flags", i) },
                 { title: "allocation", width: "minmax(8em, 1fr)", cell: i => shows(pieces[i].va).name, find: i => shows(pieces[i].va).text },
@@ -180,7 +211,7 @@ export function tablesView(app: App): View {
             if (levelAt === t.levels.length - 1) return h("div", { class: "leaf" }, piecesGrid(pieces, `Entries of level ${level}, from ${format.hex(from)}`, 240));
             return h("ul", { class: "tree" }, pieces.slice(0, 400).map(p => {
                 const body = h("div");
-                const details = h("details", {}, h("summary", {}, h("code", {}, `${format.hex(p.va, 12)} – ${format.hex(p.end, 12)}`), ` level ${level}, ${format.plural((p.end - p.va) / Math.max(1, run.values("entries", "covers")[p.row]), "entry", "entries")}: `, targetText(p.row, p.va), " ", h("small", {}, "by "), writer(p.row)), body);
+                const details = h("details", {}, h("summary", {}, h("code", {}, `${format.hex(p.va, 12)} – ${format.hex(p.end, 12)}`), ` level ${level}, ${format.plural((p.end - p.va) / t.covers(p.row), "entry", "entries")}: `, targetText(p.row, p.va), " ", h("small", {}, "by "), writer(p.row)), body);
                 details.addEventListener("toggle", () => {
                     if (details.open && !body.firstChild) body.append(branch(levelAt + 1, p.va, p.end));
                 });
@@ -209,7 +240,7 @@ export function tablesView(app: App): View {
         const leaf = tables.levels.length ? tables.at(moment, tables.levels[tables.levels.length - 1]).find(p => va >= p.va && va < p.end) : undefined;
         const last = leaf && tables.target(leaf, va);
         translation.append(h("p", { class: "answer" }, h("strong", {}, format.hex(va)), last?.isValid ? ` is ${last.segment ? run.objectName(last.segment) : "system memory"} + ${format.hex(last.offset)}` : " leads nowhere at this moment",
-            mapping.text ? [", of ", mapping.name] : null, "."), pairs(`Translation of ${format.hex(va)}`, steps));
+            mapping.text ? [", of ", mapping.name] : null, "."), pairs(`Translation of ${format.hex(va)}`, steps, true));
     }
 
     function showDifference(): void {
@@ -217,7 +248,9 @@ export function tablesView(app: App): View {
         if (!tables || !tables.levels.length) return;
         const low = Math.min(earlier, moment), high = Math.max(earlier, moment);
         const level = tables.levels[tables.levels.length - 1];
-        const list = changes(tables.at(low, level), tables.at(high, level));
+        const valid = run.values("entries", "valid");
+        const leads = (p: Piece | null): boolean => p !== null && valid[p.row] > 0;
+        const list = changes(tables.at(low, level), tables.at(high, level)).filter(c => leads(c.before) || leads(c.after));
         const side = (p: Piece | null, va: number): Child => p ? targetText(p.row, va) : h("span", { class: "invalid" }, "never written");
         diff.append(grid({
             label: "What changed between the moments", rows: list.length, height: 280, empty: "Nothing changed.",
@@ -263,7 +296,7 @@ export function tablesView(app: App): View {
     address.addEventListener("input", translate);
     const jump = (step: number): void => {
         /* the next or previous moment at which an entry was written */
-        const times = Array.from(run.referring("entries", "process", Number(select.value)), r => run.values("entries", "time")[r]).filter(t => t !== NEVER).sort((a, b) => a - b);
+        const times = Array.from((tables as PageTables).rows, r => run.values("entries", "time")[r]).filter(t => t !== NEVER).sort((a, b) => a - b);
         const found = step > 0 ? times.find(t => t > moment) : times.reverse().find(t => t < moment);
         if (found === undefined) return;
         moment = found;
@@ -287,7 +320,7 @@ export function tablesView(app: App): View {
                             h("button", { type: "button", click: () => jump(-1) }, "Previous write"), h("button", { type: "button", click: () => jump(1) }, "Next write")), where, tree),
                     section("Translate", "What a virtual address leads to at the moment, level by level, and which operation wrote each entry.",
                         h("div", { class: "toolbar" }, h("label", { for: "pt-va" }, "Virtual address "), address), translation),
-                    section("What changed", "Ranges of the lowest level that another operation wrote between the two moments.",
+                    section("What changed", "Ranges of the lowest level that another operation wrote between the two moments, and that lead somewhere at one of them.",
                         h("div", { class: "toolbar" }, h("label", { for: "pt-earlier" }, "Since "), sliderB, saidB), diff));
             }
             if (query.has("process")) {

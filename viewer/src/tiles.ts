@@ -156,3 +156,5 @@ export function after(ms: number): () => boolean {
 
 /* How long tiles are painted in a frame. The rest of its 16.7 ms is for drawing. */
 export const PAINT_MS = 4;
+/* The same while the window stands still: nobody sees a frame less. */
+export const PAINT_STILL_MS = 24;

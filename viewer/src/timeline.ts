@@ -10,7 +10,7 @@ import { arrowsOf, buildSlices, kindColours, sliceLabel, type Arrow, type Lane, 
 import { fitText } from "./map.js";
 import { argumentValue, details, rowName } from "./rows.js";
 import { onTheme } from "./theme.js";
-import { after, PAINT_MS, TileLayer, type TileFrame } from "./tiles.js";
+import { after, PAINT_MS, PAINT_STILL_MS, TileLayer, type TileFrame } from "./tiles.js";
 
 const LEFT = 150, RIGHT = 16, TOP = 26, GROUP_HEAD = 22, LANE_GAP = 3;
 const ARGUMENTS_MOST = 200; /* shown beside a call */
@@ -481,7 +481,7 @@ export class Timeline {
             c.fillStyle = themeColour("--line");
             c.fillRect(width - 5, TOP + (this.scroll / this.contentHeight) * seen, 4, (seen / this.contentHeight) * seen);
         }
-        if (again) this.layer.work(after(PAINT_MS));
+        if (again) this.layer.work(after(this.canvas.isMoving ? PAINT_MS : PAINT_STILL_MS));
         return again;
     }
 
