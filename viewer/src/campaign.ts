@@ -130,7 +130,7 @@ function causesGrid(causes: Facts[]): HTMLElement {
             { title: "runs", isNumber: true, width: "4.5em", cell: i => format.count(numberIn(causes[i], "runs") ?? 1), key: i => numberIn(causes[i], "runs") ?? 1 },
             { title: "first seen", width: "10em", cell: i => first(causes[i]), find: i => first(causes[i]), key: i => numberIn(causes[i], "seed") ?? 0 },
             { title: "seeds", width: "8em", cell: i => seeds(causes[i]), find: i => seeds(causes[i]) },
-            { title: "page", width: "6em", tip: "its smallest case, played again and recorded", cell: i => isPage(causes[i].page) ? h("a", { href: causes[i].page as string, "aria-label": `Page of cause ${i + 1}` }, "its run") : "", find: () => "" },
+            { title: "page", width: "6em", tip: "its smallest case, played again and recorded", cell: i => isPage(causes[i].page) ? h("a", { href: causes[i].page as string, "aria-label": `its run: cause ${i + 1}` }, "its run") : "", find: () => "" },
             { title: "case", isNumber: true, width: "6em", tip: "lines of the smallest case", cell: i => numberIn(causes[i], "shrunk_lines") ? format.plural(numberIn(causes[i], "shrunk_lines") as number, "line") : "", key: i => numberIn(causes[i], "shrunk_lines") ?? 0 },
         ],
     });

@@ -211,7 +211,7 @@ export function tablesView(app: App): View {
             if (levelAt === t.levels.length - 1) return h("div", { class: "leaf" }, piecesGrid(pieces, `Entries of level ${level}, from ${format.hex(from)}`, 240));
             return h("ul", { class: "tree" }, pieces.slice(0, 400).map(p => {
                 const body = h("div");
-                const details = h("details", {}, h("summary", {}, h("code", {}, `${format.hex(p.va, 12)} – ${format.hex(p.end, 12)}`), ` level ${level}, ${format.plural((p.end - p.va) / t.covers(p.row), "entry", "entries")}: `, targetText(p.row, p.va), " ", h("small", {}, "by "), writer(p.row)), body);
+                const details = h("details", {}, h("summary", {}, h("code", {}, `${format.hex(p.va, 12)} – ${format.hex(p.end, 12)}`), ` level ${level}, ${format.plural((p.end - p.va) / t.covers(p.row), "entry", "entries")}: `, targetText(p.row, p.va)), h("p", { class: "says written" }, "Written by ", writer(p.row), ` at ${format.moment(run.values("entries", "time")[p.row])}.`), body);
                 details.addEventListener("toggle", () => {
                     if (details.open && !body.firstChild) body.append(branch(levelAt + 1, p.va, p.end));
                 });

@@ -128,6 +128,7 @@ export function synthetic(bands: number, options: { seed?: number; segmentBytes?
         lastMark = m;
         if (isIn) {
             const va = 0x10000000000 + (Number(t.objects.get(a, "number")) - 1) * 0x40000000;
+            if (!(operation % 9)) t.entries.add(ends, t.operations.count, Number(t.objects.get(a, "process")), 1, va - va % 0x200000000, 4, 0x80000000, 0, 0x1000 * operation, 4096, 0, 1);
             t.entries.add(ends, t.operations.count, Number(t.objects.get(a, "process")), 0, va, bytes / 65536, 65536, segment, place.offset, 65536, 0, bytes / 65536);
         }
     };
