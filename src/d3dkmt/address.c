@@ -304,19 +304,17 @@ static bool map_again(struct d3dkmt_call *call)
         return call_end(call, STATUS_NO_MEMORY);
     }
     arguments->PagingFenceValue = paging_commit(operation);
-    status = vidmm_map_gpu_va(
-        process->handle,
-        &(struct vidmm_map_request){
-            .allocation = allocation->handle,
-            .offset = arguments->OffsetInPages * PAGE_SIZE_BYTES,
-            .bytes = bytes,
-            .va = low,
-            .protect = arguments->Protection.Write ? 0 : VIDMM_PROTECT_READ_ONLY,
-            .driver_protection = arguments->DriverProtection & ~VIDMM_UNIQUE_PROTECTION,
-            .done = paging_done,
-            .context = operation,
-        },
-        &va);
+    operation->map = (struct vidmm_map_request){
+        .allocation = allocation->handle,
+        .offset = arguments->OffsetInPages * PAGE_SIZE_BYTES,
+        .bytes = bytes,
+        .va = low,
+        .protect = arguments->Protection.Write ? 0 : VIDMM_PROTECT_READ_ONLY,
+        .driver_protection = arguments->DriverProtection & ~VIDMM_UNIQUE_PROTECTION,
+        .done = paging_done,
+        .context = operation,
+    };
+    status = vidmm_map_gpu_va(process->handle, &operation->map, &va);
     if (NT_SUCCESS(status)) {
         arguments->VirtualAddress = low;
         return call_end(call, STATUS_PENDING);

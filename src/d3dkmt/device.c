@@ -272,7 +272,8 @@ static bool destroy_again(struct d3dkmt_call *call)
         handle_find_going(call->process, *(D3DKMT_HANDLE *)call->state, OBJECT_DEVICE);
     struct d3dkmt *front = call->process->front;
 
-    if (!device_empty(device) || call->process->pending || !vidmm_is_idle(front->config.vidmm))
+    /* What other devices of the process wait for may need the work that this call holds back. */
+    if (!device_empty(device) || !vidmm_is_idle(front->config.vidmm))
         return false;
     device_free(device);
     front->wants_idle--;

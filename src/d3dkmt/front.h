@@ -138,8 +138,9 @@ struct paging_operation {
     /* What ends with it. */
     struct d3dkmt_process *process;
     struct device *device;
-    uint64_t mapped_va;     /* of a mapping; 0: none */
-    uint64_t manager_value; /* of the manager's fence */
+    uint64_t mapped_va;           /* of a mapping; 0: none */
+    struct vidmm_map_request map; /* ... and how to ask for it again */
+    uint64_t manager_value;       /* of the manager's fence */
     unsigned count;
     struct vidmm_allocation **handles;
     struct allocation *allocations[]; /* made resident */

@@ -122,21 +122,32 @@ static void starve(struct paging_operation *operation)
     operation->was_starved = true;
 }
 
+/* Of a mapping that is being made; NULL: its allocation is destroyed, or it is none. */
+static struct va_range *mapped_range(const struct paging_operation *operation)
+{
+    struct va_range *range = operation->mapped_va
+                                 ? va_find(&operation->process->mapped, operation->mapped_va,
+                                           operation->mapped_va + PAGE_SIZE_BYTES)
+                                 : NULL;
+
+    return range && range->mapping == operation ? range : NULL;
+}
+
 static bool may_starve(const struct paging_operation *operation, NTSTATUS status)
 {
-    return operation->count && status == STATUS_GRAPHICS_NO_VIDEO_MEMORY &&
-           !operation->device->object.is_going && !operation->is_given_up;
+    return (operation->count || mapped_range(operation)) &&
+           status == STATUS_GRAPHICS_NO_VIDEO_MEMORY && !operation->device->object.is_going &&
+           !operation->is_given_up;
 }
 
 static void paging_end(struct paging_operation *operation)
 {
     struct d3dkmt_process *process = operation->process;
     const NTSTATUS status = operation->status;
-    struct va_range *range = operation->mapped_va ? va_find(&process->mapped, operation->mapped_va,
-                                                            operation->mapped_va + PAGE_SIZE_BYTES)
-                                                  : NULL;
+    struct va_range *range = mapped_range(operation);
+    const bool is_wanted = operation->count || range;
 
-    if (range && range->mapping == operation) {
+    if (range && !may_starve(operation, status)) {
         range->mapping = NULL;
         if (!NT_SUCCESS(status))
             va_remove(&process->mapped, range);
@@ -155,7 +166,7 @@ static void paging_end(struct paging_operation *operation)
     if (!NT_SUCCESS(status)) {
         references_failed(operation);
         /* The client has been told that it would be there. */
-        if (!operation->device->object.is_going && status != STATUS_CANCELLED)
+        if (is_wanted && !operation->device->object.is_going && status != STATUS_CANCELLED)
             device_lose(operation->device, true);
     }
     requests_ended(operation);
@@ -219,6 +230,8 @@ static NTSTATUS ask(struct paging_operation *operation, bool is_within_budget,
 /* The answer to what was asked; the operation is over, or goes on. */
 static void take_answer(struct paging_operation *operation, NTSTATUS status)
 {
+    struct va_range *range;
+
     if (status == STATUS_PENDING) {
         if (operation->has_ended) /* from inside of the call */
             paging_end(operation);
@@ -228,6 +241,9 @@ static void take_answer(struct paging_operation *operation, NTSTATUS status)
         starve(operation);
         return;
     }
+    range = mapped_range(operation);
+    if (range)
+        va_remove(&operation->process->mapped, range);
     if (!NT_SUCCESS(status)) {
         references_failed(operation);
         if (operation->was_starved && !operation->device->object.is_going)
@@ -246,7 +262,19 @@ static bool is_pointless(const struct paging_operation *operation)
         if (operation->allocations[i]->is_destroyed)
             return true;
     }
-    return operation->device->object.is_going;
+    return operation->device->object.is_going || (operation->mapped_va && !mapped_range(operation));
+}
+
+static NTSTATUS map_again(struct paging_operation *operation)
+{
+    NTSTATUS status;
+    uint64_t va;
+
+    operation->map.allocation = mapped_range(operation)->allocation->handle;
+    operation->is_asking = true;
+    status = vidmm_map_gpu_va(operation->process->handle, &operation->map, &va);
+    operation->is_asking = false;
+    return NT_SUCCESS(status) ? STATUS_PENDING : status;
 }
 
 bool starved_pump(struct d3dkmt *front)
@@ -264,7 +292,8 @@ bool starved_pump(struct d3dkmt *front)
             take_answer(operation, STATUS_GRAPHICS_NO_VIDEO_MEMORY);
         } else if (operation->releases != front->releases) {
             list_remove(&operation->starved_link);
-            take_answer(operation, ask(operation, false, &bytes_to_trim));
+            take_answer(operation, operation->mapped_va ? map_again(operation)
+                                                        : ask(operation, false, &bytes_to_trim));
         } else {
             continue;
         }

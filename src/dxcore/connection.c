@@ -83,6 +83,23 @@ static bool receive_all(int file, void *to, size_t bytes)
     return true;
 }
 
+/* At least so many bytes and at most as many as there is room for; less: the server is gone. */
+static size_t receive_some(int file, void *to, size_t room, size_t least)
+{
+    size_t count = 0;
+
+    while (count < least) {
+        const ssize_t got = recv(file, (char *)to + count, room - count, 0);
+
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            break;
+        count += (size_t)got;
+    }
+    return count;
+}
+
 /* A message with a file beside it (-1: none), or an answer with one (NULL: none is wanted). */
 static bool exchange(int file, unsigned function, const void *body, size_t bytes, int given,
                      void *answer, size_t answer_bytes, int *out_given)
@@ -226,19 +243,26 @@ static NTSTATUS exchange_call(int file, unsigned function, void *arguments, void
     struct thunk_header header;
     uint64_t usual[USUAL_BYTES / 8], *answer = usual;
     NTSTATUS status = STATUS_DEVICE_REMOVED;
+    size_t got;
 
     if (!thunk_pack_call(function, arguments, buffer, bytes))
         return STATUS_INVALID_PARAMETER;
-    if (!send_all(file, buffer, bytes) || !receive_all(file, &header, sizeof header) ||
-        header.magic != THUNK_MAGIC || header.bytes < sizeof header ||
-        header.bytes > THUNK_MOST_BYTES)
+    if (!send_all(file, buffer, bytes))
+        return status;
+    /* Most answers come in one piece; nothing is behind them. */
+    got = receive_some(file, usual, sizeof usual, sizeof header);
+    if (got < sizeof header)
+        return status;
+    memcpy(&header, usual, sizeof header);
+    if (header.magic != THUNK_MAGIC || header.bytes < got || header.bytes > THUNK_MOST_BYTES)
         return status;
     if (header.bytes > sizeof usual)
         answer = malloc(header.bytes);
     if (!answer)
         return STATUS_NO_MEMORY;
-    memcpy(answer, &header, sizeof header);
-    if (receive_all(file, (char *)answer + sizeof header, header.bytes - sizeof header) &&
+    if (answer != usual)
+        memcpy(answer, usual, got);
+    if (receive_all(file, (char *)answer + got, header.bytes - got) &&
         !thunk_take_answer(function, arguments, answer, header.bytes, &status))
         status = header.bytes == sizeof header ? header.status : STATUS_DEVICE_REMOVED;
     if (answer != usual)

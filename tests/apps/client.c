@@ -4,8 +4,9 @@
  *
  *     client copy BUFFERS MIB ROUNDS [THREADS]   writes, copies by the GPU, evicts, reads, compares
  *     client die BUFFERS MIB                     the same, killed by itself in the midst of a copy
- *     client wait                                waits for a fence that nobody signals, until
- * killed client lie                                 makes calls that no driver makes
+ *     client wait                                waits for a fence that nobody signals
+ *     client calls COUNT                         measures what a call costs
+ *     client lie                                 makes calls that no driver makes
  *
  * Exit status 0: every word was right. The memory that transfers go through is protected while the
  * GPU has it, as a shipped driver does.
@@ -361,6 +362,24 @@ static int lie(void)
     return answered != 8;
 }
 
+static int calls(unsigned count)
+{
+    struct timespec begin, end;
+    struct driver driver;
+    D3DKMT_GETDEVICESTATE state = {.StateType = D3DKMT_DEVICESTATE_EXECUTION};
+
+    start(&driver);
+    state.hDevice = driver.device;
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    for (unsigned i = 0; i < count; i++)
+        must("GetDeviceState", D3DKMTGetDeviceState(&state));
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    printf("%.2f us a call\n",
+           ((double)(end.tv_sec - begin.tv_sec) * 1e9 + (double)(end.tv_nsec - begin.tv_nsec)) /
+               1e3 / count);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
@@ -374,10 +393,12 @@ int main(int argc, char **argv)
         return copies(buffers, bytes, rounds, threads);
     if (!strcmp(what, "die") && buffers && bytes)
         return die(buffers, bytes);
+    if (!strcmp(what, "calls") && buffers)
+        return calls(buffers);
     if (!strcmp(what, "wait"))
         return wait_for_ever();
     if (!strcmp(what, "lie"))
         return lie();
-    fprintf(stderr, "usage: client copy|die|wait|lie ...\n");
+    fprintf(stderr, "usage: client copy|die|wait|calls|lie ...\n");
     return 2;
 }

@@ -64,6 +64,7 @@ struct server {
     int listener;
     pid_t program;
     bool program_has_ended;
+    bool heard; /* something, in this round */
     struct list clients, channels;
     unsigned client_count, channel_count;
 };
@@ -549,7 +550,7 @@ static void wait_for_sockets(struct server *server, bool is_busy)
         files[count++] =
             (struct pollfd){.fd = client->is_closed ? -1 : client->pidfd, .events = POLLIN};
     /* The program's own end is looked after between. */
-    poll(files, count, is_busy ? 0 : 20);
+    server->heard = poll(files, count, is_busy ? 0 : 20) > 0;
     count = 1;
     list_for_each (channel, &server->channels, struct channel, link) {
         const short events = files[count++].revents;
@@ -582,13 +583,14 @@ static void serve(struct server *server)
         is_busy = false;
         for (unsigned i = 0; i < STEPS_A_ROUND && exec_step(server->session); i++)
             is_busy = true;
-        quiet = is_busy ? 0 : quiet + 1;
+        quiet = is_busy || server->heard ? 0 : quiet + 1;
         if (quiet == QUIET_ROUNDS && d3dkmt_give_up(server->session->front))
             quiet = 0;
         list_for_each (channel, &server->channels, struct channel, link)
             send_answer(channel);
         drop_broken(server);
-        look_after_program(server);
+        if (!is_busy && !server->heard)
+            look_after_program(server); /* else somebody is alive */
     }
 }
 
