@@ -1,6 +1,6 @@
 # Two commands do everything on a fresh Debian 12: `make run` and `make test`.
 
-.PHONY: install run build test bench-check mutants fuzz deps debug mingw format check-format clean
+.PHONY: install uninstall run build test bench-check mutants fuzz deps debug mingw format check-format clean
 
 build: deps
 	cmake --preset release
@@ -47,6 +47,17 @@ check-format: deps
 
 install: build
 	cmake --install build/release $(if $(PREFIX),--prefix $(PREFIX))
+
+# What `make install` put there, by its list; folders of Drydock's own go when they are empty.
+uninstall:
+	@test -f build/release/install_manifest.txt || { echo "uninstall: nothing was installed from here" >&2; exit 2; }
+	@tr -d '\r' <build/release/install_manifest.txt | while read -r file || [ -n "$$file" ]; do \
+	    rm -f "$(DESTDIR)$$file"; \
+	    folder=$$(dirname "$$file"); \
+	    while case $$folder in *drydock* | *Drydock* | *vidmm*) true ;; *) false ;; esac && \
+	        rmdir "$(DESTDIR)$$folder" 2>/dev/null; do folder=$$(dirname "$$folder"); done; \
+	done
+	@rm build/release/install_manifest.txt
 
 clean:
 	rm -rf build

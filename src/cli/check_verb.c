@@ -469,7 +469,7 @@ static enum cli_status finish(const struct request *request, enum campaign_stop 
         return CLI_INTERNAL;
     if (!cli_write_reports(summary, request->folder, request->junit, request->sarif, seconds))
         return CLI_USAGE;
-    return summary->findings ? CLI_FINDINGS : CLI_FINE;
+    return summary->findings ? cli_found(campaign_is_ours(summary)) : CLI_FINE;
 }
 
 static enum cli_status run_campaign(struct request *request)

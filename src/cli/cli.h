@@ -179,6 +179,12 @@ enum cli_status cli_interrupted(const char *files, const char *command);
 /* The command as it was given, for a shell. */
 void cli_command_line(const struct cli_arguments *arguments, char *out, size_t size);
 
+/*
+ * The status where something was found. is_ours: all of it is a defect of the memory manager; the
+ * message is out.
+ */
+enum cli_status cli_found(bool is_ours);
+
 /* Prints a document (report/document.h), which it takes. False with a message. */
 bool cli_print_json(json_t *document);
 

@@ -219,6 +219,14 @@ void cli_command_line(const struct cli_arguments *arguments, char *out, size_t s
         cli_append_word(out, size, arguments->given[i]);
 }
 
+enum cli_status cli_found(bool is_ours)
+{
+    if (is_ours)
+        cli_error("what was found is a defect of the memory manager, not of the driver: please "
+                  "report it");
+    return is_ours ? CLI_INTERNAL : CLI_FINDINGS;
+}
+
 bool cli_print_json(json_t *document)
 {
     char *text = report_document_text(document);

@@ -141,7 +141,9 @@ static enum cli_status finish(struct merge *merge, bool is_json)
                " of them with different results\n",
                merge->repeated, merge->different);
     }
-    return merge->summary.findings || merge->different ? CLI_FINDINGS : CLI_FINE;
+    if (merge->summary.findings && !merge->different)
+        return cli_found(campaign_is_ours(&merge->summary));
+    return merge->different ? CLI_FINDINGS : CLI_FINE;
 }
 
 /*

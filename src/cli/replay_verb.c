@@ -56,7 +56,7 @@ static enum cli_status status_of(const char *rule, const struct run_result *resu
     struct repro repro;
 
     if (!rule)
-        return result->outcome == RUN_CLEAN ? CLI_FINE : CLI_FINDINGS;
+        return result->outcome == RUN_CLEAN ? CLI_FINE : cli_found(run_result_is_ours(result));
     repro_of_rule(&repro, rule);
     return repro_is_shown(&repro, result) ? CLI_FINE : CLI_FINDINGS;
 }

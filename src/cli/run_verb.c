@@ -314,7 +314,7 @@ static enum cli_status status_of(const struct run_result *result)
     case RUN_CLEAN:
         return CLI_FINE;
     case RUN_FINDINGS:
-        return CLI_FINDINGS;
+        return cli_found(run_result_is_ours(result));
     case RUN_REFUSED:
         return CLI_USAGE;
     case RUN_BROKEN:

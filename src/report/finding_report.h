@@ -110,6 +110,9 @@ const char *report_kind_sentence(const char *kind);
 bool report_is_kind(const char *word);
 /* Told and no failure: JUnit leaves it out, SARIF has it as a note. */
 bool report_is_advice(const struct report_finding *finding);
+/* The driver is not at fault: the memory manager of the bench is, or the run did not come to its
+ * end. */
+bool report_blames_manager(const struct report_finding *finding);
 
 /* The lines of the drawing above, for a cause that is one of the list. */
 void report_finding_text(FILE *out, const struct report_finding *list, size_t count,

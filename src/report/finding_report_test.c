@@ -429,6 +429,25 @@ static void sarif_has_a_result_for_each_cause(void **state)
     free(text);
 }
 
+static void what_is_our_fault_is_no_error_of_the_author(void **state)
+{
+    struct report_finding findings[] = {of_no_rule(), of_no_rule()};
+    char *text;
+    json_t *log;
+    const json_t *results;
+
+    findings[1].kind = "manager";
+    findings[1].text = "the manager forgot a fence";
+    text = report_sarif(findings, 2);
+    log = json_loads(text, 0, NULL);
+    assert_non_null(log);
+    results = member(json_array_get(member(log, "runs"), 0), "results");
+    assert_string_equal(string_at(json_array_get(results, 0), "level"), "error");
+    assert_string_equal(string_at(json_array_get(results, 1), "level"), "note");
+    json_decref(log);
+    free(text);
+}
+
 static void sarif_is_what_sites_accept(void **state)
 {
     struct report_finding findings[] = {of_rule(), of_no_rule(), of_rule()};
@@ -626,6 +645,7 @@ int main(void)
         cmocka_unit_test(a_cause_with_a_smaller_case_is_replayed_by_it),
         cmocka_unit_test(json_has_every_key_with_and_without_a_rule),
         cmocka_unit_test(junit_counts_what_it_lists),
+        cmocka_unit_test(what_is_our_fault_is_no_error_of_the_author),
         cmocka_unit_test(sarif_is_what_sites_accept),
         cmocka_unit_test(sarif_has_a_result_for_each_cause),
         cmocka_unit_test(junit_does_not_fail_for_a_consequence),

@@ -181,6 +181,12 @@ bool report_is_advice(const struct report_finding *finding)
     return run_finding_kind_is_remark(finding->kind);
 }
 
+bool report_blames_manager(const struct report_finding *finding)
+{
+    return strcmp(finding->kind, run_finding_kind_name(RUN_FINDING_MANAGER)) == 0 ||
+           strcmp(finding->kind, run_outcome_name(RUN_BROKEN)) == 0;
+}
+
 const char *report_kind_sentence(const char *kind)
 {
     return find_kind(kind)[1];

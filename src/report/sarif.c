@@ -30,7 +30,7 @@ static const char *rule_name(const struct report_finding *finding)
 
 static const char *level_of(const struct report_finding *finding)
 {
-    if (report_is_advice(finding))
+    if (report_is_advice(finding) || report_blames_manager(finding)) /* no error of the author's */
         return "note";
     return !finding->rule[0] && strcmp(finding->kind, "submission") == 0 ? "warning" : "error";
 }

@@ -280,6 +280,8 @@ bool campaign_follows(const struct campaign_summary *summary, const struct campa
 bool campaign_is_advice(const struct campaign_cause *cause);
 /* It says that the bench has a defect: a rule of the memory manager's side, or an error of ours. */
 bool campaign_blames_manager(const struct campaign_cause *cause);
+/* There are causes, and each of them says so: nothing was found of the driver. */
+bool campaign_is_ours(const struct campaign_summary *summary);
 
 /* ---- Many ------------------------------------------------------------------------------------ */
 

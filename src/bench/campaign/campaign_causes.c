@@ -46,6 +46,20 @@ bool campaign_blames_manager(const struct campaign_cause *cause)
            strcmp(kind, campaign_outcome_name(CAMPAIGN_BROKEN)) == 0;
 }
 
+bool campaign_is_ours(const struct campaign_summary *summary)
+{
+    size_t ours = 0;
+
+    for (size_t i = 0; i < summary->cause_count; i++) {
+        const struct campaign_cause *cause = &summary->causes[i];
+
+        if (!campaign_is_advice(cause) && !campaign_blames_manager(cause))
+            return false;
+        ours += campaign_blames_manager(cause);
+    }
+    return ours && !summary->causes_dropped;
+}
+
 /* NULL: there is no room for it. */
 static struct campaign_cause *add_cause(struct campaign_summary *summary,
                                         const struct campaign_record *record, unsigned finding)

@@ -123,6 +123,30 @@ static void a_circle_ends_at_what_is_told_most_often(void **state)
     campaign_summary_fini(&summary);
 }
 
+static void only_the_managers_own_findings_are_ours(void **state)
+{
+    static struct campaign_record ours, theirs, advice;
+    struct campaign_summary summary;
+
+    ours = (struct campaign_record){.seed = 1, .outcome = CAMPAIGN_FINDINGS};
+    theirs = advice = ours;
+    add(&ours, "manager", "", 5, 5, 0);
+    add(&advice, "advice", "PB-014", 5, 5, 0);
+    add(&theirs, "driver", "PB-004", 5, 5, 0);
+    assert_true(campaign_summary_init(&summary));
+    assert_false(campaign_is_ours(&summary)); /* nothing was found */
+    campaign_summary_add(&summary, &advice);
+    campaign_summary_settle(&summary);
+    assert_false(campaign_is_ours(&summary));
+    campaign_summary_add(&summary, &ours);
+    campaign_summary_settle(&summary);
+    assert_true(campaign_is_ours(&summary)); /* advice beside it is nobody's */
+    campaign_summary_add(&summary, &theirs);
+    campaign_summary_settle(&summary);
+    assert_false(campaign_is_ours(&summary));
+    campaign_summary_fini(&summary);
+}
+
 static void wrong_bytes_of_an_operation_are_one_cause(void **state)
 {
     struct campaign_record records[3];
@@ -166,6 +190,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_follows_in_one_run_is_no_cause_in_another),
         cmocka_unit_test(wrong_bytes_of_an_operation_are_one_cause),
+        cmocka_unit_test(only_the_managers_own_findings_are_ours),
         cmocka_unit_test(a_crash_that_a_rule_explains_is_a_breach_of_it),
         cmocka_unit_test(a_circle_ends_at_what_is_told_most_often),
     };

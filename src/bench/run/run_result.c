@@ -154,6 +154,16 @@ uint64_t run_result_ideal_ns(const struct run_result *result)
     return ideal_ns;
 }
 
+bool run_result_is_ours(const struct run_result *result)
+{
+    for (unsigned i = 0; i < RUN_FINDING_KIND_COUNT; i++) {
+        if (i != RUN_FINDING_MANAGER && !run_finding_is_remark((enum run_finding_kind)i) &&
+            result->finding_totals[i])
+            return false;
+    }
+    return result->finding_totals[RUN_FINDING_MANAGER] != 0;
+}
+
 double run_result_fairness(const struct run_result *result)
 {
     double sum = 0, squares = 0;

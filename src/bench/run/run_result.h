@@ -202,6 +202,10 @@ uint64_t run_result_ideal_ns(const struct run_result *result);
  */
 double run_result_fairness(const struct run_result *result);
 
+/* Something was found, and all of it is the memory manager's: a defect of ours, not the driver's.
+ */
+bool run_result_is_ours(const struct run_result *result);
+
 /* The driver prints: the lines stand beside the findings that follow. */
 void run_result_note_print(struct run_result *result, const char *text);
 

@@ -101,6 +101,21 @@ static void a_run_with_remarks_alone_is_clean(void **state)
     free(result);
 }
 
+static void a_run_is_ours_when_the_manager_alone_is_to_blame(void **state)
+{
+    struct run_result *result = calloc(1, sizeof *result);
+
+    assert_non_null(result);
+    assert_false(run_result_is_ours(result));
+    run_result_report(result, RUN_FINDING_ADVICE, 0, 0, "advice");
+    assert_false(run_result_is_ours(result));
+    run_result_report(result, RUN_FINDING_MANAGER, 0, 0, "ours");
+    assert_true(run_result_is_ours(result));
+    run_result_report(result, RUN_FINDING_CONTENT, 0, 0, "a byte");
+    assert_false(run_result_is_ours(result));
+    free(result);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -108,6 +123,7 @@ int main(void)
         cmocka_unit_test(a_call_at_the_start_of_a_text_is_its_place),
         cmocka_unit_test(lines_that_explain_lose_their_indent_and_end_with_the_room),
         cmocka_unit_test(the_last_words_stand_beside_a_finding),
+        cmocka_unit_test(a_run_is_ours_when_the_manager_alone_is_to_blame),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
