@@ -51,3 +51,9 @@ wdk_compiler_test(source-msvc-target-cxx source_test clang++ c++ "${wdk_msvc};-s
 add_executable(wdk_services_test ${wdk_tests}/services_test.c)
 target_link_libraries(wdk_services_test PRIVATE drydock_everything cmocka)
 add_test(NAME wdk/services COMMAND wdk_services_test)
+
+# The names of the documentation that the headers declare, counted.
+if(WDK_COMPILER_clang)
+    add_test(NAME docs/ddi-gap
+             COMMAND sh ${CMAKE_SOURCE_DIR}/scripts/ddi-gap.sh --check ${CMAKE_SOURCE_DIR}/data/ddi/gap.txt)
+endif()

@@ -40,5 +40,12 @@
 #include "d3dkmddi/vidpn.h"
 #include "d3dkmddi/display.h"
 #include "d3dkmddi/multiplane.h"
+#include "d3dkmddi/overlay.h"
+#include "d3dkmddi/scheduling.h"
+#include "d3dkmddi/doorbell.h"
+#include "d3dkmddi/gdi.h"
+#include "d3dkmddi/target.h"
+#include "d3dkmddi/adapter_memory.h"
+#include "d3dkmddi/performance.h"
 
 #endif

@@ -116,4 +116,8 @@ typedef enum _DXGKARG_FENCESTORAGEVALUETYPE {
 } DXGKARG_FENCESTORAGEVALUETYPE;
 #endif
 
+#include "d3dkmdt/brightness.h"
+#include "d3dkmdt/monitor_link.h"
+#include "d3dkmdt/output_protection.h"
+
 #endif

@@ -13,6 +13,8 @@
 #include "acpiioct.h"
 #include "d3dkmddi.h"
 #include "dispmprt/child.h"
+#include "dispmprt/interfaces.h"
+#include "dispmprt/start_info.h"
 
 /*
  * The adapter itself, where DxgkCbEvalAcpiMethod takes a child, and the method that names it

@@ -59,6 +59,7 @@ static bool add_member(struct ddi_table *table, char **columns)
         *columns[5] ? (uint32_t)strtoul(columns[5], NULL, 10) : DDI_NOT_A_BIT_FIELD;
     member->bit_width = (uint32_t)strtoul(columns[6], NULL, 10);
     member->level = parse_level(columns[7]);
+    member->is_named = !strcmp(columns[8], "named");
     member->type_row =
         member->path && table->member_count > 1 ? member[-1].type_row : table->member_count - 1;
     return member->size != 0 && !strcmp(table->members[member->type_row].type, member->type);

@@ -25,6 +25,7 @@ struct ddi_member {
     uint32_t bit_offset; /* DDI_NOT_A_BIT_FIELD, or from the lowest bit of the storage unit */
     uint32_t bit_width;
     uint32_t level;
+    bool is_named; /* of a type: its name is declared at every level, its body from its own on */
 };
 
 struct ddi_value {

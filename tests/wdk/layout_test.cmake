@@ -4,9 +4,19 @@
 #   cmake -D TOOL=layout_tool -D COMPILER=gcc -D LANGUAGE=c|cxx -D FLAGS=a;b -D SOURCE_DIR=...
 #         -D WORK_DIR=... [-D CHECK_ABSENT=ON] -P layout_test.cmake
 
-set(layout ${SOURCE_DIR}/data/ddi/layout-x64.tsv)
 set(enums ${SOURCE_DIR}/data/ddi/enums.tsv)
 file(MAKE_DIRECTORY ${WORK_DIR})
+
+# The types that the bench plays and all others, under one heading.
+set(layout ${WORK_DIR}/layout.tsv)
+file(READ ${SOURCE_DIR}/data/ddi/layout-x64.tsv rows)
+file(WRITE ${layout} "${rows}")
+file(READ ${SOURCE_DIR}/data/ddi/types-x64.tsv rows)
+string(FIND "${rows}" "\n" heading)
+math(EXPR heading "${heading} + 1")
+string(SUBSTRING "${rows}" ${heading} -1 rows)
+file(APPEND ${layout} "${rows}")
+
 file(STRINGS ${enums} version_rows REGEX "^DXGKDDI_INTERFACE_VERSION_")
 set(failed "")
 

@@ -128,14 +128,18 @@ static void write_absent(const struct ddi_table *table, const char *version)
     print_preamble(version + strlen("DXGKDDI_INTERFACE_VERSION_"));
     printf("namespace absent {\n");
     for (uint32_t i = 0; i < table->member_count; i++) {
-        if (!table->members[i].path && !ddi_type_exists(table, i, level))
+        if (!table->members[i].path && !table->members[i].is_named &&
+            !ddi_type_exists(table, i, level))
             printf("struct %s {};\n", table->members[i].type);
     }
     for (uint32_t i = 0; i < table->value_count; i++) {
         if (ddi_value_is_declared(&table->values[i]) && !ddi_value_exists(&table->values[i], level))
             printf("constexpr int %s = 1;\n", table->values[i].name);
     }
-    printf("}\nusing namespace absent;\n");
+    printf("}\nusing namespace absent;\n"
+           "template <class T, unsigned long long = sizeof(T)>\n"
+           "constexpr bool has_body(int) { return true; }\n"
+           "template <class T> constexpr bool has_body(long) { return false; }\n");
 
     for (uint32_t i = 0; i < table->member_count; i++) {
         const struct ddi_member *member = &table->members[i];
@@ -143,7 +147,9 @@ static void write_absent(const struct ddi_table *table, const char *version)
         if (ddi_member_exists(table, i, level))
             continue;
         if (!ddi_type_exists(table, member->type_row, level)) {
-            if (!member->path)
+            if (!member->path && member->is_named)
+                printf("static_assert(!has_body<%s>(0), \"\");\n", member->type);
+            else if (!member->path)
                 printf("static_assert(sizeof(%s) == 1, \"\");\n", member->type);
             continue;
         }

@@ -23,7 +23,7 @@
  * changes nothing for the compiler, except that const is const.
  */
 #define DXGK_ARGUMENT_POINTERS(type)                                                               \
-    typedef type *IN_P##type, *OUT_P##type, *INOUT_P##type;                                        \
+    typedef type *IN_P##type, *OUT_P##type, *INOUT_P##type, *IN_OUT_P##type;                       \
     typedef const type *CONST_P##type, *IN_CONST_P##type
 
 /* An argument structure that is passed by pointer and never looked into here. */

@@ -1,0 +1,88 @@
+/*
+ * Clocks, power and capabilities of an adapter as the system reports them.
+ *
+ * Place   include/wdk, part of d3dkmddi.h.
+ * Source  The public pages of d3dkmddi; layouts are those of data/ddi/types-x64.tsv.
+ */
+#ifndef D3DKMDDI_PERFORMANCE_H
+#define D3DKMDDI_PERFORMANCE_H
+
+#include "base.h"
+#include "submission.h"
+
+#if DXGKDDI_INTERFACE_VERSION >= DXGKDDI_INTERFACE_VERSION_WDDM1_3
+
+typedef struct _D3DKMT_QUERYCLOCKCALIBRATION {
+    D3DKMT_HANDLE hAdapter;
+    UINT NodeOrdinal;
+    UINT PhysicalAdapterIndex;
+    DXGK_GPUCLOCKDATA ClockData;
+} D3DKMT_QUERYCLOCKCALIBRATION;
+
+typedef struct _D3DKMT_WDDM_1_3_CAPS {
+    union {
+        struct {
+            UINT SupportMiracast : 1;
+            UINT IsHybridIntegratedGPU : 1;
+            UINT IsHybridDiscreteGPU : 1;
+            UINT SupportPowerManagementPStates : 1;
+            UINT SupportVirtualModes : 1;
+            UINT SupportCrossAdapterResource : 1;
+            UINT Reserved : 26;
+        };
+        UINT Value;
+    };
+} D3DKMT_WDDM_1_3_CAPS;
+
+#endif
+
+#if DXGKDDI_INTERFACE_VERSION >= DXGKDDI_INTERFACE_VERSION_WDDM2_0
+
+typedef struct _D3DKMT_WDDM_2_0_CAPS {
+    union {
+        struct {
+            UINT Support64BitAtomics : 1;
+            UINT GpuMmuSupported : 1;
+            UINT IoMmuSupported : 1;
+            UINT FlipOverwriteSupported : 1;
+            UINT SupportContextlessPresent : 1;
+            UINT SupportSurpriseRemoval : 1;
+            UINT Reserved : 26;
+        };
+        UINT Value;
+    };
+} D3DKMT_WDDM_2_0_CAPS;
+
+#endif
+
+typedef struct _DXGK_ADAPTER_PERFDATA {
+    ULONGLONG MemoryFrequency;
+    ULONGLONG MaxMemoryFrequency;
+    ULONGLONG MaxMemoryFrequencyOC;
+    ULONGLONG MemoryBandwidth;
+    ULONGLONG PCIEBandwidth;
+    ULONG FanRPM;
+    ULONG Power;
+    ULONG Temperature;
+    UCHAR PowerStateOverride;
+} DXGK_ADAPTER_PERFDATA;
+
+typedef struct _DXGK_ADAPTER_PERFDATACAPS {
+    ULONGLONG MaxMemoryBandwidth;
+    ULONGLONG MaxPCIEBandwidth;
+    ULONG MaxFanRPM;
+    ULONG TemperatureMax;
+    ULONG TemperatureWarning;
+} DXGK_ADAPTER_PERFDATACAPS;
+
+typedef struct _DXGK_NODE_PERFDATA {
+    ULONGLONG Frequency;
+    ULONGLONG MaxFrequency;
+    ULONGLONG MaxFrequencyOC;
+    ULONG Voltage;
+    ULONG VoltageMax;
+    ULONG VoltageMaxOC;
+    ULONGLONG MaxTransitionLatency;
+} DXGK_NODE_PERFDATA;
+
+#endif

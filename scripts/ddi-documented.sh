@@ -1,0 +1,70 @@
+#!/bin/sh
+# Makes data/ddi/documented.tsv: each name that the public driver documentation has, with its kind and its header.
+#
+#     scripts/ddi-documented.sh DOCS > data/ddi/documented.tsv
+#
+# DOCS is a checkout of the documentation's repository (MicrosoftDocs/windows-driver-docs-ddi): one page a name. Pages
+# tell names and members in words, not in C; the layouts are not made from here.
+set -eu
+
+content=${1:?usage: ddi-documented.sh DOCS}/wdk-ddi-src/content
+headers="d3dkmddi dispmprt d3dkmdt d3dukmdt d3dkmthk
+    wdm ntddk ntifs ntddvdeo ntintsafe ntstrsafe wdmsec aux_klib acpiioct acpitabl pcivirt pepfx pep_x poclass
+    video videoagp miniport hdaudio hwnclx iddcx storport fltkernel wsk ndis wpprecorder
+    $(cd "$content" && ls -d wdf* | sort)"
+
+for header in $headers; do
+    test -d "$content/$header" || continue
+    find "$content/$header" -name 'n[a-z]-*.md' | LC_ALL=C sort
+done | ${AWK:-awk} '
+    # One page: what it is about stands in its UID, NS:header._NAME; members and enumerators are its fields.
+    function page(path,   line, part, count, names, i, kind, header, name, seen, member, in_names) {
+        kind = ""
+        while ((getline line < path) > 0) {
+            sub(/\r$/, "", line)
+            if (kind == "" && line ~ /^UID: *[A-Z]+:[^.]+\../) {
+                sub(/^UID: */, "", line)
+                split(line, part, ":")
+                kind = kinds[part[1]]
+                header = name = part[2]
+                sub(/\..*/, "", header)
+                sub(/^[^.]*\./, "", name)
+                sub(/^_+/, "", name)
+                if (kind == "" || name !~ /^[A-Za-z][A-Za-z0-9_]*$/)
+                    break
+                print name "\t" kind "\t" header "\t"
+            } else if (kind != "" && line ~ /^req\.typenames: *[A-Z]/) {
+                sub(/^req\.typenames: */, "", line)
+                count = split(line, names, /, */)
+                for (i = 1; i <= count; i++)
+                    if (names[i] ~ /^[A-Z][A-Z0-9_]*$/ && names[i] != name)
+                        print names[i] "\ttype\t" header "\t" name
+            } else if (line ~ /^### -field / && (kind == "structure" || kind == "enumeration")) {
+                member = line
+                sub(/^### -field */, "", member)
+                sub(/[ :[].*/, "", member)
+                sub(/^.*\./, "", member)
+                gsub(/[^A-Za-z0-9_]/, "", member)
+                if (member != "" && member !~ /^(D3DKMT_ALIGN64|DUMMY|[su])$/ && !((name, member) in seen)) {
+                    seen[name, member] = 1
+                    print member "\t" (kind == "structure" ? "member" : "enumerator") "\t" header "\t" name
+                }
+            }
+        }
+        close(path)
+    }
+
+    BEGIN {
+        kinds["NS"] = "structure"; kinds["NE"] = "enumeration"; kinds["NF"] = "function"
+        kinds["NC"] = "callback"; kinds["NI"] = "control code"; kinds["NU"] = "structure"
+        print "name\tkind\theader\tof"
+    }
+    { page($0) }' | {
+    read -r heading
+    echo "$heading"
+    # Members matter where the headers are written from the pages, enumerators where drivers use them.
+    ${AWK:-awk} -F '\t' '
+        $2 == "member" { if ($3 ~ /^(d3dkmddi|dispmprt|d3dkmdt|d3dukmdt)$/) print; next }
+        $2 == "enumerator" { if ($3 ~ /^(d3dkmddi|dispmprt|d3dkmdt|d3dukmdt|wdm|ntddk|ntifs|ntddvdeo)$/) print; next }
+        { print }' | LC_ALL=C sort -u
+}
