@@ -132,6 +132,17 @@ if(DRYDOCK_BENCH)
     include(cmake/schemas.cmake)
     drydock_module(zoo)
     drydock_module(cli LIBS jansson)
+    # What the documentation says of names (src/cli/cc_names.c).
+    find_program(DRYDOCK_AWK NAMES mawk gawk awk REQUIRED)
+    set(documented ${CMAKE_BINARY_DIR}/generated/documented.inc)
+    add_custom_command(OUTPUT ${documented}
+        COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/generated
+        COMMAND ${DRYDOCK_AWK} -F "\t" -f ${CMAKE_SOURCE_DIR}/scripts/documented-table.awk
+                ${CMAKE_SOURCE_DIR}/data/ddi/documented.tsv > ${documented}
+        DEPENDS ${CMAKE_SOURCE_DIR}/scripts/documented-table.awk ${CMAKE_SOURCE_DIR}/data/ddi/documented.tsv
+        VERBATIM)
+    target_sources(drydock_cli PRIVATE ${documented})
+    target_include_directories(drydock_cli PRIVATE ${CMAKE_BINARY_DIR}/generated)
     target_compile_definitions(drydock_cli PRIVATE DRYDOCK_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
 
     foreach(module thunk d3dkmt record machine sgpu nt image trace layers check coverage workload bench report)

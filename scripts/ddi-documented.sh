@@ -18,10 +18,15 @@ for header in $headers; do
     find "$content/$header" -name 'n[a-z]-*.md' | LC_ALL=C sort
 done | ${AWK:-awk} '
     # One page: what it is about stands in its UID, NS:header._NAME; members and enumerators are its fields.
-    function page(path,   line, part, count, names, i, kind, header, name, seen, member, in_names) {
+    function page(path,   line, part, count, names, i, kind, header, name, seen, member, is_macro) {
         kind = ""
         while ((getline line < path) > 0) {
             sub(/\r$/, "", line)
+            # A page is of a macro when its title or its heading says so, wherever the UID stands.
+            if (line ~ /^(title:|#) .* macro( |$)/ || line ~ /^req\.construct-type: *macro/)
+                is_macro = 1
+            if (kind == "function" && index(line, "macro") && line ~ name "(\\*\\*|</b>|</a>)* macro")
+                is_macro = 1
             if (kind == "" && line ~ /^UID: *[A-Z]+:[^.]+\../) {
                 sub(/^UID: */, "", line)
                 split(line, part, ":")
@@ -32,7 +37,6 @@ done | ${AWK:-awk} '
                 sub(/^_+/, "", name)
                 if (kind == "" || name !~ /^[A-Za-z][A-Za-z0-9_]*$/)
                     break
-                print name "\t" kind "\t" header "\t"
             } else if (kind != "" && line ~ /^req\.typenames: *[A-Z]/) {
                 sub(/^req\.typenames: */, "", line)
                 count = split(line, names, /, */)
@@ -52,6 +56,8 @@ done | ${AWK:-awk} '
             }
         }
         close(path)
+        if (kind != "" && name ~ /^[A-Za-z][A-Za-z0-9_]*$/)
+            print name "\t" (kind == "function" && is_macro ? "macro" : kind) "\t" header "\t"
     }
 
     BEGIN {

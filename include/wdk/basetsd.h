@@ -51,6 +51,10 @@ typedef INT_PTR SSIZE_T, *PSSIZE_T;
 typedef ULONG_PTR KAFFINITY, *PKAFFINITY;
 
 #define MAXULONG_PTR        (~(ULONG_PTR)0)
+#define MAXULONG64          (~(ULONG64)0)
+#define MAXULONG32          (~(ULONG32)0)
+#define MAXLONG64           ((LONG64)(MAXULONG64 >> 1))
+#define MINLONG64           (~MAXLONG64)
 #define PtrToUlong(pointer) ((nt_ulong)(ULONG_PTR)(pointer))
 #define UlongToPtr(value)   ((void *)(ULONG_PTR)(nt_ulong)(value))
 

@@ -38,6 +38,7 @@
 #include "d3dkmddi/power.h"
 #include "d3dkmddi/monitor.h"
 #include "d3dkmddi/vidpn.h"
+#include "d3dkmddi/directions.h"
 #include "d3dkmddi/display.h"
 #include "d3dkmddi/multiplane.h"
 #include "d3dkmddi/overlay.h"

@@ -31,6 +31,7 @@
 #include "wdm/system.h"
 #include "wdm/irp.h"
 #include "wdm/device.h"
+#include "wdm/device_stack.h"
 #include "wdm/registry.h"
 
 #endif

@@ -32,6 +32,7 @@ struct trace_function {
     char parameter[MAX_WORDS][NAME_BYTES]; /* before MSG */
     size_t parameter_count;
     bool has_message;
+    bool is_nested; /* the message and its arguments stand in parentheses of their own */
 };
 
 struct trace_functions {
@@ -193,13 +194,17 @@ static const char *read_conditions(const char *text, struct trace_function *func
     return *text == '}' ? take_word(text + 1, (char[NAME_BYTES]){0}) : text;
 }
 
-/* (PARAMETER, MSG, ...) */
+/* (PARAMETER, MSG, ...), or (PARAMETER, (MSG, ...)) */
 static bool read_parameters(const char *text, struct trace_function *function)
 {
     while (*text && *text != ')' && *text != '\n') {
         char word[NAME_BYTES];
 
         text = take_word(text + 1, word);
+        if (!word[0] && *text == '(') {
+            function->is_nested = true;
+            continue;
+        }
         if (strcmp(word, "MSG") == 0)
             function->has_message = true;
         else if (word[0] && !function->has_message && function->parameter_count < MAX_WORDS)
@@ -217,22 +222,50 @@ static const struct trace_function *find(const struct trace_functions *functions
     return NULL;
 }
 
+static void read_function(const char *text, struct trace_functions *functions)
+{
+    struct trace_function *function = &functions->rows[functions->count];
+    const char *at;
+
+    if (functions->count == MAX_FUNCTIONS)
+        return;
+    memset(function, 0, sizeof *function);
+    at = take_word(text, function->name);
+    if (*at == '{')
+        at = read_conditions(at, function);
+    if (function->name[0] && *at == '(' && !find(functions, function->name) &&
+        read_parameters(at, function))
+        functions->count++;
+}
+
+/*
+ * The lines of a configuration: "// FUNC NAME{CONDITION=value}(PARAMETER, MSG, ...);", where "FUNC"
+ * may be missing. The lines that begin with another word of the configuration, such as USEPREFIX,
+ * declare no function.
+ */
 static void read_functions(const char *text, struct trace_functions *functions)
 {
-    static const char mark[] = "FUNC ";
+    static const char *const others[] = {"USEPREFIX", "USESUFFIX", "CUSTOM_TYPE", "DEFINE_",
+                                         "FUNC_",     "begin_wpp", "end_wpp",     "UNSIGNED_"};
+    bool is_inside = false;
 
-    while ((text = strstr(text, mark)) && functions->count < MAX_FUNCTIONS) {
-        struct trace_function *function = &functions->rows[functions->count];
-        const char *at;
+    for (; *text; text += strcspn(text, "\n"), text += *text == '\n') {
+        const char *at = text + strspn(text, " \t/*");
+        const char *end = text + strcspn(text, "\n");
+        bool is_other = false;
 
-        text += strlen(mark);
-        memset(function, 0, sizeof *function);
-        at = take_word(text, function->name);
-        if (*at == '{')
-            at = read_conditions(at, function);
-        if (function->name[0] && *at == '(' && !find(functions, function->name) &&
-            read_parameters(at, function))
-            functions->count++;
+        if (memmem(text, (size_t)(end - text), "begin_wpp", 9))
+            is_inside = true;
+        else if (memmem(text, (size_t)(end - text), "end_wpp", 7))
+            is_inside = false;
+        if (strncmp(at, "FUNC ", 5) == 0) {
+            read_function(at + 5, functions);
+            continue;
+        }
+        for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+            is_other = is_other || strncmp(at, others[i], strlen(others[i])) == 0;
+        if (is_inside && at != text && !is_other)
+            read_function(at, functions);
     }
 }
 
@@ -283,8 +316,13 @@ static void write_function(FILE *file, const struct trace_function *function)
     for (size_t i = 0; i < function->parameter_count; i++)
         fprintf(file, "%s%s", i ? ", " : "", function->parameter[i]);
     if (function->has_message)
-        fprintf(file, "%sMSG, ...", function->parameter_count ? ", " : "");
-    fprintf(file, ") ((void)(wpp_evaluate(0%s) ", function->has_message ? ", ##__VA_ARGS__" : "");
+        fprintf(file, "%sMSG%s", function->parameter_count ? ", " : "",
+                function->is_nested ? "" : ", ...");
+    if (function->has_message && function->is_nested)
+        fputs(") ((void)(wpp_take MSG ", file);
+    else
+        fprintf(file, ") ((void)(wpp_evaluate(0%s) ",
+                function->has_message ? ", ##__VA_ARGS__" : "");
     write_post_name(file, function);
     fputc('(', file);
     for (size_t i = 0; i < function->condition_count; i++, comma = ", ")
@@ -307,6 +345,7 @@ static bool write_trace_header(const char *path, const struct trace_functions *f
         "#define WPP_RECORDER_LEVEL_FILTER(flag) (wpp_is_recorded[WPP_BIT_##flag])\n"
         "static __inline__ void wpp_evaluate(int first, ...)\n{\n"
         "    (void)first;\n    (void)wpp_is_recorded;\n}\n"
+        "static __inline__ void wpp_take(const char *message, ...)\n{\n    (void)message;\n}\n"
         "#define WPP_INIT_TRACING(...)           wpp_evaluate(0, __VA_ARGS__)\n"
         "#define WPP_CLEANUP(...)                wpp_evaluate(0, __VA_ARGS__)\n"
         "#define DoTraceMessage(flag, MSG, ...)  wpp_evaluate(0, ##__VA_ARGS__)\n"

@@ -6,6 +6,7 @@
  * what it misses, and asked again with an import library that has it.
  */
 #define _GNU_SOURCE
+#include "cli/cc_names.h"
 #include "cli/cc_sources.h"
 #include "cli/cli.h"
 #include "cli/terminal.h"
@@ -45,6 +46,8 @@ struct build {
     char include[1024];
     const char *output, *entry;
     bool compiles_only, is_loud, as_json;
+    bool reports; /* --report: all unknown names, without the compiler's messages */
+    struct cc_names names;
     const char *standard;           /* -std= of C, or NULL */
     const char *cplusplus_standard; /* and of C++ */
     struct command compile;         /* what every source is compiled with */
@@ -234,8 +237,9 @@ static void begin_compile(struct build *build)
 /* Where headers are looked for: in the folders of the sources, and of -I. */
 static bool prepare(struct build *build)
 {
-    const char *paths[2 * MAX_ARGUMENTS];
+    const char *paths[2 * MAX_ARGUMENTS + 2];
     struct cc_folders folders = {paths, 0};
+    struct cc_folders headers;
 
     for (size_t i = 0; i < build->source_count; i++) {
         const char *slash = strrchr(build->sources[i], '/');
@@ -250,13 +254,37 @@ static bool prepare(struct build *build)
         if (strncmp(word, "-I", 2) == 0 && (word[2] || i + 1 < build->compile.count))
             paths[folders.count++] = word[2] ? word + 2 : build->compile.words[++i];
     }
-    return cc_write_overlay(build->folder, &folders) &&
+    headers = folders; /* and those of the system, whose names drivers write in any case */
+    paths[headers.count++] = build->include;
+    paths[headers.count++] = text_of(build, "%s/crt", build->include);
+    return cc_write_overlay(build->folder, &headers) &&
            cc_write_traces(build->folder, &folders, build->sources, build->source_count);
+}
+
+/* The compiler's messages: to standard error, but for a report, and the unknown names out of them.
+ */
+static void read_messages(struct build *build, const char *path)
+{
+    FILE *file = fopen(path, "r");
+    char *line = NULL;
+    size_t size = 0;
+
+    if (!file)
+        return;
+    while (getline(&line, &size, file) > 0) {
+        if (!build->reports)
+            fputs(line, stderr);
+        cc_names_read_line(&build->names, line);
+    }
+    free(line);
+    fclose(file);
 }
 
 static bool compile(struct build *build, size_t number)
 {
     const char *source = build->sources[number];
+    const char *messages = text_of(build, "%s/messages", build->folder);
+    int status;
     struct command command = build->compile;
     const char *object = build->compiles_only && build->output
                              ? build->output
@@ -280,7 +308,13 @@ static bool compile(struct build *build, size_t number)
     add(&command, "-o");
     add(&command, object);
     add(&build->link, object);
-    return run(build, &command, NULL) == 0;
+    if (build->reports)
+        add(&command, "-ferror-limit=0");
+    else if (isatty(STDERR_FILENO))
+        add(&command, "-fcolor-diagnostics");
+    status = run(build, &command, messages);
+    read_messages(build, messages);
+    return status == 0;
 }
 
 /* ---- Linking --------------------------------------------------------------------------------- */
@@ -394,6 +428,12 @@ static void tell_missing(const struct build *build)
     fputc('\n', stderr);
 }
 
+static void note_missing(struct build *build)
+{
+    for (size_t i = 0; i < build->missing_count; i++)
+        cc_names_add(&build->names, build->missing[i], NULL, CC_NAME_SYMBOL, NULL);
+}
+
 /* Whole or not at all, from another file system too. */
 static bool move_image(struct build *build, const char *from, const char *to)
 {
@@ -431,6 +471,7 @@ static bool link_image(struct build *build)
         libraries[2] =
             make_library(build, "ntoskrnl.missing", build->missing, build->missing_count);
         is_linked = libraries[2] && link_once(build, libraries, 3, image, errors);
+        note_missing(build);
         if (is_linked)
             tell_missing(build);
     }
@@ -503,6 +544,8 @@ static bool parse(struct build *build, const struct cli_arguments *arguments)
             build->entry = arguments->raw[++i];
         } else if (strcmp(word, "--json") == 0) {
             build->as_json = true;
+        } else if (strcmp(word, "--report") == 0) {
+            build->reports = true;
         } else if (strcmp(word, "--verbose") == 0) {
             build->is_loud = true;
         } else if (strcmp(word, "-c") == 0) {
@@ -538,17 +581,22 @@ static bool parse(struct build *build, const struct cli_arguments *arguments)
 
 static enum cli_status build_all(struct build *build)
 {
-    bool is_compiled = true;
+    enum cli_status status = CLI_FINE;
+    FILE *text;
 
     if (!prepare(build))
         return CLI_INTERNAL;
     for (size_t i = 0; i < build->source_count; i++)
-        is_compiled = compile(build, i) && is_compiled; /* all of them: each tells what is wrong */
-    if (!is_compiled)
-        return CLI_USAGE;
-    if (build->compiles_only)
-        return CLI_FINE;
-    return link_image(build) ? CLI_FINE : CLI_USAGE;
+        if (!compile(build, i)) /* all of them: each tells what is wrong */
+            status = CLI_USAGE;
+    if (status == CLI_FINE && !build->compiles_only && !link_image(build))
+        status = CLI_USAGE;
+    text = build->reports && !build->as_json ? stdout : stderr;
+    cc_names_tell(&build->names, text);
+    if (build->reports && !build->names.count)
+        fprintf(text, "drydock: no unknown name; %u other error%s\n", build->names.other_errors,
+                build->names.other_errors == 1 ? "" : "s");
+    return status;
 }
 
 static void print_json(const struct build *build)
@@ -586,6 +634,7 @@ static enum cli_status cc(const struct cli_arguments *arguments)
         print_json(build);
     for (size_t i = 0; i < build->text_count; i++)
         free(build->texts[i]);
+    cc_names_fini(&build->names);
     free(build);
     end_if_interrupted();
     return status;
@@ -595,6 +644,7 @@ static const struct cli_option options[] = {
     {"", 'o', "FILE", "the image (driver.sys)"},
     {"entry", 0, "NAME", "where it begins (DriverEntry)"},
     {"", 'c', NULL, "compile one source only, into -o OBJECT"},
+    {"report", 0, NULL, "all unknown names and what the documentation says of them, no messages"},
     {"verbose", 0, NULL, "show what is run"},
     {CLI_JSON},
     {NULL, 0, NULL, NULL},
@@ -608,7 +658,8 @@ const struct cli_verb cli_cc = {
         "Runs clang for the Windows x64 target with the driver headers of the bench, and lld-link\n"
         "with import libraries of the services that the bench has. What the driver imports beyond\n"
         "them is named; the image runs, and a call of such a service is a finding. All other\n"
-        "options go to the compiler.",
+        "options go to the compiler. For each unknown name it says whether the public\n"
+        "documentation has it (then it is missing here), as a macro, or not at all.",
     .options = options,
     .repeated_option = -1,
     .takes_all = true,

@@ -635,6 +635,52 @@ END
     says second.c
     [ ! -e none.sys ] || fail "an image of source that does not compile"
 
+    # What the documentation says of each name that is not there; all of it at once with --report.
+    cat >source/unknown.c <<'END'
+#include <WDM.H>
+#include "not_there.h"
+END
+    cat >source/names.c <<'END'
+#include <NTDDK.h>
+PFS_FILTER_CALLBACKS filters;
+NTSTATUS DriverEntry(PDRIVER_OBJECT d, PUNICODE_STRING p)
+{
+    d->NoSuchMember = 0;
+    return MY_OWN_THING(p) + ExAcquireSpinLockExclusive(0) + ExAcquireSpinLockExclusive(0);
+}
+END
+    expect 2 cc -o none.sys source/unknown.c source/names.c
+    says "error: .*not_there.h' file not found"
+    says 'drydock: 5 unknown names:'
+    says 'headers that no folder has'
+    says 'not_there.h  used as a header'
+    says 'FS_FILTER_CALLBACKS  .*, ntifs.h'
+    says 'ExAcquireSpinLockExclusive  function, wdm.h  (.*, 2 times)'
+    says '_DRIVER_OBJECT.NoSuchMember  used as a member'
+    says 'MY_OWN_THING  used as a function, spelled like a macro'
+    expect 2 cc --report -o none.sys source/unknown.c source/names.c
+    prints 'drydock: 5 unknown names:'
+    [ ! -s err ] || fail "cc --report shows the messages of the compiler"
+    expect 0 cc --report -o imports.sys imports.c
+    prints 'no unknown name'
+    printf 'int MmGetMdlVirtualAddress(int);\nint DriverEntry(void) { return MmGetMdlVirtualAddress(1); }\n' \
+        >macro.c
+    expect 0 cc -o macro.sys macro.c
+    says 'documented macros, and missing here'
+    says 'MmGetMdlVirtualAddress  macro, wdm.h'
+
+    # A configuration of WPP without the word FUNC, its message in parentheses of its own.
+    cat >source/parts/nested.h <<'END'
+// begin_wpp config
+// USEPREFIX (TellIt, "%!STDPREFIX!");
+// TellIt{FLAG = ALL}(LEVEL, (MSG, ...));
+// end_wpp
+END
+    printf '#include <ntddk.h>\n#include "nested.tmh"\nNTSTATUS DriverEntry(PDRIVER_OBJECT d, PUNICODE_STRING p)\n' \
+        >source/nested.c
+    printf '{ int shown = 0; TellIt(3, ("%%p %%d", p, ++shown)); return d ? shown : 0; }\n' >>source/nested.c
+    expect 0 cc -o nested.sys -Isource/parts source/nested.c
+
     # Mistakes on the command line, told before anything runs.
     expect 2 cc -o
     says "cc: -o takes a file"

@@ -13,11 +13,28 @@
 
 #define FILE_DEVICE_SECURE_OPEN 0x00000100u
 
-#define DO_BUFFERED_IO         0x00000004u
-#define DO_EXCLUSIVE           0x00000008u
-#define DO_DEVICE_HAS_NAME     0x00000040u
-#define DO_DIRECT_IO           0x00000010u
-#define DO_DEVICE_INITIALIZING 0x00000080u
+#define DO_BUFFERED_IO           0x00000004u
+#define DO_EXCLUSIVE             0x00000008u
+#define DO_DEVICE_HAS_NAME       0x00000040u
+#define DO_DIRECT_IO             0x00000010u
+#define DO_DEVICE_INITIALIZING   0x00000080u
+#define DO_BUS_ENUMERATED_DEVICE 0x00001000u
+#define DO_POWER_PAGABLE         0x00002000u
+#define DO_POWER_INRUSH          0x00004000u
+
+typedef enum _KINTERRUPT_MODE {
+    LevelSensitive = 0,
+    Latched = 1,
+} KINTERRUPT_MODE;
+
+typedef enum _KINTERRUPT_POLARITY {
+    InterruptPolarityUnknown = 0,
+    InterruptActiveHigh = 1,
+    InterruptRisingEdge = 1,
+    InterruptActiveLow = 2,
+    InterruptFallingEdge = 2,
+} KINTERRUPT_POLARITY,
+    *PKINTERRUPT_POLARITY;
 
 struct DECLSPEC_ALIGN(16) _DEVICE_OBJECT {
     CSHORT Type;

@@ -13,17 +13,62 @@
 #include "sync.h"
 #include "system.h"
 
-#define IRP_MJ_CREATE                  0x00
-#define IRP_MJ_CLOSE                   0x02
-#define IRP_MJ_READ                    0x03
-#define IRP_MJ_WRITE                   0x04
-#define IRP_MJ_DEVICE_CONTROL          0x0e
-#define IRP_MN_READ_CONFIG             0x0f
-#define IRP_MN_WRITE_CONFIG            0x10
-#define IRP_MJ_INTERNAL_DEVICE_CONTROL 0x0f
-#define IRP_MJ_POWER                   0x16
-#define IRP_MJ_PNP                     0x1b
-#define IRP_MJ_MAXIMUM_FUNCTION        0x1b
+#define IRP_MJ_CREATE                   0x00
+#define IRP_MJ_CREATE_NAMED_PIPE        0x01
+#define IRP_MJ_QUERY_INFORMATION        0x05
+#define IRP_MJ_SET_INFORMATION          0x06
+#define IRP_MJ_QUERY_EA                 0x07
+#define IRP_MJ_SET_EA                   0x08
+#define IRP_MJ_FLUSH_BUFFERS            0x09
+#define IRP_MJ_QUERY_VOLUME_INFORMATION 0x0a
+#define IRP_MJ_SET_VOLUME_INFORMATION   0x0b
+#define IRP_MJ_DIRECTORY_CONTROL        0x0c
+#define IRP_MJ_FILE_SYSTEM_CONTROL      0x0d
+#define IRP_MJ_SHUTDOWN                 0x10
+#define IRP_MJ_LOCK_CONTROL             0x11
+#define IRP_MJ_CLEANUP                  0x12
+#define IRP_MJ_CREATE_MAILSLOT          0x13
+#define IRP_MJ_QUERY_SECURITY           0x14
+#define IRP_MJ_SET_SECURITY             0x15
+#define IRP_MJ_SYSTEM_CONTROL           0x17
+#define IRP_MJ_DEVICE_CHANGE            0x18
+#define IRP_MJ_QUERY_QUOTA              0x19
+#define IRP_MJ_SET_QUOTA                0x1a
+#define IRP_MJ_CLOSE                    0x02
+#define IRP_MJ_READ                     0x03
+#define IRP_MJ_WRITE                    0x04
+#define IRP_MJ_DEVICE_CONTROL           0x0e
+#define IRP_MN_READ_CONFIG              0x0f
+#define IRP_MN_WRITE_CONFIG             0x10
+#define IRP_MJ_INTERNAL_DEVICE_CONTROL  0x0f
+#define IRP_MJ_POWER                    0x16
+#define IRP_MJ_PNP                      0x1b
+#define IRP_MJ_MAXIMUM_FUNCTION         0x1b
+
+/* Minor codes of plug and play, then of power. */
+#define IRP_MN_START_DEVICE                 0x00
+#define IRP_MN_QUERY_REMOVE_DEVICE          0x01
+#define IRP_MN_REMOVE_DEVICE                0x02
+#define IRP_MN_CANCEL_REMOVE_DEVICE         0x03
+#define IRP_MN_STOP_DEVICE                  0x04
+#define IRP_MN_QUERY_STOP_DEVICE            0x05
+#define IRP_MN_CANCEL_STOP_DEVICE           0x06
+#define IRP_MN_QUERY_DEVICE_RELATIONS       0x07
+#define IRP_MN_QUERY_INTERFACE              0x08
+#define IRP_MN_QUERY_CAPABILITIES           0x09
+#define IRP_MN_QUERY_RESOURCES              0x0a
+#define IRP_MN_QUERY_RESOURCE_REQUIREMENTS  0x0b
+#define IRP_MN_QUERY_DEVICE_TEXT            0x0c
+#define IRP_MN_FILTER_RESOURCE_REQUIREMENTS 0x0d
+#define IRP_MN_QUERY_ID                     0x13
+#define IRP_MN_QUERY_PNP_DEVICE_STATE       0x14
+#define IRP_MN_QUERY_BUS_INFORMATION        0x15
+#define IRP_MN_DEVICE_USAGE_NOTIFICATION    0x16
+#define IRP_MN_SURPRISE_REMOVAL             0x17
+#define IRP_MN_WAIT_WAKE                    0x00
+#define IRP_MN_POWER_SEQUENCE               0x01
+#define IRP_MN_SET_POWER                    0x02
+#define IRP_MN_QUERY_POWER                  0x03
 
 typedef struct _IO_STACK_LOCATION {
     UCHAR MajorFunction;
@@ -120,6 +165,8 @@ C_ASSERT(offsetof(struct _IRP, IoStatus) == 0x30 && offsetof(struct _IRP, UserBu
 
 #define IoGetNextIrpStackLocation(irp)    ((irp)->Tail.Overlay.CurrentStackLocation - 1)
 #define IoGetCurrentIrpStackLocation(irp) ((irp)->Tail.Overlay.CurrentStackLocation)
+#define IoSkipCurrentIrpStackLocation(irp)                                                         \
+    ((void)((irp)->CurrentLocation++, (irp)->Tail.Overlay.CurrentStackLocation++))
 #define IoMarkIrpPending(irp)                                                                      \
     ((void)(IoGetCurrentIrpStackLocation(irp)->Control |= SL_PENDING_RETURNED))
 
@@ -191,7 +238,12 @@ NTKERNELAPI LONG_PTR NTAPI ObfDereferenceObjectWithTag(PVOID Object, ULONG Tag);
 
 EXTERN_C_END
 
-#define IoCompleteRequest(irp, boost)           IofCompleteRequest((irp), (boost))
+#define IoCompleteRequest(irp, boost) IofCompleteRequest((irp), (boost))
+/* The driver below has no completion routine of this driver. */
+#define IoCopyCurrentIrpStackLocationToNext(irp)                                                   \
+    ((void)(*IoGetNextIrpStackLocation(irp) = *IoGetCurrentIrpStackLocation(irp),                  \
+            IoGetNextIrpStackLocation(irp)->CompletionRoutine = NULL,                              \
+            IoGetNextIrpStackLocation(irp)->Control = 0))
 #define IoCallDriver(device, irp)               IofCallDriver((device), (irp))
 #define ObReferenceObjectWithTag(object, tag)   ObfReferenceObjectWithTag((object), (tag))
 #define ObDereferenceObjectWithTag(object, tag) ObfDereferenceObjectWithTag((object), (tag))
