@@ -164,6 +164,8 @@ void cc_names_read_line(struct cc_names *names, const char *line)
         mark = strstr(text, "warning: implicit declaration of function '");
     if (mark) {
         place = strndup(text, (size_t)(mark - text));
+        if (place && strlen(place) > 6 && strcmp(place + strlen(place) - 6, "fatal ") == 0)
+            place[strlen(place) - 6] = '\0';
         for (size_t i = place ? strlen(place) : 0; i > 0 && strchr(": ", place[i - 1]); i--)
             place[i - 1] = '\0';
         if (quoted_after(mark, "no member named '", name, sizeof name) &&

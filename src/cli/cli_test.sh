@@ -646,7 +646,7 @@ PFS_FILTER_CALLBACKS filters;
 NTSTATUS DriverEntry(PDRIVER_OBJECT d, PUNICODE_STRING p)
 {
     d->NoSuchMember = 0;
-    return MY_OWN_THING(p) + ExAcquireSpinLockExclusive(0) + ExAcquireSpinLockExclusive(0);
+    return MY_OWN_THING(p) + IoReportTargetDeviceChange(0, 0);
 }
 END
     expect 2 cc -o none.sys source/unknown.c source/names.c
@@ -655,7 +655,7 @@ END
     says 'headers that no folder has'
     says 'not_there.h  used as a header'
     says 'FS_FILTER_CALLBACKS  .*, ntifs.h'
-    says 'ExAcquireSpinLockExclusive  function, wdm.h  (.*, 2 times)'
+    says 'IoReportTargetDeviceChange  function, wdm.h'
     says '_DRIVER_OBJECT.NoSuchMember  used as a member'
     says 'MY_OWN_THING  used as a function, spelled like a macro'
     expect 2 cc --report -o none.sys source/unknown.c source/names.c
@@ -668,6 +668,20 @@ END
     expect 0 cc -o macro.sys macro.c
     says 'documented macros, and missing here'
     says 'MmGetMdlVirtualAddress  macro, wdm.h'
+
+    # A driver that does not register is told what it did instead.
+    unregistered() {
+        printf '#include <ntddk.h>\nNTSTATUS NTAPI WdfVersionBind(PVOID d, PVOID p, PVOID i, PVOID t);\n' >entry.c
+        printf 'NTSTATUS NTAPI DxgkInitializeDisplayOnlyDriver(PVOID d, PVOID p, PVOID t);\n' >>entry.c
+        printf 'NTSTATUS DriverEntry(PDRIVER_OBJECT d, PUNICODE_STRING p) { return %s; }\n' "$1" >>entry.c
+        expect 0 cc -o entry.sys entry.c
+        expect 2 run "$cases/main.case" --driver ./entry.sys
+        says "DriverEntry did not register the driver: $2"
+    }
+    unregistered 'd && p ? STATUS_SUCCESS : 1' 'it returned success and did not call DxgkInitialize'
+    unregistered 'WdfVersionBind(d, p, 0, 0)' 'it returned .*0xc0000002; .*WdfVersionBind.*KMDF'
+    unregistered 'DxgkInitializeDisplayOnlyDriver(d, p, 0)' '.*DxgkInitializeDisplayOnlyDriver.*display-only'
+    unregistered 'd && p ? STATUS_NO_MEMORY : 1' 'it returned the status 0xc0000017$'
 
     # A configuration of WPP without the word FUNC, its message in parentheses of its own.
     cat >source/parts/nested.h <<'END'

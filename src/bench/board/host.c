@@ -77,7 +77,7 @@ NTSTATUS host_load_driver(struct nt *nt, DRIVER_INITIALIZE *entry,
     status = entry(nt_make_driver_object(nt, (const void *)entry), &registry_path);
     nt_set_loading(nt, NULL);
     if (NT_SUCCESS(status) && !loading.has_registered)
-        return STATUS_DEVICE_NOT_READY;
+        return HOST_STATUS_NOT_REGISTERED;
     return status;
 }
 
@@ -89,8 +89,10 @@ const char *host_tell_refusal(NTSTATUS status, const DRIVER_INITIALIZATION_DATA 
                  "DRIVER_INITIALIZATION_DATA.Version is 0x%x, which is no "
                  "DXGKDDI_INTERFACE_VERSION",
                  (unsigned)data->Version);
+    else if (status == HOST_STATUS_NOT_REGISTERED)
+        snprintf(text, size, "it returned success and did not call DxgkInitialize");
     else
-        snprintf(text, size, "status 0x%08x", (unsigned)status);
+        snprintf(text, size, "it returned the status 0x%08x", (unsigned)status);
     return text;
 }
 

@@ -72,6 +72,9 @@ void host_set_manager(struct bench_host *host, struct vidmm *vidmm);
  */
 bool host_interrupt(struct bench_host *host, uint32_t message);
 
+/* DriverEntry returned success without DxgkInitialize(): no value of Windows, by its bit 29. */
+#define HOST_STATUS_NOT_REGISTERED ((NTSTATUS)0xE0440001)
+
 /*
  * Runs a linked-in driver's entry point and copies the table that it registers. The driver's
  * status, or STATUS_DEVICE_NOT_READY when it succeeded without registering.

@@ -36,6 +36,8 @@ static struct {
     struct driver_traits *out;
     struct nt *nt;
     bool is_loaded;
+    char missing[160]; /* what DriverEntry called and the bench does not have, ", " between them */
+    bool is_display_only, is_kmdf;
 } entered;
 
 /* Ends the process: it says what the driver did, and where, as far as that is known. */
@@ -88,6 +90,36 @@ static void end_by_deadlock(void *context, const char *text)
     end_look(frames, "there is a %s", text);
 }
 
+/* A name once; those that find no room are left out. */
+static void note_missing(void *context, const char *name)
+{
+    size_t used = strlen(entered.missing);
+
+    entered.is_display_only |= strcmp(name, "DxgkInitializeDisplayOnlyDriver") == 0;
+    entered.is_kmdf |= strncmp(name, "Wdf", 3) == 0;
+    if (!strstr(entered.missing, name) && used + strlen(name) + 3 < sizeof entered.missing)
+        snprintf(entered.missing + used, sizeof entered.missing - used, "%s%s", used ? ", " : "",
+                 name);
+}
+
+/* Why a driver that has not registered does not: what it did instead. */
+static void tell_unregistered(const char *path, NTSTATUS status,
+                              const DRIVER_INITIALIZATION_DATA *data, struct driver_traits *out)
+{
+    char why[128];
+    int used =
+        snprintf(out->error, sizeof out->error, "%s: DriverEntry did not register the driver: %s",
+                 path, host_tell_refusal(status, data, why, sizeof why));
+
+    if (entered.missing[0] && used > 0 && (size_t)used < sizeof out->error)
+        snprintf(out->error + used, sizeof out->error - (size_t)used,
+                 "; it called %s, which the bench does not have%s", entered.missing,
+                 entered.is_display_only ? " (a display-only driver has no memory DDIs to check)"
+                 : entered.is_kmdf
+                     ? " (KMDF's loader; a display miniport registers with DxgkInitialize)"
+                     : "");
+}
+
 /* DriverEntry does not return, or the bench fails in the middle of it. */
 static void end_by_signal(int signal, siginfo_t *info, void *context)
 {
@@ -137,14 +169,15 @@ static void look_at_caps(const struct base_services *services,
 static void look(const char *path, struct driver_traits *out)
 {
     const struct base_services *services = base_services_libc();
-    const struct nt_host host = {
-        .bug_check = end_by_bug_check, .crash = end_by_crash, .deadlock = end_by_deadlock};
+    const struct nt_host host = {.bug_check = end_by_bug_check,
+                                 .crash = end_by_crash,
+                                 .deadlock = end_by_deadlock,
+                                 .missing = note_missing};
     struct machine_config config;
     struct driver_image *driver;
     DRIVER_INITIALIZATION_DATA data;
     NTSTATUS status;
     struct nt *nt;
-    char why[128];
 
     /* DriverEntry may make threads and timers, and take memory. */
     machine_config_defaults(&config, 1);
@@ -173,8 +206,7 @@ static void look(const char *path, struct driver_traits *out)
         out->is_known = true;
         look_at_caps(services, &data, out);
     } else {
-        snprintf(out->error, sizeof out->error, "%s: DriverEntry did not register the driver: %s",
-                 path, host_tell_refusal(status, &data, why, sizeof why));
+        tell_unregistered(path, status, &data, out);
     }
 }
 
