@@ -131,19 +131,6 @@ typedef struct _D3DKMT_SEGMENTSIZEINFO {
     D3DKMT_ALIGN64 ULONGLONG SharedSystemMemorySize;
 } D3DKMT_SEGMENTSIZEINFO;
 
-typedef enum _D3DDDI_QUERYREGISTRY_TYPE {
-    D3DDDI_QUERYREGISTRY_SERVICEKEY = 0,
-    D3DDDI_QUERYREGISTRY_ADAPTERKEY = 1,
-    D3DDDI_QUERYREGISTRY_DRIVERSTOREPATH = 2,
-    D3DDDI_QUERYREGISTRY_DRIVERIMAGEPATH = 3,
-} D3DDDI_QUERYREGISTRY_TYPE;
-
-typedef enum _D3DDDI_QUERYREGISTRY_STATUS {
-    D3DDDI_QUERYREGISTRY_STATUS_SUCCESS = 0,
-    D3DDDI_QUERYREGISTRY_STATUS_BUFFER_OVERFLOW = 1,
-    D3DDDI_QUERYREGISTRY_STATUS_FAIL = 2,
-} D3DDDI_QUERYREGISTRY_STATUS;
-
 #define D3DDDI_QUERYREGISTRY_NAME_CHARACTERS 260
 
 typedef struct _D3DDDI_QUERYREGISTRY_INFO {
@@ -274,10 +261,6 @@ typedef enum _D3DKMT_CLIENTHINT {
     D3DKMT_CLIENTHINT_DX12 = 12,
 } D3DKMT_CLIENTHINT;
 
-D3DKMT_BITS(D3DDDI_CREATECONTEXTFLAGS, UINT NullRendering : 1; UINT InitialData : 1;
-            UINT DisableGpuTimeout : 1; UINT SynchronizationOnly : 1; UINT HwQueueSupported : 1;
-            UINT Reserved : 27;);
-
 typedef struct _D3DKMT_CREATECONTEXTVIRTUAL {
     D3DKMT_HANDLE hDevice;
     UINT NodeOrdinal;
@@ -300,12 +283,6 @@ typedef struct _D3DKMT_SETCONTEXTSCHEDULINGPRIORITY {
 
 typedef D3DKMT_SETCONTEXTSCHEDULINGPRIORITY D3DKMT_GETCONTEXTSCHEDULINGPRIORITY;
 
-typedef enum _D3DDDI_PAGINGQUEUE_PRIORITY {
-    D3DDDI_PAGINGQUEUE_PRIORITY_BELOW_NORMAL = -1,
-    D3DDDI_PAGINGQUEUE_PRIORITY_NORMAL = 0,
-    D3DDDI_PAGINGQUEUE_PRIORITY_ABOVE_NORMAL = 1,
-} D3DDDI_PAGINGQUEUE_PRIORITY;
-
 typedef struct _D3DKMT_CREATEPAGINGQUEUE {
     D3DKMT_HANDLE hDevice;
     D3DDDI_PAGINGQUEUE_PRIORITY Priority;
@@ -314,10 +291,6 @@ typedef struct _D3DKMT_CREATEPAGINGQUEUE {
     VOID *FenceValueCPUVirtualAddress; /* out: 8 bytes, read only */
     UINT PhysicalAdapterIndex;
 } D3DKMT_CREATEPAGINGQUEUE;
-
-typedef struct _D3DDDI_DESTROYPAGINGQUEUE {
-    D3DKMT_HANDLE hPagingQueue;
-} D3DDDI_DESTROYPAGINGQUEUE;
 
 /* ---- Allocations ----------------------------------------------------------------------------- */
 
@@ -341,15 +314,6 @@ typedef struct _D3DDDI_ALLOCATIONINFO2 {
     };
     ULONG_PTR Reserved[5];
 } D3DDDI_ALLOCATIONINFO2;
-
-typedef struct _D3DDDI_ALLOCATIONINFO {
-    D3DKMT_HANDLE hAllocation;
-    const VOID *pSystemMem;
-    VOID *pPrivateDriverData;
-    UINT PrivateDriverDataSize;
-    D3DDDI_VIDEO_PRESENT_SOURCE_ID VidPnSourceId;
-    UINT Flags;
-} D3DDDI_ALLOCATIONINFO;
 
 D3DKMT_BITS(D3DKMT_CREATEALLOCATIONFLAGS, UINT CreateResource : 1; UINT CreateShared : 1;
             UINT NonSecure : 1; UINT CreateProtected : 1; UINT RestrictSharedAccess : 1;
@@ -376,9 +340,6 @@ typedef struct _D3DKMT_CREATEALLOCATION {
     HANDLE hPrivateRuntimeResourceHandle;
 } D3DKMT_CREATEALLOCATION;
 
-D3DKMT_BITS(D3DDDICB_DESTROYALLOCATION2FLAGS, UINT AssumeNotInUse : 1; UINT SynchronousDestroy : 1;
-            UINT Reserved : 29; UINT SystemUseOnly : 1;);
-
 typedef struct _D3DKMT_DESTROYALLOCATION2 {
     D3DKMT_HANDLE hDevice;
     D3DKMT_HANDLE hResource; /* with no list: all of the resource */
@@ -386,8 +347,6 @@ typedef struct _D3DKMT_DESTROYALLOCATION2 {
     UINT AllocationCount;
     D3DDDICB_DESTROYALLOCATION2FLAGS Flags;
 } D3DKMT_DESTROYALLOCATION2;
-
-D3DKMT_BITS(D3DDDICB_LOCK2FLAGS, UINT Reserved : 32;);
 
 typedef struct _D3DKMT_LOCK2 {
     D3DKMT_HANDLE hDevice;
@@ -478,22 +437,6 @@ typedef struct _D3DKMT_OPENRESOURCEFROMNTHANDLE {
 
 /* ---- Residency ------------------------------------------------------------------------------- */
 
-D3DKMT_BITS(D3DDDI_MAKERESIDENT_FLAGS, UINT CantTrimFurther : 1; UINT MustSucceed : 1;
-            UINT Reserved : 30;);
-
-typedef struct _D3DDDI_MAKERESIDENT {
-    D3DKMT_HANDLE hPagingQueue;
-    UINT NumAllocations;
-    const D3DKMT_HANDLE *AllocationList;
-    const UINT *PriorityList; /* NULL, or one for each */
-    D3DDDI_MAKERESIDENT_FLAGS Flags;
-    UINT64 PagingFenceValue; /* out, with STATUS_PENDING */
-    UINT64 NumBytesToTrim;   /* out */
-} D3DDDI_MAKERESIDENT;
-
-D3DKMT_BITS(D3DDDI_EVICT_FLAGS, UINT EvictOnlyIfNecessary : 1; UINT NotWrittenTo : 1;
-            UINT Reserved : 30;);
-
 typedef struct _D3DKMT_EVICT {
     D3DKMT_HANDLE hDevice;
     UINT NumAllocations;
@@ -501,9 +444,6 @@ typedef struct _D3DKMT_EVICT {
     D3DDDI_EVICT_FLAGS Flags;
     UINT64 NumBytesToTrim; /* out */
 } D3DKMT_EVICT;
-
-D3DKMT_BITS(D3DDDI_TRIMRESIDENCYSET_FLAGS, UINT PeriodicTrim : 1; UINT RestartPeriodicTrim : 1;
-            UINT TrimToBudget : 1; UINT Reserved : 29;);
 
 typedef struct _D3DKMT_TRIMNOTIFICATION {
     VOID *Context;
@@ -528,77 +468,11 @@ typedef struct _D3DKMT_UNREGISTERTRIMNOTIFICATION {
 
 /* ---- GPU virtual addresses ------------------------------------------------------------------- */
 
-typedef struct _D3DDDI_MAPGPUVIRTUALADDRESS {
-    D3DKMT_HANDLE hPagingQueue;
-    D3DGPU_VIRTUAL_ADDRESS BaseAddress; /* in; 0: anywhere in [Minimum, Maximum) */
-    D3DGPU_VIRTUAL_ADDRESS MinimumAddress;
-    D3DGPU_VIRTUAL_ADDRESS MaximumAddress; /* 0: no limit */
-    D3DKMT_HANDLE hAllocation;
-    D3DGPU_SIZE_T OffsetInPages; /* of 4 KiB */
-    D3DGPU_SIZE_T SizeInPages;
-    D3DDDIGPUVIRTUALADDRESS_PROTECTION_TYPE Protection;
-    UINT64 DriverProtection;
-    UINT Reserved0;
-    UINT64 Reserved1;
-    D3DGPU_VIRTUAL_ADDRESS VirtualAddress; /* out */
-    UINT64 PagingFenceValue;               /* out, with STATUS_PENDING */
-} D3DDDI_MAPGPUVIRTUALADDRESS;
-
-typedef struct _D3DDDI_RESERVEGPUVIRTUALADDRESS {
-    union {
-        D3DKMT_HANDLE hPagingQueue; /* below WDDM 2.2 */
-        D3DKMT_HANDLE hAdapter;
-    };
-    D3DGPU_VIRTUAL_ADDRESS BaseAddress;
-    D3DGPU_VIRTUAL_ADDRESS MinimumAddress;
-    D3DGPU_VIRTUAL_ADDRESS MaximumAddress;
-    D3DGPU_SIZE_T Size; /* bytes */
-    D3DDDIGPUVIRTUALADDRESS_RESERVATION_TYPE ReservationType;
-    UINT64 DriverProtection;
-    D3DGPU_VIRTUAL_ADDRESS VirtualAddress; /* out */
-    union {
-        UINT64 PagingFenceValue; /* out */
-        UINT64 Reserved2;
-    };
-} D3DDDI_RESERVEGPUVIRTUALADDRESS;
-
 typedef struct _D3DKMT_FREEGPUVIRTUALADDRESS {
     D3DKMT_HANDLE hAdapter;
     D3DGPU_VIRTUAL_ADDRESS BaseAddress;
     D3DGPU_SIZE_T Size;
 } D3DKMT_FREEGPUVIRTUALADDRESS;
-
-typedef struct _D3DDDI_UPDATEGPUVIRTUALADDRESS_OPERATION {
-    D3DDDI_UPDATEGPUVIRTUALADDRESS_OPERATION_TYPE OperationType;
-    union {
-        struct {
-            D3DGPU_VIRTUAL_ADDRESS BaseAddress;
-            D3DGPU_SIZE_T SizeInBytes;
-            D3DKMT_HANDLE hAllocation;
-            D3DGPU_SIZE_T AllocationOffsetInBytes;
-            D3DGPU_SIZE_T AllocationSizeInBytes;
-        } Map;
-        struct {
-            D3DGPU_VIRTUAL_ADDRESS BaseAddress;
-            D3DGPU_SIZE_T SizeInBytes;
-            D3DKMT_HANDLE hAllocation;
-            D3DGPU_SIZE_T AllocationOffsetInBytes;
-            D3DGPU_SIZE_T AllocationSizeInBytes;
-            D3DDDIGPUVIRTUALADDRESS_PROTECTION_TYPE Protection;
-            UINT64 DriverProtection;
-        } MapProtect;
-        struct {
-            D3DGPU_VIRTUAL_ADDRESS BaseAddress;
-            D3DGPU_SIZE_T SizeInBytes;
-            D3DDDIGPUVIRTUALADDRESS_PROTECTION_TYPE Protection;
-        } Unmap;
-        struct {
-            D3DGPU_VIRTUAL_ADDRESS SourceAddress;
-            D3DGPU_SIZE_T SizeInBytes;
-            D3DGPU_VIRTUAL_ADDRESS DestAddress;
-        } Copy;
-    };
-} D3DDDI_UPDATEGPUVIRTUALADDRESS_OPERATION;
 
 typedef struct _D3DKMT_UPDATEGPUVIRTUALADDRESS {
     D3DKMT_HANDLE hDevice;
@@ -666,73 +540,6 @@ typedef struct _D3DKMT_SUBMITCOMMANDTOHWQUEUE {
 
 /* ---- Synchronization objects ----------------------------------------------------------------- */
 
-typedef enum _D3DDDI_SYNCHRONIZATIONOBJECT_TYPE {
-    D3DDDI_SYNCHRONIZATION_MUTEX = 1,
-    D3DDDI_SEMAPHORE = 2,
-    D3DDDI_FENCE = 3,
-    D3DDDI_CPU_NOTIFICATION = 4,
-    D3DDDI_MONITORED_FENCE = 5,
-    D3DDDI_PERIODIC_MONITORED_FENCE = 6,
-} D3DDDI_SYNCHRONIZATIONOBJECT_TYPE;
-
-D3DKMT_BITS(D3DDDI_SYNCHRONIZATIONOBJECT_FLAGS, UINT Shared : 1; UINT NtSecuritySharing : 1;
-            UINT CrossAdapter : 1; UINT TopOfPipeline : 1; UINT NoSignal : 1; UINT NoWait : 1;
-            UINT NoSignalMaxValueOnTdr : 1; UINT NoGPUAccess : 1; UINT Reserved : 24;);
-
-typedef struct _D3DDDI_SYNCHRONIZATIONOBJECTINFO {
-    D3DDDI_SYNCHRONIZATIONOBJECT_TYPE Type;
-    union {
-        struct {
-            BOOL InitialState;
-        } SynchronizationMutex;
-        struct {
-            UINT MaxCount;
-            UINT InitialCount;
-        } Semaphore;
-        struct {
-            UINT Reserved[16];
-        } Reserved;
-    };
-} D3DDDI_SYNCHRONIZATIONOBJECTINFO;
-
-typedef struct _D3DDDI_SYNCHRONIZATIONOBJECTINFO2 {
-    D3DDDI_SYNCHRONIZATIONOBJECT_TYPE Type;
-    D3DDDI_SYNCHRONIZATIONOBJECT_FLAGS Flags;
-    union {
-        struct {
-            BOOL InitialState;
-        } SynchronizationMutex;
-        struct {
-            UINT MaxCount;
-            UINT InitialCount;
-        } Semaphore;
-        struct {
-            UINT64 FenceValue;
-        } Fence;
-        struct {
-            HANDLE Event;
-        } CPUNotification;
-        struct {
-            UINT64 InitialFenceValue;                           /* in */
-            VOID *FenceValueCPUVirtualAddress;                  /* out: 8 bytes, read only */
-            D3DGPU_VIRTUAL_ADDRESS FenceValueGPUVirtualAddress; /* out */
-            UINT EngineAffinity;                                /* in */
-        } MonitoredFence;
-        struct {
-            D3DKMT_HANDLE hAdapter;
-            D3DDDI_VIDEO_PRESENT_TARGET_ID VidPnTargetId;
-            UINT64 Time;
-            VOID *FenceValueCPUVirtualAddress;
-            D3DGPU_VIRTUAL_ADDRESS FenceValueGPUVirtualAddress;
-            UINT EngineAffinity;
-        } PeriodicMonitoredFence;
-        struct {
-            UINT64 Reserved[8];
-        } Reserved;
-    };
-    D3DKMT_HANDLE SharedHandle; /* out, with Shared and without NtSecuritySharing */
-} D3DDDI_SYNCHRONIZATIONOBJECTINFO2;
-
 typedef struct _D3DKMT_CREATESYNCHRONIZATIONOBJECT {
     D3DKMT_HANDLE hDevice;
     D3DDDI_SYNCHRONIZATIONOBJECTINFO Info;
@@ -749,9 +556,6 @@ typedef struct _D3DKMT_DESTROYSYNCHRONIZATIONOBJECT {
     D3DKMT_HANDLE hSyncObject;
 } D3DKMT_DESTROYSYNCHRONIZATIONOBJECT;
 
-D3DKMT_BITS(D3DDDICB_SIGNALFLAGS, UINT SignalAtSubmission : 1; UINT EnqueueCpuEvent : 1;
-            UINT AllowFenceRewind : 1; UINT Reserved : 28; UINT DXGK_SIGNAL_FLAG_INTERNAL0 : 1;);
-
 typedef struct _D3DKMT_SIGNALSYNCHRONIZATIONOBJECT {
     D3DKMT_HANDLE hContext;
     UINT ObjectCount;
@@ -764,9 +568,6 @@ typedef struct _D3DKMT_WAITFORSYNCHRONIZATIONOBJECT {
     UINT ObjectCount;
     D3DKMT_HANDLE ObjectHandleArray[D3DDDI_MAX_OBJECT_WAITED_ON];
 } D3DKMT_WAITFORSYNCHRONIZATIONOBJECT;
-
-D3DKMT_BITS(D3DDDI_WAITFORSYNCHRONIZATIONOBJECTFROMCPU_FLAGS, UINT WaitAny : 1;
-            UINT Reserved : 31;);
 
 typedef struct _D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU {
     D3DKMT_HANDLE hDevice;

@@ -240,7 +240,7 @@ typedef struct _D3DDDI_SYNCHRONIZATIONOBJECTINFO2 {
         } MonitoredFence;
         struct {
             D3DKMT_HANDLE hAdapter;
-            D3DDDI_VIDEO_PRESENT_TARGET_ID VidPnTargetID;
+            D3DDDI_VIDEO_PRESENT_TARGET_ID VidPnTargetId;
             UINT64 Time;
             VOID *FenceValueCPUVirtualAddress;
             D3DGPU_VIRTUAL_ADDRESS FenceValueGPUVirtualAddress;
@@ -282,7 +282,7 @@ typedef struct _D3DDDI_UPDATEGPUVIRTUALADDRESS_OPERATION {
             D3DDDIGPUVIRTUALADDRESS_PROTECTION_TYPE Protection;
         } Unmap;
         struct {
-            D3DGPU_VIRTUAL_ADDRESS BaseAddress;
+            D3DGPU_VIRTUAL_ADDRESS SourceAddress;
             D3DGPU_SIZE_T SizeInBytes;
             D3DGPU_VIRTUAL_ADDRESS DestAddress;
         } Copy;
