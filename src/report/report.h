@@ -51,9 +51,9 @@ const char *report_time(char text[REPORT_NUMBER_BYTES], uint64_t ns);
 /* ---- Record ---------------------------------------------------------------------------------- */
 
 /*
- * Adds to the record of a run that is over what is known of it now: its findings, each as the object
- * that run.json has, and the command that plays it again. A record whose process did not come to
- * its end gets one, and says so. The file is open for reading and writing.
+ * Adds to the record of a run that is over what is known of it now: its findings, each as the
+ * object that run.json has, and the command that plays it again. A record whose process did not
+ * come to its end gets one, and says so. The file is open for reading and writing.
  */
 bool report_finish_record(int file, const struct run_result *result,
                           const struct report_origin *origin, char error[256]);

@@ -244,7 +244,7 @@ static void callbacks_have_their_lines(void **state)
                  "FaultedVirtualAddress=0x123000 NodeOrdinal=0 EngineOrdinal=0 PageTableLevel=0 "
                  "FaultedProcessHandle=-\n"
                  "< DxgkCbNotifyInterrupt 0x00000000\n"
-                 "> DxgkCbNotifyInterrupt CRTC_VSYNC\n"
+                 "> DxgkCbNotifyInterrupt CRTC_VSYNC VidPnTargetId=0 PhysicalAddress=0x0\n"
                  "< DxgkCbNotifyInterrupt 0x00000000\n");
     stage_fini(&stage);
 }

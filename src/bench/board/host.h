@@ -77,7 +77,7 @@ bool host_interrupt(struct bench_host *host, uint32_t message);
 
 /*
  * Runs a linked-in driver's entry point and copies the table that it registers. The driver's
- * status, or STATUS_DEVICE_NOT_READY when it succeeded without registering.
+ * status, or HOST_STATUS_NOT_REGISTERED when it succeeded without registering.
  */
 NTSTATUS host_load_driver(struct nt *nt, DRIVER_INITIALIZE *entry,
                           DRIVER_INITIALIZATION_DATA *out_data);

@@ -125,7 +125,7 @@ static void registering_takes_the_driver_s_object_over(void **state)
 
         own_unloads = finishes = 0;
         assert_int_equal(host_load_driver(nt, use_driver_object, &data),
-                         way == UNREGISTER ? STATUS_DEVICE_NOT_READY : STATUS_SUCCESS);
+                         way == UNREGISTER ? HOST_STATUS_NOT_REGISTERED : STATUS_SUCCESS);
         /* Behind DriverEntry nobody registers any more. */
         assert_int_equal(register_vista(nt_driver_object(nt), &(UNICODE_STRING){0}),
                          STATUS_INVALID_PARAMETER);
@@ -141,7 +141,7 @@ static void a_driver_that_registers_nothing_is_not_ready(void **state)
     struct nt *nt = kernel_alone();
     DRIVER_INITIALIZATION_DATA data;
 
-    assert_int_equal(host_load_driver(nt, register_nothing, &data), STATUS_DEVICE_NOT_READY);
+    assert_int_equal(host_load_driver(nt, register_nothing, &data), HOST_STATUS_NOT_REGISTERED);
     assert_int_equal(host_load_driver(nt, register_unknown_version, &data),
                      STATUS_REVISION_MISMATCH);
     assert_int_equal(data.Version, DXGKDDI_INTERFACE_VERSION_VISTA - 1);

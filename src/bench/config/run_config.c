@@ -11,11 +11,11 @@
 
 #include <string.h>
 
-#define DEFAULT_QUEUE_DEPTH  4u
-#define DEFAULT_LOCAL_BYTES  (4 * GiB)
-#define DEFAULT_APERTURE     (4 * GiB)
-#define DEFAULT_JITTER_NS    UINT64_C(100)
-#define RAM_UNIT             (2 * MiB)
+#define DEFAULT_QUEUE_DEPTH 4u
+#define DEFAULT_LOCAL_BYTES (4 * GiB)
+#define DEFAULT_APERTURE    (4 * GiB)
+#define DEFAULT_JITTER_NS   UINT64_C(100)
+#define RAM_UNIT            (2 * MiB)
 
 /* The word of a case for a value of the member that the option stands for. */
 static const char *word_of(const char *key, unsigned value)

@@ -137,9 +137,9 @@ struct run_config {
      */
     bool hashes_calls; /* the calls are part of the digest, whether they are recorded or not */
     enum run_reference reference;
-    int record_file;         /* to which the record of the run is written, open; 0: none */
-    uint64_t record_limit;   /* of that file, in bytes; 0: RECORD_LIMIT_BYTES */
-    int transcript_file;     /* to which a transcript of the driver is written, open; 0: none */
+    int record_file;       /* to which the record of the run is written, open; 0: none */
+    uint64_t record_limit; /* of that file, in bytes; 0: RECORD_LIMIT_BYTES */
+    int transcript_file;   /* to which a transcript of the driver is written, open; 0: none */
     /* A transcript that is played in place of the driver (layers/transcript/retold.h); NULL: none
      */
     const uint8_t *transcript;

@@ -633,8 +633,12 @@ NTSTATUS rig_gpu_in(struct rig *rig, struct vidmm_context *context,
     }
     for (unsigned i = 0; i < count; i++)
         references[i] = (struct vidmm_reference){objects[i]->allocation, true};
-    if (rig->config.is_virtual)
+    if (rig->config.is_virtual && program->number % 2)
         return vidmm_submit_virtual(context, program->number, 1, rig_program_done, program);
+    if (rig->config.is_virtual)
+        return vidmm_submit_virtual_with(
+            context, &(struct vidmm_virtual_work){.va = program->number, .bytes = 1},
+            rig_program_done, program);
     return vidmm_render(context, program->steps, step_count * (uint32_t)sizeof program->steps[0],
                         count, references, rig_program_done, program);
 }
