@@ -8,13 +8,13 @@
  *
  *                | header | the structure | list | list | ...       each at a multiple of 8 bytes
  *
- *            Its lists are those of the table whose pointer is not NULL and whose count is not 0,
- * in the order of the table. A pointer in a message says no more than that. An answer is the same
- * with the structure as the function left it and the lists that go out. What is a value to the
- * server (pSystemMem, a HANDLE) stays as it is. Ownership  Buffers are the caller's. thunk_open()
- * makes the pointers of the structure lead into the message, which must live as long as the
- * arguments are used. Errors     False, with nothing written beyond the buffer. thunk_open() takes
- * any bytes.
+ *            Its lists are those of the table whose pointer is not NULL and whose count is not
+ *            0, in the order of the table. A pointer in a message says no more than that. An answer
+ *            is the same with the structure as the function left it and the lists that go out. What
+ *            is a value to the server (pSystemMem, a HANDLE) stays as it is.
+ * Ownership  Buffers are the caller's. thunk_open() makes the pointers of the structure lead into
+ *            the message, which must live as long as the arguments are used.
+ * Errors     False, with nothing written beyond the buffer. thunk_open() takes any bytes.
  */
 #ifndef DRYDOCK_THUNK_THUNK_H
 #define DRYDOCK_THUNK_THUNK_H

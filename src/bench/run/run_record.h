@@ -4,11 +4,12 @@
  * Place      bench. Fed by the trace layer's sink, the GPU's observer, the player's steps, the
  *            driver's prints and the memory manager's events; one function for each of them.
  * Model      Objects have the numbers of the trace: allocation a1 is 1. A packet is known to the
- * GPU by its node and fence; run_record_packet_submitted() says which number that is. Ownership The
- * file of the configuration is the caller's; what was recorded is in it behind run_record_close().
- * A run that is not recorded has no `record`, and every function does nothing then. Errors     A
- * record that cannot be written is given up, and the run goes on; run_record_close() puts the
- * reason into the result.
+ *            GPU by its node and fence; run_record_packet_submitted() says which number that is.
+ * Ownership  The file of the configuration is the caller's; what was recorded is in it behind
+ *            run_record_close(). A run that is not recorded has no `record`, and every function
+ *            does nothing then.
+ * Errors     A record that cannot be written is given up, and the run goes on;
+ *            run_record_close() puts the reason into the result.
  */
 #ifndef DRYDOCK_BENCH_RUN_RECORD_H
 #define DRYDOCK_BENCH_RUN_RECORD_H

@@ -5,11 +5,12 @@
  * Place      bench. run_manager.c hands the notes in; run_record.h writes the items.
  * Model      Objects get the numbers that the trace has for the driver's handles. What the driver
  *            has no handle of has numbers of its own: DMA buffers from RUN_RECORD_OWN_NUMBERS on;
- *            instances of a renamed allocation from 1 on; processes of the physical model from 1
- * on. A submission is written when it goes to the driver, with the time of the client's call. An
- * operation is retired when the last packet with bytes of it has. Ownership  The record and the
- * workload are borrowed. Errors     Without memory an object has no number (0), or a submission no
- * references; the record goes on.
+ *            instances of a renamed allocation, and processes of the physical model, from 1 on.
+ *            A submission is written when it goes to the driver, with the time of the client's
+ *            call. An operation is retired when the last packet with bytes of it has.
+ * Ownership  The record and the workload are borrowed.
+ * Errors     Without memory an object has no number (0), or a submission no references; the record
+ *            goes on.
  */
 #ifndef DRYDOCK_BENCH_RUN_RECORD_MANAGER_H
 #define DRYDOCK_BENCH_RUN_RECORD_MANAGER_H

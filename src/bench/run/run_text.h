@@ -2,8 +2,8 @@
  * Run text: the lists of calls that people read, made of the record of a run.
  *
  * Place      bench; used when a run is over, and by `drydock trace`.
- * Model      The calls of the record become lines again, those that the level asks for each with
- * the virtual time in front,
+ * Model      The calls of the record become lines again. Those that the level asks for have the
+ *            virtual time in front,
  *
  *                1234567 > DxgkDdiSubmitCommand ...
  *

@@ -45,7 +45,7 @@ static bool find_looking(const char *name, struct run_driver *out_driver)
 
 static struct run_result *play(bool cuts)
 {
-    struct workload *workload = test_load("five-gigabytes.case");
+    struct workload *workload = test_load("wide/five-gigabytes.case");
     struct run_config config = test_config(workload);
 
     config.driver = "test:sizes";

@@ -106,16 +106,6 @@ static const struct run_finding *find_finding(const struct run_result *result,
 
 /* ---- What is right --------------------------------------------------------------------------- */
 
-/* Neither an MDL nor TransferOffset of WDDM 1 can say where it ends: it is refused (U3). */
-static bool is_too_wide_for_physical(const struct workload *workload)
-{
-    for (uint32_t i = 0; i < workload->allocation_count; i++) {
-        if (workload->allocations[i].size > UINT32_MAX)
-            return true;
-    }
-    return false;
-}
-
 static void every_case_plays_cleanly_in_both_models(void **state)
 {
     glob_t cases;
@@ -124,8 +114,7 @@ static void every_case_plays_cleanly_in_both_models(void **state)
     for (size_t i = 0; i < cases.gl_pathc; i++) {
         struct workload *workload = load(strrchr(cases.gl_pathv[i], '/') + 1);
 
-        for (int model = is_too_wide_for_physical(workload) ? RUN_GPUMMU : RUN_PHYSICAL;
-             model <= RUN_GPUMMU; model++) {
+        for (int model = RUN_PHYSICAL; model <= RUN_GPUMMU; model++) {
             struct run_config config = config_for(workload, (enum run_model)model);
             struct run_result *result = execute(&config, workload);
 
