@@ -1,5 +1,5 @@
 /*
- * Page store internals, shared by the sources page_store*.c and page_window.c.
+ * Page store internals, shared by the sources page_store*.c, page_foreign*.c and page_window.c.
  *
  * Place   machine. Nobody else includes this.
  * Model   Pages stand in groups of 512. The pages of a plain group continue each other: all have
@@ -89,7 +89,7 @@ struct page_store {
     uint64_t foreign_count, remote_count;
 };
 
-/* ---- page_foreign.c: what the store does where pages of the range are remote ---- */
+/* ---- Foreign pages (page_foreign_table.c, page_foreign_access.c, page_foreign.c) ---- */
 
 bool page_foreign_is_remote(const struct page_store *store, uint64_t page, uint64_t count);
 static inline bool page_range_is_remote(const struct page_store *store, uint64_t address,
@@ -99,6 +99,7 @@ static inline bool page_range_is_remote(const struct page_store *store, uint64_t
            page_foreign_is_remote(store, address / PAGE_BYTES,
                                   (address + bytes - 1) / PAGE_BYTES - address / PAGE_BYTES + 1);
 }
+/* Operations on a range of which pages are remote. */
 void page_foreign_read(struct page_store *store, uint64_t address, void *out, uint64_t bytes);
 void page_foreign_write(struct page_store *store, uint64_t address, const void *from,
                         uint64_t bytes);
@@ -233,6 +234,18 @@ void page_fill_pattern(uint8_t *out, uint64_t address, uint64_t bytes, uint32_t 
  */
 uint64_t page_recognise(const uint8_t *bytes);
 
+/* ---- Operations on pages none of which is remote (page_store_own.c) ---- */
+
+/* Each is the operation page_store_*() of its name. */
+void page_own_copy(struct page_store *destination, uint64_t destination_page,
+                   struct page_store *source, uint64_t source_page, uint64_t count);
+void page_own_fill(struct page_store *store, uint64_t address, uint64_t bytes, uint32_t pattern);
+void page_own_write_tag(struct page_store *store, uint64_t address, uint64_t bytes, uint64_t tag);
+void page_own_read(struct page_store *store, uint64_t address, void *out, uint64_t bytes);
+void page_own_write(struct page_store *store, uint64_t address, const void *from, uint64_t bytes);
+void page_own_copy_bytes(struct page_store *destination, uint64_t destination_address,
+                         struct page_store *source, uint64_t source_address, uint64_t bytes);
+
 /* ---- Mappings of watched stores (page_watch.c) ---- */
 
 /* What a new mapping's pages may be used for. */
@@ -254,7 +267,10 @@ bool page_watch_find_page(const struct page_store *store, const void *pointer, u
 /* Of a store that ends. */
 void page_watch_end(struct page_store *store);
 
-/* ---- Memory of stores (page_store_spare.c) ---- */
+/* ---- Memory of stores (page_store_memory.c, page_store_spare.c) ---- */
+
+/* Reserves what no spare store has left. False: the host has none; some may be reserved. */
+bool page_store_take_new_memory(struct page_store *store);
 
 /* Gives the host memory of the store back; its members are not valid any more. */
 void page_store_release_memory(struct page_store *store);
