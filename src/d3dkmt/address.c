@@ -1,138 +1,13 @@
 /*
- * GPU virtual addresses of a process: what is reserved, what is mapped.
+ * Calls for GPU virtual addresses: reserve, map, free.
  *
- * The front keeps two lists of ranges, each ascending and disjoint: what the client has reserved,
- * and where allocations and pages of fences are. A mapping may lie in a reservation of its process,
- * and an address that the front chooses lies in neither.
- *
- *     reserved  |      client's own         |        | chunk heap |
- *     mapped    |  |tag|   |commands|       | buffer |            |   ...  | fences |
- *
- * What is freed is no longer in the lists at once. Its entries go by the manager's operations, so
- * a call that wants the same addresses again waits for these.
+ * What is freed is no longer in the lists (range.c) at once. Its entries go by the manager's
+ * operations, so a call that wants the same addresses again waits for these.
  */
 #include "d3dkmt/front.h"
 
-#include <string.h>
-
-#define OWN_START UINT64_C(0xc00000000000)
-#define OWN_END   UINT64_C(0xfffff0000000)
 #define VA_LIMIT  (UINT64_C(1) << 48)
-/*
- * At the beginning: pages of fences alone, because what is mapped by pages has its leaf tables for
- * itself (vidmm_map_physical()).
- */
-#define FENCE_BYTES (UINT64_C(1) << 30)
-#define ALIGNMENT   UINT64_C(0x10000) /* of addresses that the front chooses */
-#define FIRST_ROOM  32u
-
-uint64_t va_fences_start(const struct d3dkmt *front)
-{
-    return front->config.va_start ? front->config.va_start : OWN_START;
-}
-
-uint64_t va_own_start(const struct d3dkmt *front)
-{
-    return va_fences_start(front) + FENCE_BYTES;
-}
-
-uint64_t va_own_end(const struct d3dkmt *front)
-{
-    return front->config.va_end ? front->config.va_end : OWN_END;
-}
-
-/* ---- Lists of ranges ------------------------------------------------------------------------- */
-
-/* The number of the first range that ends behind the address. */
-static size_t first_behind(const struct va_list *list, uint64_t address)
-{
-    size_t low = 0, high = list->count;
-
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-
-        if (list->ranges[middle].end > address)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
-}
-
-struct va_range *va_find(struct va_list *list, uint64_t start, uint64_t end)
-{
-    const size_t i = first_behind(list, start);
-
-    return i < list->count && list->ranges[i].start < end ? &list->ranges[i] : NULL;
-}
-
-bool va_add(struct d3dkmt_process *process, struct va_list *list, const struct va_range *range)
-{
-    const size_t i = first_behind(list, range->start);
-
-    if (list->count == list->capacity) {
-        const size_t capacity = list->capacity ? 2 * list->capacity : FIRST_ROOM;
-        struct va_range *ranges =
-            capacity > MOST_HANDLES
-                ? NULL
-                : base_alloc_array(process->front->services, capacity, sizeof *ranges);
-
-        if (!ranges)
-            return false;
-        if (list->count)
-            memcpy(ranges, list->ranges, list->count * sizeof *ranges);
-        base_free_array(process->front->services, list->ranges, list->capacity, sizeof *ranges);
-        list->ranges = ranges;
-        list->capacity = capacity;
-    }
-    memmove(list->ranges + i + 1, list->ranges + i, (list->count - i) * sizeof *list->ranges);
-    list->ranges[i] = *range;
-    list->count++;
-    return true;
-}
-
-void va_remove(struct va_list *list, struct va_range *range)
-{
-    const size_t i = (size_t)(range - list->ranges);
-
-    list->count--;
-    memmove(range, range + 1, (list->count - i) * sizeof *range);
-}
-
-void va_forget_allocation(struct d3dkmt_process *process, const struct allocation *allocation)
-{
-    for (size_t i = process->mapped.count; i-- > 0;) {
-        if (process->mapped.ranges[i].allocation == allocation)
-            va_remove(&process->mapped, &process->mapped.ranges[i]);
-    }
-}
-
-void va_free_lists(struct d3dkmt_process *process)
-{
-    base_free_array(process->front->services, process->mapped.ranges, process->mapped.capacity,
-                    sizeof *process->mapped.ranges);
-    base_free_array(process->front->services, process->reserved.ranges, process->reserved.capacity,
-                    sizeof *process->reserved.ranges);
-}
-
-uint64_t va_choose(struct d3dkmt_process *process, uint64_t low, uint64_t high, uint64_t bytes,
-                   uint64_t alignment)
-{
-    uint64_t at;
-
-    if (!align_up_checked(low, alignment, &at))
-        return 0;
-    while (at < high && high - at >= bytes) {
-        const struct va_range *mapped = va_find(&process->mapped, at, at + bytes);
-        const struct va_range *reserved = va_find(&process->reserved, at, at + bytes);
-        const uint64_t behind = max_u64(mapped ? mapped->end : 0, reserved ? reserved->end : 0);
-
-        if (!behind)
-            return at;
-        at = align_up(behind, alignment);
-    }
-    return 0;
-}
+#define ALIGNMENT UINT64_C(0x10000) /* of addresses that the front chooses */
 
 /* ---- Limits of a call ------------------------------------------------------------------------ */
 
@@ -207,7 +82,7 @@ static bool unmap_range(struct d3dkmt_process *process, uint64_t start, uint64_t
 {
     bool is_over = true;
 
-    for (size_t i = first_behind(&process->mapped, start);
+    for (size_t i = va_first_behind(&process->mapped, start);
          i < process->mapped.count && process->mapped.ranges[i].start < end;) {
         struct va_range *range = &process->mapped.ranges[i];
 

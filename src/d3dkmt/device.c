@@ -296,21 +296,6 @@ NTSTATUS d3dkmt_DestroyDevice(struct d3dkmt_call *call, const D3DKMT_DESTROYDEVI
     return status;
 }
 
-void device_lose(struct device *device, bool is_out_of_memory)
-{
-    struct fence *fence;
-
-    if (device->is_lost)
-        return;
-    device->is_lost = true;
-    device->is_out_of_memory = is_out_of_memory;
-    list_for_each (fence, &device->fences, struct fence, link) {
-        if (!fence->keeps_value_on_loss && !fence->is_paging)
-            fence_set(fence, UINT64_MAX);
-    }
-    front_changed(device->process->front);
-}
-
 NTSTATUS d3dkmt_GetDeviceState(struct d3dkmt_call *call, D3DKMT_GETDEVICESTATE *arguments)
 {
     struct device *device = handle_find(call->process, arguments->hDevice, OBJECT_DEVICE);

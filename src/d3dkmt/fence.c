@@ -5,6 +5,8 @@
  * as long as one of them lives. The value is what memory says: the client may write it as the GPU
  * may, and harms only who waits for it. So the front keeps no copy, and looks whenever something
  * has happened.
+ *
+ * A client learns from its fences that a device is lost, so device_lose() is here.
  */
 #include "d3dkmt/front.h"
 
@@ -159,6 +161,21 @@ void fence_destroy(struct fence *fence)
     fence->is_destroyed = true;
     handle_take(fence->process, &fence->object);
     free_if_unused(fence);
+}
+
+void device_lose(struct device *device, bool is_out_of_memory)
+{
+    struct fence *fence;
+
+    if (device->is_lost)
+        return;
+    device->is_lost = true;
+    device->is_out_of_memory = is_out_of_memory;
+    list_for_each (fence, &device->fences, struct fence, link) {
+        if (!fence->keeps_value_on_loss && !fence->is_paging)
+            fence_set(fence, UINT64_MAX);
+    }
+    front_changed(device->process->front);
 }
 
 /* The page must be there for the GPU before the client learns of the fence. */

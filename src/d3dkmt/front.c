@@ -21,15 +21,6 @@ static NTSTATUS dispatch(struct d3dkmt_call *call)
     return STATUS_INVALID_PARAMETER;
 }
 
-NTSTATUS call_wait(struct d3dkmt_call *call, bool (*again)(struct d3dkmt_call *call), void *state,
-                   size_t state_bytes)
-{
-    call->again = again;
-    call->state = state;
-    call->state_bytes = state_bytes;
-    return D3DKMT_WAITS;
-}
-
 static void end_call(struct d3dkmt *front, struct d3dkmt_call *call)
 {
     front_free(front, call->state, call->state_bytes);

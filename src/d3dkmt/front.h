@@ -5,13 +5,17 @@
  *
  *            | file         | what it does                                                        |
  *            | front.c      | the front, calls that wait, the pump, dispatch                      |
- *            | process.c    | processes and their handles; the order in which everything goes     |
+ *            | process.c    | processes; the order in which everything of them goes               |
  *            | device.c     | adapters, devices, contexts, paging queues                          |
  *            | allocation.c | allocations and resources, locks                                    |
- *            | residency.c  | MakeResident, Evict, priorities, budgets                            |
- *            | address.c    | GPU virtual addresses: reserved, mapped, freed                      |
- *            | fence.c      | monitored fences: pages, values, waits and signals of the CPU       |
+ *            | address.c    | calls that reserve, map and free GPU virtual addresses              |
+ *            | residency.c  | operations of paging queues, MakeResident, Evict, priorities        |
  *            | queue.c      | queues of contexts: submissions, waits, signals, tile updates       |
+ *            | fence.c      | monitored fences: pages, values, the CPU's waits; devices are lost  |
+ *            | range.c      | ranges of GPU virtual addresses: reserved, mapped                   |
+ *            | handle.c     | handles                                                             |
+ *
+ *            A file calls only files below it; the table of calls is in front.c, at the top.
  */
 #ifndef D3DKMT_FRONT_H
 #define D3DKMT_FRONT_H
@@ -225,7 +229,7 @@ typedef NTSTATUS d3dkmt_handler(struct d3dkmt_call *call, void *arguments);
 /* The call has not ended: the handler returns this, having set call->again. */
 #define D3DKMT_WAITS ((NTSTATUS)0x7ffffff0)
 
-/* ---- process.c ---- */
+/* ---- handle.c ---- */
 
 /* STATUS_NO_MEMORY: also when the process has MOST_HANDLES. */
 NTSTATUS handle_give(struct d3dkmt_process *process, struct object *object, enum object_type type);
@@ -235,6 +239,9 @@ void *handle_find(struct d3dkmt_process *process, D3DKMT_HANDLE handle, enum obj
 /* The same for who destroys it. */
 void *handle_find_going(struct d3dkmt_process *process, D3DKMT_HANDLE handle,
                         enum object_type type);
+
+/* ---- process.c ---- */
+
 /* Everything of closed processes that can go now. */
 bool processes_bury(struct d3dkmt *front);
 
@@ -243,8 +250,6 @@ bool processes_bury(struct d3dkmt *front);
 /* Contexts, queues, fences and allocations of the device go as far as they can; true: all gone. */
 bool device_empty(struct device *device);
 void device_free(struct device *device);
-/* The device is lost: the client learns it from its fences. */
-void device_lose(struct device *device, bool is_out_of_memory);
 
 /* ---- allocation.c ---- */
 
@@ -268,8 +273,10 @@ bool starved_pump(struct d3dkmt *front);
 /* So many references go back to the manager; none of a request that is under way. */
 void allocation_evict(struct allocation *allocation, unsigned count);
 
-/* ---- address.c ---- */
+/* ---- range.c ---- */
 
+/* The number of the first range that ends behind the address. */
+size_t va_first_behind(const struct va_list *list, uint64_t address);
 struct va_range *va_find(struct va_list *list, uint64_t start, uint64_t end);
 /* A free range in [low, high); 0: there is none. */
 uint64_t va_choose(struct d3dkmt_process *process, uint64_t low, uint64_t high, uint64_t bytes,
@@ -291,6 +298,8 @@ void fence_set(struct fence *fence, uint64_t value);
 void fence_unuse(struct fence *fence);
 /* No handle leads to it any more: it goes when nobody uses it. */
 void fence_destroy(struct fence *fence);
+/* The device is lost: the client learns it from its fences. */
+void device_lose(struct device *device, bool is_out_of_memory);
 /* Unmaps and releases the pages of fences; true: there are none any more. */
 bool fence_pages_gone(struct d3dkmt_process *process);
 
@@ -302,11 +311,18 @@ bool contexts_pump(struct d3dkmt *front);
 /* Some context of the device has items that were not handed over. */
 bool device_has_queued(const struct device *device);
 
-/* ---- front.c ---- */
+/* ---- For every file ---- */
 
 /* A copy of what the call needs later goes with it, and is freed when it has ended. */
-NTSTATUS call_wait(struct d3dkmt_call *call, bool (*again)(struct d3dkmt_call *call), void *state,
-                   size_t state_bytes);
+static inline NTSTATUS call_wait(struct d3dkmt_call *call, bool (*again)(struct d3dkmt_call *call),
+                                 void *state, size_t state_bytes)
+{
+    call->again = again;
+    call->state = state;
+    call->state_bytes = state_bytes;
+    return D3DKMT_WAITS;
+}
+
 static inline bool call_end(struct d3dkmt_call *call, NTSTATUS status)
 {
     call->status = status;
