@@ -2,7 +2,7 @@
  * Stacks of device objects: a driver that lays its device above another's.
  *
  * Place  include/wdk/wdm. The bench has none of these services: an image imports them, and the call
- * is a finding that names the service.
+ *        is a finding that names the service.
  */
 #ifndef WDM_DEVICE_STACK_H
 #define WDM_DEVICE_STACK_H
