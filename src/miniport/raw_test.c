@@ -6,12 +6,13 @@ static void every_ddi_reaches_its_slot(void **state)
     struct miniport *raw = test_raw_create(DXGKDDI_INTERFACE_VERSION_WDDM3_2);
     DXGKARG_GETROOTPAGETABLESIZE size = {.NumberOfPte = 512};
     char object = 0;
-    uint64_t argument[64] = {0}; /* the largest structure fits */
+    uint64_t argument[128] = {0}; /* the largest structure fits */
 
     test_raw_start(raw);
     /* SetRootPageTable returns nothing, which is success. */
 #define X(function, ddi, type)                                                                     \
     assert_true(miniport_has(raw, MINIPORT_DDI_##ddi));                                            \
+    _Static_assert(sizeof *(type)0 <= sizeof argument, #ddi);                                      \
     assert_int_equal(miniport_##function(raw, &object, (type)(void *)&argument),                   \
                      MINIPORT_DDI_##ddi == MINIPORT_DDI_SetRootPageTable ? STATUS_SUCCESS          \
                                                                          : STATUS_PENDING);        \
@@ -24,6 +25,7 @@ static void every_ddi_reaches_its_slot(void **state)
 #undef X
 #define X(function, ddi, type)                                                                     \
     assert_true(miniport_has(raw, MINIPORT_DDI_##ddi));                                            \
+    _Static_assert(sizeof *(type)0 <= sizeof argument, #ddi);                                      \
     assert_int_equal(miniport_##function(raw, NULL, (type)(void *)&argument), STATUS_PENDING);     \
     assert_string_equal(driver.last, #ddi);                                                        \
     assert_ptr_equal(driver.argument, &argument);
