@@ -503,9 +503,12 @@ static void note_operation(struct run_record_manager *manager,
 static struct run_record_part *last_part(const struct run_record_manager *manager,
                                          uint64_t operation)
 {
-    struct run_record_part *part = &manager->parts[manager->part_end - 1];
+    struct run_record_part *part;
 
-    return manager->part_end > manager->part_first && part->operation == operation ? part : NULL;
+    if (manager->part_end == manager->part_first)
+        return NULL;
+    part = &manager->parts[manager->part_end - 1];
+    return part->operation == operation ? part : NULL;
 }
 
 static void add_part(struct run_record_manager *manager, const struct run_record_part *part)
