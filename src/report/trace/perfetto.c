@@ -403,7 +403,7 @@ static void put_mark(struct writer *writer, size_t row, uint64_t on)
     trace_begin(trace, INSTANT, GET(MARKS, TIME, row), on);
     trace_name(trace, trace_text(trace, NAME_EVENT, text ? text : GET(MARKS, KIND, row)), "mark");
     trace_annotate_all(trace, STORY_MARKS, row);
-    if (packet && writer->interrupt_of_packet[packet - 1] == row + 1 &&
+    if (packet && packet <= ROWS(PACKETS) && writer->interrupt_of_packet[packet - 1] == row + 1 &&
         is_told(writer, (size_t)packet - 1))
         trace_flow_to(trace, FLOW_TOLD, packet - 1);
     FOR_GROUP(&writer->flows_of_mark, row + 1, flow)

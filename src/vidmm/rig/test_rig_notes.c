@@ -328,7 +328,8 @@ static bool is_same_place(const struct place *place, const struct vidmm_note_pla
 {
     return place->is_there && place->segment == noted->segment && place->bytes == noted->bytes &&
            place->run_count == noted->run_count &&
-           !memcmp(place->runs, noted->runs, noted->run_count * sizeof *noted->runs);
+           (!noted->run_count ||
+            !memcmp(place->runs, noted->runs, noted->run_count * sizeof *noted->runs));
 }
 
 static void hear_placed(struct rig_notes *notes, const struct vidmm_note_place *noted)
