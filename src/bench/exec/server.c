@@ -563,6 +563,8 @@ static void wait_for_sockets(struct server *server, bool is_busy)
             break_channel(channel);
     }
     list_for_each_safe (client, following, &server->clients, struct client, link) {
+        if (count == most)
+            break; /* those behind have come with a message just now */
         if (files[count++].revents & POLLIN)
             close_client(client);
     }
