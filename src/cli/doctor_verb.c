@@ -232,7 +232,7 @@ static enum cli_status doctor(const struct cli_arguments *arguments)
     const long processors = sysconf(_SC_NPROCESSORS_ONLN) > 0 ? sysconf(_SC_NPROCESSORS_ONLN) : 1;
     const uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
     const bool is_json = arguments->values[OPTION_JSON] != NULL;
-    json_t *json = is_json ? report_document("doctor") : NULL, *list = json_array();
+    json_t *json, *list;
     static struct speed speed;
     struct utsname about = {.release = "?"};
     char how[1024], bytes[REPORT_NUMBER_BYTES];
@@ -242,6 +242,8 @@ static enum cli_status doctor(const struct cli_arguments *arguments)
     if (arguments->values[OPTION_SECONDS] &&
         !cli_number("seconds", arguments->values[OPTION_SECONDS], 0, 60, &seconds))
         return CLI_USAGE;
+    json = is_json ? report_document("doctor") : NULL;
+    list = json_array();
     uname(&about);
     if (!is_json && !terminal_is_quiet())
         printf("drydock %s\n  machine  Linux %s, %ld processor%s, %s of memory\n", DRYDOCK_VERSION,
