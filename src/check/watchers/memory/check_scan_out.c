@@ -212,6 +212,13 @@ static unsigned stands_still(struct check *check, void *state)
 {
     struct scan_watch *watch = state;
 
+    if (watch->is_given && check_ledger(check)->has_gpu) {
+        watch->is_given = false;
+        CHECK_RULE(check, RULE_FENCE_021, false, NULL, "PrimaryAddress",
+                   "0x%llx was given, and the hardware does not scan it out",
+                   (unsigned long long)watch->shown.address);
+        return 1;
+    }
     if (!watch->is_owed)
         return 0;
     watch->is_owed = false;

@@ -150,6 +150,34 @@ RULE_KEPT_IN(FENCE_021, RIG_PHYSICAL)
     scan(rig, 0);
 }
 
+/* Unless it is hidden before it could be, or nobody sees what the hardware does. */
+static void rule_FENCE_021_is_found_when_nothing_scans_out_what_was_given(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    for (unsigned way = 0; way < 3; way++) {
+        bool is_broken = way == 0, is_hidden = way == 1, is_seen = way != 2;
+
+        rig_init(rig, RIG_PHYSICAL);
+        if (is_seen) {
+            show(rig, 0);
+            scan(rig, 0);
+            report(rig, 0);
+        }
+        show(rig, SURFACE_BYTES);
+        if (is_hidden)
+            hide(rig);
+        assert_int_equal(check_stands_still(rig->check), is_broken);
+        if (is_broken)
+            assert_string_equal(rig->last.text,
+                                "0x10000 was given, and the hardware does not scan it out");
+        rig_expect_only(rig, is_broken ? RULE_FENCE_021 : RULE_NONE);
+        rig_fini(rig);
+    }
+    free(rig);
+}
+
 RULE_BROKEN_IN(FENCE_022, RIG_PHYSICAL)
 {
     show(rig, SURFACE_BYTES);
@@ -215,6 +243,7 @@ int main(void)
         cmocka_unit_test(the_surface_before_stays_until_another_one_is_reported),
         cmocka_unit_test(rule_RES_018_is_found_when_a_shown_surface_is_destroyed),
         cmocka_unit_test(rule_PATCH_024_is_found_for_a_change_of_mode_with_contexts),
+        cmocka_unit_test(rule_FENCE_021_is_found_when_nothing_scans_out_what_was_given),
     };
 
     return RIG_RUN_TESTS(tests);
