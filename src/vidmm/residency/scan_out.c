@@ -152,7 +152,7 @@ static void reached(void *context, NTSTATUS status, uint64_t needed, uint64_t av
 
     vidmm->scan_out.wanted = NULL;
     if (NT_SUCCESS(status)) {
-        status = point(allocation);
+        status = vidmm->scan_out.is_called_off ? STATUS_CANCELLED : point(allocation);
         if (!NT_SUCCESS(status))
             allocation_unhold(allocation);
     }
@@ -186,6 +186,7 @@ NTSTATUS vidmm_show(struct vidmm_allocation *named, vidmm_done done, void *conte
     if (!NT_SUCCESS(status))
         return status;
     request->allocations[0] = scan->wanted = allocation;
+    scan->is_called_off = false;
     scan->done = done;
     scan->context = context;
     request_queue(request);
@@ -199,6 +200,7 @@ NTSTATUS vidmm_hide(struct vidmm *vidmm)
         return STATUS_NOT_SUPPORTED;
     if (vidmm->power.state != POWER_ON)
         return STATUS_DEVICE_BUSY;
+    vidmm->scan_out.is_called_off = true;
     scan_out_hide(vidmm);
     vidmm_pump(vidmm);
     return STATUS_SUCCESS;

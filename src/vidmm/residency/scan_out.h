@@ -21,6 +21,7 @@
 
 struct scan_out {
     struct vidmm_allocation *wanted; /* is being brought in; NULL: none */
+    bool is_called_off;              /* wanted is not shown when it is there */
     struct vidmm_allocation *shown;  /* whose address the driver was given last; NULL: none */
     struct vidmm_allocation *former; /* scanned out until shown is; may be the same one */
     uint64_t address;                /* of shown */

@@ -201,6 +201,27 @@ static void what_cannot_be_shown_is_refused(void **state)
     fini(&display);
 }
 
+/* Hidden while it is brought in: it is not shown when it is there. */
+static void what_is_hidden_before_it_is_there_is_not_shown(void **state)
+{
+    struct display display;
+
+    init(&display, 2);
+    assert_int_equal(vidmm_show(display.front.allocation, rig_done, &display.done), STATUS_PENDING);
+    assert_int_equal(display.addresses, 0);
+    assert_int_equal(vidmm_hide(display.rig->vidmm), STATUS_SUCCESS);
+    rig_drain(display.rig);
+    assert_int_equal(display.done.calls, 1);
+    assert_int_equal(display.done.status, STATUS_CANCELLED);
+    assert_int_equal(display.addresses + display.hidden, 0);
+    assert_false(scan_out_keeps(display.front.allocation));
+    show(&display, &display.front);
+    assert_int_equal(display.addresses, 1);
+    sync(&display, address_of(&display));
+    assert_int_equal(display.done.status, STATUS_SUCCESS);
+    fini(&display);
+}
+
 static void a_call_without_memory_changes_nothing(void **state)
 {
     struct display display;
@@ -223,6 +244,7 @@ int main(void)
         cmocka_unit_test(the_one_before_stays_until_a_sync_tells_of_the_other),
         cmocka_unit_test(a_reset_a_sleep_and_the_end_of_it_show_nothing),
         cmocka_unit_test(what_cannot_be_shown_is_refused),
+        cmocka_unit_test(what_is_hidden_before_it_is_there_is_not_shown),
         cmocka_unit_test(a_call_without_memory_changes_nothing),
     };
 
