@@ -1,8 +1,8 @@
 /*
  * DriverEntry: which DDIs a driver of either model registers.
  *
- * The device is render only: it has no children and no modes, so all DDIs of
- * scanning out are left NULL.
+ * A display has no children and no modes here: of the DDIs of scanning out there are those two that
+ * say which surface is shown, and the others are left NULL.
  */
 #include "refkmd/ddi.h"
 #include "refkmd/refkmd.h"

@@ -23,7 +23,6 @@
 #include <string.h>
 
 #define FENCE_STRIDE 64u
-#define POISON       UINT64_C(0xdeaddeaddeaddead)
 #define ROOM_SHARE   8u /* of a segment is free when values come back to it */
 
 _Static_assert(VIDMM_MAX_NATIVE_FENCES_A_PAGE *FENCE_STRIDE == PAGE_BYTES,
@@ -56,7 +55,7 @@ static void poison(uint8_t *cpu)
     volatile uint64_t *words = (volatile uint64_t *)(void *)cpu;
 
     for (unsigned i = 0; i < PAGE_BYTES / sizeof *words; i++)
-        words[i] = POISON;
+        words[i] = FENCE_POISON;
 }
 
 static void release_page(struct vidmm *vidmm, struct fence_page *page)

@@ -31,7 +31,8 @@ struct vidmm;
 
 enum fence_value { FENCE_CURRENT, FENCE_MONITORED, FENCE_VALUES };
 
-#define FENCE_WISHES 5 /* segments that PreferredSegment names */
+#define FENCE_WISHES 5                            /* segments that PreferredSegment names */
+#define FENCE_POISON UINT64_C(0xdeaddeaddeaddead) /* of words where no fence is any more */
 
 /* A page of a segment; segment 0: the block's system page. */
 struct fence_page {

@@ -14,10 +14,12 @@
  * Telling    NOTIFY_FENCE_RESIDENCY, in the order of the paging queue, of every fence whose storage
  *            has come or is another one: when it is created, when it is moved by packing, when its
  *            page comes to a segment or leaves it, and of all fences when the driver has lost its
- * knowledge (a reset, a sleep). A fence may be used when its first notice has retired. Packing
- * Fences move to free slots of earlier blocks. None of the work that could signal them is with the
- * GPU: it has retired, and new work is held until the driver knows. The old slots are given another
- * value before they are free, so that a late write or read shows.
+ *            knowledge (a reset, a sleep). A fence may be used when its first notice has retired.
+ *
+ * Packing    Fences move to free slots of earlier blocks. None of the work that could signal them
+ *            is with the GPU: it has retired, and new work is held until the driver knows. The old
+ *            slots are given another value before they are free, so that a late write or read
+ *            shows.
  *
  * Waiting    The monitored value of a fence is one less than the least value that somebody waits
  *            for on the CPU, and the largest there is when nobody does. The driver writes it
@@ -54,7 +56,6 @@
 #include <string.h>
 
 #define NOBODY_WAITS     UINT64_MAX
-#define POISON           UINT64_C(0xdeaddeaddeaddead)
 #define MAX_FENCES       4096u
 #define FIRST_INFO_COUNT 16u
 #define UPDATE_BATCH     16u /* fences in one call */
@@ -133,8 +134,8 @@ static void take_place(const struct fence_place *place, uint64_t value, uint64_t
 static void release_place(struct vidmm *vidmm, struct fence_place *place)
 {
     if (!vidmm->is_removed) {
-        *word_of(place, FENCE_CURRENT) = POISON;
-        *word_of(place, FENCE_MONITORED) = POISON;
+        *word_of(place, FENCE_CURRENT) = FENCE_POISON;
+        *word_of(place, FENCE_MONITORED) = FENCE_POISON;
     }
     place->block->taken &= ~(UINT64_C(1) << place->slot);
     if (!place->block->taken) {
@@ -769,7 +770,8 @@ static void move_finished(struct job *job)
     native_fences_rescan(vidmm);
 }
 
-static const struct job_ops move_ops = {.next = move_next, .finished = move_finished};
+static const struct job_ops move_ops = {
+    .name = "fences move", .next = move_next, .finished = move_finished};
 
 /* Tells the driver of all fences in blocks that have moved; their processes are held until then. */
 static void begin_move(struct vidmm *vidmm)
