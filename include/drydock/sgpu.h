@@ -229,6 +229,7 @@
 #define SGPU_SUBMIT_FETCH_PHYSICAL                                                                 \
     (1u << 3)                              /* with VIRTUAL: ADDRESS, and it alone, is physical     \
                                             */
+#define SGPU_SUBMIT_USER         (1u << 4) /* the packets are user mode's; see Packets          */
 #define SGPU_SUBMIT_SAVE         (1u << 8) /* run in a context-save area; see below             */
 #define SGPU_SUBMIT_SAVE_VIRTUAL (1u << 9) /* SAVE_AREA is virtual, through ROOT               */
 #define SGPU_CONTROL_RESET       (1u << 0) /* drop the queue and the running submission          */
@@ -339,7 +340,10 @@ struct sgpu_save_area {
  *
  * A packet is fetched and checked when it starts. Malformed (SGPU_FAULT_PACKET): an unknown opcode,
  * an unknown flag, a reserved field that is not 0, a length other than what the packet's fields
- * make it, a size, end or duration above 2^48, or an alignment or limit below that is not kept.
+ * make it, a size, end or duration above 2^48, or an alignment or limit below that is not kept. In
+ * a submission with SGPU_SUBMIT_USER so are SGPU_PACKET_PHYSICAL, and the packets that name memory
+ * by other addresses than those of the submission's space or change what addresses mean:
+ * COPY_PAGES, GART_*, PTE_*, TLB_FLUSH, CLEAN and FENCE_HOME.
  * Copies, fills, table and aperture writes, flushes and fences take effect when the packet
  * ends; if that faults part of the way, what came before it has happened.
  */

@@ -211,6 +211,76 @@ static void commands_may_be_fetched_past_the_tables(void **state)
     rig_fini(&rig);
 }
 
+/* User mode reaches its own addresses; every way to others', or to tables, is malformed. */
+static void user_mode_has_no_way_past_its_address_space(void **state)
+{
+    const uint64_t page = 1, entry = LOCAL_PTE(0);
+    struct sgpu_packet_clean clean = {.address = VA, .bytes = 8};
+    struct sgpu_packet_fence_home home = {0};
+    struct rig rig;
+    uint64_t root, size;
+    uint32_t word;
+
+    rig_init(&rig);
+    root = rig_root(&rig);
+    for (unsigned i = 0; i < 11; i++) {
+        rig_map(&rig, root, VA, 1, LOCAL_PTE(0x100000));
+        rig_map(&rig, root, VA + PAGE_BYTES, 1, SYSTEM_PTE(rig.command_pa));
+        switch (i) {
+        case 0:
+            rig_fill(&rig, VA, PAGE_BYTES, 0x5a5a5a5a);
+            break;
+        case 1:
+            rig_copy(&rig, SGPU_PACKET_PHYSICAL, 0x100000, 0x200000, PAGE_BYTES);
+            break;
+        case 2:
+            rig_fence(&rig, SGPU_PACKET_PHYSICAL, 0x100000, 1);
+            break;
+        case 3:
+            rig_copy_pages(&rig, SGPU_COPY_TO_PAGES, 0x100000, &page, 1);
+            break;
+        case 4:
+            rig_gart(&rig, SGPU_OP_GART_WRITE, 0, 0, 1, &page);
+            break;
+        case 5:
+            rig_gart(&rig, SGPU_OP_GART_FILL, 0, 0, 1, &page);
+            break;
+        case 6:
+            rig_pte(&rig, SGPU_OP_PTE_WRITE, 0, 0x100000, 0, 1, &entry);
+            break;
+        case 7:
+            rig_pte(&rig, SGPU_OP_PTE_FILL, SGPU_PTE_TABLE_VIRTUAL, VA, 0, 1, &entry);
+            break;
+        case 8:
+            rig_flush(&rig, SGPU_TLB_ALL, root, 0, 0);
+            break;
+        case 9:
+            rig_packet(&rig, SGPU_OP_CLEAN, &clean, sizeof clean, NULL, 0);
+            break;
+        case 10:
+            rig_packet(&rig, SGPU_OP_FENCE_HOME, &home, sizeof home, NULL, 0);
+            break;
+        }
+        size = rig.used;
+        rig.used = 0;
+        if (i == 0) {
+            rig_expect_done(&rig, 0,
+                            rig_submit_at(&rig, 0, VA + PAGE_BYTES, root, size,
+                                          SGPU_SUBMIT_VIRTUAL | SGPU_SUBMIT_USER));
+            page_store_read(rig.local, 0x100000, &word, sizeof word);
+            assert_int_equal(word, 0x5a5a5a5a);
+            continue;
+        }
+        rig_expect_fault_at(&rig, 0,
+                            rig_submit_at(&rig, 0, VA + PAGE_BYTES, root, size,
+                                          SGPU_SUBMIT_VIRTUAL | SGPU_SUBMIT_USER),
+                            SGPU_FAULT_PACKET, 0);
+        page_store_read(rig.local, 0x100000, &word, sizeof word);
+        assert_int_equal(word, 0x5a5a5a5a);
+    }
+    rig_fini(&rig);
+}
+
 /* ---- The translation cache ------------------------------------------------------------------ */
 
 /* One piece to whoever watches, up to the end of the 2 MiB; a fault behind it is where it is. */
@@ -886,6 +956,7 @@ int main(void)
         cmocka_unit_test(roots_do_not_share_translations),
         cmocka_unit_test(many_roots_do_not_share_translations),
         cmocka_unit_test(commands_may_be_fetched_past_the_tables),
+        cmocka_unit_test(user_mode_has_no_way_past_its_address_space),
         cmocka_unit_test(pte_packets_write_tables_by_physical_and_virtual_address),
         cmocka_unit_test(a_table_of_invalid_entries_costs_no_bytes),
         cmocka_unit_test(gpu_pages_are_mapped_by_their_first_entry),

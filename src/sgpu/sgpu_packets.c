@@ -23,7 +23,8 @@ struct packet_kind {
      * it never does.
      */
     enum sgpu_begun (*fly)(struct sgpu_node *node);
-    bool overtakes; /* begins and ends while flights are under way */
+    bool overtakes;     /* begins and ends while flights are under way */
+    bool is_privileged; /* user mode has no such packet */
 };
 
 static bool raise(struct sgpu_node *node, const struct sgpu_span *span)
@@ -806,27 +807,27 @@ static const struct packet_kind packet_kinds[] = {
                       fill_begin, fill_end, fill_fly, false},
     [SGPU_OP_COPY_PAGES] = {sizeof(struct sgpu_packet_copy_pages),
                             SGPU_COPY_TO_PAGES | SGPU_COPY_TILED, copy_pages_is_well_formed,
-                            copy_pages_begin, copy_pages_end, copy_pages_fly, false},
+                            copy_pages_begin, copy_pages_end, copy_pages_fly, false, true},
     [SGPU_OP_GART_WRITE] = {sizeof(struct sgpu_packet_gart), SGPU_GART_COHERENT,
-                            gart_is_well_formed, table_write_begin, gart_end, NULL, true},
+                            gart_is_well_formed, table_write_begin, gart_end, NULL, true, true},
     [SGPU_OP_GART_FILL] = {sizeof(struct sgpu_packet_gart), SGPU_GART_COHERENT, gart_is_well_formed,
-                           table_write_begin, gart_end, NULL, true},
+                           table_write_begin, gart_end, NULL, true, true},
     [SGPU_OP_PTE_WRITE] = {sizeof(struct sgpu_packet_pte), SGPU_PTE_TABLE_VIRTUAL,
-                           pte_is_well_formed, pte_begin, pte_end, pte_fly, true},
+                           pte_is_well_formed, pte_begin, pte_end, pte_fly, true, true},
     [SGPU_OP_PTE_FILL] = {sizeof(struct sgpu_packet_pte), SGPU_PTE_TABLE_VIRTUAL,
-                          pte_is_well_formed, pte_begin, pte_end, pte_fly, true},
+                          pte_is_well_formed, pte_begin, pte_end, pte_fly, true, true},
     [SGPU_OP_TLB_FLUSH] = {sizeof(struct sgpu_packet_tlb_flush), SGPU_TLB_ALL,
-                           tlb_flush_is_well_formed, short_begin, tlb_flush_end, NULL, true},
+                           tlb_flush_is_well_formed, short_begin, tlb_flush_end, NULL, true, true},
     [SGPU_OP_FENCE] = {sizeof(struct sgpu_packet_fence),
                        SGPU_FENCE_INTERRUPT | SGPU_PACKET_PHYSICAL, fence_is_well_formed,
                        short_begin, fence_end, fence_fly, false},
     [SGPU_OP_TOUCH] = {sizeof(struct sgpu_packet_touch), SGPU_TOUCH_WRITE | SGPU_PACKET_PHYSICAL,
                        touch_is_well_formed, short_begin, touch_end, NULL, false},
     [SGPU_OP_CLEAN] = {sizeof(struct sgpu_packet_clean), 0, clean_is_well_formed, short_begin,
-                       clean_end, NULL, false},
+                       clean_end, NULL, false, true},
     [SGPU_OP_FENCE_HOME] = {sizeof(struct sgpu_packet_fence_home), 0,
                             sgpu_fence_home_is_well_formed, short_begin, sgpu_fence_home_end, NULL,
-                            false},
+                            false, true},
     [SGPU_OP_FENCE_SIGNAL] = {sizeof(struct sgpu_packet_fence_signal), 0,
                               sgpu_fence_signal_is_well_formed, short_begin, sgpu_fence_signal_end,
                               NULL, false},
@@ -897,6 +898,13 @@ static const struct packet_kind *raise_malformed(struct sgpu_node *node)
     return NULL;
 }
 
+static bool is_allowed(const struct sgpu_submission *submission, const struct packet_kind *kind,
+                       uint32_t flags)
+{
+    return !(submission->flags & SGPU_SUBMIT_USER) ||
+           (!kind->is_privileged && !(flags & SGPU_PACKET_PHYSICAL));
+}
+
 /* The packet at node->offset; NULL: there is none, and the node has faulted or will. */
 static const struct packet_kind *fetch_packet(struct sgpu_node *node)
 {
@@ -916,7 +924,8 @@ static const struct packet_kind *fetch_packet(struct sgpu_node *node)
     flags = (uint32_t)(node->packet[0] >> 32);
     size = UINT64_C(4) * words;
     kind = packet_kind((uint32_t)node->packet[0]);
-    if (!kind || words % 2 || size < kind->min_size || size > left || (flags & ~kind->known_flags))
+    if (!kind || words % 2 || size < kind->min_size || size > left ||
+        (flags & ~kind->known_flags) || !is_allowed(submission, kind, flags))
         return raise_malformed(node);
     if (!fetch(node, size))
         return NULL;

@@ -177,6 +177,8 @@ NTSTATUS NTAPI RefKmdSubmitCommandVirtual(IN_CONST_HANDLE hAdapter,
 
     if (args->Flags.Paging)
         fetch_by_record(args, &submission);
+    else
+        submission.doorbell |= SGPU_SUBMIT_USER;
     if (args->Flags.NullRendering)
         submission.bytes = 0;
     if (!is_valid || !submission.bytes)
