@@ -236,7 +236,7 @@ static UINT count_of(const uint8_t *structure, const struct list_row *row)
 static bool keep_pointers(uint8_t *taken, const uint8_t *callers, const struct list_row *rows)
 {
     for (const struct list_row *row = rows; row->element_bytes; row++) {
-        if (count_of(taken, row) > count_of(callers, row))
+        if (pointer_of(callers, row) && count_of(taken, row) > count_of(callers, row))
             return false;
         set_pointer(taken, row, pointer_of(callers, row));
     }
@@ -251,6 +251,13 @@ static bool take_elements(uint8_t *to, uint8_t *from, UINT count, const struct l
         memcpy(to, from, row->element_bytes);
     }
     return true;
+}
+
+/* Of a structure in a message: the other side learns which pointers there are, and no address. */
+static void cut_pointers(uint8_t *structure, const struct list_row *rows)
+{
+    for (const struct list_row *row = rows; row->element_bytes; row++)
+        set_pointer(structure, row, (void *)(uintptr_t)(pointer_of(structure, row) != NULL));
 }
 
 /* One list takes part in the message. */
@@ -275,6 +282,8 @@ static bool walk_list(struct walk *walk, uint8_t *structure, UINT count, const s
     }
     memcpy(at, memory, bytes);
     memset(at + bytes, 0, room - bytes);
+    for (UINT i = 0; row->nested && i < count; i++)
+        cut_pointers(at + (size_t)i * row->element_bytes, row->nested);
     return true;
 }
 
@@ -336,6 +345,7 @@ static bool pack(unsigned function, const void *arguments, unsigned directions, 
     memcpy(buffer, &header, sizeof header);
     memset((uint8_t *)buffer + first - 8, 0, 8);
     memcpy((uint8_t *)buffer + sizeof header, arguments, structure);
+    cut_pointers((uint8_t *)buffer + sizeof header, lists_of_function(function));
     walk.at = (uint8_t *)buffer + first;
     walk.end = (uint8_t *)buffer + bytes;
     return walk_lists(&walk, (uint8_t *)(uintptr_t)arguments, lists_of_function(function)) &&

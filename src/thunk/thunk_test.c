@@ -119,6 +119,43 @@ static void an_answer_may_have_fewer_elements_and_never_more(void **state)
         thunk_take_answer(D3DKMT_FN_EnumAdapters3, &call, reply.words, reply.bytes, &status));
 }
 
+/* How many there are is asked for first, with no list. */
+static void a_count_may_come_back_for_a_list_that_is_not_there(void **state)
+{
+    static struct message message;
+    D3DKMT_ENUMADAPTERS2 call = {0};
+    D3DKMT_ENUMADAPTERS2 *there;
+
+    pack(&message, D3DKMT_FN_EnumAdapters2, &call);
+    there = open_call(&message, D3DKMT_FN_EnumAdapters2);
+    assert_null(there->pAdapters);
+    there->NumAdapters = 3;
+    assert_int_equal(answer(D3DKMT_FN_EnumAdapters2, there, 0, &call), 0);
+    assert_int_equal(call.NumAdapters, 3);
+    assert_null(call.pAdapters);
+}
+
+/* Nobody learns where the other's memory is. */
+static void no_message_has_an_address(void **state)
+{
+    static struct message message, reply;
+    uint8_t data[8] = "data";
+    D3DDDI_ALLOCATIONINFO2 info = {.pPrivateDriverData = data, .PrivateDriverDataSize = 8};
+    D3DKMT_CREATEALLOCATION call = {.NumAllocations = 1, .pAllocationInfo2 = &info};
+    const void *addresses[] = {data, &info, message.words};
+    void *there;
+
+    pack(&message, D3DKMT_FN_CreateAllocation2, &call);
+    for (size_t i = 0; i < message.bytes / 8; i++)
+        assert_true(message.words[i] != (uintptr_t)addresses[0] &&
+                    message.words[i] != (uintptr_t)addresses[1]);
+    there = open_call(&message, D3DKMT_FN_CreateAllocation2);
+    reply.bytes = thunk_answer_bytes(D3DKMT_FN_CreateAllocation2, there);
+    assert_true(thunk_pack_answer(D3DKMT_FN_CreateAllocation2, there, 0, reply.words, reply.bytes));
+    for (size_t i = 0; i < reply.bytes / 8; i++)
+        assert_true(reply.words[i] - (uintptr_t)addresses[2] >= sizeof message.words);
+}
+
 /* Every shorter message, and every count that grows, is refused; no byte behind it is read. */
 static void what_is_cut_or_claims_more_is_no_message(void **state)
 {
@@ -160,6 +197,8 @@ int main(void)
         cmocka_unit_test(nested_lists_go_there_and_back),
         cmocka_unit_test(a_structure_that_is_only_read_is_not_written),
         cmocka_unit_test(an_answer_may_have_fewer_elements_and_never_more),
+        cmocka_unit_test(a_count_may_come_back_for_a_list_that_is_not_there),
+        cmocka_unit_test(no_message_has_an_address),
         cmocka_unit_test(what_is_cut_or_claims_more_is_no_message),
     };
 
