@@ -12,6 +12,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+/*
+ * Each is one mapping of the host, or two: Linux gives a process 65,530, and those of two stores
+ * leave room for all else.
+ */
+#define MOST_SHOWN_RUNS 12288u
+
 static uint64_t table_bytes(const struct page_store *store)
 {
     return store->capacity * sizeof(struct page_foreign_entry);
@@ -83,27 +89,35 @@ static bool map_home(struct page_store *store, uint64_t page, uint64_t count, in
                 MAP_SHARED | MAP_FIXED | MAP_NORESERVE, file, (off_t)offset) != MAP_FAILED;
 }
 
+/* At most 2 GiB go at once. */
 static bool write_file(int file, const uint8_t *from, uint64_t bytes, uint64_t offset)
 {
-    return pwrite(file, from, bytes, (off_t)offset) == (ssize_t)bytes;
+    for (ssize_t piece; bytes; from += piece, offset += (uint64_t)piece, bytes -= (uint64_t)piece) {
+        piece = pwrite(file, from, bytes, (off_t)offset);
+        if (piece <= 0)
+            return false;
+    }
+    return true;
 }
 
-/* The homes are the arena's again, with the content. */
+/*
+ * The homes are the arena's again, with the content. The host, asked for one mapping more than it
+ * gives, has that of the old ones: they must not stay, because the file is the process's.
+ */
 static void map_back(struct page_store *store, uint64_t page, uint64_t count, bool forgets)
 {
-    uint8_t content[16 * PAGE_BYTES];
+    const uint64_t place = page_place(store, page) * PAGE_BYTES;
+    uint8_t *home = page_home(store, page);
 
-    for (uint64_t piece; count; page += piece, count -= piece) {
-        piece = min_u64(count, sizeof content / PAGE_BYTES);
-        if (!forgets)
-            memcpy(content, page_home(store, page), piece * PAGE_BYTES);
-        if (!map_home(store, page, piece, store->arena_file, page_place(store, page) * PAGE_BYTES))
-            continue; /* the host has no mapping left: the page stays where it is */
-        if (forgets)
-            memset(page_home(store, page), 0, piece * PAGE_BYTES);
-        else
-            memcpy(page_home(store, page), content, piece * PAGE_BYTES);
+    if (!forgets)
+        write_file(store->arena_file, home, count * PAGE_BYTES, place);
+    if (!map_home(store, page, count, store->arena_file, place)) {
+        munmap(home, count * PAGE_BYTES);
+        map_home(store, page, count, store->arena_file, place);
     }
+    if (forgets)
+        memset(home, 0, count * PAGE_BYTES);
+    store->shown_runs--;
 }
 
 void page_store_end_show(struct page_store *store, const uint64_t *pages, uint64_t count,
@@ -132,10 +146,12 @@ bool page_store_show_in(struct page_store *store, const struct page_foreign *mem
         page_store_pin(store, pages[i], 1);
     for (i = 0; i < count; i += run) {
         run = run_of_homes(store, pages, i, count);
-        if (!write_file(memory->file, page_home(store, pages[i]), run * PAGE_BYTES,
+        if (store->shown_runs >= MOST_SHOWN_RUNS ||
+            !write_file(memory->file, page_home(store, pages[i]), run * PAGE_BYTES,
                         offset + i * PAGE_BYTES) ||
             !map_home(store, pages[i], run, memory->file, offset + i * PAGE_BYTES))
             break;
+        store->shown_runs++;
         for (uint64_t k = i; k < i + run; k++)
             enter(store, pages[k], memory, (offset + k * PAGE_BYTES) | PLACE_IS_SHOWN);
     }

@@ -15,7 +15,8 @@
  *            is gone, or has no memory there, reads as zero, and what is written to it is lost.
  * Ownership  The memory is borrowed while pages of it are foreign. What is foreign is forgotten
  *            when the store is destroyed.
- * Errors     false: the host has no memory for it, or the pages are mapped or watched.
+ * Errors     false: the host has no memory or no mappings for it (pages that do not follow each
+ *            other cost one each), or the pages are mapped or watched.
  */
 #ifndef DRYDOCK_MACHINE_PAGE_FOREIGN_H
 #define DRYDOCK_MACHINE_PAGE_FOREIGN_H

@@ -86,7 +86,7 @@ struct page_store {
 
     /* By page; NULL: none is foreign (page_foreign.h). */
     struct page_foreign_entry *foreign;
-    uint64_t foreign_count, remote_count;
+    uint64_t foreign_count, remote_count, shown_runs;
 };
 
 /* ---- Foreign pages (page_foreign_table.c, page_foreign_access.c, page_foreign.c) ---- */
