@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -12,6 +13,9 @@
 #include <unistd.h>
 
 #define ADDRESS_END (UINT64_C(1) << 47)
+
+/* Where one page is protected others are: so much goes by the file before the quicker way again. */
+#define PROTECTED_BYTES (UINT64_C(1) << 18)
 
 struct shown_run {
     struct page_store *store;
@@ -41,6 +45,14 @@ static uint64_t move_directly(struct client_memory *memory, uint64_t address, vo
     return moved > 0 ? (uint64_t)moved : 0;
 }
 
+/* A process that has ended is no longer what its number names. */
+static bool is_alive(const struct client_memory *memory)
+{
+    struct pollfd end = {.fd = memory->pidfd, .events = POLLIN};
+
+    return memory->pid && poll(&end, 1, 0) == 0;
+}
+
 static uint64_t move_by_file(struct client_memory *memory, uint64_t address, void *here,
                              uint64_t bytes, bool is_write)
 {
@@ -56,10 +68,10 @@ static bool move(struct client_memory *memory, uint64_t address, void *here, uin
     uint8_t *at = here;
 
     while (bytes && !memory->is_gone) {
-        uint64_t moved = memory->pid ? move_directly(memory, address, at, bytes, is_write) : 0;
+        uint64_t moved = is_alive(memory) ? move_directly(memory, address, at, bytes, is_write) : 0;
 
         if (!moved && memory->memory_file >= 0)
-            moved = move_by_file(memory, address, at, min_u64(bytes, PAGE_BYTES), is_write);
+            moved = move_by_file(memory, address, at, min_u64(bytes, PROTECTED_BYTES), is_write);
         if (!moved)
             break;
         address += moved;
@@ -264,7 +276,7 @@ static void release_shared_page(void *context, void *client, uint64_t page, uint
 
 NTSTATUS client_memory_open(struct client_memory *memory, struct machine *machine)
 {
-    *memory = (struct client_memory){.machine = machine, .memory_file = -1};
+    *memory = (struct client_memory){.machine = machine, .pidfd = -1, .memory_file = -1};
     list_init(&memory->shown);
     memory->foreign = (struct page_foreign){
         .context = memory,
@@ -302,7 +314,8 @@ int client_memory_window(const struct client_memory *memory)
     return memory->foreign.file;
 }
 
-bool client_memory_set(struct client_memory *memory, pid_t pid, uint64_t base, int memory_file)
+bool client_memory_set(struct client_memory *memory, pid_t pid, int pidfd, uint64_t base,
+                       int memory_file)
 {
     if (memory->base || !base || base % PAGE_BYTES || base >= ADDRESS_END ||
         CLIENT_WINDOW_BYTES > ADDRESS_END - base) {
@@ -312,6 +325,7 @@ bool client_memory_set(struct client_memory *memory, pid_t pid, uint64_t base, i
     }
     memory->base = base;
     memory->pid = pid;
+    memory->pidfd = pidfd;
     memory->memory_file = memory_file;
     return true;
 }

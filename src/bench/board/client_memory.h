@@ -32,6 +32,7 @@ struct client_memory {
     struct page_foreign foreign;
     uint64_t base; /* where the client has mapped its window; 0: not yet */
     pid_t pid;
+    int pidfd;       /* -1: none */
     int memory_file; /* /proc/PID/mem of the client, open for both; -1: none */
     bool is_gone;
     struct range_allocator ranges;
@@ -47,10 +48,12 @@ void client_memory_close(struct client_memory *memory);
 /* The window's file, for the client to map. */
 int client_memory_window(const struct client_memory *memory);
 /*
- * Who the client is, and where it has mapped the window: a multiple of a page below 2^47. Takes
+ * Who the client is, and where it has mapped the window: a multiple of a page below 2^47. pidfd
+ * (-1: none) is lent for the memory's life: the number alone may be another process's later. Takes
  * memory_file, whatever it returns. False: not such an address, or it has been told before.
  */
-bool client_memory_set(struct client_memory *memory, pid_t pid, uint64_t base, int memory_file);
+bool client_memory_set(struct client_memory *memory, pid_t pid, int pidfd, uint64_t base,
+                       int memory_file);
 /* The process is no more: what is asked of its memory reads as zero. */
 void client_memory_gone(struct client_memory *memory);
 
