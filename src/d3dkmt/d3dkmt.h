@@ -7,10 +7,10 @@
  *            it, an address space, and devices; a device has contexts, paging queues, allocations
  *            and monitored fences.
  *
- *            d3dkmt_call() begins a call. It has ended when the function returns, or it waits: for
- * a fence, for a move that a lock needs, for the GPU to let go of what is destroyed. Then
- *            call->ended() is called from d3dkmt_pump(), which the embedder calls whenever
- *            its machine has done something, until it returns false.
+ *            d3dkmt_call() begins a call. It has ended when the function returns, or it waits:
+ *            for a fence, for a move that a lock needs, for the GPU to let go of what is
+ *            destroyed. Then call->ended() is called from d3dkmt_pump(), which the embedder calls
+ *            whenever its machine has done something, until it returns false.
  *
  *            A context has a queue: submissions, waits and signals, in the order of their calls.
  *            A submission is handed to the manager when all waits in front of it are satisfied; a
@@ -172,6 +172,16 @@ bool d3dkmt_pump(struct d3dkmt *front);
  * room is given up, and its device is lost. False: there is none.
  */
 bool d3dkmt_give_up(struct d3dkmt *front);
+/* A number of that request's own; 0: there is none. */
+uint64_t d3dkmt_oldest_starved(const struct d3dkmt *front);
+/* Grows when somebody has given up references, ended work or destroyed allocations. */
+uint64_t d3dkmt_releases(const struct d3dkmt *front);
+
+/*
+ * Something that is destroyed lacks the manager's idleness alone. Until it has gone no work is
+ * handed over; the embedder lets the machine run and begins no calls meanwhile.
+ */
+bool d3dkmt_wants_idle(const struct d3dkmt *front);
 
 /* No call waits, no context has anything queued or running, no process is going. */
 bool d3dkmt_is_idle(const struct d3dkmt *front);

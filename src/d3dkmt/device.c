@@ -260,6 +260,7 @@ void device_free(struct device *device)
 {
     struct d3dkmt_process *process = device->process;
 
+    front_want_idle(process->front, &device->wants_idle, false);
     vidmm_device_destroy(device->handle);
     list_remove(&device->link);
     handle_take(process, &device->object);
@@ -272,27 +273,25 @@ static bool destroy_again(struct d3dkmt_call *call)
         handle_find_going(call->process, *(D3DKMT_HANDLE *)call->state, OBJECT_DEVICE);
     struct d3dkmt *front = call->process->front;
 
-    /* What other devices of the process wait for may need the work that this call holds back. */
-    if (!device_empty(device) || !vidmm_is_idle(front->config.vidmm))
+    if (!device_empty(device))
+        return false; /* fences may be waited for by other devices of the process, for ever */
+    front_want_idle(front, &device->wants_idle, true);
+    if (!vidmm_is_idle(front->config.vidmm))
         return false;
     device_free(device);
-    front->wants_idle--;
     return call_end(call, STATUS_SUCCESS);
 }
 
 NTSTATUS d3dkmt_DestroyDevice(struct d3dkmt_call *call, const D3DKMT_DESTROYDEVICE *arguments)
 {
-    struct d3dkmt *front = call->process->front;
     struct device *device = handle_find(call->process, arguments->hDevice, OBJECT_DEVICE);
     NTSTATUS status;
 
     if (!device)
         return STATUS_INVALID_PARAMETER;
     status = wait_for_handle(call, arguments->hDevice, destroy_again);
-    if (status != D3DKMT_WAITS)
-        return status;
-    device->object.is_going = true;
-    front->wants_idle++;
+    if (status == D3DKMT_WAITS)
+        device->object.is_going = true;
     return status;
 }
 
@@ -331,7 +330,8 @@ NTSTATUS d3dkmt_CreateContextVirtual(struct d3dkmt_call *call,
 
     arguments->hContext = 0;
     if (!device || arguments->NodeOrdinal >= vidmm_node_count(process->front->config.vidmm) ||
-        arguments->EngineAffinity > 1 || arguments->PrivateDriverDataSize > MOST_PRIVATE_DATA)
+        arguments->EngineAffinity > 1 || arguments->PrivateDriverDataSize > MOST_PRIVATE_DATA ||
+        (arguments->PrivateDriverDataSize && !arguments->pPrivateDriverData))
         return STATUS_INVALID_PARAMETER;
     context = front_alloc(process->front, sizeof *context);
     if (!context)

@@ -104,6 +104,11 @@ bool d3dkmt_pump(struct d3dkmt *front)
     return did;
 }
 
+bool d3dkmt_wants_idle(const struct d3dkmt *front)
+{
+    return front->wants_idle;
+}
+
 bool d3dkmt_is_idle(const struct d3dkmt *front)
 {
     const struct d3dkmt_process *process;

@@ -138,6 +138,7 @@ struct paging_operation {
     NTSTATUS status;
     struct list starved_link;
     uint64_t releases; /* of the front, when it was asked for last */
+    uint64_t starved_number;
     bool was_starved, is_given_up;
     /* What ends with it. */
     struct d3dkmt_process *process;
@@ -190,6 +191,7 @@ struct device {
     struct vidmm_device *handle;
     struct list contexts, paging_queues, fences, allocations, resources;
     bool is_lost, is_out_of_memory;
+    bool wants_idle; /* it is empty, and counted in the front's wants_idle */
 };
 
 struct adapter_opening {
@@ -208,6 +210,7 @@ struct d3dkmt_process {
     struct va_list reserved, mapped;
     unsigned pending; /* callbacks of the manager that will come */
     bool is_closed;
+    bool wants_idle; /* its devices are, and so is it */
     void (*gone)(void *context);
     void *gone_context;
 };
@@ -219,7 +222,7 @@ struct d3dkmt {
     struct list starved;            /* requests for residency that found no room */
     uint64_t releases;              /* references given up, work ended, allocations destroyed */
     struct list graves;             /* allocations that are destroyed and have not gone */
-    unsigned wants_idle; /* destructions that need the manager idle: no work is handed over */
+    unsigned wants_idle; /* destructions that lack its idleness alone: no work is handed over */
     bool has_changed, is_pumping;
     struct d3dkmt_statistics statistics;
 };
@@ -355,6 +358,14 @@ static inline void front_tell_of(struct d3dkmt *front, enum d3dkmt_deed_kind kin
 static inline void front_changed(struct d3dkmt *front)
 {
     front->has_changed = true;
+}
+
+/* Of a device or a process: nothing is missing for its end but that the manager is idle. */
+static inline void front_want_idle(struct d3dkmt *front, bool *wants_idle, bool wanted)
+{
+    if (*wants_idle != wanted)
+        front->wants_idle += wanted ? 1 : -1u;
+    *wants_idle = wanted;
 }
 
 #define D3DKMT_HANDLER(name, type)                                                                 \

@@ -60,12 +60,8 @@ void d3dkmt_process_close(struct d3dkmt_process *process, void (*gone)(void *con
     process->gone = gone;
     process->gone_context = context;
     cancel_calls(process);
-    list_for_each (device, &process->devices, struct device, link) {
-        if (!device->object.is_going)
-            process->front->wants_idle++; /* one that is destroyed has been counted */
+    list_for_each (device, &process->devices, struct device, link)
         device->object.is_going = true;
-    }
-    process->front->wants_idle++;
     front_changed(process->front);
 }
 
@@ -83,16 +79,17 @@ static bool process_bury(struct d3dkmt_process *process)
         if (!device_empty(device))
             return false;
     }
-    if (process->pending || !vidmm_is_idle(front->config.vidmm))
+    if (process->pending)
         return false;
-    list_for_each_safe (device, following, &process->devices, struct device, link) {
+    front_want_idle(front, &process->wants_idle, true);
+    if (!vidmm_is_idle(front->config.vidmm))
+        return false;
+    list_for_each_safe (device, following, &process->devices, struct device, link)
         device_free(device);
-        front->wants_idle--;
-    }
     if (!fence_pages_gone(process) || !vidmm_is_idle(front->config.vidmm))
         return false;
     vidmm_process_destroy(process->handle);
-    front->wants_idle--;
+    front_want_idle(front, &process->wants_idle, false);
     va_free_lists(process);
     for (uint32_t i = 1; i < process->slot_count; i++) {
         struct object *object = process->slots[i].object;

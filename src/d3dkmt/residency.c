@@ -118,7 +118,8 @@ static void starve(struct paging_operation *operation)
     operation->has_ended = false;
     operation->releases = front->releases;
     list_push_back(&front->starved, &operation->starved_link);
-    front->statistics.starved_requests += !operation->was_starved;
+    if (!operation->was_starved)
+        operation->starved_number = ++front->statistics.starved_requests;
     operation->was_starved = true;
 }
 
@@ -302,13 +303,31 @@ bool starved_pump(struct d3dkmt *front)
     return did;
 }
 
+static struct paging_operation *oldest_starved(const struct d3dkmt *front)
+{
+    return list_is_empty(&front->starved)
+               ? NULL
+               : container_of(front->starved.next, struct paging_operation, starved_link);
+}
+
+uint64_t d3dkmt_oldest_starved(const struct d3dkmt *front)
+{
+    const struct paging_operation *operation = oldest_starved(front);
+
+    return operation ? operation->starved_number : 0;
+}
+
+uint64_t d3dkmt_releases(const struct d3dkmt *front)
+{
+    return front->releases;
+}
+
 bool d3dkmt_give_up(struct d3dkmt *front)
 {
-    struct paging_operation *operation;
+    struct paging_operation *operation = oldest_starved(front);
 
-    if (list_is_empty(&front->starved))
+    if (!operation)
         return false;
-    operation = container_of(front->starved.next, struct paging_operation, starved_link);
     list_remove(&operation->starved_link);
     operation->is_given_up = true;
     take_answer(operation, STATUS_GRAPHICS_NO_VIDEO_MEMORY);
