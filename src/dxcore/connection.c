@@ -17,7 +17,8 @@
 
 static struct {
     pthread_mutex_t lock; /* of joining; nothing of the program's is touched inside */
-    pid_t process;        /* that has joined; another one is a child of fork() */
+    /* That has joined, or tried to; another one is a child of fork(). Written behind the rest. */
+    _Atomic pid_t process;
     int socket;
     struct protocol_joined joined;
     bool has_failed;
@@ -183,27 +184,37 @@ static bool join(void)
 
 const struct protocol_joined *connection_join(void)
 {
-    const struct protocol_joined *joined;
+    const pid_t process = getpid();
 
+    /* No lock once it has joined: fork() in another thread would leave it shut in the child. */
+    if (self.process == process)
+        return self.has_failed ? NULL : &self.joined;
     pthread_mutex_lock(&self.lock);
-    if (self.process != getpid()) {
+    if (self.process != process) {
         /* In a child of fork() the parent's connection is not its own. */
         if (self.socket >= 0)
             close(self.socket);
-        self.process = getpid();
         self.has_failed = !join();
+        self.process = process;
         if (self.has_failed && getenv("DRYDOCK_VERBOSE"))
             fprintf(stderr, "libdxcore.so: no server at '%s' (" PROTOCOL_VARIABLE ")\n",
                     getenv(PROTOCOL_VARIABLE) ? getenv(PROTOCOL_VARIABLE) : "");
     }
-    joined = self.has_failed ? NULL : &self.joined;
     pthread_mutex_unlock(&self.lock);
-    return joined;
+    return self.has_failed ? NULL : &self.joined;
 }
 
+static void close_socket_of_thread(void)
+{
+    if (thread_socket >= 0)
+        close(thread_socket);
+    thread_socket = -1;
+}
+
+/* Other destructors of the thread may make calls behind this one. */
 static void thread_ends(void *value)
 {
-    close((int)(intptr_t)value - 1);
+    close_socket_of_thread();
 }
 
 static void make_key(void)
@@ -220,53 +231,61 @@ static int socket_of_thread(void)
         return -1;
     if (thread_socket >= 0 && thread_process == getpid())
         return thread_socket;
-    if (thread_socket >= 0)
-        close(thread_socket);
+    close_socket_of_thread();
     thread_socket = open_socket();
     thread_process = getpid();
     request.token = joined->token;
     if (thread_socket >= 0 &&
-        !exchange(thread_socket, PROTOCOL_THREAD, &request, sizeof request, -1, NULL, 0, NULL)) {
-        close(thread_socket);
-        thread_socket = -1;
-    }
+        !exchange(thread_socket, PROTOCOL_THREAD, &request, sizeof request, -1, NULL, 0, NULL))
+        close_socket_of_thread();
     pthread_once(&key_once, make_key);
-    pthread_setspecific(key, thread_socket >= 0 ? (void *)(intptr_t)(thread_socket + 1) : NULL);
+    pthread_setspecific(key, thread_socket >= 0 ? &thread_socket : NULL);
     return thread_socket;
 }
 
 /* ---- Calls ----------------------------------------------------------------------------------- */
 
+/*
+ * A connection whose call has not ended in order is closed: what still comes would answer the
+ * next one.
+ */
 static NTSTATUS exchange_call(int file, unsigned function, void *arguments, void *buffer,
                               size_t bytes)
 {
     struct thunk_header header;
     uint64_t usual[USUAL_BYTES / 8], *answer = usual;
     NTSTATUS status = STATUS_DEVICE_REMOVED;
+    bool is_whole;
     size_t got;
 
     if (!thunk_pack_call(function, arguments, buffer, bytes))
         return STATUS_INVALID_PARAMETER;
     if (!send_all(file, buffer, bytes))
-        return status;
+        goto close_socket;
     /* Most answers come in one piece; nothing is behind them. */
     got = receive_some(file, usual, sizeof usual, sizeof header);
     if (got < sizeof header)
-        return status;
+        goto close_socket;
     memcpy(&header, usual, sizeof header);
     if (header.magic != THUNK_MAGIC || header.bytes < got || header.bytes > THUNK_MOST_BYTES)
-        return status;
+        goto close_socket;
     if (header.bytes > sizeof usual)
         answer = malloc(header.bytes);
-    if (!answer)
-        return STATUS_NO_MEMORY;
+    if (!answer) {
+        status = STATUS_NO_MEMORY;
+        goto close_socket;
+    }
     if (answer != usual)
         memcpy(answer, usual, got);
-    if (receive_all(file, (char *)answer + got, header.bytes - got) &&
-        !thunk_take_answer(function, arguments, answer, header.bytes, &status))
-        status = header.bytes == sizeof header ? header.status : STATUS_DEVICE_REMOVED;
+    is_whole = receive_all(file, (char *)answer + got, header.bytes - got);
+    if (is_whole)
+        thunk_take_answer(function, arguments, answer, header.bytes, &status);
     if (answer != usual)
         free(answer);
+    if (is_whole)
+        return status;
+close_socket:
+    close_socket_of_thread();
     return status;
 }
 
