@@ -106,13 +106,8 @@ static bool find_library(char folder[4096])
 
 static enum cli_status join_server(const struct request *request, const char *folder)
 {
-    const char *libraries = getenv("LD_LIBRARY_PATH");
-    char text[8192];
-
-    snprintf(text, sizeof text, "%s%s%s", folder, libraries ? ":" : "", libraries ? libraries : "");
-    setenv("LD_LIBRARY_PATH", text, 1);
-    setenv("DRYDOCK_SERVER", request->values[OPTION_JOIN], 1);
-    execvp(request->program[0], request->program);
+    if (exec_set_environment(request->values[OPTION_JOIN], folder))
+        execvp(request->program[0], request->program);
     cli_error("cannot start '%s'", request->program[0]);
     return CLI_USAGE;
 }

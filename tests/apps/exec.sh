@@ -55,6 +55,12 @@ expect 0 '^0 wrong words' --local-memory 12M --socket "$folder/socket" -- sh "$f
 grep -q '3 clients' "$folder/out" || complain "not three clients"
 [ -e "$folder/socket" ] && complain "the socket is left"
 
+# Clients that speak the protocol badly: the server ends in order, and others are served meanwhile.
+for way in files endless abandon crowd cut words; do
+    expect 0 '^server is well' -- "$build/app_hostile" $way
+    grep -q ' 0 findings' "$folder/out" || complain "hostile $way: findings"
+done
+
 # Wrong command lines.
 expect 2 'takes a program' --local-memory 8M
 expect 2 'does not take .--colour' --colour red -- true

@@ -16,10 +16,18 @@
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
-/* Rounds of 20 ms in which nothing happens before a starved request is given up. */
-#define QUIET_ROUNDS 150u
+/*
+ * The starved request that has waited longest is given up when nothing that could help it has
+ * happened for so long, or, whatever others do, when it has been the oldest for so long.
+ */
+#define MOST_QUIET_NS   UINT64_C(3000000000)
+#define MOST_STARVED_NS UINT64_C(60000000000)
+
+/* The program's end is looked for at least once in so many rounds. */
+#define ROUNDS_A_LOOK 64u
 
 /* What happens on the machine between two looks at the sockets. */
 #define STEPS_A_ROUND 64u
@@ -42,6 +50,7 @@ struct channel {
     struct server *server;
     struct client *client; /* NULL: not known yet */
     enum channel_kind kind;
+    pid_t pid; /* that has connected */
     int file;
     bool is_broken;
     int given; /* a file that came along; -1: none */
@@ -62,9 +71,12 @@ struct server {
     struct exec_server *shared;
     struct exec_session *session;
     int listener;
+    int spare; /* a file that is closed for a moment when no more can be opened; -1: none */
     pid_t program;
     bool program_has_ended;
     bool heard; /* something, in this round */
+    /* Of the request that has starved longest: its number, the front's releases, since when. */
+    uint64_t starved, releases, starved_ns, quiet_ns;
     struct list clients, channels;
     unsigned client_count, channel_count;
 };
@@ -198,33 +210,54 @@ static void close_client(struct client *client)
     }
 }
 
-static int open_pidfd(pid_t pid)
+static pid_t peer_of(int file)
 {
+    socklen_t length = sizeof(struct ucred);
+    struct ucred peer;
+
+    return getsockopt(file, SOL_SOCKET, SO_PEERCRED, &peer, &length) ? 0 : peer.pid;
+}
+
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD 77
+#endif
+
+/*
+ * False: the process is no more, and its number may be another's. Kernels before 6.5 do not say
+ * which process has connected but by its number: there the number is looked up.
+ */
+static bool open_pidfd(const struct channel *channel, int *out_pidfd)
+{
+    socklen_t length = sizeof *out_pidfd;
+
+    *out_pidfd = -1;
+    if (!getsockopt(channel->file, SOL_SOCKET, SO_PEERPIDFD, out_pidfd, &length))
+        return true;
+    if (errno != ENOPROTOOPT)
+        return false;
 #ifdef SYS_pidfd_open
-    return (int)syscall(SYS_pidfd_open, pid, 0);
+    *out_pidfd = (int)syscall(SYS_pidfd_open, channel->pid, 0);
+    return *out_pidfd >= 0 || errno == ENOSYS;
 #else
-    return -1;
+    return true;
 #endif
 }
 
 static struct client *add_client(struct server *server, const struct channel *channel)
 {
     struct client *client = calloc(1, sizeof *client);
-    socklen_t length = sizeof(struct ucred);
-    struct ucred peer;
 
     if (!client || server->client_count >= EXEC_MOST_CLIENTS ||
-        getsockopt(channel->file, SOL_SOCKET, SO_PEERCRED, &peer, &length) ||
-        getrandom(&client->token, sizeof client->token, 0) != sizeof client->token)
+        getrandom(&client->token, sizeof client->token, 0) != sizeof client->token ||
+        !open_pidfd(channel, &client->pidfd))
         goto free_client;
     client->server = server;
-    client->pid = peer.pid;
+    client->pid = channel->pid;
     if (!NT_SUCCESS(client_memory_open(&client->memory, server->session->board->machine)))
-        goto free_client;
+        goto close_pidfd;
     if (!NT_SUCCESS(
             d3dkmt_process_create(server->session->front, &client->memory, &client->process)))
         goto close_memory;
-    client->pidfd = open_pidfd(client->pid);
     list_push_back(&server->clients, &client->link);
     server->client_count++;
     server->shared->counts.clients++;
@@ -232,6 +265,9 @@ static struct client *add_client(struct server *server, const struct channel *ch
 
 close_memory:
     client_memory_close(&client->memory);
+close_pidfd:
+    if (client->pidfd >= 0)
+        close(client->pidfd);
 free_client:
     free(client);
     return NULL;
@@ -279,7 +315,8 @@ static void set_window(struct channel *channel, const struct protocol_window *re
     const int memory_file = channel->given;
 
     channel->given = -1;
-    if (!client_memory_set(&client->memory, client->pid, request->base, memory_file)) {
+    if (!client_memory_set(&client->memory, client->pid, client->pidfd, request->base,
+                           memory_file)) {
         break_channel(channel);
         return;
     }
@@ -365,10 +402,11 @@ static size_t receive(struct channel *channel, void *to, size_t bytes)
         char bytes[CMSG_SPACE(sizeof(int))];
     } control;
     struct iovec part = {.iov_base = to, .iov_len = bytes};
+    /* No room for a second file, which CMSG_SPACE() would have: the kernel closes what is more. */
     struct msghdr pack = {.msg_iov = &part,
                           .msg_iovlen = 1,
                           .msg_control = control.bytes,
-                          .msg_controllen = sizeof control.bytes};
+                          .msg_controllen = CMSG_LEN(sizeof(int))};
     const ssize_t got = recvmsg(channel->file, &pack, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 
     if (got < 0 && (errno == EAGAIN || errno == EINTR))
@@ -387,9 +425,12 @@ static bool may_receive(const struct channel *channel)
     return !channel->is_broken && !channel->is_calling && !channel->answer;
 }
 
+/* At most one message: others have their turn before this one's next. */
 static void read_channel(struct channel *channel)
 {
-    while (may_receive(channel)) {
+    bool is_whole = false;
+
+    while (!is_whole && may_receive(channel)) {
         struct thunk_header *header = &channel->header;
         size_t got;
 
@@ -421,25 +462,57 @@ static void read_channel(struct channel *channel)
             if (!got)
                 return;
         }
-        if (channel->got == header->bytes)
+        is_whole = channel->got == header->bytes;
+        if (is_whole)
             take_message(channel);
         send_answer(channel);
     }
+}
+
+static unsigned channels_of(const struct server *server, pid_t pid)
+{
+    const struct channel *channel;
+    unsigned count = 0;
+
+    list_for_each (channel, &server->channels, struct channel, link)
+        count += channel->pid == pid;
+    return count;
+}
+
+/* Nobody waits in vain, nor is heard again and again: who comes now is turned away. */
+static void turn_away(struct server *server)
+{
+    int file;
+
+    if (server->spare >= 0)
+        close(server->spare);
+    file = accept4(server->listener, NULL, NULL, SOCK_CLOEXEC);
+    if (file >= 0)
+        close(file);
+    server->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
 static void accept_channel(struct server *server)
 {
     const int file = accept4(server->listener, NULL, NULL, SOCK_CLOEXEC);
     struct channel *channel;
+    pid_t pid;
 
+    if (file < 0 && (errno == EMFILE || errno == ENFILE))
+        turn_away(server);
     if (file < 0)
         return;
-    channel = server->channel_count < EXEC_MOST_CHANNELS ? calloc(1, sizeof *channel) : NULL;
+    pid = peer_of(file);
+    channel = server->channel_count < EXEC_MOST_CHANNELS &&
+                      channels_of(server, pid) < EXEC_MOST_CHANNELS_A_PROCESS
+                  ? calloc(1, sizeof *channel)
+                  : NULL;
     if (!channel) {
         close(file);
         return;
     }
     channel->server = server;
+    channel->pid = pid;
     channel->file = file;
     channel->given = channel->answer_file = -1;
     list_push_back(&server->channels, &channel->link);
@@ -473,21 +546,27 @@ static void drop_broken(struct server *server)
 
 extern char **environ;
 
+bool exec_set_environment(const char *socket_path, const char *library_dir)
+{
+    const char *path = getenv("LD_LIBRARY_PATH");
+    char *libraries;
+    bool is_set;
+
+    if (asprintf(&libraries, "%s%s%s", library_dir, path ? ":" : "", path ? path : "") < 0)
+        return false;
+    is_set = !setenv(PROTOCOL_VARIABLE, socket_path, 1) && !setenv("LD_LIBRARY_PATH", libraries, 1);
+    free(libraries);
+    return is_set;
+}
+
 static bool start_program(struct server *server)
 {
     const struct exec_server_config *config = &server->shared->config;
-    const char *path = getenv("LD_LIBRARY_PATH");
-    char libraries[4096];
-    int error;
+    int error = ENOMEM;
 
-    setenv(PROTOCOL_VARIABLE, config->socket_path, 1);
-    if (config->library_dir) {
-        snprintf(libraries, sizeof libraries, "%s%s%s", config->library_dir, path ? ":" : "",
-                 path ? path : "");
-        setenv("LD_LIBRARY_PATH", libraries, 1);
-    }
-    error =
-        posix_spawnp(&server->program, config->program[0], NULL, NULL, config->program, environ);
+    if (exec_set_environment(config->socket_path, config->library_dir))
+        error = posix_spawnp(&server->program, config->program[0], NULL, NULL, config->program,
+                             environ);
     if (error)
         snprintf(server->shared->error, sizeof server->shared->error, "cannot start '%s': %s",
                  config->program[0], strerror(error));
@@ -542,7 +621,7 @@ static void wait_for_sockets(struct server *server, bool is_busy)
     files[count++] = (struct pollfd){.fd = server->listener, .events = POLLIN};
     list_for_each (channel, &server->channels, struct channel, link)
         files[count++] = (struct pollfd){
-            .fd = channel->file,
+            .fd = channel->is_broken ? -1 : channel->file, /* which would be heard for ever */
             .events =
                 (short)((may_receive(channel) ? POLLIN : 0) | (channel->answer ? POLLOUT : 0)),
         };
@@ -573,26 +652,56 @@ static void wait_for_sockets(struct server *server, bool is_busy)
     free(files);
 }
 
+/* True: the machine has done something. What is destroyed is let go before anybody is heard. */
+static bool run_machine(struct exec_session *session)
+{
+    unsigned steps = 0;
+
+    while ((steps < STEPS_A_ROUND || d3dkmt_wants_idle(session->front)) && exec_step(session))
+        steps++;
+    return steps;
+}
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static void look_after_starved(struct server *server, bool is_busy)
+{
+    struct d3dkmt *front = server->session->front;
+    const uint64_t oldest = d3dkmt_oldest_starved(front), releases = d3dkmt_releases(front);
+    const uint64_t now = oldest ? now_ns() : 0;
+
+    if (oldest != server->starved)
+        server->starved_ns = server->quiet_ns = now;
+    if (is_busy || releases != server->releases)
+        server->quiet_ns = now;
+    server->starved = oldest;
+    server->releases = releases;
+    if (oldest &&
+        (now - server->quiet_ns >= MOST_QUIET_NS || now - server->starved_ns >= MOST_STARVED_NS))
+        d3dkmt_give_up(front);
+}
+
 static void serve(struct server *server)
 {
     bool is_busy = true;
-    unsigned quiet = 0;
 
-    while (!server->program_has_ended || server->client_count) {
+    for (unsigned round = 0; !server->program_has_ended || server->client_count; round++) {
         struct channel *channel;
 
         wait_for_sockets(server, is_busy);
-        is_busy = false;
-        for (unsigned i = 0; i < STEPS_A_ROUND && exec_step(server->session); i++)
-            is_busy = true;
-        quiet = is_busy || server->heard ? 0 : quiet + 1;
-        if (quiet == QUIET_ROUNDS && d3dkmt_give_up(server->session->front))
-            quiet = 0;
+        is_busy = run_machine(server->session);
+        look_after_starved(server, is_busy);
         list_for_each (channel, &server->channels, struct channel, link)
             send_answer(channel);
         drop_broken(server);
-        if (!is_busy && !server->heard)
-            look_after_program(server); /* else somebody is alive */
+        if ((!is_busy && !server->heard) || round % ROUNDS_A_LOOK == 0)
+            look_after_program(server);
     }
 }
 
@@ -609,8 +718,12 @@ static void play(void *context, const struct run_board *board)
         return;
     }
     if (listen_at(&server, shared->config.socket_path)) {
-        if (start_program(&server))
+        if (start_program(&server)) {
+            server.spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
             serve(&server);
+            if (server.spare >= 0)
+                close(server.spare);
+        }
         close(server.listener);
         unlink(shared->config.socket_path);
     }

@@ -7,8 +7,8 @@
  *            client has one call at a time; an answer that waits is kept until it comes.
  *
  *            A client is gone when its process has ended (pidfd) or its own connection is closed,
- * in whatever state it was: its calls are cancelled, and everything of it goes. A message that is
- * not well formed ends the connection that it came by.
+ *            in whatever state it was: its calls are cancelled, and everything of it goes. A
+ *            message that is not well formed ends the connection that it came by.
  *
  *            The first program is started when the socket is there. The server ends when that has
  *            ended and no client is left.
@@ -21,13 +21,14 @@
 #include "bench/exec/session.h"
 #include "bench/run/run_result.h"
 
-#define EXEC_MOST_CLIENTS  256u /* at one time */
-#define EXEC_MOST_CHANNELS 4096u
+#define EXEC_MOST_CLIENTS            256u /* at one time */
+#define EXEC_MOST_CHANNELS           4096u
+#define EXEC_MOST_CHANNELS_A_PROCESS 1024u
 
 struct exec_server_config {
     const char *socket_path; /* where no file is; it is removed at the end */
     char *const *program;    /* its name and arguments, NULL at the end */
-    const char *library_dir; /* where libdxcore.so is: put before LD_LIBRARY_PATH */
+    const char *library_dir; /* where libdxcore.so is */
     void (*log)(void *context, const char *text);
     void *log_context;
 };
@@ -46,6 +47,12 @@ struct exec_server {
     bool has_started;
     char error[256];
 };
+
+/*
+ * Of this process, for programs that it starts: the server's socket, and the folder of libdxcore.so
+ * before LD_LIBRARY_PATH. False: no memory.
+ */
+bool exec_set_environment(const char *socket_path, const char *library_dir);
 
 /* The run of a server, whole: config is completed, played and judged. */
 enum run_outcome exec_serve(struct exec_server *server, const struct run_config *config,

@@ -349,6 +349,196 @@ static void who_finds_no_room_waits_until_somebody_gives_some_up(void **state)
     test_on_board(16 * MIB, starve);
 }
 
+/* ---- Others ---------------------------------------------------------------------------------- */
+
+static void call_has_ended(struct d3dkmt_call *call)
+{
+    *(bool *)call->context = true;
+}
+
+static void let_run(struct exec_session *session)
+{
+    while (exec_step(session))
+        continue;
+}
+
+/* Submits bytes as they are. */
+static void submit(struct test_client *client, const void *bytes, uint32_t count)
+{
+    const D3DKMT_SUBMITCOMMAND call = {.Commands = client->command_va,
+                                       .CommandLength = count,
+                                       .BroadcastContextCount = 1,
+                                       .BroadcastContext = {client->context}};
+
+    memcpy(client->command_memory, bytes, count);
+    assert_int_equal(TEST_CALL(client, SubmitCommand, (void *)(uintptr_t)&call), STATUS_SUCCESS);
+    let_run(client->session);
+}
+
+static void make_resident_buffer(struct test_client *client, uint32_t flags,
+                                 struct test_buffer *out_buffer)
+{
+    assert_int_equal(test_create(client, flags, MIB, NULL, out_buffer), STATUS_SUCCESS);
+    test_map(client, out_buffer, 0);
+    assert_true(NT_SUCCESS(test_make_resident(client, out_buffer)));
+}
+
+static void no_physical_addresses(struct exec_session *session)
+{
+    struct test_client spy, other;
+    struct test_buffer theirs, mine;
+    uint8_t *seen, *taken;
+
+    test_client_start(&other, session);
+    make_resident_buffer(&other, SGPU_UMD_CPU_VISIBLE, &theirs);
+    seen = test_lock(&other, &theirs);
+    fill(seen, MIB, 11);
+    test_client_start(&spy, session);
+    make_resident_buffer(&spy, SGPU_UMD_APERTURE_ONLY | SGPU_UMD_CPU_VISIBLE, &mine);
+    taken = test_lock(&spy, &mine);
+    memset(taken, 0, MIB);
+    /* All of local memory, by physical addresses. */
+    for (uint64_t from = 0; from < 16 * MIB; from += MIB) {
+        const struct sgpu_packet_copy copy = {.header =
+                                                  SGPU_PACKET_HEADER(SGPU_OP_COPY, sizeof copy / 4),
+                                              .flags = SGPU_PACKET_PHYSICAL,
+                                              .source = from,
+                                              .destination = SGPU_PA_SYSTEM | from,
+                                              .bytes = MIB};
+
+        if (state_of(&spy) != D3DKMT_DEVICEEXECUTION_ACTIVE)
+            break;
+        submit(&spy, &copy, sizeof copy);
+    }
+    assert_int_equal(state_of(&spy), D3DKMT_DEVICEEXECUTION_HUNG);
+    assert_int_equal(state_of(&other), D3DKMT_DEVICEEXECUTION_ACTIVE);
+    expect(seen, MIB, 11);
+    test_client_close(&spy);
+    test_client_close(&other);
+}
+
+static void work_of_a_client_reaches_its_own_addresses_only(void **state)
+{
+    test_on_board_with_faults(16 * MIB, no_physical_addresses);
+}
+
+/* What a client had is zero for the next one, in local memory and in the system's. */
+static void used_memory(struct exec_session *session)
+{
+    static const uint32_t kinds[] = {SGPU_UMD_NO_APERTURE | SGPU_UMD_CPU_VISIBLE,
+                                     SGPU_UMD_APERTURE_ONLY | SGPU_UMD_CPU_VISIBLE};
+    struct test_client first, next;
+    struct test_buffer buffer;
+    uint8_t *zeros = calloc(1, MIB);
+
+    for (unsigned kind = 0; kind < 2; kind++) {
+        test_client_start(&first, session);
+        for (unsigned i = 0; i < 10; i++) {
+            make_resident_buffer(&first, kinds[kind], &buffer);
+            memset(test_lock(&first, &buffer), 0xab, MIB);
+        }
+        test_client_close(&first);
+        test_client_start(&next, session);
+        for (unsigned i = 0; i < 10; i++) {
+            make_resident_buffer(&next, kinds[kind], &buffer);
+            assert_memory_equal(test_lock(&next, &buffer), zeros, MIB);
+        }
+        test_client_close(&next);
+    }
+    free(zeros);
+}
+
+static void what_a_client_had_is_zero_for_the_next(void **state)
+{
+    test_on_board(16 * MIB, used_memory);
+}
+
+static void device_that_never_goes(struct exec_session *session)
+{
+    const UINT64 never = 1;
+    D3DKMT_CREATEDEVICE second = {0};
+    D3DKMT_CREATESYNCHRONIZATIONOBJECT2 create = {.Info.Type = D3DDDI_MONITORED_FENCE};
+    struct d3dkmt_call call = {.function = D3DKMT_FN_DestroyDevice};
+    D3DKMT_DESTROYDEVICE destroy;
+    struct test_client client, other;
+    struct test_buffer from, to;
+    bool has_ended = false;
+
+    test_client_start(&client, session);
+    test_client_start(&other, session);
+    /* A context of one device waits for a fence of another one, which is to go. */
+    second.hAdapter = client.adapter;
+    assert_int_equal(TEST_CALL(&client, CreateDevice, &second), STATUS_SUCCESS);
+    create.hDevice = second.hDevice;
+    assert_int_equal(TEST_CALL(&client, CreateSynchronizationObject2, &create), STATUS_SUCCESS);
+    assert_int_equal(TEST_CALL(&client, WaitForSynchronizationObjectFromGpu,
+                               &((D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMGPU){
+                                   .hContext = client.context,
+                                   .ObjectCount = 1,
+                                   .ObjectHandleArray = &create.hSyncObject,
+                                   .MonitoredFenceValueArray = &never})),
+                     STATUS_SUCCESS);
+    destroy.hDevice = second.hDevice;
+    call.arguments = &destroy;
+    call.context = &has_ended;
+    call.ended = call_has_ended;
+    assert_false(d3dkmt_call(client.process, &call));
+    let_run(session);
+    assert_false(has_ended);
+    /* Others work. */
+    make_resident_buffer(&other, 0, &from);
+    make_resident_buffer(&other, 0, &to);
+    test_wait_fence(&other, test_copy(&other, to.va, from.va, MIB));
+    test_client_close(&client);
+    assert_true(has_ended);
+    assert_int_equal(call.status, STATUS_CANCELLED);
+    test_client_close(&other);
+}
+
+static void a_device_that_cannot_go_holds_nobody_up(void **state)
+{
+    test_on_board(16 * MIB, device_that_never_goes);
+}
+
+static void bad_bytes(struct exec_session *session)
+{
+    static uint64_t seed;
+    struct test_client client, other;
+    struct test_buffer theirs, own;
+    uint8_t *seen;
+    struct rng rng;
+
+    rng_init(&rng, ++seed);
+    test_client_start(&other, session);
+    make_resident_buffer(&other, SGPU_UMD_CPU_VISIBLE, &theirs);
+    seen = test_lock(&other, &theirs);
+    fill(seen, MIB, seed);
+    for (unsigned i = 0; i < 12; i++) {
+        uint32_t words[128];
+
+        test_client_start(&client, session);
+        make_resident_buffer(&client, 0, &own);
+        for (unsigned k = 0; k < 128; k++)
+            words[k] = rng_below(&rng, 3)   ? (uint32_t)rng_below(&rng, 64)
+                       : rng_below(&rng, 2) ? (uint32_t)(own.va >> rng_below(&rng, 2) * 32)
+                                            : (uint32_t)rng_next(&rng);
+        /* The first packet is whole, with fields of any value. */
+        words[0] = SGPU_PACKET_HEADER(rng_below(&rng, 0x25), 2 * rng_below(&rng, 10));
+        words[1] = (uint32_t)rng_below(&rng, 4);
+        submit(&client, words, sizeof words);
+        assert_int_equal(state_of(&other), D3DKMT_DEVICEEXECUTION_ACTIVE);
+        test_client_close(&client);
+    }
+    expect(seen, MIB, seed);
+    test_client_close(&other);
+}
+
+static void work_of_any_bytes_harms_nobody_else(void **state)
+{
+    for (unsigned i = 0; i < 4; i++)
+        test_on_board_with_faults(16 * MIB, bad_bytes);
+}
+
 /* ---- Noise ----------------------------------------------------------------------------------- */
 
 struct noise {
@@ -500,6 +690,10 @@ int main(void)
         cmocka_unit_test(addresses_are_reserved_mapped_freed_and_given_again),
         cmocka_unit_test(handles_of_others_and_old_ones_are_refused),
         cmocka_unit_test(who_finds_no_room_waits_until_somebody_gives_some_up),
+        cmocka_unit_test(work_of_a_client_reaches_its_own_addresses_only),
+        cmocka_unit_test(what_a_client_had_is_zero_for_the_next),
+        cmocka_unit_test(a_device_that_cannot_go_holds_nobody_up),
+        cmocka_unit_test(work_of_any_bytes_harms_nobody_else),
         cmocka_unit_test(any_well_formed_call_gets_a_status_and_harms_nobody_else),
     };
 

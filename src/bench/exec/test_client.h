@@ -40,6 +40,8 @@ struct test_buffer {
 
 /* Runs the test on a board with so much local memory; everything is taken down and found clean. */
 void test_on_board(uint64_t local_bytes, void (*test)(struct exec_session *session));
+/* The same with faults of the GPU, which must be, and nothing else. */
+void test_on_board_with_faults(uint64_t local_bytes, void (*test)(struct exec_session *session));
 
 void test_client_open(struct test_client *client, struct exec_session *session);
 /* With a device, a paging queue, a context on the copy node, a fence and command buffers. */
