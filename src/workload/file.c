@@ -126,6 +126,24 @@ bool workload_unpack(const void *data, size_t size, size_t limit, const char *pa
     return true;
 }
 
+/*
+ * A text may begin with the mark of UTF-8, which goes. A text of UTF-16, as some shells write into
+ * files, is named: read as bytes, each of its lines would be unknown.
+ */
+static bool take_byte_order_mark(const char *path, char *data, size_t *size,
+                                 struct workload_error *error)
+{
+    if (*size >= 3 && memcmp(data, "\xef\xbb\xbf", 3) == 0) {
+        *size -= 3;
+        memmove(data, data + 3, *size);
+    }
+    if (*size >= 2 && (memcmp(data, "\xff\xfe", 2) == 0 || memcmp(data, "\xfe\xff", 2) == 0)) {
+        workload_error_set(error, "%.200s: a text in UTF-16 (expected UTF-8)", path);
+        return false;
+    }
+    return true;
+}
+
 bool workload_file_read(const char *path, char **out, size_t *out_size,
                         struct workload_error *error)
 {
@@ -148,6 +166,11 @@ bool workload_file_read(const char *path, char **out, size_t *out_size,
         return false;
     ok = workload_unpack(raw, raw_size, WORKLOAD_MAX_FILE_BYTES, path, out, out_size, error);
     free(raw);
+    if (ok && !take_byte_order_mark(path, *out, out_size, error)) {
+        free(*out);
+        *out = NULL;
+        ok = false;
+    }
     return ok;
 }
 

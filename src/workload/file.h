@@ -2,10 +2,11 @@
  * Files: whole files in and out of memory, plain or compressed with zstd.
  *
  * Place      workload, private to the module; the only place that knows zstd.
- * Model      Reading looks at the content: a zstd frame is unpacked, whatever the name. Writing
- *            goes by the name: .zst is packed. "-" is standard input or output. A file is written
- *            beside its place and renamed, so a failed save leaves the old one; devices, pipes and
- *            links stay what they are, and what they lead to is written.
+ * Model      Reading looks at the content: a zstd frame is unpacked, whatever the name. A mark of
+ *            UTF-8 at the beginning is left out, and one of UTF-16 is an error. Writing goes by the
+ *            name: .zst is packed. "-" is standard input or output. A file is written beside its
+ *            place and renamed, so a failed save leaves the old one; devices, pipes and links stay
+ *            what they are, and what they lead to is written.
  * Ownership  workload_file_read() gives a buffer, which the caller frees with free().
  * Errors     bool and struct workload_error; a file that unpacks to more than
  *            WORKLOAD_MAX_FILE_BYTES is an error, so a small bomb cannot fill memory.
