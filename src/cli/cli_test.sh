@@ -489,6 +489,32 @@ expect 0 import random.case -o again.case
 cmp -s random.case again.case || fail "import changed a case"
 expect 0 import random.case -o -
 cmp -s random.case out || fail "import to standard output changed a case"
+cp random.case kept
+mkdir behind
+ln -s ../random.case behind/link.case
+ln random.case behind/random.trace
+for input in random.case ./random.case behind/link.case behind/random.trace; do
+    expect 2 import "$input" -o random.case
+    says '^drydock: .random\.case. would be written over itself'
+done
+expect 2 import random.case
+cmp -s random.case kept || fail "import wrote over its input"
+rm -r behind
+
+# A mark of UTF-8 is no part of a text; UTF-16 is named.
+printf '\357\273\277' | cat - random.case >marked.in
+expect 0 import marked.in -o again.case
+cmp -s random.case again.case || fail "a mark of UTF-8 changed a case"
+printf '\357\273\277A 0 4096\n' >marked.in
+expect 2 import marked.in -o trace.case
+says '^drydock: marked.in:1: '
+for mark in '\377\376d\0' '\376\377\0d'; do
+    printf "$mark" >wide.in
+    expect 2 run wide.in
+    says 'wide.in: a text in UTF-16 (expected UTF-8)$'
+done
+printf '\357\273\277' >marked.in
+expect 2 run marked.in
 
 # Output goes to what stands there; only files are replaced.
 mkdir elsewhere

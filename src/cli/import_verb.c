@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define OPTIONS(ROW)                                                                               \
     ROW(OUT, "out", 'o', "FILE", "the case (input's name with .case); - is standard output")       \
@@ -43,6 +44,15 @@ static void default_output(char out[512], const char *path)
     if (dot && dot != out)
         *dot = '\0';
     strcat(out, ".case");
+}
+
+static bool is_same_file(const char *a, const char *b)
+{
+    struct stat first, second;
+
+    return strcmp(a, "-") != 0 && strcmp(b, "-") != 0 && stat(a, &first) == 0 &&
+           stat(b, &second) == 0 && S_ISREG(first.st_mode) && first.st_dev == second.st_dev &&
+           first.st_ino == second.st_ino;
 }
 
 static void print_report(FILE *out, const struct workload *workload,
@@ -123,6 +133,10 @@ static enum cli_status import(const struct cli_arguments *arguments)
         snprintf(output, sizeof output, "%s", arguments->values[OPTION_OUT]);
     else
         default_output(output, arguments->rest[0]);
+    if (is_same_file(arguments->rest[0], output)) {
+        cli_error("'%s' would be written over itself (-o FILE names another file)", output);
+        return CLI_USAGE;
+    }
     if (!workload_import(arguments->rest[0], &import_options, &workload, &report, &error)) {
         cli_error("%s", error.text);
         return CLI_USAGE;
@@ -145,7 +159,7 @@ const struct cli_verb cli_import = {
     .usage = "FILE [-o CASE]",
     .summary = "Turns a real trace into a case",
     .details = "Takes .trace (tensors and kernels of a training step) and .rmv (Radeon Memory\n"
-               "Visualizer captures); recognises them by their content.",
+               "Visualizer captures); recognises them by their content. Never writes over FILE.",
     .options = options,
     .repeated_option = -1,
     .run = import,
