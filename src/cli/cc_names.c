@@ -197,8 +197,7 @@ void cc_names_read_line(struct cc_names *names, const char *line)
 
 /* ---- Telling --------------------------------------------------------------------------------- */
 
-/* Capitals, digits and underscores with a call behind it, or _like_: not how functions are called.
- */
+/* A name of capitals, digits and underscores: how macros and constants are spelled. */
 static bool looks_like_macro(const char *name)
 {
     bool has_letter = false;

@@ -69,14 +69,6 @@ struct request {
     struct campaign_record placed; /* the last one that showed something new, with places */
 };
 
-static double wall_now(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
 /* ---- Options --------------------------------------------------------------------------------- */
 
 static bool get_number(const struct cli_arguments *arguments, int option, uint64_t min,
@@ -443,7 +435,7 @@ static enum cli_status finish(const struct request *request, enum campaign_stop 
         [CAMPAIGN_NO_WORKERS] = "error",
     };
     const struct campaign_summary *summary = &request->summary;
-    double seconds = wall_now() - request->started;
+    double seconds = terminal_now() - request->started;
 
     if (request->is_json) {
         char *json = campaign_report_json(summary, request->folder, seconds, reasons[stop]);
@@ -502,7 +494,7 @@ static enum cli_status run_campaign(struct request *request)
                       " run(s) were not counted when it ended; the runs are played again",
                       request->folder, campaign_store_uncounted(request->store));
     }
-    request->started = wall_now();
+    request->started = terminal_now();
     stop = campaign_run(&request->options, &watcher);
     terminal_end();
     tell_judgements(request);

@@ -12,13 +12,13 @@
 #include "report/look.h"
 #include "report/page/page.h"
 #include "report/report.h"
+#include "report/text_json.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/utsname.h>
@@ -107,16 +107,6 @@ static bool look_for_peeking(const char *name, char *out, size_t size)
     return is_there;
 }
 
-static bool look_for_userfaultfd(const char *name, char *out, size_t size)
-{
-    long file = syscall(SYS_userfaultfd, 0x800 /* user mode only */ | 1);
-
-    snprintf(out, size, "%s", file >= 0 ? "there" : "refused");
-    if (file >= 0)
-        close((int)file);
-    return file >= 0;
-}
-
 static const struct part {
     const char *name, *needed_for;
     look_function *look;
@@ -140,8 +130,6 @@ static const struct part {
      "a kernel from 5.13 on, with landlock in its lsm= list"},
     {"process_vm_readv", "results of driver images that are looked at", look_for_peeking, true,
      "a container that allows it"},
-    {"userfaultfd", "no verb of this version", look_for_userfaultfd, false,
-     "sysctl vm.unprivileged_userfaultfd"},
 };
 #define PART_COUNT (sizeof parts / sizeof parts[0])
 
@@ -151,14 +139,6 @@ struct speed {
     double seconds;
     struct campaign_summary summary;
 };
-
-static double wall_now(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
 
 static bool take_record(void *context, const struct campaign_record *record)
 {
@@ -182,12 +162,12 @@ static bool measure(uint64_t seconds, long processors, struct speed *out)
         .time_limit_seconds = (double)seconds,
     };
     const struct campaign_watcher watcher = {.context = out, .record = take_record};
-    const double started = wall_now();
+    const double started = terminal_now();
     bool is_fine;
 
     is_fine = campaign_summary_init(&out->summary) &&
               campaign_run(&campaign, &watcher) == CAMPAIGN_STOPPED_BY_TIME;
-    out->seconds = wall_now() - started;
+    out->seconds = terminal_now() - started;
     return is_fine && out->summary.runs;
 }
 
@@ -222,9 +202,9 @@ static void print_speed(const struct speed *speed, long processors)
 
 static json_t *part_json(const struct part *part, bool is_there, const char *how)
 {
-    return json_pack("{s:s, s:b, s:s, s:s, s:b, s:s}", "name", part->name, "is_there", is_there,
-                     "how", how, "for", part->needed_for, "is_needed", part->is_needed, "cure",
-                     part->cure);
+    return json_pack("{s:s, s:b, s:o, s:s, s:b, s:s}", "name", part->name, "is_there", is_there,
+                     "how", report_text_json(how), "for", part->needed_for, "is_needed",
+                     part->is_needed, "cure", part->cure);
 }
 
 static enum cli_status doctor(const struct cli_arguments *arguments)

@@ -233,6 +233,20 @@ static bool choose_terminal(const struct parser *parser)
 
 /* ---- The verb -------------------------------------------------------------------------------- */
 
+/* "--quiet", "--color=never", "-q": whole, as another program may mean something else by the rest.
+ */
+static bool is_common(const char *argument, size_t place)
+{
+    const struct cli_option *option = &common[place];
+    const size_t length = strlen(option->name);
+
+    if (argument[0] != '-' || argument[1] != '-')
+        return option->letter && argument[0] == '-' && argument[1] == option->letter &&
+               !argument[2];
+    return strncmp(argument + 2, option->name, length) == 0 &&
+           (argument[2 + length] == '=' || !argument[2 + length]);
+}
+
 /*
  * A verb that reads what stands there itself has the options of every verb nonetheless, by their
  * whole names, before "--".
@@ -243,30 +257,21 @@ static bool parse_raw(struct parser *parser, int argc, char **argv)
     bool options_end = false;
 
     for (int i = 0; i < argc; i++) {
-        bool is_taken = false;
+        size_t place = 0;
 
         options_end |= strcmp(argv[i], "--") == 0;
-        for (size_t j = 0; j < COMMON_COUNT && !options_end && !is_taken; j++) {
-            const struct found found = {
-                .name = common[j].name, .takes = common[j].value, .value = &parser->common[j]};
-            const size_t length = strlen(common[j].name);
-            const char *name = argv[i] + 2, *equals;
+        while (place < COMMON_COUNT && (options_end || !is_common(argv[i], place)))
+            place++;
+        if (place < COMMON_COUNT) {
+            const struct found found = {.name = common[place].name,
+                                        .takes = common[place].value,
+                                        .value = &parser->common[place]};
+            const char *equals = strchr(argv[i], '=');
 
-            if (argv[i][0] == '-' && argv[i][1] == common[j].letter && common[j].letter &&
-                !argv[i][2]) {
-                is_taken = true;
-                parser->common[j] = "";
-            }
-            if (strncmp(argv[i], "--", 2) != 0 || strncmp(name, common[j].name, length) != 0 ||
-                (name[length] != '=' && name[length] != '\0'))
-                continue;
-            equals = name[length] == '=' ? name + length + 1 : NULL;
-            is_taken = true;
-            if (!take_option(parser, &found, equals, argc, argv, &i))
+            if (!take_option(parser, &found, equals ? equals + 1 : NULL, argc, argv, &i))
                 return false;
-        }
-        if (is_taken)
             continue;
+        }
         if (out->raw_count == CLI_MAX_RAW) {
             cli_error("too many arguments");
             return false;

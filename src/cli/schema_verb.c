@@ -21,7 +21,7 @@ static enum cli_status list_schemas(bool is_json)
             json_array_append_new(list, json_pack("{s:s, s:i, s:s}", "name", kind->name, "format",
                                                   kind->format, "summary", kind->summary));
         else
-            printf("%-12s format %d  %s\n", kind->name, kind->format, kind->summary);
+            printf("%-15s format %d  %s\n", kind->name, kind->format, kind->summary);
     }
     if (!is_json) {
         json_decref(list);

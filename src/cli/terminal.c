@@ -26,7 +26,7 @@ static struct {
     bool has_task, is_drawn;
 } terminal;
 
-static double wall_now(void)
+double terminal_now(void)
 {
     struct timespec now;
 
@@ -216,7 +216,7 @@ static void draw(const struct terminal_task *task, const char *described)
 void terminal_progress(const struct terminal_task *given)
 {
     struct terminal_task task = *given;
-    const double now = wall_now();
+    const double now = terminal_now();
     char described[256];
 
     if (terminal.is_quiet || (!terminal.is_terminal && !terminal.wants_progress))

@@ -41,6 +41,9 @@ struct terminal_task {
 };
 void terminal_progress(const struct terminal_task *task);
 
+/* Seconds of the wall clock, from some moment on. */
+double terminal_now(void);
+
 /* The line goes: something else is printed now. The task goes on when it is told of again. */
 void terminal_clear(void);
 /* The task has ended. */
