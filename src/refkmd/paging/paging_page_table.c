@@ -109,21 +109,26 @@ static void convert(const struct paging_call *call, UINT64 first_word, UINT coun
 {
     const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update = &call->args->UpdatePageTable;
     const UINT64 *base = call->adapter->pte_base;
+    const BOOLEAN repeats = update->Flags.Repeat;
     UINT64 constant = constant_bits(update);
     UINT words = entry_words(call);
     UINT i;
 
-    if (words == 1 && !update->Flags.Repeat) {
+    if (words == 1 && !repeats) {
         convert_entries(base, update->pPageTableEntries + first_word, count, constant, out);
         leave_out_middles(call, update->StartIndex + first_word, count, out);
         return;
     }
     for (i = 0; i < count; i++) {
         UINT64 word = first_word + i;
-        UINT64 entry = update->Flags.Repeat ? 0 : word / words;
+        UINT64 entry = repeats ? 0 : word / words;
         const DXGK_PTE *ptes =
             word % words ? update->pPageTableEntries64KB : update->pPageTableEntries;
 
+        if (repeats && i >= words) {
+            out[i] = out[i - words];
+            continue;
+        }
         out[i] = ptes ? hardware_entry(base, &ptes[entry], constant) : 0;
     }
 }
