@@ -74,7 +74,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EXACT_MAX    ((UINT64_C(1) << 53) - 1) /* the largest integer below which doubles have all */
+#define EXACT_MAX    ((UINT64_C(1) << 53) - 1) /* up to it, doubles have each integer */
 #define SAMPLE_ROWS  12000                     /* of each of SAMPLE_SPANS */
 #define SAMPLE_SPANS 3
 #define FEW_ROWS     32 /* whose encoding is chosen by the bytes alone */

@@ -8,20 +8,22 @@
 
 #include "base.h"
 
-#define PAGE_SHIFT                                12
-#define PAGE_SIZE                                 0x1000
-#define BYTE_OFFSET(address)                      ((ULONG)((ULONG_PTR)(address) & (PAGE_SIZE - 1)))
-#define PAGE_ALIGN(address)                       ((PVOID)((ULONG_PTR)(address) & ~(ULONG_PTR)(PAGE_SIZE - 1)))
-#define ROUND_TO_PAGES(size)                      (((ULONG_PTR)(size) + PAGE_SIZE - 1) & ~(ULONG_PTR)(PAGE_SIZE - 1))
-#define ALIGN_DOWN_BY(length, alignment)          ((ULONG_PTR)(length) & ~((ULONG_PTR)(alignment)-1))
-#define ALIGN_UP_BY(length, alignment)            ALIGN_DOWN_BY((ULONG_PTR)(length) + (alignment)-1, alignment)
-#define ALIGN_DOWN_POINTER_BY(address, alignment) ((PVOID)ALIGN_DOWN_BY(address, alignment))
-#define ALIGN_UP_POINTER_BY(address, alignment)   ((PVOID)ALIGN_UP_BY(address, alignment))
-#define ALIGN_DOWN(length, type)                  ALIGN_DOWN_BY(length, sizeof(type))
-#define ALIGN_UP(length, type)                    ALIGN_UP_BY(length, sizeof(type))
-#define BYTES_TO_PAGES(size)                      (((size) >> PAGE_SHIFT) + (((size) & (PAGE_SIZE - 1)) != 0 ? 1 : 0))
+#define PAGE_SHIFT           12
+#define PAGE_SIZE            0x1000
+#define BYTE_OFFSET(address) ((ULONG)((ULONG_PTR)(address) & (PAGE_SIZE - 1)))
+#define PAGE_ALIGN(address)  ((PVOID)((ULONG_PTR)(address) & ~(ULONG_PTR)(PAGE_SIZE - 1)))
+#define ROUND_TO_PAGES(size) (((ULONG_PTR)(size) + PAGE_SIZE - 1) & ~(ULONG_PTR)(PAGE_SIZE - 1))
+#define BYTES_TO_PAGES(size) (((size) >> PAGE_SHIFT) + (((size) & (PAGE_SIZE - 1)) != 0 ? 1 : 0))
 #define ADDRESS_AND_SIZE_TO_SPAN_PAGES(address, size)                                              \
     ((ULONG)(((ULONG_PTR)BYTE_OFFSET(address) + (ULONG_PTR)(size) + PAGE_SIZE - 1) >> PAGE_SHIFT))
+
+#define ALIGN_DOWN_BY(length, size) ((ULONG_PTR)(length) & ~((ULONG_PTR)(size)-1))
+#define ALIGN_UP_BY(length, size)   ALIGN_DOWN_BY((ULONG_PTR)(length) + (size)-1, size)
+#define ALIGN_DOWN(length, type)    ALIGN_DOWN_BY(length, sizeof(type))
+#define ALIGN_UP(length, type)      ALIGN_UP_BY(length, sizeof(type))
+
+#define ALIGN_DOWN_POINTER_BY(address, size) ((PVOID)ALIGN_DOWN_BY(address, size))
+#define ALIGN_UP_POINTER_BY(address, size)   ((PVOID)ALIGN_UP_BY(address, size))
 
 typedef ULONG_PTR PFN_NUMBER, *PPFN_NUMBER;
 typedef ULONG PFN_COUNT, *PPFN_COUNT;
