@@ -195,14 +195,15 @@ char *report_page_html_with(const struct report_viewer *viewer, const struct rep
 {
     char *text = NULL;
     FILE *out = open_memstream(&text, out_size);
-    bool is_put;
+    bool is_put, has_failed;
 
     if (!out) {
         snprintf(error, 512, "no memory for the page");
         return NULL;
     }
     is_put = put_page(out, viewer, page, error);
-    if (ferror(out) || fclose(out) != 0) {
+    has_failed = ferror(out) != 0;
+    if (fclose(out) != 0 || has_failed) {
         if (is_put)
             snprintf(error, 512, "no memory for the page");
         is_put = false;
