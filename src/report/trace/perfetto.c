@@ -481,6 +481,8 @@ static void annotate_argument(struct writer *writer, size_t row)
         trace_annotate_text(trace, name, value ? words : "none");
     } else if (strcmp(type, "hex") == 0) {
         trace_annotate_pointer(trace, name, value);
+    } else if (strcmp(type, "signed") == 0) {
+        trace_annotate_int(trace, name, (int64_t)value);
     } else {
         trace_annotate_uint(trace, name, value);
     }
@@ -508,7 +510,8 @@ static void put_call(struct writer *writer, size_t row, uint64_t on)
 }
 
 /*
- * Calls nest by their depth: before a call begins, those that are open at its depth or deeper end.
+ * Calls nest by their depth: before a call begins, those that are open at its depth or deeper end,
+ * at the latest where it begins.
  * Calls of one time stay in the order of the story, which is that of the run.
  */
 #define CALL_DEPTH 64
@@ -528,8 +531,10 @@ static void put_calls(struct writer *writer)
             continue;
         if (!on)
             on = trace_track(trace, writer->manager, "calls of the driver", RANK_CALLS);
-        while (open && (open > depth || ends[open - 1] < begins))
-            trace_end_slice(trace, ends[--open], on);
+        while (open && (open > depth || ends[open - 1] < begins)) {
+            open--;
+            trace_end_slice(trace, ends[open] < begins ? ends[open] : begins, on);
+        }
         if (open && end > ends[open - 1])
             end = ends[open - 1];
         put_call(writer, i, on);

@@ -85,6 +85,8 @@ struct seen {
     size_t slices, instants, counters, flow_count, deepest;
     bool names[3][1 << 16];
     size_t packets;
+    uint64_t last_annotation; /* its value, and the field that it is in */
+    unsigned last_field;
 };
 
 static struct flow *flow_of(struct seen *seen, uint64_t id)
@@ -143,10 +145,13 @@ static void see_event(struct seen *seen, uint64_t time, struct cursor event)
             assert_int_equal(flow_of(seen, field.value)->to, 0);
             flow_of(seen, field.value)->to = time + 1;
         } else if (field.number == 4) {
-            struct field name;
+            struct field name = {0};
 
             assert_true(next_field(&field.bytes, &name) && name.number == 1);
             assert_true(seen->names[2][name.value]);
+            assert_true(next_field(&field.bytes, &name));
+            seen->last_annotation = name.value;
+            seen->last_field = name.number;
         }
     }
 }
@@ -293,6 +298,50 @@ static void calls_nest_by_their_depth(void **state)
     story_destroy(story);
 }
 
+/* Of two calls of one depth that overlap, the first ends where the second begins. */
+static void calls_of_one_depth_do_not_overlap(void **state)
+{
+    static const uint64_t calls[][3] = {{10, 50, 0}, {20, 45, 1}, {30, 60, 0}, {31, 90, 1}};
+    const struct perfetto_options options = {0};
+    struct story *story = story_create(base_services_libc());
+    struct seen *seen;
+
+    for (unsigned i = 0; i < sizeof calls / sizeof calls[0]; i++)
+        story_add_row(story, STORY_CALLS,
+                      (uint64_t[]){i + 1, calls[i][0], calls[i][1], calls[i][2], 0, 0, 0, 0});
+    seen = see(story, &options);
+    assert_int_equal(seen->slices, 4);
+    assert_int_equal(seen->deepest, 2);
+    seen_free(seen);
+    story_destroy(story);
+}
+
+/* As trace.proto has the fields of an annotation. */
+static void an_argument_keeps_its_type(void **state)
+{
+    static const struct {
+        const char *type;
+        uint64_t value;
+        unsigned field;
+    } arguments[] = {{"number", 7, 3}, {"signed", (uint64_t)-3, 4}, {"hex", 0x1000, 7}};
+    const struct perfetto_options options = {0};
+
+    for (unsigned i = 0; i < sizeof arguments / sizeof arguments[0]; i++) {
+        struct story *story = story_create(base_services_libc());
+        struct seen *seen;
+
+        story_add_row(story, STORY_CALLS, (uint64_t[]){1, 10, 20, 0, 0, 0, 0, 0});
+        story_add_row(story, STORY_ARGUMENTS,
+                      (uint64_t[]){1, story_text(story, "Offset"),
+                                   story_text(story, arguments[i].type), arguments[i].value, 0});
+        seen = see(story, &options);
+        assert_int_equal(seen->last_annotation, arguments[i].value);
+        assert_int_equal(seen->last_field, arguments[i].field);
+        seen_free(seen);
+        story_destroy(story);
+    }
+}
+
 /* Rows without times, that end before they begin, that overlap, and that name what is not there. */
 static void nonsense_becomes_a_trace(void **state)
 {
@@ -344,6 +393,8 @@ int main(void)
         cmocka_unit_test(slices_nest_and_flows_have_both_ends),
         cmocka_unit_test(calls_may_be_left_out),
         cmocka_unit_test(calls_nest_by_their_depth),
+        cmocka_unit_test(calls_of_one_depth_do_not_overlap),
+        cmocka_unit_test(an_argument_keeps_its_type),
         cmocka_unit_test(nonsense_becomes_a_trace),
         cmocka_unit_test(a_full_disk_is_told),
     };

@@ -35,7 +35,13 @@ enum {
     EVENT_FLOWS = 47,
     EVENT_LAST_FLOWS = 48
 };
-enum { ANNOTATION_NAME = 1, ANNOTATION_UINT = 3, ANNOTATION_TEXT = 6, ANNOTATION_POINTER = 7 };
+enum {
+    ANNOTATION_NAME = 1,
+    ANNOTATION_UINT = 3,
+    ANNOTATION_INT = 4,
+    ANNOTATION_TEXT = 6,
+    ANNOTATION_POINTER = 7
+};
 enum { INTERNED_CATEGORIES = 1, INTERNED_NAMES = 2, INTERNED_ANNOTATIONS = 3 };
 enum { INTERNED_ID = 1, INTERNED_TEXT = 2 };
 
@@ -221,6 +227,11 @@ static void annotate_number(struct trace *trace, uint64_t name, unsigned field, 
 void trace_annotate_uint(struct trace *trace, uint64_t name, uint64_t value)
 {
     annotate_number(trace, name, ANNOTATION_UINT, value);
+}
+
+void trace_annotate_int(struct trace *trace, uint64_t name, int64_t value)
+{
+    annotate_number(trace, name, ANNOTATION_INT, (uint64_t)value);
 }
 
 void trace_annotate_pointer(struct trace *trace, uint64_t name, uint64_t value)

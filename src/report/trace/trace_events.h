@@ -68,6 +68,7 @@ void trace_annotate(struct trace *trace, enum story_column column, size_t row);
 void trace_annotate_all(struct trace *trace, enum story_table table, size_t row);
 void trace_annotate_text(struct trace *trace, uint64_t name, const char *text);
 void trace_annotate_uint(struct trace *trace, uint64_t name, uint64_t value);
+void trace_annotate_int(struct trace *trace, uint64_t name, int64_t value);
 void trace_annotate_pointer(struct trace *trace, uint64_t name, uint64_t value);
 
 /* The two ends of a flow; row is that of what the flow is about. */
