@@ -96,7 +96,8 @@ bool pack_deflate(struct deflater *deflater, const struct bytes *raw, enum effor
             deflate(stream, flush);
             out->size += room - stream->avail_out;
         } while (!stream->avail_out);
-        next += step;
+        if (step) /* without bytes there is no pointer to move */
+            next += step;
         left -= step;
         is_done = flush == Z_FULL_FLUSH;
     }

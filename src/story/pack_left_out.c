@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define NEAR_CALLS    200  /* that stay before and behind the call of a finding */
 #define SERIES_POINTS 4096 /* of a curve that is thinned */
 
 /* ---- Rows that stay -------------------------------------------------------------------------- */
@@ -70,9 +69,9 @@ static void keep_near_calls(struct pack *pack, enum story_table table, unsigned 
 
     for (size_t i = 0; i < story_rows(pack->story, STORY_FINDINGS); i++) {
         uint64_t call = story_get(pack->story, STORY_FINDINGS_CALL, i);
-        size_t first = call > NEAR_CALLS + 1 ? (size_t)call - NEAR_CALLS - 1 : 0;
+        size_t first = call > STORY_NEAR_CALLS + 1 ? (size_t)call - STORY_NEAR_CALLS - 1 : 0;
 
-        for (size_t row = first; call && row < rows && row < call + NEAR_CALLS; row++)
+        for (size_t row = first; call && row < rows && row < call + STORY_NEAR_CALLS; row++)
             keeps[row] = 1;
     }
 }
@@ -80,7 +79,7 @@ static void keep_near_calls(struct pack *pack, enum story_table table, unsigned 
 static void keep_near_arguments(struct pack *pack, enum story_table table, unsigned char *keeps)
 {
     size_t calls = story_rows(pack->story, STORY_CALLS);
-    unsigned char *near = base_alloc(pack->services, calls);
+    unsigned char *near = base_alloc(pack->services, calls + 1); /* there may be no calls */
 
     if (!near) {
         pack->failed = true;
@@ -92,7 +91,7 @@ static void keep_near_arguments(struct pack *pack, enum story_table table, unsig
 
         keeps[i] = call && call <= calls && near[call - 1];
     }
-    base_free(pack->services, near, calls);
+    base_free(pack->services, near, calls + 1);
 }
 
 /* Steps and prints are few, and what a person looks for first. */
@@ -175,20 +174,6 @@ static const struct step {
 
 _Static_assert(STEP_COUNT <= sizeof((struct pack *)0)->left_out / 96, "room for a text a step");
 
-/* "1,234,567". */
-static void write_count(char text[32], uint64_t count)
-{
-    char plain[32];
-    size_t length = (size_t)snprintf(plain, sizeof plain, "%llu", (unsigned long long)count);
-
-    for (size_t i = 0; i < length; i++) {
-        *text++ = plain[i];
-        if ((length - i) % 3 == 1 && i + 1 < length)
-            *text++ = ',';
-    }
-    *text = '\0';
-}
-
 bool pack_leave_out(struct pack *pack, unsigned number)
 {
     const struct step *step = &steps[number < STEP_COUNT ? number : 0];
@@ -207,7 +192,7 @@ bool pack_leave_out(struct pack *pack, unsigned number)
     end_choice(pack, step->table);
     if (pack->rows[step->table] == before)
         return true;
-    write_count(count, before - pack->rows[step->table]);
+    story_count(count, before - pack->rows[step->table]);
     snprintf(pack->left_out[pack->left_out_count++], sizeof pack->left_out[0], "%s %s", count,
              step->what);
     return true;

@@ -6,6 +6,7 @@
 #include "story/story.h"
 #include "base/hash.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -273,6 +274,19 @@ const char *story_fact_of(const struct story *story, const char *key)
             return story_text_of(story, story_get(story, STORY_FACTS_VALUE, i));
     }
     return NULL;
+}
+
+void story_count(char out[32], uint64_t count)
+{
+    char plain[24];
+    size_t length = (size_t)snprintf(plain, sizeof plain, "%" PRIu64, count);
+
+    for (size_t i = 0; i < length; i++) {
+        if (i && (length - i) % 3 == 0)
+            *out++ = ',';
+        *out++ = plain[i];
+    }
+    *out = '\0';
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */

@@ -114,6 +114,12 @@ void story_fact(struct story *story, const char *key, const char *format, ...)
 /* The value of the first fact of this key, or NULL. */
 const char *story_fact_of(const struct story *story, const char *key);
 
+/* Calls before and behind that of a finding, which stay where there are too many. */
+#define STORY_NEAR_CALLS 200
+
+/* "1,234,567", as facts have it. */
+void story_count(char out[32], uint64_t count);
+
 /* ---- Packed ---------------------------------------------------------------------------------- */
 
 struct story_pack_limits {

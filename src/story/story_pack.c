@@ -266,7 +266,7 @@ static size_t put_utf8(struct bytes *bytes, const char *text, size_t size)
 {
     size_t length;
 
-    if (!pack_reserve(bytes, 3 * size))
+    if (!size || !pack_reserve(bytes, 3 * size))
         return 0;
     length = utf8_mend(text, size, (char *)bytes->data + bytes->size);
     bytes->size += length;

@@ -28,9 +28,6 @@ struct story_limits {
 #define STORY_MAX_ARGUMENTS ((size_t)8 << 20)
 #define STORY_MAX_ROWS      ((size_t)32 << 20)
 
-/* Calls before and behind that of a finding, which are always kept. */
-#define STORY_NEAR_CALLS 200
-
 struct story *story_read(const struct base_services *services, const char *path,
                          const struct story_limits *limits, char error[512]);
 
