@@ -162,7 +162,7 @@ static const struct step {
     {STORY_MARKS, "interrupts, DPCs and values of fences", keep_named_marks},
     {STORY_SAMPLES, "points of curves between lowest and highest ones", keep_some_points},
     {STORY_REFERENCES, "references of submissions", keep_none},
-    {STORY_FLOWS, "arrows from fences", keep_none},
+    {STORY_FLOWS, "arrows from interrupts", keep_none},
     {STORY_WAITS, "waits of requests", keep_none},
     {STORY_ENTRIES, "updates of page tables", keep_none},
     {STORY_VICTIMS, "choices of victims", keep_none},

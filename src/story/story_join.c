@@ -45,23 +45,26 @@ static uint64_t text(struct join *join, uint64_t number)
     return join->texts[number] - 1;
 }
 
-/* The row plus one of an object, which is made when the record did not tell of it. 0 is none. */
-static uint64_t object(struct join *join, uint64_t type, uint64_t number)
+/* The row plus one of an object, which is made when the record did not tell of it. */
+static uint64_t numbered_object(struct join *join, uint64_t type, uint64_t number)
 {
-    uint64_t row;
+    uint64_t key = row_key2(type, number), row = row_map_get(&join->objects, key);
 
-    if (!number)
-        return STORY_NONE;
-    row = row_map_get(&join->objects, row_key2(type, number));
     if (!row) {
         row = story_add(join->story, STORY_OBJECTS) + 1;
         story_set(join->story, STORY_OBJECTS_KIND, row - 1, type);
         story_set(join->story, STORY_OBJECTS_NUMBER, row - 1, number);
         if (type == join->words.process)
             story_set(join->story, STORY_OBJECTS_PROCESS, row - 1, row);
-        row_map_set(&join->objects, row_key2(type, number), row);
+        row_map_set(&join->objects, key, row);
     }
     return row;
+}
+
+/* 0 is none. */
+static uint64_t object(struct join *join, uint64_t type, uint64_t number)
+{
+    return number ? numbered_object(join, type, number) : STORY_NONE;
 }
 
 #define OBJECT(join, kind, number) object(join, (join)->words.kind, number)
@@ -69,15 +72,7 @@ static uint64_t object(struct join *join, uint64_t type, uint64_t number)
 /* Nodes are numbered from 0; every one of them is an object. */
 static uint64_t node(struct join *join, uint64_t ordinal)
 {
-    uint64_t key = row_key2(join->words.node, ordinal), row = row_map_get(&join->objects, key);
-
-    if (!row) {
-        row = story_add(join->story, STORY_OBJECTS) + 1;
-        story_set(join->story, STORY_OBJECTS_KIND, row - 1, join->words.node);
-        story_set(join->story, STORY_OBJECTS_NUMBER, row - 1, ordinal);
-        row_map_set(&join->objects, key, row);
-    }
-    return row;
+    return numbered_object(join, join->words.node, ordinal);
 }
 
 /*
@@ -469,8 +464,7 @@ static void take_submission(struct join *join, const struct record_reader_item *
     FIELDS(submission);
     uint64_t row = ADD(SUBMISSIONS, fields->number, OBJECT(join, context, fields->context),
                        node(join, fields->node), fields->fence, item->time_ns,
-                       fields->request ? request_of(join, fields->request) : 0,
-                       fields->packet ? packet_of(join, fields->packet) : 0);
+                       request_of(join, fields->request), packet_of(join, fields->packet));
 
     for (size_t i = 0; i < item->group_count; i++) {
         const struct record_submission_group *reference = RECORD_GROUP(submission, item, i);
@@ -660,7 +654,7 @@ static void take_placed(struct join *join, const struct record_reader_item *item
 
     row = ADD(PLACES, allocation, fields->instance, OBJECT(join, segment, fields->segment),
               fields->offset, fields->bytes, item->time_ns, STORY_NEVER, text(join, fields->why), 0,
-              fields->request ? request_of(join, fields->request) : 0, 0, 0, STORY_NEVER, 0);
+              request_of(join, fields->request), 0, 0, STORY_NEVER, 0);
     row_map_set(&join->places,
                 place_key(fields->allocation, fields->instance, fields->segment, fields->offset),
                 row);
@@ -671,11 +665,10 @@ static void take_left(struct join *join, const struct record_reader_item *item)
 {
     FIELDS(left);
     uint64_t key = place_key(fields->allocation, fields->instance, fields->segment, fields->offset);
-    uint64_t row = row_map_get(&join->places, key), request = 0, departure;
+    uint64_t row = row_map_get(&join->places, key), departure;
+    uint64_t request = request_of(join, fields->request);
     uint64_t allocation = OBJECT(join, allocation, fields->allocation);
 
-    if (fields->request)
-        request = request_of(join, fields->request);
     /* A place that was not told of, or has ended already, was there from the beginning. */
     if (!row || story_get(join->story, STORY_PLACES_TO, (size_t)row - 1) != STORY_NEVER)
         row = ADD(PLACES, allocation, fields->instance, OBJECT(join, segment, fields->segment),
@@ -763,7 +756,7 @@ static void take_job(struct join *join, const struct record_reader_item *item)
         return;
     SET(JOBS, NAME, row, text(join, fields->name));
     SET(JOBS, ALLOCATION, row, OBJECT(join, allocation, fields->allocation));
-    SET(JOBS, REQUEST, row, fields->request ? request_of(join, fields->request) : 0);
+    SET(JOBS, REQUEST, row, request_of(join, fields->request));
     SET(JOBS, BEGINS, row, item->time_ns);
 }
 
@@ -842,7 +835,7 @@ static void take_entries(struct join *join, const struct record_reader_item *ite
 {
     FIELDS(entries);
 
-    ADD(ENTRIES, item->time_ns, fields->operation ? operation_of(join, fields->operation) : 0,
+    ADD(ENTRIES, item->time_ns, operation_of(join, fields->operation),
         OBJECT(join, process, fields->process), fields->level, fields->va, fields->count,
         fields->covers, OBJECT(join, segment, fields->segment), fields->offset, fields->stride,
         fields->flags, fields->valid ? fields->count : 0, fields->scattered != 0);
@@ -991,21 +984,8 @@ static void join_waits(struct join *join)
         uint64_t told = packet ? row_map_get(&join->interrupts, row_key(packet)) : 0;
 
         if (told)
-            ADD(FLOWS, told, 0, 0, story_get(join->story, STORY_WAITS_REQUEST, i));
+            ADD(FLOWS, told, story_get(join->story, STORY_WAITS_REQUEST, i));
     }
-}
-
-static void write_count(char out[32], uint64_t count)
-{
-    char plain[32];
-    size_t length = (size_t)snprintf(plain, sizeof plain, "%llu", (unsigned long long)count);
-
-    for (size_t i = 0; i < length; i++) {
-        *out++ = plain[i];
-        if ((length - i) % 3 == 1 && i + 1 < length)
-            *out++ = ',';
-    }
-    *out = '\0';
 }
 
 void join_end(struct join *join)
@@ -1014,11 +994,11 @@ void join_end(struct join *join)
 
     join_waits(join);
     if (join->arguments_left_out) {
-        write_count(count, join->arguments_left_out);
+        story_count(count, join->arguments_left_out);
         story_fact(join->story, "left_out", "%s arguments of calls far from any finding", count);
     }
     if (join->calls_left_out) {
-        write_count(count, join->calls_left_out);
+        story_count(count, join->calls_left_out);
         story_fact(join->story, "left_out", "%s calls far from any finding", count);
     }
 }

@@ -173,7 +173,7 @@ static void submit(struct synthetic *s)
     s->now = story_get(s->story, STORY_PACKETS_ENDS, packet - 1);
     ADD(s->story, MARKS, s->now, t(s, "interrupt"), t(s, "DXGK_INTERRUPT_DMA_COMPLETED"),
         s->adapter_node[1], 0, s->fence, packet, 0);
-    ADD(s->story, FLOWS, story_rows(s->story, STORY_MARKS), submission, 0, 0);
+    ADD(s->story, FLOWS, story_rows(s->story, STORY_MARKS), request);
 }
 
 static void begin(struct synthetic *s)

@@ -358,8 +358,7 @@ export function arrowsOf(run: Run, table: string, row: number, most = 240): Arro
             }
             if (t === "marks")
                 for (const f of run.referring("flows", "mark", r))
-                    for (const [column, target] of [["submission", "submissions"], ["packet", "packets"], ["request", "requests"]])
-                        if (value("flows", column, f)) add(t, r, true, target, value("flows", column, f) - 1, false, "let go");
+                    if (value("flows", "request", f)) add(t, r, true, "requests", value("flows", "request", f) - 1, false, "let go");
         }
         if (goesBack) {
             if (t === "packets") {
@@ -368,13 +367,14 @@ export function arrowsOf(run: Run, table: string, row: number, most = 240): Arro
             }
             if (t === "submissions" && value(t, "request", r)) add("requests", value(t, "request", r) - 1, true, t, r, false, "was waited for by");
             if (t === "marks" && value(t, "packet", r)) add("packets", value(t, "packet", r) - 1, true, t, r, false, "told by");
-            if (t === "requests")
+            if (t === "requests") {
                 for (const w of run.referring("waits", "request", r)) {
                     if (value("waits", "packet", w)) add("packets", value("waits", "packet", w) - 1, true, t, r, true, "was waited for by");
                     if (value("waits", "operation", w)) add("operations", value("waits", "operation", w) - 1, true, t, r, true, "was waited for by");
                 }
-            for (const [target, column] of [["submissions", "submission"], ["packets", "packet"], ["requests", "request"]])
-                if (t === target) for (const f of run.referring("flows", column, r)) if (value("flows", "mark", f)) add("marks", value("flows", "mark", f) - 1, true, t, r, false, "let go");
+                for (const f of run.referring("flows", "request", r))
+                    if (value("flows", "mark", f)) add("marks", value("flows", "mark", f) - 1, true, t, r, false, "let go");
+            }
         }
     }
     return arrows;

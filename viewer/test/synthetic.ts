@@ -43,7 +43,7 @@ export function emptyTables() {
         calls: new TableBuilder("calls", "sequence:count begins:time ends:time depth:count name:text operation:text object:row:objects status:count"),
         arguments: new TableBuilder("arguments", "call:row:calls field:text type:text value:count is_answer:flag"),
         marks: new TableBuilder("marks", "time:time kind:text text:text node:row:objects object:row:objects value:count packet:row:packets"),
-        flows: new TableBuilder("flows", "mark:row:marks submission:row:submissions packet:row:packets request:row:requests"),
+        flows: new TableBuilder("flows", "mark:row:marks request:row:requests"),
         entries: new TableBuilder("entries", "time:time operation:row:operations process:row:objects level:count va:bytes count:count covers:bytes segment:row:objects offset:bytes stride:bytes flags:count valid:count"),
         mappings: new TableBuilder("mappings", "process:row:objects allocation:row:objects va:bytes bytes:bytes offset:bytes from:time to:time"),
         series: new TableBuilder("series", "name:text object:row:objects unit:text group:text"),
@@ -201,7 +201,7 @@ export function synthetic(bands: number, options: { seed?: number; segmentBytes?
             t.packets.set(p, "ends", ends);
             const s = t.submissions.add(++submission, contexts[turn], nodes[0], packet, asked, r, p);
             for (const a of list) t.references.add(s, a, 0, random.below(3) ? 0 : 1);
-            if (lastMark) t.flows.add(lastMark, s, 0, 0);
+            if (lastMark) t.flows.add(lastMark, r);
             t.marks.add(ends, "interrupt", "DXGK_INTERRUPT_DMA_COMPLETED", nodes[0], 0, packet, p);
             interrupts++;
         }
