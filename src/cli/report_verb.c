@@ -9,6 +9,7 @@
 #include "report/document.h"
 #include "report/page/folder_page.h"
 #include "report/page/page.h"
+#include "report/text_json.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -50,24 +51,16 @@ static enum cli_status save(const struct cli_arguments *arguments, const char *f
 static void tell(const struct cli_arguments *arguments, const char *path, size_t size,
                  const struct report_run *run)
 {
-    const char *left_out;
-
     if (arguments->values[OPTION_JSON]) {
-        json_t *json = report_document("report"), *list = json_array(), *notes = json_array();
-        char *text;
+        json_t *json = report_document("report"), *notes = json_array();
 
-        for (size_t i = 0; run->story && report_left_out(run->story, i, &left_out); i++)
-            json_array_append_new(list, json_string(left_out));
         for (unsigned i = 0; i < run->note_count; i++)
-            json_array_append_new(notes, json_string(run->notes[i]));
-        json_object_set_new(json, "report", json_string(path));
+            json_array_append_new(notes, report_text_json(run->notes[i]));
+        json_object_set_new(json, "report", report_text_json(path));
         json_object_set_new(json, "bytes", json_integer((json_int_t)size));
-        json_object_set_new(json, "left_out", list);
+        json_object_set_new(json, "left_out", report_left_out_json(run->story));
         json_object_set_new(json, "notes", notes);
-        text = json_dumps(json, JSON_INDENT(2));
-        puts(text ? text : "{}");
-        free(text);
-        json_decref(json);
+        cli_print_json(json);
         return;
     }
     for (unsigned i = 0; i < run->note_count; i++)
@@ -75,8 +68,7 @@ static void tell(const struct cli_arguments *arguments, const char *path, size_t
     if (terminal_is_quiet())
         return;
     printf("%s (%.1f MB)\n", path, (double)size / 1e6);
-    for (size_t i = 0; run->story && report_left_out(run->story, i, &left_out); i++)
-        printf("  left out: %s\n", left_out);
+    report_left_out_text(stdout, run->story);
 }
 
 static enum cli_status report_run(const struct cli_arguments *arguments, const char *folder)
@@ -138,7 +130,7 @@ static enum cli_status compare_runs(const struct cli_arguments *arguments, struc
                                     struct report_run *b)
 {
     json_t *comparison = report_compare(a, b);
-    enum cli_status status = CLI_FINE;
+    enum cli_status status = CLI_FINE, saved;
     char error[512], path[600], *html = NULL;
     size_t size;
 
@@ -161,13 +153,12 @@ static enum cli_status compare_runs(const struct cli_arguments *arguments, struc
     }
     if (report_page_is_built()) {
         html = report_compare_html(a, b, comparison, &size, error);
-        if (html)
-            status = save(arguments, b->name, "compare.html", html, path);
-        else
+        saved = html ? save(arguments, b->name, "compare.html", html, path) : CLI_INTERNAL;
+        if (!html)
             cli_error("%s", error);
-        if (html && status == CLI_FINE && !arguments->values[OPTION_JSON])
+        else if (saved == CLI_FINE && !arguments->values[OPTION_JSON])
             printf("\n%s (%.1f MB)\n", path, (double)size / 1e6);
-        status = html ? status : CLI_INTERNAL;
+        status = saved == CLI_FINE ? status : saved;
     } else if (arguments->values[OPTION_OUT]) {
         cli_error("%s", report_page_not_built());
         status = CLI_USAGE;
@@ -223,7 +214,7 @@ static enum cli_status report_campaign(const struct cli_arguments *arguments, co
         json_t *json = report_document("campaign_report");
 
         snprintf(path, sizeof path, "%.*s/report.html", (int)(length < 580 ? length : 580), folder);
-        json_object_set_new(json, "report", json_string(path));
+        json_object_set_new(json, "report", report_text_json(path));
         json_object_set_new(json, "bytes", json_integer((json_int_t)how.bytes));
         json_object_set_new(json, "causes", json_integer((json_int_t)how.causes));
         cli_print_json(json);

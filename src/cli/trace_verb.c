@@ -8,9 +8,11 @@
 #include "record/record_reader.h"
 #include "report/document.h"
 #include "report/page/folder_page.h"
+#include "report/text_json.h"
 #include "report/trace/perfetto.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,7 +37,11 @@ static bool find_record(const char *name, char path[600])
         cli_error("cannot read '%s': %s", name, strerror(errno));
         return false;
     }
-    snprintf(path, 600, S_ISDIR(status.st_mode) ? "%.500s/record.ddr" : "%.500s", name);
+    if ((size_t)snprintf(path, 600, "%s%s", name, S_ISDIR(status.st_mode) ? "/record.ddr" : "") >=
+        600) {
+        cli_error("the name is too long: '%.100s...'", name);
+        return false;
+    }
     if (S_ISDIR(status.st_mode) && stat(path, &status) != 0) {
         cli_error("'%s' has no record.ddr: it is no folder of a run, or the run was played without "
                   "a record",
@@ -49,31 +55,51 @@ static bool find_record(const char *name, char path[600])
     return true;
 }
 
-/* Whole under its name, or not at all. False with a message. */
-static bool write_trace(const char *path, const struct story *story,
+/*
+ * A file that is new: what has its name goes, and is not written to, for the folder of a run may be
+ * anybody's, with links in it.
+ */
+static FILE *open_new(const char *path)
+{
+    int file = unlink(path) == 0 || errno == ENOENT
+                   ? open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666)
+                   : -1;
+    FILE *stream = file < 0 ? NULL : fdopen(file, "wb");
+
+    if (file >= 0 && !stream)
+        close(file);
+    return stream;
+}
+
+/*
+ * Whole under its name, or not at all; a device or a pipe that the user has named is written to.
+ * False with a message.
+ */
+static bool write_trace(const char *path, bool is_named, const struct story *story,
                         const struct perfetto_options *options, struct perfetto_counts *counts,
                         long *out_bytes)
 {
-    bool is_standard = strcmp(path, "-") == 0, is_written;
-    char partial[620];
+    bool is_standard = strcmp(path, "-") == 0, is_direct, is_written;
+    struct stat status;
+    char partial[640];
     FILE *out;
 
-    snprintf(partial, sizeof partial, "%.600s.partial", path);
-    out = is_standard ? stdout : fopen(partial, "wb");
+    is_direct = is_standard || (is_named && stat(path, &status) == 0 && !S_ISREG(status.st_mode));
+    snprintf(partial, sizeof partial, "%s%s", path, is_direct ? "" : ".partial");
+    out = is_standard ? stdout : is_direct ? fopen(path, "wb") : open_new(partial);
     if (!out) {
         cli_error("cannot write '%s': %s", partial, strerror(errno));
         return false;
     }
     errno = 0;
     is_written = perfetto_write(out, story, options, counts);
-    *out_bytes = is_standard ? 0 : ftell(out);
-    if (is_standard)
-        is_written = fflush(out) == 0 && is_written;
-    else
-        is_written = fclose(out) == 0 && is_written && rename(partial, path) == 0;
+    *out_bytes = is_direct ? 0 : ftell(out);
+    is_written = (is_standard ? fflush(out) : fclose(out)) == 0 && is_written;
+    if (!is_direct)
+        is_written = is_written && rename(partial, path) == 0;
     if (!is_written) {
         cli_error("cannot write '%s': %s", path, errno ? strerror(errno) : "no memory");
-        if (!is_standard)
+        if (!is_direct)
             unlink(partial);
     }
     return is_written;
@@ -83,7 +109,6 @@ static void tell(const struct cli_arguments *arguments, const char *path, const 
                  const struct perfetto_counts *counts, long bytes)
 {
     static const char *const lacks[] = {"cut", "damaged"};
-    const char *left_out;
 
     for (size_t i = 0; i < sizeof lacks / sizeof lacks[0]; i++) {
         if (story_fact_of(story, lacks[i]))
@@ -92,12 +117,9 @@ static void tell(const struct cli_arguments *arguments, const char *path, const 
     if (strcmp(path, "-") == 0)
         return;
     if (arguments->values[OPTION_JSON]) {
-        json_t *json = report_document("trace"), *list = json_array();
-        char *text;
+        json_t *json = report_document("trace");
 
-        for (size_t i = 0; report_left_out(story, i, &left_out); i++)
-            json_array_append_new(list, json_string(left_out));
-        json_object_set_new(json, "trace", json_string(path));
+        json_object_set_new(json, "trace", report_text_json(path));
         json_object_set_new(json, "bytes", json_integer(bytes));
 #define X(name) json_object_set_new(json, #name, json_integer((json_int_t)counts->name))
         X(tracks);
@@ -106,18 +128,14 @@ static void tell(const struct cli_arguments *arguments, const char *path, const 
         X(counters);
         X(flows);
 #undef X
-        json_object_set_new(json, "left_out", list);
-        text = json_dumps(json, JSON_INDENT(2));
-        puts(text ? text : "{}");
-        free(text);
-        json_decref(json);
+        json_object_set_new(json, "left_out", report_left_out_json(story));
+        cli_print_json(json);
         return;
     }
     if (terminal_is_quiet())
         return;
     printf("%s (%.1f MB): open it at https://ui.perfetto.dev\n", path, (double)bytes / 1e6);
-    for (size_t i = 0; report_left_out(story, i, &left_out); i++)
-        printf("  left out: %s\n", left_out);
+    report_left_out_text(stdout, story);
 }
 
 /* The calls of the record as lines, all of them. */
@@ -174,8 +192,12 @@ static enum cli_status run(const struct cli_arguments *arguments)
         return CLI_USAGE;
     if (arguments->values[OPTION_TEXT])
         return write_lines(record, out, is_paging ? RUN_EVENTS_PAGING : RUN_EVENTS_ALL);
+    if (out && strlen(out) >= sizeof path) {
+        cli_error("the name is too long: '%.100s...'", out);
+        return CLI_USAGE;
+    }
     if (out)
-        snprintf(path, sizeof path, "%.600s", out);
+        snprintf(path, sizeof path, "%s", out);
     else
         snprintf(path, sizeof path, "%.*s/run.pftrace",
                  (int)(strrchr(record, '/') ? strrchr(record, '/') - record : 1),
@@ -185,7 +207,7 @@ static enum cli_status run(const struct cli_arguments *arguments)
         cli_error("%s", error);
         return CLI_USAGE;
     }
-    if (write_trace(path, story, &options, &counts, &bytes)) {
+    if (write_trace(path, out != NULL, story, &options, &counts, &bytes)) {
         tell(arguments, path, story, &counts, bytes);
         status = CLI_FINE;
     }

@@ -1,5 +1,6 @@
 #include "report/compare/compare.h"
 #include "report/page/page.h"
+#include "report/plain_text.h"
 #include "report/report.h"
 #include "report/text_json.h"
 #include "base/hash.h"
@@ -642,8 +643,8 @@ static void figure_text(const char *path, const json_t *value, char out[64])
 
 #define FIGURE_LINES 40
 
-void report_compare_text(FILE *out, const struct report_run *a, const struct report_run *b,
-                         const json_t *comparison)
+static void put_comparison(FILE *out, const struct report_run *a, const struct report_run *b,
+                           const json_t *comparison)
 {
     const json_t *figures = json_object_get(comparison, "figures");
     char text_a[64], text_b[64];
@@ -670,6 +671,17 @@ void report_compare_text(FILE *out, const struct report_run *a, const struct rep
         figure_text(path, json_object_get(figure, "b"), text_b);
         fprintf(out, "  %-44s %20s %20s\n", path, text_a, text_b);
     }
+}
+
+void report_compare_text(FILE *out, const struct report_run *a, const struct report_run *b,
+                         const json_t *comparison)
+{
+    struct plain_text plain;
+
+    plain_text_begin(&plain);
+    if (plain.stream)
+        put_comparison(plain.stream, a, b, comparison);
+    plain_text_end(&plain, out);
 }
 
 char *report_compare_html(struct report_run *a, struct report_run *b, const json_t *comparison,

@@ -227,6 +227,63 @@ static void without_records_figures_are_compared(void **state)
     report_run_fini(&b);
 }
 
+/* What a record or a run.json says is text on the terminal, and nothing that it obeys. */
+static void hostile_texts_stay_texts(void **state)
+{
+    struct report_run a = run_of("", "{\"evictions\": \"\\u001b]0;title\\u0007\"}");
+    struct report_run b = run_of("", "{\"evictions\": 1}");
+    json_t *comparison;
+    char *text;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+
+    add_call(&a, "Dxgk\033[2J", 20, 0, NULL, 0);
+    add_call(&b, "DxgkDdiPatch", 20, 0, NULL, 0);
+    comparison = report_compare(&a, &b);
+    report_compare_text(out, &a, &b, comparison);
+    fclose(out);
+    assert_null(strpbrk(text, "\033\007"));
+    assert_non_null(strstr(text, "Dxgk\\x1b[2J"));
+    assert_non_null(strstr(text, "\\x1b]0;title\\x07"));
+    free(text);
+    json_decref(comparison);
+    report_run_fini(&a);
+    report_run_fini(&b);
+}
+
+/* Rows that name rows, objects and texts that are not there. */
+static void nonsense_can_be_compared(void **state)
+{
+    struct report_run runs[2] = {run_of("", "{}"), run_of("", "{}")};
+    json_t *comparison;
+
+    for (unsigned run = 0; run < 2; run++) {
+        struct story *story = runs[run].story;
+
+        story_text(story, "object");
+        story_text(story, "text");
+        for (unsigned table = 0; table < STORY_TABLE_COUNT; table++) {
+            for (unsigned row = 0; row < 300; row++) {
+                story_add(story, (enum story_table)table);
+                for (unsigned i = story_tables[table].first; i < story_tables[table + 1].first; i++)
+                    story_set(story, (enum story_column)i, row,
+                              row % 7 == 6 ? UINT64_MAX - run
+                                           : (row / (run + 1) * 7919u + i * 104729u) % 311);
+            }
+        }
+    }
+    comparison = report_compare(&runs[0], &runs[1]);
+    assert_int_equal(number(comparison, "operations", "a"), 300);
+    assert_true(number(comparison, "operations", "same") < 300);
+    assert_true(json_is_false(json_object_get(comparison, "is_same")));
+    json_decref(comparison);
+    comparison = report_compare(&runs[0], &runs[0]);
+    assert_true(json_is_true(json_object_get(comparison, "is_same")));
+    json_decref(comparison);
+    report_run_fini(&runs[0]);
+    report_run_fini(&runs[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -236,6 +293,8 @@ int main(void)
         cmocka_unit_test(a_run_that_goes_on_and_another_time_are_told),
         cmocka_unit_test(figures_that_differ_are_listed),
         cmocka_unit_test(without_records_figures_are_compared),
+        cmocka_unit_test(hostile_texts_stay_texts),
+        cmocka_unit_test(nonsense_can_be_compared),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,7 @@
 #include "report/page/folder_page.h"
 #include "report/campaign/folder_files.h"
 #include "report/page/page.h"
+#include "report/plain_text.h"
 #include "report/text_json.h"
 
 #include <dirent.h>
@@ -98,7 +99,7 @@ static bool load_json(int folder, struct report_run *run, char error[512])
 }
 
 /* What a record lacks is a note, and no error. */
-static bool load_story(int folder, struct report_run *run, char error[512])
+static void load_story(int folder, struct report_run *run)
 {
     static const char *const states[] = {"cut", "damaged"};
     char path[600], reason[512] = "", text[REPORT_RUN_NOTE_BYTES];
@@ -109,12 +110,9 @@ static bool load_story(int folder, struct report_run *run, char error[512])
                  ? "The run has no record.ddr, so this page has its figures and findings only. "
                    "Play it again with this version of drydock to see what happened in it."
                  : "The run's record.ddr is no ordinary file, and was not read.");
-        return true;
+        return;
     }
-    if ((size_t)snprintf(path, sizeof path, "%s/record.ddr", run->name) >= sizeof path) {
-        snprintf(error, 512, "the name of the folder is too long");
-        return false;
-    }
+    snprintf(path, sizeof path, "%s/record.ddr", run->name);
     run->story = story_read(base_services_libc(), path, NULL, reason);
     if (!run->story) {
         snprintf(text, sizeof text,
@@ -122,7 +120,7 @@ static bool load_story(int folder, struct report_run *run, char error[512])
                  "only: %.480s",
                  reason);
         note(run, text);
-        return true;
+        return;
     }
     for (size_t i = 0; i < sizeof states / sizeof states[0]; i++) {
         const char *words = story_fact_of(run->story, states[i]);
@@ -132,29 +130,34 @@ static bool load_story(int folder, struct report_run *run, char error[512])
             note(run, text);
         }
     }
-    return true;
 }
 
 bool report_run_load(const char *folder, struct report_run *out_run, char error[512])
 {
     int descriptor = folder_open(folder);
     size_t length;
+    bool is_loaded;
 
     *out_run = (struct report_run){0};
     if (descriptor < 0) {
         snprintf(error, 512, "cannot open the folder '%.300s': %s", folder, strerror(errno));
         return false;
     }
-    snprintf(out_run->name, sizeof out_run->name, "%s", folder);
-    for (length = strlen(out_run->name); length > 1 && out_run->name[length - 1] == '/';)
-        out_run->name[--length] = '\0';
-    if (!load_json(descriptor, out_run, error) || !load_story(descriptor, out_run, error)) {
+    for (length = strlen(folder); length > 1 && folder[length - 1] == '/';)
+        length--;
+    if (length >= sizeof out_run->name) {
+        snprintf(error, 512, "the name of the folder is too long: '%.300s...'", folder);
         close(descriptor);
-        report_run_fini(out_run);
         return false;
     }
+    memcpy(out_run->name, folder, length);
+    is_loaded = load_json(descriptor, out_run, error);
+    if (is_loaded)
+        load_story(descriptor, out_run);
+    else
+        report_run_fini(out_run);
     close(descriptor);
-    return true;
+    return is_loaded;
 }
 
 void report_run_fini(struct report_run *run)
@@ -208,15 +211,35 @@ bool report_page_save(const char *folder, const char *name, const char *html, ch
     return is_written;
 }
 
-bool report_left_out(const struct story *story, size_t i, const char **out_text)
+/* The text of a fact "left_out"; NULL: the row is another fact. */
+static const char *left_out(const struct story *story, size_t row)
 {
-    for (size_t row = 0; row < story_rows(story, STORY_FACTS); row++) {
-        const char *key = story_text_of(story, story_get(story, STORY_FACTS_KEY, row));
+    const char *key = story_text_of(story, story_get(story, STORY_FACTS_KEY, row));
 
-        if (strcmp(key, "left_out") == 0 && !i--) {
-            *out_text = story_text_of(story, story_get(story, STORY_FACTS_VALUE, row));
-            return true;
-        }
+    return strcmp(key, "left_out") == 0
+               ? story_text_of(story, story_get(story, STORY_FACTS_VALUE, row))
+               : NULL;
+}
+
+json_t *report_left_out_json(const struct story *story)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; story && i < story_rows(story, STORY_FACTS); i++) {
+        if (left_out(story, i))
+            json_array_append_new(list, report_text_json(left_out(story, i)));
     }
-    return false;
+    return list;
+}
+
+void report_left_out_text(FILE *out, const struct story *story)
+{
+    struct plain_text plain;
+
+    plain_text_begin(&plain);
+    for (size_t i = 0; story && plain.stream && i < story_rows(story, STORY_FACTS); i++) {
+        if (left_out(story, i))
+            fprintf(plain.stream, "  left out: %s\n", left_out(story, i));
+    }
+    plain_text_end(&plain, out);
 }

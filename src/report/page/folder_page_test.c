@@ -1,0 +1,161 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "report/page/folder_page.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A folder with this run.json; "" is none. */
+static void begin(char folder[64], const char *json)
+{
+    char path[128];
+    FILE *file;
+
+    strcpy(folder, "/tmp/folder_page.XXXXXX");
+    assert_non_null(mkdtemp(folder));
+    if (!json[0])
+        return;
+    snprintf(path, sizeof path, "%s/run.json", folder);
+    file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(json, file);
+    fclose(file);
+}
+
+static void end(const char *folder)
+{
+    static const char *const names[] = {"run.json", "record.ddr", "campaign.json"};
+    char path[128];
+
+    for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+        unlink(path);
+    }
+    assert_int_equal(rmdir(folder), 0);
+}
+
+static void a_run_without_a_record_has_its_figures(void **state)
+{
+    struct report_run run;
+    char folder[64], slashes[80], error[512];
+
+    begin(folder, "{\"case\": \"x\"}");
+    snprintf(slashes, sizeof slashes, "%s//", folder);
+    assert_int_equal(report_folder_kind(folder), REPORT_FOLDER_RUN);
+    assert_true(report_run_load(slashes, &run, error));
+    assert_string_equal(run.name, folder);
+    assert_null(run.story);
+    assert_int_equal(run.note_count, 1);
+    assert_non_null(strstr(run.notes[0], "has no record.ddr"));
+    assert_string_equal(json_string_value(json_object_get(run.json, "case")), "x");
+    report_run_fini(&run);
+    end(folder);
+}
+
+/* A link could lead to any file of the user's, and a pipe would be waited for. */
+static void a_record_or_figures_that_are_no_files_are_not_read(void **state)
+{
+    struct report_run run;
+    char folder[64], path[128], error[512];
+
+    begin(folder, "{}");
+    snprintf(path, sizeof path, "%s/record.ddr", folder);
+    assert_int_equal(symlink("run.json", path), 0);
+    assert_true(report_run_load(folder, &run, error));
+    assert_null(run.story);
+    assert_non_null(strstr(run.notes[0], "no ordinary file"));
+    report_run_fini(&run);
+    unlink(path);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    assert_true(report_run_load(folder, &run, error));
+    assert_non_null(strstr(run.notes[0], "no ordinary file"));
+    report_run_fini(&run);
+
+    snprintf(path, sizeof path, "%s/run.json", folder);
+    unlink(path);
+    assert_int_equal(symlink("/etc/passwd", path), 0);
+    assert_int_equal(report_folder_kind(folder), REPORT_FOLDER_NONE);
+    assert_false(report_run_load(folder, &run, error));
+    assert_non_null(strstr(error, "run.json"));
+    end(folder);
+}
+
+static void a_run_json_that_is_none_is_told(void **state)
+{
+    static const char *const texts[][2] = {
+        {"[1]", "it has no object"}, {"{\"a\":", "line 1"}, {"{\"a\": \"\xff\"}", "line 1"}};
+    struct report_run run;
+    char folder[64], error[512];
+
+    for (unsigned i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        begin(folder, texts[i][0]);
+        assert_false(report_run_load(folder, &run, error));
+        assert_non_null(strstr(error, texts[i][1]));
+        end(folder);
+    }
+}
+
+/* Another folder of a shorter name is not read in its place. */
+static void a_name_that_is_too_long_is_refused(void **state)
+{
+    struct report_run run;
+    char folder[64], name[700] = "", error[512] = "";
+
+    begin(folder, "{}");
+    for (unsigned i = 0; i < 300; i++)
+        memcpy(name + 2 * i, "./", 3);
+    memmove(name + strlen(folder) + 1, name, strlen(name) + 1);
+    memcpy(name, folder, strlen(folder));
+    name[strlen(folder)] = '/';
+    assert_false(report_run_load(name, &run, error));
+    assert_non_null(strstr(error, "too long"));
+    end(folder);
+}
+
+static void what_was_left_out_is_told_as_text(void **state)
+{
+    struct story *story = story_create(base_services_libc());
+    char *text;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    json_t *list;
+
+    story_fact(story, "left_out", "12 calls");
+    story_fact(story, "case", "x");
+    story_fact(story, "left_out", "\033[2J");
+    story_fact(story, "left_out", "\xff");
+    report_left_out_text(out, story);
+    fclose(out);
+    assert_non_null(strstr(text, "  left out: 12 calls\n  left out: \\x1b[2J\n"));
+    assert_null(strchr(text, '\033'));
+    list = report_left_out_json(story);
+    assert_int_equal(json_array_size(list), 3);
+    assert_string_equal(json_string_value(json_array_get(list, 0)), "12 calls");
+    json_decref(list);
+    list = report_left_out_json(NULL);
+    assert_int_equal(json_array_size(list), 0);
+    json_decref(list);
+    free(text);
+    story_destroy(story);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_run_without_a_record_has_its_figures),
+        cmocka_unit_test(a_record_or_figures_that_are_no_files_are_not_read),
+        cmocka_unit_test(a_run_json_that_is_none_is_told),
+        cmocka_unit_test(a_name_that_is_too_long_is_refused),
+        cmocka_unit_test(what_was_left_out_is_told_as_text),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
