@@ -8,13 +8,16 @@ struct line {
     size_t length; /* in full */
 };
 
+/* A line is one line: control characters, which terminals obey, are "?". */
 static void put(struct line *line, const char *text, size_t length)
 {
     size_t room = line->length < line->size ? line->size - line->length - 1 : 0;
     size_t copied = length < room ? length : room;
 
     if (line->length < line->size) {
-        memcpy(line->buffer + line->length, text, copied);
+        for (size_t i = 0; i < copied; i++)
+            line->buffer[line->length + i] =
+                (unsigned char)text[i] < ' ' || text[i] == 0x7f ? '?' : text[i];
         line->buffer[line->length + copied] = '\0';
     }
     line->length += length;
