@@ -1,9 +1,12 @@
 /*
- * Builds the page: dist/viewer.js, dist/viewer.css and dist/viewer.html, which has both inlined and is what drydock
- * embeds. In viewer.html the program that writes a report replaces two marks, each of which stands there once:
+ * Builds the page: dist/viewer.js, dist/viewer.css and dist/viewer.html, which has both inlined and
+ * is what drydock embeds. In viewer.html the program that writes a report replaces two marks, each
+ * of which stands there once:
  *
- *     <!--drydock-facts-->    what goes into <script type="application/json" id="facts">, with "<" as \u003c
- *     <!--drydock-stories-->  <script type="application/octet-stream" id="story">base64</script>, none or more
+ *     <!--drydock-facts-->    what goes into <script type="application/json" id="facts">,
+ *                             with "<" as \u003c
+ *     <!--drydock-stories-->  <script type="application/octet-stream" id="story">base64</script>,
+ *                             none or more
  *
  * With --tests also dist/test/*.mjs, the tests that node's runner plays.
  * With --out DIR the files are written there instead of dist/.
@@ -36,18 +39,22 @@ const style = readFileSync(join(out, "viewer.css"), "utf8");
 const parts = { "<!--drydock-style-->": style, "<!--drydock-script-->": script };
 let page = readFileSync(join(here, "src/page.html"), "utf8");
 for (const [mark, text] of Object.entries(parts)) {
-    if (page.split(mark).length !== 2) throw new Error(`src/page.html: ${mark} must stand there once`);
+    if (page.split(mark).length !== 2)
+        throw new Error(`src/page.html: ${mark} must stand there once`);
     if (/<\/(script|style)/i.test(text)) throw new Error(`${mark}: ends its own element`);
     page = page.replace(mark, () => text);
 }
 for (const mark of ["<!--drydock-facts-->", "<!--drydock-stories-->"])
-    if (page.split(mark).length !== 2) throw new Error(`viewer.html: ${mark} must stand there once`);
+    if (page.split(mark).length !== 2)
+        throw new Error(`viewer.html: ${mark} must stand there once`);
 writeFileSync(join(out, "viewer.html"), page);
 
 if (process.argv.includes("--tests")) {
     await build({
         absWorkingDir: here,
-        entryPoints: readdirSync(join(here, "test")).filter(f => f.endsWith(".ts")).map(f => `test/${f}`),
+        entryPoints: readdirSync(join(here, "test"))
+            .filter(f => f.endsWith(".ts"))
+            .map(f => `test/${f}`),
         outdir: join(out, "test"),
         outExtension: { ".js": ".mjs" },
         bundle: true,

@@ -25,13 +25,13 @@ exec 9>"$work/lock"
 if command -v flock >/dev/null; then flock 9; fi
 rm -rf "$work/src" "$work/test"
 cp -R "$source/src" "$source/test" "$source/build.mjs" "$source/package.json" "$source/package-lock.json" \
-    "$source/.npmrc" "$source/tsconfig.json" "$work"
+    "$source/.npmrc" "$source/.prettierrc.json" "$source/.prettierignore" "$source/tsconfig.json" "$work"
 if ! cmp -s "$work/package-lock.json" "$work/installed"; then
     (cd "$work" && npm ci --no-audit --no-fund >npm.log 2>&1) || skip "npm cannot get the packages: $work/npm.log"
     cp "$work/package-lock.json" "$work/installed"
 fi
 cd "$work"
-node_modules/.bin/tsc --noEmit
+npm run --silent check
 node build.mjs --tests
 
 if [ "$kind" = unit ]; then

@@ -8,7 +8,10 @@ export type Facts = Record<string, unknown>;
 export interface App {
     readonly facts: Facts; /* run.json, and "page" */
     readonly run: Run | null; /* of the first story */
-    readonly others: readonly { name: string; run: Run }[]; /* further stories: the second run of a comparison */
+    readonly others: readonly {
+        name: string;
+        run: Run;
+    }[]; /* further stories: the second run of a comparison */
     readonly problem: string; /* why there is no story; "" */
     readonly time: TimeWindow;
     go(route: string): void;
@@ -34,24 +37,32 @@ export function textIn(facts: Facts, ...path: string[]): string {
 
 export function objectIn(facts: Facts, ...path: string[]): Facts {
     const value = valueIn(facts, ...path);
-    return typeof value === "object" && value !== null && !Array.isArray(value) ? value as Facts : {};
+    return typeof value === "object" && value !== null && !Array.isArray(value)
+        ? (value as Facts)
+        : {};
 }
 
 export function listIn(facts: Facts, ...path: string[]): Facts[] {
     const value = valueIn(facts, ...path);
-    return Array.isArray(value) ? value.filter((v): v is Facts => typeof v === "object" && v !== null) : [];
+    return Array.isArray(value)
+        ? value.filter((v): v is Facts => typeof v === "object" && v !== null)
+        : [];
 }
 
 export function textsIn(facts: Facts, ...path: string[]): string[] {
     const value = valueIn(facts, ...path);
-    return Array.isArray(value) ? value.filter((v): v is string => typeof v === "string")
-        : typeof value === "string" && value ? value.split("\n") : [];
+    return Array.isArray(value)
+        ? value.filter((v): v is string => typeof v === "string")
+        : typeof value === "string" && value
+          ? value.split("\n")
+          : [];
 }
 
 export function valueIn(facts: Facts, ...path: string[]): unknown {
     let value: unknown = facts;
     for (const key of path) {
-        if (typeof value !== "object" || value === null || !Object.hasOwn(value, key)) return undefined;
+        if (typeof value !== "object" || value === null || !Object.hasOwn(value, key))
+            return undefined;
         value = (value as Facts)[key];
     }
     return value;

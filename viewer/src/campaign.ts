@@ -1,5 +1,17 @@
-/* A campaign: the causes that it found, what of the contract it evaluated, and how campaigns of one folder go on. */
-import { listIn, numberIn, objectIn, textIn, textsIn, type App, type Facts, type View } from "./app.js";
+/*
+ * A campaign: the causes that it found, what of the contract it evaluated, and how campaigns of one
+ * folder go on.
+ */
+import {
+    listIn,
+    numberIn,
+    objectIn,
+    textIn,
+    textsIn,
+    type App,
+    type Facts,
+    type View,
+} from "./app.js";
 import { bar, clear, grid, h, legend, link, pairs, section, table, type Child } from "./dom.js";
 import * as format from "./format.js";
 
@@ -13,31 +25,77 @@ export interface RuleCount {
 }
 
 /*
- * Rules with their counts: those of "contract" (as drydock rules --json lists them: all rules), with the counts of
- * "rules"; without it, those of "rules" alone, which are the ones that were evaluated.
+ * Rules with their counts: those of "contract" (as drydock rules --json lists them: all rules),
+ * with the counts of "rules"; without it, those of "rules" alone, which are the ones that were
+ * evaluated.
  */
 export function ruleCounts(facts: Facts): { rules: RuleCount[]; isWhole: boolean } {
     const counts = objectIn(facts, "rules");
-    const contract = listIn(facts, "contract").length ? listIn(facts, "contract") : listIn(facts, "rules");
+    const contract = listIn(facts, "contract").length
+        ? listIn(facts, "contract")
+        : listIn(facts, "rules");
     const of = (id: string, key: string): number => numberIn(counts, id, key) ?? 0;
     if (contract.length)
         return {
             isWhole: true,
             rules: contract.map(r => {
                 const id = textIn(r, "id");
-                return { id, evaluated: numberIn(r, "evaluated") ?? of(id, "evaluated"), broken: numberIn(r, "broken") ?? of(id, "broken"), sentence: textIn(r, "sentence"), side: textIn(r, "side"), reason: textIn(r, "reason") };
+                return {
+                    id,
+                    evaluated: numberIn(r, "evaluated") ?? of(id, "evaluated"),
+                    broken: numberIn(r, "broken") ?? of(id, "broken"),
+                    sentence: textIn(r, "sentence"),
+                    side: textIn(r, "side"),
+                    reason: textIn(r, "reason"),
+                };
             }),
         };
-    return { isWhole: false, rules: Object.keys(counts).sort().map(id => ({ id, evaluated: of(id, "evaluated"), broken: of(id, "broken"), sentence: "", side: "", reason: "" })) };
+    return {
+        isWhole: false,
+        rules: Object.keys(counts)
+            .sort()
+            .map(id => ({
+                id,
+                evaluated: of(id, "evaluated"),
+                broken: of(id, "broken"),
+                sentence: "",
+                side: "",
+                reason: "",
+            })),
+    };
 }
 
 /* What the areas of the contract are about (the headings of data/ddi/contract.md). */
 const AREAS: Record<string, string> = {
-    PB: "paging buffers", XFER: "TRANSFER", FILL: "FILL", DISC: "DISCARD_CONTENT", PHYS: "READ_PHYSICAL, WRITE_PHYSICAL", APER: "MAP_ and UNMAP_APERTURE_SEGMENT",
-    ADL: "MAP_APERTURE_SEGMENT2", SLT: "SPECIAL_LOCK_TRANSFER", VX: "VIRTUAL_TRANSFER, VIRTUAL_FILL", CTX: "context allocations", PT: "UPDATE_PAGE_TABLE", TLB: "FLUSH_TLB",
-    CPTE: "COPY_PAGE_TABLE_ENTRIES", NTF: "NOTIFY_..., SIGNAL_MONITORED_FENCE", SEG: "segments", BANK: "banks and AGP", ALLOC: "allocations", SWZ: "swizzling ranges", CHA: "CPU host aperture",
-    RES: "residency and budgets", OFFER: "offer and reclaim", PATCH: "patching, splitting", SUB: "submission", FENCE: "fences, interrupts", PWR: "power, stop", TDR: "timeout, reset",
-    IOMMU: "IOMMU isolation", MEM: "memory that calls lend", CALL: "all calls",
+    PB: "paging buffers",
+    XFER: "TRANSFER",
+    FILL: "FILL",
+    DISC: "DISCARD_CONTENT",
+    PHYS: "READ_PHYSICAL, WRITE_PHYSICAL",
+    APER: "MAP_ and UNMAP_APERTURE_SEGMENT",
+    ADL: "MAP_APERTURE_SEGMENT2",
+    SLT: "SPECIAL_LOCK_TRANSFER",
+    VX: "VIRTUAL_TRANSFER, VIRTUAL_FILL",
+    CTX: "context allocations",
+    PT: "UPDATE_PAGE_TABLE",
+    TLB: "FLUSH_TLB",
+    CPTE: "COPY_PAGE_TABLE_ENTRIES",
+    NTF: "NOTIFY_..., SIGNAL_MONITORED_FENCE",
+    SEG: "segments",
+    BANK: "banks and AGP",
+    ALLOC: "allocations",
+    SWZ: "swizzling ranges",
+    CHA: "CPU host aperture",
+    RES: "residency and budgets",
+    OFFER: "offer and reclaim",
+    PATCH: "patching, splitting",
+    SUB: "submission",
+    FENCE: "fences, interrupts",
+    PWR: "power, stop",
+    TDR: "timeout, reset",
+    IOMMU: "IOMMU isolation",
+    MEM: "memory that calls lend",
+    CALL: "all calls",
 };
 
 export function areaOf(rule: string): string {
@@ -53,61 +111,177 @@ function coverage(facts: Facts): HTMLElement | null {
         if (list) list.push(rule);
         else areas.set(areaOf(rule.id), [rule]);
     }
-    const never = rules.filter(r => !r.evaluated), broken = rules.filter(r => r.broken);
-    const kindOf = (r: RuleCount): string => r.broken ? "broken" : r.evaluated ? "kept" : r.reason ? "cannot" : "never";
+    const never = rules.filter(r => !r.evaluated),
+        broken = rules.filter(r => r.broken);
+    const kindOf = (r: RuleCount): string =>
+        r.broken ? "broken" : r.evaluated ? "kept" : r.reason ? "cannot" : "never";
     const most = Math.max(1, ...rules.map(r => r.evaluated));
     const said = h("p", { class: "readout", "aria-live": "polite" }, " ");
-    const say = (r: RuleCount): string => `${r.id}: ${r.evaluated ? `evaluated ${format.plural(r.evaluated, "time")}, broken ${format.plural(r.broken, "time")}` : r.reason ? `no run can see it: ${r.reason}` : "never evaluated"}.${r.sentence ? ` ${r.sentence}` : ""}`;
-    const map = h("div", { class: "coverage" }, [...areas].map(([area, list]) => h("div", { class: "area" }, h("h3", {}, area, " ", h("small", {}, `${list.filter(r => r.evaluated).length} of ${list.length}`)), h("p", { class: "area-text" }, AREAS[area] ?? ""),
-        h("div", { class: "cells" }, list.map(r => {
-            const cell = h("button", {
-                type: "button", class: `cell ${kindOf(r)}`, "aria-label": say(r), title: say(r),
-                style: r.evaluated && !r.broken ? `--share:${(0.25 + 0.75 * Math.log(1 + r.evaluated) / Math.log(1 + most)).toFixed(2)}` : null,
-            });
-            const show = (): void => { said.textContent = say(r); };
-            cell.addEventListener("pointerenter", show);
-            cell.addEventListener("focus", show);
-            cell.addEventListener("click", show);
-            return cell;
-        })))));
-    const asTable = (): HTMLElement => grid({
-        label: "Coverage of rules", rows: rules.length, height: 420,
-        columns: [
-            { title: "rule", width: "8em", cell: i => h("code", {}, rules[i].id), key: i => rules[i].id },
-            { title: "evaluated", isNumber: true, width: "8em", cell: i => rules[i].evaluated ? format.count(rules[i].evaluated) : "never", key: i => rules[i].evaluated },
-            { title: "broken", isNumber: true, width: "6em", cell: i => rules[i].broken ? format.count(rules[i].broken) : "", key: i => rules[i].broken },
-            { title: "side", width: "6em", cell: i => rules[i].side, key: i => rules[i].side },
-            { title: "sentence", width: "minmax(16em, 3fr)", cell: i => rules[i].sentence || rules[i].reason },
-        ],
-    });
-    const picture = h("div", {}, legend([{ colour: "var(--kind-0)", label: "evaluated and kept (the deeper, the more often)" }, { colour: "var(--bad)", label: "broken" },
-        { colour: "var(--line)", label: "never evaluated", mark: "hatch" }, { colour: "transparent", label: "no run can see it", mark: "dotted" }]), map, said);
+    const often = (r: RuleCount): string => {
+        if (!r.evaluated) return r.reason ? `no run can see it: ${r.reason}` : "never evaluated";
+        const times = format.plural(r.evaluated, "time");
+        return `evaluated ${times}, broken ${format.plural(r.broken, "time")}`;
+    };
+    /* The deeper, the more often. */
+    const depth = (r: RuleCount): string =>
+        (0.25 + (0.75 * Math.log(1 + r.evaluated)) / Math.log(1 + most)).toFixed(2);
+    const say = (r: RuleCount): string =>
+        `${r.id}: ${often(r)}.${r.sentence ? ` ${r.sentence}` : ""}`;
+    const map = h(
+        "div",
+        { class: "coverage" },
+        [...areas].map(([area, list]) =>
+            h(
+                "div",
+                { class: "area" },
+                h(
+                    "h3",
+                    {},
+                    area,
+                    " ",
+                    h("small", {}, `${list.filter(r => r.evaluated).length} of ${list.length}`),
+                ),
+                h("p", { class: "area-text" }, AREAS[area] ?? ""),
+                h(
+                    "div",
+                    { class: "cells" },
+                    list.map(r => {
+                        const cell = h("button", {
+                            type: "button",
+                            class: `cell ${kindOf(r)}`,
+                            "aria-label": say(r),
+                            title: say(r),
+                            style: r.evaluated && !r.broken ? `--share:${depth(r)}` : null,
+                        });
+                        const show = (): void => {
+                            said.textContent = say(r);
+                        };
+                        cell.addEventListener("pointerenter", show);
+                        cell.addEventListener("focus", show);
+                        cell.addEventListener("click", show);
+                        return cell;
+                    }),
+                ),
+            ),
+        ),
+    );
+    const asTable = (): HTMLElement =>
+        grid({
+            label: "Coverage of rules",
+            rows: rules.length,
+            height: 420,
+            columns: [
+                {
+                    title: "rule",
+                    width: "8em",
+                    cell: i => h("code", {}, rules[i].id),
+                    key: i => rules[i].id,
+                },
+                {
+                    title: "evaluated",
+                    isNumber: true,
+                    width: "8em",
+                    cell: i => (rules[i].evaluated ? format.count(rules[i].evaluated) : "never"),
+                    key: i => rules[i].evaluated,
+                },
+                {
+                    title: "broken",
+                    isNumber: true,
+                    width: "6em",
+                    cell: i => (rules[i].broken ? format.count(rules[i].broken) : ""),
+                    key: i => rules[i].broken,
+                },
+                { title: "side", width: "6em", cell: i => rules[i].side, key: i => rules[i].side },
+                {
+                    title: "sentence",
+                    width: "minmax(16em, 3fr)",
+                    cell: i => rules[i].sentence || rules[i].reason,
+                },
+            ],
+        });
+    const picture = h(
+        "div",
+        {},
+        legend([
+            { colour: "var(--kind-0)", label: "evaluated and kept (the deeper, the more often)" },
+            { colour: "var(--bad)", label: "broken" },
+            { colour: "var(--line)", label: "never evaluated", mark: "hatch" },
+            { colour: "transparent", label: "no run can see it", mark: "dotted" },
+        ]),
+        map,
+        said,
+    );
     const holder = h("div", {}, picture);
-    const button = h("button", { type: "button", class: "quiet", "aria-pressed": "false", "aria-label": "Coverage of rules: as a table" }, "Table");
+    const button = h(
+        "button",
+        {
+            type: "button",
+            class: "quiet",
+            "aria-pressed": "false",
+            "aria-label": "Coverage of rules: as a table",
+        },
+        "Table",
+    );
     let list: HTMLElement | null = null;
     button.addEventListener("click", () => {
         const shows = button.getAttribute("aria-pressed") !== "true";
         button.setAttribute("aria-pressed", String(shows));
-        holder.replaceChildren(shows ? list ??= asTable() : picture);
+        holder.replaceChildren(shows ? (list ??= asTable()) : picture);
     });
-    const element = section("Coverage of rules", [`A square is a rule of the contract. ${format.count(rules.length - never.length)} of ${format.count(rules.length)} were evaluated, ${format.count(broken.length)} broken. `,
-        isWhole ? null : "Rules that were never evaluated are not in this page."], holder);
+    const element = section(
+        "Coverage of rules",
+        [
+            "A square is a rule of the contract. " +
+                `${format.count(rules.length - never.length)} of ` +
+                `${format.count(rules.length)} were evaluated, ` +
+                `${format.count(broken.length)} broken. `,
+            isWhole ? null : "Rules that were never evaluated are not in this page.",
+        ],
+        holder,
+    );
     element.querySelector(".card-head")?.append(button);
     return element;
 }
 
-/* A map of names and counts, zeros visible: of operations of DxgkDdiBuildPagingBuffer, of functions. */
+/*
+ * A map of names and counts, zeros visible: of operations of DxgkDdiBuildPagingBuffer, of
+ * functions.
+ */
 function countMap(title: string, sentence: string, counts: [string, number][]): HTMLElement | null {
     if (!counts.length) return null;
     const most = Math.max(1, ...counts.map(c => c[1]));
-    return section(title, sentence, table(title, [{ title: "name" }, { title: "" }, { title: "how often", isNumber: true }], counts.sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1)).map(([name, n]) =>
-        [h("code", {}, name), n ? bar(Math.log(1 + n) / Math.log(1 + most)) : h("span", { class: "never-row" }, "never"), format.count(n)])));
+    return section(
+        title,
+        sentence,
+        table(
+            title,
+            [{ title: "name" }, { title: "" }, { title: "how often", isNumber: true }],
+            counts
+                .sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1))
+                .map(([name, n]) => [
+                    h("code", {}, name),
+                    n
+                        ? bar(Math.log(1 + n) / Math.log(1 + most))
+                        : h("span", { class: "never-row" }, "never"),
+                    format.count(n),
+                ]),
+        ),
+    );
 }
 
 function countsOf(facts: Facts, key: string): [string, number][] {
     const object = objectIn(facts, key);
-    const out = Object.keys(object).map((name): [string, number] => [name, typeof object[name] === "number" ? object[name] as number : numberIn(object, name, "count") ?? numberIn(object, name, "asked") ?? 0]);
-    for (const entry of listIn(facts, key)) out.push([textIn(entry, "name") || textIn(entry, "operation"), numberIn(entry, "count") ?? numberIn(entry, "asked") ?? 0]);
+    const out = Object.keys(object).map((name): [string, number] => [
+        name,
+        typeof object[name] === "number"
+            ? (object[name] as number)
+            : (numberIn(object, name, "count") ?? numberIn(object, name, "asked") ?? 0),
+    ]);
+    for (const entry of listIn(facts, key))
+        out.push([
+            textIn(entry, "name") || textIn(entry, "operation"),
+            numberIn(entry, "count") ?? numberIn(entry, "asked") ?? 0,
+        ]);
     return out.filter(e => e[0]);
 }
 
@@ -115,83 +289,348 @@ function causesGrid(causes: Facts[]): HTMLElement {
     const ddi = (c: Facts): string => textIn(c, "where").replace(/\).*/, ")") || textIn(c, "kind");
     const seeds = (c: Facts): string => {
         const list = c.seeds;
-        if (Array.isArray(list)) return list.slice(0, 12).map(s => typeof s === "object" ? textIn(s as Facts, "seed") || String(numberIn(s as Facts, "seed") ?? "") : String(s)).join(", ") + (list.length > 12 ? ", …" : "");
+        if (Array.isArray(list))
+            return (
+                list
+                    .slice(0, 12)
+                    .map(s =>
+                        typeof s === "object"
+                            ? textIn(s as Facts, "seed") ||
+                              String(numberIn(s as Facts, "seed") ?? "")
+                            : String(s),
+                    )
+                    .join(", ") + (list.length > 12 ? ", …" : "")
+            );
         return String(numberIn(c, "seed") ?? "");
     };
     const most = Math.max(1, ...causes.map(c => numberIn(c, "runs") ?? 1));
-    const first = (c: Facts): string => textIn(c, "first_seen") || (numberIn(c, "first", "seed") !== null ? `seed ${numberIn(c, "first", "seed")}, ${textIn(c, "first", "model")}` : `seed ${numberIn(c, "seed") ?? "?"}`);
+    const first = (c: Facts): string =>
+        textIn(c, "first_seen") ||
+        (numberIn(c, "first", "seed") !== null
+            ? `seed ${numberIn(c, "first", "seed")}, ${textIn(c, "first", "model")}`
+            : `seed ${numberIn(c, "seed") ?? "?"}`);
     return grid({
-        label: "Causes", rows: causes.length, height: 460, open: i => { location.hash = `finding/${i}`; }, empty: "Nothing was found.",
+        label: "Causes",
+        rows: causes.length,
+        height: 460,
+        open: i => {
+            location.hash = `finding/${i}`;
+        },
+        empty: "Nothing was found.",
         columns: [
-            { title: "rule", width: "7.5em", cell: i => link(`finding/${i}`, h("span", { class: "rule" }, textIn(causes[i], "rule") || textIn(causes[i], "kind"))), find: i => textIn(causes[i], "rule") || textIn(causes[i], "kind"), key: i => textIn(causes[i], "rule") },
-            { title: "what", width: "minmax(16em, 2.4fr)", cell: i => link(`finding/${i}`, textIn(causes[i], "text")), find: i => textIn(causes[i], "text"), key: i => textIn(causes[i], "text") },
-            { title: "call", width: "minmax(12em, 1.4fr)", cell: i => h("code", {}, ddi(causes[i])), find: i => ddi(causes[i]), key: i => ddi(causes[i]) },
-            { title: "", width: "5em", cell: i => bar((numberIn(causes[i], "runs") ?? 1) / most, "var(--kind-3)"), find: () => "" },
-            { title: "runs", isNumber: true, width: "4.5em", cell: i => format.count(numberIn(causes[i], "runs") ?? 1), key: i => numberIn(causes[i], "runs") ?? 1 },
-            { title: "first seen", width: "10em", cell: i => first(causes[i]), find: i => first(causes[i]), key: i => numberIn(causes[i], "seed") ?? 0 },
-            { title: "seeds", width: "8em", cell: i => seeds(causes[i]), find: i => seeds(causes[i]) },
-            { title: "page", width: "6em", tip: "its smallest case, played again and recorded", cell: i => isPage(causes[i].page) ? h("a", { href: causes[i].page as string, "aria-label": `its run: cause ${i + 1}` }, "its run") : "", find: () => "" },
-            { title: "case", isNumber: true, width: "6em", tip: "lines of the smallest case", cell: i => numberIn(causes[i], "shrunk_lines") ? format.plural(numberIn(causes[i], "shrunk_lines") as number, "line") : "", key: i => numberIn(causes[i], "shrunk_lines") ?? 0 },
+            {
+                title: "rule",
+                width: "7.5em",
+                cell: i =>
+                    link(
+                        `finding/${i}`,
+                        h(
+                            "span",
+                            { class: "rule" },
+                            textIn(causes[i], "rule") || textIn(causes[i], "kind"),
+                        ),
+                    ),
+                find: i => textIn(causes[i], "rule") || textIn(causes[i], "kind"),
+                key: i => textIn(causes[i], "rule"),
+            },
+            {
+                title: "what",
+                width: "minmax(16em, 2.4fr)",
+                cell: i => link(`finding/${i}`, textIn(causes[i], "text")),
+                find: i => textIn(causes[i], "text"),
+                key: i => textIn(causes[i], "text"),
+            },
+            {
+                title: "call",
+                width: "minmax(12em, 1.4fr)",
+                cell: i => h("code", {}, ddi(causes[i])),
+                find: i => ddi(causes[i]),
+                key: i => ddi(causes[i]),
+            },
+            {
+                title: "",
+                width: "5em",
+                cell: i => bar((numberIn(causes[i], "runs") ?? 1) / most, "var(--kind-3)"),
+                find: () => "",
+            },
+            {
+                title: "runs",
+                isNumber: true,
+                width: "4.5em",
+                cell: i => format.count(numberIn(causes[i], "runs") ?? 1),
+                key: i => numberIn(causes[i], "runs") ?? 1,
+            },
+            {
+                title: "first seen",
+                width: "10em",
+                cell: i => first(causes[i]),
+                find: i => first(causes[i]),
+                key: i => numberIn(causes[i], "seed") ?? 0,
+            },
+            {
+                title: "seeds",
+                width: "8em",
+                cell: i => seeds(causes[i]),
+                find: i => seeds(causes[i]),
+            },
+            {
+                title: "page",
+                width: "6em",
+                tip: "its smallest case, played again and recorded",
+                cell: i =>
+                    isPage(causes[i].page)
+                        ? h(
+                              "a",
+                              {
+                                  href: causes[i].page as string,
+                                  "aria-label": `its run: cause ${i + 1}`,
+                              },
+                              "its run",
+                          )
+                        : "",
+                find: () => "",
+            },
+            {
+                title: "case",
+                isNumber: true,
+                width: "6em",
+                tip: "lines of the smallest case",
+                cell: i =>
+                    numberIn(causes[i], "shrunk_lines")
+                        ? format.plural(numberIn(causes[i], "shrunk_lines") as number, "line")
+                        : "",
+                key: i => numberIn(causes[i], "shrunk_lines") ?? 0,
+            },
         ],
     });
 }
 
 /* The path of a page beside this one; nothing else becomes the target of a link. */
 export function isPage(value: unknown): boolean {
-    return typeof value === "string" && /^[A-Za-z0-9_][A-Za-z0-9_./-]*\.html$/.test(value) && !value.includes("..");
+    return (
+        typeof value === "string" &&
+        /^[A-Za-z0-9_][A-Za-z0-9_./-]*\.html$/.test(value) &&
+        !value.includes("..")
+    );
 }
 
 /* Runs with findings. */
 function seedsOf(facts: Facts): HTMLElement | null {
-    const list = listIn(facts, "seeds"), causes = listIn(facts, "causes");
+    const list = listIn(facts, "seeds"),
+        causes = listIn(facts, "causes");
     if (!list.length) return null;
     const place = new Map(causes.map((c, i) => [textIn(c, "cause"), i]));
-    return section("Runs with findings", "Each seed that showed a cause.", grid({
-        label: "Runs with findings", rows: list.length, height: 320,
-        columns: [
-            { title: "seed", isNumber: true, width: "7em", cell: i => String(numberIn(list[i], "seed") ?? ""), key: i => numberIn(list[i], "seed") ?? 0 },
-            { title: "model", width: "7em", cell: i => textIn(list[i], "model"), key: i => textIn(list[i], "model") },
-            { title: "case", width: "minmax(8em, 1fr)", cell: i => textIn(list[i], "case") || "drawn by the seed", key: i => textIn(list[i], "case") },
-            { title: "outcome", width: "8em", cell: i => textIn(list[i], "outcome"), key: i => textIn(list[i], "outcome") },
-            { title: "findings", isNumber: true, width: "6em", cell: i => format.count(numberIn(list[i], "findings") ?? 0), key: i => numberIn(list[i], "findings") ?? 0 },
-            { title: "causes", width: "minmax(10em, 1fr)", cell: i => textsIn(list[i], "causes").map((id, k): Child => { const at = place.get(id); return [k ? ", " : null, at === undefined ? id : link(`finding/${at}`, textIn(causes[at], "rule") || textIn(causes[at], "kind"))]; }), find: i => textsIn(list[i], "causes").map(id => textIn(causes[place.get(id) ?? -1] ?? {}, "rule")).join(" ") },
-        ],
-    }));
+    return section(
+        "Runs with findings",
+        "Each seed that showed a cause.",
+        grid({
+            label: "Runs with findings",
+            rows: list.length,
+            height: 320,
+            columns: [
+                {
+                    title: "seed",
+                    isNumber: true,
+                    width: "7em",
+                    cell: i => String(numberIn(list[i], "seed") ?? ""),
+                    key: i => numberIn(list[i], "seed") ?? 0,
+                },
+                {
+                    title: "model",
+                    width: "7em",
+                    cell: i => textIn(list[i], "model"),
+                    key: i => textIn(list[i], "model"),
+                },
+                {
+                    title: "case",
+                    width: "minmax(8em, 1fr)",
+                    cell: i => textIn(list[i], "case") || "drawn by the seed",
+                    key: i => textIn(list[i], "case"),
+                },
+                {
+                    title: "outcome",
+                    width: "8em",
+                    cell: i => textIn(list[i], "outcome"),
+                    key: i => textIn(list[i], "outcome"),
+                },
+                {
+                    title: "findings",
+                    isNumber: true,
+                    width: "6em",
+                    cell: i => format.count(numberIn(list[i], "findings") ?? 0),
+                    key: i => numberIn(list[i], "findings") ?? 0,
+                },
+                {
+                    title: "causes",
+                    width: "minmax(10em, 1fr)",
+                    cell: i =>
+                        textsIn(list[i], "causes").map((id, k): Child => {
+                            const at = place.get(id);
+                            return [
+                                k ? ", " : null,
+                                at === undefined
+                                    ? id
+                                    : link(
+                                          `finding/${at}`,
+                                          textIn(causes[at], "rule") || textIn(causes[at], "kind"),
+                                      ),
+                            ];
+                        }),
+                    find: i =>
+                        textsIn(list[i], "causes")
+                            .map(id => textIn(causes[place.get(id) ?? -1] ?? {}, "rule"))
+                            .join(" "),
+                },
+            ],
+        }),
+    );
 }
 
 /* Rules against calls: how many runs each cause had. */
 function causeMatrix(causes: Facts[]): HTMLElement | null {
     const rows = [...new Set(causes.map(c => textIn(c, "rule") || textIn(c, "kind")))].sort();
-    const columns = [...new Set(causes.map(c => textIn(c, "where").replace(/^.*\(([^)]*)\).*$/, "$1") || "(no call)"))].sort();
+    const columns = [
+        ...new Set(
+            causes.map(c => textIn(c, "where").replace(/^.*\(([^)]*)\).*$/, "$1") || "(no call)"),
+        ),
+    ].sort();
     if (rows.length * columns.length < 2 || rows.length > 60 || columns.length > 24) return null;
     const most = Math.max(1, ...causes.map(c => numberIn(c, "runs") ?? 1));
-    return section("Causes by rule and call", "Runs that showed a cause, by the rule that was broken and the operation or function in which.",
-        h("div", { class: "scrolls", tabindex: 0, role: "region", "aria-label": "Causes by rule and call" }, h("table", { class: "matrix" }, h("caption", { class: "unseen" }, "Causes by rule and call"),
-            h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "rule"), columns.map(c => h("th", { scope: "col" }, c)))),
-            h("tbody", {}, rows.map(rule => h("tr", {}, h("th", { scope: "row" }, h("code", {}, rule)), columns.map((column): Child => {
-                const found = causes.map((c, i) => ({ c, i })).filter(({ c }) => (textIn(c, "rule") || textIn(c, "kind")) === rule && (textIn(c, "where").replace(/^.*\(([^)]*)\).*$/, "$1") || "(no call)") === column);
-                if (!found.length) return h("td", { class: "nothing" }, "–");
-                const runs = found.reduce((n, { c }) => n + (numberIn(c, "runs") ?? 1), 0);
-                return h("td", { class: "own", style: `--share:${(0.1 + 0.5 * Math.min(1, runs / most)).toFixed(2)}` }, link(`finding/${found[0].i}`, format.count(runs)), found.length > 1 ? h("small", {}, format.plural(found.length, "cause")) : null);
-            })))))));
+    return section(
+        "Causes by rule and call",
+        "Runs that showed a cause, by the rule that was broken and the operation or " +
+            "function in which.",
+        h(
+            "div",
+            {
+                class: "scrolls",
+                tabindex: 0,
+                role: "region",
+                "aria-label": "Causes by rule and call",
+            },
+            h(
+                "table",
+                { class: "matrix" },
+                h("caption", { class: "unseen" }, "Causes by rule and call"),
+                h(
+                    "thead",
+                    {},
+                    h(
+                        "tr",
+                        {},
+                        h("th", { scope: "col" }, "rule"),
+                        columns.map(c => h("th", { scope: "col" }, c)),
+                    ),
+                ),
+                h(
+                    "tbody",
+                    {},
+                    rows.map(rule =>
+                        h(
+                            "tr",
+                            {},
+                            h("th", { scope: "row" }, h("code", {}, rule)),
+                            columns.map((column): Child => {
+                                const found = causes
+                                    .map((c, i) => ({ c, i }))
+                                    .filter(
+                                        ({ c }) =>
+                                            (textIn(c, "rule") || textIn(c, "kind")) === rule &&
+                                            (textIn(c, "where").replace(
+                                                /^.*\(([^)]*)\).*$/,
+                                                "$1",
+                                            ) || "(no call)") === column,
+                                    );
+                                if (!found.length) return h("td", { class: "nothing" }, "–");
+                                const runs = found.reduce(
+                                    (n, { c }) => n + (numberIn(c, "runs") ?? 1),
+                                    0,
+                                );
+                                return h(
+                                    "td",
+                                    {
+                                        class: "own",
+                                        style:
+                                            "--share:" +
+                                            `${(0.1 + 0.5 * Math.min(1, runs / most)).toFixed(2)}`,
+                                    },
+                                    link(`finding/${found[0].i}`, format.count(runs)),
+                                    found.length > 1
+                                        ? h("small", {}, format.plural(found.length, "cause"))
+                                        : null,
+                                );
+                            }),
+                        ),
+                    ),
+                ),
+            ),
+        ),
+    );
 }
 
 function trend(facts: Facts): HTMLElement | null {
-    const list = listIn(facts, "campaigns").length ? listIn(facts, "campaigns") : listIn(facts, "trend");
+    const list = listIn(facts, "campaigns").length
+        ? listIn(facts, "campaigns")
+        : listIn(facts, "trend");
     if (!list.length) return null;
     const n = (c: Facts, ...keys: string[]): number => {
         for (const key of keys) {
             const v = numberIn(c, key);
             if (v !== null) return v;
             if (Array.isArray(c[key])) return (c[key] as unknown[]).length;
-            if (typeof c[key] === "object" && c[key]) return Object.values(c[key] as Facts).filter(r => typeof r === "object" && r !== null && ((r as Facts).evaluated as number) > 0).length;
+            if (typeof c[key] === "object" && c[key])
+                return Object.values(c[key] as Facts).filter(
+                    r =>
+                        typeof r === "object" &&
+                        r !== null &&
+                        ((r as Facts).evaluated as number) > 0,
+                ).length;
         }
         return 0;
     };
-    const most = Math.max(1, ...list.map(c => n(c, "runs"))), mostFindings = Math.max(1, ...list.map(c => n(c, "findings")));
-    return section("Trend", "Campaigns of this folder, in order of time.", table("Trend", [{ title: "campaign" }, { title: "driver" }, { title: "" }, { title: "runs", isNumber: true }, { title: "" }, { title: "runs with findings", isNumber: true }, { title: "causes", isNumber: true }, { title: "new", isNumber: true }, { title: "rules evaluated", isNumber: true }],
-        list.map(c => [[textIn(c, "name") || textIn(c, "folder"), numberIn(c, "time") ? h("small", {}, ` ${new Date(1000 * (numberIn(c, "time") as number)).toISOString().slice(0, 16).replace("T", " ")}`) : null], textIn(c, "driver"), bar(n(c, "runs") / most), format.count(n(c, "runs")), bar(n(c, "findings") / mostFindings, "var(--kind-3)"), format.count(n(c, "findings")),
-            format.count(n(c, "causes")), c.new_causes === undefined ? "" : format.count(n(c, "new_causes")), n(c, "rules_evaluated", "rules") ? format.count(n(c, "rules_evaluated", "rules")) : ""])));
+    const most = Math.max(1, ...list.map(c => n(c, "runs"))),
+        mostFindings = Math.max(1, ...list.map(c => n(c, "findings")));
+    return section(
+        "Trend",
+        "Campaigns of this folder, in order of time.",
+        table(
+            "Trend",
+            [
+                { title: "campaign" },
+                { title: "driver" },
+                { title: "" },
+                { title: "runs", isNumber: true },
+                { title: "" },
+                { title: "runs with findings", isNumber: true },
+                { title: "causes", isNumber: true },
+                { title: "new", isNumber: true },
+                { title: "rules evaluated", isNumber: true },
+            ],
+            list.map(c => [
+                [
+                    textIn(c, "name") || textIn(c, "folder"),
+                    numberIn(c, "time")
+                        ? h("small", {}, ` ${dayOf(numberIn(c, "time") as number)}`)
+                        : null,
+                ],
+                textIn(c, "driver"),
+                bar(n(c, "runs") / most),
+                format.count(n(c, "runs")),
+                bar(n(c, "findings") / mostFindings, "var(--kind-3)"),
+                format.count(n(c, "findings")),
+                format.count(n(c, "causes")),
+                c.new_causes === undefined ? "" : format.count(n(c, "new_causes")),
+                n(c, "rules_evaluated", "rules")
+                    ? format.count(n(c, "rules_evaluated", "rules"))
+                    : "",
+            ]),
+        ),
+    );
+}
+
+/* "2026-11-28 05:12" of seconds since 1970. */
+function dayOf(seconds: number): string {
+    return new Date(1000 * seconds).toISOString().slice(0, 16).replace("T", " ");
 }
 
 export function campaignView(app: App): View {
@@ -205,23 +644,149 @@ export function campaignView(app: App): View {
             built = true;
             clear(element);
             const causes = listIn(facts, "causes");
-            const runs = numberIn(facts, "runs") ?? 0, findings = numberIn(facts, "findings") ?? 0;
-            const outcomes = Object.entries(objectIn(facts, "outcomes")).filter((e): e is [string, number] => typeof e[1] === "number" && e[1] > 0);
-            const tile = (name: string, value: string, target: string, note = "", isBad = false): HTMLElement => h("a", { class: `tile${isBad ? " bad" : ""}`, href: `#${target}` }, h("span", { class: "tile-name" }, name), h("span", { class: "figure" }, value), note ? h("span", { class: "tile-note" }, note) : null);
-            element.append(h("section", { class: "card hero", "aria-labelledby": "campaign-title" }, h("div", {}, h("h2", { id: "campaign-title" }, textIn(facts, "name") || textIn(facts, "folder") || "A campaign"),
-                h("p", { class: "says" }, `${textIn(facts, "driver") ? `Driver ${textIn(facts, "driver")}. ` : ""}${format.plural(runs, "run")}${numberIn(facts, "seconds") ? ` in ${format.duration((numberIn(facts, "seconds") as number) * 1e9)}` : ""}.`)),
-                h("span", { class: `outcome ${causes.length ? "bad" : "good"}` }, causes.length ? format.plural(causes.length, "cause") : "clean")));
-            for (const note of textsIn(facts, "notes")) element.append(h("p", { class: "notice", role: "note" }, note));
-            element.append(section("Figures", "Sums over all runs.", h("div", { class: "tiles" },
-                tile("Runs", format.count(runs), "facts/runs", outcomes.map(([k, v]) => `${format.count(v)} ${k}`).join(", ")), tile("Runs with findings", format.count(findings), "facts/findings", "", findings > 0), tile("Causes", format.count(causes.length), "facts/causes", "", causes.length > 0),
-                ...([["Paging operations", "paging_operations", format.count], ["Submissions", "submissions", format.count], ["Evictions", "evictions", format.count], ["Pages checked", "pages_checked", format.count], ["Translations checked", "translations_checked", format.count], ["Runs each second", "runs_per_second", (v: number) => v.toFixed(1)]] as const)
-                    .filter(([, key]) => numberIn(facts, key) !== null).map(([name, key, say]) => tile(name, say(numberIn(facts, key) as number), `facts/${key}`)))));
-            element.append(section("Causes", "What is wrong, each once, however many runs show it. Each has a page.", causesGrid(causes)));
-            element.append(...[causeMatrix(causes), coverage(facts), trend(facts), seedsOf(facts),
-                countMap("Coverage of operations", "How often each paging operation was asked of the driver; what was never asked was not tested.", countsOf(facts, "operation_counts").length ? countsOf(facts, "operation_counts") : countsOf(facts, "paging_operations_by_name")),
-                countMap("Coverage of functions", "How often each function of the driver was called.", countsOf(facts, "ddi_calls"))].filter((e): e is HTMLElement => e !== null));
-            const models = Object.entries(objectIn(facts, "models")).filter((e): e is [string, number] => typeof e[1] === "number");
-            if (models.length) element.append(section("Runs by model", null, pairs("Runs by model", models.map(([k, v]): [Child, Child] => [k, link(`facts/models.${k}`, format.count(v))]))));
+            const seconds = numberIn(facts, "seconds") ?? 0;
+            const runs = numberIn(facts, "runs") ?? 0,
+                findings = numberIn(facts, "findings") ?? 0;
+            const outcomes = Object.entries(objectIn(facts, "outcomes")).filter(
+                (e): e is [string, number] => typeof e[1] === "number" && e[1] > 0,
+            );
+            const tile = (
+                name: string,
+                value: string,
+                target: string,
+                note = "",
+                isBad = false,
+            ): HTMLElement =>
+                h(
+                    "a",
+                    { class: `tile${isBad ? " bad" : ""}`, href: `#${target}` },
+                    h("span", { class: "tile-name" }, name),
+                    h("span", { class: "figure" }, value),
+                    note ? h("span", { class: "tile-note" }, note) : null,
+                );
+            element.append(
+                h(
+                    "section",
+                    { class: "card hero", "aria-labelledby": "campaign-title" },
+                    h(
+                        "div",
+                        {},
+                        h(
+                            "h2",
+                            { id: "campaign-title" },
+                            textIn(facts, "name") || textIn(facts, "folder") || "A campaign",
+                        ),
+                        h(
+                            "p",
+                            { class: "says" },
+                            textIn(facts, "driver") ? `Driver ${textIn(facts, "driver")}. ` : null,
+                            format.plural(runs, "run"),
+                            seconds ? ` in ${format.duration(seconds * 1e9)}` : null,
+                            ".",
+                        ),
+                    ),
+                    h(
+                        "span",
+                        { class: `outcome ${causes.length ? "bad" : "good"}` },
+                        causes.length ? format.plural(causes.length, "cause") : "clean",
+                    ),
+                ),
+            );
+            for (const note of textsIn(facts, "notes"))
+                element.append(h("p", { class: "notice", role: "note" }, note));
+            element.append(
+                section(
+                    "Figures",
+                    "Sums over all runs.",
+                    h(
+                        "div",
+                        { class: "tiles" },
+                        tile(
+                            "Runs",
+                            format.count(runs),
+                            "facts/runs",
+                            outcomes.map(([k, v]) => `${format.count(v)} ${k}`).join(", "),
+                        ),
+                        tile(
+                            "Runs with findings",
+                            format.count(findings),
+                            "facts/findings",
+                            "",
+                            findings > 0,
+                        ),
+                        tile(
+                            "Causes",
+                            format.count(causes.length),
+                            "facts/causes",
+                            "",
+                            causes.length > 0,
+                        ),
+                        ...(
+                            [
+                                ["Paging operations", "paging_operations", format.count],
+                                ["Submissions", "submissions", format.count],
+                                ["Evictions", "evictions", format.count],
+                                ["Pages checked", "pages_checked", format.count],
+                                ["Translations checked", "translations_checked", format.count],
+                                [
+                                    "Runs each second",
+                                    "runs_per_second",
+                                    (v: number) => v.toFixed(1),
+                                ],
+                            ] as const
+                        )
+                            .filter(([, key]) => numberIn(facts, key) !== null)
+                            .map(([name, key, say]) =>
+                                tile(name, say(numberIn(facts, key) as number), `facts/${key}`),
+                            ),
+                    ),
+                ),
+            );
+            element.append(
+                section(
+                    "Causes",
+                    "What is wrong, each once, however many runs show it. Each has a page.",
+                    causesGrid(causes),
+                ),
+            );
+            element.append(
+                ...[
+                    causeMatrix(causes),
+                    coverage(facts),
+                    trend(facts),
+                    seedsOf(facts),
+                    countMap(
+                        "Coverage of operations",
+                        "How often each paging operation was asked of the driver; what " +
+                            "was never asked was not tested.",
+                        countsOf(facts, "operation_counts").length
+                            ? countsOf(facts, "operation_counts")
+                            : countsOf(facts, "paging_operations_by_name"),
+                    ),
+                    countMap(
+                        "Coverage of functions",
+                        "How often each function of the driver was called.",
+                        countsOf(facts, "ddi_calls"),
+                    ),
+                ].filter((e): e is HTMLElement => e !== null),
+            );
+            const models = Object.entries(objectIn(facts, "models")).filter(
+                (e): e is [string, number] => typeof e[1] === "number",
+            );
+            if (models.length)
+                element.append(
+                    section(
+                        "Runs by model",
+                        null,
+                        pairs(
+                            "Runs by model",
+                            models.map(([k, v]): [Child, Child] => [
+                                k,
+                                link(`facts/models.${k}`, format.count(v)),
+                            ]),
+                        ),
+                    ),
+                );
         },
     };
 }

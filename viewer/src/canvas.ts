@@ -1,6 +1,7 @@
 /*
- * What the map and the timeline share: the window of time that both show, a canvas that is drawn when something
- * changed, pan and zoom by mouse, touch and keys, the axis of time, and how long frames took.
+ * What the map and the timeline share: the window of time that both show, a canvas that is drawn
+ * when something changed, pan and zoom by mouse, touch and keys, the axis of time, and how long
+ * frames took.
  *
  * Units: nanoseconds of virtual time; CSS pixels, unless a name says device pixels.
  */
@@ -16,7 +17,10 @@ export class TimeWindow {
     t1: number;
     private readonly listeners = new Set<() => void>();
 
-    constructor(readonly begin: number, readonly end: number) {
+    constructor(
+        readonly begin: number,
+        readonly end: number,
+    ) {
         this.t0 = begin;
         this.t1 = end;
     }
@@ -89,7 +93,8 @@ onTheme(() => themeColours.clear());
 export function themeColour(name: string): string {
     let colour = themeColours.get(name);
     if (colour === undefined) {
-        colour = getComputedStyle(document.documentElement).getPropertyValue(name).trim() || "#888888";
+        colour =
+            getComputedStyle(document.documentElement).getPropertyValue(name).trim() || "#888888";
         themeColours.set(name, colour);
     }
     return colour;
@@ -101,13 +106,20 @@ export interface Pointer {
 }
 
 export interface CanvasClient {
-    draw(c: CanvasRenderingContext2D, width: number, height: number): boolean; /* true: again in the next frame */
+    draw(
+        c: CanvasRenderingContext2D,
+        width: number,
+        height: number,
+    ): boolean; /* true: again in the next frame */
     hover?(at: Pointer | null): void;
     click?(at: Pointer, event: PointerEvent): void;
     key?(event: KeyboardEvent): boolean;
     zoomY?(at: Pointer, factor: number): void;
     panY?(by: number, at: Pointer): void;
-    measure?(fromNs: number, toNs: number | null): void; /* shift and drag; null: the drag goes on */
+    measure?(
+        fromNs: number,
+        toNs: number | null,
+    ): void; /* shift and drag; null: the drag goes on */
 }
 
 /*
@@ -126,18 +138,25 @@ export class TimeCanvas {
     private movedAt = 0;
     lastPointer: Pointer | null = null;
 
-    constructor(readonly time: TimeWindow, private readonly client: CanvasClient, label: string,
-                readonly left: number, readonly right: number) {
+    constructor(
+        readonly time: TimeWindow,
+        private readonly client: CanvasClient,
+        label: string,
+        readonly left: number,
+        readonly right: number,
+    ) {
         this.element = document.createElement("canvas");
         this.element.tabIndex = 0;
         this.element.setAttribute("role", "application");
         this.element.setAttribute("aria-roledescription", "picture that can be panned and zoomed");
         this.element.setAttribute("aria-label", label);
         this.context = this.element.getContext("2d", { alpha: false }) as CanvasRenderingContext2D;
-        this.stops.push(time.watch(() => {
-            this.movedAt = performance.now();
-            this.refresh();
-        }));
+        this.stops.push(
+            time.watch(() => {
+                this.movedAt = performance.now();
+                this.refresh();
+            }),
+        );
         const observer = new ResizeObserver(() => this.resize());
         observer.observe(this.element);
         this.stops.push(() => observer.disconnect());
@@ -203,18 +222,30 @@ export class TimeCanvas {
 
     private listen(): void {
         const e = this.element;
-        e.addEventListener("wheel", event => {
-            event.preventDefault();
-            this.movedAt = performance.now();
-            const at = this.point(event);
-            const unit = event.deltaMode === 1 ? 16 : event.deltaMode === 2 ? 400 : 1;
-            const dy = event.deltaY * unit;
-            const dx = event.deltaX * unit;
-            if (event.shiftKey && this.client.panY) this.client.panY(dy || dx, at);
-            else if (event.altKey && this.client.zoomY) this.client.zoomY(at, Math.exp(dy * 0.0022));
-            else if (Math.abs(dx) > Math.abs(dy)) this.time.pan((dx / this.plotWidth) * this.time.span);
-            else this.time.zoom(this.timeAt(at.x), Math.exp(Math.max(-240, Math.min(240, dy)) * (event.ctrlKey ? 0.01 : 0.0022)));
-        }, { passive: false });
+        e.addEventListener(
+            "wheel",
+            event => {
+                event.preventDefault();
+                this.movedAt = performance.now();
+                const at = this.point(event);
+                const unit = event.deltaMode === 1 ? 16 : event.deltaMode === 2 ? 400 : 1;
+                const dy = event.deltaY * unit;
+                const dx = event.deltaX * unit;
+                if (event.shiftKey && this.client.panY) this.client.panY(dy || dx, at);
+                else if (event.altKey && this.client.zoomY)
+                    this.client.zoomY(at, Math.exp(dy * 0.0022));
+                else if (Math.abs(dx) > Math.abs(dy))
+                    this.time.pan((dx / this.plotWidth) * this.time.span);
+                else
+                    this.time.zoom(
+                        this.timeAt(at.x),
+                        Math.exp(
+                            Math.max(-240, Math.min(240, dy)) * (event.ctrlKey ? 0.01 : 0.0022),
+                        ),
+                    );
+            },
+            { passive: false },
+        );
 
         e.addEventListener("pointerdown", event => {
             if (event.button !== 0) return;
@@ -236,7 +267,8 @@ export class TimeCanvas {
             const dx = at.x - before.x;
             const dy = at.y - before.y;
             this.moved += Math.abs(dx) + Math.abs(dy);
-            if (this.measureFrom !== null) this.client.measure?.(this.measureFrom, this.timeAt(at.x));
+            if (this.measureFrom !== null)
+                this.client.measure?.(this.measureFrom, this.timeAt(at.x));
             else if (this.pressed.size === 1) {
                 if (this.moved > 3) {
                     this.time.pan((-dx / this.plotWidth) * this.time.span);
@@ -282,20 +314,47 @@ export class TimeCanvas {
                 event.stopPropagation();
                 return;
             }
-            const middle = this.lastPointer ? this.timeAt(this.lastPointer.x) : (this.time.t0 + this.time.t1) / 2;
-            const at = this.lastPointer ?? { x: this.left + this.plotWidth / 2, y: this.height / 2 };
+            const middle = this.lastPointer
+                ? this.timeAt(this.lastPointer.x)
+                : (this.time.t0 + this.time.t1) / 2;
+            const at = this.lastPointer ?? {
+                x: this.left + this.plotWidth / 2,
+                y: this.height / 2,
+            };
             const step = 0.12 * this.time.span;
             switch (event.key) {
-            case "ArrowLeft": this.time.pan(-step); break;
-            case "ArrowRight": this.time.pan(step); break;
-            case "ArrowUp": this.client.panY?.(-48, at); break;
-            case "ArrowDown": this.client.panY?.(48, at); break;
-            case "+": case "=": this.time.zoom(middle, 0.6); break;
-            case "-": case "_": this.time.zoom(middle, 1 / 0.6); break;
-            case "]": this.client.zoomY?.(at, 0.6); break;
-            case "[": this.client.zoomY?.(at, 1 / 0.6); break;
-            case "Home": case "0": this.time.set(this.time.begin, this.time.end); break;
-            default: return;
+                case "ArrowLeft":
+                    this.time.pan(-step);
+                    break;
+                case "ArrowRight":
+                    this.time.pan(step);
+                    break;
+                case "ArrowUp":
+                    this.client.panY?.(-48, at);
+                    break;
+                case "ArrowDown":
+                    this.client.panY?.(48, at);
+                    break;
+                case "+":
+                case "=":
+                    this.time.zoom(middle, 0.6);
+                    break;
+                case "-":
+                case "_":
+                    this.time.zoom(middle, 1 / 0.6);
+                    break;
+                case "]":
+                    this.client.zoomY?.(at, 0.6);
+                    break;
+                case "[":
+                    this.client.zoomY?.(at, 1 / 0.6);
+                    break;
+                case "Home":
+                case "0":
+                    this.time.set(this.time.begin, this.time.end);
+                    break;
+                default:
+                    return;
             }
             event.preventDefault();
             event.stopPropagation();
@@ -304,15 +363,25 @@ export class TimeCanvas {
 }
 
 /* The axis of time along a line; faint lines down to `bottom`. */
-export function drawTimeAxis(c: CanvasRenderingContext2D, canvas: TimeCanvas, y: number, bottom: number): void {
+export function drawTimeAxis(
+    c: CanvasRenderingContext2D,
+    canvas: TimeCanvas,
+    y: number,
+    bottom: number,
+): void {
     const { time } = canvas;
     const step = format.axisStep(time.span, canvas.plotWidth / 110);
     const right = canvas.left + canvas.plotWidth;
     c.font = "11px system-ui, sans-serif";
     c.textBaseline = "alphabetic";
     c.textAlign = "center";
-    const ink = themeColour("--ink-soft"), line = themeColour("--line-soft");
-    for (let t = Math.ceil(Math.max(time.t0, time.begin) / step) * step; t <= Math.min(time.t1, time.end) + 1e-9; t += step) {
+    const ink = themeColour("--ink-soft"),
+        line = themeColour("--line-soft");
+    for (
+        let t = Math.ceil(Math.max(time.t0, time.begin) / step) * step;
+        t <= Math.min(time.t1, time.end) + 1e-9;
+        t += step
+    ) {
         const x = Math.round(canvas.xOf(t)) + 0.5;
         if (x < canvas.left || x > right) continue;
         c.fillStyle = line;
@@ -335,7 +404,11 @@ export function cssColour(rgb: number): string {
 
 /* Black or white, whichever reads better on the colour. */
 export function inkOn(rgb: number): string {
-    const linear = (v: number): number => (v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4;
-    const light = 0.2126 * linear(rgb >> 16 & 255) + 0.7152 * linear(rgb >> 8 & 255) + 0.0722 * linear(rgb & 255);
+    const linear = (v: number): number =>
+        (v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4;
+    const light =
+        0.2126 * linear((rgb >> 16) & 255) +
+        0.7152 * linear((rgb >> 8) & 255) +
+        0.0722 * linear(rgb & 255);
     return light > 0.3 ? "#10151c" : "#ffffff";
 }

@@ -1,6 +1,7 @@
 /*
- * Colours. Those of kinds are Okabe and Ito's, which people with any kind of colour vision tell apart, in a variant
- * for dark; amounts go along one ramp from pale to deep whose lightness falls all the way.
+ * Colours. Those of kinds are Okabe and Ito's, which people with any kind of colour vision tell
+ * apart, in a variant for dark; amounts go along one ramp from pale to deep whose lightness falls
+ * all the way.
  */
 import { isDark } from "./theme.js";
 
@@ -23,12 +24,15 @@ export function kindColour(n: number): number {
 export const KIND_COLOURS = LIGHT.length;
 
 function mix(a: number, b: number, t: number): number {
-    const channel = (shift: number): number => Math.round((a >> shift & 255) + ((b >> shift & 255) - (a >> shift & 255)) * t);
-    return channel(16) << 16 | channel(8) << 8 | channel(0);
+    const channel = (shift: number): number =>
+        Math.round(((a >> shift) & 255) + (((b >> shift) & 255) - ((a >> shift) & 255)) * t);
+    return (channel(16) << 16) | (channel(8) << 8) | channel(0);
 }
 
 /* Cividis, thinned: readable without colour. */
-const RAMP = [0x00306f, 0x3b496c, 0x575c6d, 0x707173, 0x8a8678, 0xa69d75, 0xc4b56c, 0xe4cf5b, 0xffea46];
+const RAMP = [
+    0x00306f, 0x3b496c, 0x575c6d, 0x707173, 0x8a8678, 0xa69d75, 0xc4b56c, 0xe4cf5b, 0xffea46,
+];
 
 /* share: 0 .. 1. On light pages much is dark, on dark pages much is light. */
 export function amountColour(share: number): number {

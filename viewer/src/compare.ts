@@ -1,5 +1,17 @@
-/* Two runs beside each other, aligned by their paging operations: the first difference, figures, and maps. */
-import { listIn, numberIn, objectIn, textIn, textsIn, type App, type Facts, type View } from "./app.js";
+/*
+ * Two runs beside each other, aligned by their paging operations: the first difference, figures,
+ * and maps.
+ */
+import {
+    listIn,
+    numberIn,
+    objectIn,
+    textIn,
+    textsIn,
+    type App,
+    type Facts,
+    type View,
+} from "./app.js";
 import { TimeWindow } from "./canvas.js";
 import type { Run } from "./data.js";
 import { clear, grid, h, link, section, table, type Child } from "./dom.js";
@@ -9,13 +21,25 @@ import { SegmentMap } from "./map.js";
 /* What two runs' operations are told apart by: all but times and numbers that the run gave. */
 function keyOf(run: Run, row: number): string {
     const v = (column: string): number => run.values("operations", column)[row];
-    return [run.text("operations", "name", row), run.objectShort(v("allocation")), run.objectShort(v("process")), run.objectShort(v("from_segment")), run.objectShort(v("to_segment")), v("bytes")].join("|");
+    return [
+        run.text("operations", "name", row),
+        run.objectShort(v("allocation")),
+        run.objectShort(v("process")),
+        run.objectShort(v("from_segment")),
+        run.objectShort(v("to_segment")),
+        v("bytes"),
+    ].join("|");
 }
 
 export function describe(run: Run, row: number): string {
     const v = (column: string): number => run.values("operations", column)[row];
-    const place = (segment: number, offset: number): string => segment ? `${run.objectName(segment)} + ${format.hex(offset)}` : "system memory";
-    return `${run.text("operations", "name", row)} ${run.objectName(v("allocation"))}, ${format.bytes(v("bytes"))}: ${place(v("from_segment"), v("from_offset"))} → ${place(v("to_segment"), v("to_offset"))}`;
+    const place = (segment: number, offset: number): string =>
+        segment ? `${run.objectName(segment)} + ${format.hex(offset)}` : "system memory";
+    return (
+        `${run.text("operations", "name", row)} ${run.objectName(v("allocation"))}, ` +
+        `${format.bytes(v("bytes"))}: ${place(v("from_segment"), v("from_offset"))} → ` +
+        `${place(v("to_segment"), v("to_offset"))}`
+    );
 }
 
 export interface Aligned {
@@ -28,12 +52,14 @@ const LOOK_AHEAD = 200; /* operations that one run may have more before both are
 const ALIKE = 3; /* operations in a row that say that they are */
 
 /*
- * Operations of two runs beside each other, in order: as long as they are the same, row by row; where they are not, the
- * shortest stretch after which ALIKE in a row are the same again. Greedy: time is rows times LOOK_AHEAD at most.
+ * Operations of two runs beside each other, in order: as long as they are the same, row by row;
+ * where they are not, the shortest stretch after which ALIKE in a row are the same again. Greedy:
+ * time is rows times LOOK_AHEAD at most.
  */
 export function align(keysA: string[], keysB: string[]): Aligned[] {
     const out: Aligned[] = [];
-    let a = 0, b = 0;
+    let a = 0,
+        b = 0;
     const alike = (i: number, j: number): boolean => {
         for (let k = 0; k < ALIKE; k++) {
             if (i + k >= keysA.length && j + k >= keysB.length) return true;
@@ -50,13 +76,22 @@ export function align(keysA: string[], keysB: string[]): Aligned[] {
         for (let sum = 1; sum <= LOOK_AHEAD && !found; sum++)
             for (let i = 0; i <= sum; i++) {
                 const j = sum - i;
-                if (a + i < keysA.length && b + j < keysB.length && keysA[a + i] === keysB[b + j] && alike(a + i, b + j)) {
+                if (
+                    a + i < keysA.length &&
+                    b + j < keysB.length &&
+                    keysA[a + i] === keysB[b + j] &&
+                    alike(a + i, b + j)
+                ) {
                     found = [i, j];
                     break;
                 }
             }
-        const [skipA, skipB] = found ?? [Math.min(LOOK_AHEAD, keysA.length - a), Math.min(LOOK_AHEAD, keysB.length - b)];
-        for (let k = 0; k < Math.max(skipA, skipB); k++) out.push({ a: k < skipA ? a + k : -1, b: k < skipB ? b + k : -1, isSame: false });
+        const [skipA, skipB] = found ?? [
+            Math.min(LOOK_AHEAD, keysA.length - a),
+            Math.min(LOOK_AHEAD, keysB.length - b),
+        ];
+        for (let k = 0; k < Math.max(skipA, skipB); k++)
+            out.push({ a: k < skipA ? a + k : -1, b: k < skipB ? b + k : -1, isSame: false });
         a += skipA;
         b += skipB;
     }
@@ -64,55 +99,173 @@ export function align(keysA: string[], keysB: string[]): Aligned[] {
 }
 
 /* Numbers at the same place in two objects. */
-export function figuresOf(a: unknown, b: unknown, path = ""): { path: string; a: number | null; b: number | null }[] {
+export function figuresOf(
+    a: unknown,
+    b: unknown,
+    path = "",
+): { path: string; a: number | null; b: number | null }[] {
     const isObject = (v: unknown): v is Facts => typeof v === "object" && v !== null;
     const out: { path: string; a: number | null; b: number | null }[] = [];
     if (isObject(a) || isObject(b)) {
-        const keys = new Set([...(isObject(a) ? Object.keys(a) : []), ...(isObject(b) ? Object.keys(b) : [])]);
+        const keys = new Set([
+            ...(isObject(a) ? Object.keys(a) : []),
+            ...(isObject(b) ? Object.keys(b) : []),
+        ]);
         for (const key of keys) {
-            const inner = (o: unknown): unknown => isObject(o) && Object.hasOwn(o, key) ? o[key] : undefined;
+            const inner = (o: unknown): unknown =>
+                isObject(o) && Object.hasOwn(o, key) ? o[key] : undefined;
             out.push(...figuresOf(inner(a), inner(b), path ? `${path}.${key}` : key));
         }
-    } else if (typeof a === "number" || typeof b === "number") out.push({ path, a: typeof a === "number" ? a : null, b: typeof b === "number" ? b : null });
+    } else if (typeof a === "number" || typeof b === "number")
+        out.push({
+            path,
+            a: typeof a === "number" ? a : null,
+            b: typeof b === "number" ? b : null,
+        });
     return out;
 }
 
-const say = (path: string, v: number | null): string => v === null ? "–" : /bytes$/.test(path) ? format.bytes(v) : /_ns$/.test(path) ? format.duration(v) : format.count(v);
+const say = (path: string, v: number | null): string =>
+    v === null
+        ? "–"
+        : /bytes$/.test(path)
+          ? format.bytes(v)
+          : /_ns$/.test(path)
+            ? format.duration(v)
+            : format.count(v);
 
-const MAIN = ["slowdown", "virtual_time_ns", "moved_in_bytes", "moved_out_bytes", "evictions", "submissions.completed", "paging.build_calls", "paging.residency_hits", "paging.residency_requests", "content.mismatches"];
+const MAIN = [
+    "slowdown",
+    "virtual_time_ns",
+    "moved_in_bytes",
+    "moved_out_bytes",
+    "evictions",
+    "submissions.completed",
+    "paging.build_calls",
+    "paging.residency_hits",
+    "paging.residency_requests",
+    "content.mismatches",
+];
 
 export function compareView(app: App): View {
     const { facts } = app;
     const element = h("div", { class: "view" });
-    const a = objectIn(facts, "a"), b = objectIn(facts, "b");
-    const runA = app.others[0]?.run ?? null, runB = app.others[1]?.run ?? null;
-    const nameA = app.others[0]?.name || textIn(a, "name") || textIn(a, "case") || "A", nameB = app.others[1]?.name || textIn(b, "name") || textIn(b, "case") || "B";
+    const a = objectIn(facts, "a"),
+        b = objectIn(facts, "b");
+    const runA = app.others[0]?.run ?? null,
+        runB = app.others[1]?.run ?? null;
+    const nameA = app.others[0]?.name || textIn(a, "name") || textIn(a, "case") || "A",
+        nameB = app.others[1]?.name || textIn(b, "name") || textIn(b, "case") || "B";
     let built = false;
     const maps: SegmentMap[] = [];
 
     function differences(): Child[] {
         if (!runA || !runB || !runA.rows("operations") || !runB.rows("operations")) return [];
-        const keys = (run: Run): string[] => Array.from({ length: run.rows("operations") }, (_, row) => keyOf(run, row));
+        const keys = (run: Run): string[] =>
+            Array.from({ length: run.rows("operations") }, (_, row) => keyOf(run, row));
         const rows = align(keys(runA), keys(runB));
         const differing = Uint32Array.from(rows.keys()).filter(i => !rows[i].isSame);
         const first = differing.length ? rows[differing[0]] : null;
-        const cell = (run: Run, row: number): Child => row < 0 ? h("span", { class: "invalid" }, "nothing") : describe(run, row);
-        const time = (run: Run, row: number): string => row < 0 ? "" : format.moment(run.values("operations", "asked")[row]);
-        const from = first ? [first.a >= 0 ? runA.values("operations", "asked")[first.a] : null, first.b >= 0 ? runB.values("operations", "asked")[first.b] : null].filter((t): t is number => t !== null) : [];
+        const cell = (run: Run, row: number): Child =>
+            row < 0 ? h("span", { class: "invalid" }, "nothing") : describe(run, row);
+        const time = (run: Run, row: number): string =>
+            row < 0 ? "" : format.moment(run.values("operations", "asked")[row]);
+        const from = first
+            ? [
+                  first.a >= 0 ? runA.values("operations", "asked")[first.a] : null,
+                  first.b >= 0 ? runB.values("operations", "asked")[first.b] : null,
+              ].filter((t): t is number => t !== null)
+            : [];
         return [
-            section("First operation that differs", first ? `${format.plural(differing[0], "operation")} are the same in both runs; then:` : `All ${format.plural(rows.length, "operation")} are the same in both runs, in the same order.`,
-                first ? h("div", { class: "two" }, h("div", {}, h("h3", {}, nameA), h("p", {}, cell(runA, first.a)), h("p", { class: "says" }, time(runA, first.a))), h("div", {}, h("h3", {}, nameB), h("p", {}, cell(runB, first.b)), h("p", { class: "says" }, time(runB, first.b)))) : null,
-                from.length ? h("p", { class: "actions" }, h("button", { type: "button", click: () => app.time.show(Math.min(...from) - app.time.end / 60, Math.max(...from) + app.time.end / 60) }, "Show it on the maps")) : null),
-            section("Operations", `Operations of both runs, aligned. ${format.count(differing.length)} of ${format.count(rows.length)} rows differ.`, grid({
-                label: "Operations that differ", rows: differing, height: 320, empty: "None differ.",
-                columns: [
-                    { title: "row", isNumber: true, width: "5em", cell: i => format.count(i), key: i => i },
-                    { title: nameA, width: "minmax(16em, 1fr)", cell: i => cell(runA, rows[i].a), find: i => rows[i].a < 0 ? "" : describe(runA, rows[i].a) },
-                    { title: "at", isNumber: true, width: "7em", cell: i => time(runA, rows[i].a) },
-                    { title: nameB, width: "minmax(16em, 1fr)", cell: i => cell(runB, rows[i].b), find: i => rows[i].b < 0 ? "" : describe(runB, rows[i].b) },
-                    { title: "at", isNumber: true, width: "7em", cell: i => time(runB, rows[i].b) },
-                ],
-            })),
+            section(
+                "First operation that differs",
+                first
+                    ? `${format.plural(differing[0], "operation")} are the same in both runs; then:`
+                    : `All ${format.plural(rows.length, "operation")} are the same in ` +
+                          "both runs, in the same order.",
+                first
+                    ? h(
+                          "div",
+                          { class: "two" },
+                          h(
+                              "div",
+                              {},
+                              h("h3", {}, nameA),
+                              h("p", {}, cell(runA, first.a)),
+                              h("p", { class: "says" }, time(runA, first.a)),
+                          ),
+                          h(
+                              "div",
+                              {},
+                              h("h3", {}, nameB),
+                              h("p", {}, cell(runB, first.b)),
+                              h("p", { class: "says" }, time(runB, first.b)),
+                          ),
+                      )
+                    : null,
+                from.length
+                    ? h(
+                          "p",
+                          { class: "actions" },
+                          h(
+                              "button",
+                              {
+                                  type: "button",
+                                  click: () =>
+                                      app.time.show(
+                                          Math.min(...from) - app.time.end / 60,
+                                          Math.max(...from) + app.time.end / 60,
+                                      ),
+                              },
+                              "Show it on the maps",
+                          ),
+                      )
+                    : null,
+            ),
+            section(
+                "Operations",
+                `Operations of both runs, aligned. ${format.count(differing.length)} ` +
+                    `of ${format.count(rows.length)} rows differ.`,
+                grid({
+                    label: "Operations that differ",
+                    rows: differing,
+                    height: 320,
+                    empty: "None differ.",
+                    columns: [
+                        {
+                            title: "row",
+                            isNumber: true,
+                            width: "5em",
+                            cell: i => format.count(i),
+                            key: i => i,
+                        },
+                        {
+                            title: nameA,
+                            width: "minmax(16em, 1fr)",
+                            cell: i => cell(runA, rows[i].a),
+                            find: i => (rows[i].a < 0 ? "" : describe(runA, rows[i].a)),
+                        },
+                        {
+                            title: "at",
+                            isNumber: true,
+                            width: "7em",
+                            cell: i => time(runA, rows[i].a),
+                        },
+                        {
+                            title: nameB,
+                            width: "minmax(16em, 1fr)",
+                            cell: i => cell(runB, rows[i].b),
+                            find: i => (rows[i].b < 0 ? "" : describe(runB, rows[i].b)),
+                        },
+                        {
+                            title: "at",
+                            isNumber: true,
+                            width: "7em",
+                            cell: i => time(runB, rows[i].b),
+                        },
+                    ],
+                }),
+            ),
         ];
     }
 
@@ -120,42 +273,145 @@ export function compareView(app: App): View {
     function told(): HTMLElement | null {
         const comparison = objectIn(facts, "comparison");
         if (!Object.keys(comparison).length) return null;
-        const calls = (key: string): string => format.count(numberIn(comparison, "calls", key) ?? 0);
-        const side = (difference: Facts, key: string, name: string, run: Run | null): HTMLElement => {
+        const calls = (key: string): string =>
+            format.count(numberIn(comparison, "calls", key) ?? 0);
+        const same =
+            `${calls("same")} calls before it are the same, ` +
+            `of ${calls("a")} and ${calls("b")}.`;
+        const side = (
+            difference: Facts,
+            key: string,
+            name: string,
+            run: Run | null,
+        ): HTMLElement => {
             const one = objectIn(difference, key);
             const at = numberIn(one, "time_ns");
-            return h("div", {}, h("h3", {}, name), textIn(one, "text") ? h("p", {}, h("code", {}, textIn(one, "text"))) : h("p", { class: "invalid" }, "has no more calls"),
-                at !== null ? h("p", { class: "says" }, `call ${format.count(numberIn(one, "sequence") ?? 0)}, at ${format.moment(at)}`) : null, run ? null : h("p", { class: "says" }, "no record"));
+            return h(
+                "div",
+                {},
+                h("h3", {}, name),
+                textIn(one, "text")
+                    ? h("p", {}, h("code", {}, textIn(one, "text")))
+                    : h("p", { class: "invalid" }, "has no more calls"),
+                at !== null
+                    ? h(
+                          "p",
+                          { class: "says" },
+                          `call ${format.count(numberIn(one, "sequence") ?? 0)}, at ` +
+                              `${format.moment(at)}`,
+                      )
+                    : null,
+                run ? null : h("p", { class: "says" }, "no record"),
+            );
         };
         const parts: Child[] = [];
-        for (const [key, title, sentence] of [["first_difference", "First difference", "Calls between manager and driver, in their order. This is the first that is not the same; what follows comes of it."], ["first_time", "First difference in time", "The first call that is the same, but at another time."]]) {
+        for (const [key, title, sentence] of [
+            [
+                "first_difference",
+                "First difference",
+                "Calls between manager and driver, in their order. This is the first " +
+                    "that is not the same; what follows comes of it.",
+            ],
+            [
+                "first_time",
+                "First difference in time",
+                "The first call that is the same, but at another time.",
+            ],
+        ]) {
             const difference = objectIn(comparison, key);
             if (!Object.keys(difference).length) continue;
             const list = listIn(difference, "arguments");
-            const value = (v: unknown): string => v === null || v === undefined ? "–" : String(v);
-            parts.push(section(title, `${sentence}${key === "first_difference" ? ` ${calls("same")} calls before it are the same, of ${calls("a")} and ${calls("b")}.` : ""}`,
-                h("div", { class: "two" }, side(difference, "a", nameA, runA), side(difference, "b", nameB, runB)),
-                list.length ? table("Arguments that differ", [{ title: "argument" }, { title: nameA }, { title: nameB }], list.map(x => [h("code", {}, textIn(x, "field")), h("code", {}, value(x.a)), h("code", {}, value(x.b))])) : null));
+            const value = (v: unknown): string => (v === null || v === undefined ? "–" : String(v));
+            parts.push(
+                section(
+                    title,
+                    key === "first_difference" ? `${sentence} ${same}` : sentence,
+                    h(
+                        "div",
+                        { class: "two" },
+                        side(difference, "a", nameA, runA),
+                        side(difference, "b", nameB, runB),
+                    ),
+                    list.length
+                        ? table(
+                              "Arguments that differ",
+                              [{ title: "argument" }, { title: nameA }, { title: nameB }],
+                              list.map(x => [
+                                  h("code", {}, textIn(x, "field")),
+                                  h("code", {}, value(x.a)),
+                                  h("code", {}, value(x.b)),
+                              ]),
+                          )
+                        : null,
+                ),
+            );
         }
-        if (!parts.length) parts.push(section("First difference", comparison.has_records === false ? "Without records of both runs, only their figures can be compared." : `None: all ${calls("same")} calls are the same, in the same order.`));
+        if (!parts.length)
+            parts.push(
+                section(
+                    "First difference",
+                    comparison.has_records === false
+                        ? "Without records of both runs, only their figures can be compared."
+                        : `None: all ${calls("same")} calls are the same, in the same order.`,
+                ),
+            );
         return h("div", { class: "view" }, parts);
     }
 
     function figureRows(all: boolean): HTMLElement {
         const rows = figuresOf(a, b).filter(r => !/wall|^findings|^rules/.test(r.path));
         if (!all) {
-            const main = MAIN.map(path => rows.find(r => r.path === path)).filter((r): r is NonNullable<typeof r> => r !== undefined);
-            return table("Figures", [{ title: "figure" }, { title: nameA, isNumber: true }, { title: nameB, isNumber: true }, { title: "change", isNumber: true }], main.map(r => [
-                h("code", {}, r.path), say(r.path, r.a), say(r.path, r.b), change(r)]));
+            const main = MAIN.map(path => rows.find(r => r.path === path)).filter(
+                (r): r is NonNullable<typeof r> => r !== undefined,
+            );
+            return table(
+                "Figures",
+                [
+                    { title: "figure" },
+                    { title: nameA, isNumber: true },
+                    { title: nameB, isNumber: true },
+                    { title: "change", isNumber: true },
+                ],
+                main.map(r => [
+                    h("code", {}, r.path),
+                    say(r.path, r.a),
+                    say(r.path, r.b),
+                    change(r),
+                ]),
+            );
         }
         const differing = rows.filter(r => r.a !== r.b);
         return grid({
-            label: "All figures that differ", rows: differing.length, height: 320, empty: "No figure differs.",
+            label: "All figures that differ",
+            rows: differing.length,
+            height: 320,
+            empty: "No figure differs.",
             columns: [
-                { title: "figure", width: "minmax(14em, 2fr)", cell: i => link(`facts/a.${differing[i].path}`, differing[i].path), find: i => differing[i].path, key: i => differing[i].path },
-                { title: nameA, isNumber: true, cell: i => say(differing[i].path, differing[i].a), key: i => differing[i].a ?? 0 },
-                { title: nameB, isNumber: true, cell: i => say(differing[i].path, differing[i].b), key: i => differing[i].b ?? 0 },
-                { title: "change", isNumber: true, cell: i => change(differing[i]), key: i => ratio(differing[i]) },
+                {
+                    title: "figure",
+                    width: "minmax(14em, 2fr)",
+                    cell: i => link(`facts/a.${differing[i].path}`, differing[i].path),
+                    find: i => differing[i].path,
+                    key: i => differing[i].path,
+                },
+                {
+                    title: nameA,
+                    isNumber: true,
+                    cell: i => say(differing[i].path, differing[i].a),
+                    key: i => differing[i].a ?? 0,
+                },
+                {
+                    title: nameB,
+                    isNumber: true,
+                    cell: i => say(differing[i].path, differing[i].b),
+                    key: i => differing[i].b ?? 0,
+                },
+                {
+                    title: "change",
+                    isNumber: true,
+                    cell: i => change(differing[i]),
+                    key: i => ratio(differing[i]),
+                },
             ],
         });
     }
@@ -166,22 +422,78 @@ export function compareView(app: App): View {
             if (!built) {
                 built = true;
                 clear(element);
-                const outcome = (f: Facts): Child => h("span", { class: `outcome small ${textIn(f, "outcome") === "clean" ? "good" : "bad"}` }, textIn(f, "outcome") || "?");
-                element.append(h("section", { class: "card", "aria-labelledby": "compare-title" }, h("h2", { id: "compare-title", class: "unseen" }, "Two runs"), h("div", { class: "two" },
-                    ...[[nameA, a], [nameB, b]].map(([name, f]) => h("div", {}, h("h3", {}, name as string, " ", outcome(f as Facts)), h("p", { class: "says" }, `${textIn(f as Facts, "case")}. Driver ${textIn(f as Facts, "driver")}, model ${textIn(f as Facts, "model")}.`))))));
-                for (const note of textsIn(facts, "notes")) element.append(h("p", { class: "notice", role: "note" }, note));
-                if (app.problem) element.append(h("p", { class: "notice bad", role: "alert" }, app.problem));
+                const outcome = (f: Facts): Child =>
+                    h(
+                        "span",
+                        {
+                            class:
+                                "outcome small " +
+                                `${textIn(f, "outcome") === "clean" ? "good" : "bad"}`,
+                        },
+                        textIn(f, "outcome") || "?",
+                    );
+                element.append(
+                    h(
+                        "section",
+                        { class: "card", "aria-labelledby": "compare-title" },
+                        h("h2", { id: "compare-title", class: "unseen" }, "Two runs"),
+                        h(
+                            "div",
+                            { class: "two" },
+                            ...[
+                                [nameA, a],
+                                [nameB, b],
+                            ].map(([name, f]) =>
+                                h(
+                                    "div",
+                                    {},
+                                    h("h3", {}, name as string, " ", outcome(f as Facts)),
+                                    h(
+                                        "p",
+                                        { class: "says" },
+                                        `${textIn(f as Facts, "case")}. Driver ` +
+                                            `${textIn(f as Facts, "driver")}, model ` +
+                                            `${textIn(f as Facts, "model")}.`,
+                                    ),
+                                ),
+                            ),
+                        ),
+                    ),
+                );
+                for (const note of textsIn(facts, "notes"))
+                    element.append(h("p", { class: "notice", role: "note" }, note));
+                if (app.problem)
+                    element.append(h("p", { class: "notice bad", role: "alert" }, app.problem));
                 const own = told();
                 if (own) element.append(own);
                 for (const child of differences()) element.append(child as HTMLElement);
-                element.append(section("Figures", "The main figures of both runs.", figureRows(false)), section("All figures that differ", "Every number of run.json that is not the same.", figureRows(true)));
+                element.append(
+                    section("Figures", "The main figures of both runs.", figureRows(false)),
+                    section(
+                        "All figures that differ",
+                        "Every number of run.json that is not the same.",
+                        figureRows(true),
+                    ),
+                );
                 if (runA && runB && runA.rows("places") + runB.rows("places") > 0) {
                     const pairOf = app.others.slice(0, 2).map(({ run, name }, i) => {
                         const map = new SegmentMap({ ...app, time: app.time }, run, true);
                         maps.push(map);
-                        return h("div", {}, h("h3", {}, i ? nameB : nameA, name ? "" : ""), map.element);
+                        return h(
+                            "div",
+                            {},
+                            h("h3", {}, i ? nameB : nameA, name ? "" : ""),
+                            map.element,
+                        );
                     });
-                    element.append(section("Segment maps", "Both runs over the same window of time: what moves one moves the other.", h("div", { class: "two" }, pairOf)));
+                    element.append(
+                        section(
+                            "Segment maps",
+                            "Both runs over the same window of time: what moves one " +
+                                "moves the other.",
+                            h("div", { class: "two" }, pairOf),
+                        ),
+                    );
                 }
             }
             for (const map of maps) map.resume();
@@ -201,5 +513,8 @@ function change(r: { a: number | null; b: number | null }): string {
 
 /* The window of time that holds both runs. */
 export function windowOf(runs: readonly { run: Run }[], facts: Facts): TimeWindow {
-    return new TimeWindow(0, Math.max(1, numberIn(facts, "virtual_time_ns") ?? 1, ...runs.map(r => r.run.end)));
+    return new TimeWindow(
+        0,
+        Math.max(1, numberIn(facts, "virtual_time_ns") ?? 1, ...runs.map(r => r.run.end)),
+    );
 }

@@ -1,18 +1,29 @@
 /*
- * The run that a story tells: its tables by their meaning, names of objects, and the indexes that views share.
+ * The run that a story tells: its tables by their meaning, names of objects, and the indexes that
+ * views share.
  *
- * All is computed when first asked for and kept. Rows are numbered from 0 here; a column that refers to a row holds
- * the row plus one (decode.ts).
+ * All is computed when first asked for and kept. Rows are numbered from 0 here; a column that
+ * refers to a row holds the row plus one (decode.ts).
  */
 import { NEVER, Story, type Table, type Values } from "./decode.js";
 
 /* Letters that name objects in traces: allocation 17 is a17. */
 const LETTERS: Record<string, string> = {
-    allocation: "a", context: "c", device: "d", process: "p", node: "node ", segment: "segment ", resource: "r",
-    fence: "fence ", queue: "queue ",
+    allocation: "a",
+    context: "c",
+    device: "d",
+    process: "p",
+    node: "node ",
+    segment: "segment ",
+    resource: "r",
+    fence: "fence ",
+    queue: "queue ",
 };
 
-/* Rows of a table by the row that a column refers to: those of target row t are rows[starts[t]] .. rows[starts[t+1] - 1]. */
+/*
+ * Rows of a table by the row that a column refers to: those of target row t are rows[starts[t]] ..
+ * rows[starts[t+1] - 1].
+ */
 export interface RowIndex {
     starts: Uint32Array;
     rows: Uint32Array;
@@ -25,14 +36,26 @@ export class Run {
     private readonly names: (string | undefined)[] = [];
     private kindsCache: string[] | null = null;
 
-    constructor(readonly story: Story, endNs = 0) {
+    constructor(
+        readonly story: Story,
+        endNs = 0,
+    ) {
         let end = endNs;
         for (const [table, column] of [
-            ["calls", "ends"], ["packets", "ends"], ["operations", "retired"], ["marks", "time"], ["places", "from"],
-            ["places", "to"], ["samples", "time"], ["requests", "ends"], ["objects", "created"], ["objects", "destroyed"],
+            ["calls", "ends"],
+            ["packets", "ends"],
+            ["operations", "retired"],
+            ["marks", "time"],
+            ["places", "from"],
+            ["places", "to"],
+            ["samples", "time"],
+            ["requests", "ends"],
+            ["objects", "created"],
+            ["objects", "destroyed"],
         ]) {
             const values = story.table(table).column(column).values;
-            for (let i = 0; i < values.length; i++) if (values[i] > end && values[i] !== NEVER) end = values[i];
+            for (let i = 0; i < values.length; i++)
+                if (values[i] > end && values[i] !== NEVER) end = values[i];
         }
         this.end = Math.max(1, end);
     }
@@ -96,7 +119,8 @@ export class Run {
     findObject(kind: string, number: number): number {
         const numbers = this.values("objects", "number");
         const kinds = this.kinds;
-        for (let i = 0; i < kinds.length; i++) if (numbers[i] === number && kinds[i] === kind) return i;
+        for (let i = 0; i < kinds.length; i++)
+            if (numbers[i] === number && kinds[i] === kind) return i;
         return -1;
     }
 
@@ -126,11 +150,18 @@ export class Run {
         return index.rows.subarray(index.starts[target], index.starts[target + 1]);
     }
 
-    /* When the last of the case was played; what comes behind it takes the machine apart. NEVER: the story does not say. */
+    /*
+     * When the last of the case was played; what comes behind it takes the machine apart. NEVER:
+     * the story does not say.
+     */
     get endOfPlay(): number {
-        const kind = this.values("marks", "kind"), text = this.values("marks", "text"), time = this.values("marks", "time");
-        const stage = this.story.idOf("stage"), end = this.story.idOf("end");
-        for (let i = kind.length - 1; i >= 0; i--) if (kind[i] === stage && text[i] === end && stage > 0 && end > 0) return time[i];
+        const kind = this.values("marks", "kind"),
+            text = this.values("marks", "text"),
+            time = this.values("marks", "time");
+        const stage = this.story.idOf("stage"),
+            end = this.story.idOf("end");
+        for (let i = kind.length - 1; i >= 0; i--)
+            if (kind[i] === stage && text[i] === end && stage > 0 && end > 0) return time[i];
         return NEVER;
     }
 
@@ -144,7 +175,12 @@ export class Run {
 }
 
 /* How many values of a sorted array are below x. */
-export function lowerBound(values: ArrayLike<number>, x: number, from = 0, to = values.length): number {
+export function lowerBound(
+    values: ArrayLike<number>,
+    x: number,
+    from = 0,
+    to = values.length,
+): number {
     let low = from;
     let high = to;
     while (low < high) {
@@ -155,7 +191,9 @@ export function lowerBound(values: ArrayLike<number>, x: number, from = 0, to = 
     return low;
 }
 
-/* Row numbers sorted by their values; sorts numbers, not closures, as far as rows and values allow. */
+/*
+ * Row numbers sorted by their values; sorts numbers, not closures, as far as rows and values allow.
+ */
 export function sortedRows(values: ArrayLike<number>, rows = values.length): Uint32Array {
     const order = new Uint32Array(rows);
     let sorted = true;
@@ -163,12 +201,20 @@ export function sortedRows(values: ArrayLike<number>, rows = values.length): Uin
         order[i] = i;
         if (i && values[i] < values[i - 1]) sorted = false;
     }
-    if (!sorted) order.sort((a, b) => (values[a] === values[b] ? a - b : values[a] < values[b] ? -1 : 1));
+    if (!sorted)
+        order.sort((a, b) => (values[a] === values[b] ? a - b : values[a] < values[b] ? -1 : 1));
     return order;
 }
 
-/* A curve that holds each value until the next: of the points, those that a picture of `width` columns needs. */
-export function thinSteps(times: ArrayLike<number>, values: ArrayLike<number>, width: number): [number[], number[]] {
+/*
+ * A curve that holds each value until the next: of the points, those that a picture of `width`
+ * columns needs.
+ */
+export function thinSteps(
+    times: ArrayLike<number>,
+    values: ArrayLike<number>,
+    width: number,
+): [number[], number[]] {
     const n = times.length;
     const outTimes: number[] = [];
     const outValues: number[] = [];

@@ -1,11 +1,13 @@
 /*
  * The packed story, read into tables of columns.
  *
- * The form is that of src/story/story_pack.c: raw deflate; a header in JSON; columns of varints; one blob of texts.
- * Whatever the bytes are, what comes out is a story or a StoryError with a sentence for the reader: no offset, row or
- * text number leaves its bounds, and nothing is allocated that the bytes do not account for.
+ * The form is that of src/story/story_pack.c: raw deflate; a header in JSON; columns of varints;
+ * one blob of texts. Whatever the bytes are, what comes out is a story or a StoryError with a
+ * sentence for the reader: no offset, row or text number leaves its bounds, and nothing is
+ * allocated that the bytes do not account for.
  *
- * Units: times in virtual nanoseconds, NEVER where nothing happened; rows of other tables plus one, 0 for none.
+ * Units: times in virtual nanoseconds, NEVER where nothing happened; rows of other tables plus one,
+ * 0 for none.
  */
 
 /* A time that never came. */
@@ -20,7 +22,14 @@ export class StoryError extends Error {}
 export type Values = Float64Array | Uint32Array;
 export type ColumnType = "time" | "count" | "bytes" | "flag" | "text" | "row";
 
-const COLUMN_TYPES: ReadonlySet<string> = new Set(["time", "count", "bytes", "flag", "text", "row"]);
+const COLUMN_TYPES: ReadonlySet<string> = new Set([
+    "time",
+    "count",
+    "bytes",
+    "flag",
+    "text",
+    "row",
+]);
 
 export interface Column {
     readonly name: string;
@@ -64,7 +73,12 @@ function textOf(object: Record<string, unknown>, key: string, fallback?: string)
     return value;
 }
 
-function numberOf(object: Record<string, unknown>, key: string, max: number, fallback?: number): number {
+function numberOf(
+    object: Record<string, unknown>,
+    key: string,
+    max: number,
+    fallback?: number,
+): number {
     const value = object[key];
     if (value === undefined && fallback !== undefined) return fallback;
     if (typeof value !== "number" || !Number.isInteger(value) || value < 0 || value > max)
@@ -123,7 +137,12 @@ export async function inflate(bytes: Uint8Array): Promise<Uint8Array> {
 class Varints {
     private at: number;
 
-    constructor(private readonly bytes: Uint8Array, offset: number, length: number, private readonly what: string) {
+    constructor(
+        private readonly bytes: Uint8Array,
+        offset: number,
+        length: number,
+        private readonly what: string,
+    ) {
         this.at = offset;
         this.end = offset + length;
     }
@@ -141,7 +160,9 @@ class Varints {
             value += (byte & 0x7f) * scale;
             if (byte < 0x80) {
                 /* zigzag makes 2^54 of 2^53 */
-                return value <= 2 * Number.MAX_SAFE_INTEGER + 1 ? value : this.fail("has a number that is too large");
+                return value <= 2 * Number.MAX_SAFE_INTEGER + 1
+                    ? value
+                    : this.fail("has a number that is too large");
             }
             scale *= 128;
         }
@@ -175,7 +196,11 @@ class PackedColumn implements Column {
     private decoded: Values | null = null;
     private decodedWide: BigUint64Array | null = null;
 
-    constructor(private readonly story: Story, private readonly table: Table, private readonly header: ColumnHeader) {}
+    constructor(
+        private readonly story: Story,
+        private readonly table: Table,
+        private readonly header: ColumnHeader,
+    ) {}
 
     get name(): string {
         return this.header.name;
@@ -202,8 +227,10 @@ class PackedColumn implements Column {
         const { header, table } = this;
         const rows = table.rows;
         const what = `column "${table.name}.${header.name}"`;
-        const out: Values = header.max > 0xffffffff || header.type === "time" || header.encoding !== "u"
-            ? new Float64Array(rows) : new Uint32Array(rows);
+        const out: Values =
+            header.max > 0xffffffff || header.type === "time" || header.encoding !== "u"
+                ? new Float64Array(rows)
+                : new Uint32Array(rows);
         const varints = new Varints(this.story.body, header.offset, header.length, what);
 
         if (header.wide) {
@@ -220,7 +247,8 @@ class PackedColumn implements Column {
         } else if (header.encoding === "u") {
             for (let i = 0; i < rows; i++) {
                 const value = varints.next();
-                if (value > header.max) throw new StoryError(`${what} has a value above its largest in row ${i}`);
+                if (value > header.max)
+                    throw new StoryError(`${what} has a value above its largest in row ${i}`);
                 out[i] = value;
             }
         } else if (header.encoding === "d") {
@@ -250,11 +278,16 @@ class PackedColumn implements Column {
             return out;
         }
         if (header.type === "row" || header.type === "text") {
-            const limit = header.type === "row" ? (this.story.tables.get(header.target)?.rows ?? 0)
-                : this.story.textCount - 1;
+            const limit =
+                header.type === "row"
+                    ? (this.story.tables.get(header.target)?.rows ?? 0)
+                    : this.story.textCount - 1;
             const exact = out instanceof Uint32Array ? out : Uint32Array.from(out);
             for (let i = 0; i < rows; i++)
-                if (out[i] > limit) throw new StoryError(`${what} names a ${header.type} that is not there, in row ${i}`);
+                if (out[i] > limit)
+                    throw new StoryError(
+                        `${what} names a ${header.type} that is not there, in row ${i}`,
+                    );
             return exact;
         }
         return out;
@@ -265,7 +298,11 @@ class PackedTable implements Table {
     readonly columns: Column[] = [];
     private readonly byName = new Map<string, Column>();
 
-    constructor(readonly name: string, readonly text: string, readonly rows: number) {}
+    constructor(
+        readonly name: string,
+        readonly text: string,
+        readonly rows: number,
+    ) {}
 
     add(column: Column): void {
         this.columns.push(column);
@@ -279,9 +316,17 @@ class PackedTable implements Table {
     column(name: string): Column {
         const column = this.byName.get(name);
         if (column) return column;
-        /* A story of an older drydock does not have every column; it reads as one of which nothing is known. */
+        /*
+         * A story of an older drydock does not have every column; it reads as one of which nothing
+         * is known.
+         */
         const empty: Column = {
-            name, text: "", type: "count", target: "", values: new Uint32Array(this.rows), wide: null,
+            name,
+            text: "",
+            type: "count",
+            target: "",
+            values: new Uint32Array(this.rows),
+            wide: null,
         };
         this.byName.set(name, empty);
         return empty;
@@ -300,36 +345,55 @@ export class Story {
     constructor(bytes: Uint8Array) {
         if (bytes.length < 4) throw new StoryError("it is empty");
         const length = new DataView(bytes.buffer, bytes.byteOffset).getUint32(0, true);
-        if (length > HEADER_MAX || length > bytes.length - 4) throw new StoryError("its header is longer than it is");
+        if (length > HEADER_MAX || length > bytes.length - 4)
+            throw new StoryError("its header is longer than it is");
         this.body = bytes.subarray(4 + length);
         let header: unknown;
         try {
-            header = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes.subarray(4, 4 + length)));
+            header = JSON.parse(
+                new TextDecoder("utf-8", { fatal: true }).decode(bytes.subarray(4, 4 + length)),
+            );
         } catch {
             throw new StoryError("its header is not JSON");
         }
-        if (!isObject(header) || header.format !== "drydock-story") throw new StoryError("it is not a story of drydock");
+        if (!isObject(header) || header.format !== "drydock-story")
+            throw new StoryError("it is not a story of drydock");
         if (header.version !== 1)
-            throw new StoryError(`it is of version ${String(header.version)}; this page reads version 1`);
-        if (!Array.isArray(header.tables) || !isObject(header.texts)) throw new StoryError("its header has no tables");
+            throw new StoryError(
+                `it is of version ${String(header.version)}; this page reads version 1`,
+            );
+        if (!Array.isArray(header.tables) || !isObject(header.texts))
+            throw new StoryError("its header has no tables");
 
         const texts = header.texts;
         const lengths = this.span(texts.lengths, "the lengths of texts");
         const blob = this.span(texts.bytes, "the texts");
         this.textCount = numberOf(texts, "count", Math.max(1, lengths.length));
-        const varints = new Varints(this.body, lengths.offset, lengths.length, "the lengths of texts");
+        const varints = new Varints(
+            this.body,
+            lengths.offset,
+            lengths.length,
+            "the lengths of texts",
+        );
         this.textStarts = new Float64Array(this.textCount + 1);
         this.textStarts[0] = blob.offset;
-        for (let i = 0; i < this.textCount; i++) this.textStarts[i + 1] = this.textStarts[i] + varints.next();
+        for (let i = 0; i < this.textCount; i++)
+            this.textStarts[i + 1] = this.textStarts[i] + varints.next();
         varints.done();
         if (this.textStarts[this.textCount] !== blob.offset + blob.length)
             throw new StoryError("the texts are not as long as their lengths say");
 
         const headers: [PackedTable, ColumnHeader[]][] = [];
         for (const entry of header.tables as unknown[]) {
-            if (!isObject(entry) || !Array.isArray(entry.columns)) throw new StoryError("its header has a bad table");
-            const table = new PackedTable(textOf(entry, "name"), textOf(entry, "text", ""), numberOf(entry, "rows", ROWS_MAX));
-            if (this.tables.has(table.name)) throw new StoryError(`it has table "${table.name}" twice`);
+            if (!isObject(entry) || !Array.isArray(entry.columns))
+                throw new StoryError("its header has a bad table");
+            const table = new PackedTable(
+                textOf(entry, "name"),
+                textOf(entry, "text", ""),
+                numberOf(entry, "rows", ROWS_MAX),
+            );
+            if (this.tables.has(table.name))
+                throw new StoryError(`it has table "${table.name}" twice`);
             headers.push([table, entry.columns.map((c: unknown) => this.columnHeader(table, c))]);
             this.tables.set(table.name, table);
         }
@@ -338,9 +402,12 @@ export class Story {
             for (const column of columns) {
                 if (column.encoding === "r" && !before.has(column.base))
                     throw new StoryError(`column "${table.name}.${column.name}" has no base`);
-                if (before.has(column.name)) throw new StoryError(`it has column "${table.name}.${column.name}" twice`);
+                if (before.has(column.name))
+                    throw new StoryError(`it has column "${table.name}.${column.name}" twice`);
                 if (column.type === "row" && !this.tables.has(column.target))
-                    throw new StoryError(`column "${table.name}.${column.name}" is of a table that is not there`);
+                    throw new StoryError(
+                        `column "${table.name}.${column.name}" is of a table that is not there`,
+                    );
                 before.add(column.name);
                 table.add(new PackedColumn(this, table, column));
             }
@@ -359,13 +426,18 @@ export class Story {
         const name = textOf(value, "name");
         const type = textOf(value, "type");
         const encoding = textOf(value, "encoding");
-        if (!COLUMN_TYPES.has(type)) throw new StoryError(`column "${table.name}.${name}" is of the unknown type "${type}"`);
+        if (!COLUMN_TYPES.has(type))
+            throw new StoryError(`column "${table.name}.${name}" is of the unknown type "${type}"`);
         if (!["u", "d", "r", "c"].includes(encoding))
             throw new StoryError(`column "${table.name}.${name}" is encoded in an unknown way`);
         if (encoding !== "c" && length < table.rows)
             throw new StoryError(`column "${table.name}.${name}" has fewer bytes than rows`);
         return {
-            name, type: type as ColumnType, encoding, offset, length,
+            name,
+            type: type as ColumnType,
+            encoding,
+            offset,
+            length,
             text: textOf(value, "text", ""),
             target: type === "row" ? textOf(value, "target") : "",
             base: encoding === "r" ? textOf(value, "base") : "",
@@ -386,7 +458,8 @@ export class Story {
 
     /* The text of an id. */
     textOf(id: number): string {
-        if (!(id > 0 && id < this.textCount)) return id === 0 && this.textCount ? this.decodeText(0) : "";
+        if (!(id > 0 && id < this.textCount))
+            return id === 0 && this.textCount ? this.decodeText(0) : "";
         let text = this.textCache.get(id);
         if (text === undefined) {
             text = this.decodeText(id);

@@ -16,24 +16,36 @@ export function bytes(value: number): string {
 }
 
 export function count(value: number): string {
-    return Number.isInteger(value) ? value.toLocaleString("en-US") : value.toLocaleString("en-US", { maximumFractionDigits: 3 });
+    return Number.isInteger(value)
+        ? value.toLocaleString("en-US")
+        : value.toLocaleString("en-US", { maximumFractionDigits: 3 });
 }
 
 /* A duration: "1.5 ms". */
 export function duration(ns: number): string {
     if (!Number.isFinite(ns)) return "never";
     const size = Math.abs(ns);
-    const [scale, unit] = size >= 1e9 ? [1e9, "s"] : size >= 1e6 ? [1e6, "ms"] : size >= 1e3 ? [1e3, "µs"] : [1, "ns"];
-    const value = ns / scale;
-    const magnitude = Math.abs(value);
-    return `${trim(value.toFixed(unit === "ns" ? 0 : magnitude >= 100 ? 1 : magnitude >= 10 ? 2 : 3))} ${unit}`;
+    const [scale, unit] =
+        size >= 1e9
+            ? [1e9, "s"]
+            : size >= 1e6
+              ? [1e6, "ms"]
+              : size >= 1e3
+                ? [1e3, "µs"]
+                : [1, "ns"];
+    const digits = scale === 1 ? 0 : size / scale >= 100 ? 1 : size / scale >= 10 ? 2 : 3;
+    return `${trim((ns / scale).toFixed(digits))} ${unit}`;
 }
 
-const formats: Intl.NumberFormat[] = []; /* by digits: to make one takes long, and axes say many numbers a frame */
+const formats: Intl.NumberFormat[] =
+    []; /* by digits: to make one takes long, and axes say many numbers a frame */
 
 function fixed(value: number, digits: number): string {
     const n = Math.min(20, digits);
-    formats[n] ??= new Intl.NumberFormat("en-US", { minimumFractionDigits: n, maximumFractionDigits: n });
+    formats[n] ??= new Intl.NumberFormat("en-US", {
+        minimumFractionDigits: n,
+        maximumFractionDigits: n,
+    });
     return formats[n].format(value);
 }
 
@@ -41,8 +53,20 @@ function fixed(value: number, digits: number): string {
 export function moment(ns: number, stepNs = 0): string {
     if (!Number.isFinite(ns)) return "never";
     const size = Math.max(Math.abs(ns), stepNs);
-    const [scale, unit] = size >= 1e9 ? [1e9, "s"] : size >= 1e6 ? [1e6, "ms"] : size >= 1e3 ? [1e3, "µs"] : [1, "ns"];
-    const digits = stepNs > 0 ? Math.max(0, Math.ceil(-Math.log10(stepNs / scale) - 1e-9)) : scale === 1 ? 0 : 3;
+    const [scale, unit] =
+        size >= 1e9
+            ? [1e9, "s"]
+            : size >= 1e6
+              ? [1e6, "ms"]
+              : size >= 1e3
+                ? [1e3, "µs"]
+                : [1, "ns"];
+    const digits =
+        stepNs > 0
+            ? Math.max(0, Math.ceil(-Math.log10(stepNs / scale) - 1e-9))
+            : scale === 1
+              ? 0
+              : 3;
     return `${fixed(ns / scale, digits)} ${unit}`;
 }
 
@@ -73,8 +97,8 @@ export function plural(n: number, one: string, many = `${one}s`): string {
 }
 
 /*
- * Steps of an axis: about `wanted` between from and to, at 1, 2 or 5 times a power of ten; for sizes (binary)
- * at powers of two.
+ * Steps of an axis: about `wanted` between from and to, at 1, 2 or 5 times a power of ten; for
+ * sizes (binary) at powers of two.
  */
 export function axisStep(span: number, wanted: number, binary = false): number {
     const raw = span / Math.max(1, wanted);

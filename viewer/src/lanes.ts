@@ -53,9 +53,14 @@ interface Plan {
  * own when one looks closely, those of one moment share the nanosecond behind it, in their order; a call reaches to the
  * end of the calls that it made.
  */
-export function spreadCalls(begins: ArrayLike<number>, ends: ArrayLike<number>, depth: ArrayLike<number>): { begins: Float64Array; ends: Float64Array } {
+export function spreadCalls(
+    begins: ArrayLike<number>,
+    ends: ArrayLike<number>,
+    depth: ArrayLike<number>,
+): { begins: Float64Array; ends: Float64Array } {
     const n = begins.length;
-    const outBegins = Float64Array.from(begins), outEnds = Float64Array.from(ends);
+    const outBegins = Float64Array.from(begins),
+        outEnds = Float64Array.from(ends);
     for (let first = 0; first < n;) {
         let next = first + 1;
         while (next < n && begins[next] === begins[first]) next++;
@@ -82,10 +87,14 @@ export function spreadCalls(begins: ArrayLike<number>, ends: ArrayLike<number>, 
 
 function plans(run: Run): Plan[] {
     const out: Plan[] = [];
-    const all = (table: string): Uint32Array => Uint32Array.from({ length: run.rows(table) }, (_, i) => i);
+    const all = (table: string): Uint32Array =>
+        Uint32Array.from({ length: run.rows(table) }, (_, i) => i);
     const v = (table: string, column: string) => run.values(table, column);
     const limit = (t: number): number => (t === NEVER ? run.end : t);
-    const textKind = (table: string, column: string) => (row: number): string => run.text(table, column, row);
+    const textKind =
+        (table: string, column: string) =>
+        (row: number): string =>
+            run.text(table, column, row);
 
     const markTime = v("marks", "time");
     const markKinds = new Map<string, number[]>();
@@ -93,47 +102,88 @@ function plans(run: Run): Plan[] {
     const marks = new Map<number, number[]>();
     for (let i = 0; i < markKind.length; i++) {
         let list = marks.get(markKind[i]);
-        if (!list) marks.set(markKind[i], list = []);
+        if (!list) marks.set(markKind[i], (list = []));
         list.push(i);
     }
     for (const [id, list] of marks) markKinds.set(run.story.textOf(id), list);
 
     const steps = markKinds.get("step");
     if (steps) {
-        const next = new Map(steps.map((row, i) => [row, i + 1 < steps.length ? markTime[steps[i + 1]] : Math.max(markTime[row], Math.min(run.end, run.endOfPlay))]));
+        const next = new Map(
+            steps.map((row, i) => [
+                row,
+                i + 1 < steps.length
+                    ? markTime[steps[i + 1]]
+                    : Math.max(markTime[row], Math.min(run.end, run.endOfPlay)),
+            ]),
+        );
         out.push({
-            group: "Run", name: "steps", tip: "steps of the case", table: "marks", rows: Uint32Array.from(steps), height: 18,
-            begin: row => markTime[row], end: row => next.get(row) as number, kind: () => "step",
+            group: "Run",
+            name: "steps",
+            tip: "steps of the case",
+            table: "marks",
+            rows: Uint32Array.from(steps),
+            height: 18,
+            begin: row => markTime[row],
+            end: row => next.get(row) as number,
+            kind: () => "step",
         });
         markKinds.delete("step");
     }
     if (run.rows("findings")) {
         const time = v("findings", "time");
         out.push({
-            group: "Run", name: "findings", tip: "findings of the run", table: "findings", rows: all("findings"), height: 16, isPoints: true,
-            begin: row => limit(time[row]), end: row => limit(time[row]), kind: () => "finding",
+            group: "Run",
+            name: "findings",
+            tip: "findings of the run",
+            table: "findings",
+            rows: all("findings"),
+            height: 16,
+            isPoints: true,
+            begin: row => limit(time[row]),
+            end: row => limit(time[row]),
+            kind: () => "finding",
         });
     }
     if (run.rows("calls")) {
         const depth = v("calls", "depth");
         const { begins, ends } = spreadCalls(v("calls", "begins"), v("calls", "ends"), depth);
         out.push({
-            group: "CPU", name: "calls", tip: "calls between manager and driver, by depth", table: "calls", rows: all("calls"), height: 14,
-            begin: row => begins[row], end: row => Math.max(begins[row], limit(ends[row])), kind: textKind("calls", "name"),
+            group: "CPU",
+            name: "calls",
+            tip: "calls between manager and driver, by depth",
+            table: "calls",
+            rows: all("calls"),
+            height: 14,
+            begin: row => begins[row],
+            end: row => Math.max(begins[row], limit(ends[row])),
+            kind: textKind("calls", "name"),
             depth: row => Math.min(ROWS_MOST - 1, depth[row]),
         });
     }
     const requests = run.rows("requests");
     if (requests) {
-        const asked = v("requests", "asked"), ends = v("requests", "ends");
+        const asked = v("requests", "asked"),
+            ends = v("requests", "ends");
         out.push({
-            group: "Residency", name: "requests", tip: "lists of allocations that must be resident, from asked to served", table: "requests", rows: all("requests"),
-            height: 14, begin: row => asked[row], end: row => limit(ends[row]), kind: () => "request",
+            group: "Residency",
+            name: "requests",
+            tip: "lists of allocations that must be resident, from asked to served",
+            table: "requests",
+            rows: all("requests"),
+            height: 14,
+            begin: row => asked[row],
+            end: row => limit(ends[row]),
+            kind: () => "request",
         });
     }
     if (run.rows("operations")) {
-        const asked = v("operations", "asked"), built = v("operations", "built"), retired = v("operations", "retired"), job = v("operations", "job");
-        const packet = v("operations", "packet"), packetBegins = v("packets", "begins");
+        const asked = v("operations", "asked"),
+            built = v("operations", "built"),
+            retired = v("operations", "retired"),
+            job = v("operations", "job");
+        const packet = v("operations", "packet"),
+            packetBegins = v("packets", "begins");
         /* A job is shown by its first operation, from the first asked to the last retired. */
         const jobs = new Map<number, [number, number, number]>();
         for (let row = 0; row < job.length; row++) {
@@ -148,52 +198,106 @@ function plans(run: Run): Plan[] {
         const spans = new Map([...jobs.values()].map(([row, from, to]) => [row, [from, to]]));
         if (spans.size)
             out.push({
-                group: "Paging queue", name: "jobs", tip: "jobs, from the first operation asked for to the last retired", table: "operations",
-                rows: Uint32Array.from(spans.keys()), height: 10, begin: row => spans.get(row)![0], end: row => spans.get(row)![1], kind: () => "job",
+                group: "Paging queue",
+                name: "jobs",
+                tip: "jobs, from the first operation asked for to the last retired",
+                table: "operations",
+                rows: Uint32Array.from(spans.keys()),
+                height: 10,
+                begin: row => spans.get(row)![0],
+                end: row => spans.get(row)![1],
+                kind: () => "job",
             });
         out.push({
-            group: "Paging queue", name: "operations", tip: "paging operations, from asked to retired", table: "operations", rows: all("operations"), height: 14,
-            begin: row => asked[row], end: row => limit(retired[row]), kind: textKind("operations", "name"),
+            group: "Paging queue",
+            name: "operations",
+            tip: "paging operations, from asked to retired",
+            table: "operations",
+            rows: all("operations"),
+            height: 14,
+            begin: row => asked[row],
+            end: row => limit(retired[row]),
+            kind: textKind("operations", "name"),
         });
         out.push({
-            group: "Paging queue", name: "in buffers", tip: "operations in a paging buffer, from built until the engine begins it", table: "operations",
-            rows: all("operations").filter(row => built[row] !== NEVER), height: 10, begin: row => built[row],
-            end: row => packet[row] ? Math.max(built[row], limit(packetBegins[packet[row] - 1])) : built[row], kind: textKind("operations", "name"),
+            group: "Paging queue",
+            name: "in buffers",
+            tip: "operations in a paging buffer, from built until the engine begins it",
+            table: "operations",
+            rows: all("operations").filter(row => built[row] !== NEVER),
+            height: 10,
+            begin: row => built[row],
+            end: row =>
+                packet[row]
+                    ? Math.max(built[row], limit(packetBegins[packet[row] - 1]))
+                    : built[row],
+            kind: textKind("operations", "name"),
         });
     }
     if (run.rows("packets")) {
-        const node = v("packets", "node"), queued = v("packets", "queued"), begins = v("packets", "begins"), ends = v("packets", "ends");
+        const node = v("packets", "node"),
+            queued = v("packets", "queued"),
+            begins = v("packets", "begins"),
+            ends = v("packets", "ends");
         const number = v("objects", "number");
         for (const object of run.objectsOf("node").sort((x, y) => number[x] - number[y])) {
             const rows = run.referring("packets", "node", object);
             if (!rows.length) continue;
             const name = run.objectName(object + 1);
             out.push({
-                group: "Engines", name, tip: `packets that ${name} executes`, table: "packets", rows: rows.filter(row => begins[row] !== NEVER), height: 22,
-                begin: row => begins[row], end: row => limit(ends[row]), kind: row => `${run.text("packets", "kind", row)} packet`,
+                group: "Engines",
+                name,
+                tip: `packets that ${name} executes`,
+                table: "packets",
+                rows: rows.filter(row => begins[row] !== NEVER),
+                height: 22,
+                begin: row => begins[row],
+                end: row => limit(ends[row]),
+                kind: row => `${run.text("packets", "kind", row)} packet`,
             });
             out.push({
-                group: "Engines", name: `${name} queue`, tip: "packets from queued until the engine begins them", table: "packets",
-                rows: rows.filter(row => queued[row] !== NEVER), height: 8, begin: row => queued[row],
-                end: row => Math.max(queued[row], limit(begins[row])), kind: row => `${run.text("packets", "kind", row)} packet`,
+                group: "Engines",
+                name: `${name} queue`,
+                tip: "packets from queued until the engine begins them",
+                table: "packets",
+                rows: rows.filter(row => queued[row] !== NEVER),
+                height: 8,
+                begin: row => queued[row],
+                end: row => Math.max(queued[row], limit(begins[row])),
+                kind: row => `${run.text("packets", "kind", row)} packet`,
             });
         }
         const orphans = all("packets").filter(row => !node[row] && begins[row] !== NEVER);
         if (orphans.length)
             out.push({
-                group: "Engines", name: "other packets", tip: "packets of no node", table: "packets", rows: orphans, height: 18,
-                begin: row => begins[row], end: row => limit(ends[row]), kind: row => `${run.text("packets", "kind", row)} packet`,
+                group: "Engines",
+                name: "other packets",
+                tip: "packets of no node",
+                table: "packets",
+                rows: orphans,
+                height: 18,
+                begin: row => begins[row],
+                end: row => limit(ends[row]),
+                kind: row => `${run.text("packets", "kind", row)} packet`,
             });
     }
     if (run.rows("submissions")) {
-        const time = v("submissions", "time"), packet = v("submissions", "packet"), ends = v("packets", "ends");
+        const time = v("submissions", "time"),
+            packet = v("submissions", "packet"),
+            ends = v("packets", "ends");
         for (const object of run.objectsOf("context")) {
             const rows = run.referring("submissions", "context", object);
             if (!rows.length) continue;
             const process = v("objects", "process")[object];
             out.push({
-                group: "Contexts", name: run.objectName(object + 1), tip: `submissions of ${run.objectName(object + 1)}${process ? ` of ${run.objectName(process)}` : ""}, from submitted to completed`,
-                table: "submissions", rows, height: 12, begin: row => time[row], end: row => packet[row] ? limit(ends[packet[row] - 1]) : time[row],
+                group: "Contexts",
+                name: run.objectName(object + 1),
+                tip: `submissions of ${run.objectName(object + 1)}${process ? ` of ${run.objectName(process)}` : ""}, from submitted to completed`,
+                table: "submissions",
+                rows,
+                height: 12,
+                begin: row => time[row],
+                end: row => (packet[row] ? limit(ends[packet[row] - 1]) : time[row]),
                 kind: () => "submission",
             });
         }
@@ -201,8 +305,16 @@ function plans(run: Run): Plan[] {
     for (const kind of [...markKinds.keys()].sort()) {
         const list = markKinds.get(kind) as number[];
         out.push({
-            group: "Moments", name: kind === "dpc" ? "DPCs" : `${kind}s`, tip: `marks of kind ${kind}`, table: "marks", rows: Uint32Array.from(list), height: 12, isPoints: true,
-            begin: row => limit(markTime[row]), end: row => limit(markTime[row]), kind: () => kind,
+            group: "Moments",
+            name: kind === "dpc" ? "DPCs" : `${kind}s`,
+            tip: `marks of kind ${kind}`,
+            table: "marks",
+            rows: Uint32Array.from(list),
+            height: 12,
+            isPoints: true,
+            begin: row => limit(markTime[row]),
+            end: row => limit(markTime[row]),
+            kind: () => kind,
         });
     }
     return out.filter(plan => plan.rows.length > 0);
@@ -211,8 +323,16 @@ function plans(run: Run): Plan[] {
 export function buildSlices(run: Run): Slices {
     const list = plans(run);
     const total = list.reduce((n, p) => n + p.rows.length, 0);
-    const rects: Rects = { count: total, x0: new Float64Array(total), x1: new Float64Array(total), y0: new Float64Array(total), y1: new Float64Array(total) };
-    const laneOf = new Uint16Array(total), rowOf = new Uint32Array(total), colourKind = new Uint16Array(total);
+    const rects: Rects = {
+        count: total,
+        x0: new Float64Array(total),
+        x1: new Float64Array(total),
+        y0: new Float64Array(total),
+        y1: new Float64Array(total),
+    };
+    const laneOf = new Uint16Array(total),
+        rowOf = new Uint32Array(total),
+        colourKind = new Uint16Array(total);
     const lanes: Lane[] = [];
     const kindIds = new Map<string, number>();
     const placed = new Map<string, Uint32Array>();
@@ -225,11 +345,12 @@ export function buildSlices(run: Run): Slices {
         const ends: number[] = [];
         let rows = 1;
         let found = placed.get(plan.table);
-        if (!found) placed.set(plan.table, found = new Uint32Array(run.rows(plan.table)));
+        if (!found) placed.set(plan.table, (found = new Uint32Array(run.rows(plan.table))));
         const kindOf = new Map<string, number>();
         for (let k = 0; k < n; k++) {
             const row = plan.rows[order[k]];
-            const begin = begins[order[k]], end = Math.max(begin, plan.end(row));
+            const begin = begins[order[k]],
+                end = Math.max(begin, plan.end(row));
             let depth = 0;
             if (plan.depth) depth = plan.depth(row);
             else if (!plan.isPoints) {
@@ -255,13 +376,26 @@ export function buildSlices(run: Run): Slices {
             at++;
         }
         lanes.push({
-            group: plan.group, name: plan.name, tip: plan.tip, table: plan.table, firstRow: rowBase, rowCount: rows, height: plan.height,
-            count: n, isPoints: plan.isPoints === true,
+            group: plan.group,
+            name: plan.name,
+            tip: plan.tip,
+            table: plan.table,
+            firstRow: rowBase,
+            rowCount: rows,
+            height: plan.height,
+            count: n,
+            isPoints: plan.isPoints === true,
         });
         rowBase += rows;
     });
     return {
-        lanes, rowCount: Math.max(1, rowBase), rects, laneOf, rowOf, colourKind, kinds: [...kindIds.keys()],
+        lanes,
+        rowCount: Math.max(1, rowBase),
+        rects,
+        laneOf,
+        rowOf,
+        colourKind,
+        kinds: [...kindIds.keys()],
         find: (table, row) => (placed.get(table)?.[row] ?? 0) - 1,
     };
 }
@@ -271,10 +405,37 @@ export function kindColours(slices: Slices): Uint32Array {
     const counts = new Float64Array(slices.kinds.length);
     for (let i = 0; i < slices.colourKind.length; i++) counts[slices.colourKind[i]]++;
     const fixed: Record<string, number> = {
-        "paging packet": 1, "render packet": 0, "present packet": 2, submission: 0, request: 4, job: 7, step: 7, finding: 3, interrupt: 3, dpc: 1, fence: 2, print: 7,
-        TRANSFER: 1, VIRTUAL_TRANSFER: 1, FILL: 0, VIRTUAL_FILL: 0, UPDATE_PAGE_TABLE: 2, FLUSH_TLB: 4, SIGNAL_MONITORED_FENCE: 5, DISCARD_CONTENT: 6,
-        MAP_APERTURE_SEGMENT: 5, UNMAP_APERTURE_SEGMENT: 6, DxgkDdiBuildPagingBuffer: 1, DxgkDdiSubmitCommand: 0, DxgkDdiSubmitCommandVirtual: 0,
-        DxgkDdiInterruptRoutine: 3, DxgkDdiDpcRoutine: 4, DxgkDdiPatch: 5, DxgkDdiRender: 2, DxgkDdiCreateAllocation: 2, DxgkDdiOpenAllocation: 6,
+        "paging packet": 1,
+        "render packet": 0,
+        "present packet": 2,
+        submission: 0,
+        request: 4,
+        job: 7,
+        step: 7,
+        finding: 3,
+        interrupt: 3,
+        dpc: 1,
+        fence: 2,
+        print: 7,
+        TRANSFER: 1,
+        VIRTUAL_TRANSFER: 1,
+        FILL: 0,
+        VIRTUAL_FILL: 0,
+        UPDATE_PAGE_TABLE: 2,
+        FLUSH_TLB: 4,
+        SIGNAL_MONITORED_FENCE: 5,
+        DISCARD_CONTENT: 6,
+        MAP_APERTURE_SEGMENT: 5,
+        UNMAP_APERTURE_SEGMENT: 6,
+        DxgkDdiBuildPagingBuffer: 1,
+        DxgkDdiSubmitCommand: 0,
+        DxgkDdiSubmitCommandVirtual: 0,
+        DxgkDdiInterruptRoutine: 3,
+        DxgkDdiDpcRoutine: 4,
+        DxgkDdiPatch: 5,
+        DxgkDdiRender: 2,
+        DxgkDdiCreateAllocation: 2,
+        DxgkDdiOpenAllocation: 6,
     };
     const colours = new Uint32Array(slices.kinds.length).fill(neutral());
     let next = 0;
@@ -291,28 +452,33 @@ export function kindColours(slices: Slices): Uint32Array {
 /* What is drawn in a slice that has the room. */
 export function sliceLabel(run: Run, table: string, row: number): string {
     switch (table) {
-    case "calls": {
-        const operation = run.text("calls", "operation", row);
-        return operation ? `${run.text("calls", "name", row)} ${operation}` : run.text("calls", "name", row);
-    }
-    case "operations": {
-        const allocation = run.values("operations", "allocation")[row];
-        return `${run.text("operations", "name", row)} ${run.objectName(allocation)}`.trim();
-    }
-    case "packets": {
-        const context = run.values("packets", "context")[row];
-        return `${run.text("packets", "kind", row)} ${run.values("packets", "number")[row]}${context ? ` ${run.objectShort(context)}` : ""}`;
-    }
-    case "requests":
-        return `request ${run.values("requests", "number")[row]}: ${format.plural(run.values("requests", "allocations")[row], "allocation")}`;
-    case "submissions":
-        return `submission ${run.values("submissions", "number")[row]}`;
-    case "marks":
-        return run.text("marks", "text", row) || `${run.text("marks", "kind", row)} ${run.values("marks", "value")[row]}`;
-    case "findings":
-        return run.text("findings", "rule", row) || "finding";
-    default:
-        return "";
+        case "calls": {
+            const operation = run.text("calls", "operation", row);
+            return operation
+                ? `${run.text("calls", "name", row)} ${operation}`
+                : run.text("calls", "name", row);
+        }
+        case "operations": {
+            const allocation = run.values("operations", "allocation")[row];
+            return `${run.text("operations", "name", row)} ${run.objectName(allocation)}`.trim();
+        }
+        case "packets": {
+            const context = run.values("packets", "context")[row];
+            return `${run.text("packets", "kind", row)} ${run.values("packets", "number")[row]}${context ? ` ${run.objectShort(context)}` : ""}`;
+        }
+        case "requests":
+            return `request ${run.values("requests", "number")[row]}: ${format.plural(run.values("requests", "allocations")[row], "allocation")}`;
+        case "submissions":
+            return `submission ${run.values("submissions", "number")[row]}`;
+        case "marks":
+            return (
+                run.text("marks", "text", row) ||
+                `${run.text("marks", "kind", row)} ${run.values("marks", "value")[row]}`
+            );
+        case "findings":
+            return run.text("findings", "rule", row) || "finding";
+        default:
+            return "";
     }
 }
 
@@ -330,50 +496,126 @@ export function arrowsOf(run: Run, table: string, row: number, most = 240): Arro
     const arrows: Arrow[] = [];
     const seen = new Set<string>([`${table}.${row}`]);
     const known = new Set<string>();
-    const queue: [string, number, number, boolean, boolean][] = [[table, row, 0, true, true]]; /* table, row, distance, forward, back */
+    const queue: [string, number, number, boolean, boolean][] = [
+        [table, row, 0, true, true],
+    ]; /* table, row, distance, forward, back */
     const value = (t: string, column: string, r: number): number => run.values(t, column)[r];
 
     while (queue.length && arrows.length < most) {
         const [t, r, distance, goesOn, goesBack] = queue.shift()!;
         if (distance > 5) continue;
-        const add = (fromTable: string, fromRow: number, fromEnd: boolean, toTable: string, toRow: number, toEnd: boolean, what: string): void => {
+        const add = (
+            fromTable: string,
+            fromRow: number,
+            fromEnd: boolean,
+            toTable: string,
+            toRow: number,
+            toEnd: boolean,
+            what: string,
+        ): void => {
             const key = `${fromTable}.${fromRow}>${toTable}.${toRow}`;
             if (known.has(key) || arrows.length >= most) return;
             known.add(key);
-            arrows.push({ from: { table: fromTable, row: fromRow, atEnd: fromEnd }, to: { table: toTable, row: toRow, atEnd: toEnd }, what });
+            arrows.push({
+                from: { table: fromTable, row: fromRow, atEnd: fromEnd },
+                to: { table: toTable, row: toRow, atEnd: toEnd },
+                what,
+            });
             const isForward = fromTable === t && fromRow === r;
             const next = isForward ? `${toTable}.${toRow}` : `${fromTable}.${fromRow}`;
             if (seen.has(next)) return;
             seen.add(next);
-            queue.push(isForward ? [toTable, toRow, distance + 1, true, false] : [fromTable, fromRow, distance + 1, false, true]);
+            queue.push(
+                isForward
+                    ? [toTable, toRow, distance + 1, true, false]
+                    : [fromTable, fromRow, distance + 1, false, true],
+            );
         };
         if (goesOn) {
-            if (t === "requests") for (const s of run.referring("submissions", "request", r)) add(t, r, true, "submissions", s, false, "was waited for by");
-            if (t === "submissions" && value(t, "packet", r)) add(t, r, false, "packets", value(t, "packet", r) - 1, false, "became");
-            if (t === "operations" && value(t, "packet", r)) add(t, r, false, "packets", value(t, "packet", r) - 1, false, "is in");
-            if (t === "operations") for (const w of run.referring("waits", "operation", r)) if (value("waits", "request", w)) add(t, r, true, "requests", value("waits", "request", w) - 1, true, "was waited for by");
+            if (t === "requests")
+                for (const s of run.referring("submissions", "request", r))
+                    add(t, r, true, "submissions", s, false, "was waited for by");
+            if (t === "submissions" && value(t, "packet", r))
+                add(t, r, false, "packets", value(t, "packet", r) - 1, false, "became");
+            if (t === "operations" && value(t, "packet", r))
+                add(t, r, false, "packets", value(t, "packet", r) - 1, false, "is in");
+            if (t === "operations")
+                for (const w of run.referring("waits", "operation", r))
+                    if (value("waits", "request", w))
+                        add(
+                            t,
+                            r,
+                            true,
+                            "requests",
+                            value("waits", "request", w) - 1,
+                            true,
+                            "was waited for by",
+                        );
             if (t === "packets") {
-                for (const m of run.referring("marks", "packet", r)) add(t, r, true, "marks", m, false, "told by");
-                for (const w of run.referring("waits", "packet", r)) if (value("waits", "request", w)) add(t, r, true, "requests", value("waits", "request", w) - 1, true, "was waited for by");
+                for (const m of run.referring("marks", "packet", r))
+                    add(t, r, true, "marks", m, false, "told by");
+                for (const w of run.referring("waits", "packet", r))
+                    if (value("waits", "request", w))
+                        add(
+                            t,
+                            r,
+                            true,
+                            "requests",
+                            value("waits", "request", w) - 1,
+                            true,
+                            "was waited for by",
+                        );
             }
             if (t === "marks")
                 for (const f of run.referring("flows", "mark", r))
-                    if (value("flows", "request", f)) add(t, r, true, "requests", value("flows", "request", f) - 1, false, "let go");
+                    if (value("flows", "request", f))
+                        add(
+                            t,
+                            r,
+                            true,
+                            "requests",
+                            value("flows", "request", f) - 1,
+                            false,
+                            "let go",
+                        );
         }
         if (goesBack) {
             if (t === "packets") {
-                for (const o of run.referring("operations", "packet", r)) add("operations", o, false, t, r, false, "is in");
-                for (const s of run.referring("submissions", "packet", r)) add("submissions", s, false, t, r, false, "became");
+                for (const o of run.referring("operations", "packet", r))
+                    add("operations", o, false, t, r, false, "is in");
+                for (const s of run.referring("submissions", "packet", r))
+                    add("submissions", s, false, t, r, false, "became");
             }
-            if (t === "submissions" && value(t, "request", r)) add("requests", value(t, "request", r) - 1, true, t, r, false, "was waited for by");
-            if (t === "marks" && value(t, "packet", r)) add("packets", value(t, "packet", r) - 1, true, t, r, false, "told by");
+            if (t === "submissions" && value(t, "request", r))
+                add("requests", value(t, "request", r) - 1, true, t, r, false, "was waited for by");
+            if (t === "marks" && value(t, "packet", r))
+                add("packets", value(t, "packet", r) - 1, true, t, r, false, "told by");
             if (t === "requests") {
                 for (const w of run.referring("waits", "request", r)) {
-                    if (value("waits", "packet", w)) add("packets", value("waits", "packet", w) - 1, true, t, r, true, "was waited for by");
-                    if (value("waits", "operation", w)) add("operations", value("waits", "operation", w) - 1, true, t, r, true, "was waited for by");
+                    if (value("waits", "packet", w))
+                        add(
+                            "packets",
+                            value("waits", "packet", w) - 1,
+                            true,
+                            t,
+                            r,
+                            true,
+                            "was waited for by",
+                        );
+                    if (value("waits", "operation", w))
+                        add(
+                            "operations",
+                            value("waits", "operation", w) - 1,
+                            true,
+                            t,
+                            r,
+                            true,
+                            "was waited for by",
+                        );
                 }
                 for (const f of run.referring("flows", "request", r))
-                    if (value("flows", "mark", f)) add("marks", value("flows", "mark", f) - 1, true, t, r, false, "let go");
+                    if (value("flows", "mark", f))
+                        add("marks", value("flows", "mark", f) - 1, true, t, r, false, "let go");
             }
         }
     }

@@ -1,11 +1,12 @@
 /*
  * Level of detail for pictures of up to millions of rectangles.
  *
- * RectIndex finds the rectangles of a window (a packed R-tree over rows in Z order). AreaRaster paints them with exact
- * coverage: a pixel's colour is the mean of what covers it, weighted by area, however small the rectangles are, so a
- * picture that is zoomed out shows how much of its memory (or time) each colour has. TileCache holds painted tiles of
- * a pyramid of zoom levels, paints missing ones in slices of a few milliseconds a frame, and meanwhile gives the
- * nearest tile that it has: a frame costs the same with a thousand rectangles and with a million.
+ * RectIndex finds the rectangles of a window (a packed R-tree over rows in Z order). AreaRaster
+ * paints them with exact coverage: a pixel's colour is the mean of what covers it, weighted by
+ * area, however small the rectangles are, so a picture that is zoomed out shows how much of its
+ * memory (or time) each colour has. TileCache holds painted tiles of a pyramid of zoom levels,
+ * paints missing ones in slices of a few milliseconds a frame, and meanwhile gives the nearest tile
+ * that it has: a frame costs the same with a thousand rectangles and with a million.
  *
  * Units: those of the caller's axes, x and y; tiles in pixels.
  */
@@ -61,7 +62,10 @@ export class RectIndex {
         for (let i = 0; i < count; i++) {
             const cx = ((x0[i] + x1[i]) / 2 - this.x0) * scaleX;
             const cy = ((y0[i] + y1[i]) / 2 - this.y0) * scaleY;
-            /* 32 bits of order and 21 of the row are exact in a double; rows beyond 2^21 share the low bits' place. */
+            /*
+             * 32 bits of order and 21 of the row are exact in a double; rows beyond 2^21 share the
+             * low bits' place.
+             */
             keys[i] = zOrder(cx & 0xffff, cy & 0xffff) * room + (i % room);
         }
         this.order = new Uint32Array(count);
@@ -87,7 +91,10 @@ export class RectIndex {
             const nodes = this.levelSizes[level];
             const start = this.levelStarts[level];
             for (let node = 0; node < nodes; node++) {
-                let bx0 = Infinity, bx1 = -Infinity, by0 = Infinity, by1 = -Infinity;
+                let bx0 = Infinity,
+                    bx1 = -Infinity,
+                    by0 = Infinity,
+                    by1 = -Infinity;
                 const end = Math.min(below, (node + 1) * NODE);
                 for (let child = node * NODE; child < end; child++) {
                     if (level === 0) {
@@ -136,10 +143,16 @@ export class RectWalk {
     private leaf = 0;
     private leafEnd = 0;
 
-    constructor(private readonly index: RectIndex, private readonly boxes: Float64Array,
-                private readonly levelStarts: readonly number[], private readonly levelSizes: readonly number[],
-                private readonly wx0: number, private readonly wy0: number, private readonly wx1: number,
-                private readonly wy1: number) {
+    constructor(
+        private readonly index: RectIndex,
+        private readonly boxes: Float64Array,
+        private readonly levelStarts: readonly number[],
+        private readonly levelSizes: readonly number[],
+        private readonly wx0: number,
+        private readonly wy0: number,
+        private readonly wx1: number,
+        private readonly wy1: number,
+    ) {
         if (levelStarts.length) this.stack.push(levelStarts.length - 1, 0);
     }
 
@@ -149,19 +162,35 @@ export class RectWalk {
         for (;;) {
             while (this.leaf < this.leafEnd) {
                 const i = order[this.leaf++];
-                if (rects.x0[i] < wx1 && rects.x1[i] > wx0 && rects.y0[i] < wy1 && rects.y1[i] > wy0) return i;
+                if (
+                    rects.x0[i] < wx1 &&
+                    rects.x1[i] > wx0 &&
+                    rects.y0[i] < wy1 &&
+                    rects.y1[i] > wy0
+                )
+                    return i;
             }
             if (!stack.length) return -1;
             const node = stack.pop() as number;
             const level = stack.pop() as number;
             const at = 4 * (this.levelStarts[level] + node);
-            if (!(boxes[at] < wx1 && boxes[at + 1] > wx0 && boxes[at + 2] < wy1 && boxes[at + 3] > wy0)) continue;
+            if (!(
+                boxes[at] < wx1 &&
+                boxes[at + 1] > wx0 &&
+                boxes[at + 2] < wy1 &&
+                boxes[at + 3] > wy0
+            ))
+                continue;
             if (level === 0) {
                 this.leaf = node * NODE;
                 this.leafEnd = Math.min(rects.count, this.leaf + NODE);
             } else {
                 const nodes = this.levelSizes[level - 1];
-                for (let child = Math.min(nodes, (node + 1) * NODE) - 1; child >= node * NODE; child--)
+                for (
+                    let child = Math.min(nodes, (node + 1) * NODE) - 1;
+                    child >= node * NODE;
+                    child--
+                )
                     stack.push(level - 1, child);
             }
         }
@@ -172,7 +201,10 @@ export class RectWalk {
 export class AreaRaster {
     private readonly sums: Float32Array; /* r, g, b, coverage of each pixel */
 
-    constructor(readonly width: number, readonly height: number) {
+    constructor(
+        readonly width: number,
+        readonly height: number,
+    ) {
         this.sums = new Float32Array(4 * width * height);
     }
 
@@ -188,9 +220,13 @@ export class AreaRaster {
         if (x1 > width) x1 = width;
         if (y1 > height) y1 = height;
         if (!(x1 > x0 && y1 > y0)) return 0;
-        const r = colour >> 16 & 255, g = colour >> 8 & 255, b = colour & 255;
-        const firstX = x0 | 0, firstY = y0 | 0;
-        const lastX = Math.min(width - 1, Math.ceil(x1) - 1), lastY = Math.min(height - 1, Math.ceil(y1) - 1);
+        const r = (colour >> 16) & 255,
+            g = (colour >> 8) & 255,
+            b = colour & 255;
+        const firstX = x0 | 0,
+            firstY = y0 | 0;
+        const lastX = Math.min(width - 1, Math.ceil(x1) - 1),
+            lastY = Math.min(height - 1, Math.ceil(y1) - 1);
         for (let y = firstY; y <= lastY; y++) {
             const tall = (y === lastY ? y1 : y + 1) - (y === firstY ? y0 : y);
             let at = 4 * (y * width + firstX);
@@ -210,8 +246,8 @@ export class AreaRaster {
     }
 
     /*
-     * The pixels, RGBA. Coverage is alpha, at least `least` where anything is at all: a single short event in an
-     * empty lane must not fade to nothing.
+     * The pixels, RGBA. Coverage is alpha, at least `least` where anything is at all: a single
+     * short event in an empty lane must not fade to nothing.
      */
     pixels(out: Uint8ClampedArray, least: number): void {
         const { sums } = this;
@@ -257,7 +293,10 @@ export class TileCache<T> {
     private wanted: TilePlace[] = [];
     private current: { place: TilePlace; job: TileJob<T> } | null = null;
 
-    constructor(private readonly room: number, private readonly begin: (place: TilePlace) => TileJob<T>) {}
+    constructor(
+        private readonly room: number,
+        private readonly begin: (place: TilePlace) => TileJob<T>,
+    ) {}
 
     clear(): void {
         this.tiles.clear();
@@ -275,7 +314,9 @@ export class TileCache<T> {
         return tile;
     }
 
-    /* Which tiles the next frames need, the most urgent first; what is not among them is not begun. */
+    /*
+     * Which tiles the next frames need, the most urgent first; what is not among them is not begun.
+     */
     want(places: TilePlace[]): void {
         this.wanted = places.filter(p => !this.tiles.has(keyOf(p)));
     }
@@ -289,7 +330,8 @@ export class TileCache<T> {
         let finished = false;
         while (this.wanted.length && !deadline()) {
             const place = this.wanted[0];
-            if (!this.current || keyOf(this.current.place) !== keyOf(place)) this.current = { place, job: this.begin(place) };
+            if (!this.current || keyOf(this.current.place) !== keyOf(place))
+                this.current = { place, job: this.begin(place) };
             if (!this.current.job.step(deadline)) break;
             this.tiles.set(keyOf(place), this.current.job.result());
             this.current = null;
@@ -303,7 +345,10 @@ export class TileCache<T> {
         return finished;
     }
 
-    /* What shows the place best: the tile, or one above it; below: tiles of the next finer levels that are there. */
+    /*
+     * What shows the place best: the tile, or one above it; below: tiles of the next finer levels
+     * that are there.
+     */
     nearest(place: TilePlace): { above: TileFound<T> | null; below: TileFound<T>[] } {
         const own = this.get(place);
         if (own !== undefined) return { above: { place, tile: own }, below: [] };
@@ -312,16 +357,30 @@ export class TileCache<T> {
             for (let dx = Math.min(distance, place.lx); dx >= 0 && !above; dx--) {
                 const dy = distance - dx;
                 if (dy > place.ly) break;
-                const up = { lx: place.lx - dx, ly: place.ly - dy, tx: Math.floor(place.tx / 2 ** dx), ty: Math.floor(place.ty / 2 ** dy) };
+                const up = {
+                    lx: place.lx - dx,
+                    ly: place.ly - dy,
+                    tx: Math.floor(place.tx / 2 ** dx),
+                    ty: Math.floor(place.ty / 2 ** dy),
+                };
                 const tile = this.get(up);
                 if (tile !== undefined) above = { place: up, tile };
             }
         }
         const below: TileFound<T>[] = [];
-        for (const [dx, dy] of [[1, 0], [0, 1], [1, 1]]) {
+        for (const [dx, dy] of [
+            [1, 0],
+            [0, 1],
+            [1, 1],
+        ]) {
             for (let x = 0; x < 1 << dx; x++)
                 for (let y = 0; y < 1 << dy; y++) {
-                    const down = { lx: place.lx + dx, ly: place.ly + dy, tx: (place.tx << dx) + x, ty: (place.ty << dy) + y };
+                    const down = {
+                        lx: place.lx + dx,
+                        ly: place.ly + dy,
+                        tx: (place.tx << dx) + x,
+                        ty: (place.ty << dy) + y,
+                    };
                     const tile = this.get(down);
                     if (tile !== undefined) below.push({ place: down, tile });
                 }

@@ -1,4 +1,7 @@
-/* The page: reads what is in it, shows one view at a time, and knows which from the address behind "#". */
+/*
+ * The page: reads what is in it, shows one view at a time, and knows which from the address behind
+ * "#".
+ */
 import "./style.css";
 import { campaignView } from "./campaign.js";
 import { compareView, windowOf } from "./compare.js";
@@ -27,10 +30,27 @@ interface Route {
 
 const RUN_ROUTES: Route[] = [
     { id: "overview", title: "Overview", make: overviewView },
-    { id: "map", title: "Segment map", make: mapView, needsStory: true, has: app => (app.run?.rows("places") ?? 0) > 0 },
+    {
+        id: "map",
+        title: "Segment map",
+        make: mapView,
+        needsStory: true,
+        has: app => (app.run?.rows("places") ?? 0) > 0,
+    },
     { id: "timeline", title: "Timeline", make: timelineView, needsStory: true },
-    { id: "tables", title: "Page tables", make: tablesView, needsStory: true, has: app => (app.run?.rows("entries") ?? 0) > 0 },
-    { id: "finding", title: "Findings", make: findingView, has: app => findingsOf(app.facts).length > 0 },
+    {
+        id: "tables",
+        title: "Page tables",
+        make: tablesView,
+        needsStory: true,
+        has: app => (app.run?.rows("entries") ?? 0) > 0,
+    },
+    {
+        id: "finding",
+        title: "Findings",
+        make: findingView,
+        has: app => findingsOf(app.facts).length > 0,
+    },
     { id: "rows", title: "Data", make: rowsView, needsStory: true },
     { id: "row", title: "", make: rowView, needsStory: true },
     { id: "facts", title: "run.json", make: factsView },
@@ -40,7 +60,9 @@ const ROUTES: Record<string, Route[]> = {
     run: RUN_ROUTES,
     campaign: [
         { id: "campaign", title: "Campaign", make: campaignView },
-        ...RUN_ROUTES.filter(r => ["finding", "map", "timeline", "tables", "rows", "row"].includes(r.id)),
+        ...RUN_ROUTES.filter(r =>
+            ["finding", "map", "timeline", "tables", "rows", "row"].includes(r.id),
+        ),
         { id: "facts", title: "JSON", make: factsView },
     ],
     compare: [
@@ -49,26 +71,40 @@ const ROUTES: Record<string, Route[]> = {
     ],
 };
 
-const KEYS: [string, string][] = [["?", "this list"], ["1 … 9", "the views, in their order"], ["T", "light or dark"], ["/", "find, where a view has it"], ["Tab, Enter", "go through links and buttons, and follow them"],
-    ["arrows, Page up and down, Home, End", "in a table: the row; Enter opens it"]];
+const KEYS: [string, string][] = [
+    ["?", "this list"],
+    ["1 … 9", "the views, in their order"],
+    ["T", "light or dark"],
+    ["/", "find, where a view has it"],
+    ["Tab, Enter", "go through links and buttons, and follow them"],
+    ["arrows, Page up and down, Home, End", "in a table: the row; Enter opens it"],
+];
 
 function readFacts(): Facts {
     const text = document.getElementById("facts")?.textContent ?? "";
     const value: unknown = JSON.parse(text);
-    if (typeof value !== "object" || value === null || Array.isArray(value)) throw new StoryError("its facts are no object");
+    if (typeof value !== "object" || value === null || Array.isArray(value))
+        throw new StoryError("its facts are no object");
     return value as Facts;
 }
 
 async function readRuns(): Promise<{ runs: { name: string; run: Run }[]; problem: string }> {
     const runs: { name: string; run: Run }[] = [];
     let problem = "";
-    for (const element of document.querySelectorAll<HTMLScriptElement>("script[type='application/octet-stream']")) {
+    for (const element of document.querySelectorAll<HTMLScriptElement>(
+        "script[type='application/octet-stream']",
+    )) {
         const text = element.textContent ?? "";
         try {
-            runs.push({ name: element.dataset.name ?? element.id, run: new Run(await readStory(text)) });
+            runs.push({
+                name: element.dataset.name ?? element.id,
+                run: new Run(await readStory(text)),
+            });
         } catch (error) {
             if (!(error instanceof StoryError) && !(error instanceof RangeError)) throw error;
-            problem = `The story in this page cannot be read: ${error.message}. The figures below are from run.json; drydock report writes the page anew.`;
+            problem =
+                `The story in this page cannot be read: ${error.message}. The figures ` +
+                "below are from run.json; drydock report writes the page anew.";
         }
         element.textContent = ""; /* megabytes that nothing needs again */
     }
@@ -80,14 +116,25 @@ function start(app: App, page: string, routes: Route[]): void {
     const main = h("main", { id: "main", tabindex: -1 });
     const views = new Map<string, View>();
     const nav = h("nav", { "aria-label": "Views" });
-    const shown = routes.filter(r => r.title && (!r.needsStory || app.run) && (r.has?.(app) ?? true));
+    const shown = routes.filter(
+        r => r.title && (!r.needsStory || app.run) && (r.has?.(app) ?? true),
+    );
     const links = new Map<string, HTMLAnchorElement>();
     shown.forEach((route, i) => {
-        const a = h("a", { href: `#${route.id}`, title: i < 9 ? `Key ${i + 1}` : null }, route.title);
+        const a = h(
+            "a",
+            { href: `#${route.id}`, title: i < 9 ? `Key ${i + 1}` : null },
+            route.title,
+        );
         links.set(route.id, a);
         nav.append(a);
     });
-    const themeButton = h("button", { type: "button", class: "icon", title: "Light or dark (T)", click: nextTheme });
+    const themeButton = h("button", {
+        type: "button",
+        class: "icon",
+        title: "Light or dark (T)",
+        click: nextTheme,
+    });
     const nameTheme = (): void => {
         themeButton.textContent = isDark() ? "☀" : "☾";
         themeButton.setAttribute("aria-label", isDark() ? "Change to light" : "Change to dark");
@@ -95,22 +142,76 @@ function start(app: App, page: string, routes: Route[]): void {
     onTheme(nameTheme);
     nameTheme();
     const help = h("dialog", { class: "help", "aria-labelledby": "help-title" });
-    const helpButton = h("button", { type: "button", class: "icon", title: "Keys (?)", "aria-label": "Keys", click: () => showHelp() }, "?");
+    const helpButton = h(
+        "button",
+        {
+            type: "button",
+            class: "icon",
+            title: "Keys (?)",
+            "aria-label": "Keys",
+            click: () => showHelp(),
+        },
+        "?",
+    );
     const { word, isGood } = outcomeOf(app.facts);
     const live = document.getElementById("live") as HTMLElement;
     root.replaceChildren(
-        h("a", { class: "skip", href: "#main", click: (event: Event) => { event.preventDefault(); main.focus(); } }, "To the view"),
-        h("header", { class: "top" }, h("div", { class: "brand" }, h("strong", {}, "Drydock"), h("span", { class: "what", title: titleOf(app.facts, page) }, titleOf(app.facts, page)),
-            page === "run" ? h("span", { class: `outcome small ${isGood ? "good" : "bad"}` }, word) : null), nav, h("div", { class: "tools" }, themeButton, helpButton)),
-        main, live, help);
+        h(
+            "a",
+            {
+                class: "skip",
+                href: "#main",
+                click: (event: Event) => {
+                    event.preventDefault();
+                    main.focus();
+                },
+            },
+            "To the view",
+        ),
+        h(
+            "header",
+            { class: "top" },
+            h(
+                "div",
+                { class: "brand" },
+                h("strong", {}, "Drydock"),
+                h(
+                    "span",
+                    { class: "what", title: titleOf(app.facts, page) },
+                    titleOf(app.facts, page),
+                ),
+                page === "run"
+                    ? h("span", { class: `outcome small ${isGood ? "good" : "bad"}` }, word)
+                    : null,
+            ),
+            nav,
+            h("div", { class: "tools" }, themeButton, helpButton),
+        ),
+        main,
+        live,
+        help,
+    );
     document.title = `${titleOf(app.facts, page)} - Drydock`;
 
     let current: View | null = null;
     let currentKeys: [string, string][] = [];
     function showHelp(): void {
-        const list = (title: string, keys: [string, string][]) => [h("h3", {}, title), h("dl", { class: "keys" }, keys.map(([key, what]) => h("div", {}, h("dt", {}, h("kbd", {}, key)), h("dd", {}, what))))];
-        help.replaceChildren(h("h2", { id: "help-title" }, "Keys"), ...list("Everywhere", KEYS), ...(currentKeys.length ? list("In this view", currentKeys) : []),
-            h("form", { method: "dialog" }, h("button", {}, "Close")));
+        const list = (title: string, keys: [string, string][]) => [
+            h("h3", {}, title),
+            h(
+                "dl",
+                { class: "keys" },
+                keys.map(([key, what]) =>
+                    h("div", {}, h("dt", {}, h("kbd", {}, key)), h("dd", {}, what)),
+                ),
+            ),
+        ];
+        help.replaceChildren(
+            h("h2", { id: "help-title" }, "Keys"),
+            ...list("Everywhere", KEYS),
+            ...(currentKeys.length ? list("In this view", currentKeys) : []),
+            h("form", { method: "dialog" }, h("button", {}, "Close")),
+        );
         if (!help.open) help.showModal();
     }
 
@@ -119,12 +220,16 @@ function start(app: App, page: string, routes: Route[]): void {
         const [path, search = ""] = whole.split(/\?(.*)/s);
         const id = path.split("/")[0];
         const rest = path.slice(id.length + 1);
-        const found = routes.find(r => r.id === id && (!r.needsStory || app.run) && (r.has?.(app) ?? true));
+        const found = routes.find(
+            r => r.id === id && (!r.needsStory || app.run) && (r.has?.(app) ?? true),
+        );
         const query = new URLSearchParams(search);
         if (rest) query.set("*", rest);
-        if (query.has("from") && query.has("to")) app.time.set(Number(query.get("from")), Number(query.get("to")));
+        if (query.has("from") && query.has("to"))
+            app.time.set(Number(query.get("from")), Number(query.get("to")));
         for (const [name, a] of links) {
-            if (name === id || (id === "row" && name === "rows")) a.setAttribute("aria-current", "page");
+            if (name === id || (id === "row" && name === "rows"))
+                a.setAttribute("aria-current", "page");
             else a.removeAttribute("aria-current");
         }
         current?.left?.();
@@ -132,9 +237,13 @@ function start(app: App, page: string, routes: Route[]): void {
         current = null;
         currentKeys = [];
         try {
-            if (!found) throw new NoView("This page has no such view: what it would show is not in the record of the run, or was left out.");
+            if (!found)
+                throw new NoView(
+                    "This page has no such view: what it would show is not in the " +
+                        "record of the run, or was left out.",
+                );
             let view = views.get(id);
-            if (!view) views.set(id, view = found.make(app));
+            if (!view) views.set(id, (view = found.make(app)));
             element = view.element;
             main.replaceChildren(element);
             view.shown?.(query);
@@ -142,7 +251,12 @@ function start(app: App, page: string, routes: Route[]): void {
             currentKeys = view.help ?? [];
         } catch (error) {
             if (!(error instanceof StoryError)) throw error;
-            element = section("Cannot be shown", error instanceof NoView ? error.message : `The story in this page cannot be read: ${error.message}.`);
+            element = section(
+                "Cannot be shown",
+                error instanceof NoView
+                    ? error.message
+                    : `The story in this page cannot be read: ${error.message}.`,
+            );
             main.replaceChildren(element);
         }
         window.scrollTo(0, 0);
@@ -159,7 +273,8 @@ function start(app: App, page: string, routes: Route[]): void {
             const field = main.querySelector<HTMLInputElement>("input[type=search]");
             if (!field) return;
             field.focus();
-        } else if (/^[1-9]$/.test(event.key) && shown[Number(event.key) - 1]) location.hash = shown[Number(event.key) - 1].id;
+        } else if (/^[1-9]$/.test(event.key) && shown[Number(event.key) - 1])
+            location.hash = shown[Number(event.key) - 1].id;
         else return;
         event.preventDefault();
     });
@@ -167,7 +282,12 @@ function start(app: App, page: string, routes: Route[]): void {
 }
 
 function titleOf(facts: Facts, page: string): string {
-    if (page === "campaign") return textIn(facts, "name") || textIn(facts, "folder") || `Campaign of ${textIn(facts, "driver") || "a driver"}`;
+    if (page === "campaign")
+        return (
+            textIn(facts, "name") ||
+            textIn(facts, "folder") ||
+            `Campaign of ${textIn(facts, "driver") || "a driver"}`
+        );
     if (page === "compare") return "Two runs compared";
     return textIn(facts, "case") || "Run";
 }
@@ -181,15 +301,35 @@ async function open(): Promise<void> {
     try {
         facts = readFacts();
     } catch (error) {
-        root.replaceChildren(h("main", {}, h("p", { class: "notice bad", role: "alert" }, h("strong", {}, "This page is damaged. "), `The facts of the run cannot be read (${(error as Error).message}). drydock report writes the page anew.`)));
+        root.replaceChildren(
+            h(
+                "main",
+                {},
+                h(
+                    "p",
+                    { class: "notice bad", role: "alert" },
+                    h("strong", {}, "This page is damaged. "),
+                    `The facts of the run cannot be read (${(error as Error).message}` +
+                        "). drydock report writes the page anew.",
+                ),
+            ),
+        );
         return;
     }
     const { runs, problem } = await readRuns();
     const run = runs[0]?.run ?? null;
     const app: App = {
-        facts, run, others: runs, problem, time: windowOf(runs, facts),
-        go: route => { location.hash = route; },
-        announce: text => { live.textContent = text; },
+        facts,
+        run,
+        others: runs,
+        problem,
+        time: windowOf(runs, facts),
+        go: route => {
+            location.hash = route;
+        },
+        announce: text => {
+            live.textContent = text;
+        },
     };
     const page = textIn(facts, "page") || "run";
     start(app, page, ROUTES[page] ?? RUN_ROUTES);
@@ -199,6 +339,19 @@ async function open(): Promise<void> {
 }
 
 open().catch((error: unknown) => {
-    document.getElementById("page")?.replaceChildren(h("main", {}, h("p", { class: "notice bad", role: "alert" }, h("strong", {}, "This page has failed. "), error instanceof Error ? error.message : String(error))));
+    document
+        .getElementById("page")
+        ?.replaceChildren(
+            h(
+                "main",
+                {},
+                h(
+                    "p",
+                    { class: "notice bad", role: "alert" },
+                    h("strong", {}, "This page has failed. "),
+                    error instanceof Error ? error.message : String(error),
+                ),
+            ),
+        );
     throw error;
 });

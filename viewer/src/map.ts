@@ -1,6 +1,6 @@
 /*
- * The segment map: addresses of each segment against virtual time. A band is an allocation in a range, from when it
- * came to when it left; what is between bands is free.
+ * The segment map: addresses of each segment against virtual time. A band is an allocation in a
+ * range, from when it came to when it left; what is between bands is free.
  */
 import type { App, View } from "./app.js";
 import { cssColour, drawTimeAxis, inkOn, themeColour, TimeCanvas, type Pointer } from "./canvas.js";
@@ -17,30 +17,45 @@ import { after, PAINT_MS, PAINT_STILL_MS, TileLayer, type TileFrame } from "./ti
 export type ColourBy = "process" | "use" | "moves" | "size";
 
 const COLOURS_BY: [ColourBy, string][] = [
-    ["process", "process"], ["use", "kind of use"], ["moves", "how often it was placed"], ["size", "size"],
+    ["process", "process"],
+    ["use", "kind of use"],
+    ["moves", "how often it was placed"],
+    ["size", "size"],
 ];
 
-const LEFT = 86, RIGHT = 16, TOP = 26, BOTTOM = 8, HEAD = 24, STRIP = 12, GAP = 14;
+const LEFT = 86,
+    RIGHT = 16,
+    TOP = 26,
+    BOTTOM = 8,
+    HEAD = 24,
+    STRIP = 12,
+    GAP = 14;
 const SHAPES = 2500; /* bands that are drawn one by one */
 
 interface Panel {
     segment: number; /* row of objects */
     bytes: number;
     placeOf: Uint32Array; /* row of places of each rectangle */
-    layer: TileLayer; /* y is the address with another sign, so that it grows downwards as the picture does */
+    /* y is the address with another sign, so that it grows downwards as the picture does */
+    layer: TileLayer;
     y0: number; /* the window of addresses */
     y1: number;
     top: number; /* of the plot, in pixels */
     height: number;
     isShown: boolean;
-    free: Float32Array | null; /* share of free memory that its largest range has, at FREE_SAMPLES moments */
+    /* share of free memory that its largest range has, at FREE_SAMPLES moments */
+    free: Float32Array | null;
 }
 
 const FREE_SAMPLES = 480;
 
 /* "weight" of "layer3.attention.weight2": what allocations with alike names are for. */
 export function useOf(name: string): string {
-    const last = name.split(/[./:\s]/).filter(Boolean).pop() ?? "";
+    const last =
+        name
+            .split(/[./:\s]/)
+            .filter(Boolean)
+            .pop() ?? "";
     return last.replace(/[-_]?\d+$/, "") || "(no name)";
 }
 
@@ -49,18 +64,38 @@ interface Scheme {
     legend: { colour: number; label: string }[];
 }
 
-function categories(run: Run, rows: number[], kindOf: (row: number) => string, of: Uint32Array): Scheme["legend"] {
+function categories(
+    run: Run,
+    rows: number[],
+    kindOf: (row: number) => string,
+    of: Uint32Array,
+): Scheme["legend"] {
     /* Those that take most of the map, in bytes and time, have colours of their own. */
     const areas = new Float64Array(run.rows("objects"));
-    const allocation = run.values("places", "allocation"), bytes = run.values("places", "bytes"), from = run.values("places", "from"), to = run.values("places", "to"), segment = run.values("places", "segment");
-    for (let i = 0; i < allocation.length; i++) if (allocation[i] && segment[i]) areas[allocation[i] - 1] += bytes[i] * (Math.min(run.end, to[i]) - from[i]);
+    const allocation = run.values("places", "allocation"),
+        bytes = run.values("places", "bytes"),
+        from = run.values("places", "from"),
+        to = run.values("places", "to"),
+        segment = run.values("places", "segment");
+    for (let i = 0; i < allocation.length; i++)
+        if (allocation[i] && segment[i])
+            areas[allocation[i] - 1] += bytes[i] * (Math.min(run.end, to[i]) - from[i]);
     const sizes = new Map<string, number>();
     for (const row of rows) sizes.set(kindOf(row), (sizes.get(kindOf(row)) ?? 0) + areas[row]);
     const order = [...sizes].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1)).map(e => e[0]);
     const colours = new Map(order.map((name, n) => [name, kindColour(n)]));
     for (const row of rows) of[row] = colours.get(kindOf(row)) as number;
-    const legend = order.slice(0, KIND_COLOURS - 1).map((label, n) => ({ colour: kindColour(n), label }));
-    if (order.length >= KIND_COLOURS) legend.push({ colour: kindColour(KIND_COLOURS - 1), label: order.length === KIND_COLOURS ? order[KIND_COLOURS - 1] : `${order.length - KIND_COLOURS + 1} others` });
+    const legend = order
+        .slice(0, KIND_COLOURS - 1)
+        .map((label, n) => ({ colour: kindColour(n), label }));
+    if (order.length >= KIND_COLOURS)
+        legend.push({
+            colour: kindColour(KIND_COLOURS - 1),
+            label:
+                order.length === KIND_COLOURS
+                    ? order[KIND_COLOURS - 1]
+                    : `${order.length - KIND_COLOURS + 1} others`,
+        });
     return legend;
 }
 
@@ -69,17 +104,39 @@ export function colourScheme(run: Run, by: ColourBy): Scheme {
     const rows = run.objectsOf("allocation");
     if (by === "process") {
         const process = run.values("objects", "process");
-        return { of, legend: categories(run, rows, row => run.objectName(process[row]) || "the system", of) };
+        return {
+            of,
+            legend: categories(run, rows, row => run.objectName(process[row]) || "the system", of),
+        };
     }
-    if (by === "use") return { of, legend: categories(run, rows, row => useOf(run.text("objects", "name", row)), of) };
+    if (by === "use")
+        return {
+            of,
+            legend: categories(run, rows, row => useOf(run.text("objects", "name", row)), of),
+        };
     const values = run.values("objects", by === "moves" ? "placed" : "bytes");
     let most = 1;
     for (const row of rows) most = Math.max(most, values[row]);
     const low = by === "size" ? 4096 : 1;
-    const share = (v: number): number => Math.log(Math.max(1, v / low)) / Math.max(1e-9, Math.log(Math.max(2, most / low)));
+    const share = (v: number): number =>
+        Math.log(Math.max(1, v / low)) / Math.max(1e-9, Math.log(Math.max(2, most / low)));
     for (const row of rows) of[row] = amountColour(share(values[row]));
-    const marks = [...new Set([0, 0.25, 0.5, 0.75, 1].map(s => by === "size" ? 2 ** Math.round(Math.log2(low * (most / low) ** s)) : Math.round(most ** s)))];
-    return { of, legend: marks.map(v => ({ colour: amountColour(share(v)), label: by === "size" ? format.bytes(v) : `${format.count(v)} ×` })) };
+    const marks = [
+        ...new Set(
+            [0, 0.25, 0.5, 0.75, 1].map(s =>
+                by === "size"
+                    ? 2 ** Math.round(Math.log2(low * (most / low) ** s))
+                    : Math.round(most ** s),
+            ),
+        ),
+    ];
+    return {
+        of,
+        legend: marks.map(v => ({
+            colour: amountColour(share(v)),
+            label: by === "size" ? format.bytes(v) : `${format.count(v)} ×`,
+        })),
+    };
 }
 
 export class SegmentMap {
@@ -90,7 +147,10 @@ export class SegmentMap {
     private colours: Uint32Array;
     private by: ColourBy = "process";
     private readonly legendHolder = h("div");
-    private readonly inspector = h("aside", { class: "inspector", "aria-label": "Selected allocation" });
+    private readonly inspector = h("aside", {
+        class: "inspector",
+        "aria-label": "Selected allocation",
+    });
     private readonly readout = h("p", { class: "readout", "aria-live": "off" });
     private readonly matches = h("span", { class: "matches", "aria-live": "polite" });
     private isMatch: Uint8Array | null = null;
@@ -99,48 +159,123 @@ export class SegmentMap {
     private moment: number | null = null;
     private readonly resident = new Uint32Array(65536); /* bands of one moment */
 
-    constructor(private readonly app: App, private readonly run: Run, isSmall = false) {
+    constructor(
+        private readonly app: App,
+        private readonly run: Run,
+        isSmall = false,
+    ) {
         /* With one process, its colour says nothing. */
-        const owners = new Set(run.objectsOf("allocation").map(row => run.values("objects", "process")[row]).filter(p => p !== 0));
+        const owners = new Set(
+            run
+                .objectsOf("allocation")
+                .map(row => run.values("objects", "process")[row])
+                .filter(p => p !== 0),
+        );
         if (owners.size < 2) this.by = "use";
         this.scheme = colourScheme(run, this.by);
         this.colours = this.scheme.of;
-        this.canvas = new TimeCanvas(app.time, {
-            draw: (c, w, hgt) => this.draw(c, w, hgt),
-            hover: at => this.hover(at),
-            click: at => this.click(at),
-            zoomY: (at, factor) => this.zoomY(at, factor),
-            panY: (by, at) => this.panY(by, at),
-            key: event => this.key(event),
-        }, "Segment map: addresses against time. Arrow keys pan, plus and minus zoom, square brackets zoom addresses, N and P choose a band, Enter opens it.", LEFT, RIGHT);
+        this.canvas = new TimeCanvas(
+            app.time,
+            {
+                draw: (c, w, hgt) => this.draw(c, w, hgt),
+                hover: at => this.hover(at),
+                click: at => this.click(at),
+                zoomY: (at, factor) => this.zoomY(at, factor),
+                panY: (by, at) => this.panY(by, at),
+                key: event => this.key(event),
+            },
+            "Segment map: addresses against time. Arrow keys pan, plus and minus zoom, " +
+                "square brackets zoom addresses, N and P choose a band, Enter opens it.",
+            LEFT,
+            RIGHT,
+        );
         this.makePanels();
         onTheme(() => this.setColours(this.by));
 
-        const select = h("select", { id: "map-colour", change: () => this.setColours(select.value as ColourBy) },
-            COLOURS_BY.map(([value, label]) => h("option", { value, selected: value === this.by }, label)));
-        const search = h("input", { type: "search", placeholder: "Find allocation", "aria-label": "Find allocations by name or number", spellcheck: "false", class: "find" });
+        const select = h(
+            "select",
+            { id: "map-colour", change: () => this.setColours(select.value as ColourBy) },
+            COLOURS_BY.map(([value, label]) =>
+                h("option", { value, selected: value === this.by }, label),
+            ),
+        );
+        const search = h("input", {
+            type: "search",
+            placeholder: "Find allocation",
+            "aria-label": "Find allocations by name or number",
+            spellcheck: "false",
+            class: "find",
+        });
         search.addEventListener("input", () => this.find(search.value));
         search.addEventListener("keydown", event => {
             if (event.key === "Enter") this.nextMatch();
         });
-        const segments = h("div", { class: "chips", role: "group", "aria-label": "Segments" }, this.panels.map(panel => {
-            const button = h("button", { type: "button", class: "chip", "aria-pressed": String(panel.isShown) }, run.objectName(panel.segment + 1), " ", h("small", {}, format.bytes(panel.bytes)));
-            button.addEventListener("click", () => {
-                panel.isShown = !panel.isShown;
-                button.setAttribute("aria-pressed", String(panel.isShown));
-                this.canvas.refresh();
-            });
-            return button;
-        }));
-        const buttons = h("div", { class: "tools", role: "group", "aria-label": "Zoom" },
-            h("button", { type: "button", title: "Zoom in (+)", "aria-label": "Zoom in", click: () => app.time.zoom((app.time.t0 + app.time.t1) / 2, 0.5) }, "+"),
-            h("button", { type: "button", title: "Zoom out (-)", "aria-label": "Zoom out", click: () => app.time.zoom((app.time.t0 + app.time.t1) / 2, 2) }, "−"),
-            h("button", { type: "button", title: "All of it (Home)", click: () => this.fit() }, "Fit"));
+        const segments = h(
+            "div",
+            { class: "chips", role: "group", "aria-label": "Segments" },
+            this.panels.map(panel => {
+                const button = h(
+                    "button",
+                    { type: "button", class: "chip", "aria-pressed": String(panel.isShown) },
+                    run.objectName(panel.segment + 1),
+                    " ",
+                    h("small", {}, format.bytes(panel.bytes)),
+                );
+                button.addEventListener("click", () => {
+                    panel.isShown = !panel.isShown;
+                    button.setAttribute("aria-pressed", String(panel.isShown));
+                    this.canvas.refresh();
+                });
+                return button;
+            }),
+        );
+        const buttons = h(
+            "div",
+            { class: "tools", role: "group", "aria-label": "Zoom" },
+            h(
+                "button",
+                {
+                    type: "button",
+                    title: "Zoom in (+)",
+                    "aria-label": "Zoom in",
+                    click: () => app.time.zoom((app.time.t0 + app.time.t1) / 2, 0.5),
+                },
+                "+",
+            ),
+            h(
+                "button",
+                {
+                    type: "button",
+                    title: "Zoom out (-)",
+                    "aria-label": "Zoom out",
+                    click: () => app.time.zoom((app.time.t0 + app.time.t1) / 2, 2),
+                },
+                "−",
+            ),
+            h(
+                "button",
+                { type: "button", title: "All of it (Home)", click: () => this.fit() },
+                "Fit",
+            ),
+        );
         const stage = h("div", { class: "stage" }, this.canvas.element);
-        this.element = h("div", { class: isSmall ? "map small" : "map" },
-            h("div", { class: "toolbar" }, h("label", { for: "map-colour" }, "Colour by "), select, search, this.matches, segments, buttons),
+        this.element = h(
+            "div",
+            { class: isSmall ? "map small" : "map" },
+            h(
+                "div",
+                { class: "toolbar" },
+                h("label", { for: "map-colour" }, "Colour by "),
+                select,
+                search,
+                this.matches,
+                segments,
+                buttons,
+            ),
             this.legendHolder,
-            isSmall ? stage : h("div", { class: "with-inspector" }, stage, this.inspector), this.readout);
+            isSmall ? stage : h("div", { class: "with-inspector" }, stage, this.inspector),
+            this.readout,
+        );
         this.showLegend();
         this.inspect();
     }
@@ -151,12 +286,21 @@ export class SegmentMap {
 
     private makePanels(): void {
         const { run } = this;
-        const offset = run.values("places", "offset"), bytes = run.values("places", "bytes");
-        const from = run.values("places", "from"), to = run.values("places", "to"), allocation = run.values("places", "allocation");
+        const offset = run.values("places", "offset"),
+            bytes = run.values("places", "bytes");
+        const from = run.values("places", "from"),
+            to = run.values("places", "to"),
+            allocation = run.values("places", "allocation");
         for (const segment of run.objectsOf("segment")) {
             const rows = run.referring("places", "segment", segment);
             const n = rows.length;
-            const rects = { count: n, x0: new Float64Array(n), x1: new Float64Array(n), y0: new Float64Array(n), y1: new Float64Array(n) };
+            const rects = {
+                count: n,
+                x0: new Float64Array(n),
+                x1: new Float64Array(n),
+                y0: new Float64Array(n),
+                y1: new Float64Array(n),
+            };
             let top = run.values("objects", "bytes")[segment];
             for (let i = 0; i < n; i++) {
                 const r = rows[i];
@@ -168,10 +312,27 @@ export class SegmentMap {
             }
             top = Math.max(top, 4096);
             this.panels.push({
-                segment, bytes: top, placeOf: rows, y0: 0, y1: top, top: 0, height: 0, isShown: n > 0, free: null,
-                layer: new TileLayer(rects, { t0: run.begin, t1: run.end, y0: -top, y1: 0 },
-                    i => { const a = allocation[rows[i]]; return a ? this.colours[a - 1] : neutral(); },
-                    { width: 256, height: 256 }, true, SHAPES, 0.12),
+                segment,
+                bytes: top,
+                placeOf: rows,
+                y0: 0,
+                y1: top,
+                top: 0,
+                height: 0,
+                isShown: n > 0,
+                free: null,
+                layer: new TileLayer(
+                    rects,
+                    { t0: run.begin, t1: run.end, y0: -top, y1: 0 },
+                    i => {
+                        const a = allocation[rows[i]];
+                        return a ? this.colours[a - 1] : neutral();
+                    },
+                    { width: 256, height: 256 },
+                    true,
+                    SHAPES,
+                    0.12,
+                ),
             });
         }
         if (this.panels.length && !this.panels.some(p => p.isShown)) this.panels[0].isShown = true;
@@ -186,15 +347,22 @@ export class SegmentMap {
 
     private applyMatch(): void {
         const { isMatch } = this;
-        this.colours = isMatch ? this.scheme.of.map((c, row) => isMatch[row] ? c : faded(c, 0.85)) : this.scheme.of;
+        this.colours = isMatch
+            ? this.scheme.of.map((c, row) => (isMatch[row] ? c : faded(c, 0.85)))
+            : this.scheme.of;
         for (const panel of this.panels) panel.layer.recolour();
         this.canvas.refresh();
     }
 
     private showLegend(): void {
         clear(this.legendHolder);
-        this.legendHolder.append(legend([...this.scheme.legend.map(e => ({ colour: cssColour(e.colour), label: e.label })), { colour: "var(--free)", label: "free" },
-            { colour: "var(--bad-soft)", label: "strip: how fragmented free memory is" }]));
+        this.legendHolder.append(
+            legend([
+                ...this.scheme.legend.map(e => ({ colour: cssColour(e.colour), label: e.label })),
+                { colour: "var(--free)", label: "free" },
+                { colour: "var(--bad-soft)", label: "strip: how fragmented free memory is" },
+            ]),
+        );
     }
 
     find(words: string): void {
@@ -206,7 +374,10 @@ export class SegmentMap {
             this.isMatch = new Uint8Array(this.run.rows("objects"));
             let n = 0;
             for (const row of this.run.objectsOf("allocation")) {
-                const name = `${this.run.objectName(row + 1)} ${this.run.objectName(this.run.values("objects", "process")[row])}`.toLowerCase();
+                const name = (
+                    `${this.run.objectName(row + 1)} ` +
+                    `${this.run.objectName(this.run.values("objects", "process")[row])}`
+                ).toLowerCase();
                 if (parts.every(p => name.includes(p))) {
                     this.isMatch[row] = 1;
                     n++;
@@ -248,7 +419,9 @@ export class SegmentMap {
                 const from = this.run.values("places", "from")[places[0]];
                 const to = Math.min(this.run.end, this.run.values("places", "to")[places[0]]);
                 if (from > this.app.time.t1 || to < this.app.time.t0) this.app.time.show(from, to);
-                for (const panel of this.panels) if (this.run.values("places", "segment")[places[0]] === panel.segment + 1) panel.isShown = true;
+                for (const panel of this.panels)
+                    if (this.run.values("places", "segment")[places[0]] === panel.segment + 1)
+                        panel.isShown = true;
             }
         }
         this.canvas.refresh();
@@ -258,19 +431,40 @@ export class SegmentMap {
         const { inspector, run, selected } = this;
         clear(inspector);
         if (selected < 0) {
-            inspector.append(h("h3", {}, "Nothing selected"), h("p", { class: "says" }, "Click a band, or press N with the map in focus, to read the life of its allocation: where it was, why it came and left, who used it."));
+            inspector.append(
+                h("h3", {}, "Nothing selected"),
+                h(
+                    "p",
+                    { class: "says" },
+                    "Click a band, or press N with the map in focus, to read the life " +
+                        "of its allocation: where it was, why it came and left, who used " +
+                        "it.",
+                ),
+            );
             return;
         }
         const events = lifeOf(run, selected);
         const o = (column: string): number => run.values("objects", column)[selected];
         inspector.append(
             h("h3", {}, link(`row/objects/${selected}`, run.objectName(selected + 1))),
-            h("p", { class: "says" }, `${format.bytes(o("bytes"))}${o("process") ? ` of ${run.objectName(o("process"))}` : ""}; placed ${format.plural(o("placed"), "time")}, evicted ${format.plural(o("evicted"), "time")}, ${format.bytes(o("moved_bytes"))} moved.`),
-            lifeTable(events, 420, `Life of ${run.objectName(selected + 1)}`));
+            h(
+                "p",
+                { class: "says" },
+                `${format.bytes(o("bytes"))}` +
+                    `${o("process") ? ` of ${run.objectName(o("process"))}` : ""}; placed ` +
+                    `${format.plural(o("placed"), "time")}, evicted ` +
+                    `${format.plural(o("evicted"), "time")}, ` +
+                    `${format.bytes(o("moved_bytes"))} moved.`,
+            ),
+            lifeTable(events, 420, `Life of ${run.objectName(selected + 1)}`),
+        );
     }
 
     private panelAt(y: number): Panel | null {
-        return this.panels.find(p => p.isShown && y >= p.top - HEAD && y < p.top + p.height + STRIP) ?? null;
+        return (
+            this.panels.find(p => p.isShown && y >= p.top - HEAD && y < p.top + p.height + STRIP) ??
+            null
+        );
     }
 
     private addressAt(panel: Panel, y: number): number {
@@ -280,8 +474,10 @@ export class SegmentMap {
     private bandAt(at: Pointer): number {
         const panel = this.panelAt(at.y);
         if (!panel || at.x < LEFT) return -1;
-        const t = this.canvas.timeAt(at.x), address = this.addressAt(panel, at.y);
-        const dt = this.app.time.span / this.canvas.plotWidth, da = (panel.y1 - panel.y0) / panel.height;
+        const t = this.canvas.timeAt(at.x),
+            address = this.addressAt(panel, at.y);
+        const dt = this.app.time.span / this.canvas.plotWidth,
+            da = (panel.y1 - panel.y0) / panel.height;
         const found = new Uint32Array(64);
         let n = panel.layer.index.find(t, -address, t, -address, found, 63);
         if (!n) n = panel.layer.index.find(t - dt, -address - da, t + dt, -address + da, found, 63);
@@ -300,10 +496,16 @@ export class SegmentMap {
     /* How the free memory of a panel lies at a moment. */
     private freeAt(panel: Panel, t: number): { free: number; ranges: number; largest: number } {
         const found = this.resident;
-        const n = Math.min(found.length, panel.layer.index.find(t, -Infinity, t, 1, found, found.length));
+        const n = Math.min(
+            found.length,
+            panel.layer.index.find(t, -Infinity, t, 1, found, found.length),
+        );
         const { y0, y1 } = panel.layer.rects;
         const here = found.subarray(0, n).sort((a, b) => y1[b] - y1[a]); /* low addresses first */
-        let at = 0, free = 0, ranges = 0, largest = 0;
+        let at = 0,
+            free = 0,
+            ranges = 0,
+            largest = 0;
         const gap = (to: number): void => {
             if (to <= at) return;
             ranges++;
@@ -325,13 +527,25 @@ export class SegmentMap {
             return;
         }
         const { run } = this;
-        const where = `${format.moment(this.moment, this.app.time.span / 1000)}, ${format.hex(Math.max(0, Math.round(this.addressAt(panel, at.y))))} of ${run.objectName(panel.segment + 1)}`;
+        const where =
+            `${format.moment(this.moment, this.app.time.span / 1000)}, ` +
+            `${format.hex(Math.max(0, Math.round(this.addressAt(panel, at.y))))} of ` +
+            `${run.objectName(panel.segment + 1)}`;
         if (this.hovered >= 0) {
             const p = (column: string): number => run.values("places", column)[this.hovered];
-            this.readout.textContent = `${where}: ${run.objectName(p("allocation"))}, ${format.bytes(p("bytes"))} from ${format.moment(p("from"))} to ${format.moment(p("to"))}. Came: ${run.text("places", "why_came", this.hovered) || "-"}. Left: ${p("to") === NEVER ? "not" : run.text("places", "why_left", this.hovered) || "-"}.`;
+            const left =
+                p("to") === NEVER ? "not" : run.text("places", "why_left", this.hovered) || "-";
+            this.readout.textContent =
+                `${where}: ${run.objectName(p("allocation"))}, ${format.bytes(p("bytes"))} ` +
+                `from ${format.moment(p("from"))} to ${format.moment(p("to"))}. Came: ` +
+                `${run.text("places", "why_came", this.hovered) || "-"}. Left: ` +
+                `${left}.`;
         } else {
             const f = this.freeAt(panel, this.moment);
-            this.readout.textContent = `${where}: free. ${format.bytes(f.free)} are free in ${format.plural(f.ranges, "range")}, the largest has ${format.bytes(f.largest)}.`;
+            this.readout.textContent =
+                `${where}: free. ${format.bytes(f.free)} are free in ` +
+                `${format.plural(f.ranges, "range")}, the largest has ` +
+                `${format.bytes(f.largest)}.`;
         }
     }
 
@@ -374,9 +588,13 @@ export class SegmentMap {
             return true;
         }
         if (event.key !== "n" && event.key !== "p") return false;
-        /* The next band of the first panel by its begin, behind the selected allocation's in the window. */
+        /*
+         * The next band of the first panel by its begin, behind the selected allocation's in the
+         * window.
+         */
         const { t0, t1 } = this.app.time;
-        const from = this.run.values("places", "from"), allocation = this.run.values("places", "allocation");
+        const from = this.run.values("places", "from"),
+            allocation = this.run.values("places", "allocation");
         const rows = this.run.rows("places");
         const step = event.key === "n" ? 1 : -1;
         let row = this.hovered >= 0 ? this.hovered : step > 0 ? -1 : rows;
@@ -392,14 +610,24 @@ export class SegmentMap {
 
     private draw(c: CanvasRenderingContext2D, width: number, height: number): boolean {
         const { time } = this.app;
-        const ground = themeColour("--ground"), free = themeColour("--free"), ink = themeColour("--ink"), soft = themeColour("--ink-soft");
-        const lineColour = themeColour("--line"), accent = themeColour("--accent"), bad = themeColour("--bad");
+        const ground = themeColour("--ground"),
+            free = themeColour("--free"),
+            ink = themeColour("--ink"),
+            soft = themeColour("--ink-soft");
+        const lineColour = themeColour("--line"),
+            accent = themeColour("--accent"),
+            bad = themeColour("--bad");
         const scale = this.canvas.element.width / width;
         c.fillStyle = ground;
         c.fillRect(0, 0, width, height);
         drawTimeAxis(c, this.canvas, 14, height - BOTTOM);
         const shown = this.panels.filter(p => p.isShown);
-        const room = height - TOP - BOTTOM - shown.length * (HEAD + STRIP) - Math.max(0, shown.length - 1) * GAP;
+        const room =
+            height -
+            TOP -
+            BOTTOM -
+            shown.length * (HEAD + STRIP) -
+            Math.max(0, shown.length - 1) * GAP;
         const weights = shown.map(p => 1 + Math.log2(1 + p.placeOf.length));
         const sum = weights.reduce((a, b) => a + b, 0);
         let y = TOP;
@@ -418,18 +646,31 @@ export class SegmentMap {
             const nameWidth = c.measureText(name).width;
             c.fillStyle = soft;
             c.font = "12px system-ui, sans-serif";
-            let note = `${format.bytes(panel.bytes)}, ${format.plural(panel.placeOf.length, "band")}`;
-            if (panel.y1 - panel.y0 < panel.bytes) note += `, ${format.bytes(panel.y1 - panel.y0)} in sight`;
+            let note =
+                `${format.bytes(panel.bytes)}, ` + `${format.plural(panel.placeOf.length, "band")}`;
+            if (panel.y1 - panel.y0 < panel.bytes)
+                note += `, ${format.bytes(panel.y1 - panel.y0)} in sight`;
             c.fillText(note, LEFT + nameWidth + 10, panel.top - 8);
 
             c.fillStyle = free;
-            const freeLeft = Math.max(LEFT, this.canvas.xOf(this.run.begin)), freeRight = Math.min(right, this.canvas.xOf(this.run.end));
-            if (freeRight > freeLeft) c.fillRect(freeLeft, panel.top, freeRight - freeLeft, panel.height);
+            const freeLeft = Math.max(LEFT, this.canvas.xOf(this.run.begin)),
+                freeRight = Math.min(right, this.canvas.xOf(this.run.end));
+            if (freeRight > freeLeft)
+                c.fillRect(freeLeft, panel.top, freeRight - freeLeft, panel.height);
             c.save();
             c.beginPath();
             c.rect(LEFT, panel.top, right - LEFT, panel.height);
             c.clip();
-            const frame: TileFrame = { x: LEFT, y: panel.top, width: right - LEFT, height: panel.height, t0: time.t0, t1: time.t1, yTop: -panel.y1, yBottom: -panel.y0 };
+            const frame: TileFrame = {
+                x: LEFT,
+                y: panel.top,
+                width: right - LEFT,
+                height: panel.height,
+                t0: time.t0,
+                t1: time.t1,
+                yTop: -panel.y1,
+                yBottom: -panel.y0,
+            };
             if (this.drawBands(c, panel, frame, scale)) again = true;
             this.drawSelection(c, panel, accent, ink);
             c.restore();
@@ -443,11 +684,20 @@ export class SegmentMap {
                 c.fillStyle = lineColour;
                 c.fillRect(LEFT - 4, Math.round(ay), 4, 1);
                 c.fillStyle = soft;
-                c.fillText(format.bytes(a), LEFT - 8, Math.min(panel.top + panel.height, Math.max(panel.top + 9, ay + 4)));
+                c.fillText(
+                    format.bytes(a),
+                    LEFT - 8,
+                    Math.min(panel.top + panel.height, Math.max(panel.top + 9, ay + 4)),
+                );
             }
             this.drawFree(c, panel, bad, right);
         });
-        if (this.moment !== null && shown.length && this.canvas.xOf(this.moment) >= LEFT && this.canvas.xOf(this.moment) <= right) {
+        if (
+            this.moment !== null &&
+            shown.length &&
+            this.canvas.xOf(this.moment) >= LEFT &&
+            this.canvas.xOf(this.moment) <= right
+        ) {
             const x = this.canvas.xOf(this.moment);
             c.fillStyle = ink;
             c.globalAlpha = 0.5;
@@ -461,20 +711,35 @@ export class SegmentMap {
         return again;
     }
 
-    private drawBands(c: CanvasRenderingContext2D, panel: Panel, frame: TileFrame, scale: number): boolean {
+    private drawBands(
+        c: CanvasRenderingContext2D,
+        panel: Panel,
+        frame: TileFrame,
+        scale: number,
+    ): boolean {
         const { layer } = panel;
-        const perNs = frame.width / (frame.t1 - frame.t0), perByte = frame.height / (panel.y1 - panel.y0);
+        const perNs = frame.width / (frame.t1 - frame.t0),
+            perByte = frame.height / (panel.y1 - panel.y0);
         const few = layer.few(frame);
         if (few) {
             const { x0, x1, y0, y1 } = layer.rects;
             const allocation = this.run.values("places", "allocation");
             const hairline = themeColour("--ground");
             for (const i of few) {
-                const left = Math.max(frame.x - 2, frame.x + (x0[i] - frame.t0) * perNs), right = Math.min(frame.x + frame.width + 2, frame.x + (x1[i] - frame.t0) * perNs);
-                const top = Math.max(frame.y - 2, frame.y + (y0[i] + panel.y1) * perByte), bottom = Math.min(frame.y + frame.height + 2, frame.y + (y1[i] + panel.y1) * perByte);
+                const left = Math.max(frame.x - 2, frame.x + (x0[i] - frame.t0) * perNs),
+                    right = Math.min(
+                        frame.x + frame.width + 2,
+                        frame.x + (x1[i] - frame.t0) * perNs,
+                    );
+                const top = Math.max(frame.y - 2, frame.y + (y0[i] + panel.y1) * perByte),
+                    bottom = Math.min(
+                        frame.y + frame.height + 2,
+                        frame.y + (y1[i] + panel.y1) * perByte,
+                    );
                 const a = allocation[panel.placeOf[i]];
                 const colour = a ? this.colours[a - 1] : neutral();
-                const w = Math.max(0.6, right - left), tall = Math.max(0.6, bottom - top);
+                const w = Math.max(0.6, right - left),
+                    tall = Math.max(0.6, bottom - top);
                 c.fillStyle = cssColour(colour);
                 c.fillRect(left, top, w, tall);
                 if (w > 3 && tall > 3) {
@@ -487,7 +752,13 @@ export class SegmentMap {
                     c.font = "11px system-ui, sans-serif";
                     c.textAlign = "left";
                     const x = Math.max(left, frame.x) + 5;
-                    fitText(c, this.run.objectName(a), x, (Math.max(top, frame.y) + Math.min(bottom, frame.y + frame.height)) / 2 + 4, right - x - 4);
+                    fitText(
+                        c,
+                        this.run.objectName(a),
+                        x,
+                        (Math.max(top, frame.y) + Math.min(bottom, frame.y + frame.height)) / 2 + 4,
+                        right - x - 4,
+                    );
                 }
             }
             return false;
@@ -495,25 +766,41 @@ export class SegmentMap {
         c.imageSmoothingEnabled = true;
         c.imageSmoothingQuality = "low";
         return layer.draw(frame, scale, (tile, sx, sy, sw, sh, t0, t1, b0, b1) => {
-            const left = snap(frame.x + (t0 - frame.t0) * perNs, scale), right = snap(frame.x + (t1 - frame.t0) * perNs, scale);
-            const top = snap(frame.y + (b0 + panel.y1) * perByte, scale), bottom = snap(frame.y + (b1 + panel.y1) * perByte, scale);
+            const left = snap(frame.x + (t0 - frame.t0) * perNs, scale),
+                right = snap(frame.x + (t1 - frame.t0) * perNs, scale);
+            const top = snap(frame.y + (b0 + panel.y1) * perByte, scale),
+                bottom = snap(frame.y + (b1 + panel.y1) * perByte, scale);
             c.drawImage(tile, sx, sy, sw, sh, left, top, right - left, bottom - top);
         });
     }
 
-    private drawSelection(c: CanvasRenderingContext2D, panel: Panel, accent: string, ink: string): void {
+    private drawSelection(
+        c: CanvasRenderingContext2D,
+        panel: Panel,
+        accent: string,
+        ink: string,
+    ): void {
         const { run } = this;
         const outline = (place: number, width: number, style: string): void => {
             if (run.values("places", "segment")[place] !== panel.segment + 1) return;
             const x0 = this.canvas.xOf(run.values("places", "from")[place]);
             const x1 = this.canvas.xOf(Math.min(run.end, run.values("places", "to")[place]));
             if (x1 < LEFT - 4 || x0 > LEFT + this.canvas.plotWidth + 4) return;
-            const offset = run.values("places", "offset")[place], bytes = run.values("places", "bytes")[place];
+            const offset = run.values("places", "offset")[place],
+                bytes = run.values("places", "bytes")[place];
             const perByte = panel.height / (panel.y1 - panel.y0);
             const top = panel.top + (panel.y1 - offset - bytes) * perByte;
             c.lineWidth = width;
             c.strokeStyle = style;
-            c.strokeRect(Math.max(LEFT - 3, x0), top, Math.max(1.5, Math.min(x1, LEFT + this.canvas.plotWidth + 3) - Math.max(LEFT - 3, x0)), Math.max(1.5, bytes * perByte));
+            c.strokeRect(
+                Math.max(LEFT - 3, x0),
+                top,
+                Math.max(
+                    1.5,
+                    Math.min(x1, LEFT + this.canvas.plotWidth + 3) - Math.max(LEFT - 3, x0),
+                ),
+                Math.max(1.5, bytes * perByte),
+            );
         };
         if (this.selected >= 0) {
             const places = run.referring("places", "allocation", this.selected);
@@ -537,11 +824,17 @@ export class SegmentMap {
         for (let i = 0; i < FREE_SAMPLES; i++) {
             const share = panel.free[i];
             if (share < 0) continue;
-            const x0 = this.canvas.xOf(this.run.begin + (whole * i) / FREE_SAMPLES), x1 = this.canvas.xOf(this.run.begin + (whole * (i + 1)) / FREE_SAMPLES);
+            const x0 = this.canvas.xOf(this.run.begin + (whole * i) / FREE_SAMPLES),
+                x1 = this.canvas.xOf(this.run.begin + (whole * (i + 1)) / FREE_SAMPLES);
             if (x1 < LEFT || x0 > right) continue;
             c.globalAlpha = 0.06 + 0.94 * (1 - share);
             c.fillStyle = bad;
-            c.fillRect(Math.max(LEFT, x0), y, Math.min(right, x1) - Math.max(LEFT, x0) + 0.3, STRIP - 6);
+            c.fillRect(
+                Math.max(LEFT, x0),
+                y,
+                Math.min(right, x1) - Math.max(LEFT, x0) + 0.3,
+                STRIP - 6,
+            );
         }
         c.globalAlpha = 1;
     }
@@ -568,7 +861,13 @@ function snap(v: number, scale: number): number {
     return Math.round(v * scale) / scale;
 }
 
-export function fitText(c: CanvasRenderingContext2D, text: string, x: number, y: number, room: number): void {
+export function fitText(
+    c: CanvasRenderingContext2D,
+    text: string,
+    x: number,
+    y: number,
+    room: number,
+): void {
     if (room < 14) return;
     const width = c.measureText(text).width;
     if (width <= room) {
@@ -584,19 +883,46 @@ export function mapView(app: App): View {
     const map = new SegmentMap(app, run);
     let table: HTMLElement | null = null;
     const holder = h("div", { class: "picture" }, map.element);
-    const button = h("button", { type: "button", class: "quiet", "aria-pressed": "false" }, "Table");
+    const button = h(
+        "button",
+        { type: "button", class: "quiet", "aria-pressed": "false" },
+        "Table",
+    );
     button.setAttribute("aria-label", "Segment map: as a table");
     button.addEventListener("click", () => {
         const shows = button.getAttribute("aria-pressed") !== "true";
         button.setAttribute("aria-pressed", String(shows));
-        table ??= tableGrid(run, "places", run.rows("places"), Math.max(320, window.innerHeight - 260), "Bands of the segment map");
+        table ??= tableGrid(
+            run,
+            "places",
+            run.rows("places"),
+            Math.max(320, window.innerHeight - 260),
+            "Bands of the segment map",
+        );
         holder.replaceChildren(shows ? table : map.element);
         map.resume();
     });
-    const element = h("div", { class: "view fill" }, h("section", { class: "card", "aria-labelledby": "map-title" },
-        h("header", { class: "card-head" }, h("h2", { id: "map-title" }, "Segment map"),
-            h("p", { class: "says" }, "Addresses of each segment (up) against virtual time (right). A band is an allocation in its place; what is between bands is free."), button),
-        holder));
+    const element = h(
+        "div",
+        { class: "view fill" },
+        h(
+            "section",
+            { class: "card", "aria-labelledby": "map-title" },
+            h(
+                "header",
+                { class: "card-head" },
+                h("h2", { id: "map-title" }, "Segment map"),
+                h(
+                    "p",
+                    { class: "says" },
+                    "Addresses of each segment (up) against virtual time (right). A " +
+                        "band is an allocation in its place; what is between bands is free.",
+                ),
+                button,
+            ),
+            holder,
+        ),
+    );
     return {
         element,
         shown(query) {
@@ -604,8 +930,15 @@ export function mapView(app: App): View {
             map.resume();
         },
         help: [
-            ["drag, arrow keys", "pan"], ["wheel, + and −", "zoom in time, at the pointer"], ["Alt and wheel, [ and ]", "zoom addresses"], ["Shift and wheel", "pan addresses"],
-            ["double click", "zoom in"], ["Home", "all of it"], ["N, P", "the next or previous band"], ["Enter", "the row of the selected allocation"], ["Escape", "select nothing"],
+            ["drag, arrow keys", "pan"],
+            ["wheel, + and −", "zoom in time, at the pointer"],
+            ["Alt and wheel, [ and ]", "zoom addresses"],
+            ["Shift and wheel", "pan addresses"],
+            ["double click", "zoom in"],
+            ["Home", "all of it"],
+            ["N, P", "the next or previous band"],
+            ["Enter", "the row of the selected allocation"],
+            ["Escape", "select nothing"],
         ],
     };
 }

@@ -1,6 +1,7 @@
 /*
- * Rows of the story as they are: any table with a filter (#rows/places?why_left=...), one row with all it refers to
- * and all that refers to it (#row/places/17), and run.json by key (#facts/paging.evictions).
+ * Rows of the story as they are: any table with a filter (#rows/places?why_left=...), one row with
+ * all it refers to and all that refers to it (#row/places/17), and run.json by key
+ * (#facts/paging.evictions).
  */
 import { valueIn, type App, type View } from "./app.js";
 import { NEVER, type Column, type Table } from "./decode.js";
@@ -11,21 +12,31 @@ import * as format from "./format.js";
 /* Columns that hold addresses: shown as hex. */
 const ADDRESSES = new Set(["offset", "from_offset", "to_offset", "va", "stride", "covers"]);
 const SHOWN_OF_TABLE: Record<string, string> = {
-    objects: "name", requests: "number", packets: "number", operations: "name", submissions: "number", calls: "name",
-    marks: "kind", series: "name", findings: "rule",
+    objects: "name",
+    requests: "number",
+    packets: "number",
+    operations: "name",
+    submissions: "number",
+    calls: "name",
+    marks: "kind",
+    series: "name",
+    findings: "rule",
 };
 
 /* A short name of a row: "TRANSFER 123". */
 export function rowName(run: Run, table: string, row: number): string {
     if (table === "objects") return run.objectName(row + 1);
     const one = table.replace(/s$/, "");
-    if (table === "operations") return `${run.text(table, "name", row)} ${run.values(table, "number")[row]}`;
-    if (table === "calls") return `${run.text(table, "name", row)} #${run.values(table, "sequence")[row]}`;
+    if (table === "operations")
+        return `${run.text(table, "name", row)} ${run.values(table, "number")[row]}`;
+    if (table === "calls")
+        return `${run.text(table, "name", row)} #${run.values(table, "sequence")[row]}`;
     if (table === "marks") {
         const text = run.text(table, "text", row);
         return `${run.text(table, "kind", row)}${text ? `: ${text}` : ""}`;
     }
-    if (table === "packets") return `${run.text(table, "kind", row)} packet ${run.values(table, "number")[row]}`;
+    if (table === "packets")
+        return `${run.text(table, "kind", row)} packet ${run.values(table, "number")[row]}`;
     if (SHOWN_OF_TABLE[table] === "number") return `${one} ${run.values(table, "number")[row]}`;
     return `${one} ${row + 1}`;
 }
@@ -38,15 +49,24 @@ export function rowLink(run: Run, table: string, reference: number): Child {
 export function cellText(run: Run, table: Table, column: Column, row: number): string {
     const value = column.values[row];
     switch (column.type) {
-    case "time": return value === NEVER ? "never" : format.moment(value);
-    case "bytes": return column.wide ? format.hex(column.wide[row]) : ADDRESSES.has(column.name) ? format.hex(value) : format.bytes(value);
-    case "flag": return value ? "yes" : "no";
-    case "text": return run.story.textOf(value);
-    case "row": return value ? rowName(run, column.target, value - 1) : "";
-    default:
-        if (column.name === "status") return format.status(value);
-        if (column.name === "flags") return format.hex(column.wide ? column.wide[row] : value);
-        return column.wide ? column.wide[row].toString() : format.count(value);
+        case "time":
+            return value === NEVER ? "never" : format.moment(value);
+        case "bytes":
+            return column.wide
+                ? format.hex(column.wide[row])
+                : ADDRESSES.has(column.name)
+                  ? format.hex(value)
+                  : format.bytes(value);
+        case "flag":
+            return value ? "yes" : "no";
+        case "text":
+            return run.story.textOf(value);
+        case "row":
+            return value ? rowName(run, column.target, value - 1) : "";
+        default:
+            if (column.name === "status") return format.status(value);
+            if (column.name === "flags") return format.hex(column.wide ? column.wide[row] : value);
+            return column.wide ? column.wide[row].toString() : format.count(value);
     }
 }
 
@@ -62,43 +82,87 @@ export function argumentText(run: Run, row: number): string {
     const value = column.values[row];
     const exact = column.wide ? column.wide[row] : value;
     switch (run.text("arguments", "type", row)) {
-    case "text": return run.story.textOf(value);
-    case "object": return value ? run.objectName(value) : "none";
-    case "number": return value > 4095 ? `${exact.toLocaleString("en-US")} (${format.hex(exact)})` : exact.toLocaleString("en-US");
-    case "signed": return BigInt.asIntN(64, BigInt(exact)).toLocaleString("en-US");
-    default: return format.hex(exact);
+        case "text":
+            return run.story.textOf(value);
+        case "object":
+            return value ? run.objectName(value) : "none";
+        case "number":
+            return value > 4095
+                ? `${exact.toLocaleString("en-US")} (${format.hex(exact)})`
+                : exact.toLocaleString("en-US");
+        case "signed":
+            return BigInt.asIntN(64, BigInt(exact)).toLocaleString("en-US");
+        default:
+            return format.hex(exact);
     }
 }
 
 export function argumentValue(run: Run, row: number): Child {
     const value = run.values("arguments", "value")[row];
-    if (run.text("arguments", "type", row) === "object" && value > 0 && value <= run.rows("objects")) return link(`row/objects/${value - 1}`, run.objectName(value));
+    if (
+        run.text("arguments", "type", row) === "object" &&
+        value > 0 &&
+        value <= run.rows("objects")
+    )
+        return link(`row/objects/${value - 1}`, run.objectName(value));
     return argumentText(run, row);
 }
 
-export function tableGrid(run: Run, name: string, rows: Uint32Array | number, height: number, label = name): HTMLElement {
+export function tableGrid(
+    run: Run,
+    name: string,
+    rows: Uint32Array | number,
+    height: number,
+    label = name,
+): HTMLElement {
     const table = run.table(name);
     const columns: GridColumn[] = table.columns.map(column => ({
         title: column.name.replaceAll("_", " "),
         tip: column.text || undefined,
         isNumber: column.type !== "text" && column.type !== "row",
-        width: column.type === "text" || column.type === "row" ? "minmax(7em, 1.4fr)" : "minmax(5.5em, 0.8fr)",
+        width:
+            column.type === "text" || column.type === "row"
+                ? "minmax(7em, 1.4fr)"
+                : "minmax(5.5em, 0.8fr)",
         cell: row => cell(run, table, column, row),
-        find: row => name === "arguments" && column.name === "value" ? argumentText(run, row) : cellText(run, table, column, row),
-        key: column.type === "text" ? row => run.story.textOf(column.values[row]) : row => column.values[row],
+        find: row =>
+            name === "arguments" && column.name === "value"
+                ? argumentText(run, row)
+                : cellText(run, table, column, row),
+        key:
+            column.type === "text"
+                ? row => run.story.textOf(column.values[row])
+                : row => column.values[row],
     }));
-    return grid({ label, rows, columns, height, open: row => { location.hash = `row/${name}/${row}`; } });
+    return grid({
+        label,
+        rows,
+        columns,
+        height,
+        open: row => {
+            location.hash = `row/${name}/${row}`;
+        },
+    });
 }
 
 /* All columns of a row, with links. */
 export function details(run: Run, table: string, row: number): HTMLElement {
     const t = run.table(table);
-    return pairs(rowName(run, table, row), t.columns
-        .filter(c => c.type !== "row" || c.values[row] !== 0)
-        .map((c): [Child, Child] => [h("span", { title: c.text || null }, c.name.replaceAll("_", " ")), cell(run, t, c, row)]));
+    return pairs(
+        rowName(run, table, row),
+        t.columns
+            .filter(c => c.type !== "row" || c.values[row] !== 0)
+            .map((c): [Child, Child] => [
+                h("span", { title: c.text || null }, c.name.replaceAll("_", " ")),
+                cell(run, t, c, row),
+            ]),
+    );
 }
 
-/* Rows where each named column has the given text or number; "until": those whose first time is not behind it. */
+/*
+ * Rows where each named column has the given text or number; "until": those whose first time is not
+ * behind it.
+ */
 export function filterRows(run: Run, table: string, query: URLSearchParams): Uint32Array {
     const t = run.table(table);
     let rows = Uint32Array.from({ length: t.rows }, (_, i) => i);
@@ -112,7 +176,8 @@ export function filterRows(run: Run, table: string, query: URLSearchParams): Uin
         if (column.type === "text") {
             const id = run.story.idOf(wanted);
             rows = rows.filter(row => column.values[row] === id);
-        } else if (wanted === "any") rows = rows.filter(row => column.values[row] !== 0 && column.values[row] !== NEVER);
+        } else if (wanted === "any")
+            rows = rows.filter(row => column.values[row] !== 0 && column.values[row] !== NEVER);
         else rows = rows.filter(row => column.values[row] === Number(wanted));
     }
     return rows;
@@ -129,16 +194,50 @@ export function rowsView(app: App): View {
             const name = query.get("*") ?? "";
             query.delete("*");
             if (!name || !run.story.tables.has(name)) {
-                element.append(section("Data", "All that the page knows, as tables. Each picture is drawn from these rows.",
-                    h("div", { class: "tiles" }, [...run.story.tables.values()].map(t =>
-                        h("a", { class: "tile", href: `#rows/${t.name}` }, h("strong", {}, t.name), h("span", { class: "figure" }, format.count(t.rows)), h("span", {}, t.text)))),
-                    h("p", {}, link("facts", "run.json, as it stands in this page"))));
+                element.append(
+                    section(
+                        "Data",
+                        "All that the page knows, as tables. Each picture is drawn " +
+                            "from these rows.",
+                        h(
+                            "div",
+                            { class: "tiles" },
+                            [...run.story.tables.values()].map(t =>
+                                h(
+                                    "a",
+                                    { class: "tile", href: `#rows/${t.name}` },
+                                    h("strong", {}, t.name),
+                                    h("span", { class: "figure" }, format.count(t.rows)),
+                                    h("span", {}, t.text),
+                                ),
+                            ),
+                        ),
+                        h("p", {}, link("facts", "run.json, as it stands in this page")),
+                    ),
+                );
                 return;
             }
             const rows = filterRows(run, name, query);
-            const filters = [...query].map(([k, v]) => k === "until" ? `until the end of what was played, ${format.moment(Number(v))} (run.json counts no call behind it; those of the same moment are here, too)` : `${k.replaceAll("_", " ")} ${v === "any" ? "is set" : `= ${v}`}`).join(", ");
-            element.append(section(name, [run.table(name).text, filters ? ` Only: ${filters}. ` : ". ", filters ? link(`rows/${name}`, "Show all") : null],
-                tableGrid(run, name, rows, Math.max(320, window.innerHeight - 250))));
+            const filters = [...query]
+                .map(([k, v]) =>
+                    k === "until"
+                        ? `until the end of what was played, ${format.moment(Number(v))} ` +
+                          "(run.json counts no call behind it; those of the same moment " +
+                          "are here, too)"
+                        : `${k.replaceAll("_", " ")} ${v === "any" ? "is set" : `= ${v}`}`,
+                )
+                .join(", ");
+            element.append(
+                section(
+                    name,
+                    [
+                        run.table(name).text,
+                        filters ? ` Only: ${filters}. ` : ". ",
+                        filters ? link(`rows/${name}`, "Show all") : null,
+                    ],
+                    tableGrid(run, name, rows, Math.max(320, window.innerHeight - 250)),
+                ),
+            );
         },
     };
 }
@@ -158,11 +257,27 @@ export function rowView(app: App): View {
             }
             const t = run.table(table);
             const time = t.columns.find(c => c.type === "time" && c.values[row] !== NEVER);
-            element.append(section(rowName(run, table, row), `A row of ${table}: ${t.text}.`,
-                details(run, table, row),
-                h("p", { class: "actions" },
-                    time ? link(`timeline?at=${time.values[row]}&select=${table}.${row}`, "Show on the timeline") : null, " ",
-                    table === "objects" && run.kinds[row] === "allocation" ? link(`map?select=${row}`, "Show on the segment map") : null)));
+            element.append(
+                section(
+                    rowName(run, table, row),
+                    `A row of ${table}: ${t.text}.`,
+                    details(run, table, row),
+                    h(
+                        "p",
+                        { class: "actions" },
+                        time
+                            ? link(
+                                  `timeline?at=${time.values[row]}&select=${table}.${row}`,
+                                  "Show on the timeline",
+                              )
+                            : null,
+                        " ",
+                        table === "objects" && run.kinds[row] === "allocation"
+                            ? link(`map?select=${row}`, "Show on the segment map")
+                            : null,
+                    ),
+                ),
+            );
             const seen = new Set<string>();
             for (const other of run.story.tables.values())
                 for (const column of other.columns) {
@@ -171,8 +286,19 @@ export function rowView(app: App): View {
                     const key = `${other.name}.${column.name}`;
                     if (!rows.length || seen.has(key)) continue;
                     seen.add(key);
-                    element.append(section(`${other.name} whose ${column.name.replaceAll("_", " ")} it is`, null,
-                        tableGrid(run, other.name, rows, 260, `${other.name} by ${column.name}`)));
+                    element.append(
+                        section(
+                            `${other.name} whose ${column.name.replaceAll("_", " ")} it is`,
+                            null,
+                            tableGrid(
+                                run,
+                                other.name,
+                                rows,
+                                260,
+                                `${other.name} by ${column.name}`,
+                            ),
+                        ),
+                    );
                 }
         },
     };
@@ -188,7 +314,12 @@ function flatten(value: unknown, path: string, out: FactRow[]): void {
         const entries = Object.entries(value);
         if (!entries.length) out.push({ path, value: Array.isArray(value) ? "[]" : "{}" });
         for (const [key, inner] of entries) flatten(inner, path ? `${path}.${key}` : key, out);
-    } else out.push({ path, value: typeof value === "number" ? String(value) : value === null ? "null" : String(value) });
+    } else
+        out.push({
+            path,
+            value:
+                typeof value === "number" ? String(value) : value === null ? "null" : String(value),
+        });
 }
 
 export function factsView(app: App): View {
@@ -201,15 +332,34 @@ export function factsView(app: App): View {
             const start = path ? valueIn(app.facts, ...path.split(".")) : app.facts;
             const rows: FactRow[] = [];
             flatten(start, path, rows);
-            element.append(section(path ? `run.json: ${path}` : "run.json",
-                ["What the run wrote, as it stands in this page. ", path ? link("facts", "Show all") : null],
-                grid({
-                    label: "run.json", rows: rows.length, height: Math.max(320, window.innerHeight - 250),
-                    columns: [
-                        { title: "key", width: "minmax(14em, 1fr)", cell: i => rows[i].path, key: i => rows[i].path },
-                        { title: "value", width: "minmax(14em, 2fr)", cell: i => rows[i].value, key: i => Number(rows[i].value) || rows[i].value },
+            element.append(
+                section(
+                    path ? `run.json: ${path}` : "run.json",
+                    [
+                        "What the run wrote, as it stands in this page. ",
+                        path ? link("facts", "Show all") : null,
                     ],
-                })));
+                    grid({
+                        label: "run.json",
+                        rows: rows.length,
+                        height: Math.max(320, window.innerHeight - 250),
+                        columns: [
+                            {
+                                title: "key",
+                                width: "minmax(14em, 1fr)",
+                                cell: i => rows[i].path,
+                                key: i => rows[i].path,
+                            },
+                            {
+                                title: "value",
+                                width: "minmax(14em, 2fr)",
+                                cell: i => rows[i].value,
+                                key: i => Number(rows[i].value) || rows[i].value,
+                            },
+                        ],
+                    }),
+                ),
+            );
         },
     };
 }

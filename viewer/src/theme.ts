@@ -1,9 +1,13 @@
-/* Light or dark: as the system says, until the reader chooses; the choice is kept where the browser allows it. */
+/*
+ * Light or dark: as the system says, until the reader chooses; the choice is kept where the browser
+ * allows it.
+ */
 
 type Choice = "auto" | "light" | "dark";
 
 const KEY = "drydock-theme";
-const system = typeof window === "undefined" ? null : window.matchMedia("(prefers-color-scheme: dark)");
+const system =
+    typeof window === "undefined" ? null : window.matchMedia("(prefers-color-scheme: dark)");
 const listeners = new Set<() => void>();
 let choice: Choice = "auto";
 
@@ -21,7 +25,14 @@ function apply(): void {
 }
 
 export function nextTheme(): void {
-    choice = choice === "auto" ? (system?.matches ? "light" : "dark") : choice === "light" ? "dark" : "light";
+    choice =
+        choice === "auto"
+            ? system?.matches
+                ? "light"
+                : "dark"
+            : choice === "light"
+              ? "dark"
+              : "light";
     try {
         localStorage.setItem(KEY, choice);
     } catch {

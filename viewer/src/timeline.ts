@@ -1,4 +1,7 @@
-/* The timeline: engines, the paging queue, contexts, calls and moments, each a lane over virtual time. */
+/*
+ * The timeline: engines, the paging queue, contexts, calls and moments, each a lane over virtual
+ * time.
+ */
 import type { App, View } from "./app.js";
 import { cssColour, drawTimeAxis, inkOn, themeColour, TimeCanvas, type Pointer } from "./canvas.js";
 import { faded } from "./colours.js";
@@ -6,17 +9,30 @@ import type { Run } from "./data.js";
 import { NEVER } from "./decode.js";
 import { clear, grid, h, legend, link } from "./dom.js";
 import * as format from "./format.js";
-import { arrowsOf, buildSlices, kindColours, sliceLabel, type Arrow, type Lane, type Slices } from "./lanes.js";
+import {
+    arrowsOf,
+    buildSlices,
+    kindColours,
+    sliceLabel,
+    type Arrow,
+    type Lane,
+    type Slices,
+} from "./lanes.js";
 import { fitText } from "./map.js";
 import { argumentValue, details, rowName } from "./rows.js";
 import { onTheme } from "./theme.js";
 import { after, PAINT_MS, PAINT_STILL_MS, TileLayer, type TileFrame } from "./tiles.js";
 
-const LEFT = 150, RIGHT = 16, TOP = 26, GROUP_HEAD = 22, LANE_GAP = 3;
+const LEFT = 150,
+    RIGHT = 16,
+    TOP = 26,
+    GROUP_HEAD = 22,
+    LANE_GAP = 3;
 const ARGUMENTS_MOST = 200; /* shown beside a call */
 const GROWN_MOST = 1.7; /* how much higher rows become where there is room */
 const SHAPES = 2500;
-const TILE_ROW = 3; /* pixels of a tile for a row: the middle one is drawn, so that no row bleeds into its neighbours */
+/* pixels of a tile for a row: the middle one is drawn, so that no row bleeds into its neighbours */
+const TILE_ROW = 3;
 const MATCHES_MOST = 200000;
 
 export class Timeline {
@@ -45,30 +61,54 @@ export class Timeline {
     private readonly legendHolder = h("div");
     readonly search: HTMLInputElement;
 
-    constructor(private readonly app: App, private readonly run: Run) {
+    constructor(
+        private readonly app: App,
+        private readonly run: Run,
+    ) {
         this.slices = buildSlices(run);
         this.colours = kindColours(this.slices);
         this.fadedColours = new Uint32Array(this.colours.length);
         this.rowTop = new Float64Array(this.slices.rowCount);
         this.rowHeight = new Float64Array(this.slices.rowCount);
         const { slices } = this;
-        this.layer = new TileLayer(slices.rects, { t0: run.begin, t1: run.end, y0: 0, y1: slices.rowCount }, i => this.colourOf(i),
-            { width: 512, height: TILE_ROW * slices.rowCount }, false, SHAPES, 0.3);
-        this.canvas = new TimeCanvas(app.time, {
-            draw: (c, w, hgt) => this.draw(c, w, hgt),
-            hover: at => this.hover(at),
-            click: at => this.click(at),
-            panY: by => this.scrollBy(by),
-            key: event => this.key(event),
-            measure: (from, to) => this.measure(from, to),
-        }, "Timeline: lanes of engines, paging queue, contexts and calls against time. Arrow keys pan, plus and minus zoom, N and P choose a slice, Enter opens it.", LEFT, RIGHT);
+        this.layer = new TileLayer(
+            slices.rects,
+            { t0: run.begin, t1: run.end, y0: 0, y1: slices.rowCount },
+            i => this.colourOf(i),
+            { width: 512, height: TILE_ROW * slices.rowCount },
+            false,
+            SHAPES,
+            0.3,
+        );
+        this.canvas = new TimeCanvas(
+            app.time,
+            {
+                draw: (c, w, hgt) => this.draw(c, w, hgt),
+                hover: at => this.hover(at),
+                click: at => this.click(at),
+                panY: by => this.scrollBy(by),
+                key: event => this.key(event),
+                measure: (from, to) => this.measure(from, to),
+            },
+            "Timeline: lanes of engines, paging queue, contexts and calls against " +
+                "time. Arrow keys pan, plus and minus zoom, N and P choose a slice, Enter " +
+                "opens it.",
+            LEFT,
+            RIGHT,
+        );
         onTheme(() => {
             this.colours = kindColours(this.slices);
             this.recolour();
             this.showLegend();
         });
 
-        const search = this.search = h("input", { type: "search", placeholder: "Find: TRANSFER a17", "aria-label": "Find slices by their name, objects or status", spellcheck: "false", class: "find" });
+        const search = (this.search = h("input", {
+            type: "search",
+            placeholder: "Find: TRANSFER a17",
+            "aria-label": "Find slices by their name, objects or status",
+            spellcheck: "false",
+            class: "find",
+        }));
         let timer = 0;
         search.addEventListener("input", () => {
             clearTimeout(timer);
@@ -81,26 +121,86 @@ export class Timeline {
             this.nextMatch(event.shiftKey ? -1 : 1);
         });
         const groups = [...new Set(slices.lanes.map(l => l.group))];
-        const chips = h("div", { class: "chips", role: "group", "aria-label": "Lanes" }, groups.map(group => {
-            const button = h("button", { type: "button", class: "chip", "aria-pressed": "true" }, group);
-            button.addEventListener("click", () => {
-                if (this.hiddenGroups.has(group)) this.hiddenGroups.delete(group);
-                else this.hiddenGroups.add(group);
-                button.setAttribute("aria-pressed", String(!this.hiddenGroups.has(group)));
-                this.canvas.refresh();
-            });
-            return button;
-        }));
+        const chips = h(
+            "div",
+            { class: "chips", role: "group", "aria-label": "Lanes" },
+            groups.map(group => {
+                const button = h(
+                    "button",
+                    { type: "button", class: "chip", "aria-pressed": "true" },
+                    group,
+                );
+                button.addEventListener("click", () => {
+                    if (this.hiddenGroups.has(group)) this.hiddenGroups.delete(group);
+                    else this.hiddenGroups.add(group);
+                    button.setAttribute("aria-pressed", String(!this.hiddenGroups.has(group)));
+                    this.canvas.refresh();
+                });
+                return button;
+            }),
+        );
         const middle = (): number => (app.time.t0 + app.time.t1) / 2;
-        this.element = h("div", { class: "timeline" },
-            h("div", { class: "toolbar" }, search, this.matches, chips,
-                h("div", { class: "tools", role: "group", "aria-label": "Zoom" },
-                    h("button", { type: "button", "aria-label": "Zoom in", title: "Zoom in (+)", click: () => app.time.zoom(middle(), 0.5) }, "+"),
-                    h("button", { type: "button", "aria-label": "Zoom out", title: "Zoom out (-)", click: () => app.time.zoom(middle(), 2) }, "−"),
-                    h("button", { type: "button", title: "All of it (Home)", click: () => app.time.set(run.begin, run.end) }, "Fit"),
-                    h("button", { type: "button", title: "Measure what is in sight (M)", click: () => this.measure(app.time.t0, app.time.t1) }, "Measure"))),
+        this.element = h(
+            "div",
+            { class: "timeline" },
+            h(
+                "div",
+                { class: "toolbar" },
+                search,
+                this.matches,
+                chips,
+                h(
+                    "div",
+                    { class: "tools", role: "group", "aria-label": "Zoom" },
+                    h(
+                        "button",
+                        {
+                            type: "button",
+                            "aria-label": "Zoom in",
+                            title: "Zoom in (+)",
+                            click: () => app.time.zoom(middle(), 0.5),
+                        },
+                        "+",
+                    ),
+                    h(
+                        "button",
+                        {
+                            type: "button",
+                            "aria-label": "Zoom out",
+                            title: "Zoom out (-)",
+                            click: () => app.time.zoom(middle(), 2),
+                        },
+                        "−",
+                    ),
+                    h(
+                        "button",
+                        {
+                            type: "button",
+                            title: "All of it (Home)",
+                            click: () => app.time.set(run.begin, run.end),
+                        },
+                        "Fit",
+                    ),
+                    h(
+                        "button",
+                        {
+                            type: "button",
+                            title: "Measure what is in sight (M)",
+                            click: () => this.measure(app.time.t0, app.time.t1),
+                        },
+                        "Measure",
+                    ),
+                ),
+            ),
             this.legendHolder,
-            h("div", { class: "with-inspector" }, h("div", { class: "stage" }, this.canvas.element), this.inspector), this.readout);
+            h(
+                "div",
+                { class: "with-inspector" },
+                h("div", { class: "stage" }, this.canvas.element),
+                this.inspector,
+            ),
+            this.readout,
+        );
         this.showLegend();
         this.inspect();
     }
@@ -111,7 +211,8 @@ export class Timeline {
     }
 
     private recolour(): void {
-        for (let i = 0; i < this.colours.length; i++) this.fadedColours[i] = faded(this.colours[i], 0.86);
+        for (let i = 0; i < this.colours.length; i++)
+            this.fadedColours[i] = faded(this.colours[i], 0.86);
         this.layer.recolour();
         this.canvas.refresh();
     }
@@ -127,9 +228,17 @@ export class Timeline {
             else byColour.set(this.colours[kind], [this.slices.kinds[kind]]);
         }
         clear(this.legendHolder);
-        this.legendHolder.append(legend([...byColour].map(([colour, names]) => ({
-            colour: cssColour(colour), label: names.length > 3 ? `${names.slice(0, 2).join(", ")} and ${names.length - 2} more` : names.join(", "),
-        }))));
+        this.legendHolder.append(
+            legend(
+                [...byColour].map(([colour, names]) => ({
+                    colour: cssColour(colour),
+                    label:
+                        names.length > 3
+                            ? `${names.slice(0, 2).join(", ")} and ${names.length - 2} more`
+                            : names.join(", "),
+                })),
+            ),
+        );
     }
 
     /* Slices whose label, objects or status have all words. */
@@ -153,7 +262,8 @@ export class Timeline {
             const cacheKey = `${lane.table}/${lane.name}/${key.join("/")}`;
             let is = known.get(cacheKey);
             if (is === undefined) {
-                const text = `${lane.name} ${this.searchText(lane.table, slices.rowOf[i])}`.toLowerCase();
+                const text =
+                    `${lane.name} ${this.searchText(lane.table, slices.rowOf[i])}`.toLowerCase();
                 is = parts.every(p => text.includes(p));
                 if (known.size < MATCHES_MOST) known.set(cacheKey, is);
             }
@@ -171,11 +281,16 @@ export class Timeline {
     private searchKey(table: string, row: number): number[] {
         const v = (column: string): number => this.run.values(table, column)[row];
         switch (table) {
-        case "calls": return [v("name"), v("operation"), v("object"), v("status")];
-        case "operations": return [v("name"), v("allocation"), v("process")];
-        case "marks": return [v("kind"), v("text"), v("object")];
-        case "packets": return [v("kind"), v("number"), v("context")];
-        default: return [row];
+            case "calls":
+                return [v("name"), v("operation"), v("object"), v("status")];
+            case "operations":
+                return [v("name"), v("allocation"), v("process")];
+            case "marks":
+                return [v("kind"), v("text"), v("object")];
+            case "packets":
+                return [v("kind"), v("number"), v("context")];
+            default:
+                return [row];
         }
     }
 
@@ -183,11 +298,27 @@ export class Timeline {
         const { run } = this;
         const v = (column: string): number => run.values(table, column)[row];
         const parts = [sliceLabel(run, table, row)];
-        if (table === "calls") parts.push(run.objectName(v("object")), format.status(v("status")), `#${v("sequence")}`);
+        if (table === "calls")
+            parts.push(
+                run.objectName(v("object")),
+                format.status(v("status")),
+                `#${v("sequence")}`,
+            );
         if (table === "operations") parts.push(run.objectName(v("process")), `${v("number")}`);
-        if (table === "packets" || table === "submissions") parts.push(run.objectName(v("context")), `${table.replace(/s$/, "")} ${v("number")}`, `fence ${v("fence")}`);
-        if (table === "requests") parts.push(run.objectName(v("process")), run.objectName(v("context")), format.status(v("status")));
-        if (table === "marks") parts.push(run.objectName(v("object")), run.text("marks", "kind", row));
+        if (table === "packets" || table === "submissions")
+            parts.push(
+                run.objectName(v("context")),
+                `${table.replace(/s$/, "")} ${v("number")}`,
+                `fence ${v("fence")}`,
+            );
+        if (table === "requests")
+            parts.push(
+                run.objectName(v("process")),
+                run.objectName(v("context")),
+                format.status(v("status")),
+            );
+        if (table === "marks")
+            parts.push(run.objectName(v("object")), run.text("marks", "kind", row));
         return parts.join(" ");
     }
 
@@ -197,7 +328,8 @@ export class Timeline {
         let at = list.indexOf(this.selected);
         at = at < 0 ? (step > 0 ? 0 : list.length - 1) : (at + step + list.length) % list.length;
         this.select(list[at], true);
-        this.matches.textContent = `${format.count(at + 1)} of ${format.plural(list.length, "slice")}`;
+        const all = format.plural(list.length, "slice");
+        this.matches.textContent = `${format.count(at + 1)} of ${all}`;
     }
 
     select(slice: number, brings = false): void {
@@ -209,13 +341,20 @@ export class Timeline {
             this.arrows = arrowsOf(run, lane.table, slices.rowOf[slice]);
             this.hiddenGroups.delete(lane.group);
             this.closed.delete(lane.group);
-            this.app.announce(`${lane.name}: ${rowName(run, lane.table, slices.rowOf[slice])}, at ${format.moment(slices.rects.x0[slice])}, ${format.duration(slices.rects.x1[slice] - slices.rects.x0[slice])}`);
+            this.app.announce(
+                `${lane.name}: ${rowName(run, lane.table, slices.rowOf[slice])}, at ` +
+                    `${format.moment(slices.rects.x0[slice])}, ` +
+                    `${format.duration(slices.rects.x1[slice] - slices.rects.x0[slice])}`,
+            );
             if (brings) {
                 const { x0, x1 } = slices.rects;
                 const time = this.app.time;
                 const pixels = ((x1[slice] - x0[slice]) / time.span) * this.canvas.plotWidth;
                 if (x0[slice] < time.t0 || x1[slice] > time.t1 || pixels < 6)
-                    time.show(x0[slice] - 4 * (x1[slice] - x0[slice]) - 200, x1[slice] + 4 * (x1[slice] - x0[slice]) + 200);
+                    time.show(
+                        x0[slice] - 4 * (x1[slice] - x0[slice]) - 200,
+                        x1[slice] + 4 * (x1[slice] - x0[slice]) + 200,
+                    );
                 this.layout();
                 const top = this.rowTop[slices.rects.y0[slice]] - this.scroll;
                 const seen = this.canvas.element.clientHeight - TOP;
@@ -238,32 +377,75 @@ export class Timeline {
         if (this.measured) inspector.append(this.measureTable());
         if (this.selected < 0) {
             if (!this.measured)
-                inspector.append(h("h3", {}, "Nothing selected"), h("p", { class: "says" }, "Click a slice, or press N with the timeline in focus, to read what it is and follow its arrows: from the operation to its packet, to the fence, to what waited. Shift and drag measures."));
+                inspector.append(
+                    h("h3", {}, "Nothing selected"),
+                    h(
+                        "p",
+                        { class: "says" },
+                        "Click a slice, or press N with the timeline in focus, to read " +
+                            "what it is and follow its arrows: from the operation to its " +
+                            "packet, to the fence, to what waited. Shift and drag measures.",
+                    ),
+                );
             return;
         }
         const table = slices.lanes[slices.laneOf[this.selected]].table;
         const row = slices.rowOf[this.selected];
-        inspector.append(h("h3", {}, link(`row/${table}/${row}`, rowName(run, table, row))), details(run, table, row));
+        inspector.append(
+            h("h3", {}, link(`row/${table}/${row}`, rowName(run, table, row))),
+            details(run, table, row),
+        );
         if (table === "calls") {
             const rows = run.referring("arguments", "call", row);
             if (rows.length) inspector.append(h("h4", {}, "Arguments"), argumentList(run, rows));
         }
         if (this.arrows.length) {
-            const list = h("ul", { class: "arrows" }, this.arrows.slice(0, 60).map(a => {
-                const isFrom = a.from.table === table && a.from.row === row;
-                const other = isFrom ? a.to : a.from;
-                const button = h("button", { type: "button", class: "linklike", click: () => this.selectRow(other.table, other.row) }, rowName(run, other.table, other.row));
-                return isFrom ? h("li", {}, `${a.what} → `, button)
-                    : a.to.table === table && a.to.row === row ? h("li", {}, "← ", button, ` ${a.what} this`)
-                        : h("li", { class: "far" }, `${rowName(run, a.from.table, a.from.row)} ${a.what} `, h("button", { type: "button", class: "linklike", click: () => this.selectRow(a.to.table, a.to.row) }, rowName(run, a.to.table, a.to.row)));
-            }));
+            const list = h(
+                "ul",
+                { class: "arrows" },
+                this.arrows.slice(0, 60).map(a => {
+                    const isFrom = a.from.table === table && a.from.row === row;
+                    const other = isFrom ? a.to : a.from;
+                    const button = h(
+                        "button",
+                        {
+                            type: "button",
+                            class: "linklike",
+                            click: () => this.selectRow(other.table, other.row),
+                        },
+                        rowName(run, other.table, other.row),
+                    );
+                    return isFrom
+                        ? h("li", {}, `${a.what} → `, button)
+                        : a.to.table === table && a.to.row === row
+                          ? h("li", {}, "← ", button, ` ${a.what} this`)
+                          : h(
+                                "li",
+                                { class: "far" },
+                                `${rowName(run, a.from.table, a.from.row)} ${a.what} `,
+                                h(
+                                    "button",
+                                    {
+                                        type: "button",
+                                        class: "linklike",
+                                        click: () => this.selectRow(a.to.table, a.to.row),
+                                    },
+                                    rowName(run, a.to.table, a.to.row),
+                                ),
+                            );
+                }),
+            );
             inspector.append(h("h4", {}, "Arrows"), list);
         }
     }
 
     private measure(from: number, to: number | null): void {
         if (to === null || Number.isNaN(to)) this.measured = null;
-        else this.measured = [Math.max(this.run.begin, Math.min(from, to)), Math.min(this.run.end, Math.max(from, to))];
+        else
+            this.measured = [
+                Math.max(this.run.begin, Math.min(from, to)),
+                Math.min(this.run.end, Math.max(from, to)),
+            ];
         clearTimeout(this.measureTimer);
         this.measureTimer = window.setTimeout(() => this.inspect(), 60);
         this.canvas.refresh();
@@ -275,28 +457,66 @@ export class Timeline {
         const [from, to] = this.measured as [number, number];
         const { slices } = this;
         const { x0, x1, y0 } = slices.rects;
-        const counts = new Float64Array(slices.lanes.length), busy = new Float64Array(slices.lanes.length), until = new Float64Array(slices.rowCount);
+        const counts = new Float64Array(slices.lanes.length),
+            busy = new Float64Array(slices.lanes.length),
+            until = new Float64Array(slices.rowCount);
         for (let i = 0; i < slices.rects.count; i++) {
             if (x0[i] >= to || x1[i] < from) continue;
             const lane = slices.laneOf[i];
             counts[lane]++;
-            const a = Math.max(from, x0[i], until[y0[i]]), b = Math.min(to, x1[i]);
+            const a = Math.max(from, x0[i], until[y0[i]]),
+                b = Math.min(to, x1[i]);
             if (b > a && slices.lanes[lane].rowCount === 1) busy[lane] += b - a;
             until[y0[i]] = Math.max(until[y0[i]], b);
         }
         const span = Math.max(1, to - from);
         const rows = slices.lanes.map((_, i) => i).filter(i => counts[i] > 0);
-        return h("div", { class: "measured" },
+        return h(
+            "div",
+            { class: "measured" },
             h("h3", {}, format.duration(to - from)),
-            h("p", { class: "says" }, `From ${format.moment(from)} to ${format.moment(to)}. `, h("button", { type: "button", class: "linklike", click: () => this.measure(0, null) }, "Forget it")),
+            h(
+                "p",
+                { class: "says" },
+                `From ${format.moment(from)} to ${format.moment(to)}. `,
+                h(
+                    "button",
+                    { type: "button", class: "linklike", click: () => this.measure(0, null) },
+                    "Forget it",
+                ),
+            ),
             grid({
-                label: "What is in the measured range", rows: rows.length, hasFilter: false, height: 260,
+                label: "What is in the measured range",
+                rows: rows.length,
+                hasFilter: false,
+                height: 260,
                 columns: [
-                    { title: "lane", cell: i => slices.lanes[rows[i]].name, width: "minmax(6em, 1fr)" },
-                    { title: "slices", isNumber: true, width: "5em", cell: i => format.count(counts[rows[i]]), key: i => counts[rows[i]] },
-                    { title: "busy", isNumber: true, width: "5em", tip: "share of the range in which the lane is busy; lanes of one row only", cell: i => slices.lanes[rows[i]].rowCount === 1 && !slices.lanes[rows[i]].isPoints ? format.percent(busy[rows[i]] / span) : "", key: i => busy[rows[i]] },
+                    {
+                        title: "lane",
+                        cell: i => slices.lanes[rows[i]].name,
+                        width: "minmax(6em, 1fr)",
+                    },
+                    {
+                        title: "slices",
+                        isNumber: true,
+                        width: "5em",
+                        cell: i => format.count(counts[rows[i]]),
+                        key: i => counts[rows[i]],
+                    },
+                    {
+                        title: "busy",
+                        isNumber: true,
+                        width: "5em",
+                        tip: "share of the range in which the lane is busy; lanes of one row only",
+                        cell: i =>
+                            slices.lanes[rows[i]].rowCount === 1 && !slices.lanes[rows[i]].isPoints
+                                ? format.percent(busy[rows[i]] / span)
+                                : "",
+                        key: i => busy[rows[i]],
+                    },
                 ],
-            }));
+            }),
+        );
     }
 
     private scrollBy(by: number): void {
@@ -308,8 +528,18 @@ export class Timeline {
     /* Where there is room, rows are higher. */
     private layout(): void {
         const heads = GROUP_HEAD * new Set(this.slices.lanes.map(l => l.group)).size + 12;
-        const own = this.slices.lanes.reduce((sum, l) => sum + (this.hiddenGroups.has(l.group) ? 0 : l.rowCount * (l.height + 1) + LANE_GAP), 0);
-        const grown = Math.max(1, Math.min(GROWN_MOST, (this.canvas.element.clientHeight - TOP - heads) / Math.max(1, own)));
+        const own = this.slices.lanes.reduce(
+            (sum, l) =>
+                sum + (this.hiddenGroups.has(l.group) ? 0 : l.rowCount * (l.height + 1) + LANE_GAP),
+            0,
+        );
+        const grown = Math.max(
+            1,
+            Math.min(
+                GROWN_MOST,
+                (this.canvas.element.clientHeight - TOP - heads) / Math.max(1, own),
+            ),
+        );
         let y = 0;
         let group = "";
         this.heads = [];
@@ -338,14 +568,29 @@ export class Timeline {
         if (at.x < LEFT || at.y < TOP) return -1;
         const y = at.y - TOP + this.scroll;
         for (let row = 0; row < this.slices.rowCount; row++) {
-            if (this.rowTop[row] < 0 || y < this.rowTop[row] || y >= this.rowTop[row] + this.rowHeight[row] + 1) continue;
-            const t = this.canvas.timeAt(at.x), dt = (3 * this.app.time.span) / this.canvas.plotWidth;
+            if (
+                this.rowTop[row] < 0 ||
+                y < this.rowTop[row] ||
+                y >= this.rowTop[row] + this.rowHeight[row] + 1
+            )
+                continue;
+            const t = this.canvas.timeAt(at.x),
+                dt = (3 * this.app.time.span) / this.canvas.plotWidth;
             const found = new Uint32Array(256);
-            const n = Math.min(256, this.layer.index.find(t - dt, row + 0.25, t + dt, row + 0.75, found, 255));
-            let best = -1, distance = Infinity;
+            const n = Math.min(
+                256,
+                this.layer.index.find(t - dt, row + 0.25, t + dt, row + 0.75, found, 255),
+            );
+            let best = -1,
+                distance = Infinity;
             for (let k = 0; k < n; k++) {
                 const i = found[k];
-                const d = t < this.slices.rects.x0[i] ? this.slices.rects.x0[i] - t : t > this.slices.rects.x1[i] ? t - this.slices.rects.x1[i] : 0;
+                const d =
+                    t < this.slices.rects.x0[i]
+                        ? this.slices.rects.x0[i] - t
+                        : t > this.slices.rects.x1[i]
+                          ? t - this.slices.rects.x1[i]
+                          : 0;
                 if (d < distance) {
                     distance = d;
                     best = i;
@@ -363,8 +608,15 @@ export class Timeline {
             const { slices, run } = this;
             const lane = slices.lanes[slices.laneOf[this.hovered]];
             const took = slices.rects.x1[this.hovered] - slices.rects.x0[this.hovered];
-            this.readout.textContent = `${lane.name}: ${sliceLabel(run, lane.table, slices.rowOf[this.hovered])}, at ${format.moment(slices.rects.x0[this.hovered])}${took ? `, ${format.duration(took)}` : ""}`;
-        } else this.readout.textContent = at && at.x >= LEFT ? format.moment(this.canvas.timeAt(at.x), this.app.time.span / 1000) : " ";
+            this.readout.textContent =
+                `${lane.name}: ${sliceLabel(run, lane.table, slices.rowOf[this.hovered])}, ` +
+                `at ${format.moment(slices.rects.x0[this.hovered])}` +
+                `${took ? `, ${format.duration(took)}` : ""}`;
+        } else
+            this.readout.textContent =
+                at && at.x >= LEFT
+                    ? format.moment(this.canvas.timeAt(at.x), this.app.time.span / 1000)
+                    : " ";
         this.canvas.refresh();
     }
 
@@ -384,41 +636,61 @@ export class Timeline {
 
     private key(event: KeyboardEvent): boolean {
         switch (event.key) {
-        case "Escape":
-            if (this.measured) this.measure(0, null);
-            else this.select(-1);
-            return true;
-        case "m":
-            this.measure(this.app.time.t0, this.app.time.t1);
-            return true;
-        case "Enter":
-            if (this.selected < 0) return false;
-            this.app.go(`row/${this.slices.lanes[this.slices.laneOf[this.selected]].table}/${this.slices.rowOf[this.selected]}`);
-            return true;
-        case "n":
-        case "p": {
-            /* The next slice of the lane, or the first in sight. Slices of a lane stand in order of time. */
-            const step = event.key === "n" ? 1 : -1;
-            const { slices } = this;
-            if (this.isMatch) this.nextMatch(step);
-            else if (this.selected >= 0) {
-                const next = this.selected + step;
-                if (next >= 0 && next < slices.rects.count && slices.laneOf[next] === slices.laneOf[this.selected]) this.select(next, true);
-            } else {
-                const first = slices.rects.x0.findIndex((x, i) => x >= this.app.time.t0 && x <= this.app.time.t1 && this.rowTop[slices.rects.y0[i]] >= 0);
-                if (first >= 0) this.select(first, true);
+            case "Escape":
+                if (this.measured) this.measure(0, null);
+                else this.select(-1);
+                return true;
+            case "m":
+                this.measure(this.app.time.t0, this.app.time.t1);
+                return true;
+            case "Enter":
+                if (this.selected < 0) return false;
+                this.app.go(
+                    `row/${this.slices.lanes[this.slices.laneOf[this.selected]].table}/` +
+                        `${this.slices.rowOf[this.selected]}`,
+                );
+                return true;
+            case "n":
+            case "p": {
+                /*
+                 * The next slice of the lane, or the first in sight. Slices of a lane stand in
+                 * order of time.
+                 */
+                const step = event.key === "n" ? 1 : -1;
+                const { slices } = this;
+                if (this.isMatch) this.nextMatch(step);
+                else if (this.selected >= 0) {
+                    const next = this.selected + step;
+                    if (
+                        next >= 0 &&
+                        next < slices.rects.count &&
+                        slices.laneOf[next] === slices.laneOf[this.selected]
+                    )
+                        this.select(next, true);
+                } else {
+                    const first = slices.rects.x0.findIndex(
+                        (x, i) =>
+                            x >= this.app.time.t0 &&
+                            x <= this.app.time.t1 &&
+                            this.rowTop[slices.rects.y0[i]] >= 0,
+                    );
+                    if (first >= 0) this.select(first, true);
+                }
+                return true;
             }
-            return true;
-        }
-        default:
-            return false;
+            default:
+                return false;
         }
     }
 
     private draw(c: CanvasRenderingContext2D, width: number, height: number): boolean {
         const { slices } = this;
         const { time } = this.app;
-        const ground = themeColour("--ground"), ink = themeColour("--ink"), soft = themeColour("--ink-soft"), stripe = themeColour("--lane"), accent = themeColour("--accent");
+        const ground = themeColour("--ground"),
+            ink = themeColour("--ink"),
+            soft = themeColour("--ink-soft"),
+            stripe = themeColour("--lane"),
+            accent = themeColour("--accent");
         const scale = this.canvas.element.width / width;
         const right = LEFT + this.canvas.plotWidth;
         this.layout();
@@ -448,24 +720,46 @@ export class Timeline {
             c.fillStyle = soft;
             c.font = "600 11px system-ui, sans-serif";
             c.textAlign = "left";
-            c.fillText(`${this.closed.has(head.group) ? "▸" : "▾"} ${head.group}`, 8, offset + head.y + 15);
+            c.fillText(
+                `${this.closed.has(head.group) ? "▸" : "▾"} ${head.group}`,
+                8,
+                offset + head.y + 15,
+            );
         }
         c.beginPath();
         c.rect(LEFT, TOP, right - LEFT, height - TOP);
         c.clip();
         drawTimeAxis(c, this.canvas, 14, height);
-        const frame: TileFrame = { x: LEFT, y: TOP, width: right - LEFT, height, t0: time.t0, t1: time.t1, yTop: 0, yBottom: slices.rowCount };
+        const frame: TileFrame = {
+            x: LEFT,
+            y: TOP,
+            width: right - LEFT,
+            height,
+            t0: time.t0,
+            t1: time.t1,
+            yTop: 0,
+            yBottom: slices.rowCount,
+        };
         const again = this.drawSlices(c, frame, offset, height, scale);
         this.drawMeasure(c, height);
         this.drawArrows(c, offset, accent);
-        for (const [i, style, w] of [[this.hovered, ink, 1], [this.selected, accent, 2]] as const) {
+        for (const [i, style, w] of [
+            [this.hovered, ink, 1],
+            [this.selected, accent, 2],
+        ] as const) {
             if (i < 0) continue;
             const row = slices.rects.y0[i];
             if (this.rowTop[row] < 0) continue;
-            const x0 = this.canvas.xOf(slices.rects.x0[i]), x1 = this.canvas.xOf(slices.rects.x1[i]);
+            const x0 = this.canvas.xOf(slices.rects.x0[i]),
+                x1 = this.canvas.xOf(slices.rects.x1[i]);
             c.strokeStyle = style;
             c.lineWidth = w;
-            c.strokeRect(Math.max(LEFT - 4, x0 - 1), offset + this.rowTop[row] - 0.5, Math.max(3, Math.min(right + 4, x1) - Math.max(LEFT - 4, x0) + 2), this.rowHeight[row] + 1);
+            c.strokeRect(
+                Math.max(LEFT - 4, x0 - 1),
+                offset + this.rowTop[row] - 0.5,
+                Math.max(3, Math.min(right + 4, x1) - Math.max(LEFT - 4, x0) + 2),
+                this.rowHeight[row] + 1,
+            );
         }
         c.restore();
         c.fillStyle = ground;
@@ -479,13 +773,24 @@ export class Timeline {
         if (this.contentHeight > height - TOP) {
             const seen = height - TOP;
             c.fillStyle = themeColour("--line");
-            c.fillRect(width - 5, TOP + (this.scroll / this.contentHeight) * seen, 4, (seen / this.contentHeight) * seen);
+            c.fillRect(
+                width - 5,
+                TOP + (this.scroll / this.contentHeight) * seen,
+                4,
+                (seen / this.contentHeight) * seen,
+            );
         }
         if (again) this.layer.work(after(this.canvas.isMoving ? PAINT_MS : PAINT_STILL_MS));
         return again;
     }
 
-    private drawSlices(c: CanvasRenderingContext2D, frame: TileFrame, offset: number, height: number, scale: number): boolean {
+    private drawSlices(
+        c: CanvasRenderingContext2D,
+        frame: TileFrame,
+        offset: number,
+        height: number,
+        scale: number,
+    ): boolean {
         const { slices, run } = this;
         const perNs = frame.width / (frame.t1 - frame.t0);
         const few = this.layer.few(frame);
@@ -494,20 +799,31 @@ export class Timeline {
             for (const i of few) {
                 const top = this.rowTop[y0[i]];
                 if (top < 0) continue;
-                const y = offset + top, tall = this.rowHeight[y0[i]];
+                const y = offset + top,
+                    tall = this.rowHeight[y0[i]];
                 if (y > height || y + tall < TOP) continue;
-                const a = Math.max(frame.x - 2, frame.x + (x0[i] - frame.t0) * perNs), b = Math.min(frame.x + frame.width + 2, frame.x + (x1[i] - frame.t0) * perNs);
+                const a = Math.max(frame.x - 2, frame.x + (x0[i] - frame.t0) * perNs),
+                    b = Math.min(frame.x + frame.width + 2, frame.x + (x1[i] - frame.t0) * perNs);
                 const lane = slices.lanes[slices.laneOf[i]];
                 const colour = this.colourOf(i);
                 c.fillStyle = cssColour(colour);
-                const w = Math.max(lane.isPoints || x1[i] === x0[i] ? 2 : 1, b - a - (b - a > 4 ? 0.75 : 0));
+                const w = Math.max(
+                    lane.isPoints || x1[i] === x0[i] ? 2 : 1,
+                    b - a - (b - a > 4 ? 0.75 : 0),
+                );
                 c.fillRect(a, y, w, tall);
                 if (w > 34 && tall >= 12) {
                     c.fillStyle = inkOn(colour);
                     c.font = "11px system-ui, sans-serif";
                     c.textAlign = "left";
                     const x = Math.max(a, frame.x) + 4;
-                    fitText(c, sliceLabel(run, lane.table, slices.rowOf[i]), x, y + tall / 2 + 4, b - x - 3);
+                    fitText(
+                        c,
+                        sliceLabel(run, lane.table, slices.rowOf[i]),
+                        x,
+                        y + tall / 2 + 4,
+                        b - x - 3,
+                    );
                 }
             }
             return false;
@@ -515,12 +831,23 @@ export class Timeline {
         c.imageSmoothingEnabled = true;
         c.imageSmoothingQuality = "low";
         return this.layer.draw(frame, scale, (tile, sx, _sy, sw, _sh, t0, t1) => {
-            const left = Math.round((frame.x + (t0 - frame.t0) * perNs) * scale) / scale, right = Math.round((frame.x + (t1 - frame.t0) * perNs) * scale) / scale;
+            const left = Math.round((frame.x + (t0 - frame.t0) * perNs) * scale) / scale,
+                right = Math.round((frame.x + (t1 - frame.t0) * perNs) * scale) / scale;
             for (let row = 0; row < slices.rowCount; row++) {
                 if (this.rowTop[row] < 0) continue;
                 const y = offset + this.rowTop[row];
                 if (y > height || y + this.rowHeight[row] < TOP) continue;
-                c.drawImage(tile, sx, TILE_ROW * row + 1, sw, 1, left, y, right - left, this.rowHeight[row]);
+                c.drawImage(
+                    tile,
+                    sx,
+                    TILE_ROW * row + 1,
+                    sw,
+                    1,
+                    left,
+                    y,
+                    right - left,
+                    this.rowHeight[row],
+                );
             }
         });
     }
@@ -528,7 +855,8 @@ export class Timeline {
     private drawMeasure(c: CanvasRenderingContext2D, height: number): void {
         if (!this.measured) return;
         const [from, to] = this.measured;
-        const x0 = this.canvas.xOf(from), x1 = this.canvas.xOf(to);
+        const x0 = this.canvas.xOf(from),
+            x1 = this.canvas.xOf(to);
         c.fillStyle = themeColour("--accent");
         c.globalAlpha = 0.12;
         c.fillRect(x0, TOP, x1 - x0, height);
@@ -537,20 +865,28 @@ export class Timeline {
         c.fillRect(x1, TOP, 1, height);
         c.font = "600 12px system-ui, sans-serif";
         c.textAlign = "center";
-        c.fillText(format.duration(to - from), Math.max(LEFT + 40, Math.min(LEFT + this.canvas.plotWidth - 40, (x0 + x1) / 2)), TOP + 14);
+        c.fillText(
+            format.duration(to - from),
+            Math.max(LEFT + 40, Math.min(LEFT + this.canvas.plotWidth - 40, (x0 + x1) / 2)),
+            TOP + 14,
+        );
     }
 
     private drawArrows(c: CanvasRenderingContext2D, offset: number, accent: string): void {
         c.strokeStyle = c.fillStyle = accent;
         c.lineWidth = 1.25;
         for (const arrow of this.arrows) {
-            const from = this.slices.find(arrow.from.table, arrow.from.row), to = this.slices.find(arrow.to.table, arrow.to.row);
+            const from = this.slices.find(arrow.from.table, arrow.from.row),
+                to = this.slices.find(arrow.to.table, arrow.to.row);
             if (from < 0 || to < 0) continue;
             const { x0, x1, y0 } = this.slices.rects;
             if (this.rowTop[y0[from]] < 0 || this.rowTop[y0[to]] < 0) continue;
-            const clamp = (x: number): number => Math.max(LEFT - 50, Math.min(LEFT + this.canvas.plotWidth + 50, x));
-            const ax = clamp(this.canvas.xOf(arrow.from.atEnd ? x1[from] : x0[from])), bx = clamp(this.canvas.xOf(arrow.to.atEnd ? x1[to] : x0[to]));
-            const ay = offset + this.rowTop[y0[from]] + this.rowHeight[y0[from]] / 2, by = offset + this.rowTop[y0[to]] + this.rowHeight[y0[to]] / 2;
+            const clamp = (x: number): number =>
+                Math.max(LEFT - 50, Math.min(LEFT + this.canvas.plotWidth + 50, x));
+            const ax = clamp(this.canvas.xOf(arrow.from.atEnd ? x1[from] : x0[from])),
+                bx = clamp(this.canvas.xOf(arrow.to.atEnd ? x1[to] : x0[to]));
+            const ay = offset + this.rowTop[y0[from]] + this.rowHeight[y0[from]] / 2,
+                by = offset + this.rowTop[y0[to]] + this.rowHeight[y0[to]] / 2;
             const bend = Math.max(14, Math.abs(bx - ax) * 0.4);
             c.beginPath();
             c.moveTo(ax, ay);
@@ -575,11 +911,37 @@ export class Timeline {
         const first = slices.laneOf.indexOf(index);
         const rows = Uint32Array.from({ length: lane.count }, (_, i) => first + i);
         return grid({
-            label: `${lane.group}: ${lane.name}`, rows, height: Math.max(320, window.innerHeight - 300), open: i => this.app.go(`row/${lane.table}/${slices.rowOf[i]}`),
+            label: `${lane.group}: ${lane.name}`,
+            rows,
+            height: Math.max(320, window.innerHeight - 300),
+            open: i => this.app.go(`row/${lane.table}/${slices.rowOf[i]}`),
             columns: [
-                { title: "begins", isNumber: true, width: "9em", cell: i => format.moment(slices.rects.x0[i]), key: i => slices.rects.x0[i] },
-                { title: "took", isNumber: true, width: "8em", cell: i => format.duration(slices.rects.x1[i] - slices.rects.x0[i]), key: i => slices.rects.x1[i] - slices.rects.x0[i] },
-                { title: "what", width: "minmax(12em, 1fr)", cell: i => link(`row/${lane.table}/${slices.rowOf[i]}`, sliceLabel(run, lane.table, slices.rowOf[i]) || rowName(run, lane.table, slices.rowOf[i])), find: i => this.searchText(lane.table, slices.rowOf[i]), key: i => slices.kinds[slices.colourKind[i]] },
+                {
+                    title: "begins",
+                    isNumber: true,
+                    width: "9em",
+                    cell: i => format.moment(slices.rects.x0[i]),
+                    key: i => slices.rects.x0[i],
+                },
+                {
+                    title: "took",
+                    isNumber: true,
+                    width: "8em",
+                    cell: i => format.duration(slices.rects.x1[i] - slices.rects.x0[i]),
+                    key: i => slices.rects.x1[i] - slices.rects.x0[i],
+                },
+                {
+                    title: "what",
+                    width: "minmax(12em, 1fr)",
+                    cell: i =>
+                        link(
+                            `row/${lane.table}/${slices.rowOf[i]}`,
+                            sliceLabel(run, lane.table, slices.rowOf[i]) ||
+                                rowName(run, lane.table, slices.rowOf[i]),
+                        ),
+                    find: i => this.searchText(lane.table, slices.rowOf[i]),
+                    key: i => slices.kinds[slices.colourKind[i]],
+                },
             ],
         });
     }
@@ -590,16 +952,49 @@ export class Timeline {
 }
 
 export function argumentList(run: Run, rows: Uint32Array): HTMLElement {
-    return h("dl", { class: "pairs", "aria-label": "Arguments" }, Array.from(rows.subarray(0, ARGUMENTS_MOST), row =>
-        h("div", {}, h("dt", {}, run.text("arguments", "field", row)), h("dd", {}, run.values("arguments", "is_answer")[row] ? h("em", {}, "answer: ") : null, argumentValue(run, row)))),
-    rows.length > ARGUMENTS_MOST ? h("div", {}, h("dt", {}, `and ${format.count(rows.length - ARGUMENTS_MOST)} more`), h("dd", {}, link(`rows/arguments?call=${run.values("arguments", "call")[rows[0]]}`, "all"))) : null);
+    return h(
+        "dl",
+        { class: "pairs", "aria-label": "Arguments" },
+        Array.from(rows.subarray(0, ARGUMENTS_MOST), row =>
+            h(
+                "div",
+                {},
+                h("dt", {}, run.text("arguments", "field", row)),
+                h(
+                    "dd",
+                    {},
+                    run.values("arguments", "is_answer")[row] ? h("em", {}, "answer: ") : null,
+                    argumentValue(run, row),
+                ),
+            ),
+        ),
+        rows.length > ARGUMENTS_MOST
+            ? h(
+                  "div",
+                  {},
+                  h("dt", {}, `and ${format.count(rows.length - ARGUMENTS_MOST)} more`),
+                  h(
+                      "dd",
+                      {},
+                      link(
+                          `rows/arguments?call=${run.values("arguments", "call")[rows[0]]}`,
+                          "all",
+                      ),
+                  ),
+              )
+            : null,
+    );
 }
 
 export function timelineView(app: App): View {
     const run = app.run as Run;
     const timeline = new Timeline(app, run);
     const holder = h("div", { class: "picture" }, timeline.element);
-    const button = h("button", { type: "button", class: "quiet", "aria-pressed": "false" }, "Table");
+    const button = h(
+        "button",
+        { type: "button", class: "quiet", "aria-pressed": "false" },
+        "Table",
+    );
     button.setAttribute("aria-label", "Timeline: as a table");
     button.addEventListener("click", () => {
         const shows = button.getAttribute("aria-pressed") !== "true";
@@ -610,15 +1005,46 @@ export function timelineView(app: App): View {
             return;
         }
         const body = h("div");
-        const select = h("select", { "aria-label": "Lane", change: () => body.replaceChildren(timeline.tableOf(timeline.lanes[Number(select.value)])) },
-            timeline.lanes.map((lane, i) => h("option", { value: i }, `${lane.group}: ${lane.name} (${format.count(lane.count)})`)));
+        const select = h(
+            "select",
+            {
+                "aria-label": "Lane",
+                change: () =>
+                    body.replaceChildren(timeline.tableOf(timeline.lanes[Number(select.value)])),
+            },
+            timeline.lanes.map((lane, i) =>
+                h(
+                    "option",
+                    { value: i },
+                    `${lane.group}: ${lane.name} (${format.count(lane.count)})`,
+                ),
+            ),
+        );
         body.append(timeline.tableOf(timeline.lanes[0]));
         holder.replaceChildren(h("div", { class: "toolbar" }, select), body);
     });
-    const element = h("div", { class: "view fill" }, h("section", { class: "card", "aria-labelledby": "timeline-title" },
-        h("header", { class: "card-head" }, h("h2", { id: "timeline-title" }, "Timeline"),
-            h("p", { class: "says" }, "What engines, the paging queue, contexts and the CPU did, over virtual time. Select a slice to see arrows to what it led to and came from."), button),
-        holder));
+    const element = h(
+        "div",
+        { class: "view fill" },
+        h(
+            "section",
+            { class: "card", "aria-labelledby": "timeline-title" },
+            h(
+                "header",
+                { class: "card-head" },
+                h("h2", { id: "timeline-title" }, "Timeline"),
+                h(
+                    "p",
+                    { class: "says" },
+                    "What engines, the paging queue, contexts and the CPU did, over " +
+                        "virtual time. Select a slice to see arrows to what it led to and " +
+                        "came from.",
+                ),
+                button,
+            ),
+            holder,
+        ),
+    );
     return {
         element,
         shown(query) {
@@ -626,7 +1052,8 @@ export function timelineView(app: App): View {
             if (query.has("select")) {
                 const [table, row] = (query.get("select") ?? "").split(".");
                 timeline.selectRow(table, Number(row));
-                if (Number.isFinite(at) && at !== NEVER && (at < app.time.t0 || at > app.time.t1)) app.time.show(at - app.time.span / 8, at + app.time.span / 8);
+                if (Number.isFinite(at) && at !== NEVER && (at < app.time.t0 || at > app.time.t1))
+                    app.time.show(at - app.time.span / 8, at + app.time.span / 8);
             }
             if (query.has("find")) {
                 timeline.search.value = query.get("find") ?? "";
@@ -635,8 +1062,15 @@ export function timelineView(app: App): View {
             timeline.resume();
         },
         help: [
-            ["drag, arrow keys", "pan"], ["wheel, + and −", "zoom, at the pointer"], ["Shift and drag", "measure a range"], ["M", "measure what is in sight"],
-            ["click a group's name", "fold it"], ["N, P", "the next or previous slice, or match"], ["Enter", "the row of the selected slice"], ["Escape", "forget the measure, then the selection"], ["Home", "all of it"],
+            ["drag, arrow keys", "pan"],
+            ["wheel, + and −", "zoom, at the pointer"],
+            ["Shift and drag", "measure a range"],
+            ["M", "measure what is in sight"],
+            ["click a group's name", "fold it"],
+            ["N, P", "the next or previous slice, or match"],
+            ["Enter", "the row of the selected slice"],
+            ["Escape", "forget the measure, then the selection"],
+            ["Home", "all of it"],
         ],
     };
 }

@@ -33,7 +33,10 @@ test("bounds and orders", () => {
 });
 
 test("a thinned curve keeps its ends, its highest and its lowest", () => {
-    const times = Array.from({ length: 100000 }, (_, i) => i), values = times.map(i => Math.sin(i / 900) * 100 + (i === 77777 ? 5000 : i === 33333 ? -5000 : 0));
+    const times = Array.from({ length: 100000 }, (_, i) => i),
+        values = times.map(
+            i => Math.sin(i / 900) * 100 + (i === 77777 ? 5000 : i === 33333 ? -5000 : 0),
+        );
     const [t, v] = thinSteps(times, values, 200);
     assert.ok(t.length <= 800);
     assert.equal(t[0], 0);
@@ -46,9 +49,13 @@ test("of page-table entries the last writer of each address holds", () => {
     let state = 11;
     const random = (n: number): number => (state = (state * 1103515245 + 12345) & 0x7fffffff) % n;
     for (let round = 0; round < 60; round++) {
-        const begins: number[] = [], ends: number[] = [], ids: number[] = [], memory = new Array<number>(64).fill(-1);
+        const begins: number[] = [],
+            ends: number[] = [],
+            ids: number[] = [],
+            memory = new Array<number>(64).fill(-1);
         for (let k = 0; k < round; k++) {
-            const begin = random(60), end = begin + 1 + random(64 - begin - 1 || 1);
+            const begin = random(60),
+                end = begin + 1 + random(64 - begin - 1 || 1);
             begins.push(begin);
             ends.push(end);
             ids.push(100 + k);
@@ -66,17 +73,47 @@ test("of page-table entries the last writer of each address holds", () => {
 });
 
 test("what changed between two moments is told as ranges", () => {
-    const was = [{ va: 0, end: 10, row: 1 }, { va: 10, end: 20, row: 2 }], is = [{ va: 0, end: 5, row: 1 }, { va: 5, end: 20, row: 3 }, { va: 30, end: 40, row: 4 }];
-    assert.deepEqual(changes(was, is).map(c => [c.va, c.end, c.before?.row ?? 0, c.after?.row ?? 0]), [[5, 10, 1, 3], [10, 20, 2, 3], [30, 40, 0, 4]]);
+    const was = [
+            { va: 0, end: 10, row: 1 },
+            { va: 10, end: 20, row: 2 },
+        ],
+        is = [
+            { va: 0, end: 5, row: 1 },
+            { va: 5, end: 20, row: 3 },
+            { va: 30, end: 40, row: 4 },
+        ];
+    assert.deepEqual(
+        changes(was, is).map(c => [c.va, c.end, c.before?.row ?? 0, c.after?.row ?? 0]),
+        [
+            [5, 10, 1, 3],
+            [10, 20, 2, 3],
+            [30, 40, 0, 4],
+        ],
+    );
     assert.deepEqual(changes(was, was), []);
 });
 
 test("operations of two runs are aligned around what one has more", () => {
     const rows = align(["a", "b", "c", "d", "e", "f"], ["a", "b", "x", "c", "d", "e", "f"]);
-    assert.deepEqual(rows.map(r => [r.a, r.b, r.isSame]), [[0, 0, true], [1, 1, true], [-1, 2, false], [2, 3, true], [3, 4, true], [4, 5, true], [5, 6, true]]);
+    assert.deepEqual(
+        rows.map(r => [r.a, r.b, r.isSame]),
+        [
+            [0, 0, true],
+            [1, 1, true],
+            [-1, 2, false],
+            [2, 3, true],
+            [3, 4, true],
+            [4, 5, true],
+            [5, 6, true],
+        ],
+    );
     assert.ok(align(["a", "b"], ["a", "b"]).every(r => r.isSame));
-    assert.deepEqual(align([], ["a"]).map(r => [r.a, r.b]), [[-1, 0]]);
-    const many = Array.from({ length: 3000 }, (_, i) => `p${i}`), other = Array.from({ length: 2500 }, (_, i) => `q${i}`);
+    assert.deepEqual(
+        align([], ["a"]).map(r => [r.a, r.b]),
+        [[-1, 0]],
+    );
+    const many = Array.from({ length: 3000 }, (_, i) => `p${i}`),
+        other = Array.from({ length: 2500 }, (_, i) => `q${i}`);
     const apart = align(many, other);
     assert.ok(apart.every(r => !r.isSame));
     assert.equal(apart.filter(r => r.a >= 0).length, 3000);
@@ -84,33 +121,82 @@ test("operations of two runs are aligned around what one has more", () => {
 });
 
 test("figures of two runs are found at any depth", () => {
-    assert.deepEqual(figuresOf({ x: 1, y: { z: 2 } }, { x: 1, y: { z: 3 }, w: 4 }), [{ path: "x", a: 1, b: 1 }, { path: "y.z", a: 2, b: 3 }, { path: "w", a: null, b: 4 }]);
+    assert.deepEqual(figuresOf({ x: 1, y: { z: 2 } }, { x: 1, y: { z: 3 }, w: 4 }), [
+        { path: "x", a: 1, b: 1 },
+        { path: "y.z", a: 2, b: 3 },
+        { path: "w", a: null, b: 4 },
+    ]);
 });
 
 test("what a finding names is found in its lines", () => {
-    assert.deepEqual(allocationsNamed(["allocation a10: event 559 created", "embedding.weight (allocation 2)", "no allocation"]), [10, 2]);
-    assert.equal(expectedIn("0xc000000d (expected STATUS_SUCCESS or STATUS_X)"), "STATUS_SUCCESS or STATUS_X");
-    const args = argumentsOf({ where: "DxgkDdiBuildPagingBuffer(UNMAP).status", text: "0xc000000d (expected STATUS_SUCCESS)", arguments: ["(returned 0xc000000d STATUS_INVALID_PARAMETER)", "DmaSize    64 (0x40)"] });
-    assert.deepEqual(args, [{ name: "(returned)", value: "0xc000000d STATUS_INVALID_PARAMETER", isConcerned: true, expected: "STATUS_SUCCESS" }, { name: "DmaSize", value: "64 (0x40)", isConcerned: false, expected: "" }]);
+    assert.deepEqual(
+        allocationsNamed([
+            "allocation a10: event 559 created",
+            "embedding.weight (allocation 2)",
+            "no allocation",
+        ]),
+        [10, 2],
+    );
+    assert.equal(
+        expectedIn("0xc000000d (expected STATUS_SUCCESS or STATUS_X)"),
+        "STATUS_SUCCESS or STATUS_X",
+    );
+    const args = argumentsOf({
+        where: "DxgkDdiBuildPagingBuffer(UNMAP).status",
+        text: "0xc000000d (expected STATUS_SUCCESS)",
+        arguments: ["(returned 0xc000000d STATUS_INVALID_PARAMETER)", "DmaSize    64 (0x40)"],
+    });
+    assert.deepEqual(args, [
+        {
+            name: "(returned)",
+            value: "0xc000000d STATUS_INVALID_PARAMETER",
+            isConcerned: true,
+            expected: "STATUS_SUCCESS",
+        },
+        { name: "DmaSize", value: "64 (0x40)", isConcerned: false, expected: "" },
+    ]);
     const bytes = bytesOf({ bytes: ["0x400000  expected 00 00  found e5 00  *", "and 5 more"] });
     assert.deepEqual(bytes[0].found, ["e5", "00"]);
     assert.equal(bytes[1].isOther, true);
 });
 
+const LEARN = "https://learn.microsoft.com/windows-hardware/drivers";
+
 test("a rule's sources lead to the documentation", () => {
-    assert.equal(documentOf("nc-dxgkddi_buildpagingbuffer"), "https://learn.microsoft.com/windows-hardware/drivers/ddi/d3dkmddi/nc-d3dkmddi-dxgkddi_buildpagingbuffer");
-    assert.equal(documentOf("ns-d3dukmdt-_dxgk_pte"), "https://learn.microsoft.com/windows-hardware/drivers/ddi/d3dukmdt/ns-d3dukmdt-_dxgk_pte");
-    assert.equal(documentOf("bug-check-0x119"), "https://learn.microsoft.com/windows-hardware/drivers/debugger/bug-check-0x119---video-scheduler-internal-error");
-    assert.equal(documentOf("gpu-segments"), "https://learn.microsoft.com/windows-hardware/drivers/display/gpu-segments");
+    assert.equal(
+        documentOf("nc-dxgkddi_buildpagingbuffer"),
+        `${LEARN}/ddi/d3dkmddi/nc-d3dkmddi-dxgkddi_buildpagingbuffer`,
+    );
+    assert.equal(
+        documentOf("ns-d3dukmdt-_dxgk_pte"),
+        `${LEARN}/ddi/d3dukmdt/ns-d3dukmdt-_dxgk_pte`,
+    );
+    assert.equal(
+        documentOf("bug-check-0x119"),
+        `${LEARN}/debugger/bug-check-0x119---video-scheduler-internal-error`,
+    );
+    assert.equal(documentOf("gpu-segments"), `${LEARN}/display/gpu-segments`);
     assert.equal(documentOf("third-party driver notes (measured)"), null);
     assert.equal(documentOf("javascript:alert(1)"), null);
 });
 
 test("rules that were never evaluated are there when the contract is", () => {
     assert.equal(areaOf("PB-008"), "PB");
-    const counts = ruleCounts({ rules: { "PB-001": { evaluated: 3, broken: 1 } }, contract: [{ id: "PB-001", evaluated: null, sentence: "s" }, { id: "PB-002", reason: "" }] });
+    const counts = ruleCounts({
+        rules: { "PB-001": { evaluated: 3, broken: 1 } },
+        contract: [
+            { id: "PB-001", evaluated: null, sentence: "s" },
+            { id: "PB-002", reason: "" },
+        ],
+    });
     assert.equal(counts.isWhole, true);
-    assert.deepEqual(counts.rules.map(r => [r.id, r.evaluated, r.broken]), [["PB-001", 3, 1], ["PB-002", 0, 0]]);
+    assert.deepEqual(
+        counts.rules.map(r => [r.id, r.evaluated, r.broken]),
+        [
+            ["PB-001", 3, 1],
+            ["PB-002", 0, 0],
+        ],
+    );
     assert.equal(ruleCounts({ rules: { "PB-001": { evaluated: 3, broken: 1 } } }).isWhole, false);
 });
 
@@ -123,22 +209,34 @@ test("a run of a story: names, lives, lanes, arrows and page tables fit together
     const events = lifeOf(run, a);
     assert.ok(events.length > 4 && events[0].kind === "exists");
     assert.ok(events.every((e, i) => i === 0 || e.time >= events[i - 1].time));
-    assert.equal(events.filter(e => e.kind === "placed" && e.what.startsWith("placed")).length, run.values("objects", "placed")[a]);
+    assert.equal(
+        events.filter(e => e.kind === "placed" && e.what.startsWith("placed")).length,
+        run.values("objects", "placed")[a],
+    );
 
     const slices = buildSlices(run);
     for (const table of ["calls", "operations", "packets", "requests", "submissions"])
-        for (let row = 0; row < run.rows(table); row += 97) assert.ok(slices.find(table, row) >= 0, `${table} ${row}`);
-    /* Slices of a row of a lane do not overlap, but in the last, where all that has no room stands. */
+        for (let row = 0; row < run.rows(table); row += 97)
+            assert.ok(slices.find(table, row) >= 0, `${table} ${row}`);
+    /*
+     * Slices of a row of a lane do not overlap, but in the last, where all that has no room stands.
+     */
     const until = new Map<number, number>();
-    const last = new Set(slices.lanes.filter(l => l.rowCount > 1).map(l => l.firstRow + l.rowCount - 1));
+    const last = new Set(
+        slices.lanes.filter(l => l.rowCount > 1).map(l => l.firstRow + l.rowCount - 1),
+    );
     for (let i = 0; i < slices.rects.count; i++) {
         const row = slices.rects.y0[i];
-        if (!last.has(row) && !slices.lanes[slices.laneOf[i]].isPoints) assert.ok(slices.rects.x0[i] >= (until.get(row) ?? 0) - 1e-6, `slice ${i}`);
+        if (!last.has(row) && !slices.lanes[slices.laneOf[i]].isPoints)
+            assert.ok(slices.rects.x0[i] >= (until.get(row) ?? 0) - 1e-6, `slice ${i}`);
         until.set(row, Math.max(until.get(row) ?? 0, slices.rects.x1[i]));
     }
     const arrows = arrowsOf(run, "operations", 5);
     const whats = arrows.map(x => `${x.from.table}>${x.to.table}`);
-    assert.ok(whats.includes("operations>packets") && whats.includes("packets>marks"), whats.join(" "));
+    assert.ok(
+        whats.includes("operations>packets") && whats.includes("packets>marks"),
+        whats.join(" "),
+    );
 
     const process = run.objectsOf("process")[0];
     const tables = new PageTables(run, process);
@@ -150,8 +248,18 @@ test("a run of a story: names, lives, lanes, arrows and page tables fit together
     assert.equal(tables.at(-1, 0).length, 0);
 });
 
-test("calls of one moment have places of their own, in order, and reach over the calls they make", () => {
-    const { begins, ends } = spreadCalls([5, 5, 5, 9], [5, 5, 5, 12], [0, 1, 0, 0]);
-    assert.deepEqual(Array.from(begins, x => Number(x.toFixed(2))), [5, 5.3, 5.6, 9]);
-    assert.deepEqual(Array.from(ends, x => Number(x.toFixed(2))), [5.6, 5.6, 5.9, 12]);
-});
+test(
+    "calls of one moment have places of their own, in order, and reach over the calls they " +
+        "make",
+    () => {
+        const { begins, ends } = spreadCalls([5, 5, 5, 9], [5, 5, 5, 12], [0, 1, 0, 0]);
+        assert.deepEqual(
+            Array.from(begins, x => Number(x.toFixed(2))),
+            [5, 5.3, 5.6, 9],
+        );
+        assert.deepEqual(
+            Array.from(ends, x => Number(x.toFixed(2))),
+            [5.6, 5.6, 5.9, 12],
+        );
+    },
+);

@@ -6,14 +6,20 @@ function random(seed: number): () => number {
     let state = seed;
     return () => {
         state = (state + 0x6d2b79f5) | 0;
-        let t = Math.imul(state ^ state >>> 15, 1 | state);
-        t = t + Math.imul(t ^ t >>> 7, 61 | t) ^ t;
-        return ((t ^ t >>> 14) >>> 0) / 4294967296;
+        let t = Math.imul(state ^ (state >>> 15), 1 | state);
+        t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+        return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
     };
 }
 
 function rectangles(count: number, next: () => number): Rects {
-    const rects: Rects = { count, x0: new Float64Array(count), x1: new Float64Array(count), y0: new Float64Array(count), y1: new Float64Array(count) };
+    const rects: Rects = {
+        count,
+        x0: new Float64Array(count),
+        x1: new Float64Array(count),
+        y0: new Float64Array(count),
+        y1: new Float64Array(count),
+    };
     for (let i = 0; i < count; i++) {
         rects.x0[i] = next() * 1e6;
         rects.x1[i] = rects.x0[i] + (next() < 0.1 ? 0 : next() ** 6 * 3e5);
@@ -29,12 +35,20 @@ test("the index finds exactly the rectangles of a window", () => {
         const rects = rectangles(count, next);
         const index = new RectIndex(rects);
         for (let round = 0; round < 40; round++) {
-            const x0 = next() * 1e6, x1 = x0 + next() ** 3 * 1e6, y0 = next() * 4096, y1 = y0 + next() * 4096;
+            const x0 = next() * 1e6,
+                x1 = x0 + next() ** 3 * 1e6,
+                y0 = next() * 4096,
+                y1 = y0 + next() * 4096;
             const wanted: number[] = [];
-            for (let i = 0; i < count; i++) if (rects.x0[i] < x1 && rects.x1[i] > x0 && rects.y0[i] < y1 && rects.y1[i] > y0) wanted.push(i);
+            for (let i = 0; i < count; i++)
+                if (rects.x0[i] < x1 && rects.x1[i] > x0 && rects.y0[i] < y1 && rects.y1[i] > y0)
+                    wanted.push(i);
             const found = new Uint32Array(count + 1);
             const n = index.find(x0, y0, x1, y1, found, count + 1);
-            assert.deepEqual(Array.from(found.subarray(0, n)).sort((a, b) => a - b), wanted);
+            assert.deepEqual(
+                Array.from(found.subarray(0, n)).sort((a, b) => a - b),
+                wanted,
+            );
         }
     }
 });
@@ -50,7 +64,10 @@ test("painting keeps the area: what is covered is the sum of the parts, at any s
     const raster = new AreaRaster(64, 48);
     let area = 0;
     for (let i = 0; i < 3000; i++) {
-        const x = next() * 60, y = next() * 44, w = next() ** 5 * 4, h = next() ** 5 * 4;
+        const x = next() * 60,
+            y = next() * 44,
+            w = next() ** 5 * 4,
+            h = next() ** 5 * 4;
         raster.add(x, y, x + w, y + h, 0x336699);
         area += w * h;
     }
@@ -79,14 +96,21 @@ test("something very small is seen", () => {
 function cache(room: number, steps: number): TileCache<string> {
     return new TileCache(room, (place: TilePlace) => {
         let left = steps;
-        return { step: () => --left <= 0, result: () => `${place.lx}.${place.ly}.${place.tx}.${place.ty}` };
+        return {
+            step: () => --left <= 0,
+            result: () => `${place.lx}.${place.ly}.${place.tx}.${place.ty}`,
+        };
     });
 }
 
 test("tiles are painted in slices, and the nearest one above stands in meanwhile", () => {
     const tiles = cache(100, 3);
-    const root = { lx: 0, ly: 0, tx: 0, ty: 0 }, deep = { lx: 3, ly: 2, tx: 5, ty: 1 };
-    const once = (): (() => boolean) => { let asked = 0; return () => asked++ > 0; };
+    const root = { lx: 0, ly: 0, tx: 0, ty: 0 },
+        deep = { lx: 3, ly: 2, tx: 5, ty: 1 };
+    const once = (): (() => boolean) => {
+        let asked = 0;
+        return () => asked++ > 0;
+    };
     tiles.want([root]);
     for (let i = 0; i < 2; i++) assert.equal(tiles.work(once()), false);
     assert.equal(tiles.nearest(deep).above, null);
@@ -103,10 +127,14 @@ test("tiles are painted in slices, and the nearest one above stands in meanwhile
 
 test("a cache does not grow without end, and keeps its root", () => {
     const tiles = cache(8, 1);
-    tiles.want([{ lx: 0, ly: 0, tx: 0, ty: 0 }, ...Array.from({ length: 50 }, (_, tx) => ({ lx: 6, ly: 0, tx, ty: 0 }))]);
+    tiles.want([
+        { lx: 0, ly: 0, tx: 0, ty: 0 },
+        ...Array.from({ length: 50 }, (_, tx) => ({ lx: 6, ly: 0, tx, ty: 0 })),
+    ]);
     while (tiles.isBusy) tiles.work(() => false);
     let kept = 0;
-    for (let tx = 0; tx < 50; tx++) if (tiles.get({ lx: 6, ly: 0, tx, ty: 0 }) !== undefined) kept++;
+    for (let tx = 0; tx < 50; tx++)
+        if (tiles.get({ lx: 6, ly: 0, tx, ty: 0 }) !== undefined) kept++;
     assert.equal(kept, 7);
     assert.notEqual(tiles.get({ lx: 0, ly: 0, tx: 0, ty: 0 }), undefined);
 });

@@ -1,7 +1,11 @@
-/* The packed form of a story (src/story/story_pack.c), written: for tests that need a page without a run. */
+/*
+ * The packed form of a story (src/story/story_pack.c), written: for tests that need a page without
+ * a run.
+ */
 import { deflateRawSync } from "node:zlib";
 
-export type Cell = number | string | bigint; /* texts are strings; a time that never came is NEVER */
+export type Cell =
+    number | string | bigint; /* texts are strings; a time that never came is NEVER */
 export const NEVER = -1;
 
 export interface ColumnSpec {
@@ -38,7 +42,7 @@ class Bytes {
             return;
         }
         while (value > 0x7f) {
-            this.byte(value % 128 | 0x80);
+            this.byte((value % 128) | 0x80);
             value = Math.floor(value / 128);
         }
         this.byte(value);
@@ -58,7 +62,10 @@ function zigzag(n: number): number {
 }
 
 /* The inflated form: header and body. change: a last look at the header, for tests of bad ones. */
-export function packRaw(tables: TableSpec[], change?: (header: Record<string, unknown>) => void): Uint8Array {
+export function packRaw(
+    tables: TableSpec[],
+    change?: (header: Record<string, unknown>) => void,
+): Uint8Array {
     const texts = new Map<string, number>([["", 0]]);
     const body = new Bytes();
     const numbers = new Map<TableSpec, Map<string, number[]>>();
@@ -76,7 +83,7 @@ export function packRaw(tables: TableSpec[], change?: (header: Record<string, un
                 let v: number;
                 if (typeof cell === "string") {
                     let id = texts.get(cell);
-                    if (id === undefined) texts.set(cell, id = texts.size);
+                    if (id === undefined) texts.set(cell, (id = texts.size));
                     v = id;
                 } else if (typeof cell === "bigint") {
                     isWide ||= cell > BigInt(Number.MAX_SAFE_INTEGER);
@@ -86,9 +93,11 @@ export function packRaw(tables: TableSpec[], change?: (header: Record<string, un
                 if (v > max) max = v;
             }
             known.set(column.name, values);
-            const encoding = isWide ? "u" : column.encoding ?? (column.type === "time" ? "d" : "u");
+            const encoding = isWide
+                ? "u"
+                : (column.encoding ?? (column.type === "time" ? "d" : "u"));
             const offset = body.size;
-            const base = encoding === "r" ? known.get(column.base as string) as number[] : values;
+            const base = encoding === "r" ? (known.get(column.base as string) as number[]) : values;
             let before = 0;
             if (encoding === "c") {
                 if (rows) body.varint(values[0]);
@@ -102,9 +111,16 @@ export function packRaw(tables: TableSpec[], change?: (header: Record<string, un
                     } else body.varint(zigzag(values[i] - base[i]));
                 }
             return {
-                name: column.name, text: "", type: column.type, ...(column.target ? { target: column.target } : {}), encoding,
-                ...(encoding === "r" ? { base: column.base } : {}), offset, length: body.size - offset,
-                max: isWide ? Number.MAX_SAFE_INTEGER : max, ...(isWide ? { wide: true } : {}),
+                name: column.name,
+                text: "",
+                type: column.type,
+                ...(column.target ? { target: column.target } : {}),
+                encoding,
+                ...(encoding === "r" ? { base: column.base } : {}),
+                offset,
+                length: body.size - offset,
+                max: isWide ? Number.MAX_SAFE_INTEGER : max,
+                ...(isWide ? { wide: true } : {}),
             };
         });
         return { name: table.name, text: `what ${table.name} are`, rows, columns };
@@ -116,8 +132,14 @@ export function packRaw(tables: TableSpec[], change?: (header: Record<string, un
     const blob = body.size;
     for (const text of encoded) body.append(text);
     const header: Record<string, unknown> = {
-        format: "drydock-story", version: 1, tables: tableHeaders,
-        texts: { count: texts.size, lengths: { offset: lengths, length: blob - lengths }, bytes: { offset: blob, length: body.size - blob } },
+        format: "drydock-story",
+        version: 1,
+        tables: tableHeaders,
+        texts: {
+            count: texts.size,
+            lengths: { offset: lengths, length: blob - lengths },
+            bytes: { offset: blob, length: body.size - blob },
+        },
     };
     change?.(header);
     const head = encoder.encode(JSON.stringify(header));
@@ -137,16 +159,26 @@ export class TableBuilder {
     readonly spec: TableSpec;
 
     constructor(name: string, columns: string) {
-        const specs = columns.trim().split(/\s+/).map((text): ColumnSpec => {
-            const [column, type, target] = text.split(":");
-            return { name: column, type: type as ColumnSpec["type"], ...(target ? { target } : {}) };
-        });
+        const specs = columns
+            .trim()
+            .split(/\s+/)
+            .map((text): ColumnSpec => {
+                const [column, type, target] = text.split(":");
+                return {
+                    name: column,
+                    type: type as ColumnSpec["type"],
+                    ...(target ? { target } : {}),
+                };
+            });
         this.spec = { name, columns: specs, rows: specs.map(() => []) };
     }
 
     /* The row's number plus one. */
     add(...cells: Cell[]): number {
-        if (cells.length !== this.spec.columns.length) throw new Error(`${this.spec.name}: ${cells.length} cells for ${this.spec.columns.length} columns`);
+        if (cells.length !== this.spec.columns.length)
+            throw new Error(
+                `${this.spec.name}: ${cells.length} cells for ${this.spec.columns.length} columns`,
+            );
         cells.forEach((cell, i) => this.spec.rows[i].push(cell));
         return this.spec.rows[0].length;
     }
