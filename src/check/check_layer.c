@@ -363,12 +363,16 @@ static struct check_layer *layer_of_host(struct miniport_host *host)
     return container_of((struct miniport_host_layer *)host, struct check_layer, host);
 }
 
-/* Shown when the kernel has answered, but an interrupt before: it is the driver's word. */
+/*
+ * Shown when the kernel has answered, but an interrupt before: it is the driver's word. A callback
+ * has its number from when it was made (event), as in the trace; 0: it gets one now.
+ */
 static void show_callback(struct check *check, struct check_callback *callback)
 {
     const struct check_callback *outer = check->callback;
 
-    callback->event = next_event(check);
+    if (!callback->event)
+        callback->event = next_event(check);
     callback->outer = check->call;
     check->callback = callback;
     CHECK_TELL(check, callback, callback);
@@ -421,8 +425,10 @@ static void watch_unsupported(struct miniport_host *host, const char *name)
 static PVOID watch_get_handle_data(struct miniport_host *host, const DXGKARGCB_GETHANDLEDATA *data)
 {
     struct check_layer *layer = layer_of_host(host);
+    const uint64_t event = next_event(layer->check);
     PVOID result = layer->host.upper->ops->get_handle_data(layer->host.upper, data);
     struct check_callback callback = {
+        .event = event,
         .callback = TRACE_CALLBACK_get_handle_data,
         .data = data,
         .status = result ? STATUS_SUCCESS : STATUS_INVALID_PARAMETER,
@@ -439,9 +445,11 @@ static NTSTATUS watch_reserve(struct miniport_host *host, HANDLE process,
 {
     struct check_layer *layer = layer_of_host(host);
     const struct miniport_host_ops *upper = layer->host.upper->ops;
+    const uint64_t event = next_event(layer->check);
     NTSTATUS status = upper->reserve_gpu_virtual_address_range(layer->host.upper, process, range);
 
     show_callback(layer->check, &(struct check_callback){
+                                    .event = event,
                                     .callback = TRACE_CALLBACK_reserve_gpu_virtual_address_range,
                                     .data = range,
                                     .status = status,
@@ -454,6 +462,7 @@ static NTSTATUS watch_create_context_allocation(struct miniport_host *host,
 {
     struct check_layer *layer = layer_of_host(host);
     const struct miniport_host_ops *upper = layer->host.upper->ops;
+    const uint64_t event = next_event(layer->check);
     NTSTATUS status;
 
     check_ledger_reuse_handle(&layer->check->ledger, allocation->hDriverAllocation);
@@ -462,7 +471,8 @@ static NTSTATUS watch_create_context_allocation(struct miniport_host *host,
     if (NT_SUCCESS(status))
         check_ledger_enter_context_allocation(&layer->check->ledger, allocation);
     show_callback(layer->check,
-                  &(struct check_callback){.callback = TRACE_CALLBACK_create_context_allocation,
+                  &(struct check_callback){.event = event,
+                                           .callback = TRACE_CALLBACK_create_context_allocation,
                                            .data = allocation,
                                            .status = status});
     return status;
@@ -472,13 +482,15 @@ static NTSTATUS watch_destroy_context_allocation(struct miniport_host *host, HAN
 {
     struct check_layer *layer = layer_of_host(host);
     const struct miniport_host_ops *upper = layer->host.upper->ops;
+    const uint64_t event = next_event(layer->check);
     NTSTATUS status = upper->destroy_context_allocation(layer->host.upper, allocation);
     HANDLE gone = NT_SUCCESS(status)
                       ? check_ledger_leave_context_allocation(&layer->check->ledger, allocation)
                       : NULL;
 
     show_callback(layer->check,
-                  &(struct check_callback){.callback = TRACE_CALLBACK_destroy_context_allocation,
+                  &(struct check_callback){.event = event,
+                                           .callback = TRACE_CALLBACK_destroy_context_allocation,
                                            .status = status,
                                            .result = allocation,
                                            .gone = gone});
@@ -490,18 +502,58 @@ static NTSTATUS watch_update_context_allocation(struct miniport_host *host,
                                                 const DXGKARGCB_UPDATECONTEXTALLOCATION *update)
 {
     struct check_layer *layer = layer_of_host(host);
+    const uint64_t event = next_event(layer->check);
     NTSTATUS status;
 
     show_callback(layer->check,
-                  &(struct check_callback){.callback = TRACE_CALLBACK_update_context_allocation,
+                  &(struct check_callback){.event = event,
+                                           .callback = TRACE_CALLBACK_update_context_allocation,
                                            .data = update});
     status = layer->host.upper->ops->update_context_allocation(layer->host.upper, update);
     show_callback(layer->check,
-                  &(struct check_callback){.callback = TRACE_CALLBACK_update_context_allocation,
+                  &(struct check_callback){.event = event,
+                                           .callback = TRACE_CALLBACK_update_context_allocation,
                                            .data = update,
                                            .status = status,
                                            .has_returned = true});
     return status;
+}
+
+/*
+ * Callbacks that no watcher asks for. They have numbers, so that the number of a call in a finding
+ * is its number in the trace and in the record of the run.
+ */
+#define COUNT_CALLBACK(type, function, parameters, ...)                                            \
+    static type count_##function parameters                                                        \
+    {                                                                                              \
+        next_event(layer_of_host(host)->check);                                                    \
+        return miniport_host_forward_ops.function(host, __VA_ARGS__);                              \
+    }
+COUNT_CALLBACK(NTSTATUS, get_device_information,
+               (struct miniport_host * host, DXGK_DEVICE_INFO *info), info)
+COUNT_CALLBACK(NTSTATUS, map_memory,
+               (struct miniport_host * host, PHYSICAL_ADDRESS translated, ULONG length,
+                BOOLEAN in_io_space, BOOLEAN map_to_user_mode, ULONG cache_type,
+                PVOID *virtual_address),
+               translated, length, in_io_space, map_to_user_mode, cache_type, virtual_address)
+COUNT_CALLBACK(NTSTATUS, unmap_memory, (struct miniport_host * host, PVOID virtual_address),
+               virtual_address)
+COUNT_CALLBACK(NTSTATUS, read_device_space,
+               (struct miniport_host * host, struct miniport_space *space), space)
+COUNT_CALLBACK(NTSTATUS, write_device_space,
+               (struct miniport_host * host, struct miniport_space *space), space)
+COUNT_CALLBACK(NTSTATUS, synchronize_execution,
+               (struct miniport_host * host, PKSYNCHRONIZE_ROUTINE routine, PVOID context,
+                ULONG message, BOOLEAN *return_value),
+               routine, context, message, return_value)
+COUNT_CALLBACK(D3DGPU_VIRTUAL_ADDRESS, map_context_allocation,
+               (struct miniport_host * host, const DXGKARGCB_MAPCONTEXTALLOCATION *map), map)
+#undef COUNT_CALLBACK
+
+static void count_log(struct miniport_host *host, const char *text)
+{
+    next_event(layer_of_host(host)->check);
+    miniport_host_forward_ops.log(host, text);
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */
@@ -554,6 +606,14 @@ NTSTATUS check_layer_create(struct check *check, struct miniport *next, struct m
     layer->ops.dpc = watch_dpc;
 
     layer->host_ops = miniport_host_forward_ops;
+    layer->host_ops.get_device_information = count_get_device_information;
+    layer->host_ops.map_memory = count_map_memory;
+    layer->host_ops.unmap_memory = count_unmap_memory;
+    layer->host_ops.read_device_space = count_read_device_space;
+    layer->host_ops.write_device_space = count_write_device_space;
+    layer->host_ops.synchronize_execution = count_synchronize_execution;
+    layer->host_ops.map_context_allocation = count_map_context_allocation;
+    layer->host_ops.log = count_log;
     layer->host_ops.notify_interrupt = watch_notify_interrupt;
     layer->host_ops.notify_dpc = watch_notify_dpc;
     layer->host_ops.queue_dpc = watch_queue_dpc;

@@ -75,10 +75,64 @@ static void calls_and_bytes_of_the_file_are_limited(void **state)
     assert_int_equal(few_bytes.digest, whole.digest);
 }
 
+/* The number of the last call that the record of a play has, and the last of the checking layer. */
+static void play_recorded(const char *name, enum run_model model, uint64_t *out_recorded,
+                          uint64_t *out_checked)
+{
+    struct workload *workload = test_load(name);
+    struct run_result *result = calloc(1, sizeof *result);
+    struct run_config config = test_config(workload);
+    FILE *file = tmpfile();
+    struct record_reader *reader;
+    struct record_reader_item item;
+    char error[256];
+
+    assert_true(result && file);
+    config.model = model;
+    config.record_file = fileno(file);
+    run_execute(&config, workload, result);
+    assert_int_equal(result->outcome, RUN_CLEAN);
+    reader = record_reader_open_file(base_services_libc(), "x", fileno(file), error);
+    assert_non_null(reader);
+    *out_recorded = 0;
+    while (record_reader_next(reader, &item))
+        if (item.kind == RECORD_KIND_call)
+            *out_recorded = RECORD_FIELDS(call, &item)->sequence;
+    record_reader_close(reader);
+    fclose(file);
+    *out_checked = result->calls.last;
+    for (uint32_t i = 0; i < result->step_count; i++)
+        result->steps[i].name = NULL; /* lent by the workload */
+    workload_free(workload);
+    test_finish(result);
+}
+
+/* A finding names its call by the number that the checking layer gave it. */
+static void calls_have_the_same_numbers_in_findings_and_in_the_record(void **state)
+{
+    static const struct {
+        const char *name;
+        enum run_model model;
+    } plays[] = {
+        {"evict-and-restore.case", RUN_PHYSICAL},
+        {"evict-and-restore.case", RUN_GPUMMU},
+        {"freed-behind-a-save-area.case", RUN_GPUMMU},
+    };
+
+    for (size_t i = 0; i < sizeof plays / sizeof *plays; i++) {
+        uint64_t recorded, checked;
+
+        play_recorded(plays[i].name, plays[i].model, &recorded, &checked);
+        assert_true(checked > 50);
+        assert_int_equal(recorded, checked);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(calls_and_bytes_of_the_file_are_limited),
+        cmocka_unit_test(calls_have_the_same_numbers_in_findings_and_in_the_record),
     };
 
     return cmocka_run_group_tests_name("bench/run_events", tests, NULL, NULL);
