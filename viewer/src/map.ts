@@ -35,7 +35,7 @@ const SHAPES = 2500; /* bands that are drawn one by one */
 interface Panel {
     segment: number; /* row of objects */
     bytes: number;
-    placeOf: Uint32Array; /* row of places of each rectangle */
+    bands: Uint32Array; /* of each rectangle */
     /* y is the address with another sign, so that it grows downwards as the picture does */
     layer: TileLayer;
     y0: number; /* the window of addresses */
@@ -48,6 +48,16 @@ interface Panel {
 }
 
 const FREE_SAMPLES = 480;
+
+/*
+ * A band is an allocation in its place, or memory that is taken by no allocation. Its number is a
+ * row of places, or the rows of places plus a row of ranges.
+ */
+const RANGE_USES: Record<string, string> = {
+    tables: "page tables",
+    buffers: "paging buffers",
+    eviction: "room for what is evicted",
+};
 
 /* "weight" of "layer3.attention.weight2": what allocations with alike names are for. */
 export function useOf(name: string): string {
@@ -155,7 +165,7 @@ export class SegmentMap {
     private readonly matches = h("span", { class: "matches", "aria-live": "polite" });
     private isMatch: Uint8Array | null = null;
     private selected = -1; /* row of objects */
-    private hovered = -1; /* row of places */
+    private hovered = -1; /* a band */
     private moment: number | null = null;
     private readonly resident = new Uint32Array(65536); /* bands of one moment */
 
@@ -280,20 +290,41 @@ export class SegmentMap {
         this.inspect();
     }
 
-    destroy(): void {
-        this.canvas.destroy();
+    /* A column of places, or of ranges, in the row of a band. */
+    private of(column: string, band: number): number {
+        return this.column(column)(band);
+    }
+
+    private column(name: string): (band: number) => number {
+        const ofPlaces = this.run.values("places", name),
+            ofRanges = this.run.values("ranges", name);
+        const places = ofPlaces.length;
+        return band => (band < places ? ofPlaces[band] : ofRanges[band - places]);
+    }
+
+    /* The allocation of a band: a row of objects plus one; 0: it is a range of no allocation. */
+    private allocationOf(band: number): number {
+        return band < this.run.rows("places") ? this.run.values("places", "allocation")[band] : 0;
     }
 
     private makePanels(): void {
         const { run } = this;
-        const offset = run.values("places", "offset"),
-            bytes = run.values("places", "bytes");
-        const from = run.values("places", "from"),
-            to = run.values("places", "to"),
-            allocation = run.values("places", "allocation");
+        const allocation = run.values("places", "allocation");
+        const places = run.rows("places");
+        const fromOf = this.column("from"),
+            toOf = this.column("to"),
+            offsetOf = this.column("offset"),
+            bytesOf = this.column("bytes");
         for (const segment of run.objectsOf("segment")) {
-            const rows = run.referring("places", "segment", segment);
-            const n = rows.length;
+            const ofPlaces = run.referring("places", "segment", segment),
+                ofRanges = run.referring("ranges", "segment", segment);
+            const n = ofPlaces.length + ofRanges.length;
+            const bands = new Uint32Array(n);
+            bands.set(ofPlaces);
+            bands.set(
+                ofRanges.map(row => places + row),
+                ofPlaces.length,
+            );
             const rects = {
                 count: n,
                 x0: new Float64Array(n),
@@ -303,18 +334,20 @@ export class SegmentMap {
             };
             let top = run.values("objects", "bytes")[segment];
             for (let i = 0; i < n; i++) {
-                const r = rows[i];
-                rects.x0[i] = from[r] === NEVER ? run.end : from[r];
-                rects.x1[i] = to[r] === NEVER ? run.end : to[r];
-                rects.y1[i] = -offset[r];
-                rects.y0[i] = -offset[r] - bytes[r];
+                const from = fromOf(bands[i]),
+                    to = toOf(bands[i]),
+                    offset = offsetOf(bands[i]);
+                rects.x0[i] = from === NEVER ? run.end : from;
+                rects.x1[i] = to === NEVER ? run.end : to;
+                rects.y1[i] = -offset;
+                rects.y0[i] = -offset - bytesOf(bands[i]);
                 if (-rects.y0[i] > top) top = -rects.y0[i];
             }
             top = Math.max(top, 4096);
             this.panels.push({
                 segment,
                 bytes: top,
-                placeOf: rows,
+                bands,
                 y0: 0,
                 y1: top,
                 top: 0,
@@ -325,7 +358,7 @@ export class SegmentMap {
                     rects,
                     { t0: run.begin, t1: run.end, y0: -top, y1: 0 },
                     i => {
-                        const a = allocation[rows[i]];
+                        const a = bands[i] < places ? allocation[bands[i]] : 0;
                         return a ? this.colours[a - 1] : neutral();
                     },
                     { width: 256, height: 256 },
@@ -359,6 +392,7 @@ export class SegmentMap {
         this.legendHolder.append(
             legend([
                 ...this.scheme.legend.map(e => ({ colour: cssColour(e.colour), label: e.label })),
+                { colour: cssColour(neutral()), label: "page tables, buffers" },
                 { colour: "var(--free)", label: "free" },
                 { colour: "var(--bad-soft)", label: "strip: how fragmented free memory is" },
             ]),
@@ -481,7 +515,7 @@ export class SegmentMap {
         const found = new Uint32Array(64);
         let n = panel.layer.index.find(t, -address, t, -address, found, 63);
         if (!n) n = panel.layer.index.find(t - dt, -address - da, t + dt, -address + da, found, 63);
-        return n ? panel.placeOf[found[0]] : -1;
+        return n ? panel.bands[found[0]] : -1;
     }
 
     private hover(at: Pointer | null): void {
@@ -532,14 +566,19 @@ export class SegmentMap {
             `${format.hex(Math.max(0, Math.round(this.addressAt(panel, at.y))))} of ` +
             `${run.objectName(panel.segment + 1)}`;
         if (this.hovered >= 0) {
-            const p = (column: string): number => run.values("places", column)[this.hovered];
+            const p = (column: string): number => this.of(column, this.hovered);
+            const range = this.hovered - run.rows("places");
+            const what =
+                range < 0
+                    ? run.objectName(p("allocation"))
+                    : (RANGE_USES[run.text("ranges", "use", range)] ?? "no allocation");
+            this.readout.textContent =
+                `${where}: ${what}, ${format.bytes(p("bytes"))} ` +
+                `from ${format.moment(p("from"))} to ${format.moment(p("to"))}.`;
+            if (range >= 0) return;
             const left =
                 p("to") === NEVER ? "not" : run.text("places", "why_left", this.hovered) || "-";
-            this.readout.textContent =
-                `${where}: ${run.objectName(p("allocation"))}, ${format.bytes(p("bytes"))} ` +
-                `from ${format.moment(p("from"))} to ${format.moment(p("to"))}. Came: ` +
-                `${run.text("places", "why_came", this.hovered) || "-"}. Left: ` +
-                `${left}.`;
+            this.readout.textContent += ` Came: ${run.text("places", "why_came", this.hovered) || "-"}. Left: ${left}.`;
         } else {
             const f = this.freeAt(panel, this.moment);
             this.readout.textContent =
@@ -550,8 +589,8 @@ export class SegmentMap {
     }
 
     private click(at: Pointer): void {
-        const place = this.bandAt(at);
-        this.select(place < 0 ? -1 : this.run.values("places", "allocation")[place] - 1);
+        const band = this.bandAt(at);
+        this.select(band < 0 ? -1 : this.allocationOf(band) - 1);
     }
 
     private zoomY(at: Pointer, factor: number): void {
@@ -597,7 +636,7 @@ export class SegmentMap {
             allocation = this.run.values("places", "allocation");
         const rows = this.run.rows("places");
         const step = event.key === "n" ? 1 : -1;
-        let row = this.hovered >= 0 ? this.hovered : step > 0 ? -1 : rows;
+        let row = this.hovered >= 0 && this.hovered < rows ? this.hovered : step > 0 ? -1 : rows;
         for (row += step; row >= 0 && row < rows; row += step)
             if (from[row] >= t0 && from[row] <= t1 && allocation[row]) {
                 this.hovered = row;
@@ -628,7 +667,7 @@ export class SegmentMap {
             BOTTOM -
             shown.length * (HEAD + STRIP) -
             Math.max(0, shown.length - 1) * GAP;
-        const weights = shown.map(p => 1 + Math.log2(1 + p.placeOf.length));
+        const weights = shown.map(p => 1 + Math.log2(1 + p.bands.length));
         const sum = weights.reduce((a, b) => a + b, 0);
         let y = TOP;
         let again = false;
@@ -647,7 +686,7 @@ export class SegmentMap {
             c.fillStyle = soft;
             c.font = "12px system-ui, sans-serif";
             let note =
-                `${format.bytes(panel.bytes)}, ` + `${format.plural(panel.placeOf.length, "band")}`;
+                `${format.bytes(panel.bytes)}, ` + `${format.plural(panel.bands.length, "band")}`;
             if (panel.y1 - panel.y0 < panel.bytes)
                 note += `, ${format.bytes(panel.y1 - panel.y0)} in sight`;
             c.fillText(note, LEFT + nameWidth + 10, panel.top - 8);
@@ -723,7 +762,6 @@ export class SegmentMap {
         const few = layer.few(frame);
         if (few) {
             const { x0, x1, y0, y1 } = layer.rects;
-            const allocation = this.run.values("places", "allocation");
             const hairline = themeColour("--ground");
             for (const i of few) {
                 const left = Math.max(frame.x - 2, frame.x + (x0[i] - frame.t0) * perNs),
@@ -736,7 +774,7 @@ export class SegmentMap {
                         frame.y + frame.height + 2,
                         frame.y + (y1[i] + panel.y1) * perByte,
                     );
-                const a = allocation[panel.placeOf[i]];
+                const a = this.allocationOf(panel.bands[i]);
                 const colour = a ? this.colours[a - 1] : neutral();
                 const w = Math.max(0.6, right - left),
                     tall = Math.max(0.6, bottom - top);
@@ -781,13 +819,13 @@ export class SegmentMap {
         ink: string,
     ): void {
         const { run } = this;
-        const outline = (place: number, width: number, style: string): void => {
-            if (run.values("places", "segment")[place] !== panel.segment + 1) return;
-            const x0 = this.canvas.xOf(run.values("places", "from")[place]);
-            const x1 = this.canvas.xOf(Math.min(run.end, run.values("places", "to")[place]));
+        const outline = (band: number, width: number, style: string): void => {
+            if (this.of("segment", band) !== panel.segment + 1) return;
+            const x0 = this.canvas.xOf(this.of("from", band));
+            const x1 = this.canvas.xOf(Math.min(run.end, this.of("to", band)));
             if (x1 < LEFT - 4 || x0 > LEFT + this.canvas.plotWidth + 4) return;
-            const offset = run.values("places", "offset")[place],
-                bytes = run.values("places", "bytes")[place];
+            const offset = this.of("offset", band),
+                bytes = this.of("bytes", band);
             const perByte = panel.height / (panel.y1 - panel.y0);
             const top = panel.top + (panel.y1 - offset - bytes) * perByte;
             c.lineWidth = width;
@@ -878,6 +916,23 @@ export function fitText(
     if (keep >= 3) c.fillText(`${text.slice(0, keep)}…`, x, y);
 }
 
+/* What the map is drawn from. */
+function tablesOf(run: Run): HTMLElement {
+    const height = Math.max(320, window.innerHeight - 260);
+    const ranges = run.rows("ranges");
+    return h(
+        "div",
+        {},
+        tableGrid(run, "places", run.rows("places"), height, "Bands of the segment map"),
+        ranges > 0
+            ? [
+                  h("h3", {}, "Memory that no allocation has"),
+                  tableGrid(run, "ranges", ranges, 300, "Memory that no allocation has"),
+              ]
+            : null,
+    );
+}
+
 export function mapView(app: App): View {
     const run = app.run as Run;
     const map = new SegmentMap(app, run);
@@ -892,13 +947,7 @@ export function mapView(app: App): View {
     button.addEventListener("click", () => {
         const shows = button.getAttribute("aria-pressed") !== "true";
         button.setAttribute("aria-pressed", String(shows));
-        table ??= tableGrid(
-            run,
-            "places",
-            run.rows("places"),
-            Math.max(320, window.innerHeight - 260),
-            "Bands of the segment map",
-        );
+        table ??= tablesOf(run);
         holder.replaceChildren(shows ? table : map.element);
         map.resume();
     });
