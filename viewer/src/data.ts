@@ -34,6 +34,7 @@ export class Run {
     readonly end: number;
     private readonly indexes = new Map<string, RowIndex>();
     private readonly names: (string | undefined)[] = [];
+    private readonly numbered = new Map<string, Map<number, number>>();
     private kindsCache: string[] | null = null;
 
     constructor(
@@ -113,6 +114,18 @@ export class Run {
         if (!reference) return "";
         const kind = this.kinds[reference - 1];
         return `${LETTERS[kind] ?? `${kind} `}${this.values("objects", "number")[reference - 1]}`;
+    }
+
+    /* The row of a table whose column "number" has this number, or -1. */
+    rowNumbered(table: string, number: number): number {
+        let rows = this.numbered.get(table);
+        if (!rows) {
+            rows = new Map();
+            const numbers = this.values(table, "number");
+            for (let row = 0; row < numbers.length; row++) rows.set(numbers[row], row);
+            this.numbered.set(table, rows);
+        }
+        return rows.get(number) ?? -1;
     }
 
     /* The row of an object by kind and number, or -1. */

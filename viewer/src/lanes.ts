@@ -177,37 +177,27 @@ function plans(run: Run): Plan[] {
             kind: () => "request",
         });
     }
+    if (run.rows("jobs")) {
+        const begins = v("jobs", "begins"),
+            ends = v("jobs", "ends");
+        out.push({
+            group: "Paging queue",
+            name: "jobs",
+            tip: "jobs: operations that belong together, from the first asked to the last retired",
+            table: "jobs",
+            rows: all("jobs").filter(row => begins[row] !== NEVER),
+            height: 10,
+            begin: row => begins[row],
+            end: row => limit(ends[row]),
+            kind: () => "job",
+        });
+    }
     if (run.rows("operations")) {
         const asked = v("operations", "asked"),
             built = v("operations", "built"),
-            retired = v("operations", "retired"),
-            job = v("operations", "job");
+            retired = v("operations", "retired");
         const packet = v("operations", "packet"),
             packetBegins = v("packets", "begins");
-        /* A job is shown by its first operation, from the first asked to the last retired. */
-        const jobs = new Map<number, [number, number, number]>();
-        for (let row = 0; row < job.length; row++) {
-            if (!job[row]) continue;
-            const known = jobs.get(job[row]);
-            if (!known) jobs.set(job[row], [row, asked[row], limit(retired[row])]);
-            else {
-                known[1] = Math.min(known[1], asked[row]);
-                known[2] = Math.max(known[2], limit(retired[row]));
-            }
-        }
-        const spans = new Map([...jobs.values()].map(([row, from, to]) => [row, [from, to]]));
-        if (spans.size)
-            out.push({
-                group: "Paging queue",
-                name: "jobs",
-                tip: "jobs, from the first operation asked for to the last retired",
-                table: "operations",
-                rows: Uint32Array.from(spans.keys()),
-                height: 10,
-                begin: row => spans.get(row)![0],
-                end: row => spans.get(row)![1],
-                kind: () => "job",
-            });
         out.push({
             group: "Paging queue",
             name: "operations",
@@ -458,9 +448,10 @@ export function sliceLabel(run: Run, table: string, row: number): string {
                 ? `${run.text("calls", "name", row)} ${operation}`
                 : run.text("calls", "name", row);
         }
+        case "jobs":
         case "operations": {
-            const allocation = run.values("operations", "allocation")[row];
-            return `${run.text("operations", "name", row)} ${run.objectName(allocation)}`.trim();
+            const allocation = run.values(table, "allocation")[row];
+            return `${run.text(table, "name", row)} ${run.objectName(allocation)}`.trim();
         }
         case "packets": {
             const context = run.values("packets", "context")[row];

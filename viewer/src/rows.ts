@@ -10,17 +10,12 @@ import { clear, grid, h, link, pairs, section, type Child, type GridColumn } fro
 import * as format from "./format.js";
 
 /* Columns that hold addresses: shown as hex. */
-const ADDRESSES = new Set(["offset", "from_offset", "to_offset", "va", "stride", "covers"]);
-const SHOWN_OF_TABLE: Record<string, string> = {
-    objects: "name",
-    requests: "number",
-    packets: "number",
-    operations: "name",
-    submissions: "number",
-    calls: "name",
-    marks: "kind",
-    series: "name",
-    findings: "rule",
+const ADDRESSES = new Set(["offset", "from_offset", "to_offset", "va", "stride"]);
+const WIDTH_SAMPLES = 60;
+/* Columns that name a row of another table by its number; 0: none. */
+const BY_NUMBER: Record<string, string> = {
+    "operations.job": "jobs",
+    "victims.last_use": "submissions",
 };
 
 /* A short name of a row: "TRANSFER 123". */
@@ -35,9 +30,12 @@ export function rowName(run: Run, table: string, row: number): string {
         const text = run.text(table, "text", row);
         return `${run.text(table, "kind", row)}${text ? `: ${text}` : ""}`;
     }
+    if (table === "jobs")
+        return `${run.text(table, "name", row)} job ${run.values(table, "number")[row]}`;
     if (table === "packets")
         return `${run.text(table, "kind", row)} packet ${run.values(table, "number")[row]}`;
-    if (SHOWN_OF_TABLE[table] === "number") return `${one} ${run.values(table, "number")[row]}`;
+    if (table === "requests" || table === "submissions")
+        return `${one} ${run.values(table, "number")[row]}`;
     return `${one} ${row + 1}`;
 }
 
@@ -73,6 +71,13 @@ export function cellText(run: Run, table: Table, column: Column, row: number): s
 export function cell(run: Run, table: Table, column: Column, row: number): Child {
     if (column.type === "row") return rowLink(run, column.target, column.values[row]);
     if (table.name === "arguments" && column.name === "value") return argumentValue(run, row);
+    const named = BY_NUMBER[`${table.name}.${column.name}`];
+    if (named) {
+        const number = column.values[row];
+        const target = number ? run.rowNumbered(named, number) : -1;
+        if (target >= 0) return link(`row/${named}/${target}`, format.count(number));
+        if (!number) return "none";
+    }
     return cellText(run, table, column, row);
 }
 
@@ -108,6 +113,19 @@ export function argumentValue(run: Run, row: number): Child {
     return argumentText(run, row);
 }
 
+/* As wide as what stands in a few of its rows; a long text has its end cut off. */
+function widthOf(run: Run, table: Table, column: Column, rows: Uint32Array | number): string {
+    if (column.type !== "text" && column.type !== "row") return "minmax(5.5em, 0.8fr)";
+    const count = typeof rows === "number" ? rows : rows.length;
+    let most = column.name.length;
+    for (let i = 0; i < count; i += Math.max(1, Math.ceil(count / WIDTH_SAMPLES))) {
+        const row = typeof rows === "number" ? i : rows[i];
+        most = Math.max(most, cellText(run, table, column, row).length);
+    }
+    const share = Math.max(6, Math.min(36, most)) / 14;
+    return `minmax(${(4 + 2 * share).toFixed(1)}em, ${share.toFixed(2)}fr)`;
+}
+
 export function tableGrid(
     run: Run,
     name: string,
@@ -120,10 +138,7 @@ export function tableGrid(
         title: column.name.replaceAll("_", " "),
         tip: column.text || undefined,
         isNumber: column.type !== "text" && column.type !== "row",
-        width:
-            column.type === "text" || column.type === "row"
-                ? "minmax(7em, 1.4fr)"
-                : "minmax(5.5em, 0.8fr)",
+        width: widthOf(run, table, column, rows),
         cell: row => cell(run, table, column, row),
         find: row =>
             name === "arguments" && column.name === "value"
@@ -242,6 +257,15 @@ export function rowsView(app: App): View {
     };
 }
 
+/* Rows of a table whose column names a row of another one. */
+function naming(run: Run, from: Table, column: Column, table: string, row: number): Uint32Array {
+    if (column.type === "row" && column.target === table)
+        return run.referring(from.name, column.name, row);
+    if (BY_NUMBER[`${from.name}.${column.name}`] !== table) return new Uint32Array(0);
+    const number = run.values(table, "number")[row];
+    return Uint32Array.from(column.values.keys()).filter(r => column.values[r] === number);
+}
+
 export function rowView(app: App): View {
     const element = h("div", { class: "view" });
     return {
@@ -278,14 +302,10 @@ export function rowView(app: App): View {
                     ),
                 ),
             );
-            const seen = new Set<string>();
             for (const other of run.story.tables.values())
                 for (const column of other.columns) {
-                    if (column.type !== "row" || column.target !== table) continue;
-                    const rows = run.referring(other.name, column.name, row);
-                    const key = `${other.name}.${column.name}`;
-                    if (!rows.length || seen.has(key)) continue;
-                    seen.add(key);
+                    const rows = naming(run, other, column, table, row);
+                    if (!rows.length) continue;
                     element.append(
                         section(
                             `${other.name} whose ${column.name.replaceAll("_", " ")} it is`,
