@@ -53,8 +53,9 @@
  *        struct drydock_gpu_translation: protection_mask
  *     4  struct drydock_gpu_reference: number; struct drydock_gpu_model: names_allocations
  *     5  struct drydock_gpu_host: executes
+ *     6  struct drydock_gpu_model: application
  */
-#define DRYDOCK_GPU_MODEL_API        5u
+#define DRYDOCK_GPU_MODEL_API        6u
 #define DRYDOCK_GPU_MODEL_OLDEST_API 1u
 
 /* ---- What the model is given ----------------------------------------------------------------- */
@@ -208,6 +209,28 @@ struct drydock_gpu_work {
     const struct drydock_gpu_reference *references;
 };
 
+/*
+ * Version 6. What `drydock exec` needs of the board for applications whose user-mode driver is not
+ * ours (docs/applications.md). Each member may be NULL. Functions get what create() gave; data
+ * comes from the application, and nothing about it is to be believed.
+ */
+struct drydock_gpu_application {
+    const char *description; /* DXCore's DriverDescription, at most 63 bytes */
+    /*
+     * How many bytes of the client's own memory an allocation (pSystemMem) has, from its private
+     * data: a multiple of 4096. 0: the data does not say, and the allocation is refused.
+     */
+    uint64_t (*client_bytes)(void *gpu, const void *private_data, uint32_t bytes);
+    /*
+     * D3DKMTQueryAdapterInfo of a type that the bench does not answer (KMTQAITYPE_*): writes into
+     * data, and returns the NTSTATUS. Where there is no such function, or it returns
+     * STATUS_NOT_SUPPORTED (0xc00000bb), the driver is asked for KMTQAITYPE_UMDRIVERPRIVATE.
+     */
+    int32_t (*query_adapter)(void *gpu, uint32_t type, void *data, uint32_t bytes);
+    /* D3DKMTEscape with D3DKMT_ESCAPE_DRIVERPRIVATE; the NTSTATUS. */
+    int32_t (*escape)(void *gpu, void *data, uint32_t bytes);
+};
+
 /* Functions get what create() gave as first argument. Those that are marked may be NULL. */
 struct drydock_gpu_model {
     uint32_t api_version;    /* DRYDOCK_GPU_MODEL_API */
@@ -259,6 +282,9 @@ struct drydock_gpu_model {
      * what no location names need not be brought in (docs/observed.md, O21).
      */
     bool names_allocations;
+
+    /* Version 6. May be NULL. */
+    const struct drydock_gpu_application *application;
 };
 
 /*

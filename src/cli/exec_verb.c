@@ -17,16 +17,35 @@
     ROW(SYSTEM_MEMORY, "system-memory", 0, "SIZE", "system memory of the machine (4G)")            \
     ROW(SOCKET, "socket", 0, "PATH", "where clients find the server (in a folder of its own)")     \
     ROW(JOIN, "join", 0, "PATH", "start PROGRAM as a client of the server that listens there")     \
-    ROW(SEED, "seed", 0, "N", "of what the machine chooses (1)")
+    ROW(SEED, "seed", 0, "N", "of what the machine chooses (1)")                                   \
+    ROW(DRIVER, "driver", 0, "NAME", "ref, the reference miniport, or an image: ./mygpu.sys")      \
+    ROW(GPU, "gpu", 0, "NAME", "sgpu, or a model: ./mygpu.so (what the driver is for)")            \
+    ROW(WDDM, "wddm", 0, "LEVEL", "26 for WDDM 2.6, ... (the driver's)")                           \
+    ROW(OPTION, "option", 0, "KEY=VALUE", "an option of cases, as often as you like")
 CLI_OPTIONS(OPTIONS)
+
+#define MOST_CASE_OPTIONS 64u
 
 struct request {
     const char *values[sizeof options / sizeof options[0]];
+    const char *case_options[MOST_CASE_OPTIONS]; /* "KEY=VALUE" */
+    unsigned case_option_count;
     char **program;
     uint64_t local_bytes, system_bytes, seed;
 };
 
-/* "--name VALUE" or "--name=VALUE"; false: none of the verb's options. */
+static bool take_value(struct request *request, unsigned option, const char *value)
+{
+    if (option == OPTION_OPTION) {
+        if (request->case_option_count == MOST_CASE_OPTIONS)
+            return false;
+        request->case_options[request->case_option_count++] = value;
+    }
+    request->values[option] = value;
+    return true;
+}
+
+/* "--name VALUE" or "--name=VALUE"; false: none of the verb's options, or too many of it. */
 static bool take_option(struct request *request, const struct cli_arguments *arguments, size_t *at)
 {
     const char *word = arguments->raw[*at];
@@ -36,14 +55,10 @@ static bool take_option(struct request *request, const struct cli_arguments *arg
 
         if (strncmp(word + 2, options[i].name, length) != 0)
             continue;
-        if (word[2 + length] == '=') {
-            request->values[i] = word + 3 + length;
-            return true;
-        }
-        if (!word[2 + length] && *at + 1 < arguments->raw_count) {
-            request->values[i] = arguments->raw[++*at];
-            return true;
-        }
+        if (word[2 + length] == '=')
+            return take_value(request, i, word + 3 + length);
+        if (!word[2 + length] && *at + 1 < arguments->raw_count)
+            return take_value(request, i, arguments->raw[++*at]);
     }
     return false;
 }
@@ -131,14 +146,87 @@ static void tell(const struct exec_server *server, const struct run_result *resu
         cli_note("finding: %s", result->findings[i].text);
 }
 
+/* ---- The board ------------------------------------------------------------------------------- */
+
+static bool set_option(struct workload *workload, const char *key, const char *value)
+{
+    struct workload_error error;
+
+    if (workload_set_option(workload, key, value, &error))
+        return true;
+    cli_error("%s", error.text);
+    return false;
+}
+
+/* Options of cases that a run of applications has: NULL, with a word, when one is not one. */
+static struct workload *read_options(const struct request *request)
+{
+    static const char nothing[] = "drydock-case 1\n";
+    static const struct {
+        unsigned option;
+        const char *key;
+    } own[] = {{OPTION_DRIVER, "driver"}, {OPTION_GPU, "gpu"}, {OPTION_WDDM, "wddm"}};
+    struct workload_error error;
+    struct workload *workload;
+    bool is_right = true;
+
+    if (!workload_parse(nothing, sizeof nothing - 1, "exec", &workload, &error)) {
+        cli_error("%s", error.text);
+        return NULL;
+    }
+    for (unsigned i = 0; is_right && i < sizeof own / sizeof own[0]; i++) {
+        const char *value = request->values[own[i].option];
+
+        is_right = !value || ((own[i].option != OPTION_DRIVER || cli_find_driver(value)) &&
+                              set_option(workload, own[i].key, value));
+    }
+    for (unsigned i = 0; is_right && i < request->case_option_count; i++) {
+        const char *equals = strchr(request->case_options[i], '=');
+        char key[64];
+
+        is_right = equals && (size_t)(equals - request->case_options[i]) < sizeof key;
+        if (!is_right) {
+            cli_error("option --option: '%s' is not KEY=VALUE", request->case_options[i]);
+            break;
+        }
+        snprintf(key, sizeof key, "%.*s", (int)(equals - request->case_options[i]),
+                 request->case_options[i]);
+        is_right = set_option(workload, key, equals + 1);
+    }
+    if (is_right)
+        return workload;
+    workload_free(workload);
+    return NULL;
+}
+
+static void configure(const struct request *request, const struct workload *options_of_case,
+                      struct run_config *config)
+{
+    run_config_defaults(config);
+    config->model = RUN_GPUMMU;
+    config->is_model_given = true;
+    config->scatter = MACHINE_CONTIGUOUS; /* content is real bytes: scattered pages cost time */
+    run_config_from_workload(config, options_of_case);
+    config->local_bytes = request->local_bytes;
+    config->ram_bytes = request->system_bytes;
+    config->seed = request->seed;
+    config->checks_content = false;
+    config->reference = RUN_REFERENCE_NEVER;
+}
+
 static enum cli_status serve(const struct request *request, const char *folder)
 {
     char own_folder[] = "/tmp/drydock-exec-XXXXXX", path[64];
     struct exec_server *server = calloc(1, sizeof *server);
     struct run_result *result = calloc(1, sizeof *result);
     enum cli_status status = CLI_INTERNAL;
+    struct workload *options_of_case = read_options(request);
     struct run_config config;
 
+    if (!options_of_case) {
+        status = CLI_USAGE;
+        goto free_memory;
+    }
     if (!server || !result || !mkdtemp(own_folder)) {
         cli_error("no memory, or no folder for a socket");
         goto free_memory;
@@ -149,14 +237,7 @@ static enum cli_status serve(const struct request *request, const char *folder)
         .program = request->program,
         .library_dir = folder,
     };
-    run_config_defaults(&config);
-    config.model = RUN_GPUMMU;
-    config.local_bytes = request->local_bytes;
-    config.ram_bytes = request->system_bytes;
-    config.seed = request->seed;
-    config.scatter = MACHINE_CONTIGUOUS; /* content is real bytes: scattered pages cost time */
-    config.checks_content = false;
-    config.reference = RUN_REFERENCE_NEVER;
+    configure(request, options_of_case, &config);
     exec_serve(server, &config, result);
     rmdir(own_folder);
     if (server->error[0] || result->outcome == RUN_REFUSED || result->outcome == RUN_BROKEN) {
@@ -172,6 +253,8 @@ static enum cli_status serve(const struct request *request, const char *folder)
     }
     run_result_fini(result);
 free_memory:
+    if (options_of_case)
+        workload_free(options_of_case);
     free(server);
     free(result);
     return status;

@@ -745,3 +745,46 @@ uint32_t gpu_plugin_commands(const struct gpu_plugin *plugin, const struct drydo
     crash_recorder_enter_model(before);
     return bytes;
 }
+
+const struct drydock_gpu_application *gpu_plugin_application(const struct gpu_plugin *plugin)
+{
+    return plugin->model->api_version >= 6 ? plugin->model->application : NULL;
+}
+
+uint64_t gpu_plugin_client_bytes(const struct gpu_plugin *plugin, const void *private_data,
+                                 uint32_t bytes)
+{
+    const struct drydock_gpu_application *application = gpu_plugin_application(plugin);
+    const char *before = crash_recorder_enter_model("client_bytes()");
+    const uint64_t found = application && application->client_bytes
+                               ? application->client_bytes(plugin->gpu, private_data, bytes)
+                               : 0;
+
+    crash_recorder_enter_model(before);
+    return found;
+}
+
+NTSTATUS gpu_plugin_query_adapter(const struct gpu_plugin *plugin, uint32_t type, void *data,
+                                  uint32_t bytes)
+{
+    const struct drydock_gpu_application *application = gpu_plugin_application(plugin);
+    const char *before = crash_recorder_enter_model("query_adapter()");
+    const NTSTATUS status = application && application->query_adapter
+                                ? application->query_adapter(plugin->gpu, type, data, bytes)
+                                : STATUS_NOT_SUPPORTED;
+
+    crash_recorder_enter_model(before);
+    return status;
+}
+
+NTSTATUS gpu_plugin_escape(const struct gpu_plugin *plugin, void *data, uint32_t bytes)
+{
+    const struct drydock_gpu_application *application = gpu_plugin_application(plugin);
+    const char *before = crash_recorder_enter_model("escape()");
+    const NTSTATUS status = application && application->escape
+                                ? application->escape(plugin->gpu, data, bytes)
+                                : STATUS_NOT_SUPPORTED;
+
+    crash_recorder_enter_model(before);
+    return status;
+}

@@ -95,4 +95,14 @@ uint32_t gpu_plugin_context_data(const struct gpu_plugin *plugin, uint32_t node,
 uint32_t gpu_plugin_commands(const struct gpu_plugin *plugin, const struct drydock_gpu_work *work,
                              void *out, uint32_t room);
 
+/* What it has for applications; NULL: nothing. */
+const struct drydock_gpu_application *gpu_plugin_application(const struct gpu_plugin *plugin);
+/* 0: the model does not say. */
+uint64_t gpu_plugin_client_bytes(const struct gpu_plugin *plugin, const void *private_data,
+                                 uint32_t bytes);
+/* STATUS_NOT_SUPPORTED: also when it has no such function. */
+NTSTATUS gpu_plugin_query_adapter(const struct gpu_plugin *plugin, uint32_t type, void *data,
+                                  uint32_t bytes);
+NTSTATUS gpu_plugin_escape(const struct gpu_plugin *plugin, void *data, uint32_t bytes);
+
 #endif

@@ -2,6 +2,7 @@
 #include "bench/exec/server.h"
 
 #include "base/rng.h"
+#include "bench/board/gpu_plugin.h"
 #include "thunk/protocol.h"
 
 #include <errno.h>
@@ -286,6 +287,25 @@ static struct client *find_client(struct server *server, uint64_t token)
 
 /* ---- Messages -------------------------------------------------------------------------------- */
 
+/* What DXCore says of a board that is not ours. */
+static void describe_board(const struct server *server, struct protocol_joined *joined)
+{
+    const struct gpu_plugin *plugin = server->session->board->plugin;
+    const struct drydock_gpu_application *application =
+        plugin ? gpu_plugin_application(plugin) : NULL;
+    const struct drydock_gpu_pci *pci =
+        plugin && gpu_plugin_model(plugin)->api_version >= 2 ? gpu_plugin_model(plugin)->pci : NULL;
+
+    if (pci) {
+        joined->vendor = pci->vendor_id;
+        joined->device = pci->device_id;
+        joined->subsystem = (uint32_t)pci->subsystem_id << 16 | pci->subsystem_vendor_id;
+        joined->revision = pci->revision;
+    }
+    if (application && application->description)
+        snprintf(joined->description, sizeof joined->description, "%s", application->description);
+}
+
 static void join(struct channel *channel, const struct protocol_join *request)
 {
     struct protocol_joined joined = {
@@ -304,6 +324,7 @@ static void join(struct channel *channel, const struct protocol_join *request)
         return;
     }
     channel->kind = CHANNEL_PROCESS;
+    describe_board(channel->server, &joined);
     joined.token = channel->client->token;
     answer_with(channel, PROTOCOL_JOIN, STATUS_SUCCESS, &joined, sizeof joined,
                 client_memory_window(&channel->client->memory));

@@ -1,6 +1,8 @@
 #include "bench/exec/session.h"
 
+#include "bench/board/gpu_plugin.h"
 #include "check/check.h"
+#include "miniport/miniport.h"
 
 #include <drydock/sgpu.h>
 
@@ -8,16 +10,47 @@
 
 #define MOST_IDLE_STEPS 8u
 
-/* The Drydock GPU's user-mode half says how large an allocation is. */
+/* The GPU's user-mode half says how large an allocation is. */
 static bool size_of(void *context, const void *private_data, uint32_t bytes, uint64_t *out_bytes)
 {
+    const struct exec_session *session = context;
     struct sgpu_umd_allocation data;
 
-    if (bytes < sizeof data)
-        return false;
-    memcpy(&data, private_data, sizeof data);
-    *out_bytes = data.bytes;
-    return data.bytes && data.bytes % PAGE_BYTES == 0 && data.bytes <= RUN_MAX_BYTES;
+    if (session->board->plugin) {
+        *out_bytes = gpu_plugin_client_bytes(session->board->plugin, private_data, bytes);
+    } else {
+        if (bytes < sizeof data)
+            return false;
+        memcpy(&data, private_data, sizeof data);
+        *out_bytes = data.bytes;
+    }
+    return *out_bytes && *out_bytes % PAGE_BYTES == 0 && *out_bytes <= RUN_MAX_BYTES;
+}
+
+/* What the model does not answer the driver may, which user mode's own type is for. */
+static NTSTATUS query_adapter(void *context, unsigned type, void *data, uint32_t bytes)
+{
+    const struct exec_session *session = context;
+    DXGKARG_QUERYADAPTERINFO query = {.Type = DXGKQAITYPE_UMDRIVERPRIVATE,
+                                      .pInputData = data,
+                                      .InputDataSize = bytes,
+                                      .pOutputData = data,
+                                      .OutputDataSize = bytes};
+    NTSTATUS status = session->board->plugin
+                          ? gpu_plugin_query_adapter(session->board->plugin, type, data, bytes)
+                          : STATUS_NOT_SUPPORTED;
+
+    return status == STATUS_NOT_SUPPORTED && type == KMTQAITYPE_UMDRIVERPRIVATE
+               ? miniport_query_adapter_info(session->board->miniport, NULL, &query)
+               : status;
+}
+
+static NTSTATUS escape(void *context, void *data, uint32_t bytes)
+{
+    const struct exec_session *session = context;
+
+    return session->board->plugin ? gpu_plugin_escape(session->board->plugin, data, bytes)
+                                  : STATUS_NOT_SUPPORTED;
 }
 
 /* The checking layer sees the driver's side only. */
@@ -72,7 +105,10 @@ NTSTATUS exec_session_open(struct exec_session *session, const struct run_board 
 
     *session = (struct exec_session){.board = board};
     client_memory_board(&config.board);
+    config.board.context = session;
     config.board.size_of = size_of;
+    config.board.query_adapter = query_adapter;
+    config.board.escape = escape;
     return d3dkmt_create(&config, &session->front);
 }
 

@@ -265,7 +265,7 @@ static void play(struct run_assembly *run)
 
     if (run->guest) {
         const struct run_board board = {run->machine, run->vidmm, run->check, run->config,
-                                        run->result};
+                                        run->result,  run->top,   run->plugin};
 
         run->guest->play(run->guest->context, &board);
         done = true;

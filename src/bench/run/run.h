@@ -16,6 +16,9 @@
 #include "bench/run/run_result.h"
 #include "workload/workload.h"
 
+struct gpu_plugin;
+struct miniport;
+
 /* Plays the workload. out_result is complete whatever the outcome, which is also returned. */
 enum run_outcome run_execute(const struct run_config *config, const struct workload *workload,
                              struct run_result *out_result);
@@ -31,6 +34,8 @@ struct run_board {
     struct check *check; /* NULL: rules are not judged */
     const struct run_config *config;
     struct run_result *result;
+    struct miniport *miniport;       /* what the manager calls: the driver under all layers */
+    const struct gpu_plugin *plugin; /* NULL: the Drydock GPU, or none */
 };
 struct run_guest {
     void *context;
