@@ -130,12 +130,16 @@ static enum cli_status join_server(const struct request *request, const char *fo
 static void tell(const struct exec_server *server, const struct run_result *result)
 {
     uint64_t calls = 0;
+    char lanes[48];
 
     for (unsigned i = 0; i < D3DKMT_FN_COUNT; i++)
         calls += server->counts.front.calls[i];
-    cli_note("%llu clients, %llu calls, %llu submissions; %llu evictions, %llu bytes moved in, "
+    snprintf(lanes, sizeof lanes, " (%llu by lanes)",
+             (unsigned long long)server->counts.lane_messages);
+    cli_note("%llu clients, %llu calls%s, %llu submissions; %llu evictions, %llu bytes moved in, "
              "%llu out; %llu findings%s",
              (unsigned long long)server->counts.clients, (unsigned long long)calls,
+             server->counts.lane_messages ? lanes : "",
              (unsigned long long)server->counts.front.submissions,
              (unsigned long long)result->statistics.evictions,
              (unsigned long long)result->statistics.moved_in_bytes,

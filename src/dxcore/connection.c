@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "dxcore/connection.h"
 
+#include "thunk/lane.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -17,17 +19,20 @@
 
 static struct {
     pthread_mutex_t lock; /* of joining; nothing of the program's is touched inside */
-    /* That has joined, or tried to; another one is a child of fork(). Written behind the rest. */
+    /* That has joined, or tried to; 0: none, or a child of fork(). Written behind the rest. */
     _Atomic pid_t process;
     int socket;
     struct protocol_joined joined;
     bool has_failed;
+    void *lanes;                 /* NULL: calls go by sockets */
+    _Atomic uint64_t used_lanes; /* a bit for each that a thread has */
 } self = {.lock = PTHREAD_MUTEX_INITIALIZER, .socket = -1};
 
 static pthread_once_t key_once = PTHREAD_ONCE_INIT;
 static pthread_key_t key;
-static __thread int thread_socket = -1;
-static __thread pid_t thread_process;
+static __thread int thread_socket = -1, thread_lane = -1;
+static __thread bool is_in_lane;
+static __thread pid_t thread_process; /* of which socket and lane are */
 
 /* ---- Sockets --------------------------------------------------------------------------------- */
 
@@ -118,7 +123,8 @@ static bool exchange(int file, unsigned function, const void *body, size_t bytes
     if (bytes > 64)
         return false;
     memcpy(message, &header, sizeof header);
-    memcpy(message + sizeof header, body, bytes);
+    if (bytes)
+        memcpy(message + sizeof header, body, bytes);
     if (given >= 0) {
         pack.msg_control = control.bytes;
         pack.msg_controllen = sizeof control.bytes;
@@ -149,6 +155,23 @@ static bool exchange(int file, unsigned function, const void *body, size_t bytes
 
 /* ---- Joining --------------------------------------------------------------------------------- */
 
+/* Without lanes everything goes by sockets, only slower. */
+static void open_lanes(void)
+{
+    int file = -1;
+    void *memory;
+
+    self.lanes = NULL;
+    atomic_store(&self.used_lanes, 0);
+    if (getenv("DRYDOCK_NO_LANES") ||
+        !exchange(self.socket, PROTOCOL_LANES, NULL, 0, -1, NULL, 0, &file))
+        return;
+    memory = mmap(NULL, LANE_FILE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    close(file);
+    if (memory != MAP_FAILED)
+        self.lanes = memory;
+}
+
 static bool join(void)
 {
     const struct protocol_join request = {.version = PROTOCOL_VERSION};
@@ -173,8 +196,10 @@ static bool join(void)
         exchange(self.socket, PROTOCOL_WINDOW, &window, sizeof window, memory_file, NULL, 0, NULL);
     if (memory_file >= 0)
         close(memory_file);
-    if (is_in)
+    if (is_in) {
+        open_lanes();
         return true;
+    }
     if (base != MAP_FAILED)
         munmap(base, self.joined.window_bytes);
     close(self.socket);
@@ -182,20 +207,32 @@ static bool join(void)
     return false;
 }
 
+/* The child is another process, with one thread: who had the lock is not there. */
+static void forget_process(void)
+{
+    self.process = 0;
+    pthread_mutex_init(&self.lock, NULL);
+}
+
+static void expect_forks(void)
+{
+    pthread_atfork(NULL, NULL, forget_process);
+}
+
 const struct protocol_joined *connection_join(void)
 {
-    const pid_t process = getpid();
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-    /* No lock once it has joined: fork() in another thread would leave it shut in the child. */
-    if (self.process == process)
+    if (self.process)
         return self.has_failed ? NULL : &self.joined;
+    pthread_once(&once, expect_forks);
     pthread_mutex_lock(&self.lock);
-    if (self.process != process) {
+    if (!self.process) {
         /* In a child of fork() the parent's connection is not its own. */
         if (self.socket >= 0)
             close(self.socket);
         self.has_failed = !join();
-        self.process = process;
+        self.process = getpid();
         if (self.has_failed && getenv("DRYDOCK_VERBOSE"))
             fprintf(stderr, "libdxcore.so: no server at '%s' (" PROTOCOL_VARIABLE ")\n",
                     getenv(PROTOCOL_VARIABLE) ? getenv(PROTOCOL_VARIABLE) : "");
@@ -211,10 +248,18 @@ static void close_socket_of_thread(void)
     thread_socket = -1;
 }
 
+static void give_lane_back(void)
+{
+    if (thread_lane >= 0 && thread_process == self.process)
+        atomic_fetch_and(&self.used_lanes, ~(UINT64_C(1) << thread_lane));
+    thread_lane = -1;
+}
+
 /* Other destructors of the thread may make calls behind this one. */
 static void thread_ends(void *value)
 {
     close_socket_of_thread();
+    give_lane_back();
 }
 
 static void make_key(void)
@@ -222,24 +267,49 @@ static void make_key(void)
     pthread_key_create(&key, thread_ends);
 }
 
-static int socket_of_thread(void)
+/* What the thread has is the parent's after fork(). */
+static void know_process(void)
 {
-    const struct protocol_joined *joined = connection_join();
+    if (thread_process == self.process)
+        return;
+    close_socket_of_thread();
+    thread_lane = -1;
+    is_in_lane = false;
+    thread_process = self.process;
+}
+
+/* -1: none is free. */
+static int lane_of_thread(void)
+{
+    uint64_t used = atomic_load(&self.used_lanes);
+
+    while (thread_lane < 0 && ~used) {
+        const unsigned lane = (unsigned)__builtin_ctzll(~used);
+
+        if (atomic_compare_exchange_weak(&self.used_lanes, &used, used | UINT64_C(1) << lane)) {
+            thread_lane = (int)lane;
+            pthread_once(&key_once, make_key);
+            pthread_setspecific(key, &thread_lane);
+        }
+    }
+    return thread_lane;
+}
+
+/* -1: the server is not there. */
+static int socket_of_thread(const struct protocol_joined *joined)
+{
     struct protocol_thread request;
 
-    if (!joined)
-        return -1;
-    if (thread_socket >= 0 && thread_process == getpid())
+    if (thread_socket >= 0)
         return thread_socket;
-    close_socket_of_thread();
     thread_socket = open_socket();
-    thread_process = getpid();
     request.token = joined->token;
     if (thread_socket >= 0 &&
         !exchange(thread_socket, PROTOCOL_THREAD, &request, sizeof request, -1, NULL, 0, NULL))
         close_socket_of_thread();
     pthread_once(&key_once, make_key);
-    pthread_setspecific(key, thread_socket >= 0 ? &thread_socket : NULL);
+    if (thread_socket >= 0)
+        pthread_setspecific(key, &thread_socket);
     return thread_socket;
 }
 
@@ -289,15 +359,80 @@ close_socket:
     return status;
 }
 
-NTSTATUS connection_call(unsigned function, void *arguments)
+static bool has_server(void)
 {
-    const size_t bytes = thunk_call_bytes(function, arguments);
+    char byte;
+    const ssize_t got = recv(self.socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+
+    return got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR));
+}
+
+/*
+ * The call is in the buffer, whose size is bytes, and the answer takes its place, at most room of
+ * it. Nothing of the program's is touched here. 0: the server is gone.
+ */
+static size_t cross_lane(unsigned number, void *buffer, size_t bytes, size_t room)
+{
+    static const struct timespec second = {.tv_sec = 1};
+    struct lane_board *board = self.lanes;
+    struct lane *lane = lane_at(self.lanes, number);
+    struct thunk_header header;
+
+    memcpy(lane->message, buffer, bytes);
+    atomic_store(&lane->state, LANE_CALL);
+    atomic_fetch_or(&board->pending, UINT64_C(1) << number);
+    atomic_fetch_add(&board->bell, 1);
+    lane_wake(&board->bell);
+    while (atomic_load(&lane->state) == LANE_CALL) {
+        lane_wait(&lane->state, LANE_CALL, &second);
+        if (atomic_load(&lane->state) == LANE_CALL && !has_server())
+            return 0;
+    }
+    memcpy(&header, lane->message, sizeof header);
+    if (header.magic != THUNK_MAGIC || header.bytes < sizeof header || header.bytes > room)
+        return 0;
+    memcpy(buffer, lane->message, header.bytes);
+    atomic_store(&lane->state, LANE_FREE);
+    return header.bytes;
+}
+
+/* False: it is to go by a socket. */
+static bool call_by_lane(unsigned function, void *arguments, size_t bytes, NTSTATUS *out_status)
+{
+    const size_t answer_bytes = thunk_answer_bytes(function, arguments);
+    const size_t room = answer_bytes > bytes ? answer_bytes : bytes;
     uint64_t usual[USUAL_BYTES / 8], *buffer = usual;
-    const int file = socket_of_thread();
+    size_t got;
+
+    if (!self.lanes || is_in_lane || !answer_bytes || room > LANE_ROOM || lane_of_thread() < 0)
+        return false;
+    if (room > sizeof usual)
+        buffer = malloc(room);
+    if (!buffer)
+        return false;
+    *out_status = STATUS_INVALID_PARAMETER;
+    if (!thunk_pack_call(function, arguments, buffer, bytes))
+        goto free_buffer;
+    is_in_lane = true;
+    got = cross_lane((unsigned)thread_lane, buffer, bytes, room);
+    is_in_lane = got == 0; /* a lane whose call never ended is not used again */
+    *out_status = STATUS_DEVICE_REMOVED;
+    if (got && !thunk_take_answer(function, arguments, buffer, got, out_status) &&
+        got == sizeof(struct thunk_header))
+        *out_status = ((const struct thunk_header *)(const void *)buffer)->status;
+free_buffer:
+    if (buffer != usual)
+        free(buffer);
+    return true;
+}
+
+static NTSTATUS call_by_socket(const struct protocol_joined *joined, unsigned function,
+                               void *arguments, size_t bytes)
+{
+    uint64_t usual[USUAL_BYTES / 8], *buffer = usual;
+    const int file = socket_of_thread(joined);
     NTSTATUS status;
 
-    if (!bytes)
-        return STATUS_INVALID_PARAMETER;
     if (file < 0)
         return STATUS_DEVICE_REMOVED;
     if (bytes > sizeof usual)
@@ -308,4 +443,20 @@ NTSTATUS connection_call(unsigned function, void *arguments)
     if (buffer != usual)
         free(buffer);
     return status;
+}
+
+NTSTATUS connection_call(unsigned function, void *arguments)
+{
+    const size_t bytes = thunk_call_bytes(function, arguments);
+    const struct protocol_joined *joined = connection_join();
+    NTSTATUS status;
+
+    if (!bytes)
+        return STATUS_INVALID_PARAMETER;
+    if (!joined)
+        return STATUS_DEVICE_REMOVED;
+    know_process();
+    return call_by_lane(function, arguments, bytes, &status)
+               ? status
+               : call_by_socket(joined, function, arguments, bytes);
 }

@@ -4,10 +4,11 @@
  * Place      dxcore, the library that applications load as libdxcore.so. It stands in processes of
  *            others: it keeps no lock while it touches memory of theirs, handles no signal, starts
  *            no thread, prints nothing unless DRYDOCK_VERBOSE is set.
- * Model      The first call joins: a connection for the process, and the window mapped. Each thread
- *            gets a connection of its own at its first call, so that a call that waits holds
- *            nobody up, and a call from a fault handler in the middle of the program's code is like
- *            any other. A child of fork() joins anew.
+ * Model      The first call joins: a connection for the process, the window and the lanes mapped.
+ *            Each thread has a lane (thunk/lane.h) or, where there is none or a message is too
+ *            large for it, a connection of its own: a call that waits holds nobody up, and a call
+ *            from a fault handler amid the program's code is like any other. A child of
+ *            fork() joins anew. With DRYDOCK_NO_LANES set everything goes by connections.
  * Errors     NTSTATUS: STATUS_DEVICE_REMOVED when there is no server, or it is gone.
  */
 #ifndef DRYDOCK_DXCORE_CONNECTION_H

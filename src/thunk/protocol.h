@@ -12,11 +12,15 @@
  *            |                 |                               | the window's file             |
  *            | PROTOCOL_WINDOW | struct protocol_window; with  | the header alone              |
  *            |                 | /proc/self/mem, open for both |                               |
+ *            | PROTOCOL_LANES  | the header alone              | the header alone; with the    |
+ *            |                 |                               | lanes' file (lane.h). Status  |
+ *            |                 |                               | NOT_SUPPORTED: there are none |
  *            | PROTOCOL_THREAD | struct protocol_thread        | the header alone              |
  *            | D3DKMT_FN_*     | as thunk.h says               | as thunk.h says               |
  *
- *            A process begins with JOIN and WINDOW; a thread's connection with THREAD. Files go
- *            along as SCM_RIGHTS.
+ *            A process begins with JOIN and WINDOW, and may go on with LANES; a thread's connection
+ *            begins with THREAD. Files go along as SCM_RIGHTS. Where there are lanes, calls go
+ *            through those, and threads need no connections.
  * Errors     Who sends something else is disconnected: a thread's connection alone, or the process.
  */
 #ifndef DRYDOCK_THUNK_PROTOCOL_H
@@ -30,6 +34,7 @@
 #define PROTOCOL_JOIN   0x10000u
 #define PROTOCOL_WINDOW 0x10001u
 #define PROTOCOL_THREAD 0x10002u
+#define PROTOCOL_LANES  0x10003u
 
 struct protocol_join {
     uint32_t version, reserved;

@@ -5,7 +5,7 @@
  *     client copy BUFFERS MIB ROUNDS [THREADS]   writes, copies by the GPU, evicts, reads, compares
  *     client die BUFFERS MIB                     the same, killed by itself in the midst of a copy
  *     client wait                                waits for a fence that nobody signals
- *     client calls COUNT                         measures what a call costs
+ *     client calls                               measures what a call costs, beside a socket
  *     client lie                                 makes calls that no driver makes
  *
  * Exit status 0: every word was right. The memory that transfers go through is protected while the
@@ -22,6 +22,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -362,21 +364,81 @@ static int lie(void)
     return answered != 8;
 }
 
-static int calls(unsigned count)
+#define BATCH   250u
+#define BATCHES 400u
+
+static int by_value(const void *a, const void *b)
 {
-    struct timespec begin, end;
+    const double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Microseconds of one, in the median batch and in the fastest. */
+static void measure(void (*one)(void *context), void *context, double *median, double *fastest)
+{
+    static double costs[BATCHES];
+
+    for (unsigned batch = 0; batch < BATCHES; batch++) {
+        struct timespec begin, end;
+
+        clock_gettime(CLOCK_MONOTONIC, &begin);
+        for (unsigned i = 0; i < BATCH; i++)
+            one(context);
+        clock_gettime(CLOCK_MONOTONIC, &end);
+        costs[batch] =
+            ((double)(end.tv_sec - begin.tv_sec) * 1e9 + (double)(end.tv_nsec - begin.tv_nsec)) /
+            1e3 / BATCH;
+    }
+    qsort(costs, BATCHES, sizeof *costs, by_value);
+    *median = costs[BATCHES / 2];
+    *fastest = costs[0];
+}
+
+static void one_call(void *context)
+{
+    must("GetDeviceState", D3DKMTGetDeviceState(context));
+}
+
+static void one_round_trip(void *context)
+{
+    const int file = *(const int *)context;
+    char message[80] = "";
+
+    if (send(file, message, sizeof message, MSG_NOSIGNAL) != (ssize_t)sizeof message ||
+        recv(file, message, sizeof message, MSG_WAITALL) != (ssize_t)sizeof message)
+        fail("a socket", 0);
+}
+
+/* The call, and a round trip of such a message to a process that answers at once. */
+static int calls(void)
+{
+    double median, fastest, socket_median, socket_fastest;
     struct driver driver;
     D3DKMT_GETDEVICESTATE state = {.StateType = D3DKMT_DEVICESTATE_EXECUTION};
+    char message[80] = "";
+    int files[2];
+    pid_t child;
 
     start(&driver);
     state.hDevice = driver.device;
-    clock_gettime(CLOCK_MONOTONIC, &begin);
-    for (unsigned i = 0; i < count; i++)
-        must("GetDeviceState", D3DKMTGetDeviceState(&state));
-    clock_gettime(CLOCK_MONOTONIC, &end);
-    printf("%.2f us a call\n",
-           ((double)(end.tv_sec - begin.tv_sec) * 1e9 + (double)(end.tv_nsec - begin.tv_nsec)) /
-               1e3 / count);
+    measure(one_call, &state, &median, &fastest);
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, files))
+        fail("a socket", 0);
+    child = fork();
+    if (child == 0) {
+        close(files[0]);
+        while (recv(files[1], message, sizeof message, MSG_WAITALL) == (ssize_t)sizeof message)
+            send(files[1], message, sizeof message, MSG_NOSIGNAL);
+        _exit(0);
+    }
+    close(files[1]);
+    measure(one_round_trip, &files[0], &socket_median, &socket_fastest);
+    close(files[0]);
+    waitpid(child, NULL, 0);
+    printf("a call: %.2f us (fastest batch %.2f); a round trip of such a message through a socket: "
+           "%.2f us (%.2f)\n",
+           median, fastest, socket_median, socket_fastest);
     return 0;
 }
 
@@ -393,8 +455,8 @@ int main(int argc, char **argv)
         return copies(buffers, bytes, rounds, threads);
     if (!strcmp(what, "die") && buffers && bytes)
         return die(buffers, bytes);
-    if (!strcmp(what, "calls") && buffers)
-        return calls(buffers);
+    if (!strcmp(what, "calls"))
+        return calls();
     if (!strcmp(what, "wait"))
         return wait_for_ever();
     if (!strcmp(what, "lie"))

@@ -35,6 +35,11 @@ grep -q ' 0 findings$' "$folder/out" || complain "findings, or a client that die
 expect 0 '^0 wrong words' --local-memory=64M -- "$client" copy 16 2 1
 grep -q ' 0 evictions' "$folder/out" || complain "something left local memory that had room"
 expect 0 '^0 wrong words' --local-memory 16M -- "$client" copy 4 2 2 3
+# By lanes, and the same by sockets alone.
+grep -q ' by lanes' "$folder/out" || complain "no calls by lanes"
+DRYDOCK_NO_LANES=1 expect 0 '^0 wrong words' --local-memory 16M -- "$client" copy 4 2 2 3
+grep -q ' by lanes' "$folder/out" && complain "lanes were used"
+expect 0 ' us (fastest batch ' -- "$client" calls
 # Six, whose buffers do not fit at once: who finds no room waits.
 expect 0 '^0 wrong words' --local-memory 16M -- "$client" copy 4 4 1 6
 
@@ -56,7 +61,7 @@ grep -q '3 clients' "$folder/out" || complain "not three clients"
 [ -e "$folder/socket" ] && complain "the socket is left"
 
 # Clients that speak the protocol badly: the server ends in order, and others are served meanwhile.
-for way in files endless abandon crowd cut words; do
+for way in files endless abandon crowd cut words lanes; do
     expect 0 '^server is well' -- "$build/app_hostile" $way
     grep -q ' 0 findings' "$folder/out" || complain "hostile $way: findings"
 done

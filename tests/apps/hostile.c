@@ -7,11 +7,13 @@
  *     | hostile crowd   | opens as many connections as the server lets it |
  *     | hostile cut     | tries to cut its window short, and to let it grow |
  *     | hostile words   | sends messages that are none |
+ *     | hostile lanes   | writes the same into its lanes, and rings while calls are made |
  *
  * Each then finds the server as it was: a child process joins and makes its calls. Exit status 0
  * and "server is well"; else 1. The server is the parent of the process (drydock exec).
  */
 #define _GNU_SOURCE
+#include "thunk/lane.h"
 #include "thunk/protocol.h"
 
 #include <dirent.h>
@@ -370,14 +372,68 @@ static void send_words(void)
     }
 }
 
+/* The file comes with a bare header. */
+static void *map_lanes(const struct process *process)
+{
+    void *memory;
+    int file = -1;
+
+    check(send_message(process->file, PROTOCOL_LANES, NULL, 0, NULL, 0) &&
+              receive_message(process->file, NULL, 0, &file),
+          "no lanes");
+    memory = mmap(NULL, LANE_FILE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    check(memory != MAP_FAILED, "lanes cannot be mapped");
+    check(ftruncate(file, 0) && errno == EPERM, "the lanes can be cut");
+    close(file);
+    return memory;
+}
+
+static void use_lanes_badly(void)
+{
+    struct process process;
+    struct lane_board *board;
+    uint64_t seed = 1;
+    unsigned answers = 0;
+
+    check(join_process(&process), "no process");
+    board = map_lanes(&process);
+    for (unsigned i = 0; i < 20000; i++) {
+        struct lane *lane;
+        uint64_t words[64];
+
+        seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407;
+        lane = lane_at(board, (unsigned)(seed >> 40) % LANE_COUNT);
+        for (unsigned k = 0; k < 64; k++)
+            words[k] = (seed >> k % 32) * UINT64_C(0x9e3779b97f4a7c15);
+        if (i % 2) {
+            const struct thunk_header header = {
+                .magic = THUNK_MAGIC,
+                .function = (uint32_t)(seed >> 20) % (D3DKMT_FN_COUNT + 2),
+                .bytes = i % 5 ? (uint32_t)((seed >> 33) % 512) & ~7u : (uint32_t)(seed >> 11)};
+
+            memcpy(words, &header, sizeof header);
+        }
+        memcpy(lane->message, words, sizeof words);
+        atomic_store(&lane->state, (uint32_t)(i % 3 ? LANE_CALL : (unsigned)(seed >> 50)));
+        atomic_store(&board->pending, i % 4 ? UINT64_MAX : seed);
+        atomic_fetch_add(&board->bell, 1);
+        lane_wake(&board->bell);
+        if (i % 1000 == 0)
+            usleep(1000);
+        answers += atomic_load(&lane->state) == LANE_ANSWER;
+    }
+    check(answers, "no lane was ever answered");
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
         const char *name;
         void (*play)(void);
     } plays[] = {
-        {"files", give_files}, {"endless", send_without_end}, {"abandon", abandon_calls},
-        {"crowd", open_many},  {"cut", cut_window},           {"words", send_words},
+        {"files", give_files},      {"endless", send_without_end}, {"abandon", abandon_calls},
+        {"crowd", open_many},       {"cut", cut_window},           {"words", send_words},
+        {"lanes", use_lanes_badly},
     };
 
     signal(SIGPIPE, SIG_IGN);
@@ -389,6 +445,6 @@ int main(int argc, char **argv)
         printf("server is well\n");
         return 0;
     }
-    fprintf(stderr, "usage: hostile files|endless|abandon|crowd|cut|words\n");
+    fprintf(stderr, "usage: hostile files|endless|abandon|crowd|cut|words|lanes\n");
     return 2;
 }

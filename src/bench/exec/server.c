@@ -1,17 +1,18 @@
 #define _GNU_SOURCE
 #include "bench/exec/server.h"
 
-#include "base/rng.h"
 #include "bench/board/gpu_plugin.h"
+#include "bench/exec/lanes.h"
+#include "bench/exec/waiting.h"
 #include "thunk/protocol.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -27,15 +28,18 @@
 #define MOST_QUIET_NS   UINT64_C(3000000000)
 #define MOST_STARVED_NS UINT64_C(60000000000)
 
-/* The program's end is looked for at least once in so many rounds. */
-#define ROUNDS_A_LOOK 64u
-
 /* What happens on the machine between two looks at the sockets. */
 #define STEPS_A_ROUND 64u
+
+/* How long it sleeps where something must be looked at that says nothing by itself. */
+#define LOOK_NS UINT64_C(20000000)
+
+enum source_kind { SOURCE_LISTENER, SOURCE_PROGRAM, SOURCE_CHANNEL, SOURCE_CLIENT };
 
 enum channel_kind { CHANNEL_NEW, CHANNEL_PROCESS, CHANNEL_THREAD };
 
 struct client {
+    struct waiting_source end; /* first: its pidfd */
     struct list link;
     struct server *server;
     uint64_t token;
@@ -43,10 +47,12 @@ struct client {
     int pidfd; /* -1: the kernel has none */
     struct client_memory memory;
     struct d3dkmt_process *process;
+    struct lanes *lanes; /* NULL: none */
     bool has_window, is_closed;
 };
 
 struct channel {
+    struct waiting_source source; /* first */
     struct list link;
     struct server *server;
     struct client *client; /* NULL: not known yet */
@@ -71,11 +77,14 @@ struct channel {
 struct server {
     struct exec_server *shared;
     struct exec_session *session;
+    struct waiting waiting;
+    bool is_waiting;
+    struct waiting_source listening, ending; /* the listener; the program's pidfd */
     int listener;
     int spare; /* a file that is closed for a moment when no more can be opened; -1: none */
     pid_t program;
     bool program_has_ended;
-    bool heard; /* something, in this round */
+    bool may_have_ended; /* it is to be looked after */
     /* Of the request that has starved longest: its number, the front's releases, since when. */
     uint64_t starved, releases, starved_ns, quiet_ns;
     struct list clients, channels;
@@ -84,9 +93,24 @@ struct server {
 
 /* ---- Answers --------------------------------------------------------------------------------- */
 
+/* A client sends nothing before it has its answer. */
+static bool may_receive(const struct channel *channel)
+{
+    return !channel->is_broken && !channel->is_calling && !channel->answer;
+}
+
+/* What is waited for follows from what the channel does. */
+static void watch_channel(struct channel *channel)
+{
+    waiting_change(&channel->server->waiting, &channel->source,
+                   (may_receive(channel) ? (uint32_t)EPOLLIN : 0) |
+                       (channel->answer ? (uint32_t)EPOLLOUT : 0));
+}
+
 static void break_channel(struct channel *channel)
 {
     channel->is_broken = true;
+    waiting_remove(&channel->server->waiting, &channel->source);
 }
 
 /* Takes the answer. */
@@ -140,7 +164,7 @@ static void send_answer(struct channel *channel)
         }
         sent = sendmsg(channel->file, &pack, MSG_NOSIGNAL | MSG_DONTWAIT);
         if (sent < 0 && (errno == EAGAIN || errno == EINTR))
-            return;
+            break;
         if (sent <= 0) {
             break_channel(channel);
             return;
@@ -152,6 +176,7 @@ static void send_answer(struct channel *channel)
             channel->answer = NULL;
         }
     }
+    watch_channel(channel);
 }
 
 static void free_message(struct channel *channel)
@@ -176,6 +201,7 @@ static void call_ended(struct d3dkmt_call *call)
         break_channel(channel);
     }
     free_message(channel);
+    send_answer(channel);
 }
 
 /* ---- Clients --------------------------------------------------------------------------------- */
@@ -184,6 +210,7 @@ static void client_gone(void *context)
 {
     struct client *client = context;
 
+    lanes_destroy(client->lanes);
     client_memory_close(&client->memory);
     list_remove(&client->link);
     client->server->client_count--;
@@ -200,6 +227,9 @@ static void close_client(struct client *client)
     if (client->is_closed)
         return;
     client->is_closed = true;
+    waiting_remove(&client->server->waiting, &client->end);
+    if (client->lanes)
+        waiting_remove_bell(&client->server->waiting, lanes_bell(client->lanes));
     client->server->shared->counts.died += d3dkmt_process_handles(client->process) != 0;
     client_memory_gone(&client->memory);
     d3dkmt_process_close(client->process, client_gone, client);
@@ -262,6 +292,10 @@ static struct client *add_client(struct server *server, const struct channel *ch
     list_push_back(&server->clients, &client->link);
     server->client_count++;
     server->shared->counts.clients++;
+    client->end =
+        (struct waiting_source){.kind = SOURCE_CLIENT, .file = client->pidfd, .events = EPOLLIN};
+    if (client->pidfd >= 0)
+        waiting_add(&server->waiting, &client->end);
     return client;
 
 close_memory:
@@ -345,6 +379,22 @@ static void set_window(struct channel *channel, const struct protocol_window *re
     answer_with(channel, PROTOCOL_WINDOW, STATUS_SUCCESS, NULL, 0, -1);
 }
 
+/* A client without lanes makes its calls by sockets. */
+static void open_lanes(struct channel *channel)
+{
+    struct client *client = channel->client;
+    struct waiting *waiting = &channel->server->waiting;
+
+    if (!client->lanes && client->has_window && waiting_has_bells(waiting))
+        client->lanes = lanes_create(client->process);
+    if (client->lanes && !waiting_add_bell(waiting, lanes_bell(client->lanes))) {
+        lanes_destroy(client->lanes);
+        client->lanes = NULL;
+    }
+    answer_with(channel, PROTOCOL_LANES, client->lanes ? STATUS_SUCCESS : STATUS_NOT_SUPPORTED,
+                NULL, 0, client->lanes ? lanes_file(client->lanes) : -1);
+}
+
 static void join_thread(struct channel *channel, const struct protocol_thread *request)
 {
     channel->client = find_client(channel->server, request->token);
@@ -396,6 +446,9 @@ static void take_message(struct channel *channel)
     else if (channel->kind == CHANNEL_PROCESS && channel->header.function == PROTOCOL_WINDOW &&
              is_of_size(channel, sizeof(struct protocol_window)))
         set_window(channel, body);
+    else if (channel->kind == CHANNEL_PROCESS && channel->header.function == PROTOCOL_LANES &&
+             is_of_size(channel, 0) && !channel->client->lanes)
+        open_lanes(channel);
     else
         break_channel(channel);
     free_message(channel);
@@ -440,12 +493,6 @@ static size_t receive(struct channel *channel, void *to, size_t bytes)
     return (size_t)got;
 }
 
-/* A client sends nothing before it has its answer. */
-static bool may_receive(const struct channel *channel)
-{
-    return !channel->is_broken && !channel->is_calling && !channel->answer;
-}
-
 /* At most one message: others have their turn before this one's next. */
 static void read_channel(struct channel *channel)
 {
@@ -488,6 +535,7 @@ static void read_channel(struct channel *channel)
             take_message(channel);
         send_answer(channel);
     }
+    watch_channel(channel);
 }
 
 static unsigned channels_of(const struct server *server, pid_t pid)
@@ -536,8 +584,12 @@ static void accept_channel(struct server *server)
     channel->pid = pid;
     channel->file = file;
     channel->given = channel->answer_file = -1;
+    channel->source =
+        (struct waiting_source){.kind = SOURCE_CHANNEL, .file = file, .events = EPOLLIN};
     list_push_back(&server->channels, &channel->link);
     server->channel_count++;
+    if (!waiting_add(&server->waiting, &channel->source))
+        break_channel(channel);
 }
 
 /* A broken channel stays until its call has ended. */
@@ -598,6 +650,7 @@ static bool start_program(struct server *server)
 
 static void look_after_program(struct server *server)
 {
+    server->may_have_ended = false;
     if (!server->program_has_ended &&
         waitpid(server->program, &server->shared->program_status, WNOHANG) == server->program)
         server->program_has_ended = true;
@@ -628,49 +681,57 @@ static bool listen_at(struct server *server, const char *path)
     return false;
 }
 
-/* Waits for a message, for as long as nothing of the machine's is left to do. */
-static void wait_for_sockets(struct server *server, bool is_busy)
+static void hear_channel(struct channel *channel, uint32_t events)
 {
-    const size_t most = server->channel_count + server->client_count + 1;
-    struct pollfd *files = calloc(most, sizeof *files);
-    struct channel *channel;
-    struct client *client, *following;
-    size_t count = 0;
+    if (events & EPOLLOUT)
+        send_answer(channel);
+    if (events & EPOLLIN)
+        read_channel(channel);
+    else if (events & (EPOLLHUP | EPOLLERR))
+        break_channel(channel);
+}
 
-    if (!files)
-        return;
-    files[count++] = (struct pollfd){.fd = server->listener, .events = POLLIN};
-    list_for_each (channel, &server->channels, struct channel, link)
-        files[count++] = (struct pollfd){
-            .fd = channel->is_broken ? -1 : channel->file, /* which would be heard for ever */
-            .events =
-                (short)((may_receive(channel) ? POLLIN : 0) | (channel->answer ? POLLOUT : 0)),
-        };
-    list_for_each (client, &server->clients, struct client, link)
-        files[count++] =
-            (struct pollfd){.fd = client->is_closed ? -1 : client->pidfd, .events = POLLIN};
-    /* The program's own end is looked after between. */
-    server->heard = poll(files, count, is_busy ? 0 : 20) > 0;
-    count = 1;
-    list_for_each (channel, &server->channels, struct channel, link) {
-        const short events = files[count++].revents;
+/* What sockets and ends of processes say. */
+static void hear_sockets(struct server *server)
+{
+    struct waiting_ready ready[WAITING_MOST_READY];
+    const unsigned count = waiting_take(&server->waiting, ready);
+    bool somebody_comes = false;
 
-        if (events & POLLOUT)
-            send_answer(channel);
-        if (events & POLLIN)
-            read_channel(channel);
-        else if (events & (POLLHUP | POLLERR))
-            break_channel(channel);
+    for (unsigned i = 0; i < count; i++) {
+        switch ((enum source_kind)ready[i].source->kind) {
+        case SOURCE_LISTENER:
+            somebody_comes = true;
+            break;
+        case SOURCE_PROGRAM:
+            server->may_have_ended = true;
+            break;
+        case SOURCE_CHANNEL:
+            hear_channel((struct channel *)ready[i].source, ready[i].events);
+            break;
+        case SOURCE_CLIENT:
+            close_client((struct client *)ready[i].source);
+            break;
+        }
     }
-    list_for_each_safe (client, following, &server->clients, struct client, link) {
-        if (count == most)
-            break; /* those behind have come with a message just now */
-        if (files[count++].revents & POLLIN)
-            close_client(client);
-    }
-    if (files[0].revents & POLLIN)
+    if (somebody_comes)
         accept_channel(server);
-    free(files);
+}
+
+static bool serve_lanes(struct server *server)
+{
+    struct lanes_counts counts = {0};
+    struct client *client;
+    bool did = false;
+
+    list_for_each (client, &server->clients, struct client, link) {
+        if (client->lanes && !client->is_closed)
+            did |= lanes_serve(client->lanes, &counts);
+    }
+    server->shared->counts.messages += counts.messages;
+    server->shared->counts.lane_messages += counts.messages;
+    server->shared->counts.refused_messages += counts.refused;
+    return did;
 }
 
 /* True: the machine has done something. What is destroyed is let go before anybody is heard. */
@@ -708,21 +769,76 @@ static void look_after_starved(struct server *server, bool is_busy)
         d3dkmt_give_up(front);
 }
 
+/* Ends of processes without a pidfd say nothing; nor does time, for which a starved one waits. */
+static uint64_t most_sleep(const struct server *server)
+{
+    const struct client *client;
+
+    if (server->starved || (!server->program_has_ended && !server->ending.is_watched))
+        return LOOK_NS;
+    list_for_each (client, &server->clients, struct client, link) {
+        if (client->is_closed)
+            return LOOK_NS; /* it goes when the machine is done with it */
+    }
+    return 0;
+}
+
 static void serve(struct server *server)
 {
-    bool is_busy = true;
+    while (!server->program_has_ended || server->client_count) {
+        bool is_busy;
 
-    for (unsigned round = 0; !server->program_has_ended || server->client_count; round++) {
-        struct channel *channel;
-
-        wait_for_sockets(server, is_busy);
-        is_busy = run_machine(server->session);
+        waiting_look(&server->waiting);
+        is_busy = serve_lanes(server);
+        hear_sockets(server);
+        is_busy |= run_machine(server->session);
         look_after_starved(server, is_busy);
-        list_for_each (channel, &server->channels, struct channel, link)
-            send_answer(channel);
         drop_broken(server);
-        if ((!is_busy && !server->heard) || round % ROUNDS_A_LOOK == 0)
+        if (server->may_have_ended || !server->ending.is_watched)
             look_after_program(server);
+        if (!is_busy && (!server->program_has_ended || server->client_count))
+            waiting_sleep(&server->waiting, most_sleep(server));
+    }
+}
+
+/* Everything that is waited for from the beginning. */
+static bool open_waiting(struct server *server)
+{
+    if (!waiting_open(&server->waiting)) {
+        snprintf(server->shared->error, sizeof server->shared->error, "cannot wait: %s",
+                 strerror(errno));
+        return false;
+    }
+    server->listening = (struct waiting_source){
+        .kind = SOURCE_LISTENER, .file = server->listener, .events = EPOLLIN};
+    waiting_add(&server->waiting, &server->listening);
+    server->is_waiting = true;
+    return true;
+}
+
+static void watch_program(struct server *server)
+{
+    server->ending = (struct waiting_source){.kind = SOURCE_PROGRAM, .file = -1, .events = EPOLLIN};
+#ifdef SYS_pidfd_open
+    server->ending.file = (int)syscall(SYS_pidfd_open, server->program, 0);
+#endif
+    if (server->ending.file >= 0)
+        waiting_add(&server->waiting, &server->ending);
+}
+
+/* The listener is there. */
+static void serve_program(struct server *server)
+{
+    if (!open_waiting(server))
+        return;
+    if (start_program(server)) {
+        watch_program(server);
+        server->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
+        serve(server);
+        if (server->spare >= 0)
+            close(server->spare);
+        if (server->ending.file >= 0)
+            close(server->ending.file);
     }
 }
 
@@ -739,18 +855,15 @@ static void play(void *context, const struct run_board *board)
         return;
     }
     if (listen_at(&server, shared->config.socket_path)) {
-        if (start_program(&server)) {
-            server.spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
-            serve(&server);
-            if (server.spare >= 0)
-                close(server.spare);
-        }
+        serve_program(&server);
         close(server.listener);
         unlink(shared->config.socket_path);
     }
     list_for_each (channel, &server.channels, struct channel, link)
         break_channel(channel);
     drop_broken(&server);
+    if (server.is_waiting)
+        waiting_close(&server.waiting);
     shared->counts.front = *d3dkmt_statistics(shared->session.front);
     exec_session_close(&shared->session);
 }

@@ -2,9 +2,11 @@
  * Server: client processes of one adapter.
  *
  * Place      bench. The guest of a run (bench/run/run.h), over session.h; speaks thunk/protocol.h.
- * Model      One thread. It takes messages of clients, and lets the machine run between them. Each
- *            client process is a process of the front with a window of its own. A thread of a
- *            client has one call at a time; an answer that waits is kept until it comes.
+ * Model      One thread. It takes messages of clients, and lets the machine run between them; when
+ *            nothing is left to do it sleeps until a lane's bell or a socket says something
+ *            (waiting.h). Each client process is a process of the front with a window of its own.
+ *            A thread of a client has one call at a time, by its lane (lanes.h) or its socket; an
+ *            answer that waits is kept until it comes.
  *
  *            A client is gone when its process has ended (pidfd) or its own connection is closed,
  *            in whatever state it was: its calls are cancelled, and everything of it goes. A
@@ -36,6 +38,7 @@ struct exec_server_config {
 struct exec_server_counts {
     uint64_t clients, died; /* in all; those of them that had not closed everything */
     uint64_t messages, refused_messages;
+    uint64_t lane_messages; /* of them, those that came by lanes */
     struct d3dkmt_statistics front;
 };
 

@@ -1,0 +1,74 @@
+/*
+ * Lanes: calls of a client's threads in memory that client and server share.
+ *
+ * Place      thunk. libdxcore.so and the server of its clients share it; what goes through a lane
+ * is the same message as through a socket (thunk.h). Model      A client process has one sealed
+ * memory file of LANE_FILE_BYTES. Its first page is the board, behind it lie LANE_COUNT lanes. A
+ * thread of the client has a lane to itself:
+ *
+ *                client                                  server
+ *                message, state = LANE_CALL
+ *                sets the lane's bit in pending
+ *                bell + 1, wakes the bell      --->      waits for bells of all clients
+ *                waits for the state                     takes pending, copies the message, calls
+ *                                              <---      message, state = LANE_ANSWER, wakes it
+ *                takes the answer, state = LANE_FREE
+ *
+ *            Both sides wait in the kernel (futex); nobody spins. A message that is larger than a
+ *            lane, a thread that finds no lane free, and a call from a signal handler amid another
+ *            one go by a socket.
+ * Errors     The server believes nothing of this memory: it copies before it looks, and a state or
+ *            a bit that makes no sense costs the client its own answer.
+ */
+#ifndef DRYDOCK_THUNK_LANE_H
+#define DRYDOCK_THUNK_LANE_H
+
+#include <limits.h>
+#include <linux/futex.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LANE_COUNT      64u
+#define LANE_BYTES      16384u
+#define LANE_HEAD_BYTES 64u
+#define LANE_ROOM       (LANE_BYTES - LANE_HEAD_BYTES)
+#define LANE_BOARD      4096u
+#define LANE_FILE_BYTES (LANE_BOARD + LANE_COUNT * LANE_BYTES)
+
+enum lane_state { LANE_FREE, LANE_CALL, LANE_ANSWER };
+
+struct lane_board {
+    _Atomic uint32_t bell; /* grows with each call */
+    uint32_t reserved;
+    _Atomic uint64_t pending; /* a bit for each lane whose call nobody has taken */
+};
+
+struct lane {
+    _Atomic uint32_t state; /* enum lane_state */
+    uint32_t reserved[LANE_HEAD_BYTES / 4 - 1];
+    uint8_t message[LANE_ROOM]; /* at a multiple of 64 */
+};
+
+_Static_assert(sizeof(struct lane) == LANE_BYTES, "lanes lie one behind the other");
+
+static inline struct lane *lane_at(void *memory, unsigned number)
+{
+    return (struct lane *)((uint8_t *)memory + LANE_BOARD + (size_t)number * LANE_BYTES);
+}
+
+/* Waits for as long as the word is the value, or so long (NULL: for ever); may return early. */
+static inline void lane_wait(_Atomic uint32_t *word, uint32_t value, const struct timespec *most)
+{
+    syscall(SYS_futex, word, FUTEX_WAIT, value, most, NULL, 0);
+}
+
+static inline void lane_wake(_Atomic uint32_t *word)
+{
+    syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+#endif
