@@ -4,6 +4,8 @@ if(DRYDOCK_BENCH AND DRYDOCK_TESTS AND TARGET drydock)
              COMMAND sh ${CMAKE_SOURCE_DIR}/src/cli/cli_test.sh $<TARGET_FILE:drydock> ${CMAKE_SOURCE_DIR})
     add_test(NAME cli/terminal
              COMMAND sh ${CMAKE_SOURCE_DIR}/src/cli/terminal_test.sh $<TARGET_FILE:drydock> ${CMAKE_SOURCE_DIR})
+    add_test(NAME cli/baseline
+             COMMAND sh ${CMAKE_SOURCE_DIR}/src/cli/baseline_test.sh $<TARGET_FILE:drydock> ${CMAKE_SOURCE_DIR})
     add_test(NAME cli/json
              COMMAND sh ${CMAKE_SOURCE_DIR}/src/cli/json_test.sh $<TARGET_FILE:drydock> ${CMAKE_SOURCE_DIR})
     set_tests_properties(cli/json PROPERTIES SKIP_REGULAR_EXPRESSION "^skipped:")

@@ -5,6 +5,7 @@
 #include "cli/cli.h"
 #include "cli/terminal.h"
 
+#include "base/hash.h"
 #include "bench/campaign/campaign_shrink.h"
 #include "bench/config/profile.h"
 #include "bench/drivers/source_places.h"
@@ -13,6 +14,7 @@
 #include "report/page/campaign_page.h"
 #include "report/campaign/folder_files.h"
 #include "report/document.h"
+#include "report/excuses.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -44,9 +46,15 @@
     ROW(SHRINK_SECONDS, "shrink-seconds", 0, "S",                                                  \
         "to make the case of a cause smaller, at most (10)")                                       \
     ROW(NO_SHRINK, "no-shrink", 0, NULL, "make no case smaller")                                   \
+    ROW(FORCE, "force", 0, NULL, "begin anew in a folder that has a campaign: its files go")       \
+    ROW(RERUN_FAILED, "rerun-failed", 0, NULL,                                                     \
+        "play what had findings in the folder, and nothing else; the folder stays as it is")       \
     ROW(RESUME, "resume", 0, NULL, "go on with the folder: what it has is not played again")       \
     ROW(SHARD, "shard", 0, "I/N", "only every N-th run, beginning with the I-th (1/1)")            \
     ROW(TRUST_CASE, CLI_TRUST_CASE)                                                                \
+    ROW(BASELINE, CLI_BASELINE)                                                                    \
+    ROW(UPDATE_BASELINE, CLI_UPDATE_BASELINE)                                                      \
+    ROW(ALLOW, CLI_ALLOW)                                                                          \
     ROW(JSON, "json", 0, NULL, "print the summary as JSON")                                        \
     ROW(JUNIT, "junit", 0, "FILE", "write a test case for each rule, as JUnit XML")                \
     ROW(SARIF, "sarif", 0, "FILE", "write a result for each cause, as SARIF 2.1.0")
@@ -64,6 +72,11 @@ struct request {
     char findings[512];  /* folder of smallest cases; "": none are made */
     uint64_t shrink_seconds;
     bool is_json, is_resumed;
+    struct excuses *excuses;
+    /* Of --rerun-failed: which items there are, sorted. */
+    bool is_rerun;
+    uint64_t *failed;
+    size_t failed_count, failed_room;
     const struct cli_arguments *arguments;
     char unjudged_why[256];        /* of the last run that could not be judged again */
     struct campaign_record placed; /* the last one that showed something new, with places */
@@ -184,8 +197,16 @@ static bool get_options(const struct cli_arguments *arguments, struct campaign_o
     }
     if (!get_profile(values[OPTION_PROFILE], out))
         return false;
-    if (values[OPTION_RESUME] && !values[OPTION_OUT]) {
-        cli_error("--resume needs the folder to go on with (--out)");
+    if ((values[OPTION_RESUME] || values[OPTION_FORCE] || values[OPTION_RERUN_FAILED]) &&
+        !values[OPTION_OUT]) {
+        cli_error("--%s needs the folder of a campaign (--out)", values[OPTION_RESUME] ? "resume"
+                                                                 : values[OPTION_FORCE]
+                                                                     ? "force"
+                                                                     : "rerun-failed");
+        return false;
+    }
+    if (!!values[OPTION_RESUME] + !!values[OPTION_FORCE] + !!values[OPTION_RERUN_FAILED] > 1) {
+        cli_error("one of --resume, --force and --rerun-failed is possible");
         return false;
     }
     if (!get_number(arguments, OPTION_SEEDS, 1, UINT64_C(1) << 40, 100, &out->seed_count) ||
@@ -224,6 +245,84 @@ static bool load_cases(const struct cli_arguments *arguments, struct request *re
     return true;
 }
 
+/* ---- What failed before ---------------------------------------------------------------------- */
+
+static uint64_t item_key(uint64_t seed, const char *case_path)
+{
+    return hash_pair(seed, hash_string(case_path));
+}
+
+static int compare_keys(const void *a, const void *b)
+{
+    const uint64_t *first = a, *second = b;
+
+    return (*first > *second) - (*first < *second);
+}
+
+static bool is_failed(const struct request *request, uint64_t key)
+{
+    return request->failed_count &&
+           bsearch(&key, request->failed, request->failed_count, sizeof key, compare_keys) != NULL;
+}
+
+struct failed_reading {
+    struct request *request;
+    uint64_t first, last; /* seeds that failed */
+};
+
+static bool take_failed(void *context, const struct campaign_record *record)
+{
+    struct failed_reading *reading = context;
+    struct request *request = reading->request;
+
+    if (record->outcome == CAMPAIGN_CLEAN)
+        return true;
+    if (request->failed_count == request->failed_room) {
+        size_t room = request->failed_room ? 2 * request->failed_room : 256;
+        uint64_t *keys = realloc(request->failed, room * sizeof *keys);
+
+        if (!keys)
+            return false;
+        request->failed = keys;
+        request->failed_room = room;
+    }
+    if (!request->failed_count || record->seed < reading->first)
+        reading->first = record->seed;
+    if (!request->failed_count || record->seed > reading->last)
+        reading->last = record->seed;
+    request->failed[request->failed_count++] = item_key(record->seed, record->case_path);
+    return true;
+}
+
+/* The items are those of the folder that had findings. */
+static bool choose_failed(struct request *request)
+{
+    struct failed_reading reading = {.request = request};
+    struct campaign_damage damage;
+    size_t unique = 0;
+    char error[512];
+
+    if (!campaign_store_is_of(request->folder, &request->options, error) ||
+        !campaign_store_read(request->folder, take_failed, &reading, &damage, error)) {
+        cli_error("%s", error);
+        return false;
+    }
+    if (damage.count)
+        cli_note("note: %s/results.jsonl:%" PRIu64 ": %" PRIu64
+                 " damaged line(s): what they told is not played",
+                 request->folder, damage.first, damage.count);
+    if (request->failed_count)
+        qsort(request->failed, request->failed_count, sizeof *request->failed, compare_keys);
+    for (size_t i = 0; i < request->failed_count; i++) {
+        if (!unique || request->failed[i] != request->failed[unique - 1])
+            request->failed[unique++] = request->failed[i];
+    }
+    request->failed_count = unique;
+    request->options.first_seed = reading.first;
+    request->options.seed_count = unique ? reading.last - reading.first + 1 : 0;
+    return true;
+}
+
 /* ---- Judgements without the driver ----------------------------------------------------------- */
 
 static void take_judgement(void *context, const struct judgement *judgement)
@@ -251,6 +350,10 @@ static bool is_known(void *context, uint64_t seed, size_t case_index)
 {
     const struct request *request = context;
 
+    if (request->is_rerun)
+        return !is_failed(
+            request,
+            item_key(seed, request->options.case_count ? request->cases[case_index]->path : ""));
     return request->store &&
            campaign_store_has(request->store, seed,
                               request->options.case_count ? request->cases[case_index]->path : "");
@@ -295,7 +398,8 @@ static void tell_cause(const struct request *request, const struct campaign_caus
 {
     const struct campaign_finding *finding = &cause->first.findings[cause->finding];
 
-    if (request->is_json || campaign_is_advice(cause) || campaign_follows(&request->summary, cause))
+    if (request->is_json || campaign_is_advice(cause) ||
+        excuses_of_record(request->excuses, finding) || campaign_follows(&request->summary, cause))
         return;
     cli_note("found %s%s%s: %.*s (seed %" PRIu64 ", %s)",
              finding->rule[0] ? finding->rule : finding->kind, finding->detail.where[0] ? " " : "",
@@ -319,6 +423,24 @@ static bool take_record(void *context, const struct campaign_record *record)
         return true;
     cli_error("%s", error);
     return false;
+}
+
+/* Findings that are all excused, or follow from excused ones, do not end a campaign. */
+static bool counts(void *context, const struct campaign_record *record)
+{
+    const struct request *request = context;
+
+    for (unsigned i = 0; i < record->finding_count; i++) {
+        const struct campaign_finding *finding = &record->findings[i];
+        const struct campaign_cause *cause;
+
+        if (finding->consequence_of || excuses_of_record(request->excuses, finding))
+            continue;
+        cause = campaign_find_cause(&request->summary, finding);
+        if (!cause || !campaign_follows(&request->summary, cause))
+            return true;
+    }
+    return !record->finding_count;
 }
 
 static void draw_progress(void *context, uint64_t done, uint64_t total)
@@ -382,7 +504,7 @@ static bool shrink_causes(struct request *request)
         struct workload_error error;
         char name[REPORT_CAUSE_NAME], path[700];
 
-        if (campaign_is_advice(cause))
+        if (campaign_is_advice(cause) || cause->excuse)
             continue;
         report_cause_name(summary, shrinking.index, name);
         snprintf(path, sizeof path, "%s/%s.case", request->findings, name);
@@ -404,7 +526,7 @@ static bool get_shrinking(const struct cli_arguments *arguments, struct request 
 
     if (!values[OPTION_NO_SHRINK] && values[OPTION_FINDINGS])
         snprintf(request->findings, sizeof request->findings, "%s", values[OPTION_FINDINGS]);
-    else if (!values[OPTION_NO_SHRINK] && request->folder)
+    else if (!values[OPTION_NO_SHRINK] && request->folder && !request->is_rerun)
         snprintf(request->findings, sizeof request->findings, "%s/findings", request->folder);
     return get_number(arguments, OPTION_SHRINK_SECONDS, 1, 1u << 20, 10, &request->shrink_seconds);
 }
@@ -424,7 +546,7 @@ static enum cli_status tell_interrupted(const struct request *request, bool has_
     return cli_interrupted(request->folder, command);
 }
 
-static enum cli_status finish(const struct request *request, enum campaign_stop stop)
+static enum cli_status finish(struct request *request, enum campaign_stop stop)
 {
     static const char *const reasons[] = {
         [CAMPAIGN_DONE] = NULL,
@@ -434,11 +556,12 @@ static enum cli_status finish(const struct request *request, enum campaign_stop 
         [CAMPAIGN_INTERRUPTED] = "interrupt",
         [CAMPAIGN_NO_WORKERS] = "error",
     };
-    const struct campaign_summary *summary = &request->summary;
+    struct campaign_summary *summary = &request->summary;
     double seconds = terminal_now() - request->started;
 
     if (request->is_json) {
-        char *json = campaign_report_json(summary, request->folder, seconds, reasons[stop]);
+        char *json = campaign_report_json(summary, request->folder, seconds, reasons[stop],
+                                          request->excuses);
 
         puts(json ? json : "{}");
         free(json);
@@ -450,6 +573,10 @@ static enum cli_status finish(const struct request *request, enum campaign_stop 
         if (stop == CAMPAIGN_STOPPED_BY_FINDINGS || stop == CAMPAIGN_STOPPED_BY_TIME)
             printf("  stopped   by --%s\n",
                    stop == CAMPAIGN_STOPPED_BY_TIME ? "time-limit" : "max-findings");
+        excuses_report(stdout, request->excuses, summary);
+        if (request->is_rerun)
+            printf("  rerun     %" PRIu64 " of %zu runs that had findings have some still\n",
+                   summary->findings, request->failed_count);
     }
     if (interrupt_came()) {
         cli_write_reports(summary, request->folder, request->junit, request->sarif, seconds);
@@ -461,7 +588,17 @@ static enum cli_status finish(const struct request *request, enum campaign_stop 
         return CLI_INTERNAL;
     if (!cli_write_reports(summary, request->folder, request->junit, request->sarif, seconds))
         return CLI_USAGE;
-    return summary->findings ? cli_found(campaign_is_ours(summary)) : CLI_FINE;
+    if (request->arguments->values[OPTION_UPDATE_BASELINE] &&
+        !cli_update_baseline(request->arguments->values[OPTION_BASELINE], request->excuses,
+                             summary))
+        return CLI_USAGE;
+    return campaign_fails(summary) ? cli_found(campaign_is_ours(summary)) : CLI_FINE;
+}
+
+/* Nothing was left out: what a baseline has and nobody saw is gone. */
+static bool has_all(const struct request *request, enum campaign_stop stop)
+{
+    return stop == CAMPAIGN_DONE && request->options.shard_count == 1 && !request->is_rerun;
 }
 
 static enum cli_status run_campaign(struct request *request)
@@ -469,13 +606,20 @@ static enum cli_status run_campaign(struct request *request)
     const struct campaign_watcher watcher = {.context = request,
                                              .is_known = is_known,
                                              .record = take_record,
+                                             .counts = counts,
                                              .judged = take_judgement,
                                              .progress = draw_progress};
     enum campaign_stop stop;
     enum cli_status status;
     char error[512];
 
-    if (request->folder &&
+    if (request->is_rerun && !choose_failed(request))
+        return CLI_USAGE;
+    if (request->arguments->values[OPTION_FORCE] && !campaign_store_clear(request->folder, error)) {
+        cli_error("%s", error);
+        return CLI_USAGE;
+    }
+    if (request->folder && !request->is_rerun &&
         !campaign_store_open(request->folder, &request->options, request->is_resumed, take_known,
                              request, &request->store, error)) {
         cli_error("%s", error);
@@ -500,6 +644,7 @@ static enum cli_status run_campaign(struct request *request)
     tell_judgements(request);
     campaign_store_flush(request->store);
     campaign_summary_settle(&request->summary);
+    excuses_apply(request->excuses, &request->summary, has_all(request, stop));
     status = shrink_causes(request) ? finish(request, stop) : CLI_USAGE;
     campaign_store_close(request->store); /* nobody else has had the folder meanwhile */
     return status;
@@ -524,14 +669,19 @@ static enum cli_status check(const struct cli_arguments *arguments)
     request->arguments = arguments;
     request->is_resumed = arguments->values[OPTION_RESUME] != NULL;
     request->folder = arguments->values[OPTION_OUT];
+    request->is_rerun = arguments->values[OPTION_RERUN_FAILED] != NULL;
+    request->excuses = cli_excuses(arguments->values[OPTION_BASELINE],
+                                   arguments->values[OPTION_UPDATE_BASELINE] != NULL, arguments);
     request->junit = arguments->values[OPTION_JUNIT];
     request->sarif = arguments->values[OPTION_SARIF];
-    if (get_options(arguments, &request->options) && get_shrinking(arguments, request) &&
-        load_cases(arguments, request))
+    if (request->excuses && get_options(arguments, &request->options) &&
+        get_shrinking(arguments, request) && load_cases(arguments, request))
         status = run_campaign(request);
     for (size_t i = 0; i < request->options.case_count; i++)
         workload_free(request->cases[i]);
     campaign_summary_fini(&request->summary);
+    excuses_free(request->excuses);
+    free(request->failed);
     free(request);
     return status;
 }
@@ -546,7 +696,7 @@ const struct cli_verb cli_check = {
         "also a case of random operations. A run that crashes or hangs is a finding like any\n"
         "other. What a seed gives depends on driver, case and model only.",
     .options = options,
-    .repeated_option = -1,
+    .repeated_option = OPTION_ALLOW,
     .case_options = CLI_OF_CHECK,
     .run = check,
 };

@@ -191,6 +191,24 @@ bool cli_print_json(json_t *document);
 /* A row of the verbs that have it. */
 #define CLI_JSON "json", 0, NULL, "print the result as JSON (drydock schema)"
 
+/*
+ * Findings that make no campaign fail (report/excuses.h): the rows of the verbs that have them, of
+ * which CLI_ALLOW is the repeated option. NULL with a message.
+ */
+#define CLI_BASELINE                                                                               \
+    "baseline", 0, "FILE", "findings that are known: they do not fail; those that are gone are told"
+#define CLI_UPDATE_BASELINE                                                                        \
+    "update-baseline", 0, NULL, "write FILE: what is found is known from now on"
+#define CLI_ALLOW                                                                                  \
+    "allow", 0, "RULE", "rule, area (PB-*), kind or id that does not fail; may be given again"
+struct excuses;
+struct excuses *cli_excuses(const char *baseline, bool is_updated,
+                            const struct cli_arguments *arguments);
+/* Writes the baseline, and marks what it has as known. False with a message. */
+struct campaign_summary;
+bool cli_update_baseline(const char *path, struct excuses *excuses,
+                         struct campaign_summary *summary);
+
 /* Writes a text to a file, whole or with a message and false. */
 bool cli_write_text(const char *path, const char *text);
 

@@ -6,6 +6,7 @@
 
 #include "bench/campaign/campaign.h"
 #include "report/campaign/campaign_report.h"
+#include "report/excuses.h"
 #include "report/rules_report.h"
 
 #include <inttypes.h>
@@ -15,6 +16,9 @@
 
 #define OPTIONS(ROW)                                                                               \
     ROW(OUT, "out", 'o', "DIR", "folder for the results of all (none is written)")                 \
+    ROW(ALLOW, CLI_ALLOW)                                                                          \
+    ROW(BASELINE, CLI_BASELINE)                                                                    \
+    ROW(UPDATE_BASELINE, CLI_UPDATE_BASELINE)                                                      \
     ROW(JSON, "json", 0, NULL, "print the summary as JSON")                                        \
     ROW(JUNIT, "junit", 0, "FILE", "write a test case for each rule, as JUnit XML")                \
     ROW(SARIF, "sarif", 0, "FILE", "write a result for each cause, as SARIF 2.1.0")
@@ -28,6 +32,8 @@ struct known {
 
 struct merge {
     struct campaign_summary summary;
+    struct excuses *excuses;
+    const char *baseline;         /* to be written; NULL: not */
     struct campaign_store *store; /* NULL: nothing is written */
     const char *out;              /* its folder */
     const char *folder;           /* that is read now */
@@ -125,8 +131,9 @@ static enum cli_status finish(struct merge *merge, bool is_json)
 {
     terminal_end();
     campaign_summary_settle(&merge->summary);
+    excuses_apply(merge->excuses, &merge->summary, true);
     if (is_json) {
-        char *json = campaign_report_json(&merge->summary, merge->out, 0, NULL);
+        char *json = campaign_report_json(&merge->summary, merge->out, 0, NULL, merge->excuses);
 
         puts(json ? json : "{}");
         free(json);
@@ -137,11 +144,14 @@ static enum cli_status finish(struct merge *merge, bool is_json)
             campaign_report_summary(stdout, &merge->summary, merge->out, 0);
     }
     if (!is_json && !terminal_is_quiet()) {
+        excuses_report(stdout, merge->excuses, &merge->summary);
         printf("  merged    %" PRIu64 " runs were there more than once, %" PRIu64
                " of them with different results\n",
                merge->repeated, merge->different);
     }
-    if (merge->summary.findings && !merge->different)
+    if (merge->baseline && !cli_update_baseline(merge->baseline, merge->excuses, &merge->summary))
+        return CLI_USAGE;
+    if (campaign_fails(&merge->summary) && !merge->different)
         return cli_found(campaign_is_ours(&merge->summary));
     return merge->different ? CLI_FINDINGS : CLI_FINE;
 }
@@ -192,7 +202,11 @@ static enum cli_status merge_folders(const struct cli_arguments *arguments)
         return CLI_INTERNAL;
     }
     merge.out = arguments->values[OPTION_OUT];
-    if (open_result(&merge, merge.out)) {
+    merge.baseline =
+        arguments->values[OPTION_UPDATE_BASELINE] ? arguments->values[OPTION_BASELINE] : NULL;
+    merge.excuses = cli_excuses(arguments->values[OPTION_BASELINE],
+                                arguments->values[OPTION_UPDATE_BASELINE] != NULL, arguments);
+    if (merge.excuses && open_result(&merge, merge.out)) {
         for (; i < arguments->rest_count && !merge.has_failed; i++) {
             merge.folder = arguments->rest[i];
             struct campaign_damage damage;
@@ -223,6 +237,7 @@ static enum cli_status merge_folders(const struct cli_arguments *arguments)
     }
     campaign_store_close(merge.store);
     campaign_summary_fini(&merge.summary);
+    excuses_free(merge.excuses);
     free(merge.known);
     return status;
 }
@@ -235,6 +250,6 @@ const struct cli_verb cli_merge = {
                "summary of the whole; two builds that played the same seeds have to agree on each\n"
                "of them, or the exit status is 1.",
     .options = options,
-    .repeated_option = -1,
+    .repeated_option = OPTION_ALLOW,
     .run = merge_folders,
 };

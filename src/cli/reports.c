@@ -1,11 +1,14 @@
 /*
- * What check and merge write for other tools.
+ * What check and merge write for other tools, and which findings they excuse.
  */
 #include "cli/cli.h"
 
+#include "report/excuses.h"
 #include "report/finding_report.h"
 
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 static bool write_junit(const struct campaign_summary *summary, const struct report_causes *causes,
                         const char *path, double seconds)
@@ -48,5 +51,52 @@ bool cli_write_reports(const struct campaign_summary *summary, const char *folde
     if (sarif)
         is_fine = write_sarif(&causes, sarif) && is_fine;
     report_causes_fini(&causes);
+    return is_fine;
+}
+
+/* ---- Excuses --------------------------------------------------------------------------------- */
+
+struct excuses *cli_excuses(const char *baseline, bool is_updated,
+                            const struct cli_arguments *arguments)
+{
+    struct excuses *excuses = excuses_create();
+    bool is_fine = excuses != NULL;
+    char error[512] = "no memory";
+
+    if (is_updated && !baseline) {
+        cli_error("--update-baseline needs the file to write (--baseline FILE)");
+        excuses_free(excuses);
+        return NULL;
+    }
+    for (size_t i = 0; i < arguments->repeated_count && is_fine; i++) {
+        is_fine = excuses_allow(excuses, arguments->repeated[i], error);
+        if (!is_fine) {
+            cli_error("option --allow: %s", error);
+            excuses_free(excuses);
+            return NULL;
+        }
+    }
+    /* The file that is written need not be there yet. */
+    if (is_fine && baseline && (!is_updated || access(baseline, F_OK) == 0))
+        is_fine = excuses_read_baseline(excuses, baseline, error);
+    if (is_fine)
+        return excuses;
+    cli_error("%s", error);
+    excuses_free(excuses);
+    return NULL;
+}
+
+bool cli_update_baseline(const char *path, struct excuses *excuses,
+                         struct campaign_summary *summary)
+{
+    char *text = excuses_baseline_text(summary), error[512] = "no memory";
+    bool is_fine = text && excuses_parse_baseline(excuses, text, strlen(text), path, error);
+
+    if (!is_fine)
+        cli_error("%s", error);
+    is_fine = is_fine && cli_write_text(path, text);
+    if (is_fine)
+        excuses_apply(excuses, summary, false);
+    free(text);
     return is_fine;
 }

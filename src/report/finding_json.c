@@ -93,9 +93,13 @@ json_t *report_finding_json(const struct report_finding *list, size_t count,
     const struct finding_detail *detail = finding->detail;
     enum rule_id rule = rule_find(finding->rule);
     json_t *json = json_object();
+    char id[REPORT_ID_BYTES];
 
     set_text(json, "kind", finding->kind);
     set_text(json, "rule", finding->rule);
+    report_finding_id(finding->kind, finding->rule, detail->where, finding->text, id);
+    set_text(json, "id", id);
+    set_text(json, "state", campaign_excuse_name(finding->excuse));
     set_cause(json, "cause", finding);
     if (finding->cause)
         set_cause(json, "consequence_of", finding->cause);

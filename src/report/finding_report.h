@@ -56,7 +56,18 @@ struct report_finding {
     uint64_t broken, evaluated;         /* the rule, in this run; evaluated 0: not told */
     const struct report_finding *cause; /* in the same list; NULL: it is a cause itself */
     const struct campaign_cause *campaign; /* whose consequences it has; NULL: those of its list */
+    enum campaign_excuse excuse;           /* of a campaign's */
 };
+
+/*
+ * What a finding is called in every form: its rule, or its kind without one, and eight hexadecimal
+ * digits of its cause, "PB-004-e4458707". It stays when seeds, numbers and versions change.
+ */
+#define REPORT_ID_BYTES 32
+void report_finding_id(const char *kind, const char *rule, const char *where, const char *text,
+                       char out[REPORT_ID_BYTES]);
+/* The same of a finding_cause(). */
+void report_cause_id(const char *kind, const char *rule, uint64_t cause, char out[REPORT_ID_BYTES]);
 
 /* What was told behind a cause, once for all that are of one kind. Strings are borrowed. */
 struct report_consequence {

@@ -17,6 +17,23 @@
 #define LINE_WIDTH  100
 #define LABEL_WIDTH 11 /* behind the two columns of the margin */
 
+void report_cause_id(const char *kind, const char *rule, uint64_t cause, char out[REPORT_ID_BYTES])
+{
+    snprintf(out, REPORT_ID_BYTES, "%.20s-%08" PRIx32, rule[0] ? rule : kind,
+             (uint32_t)(cause >> 32));
+}
+
+void report_finding_id(const char *kind, const char *rule, const char *where, const char *text,
+                       char out[REPORT_ID_BYTES])
+{
+    report_cause_id(kind, rule, finding_cause(rule_find(rule), where, text), out);
+}
+
+static void id_of(const struct report_finding *finding, char out[REPORT_ID_BYTES])
+{
+    report_finding_id(finding->kind, finding->rule, finding->detail->where, finding->text, out);
+}
+
 struct report_finding report_finding_of_run(const struct run_result *result,
                                             const struct run_finding *finding,
                                             const struct report_origin *origin)
@@ -112,6 +129,7 @@ struct report_finding report_finding_of_cause(const struct campaign_cause *cause
 
     finding.runs = cause->count;
     finding.campaign = cause;
+    finding.excuse = cause->excuse;
     if (!cause->shrunk_path[0])
         return finding;
     campaign_shrunk_command(cause, text + strlen("drydock "),
@@ -358,6 +376,8 @@ static void origin_lines(struct plain_text *plain, const struct report_finding *
                  finding->runs == 1 ? "" : "s");
         paragraph(plain, "seen", text);
     }
+    id_of(finding, text);
+    paragraph(plain, "id", text);
     snprintf(text, sizeof text, "%" PRIu64 ", %s, driver %s", finding->seed, finding->model,
              finding->driver);
     paragraph(plain, "seed", text);
@@ -496,10 +516,28 @@ static void also_lines(struct plain_text *plain, const struct report_finding *fi
     }
 }
 
+/* "known PB-004-e4458707  DxgkDdiBuildPagingBuffer(FILL): moved 288 bytes (in 3 runs)" */
+static void put_excused(struct plain_text *plain, const struct report_finding *finding)
+{
+    char id[REPORT_ID_BYTES], number[REPORT_NUMBER_BYTES];
+
+    id_of(finding, id);
+    plain_text_style(plain, LOOK_ADVICE);
+    fprintf(plain->stream, "%s %s", campaign_excuse_name(finding->excuse), id);
+    plain_text_style(plain, LOOK_PLAIN);
+    fprintf(plain->stream, "  %s%s%.*s (in %s run%s)\n", finding->detail->where,
+            finding->detail->where[0] ? ": " : "", (int)strcspn(finding->text, "\n"), finding->text,
+            report_count(number, finding->runs), finding->runs == 1 ? "" : "s");
+}
+
 /* Those that are told with it stand `behind` it in the list. */
 static void put_finding(struct plain_text *plain, const struct report_finding *list, size_t count,
                         const struct report_finding *finding, size_t behind)
 {
+    if (finding->excuse) {
+        put_excused(plain, finding);
+        return;
+    }
     finding_lines(plain, finding);
     also_lines(plain, finding, behind);
     follow_lines(plain, list, count, finding);

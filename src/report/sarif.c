@@ -263,13 +263,18 @@ static json_t *result_json(json_t *rules, const struct report_finding *list, siz
     json_object_set_new(properties, "replay", report_text_json(finding->replay));
     json_object_set_new(json, "ruleId", report_text_json(rule_name(finding)));
     json_object_set_new(json, "ruleIndex", json_integer((json_int_t)enter_rule(rules, finding)));
-    json_object_set_new(json, "level", json_string(level_of(finding)));
+    json_object_set_new(json, "level", json_string(finding->excuse ? "note" : level_of(finding)));
+    if (finding->excuse)
+        json_object_set_new(json, "suppressions",
+                            json_pack("[{s:s, s:s}]", "kind", "external", "justification",
+                                      campaign_excuse_name(finding->excuse)));
     json_object_set_new(json, "kind", json_string("fail"));
     json_object_set_new(json, "message", message_json(text));
     json_array_append_new(locations, location_json(finding));
     json_object_set_new(json, "locations", locations);
     json_object_set_new(prints, "primaryLocationLineHash", json_string(line));
     json_object_set_new(prints, "drydockCause/v1", json_string(cause));
+    json_object_set(prints, "drydockId/v1", json_object_get(properties, "id"));
     json_object_set_new(json, "partialFingerprints", prints);
     json_object_set_new(json, "properties", properties);
     return json;

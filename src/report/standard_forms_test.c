@@ -352,7 +352,8 @@ static void junit_has_what_its_readers_require(void **state)
     }
     assert_int_equal(number_at(root, "tests"), tests);
     assert_int_equal(number_at(root, "failures"), failures);
-    assert_int_equal(number_at(root, "skipped"), skipped);
+    assert_true(skipped > 0);
+    assert_int_equal(count_between(root, strchr(root, '>'), " skipped="), 0); /* no such there */
     assert_int_equal(failures, 6);
     free(text);
 }

@@ -220,7 +220,8 @@ struct workload *campaign_case(const struct campaign_options *options,
 /* What was told behind a cause, in some of its runs. */
 #define CAMPAIGN_MAX_CONSEQUENCES 64
 struct campaign_consequence {
-    uint64_t hash;
+    uint64_t hash;  /* of its kind and cause */
+    uint64_t cause; /* finding_cause() */
     uint64_t runs;  /* that told it */
     uint64_t alone; /* runs in which it was told first, and the cause was not seen */
     char kind[16], rule[16];
@@ -228,6 +229,10 @@ struct campaign_consequence {
     char text[CAMPAIGN_CONSEQUENCE_TEXT]; /* of the run with the lowest seed */
     uint64_t seed;
 };
+
+/* Why a cause does not make a campaign fail (report/excuses.h). */
+enum campaign_excuse { CAMPAIGN_NOT_EXCUSED, CAMPAIGN_KNOWN, CAMPAIGN_ALLOWED };
+const char *campaign_excuse_name(enum campaign_excuse excuse); /* "new", "known", "allowed" */
 
 struct campaign_cause {
     uint64_t hash;
@@ -240,6 +245,7 @@ struct campaign_cause {
     unsigned consequence_count;
     uint64_t consequences_dropped; /* beyond these */
     bool shrunk_loads_code;        /* run_next_code_option() */
+    enum campaign_excuse excuse;
 };
 
 struct campaign_summary {
@@ -280,8 +286,13 @@ bool campaign_follows(const struct campaign_summary *summary, const struct campa
 bool campaign_is_advice(const struct campaign_cause *cause);
 /* It says that the bench has a defect: a rule of the memory manager's side, or an error of ours. */
 bool campaign_blames_manager(const struct campaign_cause *cause);
-/* There are causes, and each of them says so: nothing was found of the driver. */
+/* There are causes that are not excused, and each of them says so. */
 bool campaign_is_ours(const struct campaign_summary *summary);
+/* Something was found that is not excused. */
+bool campaign_fails(const struct campaign_summary *summary);
+/* The cause of a record's finding, before the summary is settled; NULL: it was dropped. */
+const struct campaign_cause *campaign_find_cause(const struct campaign_summary *summary,
+                                                 const struct campaign_finding *finding);
 
 /* ---- Many ------------------------------------------------------------------------------------ */
 
@@ -302,6 +313,8 @@ struct campaign_watcher {
     bool (*is_known)(void *context, uint64_t seed, size_t case_index);
     /* Each record as it comes; false stops the campaign. */
     bool (*record)(void *context, const struct campaign_record *record);
+    /* A record with findings counts for max_findings. NULL: each does. */
+    bool (*counts)(void *context, const struct campaign_record *record);
     /* A run was judged again without the driver (bench/child/judge.h), before its record comes. */
     void (*judged)(void *context, const struct judgement *judgement);
     /* Every now and then; NULL: nobody looks. */

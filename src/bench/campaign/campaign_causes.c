@@ -53,11 +53,45 @@ bool campaign_is_ours(const struct campaign_summary *summary)
     for (size_t i = 0; i < summary->cause_count; i++) {
         const struct campaign_cause *cause = &summary->causes[i];
 
+        if (cause->excuse)
+            continue;
         if (!campaign_is_advice(cause) && !campaign_blames_manager(cause))
             return false;
         ours += campaign_blames_manager(cause);
     }
     return ours && !summary->causes_dropped;
+}
+
+const char *campaign_excuse_name(enum campaign_excuse excuse)
+{
+    static const char *const names[] = {
+        [CAMPAIGN_NOT_EXCUSED] = "new", [CAMPAIGN_KNOWN] = "known", [CAMPAIGN_ALLOWED] = "allowed"};
+
+    return names[excuse];
+}
+
+bool campaign_fails(const struct campaign_summary *summary)
+{
+    size_t excused = 0;
+
+    for (size_t i = 0; i < summary->cause_count; i++) {
+        if (!summary->causes[i].excuse && !campaign_is_advice(&summary->causes[i]))
+            return true;
+        excused += summary->causes[i].excuse != CAMPAIGN_NOT_EXCUSED;
+    }
+    return summary->findings && (!excused || summary->causes_dropped);
+}
+
+const struct campaign_cause *campaign_find_cause(const struct campaign_summary *summary,
+                                                 const struct campaign_finding *finding)
+{
+    const uint64_t hash = cause_of(finding);
+
+    for (size_t i = 0; i < summary->cause_count; i++) {
+        if (summary->causes[i].hash == hash)
+            return &summary->causes[i];
+    }
+    return NULL;
 }
 
 /* NULL: there is no room for it. */
@@ -114,7 +148,10 @@ static void add_consequence(struct campaign_cause *cause, const struct campaign_
 static struct campaign_consequence consequence_of(const struct campaign_finding *finding,
                                                   uint64_t seed)
 {
-    struct campaign_consequence consequence = {.hash = cause_of(finding), .seed = seed};
+    struct campaign_consequence consequence = {
+        .hash = cause_of(finding),
+        .cause = finding_cause(rule_find(finding->rule), finding->detail.where, finding->text),
+        .seed = seed};
 
     snprintf(consequence.kind, sizeof consequence.kind, "%s", finding->kind);
     snprintf(consequence.rule, sizeof consequence.rule, "%s", finding->rule);

@@ -243,9 +243,11 @@ static void stop(struct pool *pool, enum campaign_stop why)
 static void deliver(struct pool *pool, const struct campaign_record *record)
 {
     pool->done++;
-    pool->findings += record->outcome != CAMPAIGN_CLEAN;
     if (!pool->watcher->record(pool->watcher->context, record))
         stop(pool, CAMPAIGN_STOPPED_BY_CALLER);
+    pool->findings +=
+        record->outcome != CAMPAIGN_CLEAN &&
+        (!pool->watcher->counts || pool->watcher->counts(pool->watcher->context, record));
     if (pool->options->max_findings && pool->findings >= pool->options->max_findings)
         stop(pool, CAMPAIGN_STOPPED_BY_FINDINGS);
     if (pool->watcher->progress)

@@ -35,6 +35,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+struct excuses;
+
 /* ---- Lines ----------------------------------------------------------------------------------- */
 
 /* Without its checksum. NULL: no memory. */
@@ -70,6 +72,15 @@ void campaign_store_close(struct campaign_store *store);
 /* Whether the folder has a record of the item. */
 bool campaign_store_has(const struct campaign_store *store, uint64_t seed, const char *case_path);
 
+/*
+ * Takes away what a campaign left in the folder: its own files, and those of findings that have the
+ * names of a campaign's. Nothing there is a success; what is no campaign's folder is left alone.
+ */
+bool campaign_store_clear(const char *path, char error[512]);
+/* The folder is one of a campaign of these options. */
+bool campaign_store_is_of(const char *path, const struct campaign_options *options,
+                          char error[512]);
+
 /* Appends a line; with findings, also their files. */
 bool campaign_store_add(struct campaign_store *store, const struct campaign_record *record,
                         char error[512]);
@@ -100,8 +111,8 @@ void campaign_report_causes(FILE *out, const struct campaign_summary *summary, c
 /* All causes, then the totals. seconds 0: not told. */
 void campaign_report_summary(FILE *out, const struct campaign_summary *summary, const char *folder,
                              double seconds);
-/* The same as an object; the caller frees it. NULL: no memory. */
+/* The same as an object; the caller frees it. excuses NULL: none. NULL: no memory. */
 char *campaign_report_json(const struct campaign_summary *summary, const char *folder,
-                           double seconds, const char *stopped_by);
+                           double seconds, const char *stopped_by, const struct excuses *excuses);
 
 #endif

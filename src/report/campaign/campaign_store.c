@@ -13,7 +13,9 @@
 #include "report/rules_report.h"
 #include "report/text_json.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -285,7 +287,9 @@ static bool check_identity(const struct campaign_store *store, bool is_resumed, 
     if (!file && errno != ENOENT) {
         is_fine = fail(error, "cannot read 'campaign.json' in", store->path);
     } else if (file && !is_resumed) {
-        snprintf(error, 512, "'%.400s/campaign.json' is there already (--resume goes on with it)",
+        snprintf(error, 512,
+                 "'%.400s/campaign.json' is there already (--resume goes on with it, "
+                 "--force begins anew",
                  store->path);
         is_fine = false;
     } else if (file) {
@@ -330,6 +334,16 @@ static bool make_folders(const char *path, char error[512])
     return true;
 }
 
+static bool lock_folder(const struct campaign_store *store, char error[512])
+{
+    if (flock(store->folder, LOCK_EX | LOCK_NB) == 0)
+        return true;
+    if (errno != EWOULDBLOCK)
+        return fail(error, "cannot lock the folder", store->path);
+    snprintf(error, 512, "'%.400s' is in use by another drydock", store->path);
+    return false;
+}
+
 /* The folder and its place for findings are opened, and nobody else's until the store is closed. */
 static bool open_folders(struct campaign_store *store, char error[512])
 {
@@ -338,15 +352,84 @@ static bool open_folders(struct campaign_store *store, char error[512])
     store->folder = folder_open(store->path);
     if (store->folder < 0)
         return fail(error, "cannot open the folder", store->path);
-    if (flock(store->folder, LOCK_EX | LOCK_NB) != 0) {
-        if (errno != EWOULDBLOCK)
-            return fail(error, "cannot lock the folder", store->path);
-        snprintf(error, 512, "'%.400s' is in use by another drydock", store->path);
+    if (!lock_folder(store, error))
         return false;
-    }
     store->findings = folder_open_within(store->folder, "findings");
     join(name, store->path, "findings");
     return store->findings >= 0 || fail(error, "cannot open the folder", name);
+}
+
+/* "gpummu-17.case", "PB-004-1.case": letters, digits and dashes, and one of the two ends. */
+static bool is_of_findings(const char *name)
+{
+    const size_t stem =
+        strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-");
+
+    return stem && (strcmp(name + stem, ".case") == 0 || strcmp(name + stem, ".txt") == 0) &&
+           strchr(name, '-');
+}
+
+static bool clear_findings(int folder)
+{
+    int findings = openat(folder, "findings", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *listing = findings < 0 ? NULL : fdopendir(findings);
+    bool is_fine = true;
+
+    if (findings < 0)
+        return errno == ENOENT;
+    if (!listing) {
+        close(findings);
+        return false;
+    }
+    for (const struct dirent *entry; (entry = readdir(listing)) != NULL;)
+        if (is_of_findings(entry->d_name))
+            is_fine &= unlinkat(findings, entry->d_name, 0) == 0;
+    closedir(listing);
+    return is_fine;
+}
+
+bool campaign_store_clear(const char *path, char error[512])
+{
+    /* campaign.json last: while it is there, the rest may be taken away once more. */
+    static const char *const names[] = {"results.jsonl", "results.aside", "results.partial",
+                                        "rules.json", "campaign.json"};
+    struct campaign_store store = {.folder = folder_open(path)};
+    bool is_fine = true;
+
+    if (store.folder < 0)
+        return errno == ENOENT || fail(error, "cannot open the folder", path);
+    snprintf(store.path, sizeof store.path, "%s", path);
+    if (faccessat(store.folder, "campaign.json", F_OK, 0) != 0) {
+        close(store.folder);
+        return true; /* none is there: who opens it says what is wrong with the folder */
+    }
+    if (!lock_folder(&store, error)) {
+        close(store.folder);
+        return false;
+    }
+    is_fine = clear_findings(store.folder);
+    for (size_t i = 0; i < sizeof names / sizeof names[0] && is_fine; i++)
+        is_fine = unlinkat(store.folder, names[i], 0) == 0 || errno == ENOENT;
+    if (!is_fine)
+        fail(error, "cannot clear the folder", path);
+    close(store.folder);
+    return is_fine;
+}
+
+bool campaign_store_is_of(const char *path, const struct campaign_options *options, char error[512])
+{
+    struct campaign_store store = {.folder = folder_open(path), .options = *options};
+    bool is_fine;
+
+    if (store.folder < 0)
+        return fail(error, "cannot open the folder", path);
+    snprintf(store.path, sizeof store.path, "%s", path);
+    if (faccessat(store.folder, "campaign.json", F_OK, 0) == 0)
+        is_fine = check_identity(&store, true, error);
+    else
+        is_fine = fail(error, "cannot read 'campaign.json' in", path);
+    close(store.folder);
+    return is_fine;
 }
 
 static time_t seconds_now(void)

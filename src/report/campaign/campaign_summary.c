@@ -4,6 +4,7 @@
 #include "report/campaign/campaign_report.h"
 
 #include "report/document.h"
+#include "report/excuses.h"
 #include "report/report.h"
 #include "report/rules_report.h"
 
@@ -93,7 +94,7 @@ static json_t *cause_json(const struct campaign_cause *cause, const char *folder
 }
 
 char *campaign_report_json(const struct campaign_summary *summary, const char *folder,
-                           double seconds, const char *stopped_by)
+                           double seconds, const char *stopped_by, const struct excuses *excuses)
 {
     json_t *json = report_document("check"), *models = json_object(), *outcomes = json_object(),
            *causes = json_array();
@@ -132,6 +133,7 @@ char *campaign_report_json(const struct campaign_summary *summary, const char *f
     json_object_set_new(json, "runs_per_second",
                         json_real(seconds > 0 ? (double)summary->runs / seconds : 0));
     json_object_set_new(json, "stopped_by", stopped_by ? json_string(stopped_by) : json_null());
+    json_object_set_new(json, "baseline", excuses_json(excuses, summary));
     text = json_dumps(json, JSON_INDENT(2) | JSON_SORT_KEYS);
     json_decref(json);
     return text;

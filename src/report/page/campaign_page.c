@@ -449,7 +449,7 @@ static void complete_causes(const struct report_campaign *campaign, json_t *caus
 char *report_campaign_html(const struct report_campaign *campaign, size_t *out_size,
                            char error[512])
 {
-    char *text = campaign_report_json(&campaign->summary, campaign->folder, 0, NULL);
+    char *text = campaign_report_json(&campaign->summary, campaign->folder, 0, NULL, NULL);
     json_t *facts = text ? json_loads(text, 0, NULL) : NULL, *notes = json_array();
     char title[700], note[256], *html;
 
