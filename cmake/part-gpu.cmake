@@ -1,6 +1,6 @@
 # GPU models and policies that are examples of plug-ins (docs/gpu-models.md, docs/policy.md), and their tests.
 if(DRYDOCK_BENCH AND DRYDOCK_TESTS)
-    foreach(model tutorial sdma virtio_gpu)
+    foreach(model tutorial sdma virtio_gpu intel_blt)
         add_library(gpu_${model} MODULE ${CMAKE_SOURCE_DIR}/examples/gpu/${model}.c)
         target_link_libraries(gpu_${model} PRIVATE drydock_everything)
         set_target_properties(gpu_${model} PROPERTIES PREFIX "" OUTPUT_NAME ${model}
@@ -28,10 +28,12 @@ if(DRYDOCK_BENCH AND DRYDOCK_TESTS)
     add_dependencies(bench_tests policy_largest)
     target_compile_definitions(bench_tests PRIVATE POLICY_FOLDER="${CMAKE_BINARY_DIR}/policy")
 
-    # The example of a driver with its model, as an image.
-    add_test(NAME images/sdma COMMAND ${CMAKE_SOURCE_DIR}/tests/images/sdma.sh $<TARGET_FILE:drydock>
-                                      ${CMAKE_SOURCE_DIR})
-    set_tests_properties(images/sdma PROPERTIES SKIP_REGULAR_EXPRESSION "^skipped:")
+    # The examples of drivers with their models, as images.
+    foreach(example sdma intel)
+        add_test(NAME images/${example} COMMAND ${CMAKE_SOURCE_DIR}/tests/images/${example}.sh
+                                                $<TARGET_FILE:drydock> ${CMAKE_SOURCE_DIR})
+        set_tests_properties(images/${example} PROPERTIES SKIP_REGULAR_EXPRESSION "^skipped:")
+    endforeach()
 
     # Which model an image is of.
     add_test(NAME images/models COMMAND ${CMAKE_SOURCE_DIR}/tests/images/models.sh $<TARGET_FILE:drydock>

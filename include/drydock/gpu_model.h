@@ -53,7 +53,7 @@
  *        struct drydock_gpu_translation: protection_mask
  *     4  struct drydock_gpu_reference: number; struct drydock_gpu_model: names_allocations
  *     5  struct drydock_gpu_host: executes
- *     6  struct drydock_gpu_model: application
+ *     6  struct drydock_gpu_model: application; struct drydock_gpu_translation: page_bytes
  */
 #define DRYDOCK_GPU_MODEL_API        6u
 #define DRYDOCK_GPU_MODEL_OLDEST_API 1u
@@ -183,6 +183,11 @@ struct drydock_gpu_translation {
     struct drydock_gpu_place at; /* of the page that holds the address */
     uint64_t protection;         /* the driver's own bits (DriverProtection), of ... */
     uint64_t protection_mask; /* version 3: ... those that entries hold; 0: they are not compared */
+    /*
+     * Version 6. Of the page that the entry maps: 65536 by a table of such pages, more by an entry
+     * of the level above the last. 0: 4096.
+     */
+    uint64_t page_bytes;
 };
 
 /* For the user-mode half. */

@@ -726,7 +726,7 @@ static bool walk_tables(void *context, bool is_system, uint64_t root, uint64_t v
     return sgpu_walk_tables(((struct run_assembly *)context)->gpu, is_system, root, va, out_walk);
 }
 
-/* A model tells of leaves, whatever its tables look like. */
+/* A model tells of the entry that maps a page, whatever its tables look like. */
 static bool walk_plugin(void *context, bool is_system, uint64_t root, uint64_t va,
                         struct check_gpu_walk *out_walk)
 {
@@ -737,8 +737,10 @@ static bool walk_plugin(void *context, bool is_system, uint64_t root, uint64_t v
     memset(out_walk, 0, sizeof *out_walk);
     if (!gpu_plugin_translate(run->plugin, place, va, &translation))
         return false;
-    out_walk->entries[0] = (struct check_gpu_entry){
+    out_walk->entries[translation.page_bytes > 64 * KiB] = (struct check_gpu_entry){
         .is_read = true,
+        .is_64k = translation.page_bytes == 64 * KiB,
+        .is_large = translation.page_bytes > 64 * KiB,
         .is_valid = translation.is_valid,
         .is_system = !translation.at.is_local,
         .is_zero = translation.is_zero,

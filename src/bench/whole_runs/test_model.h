@@ -13,7 +13,7 @@
 #include "base/bits.h"
 
 #define TEST_MODEL_LOCAL_BYTES (8 * MiB)
-#define TEST_MODEL_MESSAGES    3
+#define TEST_MODEL_MESSAGES    4
 
 struct test_model {
     struct machine *machine;
@@ -23,7 +23,7 @@ struct test_model {
     struct miniport driver;
     struct miniport_ops ops;
     unsigned messages[TEST_MODEL_MESSAGES]; /* interrupts, by their message */
-    char fault[96];                         /* the last one's text */
+    char fault[192];                        /* the last one's text */
     struct gpu_plugin_command faulting;     /* and command */
     struct gpu_plugin_command writing;      /* the command of the last write */
     uint64_t begun, ended;                  /* tokens */

@@ -385,6 +385,31 @@ static void units_to_pages(const struct segment *segment, struct page_run *runs,
     }
 }
 
+/*
+ * A driver that maps large pages at addresses of their own multiples alone is helped by a run that
+ * begins at one, where the allocation asks for as much by its alignment.
+ */
+static bool wants_aligned_run(const struct segment *segment,
+                              const struct vidmm_allocation *allocation)
+{
+    const struct vidmm_caps *caps = &allocation->vidmm->caps;
+
+    return caps->has_large_pages && !caps->allows_unaligned_large_pages && !caps->has_64k_leaves &&
+           allocation->alignment > unit_bytes(segment) &&
+           PAGE_BYTES_OF(allocation->page_count) >= allocation->alignment;
+}
+
+/* One run at a multiple of the allocation's alignment, or nothing. */
+static bool take_aligned(struct segment *segment, const struct vidmm_allocation *allocation,
+                         uint64_t units, struct page_run *out_run)
+{
+    out_run->page_count = units;
+    return wants_aligned_run(segment, allocation) &&
+           page_allocator_take_contiguous(&segment->pages, units,
+                                          allocation->alignment / unit_bytes(segment),
+                                          &out_run->first_page) == PAGE_OK;
+}
+
 /* As few runs as there are; the number is not known before. */
 static NTSTATUS take_pages(struct segment *segment, const struct vidmm_allocation *allocation,
                            struct placed_runs **out_runs)
@@ -398,7 +423,8 @@ static NTSTATUS take_pages(struct segment *segment, const struct vidmm_allocatio
     enum page_status taken;
     NTSTATUS status;
 
-    for (;;) {
+    taken = take_aligned(segment, allocation, units, few) ? PAGE_OK : PAGE_TOO_MANY_RUNS;
+    for (count = 1; taken == PAGE_TOO_MANY_RUNS;) {
         taken = page_allocator_take(&segment->pages, units, PAGE_LONG_RUNS, runs, capacity, &count);
         if (taken != PAGE_TOO_MANY_RUNS)
             break;

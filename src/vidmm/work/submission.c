@@ -90,6 +90,7 @@ NTSTATUS submission_submit_by_address(struct vidsch_packet *packet, struct minip
     } else if (submission->client_data) {
         args.pDmaBufferPrivateData = submission->client_data;
         args.DmaBufferPrivateDataSize = submission->client_data_bytes;
+        args.DmaBufferUmdPrivateDataSize = submission->client_data_bytes;
     }
     args.SubmissionFenceId = packet->fence_id;
     args.Flags.NullRendering = submission->is_null;

@@ -24,6 +24,7 @@ static NTSTATUS submit(struct miniport *self, HANDLE object,
         return rig_submit_virtual(self, object, arguments);
     seen.submissions++;
     seen.bytes = arguments->DmaBufferPrivateDataSize;
+    assert_int_equal(arguments->DmaBufferUmdPrivateDataSize, seen.bytes); /* all of it is its */
     if (arguments->pDmaBufferPrivateData) {
         seen.with_data++;
         memcpy(seen.data, arguments->pDmaBufferPrivateData, seen.bytes);
