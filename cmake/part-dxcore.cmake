@@ -14,5 +14,12 @@ if(DRYDOCK_BENCH AND NOT DRYDOCK_FUZZ)
         target_link_libraries(app_hostile PRIVATE drydock_flags drydock_thunk pthread)
         add_test(NAME apps/exec COMMAND ${CMAKE_SOURCE_DIR}/tests/apps/exec.sh ${CMAKE_BINARY_DIR})
     endif()
-    install(TARGETS dxcore LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/drydock)
+    # Gives our libdxcore.so to drivers that open WSL's by its path.
+    add_library(drydock_wsl SHARED ${CMAKE_SOURCE_DIR}/src/preload/dlopen.c)
+    target_link_libraries(drydock_wsl PRIVATE drydock_flags dl)
+    target_compile_options(drydock_wsl PRIVATE -O2 -fno-sanitize=all)
+    set_target_properties(drydock_wsl PROPERTIES OUTPUT_NAME drydock-wsl C_VISIBILITY_PRESET hidden
+                                                 POSITION_INDEPENDENT_CODE ON)
+    add_dependencies(dxcore drydock_wsl)
+    install(TARGETS dxcore drydock_wsl LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/drydock)
 endif()

@@ -70,6 +70,7 @@ static NTSTATUS NTAPI QueryAdapterInfo(IN_CONST_HANDLE hAdapter,
         {DXGKQAITYPE_QUERYSEGMENT4, sizeof(DXGK_QUERYSEGMENTOUT4)},
         {DXGKQAITYPE_GPUMMUCAPS, sizeof(DXGK_GPUMMUCAPS)},
         {DXGKQAITYPE_PAGETABLELEVELDESC, sizeof(DXGK_PAGE_TABLE_LEVEL_DESC)},
+        {DXGKQAITYPE_UMDRIVERPRIVATE, 4},
     };
     UINT i = 0;
 
@@ -86,6 +87,8 @@ static NTSTATUS NTAPI QueryAdapterInfo(IN_CONST_HANDLE hAdapter,
         return query_physical_adapter(query);
     case DXGKQAITYPE_QUERYSEGMENT4:
         return intel_query_segments((const struct adapter *)hAdapter, query);
+    case DXGKQAITYPE_UMDRIVERPRIVATE:
+        return intel_query_user_mode((const struct adapter *)hAdapter, query);
     case DXGKQAITYPE_GPUMMUCAPS:
         return intel_query_mmu(query);
     default:

@@ -23,6 +23,8 @@
  *            memory.c   segments, page tables' shape; allocations, devices, contexts, processes
  *            paging.c   DxgkDdiBuildPagingBuffer
  *            ring.c     submissions, interrupts, preemption, resets
+ *            umd.c      what user mode's half asks of the adapter
+ *            helper.c   a library for user mode's half, no part of the image
  * Data       An allocation's private data is a stream of tokens (examples/gpu/intel_tokens.h), so
  *            is a submission's.
  * Mistakes   INTEL_MISTAKE 1: of several page-table entries the last leads to the page behind its
@@ -132,6 +134,10 @@ void intel_rings_start(struct adapter *adapter);
 NTSTATUS intel_query_segments(const struct adapter *adapter, const DXGKARG_QUERYADAPTERINFO *query);
 NTSTATUS intel_query_mmu(const DXGKARG_QUERYADAPTERINFO *query);
 NTSTATUS intel_query_level(const DXGKARG_QUERYADAPTERINFO *query);
+
+/* umd.c: STATUS_BUFFER_TOO_SMALL. */
+NTSTATUS intel_query_user_mode(const struct adapter *adapter,
+                               const DXGKARG_QUERYADAPTERINFO *query);
 
 /* What each file registers. */
 void intel_register_memory(DRIVER_INITIALIZATION_DATA *table);

@@ -33,6 +33,12 @@
 #define PATIENCE      65536u /* packets of a batch, after which each takes twice as long */
 #define TICKS_PER_US  12u    /* of the timestamps: 12 MHz */
 #define FAULT_BYTES   160u
+#define ESCAPE_CODE   12u
+#define ESCAPE_CLOCKS 25u
+#define ESCAPE_OUT    24u /* bytes in front of the clocks */
+
+#define STATUS_NOT_SUPPORTED_CODE     ((int32_t)0xc00000bb)
+#define STATUS_INVALID_PARAMETER_CODE ((int32_t)0xc000000d)
 
 enum on { /* which engines know a packet, a bit each */
           ON_RENDER = 1u << IBLT_NODE_RENDER,
@@ -1239,6 +1245,45 @@ static uint32_t allocation_data(void *self, const struct drydock_gpu_allocation 
     return 4 * words.count;
 }
 
+/* Of memory of the client's: as many bytes as the resource has. */
+static uint64_t client_bytes(void *self, const void *data, uint32_t bytes)
+{
+    static const unsigned short path[] = {TOKEN_RESOURCE, TOKEN_RESOURCE_BODY, TOKEN_SURFACE,
+                                          TOKEN_SIZE};
+    unsigned long long value = 0;
+    uint32_t *words = malloc(bytes + 1);
+
+    (void)self;
+    if (!words)
+        return 0;
+    memcpy(words, data, bytes);
+    token_find(words, bytes / 4, path, sizeof path / sizeof path[0], &value);
+    free(words);
+    return value;
+}
+
+/*
+ * The one escape that is known: the GPU's clock and the CPU's. In: words 2 and 4, what is wanted;
+ * out: over that, both clocks and how fast they go.
+ */
+static int32_t escape(void *self, void *data, uint32_t bytes)
+{
+    const struct iblt *gpu = self;
+    const uint64_t now = gpu->host->now(gpu->host->context);
+    const uint64_t out[] = {ticks(gpu), now, TICKS_PER_US * UINT64_C(1000000),
+                            UINT64_C(1000000000)};
+    uint32_t words[5];
+
+    if (bytes < ESCAPE_OUT + sizeof out)
+        return STATUS_INVALID_PARAMETER_CODE;
+    memcpy(words, data, sizeof words);
+    if (words[2] != ESCAPE_CODE || words[4] != ESCAPE_CLOCKS)
+        return STATUS_NOT_SUPPORTED_CODE;
+    memset((uint8_t *)data + 16, 0, 8);
+    memcpy((uint8_t *)data + ESCAPE_OUT, out, sizeof out);
+    return 0;
+}
+
 static void put_three(struct words *words, uint64_t value)
 {
     put(words, (uint32_t)value & IBLT_NUMBER_MASK);
@@ -1292,6 +1337,11 @@ const struct drydock_gpu_model *drydock_gpu_model(uint32_t api_version)
         .bars[2] = {.is_there = true, .is_local = true},
         .message_count = IBLT_ENGINES,
     };
+    static const struct drydock_gpu_application application = {
+        .description = "Drydock's model of Intel graphics (DG2)",
+        .client_bytes = client_bytes,
+        .escape = escape,
+    };
     static const struct drydock_gpu_model model = {
         .api_version = DRYDOCK_GPU_MODEL_API,
         .name = "intel_blt",
@@ -1305,6 +1355,7 @@ const struct drydock_gpu_model *drydock_gpu_model(uint32_t api_version)
         .allocation_data = allocation_data,
         .commands = commands,
         .pci = &pci,
+        .application = &application,
         .tells_flushes = true,
     };
 

@@ -240,6 +240,7 @@ static enum cli_status serve(const struct request *request, const char *folder)
         .socket_path = request->values[OPTION_SOCKET] ? request->values[OPTION_SOCKET] : path,
         .program = request->program,
         .library_dir = folder,
+        .driver = request->values[OPTION_DRIVER],
     };
     configure(request, options_of_case, &config);
     exec_serve(server, &config, result);

@@ -3,6 +3,7 @@
 
 #include "bench/board/gpu_plugin.h"
 #include "bench/exec/lanes.h"
+#include "bench/exec/registry.h"
 #include "bench/exec/waiting.h"
 #include "thunk/protocol.h"
 
@@ -619,6 +620,23 @@ static void drop_broken(struct server *server)
 
 extern char **environ;
 
+/* A driver for WSL opens libdxcore.so by a path of WSL's (src/preload); others need no more. */
+static bool set_preload(const char *library_dir)
+{
+    const char *before = getenv("LD_PRELOAD");
+    char *library, *all = NULL;
+    bool is_set = true;
+
+    if (asprintf(&library, "%s/libdrydock-wsl.so", library_dir) < 0)
+        return false;
+    if (access(library, R_OK) == 0)
+        is_set = asprintf(&all, "%s%s%s", library, before ? ":" : "", before ? before : "") >= 0 &&
+                 !setenv("LD_PRELOAD", all, 1);
+    free(library);
+    free(all);
+    return is_set;
+}
+
 bool exec_set_environment(const char *socket_path, const char *library_dir)
 {
     const char *path = getenv("LD_LIBRARY_PATH");
@@ -627,7 +645,8 @@ bool exec_set_environment(const char *socket_path, const char *library_dir)
 
     if (asprintf(&libraries, "%s%s%s", library_dir, path ? ":" : "", path ? path : "") < 0)
         return false;
-    is_set = !setenv(PROTOCOL_VARIABLE, socket_path, 1) && !setenv("LD_LIBRARY_PATH", libraries, 1);
+    is_set = !setenv(PROTOCOL_VARIABLE, socket_path, 1) &&
+             !setenv("LD_LIBRARY_PATH", libraries, 1) && set_preload(library_dir);
     free(libraries);
     return is_set;
 }
@@ -854,6 +873,7 @@ static void play(void *context, const struct run_board *board)
         snprintf(shared->error, sizeof shared->error, "no memory for the front");
         return;
     }
+    exec_find_store(shared->config.driver, shared->session.store, sizeof shared->session.store);
     if (listen_at(&server, shared->config.socket_path)) {
         serve_program(&server);
         close(server.listener);

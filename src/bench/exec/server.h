@@ -31,6 +31,7 @@ struct exec_server_config {
     const char *socket_path; /* where no file is; it is removed at the end */
     char *const *program;    /* its name and arguments, NULL at the end */
     const char *library_dir; /* where libdxcore.so is */
+    const char *driver;      /* the image, of whose folder user mode is told; NULL: none */
     void (*log)(void *context, const char *text);
     void *log_context;
 };

@@ -1,6 +1,7 @@
 #include "bench/exec/session.h"
 
 #include "bench/board/gpu_plugin.h"
+#include "bench/exec/registry.h"
 #include "check/check.h"
 #include "miniport/miniport.h"
 
@@ -40,6 +41,8 @@ static NTSTATUS query_adapter(void *context, unsigned type, void *data, uint32_t
                           ? gpu_plugin_query_adapter(session->board->plugin, type, data, bytes)
                           : STATUS_NOT_SUPPORTED;
 
+    if (status == STATUS_NOT_SUPPORTED && type == KMTQAITYPE_QUERYREGISTRY)
+        return exec_query_registry(session->store, data, bytes);
     return status == STATUS_NOT_SUPPORTED && type == KMTQAITYPE_UMDRIVERPRIVATE
                ? miniport_query_adapter_info(session->board->miniport, NULL, &query)
                : status;

@@ -18,6 +18,7 @@
 struct exec_session {
     const struct run_board *board;
     struct d3dkmt *front;
+    char store[1024]; /* where the driver's files are; "": nowhere */
     uint64_t next_watch_ns;
 };
 

@@ -13,6 +13,7 @@ static unsigned large_pages;
 #include "../examples/driver-intel/memory.c"
 #include "../examples/driver-intel/paging.c"
 #include "../examples/driver-intel/ring.c"
+#include "../examples/driver-intel/umd.c"
 
 /* The bench has other ideas of these. */
 #undef PAGE
