@@ -128,11 +128,40 @@ static void calls_have_the_same_numbers_in_findings_and_in_the_record(void **sta
     }
 }
 
+/* As a process leaves it in whose driver a call has crashed. */
+static void a_call_that_does_not_return_is_the_last_line(void **state)
+{
+    FILE *file = tmpfile(), *events = tmpfile();
+    struct run_text text = {.events = events, .level = RUN_EVENTS_PAGING};
+    struct record *record = record_create(base_services_libc(), fileno(file), NULL);
+    char error[256], lines[4096] = "";
+    struct record_reader *reader;
+
+    for (unsigned phase = 0; phase < 3; phase++)
+        RECORD_ITEM(record, call, 10 + phase, .sequence = 1 + phase / 2, .phase = phase % 2,
+                    .name = record_literal(record, "DxgkDdiSubmitCommand"));
+    assert_true(record_close(record, error));
+    reader = record_reader_open_file(base_services_libc(), "x", fileno(file), error);
+    assert_non_null(reader);
+    assert_true(run_text_write(&text, reader, error));
+    record_reader_close(reader);
+    rewind(events);
+    assert_true(fread(lines, 1, sizeof lines - 1, events) > 0);
+    assert_non_null(strstr(lines, "11 > DxgkDdiSubmitCommand < 0x00000000\n"
+                                  "12 > DxgkDdiSubmitCommand\n"
+                                  "# complete: 2 calls\n"));
+    fclose(events);
+    fclose(file);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(calls_and_bytes_of_the_file_are_limited),
+        cmocka_unit_test(a_call_that_does_not_return_is_the_last_line),
         cmocka_unit_test(calls_have_the_same_numbers_in_findings_and_in_the_record),
+}
+
     };
 
     return cmocka_run_group_tests_name("bench/run_events", tests, NULL, NULL);

@@ -16,6 +16,7 @@ struct writer {
     uint64_t bytes;            /* of them */
     char model[32], seed[32];
     char call[LINE_BYTES]; /* level "paging": the call under way; "": none */
+    uint64_t call_ns;
 };
 
 static const char *text_of(const struct writer *writer, uint64_t number)
@@ -72,6 +73,7 @@ static void write_line(struct writer *writer, uint64_t time_ns, bool is_after, c
 
     if (text->level == RUN_EVENTS_PAGING && !is_after) {
         snprintf(writer->call, sizeof writer->call, "%s", line);
+        writer->call_ns = time_ns;
         return;
     }
     if (text->level == RUN_EVENTS_PAGING && writer->call[0] && result)
@@ -99,11 +101,15 @@ static void note_print(struct writer *writer, const struct record_reader_item *i
 
 static void end_events(struct writer *writer)
 {
-    const struct run_text *text = writer->text;
+    struct run_text *text = writer->text;
 
     if (!text->events || writer->has_ended)
         return;
     writer->has_ended = true;
+    if (writer->call[0]) { /* it has not returned: the driver crashed, or hung */
+        fprintf(text->events, "%" PRIu64 " %s\n", writer->call_ns, writer->call);
+        text->written++;
+    }
     if (text->dropped)
         fprintf(text->events,
                 "# %" PRIu64 " more calls are not in this file (it holds %" PRIu64 ")\n",
