@@ -70,8 +70,7 @@ bool report_finish_record(int file, const struct run_result *result,
     if (was_cut) {
         put_fact(record, "outcome", run_outcome_name(result->outcome), result->virtual_time_ns);
         RECORD_ITEM(record, cut, result->virtual_time_ns,
-                    .what =
-                        record_text(record, "the end: the process of the run did not come to it"));
+                    .what = record_text(record, "the process of the run did not come to its end"));
     }
     if (origin && origin->replay)
         put_fact(record, "replay", origin->replay, result->virtual_time_ns);

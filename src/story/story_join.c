@@ -314,8 +314,12 @@ static void take_cut(struct join *join, const struct record_reader_item *item)
 {
     FIELDS(cut);
 
-    story_fact(join->story, "left_out", "%llu %s, which the record had no room for",
-               (unsigned long long)fields->count, record_reader_text(join->reader, fields->what));
+    if (fields->count)
+        story_fact(join->story, "not_recorded", "%llu %s, which the record had no room for",
+                   (unsigned long long)fields->count,
+                   record_reader_text(join->reader, fields->what));
+    else /* a sentence about the end */
+        story_fact(join->story, "cut", "%s", record_reader_text(join->reader, fields->what));
 }
 
 /* ---- Calls ----------------------------------------------------------------------------------- */

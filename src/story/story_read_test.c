@@ -306,6 +306,24 @@ static void what_was_never_told_of_makes_rows_of_its_own(void **state)
     story_destroy(story);
 }
 
+/* As the writer says it: so many items that a limit has cut, and a sentence about the end. */
+static void write_cuts(struct record *record)
+{
+    RECORD_ITEM(record, cut, 1, .what = record_text(record, "call"), .count = 7);
+    RECORD_ITEM(record, cut, 1, .what = record_text(record, "the process ended"));
+}
+
+static void what_a_record_lacks_is_told(void **state)
+{
+    struct story *story = read_bytes(written(write_cuts), NULL);
+
+    assert_string_equal(story_fact_of(story, "not_recorded"),
+                        "7 call, which the record had no room for");
+    assert_string_equal(story_fact_of(story, "cut"), "the process ended");
+    assert_null(story_fact_of(story, "left_out"));
+    story_destroy(story);
+}
+
 static void a_cut_record_is_told(void **state)
 {
     struct record_bytes_of of = written(write_calls);
@@ -415,6 +433,7 @@ int main(void)
         cmocka_unit_test(where_calls_are_too_many_those_near_a_finding_stay),
         cmocka_unit_test(curves_have_a_point_where_they_change),
         cmocka_unit_test(what_was_never_told_of_makes_rows_of_its_own),
+        cmocka_unit_test(what_a_record_lacks_is_told),
         cmocka_unit_test(a_cut_record_is_told),
         cmocka_unit_test(what_is_no_record_is_refused),
         cmocka_unit_test(rows_have_a_limit),

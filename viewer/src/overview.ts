@@ -692,6 +692,7 @@ export function overviewView(app: App): View {
         const cut = run
             ? [
                   ...run.facts("left_out").map(t => `${t} (to keep this page small)`),
+                  ...run.facts("not_recorded"),
                   ...run.facts("cut"),
               ]
             : [];

@@ -160,8 +160,6 @@ int main(void)
         cmocka_unit_test(calls_and_bytes_of_the_file_are_limited),
         cmocka_unit_test(a_call_that_does_not_return_is_the_last_line),
         cmocka_unit_test(calls_have_the_same_numbers_in_findings_and_in_the_record),
-}
-
     };
 
     return cmocka_run_group_tests_name("bench/run_events", tests, NULL, NULL);

@@ -211,12 +211,12 @@ bool report_page_save(const char *folder, const char *name, const char *html, ch
     return is_written;
 }
 
-/* The text of a fact "left_out"; NULL: the row is another fact. */
+/* The text of a fact "left_out" or "not_recorded"; NULL: the row is another fact. */
 static const char *left_out(const struct story *story, size_t row)
 {
     const char *key = story_text_of(story, story_get(story, STORY_FACTS_KEY, row));
 
-    return strcmp(key, "left_out") == 0
+    return strcmp(key, "left_out") == 0 || strcmp(key, "not_recorded") == 0
                ? story_text_of(story, story_get(story, STORY_FACTS_VALUE, row))
                : NULL;
 }

@@ -50,7 +50,8 @@ char *report_run_html(struct report_run *run, size_t *out_size, char error[512])
 /* Writes a page into the folder under this name, in place of one that is there. */
 bool report_page_save(const char *folder, const char *name, const char *html, char error[512]);
 
-/* What a story lacks, its facts "left_out": as a list of texts, and as lines. NULL: no story. */
+/* What a story lacks, its facts "left_out" and "not_recorded": as a list of texts, and as lines.
+ * NULL: no story. */
 json_t *report_left_out_json(const struct story *story);
 void report_left_out_text(FILE *out, const struct story *story);
 
