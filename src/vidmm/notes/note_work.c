@@ -123,13 +123,45 @@ struct entry_range {
 };
 
 /*
+ * How many of the entries have the flags of the first and, if the mask is all ones, addresses that
+ * go on by the stride; those before `known` do. One jump for four of them: this reads all entries
+ * of all page tables.
+ */
+static uint64_t count_alike(const DXGK_PTE *entries, uint64_t known, uint64_t count,
+                            ULONGLONG stride, ULONGLONG mask)
+{
+    const ULONGLONG flags = entries[0].Flags;
+    ULONGLONG address = entries[0].PageAddress + known * stride;
+
+    for (; known + 4 <= count; known += 4) {
+        const DXGK_PTE *at = &entries[known];
+        ULONGLONG other = (at[0].Flags ^ flags) | (at[1].Flags ^ flags) | (at[2].Flags ^ flags) |
+                          (at[3].Flags ^ flags);
+
+        other |= ((at[0].PageAddress ^ address) | (at[1].PageAddress ^ (address + stride)) |
+                  (at[2].PageAddress ^ (address + 2 * stride)) |
+                  (at[3].PageAddress ^ (address + 3 * stride))) &
+                 mask;
+        if (other)
+            break;
+        address += 4 * stride;
+    }
+    while (known < count && entries[known].Flags == flags &&
+           !((entries[known].PageAddress ^ address) & mask)) {
+        address += stride;
+        known++;
+    }
+    return known;
+}
+
+/*
  * All invalid; or with the same flags, and addresses that go on by the same stride. Pages of system
  * memory follow each other by chance: there the flags are enough.
  */
 static struct entry_range fold(const DXGK_PTE *entries, uint64_t count)
 {
-    ULONGLONG flags = entries[0].Flags, address = entries[0].PageAddress, stride;
     struct entry_range range = {.count = 1};
+    ULONGLONG stride;
     uint64_t even;
 
     if (!entries[0].Valid) {
@@ -137,19 +169,13 @@ static struct entry_range fold(const DXGK_PTE *entries, uint64_t count)
             range.count++;
         return range;
     }
-    if (count == 1 || entries[1].Flags != flags)
+    if (count == 1 || entries[1].Flags != entries[0].Flags)
         return range;
-    stride = entries[1].PageAddress - address;
-    while (range.count < count && entries[range.count].Flags == flags &&
-           entries[range.count].PageAddress == address + range.count * stride)
-        range.count++;
-    range.stride = (int64_t)stride;
-    even = range.count;
-    while (!entries[0].Segment && range.count < count && entries[range.count].Flags == flags)
-        range.count++;
+    stride = entries[1].PageAddress - entries[0].PageAddress;
+    even = count_alike(entries, 2, count, stride, ~UINT64_C(0));
+    range.count = entries[0].Segment ? even : count_alike(entries, even, count, 0, 0);
     range.is_scattered = range.count != even;
-    if (range.is_scattered)
-        range.stride = 0;
+    range.stride = range.is_scattered ? 0 : (int64_t)stride;
     return range;
 }
 
