@@ -46,6 +46,18 @@ static void consume_block(uint64_t lanes[4], const uint8_t *block)
         lanes[i] = round_lane(lanes[i], load_u64(block + 8 * i));
 }
 
+/* The lanes of their own: bytes may be anything, the lanes in the structure too. */
+static const uint8_t *consume_blocks(uint64_t lanes[4], const uint8_t *blocks, size_t count)
+{
+    uint64_t own[4];
+
+    memcpy(own, lanes, sizeof own);
+    for (; count; count--, blocks += sizeof own)
+        consume_block(own, blocks);
+    memcpy(lanes, own, sizeof own);
+    return blocks;
+}
+
 void hash_init(struct hash *hash, uint64_t seed)
 {
     memset(hash, 0, sizeof *hash);
@@ -76,10 +88,8 @@ void hash_update(struct hash *hash, const void *bytes, size_t size)
         next += missing;
         size -= missing;
     }
-    for (; size >= sizeof hash->tail; size -= sizeof hash->tail) {
-        consume_block(hash->lanes, next);
-        next += sizeof hash->tail;
-    }
+    next = consume_blocks(hash->lanes, next, size / sizeof hash->tail);
+    size %= sizeof hash->tail;
     memcpy(hash->tail, next, size);
 }
 
