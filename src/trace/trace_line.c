@@ -2,6 +2,7 @@
 #include "trace/trace_line.h"
 
 #include "base/assert.h"
+#include "base/bits.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -47,23 +48,57 @@ void trace_put_characters(struct trace_line *line, const char *text, size_t leng
     line->length += length;
 }
 
-/* At least `digits` of them, NUMBER_BYTES at most. */
-static void put_digits(struct trace_line *line, uint64_t value, unsigned base, const char *alphabet,
-                       unsigned digits)
+/* Where `count` characters and the zero behind them go; NULL: there is no room for all of them. */
+static inline char *room_for(const struct trace_line *line, size_t count)
 {
-    char text[NUMBER_BYTES];
-    char *first = text + sizeof text;
+    return line->length + count < line->size ? line->buffer + line->length : NULL;
+}
 
-    if (base == 16) {
-        for (; value; value >>= 4)
-            *--first = alphabet[value % 16];
-    } else {
-        for (; value; value /= 10)
-            *--first = alphabet[value % 10];
-    }
-    while (first > text && first > text + sizeof text - digits)
-        *--first = '0';
-    trace_put_characters(line, first, (size_t)(text + sizeof text - first));
+static inline void end_at(struct trace_line *line, char *end)
+{
+    *end = '\0';
+    line->length = (size_t)(end - line->buffer);
+}
+
+static inline unsigned count_digits(uint64_t value, unsigned base)
+{
+    unsigned count = 1;
+
+    if (base == 16)
+        return (log2_floor_u64(value | 1) + 4) / 4;
+    for (uint64_t next = 10; count < 20 && value >= next; next *= 10)
+        count++;
+    return count;
+}
+
+/* So many of the last digits; gives the place behind them. */
+static inline char *write_digits(char *at, uint64_t value, unsigned base, const char *alphabet,
+                                 unsigned digits)
+{
+    char *const end = at + digits;
+
+    for (char *digit = end; digit > at; value /= base)
+        *--digit = alphabet[value % base];
+    return end;
+}
+
+/* At least `digits` of them, NUMBER_BYTES at most. Inline: a base that is known needs no division.
+ */
+static inline void put_digits(struct trace_line *line, uint64_t value, unsigned base,
+                              const char *alphabet, unsigned digits)
+{
+    const unsigned needed = count_digits(value, base);
+    const unsigned count = digits <= needed        ? needed
+                           : digits < NUMBER_BYTES ? digits
+                                                   : NUMBER_BYTES;
+    char text[NUMBER_BYTES];
+    char *at = room_for(line, count);
+
+    if (at)
+        end_at(line, write_digits(at, value, base, alphabet, count));
+    else
+        trace_put_characters(line, text,
+                             (size_t)(write_digits(text, value, base, alphabet, count) - text));
 }
 
 static void put_decimal(struct trace_line *line, uint64_t value)
@@ -191,46 +226,39 @@ void trace_put(struct trace_line *line, const char *format, ...)
 
 /* ---- Fields ---- */
 
-/* The longest " name=0x" and number that are put together first, and behind the line in one go. */
-#define FIELD_BYTES 96u
-
-/* " name=", then the prefix, then the number; the longest names go piece by piece. */
-static void put_field(struct trace_line *line, const char *name, size_t name_length,
-                      const char *prefix, size_t prefix_length, uint64_t value, unsigned base)
+static void put_name_characters(struct trace_line *line, const char *name, size_t length)
 {
-    char field[FIELD_BYTES];
-    char *first = field + sizeof field;
+    trace_put_characters(line, " ", 1);
+    trace_put_characters(line, name, length);
+    trace_put_characters(line, "=", 1);
+}
 
-    if (base == 16) {
-        do
-            *--first = "0123456789abcdef"[value % 16];
-        while (value >>= 4);
-    } else {
-        do
-            *--first = (char)('0' + value % 10);
-        while (value /= 10);
-    }
-    if (name_length + prefix_length + NUMBER_BYTES + 2 > sizeof field) {
-        trace_put_characters(line, " ", 1);
-        trace_put_characters(line, name, name_length);
-        trace_put_characters(line, "=", 1);
+/* " name=", then the prefix, then the number: in one go where all of it has room. */
+static inline void put_field(struct trace_line *line, const char *name, size_t name_length,
+                             const char *prefix, size_t prefix_length, uint64_t value,
+                             unsigned base)
+{
+    static const char alphabet[] = "0123456789abcdef";
+    const unsigned digits = count_digits(value, base);
+    char *at = room_for(line, 1 + name_length + 1 + prefix_length + digits);
+
+    if (!at) {
+        put_name_characters(line, name, name_length);
         trace_put_characters(line, prefix, prefix_length);
-    } else {
-        first -= prefix_length;
-        memcpy(first, prefix, prefix_length);
-        *--first = '=';
-        first -= name_length;
-        memcpy(first, name, name_length);
-        *--first = ' ';
+        put_digits(line, value, base, alphabet, 1);
+        return;
     }
-    trace_put_characters(line, first, (size_t)(field + sizeof field - first));
+    *at++ = ' ';
+    memcpy(at, name, name_length);
+    at += name_length;
+    *at++ = '=';
+    memcpy(at, prefix, prefix_length);
+    end_at(line, write_digits(at + prefix_length, value, base, alphabet, digits));
 }
 
 static void put_name(struct trace_line *line, const char *name)
 {
-    trace_put_characters(line, " ", 1);
-    trace_put_text(line, name);
-    trace_put_characters(line, "=", 1);
+    put_name_characters(line, name, strlen(name));
 }
 
 void trace_put_named_number(struct trace_line *line, const char *name, size_t name_length,

@@ -68,6 +68,41 @@ static void other_conversions_go_to_printf_as_a_whole(void **state)
     assert_as_printf("%s %020u", "wide", 5u);
 }
 
+/* Whole where it has room, and cut where it has none. */
+static void assert_field(const char *wanted, uint64_t value, bool is_hex)
+{
+    for (size_t size = 0; size <= ROOM; size++) {
+        char cut[ROOM + 1], is[ROOM + 1];
+        struct trace_line line = {is, size, 0, NULL, NULL};
+
+        memset(cut, '#', sizeof cut);
+        memset(is, '#', sizeof is);
+        snprintf(size ? cut : NULL, size, "%s", wanted);
+        if (is_hex)
+            trace_put_hex(&line, "name", value);
+        else
+            trace_put_number(&line, "name", value);
+        assert_int_equal(line.length, strlen(wanted));
+        if (size) {
+            assert_string_equal(is, cut);
+            assert_int_equal(is[size], '#');
+        }
+    }
+}
+
+static void numbers_of_fields_are_those_of_printf(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_COUNT(numbers); i++) {
+        char wanted[ROOM];
+
+        snprintf(wanted, sizeof wanted, " name=%" PRIu64, numbers[i]);
+        assert_field(wanted, numbers[i], false);
+        snprintf(wanted, sizeof wanted, " name=0x%" PRIx64, numbers[i]);
+        assert_field(wanted, numbers[i], true);
+    }
+}
+
 static void fields_have_names(void **state)
 {
     char text[ROOM];
@@ -88,6 +123,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_line_is_what_printf_makes_of_it),
         cmocka_unit_test(other_conversions_go_to_printf_as_a_whole),
+        cmocka_unit_test(numbers_of_fields_are_those_of_printf),
         cmocka_unit_test(fields_have_names),
     };
 
