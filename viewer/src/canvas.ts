@@ -136,6 +136,8 @@ export class TimeCanvas {
     private moved = 0;
     private measureFrom: number | null = null;
     private movedAt = 0;
+    private frameAt = 0;
+    gap = 0; /* ms between this frame and the one before, when both were drawn in a row */
     lastPointer: Pointer | null = null;
 
     constructor(
@@ -192,6 +194,8 @@ export class TimeCanvas {
             this.queued = false;
             if (!this.element.isConnected || !this.width || !this.height) return;
             const started = performance.now();
+            this.gap = frameMs - this.frameAt < 250 ? frameMs - this.frameAt : 0;
+            this.frameAt = frameMs;
             const scale = this.element.width / this.width;
             this.context.setTransform(scale, 0, 0, scale, 0, 0);
             const again = this.client.draw(this.context, this.width, this.height);
@@ -398,8 +402,15 @@ export function parseColour(css: string): number {
     return match ? parseInt(match[1], 16) : 0x888888;
 }
 
+const cssColours = new Map<number, string>();
+
 export function cssColour(rgb: number): string {
-    return `#${rgb.toString(16).padStart(6, "0")}`;
+    let text = cssColours.get(rgb);
+    if (text === undefined) {
+        text = `#${rgb.toString(16).padStart(6, "0")}`;
+        if (cssColours.size < 4096) cssColours.set(rgb, text);
+    }
+    return text;
 }
 
 /* Black or white, whichever reads better on the colour. */

@@ -155,15 +155,18 @@ export function curves(
         );
         holder.querySelector(".u-wrap")?.setAttribute("aria-hidden", "true");
     };
+    const follow = (): void => {
+        if (!plot || !holder.isConnected) return;
+        const { min, max } = plot.scales.x;
+        if (min !== time.t0 || max !== time.t1) plot.setScale("x", { min: time.t0, max: time.t1 });
+    };
     const value = h("p", { class: "readout" }, " ");
     const observer = new ResizeObserver(() => {
         if (!plot || plot.width !== holder.clientWidth) draw();
+        follow(); /* it may have been out of sight while the window moved */
     });
     observer.observe(holder);
-    stops.push(
-        time.watch(() => plot?.setScale("x", { min: time.t0, max: time.t1 })),
-        onTheme(draw),
-    );
+    stops.push(time.watch(follow), onTheme(draw));
     const keys = h(
         "ul",
         { class: "legend", "aria-label": "Legend" },

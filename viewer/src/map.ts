@@ -12,7 +12,7 @@ import * as format from "./format.js";
 import { lifeOf, lifeTable } from "./life.js";
 import { tableGrid } from "./rows.js";
 import { onTheme } from "./theme.js";
-import { after, PAINT_MS, PAINT_STILL_MS, TileLayer, type TileFrame } from "./tiles.js";
+import { after, PaintTime, TileLayer, type TileFrame } from "./tiles.js";
 
 export type ColourBy = "process" | "use" | "moves" | "size";
 
@@ -45,6 +45,8 @@ interface Panel {
     isShown: boolean;
     /* share of free memory that its largest range has, at FREE_SAMPLES moments */
     free: Float32Array | null;
+    strip: HTMLCanvasElement | null; /* the picture of free */
+    stripColour: string;
 }
 
 const FREE_SAMPLES = 480;
@@ -168,6 +170,7 @@ export class SegmentMap {
     private hovered = -1; /* a band */
     private moment: number | null = null;
     private readonly resident = new Uint32Array(65536); /* bands of one moment */
+    private readonly paint = new PaintTime();
 
     constructor(
         private readonly app: App,
@@ -354,6 +357,8 @@ export class SegmentMap {
                 height: 0,
                 isShown: n > 0,
                 free: null,
+                strip: null,
+                stripColour: "",
                 layer: new TileLayer(
                     rects,
                     { t0: run.begin, t1: run.end, y0: -top, y1: 0 },
@@ -744,7 +749,7 @@ export class SegmentMap {
             c.globalAlpha = 1;
         }
         if (again) {
-            const deadline = after(this.canvas.isMoving ? PAINT_MS : PAINT_STILL_MS);
+            const deadline = after(this.paint.next(this.canvas.isMoving, this.canvas.gap));
             for (const panel of shown) if (!deadline()) panel.layer.work(deadline);
         }
         return again;
@@ -801,15 +806,17 @@ export class SegmentMap {
             }
             return false;
         }
-        c.imageSmoothingEnabled = true;
+        const isRough = this.canvas.isMoving && this.paint.isShort;
+        c.imageSmoothingEnabled = !isRough;
         c.imageSmoothingQuality = "low";
-        return layer.draw(frame, scale, (tile, sx, sy, sw, sh, t0, t1, b0, b1) => {
+        const isMissing = layer.draw(frame, scale, (tile, sx, sy, sw, sh, t0, t1, b0, b1) => {
             const left = snap(frame.x + (t0 - frame.t0) * perNs, scale),
                 right = snap(frame.x + (t1 - frame.t0) * perNs, scale);
             const top = snap(frame.y + (b0 + panel.y1) * perByte, scale),
                 bottom = snap(frame.y + (b1 + panel.y1) * perByte, scale);
             c.drawImage(tile, sx, sy, sw, sh, left, top, right - left, bottom - top);
         });
+        return isMissing || isRough;
     }
 
     private drawSelection(
@@ -857,36 +864,60 @@ export class SegmentMap {
             panel.free = new Float32Array(FREE_SAMPLES).fill(-1);
             this.measureFree(panel, 0);
         }
-        const y = panel.top + panel.height + 3;
-        const whole = this.run.end - this.run.begin;
-        for (let i = 0; i < FREE_SAMPLES; i++) {
-            const share = panel.free[i];
-            if (share < 0) continue;
-            const x0 = this.canvas.xOf(this.run.begin + (whole * i) / FREE_SAMPLES),
-                x1 = this.canvas.xOf(this.run.begin + (whole * (i + 1)) / FREE_SAMPLES);
-            if (x1 < LEFT || x0 > right) continue;
-            c.globalAlpha = 0.06 + 0.94 * (1 - share);
-            c.fillStyle = bad;
-            c.fillRect(
-                Math.max(LEFT, x0),
-                y,
-                Math.min(right, x1) - Math.max(LEFT, x0) + 0.3,
-                STRIP - 6,
-            );
-        }
-        c.globalAlpha = 1;
+        const x0 = this.canvas.xOf(this.run.begin),
+            x1 = this.canvas.xOf(this.run.end);
+        const from = Math.max(LEFT, x0),
+            to = Math.min(right, x1);
+        if (to <= from) return;
+        const strip = this.stripOf(panel, bad);
+        const perPixel = FREE_SAMPLES / (x1 - x0);
+        c.imageSmoothingEnabled = false;
+        c.drawImage(
+            strip,
+            (from - x0) * perPixel,
+            0,
+            (to - from) * perPixel,
+            1,
+            from,
+            panel.top + panel.height + 3,
+            to - from,
+            STRIP - 6,
+        );
     }
 
+    /* The strip as a picture of one line, a point for each sample. */
+    private stripOf(panel: Panel, bad: string): HTMLCanvasElement {
+        if (panel.strip && panel.stripColour === bad) return panel.strip;
+        const strip = document.createElement("canvas");
+        strip.width = FREE_SAMPLES;
+        strip.height = 1;
+        const c = strip.getContext("2d") as CanvasRenderingContext2D;
+        c.fillStyle = bad;
+        (panel.free as Float32Array).forEach((share, i) => {
+            if (share < 0) return;
+            c.globalAlpha = 0.06 + 0.94 * (1 - share);
+            c.fillRect(i, 0, 1, 1);
+        });
+        panel.strip = strip;
+        panel.stripColour = bad;
+        return strip;
+    }
+
+    /* A few samples at a time, and none while the window moves: that needs its frames. */
     private measureFree(panel: Panel, from: number): void {
         const free = panel.free as Float32Array;
-        const deadline = after(4);
         let i = from;
-        for (; i < FREE_SAMPLES && !deadline(); i++) {
-            const t = this.run.begin + ((this.run.end - this.run.begin) * (i + 0.5)) / FREE_SAMPLES;
-            const f = this.freeAt(panel, t);
-            free[i] = f.free > 0 ? f.largest / f.free : 1;
+        if (!this.canvas.isMoving) {
+            const deadline = after(4);
+            for (; i < FREE_SAMPLES && !deadline(); i++) {
+                const t =
+                    this.run.begin + ((this.run.end - this.run.begin) * (i + 0.5)) / FREE_SAMPLES;
+                const f = this.freeAt(panel, t);
+                free[i] = f.free > 0 ? f.largest / f.free : 1;
+            }
+            panel.strip = null;
+            this.canvas.refresh();
         }
-        this.canvas.refresh();
         if (i < FREE_SAMPLES) window.setTimeout(() => this.measureFree(panel, i), 12);
     }
 

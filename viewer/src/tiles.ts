@@ -29,13 +29,14 @@ export interface TileFrame {
 }
 
 /* pixels, and a few for each rectangle, between two looks at the clock: a fraction of a ms */
-const SLICE = 40000;
+const SLICE = 16000;
 
 export class TileLayer {
     readonly index: RectIndex;
     private readonly cache: TileCache<HTMLCanvasElement>;
     private readonly found: Uint32Array;
     private readonly raster: AreaRaster;
+    private image: ImageData | null = null; /* of all tiles, one after the other */
 
     /*
      * tile: pixels of a tile. hasFineY: y has levels of detail, too. most: shapes that are drawn
@@ -71,16 +72,20 @@ export class TileLayer {
             scaleY = tile.height / stepY;
         const raster = this.raster;
         let walk: RectWalk | null = null;
+        let isPainted = false;
         return {
             step: deadline => {
                 if (!walk) {
                     raster.clear();
                     walk = this.index.walk(x0, y0, x0 + stepX, y0 + stepY);
                 }
-                for (;;) {
+                while (!isPainted) {
                     for (let cost = 0; cost < SLICE;) {
                         const i = walk.next();
-                        if (i < 0) return true;
+                        if (i < 0) {
+                            isPainted = true;
+                            break;
+                        }
                         const left = (rects.x0[i] - x0) * scaleX;
                         /*
                          * what takes no time is a quarter of a pixel, so that it is there and
@@ -98,15 +103,16 @@ export class TileLayer {
                                 this.colour(i),
                             );
                     }
-                    if (deadline()) return false;
+                    if (deadline()) return false; /* the picture of it takes a ms, too */
                 }
+                return true;
             },
             result: () => {
                 const canvas = document.createElement("canvas");
                 canvas.width = tile.width;
                 canvas.height = tile.height;
                 const c = canvas.getContext("2d") as CanvasRenderingContext2D;
-                const image = c.createImageData(tile.width, tile.height);
+                const image = (this.image ??= c.createImageData(tile.width, tile.height));
                 raster.pixels(image.data, this.least);
                 c.putImageData(image, 0, 0);
                 return canvas;
@@ -245,7 +251,34 @@ export function after(ms: number): () => boolean {
     return () => performance.now() >= end;
 }
 
-/* How long tiles are painted in a frame. The rest of its 16.7 ms is for drawing. */
-export const PAINT_MS = 4;
+/* How long tiles are painted in a frame, at most. The rest of its 16.7 ms is for drawing. */
+const PAINT_MS = 4;
+const PAINT_LEAST_MS = 0.5;
 /* The same while the window stands still: nobody sees a frame less. */
-export const PAINT_STILL_MS = 24;
+const PAINT_STILL_MS = 24;
+const FRAME_MS = 1000 / 60;
+
+/*
+ * How long tiles may be painted in the next frame. While the window moves, a frame that came late
+ * halves the time, and frames in time give it back: the picture is less sharp for a moment, but it
+ * moves.
+ */
+export class PaintTime {
+    private ms = PAINT_MS;
+
+    /* gap: ms since the frame before; 0: there was none. */
+    next(isMoving: boolean, gap: number): number {
+        if (!isMoving) {
+            this.ms = PAINT_MS;
+            return PAINT_STILL_MS;
+        }
+        if (gap > 1.4 * FRAME_MS) this.ms = Math.max(PAINT_LEAST_MS, this.ms / 2);
+        else this.ms = Math.min(PAINT_MS, this.ms * 1.15);
+        return this.ms;
+    }
+
+    /* Frames come late: what is drawn should cost less, until the window stands still. */
+    get isShort(): boolean {
+        return this.ms < PAINT_MS / 2;
+    }
+}

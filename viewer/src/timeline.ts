@@ -21,7 +21,7 @@ import {
 import { fitText } from "./map.js";
 import { argumentValue, details, rowName } from "./rows.js";
 import { onTheme } from "./theme.js";
-import { after, PAINT_MS, PAINT_STILL_MS, TileLayer, type TileFrame } from "./tiles.js";
+import { after, PaintTime, TileLayer, type TileFrame } from "./tiles.js";
 
 const LEFT = 150,
     RIGHT = 16,
@@ -40,6 +40,7 @@ export class Timeline {
     readonly canvas: TimeCanvas;
     private readonly slices: Slices;
     private readonly layer: TileLayer;
+    private readonly paint = new PaintTime();
     private colours: Uint32Array;
     private readonly fadedColours: Uint32Array;
     private isMatch: Uint8Array | null = null;
@@ -780,7 +781,7 @@ export class Timeline {
                 (seen / this.contentHeight) * seen,
             );
         }
-        if (again) this.layer.work(after(this.canvas.isMoving ? PAINT_MS : PAINT_STILL_MS));
+        if (again) this.layer.work(after(this.paint.next(this.canvas.isMoving, this.canvas.gap)));
         return again;
     }
 
