@@ -57,14 +57,50 @@ const SYSTEM = -1; /* entries of no process: those of the paging process before 
 const PAGE_BYTES = 4096;
 const TABLE_ENTRIES = 512; /* of a level of which nothing was written */
 
+/* Other bits of an entry: those of DXGK_PTE. */
+const LARGE_PAGE = 1 << 10;
+const TABLE_OF_64K = 1 << 17; /* PageTablePageSize: 1 */
+const FLAGS: [number, string][] = [
+    [1 << 1, "Zero"],
+    [1 << 2, "CacheCoherent"],
+    [1 << 3, "ReadOnly"],
+    [1 << 4, "NoExecute"],
+    [LARGE_PAGE, "LargePage"],
+    [TABLE_OF_64K, "64 KiB table"],
+];
+
+/* "ReadOnly, NoExecute"; bits without a name as a number. */
+export function flagsText(flags: number): string {
+    const names = FLAGS.filter(([bit]) => flags & bit).map(([, name]) => name);
+    let rest = flags;
+    for (const [bit] of FLAGS) if (rest & bit) rest -= bit;
+    if (rest > 0) names.push(format.hex(rest));
+    return names.join(", ");
+}
+
+/*
+ * Entries of one level that cover as much each. Level 0 has two layers where 64 KiB pages have leaf
+ * tables of their own.
+ */
+export interface Layer {
+    level: number;
+    covers: number; /* bytes of addresses of one entry */
+}
+
+/* Pieces that say the same, one behind the other. */
+export interface Folded extends Piece {
+    pieces: Piece[];
+}
+
 export class PageTables {
     readonly rows: Uint32Array; /* entries of the process, in order of time */
-    readonly levels: number[];
+    readonly layers: Layer[]; /* the root's first; of one level, larger pages first */
 
-    private readonly covered: Map<
-        number,
-        number
-    >; /* bytes that an entry of a level covers, where the story does not say */
+    /* bytes that an entry of a level covers, where the story does not say */
+    private readonly covered: Map<number, number>;
+    /* A level 1 entry says which kind of leaf table it points at. */
+    private readonly hasTableSizes: boolean;
+    private known = { moment: NaN, layers: new Map<Layer, Piece[]>() };
 
     /* process: a row of objects; SYSTEM: entries of no process. */
     constructor(
@@ -79,18 +115,26 @@ export class PageTables {
                 : Uint32Array.from(run.referring("entries", "process", process));
         this.rows.sort((a, b) => time[a] - time[b] || a - b);
         const level = run.values("entries", "level"),
-            counts = run.values("entries", "count");
-        this.levels = [...new Set(Array.from(this.rows, r => level[r]))].sort((a, b) => b - a);
+            counts = run.values("entries", "count"),
+            flags = run.values("entries", "flags");
+        const levels = new Set(Array.from(this.rows, r => level[r]));
         /* A table has as many entries as were ever written of its level at once. */
         const most = new Map<number, number>();
         for (let r = 0; r < level.length; r++)
             most.set(level[r], Math.max(most.get(level[r]) ?? 1, counts[r]));
         this.covered = new Map();
         let bytes = PAGE_BYTES;
-        for (let l = 0; l <= Math.max(0, ...this.levels); l++) {
+        for (let l = 0; l <= Math.max(0, ...levels); l++) {
             this.covered.set(l, bytes);
             bytes *= most.get(l) ?? TABLE_ENTRIES;
         }
+        const layers = new Map<string, Layer>();
+        for (const row of this.rows) {
+            const covers = this.covers(row);
+            layers.set(`${level[row]}/${covers}`, { level: level[row], covers });
+        }
+        this.layers = [...layers.values()].sort((a, b) => b.level - a.level || b.covers - a.covers);
+        this.hasTableSizes = this.rows.some(r => level[r] > 0 && (flags[r] & TABLE_OF_64K) !== 0);
     }
 
     /* Bytes of addresses that one entry of this row covers. */
@@ -111,8 +155,20 @@ export class PageTables {
         return this.rows.length;
     }
 
-    /* What holds at a moment, of one level. */
-    at(moment: number, level: number): Piece[] {
+    /* The levels that have entries, the root's first. */
+    get levels(): number[] {
+        return [...new Set(this.layers.map(l => l.level))];
+    }
+
+    /* What holds at a moment, of one layer. */
+    at(moment: number, layer: Layer): Piece[] {
+        if (this.known.moment !== moment) this.known = { moment, layers: new Map() };
+        let pieces = this.known.layers.get(layer);
+        if (!pieces) this.known.layers.set(layer, (pieces = this.compute(moment, layer)));
+        return pieces;
+    }
+
+    private compute(moment: number, layer: Layer): Piece[] {
         const v = (column: string) => this.run.values("entries", column);
         const time = v("time"),
             va = v("va"),
@@ -123,17 +179,32 @@ export class PageTables {
             ids: number[] = [];
         for (const row of this.rows) {
             if (time[row] > moment) break;
-            if (levels[row] !== level || !counts[row]) continue;
+            if (levels[row] !== layer.level || !counts[row]) continue;
+            const covers = this.covers(row);
+            if (covers !== layer.covers) continue;
             begins.push(va[row]);
-            ends.push(va[row] + counts[row] * this.covers(row));
+            ends.push(va[row] + counts[row] * covers);
             ids.push(row);
         }
         return lastWriters(begins, ends, ids);
     }
 
+    private value(column: string, row: number): number {
+        return this.run.values("entries", column)[row];
+    }
+
+    /* Whether the entries map pages, and do not point at tables. */
+    isPage(row: number): boolean {
+        return this.value("level", row) === 0 || (this.value("flags", row) & LARGE_PAGE) !== 0;
+    }
+
+    leads(piece: Piece | null | undefined): boolean {
+        return !!piece && this.value("valid", piece.row) > 0;
+    }
+
     /* Where an address of a piece leads. */
     target(piece: Piece, va: number): { isValid: boolean; segment: number; offset: number } {
-        const v = (column: string): number => this.run.values("entries", column)[piece.row];
+        const v = (column: string): number => this.value(column, piece.row);
         const covers = this.covers(piece.row);
         const index = Math.floor((va - v("va")) / covers);
         return {
@@ -141,6 +212,82 @@ export class PageTables {
             segment: v("segment"),
             offset: v("offset") + index * this.stride(piece.row) + ((va - v("va")) % covers),
         };
+    }
+
+    /* The entry of each layer for an address, the root's first. */
+    walk(moment: number, va: number): { layer: Layer; piece: Piece | null }[] {
+        return this.layers.map(layer => {
+            const pieces = this.at(moment, layer);
+            let i = 0;
+            for (let end = pieces.length; i < end;) {
+                const middle = (i + end) >>> 1;
+                if (pieces[middle].end <= va) i = middle + 1;
+                else end = middle;
+            }
+            return { layer, piece: i < pieces.length && pieces[i].va <= va ? pieces[i] : null };
+        });
+    }
+
+    /*
+     * The entry that maps an address at a moment, or null. A large page ends the walk. Of the two
+     * kinds of leaf tables, the entry of level 1 says which is used; where it has a word for each,
+     * the larger page counts when it is valid.
+     */
+    mapped(moment: number, va: number): Piece | null {
+        const steps = this.walk(moment, va);
+        let wanted = 0;
+        for (const { layer, piece } of steps) {
+            if (layer.level === 0) {
+                if (!this.leads(piece) || (wanted && layer.covers !== wanted)) continue;
+                return piece;
+            }
+            if (!piece || !this.leads(piece)) {
+                /* with two words in an entry, its last writer may have written the other one */
+                if (piece && !this.hasTwoWords) return null;
+                continue;
+            }
+            if (this.isPage(piece.row)) return piece;
+            if (layer.level === 1 && this.hasTableSizes)
+                wanted =
+                    this.value("flags", piece.row) & TABLE_OF_64K ? 16 * PAGE_BYTES : PAGE_BYTES;
+        }
+        return null;
+    }
+
+    private get hasTwoWords(): boolean {
+        return !this.hasTableSizes && this.layers.filter(l => l.level === 0).length > 1;
+    }
+
+    /* Pieces that go on where the piece before ended, and say the same. */
+    fold(pieces: Piece[]): Folded[] {
+        const out: Folded[] = [];
+        for (const piece of pieces) {
+            const last = out[out.length - 1];
+            if (last && last.end === piece.va && this.isAlike(last, piece)) {
+                last.end = piece.end;
+                last.pieces.push(piece);
+            } else out.push({ ...piece, pieces: [piece] });
+        }
+        return out;
+    }
+
+    private isAlike(before: Folded, piece: Piece): boolean {
+        const last = before.pieces[before.pieces.length - 1];
+        if (!this.leads(last) && !this.leads(piece)) return true;
+        for (const column of ["flags", "segment"])
+            if (this.value(column, last.row) !== this.value(column, piece.row)) return false;
+        for (const { row } of [last, piece])
+            if (
+                this.value("valid", row) !== this.value("count", row) ||
+                this.value("scattered", row) ||
+                !this.isPage(row) ||
+                (this.value("count", row) > 1 && this.stride(row) !== this.covers(row))
+            )
+                return false;
+        return (
+            this.target(last, last.va).offset + (piece.va - last.va) ===
+            this.target(piece, piece.va).offset
+        );
     }
 }
 
@@ -175,6 +322,8 @@ export function changes(before: Piece[], after: Piece[]): Change[] {
     return out;
 }
 
+const TREE_MOST = 400; /* ranges of a branch that are shown */
+
 export function tablesView(app: App): View {
     const run = app.run as Run;
     const element = h("div", { class: "view" });
@@ -193,6 +342,7 @@ export function tablesView(app: App): View {
     let moment = run.end;
     let earlier = run.begin;
     let built = false;
+    let isFolded = true;
 
     const where = h("div"),
         tree = h("div"),
@@ -213,6 +363,11 @@ export function tablesView(app: App): View {
         value: 0,
         id: "pt-earlier",
         "aria-label": "Earlier moment",
+    });
+    const folds = h("input", { type: "checkbox", checked: true });
+    folds.addEventListener("change", () => {
+        isFolded = folds.checked;
+        refresh();
     });
     const said = h("output", { for: "pt-moment" }),
         saidB = h("output", { for: "pt-earlier" });
@@ -236,18 +391,21 @@ export function tablesView(app: App): View {
         ),
     );
 
+    const plainTarget = (row: number, va: number): string => {
+        const t = (tables as PageTables).target({ va, end: va, row }, va);
+        return `${t.segment ? run.objectName(t.segment) : "system memory"} + ${format.hex(t.offset)}`;
+    };
     const targetText = (row: number, va: number): Child => {
         const v = (column: string): number => run.values("entries", column)[row];
         if (!v("valid")) return h("span", { class: "invalid" }, "not valid");
-        const t = (tables as PageTables).target({ va, end: va, row }, va);
-        const place = [
-            `${t.segment ? run.objectName(t.segment) : "system memory"} + ${format.hex(t.offset)}`,
+        return [
+            plainTarget(row, va),
             v("valid") < v("count")
                 ? ` (${format.count(v("valid"))} of ${format.count(v("count"))} valid)`
                 : "",
             v("stride") === 0 && v("count") > 1 ? " (all the same)" : "",
+            v("scattered") ? " (then scattered)" : "",
         ].join("");
-        return place;
     };
     const writer = (row: number): Child => {
         const operation = run.values("entries", "operation")[row];
@@ -278,9 +436,12 @@ export function tablesView(app: App): View {
         return { name: "", text: "" };
     };
 
-    function piecesGrid(pieces: Piece[], label: string, height: number): HTMLElement {
+    function piecesGrid(pieces: Folded[], label: string, height: number): HTMLElement {
+        const t = tables as PageTables;
         const v = (column: string, i: number): number =>
             run.values("entries", column)[pieces[i].row];
+        const latest = (i: number): number =>
+            Math.max(...pieces[i].pieces.map(p => run.values("entries", "time")[p.row]));
         return grid({
             label,
             rows: pieces.length,
@@ -314,28 +475,26 @@ export function tablesView(app: App): View {
                     key: i => pieces[i].end - pieces[i].va,
                 },
                 {
-                    title: "entries",
-                    isNumber: true,
-                    width: "5.5em",
+                    title: "pages",
+                    tip: "entries, each of which maps a page, and how large the page is",
+                    width: "9em",
                     cell: i =>
-                        format.count(
-                            (pieces[i].end - pieces[i].va) /
-                                (tables as PageTables).covers(pieces[i].row),
-                        ),
-                    key: i =>
-                        (pieces[i].end - pieces[i].va) /
-                        (tables as PageTables).covers(pieces[i].row),
+                        `${format.count((pieces[i].end - pieces[i].va) / t.covers(pieces[i].row))} × ` +
+                        format.bytes(t.covers(pieces[i].row)),
+                    key: i => (pieces[i].end - pieces[i].va) / t.covers(pieces[i].row),
                 },
                 {
                     title: "leads to",
                     width: "minmax(14em, 1.5fr)",
                     cell: i => targetText(pieces[i].row, pieces[i].va),
+                    find: i =>
+                        t.leads(pieces[i]) ? plainTarget(pieces[i].row, pieces[i].va) : "not valid",
                 },
                 {
                     title: "flags",
-                    width: "5.5em",
-                    isNumber: true,
-                    cell: i => format.hex(v("flags", i)),
+                    tip: "other bits of the entry, by their names in DXGK_PTE",
+                    width: "minmax(6em, 0.6fr)",
+                    cell: i => flagsText(v("flags", i)),
                     key: i => v("flags", i),
                 },
                 {
@@ -347,56 +506,98 @@ export function tablesView(app: App): View {
                 {
                     title: "written by",
                     width: "minmax(10em, 1fr)",
-                    cell: i => writer(pieces[i].row),
+                    cell: i => [
+                        writer(pieces[i].row),
+                        pieces[i].pieces.length > 1
+                            ? ` and ${format.count(pieces[i].pieces.length - 1)} more`
+                            : null,
+                    ],
                     key: i => pieces[i].row,
                 },
                 {
                     title: "at",
                     isNumber: true,
                     width: "7em",
-                    cell: i => format.moment(v("time", i)),
-                    key: i => v("time", i),
+                    cell: i => format.moment(latest(i)),
+                    key: latest,
                 },
             ],
         });
     }
 
+    const ordered = (pieces: Folded[]): Folded[] =>
+        pieces.sort((a, b) => a.va - b.va || a.end - b.end);
+
     /* The tree: ranges of the highest level, each with the ranges below it when it is opened. */
     function treeOf(t: PageTables): HTMLElement {
-        const byLevel = new Map(t.levels.map(level => [level, t.at(moment, level)]));
+        const { levels } = t;
+        const byLevel = new Map(
+            levels.map(level => [
+                level,
+                ordered(
+                    t.layers
+                        .filter(l => l.level === level)
+                        .flatMap(layer => {
+                            const pieces = t.at(moment, layer);
+                            return isFolded
+                                ? t.fold(pieces)
+                                : pieces.map(p => ({ ...p, pieces: [p] }));
+                        }),
+                ),
+            ]),
+        );
         const branch = (levelAt: number, from: number, to: number): HTMLElement => {
-            const level = t.levels[levelAt];
-            const pieces = (byLevel.get(level) as Piece[]).filter(p => p.va < to && p.end > from);
-            if (levelAt === t.levels.length - 1)
+            const level = levels[levelAt];
+            const pieces = (byLevel.get(level) as Folded[]).filter(p => p.va < to && p.end > from);
+            if (levelAt === levels.length - 1)
                 return h(
                     "div",
                     { class: "leaf" },
-                    piecesGrid(pieces, `Entries of level ${level}, from ${format.hex(from)}`, 240),
+                    piecesGrid(
+                        pieces,
+                        `Entries of level ${level}, from ${format.hex(Math.max(0, from))}`,
+                        240,
+                    ),
                 );
+            const valid = pieces.filter(p => t.leads(p));
+            const others = pieces.length - valid.length;
             return h(
                 "ul",
                 { class: "tree" },
-                pieces.slice(0, 400).map(p => {
+                valid.slice(0, TREE_MOST).map(p => {
                     const body = h("div");
+                    const isPage = t.isPage(p.row);
+                    const head = [
+                        h("code", {}, `${format.hex(p.va, 12)} – ${format.hex(p.end, 12)}`),
+                        isPage ? ` level ${level}, pages: ` : ` level ${level}, `,
+                        isPage
+                            ? `${format.count((p.end - p.va) / t.covers(p.row))} × ` +
+                              format.bytes(t.covers(p.row))
+                            : format.plural((p.end - p.va) / t.covers(p.row), "entry", "entries"),
+                        ": ",
+                        targetText(p.row, p.va),
+                    ];
+                    const written = [
+                        "Written by ",
+                        writer(p.row),
+                        ` at ${format.moment(run.values("entries", "time")[p.row])}`,
+                        p.pieces.length > 1
+                            ? ` and by ${format.plural(p.pieces.length - 1, "other operation")}`
+                            : null,
+                        ".",
+                    ];
+                    if (isPage)
+                        return h(
+                            "li",
+                            { class: "page" },
+                            head,
+                            h("p", { class: "says written" }, written),
+                        );
                     const details = h(
                         "details",
                         {},
-                        h(
-                            "summary",
-                            {},
-                            h("code", {}, `${format.hex(p.va, 12)} – ${format.hex(p.end, 12)}`),
-                            ` level ${level}, `,
-                            format.plural((p.end - p.va) / t.covers(p.row), "entry", "entries"),
-                            ": ",
-                            targetText(p.row, p.va),
-                        ),
-                        h(
-                            "p",
-                            { class: "says written" },
-                            "Written by ",
-                            writer(p.row),
-                            ` at ${format.moment(run.values("entries", "time")[p.row])}.`,
-                        ),
+                        h("summary", {}, head),
+                        h("p", { class: "says written" }, written),
                         body,
                     );
                     details.addEventListener("toggle", () => {
@@ -405,16 +606,24 @@ export function tablesView(app: App): View {
                     });
                     return h("li", {}, details);
                 }),
-                pieces.length > 400
+                valid.length > TREE_MOST
                     ? h(
                           "li",
                           { class: "says" },
-                          `and ${format.count(pieces.length - 400)} more ranges`,
+                          `and ${format.count(valid.length - TREE_MOST)} more ranges`,
+                      )
+                    : null,
+                others
+                    ? h(
+                          "li",
+                          { class: "says" },
+                          `${format.plural(others, "range")} of level ${level} not valid, ` +
+                              "left out here.",
                       )
                     : null,
             );
         };
-        if (!t.levels.length)
+        if (!levels.length)
             return h("p", { class: "says" }, "No entries of this process were written.");
         return branch(0, -Infinity, Infinity);
     }
@@ -434,37 +643,37 @@ export function tablesView(app: App): View {
             );
             return;
         }
+        const t = tables;
+        const leaf = t.mapped(moment, va);
+        const twice = t.layers.filter(l => l.level === 0).length > 1;
         const steps: [Child, Child][] = [];
-        for (const level of tables.levels) {
-            const piece = tables.at(moment, level).find(p => va >= p.va && va < p.end);
+        for (const { layer, piece } of t.walk(moment, va)) {
             steps.push([
-                `level ${level}`,
+                `level ${layer.level}` +
+                    (layer.level === 0 && twice ? `, ${format.bytes(layer.covers)} pages` : ""),
                 piece
                     ? [
                           targetText(piece.row, va),
                           ", written by ",
                           writer(piece.row),
                           ` at ${format.moment(run.values("entries", "time")[piece.row])}`,
+                          leaf === piece ? h("strong", {}, " maps the address") : null,
                       ]
                     : "no entry was written",
             ]);
         }
         const mapping = shows(va);
-        const leaf = tables.levels.length
-            ? tables
-                  .at(moment, tables.levels[tables.levels.length - 1])
-                  .find(p => va >= p.va && va < p.end)
-            : undefined;
-        const last = leaf && tables.target(leaf, va);
+        const last = leaf && t.target(leaf, va);
         translation.append(
             h(
                 "p",
                 { class: "answer" },
                 h("strong", {}, format.hex(va)),
-                last?.isValid
+                last && leaf
                     ? " is " +
                           `${last.segment ? run.objectName(last.segment) : "system memory"} ` +
-                          `+ ${format.hex(last.offset)}`
+                          `+ ${format.hex(last.offset)}, in a page of ` +
+                          format.bytes(t.covers(leaf.row))
                     : " leads nowhere at this moment",
                 mapping.text ? [", of ", mapping.name] : null,
                 ".",
@@ -475,15 +684,22 @@ export function tablesView(app: App): View {
 
     function showDifference(): void {
         clear(diff);
-        if (!tables || !tables.levels.length) return;
+        if (!tables || !tables.layers.length) return;
+        const t = tables;
         const low = Math.min(earlier, moment),
             high = Math.max(earlier, moment);
-        const level = tables.levels[tables.levels.length - 1];
-        const valid = run.values("entries", "valid");
-        const leads = (p: Piece | null): boolean => p !== null && valid[p.row] > 0;
-        const list = changes(tables.at(low, level), tables.at(high, level)).filter(
-            c => leads(c.before) || leads(c.after),
-        );
+        const isPageOf = (p: Piece | null): boolean => p !== null && t.isPage(p.row);
+        const list = t.layers
+            .flatMap(layer => {
+                const before = t.at(low, layer);
+                return changes(before, t.at(high, layer));
+            })
+            .filter(
+                c =>
+                    (isPageOf(c.before) || isPageOf(c.after)) &&
+                    (t.leads(c.before) || t.leads(c.after)),
+            )
+            .sort((a, b) => a.va - b.va);
         const side = (p: Piece | null, va: number): Child =>
             p ? targetText(p.row, va) : h("span", { class: "invalid" }, "never written");
         diff.append(
@@ -505,6 +721,18 @@ export function tablesView(app: App): View {
                         width: "6.5em",
                         cell: i => format.bytes(list[i].end - list[i].va),
                         key: i => list[i].end - list[i].va,
+                    },
+                    {
+                        title: "page",
+                        isNumber: true,
+                        width: "5em",
+                        cell: i => format.bytes(t.covers((list[i].after ?? list[i].before)!.row)),
+                        key: i => t.covers((list[i].after ?? list[i].before)!.row),
+                    },
+                    {
+                        title: "allocation",
+                        cell: i => shows(list[i].va).name,
+                        find: i => shows(list[i].va).text,
                     },
                     {
                         title: "before",
@@ -605,8 +833,8 @@ export function tablesView(app: App): View {
                     section(
                         "Page tables",
                         "What the page tables of a process say at a moment: of all " +
-                            "entries written up to then, the last of each address. Ranges " +
-                            "are folded.",
+                            "entries written up to then, the last of each address. Neighbours " +
+                            "that go on where the one before ends are folded into one range.",
                         h(
                             "div",
                             { class: "toolbar" },
@@ -621,6 +849,7 @@ export function tablesView(app: App): View {
                                 "Previous write",
                             ),
                             h("button", { type: "button", click: () => jump(1) }, "Next write"),
+                            h("label", {}, folds, " Fold ranges"),
                         ),
                         where,
                         tree,
@@ -639,9 +868,8 @@ export function tablesView(app: App): View {
                     ),
                     section(
                         "What changed",
-                        "Ranges of the lowest level that another operation wrote " +
-                            "between the two moments, and that lead somewhere at one of " +
-                            "them.",
+                        "Pages whose entries another operation wrote between the two " +
+                            "moments, and that lead somewhere at one of them.",
                         h(
                             "div",
                             { class: "toolbar" },

@@ -9,7 +9,8 @@ import { documentOf } from "../src/documents.js";
 import * as format from "../src/format.js";
 import { arrowsOf, buildSlices, spreadCalls } from "../src/lanes.js";
 import { lifeOf } from "../src/life.js";
-import { changes, lastWriters, PageTables } from "../src/tables.js";
+import { changes, flagsText, lastWriters, PageTables } from "../src/tables.js";
+import { pack, TableBuilder } from "./pack.js";
 import { synthetic } from "./synthetic.js";
 
 test("numbers are said in few digits and right units", () => {
@@ -240,12 +241,14 @@ test("a run of a story: names, lives, lanes, arrows and page tables fit together
 
     const process = run.objectsOf("process")[0];
     const tables = new PageTables(run, process);
-    const pieces = tables.at(run.end, 0);
+    const leaves = tables.layers.find(l => l.level === 0);
+    assert.ok(leaves);
+    const pieces = tables.at(run.end, leaves);
     assert.ok(pieces.length > 0);
     const piece = pieces[0];
     const target = tables.target(piece, piece.va + 65536 + 5);
     assert.equal(target.offset, run.values("entries", "offset")[piece.row] + 65536 + 5);
-    assert.equal(tables.at(-1, 0).length, 0);
+    assert.equal(tables.at(-1, leaves).length, 0);
 });
 
 test(
@@ -263,3 +266,128 @@ test(
         );
     },
 );
+
+/* Page tables of one process: [time, level, va, entries, covers, offset, flags, valid] of a row. */
+async function tablesOf(entries: number[][]): Promise<PageTables> {
+    const made = synthetic(10);
+    const builder = new TableBuilder(
+        "entries",
+        "time:time operation:row:operations process:row:objects level:count va:bytes count:count " +
+            "covers:bytes segment:row:objects offset:bytes stride:bytes flags:count valid:count " +
+            "scattered:flag",
+    );
+    const names = made.tables.map(t => t.name);
+    const run = new Run(await readStory(made.story));
+    const process = run.objectsOf("process")[0],
+        segment = run.objectsOf("segment")[0];
+    for (const [time, level, va, count, covers, offset, flags, valid] of entries)
+        builder.add(
+            time,
+            0,
+            process + 1,
+            level,
+            va,
+            count,
+            covers,
+            segment + 1,
+            offset,
+            covers,
+            flags,
+            valid,
+            0,
+        );
+    const tables = made.tables.slice();
+    tables[names.indexOf("entries")] = builder.spec;
+    return new PageTables(new Run(await readStory(pack(tables))), process);
+}
+
+const MIB2 = 2 ** 21,
+    LARGE = 0x400,
+    TABLE_64K = 0x20000;
+
+test("a large page maps by itself, and what its leaf table had before does not count", async () => {
+    const t = await tablesOf([
+        [1, 1, 0, 4, MIB2, 0x1000, 0, 4],
+        [2, 0, 0, 512, 4096, 0x100000, 0, 512],
+        [5, 1, 0, 1, MIB2, 0x600000, LARGE, 1],
+        [9, 1, 0, 1, MIB2, 0x1000, 0, 1],
+    ]);
+    assert.deepEqual(
+        t.layers.map(l => [l.level, l.covers]),
+        [
+            [1, MIB2],
+            [0, 4096],
+        ],
+    );
+    const offset = (moment: number, va: number): number | null => {
+        const piece = t.mapped(moment, va);
+        return piece && t.target(piece, va).offset;
+    };
+    assert.equal(offset(1, 0x3005), null); /* there is a table, and it has nothing */
+    assert.equal(offset(2, 0x3005), 0x103005);
+    assert.equal(offset(5, 0x3005), 0x603005);
+    assert.equal(offset(9, 0x3005), 0x103005);
+    assert.equal(offset(9, MIB2 + 5), null);
+});
+
+test("of two kinds of leaf tables, the entry above says which is used", async () => {
+    const t = await tablesOf([
+        [1, 1, 0, 1, MIB2, 0x1000, 0, 1],
+        [2, 0, 0, 512, 4096, 0x100000, 0, 512],
+        [3, 0, 0, 32, 65536, 0x800000, 0, 32],
+        [4, 1, 0, 1, MIB2, 0x2000, TABLE_64K, 1],
+    ]);
+    for (const [moment, offset] of [
+        [2, 0x100005],
+        [3, 0x100005],
+        [4, 0x800005],
+    ]) {
+        const piece = t.mapped(moment, 5);
+        assert.ok(piece);
+        assert.equal(t.target(piece, 5).offset, offset);
+    }
+});
+
+test("with both kinds of leaf tables, a valid entry of 64 KiB counts first", async () => {
+    const t = await tablesOf([
+        [1, 1, 0, 1, MIB2, 0x1000, 0, 1],
+        [2, 0, 0, 512, 4096, 0x100000, 0, 512],
+        [3, 0, 0, 32, 65536, 0x800000, 0, 32],
+        [4, 0, 0, 16, 4096, 0, 0, 0],
+        [5, 0, 0, 1, 65536, 0, 0, 0],
+    ]);
+    const at = (moment: number, va: number): number | null => {
+        const piece = t.mapped(moment, va);
+        return piece && t.target(piece, va).offset;
+    };
+    assert.equal(at(2, 5), 0x100005);
+    assert.equal(at(4, 5), 0x800005);
+    assert.equal(at(5, 5), null);
+    assert.equal(at(5, 65536), 0x810000);
+});
+
+test("ranges that go on are folded, and only those", async () => {
+    const t = await tablesOf([
+        [1, 0, 0, 16, 4096, 0x100000, 0, 16],
+        [2, 0, 0x10000, 16, 4096, 0x110000, 0, 16],
+        [3, 0, 0x20000, 16, 4096, 0x500000, 0, 16] /* elsewhere */,
+        [4, 0, 0x30000, 16, 4096, 0x510000, 0x10, 16] /* with another flag */,
+        [5, 0, 0x40000, 16, 4096, 0, 0, 0],
+        [6, 0, 0x50000, 16, 4096, 7, 0x10, 0] /* not valid, too: says the same */,
+        [7, 0, 0x80000, 16, 4096, 8, 0, 0] /* not a neighbour */,
+    ]);
+    const folded = t.fold(t.at(9, t.layers[0]));
+    assert.deepEqual(
+        folded.map(f => [f.va, f.end, f.pieces.length]),
+        [
+            [0, 0x20000, 2],
+            [0x20000, 0x30000, 1],
+            [0x30000, 0x40000, 1],
+            [0x40000, 0x60000, 2],
+            [0x80000, 0x90000, 1],
+        ],
+    );
+    assert.equal(flagsText(0x410), "NoExecute, LargePage");
+    assert.equal(flagsText(0), "");
+    assert.equal(flagsText(0x80000 + 8), "ReadOnly, 0x80000");
+});
