@@ -1,6 +1,7 @@
 /*
- * The lanes of the timeline, made from the tables of a story. A lane is a name and one or more rows of slices; slices
- * that overlap stand in rows below each other, up to ROWS_MOST, then on top of each other in the last.
+ * The lanes of the timeline, made from the tables of a story. A lane is a name and one or more rows
+ * of slices; slices that overlap stand in rows below each other, up to ROWS_MOST, then on top of
+ * each other in the last.
  */
 import { NEVER } from "./decode.js";
 import { sortedRows, type Run } from "./data.js";
@@ -49,9 +50,9 @@ interface Plan {
 }
 
 /*
- * Virtual time stands still while the CPU works: many calls begin and end at one moment. So that each has a place of its
- * own when one looks closely, those of one moment share the nanosecond behind it, in their order; a call reaches to the
- * end of the calls that it made.
+ * Virtual time stands still while the CPU works: many calls begin and end at one moment. So that
+ * each has a place of its own when one looks closely, those of one moment share the nanosecond
+ * behind it, in their order; a call reaches to the end of the calls that it made.
  */
 export function spreadCalls(
     begins: ArrayLike<number>,
@@ -282,7 +283,10 @@ function plans(run: Run): Plan[] {
             out.push({
                 group: "Contexts",
                 name: run.objectName(object + 1),
-                tip: `submissions of ${run.objectName(object + 1)}${process ? ` of ${run.objectName(process)}` : ""}, from submitted to completed`,
+                tip:
+                    `submissions of ${run.objectName(object + 1)}` +
+                    `${process ? ` of ${run.objectName(process)}` : ""}, from submitted to ` +
+                    "completed",
                 table: "submissions",
                 rows,
                 height: 12,
@@ -455,10 +459,17 @@ export function sliceLabel(run: Run, table: string, row: number): string {
         }
         case "packets": {
             const context = run.values("packets", "context")[row];
-            return `${run.text("packets", "kind", row)} ${run.values("packets", "number")[row]}${context ? ` ${run.objectShort(context)}` : ""}`;
+            return (
+                `${run.text("packets", "kind", row)} ` +
+                `${run.values("packets", "number")[row]}` +
+                `${context ? ` ${run.objectShort(context)}` : ""}`
+            );
         }
         case "requests":
-            return `request ${run.values("requests", "number")[row]}: ${format.plural(run.values("requests", "allocations")[row], "allocation")}`;
+            return (
+                `request ${run.values("requests", "number")[row]}: ` +
+                `${format.plural(run.values("requests", "allocations")[row], "allocation")}`
+            );
         case "submissions":
             return `submission ${run.values("submissions", "number")[row]}`;
         case "marks":
@@ -480,8 +491,8 @@ export interface Arrow {
 }
 
 /*
- * The arrows around one row: what it led to, and what it came from, along operation -> packet -> fence -> who waited.
- * At most `most` of them, the nearest first.
+ * The arrows around one row: what it led to, and what it came from, along operation -> packet ->
+ * fence -> who waited. At most `most` of them, the nearest first.
  */
 export function arrowsOf(run: Run, table: string, row: number, most = 240): Arrow[] {
     const arrows: Arrow[] = [];

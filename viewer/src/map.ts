@@ -583,7 +583,8 @@ export class SegmentMap {
             if (range >= 0) return;
             const left =
                 p("to") === NEVER ? "not" : run.text("places", "why_left", this.hovered) || "-";
-            this.readout.textContent += ` Came: ${run.text("places", "why_came", this.hovered) || "-"}. Left: ${left}.`;
+            const came = run.text("places", "why_came", this.hovered) || "-";
+            this.readout.textContent += ` Came: ${came}. Left: ${left}.`;
         } else {
             const f = this.freeAt(panel, this.moment);
             this.readout.textContent =

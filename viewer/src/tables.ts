@@ -393,7 +393,8 @@ export function tablesView(app: App): View {
 
     const plainTarget = (row: number, va: number): string => {
         const t = (tables as PageTables).target({ va, end: va, row }, va);
-        return `${t.segment ? run.objectName(t.segment) : "system memory"} + ${format.hex(t.offset)}`;
+        const memory = t.segment ? run.objectName(t.segment) : "system memory";
+        return `${memory} + ${format.hex(t.offset)}`;
     };
     const targetText = (row: number, va: number): Child => {
         const v = (column: string): number => run.values("entries", column)[row];
@@ -440,6 +441,7 @@ export function tablesView(app: App): View {
         const t = tables as PageTables;
         const v = (column: string, i: number): number =>
             run.values("entries", column)[pieces[i].row];
+        const pagesIn = (p: Piece): number => (p.end - p.va) / t.covers(p.row);
         const latest = (i: number): number =>
             Math.max(...pieces[i].pieces.map(p => run.values("entries", "time")[p.row]));
         return grid({
@@ -479,9 +481,9 @@ export function tablesView(app: App): View {
                     tip: "entries, each of which maps a page, and how large the page is",
                     width: "9em",
                     cell: i =>
-                        `${format.count((pieces[i].end - pieces[i].va) / t.covers(pieces[i].row))} × ` +
+                        `${format.count(pagesIn(pieces[i]))} × ` +
                         format.bytes(t.covers(pieces[i].row)),
-                    key: i => (pieces[i].end - pieces[i].va) / t.covers(pieces[i].row),
+                    key: i => pagesIn(pieces[i]),
                 },
                 {
                     title: "leads to",

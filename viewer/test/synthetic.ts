@@ -1,6 +1,7 @@
 /*
- * A run that no driver made, as large as a test wants it: three processes train in turn in less memory than they have,
- * so that the least recently used leave. The same size and seed give the same run.
+ * A run that no driver made, as large as a test wants it: three processes train in turn in less
+ * memory than they have, so that the least recently used leave. The same size and seed give the
+ * same run.
  */
 import { NEVER, TableBuilder, pack, type TableSpec } from "./pack.js";
 
@@ -33,31 +34,43 @@ export function emptyTables() {
         facts: new TableBuilder("facts", "key:text value:text"),
         objects: new TableBuilder(
             "objects",
-            "kind:text number:count parent:row:objects process:row:objects name:text bytes:bytes created:time destroyed:time placed:count evicted:count moved_bytes:bytes",
+            "kind:text number:count parent:row:objects process:row:objects name:text " +
+                "bytes:bytes created:time destroyed:time placed:count evicted:count " +
+                "moved_bytes:bytes",
         ),
         requests: new TableBuilder(
             "requests",
-            "number:count process:row:objects context:row:objects allocations:count asked:time begins:time ends:time status:count",
+            "number:count process:row:objects context:row:objects allocations:count " +
+                "asked:time begins:time ends:time status:count",
         ),
         places: new TableBuilder(
             "places",
-            "allocation:row:objects instance:count segment:row:objects offset:bytes bytes:bytes from:time to:time why_came:text why_left:text came_for:row:requests left_for:row:requests evictor:row:objects",
+            "allocation:row:objects instance:count segment:row:objects offset:bytes " +
+                "bytes:bytes from:time to:time why_came:text why_left:text " +
+                "came_for:row:requests left_for:row:requests evictor:row:objects",
         ),
         victims: new TableBuilder(
             "victims",
-            "time:time request:row:requests allocation:row:objects segment:row:objects why:text rank:count last_use:time",
+            "time:time request:row:requests allocation:row:objects segment:row:objects " +
+                "why:text rank:count last_use:time",
         ),
         packets: new TableBuilder(
             "packets",
-            "number:count kind:text context:row:objects node:row:objects fence:count bytes:bytes queued:time submitted:time begins:time ends:time status:count",
+            "number:count kind:text context:row:objects node:row:objects fence:count " +
+                "bytes:bytes queued:time submitted:time begins:time ends:time status:count",
         ),
         operations: new TableBuilder(
             "operations",
-            "number:count job:count name:text allocation:row:objects process:row:objects from_segment:row:objects from_offset:bytes to_segment:row:objects to_offset:bytes bytes:bytes asked:time built:time retired:time buffer:count buffer_bytes:bytes passes:count packet:row:packets",
+            "number:count job:count name:text allocation:row:objects " +
+                "process:row:objects from_segment:row:objects from_offset:bytes " +
+                "to_segment:row:objects to_offset:bytes bytes:bytes asked:time built:time " +
+                "retired:time buffer:count buffer_bytes:bytes passes:count " +
+                "packet:row:packets",
         ),
         submissions: new TableBuilder(
             "submissions",
-            "number:count context:row:objects node:row:objects fence:count time:time request:row:requests packet:row:packets",
+            "number:count context:row:objects node:row:objects fence:count time:time " +
+                "request:row:requests packet:row:packets",
         ),
         references: new TableBuilder(
             "references",
@@ -65,11 +78,13 @@ export function emptyTables() {
         ),
         waits: new TableBuilder(
             "waits",
-            "time:time request:row:requests for:text object:row:objects packet:row:packets operation:row:operations request_before:row:requests",
+            "time:time request:row:requests for:text object:row:objects " +
+                "packet:row:packets operation:row:operations request_before:row:requests",
         ),
         calls: new TableBuilder(
             "calls",
-            "sequence:count begins:time ends:time depth:count name:text operation:text object:row:objects status:count",
+            "sequence:count begins:time ends:time depth:count name:text operation:text " +
+                "object:row:objects status:count",
         ),
         arguments: new TableBuilder(
             "arguments",
@@ -77,16 +92,20 @@ export function emptyTables() {
         ),
         marks: new TableBuilder(
             "marks",
-            "time:time kind:text text:text node:row:objects object:row:objects value:count packet:row:packets",
+            "time:time kind:text text:text node:row:objects object:row:objects " +
+                "value:count packet:row:packets",
         ),
         flows: new TableBuilder("flows", "mark:row:marks request:row:requests"),
         entries: new TableBuilder(
             "entries",
-            "time:time operation:row:operations process:row:objects level:count va:bytes count:count covers:bytes segment:row:objects offset:bytes stride:bytes flags:count valid:count",
+            "time:time operation:row:operations process:row:objects level:count " +
+                "va:bytes count:count covers:bytes segment:row:objects offset:bytes " +
+                "stride:bytes flags:count valid:count",
         ),
         mappings: new TableBuilder(
             "mappings",
-            "process:row:objects allocation:row:objects va:bytes bytes:bytes offset:bytes from:time to:time",
+            "process:row:objects allocation:row:objects va:bytes bytes:bytes " +
+                "offset:bytes from:time to:time",
         ),
         series: new TableBuilder("series", "name:text object:row:objects unit:text group:text"),
         samples: new TableBuilder("samples", "series:row:series time:time value:count"),
@@ -94,7 +113,9 @@ export function emptyTables() {
     };
 }
 
-/* bands: rows of places, about. segmentBytes: of local memory. print: what the driver prints once. */
+/*
+ * bands: rows of places, about. segmentBytes: of local memory. print: what the driver prints once.
+ */
 export function synthetic(
     bands: number,
     options: { seed?: number; segmentBytes?: number; print?: string; eventsToo?: boolean } = {},
@@ -512,8 +533,9 @@ export function synthetic(
 }
 
 /*
- * A million rows of places, and a million slices: in 1,024 slots of a segment one allocation follows the other; beside
- * it packets back to back, operations and calls. Made without a model of memory, so that it takes seconds.
+ * A million rows of places, and a million slices: in 1,024 slots of a segment one allocation
+ * follows the other; beside it packets back to back, operations and calls. Made without a model of
+ * memory, so that it takes seconds.
  */
 export function million(bands: number): Synthetic & { rows: Record<string, number> } {
     const t = emptyTables();
