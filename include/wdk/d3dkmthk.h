@@ -179,6 +179,14 @@ typedef struct _D3DKMT_QUERYVIDEOMEMORYINFO {
     UINT PhysicalAdapterIndex; /* in */
 } D3DKMT_QUERYVIDEOMEMORYINFO;
 
+typedef struct _D3DKMT_CHANGEVIDEOMEMORYRESERVATION {
+    HANDLE hProcess; /* NULL: the caller's process */
+    D3DKMT_HANDLE hAdapter;
+    D3DKMT_MEMORY_SEGMENT_GROUP MemorySegmentGroup;
+    UINT64 Reservation; /* bytes, at most AvailableForReservation */
+    UINT PhysicalAdapterIndex;
+} D3DKMT_CHANGEVIDEOMEMORYRESERVATION;
+
 /* ---- Devices, contexts, paging queues -------------------------------------------------------- */
 
 D3DKMT_BITS(D3DKMT_CREATEDEVICEFLAGS, UINT LegacyMode : 1; UINT RequestVSync : 1;
@@ -445,6 +453,37 @@ typedef struct _D3DKMT_EVICT {
     UINT64 NumBytesToTrim; /* out */
 } D3DKMT_EVICT;
 
+typedef enum _D3DKMT_OFFER_PRIORITY {
+    D3DKMT_OFFER_PRIORITY_LOW = 1,
+    D3DKMT_OFFER_PRIORITY_NORMAL = 2,
+    D3DKMT_OFFER_PRIORITY_HIGH = 3,
+    D3DKMT_OFFER_PRIORITY_AUTO = 4,
+} D3DKMT_OFFER_PRIORITY;
+
+D3DKMT_BITS(D3DKMT_OFFER_FLAGS, UINT OfferImmediately : 1; UINT AllowDecommit : 1;
+            UINT Reserved : 30;);
+
+typedef struct _D3DKMT_OFFERALLOCATIONS {
+    D3DKMT_HANDLE hDevice;
+    D3DKMT_HANDLE *pResources;       /* or ... */
+    const D3DKMT_HANDLE *HandleList; /* ... allocations; the other one is NULL */
+    UINT NumAllocations;             /* of the list that is there */
+    D3DKMT_OFFER_PRIORITY Priority;
+    D3DKMT_OFFER_FLAGS Flags;
+} D3DKMT_OFFERALLOCATIONS;
+
+typedef struct _D3DKMT_RECLAIMALLOCATIONS2 {
+    D3DKMT_HANDLE hPagingQueue;
+    UINT NumAllocations;
+    D3DKMT_HANDLE *pResources;
+    const D3DKMT_HANDLE *HandleList;
+    union {
+        BOOL *pDiscarded;                /* below WDDM 2.1 */
+        D3DDDI_RECLAIM_RESULT *pResults; /* out, one for each */
+    };
+    UINT64 PagingFenceValue; /* out */
+} D3DKMT_RECLAIMALLOCATIONS2;
+
 typedef struct _D3DKMT_TRIMNOTIFICATION {
     VOID *Context;
     D3DDDI_TRIMRESIDENCYSET_FLAGS Flags;
@@ -654,6 +693,9 @@ typedef struct _D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMGPU2 {
     ROW(InvalidateCache, const D3DKMT_INVALIDATECACHE)                                             \
     ROW(QueryResourceInfo, D3DKMT_QUERYRESOURCEINFO)                                               \
     ROW(QueryResourceInfoFromNtHandle, D3DKMT_QUERYRESOURCEINFOFROMNTHANDLE)                       \
+    ROW(ChangeVideoMemoryReservation, const D3DKMT_CHANGEVIDEOMEMORYRESERVATION)                   \
+    ROW(OfferAllocations, const D3DKMT_OFFERALLOCATIONS)                                           \
+    ROW(ReclaimAllocations2, D3DKMT_RECLAIMALLOCATIONS2)                                           \
     ROW(MakeResident, D3DDDI_MAKERESIDENT)                                                         \
     ROW(Evict, D3DKMT_EVICT)                                                                       \
     ROW(MapGpuVirtualAddress, D3DDDI_MAPGPUVIRTUALADDRESS)                                         \

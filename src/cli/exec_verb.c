@@ -146,6 +146,10 @@ static void tell(const struct exec_server *server, const struct run_result *resu
              (unsigned long long)result->statistics.moved_out_bytes,
              (unsigned long long)result->finding_count,
              server->counts.died ? "; clients died with what they had" : "");
+    if (server->counts.front.demotions)
+        cli_note("%llu demotions of %llu bytes: processes that did not fit side by side took turns",
+                 (unsigned long long)server->counts.front.demotions,
+                 (unsigned long long)server->counts.front.demoted_bytes);
     for (unsigned i = 0; i < result->finding_count; i++)
         cli_note("finding: %s", result->findings[i].text);
 }

@@ -21,9 +21,8 @@
  * Errors     NTSTATUS, as the page of the function documents. Arguments are not trusted: handles
  *            are looked up, counts bounded, ranges checked. Pointers must lead to memory of the
  *            embedder's: it has copied in what they lead to.
- * Limits     Semaphores and mutexes, hardware queues, resources that another process opens, and
- *            notices of trimming answer STATUS_NOT_SUPPORTED.
- * Source     The reference pages of d3dkmthk.h; /docs/applications.md.
+ * Limits     Semaphores and mutexes, hardware queues, and resources that another process opens
+ * answer STATUS_NOT_SUPPORTED. Source     The reference pages of d3dkmthk.h; /docs/applications.md.
  */
 #ifndef DRYDOCK_D3DKMT_D3DKMT_H
 #define DRYDOCK_D3DKMT_D3DKMT_H
@@ -40,6 +39,9 @@
 
 struct d3dkmt;
 struct d3dkmt_process;
+
+/* Registrations for notices to trim that a process has at one time, at most. */
+#define D3DKMT_MOST_TRIM_NOTICES 64u
 
 /*
  * What the embedder gives. client is the embedder's own name for the process. Pages are system
@@ -79,6 +81,13 @@ struct d3dkmt_board {
     (void *context, void *client, uint64_t *out_page, void **out_view, uint64_t *out_address);
     void (*release_shared_page)(void *context, void *client, uint64_t page, uint64_t address);
 
+    /*
+     * The client has registered for notices to trim as this number, below D3DKMT_MOST_TRIM_NOTICES:
+     * flags are those of D3DDDI_TRIMRESIDENCYSET_FLAGS. Nothing of the front may be called from
+     * here. NULL: nobody can register.
+     */
+    void (*notify)(void *context, void *client, unsigned number, uint32_t flags, uint64_t bytes);
+
     /* Of types that the front does not answer (KMTQAITYPE_UMDRIVERPRIVATE); NULL: none. */
     NTSTATUS (*query_adapter)(void *context, unsigned type, void *data, uint32_t bytes);
     /* D3DKMT_ESCAPE_DRIVERPRIVATE; NULL: the driver has no escapes. */
@@ -99,7 +108,9 @@ enum d3dkmt_deed_kind {
     D3DKMT_DEED_EVICT,         /* about to be: one reference */
     D3DKMT_DEED_LOCK,          /* about to be */
     D3DKMT_DEED_LOCKED,
-    D3DKMT_DEED_UNLOCK, /* about to be */
+    D3DKMT_DEED_UNLOCK,  /* about to be */
+    D3DKMT_DEED_OFFER,   /* has been asked for; priority */
+    D3DKMT_DEED_RECLAIM, /* the same; result */
 };
 struct d3dkmt_deed {
     enum d3dkmt_deed_kind kind;
@@ -112,6 +123,9 @@ struct d3dkmt_deed {
     uint64_t bytes_to_trim;
     const uint64_t *pages;
     uint64_t page_count;
+    unsigned priority;                /* OFFER */
+    enum vidmm_reclaim_result result; /* RECLAIM */
+    bool is_reclaim;                  /* RESIDENT */
 };
 
 struct d3dkmt_config {
@@ -150,6 +164,21 @@ void d3dkmt_destroy(struct d3dkmt *front);
 
 /* The manager's events; the embedder has set them to go here (vidmm_config.events). */
 void d3dkmt_note_device_error(struct d3dkmt *front, struct vidmm_device *device);
+void d3dkmt_note_trim(struct d3dkmt *front, struct vidmm_process *process,
+                      enum vidmm_budget_group group, uint64_t bytes);
+
+/*
+ * Tells everybody who has registered to give up what it has not used since the last time
+ * (PeriodicTrim).
+ */
+void d3dkmt_trim_periodically(struct d3dkmt *front);
+bool d3dkmt_wants_trims(const struct d3dkmt *front); /* somebody has registered */
+
+/*
+ * The request that has starved longest has waited for long enough: others give way to it. Their
+ * work is held back until what they had is there again. False: nobody can.
+ */
+bool d3dkmt_demote(struct d3dkmt *front);
 
 NTSTATUS d3dkmt_process_create(struct d3dkmt *front, void *client,
                                struct d3dkmt_process **out_process);
@@ -191,8 +220,9 @@ struct d3dkmt_statistics {
     uint64_t failed_calls;
     uint64_t waited_calls; /* that did not end at once */
     uint64_t submissions;
-    uint64_t refused_residency; /* MakeResident over the budget */
-    uint64_t starved_requests;  /* ... that had to wait until somebody gave something up */
+    uint64_t refused_residency;        /* MakeResident over the budget */
+    uint64_t starved_requests;         /* ... that had to wait until somebody gave something up */
+    uint64_t demotions, demoted_bytes; /* of devices that had to give way */
     uint64_t processes;
     uint64_t client_pages; /* of ExistingSysMem, taken so far */
 };

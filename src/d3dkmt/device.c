@@ -180,6 +180,7 @@ NTSTATUS d3dkmt_CreateDevice(struct d3dkmt_call *call, D3DKMT_CREATEDEVICE *argu
     list_push_back(&process->devices, &device->link);
     front_tell(process->front,
                &(struct d3dkmt_deed){.kind = D3DKMT_DEED_DEVICE, .device = device->handle});
+    budgets_share(process->front);
     arguments->hDevice = device->object.handle;
     return STATUS_SUCCESS;
 
@@ -263,7 +264,9 @@ void device_free(struct device *device)
     front_want_idle(process->front, &device->wants_idle, false);
     vidmm_device_destroy(device->handle);
     list_remove(&device->link);
+    trims_forget_device(process, device->object.handle);
     handle_take(process, &device->object);
+    budgets_share(process->front);
     front_free(process->front, device, sizeof *device);
 }
 
@@ -498,8 +501,6 @@ NTSTATUS d3dkmt_DestroyPagingQueue(struct d3dkmt_call *call, D3DDDI_DESTROYPAGIN
 NOT_SUPPORTED(CreateHwQueue, D3DKMT_CREATEHWQUEUE)
 NOT_SUPPORTED(DestroyHwQueue, const D3DKMT_DESTROYHWQUEUE)
 NOT_SUPPORTED(SubmitCommandToHwQueue, const D3DKMT_SUBMITCOMMANDTOHWQUEUE)
-NOT_SUPPORTED(RegisterTrimNotification, D3DKMT_REGISTERTRIMNOTIFICATION)
-NOT_SUPPORTED(UnregisterTrimNotification, D3DKMT_UNREGISTERTRIMNOTIFICATION)
 NOT_SUPPORTED(OpenResource, D3DKMT_OPENRESOURCE)
 NOT_SUPPORTED(OpenResourceFromNtHandle, D3DKMT_OPENRESOURCEFROMNTHANDLE)
 NOT_SUPPORTED(QueryResourceInfo, D3DKMT_QUERYRESOURCEINFO)

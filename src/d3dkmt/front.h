@@ -9,7 +9,10 @@
  *            | device.c     | adapters, devices, contexts, paging queues                          |
  *            | allocation.c | allocations and resources, locks                                    |
  *            | address.c    | calls that reserve, map and free GPU virtual addresses              |
+ *            | offer.c      | offer and reclaim                                                   |
+ *            | demote.c     | who gives way to whom, when there is no room for all                |
  *            | residency.c  | operations of paging queues, MakeResident, Evict, priorities        |
+ *            | budget.c     | budgets of processes, reservations, notices to trim                 |
  *            | queue.c      | queues of contexts: submissions, waits, signals, tile updates       |
  *            | fence.c      | monitored fences: pages, values, the CPU's waits; devices are lost  |
  *            | range.c      | ranges of GPU virtual addresses: reserved, mapped                   |
@@ -30,6 +33,7 @@
 #define MOST_HANDLES      (1u << 20)
 #define MOST_LIST         (1u << 16) /* members of a list in one call */
 #define MOST_PRIVATE_DATA (1u << 20) /* bytes */
+#define MOST_TRIM_NOTICES D3DKMT_MOST_TRIM_NOTICES
 
 enum object_type {
     OBJECT_NONE,
@@ -100,6 +104,7 @@ struct allocation {
     uint64_t bytes;       /* a page multiple */
     unsigned residency;   /* references that the client has, or has asked for */
     unsigned requests;    /* of these: requests that have not ended */
+    unsigned demoted;     /* of these: taken from the client for a while (demote.c) */
     unsigned named;       /* times that a list names it, while it is looked at */
     unsigned evict_later; /* references to be given up when those have ended */
     unsigned queued;      /* times that items of queues name it */
@@ -111,7 +116,8 @@ struct allocation {
     bool is_destroyed;
     bool waits_for_queues; /* ... when the queues of its device are empty */
     bool is_dead;          /* the manager has been told */
-    bool has_pages;        /* the manager has the client's pages */
+    bool is_offered;
+    bool has_pages; /* the manager has the client's pages */
 };
 
 struct resource {
@@ -132,7 +138,7 @@ struct paging_queue {
 /* Something that a paging queue was asked for. */
 struct paging_operation {
     struct list link;
-    struct paging_queue *queue;
+    struct paging_queue *queue; /* NULL: it restores */
     uint64_t value;
     bool has_ended, is_asking;
     NTSTATUS status;
@@ -140,13 +146,15 @@ struct paging_operation {
     uint64_t releases; /* of the front, when it was asked for last */
     uint64_t starved_number;
     bool was_starved, is_given_up;
+    bool is_restore; /* takes demoted references again: of no queue, and no client waits for it */
+    struct vidmm_allocation *reclaimed; /* NULL: it is no reclaim */
     /* What ends with it. */
     struct d3dkmt_process *process;
     struct device *device;
     uint64_t mapped_va;           /* of a mapping; 0: none */
     struct vidmm_map_request map; /* ... and how to ask for it again */
     uint64_t manager_value;       /* of the manager's fence */
-    unsigned count;
+    unsigned count, room;
     struct vidmm_allocation **handles;
     struct allocation *allocations[]; /* made resident */
 };
@@ -191,7 +199,9 @@ struct device {
     struct vidmm_device *handle;
     struct list contexts, paging_queues, fences, allocations, resources;
     bool is_lost, is_out_of_memory;
-    bool wants_idle; /* it is empty, and counted in the front's wants_idle */
+    unsigned demoted;   /* references taken from it: while there are any, no work goes */
+    uint64_t last_work; /* number of the submission, of all, that was handed over last */
+    bool wants_idle;    /* it is empty, and counted in the front's wants_idle */
 };
 
 struct adapter_opening {
@@ -209,6 +219,9 @@ struct d3dkmt_process {
     struct list devices, fence_pages;
     struct va_list reserved, mapped;
     unsigned pending; /* callbacks of the manager that will come */
+    /* By group (enum vidmm_budget_group). */
+    uint64_t budget[2], reservation[2];
+    D3DKMT_HANDLE trims[MOST_TRIM_NOTICES]; /* devices of registrations; 0: free */
     bool is_closed;
     bool wants_idle; /* its devices are, and so is it */
     void (*gone)(void *context);
@@ -220,9 +233,11 @@ struct d3dkmt {
     struct d3dkmt_config config;
     struct list processes, waiting; /* calls that wait */
     struct list starved;            /* requests for residency that found no room */
+    uint64_t handed_over;           /* submissions, so far */
     uint64_t releases;              /* references given up, work ended, allocations destroyed */
     struct list graves;             /* allocations that are destroyed and have not gone */
     unsigned wants_idle; /* destructions that lack its idleness alone: no work is handed over */
+    unsigned trim_count; /* registrations for notices to trim */
     bool has_changed, is_pumping;
     struct d3dkmt_statistics statistics;
 };
@@ -266,6 +281,9 @@ void resource_free(struct resource *resource);
 /* STATUS_NO_MEMORY. count: allocations that it names. */
 NTSTATUS paging_begin(struct paging_queue *queue, unsigned count,
                       struct paging_operation **out_operation);
+/* The same of no queue, for references that are taken again. */
+NTSTATUS paging_begin_for(struct device *device, unsigned count,
+                          struct paging_operation **out_operation);
 /* The operation is not to be: it has not been seen by anybody. */
 void paging_drop(struct paging_operation *operation);
 /* Gives its value; from here on it ends by paging_done(). */
@@ -275,6 +293,20 @@ void paging_done(void *operation, NTSTATUS status, uint64_t needed, uint64_t ava
 bool starved_pump(struct d3dkmt *front);
 /* So many references go back to the manager; none of a request that is under way. */
 void allocation_evict(struct allocation *allocation, unsigned count);
+/* The same of references that the client still counts as its own. */
+void allocation_give_back(struct allocation *allocation, unsigned count);
+/* What the manager has answered to an operation that has been committed. */
+void paging_answered(struct paging_operation *operation, NTSTATUS status);
+/* A restoring operation stands in the line of the starved, at the end. */
+void paging_wait_for_room(struct paging_operation *operation);
+
+/* ---- budget.c ---- */
+
+/* Processes, devices or reservations have changed. */
+void budgets_share(struct d3dkmt *front);
+/* Bytes of local memory that the process holds beyond its budget. */
+uint64_t budget_excess(const struct d3dkmt_process *process);
+void trims_forget_device(struct d3dkmt_process *process, D3DKMT_HANDLE device);
 
 /* ---- range.c ---- */
 

@@ -62,6 +62,7 @@ void d3dkmt_process_close(struct d3dkmt_process *process, void (*gone)(void *con
     cancel_calls(process);
     list_for_each (device, &process->devices, struct device, link)
         device->object.is_going = true;
+    budgets_share(process->front);
     front_changed(process->front);
 }
 

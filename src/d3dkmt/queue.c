@@ -74,8 +74,9 @@ static bool work_goes(struct item *item)
     struct d3dkmt *front = context->device->process->front;
     NTSTATUS status;
 
-    if (front->wants_idle)
+    if (front->wants_idle || context->device->demoted)
         return false;
+    context->device->last_work = ++front->handed_over;
     list_remove(&item->link);
     list_push_back(&context->running, &item->link);
     vidmm_context_set_null_rendering(context->handle, item->is_null);

@@ -1,5 +1,5 @@
 /*
- * Residency: references to allocations, paging fences, priorities and budgets.
+ * Residency: references to allocations, paging fences and priorities.
  *
  * A request that finds no room is starved: it is asked for again when somebody has given up
  * something, oldest first. Who cannot go on without (CantTrimFurther, MustSucceed) gets
@@ -21,23 +21,32 @@ static size_t operation_bytes(unsigned count)
            count * (sizeof *operation->allocations + sizeof *operation->handles);
 }
 
-NTSTATUS paging_begin(struct paging_queue *queue, unsigned count,
-                      struct paging_operation **out_operation)
+NTSTATUS paging_begin_for(struct device *device, unsigned count,
+                          struct paging_operation **out_operation)
 {
     struct paging_operation *operation =
-        front_alloc(queue->device->process->front, operation_bytes(count));
+        front_alloc(device->process->front, operation_bytes(count));
 
     *out_operation = operation;
     if (!operation)
         return STATUS_NO_MEMORY;
-    operation->queue = queue;
-    operation->process = queue->device->process;
-    operation->device = queue->device;
-    operation->count = count;
+    operation->process = device->process;
+    operation->device = device;
+    operation->count = operation->room = count;
     operation->handles = (struct vidmm_allocation **)(operation->allocations + count);
     list_init(&operation->link);
     list_init(&operation->starved_link);
     return STATUS_SUCCESS;
+}
+
+NTSTATUS paging_begin(struct paging_queue *queue, unsigned count,
+                      struct paging_operation **out_operation)
+{
+    NTSTATUS status = paging_begin_for(queue->device, count, out_operation);
+
+    if (NT_SUCCESS(status))
+        (*out_operation)->queue = queue;
+    return status;
 }
 
 void paging_drop(struct paging_operation *operation)
@@ -45,11 +54,18 @@ void paging_drop(struct paging_operation *operation)
     struct d3dkmt *front = operation->process->front;
 
     list_remove(&operation->link);
-    front_free(front, operation, operation_bytes(operation->count));
+    front_free(front, operation, operation_bytes(operation->room));
 }
 
-static void advance(struct paging_queue *queue)
+/* An operation has ended: it goes with those in front of it, or at once where no client waits. */
+static void advance(struct paging_operation *ended)
 {
+    struct paging_queue *queue = ended->queue;
+
+    if (!queue) {
+        paging_drop(ended);
+        return;
+    }
     while (!list_is_empty(&queue->operations)) {
         struct paging_operation *first =
             container_of(queue->operations.next, struct paging_operation, link);
@@ -74,7 +90,19 @@ uint64_t paging_commit(struct paging_operation *operation)
 
 void allocation_evict(struct allocation *allocation, unsigned count)
 {
+    const unsigned demoted = (unsigned)min_u64(count, allocation->demoted);
+
     allocation->residency -= count;
+    /* Of those the manager has none. */
+    allocation->demoted -= demoted;
+    allocation->device->demoted -= demoted;
+    if (demoted)
+        front_changed(allocation->process->front);
+    allocation_give_back(allocation, count - demoted);
+}
+
+void allocation_give_back(struct allocation *allocation, unsigned count)
+{
     allocation->process->front->releases += count;
     while (count-- > 0) {
         front_tell(allocation->process->front,
@@ -92,9 +120,20 @@ static void references_failed(struct paging_operation *operation)
     for (unsigned i = 0; i < operation->count; i++) {
         struct allocation *allocation = operation->allocations[i];
 
+        if (operation->is_restore)
+            continue; /* they are the client's, and stay demoted */
         allocation->residency--;
         if (allocation->evict_later)
             allocation->evict_later--;
+    }
+}
+
+/* What had been demoted is there again; the device goes on with the last of it. */
+static void references_restored(struct paging_operation *operation)
+{
+    for (unsigned i = 0; i < operation->count; i++) {
+        operation->allocations[i]->demoted--;
+        operation->device->demoted--;
     }
 }
 
@@ -146,24 +185,29 @@ static void paging_end(struct paging_operation *operation)
     struct d3dkmt_process *process = operation->process;
     const NTSTATUS status = operation->status;
     struct va_range *range = mapped_range(operation);
-    const bool is_wanted = operation->count || range;
+    const bool is_wanted = operation->count || range || operation->reclaimed;
 
     if (range && !may_starve(operation, status)) {
         range->mapping = NULL;
         if (!NT_SUCCESS(status))
             va_remove(&process->mapped, range);
     }
-    if (operation->count)
-        front_tell(process->front, &(struct d3dkmt_deed){.kind = D3DKMT_DEED_RESIDENT,
-                                                         .device = operation->device->handle,
-                                                         .count = operation->count,
-                                                         .allocations = operation->handles,
-                                                         .status = status,
-                                                         .fence = operation->manager_value});
+    if (operation->count || operation->reclaimed)
+        front_tell(process->front,
+                   &(struct d3dkmt_deed){.kind = D3DKMT_DEED_RESIDENT,
+                                         .device = operation->device->handle,
+                                         .count = operation->reclaimed ? 1 : operation->count,
+                                         .allocations = operation->reclaimed ? &operation->reclaimed
+                                                                             : operation->handles,
+                                         .status = status,
+                                         .fence = operation->manager_value,
+                                         .is_reclaim = operation->reclaimed != NULL});
     if (may_starve(operation, status)) {
         starve(operation);
         return;
     }
+    if (NT_SUCCESS(status) && operation->is_restore)
+        references_restored(operation);
     if (!NT_SUCCESS(status)) {
         references_failed(operation);
         /* The client has been told that it would be there. */
@@ -173,7 +217,7 @@ static void paging_end(struct paging_operation *operation)
     requests_ended(operation);
     process->pending--;
     front_changed(process->front);
-    advance(operation->queue);
+    advance(operation);
 }
 
 void paging_done(void *context, NTSTATUS status, uint64_t needed, uint64_t available)
@@ -229,7 +273,7 @@ static NTSTATUS ask(struct paging_operation *operation, bool is_within_budget,
 }
 
 /* The answer to what was asked; the operation is over, or goes on. */
-static void take_answer(struct paging_operation *operation, NTSTATUS status)
+void paging_answered(struct paging_operation *operation, NTSTATUS status)
 {
     struct va_range *range;
 
@@ -245,6 +289,8 @@ static void take_answer(struct paging_operation *operation, NTSTATUS status)
     range = mapped_range(operation);
     if (range)
         va_remove(&operation->process->mapped, range);
+    if (NT_SUCCESS(status) && operation->is_restore)
+        references_restored(operation);
     if (!NT_SUCCESS(status)) {
         references_failed(operation);
         if (operation->was_starved && !operation->device->object.is_going)
@@ -253,12 +299,48 @@ static void take_answer(struct paging_operation *operation, NTSTATUS status)
     requests_ended(operation);
     operation->has_ended = true;
     operation->process->pending--;
-    advance(operation->queue);
+    advance(operation);
+}
+
+void paging_wait_for_room(struct paging_operation *operation)
+{
+    operation->process->pending++;
+    starve(operation);
+}
+
+/*
+ * What a client has destroyed or evicted meanwhile is not taken again. The manager is asked for the
+ * rest, and at the end of it the allocations that go can go.
+ */
+static void shrink_restore(struct paging_operation *operation)
+{
+    unsigned kept = 0;
+
+    for (unsigned i = 0; i < operation->count; i++) {
+        struct allocation *allocation = operation->allocations[i];
+
+        if (!allocation->is_destroyed && !allocation->evict_later) {
+            operation->allocations[kept] = allocation;
+            operation->handles[kept++] = allocation->handle;
+            continue;
+        }
+        allocation->demoted--;
+        operation->device->demoted--;
+        allocation->residency--;
+        allocation->requests--;
+        if (allocation->evict_later)
+            allocation->evict_later--;
+    }
+    if (operation->count != kept)
+        front_changed(operation->process->front);
+    operation->count = kept;
 }
 
 /* Something that it names is destroyed, or its device: nobody waits for it any more. */
 static bool is_pointless(const struct paging_operation *operation)
 {
+    if (operation->is_restore)
+        return operation->device->object.is_going || !operation->count;
     for (unsigned i = 0; i < operation->count; i++) {
         if (operation->allocations[i]->is_destroyed)
             return true;
@@ -286,15 +368,18 @@ bool starved_pump(struct d3dkmt *front)
 
     list_for_each_safe (operation, following, &front->starved, struct paging_operation,
                         starved_link) {
+        if (operation->is_restore)
+            shrink_restore(operation);
         if (is_pointless(operation)) {
             list_remove(&operation->starved_link);
             operation->is_given_up = true;
             operation->was_starved = false; /* no device is lost by it */
-            take_answer(operation, STATUS_GRAPHICS_NO_VIDEO_MEMORY);
+            paging_answered(operation, STATUS_GRAPHICS_NO_VIDEO_MEMORY);
         } else if (operation->releases != front->releases) {
             list_remove(&operation->starved_link);
-            take_answer(operation, operation->mapped_va ? map_again(operation)
-                                                        : ask(operation, false, &bytes_to_trim));
+            paging_answered(operation, operation->mapped_va
+                                           ? map_again(operation)
+                                           : ask(operation, false, &bytes_to_trim));
         } else {
             continue;
         }
@@ -330,7 +415,7 @@ bool d3dkmt_give_up(struct d3dkmt *front)
         return false;
     list_remove(&operation->starved_link);
     operation->is_given_up = true;
-    take_answer(operation, STATUS_GRAPHICS_NO_VIDEO_MEMORY);
+    paging_answered(operation, STATUS_GRAPHICS_NO_VIDEO_MEMORY);
     return true;
 }
 
@@ -370,7 +455,7 @@ NTSTATUS d3dkmt_MakeResident(struct d3dkmt_call *call, D3DDDI_MAKERESIDENT *argu
     is_starved = !is_within_budget && may_starve(operation, status);
     if (status == STATUS_PENDING)
         operation->is_given_up = false;
-    take_answer(operation, status);
+    paging_answered(operation, status);
     if (is_starved)
         return STATUS_PENDING;
     if (!NT_SUCCESS(status)) {
@@ -417,7 +502,7 @@ NTSTATUS d3dkmt_Evict(struct d3dkmt_call *call, D3DKMT_EVICT *arguments)
     return status;
 }
 
-/* ---- Priorities, budgets --------------------------------------------------------------------- */
+/* ---- Priorities ------------------------------------------------------------------------------ */
 
 NTSTATUS d3dkmt_SetAllocationPriority(struct d3dkmt_call *call,
                                       const D3DKMT_SETALLOCATIONPRIORITY *arguments)
@@ -458,36 +543,4 @@ NTSTATUS d3dkmt_SetAllocationPriority(struct d3dkmt_call *call,
         status = vidmm_set_priority(allocation->handle, arguments->pPriorities[i]);
     }
     return status;
-}
-
-NTSTATUS d3dkmt_QueryVideoMemoryInfo(struct d3dkmt_call *call,
-                                     D3DKMT_QUERYVIDEOMEMORYINFO *arguments)
-{
-    struct d3dkmt_process *process = call->process;
-    struct vidmm_budget_info info;
-    uint64_t size = 0;
-
-    if (!handle_find(process, arguments->hAdapter, OBJECT_ADAPTER) ||
-        arguments->PhysicalAdapterIndex || arguments->hProcess ||
-        (arguments->MemorySegmentGroup != D3DKMT_MEMORY_SEGMENT_GROUP_LOCAL &&
-         arguments->MemorySegmentGroup != D3DKMT_MEMORY_SEGMENT_GROUP_NON_LOCAL))
-        return STATUS_INVALID_PARAMETER;
-    vidmm_budget_info(process->handle,
-                      arguments->MemorySegmentGroup == D3DKMT_MEMORY_SEGMENT_GROUP_LOCAL
-                          ? VIDMM_BUDGET_LOCAL
-                          : VIDMM_BUDGET_NON_LOCAL,
-                      &info);
-    for (unsigned id = 1; id <= vidmm_segment_count(process->front->config.vidmm); id++) {
-        struct vidmm_segment_info segment;
-
-        vidmm_segment_info(process->front->config.vidmm, id, &segment);
-        if (segment.is_aperture ==
-            (arguments->MemorySegmentGroup == D3DKMT_MEMORY_SEGMENT_GROUP_NON_LOCAL))
-            size += segment.size;
-    }
-    arguments->Budget = info.budget ? info.budget : size;
-    arguments->CurrentUsage = info.resident;
-    arguments->CurrentReservation = 0;
-    arguments->AvailableForReservation = 0;
-    return STATUS_SUCCESS;
 }

@@ -241,6 +241,11 @@ const struct protocol_joined *connection_join(void)
     return self.has_failed ? NULL : &self.joined;
 }
 
+struct lane_board *connection_lanes(void)
+{
+    return connection_join() ? self.lanes : NULL;
+}
+
 static void close_socket_of_thread(void)
 {
     if (thread_socket >= 0)

@@ -3,7 +3,7 @@
  *
  * Place      dxcore, the library that applications load as libdxcore.so. It stands in processes of
  *            others: it keeps no lock while it touches memory of theirs, handles no signal, starts
- *            no thread, prints nothing unless DRYDOCK_VERBOSE is set.
+ *            no thread (but notices.h), prints nothing unless DRYDOCK_VERBOSE is set.
  * Model      The first call joins: a connection for the process, the window and the lanes mapped.
  *            Each thread has a lane (thunk/lane.h) or, where there is none or a message is too
  *            large for it, a connection of its own: a call that waits holds nobody up, and a call
@@ -16,8 +16,13 @@
 
 #include "thunk/protocol.h"
 
+struct lane_board;
+
 /* What the server has told of itself; NULL: there is none. */
 const struct protocol_joined *connection_join(void);
+
+/* The board of the lanes; NULL: there are none. */
+struct lane_board *connection_lanes(void);
 
 /* One call, with its answer taken. */
 NTSTATUS connection_call(unsigned function, void *arguments);

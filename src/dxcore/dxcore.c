@@ -3,7 +3,7 @@
  *
  * The objects are static: nothing is counted, and what is released is used again.
  */
-#include "dxcore/connection.h"
+#include "dxcore/notices.h"
 
 #include <dxcore.h>
 
@@ -18,10 +18,22 @@
 
 /* ---- Thunks ---------------------------------------------------------------------------------- */
 
+static NTSTATUS call(unsigned function, void *arguments)
+{
+    switch (function) {
+    case D3DKMT_FN_RegisterTrimNotification:
+        return notices_begin(arguments);
+    case D3DKMT_FN_UnregisterTrimNotification:
+        return notices_end(arguments);
+    default:
+        return connection_call(function, arguments);
+    }
+}
+
 #define THUNK(name, type)                                                                          \
     EXPORT NTSTATUS D3DKMT##name(type *arguments)                                                  \
     {                                                                                              \
-        return arguments ? connection_call(D3DKMT_FN_##name, (void *)(uintptr_t)arguments)         \
+        return arguments ? call(D3DKMT_FN_##name, (void *)(uintptr_t)arguments)                    \
                          : STATUS_INVALID_PARAMETER;                                               \
     }
 D3DKMT_FUNCTIONS(THUNK)

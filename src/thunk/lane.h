@@ -37,14 +37,23 @@
 #define LANE_HEAD_BYTES 64u
 #define LANE_ROOM       (LANE_BYTES - LANE_HEAD_BYTES)
 #define LANE_BOARD      4096u
+#define LANE_NOTICES    64u
 #define LANE_FILE_BYTES (LANE_BOARD + LANE_COUNT * LANE_BYTES)
 
 enum lane_state { LANE_FREE, LANE_CALL, LANE_ANSWER };
 
+/* By the server, for a registration of the client's for notices to trim: the newest one. */
+struct lane_notice {
+    _Atomic uint32_t count; /* grows with each notice */
+    uint32_t flags;         /* D3DDDI_TRIMRESIDENCYSET_FLAGS */
+    uint64_t bytes;
+};
+
 struct lane_board {
-    _Atomic uint32_t bell; /* grows with each call */
-    uint32_t reserved;
-    _Atomic uint64_t pending; /* a bit for each lane whose call nobody has taken */
+    _Atomic uint32_t bell;        /* grows with each call */
+    _Atomic uint32_t notice_bell; /* grows with each notice; the client waits for it */
+    _Atomic uint64_t pending;     /* a bit for each lane whose call nobody has taken */
+    struct lane_notice notices[LANE_NOTICES];
 };
 
 struct lane {
@@ -53,6 +62,7 @@ struct lane {
     uint8_t message[LANE_ROOM]; /* at a multiple of 64 */
 };
 
+_Static_assert(sizeof(struct lane_board) <= LANE_BOARD, "the board is one page");
 _Static_assert(sizeof(struct lane) == LANE_BYTES, "lanes lie one behind the other");
 
 static inline struct lane *lane_at(void *memory, unsigned number)

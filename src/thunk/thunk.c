@@ -83,6 +83,18 @@ static const struct list_row Evict_lists[] = {
     LIST(D3DKMT_EVICT, AllocationList, NumAllocations, sizeof(D3DKMT_HANDLE), GOES_IN),
     END_OF_LISTS,
 };
+static const struct list_row OfferAllocations_lists[] = {
+    LIST(D3DKMT_OFFERALLOCATIONS, pResources, NumAllocations, sizeof(D3DKMT_HANDLE), GOES_IN),
+    LIST(D3DKMT_OFFERALLOCATIONS, HandleList, NumAllocations, sizeof(D3DKMT_HANDLE), GOES_IN),
+    END_OF_LISTS,
+};
+static const struct list_row ReclaimAllocations2_lists[] = {
+    LIST(D3DKMT_RECLAIMALLOCATIONS2, pResources, NumAllocations, sizeof(D3DKMT_HANDLE), GOES_IN),
+    LIST(D3DKMT_RECLAIMALLOCATIONS2, HandleList, NumAllocations, sizeof(D3DKMT_HANDLE), GOES_IN),
+    LIST(D3DKMT_RECLAIMALLOCATIONS2, pResults, NumAllocations, sizeof(D3DDDI_RECLAIM_RESULT),
+         GOES_BOTH),
+    END_OF_LISTS,
+};
 static const struct list_row UpdateGpuVirtualAddress_lists[] = {
     LIST(D3DKMT_UPDATEGPUVIRTUALADDRESS, Operations, NumOperations,
          sizeof(D3DDDI_UPDATEGPUVIRTUALADDRESS_OPERATION), GOES_IN),
@@ -130,6 +142,8 @@ static const struct list_row *const lists_of[D3DKMT_FN_COUNT] = {
     HAS_LISTS(SetAllocationPriority),
     HAS_LISTS(MakeResident),
     HAS_LISTS(Evict),
+    HAS_LISTS(OfferAllocations),
+    HAS_LISTS(ReclaimAllocations2),
     HAS_LISTS(UpdateGpuVirtualAddress),
     HAS_LISTS(SubmitCommand),
     HAS_LISTS(WaitForSynchronizationObjectFromCpu),
@@ -175,6 +189,8 @@ static bool structure_comes_back(unsigned function)
     case D3DKMT_FN_DestroyAllocation2:
     case D3DKMT_FN_Unlock2:
     case D3DKMT_FN_SetAllocationPriority:
+    case D3DKMT_FN_ChangeVideoMemoryReservation:
+    case D3DKMT_FN_OfferAllocations:
     case D3DKMT_FN_InvalidateCache:
     case D3DKMT_FN_FreeGpuVirtualAddress:
     case D3DKMT_FN_UpdateGpuVirtualAddress:

@@ -3,9 +3,11 @@
  * application in one, which knows libdxcore.so and nothing else of Drydock.
  *
  *     client copy BUFFERS MIB ROUNDS [THREADS]   writes, copies by the GPU, evicts, reads, compares
+ *     client keep BUFFERS MIB ROUNDS             the same with buffers that stay resident
  *     client die BUFFERS MIB                     the same, killed by itself in the midst of a copy
  *     client wait                                waits for a fence that nobody signals
  *     client calls                               measures what a call costs, beside a socket
+ *     client share BUFFERS MIB                   holds them, and trims when another process comes
  *     client lie                                 makes calls that no driver makes
  *
  * Exit status 0: every word was right. The memory that transfers go through is protected while the
@@ -30,6 +32,7 @@
 #define COMMAND_BYTES 65536u
 
 static D3DKMT_HANDLE adapter;
+static LUID adapter_luid;
 
 struct driver {
     D3DKMT_HANDLE device, queue, queue_fence, context, fence;
@@ -80,6 +83,7 @@ static void open_adapter(void)
         fail("there is no adapter", 0);
     must("OpenAdapterFromLuid", D3DKMTOpenAdapterFromLuid(&open));
     adapter = open.hAdapter;
+    adapter_luid = open.AdapterLuid;
 }
 
 static void wait_until(const struct driver *driver, D3DKMT_HANDLE fence, uint64_t value)
@@ -328,6 +332,121 @@ static int wait_for_ever(void)
     return 3;
 }
 
+/* Buffers that stay resident, written and read again and again: who wants more has to wait. */
+static int keep(unsigned buffers, uint64_t bytes, unsigned rounds)
+{
+    struct work work = {.number = (unsigned)getpid(), .buffers = buffers, .bytes = bytes};
+    struct buffer *held = calloc(buffers, sizeof *held), host;
+    uint64_t *memory =
+        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    struct driver driver;
+
+    start(&driver);
+    host = create(&driver, SGPU_UMD_EXISTING | SGPU_UMD_APERTURE_ONLY, bytes, memory);
+    map(&driver, &host, 0);
+    make_resident(&driver, &host);
+    for (unsigned b = 0; b < buffers; b++) {
+        held[b] = create(&driver, SGPU_UMD_NO_APERTURE, bytes, NULL);
+        map(&driver, &held[b], 0);
+        make_resident(&driver, &held[b]);
+    }
+    for (unsigned round = 0; round < rounds; round++) {
+        for (unsigned b = 0; b < buffers; b++) {
+            for (uint64_t i = 0; i < bytes / 8; i++)
+                memory[i] = word(&work, round, b, i);
+            wait_until(&driver, driver.fence, copy(&driver, held[b].va, host.va, bytes));
+        }
+        for (unsigned b = 0; b < buffers; b++) {
+            memset(memory, 0xee, bytes);
+            wait_until(&driver, driver.fence, copy(&driver, host.va, held[b].va, bytes));
+            for (uint64_t i = 0; i < bytes / 8; i++)
+                work.wrong += memory[i] != word(&work, round, b, i);
+        }
+    }
+    must("DestroyDevice", D3DKMTDestroyDevice(&(D3DKMT_DESTROYDEVICE){driver.device}));
+    must("CloseAdapter", D3DKMTCloseAdapter(&(D3DKMT_CLOSEADAPTER){adapter}));
+    printf("%llu wrong words\n", (unsigned long long)work.wrong);
+    free(held);
+    return work.wrong != 0;
+}
+
+/* ---- Memory of several programs -------------------------------------------------------------- */
+
+static volatile unsigned long long asked_to_trim, asked_times, asked_periodically;
+
+static VOID D3DKMT_CALL trim(D3DKMT_TRIMNOTIFICATION *notification)
+{
+    if (notification->Flags.TrimToBudget) {
+        asked_to_trim = notification->NumBytesToTrim;
+        asked_times++;
+    }
+    asked_periodically += notification->Flags.PeriodicTrim;
+}
+
+static D3DKMT_QUERYVIDEOMEMORYINFO budget(void)
+{
+    D3DKMT_QUERYVIDEOMEMORYINFO info = {.hAdapter = adapter,
+                                        .MemorySegmentGroup = D3DKMT_MEMORY_SEGMENT_GROUP_LOCAL};
+
+    must("QueryVideoMemoryInfo", D3DKMTQueryVideoMemoryInfo(&info));
+    return info;
+}
+
+/* Holds everything, until another process comes and this one is asked to trim: then it does. */
+static int share(unsigned buffers, uint64_t bytes)
+{
+    struct buffer *held = calloc(buffers, sizeof *held);
+    D3DKMT_REGISTERTRIMNOTIFICATION registration = {.Callback = trim};
+    D3DKMT_UNREGISTERTRIMNOTIFICATION end = {0};
+    struct driver driver, other;
+    unsigned count = 0;
+    char byte = 0;
+    int files[2];
+    pid_t child;
+
+    if (pipe(files))
+        fail("a pipe", 0);
+    child = fork(); /* before this process joins */
+    if (child == 0) {
+        if (read(files[0], &byte, 1) != 1)
+            _exit(1);
+        open_adapter();
+        start(&other);
+        usleep(300000);
+        printf("the other one: %llu\n", (unsigned long long)budget().Budget >> 20);
+        fflush(stdout);
+        _exit(0);
+    }
+    open_adapter();
+    start(&driver);
+    registration.hDevice = driver.device;
+    registration.AdapterLuid = adapter_luid;
+    must("RegisterTrimNotification", D3DKMTRegisterTrimNotification(&registration));
+    while (count < buffers) {
+        held[count] = create(&driver, SGPU_UMD_NO_APERTURE, bytes, NULL);
+        map(&driver, &held[count], 0);
+        make_resident(&driver, &held[count++]);
+    }
+    if (write(files[1], &byte, 1) != 1)
+        fail("a pipe", 0);
+    for (unsigned i = 0; i < 3000 && !asked_times; i++)
+        usleep(1000);
+    for (uint64_t given = 0; count && given < asked_to_trim; given += bytes)
+        evict(&driver, &held[--count]);
+    printf("asked to trim: %llu; usage %llu of %llu\n", asked_to_trim >> 20,
+           (unsigned long long)budget().CurrentUsage >> 20,
+           (unsigned long long)budget().Budget >> 20);
+    waitpid(child, NULL, 0);
+    for (unsigned i = 0; i < 3000 && !asked_periodically; i++)
+        usleep(1000);
+    end.Handle = registration.Handle;
+    must("UnregisterTrimNotification", D3DKMTUnregisterTrimNotification(&end));
+    must("DestroyDevice", D3DKMTDestroyDevice(&(D3DKMT_DESTROYDEVICE){driver.device}));
+    must("CloseAdapter", D3DKMTCloseAdapter(&(D3DKMT_CLOSEADAPTER){adapter}));
+    free(held);
+    return !asked_times || !asked_periodically;
+}
+
 /* Every call here is wrong; what counts is the status, and that the server goes on. */
 static int lie(void)
 {
@@ -450,9 +569,13 @@ int main(int argc, char **argv)
     const unsigned rounds = argc > 4 ? (unsigned)atoi(argv[4]) : 1;
     const unsigned threads = argc > 5 ? (unsigned)atoi(argv[5]) : 1;
 
+    if (!strcmp(what, "share") && buffers && bytes)
+        return share(buffers, bytes);
     open_adapter();
     if (!strcmp(what, "copy") && buffers && bytes && threads && threads <= 64)
         return copies(buffers, bytes, rounds, threads);
+    if (!strcmp(what, "keep") && buffers && bytes)
+        return keep(buffers, bytes, rounds);
     if (!strcmp(what, "die") && buffers && bytes)
         return die(buffers, bytes);
     if (!strcmp(what, "calls"))

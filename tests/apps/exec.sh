@@ -43,6 +43,16 @@ expect 0 ' us (fastest batch ' -- "$client" calls
 # Six, whose buffers do not fit at once: who finds no room waits.
 expect 0 '^0 wrong words' --local-memory 16M -- "$client" copy 4 4 1 6
 
+# Two that hold more than half of it each give way to each other; budgets are told.
+cat > "$folder/two" <<END
+"$drydock" exec --join "$folder/socket" -- "$client" keep 3 4 6 &
+"$drydock" exec --join "$folder/socket" -- "$client" keep 3 4 6 || exit 1
+wait \$!
+END
+expect 0 '^0 wrong words' --local-memory 16M --socket "$folder/socket" -- sh "$folder/two"
+grep -q ' demotions' "$folder/out" || complain "nobody gave way"
+expect 0 '^asked to trim: [1-9]' --local-memory 32M -- "$client" share 6 4
+
 # Clients that die: amid copies, and amid a call that waits. The server ends in order.
 expect 1 'ended by signal 9' --local-memory 8M -- "$client" die 6 2
 grep -q ' 0 findings; clients died with what they had' "$folder/out" || complain "die"

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+_Static_assert(LANE_NOTICES == D3DKMT_MOST_TRIM_NOTICES, "each registration has a notice");
+
 struct lane_call {
     struct d3dkmt_call call;
     struct lanes *lanes;
@@ -160,4 +162,16 @@ bool lanes_serve(struct lanes *lanes, struct lanes_counts *counts)
     for (; pending; pending &= pending - 1)
         make_call(&lanes->calls[ctz_u64(pending)], counts);
     return true;
+}
+
+void lanes_notify(struct lanes *lanes, unsigned number, uint32_t flags, uint64_t bytes)
+{
+    struct lane_board *board = lanes->memory;
+    struct lane_notice *notice = &board->notices[number];
+
+    notice->flags = flags;
+    notice->bytes = bytes;
+    atomic_fetch_add(&notice->count, 1);
+    atomic_fetch_add(&board->notice_bell, 1);
+    lane_wake(&board->notice_bell);
 }

@@ -31,6 +31,8 @@ void lanes_destroy(struct lanes *lanes); /* NULL is fine */
 /* For the client to map; and what it rings. */
 int lanes_file(const struct lanes *lanes);
 _Atomic uint32_t *lanes_bell(const struct lanes *lanes);
+/* A notice to trim, of a registration below D3DKMT_MOST_TRIM_NOTICES. */
+void lanes_notify(struct lanes *lanes, unsigned number, uint32_t flags, uint64_t bytes);
 /* True: there was a call. */
 bool lanes_serve(struct lanes *lanes, struct lanes_counts *counts);
 

@@ -29,6 +29,12 @@
 #define MOST_QUIET_NS   UINT64_C(3000000000)
 #define MOST_STARVED_NS UINT64_C(60000000000)
 
+/* Others give way to it when it has waited for so long, and then again. */
+#define DEMOTE_NS UINT64_C(20000000)
+
+/* Time between notices of PeriodicTrim. */
+#define TRIM_NS UINT64_C(1000000000)
+
 /* What happens on the machine between two looks at the sockets. */
 #define STEPS_A_ROUND 64u
 
@@ -87,7 +93,8 @@ struct server {
     bool program_has_ended;
     bool may_have_ended; /* it is to be looked after */
     /* Of the request that has starved longest: its number, the front's releases, since when. */
-    uint64_t starved, releases, starved_ns, quiet_ns;
+    uint64_t starved, releases, starved_ns, quiet_ns, demoted_ns;
+    uint64_t trim_ns; /* when the last periodic notice was given */
     struct list clients, channels;
     unsigned client_count, channel_count;
 };
@@ -778,14 +785,32 @@ static void look_after_starved(struct server *server, bool is_busy)
     const uint64_t now = oldest ? now_ns() : 0;
 
     if (oldest != server->starved)
-        server->starved_ns = server->quiet_ns = now;
+        server->starved_ns = server->quiet_ns = server->demoted_ns = now;
     if (is_busy || releases != server->releases)
         server->quiet_ns = now;
     server->starved = oldest;
     server->releases = releases;
+    if (oldest && now - server->demoted_ns >= DEMOTE_NS) {
+        server->demoted_ns = now;
+        if (d3dkmt_demote(front))
+            return;
+    }
     if (oldest &&
         (now - server->quiet_ns >= MOST_QUIET_NS || now - server->starved_ns >= MOST_STARVED_NS))
         d3dkmt_give_up(front);
+}
+
+static void trim_periodically(struct server *server)
+{
+    uint64_t now;
+
+    if (!d3dkmt_wants_trims(server->session->front))
+        return;
+    now = now_ns();
+    if (now - server->trim_ns < TRIM_NS)
+        return;
+    server->trim_ns = now;
+    d3dkmt_trim_periodically(server->session->front);
 }
 
 /* Ends of processes without a pidfd say nothing; nor does time, for which a starved one waits. */
@@ -799,7 +824,7 @@ static uint64_t most_sleep(const struct server *server)
         if (client->is_closed)
             return LOOK_NS; /* it goes when the machine is done with it */
     }
-    return 0;
+    return d3dkmt_wants_trims(server->session->front) ? TRIM_NS : 0;
 }
 
 static void serve(struct server *server)
@@ -812,6 +837,7 @@ static void serve(struct server *server)
         hear_sockets(server);
         is_busy |= run_machine(server->session);
         look_after_starved(server, is_busy);
+        trim_periodically(server);
         drop_broken(server);
         if (server->may_have_ended || !server->ending.is_watched)
             look_after_program(server);
@@ -861,6 +887,15 @@ static void serve_program(struct server *server)
     }
 }
 
+/* Of struct d3dkmt_board; memory is the client's. */
+static void notify(void *context, void *memory, unsigned number, uint32_t flags, uint64_t bytes)
+{
+    const struct client *client = container_of(memory, struct client, memory);
+
+    if (client->lanes)
+        lanes_notify(client->lanes, number, flags, bytes);
+}
+
 static void play(void *context, const struct run_board *board)
 {
     struct exec_server *shared = context;
@@ -869,6 +904,7 @@ static void play(void *context, const struct run_board *board)
 
     list_init(&server.clients);
     list_init(&server.channels);
+    shared->session.notify = notify;
     if (!NT_SUCCESS(exec_session_open(&shared->session, board))) {
         snprintf(shared->error, sizeof shared->error, "no memory for the front");
         return;
@@ -888,6 +924,12 @@ static void play(void *context, const struct run_board *board)
     exec_session_close(&shared->session);
 }
 
+static void trim(void *context, struct vidmm_process *process, enum vidmm_budget_group group,
+                 uint64_t bytes)
+{
+    exec_trim(&((struct exec_server *)context)->session, process, group, bytes);
+}
+
 static void device_error(void *context, struct vidmm_device *device)
 {
     exec_device_error(&((struct exec_server *)context)->session, device);
@@ -896,7 +938,8 @@ static void device_error(void *context, struct vidmm_device *device)
 enum run_outcome exec_serve(struct exec_server *server, const struct run_config *config,
                             struct run_result *out_result)
 {
-    const struct run_guest guest = {.context = server, .play = play, .device_error = device_error};
+    const struct run_guest guest = {
+        .context = server, .play = play, .device_error = device_error, .trim = trim};
 
     return run_execute_guest(config, &guest, out_result);
 }

@@ -70,6 +70,13 @@ static void tell_check(void *context, const struct d3dkmt_deed *deed)
         [D3DKMT_DEED_LOCK] = CHECK_CLIENT_LOCK,
         [D3DKMT_DEED_LOCKED] = CHECK_CLIENT_LOCKED,
         [D3DKMT_DEED_UNLOCK] = CHECK_CLIENT_UNLOCK,
+        [D3DKMT_DEED_OFFER] = CHECK_CLIENT_OFFER,
+        [D3DKMT_DEED_RECLAIM] = CHECK_CLIENT_RECLAIM,
+    };
+    static const enum check_reclaim results[] = {
+        [VIDMM_RECLAIM_OK] = CHECK_RECLAIM_OK,
+        [VIDMM_RECLAIM_DISCARDED] = CHECK_RECLAIM_DISCARDED,
+        [VIDMM_RECLAIM_NOT_COMMITTED] = CHECK_RECLAIM_NOT_COMMITTED,
     };
     const struct exec_session *session = context;
 
@@ -84,6 +91,9 @@ static void tell_check(void *context, const struct d3dkmt_deed *deed)
                      .is_within_budget = deed->is_within_budget,
                      .bytes = deed->bytes_to_trim,
                      .ignores_sync = deed->kind == D3DKMT_DEED_LOCK,
+                     .priority = deed->priority,
+                     .result = results[deed->result],
+                     .is_reclaim = deed->is_reclaim,
                      .memory = {.pages = deed->pages, .page_count = deed->page_count},
                  });
 }
@@ -106,12 +116,13 @@ NTSTATUS exec_session_open(struct exec_session *session, const struct run_board 
         .witness_context = session,
     };
 
-    *session = (struct exec_session){.board = board};
+    *session = (struct exec_session){.board = board, .notify = session->notify};
     client_memory_board(&config.board);
     config.board.context = session;
     config.board.size_of = size_of;
     config.board.query_adapter = query_adapter;
     config.board.escape = escape;
+    config.board.notify = session->notify;
     return d3dkmt_create(&config, &session->front);
 }
 
@@ -155,6 +166,15 @@ void exec_session_close(struct exec_session *session)
         continue;
     d3dkmt_destroy(session->front);
     session->front = NULL;
+}
+
+void exec_trim(void *context, struct vidmm_process *process, enum vidmm_budget_group group,
+               uint64_t bytes)
+{
+    struct exec_session *session = context;
+
+    if (session->front)
+        d3dkmt_note_trim(session->front, process, group, bytes);
 }
 
 void exec_device_error(void *context, struct vidmm_device *device)

@@ -20,6 +20,8 @@ struct exec_session {
     struct d3dkmt *front;
     char store[1024]; /* where the driver's files are; "": nowhere */
     uint64_t next_watch_ns;
+    /* Of struct d3dkmt_board; the guest's, set before the session is opened. NULL: none. */
+    void (*notify)(void *session, void *client, unsigned number, uint32_t flags, uint64_t bytes);
 };
 
 /* The one adapter that there is. */
@@ -35,5 +37,7 @@ bool exec_step(struct exec_session *session);
 
 /* For struct run_guest: context is the session. */
 void exec_device_error(void *session, struct vidmm_device *device);
+void exec_trim(void *session, struct vidmm_process *process, enum vidmm_budget_group group,
+               uint64_t bytes);
 
 #endif

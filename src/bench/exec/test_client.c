@@ -13,10 +13,21 @@
 
 static void (*current_test)(struct exec_session *session);
 
+static void hear(void *session, void *memory, unsigned number, uint32_t flags, uint64_t bytes)
+{
+    struct test_client *client = container_of(memory, struct test_client, memory);
+
+    client->notices++;
+    client->notice_number = number;
+    client->notice_flags = flags;
+    client->notice_bytes = bytes;
+}
+
 static void play(void *context, const struct run_board *board)
 {
     struct exec_session *session = context;
 
+    session->notify = hear;
     assert_int_equal(exec_session_open(session, board), STATUS_SUCCESS);
     current_test(session);
     exec_session_close(session);
@@ -27,7 +38,7 @@ static void play_on(uint64_t local_bytes, void (*test)(struct exec_session *sess
 {
     struct exec_session session = {0};
     const struct run_guest guest = {
-        .context = &session, .play = play, .device_error = exec_device_error};
+        .context = &session, .play = play, .device_error = exec_device_error, .trim = exec_trim};
     struct run_result *result = calloc(1, sizeof *result);
     struct run_config config;
     bool is_clean = true;

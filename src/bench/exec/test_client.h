@@ -22,6 +22,10 @@ struct test_client {
     struct client_memory memory;
     uint8_t *window; /* its mapping */
     bool is_gone;
+    /* Of notices to trim: how many there were, and the last. */
+    unsigned notices, notice_number;
+    uint32_t notice_flags;
+    uint64_t notice_bytes;
     D3DKMT_HANDLE adapter, device, queue, queue_fence, context;
     const volatile uint64_t *paging_fence;
     D3DKMT_HANDLE fence;

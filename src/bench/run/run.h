@@ -42,6 +42,8 @@ struct run_guest {
     void (*play)(void *context, const struct run_board *board);
     /* Of vidmm_config.events; may be NULL. */
     void (*device_error)(void *context, struct vidmm_device *device);
+    void (*trim)(void *context, struct vidmm_process *process, enum vidmm_budget_group group,
+                 uint64_t bytes);
 };
 enum run_outcome run_execute_guest(const struct run_config *config, const struct run_guest *guest,
                                    struct run_result *out_result);

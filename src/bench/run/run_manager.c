@@ -82,6 +82,8 @@ static void on_trim(void *context, struct vidmm_process *process, enum vidmm_bud
                                                               .device = process,
                                                               .group = group,
                                                               .bytes = bytes});
+    if (run->guest && run->guest->trim)
+        run->guest->trim(run->guest->context, process, group, bytes);
 }
 
 static void on_instance_ended(void *context, struct vidmm_allocation *allocation,

@@ -1,0 +1,143 @@
+/*
+ * Demotion: a process gives way to another one that finds no room.
+ *
+ * A request that has starved for a while may take memory of others: references that a client holds
+ * are given back to the manager without its doing, and its device is suspended: no work of it is
+ * handed over until they have been taken again. Who is demoted stands in the line of the starved
+ * from then on, and demotes in its turn. So processes that do not fit side by side have the memory
+ * one after the other, and none of them is lost.
+ *
+ * Who has to give way: processes over their budget, the most first; then those that have not worked
+ * for longest. Locked allocations and those of system memory stay.
+ */
+#include "d3dkmt/front.h"
+
+static uint64_t bytes_of(const struct paging_operation *operation)
+{
+    uint64_t bytes = 0;
+
+    for (unsigned i = 0; i < operation->count; i++) {
+        if (!vidmm_allocation_is_resident(operation->allocations[i]->handle))
+            bytes += operation->allocations[i]->bytes;
+    }
+    return bytes ? bytes : PAGE_SIZE_BYTES;
+}
+
+static bool is_in_memory(const struct d3dkmt *front, const struct allocation *allocation)
+{
+    struct vidmm_segment_info info;
+    unsigned segment;
+
+    if (!vidmm_allocation_segment(allocation->handle, &segment) || !segment)
+        return false;
+    vidmm_segment_info(front->config.vidmm, segment, &info);
+    return !info.is_aperture;
+}
+
+static bool may_be_demoted(const struct allocation *allocation)
+{
+    return allocation->residency > allocation->demoted && !allocation->requests &&
+           !allocation->is_destroyed && !allocation->locks && !allocation->client_pages &&
+           is_in_memory(allocation->process->front, allocation);
+}
+
+static unsigned references_of(const struct device *device)
+{
+    const struct allocation *allocation;
+    unsigned count = 0;
+
+    list_for_each (allocation, &device->allocations, struct allocation, link) {
+        if (may_be_demoted(allocation))
+            count += allocation->residency - allocation->demoted;
+    }
+    return count;
+}
+
+/* ---- Victims --------------------------------------------------------------------------------- */
+
+static bool is_better(const struct device *device, const struct device *than)
+{
+    const uint64_t excess = budget_excess(device->process);
+    const uint64_t other = than ? budget_excess(than->process) : 0;
+
+    return !than || excess > other || (excess == other && device->last_work < than->last_work);
+}
+
+static struct device *choose_victim(struct d3dkmt *front, const struct d3dkmt_process *for_whom)
+{
+    struct d3dkmt_process *process;
+    struct device *device, *chosen = NULL;
+
+    list_for_each (process, &front->processes, struct d3dkmt_process, link) {
+        if (process == for_whom || process->is_closed)
+            continue;
+        list_for_each (device, &process->devices, struct device, link) {
+            if (!device->object.is_going && references_of(device) && is_better(device, chosen))
+                chosen = device;
+        }
+    }
+    return chosen;
+}
+
+/* All references of one allocation; what is to take them again notes them. */
+static void demote_allocation(struct allocation *allocation, struct paging_operation *restore)
+{
+    const unsigned count = allocation->residency - allocation->demoted;
+
+    for (unsigned i = 0; i < count; i++) {
+        restore->allocations[restore->count] = allocation;
+        restore->handles[restore->count++] = allocation->handle;
+    }
+    allocation->requests += count;
+    allocation->demoted += count;
+    allocation->device->demoted += count;
+    allocation_give_back(allocation, count);
+}
+
+/* Bytes that can leave now; 0: nothing. */
+static uint64_t demote_device(struct device *device, uint64_t wanted)
+{
+    struct d3dkmt *front = device->process->front;
+    struct allocation *allocation;
+    struct paging_operation *restore;
+    uint64_t bytes = 0;
+
+    if (!NT_SUCCESS(paging_begin_for(device, references_of(device), &restore)))
+        return 0;
+    restore->count = 0;
+    restore->is_restore = true;
+    list_for_each (allocation, &device->allocations, struct allocation, link) {
+        if (bytes >= wanted)
+            break;
+        if (!may_be_demoted(allocation))
+            continue;
+        bytes += allocation->bytes;
+        demote_allocation(allocation, restore);
+    }
+    front->statistics.demoted_bytes += bytes;
+    front->statistics.demotions++;
+    paging_wait_for_room(restore);
+    return bytes;
+}
+
+bool d3dkmt_demote(struct d3dkmt *front)
+{
+    struct paging_operation *operation;
+    uint64_t wanted, bytes = 0;
+
+    if (list_is_empty(&front->starved))
+        return false;
+    operation = container_of(front->starved.next, struct paging_operation, starved_link);
+    wanted = bytes_of(operation);
+    while (bytes < wanted) {
+        struct device *victim = choose_victim(front, operation->process);
+        const uint64_t got = victim ? demote_device(victim, wanted - bytes) : 0;
+
+        if (!got)
+            break;
+        bytes += got;
+    }
+    if (bytes)
+        front_changed(front);
+    return bytes;
+}
