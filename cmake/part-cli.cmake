@@ -1,11 +1,14 @@
 # The command line as its users see it.
 if(DRYDOCK_BENCH AND DRYDOCK_TESTS AND TARGET drydock)
+    drydock_module_tests(cli DEPS base)
     add_test(NAME cli/promises
              COMMAND sh ${CMAKE_SOURCE_DIR}/src/cli/cli_test.sh $<TARGET_FILE:drydock> ${CMAKE_SOURCE_DIR})
     add_test(NAME cli/terminal
              COMMAND sh ${CMAKE_SOURCE_DIR}/src/cli/terminal_test.sh $<TARGET_FILE:drydock> ${CMAKE_SOURCE_DIR})
     add_test(NAME cli/baseline
              COMMAND sh ${CMAKE_SOURCE_DIR}/src/cli/baseline_test.sh $<TARGET_FILE:drydock> ${CMAKE_SOURCE_DIR})
+    add_test(NAME cli/settings
+             COMMAND sh ${CMAKE_SOURCE_DIR}/src/cli/settings_test.sh $<TARGET_FILE:drydock> ${CMAKE_SOURCE_DIR})
     add_test(NAME cli/json
              COMMAND sh ${CMAKE_SOURCE_DIR}/src/cli/json_test.sh $<TARGET_FILE:drydock> ${CMAKE_SOURCE_DIR})
     set_tests_properties(cli/json PROPERTIES SKIP_REGULAR_EXPRESSION "^skipped:")

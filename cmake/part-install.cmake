@@ -35,7 +35,7 @@ endif()
 
 install(TARGETS drydock RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(FILES templates/new/Makefile templates/new/CMakeLists.txt templates/new/driver.case
-              templates/new/drydock.yml
+              templates/new/drydock.yml templates/new/drydock.toml
         DESTINATION ${CMAKE_INSTALL_DATADIR}/drydock/new)
 install(FILES tests/images/softcopy/softcopy.c DESTINATION ${CMAKE_INSTALL_DATADIR}/drydock/new
         RENAME miniport.c)

@@ -82,6 +82,7 @@ struct cli_arguments {
     size_t raw_count;
     /* The verb, and what stood behind it. */
     const char *verb;
+    const char *settings; /* the file of --settings (project.h); NULL: the one that is found */
     char *const *given;
     size_t given_count;
 };

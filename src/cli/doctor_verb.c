@@ -4,6 +4,7 @@
  */
 #define _GNU_SOURCE /* syscall() */
 #include "cli/cli.h"
+#include "cli/project.h"
 #include "cli/terminal.h"
 
 #include "bench/campaign/campaign.h"
@@ -207,6 +208,48 @@ static json_t *part_json(const struct part *part, bool is_there, const char *how
                      part->is_needed, "cure", part->cure);
 }
 
+/* ---- Settings -------------------------------------------------------------------------------- */
+
+static void print_settings(const struct project *project)
+{
+    if (!project->path[0]) {
+        printf("  settings no " PROJECT_FILE " in this folder or above it\n");
+        return;
+    }
+    printf("  settings %s\n", project->path);
+    for (size_t i = 0; i < project->toml.count; i++) {
+        const struct toml_entry *entry = &project->toml.entries[i];
+
+        printf("           %s%s%s%s =", entry->table[0] ? "[" : "", entry->table,
+               entry->table[0] ? "] " : "", entry->key);
+        for (size_t j = 0; j < entry->count; j++)
+            printf("%s %s", j ? "," : "", entry->elements[j]);
+        putchar('\n');
+    }
+}
+
+static json_t *settings_json(const struct project *project)
+{
+    json_t *json = json_object(), *list = json_array();
+
+    json_object_set_new(json, "file",
+                        project->path[0] ? report_text_json(project->path) : json_null());
+    for (size_t i = 0; i < project->toml.count; i++) {
+        const struct toml_entry *entry = &project->toml.entries[i];
+        json_t *one = json_object(), *values = json_array();
+
+        json_object_set_new(one, "table", report_text_json(entry->table));
+        json_object_set_new(one, "key", report_text_json(entry->key));
+        for (size_t j = 0; j < entry->count; j++)
+            json_array_append_new(values, report_text_json(entry->elements[j]));
+        json_object_set_new(one, "values", values);
+        json_object_set_new(one, "line", json_integer((json_int_t)entry->line));
+        json_array_append_new(list, one);
+    }
+    json_object_set_new(json, "settings", list);
+    return json;
+}
+
 static enum cli_status doctor(const struct cli_arguments *arguments)
 {
     const long processors = sysconf(_SC_NPROCESSORS_ONLN) > 0 ? sysconf(_SC_NPROCESSORS_ONLN) : 1;
@@ -218,9 +261,12 @@ static enum cli_status doctor(const struct cli_arguments *arguments)
     char how[1024], bytes[REPORT_NUMBER_BYTES];
     bool lacks = false, is_measured;
     uint64_t seconds = 2;
+    struct project project;
 
     if (arguments->values[OPTION_SECONDS] &&
         !cli_number("seconds", arguments->values[OPTION_SECONDS], 0, 60, &seconds))
+        return CLI_USAGE;
+    if (!project_load(arguments->settings, &project))
         return CLI_USAGE;
     json = is_json ? report_document("doctor") : NULL;
     list = json_array();
@@ -237,6 +283,8 @@ static enum cli_status doctor(const struct cli_arguments *arguments)
         else
             print_part(&parts[i], is_there, how);
     }
+    if (!is_json && !terminal_is_quiet())
+        print_settings(&project);
     fflush(stdout);
     is_measured = seconds && measure(seconds, processors, &speed);
     if (is_measured && !is_json && !terminal_is_quiet())
@@ -247,12 +295,14 @@ static enum cli_status doctor(const struct cli_arguments *arguments)
         json_object_set_new(json, "processors", json_integer(processors));
         json_object_set_new(json, "memory_bytes", json_integer((json_int_t)memory));
         json_object_set_new(json, "parts", json_incref(list));
+        json_object_set_new(json, "settings", settings_json(&project));
         json_object_set_new(json, "seeds_per_second",
                             is_measured ? json_real((double)speed.summary.runs / speed.seconds)
                                         : json_null());
         cli_print_json(json);
     }
     json_decref(list);
+    project_free(&project);
     if (seconds && !is_measured)
         cli_error("the campaign that measures did not run to its time");
     if (seconds)

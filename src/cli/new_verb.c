@@ -46,6 +46,7 @@ static const struct template templates[] = {
     {"miniport.c", "tests/images/softcopy/softcopy.c", NULL},
     {"Makefile", "templates/new/Makefile", "Makefile"},
     {"CMakeLists.txt", "templates/new/CMakeLists.txt", "CMakeLists.txt"},
+    {"drydock.toml", "templates/new/drydock.toml", "drydock.toml"},
     {"driver.case", "templates/new/driver.case", "%s.case"},
     {"drydock.yml", "templates/new/drydock.yml", ".github/workflows/drydock.yml"},
 };

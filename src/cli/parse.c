@@ -8,6 +8,7 @@
  * value is expected and where the list is.
  */
 #include "cli/cli.h"
+#include "cli/project.h"
 #include "cli/terminal.h"
 
 #include <stdio.h>
@@ -20,6 +21,7 @@
     ROW(QUIET, "quiet", 'q', NULL, "errors and findings alone: no progress, notes or summary")     \
     ROW(PROGRESS, "progress", 0, NULL, "lines about progress, where there is no terminal, too")    \
     ROW(COLOR, "color", 0, "WHEN", "auto, always or never (auto; NO_COLOR, CLICOLOR_FORCE)")       \
+    ROW(SETTINGS, "settings", 0, "FILE", "take FILE for drydock.toml; none: take none")            \
     ROW(HELP, "help", 'h', NULL, "this text")
 #define COMMON_PLACE(place, ...) COMMON_##place,
 enum { COMMON(COMMON_PLACE) COMMON_COUNT };
@@ -220,6 +222,76 @@ static bool parse_letters(struct parser *parser, int argc, char **argv, int *at)
     return true;
 }
 
+/* ---- Settings -------------------------------------------------------------------------------- */
+
+/* The value lives as long as the program. NULL: with a message. */
+static const char *value_of(const struct project *project, const struct toml_entry *entry,
+                            size_t element)
+{
+    char value[2048], *kept = NULL;
+
+    if (project_value(project, entry, element, value, sizeof value))
+        kept = strdup(value);
+    if (!kept)
+        cli_error("%s:%u: the value of %s is too long", project->path, entry->line, entry->key);
+    return kept;
+}
+
+static bool take_setting(struct parser *parser, const struct project *project,
+                         const struct found *found, const struct toml_entry *entry)
+{
+    struct cli_arguments *out = parser->out;
+
+    for (size_t i = 0; i < entry->count; i++) {
+        const char *value = value_of(project, entry, i);
+
+        if (!value)
+            return false;
+        *found->value = value;
+        if (!found->is_repeated)
+            continue;
+        if (out->repeated_count == CLI_MAX_ARGUMENTS) {
+            cli_error("%s:%u: %s has too many values", project->path, entry->line, entry->key);
+            return false;
+        }
+        out->repeated[out->repeated_count++] = value;
+    }
+    return true;
+}
+
+/* What the command line does not say, drydock.toml may. */
+static bool take_settings(struct parser *parser)
+{
+    struct found found;
+    struct project project;
+    char told[512] = "";
+    bool is_fine;
+
+    if (!project_is_for(parser->verb))
+        return true;
+    is_fine = project_load(parser->common[COMMON_SETTINGS], &project);
+    for (size_t i = 0; is_fine && project.path[0] && option_at(parser, i, &found); i++) {
+        const bool is_of_case = found.value >= parser->out->case_values &&
+                                found.value < parser->out->case_values + WORKLOAD_OPTION_COUNT;
+        const struct toml_entry *entry =
+            found.name[0] && !*found.value
+                ? project_find(&project, parser->verb->name, found.name, is_of_case)
+                : NULL;
+
+        if (!entry || (entry->kind == TOML_BOOLEAN && strcmp(entry->elements[0], "false") == 0))
+            continue;
+        is_fine = take_setting(parser, &project, &found, entry);
+        snprintf(told + strlen(told), sizeof told - strlen(told), "%s%s", told[0] ? ", " : "",
+                 found.name);
+    }
+    if (is_fine && told[0])
+        cli_note("note: %s sets %s", project.path, told);
+    project_free(&project);
+    return is_fine;
+}
+
+/* ---- The terminal ---------------------------------------------------------------------------- */
+
 static bool choose_terminal(const struct parser *parser)
 {
     const char *color = parser->common[COMMON_COLOR];
@@ -317,5 +389,6 @@ enum cli_status cli_run_verb(const struct cli_verb *verb, int argc, char **argv)
         cli_print_help(verb);
         return CLI_FINE;
     }
-    return choose_terminal(&parser) ? verb->run(&arguments) : CLI_USAGE;
+    arguments.settings = parser.common[COMMON_SETTINGS];
+    return choose_terminal(&parser) && take_settings(&parser) ? verb->run(&arguments) : CLI_USAGE;
 }
