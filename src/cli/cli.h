@@ -102,6 +102,9 @@ struct cli_verb {
 #define VERB(name) extern const struct cli_verb cli_##name;
 #include "cli/verbs.inc"
 
+/* The i-th option that a verb takes, in the order of --help. False: there are no more. */
+bool cli_option_at(const struct cli_verb *verb, size_t i, struct cli_option *out);
+
 /* What --help prints. */
 void cli_print_help(const struct cli_verb *verb);
 

@@ -2,10 +2,12 @@
  * The entry point: finds the verb, or says which there are.
  */
 #include "cli/cli.h"
+#include "cli/documents.h"
 #include "cli/terminal.h"
 
 #include "bench/child/started_level.h"
 #include "bench/drivers/driver_files.h"
+#include "version.inc"
 
 #include <malloc.h>
 #include <stdio.h>
@@ -109,8 +111,10 @@ int main(int argc, char **argv)
     if (is_one_of(argv[1], "--help", "-h", "help")) {
         status = help(argc - 2, argv + 2);
     } else if (is_one_of(argv[1], "--version", "-V", "version")) {
-        printf("drydock %s\n", DRYDOCK_VERSION);
+        printf("drydock %s\n", DRYDOCK_DESCRIPTION);
         status = CLI_FINE;
+    } else if (strcmp(argv[1], "__documents") == 0 && argc == 3) { /* the build's (documents.h) */
+        status = documents_write(argv[2]) ? CLI_FINE : CLI_USAGE;
     } else {
         verb = find_verb(argv[1]);
         if (!verb)

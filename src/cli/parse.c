@@ -81,6 +81,18 @@ static bool option_at(struct parser *parser, size_t i, struct found *out)
     return true;
 }
 
+bool cli_option_at(const struct cli_verb *verb, size_t i, struct cli_option *out)
+{
+    struct cli_arguments arguments;
+    struct parser parser = {.verb = verb, .out = &arguments};
+    struct found found;
+
+    if (!option_at(&parser, i, &found))
+        return false;
+    *out = (struct cli_option){found.name, found.letter, found.takes, found.help};
+    return true;
+}
+
 /* ---- Help ------------------------------------------------------------------------------------ */
 
 static void print_option(const struct found *option)
