@@ -136,6 +136,7 @@ struct resource {
     UINT64 size;
     UINT alignment;
     BOOLEAN is_local, is_system; /* only there */
+    BOOLEAN is_never_demoted;    /* is_local: and stays there, or is not resident */
     BOOLEAN is_existing;         /* over memory of the client's */
     BOOLEAN is_visible, is_cached;
 };
@@ -148,6 +149,7 @@ static BOOLEAN read_resource(const UINT *words, UINT64 count, struct resource *o
     out->size = VALUE_AT(words, count, TOKEN_SURFACE, TOKEN_SIZE);
     out->is_existing = is_over_memory(words, count);
     out->is_local = has_flag(words, count, TOKEN_LOCAL_ONLY) && !out->is_existing;
+    out->is_never_demoted = out->is_local && has_flag(words, count, TOKEN_NEVER_DEMOTED);
     out->is_system = has_flag(words, count, TOKEN_NON_LOCAL_ONLY) || out->is_existing;
     out->is_visible = !has_flag(words, count, TOKEN_NOT_LOCKABLE);
     out->is_cached = out->is_visible && has_flag(words, count, TOKEN_CACHEABLE); /* ALLOC-009 */
@@ -161,6 +163,11 @@ static BOOLEAN read_resource(const UINT *words, UINT64 count, struct resource *o
     return out->size && out->size <= 1ull << IBLT_VA_BITS && !(out->is_local && out->is_system);
 }
 
+/*
+ * User mode holds all that it has ever used resident, so that what it wants in local memory has to
+ * be able to give way to system memory: else an application that has more than there is of local
+ * memory could not run. Its commands reach both alike.
+ */
 static NTSTATUS describe(DXGK_ALLOCATIONINFO *info, const struct resource *resource)
 {
     UINT set = SEGMENT_BIT(SEGMENT_LOCAL) | SEGMENT_BIT(SEGMENT_APERTURE);
@@ -168,7 +175,7 @@ static NTSTATUS describe(DXGK_ALLOCATIONINFO *info, const struct resource *resou
 
     if (!allocation)
         return STATUS_NO_MEMORY;
-    if (resource->is_local)
+    if (resource->is_never_demoted)
         set = SEGMENT_BIT(SEGMENT_LOCAL);
     else if (resource->is_system)
         set = SEGMENT_BIT(SEGMENT_APERTURE);

@@ -1232,6 +1232,7 @@ static uint32_t allocation_data(void *self, const struct drydock_gpu_allocation 
     info = open_token(&words, TOKEN_INFO_FLAGS);
     put_flag(&words, TOKEN_CACHEABLE, flags & SGPU_UMD_CACHED);
     put_flag(&words, TOKEN_LOCAL_ONLY, flags & SGPU_UMD_NO_APERTURE);
+    put_flag(&words, TOKEN_NEVER_DEMOTED, flags & SGPU_UMD_NO_APERTURE);
     put_flag(&words, TOKEN_NOT_LOCKABLE, !(flags & (SGPU_UMD_CPU_VISIBLE | SGPU_UMD_CACHED)));
     put_flag(&words, TOKEN_NON_LOCAL_ONLY,
              flags & (SGPU_UMD_APERTURE_ONLY | SGPU_UMD_PREFER_APERTURE));

@@ -35,6 +35,7 @@
 #define TOKEN_LOCAL_ONLY      3800u
 #define TOKEN_NOT_LOCKABLE    3806u
 #define TOKEN_NON_LOCAL_ONLY  3807u
+#define TOKEN_NEVER_DEMOTED   0xd0ccu /* none of Intel's: the bench's client wants nothing else */
 #define TOKEN_EXISTING_MEMORY 3955u
 #define TOKEN_EXISTING_SIZE   3948u
 
