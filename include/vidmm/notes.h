@@ -19,6 +19,7 @@
  *                           -> REQUEST_WAITS -> REQUEST_ENDS
  *                JOB -> OPERATION -> OPERATION_BUILT* -> PACKET (queued, submitted, retired)
  *                    -> JOB_ENDS
+ *                FENCE_WAITS -> FENCE_VALUE -> FENCE_WAIT_ENDS
  * Calls      The observer is called in the middle of a decision: it may call no function of vidmm.h
  *            but vidmm_allocation_cookie().
  * Ownership  A note and everything that it points to are lent for the call.
@@ -56,6 +57,7 @@ struct vidmm_allocation;
 struct vidmm_context;
 struct vidmm_device;
 struct vidmm_list;
+struct vidmm_native_fence;
 struct vidmm_process;
 struct vidmm_reference;
 
@@ -94,6 +96,11 @@ enum vidmm_note_kind {
     VIDMM_NOTE_ENTRIES,
     VIDMM_NOTE_SUBMISSION,
     VIDMM_NOTE_PACKET,
+
+    /* Fences that clients wait for. */
+    VIDMM_NOTE_FENCE_VALUE,
+    VIDMM_NOTE_FENCE_WAITS,
+    VIDMM_NOTE_FENCE_WAIT_ENDS,
     VIDMM_NOTE_KINDS
 };
 
@@ -503,6 +510,33 @@ struct vidmm_note_packet {
     unsigned queue_depth; /* packets of the node that are with the driver then, this one included */
 };
 
+/* ---- Fences -----------------------------------------------------------------------------------*/
+
+/*
+ * VIDMM_NOTE_FENCE_VALUE: the manager learns, or has decided, that a fence has this value: a native
+ * fence with its first value and when a wait for it is over (the GPU has written it before, and may
+ * write values that nobody waits for, which are not told); the paging fence of a device when a
+ * request has ended, before the packets go that wait for it.
+ */
+struct vidmm_note_fence {
+    const struct vidmm_native_fence *fence; /* NULL: the paging fence */
+    const struct vidmm_device *device;      /* of the paging fence; else NULL */
+    uint64_t value;
+    uint64_t request; /* that has ended; 0: none */
+};
+
+/*
+ * VIDMM_NOTE_FENCE_WAITS: somebody waits on the CPU until the native fence has at least this value.
+ * VIDMM_NOTE_FENCE_WAIT_ENDS, which has number and status only: not any more. Packets that wait are
+ * in VIDMM_NOTE_PACKET.
+ */
+struct vidmm_note_fence_wait {
+    uint64_t number;
+    const struct vidmm_native_fence *fence;
+    uint64_t value;
+    NTSTATUS status;
+};
+
 struct vidmm_note {
     enum vidmm_note_kind kind;
     union {
@@ -529,6 +563,8 @@ struct vidmm_note {
         struct vidmm_note_entries entries;
         struct vidmm_note_submission submission;
         struct vidmm_note_packet packet;
+        struct vidmm_note_fence fence;
+        struct vidmm_note_fence_wait fence_wait;
     };
 };
 

@@ -22,6 +22,7 @@ struct request;
 struct segment;
 struct submission;
 struct vidmm;
+struct vidmm_native_fence;
 struct vidsch_told;
 
 /* How the victim that room.c has found last was chosen. */
@@ -36,11 +37,11 @@ struct notes {
     bool is_heard;
     void (*tell_samples)(struct vidmm *vidmm); /* at the end of the pump */
     bool sample_is_due;                        /* sums of segments have changed */
-    const struct request *serving;       /* that is being served: for it others leave; NULL: none */
-    uint64_t requests, jobs, operations; /* numbers that were given last */
-    const struct vidmm_allocation *victim; /* that leaves to make room */
-    struct noted_choice choice;            /* how it was found */
-    uint64_t building;                     /* number of the paging queue's operation */
+    const struct request *serving; /* that is being served: for it others leave; NULL: none */
+    uint64_t requests, jobs, operations, fence_waits; /* numbers that were given last */
+    const struct vidmm_allocation *victim;            /* that leaves to make room */
+    struct noted_choice choice;                       /* how it was found */
+    uint64_t building;                                /* number of the paging queue's operation */
     bool has_told_wait; /* VIDMM_NOTE_QUEUE_WAITS since the last operation: why, and of which job */
     enum vidmm_queue_wait queue_wait;
     uint64_t waiting_job;
@@ -104,6 +105,15 @@ void note_operation(struct vidmm *vidmm, const struct job *job,
 /* Of the operation that was told of last; its number is filled in. */
 void note_operation_built(struct vidmm *vidmm, struct vidmm_note_operation_built *built);
 void note_submission(const struct submission *submission);
+/* Of a native fence, with the value that it has. */
+void note_native_fence_value(struct vidmm *vidmm, const struct vidmm_native_fence *fence,
+                             uint64_t value);
+/* Of a device, before the packets go that wait for the value; a value that it has is not told. */
+void note_paging_fence_value(const struct request *request, uint64_t value);
+/* Gives the number of the wait. */
+uint64_t note_fence_waits(struct vidmm *vidmm, const struct vidmm_native_fence *fence,
+                          uint64_t value);
+void note_fence_wait_ends(struct vidmm *vidmm, uint64_t number, NTSTATUS status);
 /* vidsch_events.told of the manager. */
 void note_packet(void *vidmm, const struct vidsch_told *told);
 

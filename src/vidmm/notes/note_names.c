@@ -15,7 +15,8 @@
 NAMES(vidmm_note_name, VIDMM_NOTE_KINDS, "object", "object ends", "list", "request",
       "request waits", "request begins", "request ends", "given up", "victim", "offer", "budget",
       "trim", "departs", "placed", "left", "state", "range", "sample", "mapping", "job", "job ends",
-      "queue waits", "operation", "operation built", "entries", "submission", "packet")
+      "queue waits", "operation", "operation built", "entries", "submission", "packet",
+      "fence value", "fence waits", "fence wait ends")
 
 NAMES(vidmm_object_name, VIDMM_OBJECT_KINDS, "process", "device", "context", "allocation",
       "own allocation", "buffer", "instance", "native fence")

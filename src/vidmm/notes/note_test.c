@@ -353,7 +353,7 @@ static void a_packet_waits_for_the_paging_fence_of_its_device(void **state)
     struct rig_done asked = {0}, done = {0};
     struct log log = {.count = 0};
     struct rig *rig;
-    const struct vidmm_note *note;
+    const struct vidmm_note *note, *value;
     const void *fence_of_device = NULL;
     uint64_t fence;
     unsigned at = 0;
@@ -392,6 +392,20 @@ static void a_packet_waits_for_the_paging_fence_of_its_device(void **state)
     assert_int_equal(note->packet.step, VIDMM_PACKET_RETIRED);
     assert_int_equal(note->packet.kind, VIDMM_PACKET_SUBMISSION);
     assert_true(last_of(&log, VIDMM_NOTE_REQUEST_ENDS) < note);
+    at = 0;
+    while ((note = next_of(&log, VIDMM_NOTE_PACKET, &at)) != NULL &&
+           (note->packet.kind != VIDMM_PACKET_SUBMISSION ||
+            note->packet.step != VIDMM_PACKET_SUBMITTED)) {
+    }
+    assert_non_null(note);
+    assert_int_equal(count_of(&log, VIDMM_NOTE_FENCE_VALUE), 1);
+    value = first_of(&log, VIDMM_NOTE_FENCE_VALUE);
+    assert_true(last_of(&log, VIDMM_NOTE_REQUEST_ENDS) < value && value < note);
+    assert_null(value->fence.fence);
+    assert_ptr_equal(value->fence.device, rig->device);
+    assert_int_equal(value->fence.value, fence);
+    assert_int_equal(value->fence.request,
+                     last_of(&log, VIDMM_NOTE_REQUEST_ENDS)->request_ends.number);
 
     rig->note_hook = NULL;
     vidmm_evict(rig->device, 1, &object.allocation);

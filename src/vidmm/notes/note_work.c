@@ -4,6 +4,7 @@
 #include "vidmm/memory/allocation.h"
 #include "vidmm/paging/job.h"
 #include "vidmm/paging/paging_queue.h"
+#include "vidmm/residency/request.h"
 #include "vidmm/vidmm_private.h"
 #include "vidmm/work/client.h"
 #include "vidmm/work/submission.h"
@@ -324,4 +325,41 @@ void note_packet(void *vidmm, const struct vidsch_told *told)
         note.packet.wait_value = packet->wait_value;
     }
     tell(vidmm, &note);
+}
+
+/* ---- Fences ---------------------------------------------------------------------------------- */
+
+void note_native_fence_value(struct vidmm *vidmm, const struct vidmm_native_fence *fence,
+                             uint64_t value)
+{
+    tell(vidmm, &(struct vidmm_note){.kind = VIDMM_NOTE_FENCE_VALUE,
+                                     .fence = {.fence = fence, .value = value}});
+}
+
+void note_paging_fence_value(const struct request *request, uint64_t value)
+{
+    const struct vidmm_device *device = request->device;
+
+    if (value > device->paging_fence.waiters.value)
+        tell(request->vidmm,
+             &(struct vidmm_note){
+                 .kind = VIDMM_NOTE_FENCE_VALUE,
+                 .fence = {.device = device, .value = value, .request = request->number}});
+}
+
+uint64_t note_fence_waits(struct vidmm *vidmm, const struct vidmm_native_fence *fence,
+                          uint64_t value)
+{
+    uint64_t number = ++vidmm->notes.fence_waits;
+
+    tell(vidmm,
+         &(struct vidmm_note){.kind = VIDMM_NOTE_FENCE_WAITS,
+                              .fence_wait = {.number = number, .fence = fence, .value = value}});
+    return number;
+}
+
+void note_fence_wait_ends(struct vidmm *vidmm, uint64_t number, NTSTATUS status)
+{
+    tell(vidmm, &(struct vidmm_note){.kind = VIDMM_NOTE_FENCE_WAIT_ENDS,
+                                     .fence_wait = {.number = number, .status = status}});
 }

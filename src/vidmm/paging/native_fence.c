@@ -84,6 +84,7 @@ struct fence_wait {
     uint64_t value;
     vidmm_done done;
     void *context;
+    uint64_t number; /* of its notes */
 };
 
 /* One operation, about some fences. */
@@ -402,6 +403,17 @@ static void take_waits(struct vidmm_native_fence *fence, uint64_t value, struct 
     }
 }
 
+/* Takes the waits for what the fence has. */
+static void take_reached(struct vidmm_native_fence *fence, struct list *ended)
+{
+    uint64_t value = vidmm_native_fence_value(fence);
+    unsigned before = fence->vidmm->native_fences.wait_count;
+
+    take_waits(fence, value, ended);
+    if (fence->vidmm->native_fences.wait_count != before && notes_are_heard(fence->vidmm))
+        note_native_fence_value(fence->vidmm, fence, value);
+}
+
 /* Tells whoever waited; none of them looks at a fence any more. */
 static void end_waits(struct vidmm *vidmm, struct list *ended, NTSTATUS status)
 {
@@ -411,6 +423,8 @@ static void end_waits(struct vidmm *vidmm, struct list *ended, NTSTATUS status)
         void *context = wait->context;
 
         list_remove(&wait->link);
+        if (notes_are_heard(vidmm))
+            note_fence_wait_ends(vidmm, wait->number, status);
         base_free(vidmm->services, wait, sizeof *wait);
         if (done)
             done(context, status, 0, 0);
@@ -428,7 +442,7 @@ void native_fences_rescan(struct vidmm *vidmm)
     list_init(&ended);
     do {
         list_for_each (fence, &vidmm->native_fences.fences, struct vidmm_native_fence, link)
-            take_waits(fence, vidmm_native_fence_value(fence), &ended);
+            take_reached(fence, &ended);
     } while (update_changed(vidmm));
     end_waits(vidmm, &ended, STATUS_SUCCESS);
 }
@@ -477,11 +491,17 @@ NTSTATUS vidmm_native_fence_wait(struct vidmm_native_fence *fence, uint64_t valu
         return STATUS_NO_MEMORY;
     *wait = (struct fence_wait){.value = value, .done = done, .context = context};
     insert_wait(fence, wait);
+    if (notes_are_heard(vidmm))
+        wait->number = note_fence_waits(vidmm, fence, value);
     update_changed(vidmm);
     if (vidmm_native_fence_value(fence) < value)
         return STATUS_PENDING;
     list_remove(&wait->link); /* signalled before the GPU could see that somebody waits */
     vidmm->native_fences.wait_count--;
+    if (notes_are_heard(vidmm)) {
+        note_native_fence_value(vidmm, fence, vidmm_native_fence_value(fence));
+        note_fence_wait_ends(vidmm, wait->number, STATUS_SUCCESS);
+    }
     base_free(vidmm->services, wait, sizeof *wait);
     update_changed(vidmm);
     return STATUS_SUCCESS;
@@ -587,8 +607,10 @@ NTSTATUS vidmm_native_fence_create(struct vidmm_process *process, uint64_t value
         goto release_place;
     list_push_back(&vidmm->native_fences.fences, &fence->link);
     vidmm->native_fences.count++;
-    if (notes_are_heard(vidmm))
+    if (notes_are_heard(vidmm)) {
         note_native_fence(process, fence, fence->driver_handle, true);
+        note_native_fence_value(vidmm, fence, value);
+    }
     notice->fences[0] = fence;
     *out_fence = fence;
     notice_queue(notice);

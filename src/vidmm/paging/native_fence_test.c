@@ -3,11 +3,15 @@
  * them from the GPU (bench/whole_runs).
  */
 #include "vidmm/memory/page_units.h"
+#include "vidmm/notes.h"
 #include "vidmm/rig/test_rig_run.h"
 #include "vidmm/vidmm.h"
 
 #include "base/bits.h"
 #include "base/failing_services.h"
+
+#include <stdio.h>
+#include <string.h>
 
 #define FENCES      17 /* one more than the manager has room to tell of at first */
 #define IN_A_BLOCK  4
@@ -388,6 +392,47 @@ static void the_least_awaited_value_is_the_monitored_one(void **state)
     fini(&witness);
 }
 
+/* What the notes have said of fences, as "v100 w110 e0 ": values, waits and how they ended. */
+static char told[256];
+
+static void keep_told(struct rig *rig, const struct vidmm_note *note)
+{
+    size_t length = strlen(told);
+
+    if (note->kind == VIDMM_NOTE_FENCE_VALUE && note->fence.fence)
+        snprintf(told + length, sizeof told - length, "v%llu ",
+                 (unsigned long long)note->fence.value);
+    else if (note->kind == VIDMM_NOTE_FENCE_WAITS)
+        snprintf(told + length, sizeof told - length, "w%llu ",
+                 (unsigned long long)note->fence_wait.value);
+    else if (note->kind == VIDMM_NOTE_FENCE_WAIT_ENDS)
+        snprintf(told + length, sizeof told - length, "%llu:%x ",
+                 (unsigned long long)note->fence_wait.number, (unsigned)note->fence_wait.status);
+}
+
+static void notes_say_who_waits_and_which_value_ends_it(void **state)
+{
+    struct rig_done done[3] = {{0}};
+    struct witness witness;
+    struct vidmm_native_fence *fence;
+
+    told[0] = '\0';
+    init(&witness);
+    witness.rig->note_hook = keep_told;
+    create(&witness, 0, 1);
+    fence = witness.fences[0];
+    assert_int_equal(vidmm_native_fence_wait(fence, 110, rig_done, &done[0]), STATUS_PENDING);
+    assert_int_equal(vidmm_native_fence_wait(fence, 105, rig_done, &done[1]), STATUS_PENDING);
+    assert_int_equal(vidmm_native_fence_wait(fence, 120, rig_done, &done[2]), STATUS_PENDING);
+    signal(&witness, 0, 112);
+    vidmm_notify_dpc(witness.rig->vidmm);
+    assert_int_equal(vidmm_native_fence_wait(fence, 112, rig_done, &done[0]), STATUS_SUCCESS);
+    assert_int_equal(vidmm_native_fence_cancel_waits(fence), STATUS_SUCCESS);
+    assert_string_equal(told, "v100 w110 w105 w120 v112 2:0 1:0 3:c0000120 ");
+    destroy(&witness, 0);
+    fini(&witness);
+}
+
 /* Nobody signals them any more, and nothing of them goes to the driver. */
 static void who_waits_when_the_adapter_is_removed_hears_of_it(void **state)
 {
@@ -595,6 +640,7 @@ int main(void)
         cmocka_unit_test(after_a_reset_the_driver_is_told_of_every_fence_at_once),
         cmocka_unit_test(packed_fences_take_as_few_blocks_as_they_can),
         cmocka_unit_test(the_least_awaited_value_is_the_monitored_one),
+        cmocka_unit_test(notes_say_who_waits_and_which_value_ends_it),
         cmocka_unit_test(who_waits_when_the_adapter_is_removed_hears_of_it),
         cmocka_unit_test(many_fences_are_monitored_anew_in_calls_of_a_limited_size),
         cmocka_unit_test(values_are_where_the_driver_wants_them),

@@ -72,6 +72,13 @@ static enum job_step barrier_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *ar
     return JOB_OPERATION;
 }
 
+static void signal_fence(const struct request *request, uint64_t value)
+{
+    if (notes_are_heard(request->vidmm))
+        note_paging_fence_value(request, value);
+    monitored_fence_signal(request->vidmm, &request->device->paging_fence, value);
+}
+
 /*
  * The device's fence follows: a request that failed has no batch to write its value, so the CPU
  * does once nothing of the device is pending that would still write a lower one.
@@ -85,11 +92,11 @@ static void settle_fence(struct request *request, NTSTATUS status)
     if (!request->fence_value)
         return;
     if (NT_SUCCESS(status))
-        monitored_fence_signal(request->vidmm, &device->paging_fence, request->fence_value);
+        signal_fence(request, request->fence_value);
     else if (request->fence_value > device->fence_owed)
         device->fence_owed = request->fence_value;
     if (!device->pending_requests && device->fence_owed)
-        monitored_fence_signal(request->vidmm, &device->paging_fence, device->fence_owed);
+        signal_fence(request, device->fence_owed);
 }
 
 static void settle(struct request *request, NTSTATUS status)

@@ -116,6 +116,7 @@ struct thing { /* an object */
     const void *parent;
     bool is_offered, departs;
     struct place places[2];
+    uint64_t fence_value; /* of a device's paging fence, as it was told last */
 };
 
 struct asked { /* a request */
@@ -149,7 +150,8 @@ struct rig_notes {
     uint64_t evictions, trims;
     uint64_t scattered; /* ranges of entries */
     const void *victim; /* whose departure comes next */
-    uint64_t last_request, last_operation, last_job;
+    uint64_t last_request, last_operation, last_job, last_fence_wait;
+    uint64_t fence_waits;  /* that have not ended */
     struct work operation; /* the one that is being built */
     bool is_building;
 };
@@ -536,6 +538,30 @@ static void hear_packet(struct rig_notes *notes, const struct vidmm_note_packet 
     work->step = packet->step;
 }
 
+static void hear_fence_value(struct rig_notes *notes, const struct vidmm_note_fence *fence)
+{
+    struct thing *thing =
+        thing_of(notes, fence->fence ? (const void *)fence->fence : (const void *)fence->device);
+
+    EXPECT(thing && !fence->fence == !!fence->device);
+    if (!fence->device)
+        return;
+    EXPECT(fence->value > thing->fence_value && fence->request);
+    thing->fence_value = fence->value;
+}
+
+static void hear_fence_wait(struct rig_notes *notes, const struct vidmm_note_fence_wait *wait,
+                            bool ends)
+{
+    if (ends) {
+        EXPECT(notes->fence_waits && wait->number && wait->number <= notes->last_fence_wait);
+        notes->fence_waits--;
+    } else {
+        EXPECT(wait->number == ++notes->last_fence_wait && thing_of(notes, wait->fence));
+        notes->fence_waits++;
+    }
+}
+
 void rig_notes_hear(void *context, const struct vidmm_note *note)
 {
     struct rig *rig = context;
@@ -611,6 +637,13 @@ void rig_notes_hear(void *context, const struct vidmm_note *note)
     case VIDMM_NOTE_PACKET:
         hear_packet(notes, &note->packet);
         break;
+    case VIDMM_NOTE_FENCE_VALUE:
+        hear_fence_value(notes, &note->fence);
+        break;
+    case VIDMM_NOTE_FENCE_WAITS:
+    case VIDMM_NOTE_FENCE_WAIT_ENDS:
+        hear_fence_wait(notes, &note->fence_wait, note->kind == VIDMM_NOTE_FENCE_WAIT_ENDS);
+        break;
     default:
         break;
     }
@@ -673,7 +706,10 @@ static void check_process(const struct rig_notes *notes, const struct vidmm_proc
 
     EXPECT(thing_of(notes, process));
     list_for_each (device, &process->devices, struct vidmm_device, link) {
-        EXPECT(thing_of(notes, device));
+        const struct thing *thing = thing_of(notes, device);
+
+        EXPECT(thing &&
+               (!thing->fence_value || thing->fence_value == device->paging_fence.waiters.value));
         list_for_each (allocation, &device->allocations, struct vidmm_allocation, device_link) {
             check_allocation(notes, allocation);
             (*allocations)++;
@@ -731,6 +767,7 @@ void rig_notes_check(struct rig *rig)
     EXPECT(notes->evictions == statistics->evictions);
     EXPECT(notes->trims == statistics->trim_requests);
     EXPECT(notes->paging_bytes == statistics->paging_bytes);
+    EXPECT(notes->fence_waits == rig->vidmm->native_fences.wait_count);
     for (unsigned i = 0; i < 32; i++)
         EXPECT(notes->operations[i] == statistics->operations[i]);
     if (!vidmm_is_idle(rig->vidmm))
