@@ -107,7 +107,7 @@ struct sgpu_observer {
     /* A native fence passed the value that is waited for; the interrupt has not been delivered. */
     void (*fence_passed)(void *context, uint32_t node);
     /* The value of a native fence is about to be written at a GPU address. */
-    void (*fence_written)(void *context, uint32_t node, uint64_t address);
+    void (*fence_written)(void *context, uint32_t node, uint64_t address, uint64_t value);
     /* A GPU address is scanned out from now on; the interrupt has not been delivered. */
     void (*scanned)(void *context, uint64_t address);
     /* A packet dropped cached translations of a root, whose bits are SGPU_ROOT()'s; end 0: all. */

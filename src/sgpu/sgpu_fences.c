@@ -59,8 +59,8 @@ bool sgpu_fence_signal_end(struct sgpu_node *node)
         return false;
     }
     if (node->gpu->observer && node->gpu->observer->fence_written)
-        node->gpu->observer->fence_written(node->gpu->observer_context, node->index,
-                                           fence->current);
+        node->gpu->observer->fence_written(node->gpu->observer_context, node->index, fence->current,
+                                           value);
     if (!access_word(node, fence->current, &value, SGPU_ACCESS_WRITE) ||
         !access_word(node, fence->monitored, &monitored, SGPU_ACCESS_READ))
         return false;

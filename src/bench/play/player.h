@@ -54,6 +54,11 @@ struct player_config {
     struct oracle *oracle;                 /* NULL: content is not checked */
     struct check *check; /* NULL: rules are not checked; told what the application does */
     struct run_result *result;
+    /* The CPU begins to wait for a device's paging fence, or has seen the value. NULL: nobody asks.
+     */
+    void (*paging_wait)(void *context, const struct vidmm_device *device, uint64_t value,
+                        bool is_over);
+    void *context;
 };
 
 struct player;

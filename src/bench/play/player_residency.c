@@ -206,6 +206,24 @@ static bool last_paging_value(const struct player *player, uint32_t device, uint
     return true;
 }
 
+static bool wait_for_paging_fence(struct player *player, const struct vidmm_device *device,
+                                  uint64_t value)
+{
+    const struct player_config *config = &player->config;
+
+    if (vidmm_device_paging_fence(device) >= value)
+        return true;
+    if (config->paging_wait)
+        config->paging_wait(config->context, device, value, false);
+    while (vidmm_device_paging_fence(device) < value) {
+        if (!player_advance(player))
+            return false;
+    }
+    if (config->paging_wait)
+        config->paging_wait(config->context, device, value, true);
+    return true;
+}
+
 bool player_play_wait_paging(struct player *player, uint32_t op_index)
 {
     const struct workload_op *op = player_op(player, op_index);
@@ -227,9 +245,5 @@ bool player_play_wait_paging(struct player *player, uint32_t op_index)
                 workload_string(player->workload, player->workload->contexts[op->object].name));
         return true;
     }
-    while (vidmm_device_paging_fence(player->devices[context->device]) < value) {
-        if (!player_advance(player))
-            return false;
-    }
-    return true;
+    return wait_for_paging_fence(player, player->devices[context->device], value);
 }

@@ -118,6 +118,14 @@ static bool raise_oracle(struct run_assembly *run)
     return true;
 }
 
+static void on_paging_wait(void *context, const struct vidmm_device *device, uint64_t value,
+                           bool is_over)
+{
+    struct run_assembly *run = context;
+
+    run_record_manager_paging_wait(&run->managers_record, device, value, is_over);
+}
+
 static bool raise_player(struct run_assembly *run)
 {
     const struct player_config player_config = {
@@ -132,6 +140,8 @@ static bool raise_player(struct run_assembly *run)
         .oracle = run->oracle,
         .check = run->check,
         .result = run->result,
+        .paging_wait = on_paging_wait,
+        .context = run,
     };
 
     if (!NT_SUCCESS(player_create(&player_config, &run->player)))

@@ -335,8 +335,11 @@ static void on_fence_passed(void *context, uint32_t node)
     tell_check(context, &(struct check_gpu_event){.kind = CHECK_GPU_FENCE, .node = node});
 }
 
-static void on_fence_written(void *context, uint32_t node, uint64_t address)
+static void on_fence_written(void *context, uint32_t node, uint64_t address, uint64_t value)
 {
+    struct run_assembly *run = context;
+
+    run_record_manager_fence_written(&run->managers_record, node, address, value);
     if (!(address & (SGPU_PA_APERTURE | SGPU_PA_PITCHED)))
         tell_check(context, &(struct check_gpu_event){.kind = CHECK_GPU_VALUE,
                                                       .node = node,

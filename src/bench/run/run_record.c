@@ -339,6 +339,7 @@ static uint64_t packet_number(struct run_record *record, unsigned node, uint32_t
 
 void run_record_packet_begins(struct run_record *record, unsigned node, uint32_t fence)
 {
+    record->running[node % RUN_RECORD_NODES] = packet_number(record, node, fence);
     if (record->record)
         RECORD_ITEM(record->record, packet_begins, run_record_now(record),
                     .number = packet_number(record, node, fence), .node = node, .fence = fence);
@@ -347,6 +348,10 @@ void run_record_packet_begins(struct run_record *record, unsigned node, uint32_t
 void run_record_packet_ends(struct run_record *record, unsigned node, uint32_t fence,
                             NTSTATUS status)
 {
+    uint64_t *running = &record->running[node % RUN_RECORD_NODES];
+
+    if (*running == packet_number(record, node, fence))
+        *running = 0;
     if (record->record)
         RECORD_ITEM(record->record, packet_ends, run_record_now(record),
                     .number = packet_number(record, node, fence), .node = node, .fence = fence,

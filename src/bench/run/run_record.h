@@ -44,6 +44,7 @@ struct run_record {
     uint32_t steps_noted, findings_noted;
     uint64_t sequence; /* of the last call */
     uint64_t dpcs;
+    uint64_t running[RUN_RECORD_NODES]; /* packet of each node; 0: none */
     struct run_record_packet in_flight[RUN_RECORD_NODES][RUN_RECORD_PACKETS];
     /* The call that is being written: the values of its parts, and a hash of texts and types. */
     uint64_t *values;

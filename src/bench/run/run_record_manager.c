@@ -10,6 +10,8 @@
 #include "miniport/operation.h"
 #include "vidmm/vidmm.h"
 
+#include <drydock/sgpu.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +24,7 @@
 struct run_record_object {
     uint64_t number;     /* in the record */
     uint64_t instance;   /* of a renamed allocation; 0: the first */
-    uint64_t process;    /* of a device: its process */
+    uint64_t process;    /* of a device or a native fence: its process */
     const char *why;     /* it leaves its place; NULL: it does not */
     uint64_t request;    /* ... for this one */
     uint32_t segment[2]; /* of its places, the newer one behind; plus one; 0: none */
@@ -42,6 +44,29 @@ struct run_record_submission {
 struct run_record_part {
     uint64_t operation, paging;
     bool is_last;
+};
+
+#define FENCE_REQUESTS 64u
+
+/* A native fence, or the paging fence of a device, which has the number of the device. */
+struct run_record_fence {
+    const void *paging; /* as packets name it that wait; NULL: a native fence */
+    uint64_t number, value;
+    bool is_told, has_value;
+    bool has_home, is_in_system;
+    uint64_t address; /* where the GPU writes the value, of system memory or its own */
+    /* Requests whose end a value of a paging fence tells, by the value. */
+    struct {
+        uint64_t value, request;
+    } requests[FENCE_REQUESTS];
+};
+
+/* Until a fence has a value: a process, on the CPU, or a packet. */
+struct run_record_wait {
+    uint64_t number, fence, value;
+    bool is_for_paging;
+    uint64_t noted;  /* number of the manager's notes; 0: there are none */
+    uint64_t packet; /* 0: a process */
 };
 
 /* A literal of the manager's, as the number of a text. */
@@ -179,6 +204,232 @@ static const char *parent_type(enum vidmm_object_kind kind)
     }
 }
 
+/* ---- Fences ---------------------------------------------------------------------------------- */
+
+static struct run_record_fence *fence_of(struct run_record_manager *manager, bool is_paging,
+                                         uint64_t number)
+{
+    for (size_t i = 0; number && i < manager->fence_count; i++) {
+        struct run_record_fence *fence = &manager->fences[i];
+
+        if (!fence->paging == !is_paging && fence->number == number)
+            return fence;
+    }
+    return NULL;
+}
+
+static void add_fence(struct run_record_manager *manager, const void *paging, uint64_t number)
+{
+    if (!number || fence_of(manager, paging != NULL, number))
+        return;
+    if (manager->fence_count == manager->fence_room &&
+        !grow((void **)&manager->fences, &manager->fence_room, sizeof *manager->fences))
+        return;
+    manager->fences[manager->fence_count++] =
+        (struct run_record_fence){.paging = paging, .number = number, .is_told = !paging};
+}
+
+static uint64_t fence_type(const struct run_record_manager *manager, bool is_paging)
+{
+    return word(manager, is_paging ? "paging_fence" : "fence");
+}
+
+/* A paging fence is an object from when somebody waits for it, or it has a value. */
+static void tell_fence(struct run_record_manager *manager, struct run_record_fence *fence)
+{
+    if (!fence->is_told)
+        ITEM(manager, object, .type = fence_type(manager, true), .number = fence->number,
+             .parent_type = word(manager, "device"), .parent = fence->number);
+    fence->is_told = true;
+}
+
+static void fence_ends(struct run_record_manager *manager, bool is_paging, uint64_t number)
+{
+    struct run_record_fence *fence = fence_of(manager, is_paging, number);
+
+    if (!fence)
+        return;
+    if (is_paging && fence->is_told)
+        ITEM(manager, object_end, .type = fence_type(manager, true), .number = number);
+    *fence = manager->fences[--manager->fence_count];
+}
+
+static void begin_wait(struct run_record_manager *manager, struct run_record_fence *fence,
+                       const struct run_record_wait *begun, uint64_t process)
+{
+    struct run_record_wait *wait;
+
+    if (manager->wait_count == manager->wait_room &&
+        !grow((void **)&manager->waits, &manager->wait_room, sizeof *wait))
+        return;
+    tell_fence(manager, fence);
+    wait = &manager->waits[manager->wait_count++];
+    *wait = *begun;
+    wait->number = ++manager->waits_begun;
+    wait->fence = fence->number;
+    wait->is_for_paging = fence->paging != NULL;
+    ITEM(manager, fence_waits, .number = wait->number,
+         .type = fence_type(manager, wait->is_for_paging), .fence = wait->fence,
+         .value = wait->value, .waiter_type = word(manager, wait->packet ? "packet" : "process"),
+         .waiter = wait->packet ? wait->packet : process);
+}
+
+/* The wait is over, and the last one has its place. */
+static void end_wait(struct run_record_manager *manager, size_t at, NTSTATUS status)
+{
+    ITEM(manager, fence_wait_ends, .number = manager->waits[at].number, .status = (uint32_t)status);
+    manager->waits[at] = manager->waits[--manager->wait_count];
+}
+
+/* A value that the fence has already is no news. Packets that wait for it go on. */
+static void put_value(struct run_record_manager *manager, struct run_record_fence *fence,
+                      uint64_t value, uint64_t packet, uint64_t request)
+{
+    if (fence->has_value && fence->value == value)
+        return;
+    tell_fence(manager, fence);
+    fence->has_value = true;
+    fence->value = value;
+    ITEM(manager, fence_value, .fence = fence->number, .value = value,
+         .type = fence_type(manager, fence->paging != NULL), .packet = packet, .request = request);
+    for (size_t i = manager->wait_count; fence->paging && i-- > 0;) {
+        const struct run_record_wait *wait = &manager->waits[i];
+
+        if (wait->packet && wait->fence == fence->number && wait->value <= value)
+            end_wait(manager, i, STATUS_SUCCESS);
+    }
+}
+
+void run_record_manager_fence_written(struct run_record_manager *manager, unsigned node,
+                                      uint64_t address, uint64_t value)
+{
+    bool is_in_system = (address & SGPU_PA_SYSTEM) != 0;
+
+    if (!manager->record || !manager->record->record)
+        return;
+    for (size_t i = 0; i < manager->fence_count; i++) {
+        struct run_record_fence *fence = &manager->fences[i];
+
+        if (fence->has_home && fence->is_in_system == is_in_system &&
+            fence->address == (address & ~SGPU_PA_SYSTEM)) {
+            put_value(manager, fence, value, manager->record->running[node % RUN_RECORD_NODES], 0);
+            return;
+        }
+    }
+}
+
+void run_record_manager_paging_wait(struct run_record_manager *manager,
+                                    const struct vidmm_device *device, uint64_t value, bool is_over)
+{
+    struct run_record_fence *fence = manager->record && manager->record->record
+                                         ? fence_of(manager, true, number_of(manager, device))
+                                         : NULL;
+
+    if (!fence)
+        return;
+    if (!is_over) {
+        begin_wait(manager, fence, &(struct run_record_wait){.value = value},
+                   process_of(manager, device));
+        return;
+    }
+    /* The GPU has written it; the manager may learn of that later. */
+    if (fence->value < value)
+        put_value(manager, fence, value, 0,
+                  fence->requests[value % FENCE_REQUESTS].value == value
+                      ? fence->requests[value % FENCE_REQUESTS].request
+                      : 0);
+    for (size_t i = manager->wait_count; i-- > 0;) {
+        const struct run_record_wait *wait = &manager->waits[i];
+
+        if (!wait->packet && wait->is_for_paging && wait->fence == fence->number &&
+            wait->value == value)
+            end_wait(manager, i, STATUS_SUCCESS);
+    }
+}
+
+static void note_fence_value(struct run_record_manager *manager,
+                             const struct vidmm_note_fence *noted)
+{
+    uint64_t number =
+        noted->fence ? number_of(manager, noted->fence) : number_of(manager, noted->device);
+    struct run_record_fence *fence = fence_of(manager, !noted->fence, number);
+
+    if (fence)
+        put_value(manager, fence, noted->value, 0,
+                  numbered(manager, RUN_RECORD_REQUESTS, noted->request));
+}
+
+static void note_fence_waits(struct run_record_manager *manager,
+                             const struct vidmm_note_fence_wait *noted)
+{
+    const struct run_record_object *object = object_of(manager, noted->fence);
+    struct run_record_fence *fence = object ? fence_of(manager, false, object->number) : NULL;
+
+    if (fence)
+        begin_wait(manager, fence,
+                   &(struct run_record_wait){.value = noted->value, .noted = noted->number},
+                   object->process);
+}
+
+static void note_fence_wait_ends(struct run_record_manager *manager,
+                                 const struct vidmm_note_fence_wait *noted)
+{
+    for (size_t i = 0; i < manager->wait_count; i++) {
+        if (manager->waits[i].noted == noted->number) {
+            end_wait(manager, i, noted->status);
+            return;
+        }
+    }
+}
+
+/* A packet is queued that waits for a paging fence, unless that has the value. */
+static void note_packet_waits(struct run_record_manager *manager, uint64_t packet,
+                              const struct vidmm_note_packet *noted)
+{
+    for (size_t i = 0; i < manager->fence_count; i++) {
+        struct run_record_fence *fence = &manager->fences[i];
+
+        if (fence->paging != noted->wait_fence)
+            continue;
+        if (fence->value < noted->wait_value)
+            begin_wait(manager, fence,
+                       &(struct run_record_wait){.value = noted->wait_value, .packet = packet}, 0);
+        return;
+    }
+}
+
+/* The packet does not wait any more, whatever the fence has. */
+static void end_packet_wait(struct run_record_manager *manager, uint64_t packet, NTSTATUS status)
+{
+    for (size_t i = manager->wait_count; i-- > 0;) {
+        if (manager->waits[i].packet == packet)
+            end_wait(manager, i, status);
+    }
+}
+
+/* Where the driver is told that values of fences are. */
+static void note_homes(struct run_record_manager *manager,
+                       const DXGK_BUILDPAGINGBUFFER_NOTIFY_FENCE_RESIDENCY *notice)
+{
+    for (UINT i = 0; i < notice->NumFences; i++) {
+        const DXGK_FENCE_RESIDENCY_INFO *info = &notice->FenceResidencyInfo[i];
+        const D3DGPU_PHYSICAL_ADDRESS *place = &info->CurrentValuePhysicalAddress;
+        struct run_record_fence *fence = fence_of(
+            manager, false,
+            run_record_number(manager->record, TRACE_HANDLE_FENCE, info->hGlobalNativeFence));
+
+        if (!fence)
+            continue;
+        fence->has_home = true;
+        fence->is_in_system = !place->SegmentId;
+        fence->address = place->SegmentOffset;
+        if (place->SegmentId && place->SegmentId < RUN_RECORD_SEGMENTS)
+            fence->address += manager->segment_bases[place->SegmentId];
+    }
+}
+
+/* ---- Objects that come and go ---------------------------------------------------------------- */
+
 /*
  * What the driver has been asked to make has an item from that call, and gets its name here. What
  * it has not made, or has asked the manager for, has its item here.
@@ -205,10 +456,12 @@ static void note_object(struct run_record_manager *manager, const struct vidmm_n
         object->number = RUN_RECORD_OWN_NUMBERS + ++manager->buffers;
     else if (!object->number && noted->kind == VIDMM_OBJECT_PROCESS)
         object->number = manager->processes;
-    if (noted->kind == VIDMM_OBJECT_DEVICE)
+    if (noted->kind == VIDMM_OBJECT_DEVICE || noted->kind == VIDMM_OBJECT_NATIVE_FENCE)
         object->process = parent;
     if (!object->number)
         return;
+    if (noted->kind == VIDMM_OBJECT_DEVICE || noted->kind == VIDMM_OBJECT_NATIVE_FENCE)
+        add_fence(manager, noted->paging_fence, object->number);
     is_new = !noted->driver_handle || noted->kind == VIDMM_OBJECT_OWN_ALLOCATION;
     name = noted->kind == VIDMM_OBJECT_BUFFER ? word(manager, "DMA buffer")
            : noted->kind == VIDMM_OBJECT_OWN_ALLOCATION
@@ -232,6 +485,8 @@ static void note_object_ends(struct run_record_manager *manager,
     if (object && object->number && !noted->driver_handle && noted->kind != VIDMM_OBJECT_INSTANCE)
         ITEM(manager, object_end, .type = word(manager, types[noted->kind]),
              .number = object->number);
+    if (object && (noted->kind == VIDMM_OBJECT_DEVICE || noted->kind == VIDMM_OBJECT_NATIVE_FENCE))
+        fence_ends(manager, noted->kind == VIDMM_OBJECT_DEVICE, object->number);
     for (unsigned i = 0; object && i < 2; i++)
         free(object->runs[i]);
     if (object)
@@ -256,11 +511,18 @@ static struct run_record_submission *submission_of(struct run_record_manager *ma
 static void note_request(struct run_record_manager *manager, const struct vidmm_note_request *noted)
 {
     struct run_record_submission *submission = submission_of(manager, noted->submission);
+    struct run_record_fence *fence =
+        noted->fence_value ? fence_of(manager, true, number_of(manager, noted->device)) : NULL;
     size_t count = noted->allocations && !submission ? noted->count : 0;
     struct record_request_group few[FEW], *groups = few;
 
     if (submission)
         submission->request = numbered(manager, RUN_RECORD_REQUESTS, noted->number);
+    if (fence) {
+        fence->requests[noted->fence_value % FENCE_REQUESTS].value = noted->fence_value;
+        fence->requests[noted->fence_value % FENCE_REQUESTS].request =
+            numbered(manager, RUN_RECORD_REQUESTS, noted->number);
+    }
     if (count > FEW)
         groups = malloc(count * sizeof *groups);
     if (!groups)
@@ -489,6 +751,8 @@ static void note_operation(struct run_record_manager *manager,
     item.allocation = object ? object->number
                              : run_record_number(manager->record, TRACE_HANDLE_ALLOCATION,
                                                  miniport_operation_allocation(arguments));
+    if (arguments->Operation == DXGK_OPERATION_NOTIFY_FENCE_RESIDENCY)
+        note_homes(manager, &arguments->NotifyFenceResidency);
     find_place(manager, object, miniport_operation_source(arguments), job, true, byte,
                &item.from_segment, &item.from_offset);
     find_place(manager, object, miniport_operation_destination(arguments), job, false, byte,
@@ -603,10 +867,11 @@ static void put_submission(struct run_record_manager *manager,
                            const struct run_record_submission *submission, uint32_t fence,
                            uint64_t packet)
 {
-    RECORD_ITEM_WITH(
-        manager->record->record, submission, submission->time_ns, submission->references,
-        submission->reference_count, .number = submission->number, .context = submission->context,
-        .node = submission->node, .fence = fence, .request = submission->request, .packet = packet);
+    RECORD_ITEM_WITH(manager->record->record, submission, submission->time_ns,
+                     submission->references, submission->reference_count,
+                     .number = numbered(manager, RUN_RECORD_SUBMISSIONS, submission->number),
+                     .context = submission->context, .node = submission->node, .fence = fence,
+                     .request = submission->request, .packet = packet);
     free(submission->references);
 }
 
@@ -618,7 +883,8 @@ static void settle_submission(struct run_record_manager *manager,
 
     if (!submission)
         return;
-    put_submission(manager, submission, noted->fence_id, noted->number);
+    put_submission(manager, submission, noted->fence_id,
+                   numbered(manager, RUN_RECORD_PACKETS_QUEUED, noted->number));
     *submission = manager->submissions[--manager->submission_count];
 }
 
@@ -655,6 +921,8 @@ static void note_packet(struct run_record_manager *manager, const struct vidmm_n
             manager->record, number, packet_type(manager, noted),
             run_record_number(manager->record, TRACE_HANDLE_CONTEXT, noted->driver_context),
             noted->node, 0, noted->bytes);
+        if (noted->wait_fence)
+            note_packet_waits(manager, number, noted);
         if (noted->kind != VIDMM_PACKET_PAGING)
             break;
         for (size_t i = manager->part_first; i < manager->part_end; i++) {
@@ -664,6 +932,7 @@ static void note_packet(struct run_record_manager *manager, const struct vidmm_n
         }
         break;
     case VIDMM_PACKET_SUBMITTED:
+        end_packet_wait(manager, number, STATUS_SUCCESS);
         run_record_packet_submitted(manager->record, number, noted->node, noted->fence_id);
         if (noted->kind == VIDMM_PACKET_SUBMISSION)
             settle_submission(manager, noted);
@@ -672,6 +941,7 @@ static void note_packet(struct run_record_manager *manager, const struct vidmm_n
         ITEM(manager, packet_returns, .number = number);
         break;
     case VIDMM_PACKET_RETIRED:
+        end_packet_wait(manager, number, noted->status);
         ITEM(manager, packet_retired, .number = number, .status = (uint32_t)noted->status,
              .queue_depth = noted->queue_depth);
         if (noted->kind == VIDMM_PACKET_SUBMISSION)
@@ -698,6 +968,8 @@ static void forget(struct run_record_manager *manager)
     free(manager->submissions);
     free(manager->objects);
     free(manager->parts);
+    free(manager->fences);
+    free(manager->waits);
     trace_handles_fini(&manager->pointers);
 }
 
@@ -713,7 +985,8 @@ void run_record_manager_init(struct run_record_manager *manager, struct run_reco
     *manager = (struct run_record_manager){.record = record,
                                            .workload = workload,
                                            .buffers = former.buffers,
-                                           .instances = former.instances};
+                                           .instances = former.instances,
+                                           .waits_begun = former.waits_begun};
     memcpy(manager->bases, former.last, sizeof manager->bases);
     memcpy(manager->last, former.last, sizeof manager->last);
     trace_handles_init(&manager->pointers, base_services_libc());
@@ -816,6 +1089,15 @@ void run_record_manager_note(void *context, const struct vidmm_note *note)
              .allocation = number_of(manager, note->mapping.allocation), .va = note->mapping.va,
              .bytes = note->mapping.bytes, .offset = note->mapping.offset,
              .is_mapped = note->mapping.is_mapped);
+        break;
+    case VIDMM_NOTE_FENCE_VALUE:
+        note_fence_value(manager, &note->fence);
+        break;
+    case VIDMM_NOTE_FENCE_WAITS:
+        note_fence_waits(manager, &note->fence_wait);
+        break;
+    case VIDMM_NOTE_FENCE_WAIT_ENDS:
+        note_fence_wait_ends(manager, &note->fence_wait);
         break;
     case VIDMM_NOTE_JOB: {
         const struct run_record_object *object =

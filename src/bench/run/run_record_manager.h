@@ -8,6 +8,9 @@
  *            instances of a renamed allocation, and processes of the physical model, from 1 on.
  *            A submission is written when it goes to the driver, with the time of the client's
  *            call. An operation is retired when the last packet with bytes of it has.
+ *            The GPU's observer gives the value of a native fence and where it is written;
+ *            NOTIFY_FENCE_RESIDENCY has told which fence that is. Without an observer, values are
+ *            known when a wait is over.
  * Ownership  The record and the workload are borrowed.
  * Errors     Without memory an object has no number (0), or a submission no references; the record
  *            goes on.
@@ -28,6 +31,8 @@
 struct run_record_object;
 struct run_record_submission;
 struct run_record_part;
+struct run_record_fence;
+struct run_record_wait;
 
 /* What a manager counts, from 1 on. */
 enum run_record_count {
@@ -53,7 +58,12 @@ struct run_record_manager {
     size_t submission_count, submission_room;
     struct run_record_part *parts; /* of operations, in packets that have not retired */
     size_t part_first, part_end, part_room;
-    uint64_t complete; /* the operation that was complete last */
+    uint64_t complete;               /* the operation that was complete last */
+    struct run_record_fence *fences; /* native fences and paging fences that are there */
+    size_t fence_count, fence_room;
+    struct run_record_wait *waits; /* for values of fences, that go on */
+    size_t wait_count, wait_room;
+    uint64_t waits_begun; /* so many waits there have been */
 };
 
 /* A manager is about to be raised, the first or, in the same record, another one. */
@@ -65,6 +75,15 @@ void run_record_manager_fini(struct run_record_manager *manager);
 /* A segment of the driver's: one call for each, when the manager has started. */
 void run_record_manager_segment(struct run_record_manager *manager,
                                 const struct vidmm_segment_info *segment);
+
+/* The GPU writes the value of a native fence at a GPU address. */
+void run_record_manager_fence_written(struct run_record_manager *manager, unsigned node,
+                                      uint64_t address, uint64_t value);
+
+/* A client begins to wait on the CPU for its device's paging fence, or has seen the value. */
+void run_record_manager_paging_wait(struct run_record_manager *manager,
+                                    const struct vidmm_device *device, uint64_t value,
+                                    bool is_over);
 
 /* vidmm_events.told, with the structure as its context. */
 void run_record_manager_note(void *manager, const struct vidmm_note *note);

@@ -16,6 +16,10 @@
 #define SEGMENTS 32u
 #define REASONS  16u
 #define SEEDS    24u
+#define FENCES   256u
+#define NODES    16u
+
+#define FENCE_WAITS 65536u
 
 /* Sums of one record. */
 struct sums {
@@ -32,6 +36,17 @@ struct sums {
     uint64_t requests, ended_requests, packets, ended_packets, submissions, references;
     uint64_t victims, entries, named, waits;
     bool is_named; /* an allocation has its name of the case */
+    struct {
+        uint64_t type, fence, value;
+    } fences[FENCES]; /* with their last values */
+    unsigned fence_count;
+    struct {
+        uint64_t type, fence, value;
+        bool is_packet;
+    } fence_waits[FENCE_WAITS]; /* by number; type 0: it is over */
+    uint64_t fence_waits_begun, fence_waits_ended, packet_waits;
+    uint64_t written, requested; /* values with a packet of a client; with a request */
+    uint64_t running[NODES];     /* packets */
 };
 
 static void take(struct sums *sums, uint64_t segment, uint64_t bytes)
@@ -93,6 +108,58 @@ static void forget_counts(struct sums *sums)
     sums->paging_bytes = 0;
 }
 
+static uint64_t *value_of(struct sums *sums, uint64_t type, uint64_t fence)
+{
+    unsigned i = 0;
+
+    while (i < sums->fence_count &&
+           (sums->fences[i].type != type || sums->fences[i].fence != fence))
+        i++;
+    assert_true(i < FENCES && type && fence);
+    if (i == sums->fence_count) {
+        sums->fences[sums->fence_count].type = type;
+        sums->fences[sums->fence_count++].fence = fence;
+    }
+    return &sums->fences[i].value;
+}
+
+/* What a packet writes, it writes while it runs. */
+static void add_fence_value(struct sums *sums, const struct record_fence_value *fields)
+{
+    bool is_running = false;
+
+    for (unsigned i = 0; i < NODES; i++)
+        is_running |= fields->packet && sums->running[i] == fields->packet;
+    assert_true(!fields->packet || is_running);
+    sums->written += fields->packet != 0;
+    sums->requested += fields->request != 0;
+    *value_of(sums, fields->type, fields->fence) = fields->value;
+}
+
+static void add_fence_wait(struct sums *sums, const struct record_fence_waits *fields,
+                           bool is_packet)
+{
+    assert_int_equal(fields->number, ++sums->fence_waits_begun);
+    assert_true(fields->number < FENCE_WAITS && fields->waiter);
+    assert_true(*value_of(sums, fields->type, fields->fence) < fields->value);
+    sums->fence_waits[fields->number].type = fields->type;
+    sums->fence_waits[fields->number].fence = fields->fence;
+    sums->fence_waits[fields->number].value = fields->value;
+    sums->packet_waits += is_packet;
+}
+
+static void end_fence_wait(struct sums *sums, const struct record_fence_wait_ends *fields)
+{
+    assert_true(fields->number && fields->number <= sums->fence_waits_begun);
+    assert_true(sums->fence_waits[fields->number].type);
+    if (!fields->status)
+        assert_true(*value_of(sums, sums->fence_waits[fields->number].type,
+                              sums->fence_waits[fields->number].fence) >=
+                    sums->fence_waits[fields->number].value);
+    sums->fence_waits[fields->number].type = 0;
+    sums->fence_waits_ended++;
+}
+
 static void add(struct sums *sums, const struct record_reader *reader,
                 const struct record_reader_item *item)
 {
@@ -149,6 +216,23 @@ static void add(struct sums *sums, const struct record_reader *reader,
     case RECORD_KIND_packet:
         sums->packets++;
         break;
+    case RECORD_KIND_packet_begins:
+        sums->running[RECORD_FIELDS(packet_begins, item)->node % NODES] =
+            RECORD_FIELDS(packet_begins, item)->number;
+        break;
+    case RECORD_KIND_packet_ends:
+        sums->running[RECORD_FIELDS(packet_ends, item)->node % NODES] = 0;
+        break;
+    case RECORD_KIND_fence_value:
+        add_fence_value(sums, RECORD_FIELDS(fence_value, item));
+        break;
+    case RECORD_KIND_fence_waits:
+        text = record_reader_text(reader, RECORD_FIELDS(fence_waits, item)->waiter_type);
+        add_fence_wait(sums, RECORD_FIELDS(fence_waits, item), !strcmp(text, "packet"));
+        break;
+    case RECORD_KIND_fence_wait_ends:
+        end_fence_wait(sums, RECORD_FIELDS(fence_wait_ends, item));
+        break;
     case RECORD_KIND_packet_retired:
         sums->ended_packets++;
         break;
@@ -172,6 +256,9 @@ static void add(struct sums *sums, const struct record_reader *reader,
         text = record_reader_text(reader, RECORD_FIELDS(stage, item)->name);
         if (!strcmp(text, "restart"))
             forget_counts(sums);
+        if (!strcmp(text,
+                    "restart")) /* waits of the former manager are forgotten, and its fences */
+            sums->fence_count = 0;
         sums->has_ended |= !strcmp(text, "end");
         break;
     default:
@@ -205,7 +292,7 @@ static void look(void *context, const struct run_live *live)
 static struct run_result *play_and_count(struct run_config *config, const struct workload *workload,
                                          const char *name, struct sums *sums)
 {
-    struct sums all = {.has_ended = false};
+    static struct sums all;
     struct run_result *result = calloc(1, sizeof *result);
     int file = memfd_create("record", MFD_CLOEXEC);
     struct seen seen = {.count = 0};
@@ -215,6 +302,7 @@ static struct run_result *play_and_count(struct run_config *config, const struct
     char path[64], error[256];
     uint64_t asked = 0;
 
+    memset(&all, 0, sizeof all);
     assert_true(result && file > 0);
     config->record_file = file;
     if (!config->tamper)
@@ -273,7 +361,7 @@ static void counts_of_a_case_are_those_of_its_result(void **state)
     for (unsigned model = RUN_PHYSICAL; model <= RUN_GPUMMU; model++) {
         struct workload *workload = test_load("main.case");
         struct run_config config = test_config(workload);
-        struct sums sums;
+        static struct sums sums;
         struct run_result *result;
 
         config.model = (enum run_model)model;
@@ -303,7 +391,7 @@ static void counts_of_seeds_are_those_of_their_results(void **state)
         struct workload *workload;
         struct workload_error error;
         struct run_result *result;
-        struct sums sums;
+        static struct sums sums;
         char name[32];
 
         assert_true(campaign_draw_workload(seed, NULL, &workload, &error));
@@ -320,11 +408,39 @@ static void counts_of_seeds_are_those_of_their_results(void **state)
     assert_true(models[0] && models[1] && models[2] && evictions > 50 && resets);
 }
 
+static void fences_of_clients_are_told_with_who_waits(void **state)
+{
+    static const struct {
+        const char *name;
+        unsigned waits, packet_waits, written;
+    } cases[] = {{"fences-in-local-memory.case", 4, 0, 6}, {"client/asked-for.case", 2, 1, 0}};
+    static struct sums sums;
+
+    for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct workload *workload = test_load(cases[i].name);
+        struct run_config config = test_config(workload);
+        struct run_result *result;
+
+        config.model = RUN_GPUMMU;
+        result = play_and_count(&config, workload, cases[i].name, &sums);
+        test_assert_clean(result);
+        assert_int_equal(sums.fence_waits_begun, cases[i].waits);
+        assert_int_equal(sums.fence_waits_ended, cases[i].waits);
+        assert_int_equal(sums.packet_waits, cases[i].packet_waits);
+        assert_int_equal(sums.written, cases[i].written);
+        assert_true(sums.requested > 3);
+        run_result_fini(result);
+        free(result);
+        workload_free(workload);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(counts_of_a_case_are_those_of_its_result),
         cmocka_unit_test(counts_of_seeds_are_those_of_their_results),
+        cmocka_unit_test(fences_of_clients_are_told_with_who_waits),
     };
 
     return cmocka_run_group_tests_name("bench/manager_record", tests, NULL, NULL);
