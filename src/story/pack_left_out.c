@@ -163,6 +163,7 @@ static const struct step {
     {STORY_SAMPLES, "points of curves between lowest and highest ones", keep_some_points},
     {STORY_REFERENCES, "references of submissions", keep_none},
     {STORY_FLOWS, "arrows from interrupts", keep_none},
+    {STORY_FENCE_WAITS, "waits for fences", keep_none},
     {STORY_WAITS, "waits of requests", keep_none},
     {STORY_ENTRIES, "updates of page tables", keep_none},
     {STORY_VICTIMS, "choices of victims", keep_none},

@@ -563,12 +563,62 @@ static void take_dpc(struct join *join, const struct record_reader_item *item)
     mark(join, item->time_ns, "dpc", 0, 0, 0, fields->number, 0, fields->sequence);
 }
 
+/* A fence of any type; records of older versions name none. */
+static uint64_t fence_object(struct join *join, uint64_t type, uint64_t number)
+{
+    return object(join, type ? text(join, type) : join->words.fence, number);
+}
+
+/* The packet with the last operation of a request; 0: there is none. */
+static uint64_t last_packet(const struct join *join, uint64_t request)
+{
+    uint64_t operation = request ? row_map_get(&join->last_operations, row_key(request)) : 0;
+
+    return operation ? story_get(join->story, STORY_OPERATIONS_PACKET, (size_t)operation - 1) : 0;
+}
+
 static void take_fence_value(struct join *join, const struct record_reader_item *item)
 {
     FIELDS(fence_value);
 
-    mark(join, item->time_ns, "fence", 0, 0, OBJECT(join, fence, fields->fence), fields->value, 0,
-         0);
+    uint64_t fence = fence_object(join, fields->type, fields->fence);
+    uint64_t packet = packet_of(join, fields->packet);
+
+    if (!packet && fields->request)
+        packet = last_packet(join, request_of(join, fields->request));
+    mark(join, item->time_ns, "fence", 0, 0, fence, fields->value, packet, 0);
+    if (fence)
+        row_map_set(&join->fence_values, row_key(fence), story_rows(join->story, STORY_MARKS));
+}
+
+static void take_fence_waits(struct join *join, const struct record_reader_item *item)
+{
+    FIELDS(fence_waits);
+    bool is_packet = text(join, fields->waiter_type) == join->words.packet;
+    uint64_t row =
+        ADD(FENCE_WAITS, fields->number, fence_object(join, fields->type, fields->fence),
+            fields->value, is_packet ? 0 : OBJECT(join, process, fields->waiter),
+            is_packet ? packet_of(join, fields->waiter) : 0, item->time_ns, STORY_NEVER, 0, 0);
+
+    row_map_set(&join->fence_waits, row_key(fields->number), row);
+}
+
+/* The value that ends a wait is the last one that the fence has had, if that is enough. */
+static void take_fence_wait_ends(struct join *join, const struct record_reader_item *item)
+{
+    FIELDS(fence_wait_ends);
+    uint64_t row = row_map_get(&join->fence_waits, row_key(fields->number)), told;
+
+    if (!row)
+        return;
+    SET(FENCE_WAITS, ENDS, row, item->time_ns);
+    SET(FENCE_WAITS, STATUS, row, fields->status);
+    told = row_map_get(&join->fence_values,
+                       row_key(story_get(join->story, STORY_FENCE_WAITS_FENCE, (size_t)row - 1)));
+    if (told && !fields->status &&
+        story_get(join->story, STORY_MARKS_VALUE, (size_t)told - 1) >=
+            story_get(join->story, STORY_FENCE_WAITS_VALUE, (size_t)row - 1))
+        SET(FENCE_WAITS, MARK, row, told);
 }
 
 /* ---- Requests -------------------------------------------------------------------------------- */
@@ -803,6 +853,13 @@ static void take_operation(struct join *join, const struct record_reader_item *i
     SET(OPERATIONS, ASKED, row, item->time_ns);
     add_to(join, STORY_OBJECTS_MOVED, allocation, fields->bytes);
     give_to(join, allocation, OBJECT(join, process, fields->process));
+    if (fields->job) {
+        uint64_t job = job_of(join, fields->job);
+        uint64_t request = job ? story_get(join->story, STORY_JOBS_REQUEST, (size_t)job - 1) : 0;
+
+        if (request)
+            row_map_set(&join->last_operations, row_key(request), row);
+    }
 }
 
 static void take_operation_built(struct join *join, const struct record_reader_item *item)
@@ -947,6 +1004,8 @@ void join_item(struct join *join, const struct record_reader_item *item)
         TAKE(interrupt);
         TAKE(dpc);
         TAKE(fence_value);
+        TAKE(fence_waits);
+        TAKE(fence_wait_ends);
         TAKE(request);
         TAKE(request_waits);
         TAKE(request_begins);
@@ -980,6 +1039,23 @@ static uint64_t packet_of_wait(const struct story *story, size_t wait)
     return packet;
 }
 
+/* The interrupt that told the end of a packet with a request's last operation lets it go. */
+static void join_requests(struct join *join)
+{
+    for (size_t i = 0; i < story_rows(join->story, STORY_REQUESTS); i++) {
+        uint64_t packet = last_packet(join, i + 1), ends, time;
+        uint64_t told = packet ? row_map_get(&join->interrupts, row_key(packet)) : 0;
+
+        if (!told)
+            continue;
+        time = story_get(join->story, STORY_MARKS_TIME, (size_t)told - 1);
+        ends = story_get(join->story, STORY_REQUESTS_ENDS, i);
+        if (ends != STORY_NEVER && time <= ends &&
+            time >= story_get(join->story, STORY_REQUESTS_ASKED, i))
+            ADD(FLOWS, told, i + 1);
+    }
+}
+
 /* The interrupt that told the end of a packet, and the request that waited for it. */
 static void join_waits(struct join *join)
 {
@@ -997,6 +1073,7 @@ void join_end(struct join *join)
     char count[32];
 
     join_waits(join);
+    join_requests(join);
     if (join->arguments_left_out) {
         story_count(count, join->arguments_left_out);
         story_fact(join->story, "left_out", "%s arguments of calls far from any finding", count);
@@ -1016,6 +1093,9 @@ void join_end(struct join *join)
     X(places)                                                                                      \
     X(mappings)                                                                                    \
     X(fences)                                                                                      \
+    X(fence_values)                                                                                \
+    X(fence_waits)                                                                                 \
+    X(last_operations)                                                                             \
     X(series)                                                                                      \
     X(last_values)                                                                                 \
     X(interrupts)                                                                                  \

@@ -32,10 +32,13 @@ struct join {
     struct row_map fences;                        /* node, fence: a packet */
     struct row_map departures;                    /* place: the mark of the decision */
     struct row_map ranges, jobs;
-    struct row_map findings;    /* number */
-    struct row_map series;      /* object, name */
-    struct row_map last_values; /* series row: the last value plus one */
-    struct row_map interrupts;  /* packet row: the mark of its end */
+    struct row_map findings;        /* number */
+    struct row_map series;          /* object, name */
+    struct row_map last_values;     /* series row: the last value plus one */
+    struct row_map interrupts;      /* packet row: the mark of its end */
+    struct row_map fence_values;    /* fence's row: the mark of its last value */
+    struct row_map fence_waits;     /* number */
+    struct row_map last_operations; /* request's row: its last operation so far */
     struct {
         uint64_t process, device, context, node, segment, allocation, fence;
         uint64_t packet, operation, request; /* what a request may wait for */

@@ -165,6 +165,76 @@ static void an_eviction_is_told_from_request_to_request(void **state)
     story_destroy(story);
 }
 
+/* A request's value, a packet that waits for it, and a process that waits for a native fence. */
+static void write_fences(struct record *record)
+{
+    RECORD_ITEM(record, object, 0, .type = T("paging_fence"), .number = 2,
+                .parent_type = T("device"), .parent = 2);
+    RECORD_ITEM(record, fence_value, 1, .type = T("fence"), .fence = 3, .value = 10);
+    RECORD_ITEM(record, fence_waits, 2, .number = 1, .type = T("fence"), .fence = 3, .value = 20,
+                .waiter_type = T("process"), .waiter = 1);
+    RECORD_ITEM(record, request, 3, .number = 5, .process = 1, .fence_value = 8);
+    RECORD_ITEM(record, job, 4, .number = 1, .name = T("enter"), .request = 5);
+    RECORD_ITEM(record, operation, 5, .number = 1, .job = 1, .name = T("TRANSFER"));
+    RECORD_ITEM(record, operation, 6, .number = 2, .job = 1, .name = T("SIGNAL_MONITORED_FENCE"));
+    RECORD_ITEM(record, packet, 7, .number = 4, .type = T("paging"), .node = 1);
+    RECORD_ITEM(record, operation_packet, 7, .number = 1, .packet = 4);
+    RECORD_ITEM(record, packet, 8, .number = 5, .type = T("paging"), .node = 1);
+    RECORD_ITEM(record, operation_packet, 8, .number = 2, .packet = 5);
+    RECORD_ITEM(record, packet_submitted, 8, .number = 5, .node = 1, .fence = 77);
+    RECORD_ITEM(record, packet, 9, .number = 6, .type = T("render"));
+    RECORD_ITEM(record, fence_waits, 9, .number = 2, .type = T("paging_fence"), .fence = 2,
+                .value = 8, .waiter_type = T("packet"), .waiter = 6);
+    RECORD_ITEM(record, interrupt, 10, .type = T("DMA_COMPLETED"), .node = 1, .fence = 77);
+    RECORD_ITEM(record, request_ends, 11, .number = 5);
+    RECORD_ITEM(record, fence_value, 11, .type = T("paging_fence"), .fence = 2, .value = 8,
+                .request = 5);
+    RECORD_ITEM(record, fence_wait_ends, 11, .number = 2);
+    RECORD_ITEM(record, fence_value, 12, .type = T("fence"), .fence = 3, .value = 20, .packet = 6);
+    RECORD_ITEM(record, fence_wait_ends, 13, .number = 1);
+    RECORD_ITEM(record, fence_waits, 14, .number = 3, .type = T("fence"), .fence = 3, .value = 30,
+                .waiter_type = T("process"), .waiter = 1);
+    RECORD_ITEM(record, fence_wait_ends, 15, .number = 3, .status = 0xc0000120);
+    RECORD_ITEM(record, fence_waits, 16, .number = 4, .type = T("fence"), .fence = 3, .value = 30,
+                .waiter_type = T("process"), .waiter = 1);
+    RECORD_ITEM(record, fence_wait_ends, 17, .number = 9);
+    RECORD_ITEM(record, fence_value, 18, .fence = 3, .value = 1); /* as older records have it */
+}
+
+static void a_fence_leads_from_its_packet_to_who_waited(void **state)
+{
+    struct story *story = read_bytes(written(write_fences), NULL);
+
+    assert_int_equal(ROWS(FENCE_WAITS), 4);
+    assert_string_equal(name_of(story, STORY_FENCE_WAITS_FENCE, 0), "fence 3");
+    assert_string_equal(name_of(story, STORY_FENCE_WAITS_PROCESS, 0), "process 1");
+    assert_int_equal(GET(FENCE_WAITS, PACKET, 0), STORY_NONE);
+    assert_int_equal(GET(FENCE_WAITS, BEGINS, 0), 2);
+    assert_int_equal(GET(FENCE_WAITS, ENDS, 0), 13);
+    assert_int_equal(GET(FENCE_WAITS, MARK, 0), 4);
+    assert_int_equal(GET(MARKS, VALUE, 3), 20);
+    assert_int_equal(GET(PACKETS, NUMBER, (size_t)GET(MARKS, PACKET, 3) - 1), 6);
+
+    assert_string_equal(name_of(story, STORY_FENCE_WAITS_FENCE, 1), "paging_fence 2");
+    assert_int_equal(GET(FENCE_WAITS, PROCESS, 1), STORY_NONE);
+    assert_int_equal(GET(PACKETS, NUMBER, (size_t)GET(FENCE_WAITS, PACKET, 1) - 1), 6);
+    assert_int_equal(GET(FENCE_WAITS, ENDS, 1), 11);
+    assert_int_equal(GET(FENCE_WAITS, MARK, 1), 3);
+    /* The value of a request is written by the packet with its last operation. */
+    assert_int_equal(GET(PACKETS, NUMBER, (size_t)GET(MARKS, PACKET, 2) - 1), 5);
+
+    assert_int_equal(GET(FENCE_WAITS, STATUS, 2), 0xc0000120);
+    assert_int_equal(GET(FENCE_WAITS, MARK, 2), STORY_NONE);
+    assert_int_equal(GET(FENCE_WAITS, ENDS, 3), STORY_NEVER);
+    assert_string_equal(name_of(story, STORY_MARKS_OBJECT, 4), "fence 3");
+
+    /* The interrupt of that packet lets the request go. */
+    assert_int_equal(ROWS(FLOWS), 1);
+    assert_string_equal(TEXT(MARKS, KIND, (size_t)GET(FLOWS, MARK, 0) - 1), "interrupt");
+    assert_int_equal(GET(REQUESTS, NUMBER, (size_t)GET(FLOWS, REQUEST, 0) - 1), 5);
+    story_destroy(story);
+}
+
 static void write_calls(struct record *record)
 {
     for (unsigned i = 1; i <= 2000; i++) {
@@ -429,6 +499,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_eviction_is_told_from_request_to_request),
+        cmocka_unit_test(a_fence_leads_from_its_packet_to_who_waited),
         cmocka_unit_test(a_call_has_begin_end_and_arguments),
         cmocka_unit_test(where_calls_are_too_many_those_near_a_finding_stay),
         cmocka_unit_test(curves_have_a_point_where_they_change),

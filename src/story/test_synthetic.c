@@ -25,6 +25,7 @@ struct synthetic {
     size_t next_slot;
     uint64_t resident;
 
+    uint64_t fences[PROCESS_COUNT], values[PROCESS_COUNT];
     uint64_t series[3];
     uint64_t fence, packet, operation, call, submission;
     uint64_t va_of[ALLOCATION_COUNT];
@@ -144,6 +145,18 @@ static void page_in(struct synthetic *s, size_t allocation, uint64_t request)
         slot * MIB, 4096, 1, 256, 0);
 }
 
+/* Somebody waits for the next value of a process's fence, which a packet writes, or the CPU: 0. */
+static void wait_for_fence(struct synthetic *s, size_t process, uint64_t waiting_packet,
+                           uint64_t begins, uint64_t ends, uint64_t writing_packet)
+{
+    uint64_t value = ++s->values[process];
+
+    ADD(s->story, MARKS, ends, t(s, "fence"), 0, 0, s->fences[process], value, writing_packet, 0);
+    ADD(s->story, FENCE_WAITS, story_rows(s->story, STORY_FENCE_WAITS) + 1, s->fences[process],
+        value, waiting_packet ? 0 : s->processes[process], waiting_packet, begins, ends, 0,
+        story_rows(s->story, STORY_MARKS));
+}
+
 static void submit(struct synthetic *s)
 {
     size_t process = rng_below(&s->rng, PROCESS_COUNT);
@@ -170,10 +183,12 @@ static void submit(struct synthetic *s)
                  1;
     for (unsigned i = 0; i < 4; i++)
         ADD(s->story, REFERENCES, submission, s->allocations[used[i]], 0, i == 3);
+    wait_for_fence(s, process, packet, s->now, s->now + 100, 0);
     s->now = story_get(s->story, STORY_PACKETS_ENDS, packet - 1);
     ADD(s->story, MARKS, s->now, t(s, "interrupt"), t(s, "DXGK_INTERRUPT_DMA_COMPLETED"),
         s->adapter_node[1], 0, s->fence, packet, 0);
     ADD(s->story, FLOWS, story_rows(s->story, STORY_MARKS), request);
+    wait_for_fence(s, process, 0, asked, s->now, packet);
 }
 
 static void begin(struct synthetic *s)
@@ -195,6 +210,7 @@ static void begin(struct synthetic *s)
         s->processes[i] = object(s, "process", i + 1, 0, 0, process_names[i], 0);
         story_set(s->story, STORY_OBJECTS_PROCESS, s->processes[i] - 1, s->processes[i]);
         device = object(s, "device", i + 1, s->processes[i], s->processes[i], "", 0);
+        s->fences[i] = object(s, "fence", i + 1, s->processes[i], s->processes[i], "", 0);
         s->contexts[i] = object(s, "context", i + 1, device, s->processes[i], "", 0);
     }
     for (unsigned i = 0; i < ALLOCATION_COUNT; i++) {

@@ -193,6 +193,22 @@ function plans(run: Run): Plan[] {
             kind: () => "job",
         });
     }
+    if (run.rows("fence_waits")) {
+        const begins = v("fence_waits", "begins"),
+            ends = v("fence_waits", "ends"),
+            packet = v("fence_waits", "packet");
+        out.push({
+            group: "Residency",
+            name: "waits for fences",
+            tip: "who waits until a fence has a value: a process, on the CPU, or a packet",
+            table: "fence_waits",
+            rows: all("fence_waits"),
+            height: 12,
+            begin: row => begins[row],
+            end: row => limit(ends[row]),
+            kind: row => (packet[row] ? "wait of a packet" : "wait on the CPU"),
+        });
+    }
     if (run.rows("operations")) {
         const asked = v("operations", "asked"),
             built = v("operations", "built"),
@@ -477,6 +493,8 @@ export function sliceLabel(run: Run, table: string, row: number): string {
                 run.text("marks", "text", row) ||
                 `${run.text("marks", "kind", row)} ${run.values("marks", "value")[row]}`
             );
+        case "fence_waits":
+            return `${run.objectName(run.values("fence_waits", "fence")[row])} \u2265 ${run.values("fence_waits", "value")[row]}`;
         case "findings":
             return run.text("findings", "rule", row) || "finding";
         default:
@@ -502,6 +520,9 @@ export function arrowsOf(run: Run, table: string, row: number, most = 240): Arro
         [table, row, 0, true, true],
     ]; /* table, row, distance, forward, back */
     const value = (t: string, column: string, r: number): number => run.values(t, column)[r];
+    /* What a mark is to its packet: the value of a fence was written, an interrupt told of the end. */
+    const toldOf = (mark: number): string =>
+        run.text("marks", "kind", mark) === "fence" ? "wrote" : "told by";
 
     while (queue.length && arrows.length < most) {
         const [t, r, distance, goesOn, goesBack] = queue.shift()!;
@@ -555,7 +576,7 @@ export function arrowsOf(run: Run, table: string, row: number, most = 240): Arro
                         );
             if (t === "packets") {
                 for (const m of run.referring("marks", "packet", r))
-                    add(t, r, true, "marks", m, false, "told by");
+                    add(t, r, true, "marks", m, false, toldOf(m));
                 for (const w of run.referring("waits", "packet", r))
                     if (value("waits", "request", w))
                         add(
@@ -568,6 +589,11 @@ export function arrowsOf(run: Run, table: string, row: number, most = 240): Arro
                             "was waited for by",
                         );
             }
+            if (t === "marks")
+                for (const w of run.referring("fence_waits", "mark", r))
+                    add(t, r, false, "fence_waits", w, true, "let go");
+            if (t === "fence_waits" && value(t, "packet", r))
+                add(t, r, true, "packets", value(t, "packet", r) - 1, false, "was waited for by");
             if (t === "marks")
                 for (const f of run.referring("flows", "mark", r))
                     if (value("flows", "request", f))
@@ -582,6 +608,11 @@ export function arrowsOf(run: Run, table: string, row: number, most = 240): Arro
                         );
         }
         if (goesBack) {
+            if (t === "packets")
+                for (const w of run.referring("fence_waits", "packet", r))
+                    add("fence_waits", w, true, t, r, false, "was waited for by");
+            if (t === "fence_waits" && value(t, "mark", r))
+                add("marks", value(t, "mark", r) - 1, false, t, r, true, "let go");
             if (t === "packets") {
                 for (const o of run.referring("operations", "packet", r))
                     add("operations", o, false, t, r, false, "is in");
@@ -591,7 +622,7 @@ export function arrowsOf(run: Run, table: string, row: number, most = 240): Arro
             if (t === "submissions" && value(t, "request", r))
                 add("requests", value(t, "request", r) - 1, true, t, r, false, "was waited for by");
             if (t === "marks" && value(t, "packet", r))
-                add("packets", value(t, "packet", r) - 1, true, t, r, false, "told by");
+                add("packets", value(t, "packet", r) - 1, true, t, r, false, toldOf(r));
             if (t === "requests") {
                 for (const w of run.referring("waits", "request", r)) {
                     if (value("waits", "packet", w))

@@ -21,7 +21,7 @@ const BY_NUMBER: Record<string, string> = {
 /* A short name of a row: "TRANSFER 123". */
 export function rowName(run: Run, table: string, row: number): string {
     if (table === "objects") return run.objectName(row + 1);
-    const one = table.replace(/s$/, "");
+    const one = table === "fence_waits" ? "wait for a fence" : table.replace(/s$/, "");
     if (table === "operations")
         return `${run.text(table, "name", row)} ${run.values(table, "number")[row]}`;
     if (table === "calls")

@@ -318,6 +318,7 @@ export class Timeline {
                 run.objectName(v("context")),
                 format.status(v("status")),
             );
+        if (table === "fence_waits") parts.push("wait for a fence", run.objectName(v("process")));
         if (table === "marks")
             parts.push(run.objectName(v("object")), run.text("marks", "kind", row));
         return parts.join(" ");

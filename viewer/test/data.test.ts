@@ -7,7 +7,7 @@ import { lowerBound, Run, sortedRows, thinSteps } from "../src/data.js";
 import { readStory } from "../src/decode.js";
 import { documentOf } from "../src/documents.js";
 import * as format from "../src/format.js";
-import { arrowsOf, buildSlices, spreadCalls } from "../src/lanes.js";
+import { arrowsOf, buildSlices, sliceLabel, spreadCalls } from "../src/lanes.js";
 import { lifeOf } from "../src/life.js";
 import { changes, flagsText, lastWriters, PageTables } from "../src/tables.js";
 import { pack, TableBuilder } from "./pack.js";
@@ -249,6 +249,27 @@ test("a run of a story: names, lives, lanes, arrows and page tables fit together
     const target = tables.target(piece, piece.va + 65536 + 5);
     assert.equal(target.offset, run.values("entries", "offset")[piece.row] + 65536 + 5);
     assert.equal(tables.at(-1, leaves).length, 0);
+});
+
+test("a packet leads to the value that it writes, and that to who waits for it", async () => {
+    const run = new Run(await readStory(synthetic(600, { fences: true }).story));
+    const waits = run.values("fence_waits", "packet");
+    const cpu = waits.findIndex(packet => !packet);
+    const slices = buildSlices(run);
+    assert.ok(run.rows("fence_waits") > 10 && slices.find("fence_waits", cpu) >= 0);
+    assert.match(sliceLabel(run, "fence_waits", cpu), /^fence 1|^f1/);
+    const of = (table: string, row: number): string[] =>
+        arrowsOf(run, table, row).map(
+            x => `${x.from.table} ${x.what} ${x.to.table}${x.to.table === "fence_waits" ? ` ${x.to.row}` : ""}`,
+        );
+    const packet = run.values("marks", "packet")[run.values("fence_waits", "mark")[cpu] - 1] - 1;
+    const forward = of("packets", packet);
+    assert.ok(forward.includes("packets wrote marks"), forward.join(", "));
+    assert.ok(forward.includes(`marks let go fence_waits ${cpu}`), forward.join(", "));
+    assert.ok(forward.includes("fence_waits was waited for by packets"), forward.join(", "));
+    const back = of("fence_waits", cpu);
+    assert.ok(back.includes("packets wrote marks"), back.join(", "));
+    assert.ok(back.includes(`marks let go fence_waits ${cpu}`), back.join(", "));
 });
 
 test(

@@ -96,6 +96,10 @@ export function emptyTables() {
                 "value:count packet:row:packets",
         ),
         flows: new TableBuilder("flows", "mark:row:marks request:row:requests"),
+        fence_waits: new TableBuilder(
+            "fence_waits",
+            "number:count fence:row:objects value:count process:row:objects packet:row:packets begins:time ends:time status:count mark:row:marks",
+        ),
         entries: new TableBuilder(
             "entries",
             "time:time operation:row:operations process:row:objects level:count " +
@@ -118,7 +122,13 @@ export function emptyTables() {
  */
 export function synthetic(
     bands: number,
-    options: { seed?: number; segmentBytes?: number; print?: string; eventsToo?: boolean } = {},
+    options: {
+        seed?: number;
+        segmentBytes?: number;
+        print?: string;
+        eventsToo?: boolean;
+        fences?: boolean;
+    } = {},
 ): Synthetic {
     const t = emptyTables();
     const random = new Random(options.seed ?? 1);
@@ -320,6 +330,8 @@ export function synthetic(
         }
     };
     let lastMark = 0;
+    let fence = 0;
+    let lastValue = 0; /* the mark of the fence's last value */
 
     const leave = (index: number, why: string, forRequest: number, evictor: number): void => {
         const range = held[index];
@@ -451,6 +463,26 @@ export function synthetic(
             for (const a of list) t.references.add(s, a, 0, random.below(3) ? 0 : 1);
             if (lastMark) t.flows.add(lastMark, r);
             t.marks.add(ends, "interrupt", "DXGK_INTERRUPT_DMA_COMPLETED", nodes[0], 0, packet, p);
+            if (options.fences) {
+                const process = processes[0];
+                if (!fence)
+                    fence = t.objects.add("fence", 1, process, process, "", 0, 0, NEVER, 0, 0, 0);
+                const m = t.marks.add(ends, "fence", "", 0, fence, packet, p);
+                t.fence_waits.add(2 * packet, fence, packet, process, 0, begins, ends, 0, m);
+                if (lastValue)
+                    t.fence_waits.add(
+                        2 * packet + 1,
+                        fence,
+                        packet - 1,
+                        0,
+                        p,
+                        ready,
+                        ready,
+                        0,
+                        lastValue,
+                    );
+                lastValue = m;
+            }
             interrupts++;
         }
         now = Math.max(now, ready - 30000) + 500;

@@ -35,7 +35,8 @@ struct writer {
     const struct perfetto_options *options;
 
     struct groups operations_of_packet, submissions_of_packet, packets_of_node, packets_of_context,
-        requests_of_process, submissions_of_context, flows_of_mark, flows_of_request, arguments_of;
+        requests_of_process, submissions_of_context, flows_of_mark, flows_of_request, arguments_of,
+        marks_of_packet, marks_of_object, waits_of_mark, waits_of_process, waits_of_packet;
     uint64_t *interrupt_of_packet; /* mark plus one */
 
     uint64_t gpu, manager, *processes; /* tracks; by object's row plus one */
@@ -187,13 +188,18 @@ static void put_operation(struct writer *writer, size_t row);
 static void put_request(struct writer *writer, size_t row);
 static void put_request_told(struct writer *writer, size_t row, const struct span *span,
                              uint64_t on);
+static void put_queue_told(struct writer *writer, size_t row, const struct span *span, uint64_t on);
+static void put_wait(struct writer *writer, size_t row);
+static void put_wait_told(struct writer *writer, size_t row, const struct span *span, uint64_t on);
 
 static const struct slices packet_slices = {STORY_PACKETS_BEGINS, STORY_PACKETS_ENDS, put_packet,
                                             NULL};
 static const struct slices queue_slices = {STORY_PACKETS_QUEUED, STORY_PACKETS_BEGINS, put_queued,
-                                           NULL};
+                                           put_queue_told};
 static const struct slices operation_slices = {STORY_OPERATIONS_ASKED, STORY_OPERATIONS_RETIRED,
                                                put_operation, NULL};
+static const struct slices wait_slices = {STORY_FENCE_WAITS_BEGINS, STORY_FENCE_WAITS_ENDS,
+                                          put_wait, put_wait_told};
 static const struct slices request_slices = {STORY_REQUESTS_ASKED, STORY_REQUESTS_ENDS, put_request,
                                              put_request_told};
 
@@ -230,6 +236,40 @@ static bool is_interrupt(const struct writer *writer, size_t mark)
            strcmp(story_text_of(writer->story, GET(MARKS, KIND, mark)), "interrupt") == 0;
 }
 
+static bool is_fence_value(const struct writer *writer, size_t mark)
+{
+    return GET(MARKS, TIME, mark) != STORY_NEVER &&
+           strcmp(story_text_of(writer->story, GET(MARKS, KIND, mark)), "fence") == 0;
+}
+
+/* A packet has written a value of a fence. */
+static bool is_written(const struct writer *writer, size_t mark)
+{
+    uint64_t packet = GET(MARKS, PACKET, mark);
+
+    return packet && is_fence_value(writer, mark) &&
+           is_span(writer, &packet_slices, (size_t)packet - 1) &&
+           GET(PACKETS, NODE, (size_t)packet - 1) &&
+           GET(PACKETS, BEGINS, (size_t)packet - 1) <= GET(MARKS, TIME, mark);
+}
+
+/* The value let go who waited: a process, or a packet in its context's queue. */
+static bool wait_flows(const struct writer *writer, size_t wait)
+{
+    uint64_t mark = GET(FENCE_WAITS, MARK, wait), packet = GET(FENCE_WAITS, PACKET, wait);
+    uint64_t ends = GET(FENCE_WAITS, ENDS, wait);
+
+    if (!mark || !is_fence_value(writer, (size_t)mark - 1) || ends == STORY_NEVER ||
+        GET(MARKS, TIME, (size_t)mark - 1) > ends)
+        return false;
+    if (GET(FENCE_WAITS, PROCESS, wait))
+        return is_span(writer, &wait_slices, wait);
+    return packet && GET(PACKETS, CONTEXT, (size_t)packet - 1) &&
+           is_span(writer, &queue_slices, (size_t)packet - 1) &&
+           GET(PACKETS, QUEUED, (size_t)packet - 1) <= ends &&
+           ends <= GET(PACKETS, BEGINS, (size_t)packet - 1);
+}
+
 static bool mark_ends(const struct writer *writer, size_t flow)
 {
     uint64_t mark = GET(FLOWS, MARK, flow), request = GET(FLOWS, REQUEST, flow), time;
@@ -260,6 +300,11 @@ static void put_packet(struct writer *writer, size_t row)
     }
     if (is_told(writer, row))
         trace_flow_from(trace, FLOW_TOLD, row);
+    FOR_GROUP(&writer->marks_of_packet, row + 1, mark)
+    {
+        if (is_written(writer, mark))
+            trace_flow_from(trace, FLOW_WROTE, mark);
+    }
 }
 
 static void put_queued(struct writer *writer, size_t row)
@@ -271,6 +316,42 @@ static void put_queued(struct writer *writer, size_t row)
     trace_annotate(trace, STORY_PACKETS_KIND, row);
     trace_annotate(trace, STORY_PACKETS_NODE, row);
     trace_annotate(trace, STORY_PACKETS_FENCE, row);
+}
+
+/* In the slice of who waited for a fence: where it went on. */
+static void put_fence_told(struct writer *writer, size_t wait, uint64_t on)
+{
+    struct trace *trace = &writer->trace;
+
+    if (!wait_flows(writer, wait))
+        return;
+    trace_begin(trace, INSTANT, GET(FENCE_WAITS, ENDS, wait), on);
+    trace_name(trace, trace_literal(trace, NAME_EVENT, "the fence has the value"), "fence");
+    trace_annotate_all(trace, STORY_FENCE_WAITS, wait);
+    trace_flow_to(trace, FLOW_REACHED, wait);
+    trace_end(trace);
+}
+
+static void put_queue_told(struct writer *writer, size_t row, const struct span *span, uint64_t on)
+{
+    FOR_GROUP(&writer->waits_of_packet, row + 1, wait)
+    {
+        if (!GET(FENCE_WAITS, PROCESS, wait))
+            put_fence_told(writer, wait, on);
+    }
+}
+
+static void put_wait(struct writer *writer, size_t row)
+{
+    struct trace *trace = &writer->trace;
+
+    trace_name(trace, trace_literal(trace, NAME_EVENT, "wait for a fence"), "fence");
+    trace_annotate_all(trace, STORY_FENCE_WAITS, row);
+}
+
+static void put_wait_told(struct writer *writer, size_t row, const struct span *span, uint64_t on)
+{
+    put_fence_told(writer, row, on);
 }
 
 static void put_operation(struct writer *writer, size_t row)
@@ -391,6 +472,11 @@ static void put_requests(struct writer *writer)
             put_group(writer, &writer->requests_of_process, i, &request_slices,
                       process_of(writer, i), "requests", RANK_FIRST);
     }
+    for (size_t i = 1; i <= ROWS(OBJECTS); i++) {
+        if (writer->waits_of_process.starts[i] != writer->waits_of_process.starts[i + 1])
+            put_group(writer, &writer->waits_of_process, i, &wait_slices, process_of(writer, i),
+                      "waits for fences", RANK_FIRST + 1);
+    }
 }
 
 /* ---- Marks ----------------------------------------------------------------------------------- */
@@ -410,6 +496,13 @@ static void put_mark(struct writer *writer, size_t row, uint64_t on)
     {
         if (mark_ends(writer, flow))
             trace_flow_from(trace, FLOW_ENDED, flow);
+    }
+    if (is_written(writer, row))
+        trace_flow_to(trace, FLOW_WROTE, row);
+    FOR_GROUP(&writer->waits_of_mark, row + 1, wait)
+    {
+        if (wait_flows(writer, wait))
+            trace_flow_from(trace, FLOW_REACHED, wait);
     }
     trace_end(trace);
 }
@@ -656,11 +749,35 @@ static void put_open(struct writer *writer, const size_t *rows, size_t count,
     free(changes);
 }
 
+/* The values of a fence. One that a lost device's fences have, the largest there is, is no curve.
+ */
+static void put_fence_curves(struct writer *writer)
+{
+    struct trace *trace = &writer->trace;
+    char name[TRACE_OBJECT_NAME];
+
+    for (size_t i = 0; i < ROWS(OBJECTS); i++) {
+        uint64_t on = 0;
+
+        FOR_GROUP(&writer->marks_of_object, i + 1, mark)
+        {
+            if (!is_fence_value(writer, mark) || GET(MARKS, VALUE, mark) > INT64_MAX)
+                continue;
+            if (!on) {
+                trace_object_name(writer->story, i + 1, name);
+                on = trace_counter(trace, writer->gpu, name, UNIT_COUNT);
+            }
+            trace_count(trace, GET(MARKS, TIME, mark), on, GET(MARKS, VALUE, mark));
+        }
+    }
+}
+
 static void put_counters(struct writer *writer)
 {
     char name[TRACE_OBJECT_NAME], title[TRACE_OBJECT_NAME + 32];
 
     put_series(writer);
+    put_fence_curves(writer);
     for (size_t i = 0; i < ROWS(OBJECTS); i++) {
         size_t first = writer->packets_of_node.starts[i + 1];
         size_t count = writer->packets_of_node.starts[i + 2] - first;
@@ -706,6 +823,11 @@ static bool prepare(struct writer *writer)
         WANTED(STORY_FLOWS_MARK, flows_of_mark),
         WANTED(STORY_FLOWS_REQUEST, flows_of_request),
         WANTED(STORY_ARGUMENTS_CALL, arguments_of),
+        WANTED(STORY_MARKS_PACKET, marks_of_packet),
+        WANTED(STORY_MARKS_OBJECT, marks_of_object),
+        WANTED(STORY_FENCE_WAITS_MARK, waits_of_mark),
+        WANTED(STORY_FENCE_WAITS_PROCESS, waits_of_process),
+        WANTED(STORY_FENCE_WAITS_PACKET, waits_of_packet),
 #undef WANTED
     };
 
@@ -797,6 +919,11 @@ bool perfetto_write(FILE *out, const struct story *story, const struct perfetto_
     groups_fini(&writer.flows_of_mark);
     groups_fini(&writer.flows_of_request);
     groups_fini(&writer.arguments_of);
+    groups_fini(&writer.marks_of_packet);
+    groups_fini(&writer.marks_of_object);
+    groups_fini(&writer.waits_of_mark);
+    groups_fini(&writer.waits_of_process);
+    groups_fini(&writer.waits_of_packet);
     free(writer.interrupt_of_packet);
     free(writer.processes);
     trace_fini(&writer.trace);

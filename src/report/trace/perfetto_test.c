@@ -261,7 +261,9 @@ static void slices_nest_and_flows_have_both_ends(void **state)
     size_t told = story_rows(story, STORY_PACKETS);
 
     assert_true(seen->slices >= story_rows(story, STORY_CALLS) + story_rows(story, STORY_PACKETS));
-    assert_true(seen->flow_count >= story_rows(story, STORY_OPERATIONS) + told);
+    /* A value that a packet wrote, and each wait for a value, has an arrow beside these. */
+    assert_true(seen->flow_count >= story_rows(story, STORY_OPERATIONS) + told +
+                                        story_rows(story, STORY_FENCE_WAITS) * 3 / 2);
     assert_true(seen->counters > story_rows(story, STORY_SAMPLES));
     seen_free(seen);
     story_destroy(story);
@@ -312,6 +314,55 @@ static void calls_of_one_depth_do_not_overlap(void **state)
     seen = see(story, &options);
     assert_int_equal(seen->slices, 4);
     assert_int_equal(seen->deepest, 2);
+    seen_free(seen);
+    story_destroy(story);
+}
+
+/* Operation, packet, the value that it writes, and the two who wait for it. */
+static void an_operation_leads_to_who_waits_for_its_fence(void **state)
+{
+    const struct perfetto_options options = {0};
+    struct story *story = story_create(base_services_libc());
+    uint64_t process, node, context, fence, number;
+    struct seen *seen;
+
+#define OBJECT(kind, of)                                                                           \
+    (story_add_row(                                                                                \
+         story, STORY_OBJECTS,                                                                     \
+         (uint64_t[]){story_text(story, kind), 1, of, of, 0, 0, 0, STORY_NEVER, 0, 0, 0}) +        \
+     1)
+    process = OBJECT("process", 0);
+    node = OBJECT("node", 0);
+    context = OBJECT("context", process);
+    fence = OBJECT("fence", process);
+#undef OBJECT
+    story_set(story, STORY_OBJECTS_PROCESS, process - 1, process);
+    for (number = 1; number <= 2; number++) {
+        size_t packet = story_add(story, STORY_PACKETS);
+        uint64_t begins = 100 * number;
+
+        story_set(story, STORY_PACKETS_NODE, packet, node);
+        story_set(story, STORY_PACKETS_CONTEXT, packet, context);
+        story_set(story, STORY_PACKETS_QUEUED, packet, 50);
+        story_set(story, STORY_PACKETS_BEGINS, packet, begins);
+        story_set(story, STORY_PACKETS_ENDS, packet, begins + 50);
+    }
+    story_add(story, STORY_OPERATIONS);
+    story_set(story, STORY_OPERATIONS_ASKED, 0, 10);
+    story_set(story, STORY_OPERATIONS_RETIRED, 0, 160);
+    story_set(story, STORY_OPERATIONS_PACKET, 0, 1);
+    story_add_row(story, STORY_MARKS,
+                  (uint64_t[]){150, story_text(story, "fence"), 0, 0, fence, 7, 1, 0});
+    story_add_row(story, STORY_FENCE_WAITS, (uint64_t[]){1, fence, 7, process, 0, 20, 155, 0, 1});
+    story_add_row(story, STORY_FENCE_WAITS, (uint64_t[]){2, fence, 6, 0, 2, 60, 150, 0, 1});
+    /* A wait that has not ended, and one that ended without the value: no arrows. */
+    story_add_row(story, STORY_FENCE_WAITS,
+                  (uint64_t[]){3, fence, 9, process, 0, 160, STORY_NEVER, 0, 0});
+    story_add_row(story, STORY_FENCE_WAITS, (uint64_t[]){4, fence, 9, process, 0, 160, 170, 1, 0});
+    seen = see(story, &options);
+    assert_int_equal(seen->flow_count, 4);
+    assert_int_equal(seen->slices, 1 + 2 + 2 + 2); /* operation, packets, queued, CPU's waits */
+    assert_int_equal(seen->instants, 1 + 2);       /* the value, and where the two go on */
     seen_free(seen);
     story_destroy(story);
 }
@@ -394,6 +445,7 @@ int main(void)
         cmocka_unit_test(calls_may_be_left_out),
         cmocka_unit_test(calls_nest_by_their_depth),
         cmocka_unit_test(calls_of_one_depth_do_not_overlap),
+        cmocka_unit_test(an_operation_leads_to_who_waits_for_its_fence),
         cmocka_unit_test(an_argument_keeps_its_type),
         cmocka_unit_test(nonsense_becomes_a_trace),
         cmocka_unit_test(a_full_disk_is_told),

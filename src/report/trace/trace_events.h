@@ -22,7 +22,15 @@ enum kind_of_name { NAME_CATEGORY, NAME_EVENT, NAME_ANNOTATION, NAME_KIND_COUNT 
 
 /* From an operation to its packet, a submission to its packet, a packet to its interrupt, and from
  * there on. */
-enum flow_kind { FLOW_OPERATION, FLOW_SUBMISSION, FLOW_TOLD, FLOW_ENDED, FLOW_KIND_COUNT };
+enum flow_kind {
+    FLOW_OPERATION,
+    FLOW_SUBMISSION,
+    FLOW_TOLD,
+    FLOW_ENDED,
+    FLOW_WROTE,   /* a packet, the value of a fence */
+    FLOW_REACHED, /* the value, who waited for it */
+    FLOW_KIND_COUNT
+};
 
 struct trace {
     FILE *out;
