@@ -59,6 +59,7 @@ END {
             emit(operation_of[parts[1]], type[s, i], inner == "" ? "" : inner ".", offset[s, i], s,
                  name[s, i] ".", 0)
     }
+    emit_structure("COVERAGE_RENDER", "DXGKARG_RENDER")
     emit_structure("COVERAGE_PATCH", "DXGKARG_PATCH")
     emit_structure("COVERAGE_ALLOCATION_LIST", "DXGK_ALLOCATIONLIST")
     emit_structure("COVERAGE_PATCH_LOCATION_LIST", "D3DDDI_PATCHLOCATIONLIST")

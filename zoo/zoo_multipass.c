@@ -4,6 +4,8 @@
  */
 #include "zoo/zoo_tables.h"
 
+#include <drydock/sgpu.h>
+
 static NTSTATUS build(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg)
 {
     return miniport_forward_build_paging_buffer(self, object, arg);
@@ -124,6 +126,47 @@ static void plant_render_for_ever(struct zoo_layer *layer)
     layer->ops.render = render_for_ever;
 }
 
+/* Of a command that goes on in another DMA buffer, one reference is taken for translated. */
+static NTSTATUS skip_a_reference(struct miniport *self, HANDLE object, DXGKARG_RENDER *arg)
+{
+    NTSTATUS status = miniport_forward_render(self, object, arg);
+
+    if (status == STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER)
+        arg->MultipassOffset += sizeof(struct sgpu_umd_ref);
+    return status;
+}
+
+static void plant_skip_a_reference(struct zoo_layer *layer)
+{
+    layer->ops.render = skip_a_reference;
+}
+
+/* Places are counted from the start of all that the command buffer has become. */
+static NTSTATUS go_on_counting(struct miniport *self, HANDLE object, DXGKARG_RENDER *arg)
+{
+    struct zoo_layer *layer = zoo_layer_of(self);
+    D3DDDI_PATCHLOCATIONLIST *location = arg->pPatchLocationListOut;
+    const char *start = arg->pDmaBuffer;
+    NTSTATUS status;
+
+    if (!arg->MultipassOffset)
+        layer->state[0] = 0;
+    status = miniport_forward_render(self, object, arg);
+    for (; NT_SUCCESS(status) || status == STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER; location++) {
+        if (location == arg->pPatchLocationListOut)
+            break;
+        location->PatchOffset += (UINT)layer->state[0];
+        location->SplitOffset += (UINT)layer->state[0];
+    }
+    layer->state[0] += (uint64_t)((const char *)arg->pDmaBuffer - start);
+    return status;
+}
+
+static void plant_go_on_counting(struct zoo_layer *layer)
+{
+    layer->ops.render = go_on_counting;
+}
+
 #define PARTS "PB-014 XFER-006 PB-011 FILL-005 VX-002 VX-003 VX-008 PT-017 PT-013 APER-002 XFER-003"
 
 /* clang-format off */
@@ -151,6 +194,12 @@ const struct zoo_defect zoo_multipass_defects[] = {
     {.id = "RENDER-for-ever", .models = ZOO_PHYSICAL, .rules = "PATCH-014", .since = ZOO_SINCE,
      .sentence = "wants one DMA buffer after the other for a command buffer, and ends with none",
      .plant = plant_render_for_ever},
+    {.id = "RENDER-reference-skipped", .models = ZOO_PHYSICAL, .rules = "content", .since = ZOO_SINCE,
+     .sentence = "loses one reference of a command between two DMA buffers",
+     .plant = plant_skip_a_reference},
+    {.id = "RENDER-goes-on-counting", .models = ZOO_PHYSICAL, .rules = "PATCH-012 PATCH-013", .since = ZOO_SINCE,
+     .sentence = "counts the places of a second DMA buffer from the start of the first one",
+     .plant = plant_go_on_counting},
     {0},
 };
 /* clang-format on */

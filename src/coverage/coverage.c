@@ -38,6 +38,7 @@ static const char *const structure_names[COVERAGE_GROUP_COUNT] = {
     [COVERAGE_PTE] = "DXGK_PTE",
     [COVERAGE_COPY_RANGE] = "DXGK_BUILDPAGINGBUFFER_COPY_RANGE",
     [COVERAGE_FENCE_RESIDENCY] = "DXGK_FENCE_RESIDENCY_INFO",
+    [COVERAGE_RENDER] = "DXGKARG_RENDER",
     [COVERAGE_PATCH] = "DXGKARG_PATCH",
     [COVERAGE_ALLOCATION_LIST] = "DXGK_ALLOCATIONLIST",
     [COVERAGE_PATCH_LOCATION_LIST] = "D3DDDI_PATCHLOCATIONLIST",
@@ -171,6 +172,8 @@ static bool has_shown_all(const struct coverage *coverage, unsigned group)
     if (group == COVERAGE_PATCH)
         return is_read(coverage, COVERAGE_ALLOCATION_LIST) &&
                is_read(coverage, COVERAGE_PATCH_LOCATION_LIST);
+    if (group == COVERAGE_RENDER)
+        return true;
     for (unsigned i = 0; i < MINIPORT_OPERATION_ARRAYS; i++) {
         const char *type = miniport_operation(group)->arrays[i].type;
 

@@ -5,9 +5,9 @@
  * Place      coverage. A run records into it when its configuration names one; `drydock ops` prints
  *            it.
  * Model      The members of one structure are a group: each paging operation's part
- *            of the union of DXGKARG_BUILDPAGINGBUFFER, what all of them share, DXGKARG_PATCH, the
- *            elements of the arrays that these point at, and the three segment descriptors. The
- *            members come from the fact tables in data/ddi when the program is built
+ *            of the union of DXGKARG_BUILDPAGINGBUFFER, what all of them share, DXGKARG_RENDER,
+ * DXGKARG_PATCH, the elements of the arrays that these point at, and the three segment descriptors.
+ * The members come from the fact tables in data/ddi when the program is built
  *            (scripts/ddi-members.awk).
  *
  *            | set    | a call had a value in it that is not zero                              |
@@ -46,6 +46,7 @@ enum coverage_group {
     COVERAGE_PTE,
     COVERAGE_COPY_RANGE,
     COVERAGE_FENCE_RESIDENCY,
+    COVERAGE_RENDER,
     COVERAGE_PATCH,
     COVERAGE_ALLOCATION_LIST,
     COVERAGE_PATCH_LOCATION_LIST,

@@ -161,6 +161,23 @@ static NTSTATUS watch_build_paging_buffer(struct miniport *self, HANDLE object,
     return status;
 }
 
+static NTSTATUS watch_render(struct miniport *self, HANDLE object, DXGKARG_RENDER *args)
+{
+    struct coverage_layer *layer = layer_of(self);
+    struct call call = {layer, args, sizeof *args, .around = NULL};
+    NTSTATUS status;
+
+    coverage_note_values(layer->coverage, COVERAGE_RENDER, args, NULL);
+    if (!coverage_takes_call(layer->coverage, COVERAGE_RENDER) ||
+        !access_watch_begin(layer->shadow, fill_shadow(&call)))
+        return miniport_forward_render(self, object, args);
+    status = miniport_forward_render(self, object, (DXGKARG_RENDER *)layer->shadow);
+    access_watch_end();
+    note_reads(&call, COVERAGE_RENDER);
+    copy_back(&call);
+    return status;
+}
+
 static NTSTATUS watch_patch(struct miniport *self, HANDLE object, const DXGKARG_PATCH *args)
 {
     struct coverage_layer *layer = layer_of(self);
@@ -316,6 +333,7 @@ NTSTATUS coverage_driver_layer_create(struct coverage *coverage,
         return STATUS_NO_MEMORY;
     }
     layer->ops.build_paging_buffer = watch_build_paging_buffer;
+    layer->ops.render = watch_render;
     layer->ops.patch = watch_patch;
     *out_layer = &layer->miniport;
     return STATUS_SUCCESS;

@@ -1,5 +1,6 @@
 #include "layers/lowered_size.h"
 #include "layers/deny.h"
+#include "layers/dma_buffer_size.h"
 #include "layers/hostile_client.h"
 #include "layers/lend.h"
 #include "layers/probe.h"
@@ -397,6 +398,64 @@ static NTSTATUS read_commands(struct miniport *self, HANDLE object, DXGKARG_REND
     return STATUS_SUCCESS;
 }
 
+/* ---- DMA buffers of another size ------------------------------------------------------------- */
+
+static NTSTATUS describe_context(struct miniport *self, HANDLE object, DXGKARG_CREATECONTEXT *args)
+{
+    args->ContextInfo.DmaBufferSize = args->NodeOrdinal ? 0 : 4096;
+    args->ContextInfo.AllocationListSize = 7;
+    return args->NodeOrdinal == 2 ? STATUS_NO_MEMORY : STATUS_SUCCESS;
+}
+
+static NTSTATUS describe_device(struct miniport *self, HANDLE object, DXGKARG_CREATEDEVICE *args)
+{
+    args->pInfo->DmaBufferSize = 4096;
+    return STATUS_SUCCESS;
+}
+
+static bool has_contexts(struct miniport *self, enum miniport_ddi ddi)
+{
+    return true;
+}
+
+static bool has_no_contexts(struct miniport *self, enum miniport_ddi ddi)
+{
+    return ddi != MINIPORT_DDI_CreateContext;
+}
+
+/* Of a client's context, or of a device where there are no contexts; nothing where it was 0. */
+static void a_driver_declares_dma_buffers_of_another_size(void **state)
+{
+    struct miniport_ops ops = miniport_forward_ops;
+    struct miniport bottom = {.ops = &ops};
+    DXGKARG_CREATECONTEXT context = {.NodeOrdinal = 0};
+    DXGK_DEVICEINFO info = {0};
+    DXGKARG_CREATEDEVICE device = {.pInfo = &info};
+    struct miniport *layer;
+
+    ops.destroy = see_nothing;
+    ops.has = has_contexts;
+    ops.create_context = describe_context;
+    ops.create_device = describe_device;
+    assert_int_equal(dma_buffer_size_layer_create(base_services_libc(), 128, &bottom, &layer), 0);
+    assert_int_equal(miniport_create_context(layer, NULL, &context), STATUS_SUCCESS);
+    assert_int_equal(context.ContextInfo.DmaBufferSize, 128);
+    assert_int_equal(context.ContextInfo.AllocationListSize, 7);
+    context.Flags.SystemContext = 1;
+    assert_int_equal(miniport_create_context(layer, NULL, &context), STATUS_SUCCESS);
+    assert_int_equal(context.ContextInfo.DmaBufferSize, 4096);
+    context.Flags.SystemContext = 0;
+    context.NodeOrdinal = 1;
+    assert_int_equal(miniport_create_context(layer, NULL, &context), STATUS_SUCCESS);
+    assert_int_equal(context.ContextInfo.DmaBufferSize, 0);
+    assert_int_equal(miniport_create_device(layer, NULL, &device), STATUS_SUCCESS);
+    assert_int_equal(info.DmaBufferSize, 4096); /* nobody reads it */
+    ops.has = has_no_contexts;
+    assert_int_equal(miniport_create_device(layer, NULL, &device), STATUS_SUCCESS);
+    assert_int_equal(info.DmaBufferSize, 128);
+    miniport_destroy(layer);
+}
+
 static void count_begin(void *context)
 {
     ((struct reader *)context)->begun++;
@@ -535,6 +594,7 @@ int main(void)
         cmocka_unit_test(a_hostile_client_differs_in_one_way_and_leaves_no_trace),
         cmocka_unit_test(the_driver_finds_its_pages_where_the_offset_says),
         cmocka_unit_test(a_probe_leaves_no_trace),
+        cmocka_unit_test(a_driver_declares_dma_buffers_of_another_size),
         cmocka_unit_test(who_reads_a_word_once_never_uses_what_it_has_not_looked_at),
         cmocka_unit_test(who_reads_it_again_gets_another_one),
         cmocka_unit_test(no_probe_comes_before_a_repeat),

@@ -11,9 +11,13 @@
 #include "bench/config/run_options.h"
 #include "workload/summary.h"
 
+#include <drydock/sgpu.h>
+
 #include <string.h>
 
-#define LEAST_PAGING_BUFFER   64u /* room for the largest command of the reference GPU */
+#define LEAST_PAGING_BUFFER   64u  /* room for the largest command of the reference GPU */
+#define LEAST_DMA_BUFFER      128u /* room for a rectangle of a present */
+#define MOST_REFS_LOOKED_AT   64u
 #define FIRST_REMAPPING_LEVEL 30u
 #define OWN_STREAMS           (UINT64_C(1) << 63) /* numbers that no stream of the list has */
 
@@ -314,6 +318,56 @@ static bool draw_private_data(struct drawing *drawing, struct rng *rng, uint64_t
 
     if (may_be_small(drawing->draw) && rng_chance(rng, 2, 3))
         *number = bytes[rng_below(rng, ARRAY_COUNT(bytes))];
+    return true;
+}
+
+/*
+ * References of the largest piece of a submission that no cut can make smaller: an allocation is
+ * not referred to on both sides of one. One with many references is not looked into.
+ */
+static uint32_t largest_piece(const struct workload *workload)
+{
+    uint32_t largest = 1;
+
+    for (uint32_t n = 0; n < workload->op_count; n++) {
+        const struct workload_op *op = &workload->ops[n];
+        const struct workload_ref *refs = workload->refs + op->first_ref;
+        uint32_t first = 0, end = 0;
+
+        if (op->kind != WORKLOAD_OP_SUBMIT || op->ref_count <= largest)
+            continue;
+        for (uint32_t i = 0; i < op->ref_count; i++) {
+            if (op->ref_count > MOST_REFS_LOOKED_AT) {
+                end = op->ref_count;
+                continue;
+            }
+            if (i == end)
+                first = i;
+            for (uint32_t j = op->ref_count; j-- > i && end <= j;) {
+                if (refs[j].allocation == refs[i].allocation)
+                    end = j + 1;
+            }
+            largest = end - first > largest ? end - first : largest;
+        }
+        largest = end - first > largest ? end - first : largest;
+    }
+    return largest;
+}
+
+/*
+ * Of some boards of the reference driver: as small as its client's largest piece, or twice that, so
+ * that one command buffer or present becomes several DMA buffers (PATCH-014).
+ */
+static bool draw_dma_buffer(struct drawing *drawing, struct rng *rng, uint64_t *number)
+{
+    const uint64_t pieces = 1 + rng_below(rng, 2);
+
+    if (drawing->draw->driver.is_tolerant && rng_chance(rng, 1, 4))
+        *number =
+            max_u64(LEAST_DMA_BUFFER, pieces * align_up(sizeof(struct sgpu_packet_render) +
+                                                            largest_piece(drawing->draw->workload) *
+                                                                sizeof(struct sgpu_render_ref),
+                                                        SGPU_SUBMIT_ALIGN));
     return true;
 }
 

@@ -298,13 +298,12 @@ static NTSTATUS submit_virtual(struct player *player, struct submission *submiss
 }
 
 /*
- * Where the render may be interrupted: after at least so many references, as the run says, and
- * where no allocation is referred to on both sides. The slots of the allocations follow each other
- * in the order of their first reference.
+ * Where the render may be interrupted: after at least `piece` references (0: nowhere), and where no
+ * allocation is referred to on both sides. The slots of the allocations follow each other in the
+ * order of their first reference.
  */
-static void mark_pieces(const struct player *player, struct sgpu_umd_render *render)
+static void mark_pieces(struct sgpu_umd_render *render, uint32_t piece)
 {
-    uint32_t piece = player->config.run->render_piece_refs;
     uint32_t since = 0, next_slot = 0;
 
     for (uint32_t i = 0; piece && i < render->ref_count; i++) {
@@ -321,6 +320,43 @@ static void mark_pieces(const struct player *player, struct sgpu_umd_render *ren
         if (render->refs[i].allocation_index >= next_slot)
             next_slot = render->refs[i].allocation_index + 1;
     }
+}
+
+/* Whether the driver's packets, one for each piece, fit into one DMA buffer and patch list. */
+static bool is_one_buffer(const struct sgpu_umd_render *render,
+                          const struct vidmm_render_limits *limits)
+{
+    uint64_t bytes = 0;
+
+    for (uint32_t i = 0; i < render->ref_count || i == 0;) {
+        uint64_t piece = sizeof(struct sgpu_packet_render);
+
+        do
+            piece += i < render->ref_count ? sizeof(struct sgpu_render_ref) : 0;
+        while (++i < render->ref_count && !render->refs[i].starts_piece);
+        bytes += align_up(piece, SGPU_SUBMIT_ALIGN);
+    }
+    return bytes <= limits->dma_bytes && render->ref_count <= limits->patch_locations;
+}
+
+/*
+ * The user-mode half knows how large a DMA buffer is. What does not fit into one may be interrupted
+ * wherever that is possible, so that the driver can go on in another one; where one must do, there
+ * is no use in asking (PATCH-014).
+ */
+static NTSTATUS cut(const struct player *player, const struct player_context *context,
+                    struct sgpu_umd_render *render)
+{
+    struct vidmm_render_limits limits;
+
+    mark_pieces(render, player->config.run->render_piece_refs);
+    vidmm_render_limits(context->handle, &limits);
+    if (player_is_foreign(player) || is_one_buffer(render, &limits))
+        return STATUS_SUCCESS;
+    if (player->config.run->guarantees_one_buffer)
+        return STATUS_INVALID_USER_BUFFER;
+    mark_pieces(render, 1);
+    return STATUS_SUCCESS;
 }
 
 static RECT rows_of(const struct workload_ref *ref)
@@ -444,9 +480,8 @@ static NTSTATUS submit_physical(struct player *player, struct submission *submis
             .index = i,
         };
     }
-    mark_pieces(player, render);
-    status = STATUS_SUCCESS;
-    if (player_is_foreign(player)) {
+    status = cut(player, submission->context, render);
+    if (NT_SUCCESS(status) && player_is_foreign(player)) {
         bytes = foreign_bytes;
         if (bytes && !player_foreign_command(player, submission, (uint8_t *)render, bytes))
             status = STATUS_NO_MEMORY;

@@ -11,6 +11,7 @@
 #include "coverage/coverage.h"
 #include "layers/busy.h"
 #include "layers/deny.h"
+#include "layers/dma_buffer_size.h"
 #include "layers/guard.h"
 #include "layers/irql.h"
 #include "layers/late_end.h"
@@ -90,6 +91,18 @@ static NTSTATUS create_private_data(struct run_assembly *run, struct miniport *n
 {
     return private_data_layer_create(services_of(run), run->config->private_data_bytes, next,
                                      out_layer);
+}
+
+static bool has_dma_buffer_size(const struct run_assembly *run)
+{
+    return run->config->dma_buffer_bytes != 0;
+}
+
+static NTSTATUS create_dma_buffer_size(struct run_assembly *run, struct miniport *next,
+                                       struct miniport **out_layer)
+{
+    return dma_buffer_size_layer_create(services_of(run), run->config->dma_buffer_bytes, next,
+                                        out_layer);
 }
 
 static bool is_busy(const struct run_assembly *run)
@@ -433,6 +446,11 @@ static const struct run_layer layers[] = {
      .sentence = "declares another size of private data than the driver does",
      .is_in = has_private_data,
      .create = create_private_data},
+    {.name = "DMA buffer size",
+     .when = "option `dma-buffer`",
+     .sentence = "declares DMA buffers of another size than the driver does",
+     .is_in = has_dma_buffer_size,
+     .create = create_dma_buffer_size},
     {.name = "busy",
      .when = "option `busy`",
      .sentence = "plays a driver whose operations need the allocation to be idle",

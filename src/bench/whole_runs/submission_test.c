@@ -47,15 +47,118 @@ static void more_references_than_the_list_has_entries_are_refused_by_name(void *
     assert_only_finding(test_play(refers_to(4097, "")), "allocation list has 4096 entries");
 }
 
-/* One command is not spread over DMA buffers: references that fit the list may be too long. */
+/* Where one buffer must do, references that fit the list may be too long for it. */
 static void a_command_that_no_buffer_holds_is_refused_by_name(void **state)
 {
-    assert_only_finding(test_play(refers_to(4096, "")), "DMA buffer of 131072 bytes");
-    /* Each piece starts aligned, so fewer fit. */
-    assert_only_finding(test_play(refers_to(3000, "option render-piece 1\n")),
-                        "DMA buffer of 131072 bytes");
     assert_only_finding(test_play(refers_to(4096, "option dma-contract guaranteed\n")),
                         "of 131072 bytes");
+    /* Each piece starts aligned, so fewer fit. */
+    assert_only_finding(test_play(refers_to(3000, "option dma-contract guaranteed\n"
+                                                  "option render-piece 1\n")),
+                        "DMA buffer of 131072 bytes");
+}
+
+/* PATCH-014: counts what one command becomes, in DMA buffers of the least size. */
+struct counter {
+    struct miniport layer; /* first: the layer's functions find the counter by it */
+    struct miniport_ops ops;
+    unsigned renders, presents, patches, amid; /* amid: a call that goes on within a command */
+    uint32_t most_bytes;
+};
+
+static NTSTATUS count_render(struct miniport *layer, HANDLE object, DXGKARG_RENDER *args)
+{
+    struct counter *counter = (struct counter *)layer;
+
+    counter->renders++;
+    counter->amid += args->MultipassOffset != 0;
+    return miniport_render(layer->next, object, args);
+}
+
+static NTSTATUS count_present(struct miniport *layer, HANDLE object, DXGKARG_PRESENT *args)
+{
+    struct counter *counter = (struct counter *)layer;
+
+    counter->presents++;
+    return miniport_present(layer->next, object, args);
+}
+
+static NTSTATUS count_patch(struct miniport *layer, HANDLE object, const DXGKARG_PATCH *args)
+{
+    struct counter *counter = (struct counter *)layer;
+
+    counter->patches += !args->Flags.Paging;
+    if (!args->Flags.Paging)
+        counter->most_bytes = (uint32_t)max_u64(counter->most_bytes, args->DmaBufferSize);
+    return miniport_patch(layer->next, object, args);
+}
+
+static struct miniport *add_counter(void *context, struct miniport *next)
+{
+    struct counter *counter = context;
+
+    counter->ops = miniport_forward_ops;
+    counter->ops.render = count_render;
+    counter->ops.present = count_present;
+    counter->ops.patch = count_patch;
+    counter->layer = (struct miniport){.ops = &counter->ops, .next = next};
+    return &counter->layer;
+}
+
+static struct counter play_counted(struct workload *workload)
+{
+    struct counter counter = {.renders = 0};
+    struct run_result *result = calloc(1, sizeof *result);
+    struct run_config config;
+
+    assert_non_null(result);
+    config = test_config(workload);
+    config.add_layer = add_counter;
+    config.layer_context = &counter;
+    run_execute(&config, workload, result);
+    test_assert_clean(result);
+    workload_free(workload);
+    test_finish(result);
+    return counter;
+}
+
+static void a_command_becomes_as_many_dma_buffers_as_it_takes(void **state)
+{
+    struct counter counter = play_counted(refers_to(4096, ""));
+
+    assert_in_range(counter.renders, 2, 4);
+    assert_int_equal(counter.patches, counter.renders);
+    /* Four pieces of one reference are 256 bytes. */
+    counter = play_counted(refers_to(20, "option dma-buffer 256\n"));
+    assert_int_equal(counter.renders, 5);
+    assert_int_equal(counter.amid, 4);
+    assert_int_equal(counter.patches, 5);
+    assert_int_equal(counter.most_bytes, 256);
+    counter = play_counted(refers_to(20, "option dma-buffer 256\noption dma-split always\n"));
+    assert_int_equal(counter.renders, 5);
+    assert_int_equal(counter.patches, 20);
+    counter = play_counted(refers_to(20, "option dma-buffer 256\noption wddm 1.0\n"));
+    assert_int_equal(counter.renders, 5); /* the device describes them */
+}
+
+/* A piece that no cut makes smaller, as the allocation is on both sides of each, and a present. */
+static void what_cannot_be_cut_is_refused_and_rectangles_go_on(void **state)
+{
+    static const char head[] = "drydock-case 1\noption model physical\noption local-memory 16M\n"
+                               "option dma-buffer 256\n"
+                               "alloc a size=64K segments=local\nalloc b size=64K segments=local\n";
+    struct counter counter;
+    char text[1024];
+
+    snprintf(text, sizeof text, "%s%s", head,
+             "submit c0 a@0+4K:w b@0+4K:w a@4K+4K:w b@4K+4K:w a@8K+4K:w b@8K+4K:w "
+             "a@12K+4K:w b@12K+4K:w\n"
+             "wait all\n");
+    assert_only_finding(test_play(test_parse(text)), "DMA buffer of 256 bytes");
+    snprintf(text, sizeof text, "%s%s", head,
+             "submit c0 a:w\nsubmit c0 present=16 a:r b:w\nwait all\nread b\n");
+    counter = play_counted(test_parse(text));
+    assert_int_equal(counter.presents, 8);
 }
 
 static void what_fits_is_played_under_either_contract(void **state)
@@ -258,6 +361,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(more_references_than_the_list_has_entries_are_refused_by_name),
         cmocka_unit_test(a_command_that_no_buffer_holds_is_refused_by_name),
+        cmocka_unit_test(a_command_becomes_as_many_dma_buffers_as_it_takes),
+        cmocka_unit_test(what_cannot_be_cut_is_refused_and_rectangles_go_on),
         cmocka_unit_test(what_fits_is_played_under_either_contract),
         cmocka_unit_test(a_refused_virtual_submission_fails_its_device_alone),
         cmocka_unit_test(a_buffer_is_patched_again_for_other_addresses),

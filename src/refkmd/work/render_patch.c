@@ -8,7 +8,8 @@
  * Every packet starts at a multiple of SGPU_SUBMIT_ALIGN and needs nothing from earlier ones, so
  * the kernel may split the buffer in front of any of them (PATCH-012): SplitOffset of a reference
  * is the start of its packet. A command becomes one packet, or several where the user-mode half
- * says that its render may be interrupted; paging may then run in between.
+ * says that its render may be interrupted; paging may then run in between, and the packets need not
+ * be in one DMA buffer (PATCH-014).
  */
 #include "refkmd/ddi.h"
 #include "refkmd/memory/segments.h"
@@ -25,7 +26,8 @@ struct translation {
     struct packet_writer writer;
     D3DDDI_PATCHLOCATIONLIST *next_location;
     UINT locations_left;
-    UINT command_offset; /* first byte not translated */
+    UINT command_offset; /* of the first command that is not translated whole */
+    UINT first_ref;      /* of its references, the first that is not translated */
 };
 
 /*
@@ -121,33 +123,21 @@ static NTSTATUS piece_length(const UCHAR *refs, UINT first, UINT ref_count, UINT
     return STATUS_SUCCESS;
 }
 
-static UINT piece_bytes(UINT length)
+static UINT64 piece_bytes(UINT length)
 {
-    return (UINT)(sizeof(struct sgpu_packet_render) + length * sizeof(struct sgpu_render_ref));
+    return sizeof(struct sgpu_packet_render) + length * (UINT64)sizeof(struct sgpu_render_ref);
 }
 
-/* All pieces of a command go into one buffer or none does. */
-static NTSTATUS check_room(const struct translation *translation, const UCHAR *refs, UINT ref_count)
+/* A packet is followed by zeros up to where the next one may begin. */
+static BOOLEAN has_room(const struct translation *translation, UINT length)
 {
     UINT64 room = (UINT64)(translation->writer.end - translation->writer.next);
-    UINT64 bytes = 0;
-    UINT first = 0;
+    UINT64 bytes = (piece_bytes(length) + SGPU_SUBMIT_ALIGN - 1) & ~(UINT64)(SGPU_SUBMIT_ALIGN - 1);
 
-    do {
-        UINT length;
-        NTSTATUS status = piece_length(refs, first, ref_count, &length);
-
-        if (!NT_SUCCESS(status))
-            return status;
-        bytes += (piece_bytes(length) + SGPU_SUBMIT_ALIGN - 1) & ~(SGPU_SUBMIT_ALIGN - 1);
-        first += length;
-    } while (first < ref_count);
-    return bytes <= room && ref_count <= translation->locations_left
-               ? STATUS_SUCCESS
-               : STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
+    return bytes <= room && length <= translation->locations_left;
 }
 
-/* One packet: the references [first, first + length) of the command. */
+/* One packet, for which there is room: the references [first, first + length) of the command. */
 static NTSTATUS translate_piece(struct translation *translation,
                                 const struct sgpu_umd_render *command, const UCHAR *refs,
                                 UINT first, UINT length)
@@ -155,11 +145,11 @@ static NTSTATUS translate_piece(struct translation *translation,
     BOOLEAN is_last = first + length == command->ref_count;
     UINT packet_offset = packet_writer_end(&translation->writer);
     struct sgpu_packet_render *packet =
-        packet_begin(&translation->writer, SGPU_OP_RENDER, piece_bytes(length));
+        packet_begin(&translation->writer, SGPU_OP_RENDER, (UINT)piece_bytes(length));
     UINT i;
 
-    if (!packet) /* the command has changed since its pieces were counted */
-        return STATUS_INVALID_USER_BUFFER;
+    if (!packet)
+        return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
     packet->flags = (first ? SGPU_RENDER_CONTINUES : 0) | (is_last ? 0 : SGPU_RENDER_GOES_ON);
     packet->token = command->token;
     packet->duration_ns = is_last ? command->duration_ns : 0;
@@ -178,50 +168,93 @@ static NTSTATUS translate_piece(struct translation *translation,
     return STATUS_SUCCESS;
 }
 
-/* Translate the command at command_offset and step over it. */
-static NTSTATUS translate_one(struct translation *translation)
+/* The command at command_offset, and how many bytes it has with its references. */
+static NTSTATUS read_command(const struct translation *translation, struct sgpu_umd_render *out,
+                             UINT *out_bytes)
 {
     const DXGKARG_RENDER *args = translation->args;
     UINT left = args->CommandLength - translation->command_offset;
-    const UCHAR *source = (const UCHAR *)args->pCommand + translation->command_offset;
-    const UCHAR *refs = source + sizeof(struct sgpu_umd_render);
-    struct sgpu_umd_render command;
     NTSTATUS status;
-    UINT first = 0;
 
-    if (left < sizeof command)
+    if (left < sizeof *out)
         return STATUS_INVALID_USER_BUFFER;
-    status = copy_from_user(&command, source, sizeof command);
+    status = copy_from_user(out, (const UCHAR *)args->pCommand + translation->command_offset,
+                            sizeof *out);
     if (!NT_SUCCESS(status))
         return status;
-    if (command.version != SGPU_UMD_VERSION ||
-        command.ref_count > (left - sizeof command) / sizeof(struct sgpu_umd_ref) ||
-        command.ref_count > (REFKMD_DMA_BUFFER_BYTES - sizeof(struct sgpu_packet_render)) /
-                                sizeof(struct sgpu_render_ref))
+    if (out->version != SGPU_UMD_VERSION ||
+        out->ref_count > (left - sizeof *out) / sizeof(struct sgpu_umd_ref))
         return STATUS_INVALID_USER_BUFFER;
-    packet_writer_end(&translation->writer);
-    status = check_room(translation, refs, command.ref_count);
-    if (status != STATUS_SUCCESS)
+    *out_bytes = (UINT)(sizeof *out + out->ref_count * sizeof(struct sgpu_umd_ref));
+    return STATUS_SUCCESS;
+}
+
+/*
+ * What is left of the command buffer, as MultipassOffset says: the offset of a command, or of a
+ * reference within one. The client may have changed the commands in between.
+ */
+static NTSTATUS find_rest(struct translation *translation, UINT offset)
+{
+    while (translation->command_offset < offset) {
+        UINT into = offset - translation->command_offset, bytes;
+        struct sgpu_umd_render command;
+        NTSTATUS status = read_command(translation, &command, &bytes);
+
+        if (!NT_SUCCESS(status))
+            return status;
+        if (into < bytes) {
+            if (into < sizeof command || (into - sizeof command) % sizeof(struct sgpu_umd_ref))
+                return STATUS_INVALID_USER_BUFFER;
+            translation->first_ref = (UINT)((into - sizeof command) / sizeof(struct sgpu_umd_ref));
+            break;
+        }
+        translation->command_offset += bytes;
+    }
+    return STATUS_SUCCESS;
+}
+
+static UINT rest_of(const struct translation *translation)
+{
+    return translation->command_offset +
+           (translation->first_ref ? (UINT)(sizeof(struct sgpu_umd_render) +
+                                            translation->first_ref * sizeof(struct sgpu_umd_ref))
+                                   : 0);
+}
+
+/* Translate what is left of the command at command_offset, piece by piece, and step over it. */
+static NTSTATUS translate_one(struct translation *translation)
+{
+    const UCHAR *refs = (const UCHAR *)translation->args->pCommand + translation->command_offset +
+                        sizeof(struct sgpu_umd_render);
+    struct sgpu_umd_render command;
+    UINT bytes;
+    NTSTATUS status = read_command(translation, &command, &bytes);
+
+    if (!NT_SUCCESS(status))
         return status;
     do {
         UINT length;
 
-        status = piece_length(refs, first, command.ref_count, &length);
+        packet_writer_end(&translation->writer);
+        status = piece_length(refs, translation->first_ref, command.ref_count, &length);
+        if (NT_SUCCESS(status) && !has_room(translation, length))
+            return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
         if (NT_SUCCESS(status))
-            status = translate_piece(translation, &command, refs, first, length);
-        if (!NT_SUCCESS(status))
+            status = translate_piece(translation, &command, refs, translation->first_ref, length);
+        if (status != STATUS_SUCCESS)
             return status;
-        first += length;
-    } while (first < command.ref_count);
-    translation->command_offset +=
-        (UINT)(sizeof command + command.ref_count * sizeof(struct sgpu_umd_ref));
+        translation->first_ref += length;
+    } while (translation->first_ref < command.ref_count);
+    translation->command_offset += bytes;
+    translation->first_ref = 0;
     return STATUS_SUCCESS;
 }
 
 /*
  * Translate until the commands are done or the buffer or the list is full. Then MultipassOffset
- * is the offset of the first command that is left (PATCH-014); a command that no buffer can hold is
- * refused instead. On refusal nothing is published. Keeps PATCH-011, PATCH-012, PATCH-016.
+ * says where what is left begins (PATCH-014): a command, or a piece of one. A piece that no buffer
+ * can hold is refused instead. On refusal nothing is published. Keeps PATCH-011, PATCH-012,
+ * PATCH-016.
  */
 NTSTATUS NTAPI RefKmdRender(IN_CONST_HANDLE hContext, INOUT_PDXGKARG_RENDER args)
 {
@@ -231,24 +264,24 @@ NTSTATUS NTAPI RefKmdRender(IN_CONST_HANDLE hContext, INOUT_PDXGKARG_RENDER args
         .args = args,
         .next_location = args->pPatchLocationListOut,
         .locations_left = args->PatchLocationListOutSize,
-        .command_offset = args->MultipassOffset,
     };
-    NTSTATUS status = STATUS_SUCCESS;
+    NTSTATUS status;
     UINT bytes;
 
     PAGED_CODE();
 
     packet_writer_begin(&translation.writer, args->pDmaBuffer, args->DmaSize);
+    status = find_rest(&translation, args->MultipassOffset);
     while (status == STATUS_SUCCESS && translation.command_offset < args->CommandLength)
         status = translate_one(&translation);
     if (status != STATUS_SUCCESS && status != STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER)
         return status;
     bytes = packet_writer_end(&translation.writer);
     if (status != STATUS_SUCCESS && !bytes)
-        return STATUS_INVALID_USER_BUFFER; /* the first command does not fit, and never will */
+        return STATUS_INVALID_USER_BUFFER; /* the first piece does not fit, and never will */
     args->pDmaBuffer = (UCHAR *)args->pDmaBuffer + bytes;
     args->pPatchLocationListOut = translation.next_location;
-    args->MultipassOffset = translation.command_offset;
+    args->MultipassOffset = rest_of(&translation);
     return status;
 }
 

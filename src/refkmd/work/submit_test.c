@@ -480,18 +480,21 @@ static void a_split_buffer_is_patched_and_run_in_parts(void **state)
 }
 
 /* PATCH-014: short buffers and short lists, resumed until all commands have run. */
-static void rendering_resumes_where_room_ran_out(void **state)
+static void resume_where_room_ran_out(bool is_in_pieces)
 {
     struct scene scene;
     struct command commands[8];
     D3DDDI_PATCHLOCATIONLIST locations[16];
+    unsigned amid = 0;
 
     scene_init(&scene);
     make_commands(commands, 8);
+    for (unsigned i = 0; i < 8; i++)
+        commands[i].refs[1].starts_piece = is_in_pieces;
     place(&scene, 1, LOCAL, 0x40000);
     place(&scene, 2, LOCAL, 0x80000);
     for (UINT dma_bytes = 128; dma_bytes <= 2048; dma_bytes += 72) {
-        for (UINT count = 2; count <= 16; count++) {
+        for (UINT count = is_in_pieces ? 1 : 2; count <= 16; count++) {
             UINT offset = 0;
             NTSTATUS status;
 
@@ -508,6 +511,7 @@ static void rendering_resumes_where_room_ran_out(void **state)
                             status == STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER);
                 assert_true(args.MultipassOffset > offset);
                 offset = args.MultipassOffset;
+                amid += offset % sizeof commands[0] != 0;
                 end = (UINT)((uint8_t *)args.pDmaBuffer - kernel.buffer);
                 assert_true(end <= dma_bytes);
                 assert_true(test_is_poison(kernel.buffer + end, dma_bytes - end + PAGE));
@@ -523,6 +527,53 @@ static void rendering_resumes_where_room_ran_out(void **state)
             assert_true(page_store_is_tag(local(), 0x40000, 8 * PAGE, 0x500, NULL));
             assert_true(page_store_is_tag(local(), 0x80000, 8 * PAGE, 0xa00, NULL));
         }
+    }
+    assert_int_equal(amid != 0, is_in_pieces);
+    scene_fini(&scene);
+}
+
+static void rendering_resumes_where_room_ran_out(void **state)
+{
+    resume_where_room_ran_out(false);
+}
+
+/* A command need not be in one buffer: the client has said where it may be interrupted. */
+static void rendering_resumes_between_two_pieces_of_a_command(void **state)
+{
+    resume_where_room_ran_out(true);
+}
+
+/* The kernel gives back what the driver said, but the commands are the client's. */
+static void progress_that_is_no_place_of_a_command_is_refused(void **state)
+{
+    struct scene scene;
+    struct command commands[2];
+    D3DDDI_PATCHLOCATIONLIST locations[8];
+
+    scene_init(&scene);
+    make_commands(commands, 2);
+    for (UINT offset = 1; offset < sizeof commands; offset++) {
+        DXGKARG_RENDER args = render(&scene, commands, sizeof commands, PAGE, locations, 8);
+        UINT into = offset % sizeof commands[0];
+        bool is_place =
+            !into || (into >= sizeof commands[0].head &&
+                      (into - sizeof commands[0].head) % sizeof(struct sgpu_umd_ref) == 0);
+
+        args.MultipassOffset = offset;
+        assert_int_equal(kernel.ddi.DxgkDdiRender(context, &args),
+                         is_place ? STATUS_SUCCESS : STATUS_INVALID_USER_BUFFER);
+        assert_int_equal(args.MultipassOffset, is_place ? sizeof commands : offset);
+    }
+    for (unsigned lie = 0; lie < 2; lie++) {
+        DXGKARG_RENDER args = render(&scene, commands, sizeof commands, PAGE, locations, 8);
+
+        args.MultipassOffset = sizeof commands[0] + sizeof commands[0].head;
+        if (lie)
+            commands[0].head.ref_count = 1; /* so that no command begins behind it */
+        else
+            commands[0].head.version = 0;
+        assert_int_equal(kernel.ddi.DxgkDdiRender(context, &args), STATUS_INVALID_USER_BUFFER);
+        make_commands(commands, 2);
     }
     scene_fini(&scene);
 }
@@ -868,6 +919,8 @@ int main(void)
         PHYSICAL(a_buffer_can_be_patched_again_with_other_addresses),
         PHYSICAL(a_split_buffer_is_patched_and_run_in_parts),
         PHYSICAL(rendering_resumes_where_room_ran_out),
+        PHYSICAL(rendering_resumes_between_two_pieces_of_a_command),
+        PHYSICAL(progress_that_is_no_place_of_a_command_is_refused),
         PHYSICAL(bad_commands_are_refused_and_publish_nothing),
         VIRTUAL(a_refused_virtual_submission_completes_its_fence),
         VIRTUAL(a_page_fault_is_reported_and_reset),
