@@ -50,6 +50,13 @@ if(DRYDOCK_BENCH AND DRYDOCK_TESTS AND TARGET drydock)
     set_tests_properties(images/threads PROPERTIES SKIP_REGULAR_EXPRESSION "^skipped:")
 endif()
 
+# A driver that looks at its registry, its PCI function and its registers before it starts.
+if(DRYDOCK_BENCH AND DRYDOCK_TESTS AND TARGET drydock)
+    add_test(NAME images/board COMMAND ${CMAKE_SOURCE_DIR}/tests/images/board.sh $<TARGET_FILE:drydock>
+                                       ${CMAKE_SOURCE_DIR})
+    set_tests_properties(images/board PROPERTIES SKIP_REGULAR_EXPRESSION "^skipped:")
+endif()
+
 # A driver that uses services which call it back, and its driver object.
 if(DRYDOCK_BENCH AND DRYDOCK_TESTS AND TARGET drydock)
     add_test(NAME images/services COMMAND ${CMAKE_SOURCE_DIR}/tests/images/services.sh $<TARGET_FILE:drydock>

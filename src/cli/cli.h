@@ -105,6 +105,13 @@ struct cli_verb {
 /* The i-th option that a verb takes, in the order of --help. False: there are no more. */
 bool cli_option_at(const struct cli_verb *verb, size_t i, struct cli_option *out);
 
+/*
+ * Makes one text of --inf, --surroundings and --registers (NULL: not given), with what the files
+ * say that they name, and puts it in the place of --surroundings. False with a message.
+ */
+bool cli_gather_surroundings(struct cli_arguments *arguments, const char *inf,
+                             const char *registers);
+
 /* What --help prints. */
 void cli_print_help(const struct cli_verb *verb);
 

@@ -27,6 +27,15 @@
 enum { COMMON(COMMON_PLACE) COMMON_COUNT };
 static const struct cli_option common[] = {COMMON(CLI_OPTION_ROW){NULL, 0, NULL, NULL}};
 
+/* Options of the verbs that take a case's: they become its surroundings. */
+#define BOARD(ROW)                                                                                 \
+    ROW(INF, "inf", 0, "FILE", "the driver's INF: hardware ID, registry values, messages (none)")  \
+    ROW(REGISTERS, "registers", 0, "WHAT",                                                         \
+        "without a model: memory, ones, or a file of OFFSET=NUMBER (memory)")
+#define BOARD_PLACE(place, ...) BOARD_##place,
+enum { BOARD(BOARD_PLACE) BOARD_COUNT };
+static const struct cli_option board[] = {BOARD(CLI_OPTION_ROW){NULL, 0, NULL, NULL}};
+
 /* An option, and where its value goes. */
 struct found {
     const char *name, *takes; /* takes NULL: no value */
@@ -39,7 +48,7 @@ struct found {
 struct parser {
     const struct cli_verb *verb;
     struct cli_arguments *out;
-    const char *common[COMMON_COUNT]; /* values */
+    const char *common[COMMON_COUNT], *board[BOARD_COUNT]; /* values */
 };
 
 /* The i-th option that the verb takes, in the order of --help. False: there are no more. */
@@ -59,6 +68,14 @@ static bool option_at(struct parser *parser, size_t i, struct found *out)
                               .value = &parser->out->case_values[j]};
         return true;
     }
+    if (verb->case_options && i < BOARD_COUNT) {
+        *out = (struct found){.name = board[i].name,
+                              .takes = board[i].value,
+                              .help = board[i].help,
+                              .value = &parser->board[i]};
+        return true;
+    }
+    i -= verb->case_options ? BOARD_COUNT : 0;
     while (verb->options[own].name)
         own++;
     if (i < own) {
@@ -126,7 +143,8 @@ void cli_print_help(const struct cli_verb *verb)
 /* The option of that name, or the one whose name alone begins so. False with a message. */
 static bool find_option(struct parser *parser, const char *name, size_t length, struct found *out)
 {
-    const char *names[CLI_MAX_ARGUMENTS + WORKLOAD_OPTION_COUNT + COMMON_COUNT + 1] = {0};
+    const char *names[CLI_MAX_ARGUMENTS + WORKLOAD_OPTION_COUNT + BOARD_COUNT + COMMON_COUNT + 1] =
+        {0};
     const char *verb = parser->verb->name;
     char word[64], also[256] = "";
     struct found option;
@@ -402,5 +420,9 @@ enum cli_status cli_run_verb(const struct cli_verb *verb, int argc, char **argv)
         return CLI_FINE;
     }
     arguments.settings = parser.common[COMMON_SETTINGS];
-    return choose_terminal(&parser) && take_settings(&parser) ? verb->run(&arguments) : CLI_USAGE;
+    if (!choose_terminal(&parser) || !take_settings(&parser) ||
+        !cli_gather_surroundings(&arguments, parser.board[BOARD_INF],
+                                 parser.board[BOARD_REGISTERS]))
+        return CLI_USAGE;
+    return verb->run(&arguments);
 }

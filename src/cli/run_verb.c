@@ -422,6 +422,14 @@ static bool finish_record(struct files *files, const struct request *request, co
     return write_lists(files, request, path, result);
 }
 
+/* What the driver asked for in vain, as words to add. */
+static void tell_wishes(const struct run_result *result)
+{
+    for (unsigned i = 0; i < result->wish_count; i++)
+        cli_note("%s asked for what is not there; to add it: --surroundings '%s'",
+                 result->wishes[i].where, result->wishes[i].word);
+}
+
 static enum cli_status run_model(const struct request *request, const char *path,
                                  const char *out_option, size_t index, struct run_result *result)
 {
@@ -452,6 +460,7 @@ static enum cli_status run_model(const struct request *request, const char *path
     if (result->error[0])
         cli_error("%s: %s: %s", path, run_model_name(model), result->error);
     report_findings(stderr, &request->origins[index], result);
+    tell_wishes(result);
     if (!finish_record(&files, request, path, &request->origins[index], result) &&
         status < CLI_USAGE)
         status = CLI_USAGE;

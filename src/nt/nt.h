@@ -85,6 +85,12 @@ struct nt_host {
      * by their numbers. NULL: nobody cares.
      */
     void (*maps)(void *context, const uint64_t *pages, uint64_t count);
+    /*
+     * The driver asked the registry for a value, or the system for a device, that is not there: the
+     * word of the surroundings (workload/case/surroundings.h) that would give it,
+     * "value:Foo=NUMBER", "device:\\Device\\X". NULL: nobody cares.
+     */
+    void (*in_vain)(void *context, const char *word);
 };
 
 /* Machine may be NULL for a driver without registers. */
@@ -176,12 +182,17 @@ void nt_set_callbacks(struct nt *nt, const struct nt_callback *callbacks, size_t
 /* The name of the device for Plug and Play, instead of its PCI function's. Borrowed. */
 void nt_set_hardware_id(struct nt *nt, const char *id);
 
-/* A REG_DWORD in the key of the service, and in that of the driver. STATUS_NO_MEMORY. */
-NTSTATUS nt_set_driver_value(struct nt *nt, const char *name, uint32_t number);
+/*
+ * A value in the key of the service, and in that of the driver: of the name behind the last
+ * backslash of the path, in a key below them; from the root, if the path begins with a backslash.
+ * type: REG_DWORD, ... STATUS_NO_MEMORY.
+ */
+NTSTATUS nt_set_driver_value(struct nt *nt, const char *path, ULONG type, const void *data,
+                             ULONG bytes);
 
 /* A device of another driver. It answers a request with the bytes that were sent. */
 struct nt_neighbour {
-    char path[128];  /* "\\DosDevices\\RPIQ" */
+    char path[256];  /* "\\DosDevices\\RPIQ" */
     bool has_answer; /* the number stands at the offset of every answer */
     uint32_t offset, number;
 };
@@ -195,6 +206,8 @@ UNICODE_STRING nt_device_registry_path(void);
 void nt_report_missing(struct nt *nt, const char *name);
 /* For nt_host.trespass. */
 void nt_report_trespass(struct nt *nt, const char *what);
+/* For nt_host.in_vain: a name behind "value:", "device:" ... */
+void nt_report_in_vain(struct nt *nt, const char *kind, PCUNICODE_STRING name, const char *end);
 /* For nt_host.misuse: a sentence about a broken rule. */
 void nt_misuse(struct nt *nt, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

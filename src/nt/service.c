@@ -7,6 +7,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+#define WORD_BYTES 128 /* of the word of something asked for in vain */
 
 /* ---- The kernel of the thread ---------------------------------------------------------------- */
 
@@ -116,6 +119,24 @@ void nt_report_trespass(struct nt *nt, const char *what)
 {
     if (nt->host.trespass)
         nt->host.trespass(nt->host.context, what);
+}
+
+void nt_report_in_vain(struct nt *nt, const char *kind, PCUNICODE_STRING name, const char *end)
+{
+    char word[WORD_BYTES];
+    int length = snprintf(word, sizeof word, "%s", kind);
+
+    if (!nt->host.in_vain)
+        return;
+    for (USHORT i = 0; i < name->Length / sizeof(WCHAR) && length < WORD_BYTES - 16; i++) {
+        const WCHAR sign = name->Buffer[i];
+        const bool is_plain = sign > ' ' && sign <= '~' && !strchr("\"#',%=", sign);
+
+        length += snprintf(word + length, sizeof word - (size_t)length, is_plain ? "%c" : "%%%02X",
+                           sign & 0xffu);
+    }
+    snprintf(word + length, sizeof word - (size_t)length, "%s", end);
+    nt->host.in_vain(nt->host.context, word);
 }
 
 void nt_misuse(struct nt *nt, const char *format, ...)

@@ -119,6 +119,17 @@ static json_t *gpu_json(const struct run_result *result)
     return json;
 }
 
+static json_t *wishes_json(const struct run_result *result)
+{
+    json_t *list = json_array();
+
+    for (unsigned i = 0; i < result->wish_count; i++)
+        json_array_append_new(list, json_pack("{s:o, s:o}", "word",
+                                              report_text_json(result->wishes[i].word), "where",
+                                              report_text_json(result->wishes[i].where)));
+    return list;
+}
+
 static json_t *processes_json(const struct run_result *result)
 {
     json_t *array = json_array();
@@ -308,6 +319,7 @@ static json_t *result_json(const struct run_result *result, const struct report_
     set_text(json, "outcome", run_outcome_name(result->outcome));
     set_text(json, "error", result->error);
     set_text(json, "digest", digest);
+    json_object_set_new(json, "asked_in_vain", wishes_json(result));
     json_object_set_new(json, "interrupted", json_boolean(result->is_interrupted));
     json_object_set_new(json, "judged_again", json_boolean(result->is_judged));
     json_object_set_new(json, "wall_seconds", json_real(result->wall_seconds));

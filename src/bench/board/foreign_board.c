@@ -24,25 +24,6 @@ struct foreign_board {
     unsigned segment_count;
 };
 
-/* ---- Registers ------------------------------------------------------------------------------- */
-
-static uint64_t read_nothing(void *context, uint64_t offset, unsigned size)
-{
-    return UINT64_MAX >> (64 - 8 * size);
-}
-
-static void write_nothing(void *context, uint64_t offset, unsigned size, uint64_t value)
-{
-}
-
-bool foreign_registers_open(struct machine *machine)
-{
-    static const struct machine_registers registers = {
-        .bytes = FOREIGN_REGISTER_BYTES, .read = read_nothing, .write = write_nothing};
-
-    return machine_set_registers(machine, &registers, NULL);
-}
-
 /* ---- Segments -------------------------------------------------------------------------------- */
 
 /* Descriptors of all versions have these members; SystemMemoryEndAddress came with the third. */

@@ -1,10 +1,9 @@
 /*
  * Foreign board: the board of a driver of another GPU than the Drydock GPU.
  *
- * Place      bench. A layer right above the driver, and the registers behind BAR 0 when no model of
- *            that GPU is there (gpu_plugin.h). Used by run.
- * Model      Without a model, registers read as ones and keep nothing; BAR 1 shows local memory; no
- *            engine runs. A driver of such a board does its work with the CPU.
+ * Place      bench. A layer right above the driver. Used by run.
+ * Model      Without a model (gpu_plugin.h), registers are memory (foreign_registers.h); BAR 1
+ *            shows local memory; no engine runs. A driver of such a board works with the CPU.
  *
  *            Where its memory segments are follows from its answer to QUERYSEGMENT: at
  *            CpuTranslatedAddress, in BAR 1 or in system memory, where it gives one; else at
@@ -14,7 +13,7 @@
  *            they do not preserve in this kind of sleep, DxgkDdiResetFromTimeout takes all of it.
  *            Bytes that were taken read as SGPU_LOST_PATTERN, once the driver has returned.
  * Ownership  foreign_board_create() gives it, and the miniport stack owns it from then on; the
- *            machine is borrowed, and rid of the registers when it goes.
+ *            machine is borrowed.
  * Errors     STATUS_NO_MEMORY.
  * Source     contract.md SEG-010, SEG-011, PWR-001 to PWR-005, TDR-011.
  */
@@ -25,11 +24,6 @@
 #include "check/oracle/oracle.h"
 #include "machine/machine.h"
 #include "miniport/miniport.h"
-
-#define FOREIGN_REGISTER_BYTES (UINT64_C(1) << 20) /* of BAR 0 */
-
-/* False: the machine has no room for registers. They are there until the machine goes. */
-bool foreign_registers_open(struct machine *machine);
 
 /* On failure next is still the caller's. */
 NTSTATUS foreign_board_create(const struct base_services *services, struct machine *machine,

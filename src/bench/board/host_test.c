@@ -4,7 +4,7 @@
  */
 #include "bench/board/host.h"
 
-#include "bench/board/foreign_board.h"
+#include "bench/board/foreign_registers.h"
 
 #include <drydock/sgpu.h>
 
@@ -152,6 +152,7 @@ static void a_driver_that_registers_nothing_is_not_ready(void **state)
 
 struct rig {
     struct machine *machine;
+    struct foreign_registers *registers;
     struct nt *nt;
     struct bench_host host;
     struct miniport_ops ops;
@@ -191,7 +192,7 @@ static void rig_open(struct rig *rig, uint64_t local_bytes)
     config.visible_bytes = local_bytes;
     rig->machine = machine_create(base_services_libc(), &config);
     assert_non_null(rig->machine);
-    assert_true(foreign_registers_open(rig->machine));
+    assert_null(foreign_registers_open(base_services_libc(), rig->machine, NULL, &rig->registers));
     rig->nt = nt_create(base_services_libc(), rig->machine, &nt_host);
     assert_non_null(rig->nt);
     assert_int_equal(host_init(&rig->host, rig->machine, rig->nt), STATUS_SUCCESS);
@@ -207,6 +208,7 @@ static void rig_close(struct rig *rig)
     host_set_miniport(&rig->host, NULL);
     host_fini(&rig->host);
     nt_destroy(rig->nt);
+    foreign_registers_close(rig->registers);
     machine_destroy(rig->machine);
 }
 

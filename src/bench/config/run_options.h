@@ -37,7 +37,7 @@ struct run_option {
 
 extern const struct run_option run_options[WORKLOAD_OPTION_COUNT];
 
-#define RUN_OPTION_VALUE_BYTES (WORKLOAD_MAX_TEMPLATE + 1)
+#define RUN_OPTION_VALUE_BYTES (WORKLOAD_MAX_OPTION_VALUE + 1)
 
 /* A member that is no text. */
 uint64_t run_option_number(size_t place, const struct run_config *config);

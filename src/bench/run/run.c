@@ -19,6 +19,8 @@
 #include "bench/run/run.h"
 #include "bench/run/run_private.h"
 
+#include "bench/board/foreign_registers.h"
+
 #include "base/hash.h"
 #include "bench/child/crash_recorder.h"
 #include "bench/child/journal.h"
@@ -433,6 +435,7 @@ static void lower_hardware(struct run_assembly *run)
     if (run->gpu)
         sgpu_destroy(run->gpu);
     gpu_plugin_unload(run->plugin);
+    foreign_registers_close(run->registers);
     if (run->machine) {
         run_report_leak(run, "system pages", machine_allocated_pages(run->machine),
                         machine_allocated_pages(run->machine) * PAGE_BYTES);

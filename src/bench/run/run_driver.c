@@ -12,12 +12,28 @@
 #include "miniport/raw.h"
 #include "nt/machine/trap.h"
 
+#include <wdm/registry.h>
+
 #include <link.h>
 #include <stdio.h>
 
 /* ---- Kernel services and host ---------------------------------------------------------------- */
 
-/* The other things of the system that the driver can find: ids, registry values, neighbours. */
+static NTSTATUS set_value(struct nt *nt, const struct workload_surrounding *word)
+{
+    WCHAR text[WORKLOAD_MAX_SURROUNDING_BYTES + 1] = {0};
+
+    if (word->kind == WORKLOAD_SURROUNDING_VALUE)
+        return nt_set_driver_value(nt, word->name, REG_DWORD, &word->number, sizeof word->number);
+    if (word->kind == WORKLOAD_SURROUNDING_BYTES)
+        return nt_set_driver_value(nt, word->name, REG_BINARY, word->bytes, word->byte_count);
+    for (uint32_t i = 0; i < word->byte_count; i++)
+        text[i] = word->bytes[i];
+    return nt_set_driver_value(nt, word->name, REG_SZ, text,
+                               (word->byte_count + 1) * (ULONG)sizeof(WCHAR));
+}
+
+/* A name of the hardware, registry values, neighbours. The board has read what is its own. */
 static bool place_surroundings(struct run_assembly *run)
 {
     const char *at = run->config->surroundings;
@@ -25,17 +41,25 @@ static bool place_surroundings(struct run_assembly *run)
     NTSTATUS status = STATUS_SUCCESS;
 
     while (NT_SUCCESS(status) && workload_surroundings_next(&at, &word)) {
-        if (word.kind == WORKLOAD_SURROUNDING_ID) {
+        struct nt_neighbour neighbour = {
+            .has_answer = word.has_answer, .offset = word.place, .number = word.number};
+
+        switch (word.kind) {
+        case WORKLOAD_SURROUNDING_ID:
             snprintf(run->hardware_id, sizeof run->hardware_id, "%s", word.name);
             nt_set_hardware_id(run->nt, run->hardware_id);
-        } else if (word.kind == WORKLOAD_SURROUNDING_VALUE) {
-            status = nt_set_driver_value(run->nt, word.name, word.number);
-        } else {
-            struct nt_neighbour neighbour = {
-                .has_answer = word.has_answer, .offset = word.offset, .number = word.number};
-
+            break;
+        case WORKLOAD_SURROUNDING_VALUE:
+        case WORKLOAD_SURROUNDING_TEXT:
+        case WORKLOAD_SURROUNDING_BYTES:
+            status = set_value(run->nt, &word);
+            break;
+        case WORKLOAD_SURROUNDING_DEVICE:
             snprintf(neighbour.path, sizeof neighbour.path, "%s", word.name);
             status = nt_add_neighbour(run->nt, &neighbour);
+            break;
+        default:
+            break;
         }
     }
     return NT_SUCCESS(status);

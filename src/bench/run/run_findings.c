@@ -130,6 +130,23 @@ static void on_missing(void *context, const char *name)
             is_display_only ? ": a display-only driver has no memory DDIs to check" : ""));
 }
 
+static void on_asked_in_vain(void *context, const char *word)
+{
+    struct run_assembly *run = context;
+    struct run_result *result = run->result;
+    struct run_wish *wish = &result->wishes[result->wish_count];
+
+    for (unsigned i = 0; i < result->wish_count; i++) {
+        if (strcmp(result->wishes[i].word, word) == 0)
+            return;
+    }
+    if (result->wish_count == RUN_MAX_WISHES)
+        return;
+    result->wish_count++;
+    snprintf(wish->word, sizeof wish->word, "%s", word);
+    snprintf(wish->where, sizeof wish->where, "%s", where_it_runs(run));
+}
+
 static void on_trespass(void *context, const char *what)
 {
     struct run_assembly *run = context;
@@ -203,7 +220,8 @@ struct nt_host run_kernel_host(struct run_assembly *run)
                             .running = running,
                             .misuse = on_misuse,
                             .deadlock = on_deadlock,
-                            .maps = on_maps};
+                            .maps = on_maps,
+                            .in_vain = on_asked_in_vain};
 }
 
 /* ---- Layers, oracle and manager -------------------------------------------------------------- */

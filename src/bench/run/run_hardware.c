@@ -9,6 +9,7 @@
 
 #include "base/bits.h"
 #include "bench/board/foreign_board.h"
+#include "bench/board/foreign_registers.h"
 #include "bench/board/sgpu_walk.h"
 #include "bench/config/run_mmu.h"
 #include "machine/page_window.h"
@@ -197,9 +198,12 @@ static bool raise_gpu(struct run_assembly *run)
     if (config->node_count < 2 || config->node_count > SGPU_MAX_NODES)
         return run_refuse(run, "no GPU with %u nodes (expected 2 to %u)", config->node_count,
                           SGPU_MAX_NODES);
-    if (strcmp(config->gpu, RUN_GPU_NONE) == 0)
-        return foreign_registers_open(run->machine) ||
-               run_refuse(run, "no memory for the registers");
+    if (strcmp(config->gpu, RUN_GPU_NONE) == 0) {
+        const char *lack = foreign_registers_open(&run->own.services, run->machine,
+                                                  config->surroundings, &run->registers);
+
+        return !lack || run_refuse(run, "%s", lack);
+    }
     if (gpu_plugin_is_path(config->gpu))
         return gpu_plugin_load(&run->own.services, config->gpu, run->machine, &run->plugin, why) ||
                run_refuse(run, "%s", why);

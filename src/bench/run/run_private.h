@@ -64,8 +64,9 @@ struct run_assembly {
 
     /* The hardware. */
     struct machine *machine;
-    struct sgpu *gpu;          /* NULL: the run has another GPU, or none */
-    struct gpu_plugin *plugin; /* that other one */
+    struct sgpu *gpu;                    /* NULL: the run has another GPU, or none */
+    struct gpu_plugin *plugin;           /* that other one */
+    struct foreign_registers *registers; /* of a board without a model */
 
     /* The driver, and its surroundings. */
     struct nt *nt;

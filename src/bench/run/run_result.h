@@ -37,6 +37,7 @@ const char *run_outcome_name(enum run_outcome outcome);
 #define RUN_MAX_DDI         64
 #define RUN_MAX_PROCESSES   64 /* counted one by one */
 #define RUN_MAX_FINDINGS    32 /* texts kept; all are counted */
+#define RUN_MAX_WISHES      16 /* kept */
 #define RUN_ENDING_BYTES    6144
 
 /* Between two `step` marks. */
@@ -91,6 +92,12 @@ struct run_finding {
     uint64_t time_ns;
     char text[FINDING_TEXT_BYTES];
     struct finding_detail detail;
+};
+
+/* What a driver asked for that its surroundings do not have. */
+struct run_wish {
+    char word[128]; /* of the surroundings, that would give it: "value:Foo=NUMBER" */
+    char where[64]; /* the DDI that asked first; "DriverEntry" */
 };
 
 /* Since the line of the case that is played began: who has refused something, and why. */
@@ -179,6 +186,9 @@ struct run_result {
     struct check_calls calls;   /* so far; 0: no checking layer counts them */
 
     struct run_refusal refusal;
+
+    struct run_wish wishes[RUN_MAX_WISHES]; /* each once, in the order of asking */
+    unsigned wish_count;
 
     char printed[FINDING_PRINTED_BYTES]; /* the last lines of the driver, a line each */
     uint64_t print_count;

@@ -165,8 +165,10 @@ static NTSTATUS open_device(struct nt *nt, PCUNICODE_STRING name, FILE_OBJECT **
     PDEVICE_OBJECT device = find_any_device(nt, name);
 
     *out_file = NULL;
-    if (!device)
+    if (!device) {
+        nt_report_in_vain(nt, "device:", name, "");
         return STATUS_OBJECT_NAME_NOT_FOUND;
+    }
     *out_file = base_alloc(nt->services, sizeof **out_file);
     if (!*out_file)
         return STATUS_INSUFFICIENT_RESOURCES;

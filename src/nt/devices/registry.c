@@ -53,6 +53,7 @@ static struct nt_key *create_key(struct nt *nt, struct nt_key *parent, PCWSTR na
     list_init(&key->keys);
     list_init(&key->values);
     list_init(&key->link);
+    key->parent = parent;
     if (parent)
         list_push_back(&parent->keys, &key->link);
     return key;
@@ -223,6 +224,44 @@ static bool plant(struct nt *nt, const struct seed *seed)
         nt_value_set(nt, key, name, length, REG_SZ, text, (ULONG)(bytes * sizeof(WCHAR))));
 }
 
+/* The keys that nt_set_driver_value() begins at. */
+static const char *const own_keys[] = {NT_REGISTRY_SERVICES "\\drydock", NT_REGISTRY_DRIVER};
+
+/* "\Registry\Machine\...\", as far as there is room. */
+static size_t print_path(const struct nt_key *key, WCHAR *out, size_t room)
+{
+    const size_t characters = key->name.Length / sizeof(WCHAR);
+    size_t length = key->parent ? print_path(key->parent, out, room) : 0;
+
+    for (size_t i = 0; i < characters && length < room; i++)
+        out[length++] = key->name.Buffer[i];
+    if (length < room)
+        out[length++] = '\\';
+    return length;
+}
+
+void nt_value_lacks(struct nt *nt, const struct nt_key *key, PCWSTR name, size_t characters)
+{
+    WCHAR path[2 * TEXT_CHARACTERS], own[TEXT_CHARACTERS];
+    size_t first = 0, length = print_path(key, path, TEXT_CHARACTERS);
+
+    for (size_t i = 0; i < ARRAY_COUNT(own_keys) && !first; i++) {
+        const size_t bytes = strlen(own_keys[i]);
+
+        for (size_t j = 0; j < bytes; j++)
+            own[j] = (UCHAR)own_keys[i][j];
+        if (length > bytes && path[bytes] == '\\' &&
+            RtlCompareUnicodeStrings(path, bytes, own, bytes, TRUE) == 0)
+            first = bytes + 1;
+    }
+    for (size_t i = 0; i < characters && length < ARRAY_COUNT(path); i++)
+        path[length++] = name[i];
+    nt_report_in_vain(
+        nt,
+        "value:", &(UNICODE_STRING){(USHORT)((length - first) * sizeof(WCHAR)), 0, path + first},
+        "=NUMBER");
+}
+
 static void fini(struct nt *nt)
 {
     if (tree_of(nt)->root)
@@ -242,12 +281,39 @@ static struct nt_key *root_of(struct nt *nt)
     return tree_of(nt)->root;
 }
 
-NTSTATUS nt_set_driver_value(struct nt *nt, const char *name, uint32_t number)
+/* The key that a path below it leads to, and the name behind the last backslash. */
+static struct nt_key *key_of_path(struct nt *nt, const char *below, const char *path,
+                                  const char **out_name)
 {
-    static const char *const keys[] = {NT_REGISTRY_SERVICES "\\drydock", NT_REGISTRY_DRIVER};
+    WCHAR wide[TEXT_CHARACTERS];
+    const char *last = strrchr(path, '\\');
+    size_t length = 0;
+    struct nt_key *key;
+    bool is_new;
 
-    for (size_t i = 0; i < ARRAY_COUNT(keys); i++) {
-        if (!root_of(nt) || !plant(nt, &(struct seed){keys[i], name, NULL, number}))
+    *out_name = last ? last + 1 : path;
+    if (path[0] == '\\')
+        below = "";
+    if (!NT_SUCCESS(nt_key_find_text(nt, below, &is_new, &key)))
+        return NULL;
+    for (const char *at = path; at < *out_name && length < TEXT_CHARACTERS; at++)
+        wide[length++] = (UCHAR)*at;
+    return NT_SUCCESS(nt_key_find(nt, key, wide, length, &is_new, &key)) ? key : NULL;
+}
+
+NTSTATUS nt_set_driver_value(struct nt *nt, const char *path, ULONG type, const void *data,
+                             ULONG bytes)
+{
+    WCHAR name[TEXT_CHARACTERS];
+
+    for (size_t i = 0; i < ARRAY_COUNT(own_keys); i++) {
+        const char *text;
+        struct nt_key *key = root_of(nt) ? key_of_path(nt, own_keys[i], path, &text) : NULL;
+        size_t length = 0;
+
+        for (; key && text[length] && length < TEXT_CHARACTERS; length++)
+            name[length] = (UCHAR)text[length];
+        if (!key || !NT_SUCCESS(nt_value_set(nt, key, name, length, type, data, bytes)))
             return STATUS_NO_MEMORY;
     }
     return STATUS_SUCCESS;
@@ -513,7 +579,10 @@ NTSTATUS NTAPI ZwQueryValueKey(HANDLE Handle, PUNICODE_STRING Name,
     if (!NT_SUCCESS(status))
         return status;
     value = nt_value_find(key, Name->Buffer, characters_of(Name));
-    return value ? tell_value(value, Class, Out, Room, Needed) : STATUS_OBJECT_NAME_NOT_FOUND;
+    if (value)
+        return tell_value(value, Class, Out, Room, Needed);
+    nt_value_lacks(nt_current(), key, Name ? Name->Buffer : NULL, characters_of(Name));
+    return STATUS_OBJECT_NAME_NOT_FOUND;
 }
 
 NTSTATUS NTAPI ZwEnumerateValueKey(HANDLE Handle, ULONG Index, KEY_VALUE_INFORMATION_CLASS Class,

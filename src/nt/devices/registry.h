@@ -24,7 +24,8 @@ struct nt_value {
 };
 
 struct nt_key {
-    struct list link; /* among its parent's */
+    struct nt_key *parent; /* NULL: the root */
+    struct list link;      /* among its parent's */
     struct list keys, values;
     UNICODE_STRING name;
 };
@@ -50,6 +51,8 @@ NTSTATUS nt_key_find_text(struct nt *nt, const char *path, bool *out_is_new,
 struct nt_value *nt_value_find(const struct nt_key *key, PCWSTR name, size_t characters);
 NTSTATUS nt_value_set(struct nt *nt, struct nt_key *key, PCWSTR name, size_t characters, ULONG type,
                       const void *data, ULONG bytes);
+/* Nothing of this name is there, and somebody asked: for nt_host.in_vain. */
+void nt_value_lacks(struct nt *nt, const struct nt_key *key, PCWSTR name, size_t characters);
 void nt_value_delete(struct nt *nt, struct nt_value *value);
 
 /* STATUS_INVALID_HANDLE, STATUS_OBJECT_TYPE_MISMATCH. */

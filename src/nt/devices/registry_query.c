@@ -208,8 +208,10 @@ static NTSTATUS ask(const struct query *query, const RTL_QUERY_REGISTRY_TABLE *e
         return entry->Flags & RTL_QUERY_REGISTRY_DIRECT ? STATUS_INVALID_PARAMETER
                                                         : ask_all(query, entry, key);
     value = nt_value_find(key, entry->Name, length_of(entry->Name));
-    if (!value)
+    if (!value) {
+        nt_value_lacks(query->nt, key, entry->Name, length_of(entry->Name));
         return give_default(query, entry);
+    }
     status = give(query, entry, entry->Name, value->type, value->data, value->bytes);
     if (NT_SUCCESS(status) && entry->Flags & RTL_QUERY_REGISTRY_DELETE)
         nt_value_delete(query->nt, value);

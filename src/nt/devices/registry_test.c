@@ -27,14 +27,37 @@ static void a_case_may_put_values_into_the_keys_of_the_driver(void **state)
     struct test_kernel *kernel = *state;
     UNICODE_STRING name = U("RenderOnly");
     ULONG room[4], needed;
+    const ULONG seven = 7;
     HANDLE key;
 
-    assert_int_equal(nt_set_driver_value(kernel->nt, "RenderOnly", 7), STATUS_SUCCESS);
+    assert_int_equal(nt_set_driver_value(kernel->nt, "RenderOnly", REG_DWORD, &seven, 4),
+                     STATUS_SUCCESS);
+    assert_int_equal(nt_set_driver_value(kernel->nt, "Below\\Deeper\\Bytes", REG_BINARY, "ab", 2),
+                     STATUS_SUCCESS);
+    assert_int_equal(
+        nt_set_driver_value(kernel->nt, "\\Registry\\Machine\\Own\\V", REG_DWORD, &seven, 4),
+        STATUS_SUCCESS);
     assert_int_equal(open_key(NULL, U(SERVICE), &key), STATUS_SUCCESS);
     assert_int_equal(
         ZwQueryValueKey(key, &name, KeyValuePartialInformation, room, sizeof room, &needed),
         STATUS_SUCCESS);
     assert_int_equal(room[1], REG_DWORD);
+    assert_int_equal(room[3], 7);
+    assert_int_equal(ZwClose(key), STATUS_SUCCESS);
+    name = U("Bytes");
+    assert_int_equal(open_key(NULL, U(SERVICE "\\Below\\Deeper"), &key), STATUS_SUCCESS);
+    assert_int_equal(
+        ZwQueryValueKey(key, &name, KeyValuePartialInformation, room, sizeof room, &needed),
+        STATUS_SUCCESS);
+    assert_int_equal(room[1], REG_BINARY);
+    assert_int_equal(room[2], 2);
+    assert_memory_equal(&room[3], "ab", 2);
+    assert_int_equal(ZwClose(key), STATUS_SUCCESS);
+    name = U("V");
+    assert_int_equal(open_key(NULL, U("\\Registry\\Machine\\Own"), &key), STATUS_SUCCESS);
+    assert_int_equal(
+        ZwQueryValueKey(key, &name, KeyValuePartialInformation, room, sizeof room, &needed),
+        STATUS_SUCCESS);
     assert_int_equal(room[3], 7);
     assert_int_equal(ZwClose(key), STATUS_SUCCESS);
 }

@@ -328,7 +328,7 @@ void workload_builder_option(struct workload_builder *builder, const char *key, 
     struct workload_name *name;
     struct workload_option option;
     struct workload_error error;
-    char room[WORKLOAD_MAX_TEMPLATE + 1];
+    char room[WORKLOAD_MAX_OPTION_VALUE + 1];
 
     if (!in_header(builder, "option"))
         return;

@@ -3,7 +3,7 @@
  * lines of the header and a few operations in their own way.
  */
 #include "workload/case/case_parse.h"
-#include "workload/case/template.h"
+#include "workload/case/options.h"
 
 #include "base/bits.h"
 
@@ -32,14 +32,14 @@ static void add_name(struct parser *parser)
 
 static void add_option(struct parser *parser)
 {
-    char key[WORKLOAD_MAX_NAME + 1], value[WORKLOAD_MAX_TEMPLATE + 1];
+    char key[WORKLOAD_MAX_NAME + 1], value[WORKLOAD_MAX_OPTION_VALUE + 1];
 
     if (parser->words[0].length >= sizeof key ||
         (!parser->has_quoted && parser->words[1].length >= sizeof value)) {
         fail(parser,
              "an option's key or value is too long (expected at most %d characters of a key and %d "
              "of a value)",
-             WORKLOAD_MAX_NAME, WORKLOAD_MAX_TEMPLATE);
+             WORKLOAD_MAX_NAME, WORKLOAD_MAX_OPTION_VALUE);
         return;
     }
     workload_builder_option(parser->builder, terminate(parser->words[0], key, sizeof key),

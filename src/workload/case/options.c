@@ -191,7 +191,7 @@ bool workload_check_option(const char *key, const char *value, struct workload_e
 }
 
 const char *workload_option_as_kept(const char *key, const char *value,
-                                    char room[WORKLOAD_MAX_TEMPLATE + 1])
+                                    char room[WORKLOAD_MAX_OPTION_VALUE + 1])
 {
     const struct workload_option_info *info = &workload_options[workload_option_place(key)];
     size_t length = 0;
@@ -324,7 +324,7 @@ bool workload_set_option(struct workload *workload, const char *key, const char 
 {
     struct workload_owned *owned = (struct workload_owned *)workload;
     struct workload_option option = {0};
-    char room[WORKLOAD_MAX_TEMPLATE + 1];
+    char room[WORKLOAD_MAX_OPTION_VALUE + 1];
     uint32_t i;
     bool ok;
 

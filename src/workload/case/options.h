@@ -12,8 +12,12 @@
 #ifndef DRYDOCK_WORKLOAD_OPTIONS_H
 #define DRYDOCK_WORKLOAD_OPTIONS_H
 
+#include "workload/case/surroundings.h"
 #include "workload/case/template.h"
 #include "workload/workload.h"
+
+/* Characters of a value, of whatever type. */
+#define WORKLOAD_MAX_OPTION_VALUE WORKLOAD_MAX_SURROUNDINGS
 
 enum workload_option_type {
     WORKLOAD_OPTION_NUMBER,       /* with K, M, G, as all numbers */
@@ -62,7 +66,7 @@ size_t workload_option_place(const char *key);
 
 /* A value that was checked, as workloads keep it: itself, or written anew in room. */
 const char *workload_option_as_kept(const char *key, const char *value,
-                                    char room[WORKLOAD_MAX_TEMPLATE + 1]);
+                                    char room[WORKLOAD_MAX_OPTION_VALUE + 1]);
 
 /* What the values of an option are, in words: "4K to 1G", "`no`, `yes`". */
 void workload_option_values(const struct workload_option_info *info, char *out, size_t out_bytes);

@@ -3,7 +3,7 @@
  */
 #include "workload/case/surroundings.h"
 
-#include "workload/case/template.h"
+#include "base/bits.h"
 #include "workload/owned.h"
 #include "workload/words.h"
 
@@ -33,40 +33,222 @@ static bool read_number(const char *text, size_t length, uint32_t *out)
     return true;
 }
 
+/* "NAME=REST": the length of the name; false where there is no name or no sign. */
+static bool split(const char *text, size_t length, size_t *out_name, const char **out_rest)
+{
+    const char *equals = memchr(text, '=', length);
+
+    if (!equals || equals == text)
+        return false;
+    *out_name = (size_t)(equals - text);
+    *out_rest = equals + 1;
+    return true;
+}
+
+static int digit(char sign)
+{
+    static const char digits[] = "0123456789abcdef";
+    const char *at =
+        sign ? strchr(digits, sign >= 'A' && sign <= 'F' ? sign - 'A' + 'a' : sign) : NULL;
+
+    return at ? (int)(at - digits) : -1;
+}
+
+/* Two digits; -1: they are none. */
+static int read_pair(const char *at, const char *end)
+{
+    if (end - at < 2 || digit(at[0]) < 0 || digit(at[1]) < 0)
+        return -1;
+    return digit(at[0]) << 4 | digit(at[1]);
+}
+
+static bool is_sign(char sign)
+{
+    return sign > ' ' && sign <= '~' && sign != '"' && sign != '#' && sign != '\'';
+}
+
+#define NAME_EXPECTED "a name of 1 to 200 letters, digits and signs other than \" ' #"
+
+/* The characters of a name; %XX: decoded. NULL: it is right. */
+static const char *read_name(const char *text, size_t length, bool is_coded,
+                             struct workload_surrounding *out)
+{
+    size_t count = 0;
+
+    for (const char *at = text, *end = text + length; at < end; at++) {
+        const int coded = is_coded && *at == '%' ? read_pair(at + 1, end) : 0;
+
+        if (!is_sign(*at) || coded < 0 || (is_coded && *at == '%' && !coded) ||
+            count == WORKLOAD_MAX_SURROUNDING_NAME)
+            return NAME_EXPECTED;
+        out->name[count++] = coded ? (char)coded : *at;
+        at += coded ? 2 : 0;
+    }
+    out->name[count] = '\0';
+    return count ? NULL : NAME_EXPECTED;
+}
+
+static const char *read_id(const char *text, size_t length, struct workload_surrounding *out)
+{
+    return read_name(text, length, false, out);
+}
+
+static const char *read_value(const char *text, size_t length, struct workload_surrounding *out)
+{
+    const char *rest, *end = text + length;
+    size_t name;
+
+    if (!split(text, length, &name, &rest) ||
+        !read_number(rest, (size_t)(end - rest), &out->number))
+        return "value:NAME=NUMBER, of 32 bits";
+    return read_name(text, name, true, out);
+}
+
+static const char *read_text(const char *text, size_t length, struct workload_surrounding *out)
+{
+    const char *rest, *end = text + length;
+    size_t name;
+
+    if (!split(text, length, &name, &rest))
+        return "text:NAME=TEXT";
+    for (const char *at = rest; at < end; at++) {
+        const int coded = *at == '%' ? read_pair(at + 1, end) : 0;
+
+        if (!is_sign(*at) || coded < 0 || (*at == '%' && !coded) ||
+            out->byte_count == WORKLOAD_MAX_SURROUNDING_BYTES)
+            return "a text of at most 512 characters, where %20 is a blank";
+        out->bytes[out->byte_count++] = (uint8_t)(coded ? coded : *at);
+        at += coded ? 2 : 0;
+    }
+    return read_name(text, name, true, out);
+}
+
+static const char *read_bytes(const char *text, size_t length, struct workload_surrounding *out)
+{
+    const char *rest, *end = text + length;
+    size_t name;
+
+    if (!split(text, length, &name, &rest))
+        return "bytes:NAME=DIGITS";
+    for (const char *at = rest; at < end; at += 2) {
+        const int byte = read_pair(at, end);
+
+        if (byte < 0 || out->byte_count == WORKLOAD_MAX_SURROUNDING_BYTES)
+            return "at most 512 bytes, each of two hexadecimal digits";
+        out->bytes[out->byte_count++] = (uint8_t)byte;
+    }
+    return read_name(text, name, true, out);
+}
+
+static const char *read_device(const char *text, size_t length, struct workload_surrounding *out)
+{
+    const char *end = text + length, *at = memchr(text, '@', length), *equals;
+
+    equals = at ? memchr(at, '=', (size_t)(end - at)) : NULL;
+    out->has_answer = at != NULL;
+    if (at && (!equals || !read_number(at + 1, (size_t)(equals - at - 1), &out->place) ||
+               !read_number(equals + 1, (size_t)(end - equals - 1), &out->number)))
+        return "device:PATH or device:PATH@OFFSET=NUMBER";
+    return read_name(text, at ? (size_t)(at - text) : length, false, out);
+}
+
+static const struct pci_word {
+    const char *name;
+    uint32_t most;
+} pci_words[] = {
+    [WORKLOAD_PCI_VENDOR] = {"vendor", UINT16_MAX},
+    [WORKLOAD_PCI_DEVICE] = {"device", UINT16_MAX},
+    [WORKLOAD_PCI_SUBSYSTEM_VENDOR] = {"subsystem-vendor", UINT16_MAX},
+    [WORKLOAD_PCI_SUBSYSTEM] = {"subsystem", UINT16_MAX},
+    [WORKLOAD_PCI_REVISION] = {"revision", UINT8_MAX},
+    [WORKLOAD_PCI_CLASS] = {"class", 0xffffff},
+    [WORKLOAD_PCI_MESSAGES] = {"messages", 32},
+};
+
+static const char *read_pci(const char *text, size_t length, struct workload_surrounding *out)
+{
+    const char *rest, *end = text + length;
+    size_t name;
+
+    if (split(text, length, &name, &rest) &&
+        read_number(rest, (size_t)(end - rest), &out->number)) {
+        for (; out->place < ARRAY_COUNT(pci_words); out->place++) {
+            const struct pci_word *word = &pci_words[out->place];
+
+            if (strlen(word->name) == name && memcmp(word->name, text, name) == 0 &&
+                out->number <= word->most)
+                return NULL;
+        }
+    }
+    return "pci:vendor=, device=, subsystem-vendor= or subsystem= with 16 bits, revision= with 8, "
+           "class= with 24 or messages= up to 32";
+}
+
+static const char *read_bar(const char *text, size_t length, struct workload_surrounding *out)
+{
+    const char *rest, *end = text + length;
+    size_t name;
+
+    if (!split(text, length, &name, &rest) || !read_number(text, name, &out->place) ||
+        (out->place != 0 && out->place != 4) ||
+        !read_number(rest, (size_t)(end - rest), &out->number) ||
+        out->number > WORKLOAD_MAX_SURROUNDING_BAR || out->number & (out->number - 1) ||
+        (out->number && out->number < 4096))
+        return "bar:0=SIZE or bar:4=SIZE, 0 or a power of two from 4K to 64M; bar 2 is the window "
+               "on local memory";
+    return NULL;
+}
+
+static const char *read_registers(const char *text, size_t length, struct workload_surrounding *out)
+{
+    out->number = length == 6 && memcmp(text, "memory", 6) == 0;
+    return out->number || (length == 4 && memcmp(text, "ones", 4) == 0)
+               ? NULL
+               : "registers=memory or registers=ones";
+}
+
+static const char *read_register(const char *text, size_t length, struct workload_surrounding *out)
+{
+    const char *rest, *end = text + length;
+    size_t name;
+
+    if (!split(text, length, &name, &rest) || !read_number(text, name, &out->place) ||
+        out->place % 4 || out->place >= WORKLOAD_SURROUNDING_REGISTER_END ||
+        !read_number(rest, (size_t)(end - rest), &out->number))
+        return "register:OFFSET=NUMBER, the offset a multiple of 4 below 128M";
+    return NULL;
+}
+
+/* Each gives what was expected; NULL: the word is right. */
+static const struct form {
+    const char *prefix;
+    enum workload_surrounding_kind kind;
+    const char *(*read)(const char *text, size_t length, struct workload_surrounding *out);
+} forms[] = {
+    {"id=", WORKLOAD_SURROUNDING_ID, read_id},
+    {"value:", WORKLOAD_SURROUNDING_VALUE, read_value},
+    {"text:", WORKLOAD_SURROUNDING_TEXT, read_text},
+    {"bytes:", WORKLOAD_SURROUNDING_BYTES, read_bytes},
+    {"device:", WORKLOAD_SURROUNDING_DEVICE, read_device},
+    {"pci:", WORKLOAD_SURROUNDING_PCI, read_pci},
+    {"bar:", WORKLOAD_SURROUNDING_BAR, read_bar},
+    {"registers=", WORKLOAD_SURROUNDING_REGISTERS, read_registers},
+    {"register:", WORKLOAD_SURROUNDING_REGISTER, read_register},
+};
+
+#define FORMS_EXPECTED "id=, value:, text:, bytes:, device:, pci:, bar:, registers= or register:"
+
 /* The word that was expected; NULL: the word is right. */
 static const char *read_word(const char *text, size_t length, struct workload_surrounding *out)
 {
-    const char *end = text + length, *equals = memchr(text, '=', length), *at;
-    size_t name_length;
-
     *out = (struct workload_surrounding){.kind = WORKLOAD_SURROUNDING_ID};
-    if (takes(&text, &length, "id=")) {
-        name_length = length;
-    } else if (takes(&text, &length, "value:")) {
-        out->kind = WORKLOAD_SURROUNDING_VALUE;
-        if (!equals || !read_number(equals + 1, (size_t)(end - equals - 1), &out->number))
-            return "value:NAME=NUMBER, of 32 bits";
-        name_length = (size_t)(equals - text);
-    } else if (takes(&text, &length, "device:")) {
-        out->kind = WORKLOAD_SURROUNDING_DEVICE;
-        at = memchr(text, '@', length);
-        out->has_answer = at != NULL;
-        name_length = at ? (size_t)(at - text) : length;
-        if (at && (!equals || equals < at ||
-                   !read_number(at + 1, (size_t)(equals - at - 1), &out->offset) ||
-                   !read_number(equals + 1, (size_t)(end - equals - 1), &out->number)))
-            return "device:PATH or device:PATH@OFFSET=NUMBER";
-    } else {
-        return "id=, value: or device:";
+    for (size_t i = 0; i < ARRAY_COUNT(forms); i++) {
+        if (!takes(&text, &length, forms[i].prefix))
+            continue;
+        out->kind = forms[i].kind;
+        return forms[i].read(text, length, out);
     }
-    if (!name_length || name_length > WORKLOAD_MAX_SURROUNDING_NAME)
-        return "a name of 1 to 100 characters";
-    for (size_t i = 0; i < name_length; i++) {
-        if (text[i] <= ' ' || text[i] > '~' || text[i] == '"' || text[i] == '#' || text[i] == '\'')
-            return "letters, digits and signs other than \" ' # in a name";
-    }
-    memcpy(out->name, text, name_length);
-    return NULL;
+    return FORMS_EXPECTED;
 }
 
 bool workload_surroundings_check(const char *text, struct workload_error *error)
@@ -75,14 +257,14 @@ bool workload_surroundings_check(const char *text, struct workload_error *error)
     size_t length;
     const char *why;
 
-    if (strlen(text) > WORKLOAD_MAX_TEMPLATE) {
+    if (strlen(text) > WORKLOAD_MAX_SURROUNDINGS) {
         workload_error_set(error, "%zu characters (expected at most %d)", strlen(text),
-                           WORKLOAD_MAX_TEMPLATE);
+                           WORKLOAD_MAX_SURROUNDINGS);
         return false;
     }
     text += strspn(text, SEPARATORS);
     if (!*text) {
-        workload_error_set(error, "nothing in it (expected id=, value: or device:)");
+        workload_error_set(error, "nothing in it (expected " FORMS_EXPECTED ")");
         return false;
     }
     for (; *text; text += length, text += strspn(text, SEPARATORS)) {

@@ -28,13 +28,57 @@ static void words_are_read_one_by_one(void **state)
     assert_int_equal(word.kind, WORKLOAD_SURROUNDING_DEVICE);
     assert_string_equal(word.name, "\\DosDevices\\RPIQ");
     assert_true(word.has_answer);
-    assert_int_equal(word.offset, 4);
+    assert_int_equal(word.place, 4);
     assert_int_equal(word.number, 0x80000000u);
     assert_true(workload_surroundings_next(&at, &word));
     assert_string_equal(word.name, "\\Device\\X");
     assert_false(word.has_answer);
     assert_false(workload_surroundings_next(&at, &word));
     at = NULL;
+    assert_false(workload_surroundings_next(&at, &word));
+}
+
+static void the_board_and_the_registry_have_words(void **state)
+{
+    const char *at = "text:A%20B=x%2Cy,bytes:\\Registry\\Machine\\B=00Ff,pci:class=0x038000,"
+                     "bar:4=64K,bar:0=0,registers=ones,registers=memory,register:0x40=7,text:E=";
+    struct workload_surrounding word;
+    struct workload_error error;
+
+    assert_true(workload_surroundings_check(at, &error));
+    assert_true(workload_surroundings_next(&at, &word));
+    assert_int_equal(word.kind, WORKLOAD_SURROUNDING_TEXT);
+    assert_string_equal(word.name, "A B");
+    assert_int_equal(word.byte_count, 3);
+    assert_memory_equal(word.bytes, "x,y", 3);
+    assert_true(workload_surroundings_next(&at, &word));
+    assert_int_equal(word.kind, WORKLOAD_SURROUNDING_BYTES);
+    assert_string_equal(word.name, "\\Registry\\Machine\\B");
+    assert_int_equal(word.byte_count, 2);
+    assert_memory_equal(word.bytes, "\0\xff", 2);
+    assert_true(workload_surroundings_next(&at, &word));
+    assert_int_equal(word.kind, WORKLOAD_SURROUNDING_PCI);
+    assert_int_equal(word.place, WORKLOAD_PCI_CLASS);
+    assert_int_equal(word.number, 0x038000);
+    assert_true(workload_surroundings_next(&at, &word));
+    assert_int_equal(word.kind, WORKLOAD_SURROUNDING_BAR);
+    assert_int_equal(word.place, 4);
+    assert_int_equal(word.number, 65536);
+    assert_true(workload_surroundings_next(&at, &word));
+    assert_int_equal(word.place, 0);
+    assert_int_equal(word.number, 0);
+    assert_true(workload_surroundings_next(&at, &word));
+    assert_int_equal(word.kind, WORKLOAD_SURROUNDING_REGISTERS);
+    assert_int_equal(word.number, 0);
+    assert_true(workload_surroundings_next(&at, &word));
+    assert_int_equal(word.number, 1);
+    assert_true(workload_surroundings_next(&at, &word));
+    assert_int_equal(word.kind, WORKLOAD_SURROUNDING_REGISTER);
+    assert_int_equal(word.place, 0x40);
+    assert_int_equal(word.number, 7);
+    assert_true(workload_surroundings_next(&at, &word));
+    assert_string_equal(word.name, "E");
+    assert_int_equal(word.byte_count, 0);
     assert_false(workload_surroundings_next(&at, &word));
 }
 
@@ -53,6 +97,23 @@ static void a_message_names_the_offending_word(void **state)
         {"device:\\D@x=4", "'device:\\D@x=4'"},
         {"id=", "'id='"},
         {"id=a#b", "'id=a#b'"},
+        {"text:A", "'text:A'"},
+        {"text:A=%0", "'text:A=%0'"},
+        {"text:A=%00", "'text:A=%00'"},
+        {"value:A%zz=1", "'value:A%zz=1'"},
+        {"bytes:A=0", "'bytes:A=0'"},
+        {"bytes:A=0g", "'bytes:A=0g'"},
+        {"pci:vendor=0x10000", "'pci:vendor=0x10000'"},
+        {"pci:revision=256", "'pci:revision=256'"},
+        {"pci:maker=1", "'pci:maker=1'"},
+        {"pci:messages=33", "'pci:messages=33'"},
+        {"bar:1=4K", "'bar:1=4K'"},
+        {"bar:0=5000", "'bar:0=5000'"},
+        {"bar:0=128M", "'bar:0=128M'"},
+        {"bar:0=1K", "'bar:0=1K'"},
+        {"registers=none", "'registers=none'"},
+        {"register:2=1", "'register:2=1'"},
+        {"register:0x8000000=1", "'register:0x8000000=1'"},
     };
     struct workload_error error;
 
@@ -84,6 +145,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(words_are_read_one_by_one),
+        cmocka_unit_test(the_board_and_the_registry_have_words),
         cmocka_unit_test(a_message_names_the_offending_word),
         cmocka_unit_test(a_case_keeps_them_with_commas),
     };
