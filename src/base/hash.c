@@ -148,3 +148,21 @@ uint64_t hash_string(const char *text)
 {
     return hash_bytes(text, strlen(text), 0);
 }
+
+uint64_t hash_words(const void *words, size_t count)
+{
+    const uint8_t *next = words;
+    uint64_t lanes[4] = {PRIME_2, PRIME_3, PRIME_4, PRIME_5};
+    uint64_t digest = count * PRIME_1;
+    size_t left = count;
+
+    /* As round_lane(), with one product: the rotation brings the high bits down. */
+    for (; left >= 4; left -= 4, next += 32)
+        for (int i = 0; i < 4; i++)
+            lanes[i] = rotate_left_u64((lanes[i] ^ load_u64(next + 8 * i)) * PRIME_1, 31);
+    for (; left; left--, next += 8)
+        digest = hash_pair(digest, load_u64(next));
+    for (int i = 0; i < 4; i++)
+        digest = hash_pair(digest, lanes[i]);
+    return digest;
+}

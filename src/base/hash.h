@@ -42,4 +42,7 @@ uint64_t hash_final(const struct hash *hash);
 uint64_t hash_bytes(const void *bytes, size_t size, uint64_t seed);
 uint64_t hash_string(const char *text);
 
+/* Of an array of words, in half the time: for many of them, and not the XXH64 of their bytes. */
+uint64_t hash_words(const void *words, size_t count);
+
 #endif

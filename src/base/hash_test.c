@@ -73,6 +73,34 @@ static void every_bit_and_the_seed_matter(void **state)
     }
 }
 
+static void every_bit_place_and_number_of_words_matters(void **state)
+{
+    uint64_t words[11] = {0}, first;
+
+    (void)state;
+    for (size_t count = 0; count <= ARRAY_COUNT(words); count++) {
+        const uint64_t zero = hash_words(words, count);
+
+        assert_true(!count || hash_words(words, count - 1) != zero);
+        for (size_t i = 0; i < count; i++)
+            for (unsigned bit = 0; bit < 64; bit++) {
+                words[i] = UINT64_C(1) << bit;
+                assert_true(hash_words(words, count) != zero);
+                for (size_t other = 0; other < i; other++) {
+                    words[other] = words[i]; /* two bits do not cancel each other */
+                    assert_true(hash_words(words, count) != zero);
+                    words[other] = 0;
+                }
+                words[i] = 0;
+            }
+    }
+    words[0] = 1;
+    first = hash_words(words, 11);
+    words[0] = 0;
+    words[4] = 1; /* in the same lane */
+    assert_true(hash_words(words, 11) != first);
+}
+
 static void neighbouring_integers_are_far_apart(void **state)
 {
     uint64_t bits = 0;
@@ -91,6 +119,7 @@ int main(void)
         cmocka_unit_test(the_cut_into_updates_does_not_matter),
         cmocka_unit_test(integers_enter_as_little_endian_bytes),
         cmocka_unit_test(every_bit_and_the_seed_matter),
+        cmocka_unit_test(every_bit_place_and_number_of_words_matters),
         cmocka_unit_test(neighbouring_integers_are_far_apart),
     };
 

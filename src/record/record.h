@@ -38,6 +38,7 @@
 #define RECORD_TEXT_MOST     (8u * 1024u * 1024u)  /* of one text; the rest is cut */
 #define RECORD_TEXT_BYTES    (64u * 1024u * 1024u) /* of all texts that are remembered */
 #define RECORD_PATTERNS      16384u
+#define RECORD_MORE_MOST     63u                 /* operations behind the one that an item names */
 #define RECORD_LIMIT_BYTES   (UINT64_C(4) << 30) /* of a file, where nobody says otherwise */
 #define RECORD_RESERVE_BYTES (UINT64_C(64) << 20)
 

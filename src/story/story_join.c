@@ -3,6 +3,8 @@
  * number that the record gives it, and sets what the item adds.
  */
 #include "story/story_join.h"
+
+#include "base/bits.h"
 #include "record/record_line.h"
 #include "story/story_read.h"
 
@@ -875,21 +877,33 @@ static void take_operation_built(struct join *join, const struct record_reader_i
     add_to(join, STORY_OPERATIONS_PASSES, row, fields->passes);
 }
 
+/* Of the operation and of those behind it; the record has told of these before. */
+static void set_operations(struct join *join, uint64_t number, uint64_t more,
+                           enum story_column column, uint64_t value)
+{
+    uint64_t row = operation_of(join, number);
+
+    more = min_u64(more, RECORD_MORE_MOST);
+    for (uint64_t i = 0; row; row = row_map_get(&join->operations, row_key(number + i))) {
+        story_set(join->story, column, (size_t)row - 1, value);
+        if (i++ == more)
+            return;
+    }
+}
+
 static void take_operation_packet(struct join *join, const struct record_reader_item *item)
 {
     FIELDS(operation_packet);
-    uint64_t row = operation_of(join, fields->number);
 
-    if (row)
-        SET(OPERATIONS, PACKET, row, packet_of(join, fields->packet));
+    set_operations(join, fields->number, fields->more, STORY_OPERATIONS_PACKET,
+                   packet_of(join, fields->packet));
 }
 
 static void take_operation_retired(struct join *join, const struct record_reader_item *item)
 {
-    uint64_t row = operation_of(join, RECORD_FIELDS(operation_retired, item)->number);
+    FIELDS(operation_retired);
 
-    if (row)
-        SET(OPERATIONS, RETIRED, row, item->time_ns);
+    set_operations(join, fields->number, fields->more, STORY_OPERATIONS_RETIRED, item->time_ns);
 }
 
 static void take_entries(struct join *join, const struct record_reader_item *item)

@@ -376,6 +376,34 @@ static void what_was_never_told_of_makes_rows_of_its_own(void **state)
     story_destroy(story);
 }
 
+static void write_rows_of_operations(struct record *record)
+{
+    for (uint64_t i = 1; i <= 80; i++)
+        RECORD_ITEM(record, operation, i, .number = i, .name = T("FILL"));
+    RECORD_ITEM(record, packet, 90, .number = 1, .type = T("paging"));
+    RECORD_ITEM(record, operation_packet, 90, .number = 3, .packet = 1, .more = 2);
+    RECORD_ITEM(record, operation_retired, 95, .number = 4, .more = 1);
+    RECORD_ITEM(record, operation_retired, 97, .number = 10, .more = UINT64_MAX);
+    RECORD_ITEM(record, operation_retired, 99, .number = 79, .more = 9);
+}
+
+static void an_item_may_name_operations_in_a_row(void **state)
+{
+    struct story *story = read_bytes(written(write_rows_of_operations), NULL);
+
+    assert_int_equal(story_rows(story, STORY_OPERATIONS), 80); /* none is made up */
+    for (uint64_t i = 1; i <= 80; i++) {
+        const uint64_t retired = i >= 79             ? 99
+                                 : i >= 10 && i < 74 ? 97 /* the one and 63 behind it */
+                                 : i == 4 || i == 5  ? 95
+                                                     : UINT64_MAX;
+
+        assert_int_equal(story_get(story, STORY_OPERATIONS_PACKET, i - 1), i >= 3 && i <= 5);
+        assert_int_equal(story_get(story, STORY_OPERATIONS_RETIRED, i - 1), retired);
+    }
+    story_destroy(story);
+}
+
 /* As the writer says it: so many items that a limit has cut, and a sentence about the end. */
 static void write_cuts(struct record *record)
 {
@@ -504,6 +532,7 @@ int main(void)
         cmocka_unit_test(where_calls_are_too_many_those_near_a_finding_stay),
         cmocka_unit_test(curves_have_a_point_where_they_change),
         cmocka_unit_test(what_was_never_told_of_makes_rows_of_its_own),
+        cmocka_unit_test(an_item_may_name_operations_in_a_row),
         cmocka_unit_test(what_a_record_lacks_is_told),
         cmocka_unit_test(a_cut_record_is_told),
         cmocka_unit_test(what_is_no_record_is_refused),

@@ -78,7 +78,7 @@ static void put_ptes(struct trace_line *line, const char *name, const DXGK_PTE *
     }
     if (count > TRACE_ARRAY_SHOWN)
         trace_put(line, " .. #%016" PRIx64,
-                  hash_bytes(entries, (size_t)count * sizeof *entries, 0));
+                  hash_words(entries, (size_t)count * sizeof *entries / sizeof(uint64_t)));
     trace_put_text(line, "]");
 }
 

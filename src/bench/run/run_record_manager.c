@@ -899,16 +899,64 @@ static const char *packet_type(struct run_record_manager *manager,
     return submission && submission->is_present ? "present" : "render";
 }
 
+/* So many operations follow `number` in a row of them that is to become one item. */
+struct operation_row {
+    uint64_t number, more;
+};
+
+/* True, and the row is longer: the operation is the next one behind it. */
+static bool is_behind(struct operation_row *row, uint64_t operation)
+{
+    if (!row->number || operation != row->number + row->more + 1 || row->more == RECORD_MORE_MOST)
+        return false;
+    row->more++;
+    return true;
+}
+
+static void put_retired(struct run_record_manager *manager, const struct operation_row *row)
+{
+    if (row->number)
+        ITEM(manager, operation_retired, .number = row->number, .more = row->more);
+}
+
+static void put_in_packet(struct run_record_manager *manager, const struct operation_row *row,
+                          uint64_t packet)
+{
+    if (row->number)
+        ITEM(manager, operation_packet, .number = row->number, .packet = packet, .more = row->more);
+}
+
+/* The operations that have parts in this paging submission. */
+static void note_in_packet(struct run_record_manager *manager, uint64_t paging, uint64_t packet)
+{
+    struct operation_row row = {0};
+
+    for (size_t i = manager->part_first; i < manager->part_end; i++) {
+        const struct run_record_part *part = &manager->parts[i];
+
+        if (part->paging != paging || is_behind(&row, part->operation))
+            continue;
+        put_in_packet(manager, &row, packet);
+        row = (struct operation_row){.number = part->operation};
+    }
+    put_in_packet(manager, &row, packet);
+}
+
 /* All parts up to this paging submission have run, or have failed with it. */
 static void retire_parts(struct run_record_manager *manager, uint64_t paging)
 {
+    struct operation_row row = {0};
+
     while (manager->part_first < manager->part_end &&
            manager->parts[manager->part_first].paging <= paging) {
         const struct run_record_part *part = &manager->parts[manager->part_first++];
 
-        if (part->is_last)
-            ITEM(manager, operation_retired, .number = part->operation);
+        if (!part->is_last || is_behind(&row, part->operation))
+            continue;
+        put_retired(manager, &row);
+        row = (struct operation_row){.number = part->operation};
     }
+    put_retired(manager, &row);
 }
 
 static void note_packet(struct run_record_manager *manager, const struct vidmm_note_packet *noted)
@@ -923,13 +971,8 @@ static void note_packet(struct run_record_manager *manager, const struct vidmm_n
             noted->node, 0, noted->bytes);
         if (noted->wait_fence)
             note_packet_waits(manager, number, noted);
-        if (noted->kind != VIDMM_PACKET_PAGING)
-            break;
-        for (size_t i = manager->part_first; i < manager->part_end; i++) {
-            if (manager->parts[i].paging == noted->subject)
-                ITEM(manager, operation_packet, .number = manager->parts[i].operation,
-                     .packet = number);
-        }
+        if (noted->kind == VIDMM_PACKET_PAGING)
+            note_in_packet(manager, noted->subject, number);
         break;
     case VIDMM_PACKET_SUBMITTED:
         end_packet_wait(manager, number, STATUS_SUCCESS);

@@ -201,7 +201,7 @@ static void add(struct sums *sums, const struct record_reader *reader,
             sums->operations[sums->last_operation]++;
         break;
     case RECORD_KIND_operation_retired:
-        sums->retired++;
+        sums->retired += 1 + RECORD_FIELDS(operation_retired, item)->more;
         break;
     case RECORD_KIND_request:
         sums->requests++;

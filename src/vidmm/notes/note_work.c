@@ -12,6 +12,9 @@
 #include "miniport/operation.h"
 #include "vidsch/vidsch.h"
 
+#include <stddef.h>
+#include <string.h>
+
 static void tell(const struct vidmm *vidmm, const struct vidmm_note *note)
 {
     vidmm->config.events.told(vidmm->config.events.context, note);
@@ -123,34 +126,50 @@ struct entry_range {
     bool is_scattered;
 };
 
+/* An entry as it is in memory: its flags and its address. */
+typedef uint64_t entry_words __attribute__((vector_size(16)));
+
+_Static_assert(sizeof(entry_words) == sizeof(DXGK_PTE) && offsetof(DXGK_PTE, PageAddress) == 8,
+               "two words");
+
+static inline entry_words load_entry(const DXGK_PTE *entry)
+{
+    entry_words words;
+
+    memcpy(&words, entry, sizeof words);
+    return words;
+}
+
 /*
  * How many of the entries have the flags of the first and, if the mask is all ones, addresses that
- * go on by the stride; those before `known` do. One jump for four of them: this reads all entries
- * of all page tables.
+ * go on by the stride; those before `known` do. Both words of an entry at once, and one jump for
+ * four entries: this reads all entries of all page tables.
  */
 static uint64_t count_alike(const DXGK_PTE *entries, uint64_t known, uint64_t count,
                             ULONGLONG stride, ULONGLONG mask)
 {
-    const ULONGLONG flags = entries[0].Flags;
-    ULONGLONG address = entries[0].PageAddress + known * stride;
+    const entry_words step = {0, stride}, compared = {~UINT64_C(0), mask};
+    entry_words wanted = load_entry(entries);
 
+    wanted[1] += known * stride;
     for (; known + 4 <= count; known += 4) {
-        const DXGK_PTE *at = &entries[known];
-        ULONGLONG other = (at[0].Flags ^ flags) | (at[1].Flags ^ flags) | (at[2].Flags ^ flags) |
-                          (at[3].Flags ^ flags);
+        entry_words next = wanted, other = {0, 0};
 
-        other |= ((at[0].PageAddress ^ address) | (at[1].PageAddress ^ (address + stride)) |
-                  (at[2].PageAddress ^ (address + 2 * stride)) |
-                  (at[3].PageAddress ^ (address + 3 * stride))) &
-                 mask;
-        if (other)
+        for (unsigned i = 0; i < 4; i++) {
+            other |= load_entry(&entries[known + i]) ^ next;
+            next += step;
+        }
+        other &= compared;
+        if (other[0] | other[1])
             break;
-        address += 4 * stride;
+        wanted = next;
     }
-    while (known < count && entries[known].Flags == flags &&
-           !((entries[known].PageAddress ^ address) & mask)) {
-        address += stride;
-        known++;
+    for (; known < count; known++) {
+        entry_words other = (load_entry(&entries[known]) ^ wanted) & compared;
+
+        if (other[0] | other[1])
+            break;
+        wanted += step;
     }
     return known;
 }
