@@ -411,6 +411,7 @@ static bool take_record(void *context, const struct campaign_record *record)
 {
     struct request *request = context;
     size_t causes = request->summary.cause_count;
+    struct coverage_arm_counts arms = {{0}};
     char error[512];
 
     campaign_summary_add(&request->summary, record);
@@ -418,8 +419,10 @@ static bool take_record(void *context, const struct campaign_record *record)
         record = place_causes(request, record);
     for (size_t i = causes; i < request->summary.cause_count; i++)
         tell_cause(request, &request->summary.causes[i]);
-    if (!request->store || (campaign_store_add(request->store, record, error) &&
-                            campaign_store_count_rules(request->store, &record->rules, 1, error)))
+    coverage_arm_counts_add_run(&arms, &record->arms);
+    if (!request->store ||
+        (campaign_store_add(request->store, record, error) &&
+         campaign_store_count_rules(request->store, &record->rules, &arms, 1, error)))
         return true;
     cli_error("%s", error);
     return false;
@@ -629,6 +632,7 @@ static enum cli_status run_campaign(struct request *request)
         const struct campaign_damage *damage = campaign_store_damage(request->store);
 
         request->summary.rules = *campaign_store_rules(request->store);
+        request->summary.arms = *campaign_store_arms(request->store);
         if (damage->count)
             cli_error("%s/results.jsonl:%" PRIu64 ": %" PRIu64
                       " damaged line(s) put aside in results.aside; their runs are played again",

@@ -5,6 +5,7 @@
 #include "cli/terminal.h"
 
 #include "bench/campaign/campaign.h"
+#include "report/alternatives.h"
 #include "report/campaign/campaign_report.h"
 #include "report/excuses.h"
 #include "report/rules_report.h"
@@ -175,12 +176,19 @@ static bool merge_rules(struct merge *merge, char error[512])
 {
     struct rule_counts *counts = malloc(sizeof *counts);
     uint64_t runs;
+    struct coverage_arm_counts arms = {{0}};
     bool is_fine = counts && report_rule_counts_load(merge->folder, counts, &runs, error);
 
+    if (is_fine && !report_alternatives_load(merge->folder, &arms)) {
+        snprintf(error, 512, "'%.400s/rules.json': the counts of alternatives are damaged",
+                 merge->folder);
+        is_fine = false;
+    }
     if (is_fine) {
         rule_counts_add(&merge->summary.rules, counts);
+        coverage_arm_counts_add(&merge->summary.arms, &arms);
         if (merge->store)
-            is_fine = campaign_store_count_rules(merge->store, counts, runs, error);
+            is_fine = campaign_store_count_rules(merge->store, counts, &arms, runs, error);
     }
     free(counts);
     return is_fine;

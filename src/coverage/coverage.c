@@ -30,7 +30,7 @@ struct coverage {
     unsigned first_arm[COVERAGE_GROUP_COUNT], end_arm[COVERAGE_GROUP_COUNT];
     struct seen_case *cases;
     unsigned case_count;
-    bool is_frugal;
+    bool is_frugal, counts_only;
 };
 
 static const char *const structure_names[COVERAGE_GROUP_COUNT] = {
@@ -102,6 +102,15 @@ struct coverage *coverage_create(void)
         coverage->next_member[i] = coverage->first_member[coverage_members[i].group];
         coverage->first_member[coverage_members[i].group] = i;
     }
+    return coverage;
+}
+
+struct coverage *coverage_create_counting(void)
+{
+    struct coverage *coverage = coverage_create();
+
+    if (coverage)
+        coverage->counts_only = true;
     return coverage;
 }
 
@@ -183,11 +192,16 @@ static bool has_shown_all(const struct coverage *coverage, unsigned group)
     return is_read(coverage, COVERAGE_BUILD);
 }
 
+bool coverage_watches(const struct coverage *coverage)
+{
+    return !coverage->counts_only;
+}
+
 bool coverage_takes_call(struct coverage *coverage, unsigned group)
 {
     uint64_t n = coverage->run_calls[group]++;
 
-    if (n >= WATCHED_CALLS && n % WATCHED_INTERVAL != 0)
+    if (coverage->counts_only || (n >= WATCHED_CALLS && n % WATCHED_INTERVAL != 0))
         return false;
     return !coverage->is_frugal || !has_shown_all(coverage, group);
 }
@@ -196,6 +210,14 @@ void coverage_note_values(struct coverage *coverage, unsigned group, const void 
                           const DXGKARG_BUILDPAGINGBUFFER *around)
 {
     coverage->calls[group]++;
+    if (coverage->counts_only) {
+        for (unsigned i = coverage->first_arm[group]; i < coverage->end_arm[group]; i++) {
+            if (!coverage->arm_calls[i]) /* one call is enough */
+                coverage->arm_calls[i] =
+                    coverage_arm_is_shown(&coverage->arms[i], structure, around);
+        }
+        return;
+    }
     if (coverage->case_count)
         coverage->cases[coverage->case_count - 1].has[group] = true;
     for (unsigned i = coverage->first_member[group]; i < coverage_members_count;
@@ -313,4 +335,45 @@ const char *coverage_case_name(const struct coverage *coverage, unsigned case_in
 bool coverage_case_has(const struct coverage *coverage, unsigned case_index, unsigned group)
 {
     return coverage->cases[case_index].has[group];
+}
+
+/* ---- Arms of several runs -------------------------------------------------------------------- */
+
+void coverage_arms_seen(const struct coverage *coverage, struct coverage_arm_set *out_set)
+{
+    *out_set = (struct coverage_arm_set){{0}};
+    for (unsigned i = 0; i < coverage_arm_count() && i < COVERAGE_ARMS_MOST; i++)
+        out_set->bits[i / 64] |= (uint64_t)(coverage->arm_calls[i] != 0) << i % 64;
+}
+
+void coverage_arm_counts_add_run(struct coverage_arm_counts *counts,
+                                 const struct coverage_arm_set *set)
+{
+    for (unsigned i = 0; i < COVERAGE_ARMS_MOST; i++)
+        counts->runs[i] += set->bits[i / 64] >> i % 64 & 1;
+}
+
+void coverage_arm_counts_add(struct coverage_arm_counts *counts,
+                             const struct coverage_arm_counts *more)
+{
+    for (unsigned i = 0; i < COVERAGE_ARMS_MOST; i++)
+        counts->runs[i] += more->runs[i];
+}
+
+unsigned coverage_arm_counts_seen(const struct coverage_arm_counts *counts)
+{
+    unsigned seen = 0;
+
+    for (unsigned i = 0; i < COVERAGE_ARMS_MOST; i++)
+        seen += counts->runs[i] != 0;
+    return seen;
+}
+
+unsigned coverage_arms_possible(const struct coverage *coverage)
+{
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < coverage_arm_count(); i++)
+        count += !coverage->arms[i].reason;
+    return count;
 }

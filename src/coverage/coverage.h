@@ -104,6 +104,11 @@ struct coverage_tally {
 struct coverage;
 
 struct coverage *coverage_create(void);
+/*
+ * Of arms alone: nothing is watched, and tallies stay empty. It costs a run little, and changes
+ * nothing in it.
+ */
+struct coverage *coverage_create_counting(void);
 void coverage_destroy(struct coverage *coverage);
 
 /* Calls from here on are recorded for this case. False: no memory. */
@@ -127,6 +132,28 @@ const struct coverage_arm *coverage_arm(const struct coverage *coverage, unsigne
 uint64_t coverage_arm_calls(const struct coverage *coverage, unsigned index);
 /* A call had it, or there is a reason. */
 bool coverage_arm_is_settled(const struct coverage *coverage, unsigned index);
+
+/* ---- Arms of several runs ---- */
+
+#define COVERAGE_ARMS_MOST 512u
+
+/* The arms that calls have had, a bit for each. */
+struct coverage_arm_set {
+    uint64_t bits[COVERAGE_ARMS_MOST / 64];
+};
+void coverage_arms_seen(const struct coverage *coverage, struct coverage_arm_set *out_set);
+
+/* In how many runs, by the arm's index. */
+struct coverage_arm_counts {
+    uint64_t runs[COVERAGE_ARMS_MOST];
+};
+void coverage_arm_counts_add_run(struct coverage_arm_counts *counts,
+                                 const struct coverage_arm_set *set);
+void coverage_arm_counts_add(struct coverage_arm_counts *counts,
+                             const struct coverage_arm_counts *more);
+/* How many of the arms a run has had, and how many there are that a run can have. */
+unsigned coverage_arm_counts_seen(const struct coverage_arm_counts *counts);
+unsigned coverage_arms_possible(const struct coverage *coverage);
 
 /* All three are true, or there is a reason. */
 bool coverage_is_settled(const struct coverage *coverage, unsigned index);
@@ -161,6 +188,8 @@ void coverage_note_values(struct coverage *coverage, unsigned group, const void 
  */
 void coverage_note_reads(struct coverage *coverage, unsigned group, const void *values,
                          size_t offset, const DXGKARG_BUILDPAGINGBUFFER *around);
+/* Whether reads are looked at. */
+bool coverage_watches(const struct coverage *coverage);
 /* Counts a call of the operation in this run; true: it is one of those to watch. */
 bool coverage_takes_call(struct coverage *coverage, unsigned group);
 

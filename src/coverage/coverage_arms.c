@@ -42,6 +42,8 @@ static const struct {
      "empty entry could unbind"},
 };
 
+_Static_assert(ARRAY_COUNT(rows) <= COVERAGE_ARMS_MOST, "sets of arms have room");
+
 /* ---- Conditions ------------------------------------------------------------------------------ */
 
 static unsigned group_named(const char *structure)

@@ -22,7 +22,8 @@ struct coverage_layer {
     struct miniport_ops ops;
     const struct base_services *services;
     struct coverage *coverage;
-    uint8_t *shadow; /* driver's layer */
+    bool is_drivers;
+    uint8_t *shadow; /* driver's layer; NULL: nothing is watched */
 };
 
 /* An array that an argument structure points at. */
@@ -234,6 +235,8 @@ static void begin_answer(struct coverage *coverage, unsigned group, void *descri
         return;
     for (unsigned i = 0; i < count; i++)
         coverage_note_values(coverage, group, (uint8_t *)descriptors + i * stride, NULL);
+    if (!coverage_watches(coverage))
+        return;
     memcpy(answer.values, descriptors, bytes);
     if (!access_watch_begin(descriptors, bytes))
         return;
@@ -295,7 +298,7 @@ static void layer_destroy(struct miniport *self)
 
     if (layer->shadow)
         access_watch_free(layer->shadow, SHADOW_BYTES);
-    else
+    else if (!layer->is_drivers)
         end_answer();
     base_free(layer->services, layer, sizeof *layer);
 }
@@ -327,8 +330,9 @@ NTSTATUS coverage_driver_layer_create(struct coverage *coverage,
     *out_layer = NULL;
     if (!layer)
         return STATUS_NO_MEMORY;
-    layer->shadow = access_watch_alloc(SHADOW_BYTES);
-    if (!layer->shadow) {
+    layer->is_drivers = true;
+    layer->shadow = coverage_watches(coverage) ? access_watch_alloc(SHADOW_BYTES) : NULL;
+    if (!layer->shadow && coverage_watches(coverage)) {
         base_free(services, layer, sizeof *layer);
         return STATUS_NO_MEMORY;
     }

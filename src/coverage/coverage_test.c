@@ -275,6 +275,56 @@ static void the_arms_of_a_structure_stand_side_by_side_and_have_names_of_their_o
     }
 }
 
+/* Which alternatives calls had is the same without watching; nothing else is looked at. */
+static void counting_alone_sees_the_same_arms(void **state)
+{
+    struct coverage *counting = coverage_create_counting();
+    struct coverage_arm_counts counts = {{0}};
+    struct coverage_arm_set watched, counted;
+    struct miniport *layers[2];
+    char buffer[16];
+    DXGK_PTE entries[2] = {{.Valid = 1}};
+    DXGKARG_BUILDPAGINGBUFFER args = {.Operation = DXGK_OPERATION_TRANSFER, .pDmaBuffer = buffer};
+
+    assert_non_null(counting);
+    assert_true(NT_SUCCESS(
+        coverage_driver_layer_create(counting, base_services_libc(), &rig.driver, &layers[0])));
+    assert_true(NT_SUCCESS(
+        coverage_manager_layer_create(counting, base_services_libc(), layers[0], &layers[1])));
+    coverage_arms_seen(counting, &counted);
+    coverage_arm_counts_add_run(&counts, &counted);
+    assert_int_equal(coverage_arm_counts_seen(&counts), 0);
+    for (unsigned i = 0; i < 2; i++) {
+        args.Transfer.Source.SegmentId = i;
+        args.MultipassOffset = 0;
+        miniport_build_paging_buffer(layers[1], NULL, &args);
+        assert_int_equal(args.MultipassOffset, 3);
+        args.MultipassOffset = 0;
+        miniport_build_paging_buffer(rig.top, NULL, &args);
+    }
+    args = (DXGKARG_BUILDPAGINGBUFFER){
+        .Operation = DXGK_OPERATION_UPDATE_PAGE_TABLE,
+        .pDmaBuffer = buffer,
+        .UpdatePageTable = {.pPageTableEntries = entries, .NumPageTableEntries = 2}};
+    miniport_build_paging_buffer(layers[1], NULL, &args);
+    args.pDmaBuffer = buffer;
+    miniport_build_paging_buffer(rig.top, NULL, &args);
+    coverage_arms_seen(rig.coverage, &watched);
+    coverage_arms_seen(counting, &counted);
+    assert_memory_equal(&watched, &counted, sizeof watched);
+    coverage_arm_counts_add_run(&counts, &counted);
+    coverage_arm_counts_add_run(&counts, &counted);
+    assert_true(coverage_arm_counts_seen(&counts) > 4);
+    for (unsigned i = 0; i < coverage_member_count(); i++)
+        assert_false(coverage_tally(counting, i)->is_read || coverage_tally(counting, i)->is_set);
+    for (unsigned i = 0; i < COVERAGE_ARMS_MOST; i++)
+        assert_true(counts.runs[i] == 0 || counts.runs[i] == 2);
+    assert_true(coverage_arms_possible(counting) < coverage_arm_count());
+    for (unsigned i = 0; i < 2; i++) /* the driver below them is the rig's */
+        layers[i]->ops->destroy(layers[i]);
+    coverage_destroy(counting);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -285,6 +335,7 @@ int main(void)
         T(elements_of_arrays_are_watched_where_they_lie),
         T(patching_is_watched_with_its_lists),
         T(descriptors_are_read_by_the_manager),
+        T(counting_alone_sees_the_same_arms),
         T(reserved_members_have_a_reason_and_others_must_be_covered),
         T(a_call_counts_for_the_arms_that_it_has),
         T(an_arm_is_settled_by_a_call),

@@ -2,6 +2,7 @@
  * The catalogue of rules with how often each was evaluated and broken, as text and as JSON.
  */
 #include "report/rules_report.h"
+#include "report/alternatives.h"
 
 #include "report/document.h"
 
@@ -156,7 +157,9 @@ bool report_rule_file_read(int folder, struct report_rule_file *out_file, char e
         snprintf(error, 512, "rules.json:%d: %.80s", where.line, where.text);
         return false;
     }
-    is_fine = json_is_object(json) && add_runs(json, &out_file->counts, &out_file->runs);
+    is_fine = json_is_object(json) && add_runs(json, &out_file->counts, &out_file->runs) &&
+              report_alternatives_parse(json_object_get(json, "alternatives"), &out_file->arms,
+                                        &out_file->other_arms);
     bytes = json_object_get(json, "results_bytes");
     out_file->results_bytes =
         json_is_integer(bytes) ? (uint64_t)json_integer_value(bytes) : UINT64_MAX;
@@ -180,12 +183,16 @@ bool report_rule_file_read(int folder, struct report_rule_file *out_file, char e
 bool report_rule_file_write(int folder, const struct report_rule_file *file, char error[512])
 {
     json_t *json = json_object(), *rules = report_rule_counts_json(&file->counts);
+    json_t *alternatives = report_alternatives_json(&file->arms);
     char *text;
     bool is_fine;
 
     if (file->others)
         json_object_update_missing(rules, file->others);
+    if (file->other_arms)
+        json_object_update_missing(alternatives, file->other_arms);
     json_object_set_new(json, "rules", rules);
+    json_object_set_new(json, "alternatives", alternatives);
     json_object_set_new(json, "runs", json_integer((json_int_t)file->runs));
     if (file->results_bytes != UINT64_MAX)
         json_object_set_new(json, "results_bytes", json_integer((json_int_t)file->results_bytes));
@@ -201,7 +208,8 @@ bool report_rule_file_write(int folder, const struct report_rule_file *file, cha
 void report_rule_file_fini(struct report_rule_file *file)
 {
     json_decref(file->others);
-    file->others = NULL;
+    json_decref(file->other_arms);
+    file->others = file->other_arms = NULL;
 }
 
 /* ---- Tables ---------------------------------------------------------------------------------- */

@@ -21,6 +21,7 @@
 #define DRYDOCK_REPORT_RULES_REPORT_H
 
 #include "check/rules/rules.h"
+#include "coverage/coverage.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -55,6 +56,8 @@ struct report_rule_file {
     uint64_t runs;
     uint64_t results_bytes; /* of results.jsonl, whose runs are counted; UINT64_MAX: all of it */
     json_t *others;         /* counts of rules that this version does not know, or NULL */
+    struct coverage_arm_counts arms;
+    json_t *other_arms; /* of alternatives that this version does not know, or NULL */
 };
 
 /* Without a file, no rule was evaluated and all of results.jsonl is taken for counted. False: it

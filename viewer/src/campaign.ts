@@ -12,6 +12,7 @@ import {
     type Facts,
     type View,
 } from "./app.js";
+import { alternativesSection } from "./alternatives.js";
 import { bar, clear, grid, h, legend, link, pairs, section, table, type Child } from "./dom.js";
 import * as format from "./format.js";
 
@@ -605,6 +606,7 @@ function trend(facts: Facts): HTMLElement | null {
                 { title: "causes", isNumber: true },
                 { title: "new", isNumber: true },
                 { title: "rules evaluated", isNumber: true },
+                { title: "alternatives", isNumber: true },
             ],
             list.map(c => [
                 [
@@ -623,6 +625,7 @@ function trend(facts: Facts): HTMLElement | null {
                 n(c, "rules_evaluated", "rules")
                     ? format.count(n(c, "rules_evaluated", "rules"))
                     : "",
+                n(c, "alternatives") ? format.count(n(c, "alternatives")) : "",
             ]),
         ),
     );
@@ -753,6 +756,7 @@ export function campaignView(app: App): View {
                 ...[
                     causeMatrix(causes),
                     coverage(facts),
+                    alternativesSection(facts),
                     trend(facts),
                     seedsOf(facts),
                     countMap(

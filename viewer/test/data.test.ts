@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { allocationsNamed, argumentsOf, bytesOf, expectedIn } from "../src/finding.js";
 import { align, figuresOf } from "../src/compare.js";
+import { alternativesOf } from "../src/alternatives.js";
 import { areaOf, ruleCounts } from "../src/campaign.js";
 import { lowerBound, Run, sortedRows, thinSteps } from "../src/data.js";
 import { readStory } from "../src/decode.js";
@@ -199,6 +200,25 @@ test("rules that were never evaluated are there when the contract is", () => {
         ],
     );
     assert.equal(ruleCounts({ rules: { "PB-001": { evaluated: 3, broken: 1 } } }).isWhole, false);
+});
+
+test("alternatives that no run had are there, with the reason where there is one", () => {
+    const list = alternativesOf({
+        alternatives: [
+            { structure: "FILL", name: "all", condition: "a=0", source: "FILL-001", runs: 3 },
+            { structure: "FILL", name: "none", condition: "a!=0", source: "FILL-001", reason: "x" },
+            { structure: "FILL", name: "rest", condition: "b=0", source: "FILL-002", runs: "<b>" },
+        ],
+    });
+    assert.deepEqual(
+        list.map(a => [a.name, a.runs, a.reason]),
+        [
+            ["all", 3, ""],
+            ["none", 0, "x"],
+            ["rest", 0, ""],
+        ],
+    );
+    assert.deepEqual(alternativesOf({ alternatives: { "FILL: all": 3 } }), []);
 });
 
 test("a run of a story: names, lives, lanes, arrows and page tables fit together", async () => {

@@ -220,8 +220,13 @@ static void play_workload(const struct campaign_options *options, uint64_t seed,
         add_finding(record, "refused", "no memory");
         return;
     }
+    setup.config.coverage = coverage_create_counting(); /* without memory nothing is counted */
     run_execute(&setup.config, workload, result);
     take_result(record, result);
+    if (setup.config.coverage)
+        coverage_arms_seen(setup.config.coverage, &record->arms);
+    coverage_destroy(setup.config.coverage);
+    setup.config.coverage = result->config.coverage = NULL;
     if (options->repeat_every && seed % options->repeat_every == 0)
         repeat(&setup, workload, record, result);
     run_result_fini(result);

@@ -29,6 +29,7 @@
 
 #include "base/rng.h"
 #include "bench/run/run_result.h"
+#include "coverage/coverage.h"
 #include "workload/case/options.h"
 #include "workload/workload.h"
 
@@ -182,7 +183,8 @@ struct campaign_record {
     /* What was counted, and what was found. */
     uint64_t operations, submissions, paging_operations, evictions;
     uint64_t pages_checked, translations_checked, mismatches;
-    struct rule_counts rules; /* of its first playing */
+    struct rule_counts rules;     /* of its first playing */
+    struct coverage_arm_set arms; /* too: alternatives that its calls had */
     uint64_t finding_total;
     unsigned finding_count; /* kept */
     struct campaign_finding findings[CAMPAIGN_MAX_FINDINGS];
@@ -257,6 +259,7 @@ struct campaign_summary {
     uint64_t translations_checked;
     uint64_t digest; /* of all records, whatever their order */
     struct rule_counts rules;
+    struct coverage_arm_counts arms;
     struct campaign_cause *causes;
     size_t cause_count;
     uint64_t causes_dropped; /* findings of causes beyond CAMPAIGN_MAX_CAUSES */

@@ -313,6 +313,7 @@ void campaign_summary_add(struct campaign_summary *summary, const struct campaig
     summary->translations_checked += record->translations_checked;
     summary->mismatches += record->mismatches;
     rule_counts_add(&summary->rules, &record->rules);
+    coverage_arm_counts_add_run(&summary->arms, &record->arms);
     hash_init(&hash, 0);
     hash_update_u64(&hash, campaign_record_key(record));
     hash_update_u64(&hash, record->digest);

@@ -274,6 +274,11 @@ static void records_do_not_depend_on_the_number_of_workers(void **state)
         campaign_summary_add(&a.summary, &alone);
     }
     assert_true(a.summary.digest == b.summary.digest);
+    /* Alternatives that calls had: the same, however the runs were divided. */
+    assert_memory_equal(&a.summary.arms, &b.summary.arms, sizeof a.summary.arms);
+    assert_true(coverage_arm_counts_seen(&a.summary.arms) > 80);
+    for (unsigned i = 0; i < COVERAGE_ARMS_MOST; i++)
+        assert_true(a.summary.arms.runs[i] <= 12);
     campaign_summary_fini(&a.summary);
     campaign_summary_fini(&b.summary);
 }

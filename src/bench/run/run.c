@@ -559,6 +559,7 @@ static void run_reference(const struct workload *workload, struct run_result *re
     struct run_result reference;
     uint64_t hidden = config.local_bytes - config.visible_bytes;
 
+    config.coverage = NULL;
     workload_summarise(workload, &summary);
     config.local_bytes =
         max_u64(config.local_bytes, align_up(2 * summary.peak_live_bytes, MiB) + 256 * MiB);

@@ -6,9 +6,9 @@
  *
  *                DIR/campaign.json                 which campaign: driver, model, cases
  *                    results.jsonl                 a line for each item, in the order of their ends
- *                    rules.json                    how often each rule was evaluated and broken
- *                    findings/MODEL-SEED.txt       each item with findings, for people
- *                    findings/MODEL-SEED.case      its random case
+ *                    rules.json                    how often each rule was evaluated and broken,
+ * and how many runs had each alternative findings/MODEL-SEED.txt       each item with findings, for
+ * people findings/MODEL-SEED.case      its random case
  *
  *            A line ends with a checksum of itself. A line that was cut off or changed costs the
  *            run that it told of and no other: resumed, the folder keeps the line aside, in
@@ -85,10 +85,15 @@ bool campaign_store_is_of(const char *path, const struct campaign_options *optio
 bool campaign_store_add(struct campaign_store *store, const struct campaign_record *record,
                         char error[512]);
 
-/* Adds to the folder's counts of rules, which are no part of the lines. */
+/*
+ * Adds to the folder's counts of rules and of alternatives, which are no part of the lines.
+ * arms NULL: none.
+ */
 bool campaign_store_count_rules(struct campaign_store *store, const struct rule_counts *counts,
-                                uint64_t runs, char error[512]);
+                                const struct coverage_arm_counts *arms, uint64_t runs,
+                                char error[512]);
 const struct rule_counts *campaign_store_rules(const struct campaign_store *store);
+const struct coverage_arm_counts *campaign_store_arms(const struct campaign_store *store);
 
 /* The damaged lines that were put aside when the folder was opened. */
 const struct campaign_damage *campaign_store_damage(const struct campaign_store *store);

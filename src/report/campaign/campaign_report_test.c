@@ -2,6 +2,7 @@
  * Campaign folders: lines that come back as they went, and what is left of a campaign that was
  * ended.
  */
+#include "report/alternatives.h"
 #include "report/campaign/campaign_report.h"
 #include "report/rules_report.h"
 
@@ -79,6 +80,7 @@ static void a_folder_goes_on_where_it_was_cut_off(void **state)
     struct campaign_options other = options;
     struct campaign_store *store;
     struct rule_counts counts = {0};
+    struct coverage_arm_counts arms = {{0}};
     struct campaign_damage damage;
     uint64_t runs = 0;
     unsigned known = 0;
@@ -90,7 +92,8 @@ static void a_folder_goes_on_where_it_was_cut_off(void **state)
     record = some_record(6);
     assert_true(campaign_store_add(store, &record, error));
     counts.evaluated[RULE_PB_004] = 10;
-    assert_true(campaign_store_count_rules(store, &counts, 2, error));
+    arms.runs[3] = 2;
+    assert_true(campaign_store_count_rules(store, &counts, &arms, 2, error));
     campaign_store_close(store);
     snprintf(name, sizeof name, "%s/results.jsonl", folder);
     file = fopen(name, "a");
@@ -112,14 +115,20 @@ static void a_folder_goes_on_where_it_was_cut_off(void **state)
     record = some_record(7);
     assert_true(campaign_store_add(store, &record, error));
     counts.evaluated[RULE_PB_004] = 20;
-    assert_true(campaign_store_count_rules(store, &counts, 1, error));
+    arms.runs[3] = 1;
+    arms.runs[4] = 1;
+    assert_true(campaign_store_count_rules(store, &counts, &arms, 1, error));
     assert_int_equal(campaign_store_rules(store)->evaluated[RULE_PB_004], 30);
+    assert_int_equal(campaign_store_arms(store)->runs[3], 3);
     campaign_store_close(store);
     known = 0;
     /* Counts of rules go on as well. */
     assert_true(report_rule_counts_load(folder, &counts, &runs, error));
     assert_int_equal(counts.evaluated[RULE_PB_004], 30);
     assert_int_equal(runs, 3);
+    memset(&arms, 0, sizeof arms);
+    assert_true(report_alternatives_load(folder, &arms));
+    assert_true(arms.runs[3] == 3 && arms.runs[4] == 1 && coverage_arm_counts_seen(&arms) == 2);
     assert_true(campaign_store_read(folder, count_all, &known, &damage, error));
     assert_int_equal(known, 3);
     assert_int_equal(damage.count, 0);
@@ -147,7 +156,7 @@ static void make_folder(char folder[])
 
         assert_true(campaign_store_add(store, &record, error));
     }
-    assert_true(campaign_store_count_rules(store, &counts, 4, error));
+    assert_true(campaign_store_count_rules(store, &counts, NULL, 4, error));
     campaign_store_close(store);
 }
 
@@ -247,7 +256,7 @@ static void runs_whose_rules_were_lost_are_played_again(void **state)
     assert_true(campaign_store_open(folder, &options, true, count_known, &known, &store, error));
     assert_int_equal(known, 4);
     assert_true(campaign_store_add(store, &record, error));
-    assert_true(campaign_store_count_rules(store, &counts, 1, error));
+    assert_true(campaign_store_count_rules(store, &counts, NULL, 1, error));
     campaign_store_close(store);
 
     /* As if the process had been killed before it saved the counts. */
@@ -261,7 +270,7 @@ static void runs_whose_rules_were_lost_are_played_again(void **state)
     assert_non_null(strstr(aside, "\"seed\":5"));
     free(aside);
     assert_true(campaign_store_add(store, &record, error));
-    assert_true(campaign_store_count_rules(store, &counts, 1, error));
+    assert_true(campaign_store_count_rules(store, &counts, NULL, 1, error));
     assert_int_equal(campaign_store_rules(store)->evaluated[RULE_PB_004], 50);
     record = some_record(6);
     assert_true(campaign_store_add(store, &record, error));

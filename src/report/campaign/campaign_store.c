@@ -506,10 +506,18 @@ uint64_t campaign_store_uncounted(const struct campaign_store *store)
     return store->uncounted;
 }
 
+const struct coverage_arm_counts *campaign_store_arms(const struct campaign_store *store)
+{
+    return &store->rules.arms;
+}
+
 bool campaign_store_count_rules(struct campaign_store *store, const struct rule_counts *counts,
-                                uint64_t runs, char error[512])
+                                const struct coverage_arm_counts *arms, uint64_t runs,
+                                char error[512])
 {
     rule_counts_add(&store->rules.counts, counts);
+    if (arms)
+        coverage_arm_counts_add(&store->rules.arms, arms);
     store->rules.runs += runs;
     count_lines(store);
     if (store->rules.runs - store->runs_saved < RULES_SAVED_EVERY &&

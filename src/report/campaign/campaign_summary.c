@@ -1,6 +1,7 @@
 /*
  * A campaign's summary, as text and as JSON.
  */
+#include "report/alternatives.h"
 #include "report/campaign/campaign_report.h"
 
 #include "report/document.h"
@@ -129,6 +130,7 @@ char *campaign_report_json(const struct campaign_summary *summary, const char *f
     json_object_set_new(json, "outcomes", outcomes);
     json_object_set_new(json, "causes", causes);
     json_object_set_new(json, "rules", report_rule_counts_json(&summary->rules));
+    json_object_set_new(json, "alternatives", report_alternatives_json(&summary->arms));
     json_object_set_new(json, "seconds", json_real(seconds));
     json_object_set_new(json, "runs_per_second",
                         json_real(seconds > 0 ? (double)summary->runs / seconds : 0));

@@ -1,4 +1,5 @@
 #include "report/page/campaign_page.h"
+#include "report/alternatives.h"
 #include "report/campaign/folder_files.h"
 #include "report/finding_report.h"
 #include "report/page/folder_page.h"
@@ -154,7 +155,10 @@ static bool read_campaign(const char *folder, struct campaign_summary *summary, 
     is_read = counts && report_rule_counts_load(folder, counts, &runs, error);
     if (is_read)
         rule_counts_add(&summary->rules, counts);
-    else if (!counts)
+    if (is_read && !report_alternatives_load(folder, &summary->arms)) {
+        snprintf(error, 512, "'%.300s/rules.json': the counts of alternatives are damaged", folder);
+        is_read = false;
+    } else if (!counts)
         snprintf(error, 512, "no memory");
     free(counts);
     campaign_summary_settle(summary);
@@ -205,6 +209,7 @@ static void add_to_trend(json_t *trend, const char *folder, const struct campaig
     set(json, "findings", summary->findings);
     set(json, "rules_evaluated", evaluated);
     set(json, "rules_broken", broken);
+    set(json, "alternatives", coverage_arm_counts_seen(&summary->arms));
     json_object_set_new(json, "causes", causes);
     json_object_set_new(json, "new_causes", new_causes);
     json_array_append_new(trend, json);
@@ -480,6 +485,7 @@ char *report_campaign_html(const struct report_campaign *campaign, size_t *out_s
     json_object_set(facts, "seeds", campaign->seeds);
     json_object_set(facts, "trend", campaign->trend);
     json_object_set_new(facts, "contract", contract_json());
+    json_object_set_new(facts, "alternatives", report_alternatives_list(&campaign->summary.arms));
     complete_causes(campaign, json_object_get(facts, "causes"));
     json_object_set_new(facts, "notes", notes);
     snprintf(title, sizeof title, "Campaign %s - Drydock", campaign->folder);

@@ -12,8 +12,12 @@
  *            | contract   | [{"id", "sentence", "side", "tier", "versions", "reason"}]: all rules,
  *            |            | so that those that were never evaluated are seen; reason: why no run
  *            |            | can see it, or ""
+ *            | alternatives | [{"structure", "name", "condition", "source", "runs", "reason"}]: the
+ *            |            | alternatives of the operations that `drydock ops` counts, all of them;
+ *            |            | runs: how many runs had it; reason: why none can, or ""
  *            | trend      | [{"name", "driver", "time", "runs", "findings", "rules_evaluated",
- *            |            | "rules_broken", "causes", "new_causes"}]: the campaigns of the folder,
+ *            |            | "rules_broken", "alternatives", "causes", "new_causes"}]: the campaigns
+ *            |            | of the folder; alternatives: how many of them runs had;
  *            |            | the oldest first; causes by their ids. One entry, where the folder is
  *            |            | that of one campaign
  * Ownership  A campaign that was loaded is ended by report_campaign_fini().
