@@ -308,6 +308,7 @@ static void counting_alone_sees_the_same_arms(void **state)
         .UpdatePageTable = {.pPageTableEntries = entries, .NumPageTableEntries = 2}};
     miniport_build_paging_buffer(layers[1], NULL, &args);
     args.pDmaBuffer = buffer;
+    args.MultipassOffset = 0;
     miniport_build_paging_buffer(rig.top, NULL, &args);
     coverage_arms_seen(rig.coverage, &watched);
     coverage_arms_seen(counting, &counted);
