@@ -6,6 +6,7 @@
 #include "bench/config/run_config.h"
 #include "bench/exec/server.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,8 @@
     ROW(SYSTEM_MEMORY, "system-memory", 0, "SIZE", "system memory of the machine (4G)")            \
     ROW(SOCKET, "socket", 0, "PATH", "where clients find the server (in a folder of its own)")     \
     ROW(JOIN, "join", 0, "PATH", "start PROGRAM as a client of the server that listens there")     \
+    ROW(RECORD, "record", 0, "FILE",                                                               \
+        "write what the clients do as a case that plays without them")                             \
     ROW(SEED, "seed", 0, "N", "of what the machine chooses (1)")                                   \
     ROW(DRIVER, "driver", 0, "NAME", "ref, the reference miniport, or an image: ./mygpu.sys")      \
     ROW(GPU, "gpu", 0, "NAME", "sgpu, or a model: ./mygpu.so (what the driver is for)")            \
@@ -222,6 +225,18 @@ static void configure(const struct request *request, const struct workload *opti
     config->reference = RUN_REFERENCE_NEVER;
 }
 
+/* Told before the program is started, not when it has ended. */
+static bool may_write(const char *path)
+{
+    FILE *file = path ? fopen(path, "ae") : NULL;
+
+    if (path && !file)
+        cli_error("cannot write '%s': %s", path, strerror(errno));
+    if (file)
+        fclose(file);
+    return !path || file;
+}
+
 static enum cli_status serve(const struct request *request, const char *folder)
 {
     char own_folder[] = "/tmp/drydock-exec-XXXXXX", path[64];
@@ -231,7 +246,7 @@ static enum cli_status serve(const struct request *request, const char *folder)
     struct workload *options_of_case = read_options(request);
     struct run_config config;
 
-    if (!options_of_case) {
+    if (!options_of_case || !may_write(request->values[OPTION_RECORD])) {
         status = CLI_USAGE;
         goto free_memory;
     }
@@ -245,6 +260,7 @@ static enum cli_status serve(const struct request *request, const char *folder)
         .program = request->program,
         .library_dir = folder,
         .driver = request->values[OPTION_DRIVER],
+        .record = request->values[OPTION_RECORD],
     };
     configure(request, options_of_case, &config);
     exec_serve(server, &config, result);

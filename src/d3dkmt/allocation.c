@@ -219,6 +219,14 @@ static void hide(struct allocation *allocation)
     allocation->lock_address = 0;
 }
 
+D3DKMT_HANDLE d3dkmt_handle_of(const struct vidmm_allocation *allocation, void **out_client)
+{
+    const struct allocation *own = vidmm_allocation_cookie(allocation);
+
+    *out_client = own->process->client;
+    return own->is_destroyed ? 0 : own->object.handle;
+}
+
 void allocation_begin_destroy(struct allocation *allocation, bool waits_for_queues)
 {
     allocation->is_destroyed = true;

@@ -22,7 +22,8 @@
  *            are looked up, counts bounded, ranges checked. Pointers must lead to memory of the
  *            embedder's: it has copied in what they lead to.
  * Limits     Semaphores and mutexes, hardware queues, and resources that another process opens
- * answer STATUS_NOT_SUPPORTED. Source     The reference pages of d3dkmthk.h; /docs/applications.md.
+ *            answer STATUS_NOT_SUPPORTED.
+ * Source     The reference pages of d3dkmthk.h; /docs/applications.md.
  */
 #ifndef DRYDOCK_D3DKMT_D3DKMT_H
 #define DRYDOCK_D3DKMT_D3DKMT_H
@@ -128,12 +129,24 @@ struct d3dkmt_deed {
     bool is_reclaim;                  /* RESIDENT */
 };
 
+/* Who looks on: at each call before it is made and when it has ended, and at the end of a process.
+ */
+enum d3dkmt_moment { D3DKMT_CALLED, D3DKMT_ENDED, D3DKMT_CLOSED };
+struct d3dkmt_call;
+
+/* Whose allocation of the manager's it is, and its handle there; 0: it has been destroyed. */
+D3DKMT_HANDLE d3dkmt_handle_of(const struct vidmm_allocation *allocation, void **out_client);
+
 struct d3dkmt_config {
     const struct base_services *services;
     struct vidmm *vidmm; /* started, of the GpuMmu model; outlives the front */
     struct d3dkmt_board board;
     void (*witness)(void *context, const struct d3dkmt_deed *deed); /* NULL: nobody */
     void *witness_context;
+    /* Nothing may be called from here. call: NULL of CLOSED. May be NULL. */
+    void (*tap)(void *context, enum d3dkmt_moment moment, void *client,
+                const struct d3dkmt_call *call);
+    void *tap_context;
     LUID luid;
     unsigned wddm; /* 26: WDDM 2.6 */
     /* Where addresses lie that the front chooses for itself and for calls without limits. */

@@ -12,6 +12,9 @@
  */
 #include "d3dkmt/front.h"
 
+/* One that has not found room by then is larger than what can be had. */
+#define MOST_DEMOTIONS 3u
+
 static uint64_t bytes_of(const struct paging_operation *operation)
 {
     uint64_t bytes = 0;
@@ -94,8 +97,11 @@ static void demote_allocation(struct allocation *allocation, struct paging_opera
     allocation_give_back(allocation, count);
 }
 
-/* Bytes that can leave now; 0: nothing. */
-static uint64_t demote_device(struct device *device, uint64_t wanted)
+/*
+ * All that the device has: a part of it would leave it suspended and help it to nothing. Gives the
+ * bytes that can leave now; 0: nothing.
+ */
+static uint64_t demote_device(struct device *device)
 {
     struct d3dkmt *front = device->process->front;
     struct allocation *allocation;
@@ -107,8 +113,6 @@ static uint64_t demote_device(struct device *device, uint64_t wanted)
     restore->count = 0;
     restore->is_restore = true;
     list_for_each (allocation, &device->allocations, struct allocation, link) {
-        if (bytes >= wanted)
-            break;
         if (!may_be_demoted(allocation))
             continue;
         bytes += allocation->bytes;
@@ -120,18 +124,43 @@ static uint64_t demote_device(struct device *device, uint64_t wanted)
     return bytes;
 }
 
-bool d3dkmt_demote(struct d3dkmt *front)
+/* The oldest for which others have not given way in vain; NULL: there is none. */
+static struct paging_operation *first_in_line(struct d3dkmt *front)
 {
     struct paging_operation *operation;
+
+    list_for_each (operation, &front->starved, struct paging_operation, starved_link) {
+        if (operation->demotions < MOST_DEMOTIONS)
+            return operation;
+    }
+    return NULL;
+}
+
+/* What the process waits for, all in all: it has its turn with everything. */
+static uint64_t wanted_by(struct d3dkmt *front, const struct d3dkmt_process *process)
+{
+    const struct paging_operation *operation;
+    uint64_t bytes = 0;
+
+    list_for_each (operation, &front->starved, struct paging_operation, starved_link) {
+        if (operation->process == process)
+            bytes += bytes_of(operation);
+    }
+    return bytes;
+}
+
+bool d3dkmt_demote(struct d3dkmt *front)
+{
+    struct paging_operation *operation = first_in_line(front);
     uint64_t wanted, bytes = 0;
 
-    if (list_is_empty(&front->starved))
+    if (!operation)
         return false;
-    operation = container_of(front->starved.next, struct paging_operation, starved_link);
-    wanted = bytes_of(operation);
+    operation->demotions++;
+    wanted = wanted_by(front, operation->process);
     while (bytes < wanted) {
         struct device *victim = choose_victim(front, operation->process);
-        const uint64_t got = victim ? demote_device(victim, wanted - bytes) : 0;
+        const uint64_t got = victim ? demote_device(victim) : 0;
 
         if (!got)
             break;

@@ -26,6 +26,7 @@ static void end_call(struct d3dkmt *front, struct d3dkmt_call *call)
     front_free(front, call->state, call->state_bytes);
     call->state = NULL;
     front->statistics.failed_calls += !NT_SUCCESS(call->status);
+    front_tap(front, D3DKMT_ENDED, call->process->client, call);
 }
 
 bool d3dkmt_call(struct d3dkmt_process *process, struct d3dkmt_call *call)
@@ -43,6 +44,7 @@ bool d3dkmt_call(struct d3dkmt_process *process, struct d3dkmt_call *call)
         return true;
     }
     front->statistics.calls[call->function]++;
+    front_tap(front, D3DKMT_CALLED, process->client, call);
     status = dispatch(call);
     if (status == D3DKMT_WAITS && !call->again(call)) {
         front->statistics.waited_calls++;

@@ -145,6 +145,7 @@ struct paging_operation {
     struct list starved_link;
     uint64_t releases; /* of the front, when it was asked for last */
     uint64_t starved_number;
+    unsigned demotions; /* times that others gave way to it */
     bool was_starved, is_given_up;
     bool is_restore; /* takes demoted references again: of no queue, and no client waits for it */
     struct vidmm_allocation *reclaimed; /* NULL: it is no reclaim */
@@ -378,6 +379,13 @@ static inline void front_tell(struct d3dkmt *front, const struct d3dkmt_deed *de
 {
     if (front->config.witness)
         front->config.witness(front->config.witness_context, deed);
+}
+
+static inline void front_tap(struct d3dkmt *front, enum d3dkmt_moment moment, void *client,
+                             const struct d3dkmt_call *call)
+{
+    if (front->config.tap)
+        front->config.tap(front->config.tap_context, moment, client, call);
 }
 
 static inline void front_tell_of(struct d3dkmt *front, enum d3dkmt_deed_kind kind,

@@ -60,6 +60,7 @@ void d3dkmt_process_close(struct d3dkmt_process *process, void (*gone)(void *con
     process->gone = gone;
     process->gone_context = context;
     cancel_calls(process);
+    front_tap(process->front, D3DKMT_CLOSED, process->client, NULL);
     list_for_each (device, &process->devices, struct device, link)
         device->object.is_going = true;
     budgets_share(process->front);

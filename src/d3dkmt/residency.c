@@ -150,16 +150,28 @@ static void requests_ended(struct paging_operation *operation)
     }
 }
 
+/* In the line of the starved, which is in the order of their numbers. */
+static void take_place(struct paging_operation *operation)
+{
+    struct list *at = operation->process->front->starved.prev;
+
+    while (at != &operation->process->front->starved &&
+           container_of(at, struct paging_operation, starved_link)->starved_number >
+               operation->starved_number)
+        at = at->prev;
+    list_insert_after(at, &operation->starved_link);
+}
+
 static void starve(struct paging_operation *operation)
 {
     struct d3dkmt *front = operation->process->front;
 
     operation->has_ended = false;
     operation->releases = front->releases;
-    list_push_back(&front->starved, &operation->starved_link);
     if (!operation->was_starved)
         operation->starved_number = ++front->statistics.starved_requests;
     operation->was_starved = true;
+    take_place(operation);
 }
 
 /* Of a mapping that is being made; NULL: its allocation is destroyed, or it is none. */

@@ -2,9 +2,9 @@
  * Lanes: calls of a client's threads in memory that client and server share.
  *
  * Place      thunk. libdxcore.so and the server of its clients share it; what goes through a lane
- * is the same message as through a socket (thunk.h). Model      A client process has one sealed
- * memory file of LANE_FILE_BYTES. Its first page is the board, behind it lie LANE_COUNT lanes. A
- * thread of the client has a lane to itself:
+ *            is the same message as through a socket (thunk.h).
+ * Model      A client process has one sealed memory file of LANE_FILE_BYTES. Its first page is the
+ *            board, behind it lie LANE_COUNT lanes. A thread of the client has a lane to itself:
  *
  *                client                                  server
  *                message, state = LANE_CALL

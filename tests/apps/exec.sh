@@ -6,6 +6,7 @@ set -u
 
 [ $# = 1 ] || { sed -n '2,5s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 build=$(cd "$1" && pwd)
+source=$(cd "$(dirname "$0")/../.." && pwd)
 drydock=$build/drydock
 client=$build/app_client
 folder=$(mktemp -d)
@@ -52,6 +53,33 @@ END
 expect 0 '^0 wrong words' --local-memory 16M --socket "$folder/socket" -- sh "$folder/two"
 grep -q ' demotions' "$folder/out" || complain "nobody gave way"
 expect 0 '^asked to trim: [1-9]' --local-memory 32M -- "$client" share 6 4
+
+# A record plays without the client: the same twice, every byte right, and shrinks to a defect.
+digest_of() {
+    "$drydock" run "$1" --out "$folder/run" > "$folder/out" 2>&1 ||
+        complain "the record $1 does not play"
+    grep -q 'mismatches  *0$' "$folder/out" || complain "$1: mismatches"
+    sed -n 's/^  digest  *//p' "$folder/out"
+}
+plays_twice() {
+    first=$(digest_of "$1")
+    [ -n "$first" ] && [ "$first" = "$(digest_of "$1")" ] || complain "$1: two digests"
+}
+expect 0 '^0 wrong words' --local-memory 8M --record "$folder/copy.case" -- "$client" copy 4 4 1
+[ "$(grep -c '^write .* key=0x' "$folder/copy.case")" = 4 ] || complain "not four contents"
+[ "$(grep -c '^read ' "$folder/copy.case")" = 4 ] || complain "not four reads"
+plays_twice "$folder/copy.case"
+expect 0 '^0 wrong words' --local-memory 16M --socket "$folder/socket" \
+    --record "$folder/two.case" -- sh "$folder/two"
+plays_twice "$folder/two.case"
+"$drydock" shrink "$folder/copy.case" --driver zoo:PTE-one-late -o "$folder/small.case" \
+    > "$folder/out" 2>&1
+[ -s "$folder/small.case" ] || complain "the record does not shrink"
+[ "$(wc -l < "$folder/small.case")" -lt 20 ] || complain "the record shrinks to too much"
+for case in "$source"/cases/recorded/*.case; do
+    plays_twice "$case"
+done
+expect 2 'cannot write' --record "$folder/none/copy.case" -- true
 
 # Clients that die: amid copies, and amid a call that waits. The server ends in order.
 expect 1 'ended by signal 9' --local-memory 8M -- "$client" die 6 2

@@ -83,6 +83,11 @@ static bool move(struct client_memory *memory, uint64_t address, void *here, uin
     return !bytes;
 }
 
+bool client_memory_read(struct client_memory *memory, uint64_t address, void *out, uint64_t bytes)
+{
+    return move(memory, address, out, bytes, false);
+}
+
 static bool read_client(void *context, uint64_t address, void *out, uint64_t bytes)
 {
     return move(context, address, out, bytes, false);

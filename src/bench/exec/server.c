@@ -3,6 +3,7 @@
 
 #include "bench/board/gpu_plugin.h"
 #include "bench/exec/lanes.h"
+#include "bench/exec/recorder.h"
 #include "bench/exec/registry.h"
 #include "bench/exec/waiting.h"
 #include "thunk/protocol.h"
@@ -896,15 +897,41 @@ static void notify(void *context, void *memory, unsigned number, uint32_t flags,
         lanes_notify(client->lanes, number, flags, bytes);
 }
 
+/* With the programs' name as its title. */
+static void write_record(struct exec_server *shared, const struct run_board *board)
+{
+    const struct recorder_board told = {.title = basename(shared->config.program[0]),
+                                        .local_bytes = board->config->local_bytes,
+                                        .system_bytes = board->config->ram_bytes,
+                                        .seed = board->config->seed};
+
+    if (!shared->config.record)
+        return;
+    if (!shared->session.recorder)
+        snprintf(shared->error, sizeof shared->error, "no memory for a record");
+    else if (shared->has_started)
+        recorder_case_write(shared->session.recorder, shared->config.record, &told, shared->error);
+    recorder_case_destroy(shared->session.recorder);
+    seen_fini(shared->session.seen);
+    shared->session.recorder = NULL;
+    shared->session.seen = NULL;
+}
+
 static void play(void *context, const struct run_board *board)
 {
     struct exec_server *shared = context;
     struct server server = {.shared = shared, .session = &shared->session};
     struct channel *channel;
+    struct seen seen;
 
     list_init(&server.clients);
     list_init(&server.channels);
     shared->session.notify = notify;
+    if (shared->config.record) {
+        seen_init(&seen);
+        shared->session.seen = &seen;
+        shared->session.recorder = recorder_case_create(&seen);
+    }
     if (!NT_SUCCESS(exec_session_open(&shared->session, board))) {
         snprintf(shared->error, sizeof shared->error, "no memory for the front");
         return;
@@ -922,6 +949,7 @@ static void play(void *context, const struct run_board *board)
         waiting_close(&server.waiting);
     shared->counts.front = *d3dkmt_statistics(shared->session.front);
     exec_session_close(&shared->session);
+    write_record(shared, board);
 }
 
 static void trim(void *context, struct vidmm_process *process, enum vidmm_budget_group group,

@@ -32,6 +32,7 @@ struct exec_server_config {
     char *const *program;    /* its name and arguments, NULL at the end */
     const char *library_dir; /* where libdxcore.so is */
     const char *driver;      /* the image, of whose folder user mode is told; NULL: none */
+    const char *record;      /* the case that is written; NULL: none */
     void (*log)(void *context, const char *text);
     void *log_context;
 };

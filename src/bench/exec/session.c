@@ -1,5 +1,8 @@
 #include "bench/exec/session.h"
 
+#include "bench/exec/recorder.h"
+#include "bench/exec/seen.h"
+
 #include "bench/board/gpu_plugin.h"
 #include "bench/exec/registry.h"
 #include "check/check.h"
@@ -56,8 +59,8 @@ static NTSTATUS escape(void *context, void *data, uint32_t bytes)
                                   : STATUS_NOT_SUPPORTED;
 }
 
-/* The checking layer sees the driver's side only. */
-static void tell_check(void *context, const struct d3dkmt_deed *deed)
+/* The checking layer sees the driver's side only, and a recorder calls only. */
+static void tell_others(void *context, const struct d3dkmt_deed *deed)
 {
     static const enum check_client_kind kinds[] = {
         [D3DKMT_DEED_DEVICE] = CHECK_CLIENT_DEVICE,
@@ -80,6 +83,10 @@ static void tell_check(void *context, const struct d3dkmt_deed *deed)
     };
     const struct exec_session *session = context;
 
+    if (session->recorder)
+        recorder_case_deed(session->recorder, deed);
+    if (!session->board->check)
+        return;
     check_client(session->board->check,
                  &(struct check_client_event){
                      .kind = kinds[deed->kind],
@@ -98,6 +105,27 @@ static void tell_check(void *context, const struct d3dkmt_deed *deed)
                  });
 }
 
+static void tap(void *context, enum d3dkmt_moment moment, void *client,
+                const struct d3dkmt_call *call)
+{
+    const struct exec_session *session = context;
+
+    if (moment == D3DKMT_CLOSED) {
+        if (session->recorder)
+            recorder_case_closed(session->recorder, client);
+        seen_closed(session->seen, client);
+    } else if (moment == D3DKMT_CALLED) {
+        if (session->recorder)
+            recorder_case_called(session->recorder, client, call);
+    } else {
+        if (session->recorder)
+            recorder_case_before(session->recorder, client, call);
+        seen_ended(session->seen, client, call);
+        if (session->recorder)
+            recorder_case_behind(session->recorder, client, call);
+    }
+}
+
 static uint64_t timeout_of(const struct exec_session *session)
 {
     const uint64_t timeout_ns = session->board->config->timeout_ns;
@@ -112,11 +140,15 @@ NTSTATUS exec_session_open(struct exec_session *session, const struct run_board 
         .vidmm = board->vidmm,
         .luid = {.LowPart = EXEC_LUID_LOW, .HighPart = EXEC_LUID_HIGH},
         .wddm = board->config->wddm,
-        .witness = board->check ? tell_check : NULL,
+        .witness = board->check || session->recorder ? tell_others : NULL,
         .witness_context = session,
+        .tap = session->seen ? tap : NULL,
+        .tap_context = session,
     };
 
-    *session = (struct exec_session){.board = board, .notify = session->notify};
+    session->board = board;
+    session->front = NULL;
+    session->next_watch_ns = 0;
     client_memory_board(&config.board);
     config.board.context = session;
     config.board.size_of = size_of;

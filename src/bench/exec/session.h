@@ -15,12 +15,18 @@
 #include "bench/run/run.h"
 #include "d3dkmt/d3dkmt.h"
 
+struct recorder_case;
+struct seen;
+
 struct exec_session {
     const struct run_board *board;
     struct d3dkmt *front;
     char store[1024]; /* where the driver's files are; "": nowhere */
     uint64_t next_watch_ns;
-    /* Of struct d3dkmt_board; the guest's, set before the session is opened. NULL: none. */
+    /* The guest's, set before the session is opened: who hears of calls; NULL: nobody. */
+    struct seen *seen;
+    struct recorder_case *recorder; /* needs seen */
+    /* The same: of struct d3dkmt_board; NULL: none. */
     void (*notify)(void *session, void *client, unsigned number, uint32_t flags, uint64_t bytes);
 };
 

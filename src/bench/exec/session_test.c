@@ -564,6 +564,56 @@ static void who_does_not_fit_beside_another_takes_turns(void **state)
     test_on_board(16 * MIB, taking_turns);
 }
 
+/* Both take 12 MiB of 16 piece by piece; each gets all of it in the end. */
+static void piece_by_piece(struct exec_session *session)
+{
+    struct test_client clients[2];
+    struct test_buffer buffers[2][3];
+    uint64_t awaited[2] = {0}, copied[2] = {0};
+    unsigned asked[2] = {0};
+
+    for (unsigned i = 0; i < 2; i++) {
+        test_client_start(&clients[i], session);
+        for (unsigned k = 0; k < 3; k++) {
+            assert_int_equal(
+                test_create(&clients[i], SGPU_UMD_NO_APERTURE, 4 * MIB, NULL, &buffers[i][k]),
+                STATUS_SUCCESS);
+            test_map(&clients[i], &buffers[i][k], 0);
+        }
+    }
+    for (unsigned round = 0; round < 200; round++) {
+        bool is_done = true;
+
+        for (unsigned i = 0; i < 2; i++) {
+            if (*clients[i].paging_fence < awaited[i])
+                is_done = false;
+            else if (asked[i] < 3)
+                awaited[i] =
+                    ask_for(&clients[i], &buffers[i][asked[i]++], STATUS_PENDING).PagingFenceValue;
+            else if (!copied[i])
+                copied[i] = test_copy(&clients[i], buffers[i][0].va, buffers[i][2].va, 4 * MIB);
+            is_done &= copied[i] && *clients[i].fence_value >= copied[i];
+        }
+        settle(session);
+        if (is_done)
+            break;
+        d3dkmt_demote(session->front);
+        settle(session);
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        assert_int_equal(asked[i], 3);
+        assert_true(copied[i] && *clients[i].fence_value >= copied[i]);
+        assert_int_equal(state_of(&clients[i]), D3DKMT_DEVICEEXECUTION_ACTIVE);
+    }
+    test_client_close(&clients[0]);
+    test_client_close(&clients[1]);
+}
+
+static void two_that_take_memory_piece_by_piece_get_all_of_it(void **state)
+{
+    test_on_board(16 * MIB, piece_by_piece);
+}
+
 static void offers(struct exec_session *session)
 {
     struct test_client client;
@@ -1000,6 +1050,7 @@ int main(void)
         cmocka_unit_test(budgets_follow_processes_and_reservations),
         cmocka_unit_test(references_are_counted_and_none_is_given_back_twice),
         cmocka_unit_test(who_does_not_fit_beside_another_takes_turns),
+        cmocka_unit_test(two_that_take_memory_piece_by_piece_get_all_of_it),
         cmocka_unit_test(what_is_offered_may_be_gone_when_it_is_reclaimed),
         cmocka_unit_test(the_lower_priority_leaves_first),
         cmocka_unit_test(work_of_a_client_reaches_its_own_addresses_only),

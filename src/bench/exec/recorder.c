@@ -1,0 +1,646 @@
+#define _GNU_SOURCE
+#include "bench/exec/recorder.h"
+
+#include "base/bits.h"
+#include "base/hash.h"
+
+#include <drydock/sgpu.h>
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What one CPU write is hashed in. */
+#define PIECE_BYTES (UINT64_C(1) << 20)
+/* A line of a case has at most so many references. */
+#define MOST_REFERENCES 8192u
+
+struct recorder_case {
+    struct seen *seen;
+    FILE *head, *body;
+    char *head_text, *body_text;
+    size_t head_size, body_size;
+    unsigned nodes;
+    bool has_opaque_note, was_wait;
+    char last_wait[32];
+};
+
+/* Of one submission while its packets are walked. */
+struct line {
+    struct recorder_case *recorder;
+    struct seen_process *process;
+    struct seen_object *context;
+    char *text;
+    size_t size;
+    FILE *out;
+    unsigned count;
+    bool is_opaque;
+};
+
+struct recorder_case *recorder_case_create(struct seen *seen)
+{
+    struct recorder_case *recorder = calloc(1, sizeof *recorder);
+
+    if (!recorder)
+        return NULL;
+    recorder->seen = seen;
+    recorder->nodes = 2;
+    recorder->head = open_memstream(&recorder->head_text, &recorder->head_size);
+    recorder->body = open_memstream(&recorder->body_text, &recorder->body_size);
+    if (recorder->head && recorder->body)
+        return recorder;
+    recorder_case_destroy(recorder);
+    return NULL;
+}
+
+void recorder_case_destroy(struct recorder_case *recorder)
+{
+    if (!recorder)
+        return;
+    if (recorder->head)
+        fclose(recorder->head);
+    if (recorder->body)
+        fclose(recorder->body);
+    free(recorder->head_text);
+    free(recorder->body_text);
+    free(recorder);
+}
+
+/* ---- Waits ----------------------------------------------------------------------------------- */
+
+static void wait_for(struct recorder_case *recorder, struct seen_object *context)
+{
+    if (!context || context->waited >= context->submitted)
+        return;
+    context->waited = context->submitted;
+    fprintf(recorder->body, "wait c%u\n", context->number);
+}
+
+/* Work of another context that has not been waited for: the client knew by looking at a fence. */
+static void order_behind(struct recorder_case *recorder, const struct seen_object *context,
+                         const struct seen_use *use)
+{
+    if (use->context && use->context != context && use->context->waited < use->sequence)
+        wait_for(recorder, use->context);
+}
+
+static void waited_for_fences(struct recorder_case *recorder, struct seen_process *process,
+                              UINT count, const D3DKMT_HANDLE *handles,
+                              const struct seen_object *context)
+{
+    for (UINT i = 0; i < count; i++) {
+        const struct seen_object *fence = seen_find(process, handles[i], SEEN_FENCE);
+
+        if (fence && fence->signaller && fence->signaller != context)
+            wait_for(recorder, fence->signaller);
+    }
+}
+
+/* ---- Content --------------------------------------------------------------------------------- */
+
+/* Names of content have 62 bits, and those of the pages follow: 0 is none. */
+static uint64_t key_of(uint64_t hash)
+{
+    return hash >> 4 | 1;
+}
+
+/* False: the client has no memory there. */
+static bool hash_memory(const struct seen_process *process, uint64_t address, uint64_t bytes,
+                        uint64_t *out_hash)
+{
+    uint8_t *piece = malloc(min_u64(bytes, PIECE_BYTES));
+    struct hash hash;
+    bool is_there = piece != NULL;
+
+    hash_init(&hash, bytes);
+    for (uint64_t at = 0, size; is_there && at < bytes; at += size) {
+        size = min_u64(PIECE_BYTES, bytes - at);
+        is_there = seen_read(process, address + at, piece, size);
+        if (is_there)
+            hash_update(&hash, piece, size);
+    }
+    free(piece);
+    *out_hash = max_u64(hash_final(&hash), 1);
+    return is_there;
+}
+
+/* The one that has the whole range; NULL: none. */
+static struct seen_content *content_of(const struct seen_object *allocation, uint64_t offset,
+                                       uint64_t bytes)
+{
+    for (unsigned i = 0; i < allocation->content_count; i++) {
+        struct seen_content *content = &allocation->contents[i];
+
+        if (content->offset <= offset && offset + bytes <= content->offset + content->bytes)
+            return content;
+    }
+    return NULL;
+}
+
+/* The name of the range's first page; 0: it has none. */
+static uint64_t key_of_range(const struct seen_content *content, uint64_t offset)
+{
+    const uint64_t skipped = content ? offset - content->offset : 1;
+
+    return content && content->key && skipped % 4096 == 0 ? content->key + skipped / 4096 : 0;
+}
+
+/* What is left of a content beside the range, at most two pieces. */
+static void cut(struct seen_object *allocation, uint64_t offset, uint64_t bytes)
+{
+    struct seen_content kept[2];
+    const unsigned count = allocation->content_count;
+    unsigned last = 0;
+
+    for (unsigned i = 0; i < count; i++) {
+        const struct seen_content old = allocation->contents[i];
+        unsigned pieces = 0;
+
+        if (old.offset >= offset + bytes || old.offset + old.bytes <= offset) {
+            allocation->contents[last++] = old;
+            continue;
+        }
+        if (old.offset < offset) {
+            kept[pieces] = old;
+            kept[pieces].hash = 0;
+            kept[pieces++].bytes = offset - old.offset;
+        }
+        /* The second piece has no room of its own while the list is read: it is forgotten. */
+        if (old.offset + old.bytes > offset + bytes && !pieces) {
+            kept[0] = old;
+            kept[0].key = key_of_range(&old, offset + bytes);
+            kept[0].hash = 0;
+            kept[0].offset = offset + bytes;
+            kept[0].bytes = old.offset + old.bytes - (offset + bytes);
+            pieces = 1;
+        }
+        if (pieces)
+            allocation->contents[last++] = kept[0];
+    }
+    allocation->content_count = last;
+}
+
+static void set_content(struct recorder_case *recorder, struct seen_object *allocation,
+                        const struct seen_content *content)
+{
+    cut(allocation, content->offset, content->bytes);
+    if (allocation->content_count == allocation->content_room) {
+        const unsigned room = allocation->content_room ? allocation->content_room * 2 : 4;
+        struct seen_content *more = realloc(allocation->contents, room * sizeof *more);
+
+        if (!more) {
+            recorder->seen->is_lost = true;
+            return;
+        }
+        allocation->contents = more;
+        allocation->content_room = room;
+    }
+    allocation->contents[allocation->content_count++] = *content;
+}
+
+/* What the GPU has written there, and nobody has read, is read: the case checks it. */
+static void read_what_is_unread(struct recorder_case *recorder, struct seen_object *allocation,
+                                uint64_t offset, uint64_t bytes)
+{
+    for (unsigned i = 0; i < allocation->content_count; i++) {
+        struct seen_content *content = &allocation->contents[i];
+
+        if (!content->is_unread || content->offset >= offset + bytes ||
+            content->offset + content->bytes <= offset)
+            continue;
+        content->is_unread = false;
+        fprintf(recorder->body, "read a%u offset=%" PRIu64 " size=%" PRIu64 "\n",
+                allocation->number, content->offset, content->bytes);
+    }
+}
+
+/* The GPU is about to read memory that the CPU may have written. */
+static void look_at_memory(struct recorder_case *recorder, struct seen_object *allocation,
+                           uint64_t offset, uint64_t bytes)
+{
+    const uint64_t address = seen_cpu_address(allocation);
+    struct seen_content *content = content_of(allocation, offset, bytes);
+    struct seen_content found = {.offset = offset, .bytes = bytes};
+
+    if (!address || !hash_memory(allocation->process, address + offset, bytes, &found.hash))
+        return;
+    if (content && content->hash == found.hash && content->offset == offset &&
+        content->bytes == bytes)
+        return;
+    read_what_is_unread(recorder, allocation, offset, bytes);
+    found.key = key_of(found.hash);
+    fprintf(recorder->body, "write a%u offset=%" PRIu64 " size=%" PRIu64 " key=0x%" PRIx64 "\n",
+            allocation->number, offset, bytes, found.key);
+    set_content(recorder, allocation, &found);
+}
+
+/* ---- Submissions ----------------------------------------------------------------------------- */
+
+struct place {
+    struct seen_object *allocation; /* NULL: nothing that is known */
+    uint64_t offset;
+};
+
+static struct place place_of(const struct seen_process *process, uint64_t va, uint64_t bytes)
+{
+    const struct seen_mapping *mapping = seen_mapping_at(process, va);
+
+    if (!mapping || !mapping->allocation || bytes > mapping->end - va ||
+        mapping->offset + (va - mapping->start) + bytes > mapping->allocation->bytes)
+        return (struct place){0};
+    return (struct place){mapping->allocation, mapping->offset + (va - mapping->start)};
+}
+
+static void refer(struct line *line, const struct place *place, uint64_t bytes, const char *how,
+                  uint64_t key)
+{
+    fprintf(line->out, " a%u@%" PRIu64 "+%" PRIu64 ":%s", place->allocation->number, place->offset,
+            bytes, how);
+    if (key)
+        fprintf(line->out, "=0x%" PRIx64, key);
+    line->count++;
+}
+
+/* The lines in front of the submission: each reference is looked at before any is written down. */
+static void prepare(void *context, const struct seen_access *access)
+{
+    struct line *line = context;
+    struct place from, to;
+
+    if (access->kind == SEEN_SIGNAL || access->kind == SEEN_UNKNOWN)
+        return;
+    from =
+        access->source ? place_of(line->process, access->source, access->bytes) : (struct place){0};
+    to = access->destination ? place_of(line->process, access->destination, access->bytes)
+                             : (struct place){0};
+    if (from.allocation) {
+        order_behind(line->recorder, line->context, &from.allocation->written);
+        look_at_memory(line->recorder, from.allocation, from.offset, access->bytes);
+    }
+    if (to.allocation) {
+        order_behind(line->recorder, line->context, &to.allocation->written);
+        order_behind(line->recorder, line->context, &to.allocation->read);
+        read_what_is_unread(line->recorder, to.allocation, to.offset, access->bytes);
+    }
+}
+
+static void write_down(void *context, const struct seen_access *access)
+{
+    struct line *line = context;
+    const struct seen_use use = {line->context, line->context->submitted};
+    const struct seen_content *known = NULL;
+    struct seen_content content = {.bytes = access->bytes};
+    struct place from, to;
+
+    if (access->kind == SEEN_SIGNAL)
+        return;
+    if (access->kind == SEEN_UNKNOWN || line->count + 2 > MOST_REFERENCES) {
+        line->is_opaque = true;
+        return;
+    }
+    from =
+        access->source ? place_of(line->process, access->source, access->bytes) : (struct place){0};
+    to = access->destination ? place_of(line->process, access->destination, access->bytes)
+                             : (struct place){0};
+    line->is_opaque |=
+        (access->source && !from.allocation) || (access->destination && !to.allocation);
+    if (from.allocation) {
+        refer(line, &from, access->bytes, "r", 0);
+        from.allocation->read = use;
+        known = content_of(from.allocation, from.offset, access->bytes);
+    }
+    if (!to.allocation)
+        return;
+    content.offset = to.offset;
+    if (access->kind == SEEN_COPY) {
+        content.key = key_of_range(known, from.offset);
+        if (known && known->offset == from.offset && known->bytes == access->bytes)
+            content.hash = known->hash;
+    }
+    content.is_unread = seen_cpu_address(to.allocation) != 0;
+    refer(line, &to, access->bytes, "w", content.key);
+    to.allocation->written = use;
+    set_content(line->recorder, to.allocation, &content);
+}
+
+static void submitted(struct recorder_case *recorder, struct seen_process *process,
+                      const D3DKMT_SUBMITCOMMAND *arguments)
+{
+    struct line line = {.recorder = recorder,
+                        .process = process,
+                        .context =
+                            seen_find(process, arguments->BroadcastContext[0], SEEN_CONTEXT)};
+
+    if (!line.context)
+        return;
+    line.out = open_memstream(&line.text, &line.size);
+    if (!line.out) {
+        recorder->seen->is_lost = true;
+        return;
+    }
+    line.is_opaque =
+        !seen_walk_batch(process, arguments->Commands, arguments->CommandLength, prepare, &line);
+    if (!line.is_opaque)
+        seen_walk_batch(process, arguments->Commands, arguments->CommandLength, write_down, &line);
+    fclose(line.out);
+    if (line.is_opaque && !recorder->has_opaque_note) {
+        recorder->has_opaque_note = true;
+        fprintf(recorder->body, "note \"work that is not read here: what it does is not in the "
+                                "case\"\n");
+    }
+    fprintf(recorder->body, "submit c%u%s%s\n", line.context->number,
+            arguments->Flags.NullRendering ? " null=yes" : "", line.text);
+    free(line.text);
+}
+
+/* ---- Other lines ----------------------------------------------------------------------------- */
+
+static void created_allocation(struct recorder_case *recorder, const struct seen_object *allocation)
+{
+    static const struct {
+        uint32_t flag;
+        const char *word;
+    } words[] = {
+        {SGPU_UMD_CPU_VISIBLE, "cpu-visible"},    {SGPU_UMD_CACHED, "cached"},
+        {SGPU_UMD_EXISTING, "existing-sysmem"},   {SGPU_UMD_PROTECTED, "protected"},
+        {SGPU_UMD_PERMANENT, "permanent-sysmem"},
+    };
+    const char *between = " flags=";
+    uint32_t flags = allocation->flags;
+
+    if (flags & SGPU_UMD_EXISTING)
+        flags |= SGPU_UMD_CPU_VISIBLE; /* the client's own memory, which it reads and writes */
+    fprintf(recorder->body, "alloc a%u size=%" PRIu64 " device=d%u segments=%s", allocation->number,
+            allocation->bytes, allocation->device->number,
+            flags & SGPU_UMD_APERTURE_ONLY     ? "aperture"
+            : flags & SGPU_UMD_NO_APERTURE     ? "local"
+            : flags & SGPU_UMD_PREFER_APERTURE ? "aperture,local"
+                                               : "local,aperture");
+    for (unsigned i = 0; i < sizeof words / sizeof words[0]; i++) {
+        if (!(flags & words[i].flag))
+            continue;
+        fprintf(recorder->body, "%s%s", between, words[i].word);
+        between = ",";
+    }
+    fputc('\n', recorder->body);
+}
+
+static struct seen_object *object_of(struct recorder_case *recorder,
+                                     const struct vidmm_allocation *allocation)
+{
+    void *client;
+    const D3DKMT_HANDLE handle = d3dkmt_handle_of(allocation, &client);
+
+    return seen_find(seen_process_of(recorder->seen, client), handle, SEEN_ALLOCATION);
+}
+
+/* References of the manager's: the first and the last of an allocation are lines. */
+static void tell_references(struct recorder_case *recorder, const struct d3dkmt_deed *deed,
+                            const char *word, bool is_gain)
+{
+    bool has_begun = false;
+
+    for (unsigned i = 0; i < deed->count; i++) {
+        struct seen_object *allocation = object_of(recorder, deed->allocations[i]);
+
+        if (!allocation || !allocation->bytes || (!is_gain && !allocation->held))
+            continue;
+        allocation->held += is_gain ? 1 : -1u;
+        if (allocation->held != (is_gain ? 1 : 0))
+            continue;
+        if (!has_begun)
+            fputs(word, recorder->body);
+        fprintf(recorder->body, " a%u", allocation->number);
+        has_begun = true;
+    }
+    if (has_begun)
+        fputc('\n', recorder->body);
+}
+
+void recorder_case_deed(struct recorder_case *recorder, const struct d3dkmt_deed *deed)
+{
+    if (deed->kind == D3DKMT_DEED_EVICT)
+        tell_references(recorder, deed, "evict", false);
+    else if ((deed->kind == D3DKMT_DEED_MAKE_RESIDENT && deed->status == STATUS_SUCCESS) ||
+             (deed->kind == D3DKMT_DEED_RESIDENT && NT_SUCCESS(deed->status) && !deed->is_reclaim))
+        tell_references(recorder, deed, "resident", true);
+}
+
+static void tell_offers(struct recorder_case *recorder, struct seen_process *process,
+                        const char *word, UINT count, const D3DKMT_HANDLE *handles)
+{
+    if (!handles)
+        return;
+    fputs(word, recorder->body);
+    for (UINT i = 0; i < count; i++) {
+        const struct seen_object *allocation = seen_find(process, handles[i], SEEN_ALLOCATION);
+
+        if (allocation)
+            fprintf(recorder->body, " a%u", allocation->number);
+    }
+    fputc('\n', recorder->body);
+}
+
+static void freed(struct recorder_case *recorder, struct seen_object *allocation)
+{
+    if (!allocation || !allocation->bytes)
+        return;
+    read_what_is_unread(recorder, allocation, 0, UINT64_MAX / 2);
+    fprintf(recorder->body, "free a%u\n", allocation->number);
+    allocation->bytes = 0; /* no line names it any more */
+}
+
+static void freed_all(struct recorder_case *recorder, struct seen_process *process,
+                      const struct seen_object *device, const struct seen_object *resource)
+{
+    struct seen_object *object;
+
+    list_for_each (object, &process->objects, struct seen_object, link) {
+        if (object->kind == SEEN_ALLOCATION && !object->is_destroyed &&
+            (!device || object->device == device) && (!resource || object->resource == resource))
+            freed(recorder, object);
+    }
+}
+
+void recorder_case_before(struct recorder_case *recorder, void *client,
+                          const struct d3dkmt_call *call)
+{
+    struct seen_process *process = seen_process_of(recorder->seen, client);
+
+    if (!process || !NT_SUCCESS(call->status))
+        return;
+    switch (call->function) {
+    case D3DKMT_FN_DestroyAllocation2: {
+        const D3DKMT_DESTROYALLOCATION2 *arguments = call->arguments;
+        const struct seen_object *resource =
+            seen_find(process, arguments->hResource, SEEN_RESOURCE);
+
+        if (resource && !arguments->AllocationCount)
+            freed_all(recorder, process, NULL, resource);
+        for (UINT i = 0; arguments->phAllocationList && i < arguments->AllocationCount; i++) {
+            UINT first = 0;
+
+            while (arguments->phAllocationList[first] != arguments->phAllocationList[i])
+                first++;
+            if (first == i)
+                freed(recorder,
+                      seen_find(process, arguments->phAllocationList[i], SEEN_ALLOCATION));
+        }
+        break;
+    }
+    default:
+        break;
+    }
+}
+
+/* What goes with a device gives its room to others before the call has ended. */
+void recorder_case_called(struct recorder_case *recorder, void *client,
+                          const struct d3dkmt_call *call)
+{
+    struct seen_process *process = seen_process_of(recorder->seen, client);
+    const struct seen_object *device =
+        process && call->function == D3DKMT_FN_DestroyDevice
+            ? seen_find(process, ((const D3DKMT_DESTROYDEVICE *)call->arguments)->hDevice,
+                        SEEN_DEVICE)
+            : NULL;
+
+    if (device)
+        freed_all(recorder, process, device, NULL);
+}
+
+static const char *offer_word(D3DKMT_OFFER_PRIORITY priority)
+{
+    return priority == D3DKMT_OFFER_PRIORITY_LOW    ? "offer priority=low"
+           : priority == D3DKMT_OFFER_PRIORITY_HIGH ? "offer priority=high"
+                                                    : "offer";
+}
+
+void recorder_case_behind(struct recorder_case *recorder, void *client,
+                          const struct d3dkmt_call *call)
+{
+    struct seen_process *process = seen_process_of(recorder->seen, client);
+    const struct seen_object *object;
+
+    if (!process || !NT_SUCCESS(call->status))
+        return;
+    switch (call->function) {
+    case D3DKMT_FN_CreateDevice:
+        object = seen_find(process, ((const D3DKMT_CREATEDEVICE *)call->arguments)->hDevice,
+                           SEEN_DEVICE);
+        if (object)
+            fprintf(recorder->head, "device d%u process=p%u\n", object->number, process->number);
+        break;
+    case D3DKMT_FN_CreateContextVirtual:
+        object =
+            seen_find(process, ((const D3DKMT_CREATECONTEXTVIRTUAL *)call->arguments)->hContext,
+                      SEEN_CONTEXT);
+        if (object && object->device) {
+            fprintf(recorder->head, "context c%u device=d%u node=%u\n", object->number,
+                    object->device->number, object->node);
+            if (object->node >= recorder->nodes)
+                recorder->nodes = object->node + 1;
+        }
+        break;
+    case D3DKMT_FN_CreateAllocation2: {
+        const D3DKMT_CREATEALLOCATION *arguments = call->arguments;
+
+        for (UINT i = 0; i < arguments->NumAllocations; i++) {
+            object =
+                seen_find(process, arguments->pAllocationInfo2[i].hAllocation, SEEN_ALLOCATION);
+            if (object && object->bytes && object->device)
+                created_allocation(recorder, object);
+        }
+        break;
+    }
+    case D3DKMT_FN_OfferAllocations: {
+        const D3DKMT_OFFERALLOCATIONS *arguments = call->arguments;
+
+        tell_offers(recorder, process, offer_word(arguments->Priority), arguments->NumAllocations,
+                    arguments->HandleList);
+        break;
+    }
+    case D3DKMT_FN_ReclaimAllocations2: {
+        const D3DKMT_RECLAIMALLOCATIONS2 *arguments = call->arguments;
+
+        tell_offers(recorder, process, "reclaim", arguments->NumAllocations, arguments->HandleList);
+        break;
+    }
+    case D3DKMT_FN_SetAllocationPriority: {
+        const D3DKMT_SETALLOCATIONPRIORITY *arguments = call->arguments;
+
+        for (UINT i = 0; arguments->phAllocationList && i < arguments->AllocationCount; i++) {
+            object = seen_find(process, arguments->phAllocationList[i], SEEN_ALLOCATION);
+            if (object && object->bytes && arguments->pPriorities[i])
+                fprintf(recorder->body, "priority a%u %u\n", object->number,
+                        arguments->pPriorities[i]);
+        }
+        break;
+    }
+    case D3DKMT_FN_SubmitCommand:
+        submitted(recorder, process, call->arguments);
+        break;
+    case D3DKMT_FN_WaitForSynchronizationObjectFromCpu: {
+        const D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU *arguments = call->arguments;
+
+        waited_for_fences(recorder, process, arguments->ObjectCount, arguments->ObjectHandleArray,
+                          NULL);
+        break;
+    }
+    case D3DKMT_FN_WaitForSynchronizationObjectFromGpu: {
+        const D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMGPU *arguments = call->arguments;
+
+        waited_for_fences(recorder, process, arguments->ObjectCount, arguments->ObjectHandleArray,
+                          seen_find(process, arguments->hContext, SEEN_CONTEXT));
+        break;
+    }
+    default:
+        break;
+    }
+}
+
+void recorder_case_closed(struct recorder_case *recorder, void *client)
+{
+    struct seen_process *process = seen_process_of(recorder->seen, client);
+
+    if (process)
+        freed_all(recorder, process, NULL, NULL);
+}
+
+/* ---- The file -------------------------------------------------------------------------------- */
+
+bool recorder_case_write(struct recorder_case *recorder, const char *path,
+                         const struct recorder_board *board, char error[256])
+{
+    FILE *file = fopen(path, "we");
+    bool is_whole;
+
+    fflush(recorder->head);
+    fflush(recorder->body);
+    if (!file) {
+        snprintf(error, 256, "cannot write '%.150s': %s", path, strerror(errno));
+        return false;
+    }
+    fprintf(file, "drydock-case 1\n# Recorded by drydock exec: what the client did, without it.\n");
+    fputs("name \"", file);
+    for (unsigned i = 0; board->title[i] && i < 100; i++)
+        fputc(board->title[i] < ' ' || strchr("\"\\\177", board->title[i]) ? '_' : board->title[i],
+              file);
+    fputs("\"\n", file);
+    fprintf(file, "option model gpummu\noption local-memory %" PRIu64 "\n", board->local_bytes);
+    fprintf(file, "option system-memory %" PRIu64 "\noption seed %" PRIu64 "\n",
+            board->system_bytes, board->seed);
+    fprintf(file, "option nodes %u\n", recorder->nodes);
+    for (unsigned i = 1; i <= recorder->seen->process_count; i++)
+        fprintf(file, "process p%u\n", i);
+    fwrite(recorder->head_text, 1, recorder->head_size, file);
+    fputc('\n', file);
+    fwrite(recorder->body_text, 1, recorder->body_size, file);
+    is_whole = !ferror(file) && !recorder->seen->is_lost;
+    if (fclose(file) || !is_whole) {
+        snprintf(error, 256, "'%.150s' is not whole: %s", path,
+                 recorder->seen->is_lost ? "no memory" : strerror(errno));
+        return false;
+    }
+    return true;
+}

@@ -1,0 +1,644 @@
+#include "bench/exec/seen.h"
+
+#include "base/bits.h"
+#include "base/hash.h"
+
+#include <drydock/sgpu.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_BATCH_BYTES (1u << 20)
+
+/* ---- Objects --------------------------------------------------------------------------------- */
+
+void seen_init(struct seen *seen)
+{
+    memset(seen, 0, sizeof *seen);
+    list_init(&seen->processes);
+}
+
+static void free_object(struct seen_object *object)
+{
+    list_remove(&object->link);
+    free(object->contents);
+    free(object);
+}
+
+static void free_process(struct seen_process *process)
+{
+    struct seen_object *object, *following;
+
+    list_for_each_safe (object, following, &process->objects, struct seen_object, link)
+        free_object(object);
+    list_for_each_safe (object, following, &process->fences, struct seen_object, link)
+        free_object(object);
+    list_remove(&process->link);
+    free(process->slots);
+    free(process->mappings);
+    free(process);
+}
+
+void seen_fini(struct seen *seen)
+{
+    struct seen_process *process, *following;
+
+    list_for_each_safe (process, following, &seen->processes, struct seen_process, link)
+        free_process(process);
+}
+
+struct seen_process *seen_process_of(struct seen *seen, void *client)
+{
+    struct seen_process *process;
+
+    list_for_each (process, &seen->processes, struct seen_process, link) {
+        if (process->client == client)
+            return process;
+    }
+    return NULL;
+}
+
+static struct seen_process *process_of(struct seen *seen, void *client)
+{
+    struct seen_process *process = seen_process_of(seen, client);
+
+    if (process || seen->is_lost)
+        return process;
+    process = calloc(1, sizeof *process);
+    if (!process) {
+        seen->is_lost = true;
+        return NULL;
+    }
+    process->client = client;
+    process->number = ++seen->process_count;
+    list_init(&process->objects);
+    list_init(&process->fences);
+    list_push_back(&seen->processes, &process->link);
+    return process;
+}
+
+static struct seen_object **slot_of(const struct seen_process *process, D3DKMT_HANDLE handle)
+{
+    size_t at = hash_u64(handle) & (process->slot_count - 1);
+
+    while (process->slots[at] && process->slots[at]->handle != handle)
+        at = (at + 1) & (process->slot_count - 1);
+    return &process->slots[at];
+}
+
+struct seen_object *seen_find(const struct seen_process *process, D3DKMT_HANDLE handle,
+                              enum seen_kind kind)
+{
+    struct seen_object *object =
+        process && process->slot_count && handle ? *slot_of(process, handle) : NULL;
+
+    return object && object->kind == kind && !object->is_destroyed ? object : NULL;
+}
+
+static bool grow_slots(struct seen_process *process)
+{
+    struct seen_object **before = process->slots;
+    const size_t count = process->slot_count;
+
+    if (process->used * 2 < count)
+        return true;
+    process->slots = calloc(count ? count * 2 : 64, sizeof *process->slots);
+    if (!process->slots) {
+        process->slots = before;
+        return false;
+    }
+    process->slot_count = count ? count * 2 : 64;
+    process->used = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (before[i]) {
+            *slot_of(process, before[i]->handle) = before[i];
+            process->used++;
+        }
+    }
+    free(before);
+    return true;
+}
+
+static struct seen_object *add(struct seen *seen, struct seen_process *process, enum seen_kind kind,
+                               D3DKMT_HANDLE handle, struct seen_object *device)
+{
+    struct seen_object *object = calloc(1, sizeof *object), **slot;
+
+    if (!object || !grow_slots(process)) {
+        free(object);
+        seen->is_lost = true;
+        return NULL;
+    }
+    object->kind = kind;
+    object->handle = handle;
+    object->process = process;
+    object->device = device;
+    object->number = ++seen->counts[kind];
+    slot = slot_of(process, handle);
+    process->used += !*slot;
+    *slot = object; /* what had the handle before is destroyed */
+    list_push_back(kind == SEEN_FENCE ? &process->fences : &process->objects, &object->link);
+    return object;
+}
+
+static void unmap_of(struct seen_process *process, const struct seen_object *allocation)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < process->mapping_count; i++) {
+        if (process->mappings[i].allocation != allocation)
+            process->mappings[kept++] = process->mappings[i];
+    }
+    process->mapping_count = kept;
+}
+
+static void destroy(struct seen_object *object)
+{
+    struct seen_object *other;
+
+    if (!object || object->is_destroyed)
+        return;
+    object->is_destroyed = true;
+    if (object->kind != SEEN_DEVICE && object->kind != SEEN_RESOURCE &&
+        object->kind != SEEN_QUEUE) {
+        if (object->kind == SEEN_ALLOCATION)
+            unmap_of(object->process, object);
+        return;
+    }
+    list_for_each (other, &object->process->fences, struct seen_object, link) {
+        if (object->kind == SEEN_DEVICE && other->device == object)
+            destroy(other);
+    }
+    list_for_each (other, &object->process->objects, struct seen_object, link) {
+        if (object->kind == SEEN_DEVICE && other->device == object)
+            destroy(other);
+        if (object->kind == SEEN_RESOURCE && other->resource == object)
+            destroy(other);
+    }
+    if (object->kind == SEEN_QUEUE)
+        destroy(object->fence);
+}
+
+/* ---- Mappings -------------------------------------------------------------------------------- */
+
+const struct seen_mapping *seen_mapping_at(const struct seen_process *process, uint64_t va)
+{
+    size_t low = 0, high = process->mapping_count;
+
+    while (low < high) {
+        const size_t middle = (low + high) / 2;
+
+        if (process->mappings[middle].end <= va)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < process->mapping_count && process->mappings[low].start <= va
+               ? &process->mappings[low]
+               : NULL;
+}
+
+static void unmap(struct seen_process *process, uint64_t start, uint64_t end)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < process->mapping_count; i++) {
+        if (process->mappings[i].start >= end || process->mappings[i].end <= start)
+            process->mappings[kept++] = process->mappings[i];
+    }
+    process->mapping_count = kept;
+}
+
+static void map(struct seen *seen, struct seen_process *process, const struct seen_mapping *mapping)
+{
+    size_t at;
+
+    unmap(process, mapping->start, mapping->end);
+    if (process->mapping_count == process->mapping_room) {
+        const size_t room = process->mapping_room ? process->mapping_room * 2 : 64;
+        struct seen_mapping *more = realloc(process->mappings, room * sizeof *more);
+
+        if (!more) {
+            seen->is_lost = true;
+            return;
+        }
+        process->mappings = more;
+        process->mapping_room = room;
+    }
+    for (at = process->mapping_count; at && process->mappings[at - 1].start > mapping->start; at--)
+        process->mappings[at] = process->mappings[at - 1];
+    process->mappings[at] = *mapping;
+    process->mapping_count++;
+}
+
+/* ---- Calls ----------------------------------------------------------------------------------- */
+
+static void created_allocations(struct seen *seen, struct seen_process *process,
+                                const D3DKMT_CREATEALLOCATION *arguments)
+{
+    struct seen_object *device = seen_find(process, arguments->hDevice, SEEN_DEVICE);
+    struct seen_object *resource =
+        arguments->Flags.CreateResource
+            ? add(seen, process, SEEN_RESOURCE, arguments->hResource, device)
+            : seen_find(process, arguments->hResource, SEEN_RESOURCE);
+
+    for (UINT i = 0; i < arguments->NumAllocations && !seen->is_lost; i++) {
+        const D3DDDI_ALLOCATIONINFO2 *info = &arguments->pAllocationInfo2[i];
+        struct seen_object *allocation =
+            add(seen, process, SEEN_ALLOCATION, info->hAllocation, device);
+        struct sgpu_umd_allocation data;
+
+        if (!allocation)
+            return;
+        allocation->resource = resource;
+        allocation->client_address = (uintptr_t)info->pSystemMem;
+        if (info->PrivateDriverDataSize != sizeof data)
+            continue;
+        memcpy(&data, info->pPrivateDriverData, sizeof data);
+        if (data.version == SGPU_UMD_VERSION) {
+            allocation->bytes = align_up(data.bytes, 4096);
+            allocation->flags = data.flags;
+        }
+    }
+}
+
+static void mapped(struct seen *seen, struct seen_process *process,
+                   const D3DDDI_MAPGPUVIRTUALADDRESS *arguments)
+{
+    struct seen_object *allocation = seen_find(process, arguments->hAllocation, SEEN_ALLOCATION);
+    struct seen_object *queue = seen_find(process, arguments->hPagingQueue, SEEN_QUEUE);
+
+    if (queue)
+        queue->given = max_u64(queue->given, arguments->PagingFenceValue);
+    if (!allocation)
+        return;
+    allocation->is_mapped = true;
+    map(seen, process,
+        &(struct seen_mapping){.start = arguments->VirtualAddress,
+                               .end = arguments->VirtualAddress + arguments->SizeInPages * 4096,
+                               .offset = arguments->OffsetInPages * 4096,
+                               .allocation = allocation,
+                               .value = arguments->PagingFenceValue,
+                               .queue = queue});
+}
+
+static void made_resident(struct seen_process *process, const D3DDDI_MAKERESIDENT *arguments)
+{
+    struct seen_object *queue = seen_find(process, arguments->hPagingQueue, SEEN_QUEUE);
+
+    if (queue)
+        queue->given = max_u64(queue->given, arguments->PagingFenceValue);
+    for (UINT i = 0; i < arguments->NumAllocations; i++) {
+        struct seen_object *allocation =
+            seen_find(process, arguments->AllocationList[i], SEEN_ALLOCATION);
+
+        if (!allocation)
+            continue;
+        if (!allocation->references++) {
+            allocation->resident_value = arguments->PagingFenceValue;
+            allocation->resident_queue = queue;
+        }
+    }
+}
+
+static void promise(struct seen_object *fence, uint64_t value, struct seen_object *context)
+{
+    if (!fence)
+        return;
+    fence->promised = max_u64(fence->promised, value);
+    fence->last_signal = value;
+    fence->signaller = context;
+}
+
+static void promise_all(struct seen_process *process, UINT count, const D3DKMT_HANDLE *handles,
+                        const UINT64 *values, struct seen_object *context)
+{
+    for (UINT i = 0; i < count; i++)
+        promise(seen_find(process, handles[i], SEEN_FENCE), values[i], context);
+}
+
+struct signals {
+    const struct seen_process *process;
+    struct seen_object *context;
+};
+
+static void note_signal(void *context, const struct seen_access *access)
+{
+    const struct signals *signals = context;
+    struct seen_object *fence;
+
+    if (access->kind != SEEN_SIGNAL)
+        return;
+    list_for_each (fence, &signals->process->fences, struct seen_object, link) {
+        if (!fence->is_destroyed && fence->va == access->destination)
+            promise(fence, access->value, signals->context);
+    }
+}
+
+static void submitted(struct seen *seen, struct seen_process *process,
+                      const D3DKMT_SUBMITCOMMAND *arguments)
+{
+    struct signals signals = {.process = process,
+                              .context =
+                                  seen_find(process, arguments->BroadcastContext[0], SEEN_CONTEXT)};
+
+    seen->submissions++;
+    if (!signals.context)
+        return;
+    signals.context->submitted = seen->submissions;
+    seen_walk_batch(process, arguments->Commands, arguments->CommandLength, note_signal, &signals);
+}
+
+static void destroyed_allocations(struct seen_process *process,
+                                  const D3DKMT_DESTROYALLOCATION2 *arguments)
+{
+    if (arguments->hResource && !arguments->AllocationCount)
+        destroy(seen_find(process, arguments->hResource, SEEN_RESOURCE));
+    for (UINT i = 0; arguments->phAllocationList && i < arguments->AllocationCount; i++)
+        destroy(seen_find(process, arguments->phAllocationList[i], SEEN_ALLOCATION));
+}
+
+static void offered(struct seen_process *process, UINT count, const D3DKMT_HANDLE *handles,
+                    bool is_offered)
+{
+    for (UINT i = 0; handles && i < count; i++) {
+        struct seen_object *allocation = seen_find(process, handles[i], SEEN_ALLOCATION);
+
+        if (allocation)
+            allocation->is_offered = is_offered;
+    }
+}
+
+static void ended(struct seen *seen, struct seen_process *process, const struct d3dkmt_call *call)
+{
+    struct seen_object *object, *device;
+
+    switch (call->function) {
+    case D3DKMT_FN_CreateDevice: {
+        const D3DKMT_CREATEDEVICE *arguments = call->arguments;
+
+        add(seen, process, SEEN_DEVICE, arguments->hDevice, NULL);
+        break;
+    }
+    case D3DKMT_FN_CreateContextVirtual: {
+        const D3DKMT_CREATECONTEXTVIRTUAL *arguments = call->arguments;
+
+        device = seen_find(process, arguments->hDevice, SEEN_DEVICE);
+        object = add(seen, process, SEEN_CONTEXT, arguments->hContext, device);
+        if (object)
+            object->node = arguments->NodeOrdinal;
+        break;
+    }
+    case D3DKMT_FN_CreatePagingQueue: {
+        const D3DKMT_CREATEPAGINGQUEUE *arguments = call->arguments;
+
+        device = seen_find(process, arguments->hDevice, SEEN_DEVICE);
+        object = add(seen, process, SEEN_QUEUE, arguments->hPagingQueue, device);
+        if (!object)
+            break;
+        object->fence = add(seen, process, SEEN_FENCE, arguments->hSyncObject, device);
+        if (!object->fence)
+            break;
+        object->fence->queue = object;
+        object->fence->cpu_address = (uintptr_t)arguments->FenceValueCPUVirtualAddress;
+        break;
+    }
+    case D3DKMT_FN_CreateSynchronizationObject2: {
+        const D3DKMT_CREATESYNCHRONIZATIONOBJECT2 *arguments = call->arguments;
+
+        device = seen_find(process, arguments->hDevice, SEEN_DEVICE);
+        object = add(seen, process, SEEN_FENCE, arguments->hSyncObject, device);
+        if (!object)
+            break;
+        object->cpu_address = (uintptr_t)arguments->Info.MonitoredFence.FenceValueCPUVirtualAddress;
+        object->va = arguments->Info.MonitoredFence.FenceValueGPUVirtualAddress;
+        object->initial = object->promised = object->last_signal =
+            arguments->Info.MonitoredFence.InitialFenceValue;
+        break;
+    }
+    case D3DKMT_FN_CreateAllocation2:
+        created_allocations(seen, process, call->arguments);
+        break;
+    case D3DKMT_FN_MapGpuVirtualAddress:
+        mapped(seen, process, call->arguments);
+        break;
+    case D3DKMT_FN_FreeGpuVirtualAddress: {
+        const D3DKMT_FREEGPUVIRTUALADDRESS *arguments = call->arguments;
+
+        unmap(process, arguments->BaseAddress, arguments->BaseAddress + arguments->Size);
+        break;
+    }
+    case D3DKMT_FN_MakeResident:
+        made_resident(process, call->arguments);
+        break;
+    case D3DKMT_FN_Evict: {
+        const D3DKMT_EVICT *arguments = call->arguments;
+
+        for (UINT i = 0; i < arguments->NumAllocations; i++) {
+            object = seen_find(process, arguments->AllocationList[i], SEEN_ALLOCATION);
+            if (object && object->references)
+                object->references--;
+        }
+        break;
+    }
+    case D3DKMT_FN_Lock2: {
+        const D3DKMT_LOCK2 *arguments = call->arguments;
+
+        object = seen_find(process, arguments->hAllocation, SEEN_ALLOCATION);
+        if (object) {
+            object->locks++;
+            object->lock_address = (uintptr_t)arguments->pData;
+        }
+        break;
+    }
+    case D3DKMT_FN_Unlock2: {
+        const D3DKMT_UNLOCK2 *arguments = call->arguments;
+
+        object = seen_find(process, arguments->hAllocation, SEEN_ALLOCATION);
+        if (object && object->locks && !--object->locks)
+            object->lock_address = 0;
+        break;
+    }
+    case D3DKMT_FN_OfferAllocations: {
+        const D3DKMT_OFFERALLOCATIONS *arguments = call->arguments;
+
+        offered(process, arguments->NumAllocations, arguments->HandleList, true);
+        break;
+    }
+    case D3DKMT_FN_ReclaimAllocations2: {
+        const D3DKMT_RECLAIMALLOCATIONS2 *arguments = call->arguments;
+
+        offered(process, arguments->NumAllocations, arguments->HandleList, false);
+        break;
+    }
+    case D3DKMT_FN_SignalSynchronizationObjectFromCpu: {
+        const D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMCPU *arguments = call->arguments;
+
+        promise_all(process, arguments->ObjectCount, arguments->ObjectHandleArray,
+                    arguments->FenceValueArray, NULL);
+        break;
+    }
+    case D3DKMT_FN_SignalSynchronizationObjectFromGpu: {
+        const D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMGPU *arguments = call->arguments;
+
+        promise_all(process, arguments->ObjectCount, arguments->ObjectHandleArray,
+                    arguments->MonitoredFenceValueArray,
+                    seen_find(process, arguments->hContext, SEEN_CONTEXT));
+        break;
+    }
+    case D3DKMT_FN_SubmitCommand:
+        submitted(seen, process, call->arguments);
+        break;
+    case D3DKMT_FN_DestroyAllocation2:
+        destroyed_allocations(process, call->arguments);
+        break;
+    case D3DKMT_FN_DestroySynchronizationObject:
+        destroy(seen_find(
+            process, ((const D3DKMT_DESTROYSYNCHRONIZATIONOBJECT *)call->arguments)->hSyncObject,
+            SEEN_FENCE));
+        break;
+    case D3DKMT_FN_DestroyContext:
+        destroy(seen_find(process, ((const D3DKMT_DESTROYCONTEXT *)call->arguments)->hContext,
+                          SEEN_CONTEXT));
+        break;
+    case D3DKMT_FN_DestroyPagingQueue:
+        destroy(seen_find(process,
+                          ((const D3DDDI_DESTROYPAGINGQUEUE *)call->arguments)->hPagingQueue,
+                          SEEN_QUEUE));
+        break;
+    case D3DKMT_FN_DestroyDevice:
+        destroy(seen_find(process, ((const D3DKMT_DESTROYDEVICE *)call->arguments)->hDevice,
+                          SEEN_DEVICE));
+        break;
+    default:
+        break;
+    }
+}
+
+void seen_ended(struct seen *seen, void *client, const struct d3dkmt_call *call)
+{
+    struct seen_process *process = process_of(seen, client);
+
+    if (process && NT_SUCCESS(call->status))
+        ended(seen, process, call);
+}
+
+void seen_closed(struct seen *seen, void *client)
+{
+    struct seen_process *process = seen_process_of(seen, client);
+
+    if (process)
+        free_process(process);
+}
+
+/* ---- Memory and work ------------------------------------------------------------------------- */
+
+bool seen_read(const struct seen_process *process, uint64_t address, void *out, uint64_t bytes)
+{
+    return client_memory_read(process->client, address, out, bytes);
+}
+
+uint64_t seen_cpu_address(const struct seen_object *allocation)
+{
+    return allocation->client_address ? allocation->client_address
+           : allocation->locks        ? allocation->lock_address
+                                      : 0;
+}
+
+static void tell_render(const struct sgpu_packet_render *packet, uint64_t bytes,
+                        void (*each)(void *context, const struct seen_access *access),
+                        void *context)
+{
+    for (uint64_t i = 0; i < packet->ref_count && sizeof *packet + (i + 1) * 32 <= bytes; i++) {
+        const struct sgpu_render_ref *ref = &packet->refs[i];
+
+        if (ref->flags & SGPU_REF_READ)
+            each(context, &(struct seen_access){
+                              .kind = SEEN_RENDER, .source = ref->address, .bytes = ref->bytes});
+        if (ref->flags & SGPU_REF_WRITE)
+            each(context, &(struct seen_access){.kind = SEEN_RENDER,
+                                                .destination = ref->address,
+                                                .bytes = ref->bytes});
+    }
+}
+
+static void tell_packet(const uint64_t *words, uint64_t bytes,
+                        void (*each)(void *context, const struct seen_access *access),
+                        void *context)
+{
+    const void *packet = words;
+
+    switch (SGPU_PACKET_OPCODE((uint32_t)words[0])) {
+    case SGPU_OP_COPY: {
+        const struct sgpu_packet_copy *copy = packet;
+
+        if (bytes < sizeof *copy)
+            return;
+        each(context, &(struct seen_access){.kind = SEEN_COPY,
+                                            .source = copy->source,
+                                            .destination = copy->destination,
+                                            .bytes = copy->bytes});
+        return;
+    }
+    case SGPU_OP_FILL: {
+        const struct sgpu_packet_fill *fill = packet;
+
+        if (bytes < sizeof *fill)
+            return;
+        each(context, &(struct seen_access){.kind = SEEN_FILL,
+                                            .destination = fill->destination,
+                                            .bytes = fill->bytes,
+                                            .value = fill->pattern});
+        return;
+    }
+    case SGPU_OP_FENCE: {
+        const struct sgpu_packet_fence *fence = packet;
+
+        if (bytes < sizeof *fence)
+            return;
+        each(context, &(struct seen_access){.kind = SEEN_SIGNAL,
+                                            .destination = fence->address,
+                                            .bytes = 8,
+                                            .value = fence->value});
+        return;
+    }
+    case SGPU_OP_RENDER:
+        if (bytes >= sizeof(struct sgpu_packet_render))
+            tell_render(packet, bytes, each, context);
+        return;
+    case SGPU_OP_NOP:
+    case SGPU_OP_TOUCH:
+        return;
+    default:
+        each(context, &(struct seen_access){.kind = SEEN_UNKNOWN});
+    }
+}
+
+bool seen_walk_batch(const struct seen_process *process, uint64_t va, uint64_t bytes,
+                     void (*each)(void *context, const struct seen_access *access), void *context)
+{
+    const struct seen_mapping *mapping;
+    uint64_t *words, at, address;
+    bool is_whole;
+
+    va &= (UINT64_C(1) << 48) - 1;
+    mapping = seen_mapping_at(process, va);
+    address = mapping && mapping->allocation ? seen_cpu_address(mapping->allocation) : 0;
+    if (!address || !bytes || bytes > MOST_BATCH_BYTES || bytes > mapping->end - va)
+        return false;
+    words = malloc(align_up(bytes, 8) + 8);
+    if (!words)
+        return false;
+    address += mapping->offset + (va - mapping->start);
+    is_whole = seen_read(process, address, words, bytes);
+    for (at = 0; is_whole && at + 8 <= bytes;) {
+        const uint64_t size = UINT64_C(4) * SGPU_PACKET_WORDS((uint32_t)words[at / 8]);
+
+        is_whole = size >= 8 && size % 8 == 0 && size <= bytes - at;
+        if (is_whole)
+            tell_packet(words + at / 8, size, each, context);
+        at += size;
+    }
+    free(words);
+    return is_whole;
+}

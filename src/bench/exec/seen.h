@@ -1,0 +1,147 @@
+/*
+ * Seen: what client processes have, as their calls tell it.
+ *
+ * Place      bench. Stands beside the front (d3dkmt_config.tap) and knows nothing of it but calls
+ *            and their answers. recorder.h makes cases of it, client_rules.h judges by it.
+ * Model      A process has objects by handle: devices, contexts, paging queues, fences,
+ *            allocations; and mappings by address. seen_ended() is told of a call when it has
+ *            ended, and before anything else happens. What a user-mode driver of the Drydock GPU
+ *            says in its private data and its packets is read; of another one it stays opaque.
+ * Ownership  Objects are lent until the process has destroyed them, and the call has been seen.
+ * Errors     Without memory seen->is_lost, and nothing more is followed.
+ */
+#ifndef DRYDOCK_BENCH_EXEC_SEEN_H
+#define DRYDOCK_BENCH_EXEC_SEEN_H
+
+#include "base/list.h"
+#include "bench/board/client_memory.h"
+#include "d3dkmt/d3dkmt.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum seen_kind {
+    SEEN_NOTHING,
+    SEEN_ADAPTER,
+    SEEN_DEVICE,
+    SEEN_CONTEXT,
+    SEEN_QUEUE,
+    SEEN_FENCE,
+    SEEN_ALLOCATION,
+    SEEN_RESOURCE,
+};
+
+/* A range whose content has a name. */
+struct seen_content {
+    uint64_t offset, bytes;
+    uint64_t key;   /* of its first page; 0: unknown */
+    uint64_t hash;  /* of all its bytes; 0: unknown */
+    bool is_unread; /* the GPU has written it, and no line of a case reads it yet */
+};
+
+/* The newest work of a context on something. */
+struct seen_use {
+    struct seen_object *context; /* NULL: none */
+    uint64_t sequence;           /* of all submissions */
+};
+
+struct seen_object {
+    struct list link; /* of its process */
+    enum seen_kind kind;
+    D3DKMT_HANDLE handle;
+    unsigned number; /* of its kind, from 1, of all processes */
+    struct seen_process *process;
+    struct seen_object *device;
+    struct seen_object *resource; /* ALLOCATION; NULL: none */
+    bool is_destroyed;
+
+    /* CONTEXT */
+    unsigned node;
+    uint64_t submitted, waited; /* sequence of its last submission; of what has been waited for */
+
+    /* FENCE */
+    uint64_t cpu_address, va;
+    struct seen_object *queue;     /* whose paging fence it is; NULL: a client's */
+    struct seen_object *signaller; /* the context whose work, or whose queue, signals it */
+    uint64_t initial, promised;    /* the highest value that somebody is to signal */
+    uint64_t last_signal;          /* the newest */
+
+    /* QUEUE */
+    struct seen_object *fence;
+    uint64_t given; /* the highest value told to the client */
+
+    /* ALLOCATION */
+    uint64_t bytes;
+    uint32_t flags; /* SGPU_UMD_*; 0 where the data is another driver's */
+    uint64_t client_address, lock_address;
+    unsigned locks, references;
+    uint64_t resident_value; /* paging fence value behind which it may be used */
+    struct seen_object *resident_queue;
+    bool is_offered, is_mapped;
+    unsigned held; /* references that the manager has: fewer, while others have the memory */
+    struct seen_use read, written;
+    struct seen_content *contents;
+    unsigned content_count, content_room;
+};
+
+struct seen_mapping {
+    uint64_t start, end, offset;
+    struct seen_object *allocation; /* NULL: reserved only */
+    uint64_t value;                 /* paging fence value behind which it may be used */
+    struct seen_object *queue;
+};
+
+struct seen_process {
+    struct list link;
+    void *client; /* struct client_memory */
+    unsigned number;
+    struct list objects, fences; /* the second ones are not among the first */
+    struct seen_object **slots;  /* by handle, open addressing */
+    size_t slot_count, used;
+    struct seen_mapping *mappings; /* ascending */
+    size_t mapping_count, mapping_room;
+};
+
+struct seen {
+    struct list processes;
+    unsigned counts[SEEN_RESOURCE + 1]; /* numbers given so far */
+    unsigned process_count;
+    uint64_t submissions;
+    bool is_lost;
+};
+
+void seen_init(struct seen *seen);
+void seen_fini(struct seen *seen);
+
+/* NULL: not seen yet. */
+struct seen_process *seen_process_of(struct seen *seen, void *client);
+struct seen_object *seen_find(const struct seen_process *process, D3DKMT_HANDLE handle,
+                              enum seen_kind kind);
+const struct seen_mapping *seen_mapping_at(const struct seen_process *process, uint64_t va);
+
+/* A call has ended; the process is no more. */
+void seen_ended(struct seen *seen, void *client, const struct d3dkmt_call *call);
+void seen_closed(struct seen *seen, void *client);
+
+/* ---- Work ------------------------------------------------------------------------------------ */
+
+enum seen_access_kind { SEEN_COPY, SEEN_FILL, SEEN_RENDER, SEEN_SIGNAL, SEEN_UNKNOWN };
+struct seen_access {
+    enum seen_access_kind kind;
+    uint64_t source, destination; /* addresses; source of COPY and of a RENDER that reads */
+    uint64_t bytes;
+    uint64_t value; /* SIGNAL, FILL */
+};
+
+/*
+ * The packets of a batch of the Drydock GPU, in order. False: the batch cannot be read, or is none.
+ */
+bool seen_walk_batch(const struct seen_process *process, uint64_t va, uint64_t bytes,
+                     void (*each)(void *context, const struct seen_access *access), void *context);
+
+/* Bytes of the client's own memory. False: it has none there. */
+bool seen_read(const struct seen_process *process, uint64_t address, void *out, uint64_t bytes);
+/* Where the client itself sees the allocation; 0: nowhere. */
+uint64_t seen_cpu_address(const struct seen_object *allocation);
+
+#endif
