@@ -69,7 +69,8 @@ struct kind_state {
     uint8_t fixed_count, group_size; /* fields before the group, fields of a group (0: no group) */
     uint8_t pattern_count;           /* fields of a group that are in the pattern */
     uint8_t codings[MOST_FIELDS];
-    uint64_t last[MOST_FIELDS]; /* values of the last item, where coded as a difference */
+    uint32_t differences, signed_ones; /* a bit for each field before the group */
+    uint64_t last[MOST_FIELDS];        /* values of the last item, where coded as a difference */
     uint64_t missing;
 };
 
@@ -139,7 +140,7 @@ static bool is_stopped(const struct record *record)
 
 static inline uint8_t *put_varint(uint8_t *at, uint64_t value)
 {
-    for (; value >= 0x80; value >>= 7)
+    for (; __builtin_expect(value >= 0x80, 0); value >>= 7)
         *at++ = (uint8_t)(value | 0x80);
     *at++ = (uint8_t)value;
     return at;
@@ -249,6 +250,10 @@ static void read_shape(struct kind_state *kind, const char *shape)
         kind->group_size = (uint8_t)(count - kind->fixed_count);
     else
         kind->fixed_count = (uint8_t)count;
+    for (unsigned i = 0; i < kind->fixed_count; i++) {
+        kind->differences |= (uint32_t)(kind->codings[i] == CODED_DELTA) << i;
+        kind->signed_ones |= (uint32_t)(kind->codings[i] == CODED_SIGNED) << i;
+    }
 }
 
 static void put_kinds(struct record *record)
@@ -622,6 +627,32 @@ static inline uint8_t *put_field(struct kind_state *kind, size_t field, uint8_t 
     }
 }
 
+/* The fields before the group, as put_field() does; those from the count on are 0. */
+static uint8_t *put_fixed(struct kind_state *kind, uint8_t *at, const uint64_t *fields,
+                          size_t count)
+{
+    const size_t fixed = kind->fixed_count;
+    const uint32_t differences = kind->differences, signed_ones = kind->signed_ones;
+
+    if (count < fixed) {
+        for (size_t i = 0; i < fixed; i++)
+            at = put_field(kind, i, at, i < count ? fields[i] : 0);
+        return at;
+    }
+    for (size_t i = 0; i < fixed; i++) {
+        uint64_t value = fields[i];
+
+        if (differences >> i & 1) {
+            value = record_zigzag(value - kind->last[i]);
+            kind->last[i] = fields[i];
+        } else if (signed_ones >> i & 1) {
+            value = record_zigzag(value);
+        }
+        at = put_varint(at, value);
+    }
+    return at;
+}
+
 static bool make_scratch(struct record *record, size_t needed)
 {
     if (needed <= record->scratch_size)
@@ -721,9 +752,7 @@ static uint8_t *begin_item(struct record *record, enum record_kind which, uint64
     at = put_varint(record->raw + record->used, record->first_code + which);
     at = put_varint(at, record_zigzag(now_ns - record->last_ns));
     record->last_ns = now_ns;
-    for (size_t i = 0; i < fixed; i++)
-        at = put_field(kind, i, at, i < count ? fields[i] : 0);
-    return at;
+    return put_fixed(kind, at, fields, count);
 }
 
 static void end_item(struct record *record, const uint8_t *end)

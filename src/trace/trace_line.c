@@ -261,13 +261,26 @@ static void put_name(struct trace_line *line, const char *name)
     put_name_characters(line, name, strlen(name));
 }
 
+/* Out of line: a visited line does not pay for their frames. */
+__attribute__((noinline)) static void put_number(struct trace_line *line, const char *name,
+                                                 size_t length, uint64_t value)
+{
+    put_field(line, name, length, "", 0, value, 10);
+}
+
+__attribute__((noinline)) static void put_hex(struct trace_line *line, const char *name,
+                                              size_t length, uint64_t value)
+{
+    put_field(line, name, length, "0x", 2, value, 16);
+}
+
 void trace_put_named_number(struct trace_line *line, const char *name, size_t name_length,
                             uint64_t value)
 {
     if (line->visitor)
         visit(line, name, name_length, TRACE_PART_DECIMAL, value);
     else
-        put_field(line, name, name_length, "", 0, value, 10);
+        put_number(line, name, name_length, value);
 }
 
 void trace_put_named_hex(struct trace_line *line, const char *name, size_t name_length,
@@ -276,7 +289,7 @@ void trace_put_named_hex(struct trace_line *line, const char *name, size_t name_
     if (line->visitor)
         visit(line, name, name_length, TRACE_PART_HEX, value);
     else
-        put_field(line, name, name_length, "0x", 2, value, 16);
+        put_hex(line, name, name_length, value);
 }
 
 void trace_put_plain_hex(struct trace_line *line, const char *text, size_t length, uint64_t value)

@@ -37,7 +37,7 @@ uint64_t run_record_now(const struct run_record *record)
 }
 
 /* More room for the parts of a call; false: none. */
-__attribute__((noinline)) static bool make_room(struct run_record *record)
+static bool make_room(struct run_record *record)
 {
     size_t room = record->part_room ? 2 * record->part_room : FIRST_PARTS;
     uint64_t *values = realloc(record->values, room * sizeof *values);
@@ -395,33 +395,43 @@ static void note_interrupt(struct run_record *record, const DXGKARGCB_NOTIFY_INT
 
 /* ---- Calls ----------------------------------------------------------------------------------- */
 
-/* The number of a text that is a value. */
-__attribute__((noinline)) static uint64_t number_of_text(struct run_record *record, unsigned type,
-                                                         uint64_t value)
+static inline void add_value(struct run_record *record, const char *text, size_t length,
+                             unsigned type, uint64_t value)
 {
-    const char *text = (const char *)(uintptr_t)value;
-
-    return type == TRACE_PART_TEXT ? record_literal(record->record, text)
-                                   : record_text(record->record, text);
-}
-
-/* Some ten times a call: short, and what is seldom stands apart. */
-static void note_value(void *context, const char *text, size_t length, unsigned type,
-                       uint64_t value)
-{
-    struct run_record *record = context;
     uint64_t hash = record->pattern_hash;
 
+    record->values[record->part_count++] = value;
+    hash = (hash ^ ((uintptr_t)text + (length << 48) + ((uint64_t)type << 56))) *
+           UINT64_C(0x9e3779b97f4a7c15);
+    record->pattern_hash = hash ^ hash >> 29;
+}
+
+/* A value that is a text, or has no room yet: out of line, as few values are. */
+__attribute__((noinline)) static void note_other_value(struct run_record *record, const char *text,
+                                                       size_t length, unsigned type, uint64_t value)
+{
     if (record->part_count == record->part_room && !make_room(record)) {
         record->has_lost_parts = true;
         return;
     }
-    record->values[record->part_count++] = value;
-    if (type == TRACE_PART_TEXT || type == TRACE_PART_PLAIN + TRACE_PART_TEXT)
-        record->values[record->part_count - 1] = number_of_text(record, type, value);
-    hash = (hash ^ ((uintptr_t)text + (length << 48) + ((uint64_t)type << 56))) *
-           UINT64_C(0x9e3779b97f4a7c15);
-    record->pattern_hash = hash ^ hash >> 29;
+    if (type == TRACE_PART_TEXT)
+        value = record_literal(record->record, (const char *)(uintptr_t)value);
+    else if (type == TRACE_PART_PLAIN + TRACE_PART_TEXT)
+        value = record_text(record->record, (const char *)(uintptr_t)value);
+    add_value(record, text, length, type, value);
+}
+
+/* Some ten times a call: without a frame of its own. */
+static void note_value(void *context, const char *text, size_t length, unsigned type,
+                       uint64_t value)
+{
+    struct run_record *record = context;
+
+    if (record->part_count == record->part_room || type == TRACE_PART_TEXT ||
+        type == TRACE_PART_PLAIN + TRACE_PART_TEXT)
+        note_other_value(record, text, length, type, value);
+    else
+        add_value(record, text, length, type, value);
 }
 
 /* Text and type of a part, in the second round over the parts of a call. */

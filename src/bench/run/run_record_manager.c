@@ -707,7 +707,7 @@ static void find_place(const struct run_record_manager *manager,
                        const char *job, bool is_source, uint64_t byte, uint64_t *segment,
                        uint64_t *offset)
 {
-    bool is_in = !strcmp(job, "enter"), is_move = !strcmp(job, "move");
+    bool is_in, is_move;
 
     *segment = place.segment;
     *offset = place.segment ? place.address : 0;
@@ -721,6 +721,8 @@ static void find_place(const struct run_record_manager *manager,
         break;
     case MINIPORT_PLACE_VIRTUAL:
         *segment = *offset = 0;
+        is_in = !strcmp(job, "enter");
+        is_move = !strcmp(job, "move");
         if (object && is_move)
             *offset = offset_in(object, is_source ? 0 : 1, byte, segment);
         else if (object && is_in != is_source)

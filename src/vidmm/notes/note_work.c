@@ -185,6 +185,7 @@ static struct entry_range fold(const DXGK_PTE *entries, uint64_t count)
     uint64_t even;
 
     if (!entries[0].Valid) {
+        range.count = count_alike(entries, 1, count, 0, ~UINT64_C(0));
         while (range.count < count && !entries[range.count].Valid)
             range.count++;
         return range;
