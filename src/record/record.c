@@ -138,12 +138,40 @@ static bool is_stopped(const struct record *record)
 
 /* ---- Bytes ----------------------------------------------------------------------------------- */
 
-static inline uint8_t *put_varint(uint8_t *at, uint64_t value)
+static uint8_t *put_varint_bytewise(uint8_t *at, uint64_t value)
 {
-    for (; __builtin_expect(value >= 0x80, 0); value >>= 7)
+    for (; value >= 0x80; value >>= 7)
         *at++ = (uint8_t)(value | 0x80);
     *at++ = (uint8_t)value;
     return at;
+}
+
+/*
+ * RECORD_VARINT_BYTES have room. Of two to eight bytes, all eight are stored: the lengths of
+ * values follow no rule, and a jump for each byte would be foretold wrongly once a value.
+ */
+static inline uint8_t *put_varint(uint8_t *at, uint64_t value)
+{
+    if (value < 0x80) {
+        *at = (uint8_t)value;
+        return at + 1;
+    }
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    if (value < UINT64_C(1) << 56) {
+        const unsigned bytes = log2_floor_u64(value) / 7 + 1;
+
+        /* Seven bits a byte: halves of 28 bits move apart, then quarters, then eighths. */
+        value = (value & UINT64_C(0x00fffffff0000000)) << 4 | (value & UINT64_C(0x0fffffff));
+        value =
+            (value & UINT64_C(0x0fffc0000fffc000)) << 2 | (value & UINT64_C(0x00003fff00003fff));
+        value =
+            (value & UINT64_C(0x3f803f803f803f80)) << 1 | (value & UINT64_C(0x007f007f007f007f));
+        value |= UINT64_C(0x8080808080808080) & ((UINT64_C(1) << 8 * (bytes - 1)) - 1);
+        memcpy(at, &value, sizeof value);
+        return at + bytes;
+    }
+#endif
+    return put_varint_bytewise(at, value);
 }
 
 static void put_bytes(struct record *record, const void *bytes, size_t size)
