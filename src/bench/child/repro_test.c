@@ -2,14 +2,17 @@
  * Runs in a process of their own, what is left of one that crashes or hangs, and cases that get
  * smaller.
  */
+#define _GNU_SOURCE /* memfd_create() */
 #include "bench/child/repro.h"
 
 #include "bench/whole_runs/test_drivers.h"
 #include "bench/whole_runs/test_run.h"
 #include "bench/child/child_run.h"
 #include "bench/child/crash_recorder.h"
+#include "record/record_reader.h"
 
 #include <signal.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 /* Physical: what the submission reads is transferred in. */
@@ -104,6 +107,70 @@ static void a_hang_is_a_finding_that_says_where(void **state)
     assert_non_null(strstr(result->ending, "> DxgkDdiBuildPagingBuffer(TRANSFER)"));
     test_finish(result);
     workload_free(workload);
+}
+
+/* What can be read in the record of a run that did not come to its end. */
+struct left {
+    uint64_t items, steps;
+    char last_call[64];
+    bool last_has_returned;
+};
+
+static struct left record_left_by(const char *driver, double seconds)
+{
+    struct workload *workload = parse_for(driver);
+    struct run_result *result = calloc(1, sizeof *result);
+    struct run_config config = test_config(workload);
+    struct record_reader *reader;
+    struct record_reader_item item;
+    struct left left = {0};
+    char error[256];
+
+    assert_non_null(result);
+    config.record_file = memfd_create("record", MFD_CLOEXEC);
+    assert_true(config.record_file > 0);
+    assert_true(child_run_execute(&config, workload, seconds, result));
+    only_finding(result);
+    reader = record_reader_open_file(base_services_libc(), driver, config.record_file, error);
+    assert_non_null(reader);
+    while (record_reader_next(reader, &item)) {
+        left.items++;
+        left.steps += item.kind == RECORD_KIND_step;
+        if (item.kind != RECORD_KIND_call)
+            continue;
+        left.last_has_returned = RECORD_FIELDS(call, &item)->phase != 0;
+        snprintf(left.last_call, sizeof left.last_call, "%s %s",
+                 record_reader_text(reader, RECORD_FIELDS(call, &item)->name),
+                 record_reader_text(reader, RECORD_FIELDS(call, &item)->operation));
+    }
+    assert_int_equal(record_reader_state(reader), RECORD_CUT);
+    assert_non_null(strstr(record_reader_error(reader), driver));
+    record_reader_close(reader);
+    close(config.record_file);
+    test_finish(result);
+    workload_free(workload);
+    return left;
+}
+
+static void the_record_of_a_crash_or_a_hang_ends_with_the_call(void **state)
+{
+    struct left crash = record_left_by("test:crash", 60), hang = record_left_by("test:hang", 0.3);
+
+    assert_string_equal(crash.last_call, "DxgkDdiBuildPagingBuffer TRANSFER");
+    assert_false(crash.last_has_returned);
+    assert_string_equal(hang.last_call, "DxgkDdiBuildPagingBuffer TRANSFER");
+    assert_false(hang.last_has_returned);
+    assert_int_equal(crash.items, hang.items);
+    assert_true(crash.steps > 0);
+}
+
+/* Nobody writes what was not written: up to the step that was played, the record is there. */
+static void the_record_of_a_killed_run_has_the_steps_before(void **state)
+{
+    struct left killed = record_left_by("test:die", 60), crash = record_left_by("test:crash", 60);
+
+    assert_true(killed.items > 20 && killed.items < crash.items);
+    assert_int_equal(killed.steps, crash.steps);
 }
 
 static void a_fault_on_a_guard_page_names_the_rule(void **state)
@@ -222,6 +289,8 @@ int main(void)
         cmocka_unit_test(a_run_in_a_process_of_its_own_gives_the_same_result),
         cmocka_unit_test(a_crash_is_a_finding_with_a_backtrace_and_the_last_calls),
         cmocka_unit_test(a_hang_is_a_finding_that_says_where),
+        cmocka_unit_test(the_record_of_a_crash_or_a_hang_ends_with_the_call),
+        cmocka_unit_test(the_record_of_a_killed_run_has_the_steps_before),
         cmocka_unit_test(a_fault_on_a_guard_page_names_the_rule),
         cmocka_unit_test(a_broken_rule_stays_broken_in_the_smallest_case),
         cmocka_unit_test(a_crash_can_be_made_smaller),

@@ -144,11 +144,13 @@ void run_record_print(struct run_record *record, const char *text)
                     .text = record_text(record->record, text));
 }
 
+/* What was told goes to the file, so that a run that is killed has it there. */
 void run_record_progress(struct run_record *record)
 {
     const struct run_result *result = record->result;
 
-    if (!record->record)
+    if (!record->record || (record->steps_noted == result->step_count &&
+                            record->findings_noted == result->finding_count))
         return;
     while (record->steps_noted < result->step_count) {
         const struct run_step *step = &result->steps[record->steps_noted++];
@@ -165,6 +167,7 @@ void run_record_progress(struct run_record *record)
                     .rule = record_text(record->record, finding->rule),
                     .text = record_text(record->record, finding->text));
     }
+    record_flush(record->record);
 }
 
 /* ---- Objects --------------------------------------------------------------------------------- */

@@ -2,12 +2,21 @@
 
 #include "bench/whole_runs/test_run.h"
 
+#include <signal.h>
 #include <unistd.h>
 
 static NTSTATUS crash(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg)
 {
     if (arg->Operation == DXGK_OPERATION_TRANSFER)
         abort();
+    return miniport_forward_build_paging_buffer(self, object, arg);
+}
+
+/* As when the system ends a process that has taken all memory: nothing of it runs any more. */
+static NTSTATUS die(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    if (arg->Operation == DXGK_OPERATION_TRANSFER)
+        raise(SIGKILL);
     return miniport_forward_build_paging_buffer(self, object, arg);
 }
 
@@ -55,6 +64,7 @@ bool test_find_driver(const char *name, struct run_driver *out_driver)
 {
     static const struct test_driver drivers[] = {
         {"test:crash", crash},
+        {"test:die", die},
         {"test:hang", hang},
         {"test:overrun", overrun},
         {"test:keep-pointer", keep_pointer},

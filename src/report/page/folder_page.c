@@ -13,7 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define RUN_JSON_BYTES ((size_t)256 << 20)
+#define RUN_JSON_BYTES  ((size_t)256 << 20)
+#define RECORD_FINDINGS 1000 /* of a run without a run.json */
 
 static bool has_file(int folder, const char *name)
 {
@@ -25,6 +26,14 @@ static bool has_file(int folder, const char *name)
 }
 
 /* What the folder itself has. */
+/* Whatever it is. */
+static bool is_there(int folder, const char *name)
+{
+    struct stat status;
+
+    return fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
 static enum report_folder_kind own_kind(const char *path)
 {
     int folder = folder_open(path);
@@ -36,6 +45,8 @@ static enum report_folder_kind own_kind(const char *path)
         kind = REPORT_FOLDER_RUN;
     else if (has_file(folder, "campaign.json"))
         kind = REPORT_FOLDER_CAMPAIGN;
+    else if (has_file(folder, "record.ddr")) /* the run was ended before it wrote the rest */
+        kind = REPORT_FOLDER_RUN;
     close(folder);
     return kind;
 }
@@ -132,6 +143,66 @@ static void load_story(int folder, struct report_run *run)
     }
 }
 
+/* The findings of the record: in whole, as the end of a run writes them, or in their words. */
+static json_t *findings_of(const struct story *story)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < story_rows(story, STORY_FINDINGS) && i < RECORD_FINDINGS; i++) {
+        uint64_t call = story_get(story, STORY_FINDINGS_CALL, i);
+        json_t *json =
+            json_loads(story_text_of(story, story_get(story, STORY_FINDINGS_JSON, i)), 0, NULL);
+
+        if (!json_is_object(json)) {
+            json_decref(json);
+            json = json_object();
+            json_object_set_new(
+                json, "rule",
+                report_text_json(story_text_of(story, story_get(story, STORY_FINDINGS_RULE, i))));
+            json_object_set_new(
+                json, "text",
+                report_text_json(story_text_of(story, story_get(story, STORY_FINDINGS_TEXT, i))));
+            if (call)
+                json_object_set_new(json, "event",
+                                    json_integer((json_int_t)story_get(story, STORY_CALLS_SEQUENCE,
+                                                                       (size_t)call - 1)));
+        }
+        json_array_append_new(list, json);
+    }
+    return list;
+}
+
+/* A run that was ended in the middle, by the system or a user, has its record alone. */
+static bool load_unfinished(int folder, struct report_run *run, char error[512])
+{
+    static const char *const facts[] = {"case",         "driver", "model",   "version", "seed",
+                                        "local_memory", "digest", "outcome", "replay"};
+    char text[REPORT_RUN_NOTE_BYTES];
+
+    snprintf(
+        text, sizeof text,
+        "The run did not come to its end: the folder has no run.json. The figures are missing, "
+        "and this page shows what the record has up to there.");
+    note(run, text);
+    load_story(folder, run);
+    if (!run->story) {
+        snprintf(error, 512, "'%.200s' has no run.json, and its record is of no use: %.240s",
+                 run->name, run->notes[run->note_count - 1]);
+        return false;
+    }
+    run->json = json_object();
+    for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++) {
+        const char *value = story_fact_of(run->story, facts[i]);
+
+        if (value)
+            json_object_set_new(run->json, facts[i], report_text_json(value));
+    }
+    if (!story_fact_of(run->story, "outcome"))
+        json_object_set_new(run->json, "outcome", json_string("unfinished"));
+    json_object_set_new(run->json, "findings", findings_of(run->story));
+    return true;
+}
+
 bool report_run_load(const char *folder, struct report_run *out_run, char error[512])
 {
     int descriptor = folder_open(folder);
@@ -151,10 +222,14 @@ bool report_run_load(const char *folder, struct report_run *out_run, char error[
         return false;
     }
     memcpy(out_run->name, folder, length);
-    is_loaded = load_json(descriptor, out_run, error);
-    if (is_loaded)
-        load_story(descriptor, out_run);
-    else
+    if (!is_there(descriptor, "run.json") && has_file(descriptor, "record.ddr")) {
+        is_loaded = load_unfinished(descriptor, out_run, error);
+    } else {
+        is_loaded = load_json(descriptor, out_run, error);
+        if (is_loaded)
+            load_story(descriptor, out_run);
+    }
+    if (!is_loaded)
         report_run_fini(out_run);
     close(descriptor);
     return is_loaded;

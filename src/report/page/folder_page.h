@@ -4,11 +4,11 @@
  * Place      report. Uses story; jansson.
  * Model      run.json is the figures, and record.ddr what happened. A folder without a record, or
  *            with one that cannot be read, still has a page: the figures, and a note of what is
- *            missing. The folder may be anybody's: its files are opened by folder_files.h, and
- *            nothing in them is believed.
- * Ownership  A run that was loaded is ended by report_run_fini(). Texts given are freed with
- *            free().
- * Errors     bool or NULL, and one line in the caller's text.
+ *            missing. A folder with a record alone is that of a run that was ended in the middle:
+ *            what the record has stands for run.json, and a note says so. The folder may be
+ * anybody's: its files are opened by folder_files.h, and nothing in them is believed. Ownership  A
+ * run that was loaded is ended by report_run_fini(). Texts given are freed with free(). Errors bool
+ * or NULL, and one line in the caller's text.
  */
 #ifndef DRYDOCK_REPORT_PAGE_FOLDER_PAGE_H
 #define DRYDOCK_REPORT_PAGE_FOLDER_PAGE_H
@@ -22,7 +22,7 @@
 
 enum report_folder_kind {
     REPORT_FOLDER_NONE,     /* no folder, or one of something else */
-    REPORT_FOLDER_RUN,      /* has a run.json */
+    REPORT_FOLDER_RUN,      /* has a run.json, or a record.ddr alone */
     REPORT_FOLDER_CAMPAIGN, /* has a campaign.json */
     REPORT_FOLDER_CAMPAIGNS /* has folders of campaigns */
 };

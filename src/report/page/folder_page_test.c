@@ -5,6 +5,8 @@
 #include <cmocka.h>
 
 #include "report/page/folder_page.h"
+#include "report/page/page.h"
+#include "record/record.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -88,6 +90,93 @@ static void a_record_or_figures_that_are_no_files_are_not_read(void **state)
     end(folder);
 }
 
+/* A record that was not closed, as a killed run leaves it; tail: bytes behind it. */
+static void write_record(const char *folder, const char *tail)
+{
+    char path[128];
+    struct record *record;
+    int file;
+
+    snprintf(path, sizeof path, "%s/record.ddr", folder);
+    file = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+    assert_true(file > 0);
+    record = record_create(base_services_libc(), file, NULL);
+#define T(text) record_text(record, text)
+    RECORD_ITEM(record, run, 0, .key = T("case"), .value = T("killed.case"));
+    RECORD_ITEM(record, run, 0, .key = T("model"), .value = T("gpummu"));
+    RECORD_ITEM(record, call, 5, .sequence = 17, .name = T("DxgkDdiPatch"));
+    RECORD_ITEM(record, found, 6, .number = 1, .sequence = 17, .rule = T("PB-004"),
+                .text = T("moved \xff too far"));
+    RECORD_ITEM(record, finding, 7, .number = 2, .sequence = 17,
+                .json = T("{\"rule\": \"PB-008\", \"text\": \"whole\", \"tier\": 1}"));
+#undef T
+    record_flush(record);
+    record_abandon(record);
+    if (tail[0])
+        assert_true(write(file, tail, strlen(tail)) == (ssize_t)strlen(tail));
+    close(file);
+}
+
+static void a_killed_run_has_a_page_of_its_record(void **state)
+{
+    static const char *const tails[] = {"", "half a block of"};
+    struct report_run run;
+    char folder[64], error[512], *html;
+    const json_t *findings;
+    size_t size;
+
+    for (unsigned i = 0; i < 2; i++) {
+        begin(folder, "");
+        assert_int_equal(report_folder_kind(folder), REPORT_FOLDER_NONE);
+        write_record(folder, tails[i]);
+        assert_int_equal(report_folder_kind(folder), REPORT_FOLDER_RUN);
+        assert_true(report_run_load(folder, &run, error));
+        assert_int_equal(run.note_count, 2);
+        assert_non_null(strstr(run.notes[0], "no run.json"));
+        assert_non_null(strstr(run.notes[1], "not whole"));
+        assert_string_equal(json_string_value(json_object_get(run.json, "case")), "killed.case");
+        assert_string_equal(json_string_value(json_object_get(run.json, "outcome")), "unfinished");
+        findings = json_object_get(run.json, "findings");
+        assert_int_equal(json_array_size(findings), 2);
+        assert_int_equal(json_integer_value(json_object_get(json_array_get(findings, 0), "event")),
+                         17);
+        assert_string_equal(json_string_value(json_object_get(json_array_get(findings, 0), "rule")),
+                            "PB-004");
+        assert_int_equal(json_integer_value(json_object_get(json_array_get(findings, 1), "tier")),
+                         1);
+        if (report_page_is_built()) {
+            html = report_run_html(&run, &size, error);
+            assert_non_null(html);
+            assert_non_null(strstr(html, "did not come to its end"));
+            free(html);
+        }
+        report_run_fini(&run);
+        end(folder);
+    }
+}
+
+/* Nothing is known of such a run: there is nothing to show. */
+static void a_folder_with_a_record_of_no_use_is_refused(void **state)
+{
+    struct report_run run;
+    char folder[64], path[128], error[512];
+    FILE *file;
+
+    begin(folder, "");
+    snprintf(path, sizeof path, "%s/record.ddr", folder);
+    file = fopen(path, "w");
+    fputs("DDR", file);
+    fclose(file);
+    assert_false(report_run_load(folder, &run, error));
+    assert_non_null(strstr(error, "no run.json"));
+    assert_null(run.story);
+    /* A run.json that is none is told, whatever the record is. */
+    snprintf(path, sizeof path, "%s/run.json", folder);
+    assert_int_equal(symlink("record.ddr", path), 0);
+    assert_false(report_run_load(folder, &run, error));
+    end(folder);
+}
+
 static void a_run_json_that_is_none_is_told(void **state)
 {
     static const char *const texts[][2] = {
@@ -152,6 +241,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_run_without_a_record_has_its_figures),
         cmocka_unit_test(a_record_or_figures_that_are_no_files_are_not_read),
+        cmocka_unit_test(a_killed_run_has_a_page_of_its_record),
+        cmocka_unit_test(a_folder_with_a_record_of_no_use_is_refused),
         cmocka_unit_test(a_run_json_that_is_none_is_told),
         cmocka_unit_test(a_name_that_is_too_long_is_refused),
         cmocka_unit_test(what_was_left_out_is_told_as_text),
