@@ -24,6 +24,8 @@
 
 #define PLAY_SECONDS 60.0
 
+#define FINDINGS_WITH_CASE 20 /* of a run: the text is there for each of them */
+
 /* Plays a case into a folder of a run. False: it could not be; why says so in a sentence. */
 static bool play_into(const char *case_path, bool is_trusted, const char *run_folder, char why[512])
 {
@@ -77,8 +79,21 @@ free_result:
     return is_done;
 }
 
-/* The page of a run, without a word on the screen. */
-static bool write_run_page(const char *folder, char error[512])
+/* Findings of the run of a cause have the case that was played: it is the smallest there is. */
+static void add_case_text(struct report_run *run, json_t *text)
+{
+    json_t *finding;
+    size_t i;
+
+    json_array_foreach(json_object_get(run->json, "findings"), i, finding)
+    {
+        if (text && i < FINDINGS_WITH_CASE)
+            json_object_set(finding, "case_text", text);
+    }
+}
+
+/* The page of the run of a cause, without a word on the screen. */
+static bool write_run_page(const char *folder, json_t *case_text, char error[512])
 {
     struct report_run run;
     size_t size;
@@ -87,6 +102,7 @@ static bool write_run_page(const char *folder, char error[512])
 
     if (!report_run_load(folder, &run, error))
         return false;
+    add_case_text(&run, case_text);
     html = report_run_html(&run, &size, error);
     is_written = html && report_page_save(folder, "report.html", html, error);
     free(html);
@@ -124,7 +140,11 @@ static bool make_cause_page(struct report_campaign *campaign, const struct campa
         snprintf(why, sizeof why, "The case was not played again (--no-play).");
     if (how->plays && report_cause_case(campaign, cause, case_path) &&
         play_into(case_path, how->is_trusted, run_folder, why)) {
-        if (!write_run_page(run_folder, error)) {
+        json_t *text = report_cause_case_text(campaign, cause);
+
+        is_written = write_run_page(run_folder, text, error);
+        json_decref(text);
+        if (!is_written) {
             cli_error("%s", error);
             return false;
         }

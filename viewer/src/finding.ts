@@ -478,7 +478,12 @@ export function findingPage(app: App, finding: Facts, index: number, all: Facts[
                 isTold
                     ? "What the call was given and gave back; what the finding is about " +
                           "is marked, beside what it should be."
-                    : "What the call was given and gave back; what the finding is about is marked.",
+                    : "What the call was given and gave back; what the finding is about is " +
+                          "marked. " +
+                          (t("sentence")
+                              ? "There is no one value that it should be; the rule says: " +
+                                t("sentence")
+                              : "No rule says what they should be: it is about what the run did."),
                 h(
                     "div",
                     { class: "scrolls", tabindex: 0, role: "region", "aria-label": "Arguments" },
@@ -626,7 +631,16 @@ export function findingPage(app: App, finding: Facts, index: number, all: Facts[
                         "To make the case smaller: ",
                         h("code", {}, `drydock shrink ${t("case")}`),
                     )
-                  : null,
+                  : lines === 0
+                    ? h(
+                          "p",
+                          { class: "says" },
+                          "There is no case of it here: the seed draws it. A case for each " +
+                              "cause, as small as it can be, is what ",
+                          h("code", {}, "drydock check --out DIR"),
+                          " leaves.",
+                      )
+                    : null,
         ),
     );
     return out;

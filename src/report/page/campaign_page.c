@@ -76,6 +76,22 @@ bool report_cause_case(const struct report_campaign *campaign, size_t cause, cha
     return !first->case_path[0] && is_file(path);
 }
 
+json_t *report_cause_case_text(const struct report_campaign *campaign, size_t cause)
+{
+    char path[1100], text[CAMPAIGN_PAGE_CASE_BYTES + 1];
+    FILE *file = report_cause_case(campaign, cause, path) ? fopen(path, "r") : NULL;
+    size_t length;
+
+    if (!file)
+        return NULL;
+    length = fread(text, 1, sizeof text, file);
+    fclose(file);
+    if (!length || length == sizeof text)
+        return NULL;
+    text[length] = '\0';
+    return report_text_json(text);
+}
+
 json_t *report_cause_json(const struct report_campaign *campaign, size_t cause)
 {
     char text[REPORT_RECORD_TEXT];
@@ -429,13 +445,18 @@ static json_t *sorted(json_t *numbers)
 /* The page of each cause, and the seeds that it was seen in. */
 static void complete_causes(const struct report_campaign *campaign, json_t *causes)
 {
-    size_t i, k, n;
+    size_t i, k, n, texts = 0;
     json_t *cause, *seed, *id;
 
     json_array_foreach(causes, i, cause)
     {
         const char *own = json_string_value(json_object_get(cause, "cause"));
         json_t *seeds = json_array(), *page = json_object_get(campaign->pages, own ? own : "");
+        json_t *text = texts < CAMPAIGN_PAGE_CASES ? report_cause_case_text(campaign, i) : NULL;
+
+        texts += text != NULL;
+        if (text)
+            json_object_set_new(cause, "case_text", text);
 
         json_array_foreach(campaign->seeds, k, seed)
         {
@@ -499,9 +520,13 @@ char *report_cause_html(const struct report_campaign *campaign, size_t cause, co
 {
     const struct campaign_record *first = &campaign->summary.causes[cause].first;
     json_t *facts = json_object(), *notes = json_array(), *findings = json_array();
+    json_t *finding = report_cause_json(campaign, cause);
+    json_t *text = report_cause_case_text(campaign, cause);
     char name[REPORT_CAUSE_NAME], title[128], *html;
 
-    json_array_append_new(findings, report_cause_json(campaign, cause));
+    if (text)
+        json_object_set_new(finding, "case_text", text);
+    json_array_append_new(findings, finding);
     json_array_append_new(notes, report_text_json(why));
     report_cause_name(&campaign->summary, cause, name);
     json_object_set_new(facts, "page", json_string("run"));

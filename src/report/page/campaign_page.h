@@ -6,7 +6,9 @@
  *
  *            | folder, driver, model, cases | what was played, as campaign.json has it
  *            | causes[]   | also "seeds": those that it was seen in, at most
- *            |            | CAMPAIGN_PAGE_CAUSE_SEEDS, and "page": the path of its page, or null
+ *            |            | CAMPAIGN_PAGE_CAUSE_SEEDS, "page": the path of its page, or null, and
+ *            |            | "case_text": the smallest case that the folder has of it, of the first
+ *            |            | CAMPAIGN_PAGE_CASES that have one
  *            | seeds      | [{"seed", "model", "case", "outcome", "findings", "causes"}]: each run
  *            |            | with findings, and the ids of its causes; at most CAMPAIGN_PAGE_SEEDS
  *            | contract   | [{"id", "sentence", "side", "tier", "versions", "reason"}]: all rules,
@@ -32,6 +34,8 @@
 
 #define CAMPAIGN_PAGE_SEEDS       20000
 #define CAMPAIGN_PAGE_CAUSE_SEEDS 200
+#define CAMPAIGN_PAGE_CASE_BYTES  16384
+#define CAMPAIGN_PAGE_CASES       50
 
 struct report_campaign {
     char folder[512]; /* of the campaign itself: in a folder of several, the newest */
@@ -53,6 +57,12 @@ void report_cause_name(const struct campaign_summary *summary, size_t cause,
 
 /* The case of the folder that shows the cause: its smallest, else that of its seed. False: none. */
 bool report_cause_case(const struct report_campaign *campaign, size_t cause, char path[1100]);
+
+/*
+ * The text of that case, of at most CAMPAIGN_PAGE_CASE_BYTES; the caller owns it. NULL: the folder
+ * has none, or a longer one.
+ */
+json_t *report_cause_case_text(const struct report_campaign *campaign, size_t cause);
 
 /* The finding of the cause, as `drydock check --json` has it. */
 json_t *report_cause_json(const struct report_campaign *campaign, size_t cause);
