@@ -286,6 +286,10 @@ if "$drydock" report r.in >out 2>err; then
     prints '1 page of causes'
     [ -s docks.in/a/pages/PB-004-1/report.html ] || fail "a cause has no page"
     grep -q '"PB-004' docks.in/a/report.html || fail "the campaign's page has no cause"
+    for page in docks.in/a/report.html docks.in/a/pages/PB-004-1/report.html; do
+        grep -q '"case_text": *"drydock-case 1' $page || fail "$page has no text of the smallest case"
+    done
+    grep -q '"alternatives": *\[{' docks.in/a/report.html || fail "the campaign's page has no alternatives"
     expect 0 report docks.in/a --no-play --json
     prints '"causes": 1'
     [ -s docks.in/a/pages/PB-004-1.html ] || fail "a cause that is not played has no page"
@@ -316,6 +320,7 @@ prints '^r.in/run.pftrace'
 [ -s r.in/run.pftrace ] || fail "there is no trace"
 expect 0 trace r.in/record.ddr --out t.in --json
 prints '"flows": [1-9]'
+cp out counts.in
 cmp -s t.in r.in/run.pftrace || fail "the same record is not the same trace"
 expect 0 trace r.in --out - --no-calls
 [ "$(wc -c <out)" -lt "$(wc -c <t.in)" ] || fail "--no-calls leaves nothing out"
@@ -328,7 +333,22 @@ if command -v protoc >/dev/null; then
     grep 'flow_ids' decoded.in | sed 's/.*flow_ids: //' | sort | uniq -c | grep -qv '^ *2 ' &&
         fail "a flow has not two ends"
     grep -qE '^    [0-9]+: ' decoded.in && fail "the trace has fields that trace.proto does not"
-    rm decoded.in
+    # What drydock says that it has written is what protoc finds.
+    for kind in 'tracks  track_descriptor' 'slices type: TYPE_SLICE_BEGIN' 'instants type: TYPE_INSTANT' \
+        'counters type: TYPE_COUNTER' 'flows    flow_ids:' 'flows    terminating_flow_ids:'; do
+        said=$(sed -n "s/^  \"${kind%% *}\": \([0-9]*\),*$/\1/p" counts.in)
+        found=$(grep -c "${kind#* }" decoded.in)
+        [ "$said" = "$found" ] || fail "${kind%% *}: $said were told, and protoc finds $found (${kind#* })"
+    done
+    # A client's waits for fences, on the CPU and on the GPU.
+    expect 0 run "$cases/client/asked-for.case" --model gpummu --out fences.in
+    expect 0 trace fences.in --out fences-trace.in
+    protoc -I "$2/src/report/trace" --decode=Trace trace.proto <fences-trace.in >decoded.in 2>err ||
+        fail "protoc does not decode the trace with fences"
+    for name in 'wait for a fence' 'the fence has the value' 'waits for fences' 'paging_fence 2'; do
+        grep -q "\"$name\"" decoded.in || fail "the trace has no \"$name\""
+    done
+    rm -r decoded.in fences.in fences-trace.in
 else
     echo "skipped: protoc is not installed, and the trace was read by our own decoder alone"
 fi
@@ -337,7 +357,7 @@ prints '> DxgkDdiBuildPagingBuffer'
 prints '< DxgkDdiStartDevice'
 expect 0 trace r.in --text --events paging --out lines.in
 [ "$(wc -l <lines.in)" -gt 0 ] || fail "--text --events paging writes no lines"
-rm lines.in
+rm lines.in counts.in
 expect 2 trace r.in --events all
 says "is 'paging' or 'all', and for --text"
 expect 2 trace nowhere

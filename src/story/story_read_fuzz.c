@@ -34,6 +34,7 @@ static void write_items(struct record *record, const uint8_t *data, size_t size)
                                         "context",       "node",
                                         "segment",       "allocation",
                                         "fence",         "packet",
+                                        "paging_fence",  "fence",
                                         "operation",     "request",
                                         "text",          "{\"event\": 3, \"rule\": \"PB-004\"}",
                                         "</script>\xff", "{\"event\": -1, \"event\": 2"};
