@@ -608,9 +608,12 @@ function trend(facts: Facts): HTMLElement | null {
                 { title: "rules evaluated", isNumber: true },
                 { title: "alternatives", isNumber: true },
             ],
-            list.map(c => [
+            list.map((c, i) => [
                 [
-                    textIn(c, "name") || textIn(c, "folder"),
+                    link(
+                        `facts/${listIn(facts, "campaigns").length ? "campaigns" : "trend"}.${i}`,
+                        textIn(c, "name") || textIn(c, "folder") || `campaign ${i + 1}`,
+                    ),
                     numberIn(c, "time")
                         ? h("small", {}, ` ${dayOf(numberIn(c, "time") as number)}`)
                         : null,

@@ -35,11 +35,23 @@ export function describe(run: Run, row: number): string {
     const v = (column: string): number => run.values("operations", column)[row];
     const place = (segment: number, offset: number): string =>
         segment ? `${run.objectName(segment)} + ${format.hex(offset)}` : "system memory";
-    return (
-        `${run.text("operations", "name", row)} ${run.objectName(v("allocation"))}, ` +
-        `${format.bytes(v("bytes"))}: ${place(v("from_segment"), v("from_offset"))} → ` +
-        `${place(v("to_segment"), v("to_offset"))}`
-    );
+    const operation = run.text("operations", "name", row);
+    const what = [operation, run.objectName(v("allocation"))].filter(Boolean).join(" ");
+    const entries = run.referring("entries", "operation", row);
+    if (entries.length) {
+        const e = (column: string): number => run.values("entries", column)[entries[0]];
+        return (
+            `${what}, ${format.plural(e("count"), "entry", "entries")} of level ${e("level")} ` +
+            `from ${format.hex(e("va"))}` +
+            (e("valid") ? "" : ", not valid")
+        );
+    }
+    if (!v("bytes")) return what;
+    /* Where nothing is said of a source, there is none: FILL, DISCARD_CONTENT. */
+    const from = operation.includes("TRANSFER")
+        ? `${place(v("from_segment"), v("from_offset"))} → `
+        : "";
+    return `${what}, ${format.bytes(v("bytes"))}: ${from}` + place(v("to_segment"), v("to_offset"));
 }
 
 export interface Aligned {
@@ -134,6 +146,9 @@ const say = (path: string, v: number | null): string =>
             ? format.duration(v)
             : format.count(v);
 
+/* Curves of run.json: the maps show what they tell. */
+const SAMPLES = /^local_memory\.used_bytes\.\d+$/;
+
 const MAIN = [
     "slowdown",
     "virtual_time_ns",
@@ -168,8 +183,25 @@ export function compareView(app: App): View {
         const first = differing.length ? rows[differing[0]] : null;
         const cell = (run: Run, row: number): Child =>
             row < 0 ? h("span", { class: "invalid" }, "nothing") : describe(run, row);
-        const time = (run: Run, row: number): string =>
-            row < 0 ? "" : format.moment(run.values("operations", "asked")[row]);
+        const show = (moments: number[]): void =>
+            app.time.show(
+                Math.min(...moments) - app.time.end / 60,
+                Math.max(...moments) + app.time.end / 60,
+            );
+        const time = (run: Run, row: number): Child => {
+            if (row < 0) return "";
+            const asked = run.values("operations", "asked")[row];
+            return h(
+                "button",
+                {
+                    type: "button",
+                    class: "linklike",
+                    title: "Show this moment on the maps",
+                    click: () => show([asked]),
+                },
+                format.moment(asked),
+            );
+        };
         const from = first
             ? [
                   first.a >= 0 ? runA.values("operations", "asked")[first.a] : null,
@@ -211,11 +243,7 @@ export function compareView(app: App): View {
                               "button",
                               {
                                   type: "button",
-                                  click: () =>
-                                      app.time.show(
-                                          Math.min(...from) - app.time.end / 60,
-                                          Math.max(...from) + app.time.end / 60,
-                                      ),
+                                  click: () => show(from),
                               },
                               "Show it on the maps",
                           ),
@@ -337,7 +365,7 @@ export function compareView(app: App): View {
                               "Arguments that differ",
                               [{ title: "argument" }, { title: nameA }, { title: nameB }],
                               list.map(x => [
-                                  h("code", {}, textIn(x, "field")),
+                                  h("code", {}, textIn(x, "field") || "(the call)"),
                                   h("code", {}, value(x.a)),
                                   h("code", {}, value(x.b)),
                               ]),
@@ -358,6 +386,9 @@ export function compareView(app: App): View {
         return h("div", { class: "view" }, parts);
     }
 
+    const figure = (side: "a" | "b", path: string, v: number | null): Child =>
+        v === null ? "–" : link(`facts/${side}.${path}`, say(path, v));
+
     function figureRows(all: boolean): HTMLElement {
         const rows = figuresOf(a, b).filter(r => !/wall|^findings|^rules/.test(r.path));
         if (!all) {
@@ -374,13 +405,13 @@ export function compareView(app: App): View {
                 ],
                 main.map(r => [
                     h("code", {}, r.path),
-                    say(r.path, r.a),
-                    say(r.path, r.b),
+                    figure("a", r.path, r.a),
+                    figure("b", r.path, r.b),
                     change(r),
                 ]),
             );
         }
-        const differing = rows.filter(r => r.a !== r.b);
+        const differing = rows.filter(r => r.a !== r.b && !SAMPLES.test(r.path));
         return grid({
             label: "All figures that differ",
             rows: differing.length,
@@ -390,20 +421,20 @@ export function compareView(app: App): View {
                 {
                     title: "figure",
                     width: "minmax(14em, 2fr)",
-                    cell: i => link(`facts/a.${differing[i].path}`, differing[i].path),
+                    cell: i => h("code", {}, differing[i].path),
                     find: i => differing[i].path,
                     key: i => differing[i].path,
                 },
                 {
                     title: nameA,
                     isNumber: true,
-                    cell: i => say(differing[i].path, differing[i].a),
+                    cell: i => figure("a", differing[i].path, differing[i].a),
                     key: i => differing[i].a ?? 0,
                 },
                 {
                     title: nameB,
                     isNumber: true,
-                    cell: i => say(differing[i].path, differing[i].b),
+                    cell: i => figure("b", differing[i].path, differing[i].b),
                     key: i => differing[i].b ?? 0,
                 },
                 {

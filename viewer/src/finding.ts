@@ -14,10 +14,29 @@ const CALLS_AROUND = 40;
 const LIVES_MOST = 3;
 
 /* Numbers of allocations that texts name: "allocation a10", "embedding.weight (allocation 2)". */
-export function allocationsNamed(texts: string[]): number[] {
-    const out = new Set<number>();
+export function allocationsNamed(texts: string[]): { name: string; number: number }[] {
+    const out = new Map<string, { name: string; number: number }>();
     for (const text of texts)
-        for (const match of text.matchAll(/\ballocations? a?(\d+)/g)) out.add(Number(match[1]));
+        for (const match of text.matchAll(/(?:(\S+) \()?\ballocations? a?(\d+)/g)) {
+            const found = { name: match[1] ?? "", number: Number(match[2]) };
+            out.set(`${found.name}/${found.number}`, found);
+        }
+    return [...out.values()];
+}
+
+/*
+ * The allocations that a finding is about, rows of objects. "weight (allocation 2)" has the case's
+ * name and number, and its name counts; "allocation a10" has the number that all of this page has.
+ */
+export function allocationsOf(run: Run, texts: string[]): number[] {
+    const out = new Set<number>();
+    for (const { name, number } of allocationsNamed(texts)) {
+        const named = name
+            ? run.objectsOf("allocation").filter(o => run.text("objects", "name", o) === name)
+            : [];
+        const object = named.length ? named[0] : run.findObject("allocation", number);
+        if (object >= 0) out.add(object);
+    }
     return [...out];
 }
 
@@ -408,14 +427,12 @@ export function findingPage(app: App, finding: Facts, index: number, all: Facts[
             ? run.values("findings", "time")[row]
             : (numberIn(finding, "time_ns") ?? NaN);
     if (run) {
-        const numbers = allocationsNamed([
+        const concerned = allocationsOf(run, [
             ...textsIn(finding, "objects"),
             t("text"),
             ...textsIn(finding, "arguments"),
         ]);
-        for (const number of numbers.slice(0, LIVES_MOST)) {
-            const object = run.findObject("allocation", number);
-            if (object < 0) continue;
+        for (const object of concerned.slice(0, LIVES_MOST)) {
             const events = lifeOf(run, object);
             if (Number.isFinite(time)) {
                 events.push({

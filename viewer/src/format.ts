@@ -67,7 +67,8 @@ export function moment(ns: number, stepNs = 0): string {
             : scale === 1
               ? 0
               : 3;
-    return `${fixed(ns / scale, digits)} ${unit}`;
+    const text = fixed(ns / scale, digits);
+    return `${/^-[0.]*$/.test(text) ? text.slice(1) : text} ${unit}`;
 }
 
 function trim(text: string): string {

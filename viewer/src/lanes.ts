@@ -35,6 +35,17 @@ export interface Slices {
     find(table: string, row: number): number; /* the first slice of a table's row, or -1 */
 }
 
+/* Names of lanes of marks; others have the name of their kind. */
+const MARKS: Record<string, string> = {
+    dpc: "DPCs",
+    interrupt: "interrupts",
+    fence: "fences",
+    print: "prints",
+    stage: "stages",
+    offer: "offers",
+    trim: "trims",
+};
+
 interface Plan {
     group: string;
     name: string;
@@ -316,7 +327,7 @@ function plans(run: Run): Plan[] {
         const list = markKinds.get(kind) as number[];
         out.push({
             group: "Moments",
-            name: kind === "dpc" ? "DPCs" : `${kind}s`,
+            name: MARKS[kind] ?? kind,
             tip: `marks of kind ${kind}`,
             table: "marks",
             rows: Uint32Array.from(list),

@@ -35,7 +35,7 @@ const RUN_ROUTES: Route[] = [
         title: "Segment map",
         make: mapView,
         needsStory: true,
-        has: app => (app.run?.rows("places") ?? 0) > 0,
+        has: app => (app.run ? app.run.rows("places") + app.run.rows("ranges") : 0) > 0,
     },
     { id: "timeline", title: "Timeline", make: timelineView, needsStory: true },
     {

@@ -171,7 +171,10 @@ function sampleCurves(run: Run): { object: number; unit: "bytes" | "count"; list
             isFilled: name === "resident" || name === "used",
         });
     }
-    return [...out.values()].filter(group => group.list.length > 0);
+    /* What belongs to no segment and no process stands last. */
+    return [...out.values()]
+        .filter(group => group.list.length > 0)
+        .sort((a, b) => Number(a.object === 0) - Number(b.object === 0));
 }
 
 /* Bytes of operations by when they retired, in BUCKETS parts of the run. */
@@ -368,9 +371,15 @@ function steps(facts: Facts): HTMLElement | null {
                     link(`timeline?from=${begins}&to=${at}`, textIn(s, "name") || "(before)"),
                     bar(slow(s) / most, slow(s) > 1.5 ? "var(--kind-3)" : "var(--accent)"),
                     link(`facts/steps.${i}`, slow(s) ? format.times(slow(s)) : "–"),
-                    format.duration(numberIn(s, "virtual_time_ns") ?? 0),
-                    format.bytes(numberIn(s, "moved_in_bytes") ?? 0),
-                    format.count(numberIn(s, "evictions") ?? 0),
+                    link(
+                        `facts/steps.${i}.virtual_time_ns`,
+                        format.duration(numberIn(s, "virtual_time_ns") ?? 0),
+                    ),
+                    link(
+                        `facts/steps.${i}.moved_in_bytes`,
+                        format.bytes(numberIn(s, "moved_in_bytes") ?? 0),
+                    ),
+                    link(`facts/steps.${i}.evictions`, format.count(numberIn(s, "evictions") ?? 0)),
                 ];
             }),
         ),
@@ -429,8 +438,12 @@ function hottest(run: Run): HTMLElement | null {
                 {
                     title: "evicted",
                     isNumber: true,
-                    cell: r => format.count(evicted[r]),
+                    cell: r =>
+                        evicted[r]
+                            ? link(`rows/victims?allocation=${r + 1}`, format.count(evicted[r]))
+                            : "0",
                     key: r => evicted[r],
+                    find: r => String(evicted[r]),
                 },
             ],
         }),

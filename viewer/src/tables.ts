@@ -207,10 +207,12 @@ export class PageTables {
         const v = (column: string): number => this.value(column, piece.row);
         const covers = this.covers(piece.row);
         const index = Math.floor((va - v("va")) / covers);
+        /* of an entry that points at a table: where the table is */
+        const within = this.isPage(piece.row) ? (va - v("va")) % covers : 0;
         return {
             isValid: v("valid") > 0,
             segment: v("segment"),
-            offset: v("offset") + index * this.stride(piece.row) + ((va - v("va")) % covers),
+            offset: v("offset") + index * this.stride(piece.row) + within,
         };
     }
 
@@ -339,7 +341,8 @@ export function tablesView(app: App): View {
               : (written.get(b) as number) - (written.get(a) as number),
     );
     let tables: PageTables | null = null;
-    let moment = run.end;
+    /* What comes behind the play takes the machine apart: then nothing is mapped any more. */
+    let moment = run.endOfPlay === NEVER ? run.end : Math.max(0, run.endOfPlay - 1);
     let earlier = run.begin;
     let built = false;
     let isFolded = true;
@@ -550,7 +553,9 @@ export function tablesView(app: App): View {
         );
         const branch = (levelAt: number, from: number, to: number): HTMLElement => {
             const level = levels[levelAt];
-            const pieces = (byLevel.get(level) as Folded[]).filter(p => p.va < to && p.end > from);
+            const pieces = (byLevel.get(level) as Folded[])
+                .filter(p => p.va < to && p.end > from)
+                .map(p => ({ ...p, va: Math.max(p.va, from), end: Math.min(p.end, to) }));
             if (levelAt === levels.length - 1)
                 return h(
                     "div",
@@ -677,7 +682,7 @@ export function tablesView(app: App): View {
                           `+ ${format.hex(last.offset)}, in a page of ` +
                           format.bytes(t.covers(leaf.row))
                     : " leads nowhere at this moment",
-                mapping.text ? [", of ", mapping.name] : null,
+                mapping.text ? [", where ", mapping.name, " is mapped"] : null,
                 ".",
             ),
             pairs(`Translation of ${format.hex(va)}`, steps, true),
@@ -782,6 +787,9 @@ export function tablesView(app: App): View {
         showDifference();
     }
 
+    const slideTo = (ns: number): void => {
+        slider.value = String(Math.round((10000 * (ns - run.begin)) / (run.end - run.begin)));
+    };
     let timer = 0;
     const later = (): void => {
         clearTimeout(timer);
@@ -811,7 +819,7 @@ export function tablesView(app: App): View {
             step > 0 ? times.find(t => t > moment) : times.reverse().find(t => t < moment);
         if (found === undefined) return;
         moment = found;
-        slider.value = String(Math.round((10000 * (moment - run.begin)) / (run.end - run.begin)));
+        slideTo(moment);
         refresh();
     };
 
@@ -831,6 +839,7 @@ export function tablesView(app: App): View {
                     return;
                 }
                 tables = new PageTables(run, processes[0]);
+                slideTo(moment);
                 element.append(
                     section(
                         "Page tables",
@@ -851,7 +860,7 @@ export function tablesView(app: App): View {
                                 "Previous write",
                             ),
                             h("button", { type: "button", click: () => jump(1) }, "Next write"),
-                            h("label", {}, folds, " Fold ranges"),
+                            h("label", { class: "check" }, folds, "Fold ranges"),
                         ),
                         where,
                         tree,
@@ -889,9 +898,7 @@ export function tablesView(app: App): View {
             }
             if (query.has("at")) {
                 moment = Number(query.get("at"));
-                slider.value = String(
-                    Math.round((10000 * (moment - run.begin)) / (run.end - run.begin)),
-                );
+                slideTo(moment);
             }
             if (query.has("va")) address.value = query.get("va") ?? "";
             refresh();

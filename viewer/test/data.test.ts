@@ -137,7 +137,10 @@ test("what a finding names is found in its lines", () => {
             "embedding.weight (allocation 2)",
             "no allocation",
         ]),
-        [10, 2],
+        [
+            { name: "", number: 10 },
+            { name: "embedding.weight", number: 2 },
+        ],
     );
     assert.equal(
         expectedIn("0xc000000d (expected STATUS_SUCCESS or STATUS_X)"),
