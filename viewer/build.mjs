@@ -53,7 +53,7 @@ if (process.argv.includes("--tests")) {
     await build({
         absWorkingDir: here,
         entryPoints: readdirSync(join(here, "test"))
-            .filter(f => f.endsWith(".ts"))
+            .filter(f => f.endsWith(".test.ts") || f === "browser.ts")
             .map(f => `test/${f}`),
         outdir: join(out, "test"),
         outExtension: { ".js": ".mjs" },

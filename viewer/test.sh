@@ -40,4 +40,4 @@ fi
 drydock=$1
 shift
 exec node dist/test/browser.mjs --drydock "$drydock" --cases "$source/../cases" --out "$work/shots" \
-    --pictures "$source/../docs/pictures" "$@"
+    --pictures "$source/../docs/pictures" --references "$source/test/references" "$@"

@@ -248,12 +248,18 @@ function coverage(facts: Facts): HTMLElement | null {
  * A map of names and counts, zeros visible: of operations of DxgkDdiBuildPagingBuffer, of
  * functions.
  */
-function countMap(title: string, sentence: string, counts: [string, number][]): HTMLElement | null {
+/* key: where the counts stand in the facts. */
+function countMap(
+    title: string,
+    sentence: string,
+    counts: [string, number][],
+    key: string,
+): HTMLElement | null {
     if (!counts.length) return null;
     const most = Math.max(1, ...counts.map(c => c[1]));
     return section(
         title,
-        sentence,
+        [`${sentence} `, link(`facts/${key}`, "As it stands in the JSON.")],
         table(
             title,
             [{ title: "name" }, { title: "" }, { title: "how often", isNumber: true }],
@@ -769,11 +775,15 @@ export function campaignView(app: App): View {
                         countsOf(facts, "operation_counts").length
                             ? countsOf(facts, "operation_counts")
                             : countsOf(facts, "paging_operations_by_name"),
+                        countsOf(facts, "operation_counts").length
+                            ? "operation_counts"
+                            : "paging_operations_by_name",
                     ),
                     countMap(
                         "Coverage of functions",
                         "How often each function of the driver was called.",
                         countsOf(facts, "ddi_calls"),
+                        "ddi_calls",
                     ),
                 ].filter((e): e is HTMLElement => e !== null),
             );

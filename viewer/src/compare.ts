@@ -14,7 +14,7 @@ import {
 } from "./app.js";
 import { TimeWindow } from "./canvas.js";
 import type { Run } from "./data.js";
-import { clear, grid, h, link, section, table, type Child } from "./dom.js";
+import { clear, grid, h, link, pictured, section, table, type Child } from "./dom.js";
 import * as format from "./format.js";
 import { SegmentMap } from "./map.js";
 
@@ -353,7 +353,10 @@ export function compareView(app: App): View {
             parts.push(
                 section(
                     title,
-                    key === "first_difference" ? `${sentence} ${same}` : sentence,
+                    [
+                        key === "first_difference" ? `${sentence} ${same} ` : `${sentence} `,
+                        link(`facts/comparison.${key}`, "As it stands in the JSON."),
+                    ],
                     h(
                         "div",
                         { class: "two" },
@@ -518,11 +521,24 @@ export function compareView(app: App): View {
                         );
                     });
                     element.append(
-                        section(
+                        pictured(
                             "Segment maps",
                             "Both runs over the same window of time: what moves one " +
-                                "moves the other.",
+                                "moves the other. A band is an allocation in its place.",
                             h("div", { class: "two" }, pairOf),
+                            () =>
+                                h(
+                                    "div",
+                                    { class: "two" },
+                                    [runA, runB].map((run, i) =>
+                                        h(
+                                            "div",
+                                            {},
+                                            h("h3", {}, i ? nameB : nameA),
+                                            bandsGrid(run, `Bands of ${i ? nameB : nameA}`),
+                                        ),
+                                    ),
+                                ),
                         ),
                     );
                 }
@@ -530,6 +546,54 @@ export function compareView(app: App): View {
             for (const map of maps) map.resume();
         },
     };
+}
+
+/* The bands of a map. The other tables of a run are on its own page. */
+function bandsGrid(run: Run, label: string): HTMLElement {
+    const v = (column: string, row: number): number => run.values("places", column)[row];
+    return grid({
+        label,
+        rows: run.rows("places"),
+        height: 420,
+        columns: [
+            {
+                title: "allocation",
+                width: "minmax(10em, 1fr)",
+                cell: r => run.objectName(v("allocation", r)),
+                key: r => run.objectName(v("allocation", r)),
+            },
+            {
+                title: "segment",
+                width: "8em",
+                cell: r => run.objectShort(v("segment", r)),
+                key: r => v("segment", r),
+            },
+            {
+                title: "offset",
+                isNumber: true,
+                cell: r => format.hex(v("offset", r)),
+                key: r => v("offset", r),
+            },
+            {
+                title: "size",
+                isNumber: true,
+                cell: r => format.bytes(v("bytes", r)),
+                key: r => v("bytes", r),
+            },
+            {
+                title: "from",
+                isNumber: true,
+                cell: r => format.moment(v("from", r)),
+                key: r => v("from", r),
+            },
+            {
+                title: "to",
+                isNumber: true,
+                cell: r => format.moment(v("to", r)),
+                key: r => v("to", r),
+            },
+        ],
+    });
 }
 
 function ratio(r: { a: number | null; b: number | null }): number {

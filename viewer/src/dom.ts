@@ -176,8 +176,10 @@ const ROW_HEIGHT = 26;
 const SCROLL_MAX = 12_000_000; /* browsers clip taller elements */
 
 /*
- * A table of any length. Only the rows in sight are in the document. Keys: arrows, Page up and
- * down, Home, End move the current row; Enter opens it.
+ * A table of any length. Only the rows in sight are in the document. Keys: arrows up and down, Page
+ * up and down, Home, End move the current row; left and right choose a link in it; Enter opens it.
+ * The table is one stop of Tab: its links are none, for a link that scrolls away would take the
+ * focus with it.
  */
 export function grid(options: GridOptions): HTMLElement {
     const all =
@@ -186,6 +188,7 @@ export function grid(options: GridOptions): HTMLElement {
             : options.rows;
     let rows = all;
     let current = 0;
+    let chosen = -1; /* of the links of the current row; -1: the row */
     let sortColumn = -1;
     let isDescending = false;
     let words = "";
@@ -282,6 +285,7 @@ export function grid(options: GridOptions): HTMLElement {
             });
         }
         current = 0;
+        chosen = -1;
         body.scrollTop = 0;
         layout();
     }
@@ -345,6 +349,7 @@ export function grid(options: GridOptions): HTMLElement {
                         style: `grid-template-columns:${template}`,
                         click: () => {
                             current = i;
+                            chosen = -1;
                             draw();
                         },
                         dblclick: () => options.open?.(row),
@@ -355,6 +360,8 @@ export function grid(options: GridOptions): HTMLElement {
                             { role: "gridcell", class: c.isNumber ? "number" : "" },
                             c.cell(row),
                         );
+                        for (const link of cell.querySelectorAll<HTMLElement>("a, button"))
+                            link.tabIndex = -1;
                         const text = cell.textContent ?? "";
                         if (text.length > 16) cell.title = text; /* it may be cut off */
                         return cell;
@@ -372,10 +379,19 @@ export function grid(options: GridOptions): HTMLElement {
             );
         rowHolder.style.transform = `translateY(${Math.max(0, top)}px)`;
         rowHolder.replaceChildren(...children);
-        if (current >= from && current < to && rows.length)
+        const link = chosen < 0 ? undefined : linksOf()[chosen];
+        if (link) {
+            link.id = `${id}-link`;
+            link.classList.add("chosen");
+            body.setAttribute("aria-activedescendant", link.id);
+        } else if (current >= from && current < to && rows.length)
             body.setAttribute("aria-activedescendant", `${id}-${current}`);
         else body.removeAttribute("aria-activedescendant");
     }
+
+    const linksOf = (): HTMLElement[] => [
+        ...rowHolder.querySelectorAll<HTMLElement>(".current a, .current button"),
+    ];
 
     let queued = false;
     body.addEventListener("scroll", () => {
@@ -397,7 +413,12 @@ export function grid(options: GridOptions): HTMLElement {
             Home: -Infinity,
             End: Infinity,
         };
-        if (event.key in moves) {
+        if (event.key === "ArrowLeft" || event.key === "ArrowRight") {
+            const last = linksOf().length - 1;
+            chosen = Math.max(-1, Math.min(last, chosen + (event.key === "ArrowRight" ? 1 : -1)));
+            draw();
+        } else if (event.key in moves) {
+            chosen = -1;
             current = Math.max(0, Math.min(rows.length - 1, current + moves[event.key]));
             const y = tall() < SCROLL_MAX ? current * ROW_HEIGHT : (tall() * current) / rows.length;
             if (y < body.scrollTop) body.scrollTop = y;
@@ -405,8 +426,9 @@ export function grid(options: GridOptions): HTMLElement {
                 body.scrollTop = y + 2 * ROW_HEIGHT - body.clientHeight;
             draw();
         } else if (event.key === "Enter" && rows.length) {
-            if (options.open) options.open(rows[current]);
-            else rowHolder.querySelector<HTMLAnchorElement>(".current a")?.click();
+            if (chosen >= 0) linksOf()[chosen]?.click();
+            else if (options.open) options.open(rows[current]);
+            else linksOf()[0]?.click();
         } else return;
         event.preventDefault();
         event.stopPropagation();

@@ -341,6 +341,10 @@ export function findingPage(app: App, finding: Facts, index: number, all: Facts[
     const out: HTMLElement[] = [];
     const run = app.run;
     const t = (key: string): string => textIn(finding, key);
+    /* Where the numbers of a section come from. */
+    const where = listIn(app.facts, "causes").length ? "causes" : "findings";
+    const source = (member: string): Child =>
+        link(`facts/${where}.${index}${member ? `.${member}` : ""}`, "As it stands in the JSON.");
     const step = (by: number, label: string): Child =>
         all[index + by] ? link(`finding/${index + by}`, label) : h("span", { class: "off" }, label);
     out.push(
@@ -371,7 +375,7 @@ export function findingPage(app: App, finding: Facts, index: number, all: Facts[
         out.push(
             section(
                 `Rule ${t("rule")}`,
-                null,
+                ["What the rule says, and how often this run broke it. ", source("")],
                 h("blockquote", { class: "rule-sentence" }, t("sentence")),
                 pairs(
                     "Rule",
@@ -492,15 +496,20 @@ export function findingPage(app: App, finding: Facts, index: number, all: Facts[
         out.push(
             section(
                 "Arguments",
-                isTold
-                    ? "What the call was given and gave back; what the finding is about " +
-                          "is marked, beside what it should be."
-                    : "What the call was given and gave back; what the finding is about is " +
+                [
+                    isTold
+                        ? "What the call was given and gave back; what the finding is about " +
+                          "is marked, beside what it should be. "
+                        : "What the call was given and gave back; what the finding is about is " +
                           "marked. " +
                           (t("sentence")
                               ? "There is no one value that it should be; the rule says: " +
-                                t("sentence")
-                              : "No rule says what they should be: it is about what the run did."),
+                                t("sentence") +
+                                " "
+                              : "No rule says what they should be: it is about what the run " +
+                                "did. "),
+                    source("arguments"),
+                ],
                 h(
                     "div",
                     { class: "scrolls", tabindex: 0, role: "region", "aria-label": "Arguments" },
@@ -544,7 +553,10 @@ export function findingPage(app: App, finding: Facts, index: number, all: Facts[
         out.push(
             section(
                 "Bytes",
-                "What should be there, and what is there; what differs is marked.",
+                [
+                    "What should be there, and what is there; what differs is marked. ",
+                    source("bytes"),
+                ],
                 hexDifference(bytes),
             ),
         );
@@ -558,6 +570,8 @@ export function findingPage(app: App, finding: Facts, index: number, all: Facts[
                     "Calls before and after",
                     [
                         "The call that the finding is about is marked; Enter shows arguments. ",
+                        link("rows/calls", "All calls"),
+                        ". ",
                         told >= 0 && told !== call
                             ? [
                                   `It was told at call ${run.values("calls", "sequence")[told]}, `,
@@ -617,10 +631,13 @@ export function findingPage(app: App, finding: Facts, index: number, all: Facts[
     out.push(
         section(
             "Play it again",
-            lines
-                ? `The smallest case that shows it has ${format.plural(lines, "line")}, ` +
-                      `of ${format.count(numberIn(finding, "shrunk_from") ?? lines)}.`
-                : "The command that shows it again.",
+            [
+                lines
+                    ? `The smallest case that shows it has ${format.plural(lines, "line")}, ` +
+                      `of ${format.count(numberIn(finding, "shrunk_from") ?? lines)}. `
+                    : "The command that shows it again. ",
+                source(""),
+            ],
             t("replay") ? copyable(t("replay"), "the command") : null,
             pairs(
                 "Case",

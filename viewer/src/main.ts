@@ -77,7 +77,10 @@ const KEYS: [string, string][] = [
     ["T", "light or dark"],
     ["/", "find, where a view has it"],
     ["Tab, Enter", "go through links and buttons, and follow them"],
-    ["arrows, Page up and down, Home, End", "in a table: the row; Enter opens it"],
+    [
+        "arrows, Page up and down, Home, End",
+        "in a table: the row; left and right a link in it; Enter opens it",
+    ],
 ];
 
 function readFacts(): Facts {
