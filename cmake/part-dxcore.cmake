@@ -13,6 +13,8 @@ if(DRYDOCK_BENCH AND NOT DRYDOCK_FUZZ)
         target_include_directories(app_hostile PRIVATE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include/wdk)
         target_link_libraries(app_hostile PRIVATE drydock_flags drydock_thunk pthread)
         add_test(NAME apps/exec COMMAND ${CMAKE_SOURCE_DIR}/tests/apps/exec.sh ${CMAKE_BINARY_DIR})
+        add_test(NAME apps/intel COMMAND ${CMAKE_SOURCE_DIR}/tests/apps/intel.sh ${CMAKE_BINARY_DIR})
+        set_tests_properties(apps/intel PROPERTIES SKIP_REGULAR_EXPRESSION "^skipped:")
     endif()
     # Gives our libdxcore.so to drivers that open WSL's by its path.
     add_library(drydock_wsl SHARED ${CMAKE_SOURCE_DIR}/src/preload/dlopen.c)

@@ -524,6 +524,7 @@ static bool walk_compute(struct engine *engine)
     const uint64_t to = wide(engine->words + 27) & ~UINT64_C(7);
     const uint32_t now = (uint32_t)ticks(engine->gpu), times[4] = {now, now, now + 1, now + 1};
 
+    engine->gpu->host->leaves_out(engine->gpu->host->context, engine->number);
     if ((engine->words[26] & 3) == 3)
         return store(engine, false, to, times, sizeof times);
     return post_sync(engine, engine->words[26] & 3, false, to, engine->words + 29);

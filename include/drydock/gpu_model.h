@@ -53,7 +53,8 @@
  *        struct drydock_gpu_translation: protection_mask
  *     4  struct drydock_gpu_reference: number; struct drydock_gpu_model: names_allocations
  *     5  struct drydock_gpu_host: executes
- *     6  struct drydock_gpu_model: application; struct drydock_gpu_translation: page_bytes
+ *     6  struct drydock_gpu_host: leaves_out; struct drydock_gpu_model: application;
+ *        struct drydock_gpu_translation: page_bytes
  */
 #define DRYDOCK_GPU_MODEL_API        6u
 #define DRYDOCK_GPU_MODEL_OLDEST_API 1u
@@ -135,6 +136,12 @@ struct drydock_gpu_host {
      * it.
      */
     void (*executes)(void *context, uint32_t node, uint64_t address, uint32_t bytes);
+
+    /*
+     * Version 6. The command that takes effect is not carried out (a kernel, where there are no
+     * execution units): what it would have written is not known, and memory stays as it was.
+     */
+    void (*leaves_out)(void *context, uint32_t node);
 };
 
 /* ---- What the model gives -------------------------------------------------------------------- */

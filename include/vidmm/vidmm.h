@@ -847,6 +847,9 @@ NTSTATUS vidmm_move(struct vidmm_allocation *allocation, unsigned segment);
 /* Where it is, 0 for system memory; true if it is resident. */
 bool vidmm_allocation_segment(const struct vidmm_allocation *allocation, unsigned *out_segment);
 
+#define VIDMM_NO_CHOICE (~0u) /* of the segments that its driver wants for it, the best first */
+unsigned vidmm_allocation_choice(const struct vidmm_allocation *allocation, unsigned index);
+
 /* Which allocations go first when room is needed, as AllocationPriority; from now on. */
 NTSTATUS vidmm_set_priority(struct vidmm_allocation *allocation, uint32_t priority);
 

@@ -150,9 +150,13 @@ static void tell(const struct exec_server *server, const struct run_result *resu
              (unsigned long long)result->finding_count,
              server->counts.died ? "; clients died with what they had" : "");
     if (server->counts.front.demotions)
-        cli_note("%llu demotions of %llu bytes: processes that did not fit side by side took turns",
+        cli_note("%llu demotions of %llu bytes: what did not fit side by side took turns",
                  (unsigned long long)server->counts.front.demotions,
                  (unsigned long long)server->counts.front.demoted_bytes);
+    if (server->counts.left_out)
+        cli_note("%llu kernels were not run: the GPU's model has no execution units, and what they "
+                 "should have written is not there",
+                 (unsigned long long)server->counts.left_out);
     for (unsigned i = 0; i < result->finding_count; i++)
         cli_note("finding: %s", result->findings[i].text);
 }

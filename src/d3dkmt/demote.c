@@ -7,6 +7,10 @@
  * from then on, and demotes in its turn. So processes that do not fit side by side have the memory
  * one after the other, and none of them is lost.
  *
+ * A device also gives way to itself: a user-mode driver may hold resident all that it has ever
+ * used. What comes new gets local memory then, and what came first gets the system memory that its
+ * driver allows as well.
+ *
  * Who has to give way: processes over their budget, the most first; then those that have not worked
  * for longest. Locked allocations and those of system memory stay.
  */
@@ -169,4 +173,105 @@ bool d3dkmt_demote(struct d3dkmt *front)
     if (bytes)
         front_changed(front);
     return bytes;
+}
+
+/* ---- Within a device ------------------------------------------------------------------------- */
+
+static bool is_memory(const struct d3dkmt *front, unsigned segment)
+{
+    struct vidmm_segment_info info = {.is_aperture = true};
+
+    if (segment && segment <= vidmm_segment_count(front->config.vidmm))
+        vidmm_segment_info(front->config.vidmm, segment, &info);
+    return !info.is_aperture;
+}
+
+/* The memory segment that it wants most, where another one would do; 0: there is none. */
+static unsigned wanted_segment(const struct allocation *allocation)
+{
+    const unsigned first = vidmm_allocation_choice(allocation->handle, 0);
+
+    return is_memory(allocation->process->front, first) &&
+                   vidmm_allocation_choice(allocation->handle, 1) != VIDMM_NO_CHOICE
+               ? first
+               : 0;
+}
+
+static bool is_named(const struct paging_operation *operation, const struct allocation *allocation)
+{
+    for (unsigned i = 0; i < operation->count; i++) {
+        if (operation->allocations[i] == allocation)
+            return true;
+    }
+    return false;
+}
+
+static bool gives_way(const struct paging_operation *operation, const struct allocation *allocation,
+                      unsigned segment)
+{
+    unsigned now;
+
+    return may_be_demoted(allocation) && wanted_segment(allocation) == segment &&
+           vidmm_allocation_segment(allocation->handle, &now) && now == segment &&
+           !is_named(operation, allocation);
+}
+
+/* Bytes that are missing in the segment; 0: there is room, or nobody wants any. */
+static uint64_t missing_bytes(const struct paging_operation *operation, unsigned *out_segment)
+{
+    struct vidmm_segment_info info;
+    uint64_t bytes = 0;
+
+    *out_segment = 0;
+    for (unsigned i = 0; i < operation->count; i++) {
+        const struct allocation *allocation = operation->allocations[i];
+        const unsigned segment = wanted_segment(allocation);
+
+        if (!segment || vidmm_allocation_is_resident(allocation->handle))
+            continue;
+        *out_segment = segment;
+        bytes += allocation->bytes;
+    }
+    if (!bytes)
+        return 0;
+    vidmm_segment_info(operation->process->front->config.vidmm, *out_segment, &info);
+    return bytes > info.size               ? 0
+           : info.size - info.used < bytes ? bytes - info.size + info.used
+                                           : 0;
+}
+
+/*
+ * The oldest first, no more than are needed, and nobody where that is not enough. The manager takes
+ * what nobody holds before what is let go here.
+ */
+void paging_make_way(struct paging_operation *operation)
+{
+    struct device *device = operation->device;
+    struct paging_operation *restore;
+    struct allocation *allocation;
+    unsigned segment, references = 0;
+    uint64_t missing = missing_bytes(operation, &segment), bytes = 0;
+
+    if (!missing)
+        return;
+    list_for_each (allocation, &device->allocations, struct allocation, link) {
+        if (bytes >= missing || !gives_way(operation, allocation, segment))
+            continue;
+        bytes += allocation->bytes;
+        references += allocation->residency - allocation->demoted;
+    }
+    if (bytes < missing || !NT_SUCCESS(paging_begin_for(device, references, &restore)))
+        return;
+    restore->count = 0;
+    restore->is_restore = true;
+    operation->makes_way = true;
+    list_for_each (allocation, &device->allocations, struct allocation, link) {
+        if (restore->count >= references)
+            break;
+        if (gives_way(operation, allocation, segment))
+            demote_allocation(allocation, restore);
+    }
+    device->process->front->statistics.demoted_bytes += bytes;
+    device->process->front->statistics.demotions++;
+    paging_wait_for_room(restore);
 }

@@ -147,6 +147,7 @@ struct paging_operation {
     uint64_t starved_number;
     unsigned demotions; /* times that others gave way to it */
     bool was_starved, is_given_up;
+    bool makes_way;  /* others have been demoted for it */
     bool is_restore; /* takes demoted references again: of no queue, and no client waits for it */
     struct vidmm_allocation *reclaimed; /* NULL: it is no reclaim */
     /* What ends with it. */
@@ -300,6 +301,9 @@ void allocation_give_back(struct allocation *allocation, unsigned count);
 void paging_answered(struct paging_operation *operation, NTSTATUS status);
 /* A restoring operation stands in the line of the starved, at the end. */
 void paging_wait_for_room(struct paging_operation *operation);
+
+/* demote.c: before the manager is asked, for what the device may find elsewhere. */
+void paging_make_way(struct paging_operation *operation);
 
 /* ---- budget.c ---- */
 

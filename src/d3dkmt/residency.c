@@ -139,6 +139,10 @@ static void references_restored(struct paging_operation *operation)
 
 static void requests_ended(struct paging_operation *operation)
 {
+    if (operation->makes_way) { /* they may have other memory now */
+        operation->process->front->releases++;
+        front_changed(operation->process->front);
+    }
     for (unsigned i = 0; i < operation->count; i++) {
         struct allocation *allocation = operation->allocations[i];
         const unsigned later = allocation->evict_later;
@@ -462,6 +466,7 @@ NTSTATUS d3dkmt_MakeResident(struct d3dkmt_call *call, D3DDDI_MAKERESIDENT *argu
     }
     /* Numbered before the manager is asked, which cannot end it before this function goes on. */
     arguments->PagingFenceValue = paging_commit(operation);
+    paging_make_way(operation);
     operation->is_given_up = is_within_budget; /* which is told to trim instead */
     status = ask(operation, is_within_budget, &arguments->NumBytesToTrim);
     is_starved = !is_within_budget && may_starve(operation, status);

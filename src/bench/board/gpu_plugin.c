@@ -40,6 +40,7 @@ struct gpu_plugin {
     struct list events;
     bool is_off;
     struct gpu_plugin_command command; /* that takes effect */
+    uint64_t left_out;                 /* commands that it did not carry out */
     const char *path;
     uint64_t happened, interrupts; /* since the driver was given something */
 };
@@ -326,6 +327,13 @@ static void executes(void *context, uint32_t node, uint64_t address, uint32_t by
     plugin->command = (struct gpu_plugin_command){node, address, bytes};
 }
 
+static void leaves_out(void *context, uint32_t node)
+{
+    struct gpu_plugin *plugin = context;
+
+    plugin->left_out++;
+}
+
 static void begin_work(void *context, uint64_t token, uint32_t node)
 {
     struct gpu_plugin *plugin = context;
@@ -596,6 +604,7 @@ bool gpu_plugin_load(const struct base_services *services, const char *path,
         .end_work = end_work,
         .flushed = flushed,
         .executes = executes,
+        .leaves_out = leaves_out,
     };
     /* Without a slash the system would look elsewhere. */
     snprintf(full, sizeof full, "%s%s", strchr(path, '/') ? "" : "./", path);
@@ -744,6 +753,11 @@ uint32_t gpu_plugin_commands(const struct gpu_plugin *plugin, const struct drydo
 
     crash_recorder_enter_model(before);
     return bytes;
+}
+
+uint64_t gpu_plugin_left_out(const struct gpu_plugin *plugin)
+{
+    return plugin->left_out;
 }
 
 const struct drydock_gpu_application *gpu_plugin_application(const struct gpu_plugin *plugin)

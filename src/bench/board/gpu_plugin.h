@@ -95,6 +95,9 @@ uint32_t gpu_plugin_context_data(const struct gpu_plugin *plugin, uint32_t node,
 uint32_t gpu_plugin_commands(const struct gpu_plugin *plugin, const struct drydock_gpu_work *work,
                              void *out, uint32_t room);
 
+/* Commands that the model has not carried out, and says so: what they write is not known. */
+uint64_t gpu_plugin_left_out(const struct gpu_plugin *plugin);
+
 /* What it has for applications; NULL: nothing. */
 const struct drydock_gpu_application *gpu_plugin_application(const struct gpu_plugin *plugin);
 /* 0: the model does not say. */

@@ -170,6 +170,12 @@ static void host_executes(void *context, uint32_t node, uint64_t address, uint32
     must(node < IBLT_ENGINES && bytes <= 4 * PACKET_MOST);
 }
 
+static void host_leaves_out(void *context, uint32_t node)
+{
+    (void)context;
+    must(node == IBLT_NODE_RENDER);
+}
+
 /* The one that is due first. */
 static bool run_next(struct board *board)
 {
@@ -235,6 +241,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         .end_work = host_end,
         .flushed = host_flushed,
         .executes = host_executes,
+        .leaves_out = host_leaves_out,
     };
     const struct drydock_gpu_board shape = {.local_bytes = LOCAL_BYTES,
                                             .system_bytes = SYSTEM_BYTES,

@@ -545,6 +545,7 @@ static void compute_packets_are_stepped_over(void **state)
     put_store(&rig, VA(DATA), 99);
     machine_run_until(rig.model.machine, 1000000);
     play(&rig, IBLT_NODE_RENDER);
+    assert_int_equal(gpu_plugin_left_out(rig.model.plugin), 3);
     assert_int_equal(word_at(&rig, DATA, 8), 77);
     assert_int_equal(word_at(&rig, DATA, 64), 0);
     assert_int_equal(word_at(&rig, DATA, 128), 88);

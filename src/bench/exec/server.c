@@ -948,6 +948,7 @@ static void play(void *context, const struct run_board *board)
     if (server.is_waiting)
         waiting_close(&server.waiting);
     shared->counts.front = *d3dkmt_statistics(shared->session.front);
+    shared->counts.left_out = board->plugin ? gpu_plugin_left_out(board->plugin) : 0;
     exec_session_close(&shared->session);
     write_record(shared, board);
 }

@@ -41,6 +41,7 @@ struct exec_server_counts {
     uint64_t clients, died; /* in all; those of them that had not closed everything */
     uint64_t messages, refused_messages;
     uint64_t lane_messages; /* of them, those that came by lanes */
+    uint64_t left_out;      /* commands that the GPU's model has not carried out */
     struct d3dkmt_statistics front;
 };
 

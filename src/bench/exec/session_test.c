@@ -614,6 +614,47 @@ static void two_that_take_memory_piece_by_piece_get_all_of_it(void **state)
     test_on_board(16 * MIB, piece_by_piece);
 }
 
+/* ... and a device within itself, where its driver allows system memory as well. */
+static void giving_way(struct exec_session *session)
+{
+    struct test_client client;
+    struct test_buffer buffers[10], host;
+    uint8_t *memory = aligned_alloc(65536, 2 * MIB);
+    const struct d3dkmt_statistics *statistics = d3dkmt_statistics(session->front);
+
+    assert_non_null(memory);
+    test_client_start(&client, session);
+    assert_int_equal(
+        test_create(&client, SGPU_UMD_EXISTING | SGPU_UMD_APERTURE_ONLY, 2 * MIB, memory, &host),
+        STATUS_SUCCESS);
+    test_map(&client, &host, 0);
+    assert_true(NT_SUCCESS(test_make_resident(&client, &host)));
+    for (unsigned i = 0; i < ARRAY_COUNT(buffers); i++) {
+        make_resident_buffer_of(&client, 0, 2 * MIB, &buffers[i]);
+        fill_buffer(&client, &buffers[i], &host, memory, i);
+    }
+    assert_true(statistics->demotions >= 3);
+    assert_true(statistics->demoted_bytes >= 6 * MIB);
+    for (unsigned i = 0; i < ARRAY_COUNT(buffers); i++) {
+        memset(memory, 0, 2 * MIB);
+        test_wait_fence(&client, test_copy(&client, host.va, buffers[i].va, 2 * MIB));
+        expect(memory, 2 * MIB, i);
+    }
+    for (unsigned i = 0; i < ARRAY_COUNT(buffers); i++) {
+        assert_int_equal(test_evict(&client, &buffers[i]), STATUS_SUCCESS);
+        assert_int_equal(test_evict(&client, &buffers[i]), STATUS_INVALID_PARAMETER);
+        test_destroy(&client, &buffers[i]);
+    }
+    test_destroy(&client, &host);
+    test_client_close(&client);
+    free(memory);
+}
+
+static void what_comes_new_gets_local_memory_before_what_came_first(void **state)
+{
+    test_on_board(16 * MIB, giving_way);
+}
+
 static void offers(struct exec_session *session)
 {
     struct test_client client;
@@ -1051,6 +1092,7 @@ int main(void)
         cmocka_unit_test(references_are_counted_and_none_is_given_back_twice),
         cmocka_unit_test(who_does_not_fit_beside_another_takes_turns),
         cmocka_unit_test(two_that_take_memory_piece_by_piece_get_all_of_it),
+        cmocka_unit_test(what_comes_new_gets_local_memory_before_what_came_first),
         cmocka_unit_test(what_is_offered_may_be_gone_when_it_is_reclaimed),
         cmocka_unit_test(the_lower_priority_leaves_first),
         cmocka_unit_test(work_of_a_client_reaches_its_own_addresses_only),

@@ -119,3 +119,10 @@ bool vidmm_allocation_segment(const struct vidmm_allocation *named, unsigned *ou
     *out_segment = allocation->place.segment ? allocation->place.segment->id : 0;
     return allocation->state == ALLOCATION_RESIDENT;
 }
+
+unsigned vidmm_allocation_choice(const struct vidmm_allocation *named, unsigned index)
+{
+    const struct vidmm_allocation *allocation = allocation_current(named);
+
+    return index < allocation->preference_count ? allocation->preference[index] : VIDMM_NO_CHOICE;
+}

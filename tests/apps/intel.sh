@@ -1,0 +1,88 @@
+#!/bin/sh
+# Debian's OpenCL and Level Zero drivers for Intel, unmodified, by `drydock exec` on the model of Intel's copy engines:
+#
+#     tests/apps/intel.sh BUILD [--long]      BUILD is a folder like build/release
+#
+# Needs: apt-get install intel-opencl-icd clinfo clpeak opencl-c-headers ocl-icd-opencl-dev libze-dev
+# (and clang, lld, llvm for the driver's image). Without them nothing is tested, and that is said.
+set -u
+
+[ $# -ge 1 ] || { sed -n '2,7s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+build=$(cd "$1" && pwd)
+source=$(cd "$(dirname "$0")/../.." && pwd)
+is_long=${2:-}
+drydock=$build/drydock
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+failed=0
+
+skip() {
+    echo "skipped: $1"
+    exit 0
+}
+for tool in clang lld-link llvm-dlltool make cc clinfo; do
+    command -v $tool >/dev/null || skip "no $tool here"
+done
+[ -e /etc/OpenCL/vendors/intel.icd ] || skip "intel-opencl-icd is not installed"
+[ -e /usr/include/CL/cl.h ] || skip "opencl-c-headers is not installed"
+for node in /dev/dri/renderD*; do
+    [ -e "$node" ] && skip "there is a GPU here, which the driver would take"
+done
+
+complain() {
+    echo "intel.sh: $1" >&2
+    sed 's/^/    /' "$folder/out" >&2
+    failed=1
+}
+
+cp -r "$source/examples" "$folder/examples"
+rm -f "$folder"/examples/driver-intel/*.s[yo]*
+make -C "$folder/examples/driver-intel" DRYDOCK="$drydock" DRYDOCK_INCLUDE="$source/include" >"$folder/out" 2>&1 ||
+    { complain "the driver is not built"; exit 1; }
+driver=$folder/examples/driver-intel
+clients=$source/tests/apps/intel
+for client in cl_sweep cl_churn; do
+    cc -std=c11 -D_POSIX_C_SOURCE=200809L -O2 -o "$folder/$client" "$clients/$client.c" -lOpenCL -lpthread \
+        >"$folder/out" 2>&1 || { complain "$client is not built"; exit 1; }
+done
+has_level_zero=no
+[ -e /usr/include/level_zero/ze_api.h ] && has_level_zero=yes &&
+    cc -std=c11 -D_POSIX_C_SOURCE=200809L -O2 -o "$folder/ze_churn" "$clients/ze_churn.c" -lze_loader -lpthread
+
+# A text of the output, local memory, then the program: it succeeds, and there are no findings.
+expect() {
+    text=$1 memory=$2
+    shift 2
+    "$drydock" exec --driver "$driver/intel.sys" --gpu "$driver/intel_blt.so" --local-memory "$memory" -- "$@" \
+        >"$folder/out" 2>&1 || complain "$memory, $*: it failed"
+    grep -q -e "$text" "$folder/out" || complain "$memory, $*: no '$text'"
+    grep -q '[^0-9]0 findings$' "$folder/out" || complain "$memory, $*: findings, or a client that died"
+    [ -z "$is_long" ] || { echo "== $memory $*"; tail -n 3 "$folder/out"; }
+}
+moves() {
+    grep -q '[^0-9]0 evictions' "$folder/out" && complain "nothing had to leave local memory"
+}
+
+expect 'Intel(R) Graphics' 64M clinfo -l
+expect 'all content right' 64M "$folder/cl_sweep" total=16 buffer=1024 steps=1
+expect 'all content right' 12M "$folder/cl_sweep" total=16 buffer=1024 steps=1
+moves
+expect '0 wrong lines' 12M "$folder/cl_churn" total=16 buffer=1024 threads=2 steps=30
+[ $has_level_zero = no ] || expect '0 wrong lines' 12M "$folder/ze_churn" total=16 buffer=1024 threads=2 steps=30
+
+if [ -n "$is_long" ]; then
+    # 1/1, 1/2 and 1/8 of what they allocate; then four at once in one eighth; clpeak, whose kernels are not run.
+    for memory in 160M 80M 24M; do
+        expect 'all content right' $memory "$folder/cl_sweep" total=128 buffer=4096 steps=2
+        expect '0 wrong lines' $memory "$folder/cl_churn" total=128 steps=100
+        [ $has_level_zero = no ] || expect '0 wrong lines' $memory "$folder/ze_churn" total=128 steps=100
+    done
+    printf '%s\n' 'for i in 1 2 3 4; do' "\"$folder/cl_churn\" total=32 buffer=1024 threads=1 steps=60 seed=\$i & done" \
+        'wait' >"$folder/four"
+    expect '0 wrong lines' 24M sh "$folder/four"
+    [ "$(grep -c '0 wrong lines' "$folder/out")" = 4 ] || complain "not all of four are right"
+    ! command -v clpeak >/dev/null || expect 'enqueueUnmap' 256M clpeak --transfer-bandwidth
+    ! command -v clpeak >/dev/null || expect 'Kernel launch latency' 256M clpeak --kernel-latency
+fi
+[ $failed = 0 ] && echo "Intel's drivers are right on the model"
+exit $failed
