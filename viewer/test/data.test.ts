@@ -283,7 +283,8 @@ test("a packet leads to the value that it writes, and that to who waits for it",
     assert.match(sliceLabel(run, "fence_waits", cpu), /^fence 1|^f1/);
     const of = (table: string, row: number): string[] =>
         arrowsOf(run, table, row).map(
-            x => `${x.from.table} ${x.what} ${x.to.table}${x.to.table === "fence_waits" ? ` ${x.to.row}` : ""}`,
+            x =>
+                `${x.from.table} ${x.what} ${x.to.table}${x.to.table === "fence_waits" ? ` ${x.to.row}` : ""}`,
         );
     const packet = run.values("marks", "packet")[run.values("fence_waits", "mark")[cpu] - 1] - 1;
     const forward = of("packets", packet);
