@@ -47,6 +47,8 @@ struct zoo_defect {
     void (*alter)(struct zoo_layer *layer, DXGKARG_BUILDPAGINGBUFFER *arg); /* on its way in */
     NTSTATUS (*build)(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg);
     void (*plant)(struct zoo_layer *layer); /* puts other functions in place */
+    /* ... of the table that the driver registers: what its functions do stays as it is */
+    void (*registers)(DRIVER_INITIALIZATION_DATA *table);
 };
 
 /* What a defect works with. miniport is first, so a function finds its layer from self. */

@@ -339,6 +339,25 @@ CHANGE_ALLOCATIONS(over_nothing)
     }
 
 /* In the IoMmu model there is one segment, an aperture: ZOO_BOTH where a defect needs another. */
+/* ---- The table that the driver registers ---- */
+
+static void point_to_data(DRIVER_INITIALIZATION_DATA *table)
+{
+    static int variable;
+    void *address = &variable;
+
+    memcpy(&table->DxgkDdiSetPalette, &address, sizeof address);
+}
+
+static void keep_lower_half(DRIVER_INITIALIZATION_DATA *table)
+{
+    uint64_t address = 0;
+
+    memcpy(&address, &table->DxgkDdiAddDevice, sizeof table->DxgkDdiAddDevice);
+    address &= UINT32_MAX;
+    memcpy(&table->DxgkDdiRecommendMonitorModes, &address, sizeof address);
+}
+
 /* clang-format off */
 const struct zoo_defect zoo_caps_defects[] = {
     PLANT("D73-count-differs", ZOO_BOTH, "SEG-002 SEG-001", plant_count_differs,
@@ -358,6 +377,12 @@ const struct zoo_defect zoo_caps_defects[] = {
           "reports a commit limit below the size of a memory segment"),
     PLANT("SEG-overlap", ZOO_BOTH, "SEG-006", plant_overlap,
           "reports segments that overlap"),
+    {.id = "TABLE-points-to-data", .models = ZOO_ALL, .rules = "CALL-003", .since = ZOO_SINCE,
+     .sentence = "registers the address of a variable as DxgkDdiSetPalette",
+     .registers = point_to_data},
+    {.id = "TABLE-half-an-address", .models = ZOO_ALL, .rules = "CALL-003", .since = ZOO_SINCE,
+     .sentence = "registers the lower half of a function's address as DxgkDdiRecommendMonitorModes",
+     .registers = keep_lower_half},
     PLANT("SEG-odd-size", ZOO_BOTH, "SEG-007", plant_odd_size,
           "reports a segment that is not whole pages"),
     PLANT("SEG-not-its-memory", ZOO_BOTH, "SEG-013", plant_others_memory,

@@ -50,6 +50,21 @@ static void flip(const void *start, int64_t offset)
          if (layer->state[0]) flip((const void *)(uintptr_t)layer->state[0], 0),                   \
          layer->state[0] = (uintptr_t)(pointer))
 
+/* Keeps a pointer that one function was lent and writes through it when another one is called. */
+#define LATER(name, function, type, pointer, later, later_type)                                    \
+    DEED(name##_keeps, function, type, , layer->state[0] = (uintptr_t)(pointer))                   \
+    DEED(                                                                                          \
+        name##_uses, later, later_type, if (layer->state[0]) {                                     \
+            flip((const void *)(uintptr_t)layer->state[0], 0);                                     \
+            layer->state[0] = 0;                                                                   \
+        }, )                                                                                       \
+                                                                                                   \
+    static void name(struct zoo_layer *layer)                                                      \
+    {                                                                                              \
+        name##_keeps(layer);                                                                       \
+        name##_uses(layer);                                                                        \
+    }
+
 /* ---- Render ---- */
 
 BEHIND(render, DXGKARG_RENDER, render_behind, pDmaBuffer, was.DmaSize)
@@ -92,6 +107,26 @@ DEED(present_rectangle_changed, present, DXGKARG_PRESENT, ,
      if (was.SubRectCnt) was.pDstSubRects[0].top++)
 BEHIND(present, DXGKARG_PRESENT, present_private_behind, pPrivateDriverData,
        was.PrivateDriverDataSize)
+
+/* ---- Behind a call's end, by another function ---- */
+
+LATER(render_buffer_late, render, DXGKARG_RENDER, was.pDmaBuffer, patch, const DXGKARG_PATCH)
+LATER(render_locations_late, render, DXGKARG_RENDER, was.pPatchLocationListOut, submit_command,
+      const DXGKARG_SUBMITCOMMAND)
+LATER(build_buffer_late, build_paging_buffer, DXGKARG_BUILDPAGINGBUFFER, was.pDmaBuffer, patch,
+      const DXGKARG_PATCH)
+LATER(build_private_late, build_paging_buffer, DXGKARG_BUILDPAGINGBUFFER,
+      was.DmaBufferPrivateDataSize ? was.pDmaBufferPrivateData : NULL, submit_command,
+      const DXGKARG_SUBMITCOMMAND)
+LATER(patch_list_late, patch, const DXGKARG_PATCH,
+      was.AllocationListSize ? was.pAllocationList : NULL, submit_command,
+      const DXGKARG_SUBMITCOMMAND)
+LATER(query_output_late, query_adapter_info, const DXGKARG_QUERYADAPTERINFO, was.pOutputData,
+      create_allocation, DXGKARG_CREATEALLOCATION)
+LATER(create_private_late, create_allocation, DXGKARG_CREATEALLOCATION,
+      was.pAllocationInfo[0].pPrivateDriverData, open_allocation, const DXGKARG_OPENALLOCATION)
+LATER(destroy_list_late, destroy_allocation, const DXGKARG_DESTROYALLOCATION,
+      was.NumAllocations ? was.pAllocationList : NULL, create_allocation, DXGKARG_CREATEALLOCATION)
 
 /* ---- Queries ---- */
 
@@ -429,6 +464,37 @@ const struct zoo_defect zoo_memory_defects[] = {
         "MEM-001", submit_private_behind),
     ROW("MEM-submit-argument-kept", "SubmitCommand writes to the arguments of the call before",
         ZOO_ALL, "MEM-003", submit_argument_kept),
+    {.id = "MEM-render-buffer-late",
+     .sentence = "Patch writes to the DMA buffer by the pointer that Render had",
+     .models = ZOO_PHYSICAL,
+     .rules = "MEM-003",
+     .since = ZOO_SINCE,
+     .profile = "strict-open",
+     .plant = render_buffer_late},
+    ROW("MEM-render-locations-late", "SubmitCommand writes to the list that Render filled",
+        ZOO_PHYSICAL, "MEM-003", render_locations_late),
+    {.id = "MEM-build-buffer-late",
+     .sentence = "Patch writes to the paging buffer by the pointer that BuildPagingBuffer had",
+     .models = ZOO_PHYSICAL,
+     .rules = "MEM-003",
+     .since = ZOO_SINCE,
+     .profile = "strict-open",
+     .plant = build_buffer_late},
+    {.id = "MEM-build-private-late",
+     .sentence = "SubmitCommand writes to the private data of BuildPagingBuffer",
+     .models = ZOO_PHYSICAL,
+     .rules = "MEM-003",
+     .since = ZOO_SINCE,
+     .profile = "strict-open",
+     .plant = build_private_late},
+    ROW("MEM-patch-list-late", "SubmitCommand writes to the allocation list of Patch", ZOO_PHYSICAL,
+        "MEM-003", patch_list_late),
+    ROW("MEM-query-output-late", "CreateAllocation writes to what QueryAdapterInfo filled last",
+        ZOO_ALL, "MEM-003", query_output_late),
+    ROW("MEM-create-private-late", "OpenAllocation writes to the private data of CreateAllocation",
+        ZOO_ALL, "MEM-003", create_private_late),
+    ROW("MEM-destroy-list-late", "CreateAllocation writes to the list of DestroyAllocation",
+        ZOO_ALL, "MEM-003", destroy_list_late),
     ROW("MEM-fence-unwritten", "QueryCurrentFence gives no fence", ZOO_ALL, "MEM-004",
         fence_unwritten),
     {.id = "MEM-storage-behind",

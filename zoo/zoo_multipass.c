@@ -1,6 +1,6 @@
 /*
- * Defects of operations that take more than one paging buffer (D21 to D25), and of command buffers
- * that take more than one DMA buffer.
+ * Defects of operations that take more than one paging buffer (D21 to D25), of command buffers that
+ * take more than one DMA buffer, and of the packets that commands become.
  */
 #include "zoo/zoo_tables.h"
 
@@ -167,6 +167,92 @@ static void plant_go_on_counting(struct zoo_layer *layer)
     layer->ops.render = go_on_counting;
 }
 
+/* ---- Packets that commands become ------------------------------------------------------------ */
+
+/* Every fourth packet that Render has written goes through change, with its first location. */
+static NTSTATUS render_as(struct miniport *self, HANDLE object, DXGKARG_RENDER *arg,
+                          void (*change)(struct sgpu_packet_render *packet,
+                                         D3DDDI_PATCHLOCATIONLIST *locations))
+{
+    struct zoo_layer *layer = zoo_layer_of(self);
+    D3DDDI_PATCHLOCATIONLIST *locations = arg->pPatchLocationListOut;
+    char *next = arg->pDmaBuffer;
+    NTSTATUS status = miniport_forward_render(self, object, arg);
+
+    if (!NT_SUCCESS(status) && status != STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER)
+        return status;
+    while (next < (char *)arg->pDmaBuffer) {
+        struct sgpu_packet_render *packet = (void *)next;
+        uint32_t words = SGPU_PACKET_WORDS(packet->header);
+
+        if (SGPU_PACKET_OPCODE(packet->header) == SGPU_OP_RENDER) {
+            if (packet->ref_count && ++layer->calls % 4 == 0)
+                change(packet, locations);
+            locations += packet->ref_count;
+        }
+        next += words ? words * 4 : 4;
+    }
+    return status;
+}
+
+#define PACKET(name)                                                                               \
+    static NTSTATUS name##_call(struct miniport *self, HANDLE object, DXGKARG_RENDER *arg)         \
+    {                                                                                              \
+        return render_as(self, object, arg, name);                                                 \
+    }                                                                                              \
+                                                                                                   \
+    static void plant_##name(struct zoo_layer *layer)                                              \
+    {                                                                                              \
+        layer->ops.render = name##_call;                                                           \
+    }
+
+static void take_whole_pages(struct sgpu_packet_render *packet, D3DDDI_PATCHLOCATIONLIST *locations)
+{
+    for (uint32_t i = 0; i < packet->ref_count; i++)
+        packet->refs[i].bytes = packet->refs[i].bytes / 4096 * 4096;
+}
+PACKET(take_whole_pages)
+
+static void forget_the_last(struct sgpu_packet_render *packet, D3DDDI_PATCHLOCATIONLIST *locations)
+{
+    packet->refs[packet->ref_count - 1].flags &= ~SGPU_REF_WRITE;
+}
+PACKET(forget_the_last)
+
+static void cut_size(struct sgpu_packet_render *packet, D3DDDI_PATCHLOCATIONLIST *locations)
+{
+    for (uint32_t i = 0; i < packet->ref_count; i++)
+        packet->refs[i].bytes &= 0xffff;
+}
+PACKET(cut_size)
+
+static void name_the_first(struct sgpu_packet_render *packet, D3DDDI_PATCHLOCATIONLIST *locations)
+{
+    for (uint32_t i = 1; i < packet->ref_count; i++)
+        locations[i].AllocationIndex = locations[0].AllocationIndex;
+}
+PACKET(name_the_first)
+
+static void patch_the_size(struct sgpu_packet_render *packet, D3DDDI_PATCHLOCATIONLIST *locations)
+{
+    locations[packet->ref_count - 1].PatchOffset += 8;
+}
+PACKET(patch_the_size)
+
+static void forget_offsets(struct sgpu_packet_render *packet, D3DDDI_PATCHLOCATIONLIST *locations)
+{
+    for (uint32_t i = 0; i < packet->ref_count; i++)
+        locations[i].AllocationOffset = 0;
+}
+PACKET(forget_offsets)
+
+static void name_another_command(struct sgpu_packet_render *packet,
+                                 D3DDDI_PATCHLOCATIONLIST *locations)
+{
+    packet->header ^= 0x80;
+}
+PACKET(name_another_command)
+
 #define PARTS "PB-014 XFER-006 PB-011 FILL-005 VX-002 VX-003 VX-008 PT-017 PT-013 APER-002 XFER-003"
 
 /* clang-format off */
@@ -200,6 +286,27 @@ const struct zoo_defect zoo_multipass_defects[] = {
     {.id = "RENDER-goes-on-counting", .models = ZOO_PHYSICAL, .rules = "PATCH-012 PATCH-013", .since = ZOO_SINCE,
      .sentence = "counts the places of a second DMA buffer from the start of the first one",
      .plant = plant_go_on_counting},
+    {.id = "PACKET-whole-pages", .models = ZOO_PHYSICAL, .rules = "content", .since = ZOO_SINCE,
+     .sentence = "writes into every fourth packet of Render whole pages alone",
+     .plant = plant_take_whole_pages},
+    {.id = "PACKET-write-forgotten", .models = ZOO_PHYSICAL, .rules = "content", .since = ZOO_SINCE,
+     .sentence = "does not say in every fourth packet that the last reference is written",
+     .plant = plant_forget_the_last},
+    {.id = "PACKET-size-cut", .models = ZOO_PHYSICAL, .rules = "content", .since = ZOO_SINCE,
+     .sentence = "keeps 16 bits of each size in every fourth packet of Render",
+     .plant = plant_cut_size},
+    {.id = "PACKET-first-allocation", .models = ZOO_PHYSICAL, .rules = "content fault PATCH-013", .since = ZOO_SINCE,
+     .sentence = "names the first allocation for all references of every fourth packet",
+     .plant = plant_name_the_first},
+    {.id = "PACKET-size-patched", .models = ZOO_PHYSICAL, .rules = "content fault PATCH-022", .since = ZOO_SINCE,
+     .sentence = "lists the place of a size instead of the one of an address",
+     .plant = plant_patch_the_size},
+    {.id = "PACKET-offset-forgotten", .models = ZOO_PHYSICAL, .rules = "content", .since = ZOO_SINCE,
+     .sentence = "lists every fourth packet's addresses without AllocationOffset",
+     .plant = plant_forget_offsets},
+    {.id = "PACKET-unknown-command", .models = ZOO_PHYSICAL, .rules = "fault", .since = ZOO_SINCE,
+     .sentence = "writes a command that the GPU does not know into every fourth packet",
+     .plant = plant_name_another_command},
     {0},
 };
 /* clang-format on */

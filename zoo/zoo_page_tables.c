@@ -360,6 +360,87 @@ static NTSTATUS skip_init_context(struct miniport *self, HANDLE object,
                                                                   : build(self, object, arg);
 }
 
+/* ---- One entry among many ---- */
+
+/*
+ * One of SINGLE entries of leaves that lead to a page is another one; its neighbours are as they
+ * should be.
+ */
+#define SINGLE 200u
+
+static NTSTATUS update_single(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg,
+                              void (*change)(DXGK_PTE *entry))
+{
+    struct zoo_layer *layer = zoo_layer_of(self);
+    const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update = &arg->UpdatePageTable;
+    DXGKARG_BUILDPAGINGBUFFER as = *arg;
+    DXGK_PTE entries[MOST_ENTRIES];
+    UINT count = update->NumPageTableEntries, next;
+    NTSTATUS status;
+
+    /* state[0]: entries so far; a part that is asked for again has the same number. */
+    if (!is_update(arg) || update->PageTableLevel || update->Flags.Repeat || count > MOST_ENTRIES ||
+        !update->pPageTableEntries || !update->pPageTableEntries[0].Valid)
+        return build(self, object, arg);
+    next = SINGLE - 1 - layer->state[0] % SINGLE;
+    if (next < count) {
+        memcpy(entries, update->pPageTableEntries, count * sizeof entries[0]);
+        for (; next < count; next += SINGLE)
+            change(&entries[next]);
+        as.UpdatePageTable.pPageTableEntries = entries;
+        status = zoo_build_as(self, object, arg, &as);
+    } else {
+        status = build(self, object, arg);
+    }
+    if (NT_SUCCESS(status))
+        layer->state[0] += count;
+    return status;
+}
+
+static void lead_to_next(DXGK_PTE *entry)
+{
+    entry->PageAddress++;
+}
+
+static void lead_nowhere(DXGK_PTE *entry)
+{
+    entry->Valid = 0;
+}
+
+static void allow_no_writes(DXGK_PTE *entry)
+{
+    entry->ReadOnly = 1;
+}
+
+static void lead_elsewhere(DXGK_PTE *entry)
+{
+    entry->PageAddress ^= 1u << 10;
+}
+
+static NTSTATUS build_single_next(struct miniport *self, HANDLE object,
+                                  DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    return update_single(self, object, arg, lead_to_next);
+}
+
+static NTSTATUS build_single_invalid(struct miniport *self, HANDLE object,
+                                     DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    return update_single(self, object, arg, lead_nowhere);
+}
+
+static NTSTATUS build_single_read_only(struct miniport *self, HANDLE object,
+                                       DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    return update_single(self, object, arg, allow_no_writes);
+}
+
+static NTSTATUS build_single_bit(struct miniport *self, HANDLE object,
+                                 DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    return update_single(self, object, arg, lead_elsewhere);
+}
+
 #define ALTER(id_, rules_, function, sentence_)                                                    \
     {                                                                                              \
         .id = id_, .sentence = sentence_, .models = ZOO_GPUMMU, .rules = rules_,                   \
@@ -481,6 +562,14 @@ const struct zoo_defect zoo_table_defects[] = {
           "sets the bit of large pages in every leaf entry", .focus = "large-pages=yes"),
     BUILD("PTE-pointers-off", "PT-017 PT-041", build_pointers_off,
           "leads entries of level 1 to the page behind the table"),
+    BUILD("PTE-single-next", "PT-017", build_single_next,
+          "leads one of 200 entries to the page behind"),
+    BUILD("PTE-single-invalid", "PT-017 PT-016", build_single_invalid,
+          "leaves one of 200 entries invalid"),
+    BUILD("PTE-single-read-only", "PT-017", build_single_read_only,
+          "makes one of 200 entries read-only"),
+    BUILD("PTE-single-bit", "PT-017 PT-030", build_single_bit,
+          "turns a bit of the address in one of 200 entries"),
     ALTER("PTE-last-missing", "PT-017 PT-019 PT-021", stop_early,
           "does not write the last entry of an array"),
     ALTER("PTE-one-late", "PT-017 PT-039", start_late,

@@ -47,7 +47,9 @@ struct check_profile {
     bool wants_built_complete;     /* PATCH-009: paging buffers need no Patch */
     bool wants_one_mmu;            /* C3: GpuMmu and IoMmu not both */
     bool wants_answers_complete;   /* MEM-004: what is [out] is written, be it zero */
-    bool wants_reserved_zero;      /* CALL-002: reserved members that the driver fills in */
+    bool
+        wants_buffers_returned; /* MEM-003: of DMA buffers, too, by pointers of a call that ended */
+    bool wants_reserved_zero;   /* CALL-002: reserved members that the driver fills in */
 };
 
 /* Numbers of calls and callbacks, from 1; 0: none yet. */

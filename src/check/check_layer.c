@@ -7,6 +7,7 @@
 
 #include "base/assert.h"
 
+#include <stdio.h>
 #include <string.h>
 
 struct check_layer {
@@ -39,11 +40,32 @@ static uint64_t next_event(struct check *check)
     return check->event;
 }
 
+/* What the driver did between two calls to memory that BuildPagingBuffer had lent it. */
+static void look_for_late_writes(struct check *check)
+{
+    static const char *const names[] = {"pDmaBuffer", "pDmaBufferPrivateData"};
+    struct guard *guards[] = {&check->dma_guard, &check->private_guard};
+
+    for (size_t i = 0; check->config.watches_loans && i < sizeof guards / sizeof guards[0]; i++) {
+        struct loan_breach breach = {.kind = LOAN_LATE, .call = "DxgkDdiBuildPagingBuffer"};
+        size_t offset;
+
+        if (!guard_find_late(guards[i], &offset))
+            continue;
+        breach.offset = offset;
+        breach.bytes = guards[i]->left_whole;
+        snprintf(breach.name, sizeof breach.name, "%s", names[i]);
+        check_loan(check, &breach);
+    }
+}
+
 static void begin_call(struct check *check, struct check_call *call)
 {
     call->event = next_event(check);
     call->outer = check->call;
     check->call = call;
+    if (!call->outer)
+        look_for_late_writes(check);
     if (!call->outer && call->ddi != MINIPORT_DDI_BuildPagingBuffer)
         guard_settle(&check->private_guard); /* the driver may look at it in the real buffer */
     if (call->ddi == MINIPORT_DDI_BuildPagingBuffer)

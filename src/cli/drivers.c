@@ -16,6 +16,14 @@ static NTSTATUS wrap_defect(const struct run_driver *driver, const struct base_s
     return zoo_create(driver->context, services, next, out_layer);
 }
 
+static void alter_table(const struct run_driver *driver, DRIVER_INITIALIZATION_DATA *table)
+{
+    const struct zoo_defect *defect = driver->context;
+
+    if (defect->registers)
+        defect->registers(table);
+}
+
 static bool defect_has_model(const struct run_driver *driver, enum run_model model)
 {
     static const unsigned bits[] = {
@@ -41,6 +49,7 @@ static bool find_defect(const char *name, struct run_driver *out_driver)
         *out_driver = (struct run_driver){0};
     out_driver->name = name;
     out_driver->wrap = wrap_defect;
+    out_driver->registers = alter_table;
     out_driver->context = defect;
     out_driver->has_model = defect_has_model;
     out_driver->is_tolerant = !defect->is_particular;

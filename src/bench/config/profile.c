@@ -41,6 +41,7 @@ static const struct run_profile profiles[] = {
                .wants_power_of_two = true,
                .wants_built_complete = true,
                .wants_answers_complete = true,
+               .wants_buffers_returned = true,
                .wants_reserved_zero = true},
      .faults = RUN_FAULT_ALL},
     {.name = "keeps-straddling",

@@ -21,7 +21,9 @@ struct run_driver {
     NTSTATUS(*wrap)
     (const struct run_driver *driver, const struct base_services *services, struct miniport *next,
      struct miniport **out_layer);
-    const void *context;                                                      /* of wrap */
+    /* Alters the table that the driver registers; NULL: it is as it is. */
+    void (*registers)(const struct run_driver *driver, DRIVER_INITIALIZATION_DATA *table);
+    const void *context; /* of wrap and registers */
     bool (*has_model)(const struct run_driver *driver, enum run_model model); /* NULL: all */
     /* Gives run_driver_level(); NULL: the levels are those of the reference driver. */
     bool (*level)(const struct run_driver *driver, unsigned index, enum run_model *out_model,

@@ -166,6 +166,8 @@ static bool enter_driver(struct run_assembly *run, DRIVER_INITIALIZATION_DATA *o
         return run_refuse(run, "driver '%s' did not register: %s", run->config->driver,
                           host_tell_refusal(status, out_data, why, sizeof why));
     run->registered = run->image ? *driver_image_registered(run->image) : *out_data;
+    if (run->driver.registers)
+        run->driver.registers(&run->driver, &run->registered);
     run->entered = run_what_driver_holds(run);
     return true;
 }

@@ -51,10 +51,33 @@ static bool make_copy(struct guard *guard, char *real, size_t size, size_t align
     return true;
 }
 
+/* The driver's part of the copy as it is when the call returns. */
+static void note_left(struct guard *guard, char *at, size_t bytes)
+{
+    guard->left_at = at;
+    guard->left_whole = bytes;
+    guard->left_bytes = min_u64(bytes, GUARD_LEFT_BYTES);
+    memcpy(guard->left, at, guard->left_bytes);
+}
+
+bool guard_find_late(struct guard *guard, size_t *out_offset)
+{
+    size_t i = 0;
+
+    if (!guard->left_bytes || memcmp(guard->left_at, guard->left, guard->left_bytes) == 0)
+        return false;
+    while (guard->left_at[i] == guard->left[i])
+        i++;
+    *out_offset = i;
+    memcpy(guard->left_at, guard->left, guard->left_bytes);
+    return true;
+}
+
 char *guard_begin(struct guard *guard, char *start, char *at, size_t bytes)
 {
     size_t offset = (size_t)(at - start), size = offset + bytes;
 
+    guard->left_bytes = 0;
     if (size > GUARD_MOST_BYTES || at < start)
         return NULL;
     if (guard->map && guard->size == size &&
@@ -149,6 +172,7 @@ bool guard_end(struct guard *guard, char *at, size_t bytes, size_t written,
     guard->used = max_u64(guard->used, offset + said);
     look_inside(copy, bytes, said, out_verdict);
     look_around(guard, 0, copy + bytes, out_verdict);
+    note_left(guard, copy, bytes);
     return is_whole(out_verdict);
 }
 
@@ -183,6 +207,7 @@ bool guard_look(struct guard *guard, char *at, size_t bytes, size_t written,
 
 char *guard_lend(struct guard *guard, char *real, size_t bytes)
 {
+    guard->left_bytes = 0;
     if (guard->is_shared && real == guard->real + guard->used &&
         bytes == guard->size - guard->used) {
         guard->lent = guard->used;
@@ -233,6 +258,7 @@ bool guard_return(struct guard *guard, size_t moved, struct guard_verdict *out_v
         memcpy(guard->real + guard->lent, guard->copy + guard->lent, shown);
         guard->used = guard->lent + moved;
     }
+    note_left(guard, guard->copy + guard->lent, guard->size - guard->lent);
     return !out_verdict->is_behind && !out_verdict->is_before;
 }
 

@@ -27,6 +27,8 @@
 #define GUARD_FILL   0xa5 /* in bytes that the driver has not written */
 #define GUARD_CANARY 0x5c
 
+#define GUARD_LEFT_BYTES 64u
+
 struct guard {
     char *real; /* start of the buffer that the copy stands for, NULL: none */
     size_t size;
@@ -36,6 +38,10 @@ struct guard {
     char *copy;     /* of real */
     size_t lent;    /* private data: from the start, where the last call's part began */
     bool is_shared; /* private data: what is behind used is in the copy, and perhaps not in real */
+    char left[GUARD_LEFT_BYTES]; /* what the part lent last began with when the call returned */
+    char *left_at;               /* of the copy */
+    size_t left_bytes;           /* 0: nothing has been lent */
+    size_t left_whole;           /* bytes that were lent there */
 };
 
 /* Bytes that a driver should not have written, and has. */
@@ -87,6 +93,13 @@ void guard_settle(struct guard *guard);
 void guard_mark(struct guard *guard, char *at, size_t bytes);
 bool guard_look(struct guard *guard, char *at, size_t bytes, size_t written,
                 struct guard_verdict *out_verdict);
+
+/*
+ * Whether the driver has written since the last call returned, by a pointer that it kept: the
+ * beginning of what it was lent then is looked at, and made whole again. *out_offset: the first
+ * byte of it that is another one.
+ */
+bool guard_find_late(struct guard *guard, size_t *out_offset);
 
 /*
  * Whether the address, which faulted, is a guard page; then how far it is from the copy:

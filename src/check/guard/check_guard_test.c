@@ -23,6 +23,42 @@ static void assert_canaries(const struct guard *guard)
             assert_true(*at == GUARD_CANARY);
 }
 
+/* By a pointer that the driver kept: found once, at its first byte, and made whole again. */
+static void what_is_written_behind_a_call_is_found_and_undone(void **state)
+{
+    char *real = calloc(1, REAL_BYTES);
+
+    assert_non_null(real);
+    for (unsigned is_lent = 0; is_lent < 2; is_lent++) {
+        struct guard guard = {0};
+        struct guard_verdict verdict;
+        size_t offset = 0;
+        char *at;
+
+        assert_false(guard_find_late(&guard, &offset)); /* nothing was lent */
+        at = is_lent ? guard_lend(&guard, real, PAGE) : guard_begin(&guard, real, real, PAGE);
+        assert_non_null(at);
+        assert_false(guard_find_late(&guard, &offset)); /* it is the driver's now */
+        memset(at, 0x11, 32);
+        assert_true(is_lent ? guard_return(&guard, 32, &verdict)
+                            : guard_end(&guard, real, PAGE, 32, &verdict));
+        assert_false(guard_find_late(&guard, &offset));
+        at[7] = 0x22;
+        assert_true(guard_find_late(&guard, &offset));
+        assert_int_equal(offset, 7);
+        assert_int_equal(guard.left_whole, PAGE);
+        assert_int_equal(at[7], 0x11);
+        assert_false(guard_find_late(&guard, &offset));
+        at[GUARD_LEFT_BYTES - 1] ^= 1;
+        assert_true(guard_find_late(&guard, &offset));
+        assert_int_equal(offset, GUARD_LEFT_BYTES - 1);
+        guard_settle(&guard);
+        assert_int_equal(real[7], 0x11);
+        guard_fini(&guard);
+    }
+    free(real);
+}
+
 static void canaries_stand_wherever_copies_were(void **state)
 {
     char *real = calloc(1, REAL_BYTES);
@@ -220,6 +256,7 @@ int main(void)
         cmocka_unit_test(a_call_that_goes_on_finds_what_is_behind_the_pointer),
         cmocka_unit_test(what_earlier_calls_moved_over_is_looked_at),
         cmocka_unit_test(canaries_in_front_are_counted_from_the_part),
+        cmocka_unit_test(what_is_written_behind_a_call_is_found_and_undone),
         cmocka_unit_test(canaries_stand_wherever_copies_were),
     };
 

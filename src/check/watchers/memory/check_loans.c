@@ -85,6 +85,13 @@ static const char *member_of(const struct check *check, uint64_t offset)
     return name ? name : "";
 }
 
+/* A DMA buffer, or private data of one, that is used when the call has returned. */
+static bool is_of_buffer(const struct loan_breach *breach)
+{
+    return breach->kind == LOAN_LATE && (strcmp(breach->name, "pDmaBuffer") == 0 ||
+                                         strcmp(breach->name, "pDmaBufferPrivateData") == 0);
+}
+
 void check_loan(struct check *check, const struct loan_breach *breach)
 {
     const struct check_callback *callback = check->callback;
@@ -104,6 +111,12 @@ void check_loan(struct check *check, const struct loan_breach *breach)
     if (breach->kind == LOAN_UNWRITTEN && !breach->is_needed)
         CHECK_ADVICE(check, RULE_MEM_004, check->config.profile.wants_answers_complete, false, NULL,
                      name, "%s; pages call the member [out] and do not say that it is zero before",
+                     text);
+    else if (is_of_buffer(breach))
+        CHECK_ADVICE(check, RULE_MEM_003, check->config.profile.wants_buffers_returned, false, NULL,
+                     name,
+                     "%s; pages do not say whether the memory is lent for the call or until the "
+                     "packet has ended (the bench lends a copy for the call: option lent)",
                      text);
     else
         CHECK_RULE(check, check_loan_rule(breach->kind), false, NULL, name, "%s", text);

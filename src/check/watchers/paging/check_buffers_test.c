@@ -161,12 +161,68 @@ RULE_KEPT(PB_023)
     assert_int_equal(rig->private_data[RIG_PRIVATE_BYTES - 1], 1);
 }
 
+/* ---- By a pointer that was kept ---- */
+
+struct keeper {
+    char *buffer, *private_data; /* of the call that has returned */
+    bool is_private;
+};
+
+static NTSTATUS keep_and_write(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
+{
+    struct keeper *keeper = rig->told;
+    DXGKARG_BUILDPAGINGBUFFER *build = arg;
+    char *at = keeper->is_private ? keeper->private_data : keeper->buffer;
+
+    if (ddi == MINIPORT_DDI_BuildPagingBuffer) {
+        keeper->buffer = build->pDmaBuffer;
+        keeper->private_data = build->pDmaBufferPrivateData;
+    } else if (at) {
+        at[5] ^= 1;
+        keeper->buffer = keeper->private_data = NULL;
+    }
+    return rig_answer(rig, ddi, object, arg);
+}
+
+/* Not of the next call, and not the system's: advice, as no page says how long it is lent. */
+static void what_is_written_by_a_pointer_that_was_kept_is_of_the_call_that_lent_it(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+
+    assert_non_null(rig);
+    for (unsigned way = 0; way < 2; way++) {
+        struct keeper keeper = {.is_private = way == 1};
+        DXGKARG_BUILDPAGINGBUFFER fill;
+        HANDLE allocation;
+
+        rig_init(rig, RIG_PHYSICAL);
+        allocation = rig_create_allocation(rig, NULL);
+        rig->answer = keep_and_write;
+        rig->told = &keeper;
+        fill = rig_fill(allocation);
+        rig_build(rig, &fill);
+        rig_create_allocation(rig, NULL); /* the driver writes meanwhile */
+        fill = rig_fill(allocation);
+        rig_build(rig, &fill);
+        assert_true(rig->last.is_advice);
+        assert_int_equal(rig->last.rule, RULE_MEM_003);
+        assert_string_equal(rig->last.detail.where,
+                            keeper.is_private ? "DxgkDdiBuildPagingBuffer.pDmaBufferPrivateData"
+                                              : "DxgkDdiBuildPagingBuffer.pDmaBuffer");
+        assert_non_null(strstr(rig->last.text, "byte 5 of its "));
+        assert_int_equal(rig->counts.broken[RULE_PB_021] + rig->counts.broken[RULE_PB_004], 0);
+        rig_fini(rig);
+    }
+    free(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bytes_behind_the_pointer_are_found),
         cmocka_unit_test(a_pointer_just_behind_the_end_is_found),
         cmocka_unit_test(bytes_around_the_buffer_are_found),
+        cmocka_unit_test(what_is_written_by_a_pointer_that_was_kept_is_of_the_call_that_lent_it),
     };
 
     return RIG_RUN_TESTS(tests);
