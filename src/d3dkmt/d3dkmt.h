@@ -159,6 +159,8 @@ struct d3dkmt_call {
     void *arguments;                         /* the structure of the function */
     void (*ended)(struct d3dkmt_call *call); /* may free the call; not called if it ended at once */
     void *context;
+    const uint64_t *stack; /* addresses in the client that it came from, innermost first, or NULL */
+    unsigned stack_count;
 
     NTSTATUS status; /* when it has ended */
 

@@ -95,6 +95,25 @@ struct seen_object *seen_find(const struct seen_process *process, D3DKMT_HANDLE 
     return object && object->kind == kind && !object->is_destroyed ? object : NULL;
 }
 
+bool seen_was_destroyed(const struct seen_process *process, D3DKMT_HANDLE handle)
+{
+    const struct seen_object *object =
+        process && process->slot_count && handle ? *slot_of(process, handle) : NULL;
+
+    return object && object->is_destroyed;
+}
+
+struct seen_object *seen_fence_at(const struct seen_process *process, uint64_t va)
+{
+    struct seen_object *fence;
+
+    list_for_each (fence, &process->fences, struct seen_object, link) {
+        if (!fence->is_destroyed && fence->va && fence->va == va)
+            return fence;
+    }
+    return NULL;
+}
+
 static bool grow_slots(struct seen_process *process)
 {
     struct seen_object **before = process->slots;
@@ -278,6 +297,7 @@ static void mapped(struct seen *seen, struct seen_process *process,
                                .end = arguments->VirtualAddress + arguments->SizeInPages * 4096,
                                .offset = arguments->OffsetInPages * 4096,
                                .allocation = allocation,
+                               .is_writable = arguments->Protection.Write,
                                .value = arguments->PagingFenceValue,
                                .queue = queue});
 }
@@ -295,6 +315,7 @@ static void made_resident(struct seen_process *process, const D3DDDI_MAKERESIDEN
         if (!allocation)
             continue;
         if (!allocation->references++) {
+            allocation->is_reclaimed = false;
             allocation->resident_value = arguments->PagingFenceValue;
             allocation->resident_queue = queue;
         }
@@ -308,6 +329,9 @@ static void promise(struct seen_object *fence, uint64_t value, struct seen_objec
     fence->promised = max_u64(fence->promised, value);
     fence->last_signal = value;
     fence->signaller = context;
+    if (context)
+        context->signals[context->next_signal++ % SEEN_SIGNALS] =
+            (struct seen_signal){fence, value, context->submitted};
 }
 
 static void promise_all(struct seen_process *process, UINT count, const D3DKMT_HANDLE *handles,
@@ -322,16 +346,43 @@ struct signals {
     struct seen_object *context;
 };
 
-static void note_signal(void *context, const struct seen_access *access)
+static void note_use(const struct signals *signals, uint64_t va)
+{
+    struct seen_mapping *mapping =
+        (struct seen_mapping *)(uintptr_t)seen_mapping_at(signals->process, va);
+    const struct seen_use use = {signals->context, signals->context->submitted};
+
+    if (!mapping || !mapping->allocation)
+        return;
+    mapping->used = use;
+    mapping->allocation->used = use;
+}
+
+static void note_access(void *context, const struct seen_access *access)
 {
     const struct signals *signals = context;
-    struct seen_object *fence;
 
-    if (access->kind != SEEN_SIGNAL)
+    if (access->kind == SEEN_SIGNAL) {
+        promise(seen_fence_at(signals->process, access->destination), access->value,
+                signals->context);
         return;
-    list_for_each (fence, &signals->process->fences, struct seen_object, link) {
-        if (!fence->is_destroyed && fence->va == access->destination)
-            promise(fence, access->value, signals->context);
+    }
+    if (access->source)
+        note_use(signals, access->source);
+    if (access->destination)
+        note_use(signals, access->destination);
+}
+
+static void await(struct seen_object *context, struct seen_object *fence, uint64_t value)
+{
+    for (unsigned i = 0; context && fence && i < SEEN_AWAITED; i++) {
+        struct seen_awaited *awaited = &context->awaited[i];
+
+        if (awaited->fence && awaited->fence != fence)
+            continue;
+        awaited->fence = fence;
+        awaited->value = max_u64(awaited->value, value);
+        return;
     }
 }
 
@@ -346,7 +397,7 @@ static void submitted(struct seen *seen, struct seen_process *process,
     if (!signals.context)
         return;
     signals.context->submitted = seen->submissions;
-    seen_walk_batch(process, arguments->Commands, arguments->CommandLength, note_signal, &signals);
+    seen_walk_batch(process, arguments->Commands, arguments->CommandLength, note_access, &signals);
 }
 
 static void destroyed_allocations(struct seen_process *process,
@@ -369,15 +420,75 @@ static void offered(struct seen_process *process, UINT count, const D3DKMT_HANDL
     }
 }
 
+static void reclaimed(struct seen_process *process, const D3DKMT_RECLAIMALLOCATIONS2 *arguments)
+{
+    struct seen_object *queue = seen_find(process, arguments->hPagingQueue, SEEN_QUEUE);
+
+    for (UINT i = 0; arguments->HandleList && i < arguments->NumAllocations; i++) {
+        struct seen_object *allocation =
+            seen_find(process, arguments->HandleList[i], SEEN_ALLOCATION);
+
+        if (!allocation)
+            continue;
+        allocation->resident_value = arguments->PagingFenceValue;
+        allocation->resident_queue = queue;
+        allocation->is_reclaimed = true;
+        allocation->is_discarded |=
+            arguments->pResults && arguments->pResults[i] == D3DDDI_RECLAIM_RESULT_DISCARDED;
+    }
+}
+
+/* device NULL: the registration is over. */
+static void registered(struct seen_process *process, struct seen_object *device, const void *handle)
+{
+    struct seen_object **place = &process->registered[(uintptr_t)handle % D3DKMT_MOST_TRIM_NOTICES];
+
+    if (*place)
+        (*place)->registrations--;
+    *place = device;
+    if (device)
+        device->registrations++;
+}
+
 static void ended(struct seen *seen, struct seen_process *process, const struct d3dkmt_call *call)
 {
     struct seen_object *object, *device;
 
     switch (call->function) {
+    case D3DKMT_FN_OpenAdapterFromLuid:
+        add(seen, process, SEEN_ADAPTER,
+            ((const D3DKMT_OPENADAPTERFROMLUID *)call->arguments)->hAdapter, NULL);
+        break;
+    case D3DKMT_FN_CloseAdapter:
+        destroy(seen_find(process, ((const D3DKMT_CLOSEADAPTER *)call->arguments)->hAdapter,
+                          SEEN_ADAPTER));
+        break;
     case D3DKMT_FN_CreateDevice: {
         const D3DKMT_CREATEDEVICE *arguments = call->arguments;
 
-        add(seen, process, SEEN_DEVICE, arguments->hDevice, NULL);
+        add(seen, process, SEEN_DEVICE, arguments->hDevice,
+            seen_find(process, arguments->hAdapter, SEEN_ADAPTER));
+        break;
+    }
+    case D3DKMT_FN_RegisterTrimNotification:
+        object =
+            seen_find(process, ((const D3DKMT_REGISTERTRIMNOTIFICATION *)call->arguments)->hDevice,
+                      SEEN_DEVICE);
+        if (object)
+            registered(process, object,
+                       ((const D3DKMT_REGISTERTRIMNOTIFICATION *)call->arguments)->Handle);
+        break;
+    case D3DKMT_FN_UnregisterTrimNotification:
+        registered(process, NULL,
+                   ((const D3DKMT_UNREGISTERTRIMNOTIFICATION *)call->arguments)->Handle);
+        break;
+    case D3DKMT_FN_WaitForSynchronizationObjectFromGpu: {
+        const D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMGPU *arguments = call->arguments;
+
+        for (UINT i = 0; i < arguments->ObjectCount; i++)
+            await(seen_find(process, arguments->hContext, SEEN_CONTEXT),
+                  seen_find(process, arguments->ObjectHandleArray[i], SEEN_FENCE),
+                  arguments->MonitoredFenceValueArray[i]);
         break;
     }
     case D3DKMT_FN_CreateContextVirtual: {
@@ -469,6 +580,7 @@ static void ended(struct seen *seen, struct seen_process *process, const struct 
         const D3DKMT_RECLAIMALLOCATIONS2 *arguments = call->arguments;
 
         offered(process, arguments->NumAllocations, arguments->HandleList, false);
+        reclaimed(process, arguments);
         break;
     }
     case D3DKMT_FN_SignalSynchronizationObjectFromCpu: {
@@ -536,6 +648,11 @@ void seen_closed(struct seen *seen, void *client)
 bool seen_read(const struct seen_process *process, uint64_t address, void *out, uint64_t bytes)
 {
     return client_memory_read(process->client, address, out, bytes);
+}
+
+bool seen_is_readable(const struct seen_object *allocation)
+{
+    return seen_cpu_address(allocation);
 }
 
 uint64_t seen_cpu_address(const struct seen_object *allocation)

@@ -45,18 +45,38 @@ struct seen_use {
     uint64_t sequence;           /* of all submissions */
 };
 
+/* A context signals: what it got up to there has run when the fence has the value. */
+#define SEEN_SIGNALS 16u
+struct seen_signal {
+    struct seen_object *fence; /* NULL: free */
+    uint64_t value, sequence;
+};
+
+/* A context waits for these from now on, the highest value of each. */
+#define SEEN_AWAITED 8u
+struct seen_awaited {
+    struct seen_object *fence;
+    uint64_t value;
+};
+
 struct seen_object {
     struct list link; /* of its process */
     enum seen_kind kind;
     D3DKMT_HANDLE handle;
     unsigned number; /* of its kind, from 1, of all processes */
     struct seen_process *process;
-    struct seen_object *device;
+    struct seen_object *device; /* of a device: its adapter */
     struct seen_object *resource; /* ALLOCATION; NULL: none */
     bool is_destroyed;
 
+    /* DEVICE */
+    unsigned registrations; /* for notices to trim */
+
     /* CONTEXT */
-    unsigned node;
+    unsigned node, refused; /* times that work was refused, because the device is lost */
+    struct seen_signal signals[SEEN_SIGNALS];
+    unsigned next_signal;
+    struct seen_awaited awaited[SEEN_AWAITED];
     uint64_t submitted, waited; /* sequence of its last submission; of what has been waited for */
 
     /* FENCE */
@@ -77,7 +97,8 @@ struct seen_object {
     unsigned locks, references;
     uint64_t resident_value; /* paging fence value behind which it may be used */
     struct seen_object *resident_queue;
-    bool is_offered, is_mapped;
+    bool is_offered, is_mapped, is_reclaimed, is_discarded;
+    struct seen_use used; /* by work, in whichever way */
     unsigned held; /* references that the manager has: fewer, while others have the memory */
     struct seen_use read, written;
     struct seen_content *contents;
@@ -87,6 +108,8 @@ struct seen_object {
 struct seen_mapping {
     uint64_t start, end, offset;
     struct seen_object *allocation; /* NULL: reserved only */
+    bool is_writable;
+    struct seen_use used;
     uint64_t value;                 /* paging fence value behind which it may be used */
     struct seen_object *queue;
 };
@@ -98,6 +121,7 @@ struct seen_process {
     struct list objects, fences; /* the second ones are not among the first */
     struct seen_object **slots;  /* by handle, open addressing */
     size_t slot_count, used;
+    struct seen_object *registered[D3DKMT_MOST_TRIM_NOTICES]; /* devices, by registration */
     struct seen_mapping *mappings; /* ascending */
     size_t mapping_count, mapping_room;
 };
@@ -118,6 +142,11 @@ struct seen_process *seen_process_of(struct seen *seen, void *client);
 struct seen_object *seen_find(const struct seen_process *process, D3DKMT_HANDLE handle,
                               enum seen_kind kind);
 const struct seen_mapping *seen_mapping_at(const struct seen_process *process, uint64_t va);
+
+/* True: the handle was an object's, which has been destroyed. */
+bool seen_was_destroyed(const struct seen_process *process, D3DKMT_HANDLE handle);
+/* The fence whose value lies at that GPU address; NULL: none. */
+struct seen_object *seen_fence_at(const struct seen_process *process, uint64_t va);
 
 /* A call has ended; the process is no more. */
 void seen_ended(struct seen *seen, void *client, const struct d3dkmt_call *call);
@@ -141,6 +170,8 @@ bool seen_walk_batch(const struct seen_process *process, uint64_t va, uint64_t b
 
 /* Bytes of the client's own memory. False: it has none there. */
 bool seen_read(const struct seen_process *process, uint64_t address, void *out, uint64_t bytes);
+/* True: the client sees it, and so its content can be read. */
+bool seen_is_readable(const struct seen_object *allocation);
 /* Where the client itself sees the allocation; 0: nowhere. */
 uint64_t seen_cpu_address(const struct seen_object *allocation);
 

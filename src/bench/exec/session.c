@@ -1,5 +1,6 @@
 #include "bench/exec/session.h"
 
+#include "bench/exec/client_rules.h"
 #include "bench/exec/recorder.h"
 #include "bench/exec/seen.h"
 
@@ -111,16 +112,22 @@ static void tap(void *context, enum d3dkmt_moment moment, void *client,
     const struct exec_session *session = context;
 
     if (moment == D3DKMT_CLOSED) {
+        if (session->rules)
+            client_rules_closed(session->rules, client);
         if (session->recorder)
             recorder_case_closed(session->recorder, client);
         seen_closed(session->seen, client);
     } else if (moment == D3DKMT_CALLED) {
+        if (session->rules)
+            client_rules_called(session->rules, client, call);
         if (session->recorder)
             recorder_case_called(session->recorder, client, call);
     } else {
         if (session->recorder)
             recorder_case_before(session->recorder, client, call);
         seen_ended(session->seen, client, call);
+        if (session->rules)
+            client_rules_ended(session->rules, client, call);
         if (session->recorder)
             recorder_case_behind(session->recorder, client, call);
     }

@@ -15,6 +15,7 @@
 #include "bench/run/run.h"
 #include "d3dkmt/d3dkmt.h"
 
+struct client_rules;
 struct recorder_case;
 struct seen;
 
@@ -26,6 +27,7 @@ struct exec_session {
     /* The guest's, set before the session is opened: who hears of calls; NULL: nobody. */
     struct seen *seen;
     struct recorder_case *recorder; /* needs seen */
+    struct client_rules *rules;     /* the same */
     /* The same: of struct d3dkmt_board; NULL: none. */
     void (*notify)(void *session, void *client, unsigned number, uint32_t flags, uint64_t bytes);
 };

@@ -4,6 +4,7 @@
 #include "bench/config/run_config.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -12,6 +13,8 @@
 #define COMMAND_BYTES (64 * UINT64_C(1024))
 
 static void (*current_test)(struct exec_session *session);
+
+enum faults { NO_FAULTS, MAY_FAULT, MUST_FAULT };
 
 static void hear(void *session, void *memory, unsigned number, uint32_t flags, uint64_t bytes)
 {
@@ -23,18 +26,33 @@ static void hear(void *session, void *memory, unsigned number, uint32_t flags, u
     client->notice_bytes = bytes;
 }
 
+char test_breaches[CLIENT_RULE_COUNT][256];
+
+static void note_breach(void *context, const struct client_breach *breach)
+{
+    snprintf(test_breaches[breach->rule], sizeof test_breaches[0], "%s", breach->text);
+}
+
 static void play(void *context, const struct run_board *board)
 {
     struct exec_session *session = context;
+    struct seen seen;
 
     session->notify = hear;
+    seen_init(&seen);
+    session->seen = &seen;
+    session->rules = client_rules_create(&seen, note_breach, session);
+    assert_non_null(session->rules);
+    memset(test_breaches, 0, sizeof test_breaches);
     assert_int_equal(exec_session_open(session, board), STATUS_SUCCESS);
     current_test(session);
     exec_session_close(session);
+    client_rules_destroy(session->rules);
+    seen_fini(&seen);
 }
 
 static void play_on(uint64_t local_bytes, void (*test)(struct exec_session *session),
-                    bool may_fault)
+                    enum faults faults)
 {
     struct exec_session session = {0};
     const struct run_guest guest = {
@@ -53,17 +71,17 @@ static void play_on(uint64_t local_bytes, void (*test)(struct exec_session *sess
     current_test = test;
     run_execute_guest(&config, &guest, result);
     for (unsigned i = 0; i < result->finding_count; i++) {
-        if (may_fault && result->findings[i].kind == RUN_FINDING_FAULT)
+        if (faults != NO_FAULTS && result->findings[i].kind == RUN_FINDING_FAULT)
             continue;
         is_clean = false;
         print_error("finding: %s\n", result->findings[i].text);
     }
-    if (!is_clean || (result->outcome != RUN_CLEAN && !may_fault))
+    if (!is_clean || (result->outcome != RUN_CLEAN && faults == NO_FAULTS))
         print_error("outcome %d: %s\n", (int)result->outcome, result->error);
     assert_true(is_clean);
-    if (may_fault)
+    if (faults == MUST_FAULT)
         assert_true(result->finding_totals[RUN_FINDING_FAULT] && !result->error[0]);
-    else
+    else if (faults == NO_FAULTS)
         assert_int_equal(result->outcome, RUN_CLEAN);
     run_result_fini(result);
     free(result);
@@ -71,12 +89,17 @@ static void play_on(uint64_t local_bytes, void (*test)(struct exec_session *sess
 
 void test_on_board(uint64_t local_bytes, void (*test)(struct exec_session *session))
 {
-    play_on(local_bytes, test, false);
+    play_on(local_bytes, test, NO_FAULTS);
 }
 
 void test_on_board_with_faults(uint64_t local_bytes, void (*test)(struct exec_session *session))
 {
-    play_on(local_bytes, test, true);
+    play_on(local_bytes, test, MUST_FAULT);
+}
+
+void test_on_board_that_may_fault(uint64_t local_bytes, void (*test)(struct exec_session *session))
+{
+    play_on(local_bytes, test, MAY_FAULT);
 }
 
 /* ---- The client ------------------------------------------------------------------------------ */

@@ -4,6 +4,7 @@
 #ifndef DRYDOCK_BENCH_EXEC_TEST_CLIENT_H
 #define DRYDOCK_BENCH_EXEC_TEST_CLIENT_H
 
+#include "bench/exec/client_rules.h"
 #include "bench/exec/session.h"
 
 #include "base/bits.h"
@@ -46,6 +47,12 @@ struct test_buffer {
 void test_on_board(uint64_t local_bytes, void (*test)(struct exec_session *session));
 /* The same with faults of the GPU, which must be, and nothing else. */
 void test_on_board_with_faults(uint64_t local_bytes, void (*test)(struct exec_session *session));
+
+/* The same, whether there are any or not. */
+void test_on_board_that_may_fault(uint64_t local_bytes, void (*test)(struct exec_session *session));
+
+/* Rules of clients that have been broken on the board: what was told of each first; "": nothing. */
+extern char test_breaches[CLIENT_RULE_COUNT][256];
 
 void test_client_open(struct test_client *client, struct exec_session *session);
 /* With a device, a paging queue, a context on the copy node, a fence and command buffers. */
