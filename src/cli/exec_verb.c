@@ -5,6 +5,8 @@
 
 #include "bench/config/run_config.h"
 #include "bench/exec/server.h"
+#include "report/document.h"
+#include "report/text_json.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -20,6 +22,8 @@
     ROW(JOIN, "join", 0, "PATH", "start PROGRAM as a client of the server that listens there")     \
     ROW(RECORD, "record", 0, "FILE",                                                               \
         "write what the clients do as a case that plays without them")                             \
+    ROW(STACKS, "stacks", 0, NULL, "findings say the functions that led to the call, too (slow)")  \
+    ROW(JSON, CLI_JSON)                                                                            \
     ROW(SEED, "seed", 0, "N", "of what the machine chooses (1)")                                   \
     ROW(DRIVER, "driver", 0, "NAME", "ref, the reference miniport, or an image: ./mygpu.sys")      \
     ROW(GPU, "gpu", 0, "NAME", "sgpu, or a model: ./mygpu.so (what the driver is for)")            \
@@ -58,6 +62,11 @@ static bool take_option(struct request *request, const struct cli_arguments *arg
 
         if (strncmp(word + 2, options[i].name, length) != 0)
             continue;
+        if (!options[i].value) {
+            if (word[2 + length])
+                continue;
+            return take_value(request, i, "");
+        }
         if (word[2 + length] == '=')
             return take_value(request, i, word + 3 + length);
         if (!word[2 + length] && *at + 1 < arguments->raw_count)
@@ -130,24 +139,51 @@ static enum cli_status join_server(const struct request *request, const char *fo
     return CLI_USAGE;
 }
 
-static void tell(const struct exec_server *server, const struct run_result *result)
+static uint64_t calls_of(const struct exec_server *server)
 {
     uint64_t calls = 0;
-    char lanes[48];
 
     for (unsigned i = 0; i < D3DKMT_FN_COUNT; i++)
         calls += server->counts.front.calls[i];
+    return calls;
+}
+
+/* Advice is told, and counts for nothing. */
+static uint64_t findings_of(const struct exec_server *server, const struct run_result *result)
+{
+    uint64_t count = result->finding_count;
+
+    for (unsigned i = 0; i < server->breach_count; i++)
+        count += !client_rule_is_advice(server->breaches[i].rule);
+    return count;
+}
+
+static void tell_breach(const struct exec_server *server, const struct exec_breach *breach)
+{
+    cli_note("%s: %s %s", client_rule_is_advice(breach->rule) ? "advice" : "finding",
+             client_rule_id(breach->rule), breach->text);
+    cli_note("  rule       %s (data/d3dkmt/contract.md)", client_rule_text(breach->rule));
+    cli_note("  process    %u (pid %d); broken %llu times in all", breach->process, breach->pid,
+             (unsigned long long)server->broken[breach->rule]);
+    for (unsigned i = 0; i < 7 && breach->places[i][0]; i++)
+        cli_note("  %s %s", i ? "          " : "from      ", breach->places[i]);
+}
+
+static void tell(const struct exec_server *server, const struct run_result *result)
+{
+    char lanes[48];
+
     snprintf(lanes, sizeof lanes, " (%llu by lanes)",
              (unsigned long long)server->counts.lane_messages);
     cli_note("%llu clients, %llu calls%s, %llu submissions; %llu evictions, %llu bytes moved in, "
              "%llu out; %llu findings%s",
-             (unsigned long long)server->counts.clients, (unsigned long long)calls,
+             (unsigned long long)server->counts.clients, (unsigned long long)calls_of(server),
              server->counts.lane_messages ? lanes : "",
              (unsigned long long)server->counts.front.submissions,
              (unsigned long long)result->statistics.evictions,
              (unsigned long long)result->statistics.moved_in_bytes,
              (unsigned long long)result->statistics.moved_out_bytes,
-             (unsigned long long)result->finding_count,
+             (unsigned long long)findings_of(server, result),
              server->counts.died ? "; clients died with what they had" : "");
     if (server->counts.front.demotions)
         cli_note("%llu demotions of %llu bytes: what did not fit side by side took turns",
@@ -159,6 +195,67 @@ static void tell(const struct exec_server *server, const struct run_result *resu
                  (unsigned long long)server->counts.left_out);
     for (unsigned i = 0; i < result->finding_count; i++)
         cli_note("finding: %s", result->findings[i].text);
+    for (unsigned i = 0; i < server->breach_count; i++)
+        tell_breach(server, &server->breaches[i]);
+    if (WIFSIGNALED(server->program_status))
+        cli_note("the program was ended by signal %d", WTERMSIG(server->program_status));
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+static json_t *breach_json(const struct exec_server *server, const struct exec_breach *breach)
+{
+    json_t *places = json_array();
+
+    for (unsigned i = 0; i < 7 && breach->places[i][0]; i++)
+        json_array_append_new(places, report_text_json(breach->places[i]));
+    return json_pack(
+        "{s:s, s:s, s:o, s:b, s:i, s:i, s:I, s:o}", "rule", client_rule_id(breach->rule), "says",
+        client_rule_text(breach->rule), "text", report_text_json(breach->text), "is_advice",
+        (int)client_rule_is_advice(breach->rule), "process", (int)breach->process, "pid",
+        breach->pid, "broken", (json_int_t)server->broken[breach->rule], "stack", places);
+}
+
+static bool print_json(const struct exec_server *server, const struct run_result *result)
+{
+    const struct d3dkmt_statistics *front = &server->counts.front;
+    json_t *json = report_document("exec"), *calls = json_object(), *breaches = json_array();
+    json_t *findings = json_array();
+
+    for (unsigned i = 0; i < D3DKMT_FN_COUNT; i++) {
+        if (front->calls[i])
+            json_object_set_new(calls, d3dkmt_function_name(i),
+                                json_integer((json_int_t)front->calls[i]));
+    }
+    for (unsigned i = 0; i < result->finding_count; i++)
+        json_array_append_new(findings, json_pack("{s:s, s:s, s:o}", "kind",
+                                                  run_finding_kind_name(result->findings[i].kind),
+                                                  "rule", result->findings[i].rule, "text",
+                                                  report_text_json(result->findings[i].text)));
+    for (unsigned i = 0; i < server->breach_count; i++)
+        json_array_append_new(breaches, breach_json(server, &server->breaches[i]));
+#define NUMBER(key, value) json_object_set_new(json, key, json_integer((json_int_t)(value)))
+    json_object_set_new(json, "program", report_text_json(server->config.program[0]));
+    NUMBER("exit_status",
+           WIFEXITED(server->program_status) ? WEXITSTATUS(server->program_status) : -1);
+    NUMBER("signal", WIFSIGNALED(server->program_status) ? WTERMSIG(server->program_status) : 0);
+    NUMBER("clients", server->counts.clients);
+    NUMBER("died", server->counts.died);
+    json_object_set_new(json, "calls", calls);
+    NUMBER("lane_calls", server->counts.lane_messages);
+    NUMBER("refused_messages", server->counts.refused_messages);
+    NUMBER("submissions", front->submissions);
+    NUMBER("refused_residency", front->refused_residency);
+    NUMBER("starved_requests", front->starved_requests);
+    NUMBER("demotions", front->demotions);
+    NUMBER("demoted_bytes", front->demoted_bytes);
+    NUMBER("evictions", result->statistics.evictions);
+    NUMBER("moved_in_bytes", result->statistics.moved_in_bytes);
+    NUMBER("moved_out_bytes", result->statistics.moved_out_bytes);
+#undef NUMBER
+    json_object_set_new(json, "findings", findings);
+    json_object_set_new(json, "client_findings", breaches);
+    return cli_print_json(json);
 }
 
 /* ---- The board ------------------------------------------------------------------------------- */
@@ -265,7 +362,10 @@ static enum cli_status serve(const struct request *request, const char *folder)
         .library_dir = folder,
         .driver = request->values[OPTION_DRIVER],
         .record = request->values[OPTION_RECORD],
+        .speaks_aside = request->values[OPTION_JSON] != NULL,
     };
+    if (request->values[OPTION_STACKS])
+        setenv("DRYDOCK_STACKS", "1", 1);
     configure(request, options_of_case, &config);
     exec_serve(server, &config, result);
     rmdir(own_folder);
@@ -273,12 +373,14 @@ static enum cli_status serve(const struct request *request, const char *folder)
         cli_error("%s", server->error[0] ? server->error : result->error);
         status = server->error[0] || result->outcome == RUN_REFUSED ? CLI_USAGE : CLI_INTERNAL;
     } else {
-        tell(server, result);
-        status = result->outcome == RUN_CLEAN ? CLI_FINE : CLI_FINDINGS;
-        if (WIFSIGNALED(server->program_status))
-            cli_note("the program was ended by signal %d", WTERMSIG(server->program_status));
-        if (server->program_status)
-            status = CLI_FINDINGS;
+        status =
+            result->outcome == RUN_CLEAN && !findings_of(server, result) && !server->program_status
+                ? CLI_FINE
+                : CLI_FINDINGS;
+        if (!request->values[OPTION_JSON])
+            tell(server, result);
+        else if (!print_json(server, result))
+            status = CLI_INTERNAL;
     }
     run_result_fini(result);
 free_memory:
@@ -308,8 +410,9 @@ const struct cli_verb cli_exec = {
     .summary = "Runs an application that speaks D3DKMT on the memory manager",
     .details =
         "The program finds our libdxcore.so before any other. Its calls go to a server in this\n"
-        "process: the Drydock GPU, the reference driver, all rules checked. Exit status 1: the\n"
-        "program failed, or there are findings. Another program joins the same adapter with\n"
+        "process: the Drydock GPU, the reference driver, all rules checked, of the driver and of\n"
+        "the program. Exit status 1: the program failed, or there are findings. With --json what\n"
+        "the program prints goes to standard error. Another program joins the same adapter with\n"
         "--join PATH, the path being that of --socket (docs/applications.md).",
     .options = options,
     .repeated_option = -1,

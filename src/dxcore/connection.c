@@ -4,6 +4,7 @@
 #include "thunk/lane.h"
 
 #include <errno.h>
+#include <execinfo.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -24,7 +25,8 @@ static struct {
     int socket;
     struct protocol_joined joined;
     bool has_failed;
-    void *lanes;                 /* NULL: calls go by sockets */
+    void *lanes; /* NULL: calls go by sockets */
+    bool has_stacks;
     _Atomic uint64_t used_lanes; /* a bit for each that a thread has */
 } self = {.lock = PTHREAD_MUTEX_INITIALIZER, .socket = -1};
 
@@ -162,6 +164,7 @@ static void open_lanes(void)
     void *memory;
 
     self.lanes = NULL;
+    self.has_stacks = getenv("DRYDOCK_STACKS") != NULL;
     atomic_store(&self.used_lanes, 0);
     if (getenv("DRYDOCK_NO_LANES") ||
         !exchange(self.socket, PROTOCOL_LANES, NULL, 0, -1, NULL, 0, &file))
@@ -401,8 +404,26 @@ static size_t cross_lane(unsigned number, void *buffer, size_t bytes, size_t roo
     return header.bytes;
 }
 
+/* With DRYDOCK_STACKS the functions that called the caller, too: that takes longer than the call.
+ */
+static void note_stack(struct lane *lane, const void *caller)
+{
+    void *frames[32];
+    int count = self.has_stacks ? backtrace(frames, 32) : 0, first = 0;
+    unsigned at = 1;
+
+    lane->stack[0] = (uintptr_t)caller;
+    while (first < count && frames[first] != caller)
+        first++;
+    for (int i = first + 1; i < count && at < LANE_STACK; i++)
+        lane->stack[at++] = (uintptr_t)frames[i];
+    while (at < LANE_STACK)
+        lane->stack[at++] = 0;
+}
+
 /* False: it is to go by a socket. */
-static bool call_by_lane(unsigned function, void *arguments, size_t bytes, NTSTATUS *out_status)
+static bool call_by_lane(unsigned function, void *arguments, size_t bytes, const void *caller,
+                         NTSTATUS *out_status)
 {
     const size_t answer_bytes = thunk_answer_bytes(function, arguments);
     const size_t room = answer_bytes > bytes ? answer_bytes : bytes;
@@ -419,6 +440,7 @@ static bool call_by_lane(unsigned function, void *arguments, size_t bytes, NTSTA
     if (!thunk_pack_call(function, arguments, buffer, bytes))
         goto free_buffer;
     is_in_lane = true;
+    note_stack(lane_at(self.lanes, (unsigned)thread_lane), caller);
     got = cross_lane((unsigned)thread_lane, buffer, bytes, room);
     is_in_lane = got == 0; /* a lane whose call never ended is not used again */
     *out_status = STATUS_DEVICE_REMOVED;
@@ -450,7 +472,7 @@ static NTSTATUS call_by_socket(const struct protocol_joined *joined, unsigned fu
     return status;
 }
 
-NTSTATUS connection_call(unsigned function, void *arguments)
+NTSTATUS connection_call(unsigned function, void *arguments, const void *caller)
 {
     const size_t bytes = thunk_call_bytes(function, arguments);
     const struct protocol_joined *joined = connection_join();
@@ -461,7 +483,7 @@ NTSTATUS connection_call(unsigned function, void *arguments)
     if (!joined)
         return STATUS_DEVICE_REMOVED;
     know_process();
-    return call_by_lane(function, arguments, bytes, &status)
+    return call_by_lane(function, arguments, bytes, caller, &status)
                ? status
                : call_by_socket(joined, function, arguments, bytes);
 }

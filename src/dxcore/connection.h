@@ -24,7 +24,7 @@ const struct protocol_joined *connection_join(void);
 /* The board of the lanes; NULL: there are none. */
 struct lane_board *connection_lanes(void);
 
-/* One call, with its answer taken. */
-NTSTATUS connection_call(unsigned function, void *arguments);
+/* One call, with its answer taken. caller: where in the program it came from, or NULL. */
+NTSTATUS connection_call(unsigned function, void *arguments, const void *caller);
 
 #endif

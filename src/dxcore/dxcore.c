@@ -18,7 +18,7 @@
 
 /* ---- Thunks ---------------------------------------------------------------------------------- */
 
-static NTSTATUS call(unsigned function, void *arguments)
+static NTSTATUS call(unsigned function, void *arguments, const void *caller)
 {
     switch (function) {
     case D3DKMT_FN_RegisterTrimNotification:
@@ -26,14 +26,15 @@ static NTSTATUS call(unsigned function, void *arguments)
     case D3DKMT_FN_UnregisterTrimNotification:
         return notices_end(arguments);
     default:
-        return connection_call(function, arguments);
+        return connection_call(function, arguments, caller);
     }
 }
 
 #define THUNK(name, type)                                                                          \
     EXPORT NTSTATUS D3DKMT##name(type *arguments)                                                  \
     {                                                                                              \
-        return arguments ? call(D3DKMT_FN_##name, (void *)(uintptr_t)arguments)                    \
+        return arguments ? call(D3DKMT_FN_##name, (void *)(uintptr_t)arguments,                    \
+                                __builtin_return_address(0))                                       \
                          : STATUS_INVALID_PARAMETER;                                               \
     }
 D3DKMT_FUNCTIONS(THUNK)

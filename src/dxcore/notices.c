@@ -90,7 +90,7 @@ NTSTATUS notices_begin(D3DKMT_REGISTERTRIMNOTIFICATION *arguments)
         return STATUS_INVALID_PARAMETER;
     if (!connection_lanes())
         return STATUS_NOT_SUPPORTED;
-    status = connection_call(D3DKMT_FN_RegisterTrimNotification, &asked);
+    status = connection_call(D3DKMT_FN_RegisterTrimNotification, &asked, NULL);
     if (status < 0 || !asked.Handle || (uintptr_t)asked.Handle > LANE_NOTICES)
         return status < 0 ? status : STATUS_DEVICE_REMOVED;
     pthread_mutex_lock(&self.lock);
@@ -107,7 +107,7 @@ NTSTATUS notices_begin(D3DKMT_REGISTERTRIMNOTIFICATION *arguments)
         arguments->Handle = asked.Handle;
     else
         connection_call(D3DKMT_FN_UnregisterTrimNotification,
-                        &(D3DKMT_UNREGISTERTRIMNOTIFICATION){.Handle = asked.Handle});
+                        &(D3DKMT_UNREGISTERTRIMNOTIFICATION){.Handle = asked.Handle}, NULL);
     return status;
 }
 
@@ -128,6 +128,6 @@ NTSTATUS notices_end(D3DKMT_UNREGISTERTRIMNOTIFICATION *arguments)
     while (self.running == number && !pthread_equal(self.thread, pthread_self()))
         pthread_cond_wait(&self.has_returned, &self.lock);
     pthread_mutex_unlock(&self.lock);
-    status = connection_call(D3DKMT_FN_UnregisterTrimNotification, &asked);
+    status = connection_call(D3DKMT_FN_UnregisterTrimNotification, &asked, NULL);
     return status;
 }

@@ -32,6 +32,7 @@ static const struct report_document_kind kinds[] = {
     KIND(rules, 1, "drydock rules"),
     KIND(explain, 1, "drydock explain"),
     KIND(bench, 1, "drydock bench"),
+    KIND(exec, 1, "drydock exec"),
     KIND(cc, 1, "drydock cc"),
     KIND(imports, 1, "drydock imports"),
     KIND(new, 1, "drydock new"),

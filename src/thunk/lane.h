@@ -37,6 +37,7 @@
 #define LANE_HEAD_BYTES 64u
 #define LANE_ROOM       (LANE_BYTES - LANE_HEAD_BYTES)
 #define LANE_BOARD      4096u
+#define LANE_STACK      7u
 #define LANE_NOTICES    64u
 #define LANE_FILE_BYTES (LANE_BOARD + LANE_COUNT * LANE_BYTES)
 
@@ -58,7 +59,8 @@ struct lane_board {
 
 struct lane {
     _Atomic uint32_t state; /* enum lane_state */
-    uint32_t reserved[LANE_HEAD_BYTES / 4 - 1];
+    uint32_t reserved;
+    uint64_t stack[LANE_STACK]; /* where the call came from, innermost first; 0 behind the last */
     uint8_t message[LANE_ROOM]; /* at a multiple of 64 */
 };
 

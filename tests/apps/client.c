@@ -8,6 +8,7 @@
  *     client wait                                waits for a fence that nobody signals
  *     client calls                               measures what a call costs, beside a socket
  *     client share BUFFERS MIB                   holds them, and trims when another process comes
+ *     client careless                            evicts memory that a copy still uses
  *     client lie                                 makes calls that no driver makes
  *
  * Exit status 0: every word was right. The memory that transfers go through is protected while the
@@ -35,7 +36,7 @@ static D3DKMT_HANDLE adapter;
 static LUID adapter_luid;
 
 struct driver {
-    D3DKMT_HANDLE device, queue, queue_fence, context, fence;
+    D3DKMT_HANDLE device, queue, queue_fence, context, fence, gate;
     const volatile uint64_t *paging, *done;
     uint64_t fence_va, value;
     D3DKMT_HANDLE commands;
@@ -204,6 +205,33 @@ static uint64_t copy(struct driver *driver, uint64_t to, uint64_t from, uint64_t
     driver->at = (driver->at + 128) % COMMAND_BYTES;
     must("SubmitCommand", D3DKMTSubmitCommand(&call));
     return driver->value;
+}
+
+/* Work that is submitted from here on waits until let_go(). */
+static void hold(struct driver *driver)
+{
+    const UINT64 value = 1;
+    D3DKMT_CREATESYNCHRONIZATIONOBJECT2 gate = {.Info = {.Type = D3DDDI_MONITORED_FENCE}};
+    D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMGPU wait = {
+        .ObjectCount = 1, .ObjectHandleArray = &driver->gate, .MonitoredFenceValueArray = &value};
+
+    gate.hDevice = driver->device;
+    must("CreateSynchronizationObject2", D3DKMTCreateSynchronizationObject2(&gate));
+    driver->gate = gate.hSyncObject;
+    wait.hContext = driver->context;
+    must("WaitForSynchronizationObjectFromGpu", D3DKMTWaitForSynchronizationObjectFromGpu(&wait));
+}
+
+static void let_go(struct driver *driver)
+{
+    const UINT64 value = 1;
+
+    must("SignalSynchronizationObjectFromCpu",
+         D3DKMTSignalSynchronizationObjectFromCpu(
+             &(D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMCPU){.hDevice = driver->device,
+                                                          .ObjectCount = 1,
+                                                          .ObjectHandleArray = &driver->gate,
+                                                          .FenceValueArray = &value}));
 }
 
 /* One transfer between the application's memory and a buffer, by the GPU. */
@@ -447,6 +475,28 @@ static int share(unsigned buffers, uint64_t bytes)
     return !asked_times || !asked_periodically;
 }
 
+/* What no driver may do: memory is evicted while a copy uses it. */
+static int careless(void)
+{
+    struct driver driver;
+    struct buffer from, to;
+
+    start(&driver);
+    from = create(&driver, SGPU_UMD_APERTURE_ONLY, 16 << 20, NULL);
+    to = create(&driver, SGPU_UMD_APERTURE_ONLY, 16 << 20, NULL);
+    map(&driver, &from, 0);
+    map(&driver, &to, 0);
+    make_resident(&driver, &from);
+    make_resident(&driver, &to);
+    /* The copy waits for a value that is signalled behind the call that comes too early. */
+    hold(&driver);
+    copy(&driver, to.va, from.va, to.bytes);
+    evict(&driver, &from);
+    let_go(&driver);
+    wait_until(&driver, driver.fence, driver.value);
+    return 0;
+}
+
 /* Every call here is wrong; what counts is the status, and that the server goes on. */
 static int lie(void)
 {
@@ -582,8 +632,10 @@ int main(int argc, char **argv)
         return calls();
     if (!strcmp(what, "wait"))
         return wait_for_ever();
+    if (!strcmp(what, "careless"))
+        return careless();
     if (!strcmp(what, "lie"))
         return lie();
-    fprintf(stderr, "usage: client copy|die|wait|calls|lie ...\n");
+    fprintf(stderr, "usage: client copy|keep|die|wait|calls|share|careless|lie ...\n");
     return 2;
 }

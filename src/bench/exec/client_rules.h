@@ -30,7 +30,7 @@ bool client_rule_is_advice(enum client_rule rule);
 struct client_breach {
     enum client_rule rule;
     const struct seen_process *process;
-    const char *text; /* "D3DKMTEvict: a3 has no reference" */
+    const char *text;      /* "D3DKMTEvict: a3 has no reference" */
     const uint64_t *stack; /* addresses in the client, the innermost first */
     unsigned stack_count;
 };
@@ -38,10 +38,9 @@ struct client_breach {
 struct client_rules;
 
 /* NULL: no memory. told is called for each first breach of a rule by a process. */
-struct client_rules *client_rules_create(struct seen *seen,
-                                         void (*told)(void *context,
-                                                      const struct client_breach *breach),
-                                         void *context);
+struct client_rules *
+client_rules_create(struct seen *seen,
+                    void (*told)(void *context, const struct client_breach *breach), void *context);
 void client_rules_destroy(struct client_rules *rules);
 uint64_t client_rules_broken(const struct client_rules *rules, enum client_rule rule);
 

@@ -16,7 +16,8 @@ struct lane_call {
     struct lanes *lanes;
     unsigned number;
     bool is_calling;
-    uint64_t *message; /* a copy of the client's */
+    uint64_t *message;          /* a copy of the client's */
+    uint64_t stack[LANE_STACK]; /* the same */
 };
 
 struct lanes {
@@ -136,7 +137,10 @@ static void make_call(struct lane_call *call, struct lanes_counts *counts)
         return;
     counts->messages++;
     call->message = copy_message(lane, &header);
-    call->call = (struct d3dkmt_call){.ended = call_ended, .context = call};
+    memcpy(call->stack, lane->stack, sizeof call->stack);
+    call->call = (struct d3dkmt_call){.ended = call_ended, .context = call, .stack = call->stack};
+    while (call->call.stack_count < LANE_STACK && call->stack[call->call.stack_count])
+        call->call.stack_count++;
     if (!call->message ||
         !thunk_open(call->message, header.bytes, &function, &call->call.arguments)) {
         counts->refused++;

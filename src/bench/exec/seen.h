@@ -65,7 +65,7 @@ struct seen_object {
     D3DKMT_HANDLE handle;
     unsigned number; /* of its kind, from 1, of all processes */
     struct seen_process *process;
-    struct seen_object *device; /* of a device: its adapter */
+    struct seen_object *device;   /* of a device: its adapter */
     struct seen_object *resource; /* ALLOCATION; NULL: none */
     bool is_destroyed;
 
@@ -99,7 +99,7 @@ struct seen_object {
     struct seen_object *resident_queue;
     bool is_offered, is_mapped, is_reclaimed, is_discarded;
     struct seen_use used; /* by work, in whichever way */
-    unsigned held; /* references that the manager has: fewer, while others have the memory */
+    unsigned held;        /* references that the manager has: fewer, while others have the memory */
     struct seen_use read, written;
     struct seen_content *contents;
     unsigned content_count, content_room;
@@ -110,7 +110,7 @@ struct seen_mapping {
     struct seen_object *allocation; /* NULL: reserved only */
     bool is_writable;
     struct seen_use used;
-    uint64_t value;                 /* paging fence value behind which it may be used */
+    uint64_t value; /* paging fence value behind which it may be used */
     struct seen_object *queue;
 };
 
@@ -122,7 +122,7 @@ struct seen_process {
     struct seen_object **slots;  /* by handle, open addressing */
     size_t slot_count, used;
     struct seen_object *registered[D3DKMT_MOST_TRIM_NOTICES]; /* devices, by registration */
-    struct seen_mapping *mappings; /* ascending */
+    struct seen_mapping *mappings;                            /* ascending */
     size_t mapping_count, mapping_room;
 };
 

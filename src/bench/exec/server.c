@@ -2,6 +2,7 @@
 #include "bench/exec/server.h"
 
 #include "bench/board/gpu_plugin.h"
+#include "bench/exec/client_place.h"
 #include "bench/exec/lanes.h"
 #include "bench/exec/recorder.h"
 #include "bench/exec/registry.h"
@@ -662,11 +663,16 @@ bool exec_set_environment(const char *socket_path, const char *library_dir)
 static bool start_program(struct server *server)
 {
     const struct exec_server_config *config = &server->shared->config;
+    posix_spawn_file_actions_t actions;
     int error = ENOMEM;
 
+    posix_spawn_file_actions_init(&actions);
+    if (config->speaks_aside)
+        posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
     if (exec_set_environment(config->socket_path, config->library_dir))
-        error = posix_spawnp(&server->program, config->program[0], NULL, NULL, config->program,
+        error = posix_spawnp(&server->program, config->program[0], &actions, NULL, config->program,
                              environ);
+    posix_spawn_file_actions_destroy(&actions);
     if (error)
         snprintf(server->shared->error, sizeof server->shared->error, "cannot start '%s': %s",
                  config->program[0], strerror(error));
@@ -912,8 +918,44 @@ static void write_record(struct exec_server *shared, const struct run_board *boa
     else if (shared->has_started)
         recorder_case_write(shared->session.recorder, shared->config.record, &told, shared->error);
     recorder_case_destroy(shared->session.recorder);
-    seen_fini(shared->session.seen);
     shared->session.recorder = NULL;
+}
+
+/* While the client waits for the call's answer: its process is there. */
+static void note_breach(void *context, const struct client_breach *breach)
+{
+    struct exec_server *shared = context;
+    const struct client_memory *memory = breach->process->client;
+    struct exec_breach *kept;
+
+    if (shared->breach_count == EXEC_MOST_BREACHES)
+        return;
+    kept = &shared->breaches[shared->breach_count++];
+    *kept = (struct exec_breach){
+        .rule = breach->rule, .process = breach->process->number, .pid = (int)memory->pid};
+    snprintf(kept->text, sizeof kept->text, "%s", breach->text);
+    for (unsigned i = 0; i < breach->stack_count && i < 7; i++)
+        client_place(memory->pid, breach->stack[i], kept->places[i], sizeof kept->places[i]);
+}
+
+static void begin_seeing(struct exec_server *shared, struct seen *seen,
+                         const struct run_board *board)
+{
+    seen_init(seen);
+    shared->session.seen = seen;
+    if (shared->config.record)
+        shared->session.recorder = recorder_case_create(seen);
+    if (board->check) /* option rules */
+        shared->session.rules = client_rules_create(seen, note_breach, shared);
+}
+
+static void end_seeing(struct exec_server *shared)
+{
+    for (unsigned rule = 0; shared->session.rules && rule < CLIENT_RULE_COUNT; rule++)
+        shared->broken[rule] = client_rules_broken(shared->session.rules, rule);
+    client_rules_destroy(shared->session.rules);
+    seen_fini(shared->session.seen);
+    shared->session.rules = NULL;
     shared->session.seen = NULL;
 }
 
@@ -927,11 +969,7 @@ static void play(void *context, const struct run_board *board)
     list_init(&server.clients);
     list_init(&server.channels);
     shared->session.notify = notify;
-    if (shared->config.record) {
-        seen_init(&seen);
-        shared->session.seen = &seen;
-        shared->session.recorder = recorder_case_create(&seen);
-    }
+    begin_seeing(shared, &seen, board);
     if (!NT_SUCCESS(exec_session_open(&shared->session, board))) {
         snprintf(shared->error, sizeof shared->error, "no memory for the front");
         return;
@@ -951,6 +989,7 @@ static void play(void *context, const struct run_board *board)
     shared->counts.left_out = board->plugin ? gpu_plugin_left_out(board->plugin) : 0;
     exec_session_close(&shared->session);
     write_record(shared, board);
+    end_seeing(shared);
 }
 
 static void trim(void *context, struct vidmm_process *process, enum vidmm_budget_group group,

@@ -20,6 +20,7 @@
 #ifndef DRYDOCK_BENCH_EXEC_SERVER_H
 #define DRYDOCK_BENCH_EXEC_SERVER_H
 
+#include "bench/exec/client_rules.h"
 #include "bench/exec/session.h"
 #include "bench/run/run_result.h"
 
@@ -33,6 +34,7 @@ struct exec_server_config {
     const char *library_dir; /* where libdxcore.so is */
     const char *driver;      /* the image, of whose folder user mode is told; NULL: none */
     const char *record;      /* the case that is written; NULL: none */
+    bool speaks_aside;       /* what the program prints goes to standard error */
     void (*log)(void *context, const char *text);
     void *log_context;
 };
@@ -45,12 +47,26 @@ struct exec_server_counts {
     struct d3dkmt_statistics front;
 };
 
+/* A rule of clients that a process has broken, once told (client_rules.h). */
+#define EXEC_MOST_BREACHES 256u
+struct exec_breach {
+    enum client_rule rule;
+    unsigned process; /* by its place among all clients, from 1 */
+    int pid;
+    char text[256];
+    char places[7][256]; /* of the call in the client, innermost first; "": no more are known */
+};
+
 struct exec_server {
     struct exec_server_config config;
     struct exec_session session;
     struct exec_server_counts counts;
     int program_status; /* as waitpid() gives it */
     bool has_started;
+    /* What clients have broken; those behind the last that is kept are counted. */
+    struct exec_breach breaches[EXEC_MOST_BREACHES];
+    unsigned breach_count;
+    uint64_t broken[CLIENT_RULE_COUNT];
     char error[256];
 };
 
