@@ -9,6 +9,7 @@
  *     client calls                               measures what a call costs, beside a socket
  *     client share BUFFERS MIB                   holds them, and trims when another process comes
  *     client careless                            evicts memory that a copy still uses
+ *     client wild                                hands over a list that leads nowhere
  *     client lie                                 makes calls that no driver makes
  *
  * Exit status 0: every word was right. The memory that transfers go through is protected while the
@@ -498,6 +499,59 @@ static int careless(void)
 }
 
 /* Every call here is wrong; what counts is the status, and that the server goes on. */
+static unsigned lie_in_sizes(struct driver *driver)
+{
+    const UINT64 one = 1;
+    const UINT priority = 0x78000000;
+    struct buffer buffer = create(driver, 0, 65536, NULL);
+    D3DDDI_MAPGPUVIRTUALADDRESS mapping = {.hPagingQueue = driver->queue,
+                                           .hAllocation = buffer.handle,
+                                           .SizeInPages = UINT64_MAX / 4096 + 2,
+                                           .Protection = {.Write = 1}};
+    D3DDDI_RESERVEGPUVIRTUALADDRESS reserve = {
+        .hAdapter = adapter, .BaseAddress = UINT64_MAX - 4095, .Size = 65536};
+    D3DKMT_ESCAPE escape = {
+        .hAdapter = adapter, .pPrivateDriverData = &escape, .PrivateDriverDataSize = UINT32_MAX};
+    unsigned answered = 0;
+
+    answered += D3DKMTMapGpuVirtualAddress(&mapping) == STATUS_INVALID_PARAMETER;
+    mapping.SizeInPages = 1;
+    mapping.OffsetInPages = UINT64_MAX;
+    answered += D3DKMTMapGpuVirtualAddress(&mapping) == STATUS_INVALID_PARAMETER;
+    answered += D3DKMTReserveGpuVirtualAddress(&reserve) == STATUS_INVALID_PARAMETER;
+    answered +=
+        D3DKMTFreeGpuVirtualAddress(&(D3DKMT_FREEGPUVIRTUALADDRESS){
+            .hAdapter = adapter, .BaseAddress = UINT64_MAX - 4095, .Size = UINT64_MAX - 4095}) ==
+        STATUS_INVALID_PARAMETER;
+    answered +=
+        D3DKMTSubmitCommand(&(D3DKMT_SUBMITCOMMAND){.Commands = (uintptr_t)driver->memory,
+                                                    .BroadcastContextCount = 1,
+                                                    .BroadcastContext = {driver->context}}) ==
+        STATUS_INVALID_PARAMETER;
+    answered +=
+        D3DKMTWaitForSynchronizationObjectFromCpu(&(D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU){
+            .hDevice = driver->device,
+            .ObjectCount = UINT32_MAX,
+            .ObjectHandleArray = &driver->fence,
+            .FenceValueArray = &one}) == STATUS_INVALID_PARAMETER;
+    answered += D3DKMTSetAllocationPriority(&(D3DKMT_SETALLOCATIONPRIORITY){
+                    .hDevice = driver->device,
+                    .phAllocationList = &buffer.handle,
+                    .AllocationCount = UINT32_MAX,
+                    .pPriorities = &priority}) == STATUS_INVALID_PARAMETER;
+    answered += D3DKMTEscape(&escape) == STATUS_INVALID_PARAMETER;
+    answered +=
+        D3DKMTOfferAllocations(&(D3DKMT_OFFERALLOCATIONS){.hDevice = driver->device,
+                                                          .HandleList = &buffer.handle,
+                                                          .Priority = D3DKMT_OFFER_PRIORITY_LOW}) ==
+        STATUS_INVALID_PARAMETER;
+    answered += D3DKMTChangeVideoMemoryReservation(&(D3DKMT_CHANGEVIDEOMEMORYRESERVATION){
+                    .hAdapter = adapter,
+                    .MemorySegmentGroup = D3DKMT_MEMORY_SEGMENT_GROUP_LOCAL,
+                    .Reservation = UINT64_MAX}) == STATUS_INVALID_PARAMETER;
+    return answered;
+}
+
 static int lie(void)
 {
     struct driver driver;
@@ -529,8 +583,22 @@ static int lie(void)
     answered += D3DKMTReserveGpuVirtualAddress(&reserve) == STATUS_INVALID_PARAMETER;
     answered += D3DKMTDestroyDevice(&(D3DKMT_DESTROYDEVICE){wild}) == STATUS_INVALID_PARAMETER;
     answered += D3DKMTCreateHwQueue(&(D3DKMT_CREATEHWQUEUE){0}) == STATUS_NOT_SUPPORTED;
-    printf("%u of 8 answered as documented\n", answered);
-    return answered != 8;
+    answered += lie_in_sizes(&driver);
+    printf("%u of 18 answered as documented\n", answered);
+    return answered != 18;
+}
+
+/* A list that leads nowhere: the process is ended by its own fault, and nobody else. */
+static int point_wildly(void)
+{
+    struct driver driver;
+    D3DDDI_MAKERESIDENT resident = {.NumAllocations = 4,
+                                    .AllocationList = (const D3DKMT_HANDLE *)(uintptr_t)64};
+
+    start(&driver);
+    resident.hPagingQueue = driver.queue;
+    D3DKMTMakeResident(&resident);
+    return 3;
 }
 
 #define BATCH   250u
@@ -632,10 +700,12 @@ int main(int argc, char **argv)
         return calls();
     if (!strcmp(what, "wait"))
         return wait_for_ever();
+    if (!strcmp(what, "wild"))
+        return point_wildly();
     if (!strcmp(what, "careless"))
         return careless();
     if (!strcmp(what, "lie"))
         return lie();
-    fprintf(stderr, "usage: client copy|keep|die|wait|calls|share|careless|lie ...\n");
+    fprintf(stderr, "usage: client copy|keep|die|wait|calls|share|careless|wild|lie ...\n");
     return 2;
 }

@@ -529,7 +529,7 @@ static void check_lists(struct client_rules *rules, UINT count, const D3DKMT_HAN
 {
     if (!handles == !resources)
         breaks(rules, CLIENT_RULE_TWO_LISTS, "%s",
-               handles ? "HandleList and pResources" : "neither HandleList nor pResources");
+               handles ? "HandleList and pResources" : "no list has a member");
     for (UINT i = 0; handles && i < count && i < 256; i++) {
         for (UINT k = 0; k < i; k++) {
             if (handles[k] == handles[i])
