@@ -380,15 +380,16 @@ static void submit(struct client_rules *rules, const D3DKMT_SUBMITCOMMAND *argum
         breaks(rules, CLIENT_RULE_NO_CONTEXT, "BroadcastContextCount is 0");
     else
         batch.context = seen_find(rules->process, arguments->BroadcastContext[0], SEEN_CONTEXT);
-    if (!mapping || !mapping->allocation || arguments->CommandLength > mapping->end - va) {
+    /* A shipped driver of another GPU rounds CommandLength up, beyond what it has written. */
+    if (!mapping || !mapping->allocation ||
+        (mapping->allocation->bytes && arguments->CommandLength > mapping->end - va)) {
         breaks(rules, CLIENT_RULE_COMMANDS_UNMAPPED, "0x%" PRIx64 " + 0x%x is not mapped", va,
                arguments->CommandLength);
         return;
     }
     if (!seen_is_readable(mapping->allocation))
         return;
-    if (!seen_walk_batch(rules->process, va, arguments->CommandLength, judge_access, &batch) &&
-        mapping->allocation->bytes)
+    if (!seen_walk_batch(rules->process, va, arguments->CommandLength, judge_access, &batch))
         breaks(rules, CLIENT_RULE_BROKEN_BATCH, "the commands at 0x%" PRIx64 " are not whole", va);
 }
 

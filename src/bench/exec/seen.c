@@ -652,7 +652,7 @@ bool seen_read(const struct seen_process *process, uint64_t address, void *out, 
 
 bool seen_is_readable(const struct seen_object *allocation)
 {
-    return seen_cpu_address(allocation);
+    return allocation && allocation->bytes && seen_cpu_address(allocation);
 }
 
 uint64_t seen_cpu_address(const struct seen_object *allocation)
@@ -740,7 +740,9 @@ bool seen_walk_batch(const struct seen_process *process, uint64_t va, uint64_t b
 
     va &= (UINT64_C(1) << 48) - 1;
     mapping = seen_mapping_at(process, va);
-    address = mapping && mapping->allocation ? seen_cpu_address(mapping->allocation) : 0;
+    address = mapping && seen_is_readable(mapping->allocation)
+                  ? seen_cpu_address(mapping->allocation)
+                  : 0;
     if (!address || !bytes || bytes > MOST_BATCH_BYTES || bytes > mapping->end - va)
         return false;
     words = malloc(align_up(bytes, 8) + 8);

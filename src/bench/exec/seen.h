@@ -170,7 +170,10 @@ bool seen_walk_batch(const struct seen_process *process, uint64_t va, uint64_t b
 
 /* Bytes of the client's own memory. False: it has none there. */
 bool seen_read(const struct seen_process *process, uint64_t address, void *out, uint64_t bytes);
-/* True: the client sees it, and so its content can be read. */
+/*
+ * True: commands in it can be read, because the client sees it, and they are of a user-mode driver
+ * of the Drydock GPU, as its private data says.
+ */
 bool seen_is_readable(const struct seen_object *allocation);
 /* Where the client itself sees the allocation; 0: nowhere. */
 uint64_t seen_cpu_address(const struct seen_object *allocation);
