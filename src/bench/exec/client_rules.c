@@ -239,11 +239,11 @@ static void map(struct client_rules *rules, const D3DDDI_MAPGPUVIRTUALADDRESS *a
     const struct seen_object *allocation = find_allocation(rules, arguments->hAllocation);
     const uint64_t pages = allocation ? allocation->bytes / 4096 : 0;
 
-    if ((arguments->BaseAddress | arguments->MinimumAddress | arguments->MaximumAddress) % 4096)
+    if (arguments->BaseAddress % 4096 ||
+        (!arguments->BaseAddress && arguments->MinimumAddress % 4096))
         breaks(rules, CLIENT_RULE_MAP_ALIGNMENT,
-               "BaseAddress 0x%" PRIx64 ", MinimumAddress 0x%" PRIx64 ", MaximumAddress 0x%" PRIx64,
-               (uint64_t)arguments->BaseAddress, (uint64_t)arguments->MinimumAddress,
-               (uint64_t)arguments->MaximumAddress);
+               "BaseAddress 0x%" PRIx64 ", MinimumAddress 0x%" PRIx64,
+               (uint64_t)arguments->BaseAddress, (uint64_t)arguments->MinimumAddress);
     if (pages && (arguments->OffsetInPages > pages ||
                   arguments->SizeInPages > pages - arguments->OffsetInPages))
         breaks(rules, CLIENT_RULE_MAP_RANGE,
