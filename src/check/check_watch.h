@@ -119,6 +119,7 @@ struct check_watcher {
     X(check_power_watcher)                                                                         \
     X(check_tlb_watcher)                                                                           \
     X(check_threading_watcher)                                                                     \
+    X(check_table_bytes_watcher)                                                                   \
     X(check_table_look_watcher)                                                                    \
     X(check_transfer_watcher) /* behind table look: a wrong table is found there first */          \
     X(check_notice_watcher)                                                                        \

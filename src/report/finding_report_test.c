@@ -617,12 +617,12 @@ static void a_rule_that_was_never_evaluated_has_a_reason(void **state)
     assert_int_equal(rule_find_lack(RULE_PB_025, &counts), RULE_LACK_NOTHING);
     assert_int_equal(rule_find_lack(RULE_CHA_004, &counts), RULE_LACK_FEATURE);
     assert_int_equal(rule_find_lack(RULE_PT_018, &counts), RULE_LACK_GPUMMU);
-    assert_int_equal(rule_find_lack(RULE_PT_014, &counts), RULE_LACK_GPUMMU);
+    assert_int_equal(rule_find_lack(RULE_PT_017, &counts), RULE_LACK_GPUMMU);
     counts.evaluated[RULE_PT_003] = 1;
     assert_int_equal(rule_find_lack(RULE_PT_018, &counts), RULE_LACK_CHANCE);
-    assert_int_equal(rule_find_lack(RULE_PT_014, &counts), RULE_LACK_GPU);
+    assert_int_equal(rule_find_lack(RULE_PT_017, &counts), RULE_LACK_GPU);
     counts.evaluated[RULE_SUB_002] = 1;
-    assert_int_equal(rule_find_lack(RULE_PT_014, &counts), RULE_LACK_CHANCE);
+    assert_int_equal(rule_find_lack(RULE_PT_017, &counts), RULE_LACK_CHANCE);
 
     out = open_memstream(&text, &bytes);
     assert_non_null(out);

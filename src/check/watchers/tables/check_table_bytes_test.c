@@ -1,0 +1,157 @@
+/*
+ * Tables that the CPU writes, without a model of the GPU: what is found of their bytes.
+ */
+#include "check/check_private.h"
+#include "check/rig/test_rig.h"
+#include "check/rig/test_rig_tables.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define ENTRY_BYTES 8u
+
+enum way {
+    RIGHT,
+    WRITES_NOTHING,
+    SKIPS_ONE,  /* entry 9 of an initialisation */
+    KEEPS_BITS, /* the upper half of what was there */
+    WRITES_LATE,
+    WAY_COUNT
+};
+
+struct writer {
+    enum way way;
+    uint8_t table[RIG_ENTRIES * ENTRY_BYTES];
+    uint64_t *late_at;
+};
+
+static uint64_t hardware_entry(const DXGK_PTE *entry)
+{
+    return entry->Valid ? entry->PageAddress << 12 | 1 : 0;
+}
+
+static void write_entries(struct writer *writer,
+                          const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update)
+{
+    uint64_t *table = update->PageTableAddress.CpuVirtual;
+
+    for (UINT i = 0; i < update->NumPageTableEntries; i++) {
+        uint64_t *at = &table[update->StartIndex + i];
+        uint64_t value = hardware_entry(&update->pPageTableEntries[update->Flags.Repeat ? 0 : i]);
+
+        if (writer->way == SKIPS_ONE && i == 9)
+            continue;
+        *at = writer->way == KEEPS_BITS ? (*at & ~UINT64_C(0xffffffff)) | value : value;
+    }
+    writer->late_at = &table[update->StartIndex + 1];
+}
+
+static NTSTATUS write_by_cpu(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
+{
+    struct writer *writer = rig->told;
+    const DXGKARG_BUILDPAGINGBUFFER *build = arg;
+
+    if (ddi != MINIPORT_DDI_BuildPagingBuffer && writer->way == WRITES_LATE && writer->late_at)
+        *writer->late_at ^= 1;
+    if (ddi == MINIPORT_DDI_BuildPagingBuffer &&
+        build->Operation == DXGK_OPERATION_UPDATE_PAGE_TABLE && writer->way != WRITES_NOTHING) {
+        write_entries(writer, &build->UpdatePageTable);
+        return STATUS_SUCCESS;
+    }
+    return rig_answer(rig, ddi, object, arg);
+}
+
+static void update(struct rig *rig, struct writer *writer, bool is_initial, bool is_mapped)
+{
+    struct rig_update update;
+
+    rig_begin_update(rig, &update, 0, RIG_VA, RIG_ENTRIES);
+    update.arg.UpdatePageTable.hProcess = rig->system_process;
+    update.arg.UpdatePageTable.UpdateMode = DXGK_PAGETABLEUPDATE_CPU_VIRTUAL;
+    update.arg.UpdatePageTable.PageTableAddress.CpuVirtual = writer->table;
+    update.arg.UpdatePageTable.Flags.InitialUpdate = is_initial;
+    update.arg.UpdatePageTable.Flags.Repeat = !is_mapped;
+    for (unsigned i = 0; is_mapped && i < RIG_ENTRIES; i++) {
+        update.entries[i].Valid = 1;
+        update.entries[i].Segment = 1;
+        update.entries[i].PageAddress = 64 + i;
+    }
+    miniport_build_paging_buffer(rig->top, NULL, &update.arg);
+}
+
+/* A table is made, mapped in, and cleared; then something else is called. */
+static void play(struct rig *rig, struct writer *writer)
+{
+    rig_init(rig, RIG_GPUMMU);
+    rig->check->config.walk = NULL;
+    rig->told = writer;
+    rig->answer = write_by_cpu;
+    update(rig, writer, true, false);
+    update(rig, writer, false, true);
+    update(rig, writer, false, false);
+    rig_submit(rig);
+    rig_submit(rig);
+    rig->answer = NULL;
+}
+
+static void mistakes_of_the_cpu_are_found_by_their_bytes(void **state)
+{
+    static const struct {
+        enum rule_id rule;
+        const char *text;
+    } expected[WAY_COUNT] = {
+        [WRITES_NOTHING] = {RULE_PT_014, "entry 0 of 512 is what the memory held before"},
+        [SKIPS_ONE] = {RULE_PT_014, "entry 9 of 512 is what the memory held before"},
+        [KEEPS_BITS] = {RULE_PT_014, "bits of what the memory held before were kept"},
+        [WRITES_LATE] = {RULE_PT_021, "has changed when it had returned"},
+    };
+    struct rig *rig = malloc(sizeof *rig);
+    struct writer *writer = malloc(sizeof *writer);
+
+    assert_non_null(rig);
+    assert_non_null(writer);
+    for (unsigned way = 0; way < WAY_COUNT; way++) {
+        memset(writer, 0, sizeof *writer);
+        writer->way = (enum way)way;
+        play(rig, writer);
+        assert_int_equal(rig->counts.broken[RULE_PT_014] != 0, expected[way].rule == RULE_PT_014);
+        assert_int_equal(rig->counts.broken[RULE_PT_021] != 0,
+                         expected[way].rule == RULE_PT_021 || way == WRITES_NOTHING);
+        if (expected[way].text && !rig->counts.broken[RULE_PT_021])
+            assert_non_null(strstr(rig->last.text, expected[way].text));
+        assert_true(rig->counts.evaluated[RULE_PT_014] && rig->counts.evaluated[RULE_PT_021]);
+        rig_fini(rig);
+    }
+    free(writer);
+    free(rig);
+}
+
+/* With a model the entries themselves are read, and memory is nobody's to fill. */
+static void nothing_is_touched_where_a_model_reads_entries(void **state)
+{
+    struct rig *rig = malloc(sizeof *rig);
+    struct writer *writer = calloc(1, sizeof *writer);
+
+    assert_non_null(rig);
+    assert_non_null(writer);
+    rig_init(rig, RIG_GPUMMU);
+    writer->way = WRITES_NOTHING;
+    rig->told = writer;
+    rig->answer = write_by_cpu;
+    update(rig, writer, true, false);
+    for (size_t i = 0; i < sizeof writer->table; i++)
+        assert_int_equal(writer->table[i], 0);
+    rig_fini(rig);
+    free(writer);
+    free(rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(mistakes_of_the_cpu_are_found_by_their_bytes),
+        cmocka_unit_test(nothing_is_touched_where_a_model_reads_entries),
+    };
+
+    return RIG_RUN_TESTS(tests);
+}
