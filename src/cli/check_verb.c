@@ -197,6 +197,8 @@ static bool get_options(const struct cli_arguments *arguments, struct campaign_o
     }
     if (!get_profile(values[OPTION_PROFILE], out))
         return false;
+    if (!out->focus && out->profile)
+        out->focus = run_find_profile(out->profile)->focus;
     if ((values[OPTION_RESUME] || values[OPTION_FORCE] || values[OPTION_RERUN_FAILED]) &&
         !values[OPTION_OUT]) {
         cli_error("--%s needs the folder of a campaign (--out)", values[OPTION_RESUME] ? "resume"

@@ -32,7 +32,7 @@ static const struct run_profile profiles[] = {
     {.name = "strict-open",
      .summary = "what documents leave open is judged by the strict reading, not told as advice: "
                 "PWR-006, ALLOC-001, SEG-006, PATCH-009, PB-014, PWR-014, "
-                "TDR-016, MEM-004, CALL-002",
+                "TDR-016, MEM-003 of DMA buffers, MEM-004, CALL-002",
      .check = {.wants_end_with_flag = true,
                .wants_offset_progress = true,
                .wants_own_addresses = true,
@@ -51,6 +51,12 @@ static const struct run_profile profiles[] = {
     {.name = "small-buffers",
      .summary = "buffers smaller than the driver declares, and paging without Patch, whoever it is",
      .draws_small_buffers = true,
+     .faults = RUN_FAULT_ALL},
+    {.name = "gigabytes",
+     .summary = "operations of more than 4 GiB: seconds a seed, for drivers with GPU addresses",
+     .focus = "large=5368709120",
+     .first_wddm = 20,
+     .last_wddm = 39,
      .faults = RUN_FAULT_ALL},
     {.name = "gentle",
      .summary = "no faults: nothing of what the option faults can switch on",

@@ -20,6 +20,7 @@ struct run_profile {
     unsigned first_wddm, last_wddm; /* of the drivers that seeds draw; both 0: any */
     unsigned faults;                /* enum run_fault that seeds may draw */
     bool draws_small_buffers;       /* and no Patch: for every driver */
+    const char *focus;              /* of a campaign that has none of its own; NULL: none */
 };
 
 #define RUN_PROFILE_DEFAULT "default"

@@ -85,7 +85,7 @@ const struct workload_param gen_random_params[] = {
     {"faults", "no|yes", 0, 0, 0, "fault lines, where there are no pte lines"},
     {"renewals", "no|yes", 0, 0, 0, "contexts, devices and processes that are made anew"},
     {"shows", "no|yes", 0, 0, 0, "primaries that a display shows"},
-    {"large", NULL, 0, 0, GiB, "size of two allocations that are moved in the end; 0: none"},
+    {"large", NULL, 0, 0, 6 * GiB, "size of two allocations that are moved in the end; 0: none"},
     {"client-memory", "no|yes", 0, 0, 0, "allocations over memory of the client's, protected ones"},
     {"presents", "no|yes", 0, 0, 0, "submissions that are presents"},
     {"removal", NULL, 0, 0, 100000000,
@@ -1037,14 +1037,24 @@ static void random_save_area(struct random *r, uint32_t context)
         workload_builder_save_area(r->builder, context, &save);
 }
 
+#define FAR_BYTES (16 * PAGE_BYTES)
+
 /* Where operations are as long as can be: pages are neighbours, and pieces large. */
 static void set_large(struct random *r)
 {
     static const char *const options[][2] = {
         {"scatter", "no"}, {"paging-buffer", "64K"}, {"transfer-piece", "1G"}, {"scratch", "256M"}};
 
-    for (size_t i = 0; i < ARRAY_COUNT(options); i++)
-        workload_builder_option(r->builder, options[i][0], options[i][1]);
+    static const char *const far[][2] = {{"scatter", "no"},
+                                         {"paging-buffer", "64K"},
+                                         {"scratch", "24G"},
+                                         {"transfer-piece", "16G"},
+                                         {"system-memory", "32G"}};
+    bool is_far = r->values[LARGE] > GiB;
+
+    for (size_t i = 0; i < (is_far ? ARRAY_COUNT(far) : ARRAY_COUNT(options)); i++)
+        workload_builder_option(r->builder, is_far ? far[i][0] : options[i][0],
+                                is_far ? far[i][1] : options[i][1]);
 }
 
 /*
@@ -1061,7 +1071,14 @@ static void random_large(struct random *r)
     for (unsigned i = 0; i < 2; i++) {
         ids[i] = workload_builder_alloc(r->builder, i ? "large1" : "large0", &info);
         workload_builder_submit_begin(r->builder, 0, 1000);
-        workload_builder_ref(r->builder, ids[i], 0, info.size, WORKLOAD_ACCESS_WRITE, 0);
+        if (info.size > 4 * GiB) { /* little is written: what all is filled with tells the rest */
+            workload_builder_ref(r->builder, ids[i], 0, FAR_BYTES, WORKLOAD_ACCESS_WRITE, 0);
+            workload_builder_ref(r->builder, ids[i], 4 * GiB, FAR_BYTES, WORKLOAD_ACCESS_WRITE, 0);
+            workload_builder_ref(r->builder, ids[i], info.size - FAR_BYTES, FAR_BYTES,
+                                 WORKLOAD_ACCESS_WRITE, 0);
+        } else {
+            workload_builder_ref(r->builder, ids[i], 0, info.size, WORKLOAD_ACCESS_WRITE, 0);
+        }
         workload_builder_submit_end(r->builder);
         workload_builder_wait(r->builder, WORKLOAD_NONE);
     }
@@ -1069,6 +1086,11 @@ static void random_large(struct random *r)
     for (uint64_t i = 0; i < min_u64(LARGE_REFS, info.size / PAGE_BYTES); i++)
         workload_builder_ref(r->builder, ids[0], i * PAGE_BYTES, PAGE_BYTES, WORKLOAD_ACCESS_READ,
                              0);
+    if (info.size > 4 * GiB) { /* what has an offset of more than 32 bits has come back, too */
+        workload_builder_ref(r->builder, ids[0], 4 * GiB, FAR_BYTES, WORKLOAD_ACCESS_READ, 0);
+        workload_builder_ref(r->builder, ids[0], info.size - FAR_BYTES, FAR_BYTES,
+                             WORKLOAD_ACCESS_READ, 0);
+    }
     workload_builder_submit_end(r->builder);
 }
 
