@@ -6,7 +6,7 @@ add_library(drydock_flags INTERFACE)
 target_compile_options(drydock_flags INTERFACE -Wall -Wextra -Wno-unused-parameter -Wno-unknown-pragmas
     $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes -Wmissing-prototypes>
     -fno-strict-aliasing $<$<CONFIG:Debug>:-DDRYDOCK_DEBUG=1>)
-target_compile_definitions(drydock_flags INTERFACE DRYDOCK_VERSION="${PROJECT_VERSION}")
+target_compile_definitions(drydock_flags INTERFACE DRYDOCK_VERSION="${PROJECT_VERSION}" DRYDOCK_INSIDE=1)
 if(DRYDOCK_SANITIZE)
     target_compile_options(drydock_flags INTERFACE -fsanitize=${DRYDOCK_SANITIZE} -fno-omit-frame-pointer
                                                    -fno-sanitize-recover=all)

@@ -47,11 +47,15 @@
 #ifndef VIDMM_NOTES_H
 #define VIDMM_NOTES_H
 
+#include "base/api.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
 #include <ntddk.h>
 #include <d3dkmddi.h>
+
+VIDMM_API_BEGIN
 
 struct vidmm_allocation;
 struct vidmm_context;
@@ -567,5 +571,7 @@ struct vidmm_note {
         struct vidmm_note_fence_wait fence_wait;
     };
 };
+
+VIDMM_API_END
 
 #endif

@@ -18,8 +18,12 @@
 #ifndef VIDMM_POLICY_H
 #define VIDMM_POLICY_H
 
+#include "base/api.h"
+
 #include <stdbool.h>
 #include <stdint.h>
+
+VIDMM_API_BEGIN
 
 struct vidmm_allocation;
 
@@ -100,5 +104,7 @@ extern const struct vidmm_policy vidmm_policy_look_ahead;
 extern const struct vidmm_policy vidmm_policy_hinted;
 /* Processes take turns; what belongs to the process whose turn is farthest leaves. */
 extern const struct vidmm_policy vidmm_policy_turns;
+
+VIDMM_API_END
 
 #endif

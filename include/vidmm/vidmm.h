@@ -14,7 +14,13 @@
  *            DxgkDdiPatch), GpuMmu (WDDM 2.x: page tables, DxgkDdiSubmitCommandVirtual) and IoMmu
  *            (WDDM 2.x: the process's own addresses, system memory only). What is said below of
  *            GpuMmu holds for IoMmu too, unless it is about page tables.
- * Calls      All functions are called on one thread, at PASSIVE_LEVEL, and return at once. What
+ *            A struct miniport is made of the driver's table, DRIVER_INITIALIZATION_DATA, by
+ *            miniport_raw_create() (miniport/raw.h); examples/embed/ is a whole program. Functions
+ *            of the driver are APIENTRY, which is the calling convention of Windows x64 on every
+ *            host: a function without it does not fit the table, and the compiler says so.
+ * Calls      All functions are called on one thread at a time (with several threads: one lock
+ * around all managers of the process, held during each call; tests/install/threads.c), at
+ *            PASSIVE_LEVEL, and return at once. What
  *            takes GPU time ends in a callback, which comes out of vidmm_notify_dpc() or out of
  *            the call itself.
  * Ownership  Handles are opaque and live until destroyed. Arrays are borrowed for the call.
@@ -26,11 +32,16 @@
 #ifndef VIDMM_VIDMM_H
 #define VIDMM_VIDMM_H
 
+#include "base/api.h"
+
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <ntddk.h>
 #include <d3dkmddi.h>
+
+VIDMM_API_BEGIN
 
 struct miniport;
 struct base_services;
@@ -62,7 +73,10 @@ struct vidmm_platform {
     void (*unmap_pages)(void *context, void *address, uint64_t count);
     /* Fills pages that were handed out with a 32-bit pattern; NULL: they are mapped and written. */
     void (*fill_pages)(void *context, uint64_t count, const uint64_t *pages, uint32_t pattern);
-    /* As map_pages for a range of the bus (a segment's CpuTranslatedAddress). */
+    /*
+     * As map_pages for a range of the bus: a CPU-visible segment lies at its CpuTranslatedAddress
+     * (QUERYSEGMENT), and the range is what of it is read or written. NULL: it cannot be shown.
+     */
     void *(*map_bus)(void *context, uint64_t address, uint64_t bytes);
     void (*unmap_bus)(void *context, void *address, uint64_t bytes);
 
@@ -300,9 +314,19 @@ struct vidmm_model_caps {
 };
 bool vidmm_query_model(struct miniport *miniport, struct vidmm_model_caps *out_caps);
 
-/* Gives the manager for a miniport whose device has been added and started (borrowed). */
-NTSTATUS vidmm_create(struct miniport *miniport, const struct vidmm_config *config,
-                      struct vidmm **out_vidmm);
+/* The version of the library, "0.1.0": of the one that is linked, not of this header. */
+const char *vidmm_version(void);
+
+/*
+ * Gives the manager for a miniport whose device has been added and started (borrowed).
+ *
+ * The configuration grows from version to version. So vidmm_create() tells its size, and a library
+ * of another version than this header refuses it with STATUS_REVISION_MISMATCH.
+ */
+NTSTATUS vidmm_create_sized(struct miniport *miniport, const struct vidmm_config *config,
+                            size_t config_bytes, struct vidmm **out_vidmm);
+#define vidmm_create(miniport, config, out_vidmm)                                                  \
+    vidmm_create_sized(miniport, config, sizeof(struct vidmm_config), out_vidmm)
 
 /*
  * Asks the driver for its caps and segments (S-01), checks them, sets up paging buffers and, for
@@ -1195,5 +1219,7 @@ struct vidmm_present {
 };
 NTSTATUS vidmm_present(struct vidmm_context *context, const struct vidmm_present *present,
                        vidmm_done done, void *done_context);
+
+VIDMM_API_END
 
 #endif

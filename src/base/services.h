@@ -12,7 +12,11 @@
 #ifndef DRYDOCK_BASE_SERVICES_H
 #define DRYDOCK_BASE_SERVICES_H
 
+#include "base/api.h"
+
 #include <stddef.h>
+
+VIDMM_API_BEGIN
 
 struct base_services {
     void *context;
@@ -34,5 +38,7 @@ void base_free_array(const struct base_services *services, void *memory, size_t 
 
 /* malloc(), calloc() and free(). Never NULL, lives forever. */
 const struct base_services *base_services_libc(void);
+
+VIDMM_API_END
 
 #endif

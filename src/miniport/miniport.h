@@ -16,12 +16,16 @@
 #ifndef MINIPORT_MINIPORT_H
 #define MINIPORT_MINIPORT_H
 
+#include "base/api.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
 #include <ntddk.h>
 #include <dispmprt.h>
 #include <d3dkmddi.h>
+
+VIDMM_API_BEGIN
 
 /*
  * The DDIs that take one handle and one argument structure, as
@@ -321,5 +325,7 @@ struct miniport_host_layer {
     struct miniport_host *upper;
 };
 extern const struct miniport_host_ops miniport_host_forward_ops;
+
+VIDMM_API_END
 
 #endif

@@ -25,6 +25,8 @@
 #include "base/services.h"
 #include "miniport/miniport.h"
 
+VIDMM_API_BEGIN
+
 /*
  * Gives the miniport. Reads of data only the part that its Version has: an older driver's table
  * is shorter.
@@ -68,5 +70,7 @@ unsigned miniport_raw_wddm(ULONG version);
 /* Sizes of the two tables in a version, 0 for a version that we do not know. */
 size_t miniport_raw_table_size(ULONG version);
 size_t miniport_raw_interface_size(ULONG version);
+
+VIDMM_API_END
 
 #endif

@@ -71,12 +71,19 @@ static void scheduler_page_fault(void *context, unsigned node,
         vidmm->config.events.page_fault(vidmm->config.events.context, node, data);
 }
 
-NTSTATUS vidmm_create(struct miniport *miniport, const struct vidmm_config *config,
-                      struct vidmm **out_vidmm)
+const char *vidmm_version(void)
+{
+    return DRYDOCK_VERSION;
+}
+
+NTSTATUS vidmm_create_sized(struct miniport *miniport, const struct vidmm_config *config,
+                            size_t config_bytes, struct vidmm **out_vidmm)
 {
     struct vidmm *vidmm;
 
     *out_vidmm = NULL;
+    if (config_bytes != sizeof *config)
+        return STATUS_REVISION_MISMATCH;
     vidmm = base_alloc(config->platform.services, sizeof *vidmm);
     if (!vidmm)
         return STATUS_NO_MEMORY;

@@ -1,0 +1,74 @@
+/*
+ * Names: how the linker calls the public functions of base and miniport in libvidmm.
+ *
+ * Place      base, for base/api.h. A public function that is new needs a row; the test
+ *            install/embedding finds one that is missing.
+ */
+#ifndef DRYDOCK_BASE_NAMES_H
+#define DRYDOCK_BASE_NAMES_H
+
+#define base_alloc                                vidmm_base_alloc
+#define base_alloc_array                          vidmm_base_alloc_array
+#define base_free                                 vidmm_base_free
+#define base_free_array                           vidmm_base_free_array
+#define base_services_libc                        vidmm_base_services_libc
+#define miniport_ddi_name                         vidmm_miniport_ddi_name
+#define miniport_destroy                          vidmm_miniport_destroy
+#define miniport_forward_acquire_swizzling_range  vidmm_miniport_forward_acquire_swizzling_range
+#define miniport_forward_begin_exclusive_access   vidmm_miniport_forward_begin_exclusive_access
+#define miniport_forward_build_paging_buffer      vidmm_miniport_forward_build_paging_buffer
+#define miniport_forward_cancel_command           vidmm_miniport_forward_cancel_command
+#define miniport_forward_close_allocation         vidmm_miniport_forward_close_allocation
+#define miniport_forward_create_allocation        vidmm_miniport_forward_create_allocation
+#define miniport_forward_create_context           vidmm_miniport_forward_create_context
+#define miniport_forward_create_device            vidmm_miniport_forward_create_device
+#define miniport_forward_create_native_fence      vidmm_miniport_forward_create_native_fence
+#define miniport_forward_create_process           vidmm_miniport_forward_create_process
+#define miniport_forward_describe_allocation      vidmm_miniport_forward_describe_allocation
+#define miniport_forward_destroy_allocation       vidmm_miniport_forward_destroy_allocation
+#define miniport_forward_destroy_context          vidmm_miniport_forward_destroy_context
+#define miniport_forward_destroy_device           vidmm_miniport_forward_destroy_device
+#define miniport_forward_destroy_native_fence     vidmm_miniport_forward_destroy_native_fence
+#define miniport_forward_destroy_process          vidmm_miniport_forward_destroy_process
+#define miniport_forward_end_exclusive_access     vidmm_miniport_forward_end_exclusive_access
+#define miniport_forward_get_root_page_table_size vidmm_miniport_forward_get_root_page_table_size
+#define miniport_forward_get_standard_allocation_driver_data                                       \
+    vidmm_miniport_forward_get_standard_allocation_driver_data
+#define miniport_forward_map_cpu_host_aperture vidmm_miniport_forward_map_cpu_host_aperture
+#define miniport_forward_open_allocation       vidmm_miniport_forward_open_allocation
+#define miniport_forward_ops                   vidmm_miniport_forward_ops
+#define miniport_forward_patch                 vidmm_miniport_forward_patch
+#define miniport_forward_preempt_command       vidmm_miniport_forward_preempt_command
+#define miniport_forward_present               vidmm_miniport_forward_present
+#define miniport_forward_query_adapter_info    vidmm_miniport_forward_query_adapter_info
+#define miniport_forward_query_current_fence   vidmm_miniport_forward_query_current_fence
+#define miniport_forward_query_dependent_engine_group                                              \
+    vidmm_miniport_forward_query_dependent_engine_group
+#define miniport_forward_query_engine_status       vidmm_miniport_forward_query_engine_status
+#define miniport_forward_release_swizzling_range   vidmm_miniport_forward_release_swizzling_range
+#define miniport_forward_render                    vidmm_miniport_forward_render
+#define miniport_forward_render_km                 vidmm_miniport_forward_render_km
+#define miniport_forward_reset_engine              vidmm_miniport_forward_reset_engine
+#define miniport_forward_reset_from_timeout        vidmm_miniport_forward_reset_from_timeout
+#define miniport_forward_restart_from_timeout      vidmm_miniport_forward_restart_from_timeout
+#define miniport_forward_set_root_page_table       vidmm_miniport_forward_set_root_page_table
+#define miniport_forward_set_vid_pn_source_address vidmm_miniport_forward_set_vid_pn_source_address
+#define miniport_forward_set_vid_pn_source_visibility                                              \
+    vidmm_miniport_forward_set_vid_pn_source_visibility
+#define miniport_forward_submit_command          vidmm_miniport_forward_submit_command
+#define miniport_forward_submit_command_virtual  vidmm_miniport_forward_submit_command_virtual
+#define miniport_forward_unmap_cpu_host_aperture vidmm_miniport_forward_unmap_cpu_host_aperture
+#define miniport_forward_update_monitored_values vidmm_miniport_forward_update_monitored_values
+#define miniport_host_forward_ops                vidmm_miniport_host_forward_ops
+#define miniport_raw_abandon                     vidmm_miniport_raw_abandon
+#define miniport_raw_ask_anew                    vidmm_miniport_raw_ask_anew
+#define miniport_raw_create                      vidmm_miniport_raw_create
+#define miniport_raw_interface_size              vidmm_miniport_raw_interface_size
+#define miniport_raw_running                     vidmm_miniport_raw_running
+#define miniport_raw_set_device_object           vidmm_miniport_raw_set_device_object
+#define miniport_raw_set_witness                 vidmm_miniport_raw_set_witness
+#define miniport_raw_table_size                  vidmm_miniport_raw_table_size
+#define miniport_raw_unload                      vidmm_miniport_raw_unload
+#define miniport_raw_wddm                        vidmm_miniport_raw_wddm
+
+#endif
