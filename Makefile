@@ -1,12 +1,16 @@
 # Two commands do everything on a fresh Debian 12: `make run` and `make test`.
 
-.PHONY: install uninstall run build test bench-check mutants fuzz deps debug mingw format check-format clean
+.PHONY: install uninstall package run build test bench-check mutants fuzz deps debug mingw format check-format clean
 
 build: deps
 	cmake --preset release
 	cmake --build --preset release
 
-run: build
+# Builds the program alone, and needs nothing that is for tests.
+run:
+	@DRYDOCK_DEPS=run scripts/install-deps.sh
+	cmake --preset release
+	cmake --build --preset release --target drydock
 	build/release/drydock run cases/main.case --model both
 
 test: deps check-format
@@ -47,6 +51,11 @@ check-format: deps
 
 install: build
 	cmake --install build/release $(if $(PREFIX),--prefix $(PREFIX))
+
+# Debian packages and an archive of an installed tree, in build/packages (cmake/part-package.cmake).
+package: build
+	cpack --config build/release/CPackConfig.cmake
+	rm -rf build/packages/_CPack_Packages
 
 # What `make install` put there, by its list; folders of Drydock's own go when they are empty.
 uninstall:

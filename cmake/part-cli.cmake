@@ -9,6 +9,15 @@ if(DRYDOCK_BENCH AND DRYDOCK_TESTS AND TARGET drydock)
              COMMAND sh ${CMAKE_SOURCE_DIR}/src/cli/baseline_test.sh $<TARGET_FILE:drydock> ${CMAKE_SOURCE_DIR})
     add_test(NAME cli/settings
              COMMAND sh ${CMAKE_SOURCE_DIR}/src/cli/settings_test.sh $<TARGET_FILE:drydock> ${CMAKE_SOURCE_DIR})
+    add_test(NAME cli/parallel
+             COMMAND sh ${CMAKE_SOURCE_DIR}/src/cli/parallel_test.sh $<TARGET_FILE:drydock>)
+    set_tests_properties(cli/parallel PROPERTIES SKIP_REGULAR_EXPRESSION "^skipped:")
+    find_program(DRYDOCK_PYTHON python3)
+    if(DRYDOCK_PYTHON)
+        add_test(NAME docs/commands
+                 COMMAND ${DRYDOCK_PYTHON} ${CMAKE_SOURCE_DIR}/scripts/docs-commands.py $<TARGET_FILE:drydock>)
+    endif()
+    add_test(NAME cli/watch COMMAND sh ${CMAKE_SOURCE_DIR}/src/cli/watch_test.sh $<TARGET_FILE:drydock>)
     add_test(NAME cli/json
              COMMAND sh ${CMAKE_SOURCE_DIR}/src/cli/json_test.sh $<TARGET_FILE:drydock> ${CMAKE_SOURCE_DIR})
     set_tests_properties(cli/json PROPERTIES SKIP_REGULAR_EXPRESSION "^skipped:")

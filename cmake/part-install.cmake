@@ -5,29 +5,54 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-# libvidmm is one file: the modules that it consists of, from the objects that they are made of.
-add_library(vidmm STATIC $<TARGET_OBJECTS:drydock_base> $<TARGET_OBJECTS:drydock_miniport>
-                         $<TARGET_OBJECTS:drydock_vidsch> $<TARGET_OBJECTS:drydock_vidmm>)
+# libvidmm, for others: the modules that it consists of, compiled once more. Its names begin with vidmm_
+# (src/base/api.h); all that is in no public header is hidden, in the static library too, which is one object.
+set(vidmm_sources "")
+foreach(module base miniport vidsch vidmm)
+    get_target_property(sources drydock_${module} SOURCES)
+    list(APPEND vidmm_sources ${sources})
+endforeach()
+add_library(vidmm_objects OBJECT ${vidmm_sources})
+target_include_directories(vidmm_objects PRIVATE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include
+                                                 ${CMAKE_SOURCE_DIR}/include/wdk)
+target_compile_options(vidmm_objects PRIVATE $<TARGET_PROPERTY:drydock_flags,INTERFACE_COMPILE_OPTIONS>)
+target_compile_definitions(vidmm_objects PRIVATE DRYDOCK_VERSION="${PROJECT_VERSION}")
+set_target_properties(vidmm_objects PROPERTIES POSITION_INDEPENDENT_CODE ON C_VISIBILITY_PRESET hidden)
+if(WIN32 OR NOT CMAKE_OBJCOPY)
+    add_library(vidmm STATIC $<TARGET_OBJECTS:vidmm_objects>)
+else()
+    set(whole ${CMAKE_BINARY_DIR}/vidmm.o)
+    add_custom_command(OUTPUT ${whole}
+        COMMAND ${CMAKE_LINKER} -r -o ${whole} $<TARGET_OBJECTS:vidmm_objects>
+        COMMAND ${CMAKE_OBJCOPY} --localize-hidden ${whole}
+        DEPENDS vidmm_objects $<TARGET_OBJECTS:vidmm_objects> COMMAND_EXPAND_LISTS VERBATIM)
+    add_library(vidmm STATIC ${whole})
+    set_source_files_properties(${whole} PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)
+endif()
 set_target_properties(vidmm PROPERTIES LINKER_LANGUAGE C)
+install(TARGETS vidmm ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT libvidmm-dev)
 
-install(TARGETS vidmm ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(DIRECTORY include/vidmm/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/vidmm)
-install(FILES src/base/services.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/vidmm/base)
+# The ABI is that of a version 0.MINOR: another MINOR is another soname.
+if(NOT WIN32)
+    add_library(vidmm_shared SHARED $<TARGET_OBJECTS:vidmm_objects>)
+    target_link_options(vidmm_shared PRIVATE $<TARGET_PROPERTY:drydock_flags,INTERFACE_LINK_OPTIONS>)
+    set_target_properties(vidmm_shared PROPERTIES OUTPUT_NAME vidmm LINKER_LANGUAGE C VERSION ${PROJECT_VERSION}
+        SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+    install(TARGETS vidmm_shared LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT libvidmm
+            NAMELINK_COMPONENT libvidmm-dev)
+endif()
+install(DIRECTORY include/vidmm/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/vidmm COMPONENT libvidmm-dev)
+install(FILES src/base/services.h src/base/api.h src/base/names.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/vidmm/base
+        COMPONENT libvidmm-dev)
 install(FILES src/miniport/miniport.h src/miniport/raw.h
-        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/vidmm/miniport)
-install(DIRECTORY include/wdk/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/drydock/wdk)
-install(DIRECTORY include/drydock/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/drydock)
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/vidmm/miniport COMPONENT libvidmm-dev)
+install(DIRECTORY include/wdk/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/drydock/wdk COMPONENT drydock-headers)
+install(DIRECTORY include/drydock/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/drydock COMPONENT drydock-headers)
 
-# The prefix of the installation, which `cmake --install --prefix` may say only then.
-install(CODE "set(DRYDOCK_PC_IN \"${CMAKE_SOURCE_DIR}/cmake/vidmm.pc.in\")
-set(PROJECT_VERSION \"${PROJECT_VERSION}\")
-set(CMAKE_INSTALL_INCLUDEDIR \"${CMAKE_INSTALL_INCLUDEDIR}\")
-set(CMAKE_INSTALL_LIBDIR \"${CMAKE_INSTALL_LIBDIR}\")
-get_filename_component(CMAKE_INSTALL_PREFIX \"\${CMAKE_INSTALL_PREFIX}\" ABSOLUTE)
-configure_file(\"\${DRYDOCK_PC_IN}\"
-    \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/pkgconfig/vidmm.pc\" @ONLY)
-list(APPEND CMAKE_INSTALL_MANIFEST_FILES
-    \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/pkgconfig/vidmm.pc\")")
+# Relative to itself: the tree may be moved.
+file(RELATIVE_PATH DRYDOCK_PC_PREFIX /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
+configure_file(cmake/vidmm.pc.in ${CMAKE_BINARY_DIR}/vidmm.pc @ONLY)
+install(FILES ${CMAKE_BINARY_DIR}/vidmm.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT libvidmm-dev)
 
 if(NOT TARGET drydock)
     return() # for Windows: the library alone
@@ -41,7 +66,11 @@ install(FILES tests/images/softcopy/softcopy.c DESTINATION ${CMAKE_INSTALL_DATAD
         RENAME miniport.c)
 
 install(DIRECTORY examples/ DESTINATION ${CMAKE_INSTALL_DATADIR}/drydock/examples
-        FILES_MATCHING PATTERN "*.c" PATTERN "*.h" PATTERN "*.case" PATTERN "Makefile")
+        FILES_MATCHING PATTERN "*.c" PATTERN "*.cpp" PATTERN "*.h" PATTERN "*.case" PATTERN "Makefile")
+install(DIRECTORY cases/ DESTINATION ${CMAKE_INSTALL_DATADIR}/drydock/cases FILES_MATCHING PATTERN "*.case")
+install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md" PATTERN "*.png"
+        PATTERN "*.svg")
+install(FILES README.md CHANGELOG.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 set(DRYDOCK_INSTALLED_PROGRAM ${CMAKE_INSTALL_BINDIR}/drydock)
 set(DRYDOCK_INSTALLED_LIBRARY ${CMAKE_INSTALL_LIBDIR}/libvidmm.a)
@@ -54,6 +83,14 @@ install(FILES ${CMAKE_BINARY_DIR}/DrydockConfig.cmake ${CMAKE_BINARY_DIR}/Drydoc
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/Drydock)
 
 if(DRYDOCK_TESTS)
+    add_test(NAME install/embedding
+             COMMAND sh ${CMAKE_SOURCE_DIR}/tests/install/embedding_test.sh ${CMAKE_COMMAND}
+                     ${CMAKE_BINARY_DIR} ${CMAKE_SOURCE_DIR} "${DRYDOCK_SANITIZE}")
+    set_tests_properties(install/embedding PROPERTIES SKIP_REGULAR_EXPRESSION "^skipped:")
+    add_test(NAME install/action
+             COMMAND sh ${CMAKE_SOURCE_DIR}/tests/install/action_test.sh ${CMAKE_COMMAND}
+                     ${CMAKE_BINARY_DIR} ${CMAKE_SOURCE_DIR} "${DRYDOCK_SANITIZE}")
+    set_tests_properties(install/action PROPERTIES SKIP_REGULAR_EXPRESSION "^skipped:")
     add_test(NAME install/used
              COMMAND sh ${CMAKE_SOURCE_DIR}/tests/install/install_test.sh ${CMAKE_COMMAND}
                      ${CMAKE_BINARY_DIR} ${CMAKE_SOURCE_DIR} "${DRYDOCK_SANITIZE}")

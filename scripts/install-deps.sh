@@ -1,9 +1,16 @@
 #!/bin/sh
-# Installs the Debian packages that the build and the tests need and that are not there yet.
+# Installs the Debian packages that the build and the tests need and that are not there yet. With DRYDOCK_DEPS=run
+# those that the program needs alone, with action those of action.yml.
 set -eu
 
 packages="cmake ninja-build gcc g++ clang clang-format lld llvm pkg-config libcmocka-dev libjansson-dev libzstd-dev zlib1g-dev libzydis-dev protobuf-compiler
 gcc-mingw-w64-x86-64 g++-mingw-w64-x86-64"
+
+run_packages="cmake ninja-build gcc g++ pkg-config libjansson-dev libzstd-dev zlib1g-dev libzydis-dev"
+case ${DRYDOCK_DEPS:-} in
+run) packages=$run_packages ;;
+action) packages="$run_packages clang lld llvm make" ;; # what action.yml needs: drivers are built, too
+esac
 
 missing=""
 for package in $packages; do
@@ -17,7 +24,14 @@ if ! command -v apt-get >/dev/null; then
     exit 2
 fi
 sudo=""
-[ "$(id -u)" -eq 0 ] || sudo="sudo"
+if [ "$(id -u)" -ne 0 ]; then
+    sudo="sudo"
+    command -v sudo >/dev/null || {
+        echo "install-deps: no sudo here. Ask the administrator for: apt-get install$missing" >&2
+        echo "install-deps: what is installed otherwise is found by the build: cmake --preset release" >&2
+        exit 2
+    }
+fi
 echo "installing:$missing"
 $sudo apt-get update -qq
 # shellcheck disable=SC2086
