@@ -70,7 +70,7 @@ expect 0 expl PB-004 # an abbreviation
 prints '^PB-004 '
 expect 0 run "$cases/first-page-in.case" --no-o --mo both
 prints 'GpuMmu'
-expect 2 check --se 3 --f 2
+expect 2 check --see 3 --f 2
 says "option '--f' of 'check' is the beginning of several: .*--first-seed, --focus, --findings"
 expect 0 check -qn2 -j1 --no-shrink
 [ ! -s out ] || fail "-qn2 is not -q -n2"
