@@ -17,6 +17,7 @@ if(DRYDOCK_BENCH AND DRYDOCK_TESTS AND TARGET drydock)
         add_test(NAME docs/commands
                  COMMAND ${DRYDOCK_PYTHON} ${CMAKE_SOURCE_DIR}/scripts/docs-commands.py $<TARGET_FILE:drydock>)
     endif()
+    add_test(NAME cli/query COMMAND sh ${CMAKE_SOURCE_DIR}/src/cli/query_test.sh $<TARGET_FILE:drydock>)
     add_test(NAME cli/watch COMMAND sh ${CMAKE_SOURCE_DIR}/src/cli/watch_test.sh $<TARGET_FILE:drydock>)
     add_test(NAME cli/json
              COMMAND sh ${CMAKE_SOURCE_DIR}/src/cli/json_test.sh $<TARGET_FILE:drydock> ${CMAKE_SOURCE_DIR})

@@ -3,10 +3,10 @@
 # those that the program needs alone, with action those of action.yml.
 set -eu
 
-packages="cmake ninja-build gcc g++ clang clang-format lld llvm pkg-config libcmocka-dev libjansson-dev libzstd-dev zlib1g-dev libzydis-dev protobuf-compiler
+packages="cmake ninja-build gcc g++ clang clang-format lld llvm pkg-config libcmocka-dev libjansson-dev libsqlite3-dev libzstd-dev zlib1g-dev libzydis-dev protobuf-compiler
 gcc-mingw-w64-x86-64 g++-mingw-w64-x86-64"
 
-run_packages="cmake ninja-build gcc g++ pkg-config libjansson-dev libzstd-dev zlib1g-dev libzydis-dev"
+run_packages="cmake ninja-build gcc g++ pkg-config libjansson-dev libsqlite3-dev libzstd-dev zlib1g-dev libzydis-dev"
 case ${DRYDOCK_DEPS:-} in
 run) packages=$run_packages ;;
 action) packages="$run_packages clang lld llvm make" ;; # what action.yml needs: drivers are built, too

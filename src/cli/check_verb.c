@@ -12,6 +12,7 @@
 #include "bench/child/judge.h"
 #include "report/campaign/campaign_report.h"
 #include "report/page/campaign_page.h"
+#include "report/campaign/database.h"
 #include "report/campaign/folder_files.h"
 #include "report/document.h"
 #include "report/excuses.h"
@@ -41,6 +42,7 @@
     ROW(TIME_LIMIT, "time-limit", 0, "S", "begin no run after so many seconds")                    \
     ROW(RUN_LIMIT, "run-limit", 0, "S", "seconds after which one run counts as hung (60)")         \
     ROW(OUT, "out", 'o', "DIR", "folder for results and findings (none is written)")               \
+    ROW(DB, "db", 0, "FILE", "add results to a database, too (drydock query asks it)")             \
     ROW(FINDINGS, "findings", 0, "DIR",                                                            \
         "folder for the smallest case of each cause (findings in that of --out)")                  \
     ROW(SHRINK_SECONDS, "shrink-seconds", 0, "S",                                                  \
@@ -65,6 +67,7 @@ struct request {
     struct workload *cases[CLI_MAX_ARGUMENTS];
     struct campaign_store *store; /* NULL: nothing is written */
     const char *folder;           /* of it */
+    struct database *database;    /* of --db; NULL: none */
     const char *junit, *sarif;    /* files, NULL: not wanted */
     struct campaign_summary summary;
     double started;      /* wall time */
@@ -421,6 +424,10 @@ static bool take_record(void *context, const struct campaign_record *record)
         record = place_causes(request, record);
     for (size_t i = causes; i < request->summary.cause_count; i++)
         tell_cause(request, &request->summary.causes[i]);
+    if (request->database && !database_add(request->database, record, true, error)) {
+        cli_error("%s", error);
+        return false;
+    }
     coverage_arm_counts_add_run(&arms, &record->arms);
     if (!request->store ||
         (campaign_store_add(request->store, record, error) &&
@@ -644,6 +651,12 @@ static enum cli_status run_campaign(struct request *request)
                       " run(s) were not counted when it ended; the runs are played again",
                       request->folder, campaign_store_uncounted(request->store));
     }
+    if (request->arguments->values[OPTION_DB] &&
+        !database_open(request->arguments->values[OPTION_DB], &request->database, error)) {
+        cli_error("%s", error);
+        campaign_store_close(request->store);
+        return CLI_USAGE;
+    }
     request->started = terminal_now();
     stop = campaign_run(&request->options, &watcher);
     terminal_end();
@@ -652,6 +665,10 @@ static enum cli_status run_campaign(struct request *request)
     campaign_summary_settle(&request->summary);
     excuses_apply(request->excuses, &request->summary, has_all(request, stop));
     status = shrink_causes(request) ? finish(request, stop) : CLI_USAGE;
+    if (!database_close(request->database, error)) {
+        cli_error("%s", error);
+        status = CLI_USAGE;
+    }
     campaign_store_close(request->store); /* nobody else has had the folder meanwhile */
     return status;
 }

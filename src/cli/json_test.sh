@@ -58,6 +58,7 @@ json 1 check check --seeds 4 --jobs 1 --driver zoo:D10-pointer-stays --max-findi
 json 0 campaign_report report c --no-play
 json 0 profiles check --profile list
 json 1 check merge c
+json 0 query query c
 json 0 gen gen random -o random.case
 json 0 generators gen
 json 0 import import random.case -o other.case

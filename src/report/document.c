@@ -20,6 +20,7 @@ static const struct report_document_kind kinds[] = {
     KIND(comparison, 1, "drydock report --compare"),
     KIND(trace, 1, "drydock trace"),
     KIND(check, 1, "drydock check and merge"),
+    KIND(query, 1, "drydock query"),
     KIND(profiles, 1, "drydock check --profile list"),
     KIND(shrink, 1, "drydock shrink"),
     KIND(import, 1, "drydock import"),
