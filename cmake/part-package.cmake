@@ -29,9 +29,11 @@ set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXE
 set(same "(= ${PROJECT_VERSION})")
 set(soname "${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}")
 
-# Descriptions: the first line, then paragraphs.
-set(CPACK_COMPONENT_DRYDOCK_DESCRIPTION "bench for the memory code of WDDM display drivers
-Puts a display miniport under a memory manager on a modelled machine, plays
+# Libraries in /usr/lib are told to the linker, by a trigger.
+set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
+set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS_POLICY "=")
+
+set(CPACK_COMPONENT_DRYDOCK_DESCRIPTION "Puts a display miniport under a memory manager on a modelled machine, plays
 cases and campaigns of drawn runs, and checks every byte and every rule of
 the documented contract.")
 set(CPACK_DEBIAN_DRYDOCK_PACKAGE_NAME drydock)
@@ -52,7 +54,7 @@ but the C library.")
 set(CPACK_DEBIAN_LIBVIDMM_PACKAGE_NAME libvidmm${soname})
 set(CPACK_DEBIAN_LIBVIDMM_PACKAGE_SECTION libs)
 set(CPACK_DEBIAN_LIBVIDMM_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_LIBVIDMM_PACKAGE_GENERATE_SHLIBS ON)
+set(CPACK_DEBIAN_LIBVIDMM_PACKAGE_CONTROL_EXTRA ${CMAKE_SOURCE_DIR}/cmake/package-triggers/triggers)
 
 set(CPACK_COMPONENT_LIBVIDMM-DEV_DESCRIPTION "operating-system half of the WDDM memory contract (development)
 Headers, the static library and what pkg-config needs to embed the memory

@@ -137,14 +137,14 @@ class Player:
         for word in words[1:]:
             if is_form(word):
                 return f"{word} stands for something"
-            is_made = before in ("-o", "--out", "--findings", "--junit", "--sarif", "--calls", "--update-baseline")
+            is_made = before in ("-o", "--out", "--db", "--findings", "--junit", "--sarif", "--calls", "--update-baseline")
             is_path = "/" in word or re.search(r"\.(case|trace|json|rmv|sys|so|ddr|txt|toml|html|sarif|xml)$", word)
             if is_path and not is_made and not word.startswith("-") and "=" not in word and \
                     not os.path.exists(os.path.join(folder, word)):
                 return f"no {word}"
             before = word
-        if words[0] in ("report", "trace", "merge", "replay") and len(words) > 1:
-            for word in words[1:]:
+        if words[0] in ("report", "trace", "merge", "replay", "query") and len(words) > 1:
+            for word in words[1:2] if words[0] == "query" else words[1:]:
                 if not word.startswith("-") and not os.path.exists(os.path.join(folder, word)):
                     return f"no {word}"
         return ""

@@ -77,7 +77,7 @@ for step in action["runs"]["steps"]:
     if "id" in step:
         lines = open(files["GITHUB_OUTPUT"], encoding="utf-8").read().splitlines()
         outputs[step["id"]] = dict(line.split("=", 1) for line in lines if "=" in line)
-    added = open(files["GITHUB_PATH"], encoding="utf-8").read().split()
+    added = open(files["GITHUB_PATH"], encoding="utf-8").read().splitlines()
     path = ":".join(added[::-1] + [os.environ["PATH"]])
     if status:
         print(f"-- {name}: exit status {status}", flush=True)

@@ -11,7 +11,8 @@
 
 #define PAGE_BYTES 4096u
 
-/* ---- The kernel, as far as this driver imports it ---------------------------------------------- */
+/* ---- The kernel, as far as this driver imports it ----------------------------------------------
+ */
 
 NTSTATUS NTAPI DriverEntry(DRIVER_OBJECT *DriverObject, UNICODE_STRING *RegistryPath);
 
@@ -55,7 +56,8 @@ VOID NTAPI KeReleaseSpinLockFromDpcLevel(PKSPIN_LOCK lock)
     *lock = 0;
 }
 
-/* ---- Memory ------------------------------------------------------------------------------------ */
+/* ---- Memory ------------------------------------------------------------------------------------
+ */
 
 unsigned char *machine_at(struct machine *machine, uint64_t address)
 {
@@ -159,7 +161,8 @@ struct vidmm_platform machine_platform(struct machine *machine)
     return platform;
 }
 
-/* ---- Callbacks of the driver ------------------------------------------------------------------- */
+/* ---- Callbacks of the driver -------------------------------------------------------------------
+ */
 
 static struct machine *machine_of(struct miniport_host *host)
 {
@@ -239,13 +242,13 @@ static void note_unsupported(struct miniport_host *host, const char *callback)
     fprintf(stderr, "the driver called %s, which this machine does not have\n", callback);
 }
 
-/* ---- The device -------------------------------------------------------------------------------- */
+/* ---- The device --------------------------------------------------------------------------------
+ */
 
 /* BAR 0 has registers, which this driver does not use; BAR 1 the board's memory. */
 static CM_RESOURCE_LIST *describe_resources(void)
 {
-    CM_RESOURCE_LIST *list =
-        calloc(1, sizeof *list + 2 * sizeof(CM_PARTIAL_RESOURCE_DESCRIPTOR));
+    CM_RESOURCE_LIST *list = calloc(1, sizeof *list + 2 * sizeof(CM_PARTIAL_RESOURCE_DESCRIPTOR));
     CM_PARTIAL_RESOURCE_DESCRIPTOR *range;
 
     if (!list)

@@ -53,7 +53,11 @@ done
 grep -o '"id": "[^"]*"' merged.json | sort >a
 grep -o '"id": "[^"]*"' whole.json | sort >b
 [ -s a ] && cmp -s a b || fail "the causes differ"
-cut -d, -f2- all/results.jsonl | sort >a
-cut -d, -f2- whole/results.jsonl | sort >b
+# Whose source line wrote a byte is looked for in the first run of a cause that a campaign sees.
+lines() {
+    sed 's/"writers":"[^"]*"//g; s/"function":"[^"]*"//g; s/"check":"[^"]*"//' "$1" | sort
+}
+lines all/results.jsonl >a
+lines whole/results.jsonl >b
 cmp -s a b || fail "the lines of the results differ"
 echo "$shards shards of $seeds seeds, one killed behind $played runs: the same $(grep -o '"digest": "[^"]*"' whole.json | head -1)"

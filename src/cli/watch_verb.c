@@ -40,8 +40,9 @@ static struct {
 /* "x.c", "drydock.toml", "Makefile" */
 static bool is_source(const char *name)
 {
-    static const char *const ends[] = {".c",   ".cc",  ".cpp", ".cxx",   ".h",      ".hpp", ".hxx",
-                                       ".inc", ".inl", ".def", ".cmake", ".vcxproj", ".case", ".toml"};
+    static const char *const ends[] = {".c",     ".cc",      ".cpp",  ".cxx", ".h",
+                                       ".hpp",   ".hxx",     ".inc",  ".inl", ".def",
+                                       ".cmake", ".vcxproj", ".case", ".toml"};
     static const char *const names[] = {"Makefile", "makefile", "GNUmakefile", "CMakeLists.txt"};
     const char *dot = strrchr(name, '.');
 
@@ -198,8 +199,7 @@ static enum cli_status watch_sources(const struct cli_arguments *arguments)
         /* What the build itself wrote is no change. */
         if (watch.build && watch.status != CLI_USAGE)
             seen = look_at_sources(watch.out);
-        cli_note("watching %u source%s; Ctrl-C ends", looking.files,
-                 looking.files == 1 ? "" : "s");
+        cli_note("watching %u source%s; Ctrl-C ends", looking.files, looking.files == 1 ? "" : "s");
         while ((next = look_at_sources(watch.out)) == seen && !interrupt_came())
             nanosleep(&pause, NULL);
         /* An editor writes several files: until nothing changes any more. */
@@ -221,7 +221,8 @@ const struct cli_verb cli_watch = {
     .details =
         "In the folder of a driver: builds it (make, where there is a Makefile), plays drydock\n"
         "check with the options behind --, and does so again whenever a source, a case or\n"
-        "drydock.toml below the folder changes. What failed last is played first, and nothing else\n"
+        "drydock.toml below the folder changes. What failed last is played first, and nothing "
+        "else\n"
         "as long as it fails.",
     .options = options,
     .repeated_option = -1,

@@ -73,8 +73,8 @@ static bool play(struct machine *machine)
         const struct private_data data = {UINT64_C(4) << 20, 0, i};
 
         begin();
-        is_fine &= NT_SUCCESS(
-            vidmm_allocation_create(device, &data, sizeof data, NULL, &surfaces[i]));
+        is_fine &=
+            NT_SUCCESS(vidmm_allocation_create(device, &data, sizeof data, NULL, &surfaces[i]));
         end();
     }
     for (unsigned i = 0; i < USES && is_fine; i++) {
