@@ -18,12 +18,8 @@
 #ifndef VIDMM_POLICY_H
 #define VIDMM_POLICY_H
 
-#include "base/api.h"
-
 #include <stdbool.h>
 #include <stdint.h>
-
-VIDMM_API_BEGIN
 
 struct vidmm_allocation;
 
@@ -92,19 +88,5 @@ struct vidmm_policy {
 
 /* The name of the table in a shared object that a run of the bench loads (option policy-file). */
 #define VIDMM_POLICY_SYMBOL "vidmm_policy_own"
-
-/* The least recently used allocation leaves. What vidmm_config.policy NULL means. */
-extern const struct vidmm_policy vidmm_policy_lru;
-/*
- * Allocations that no waiting request wants leave first, then those of the last request; some room
- * is kept free.
- */
-extern const struct vidmm_policy vidmm_policy_look_ahead;
-/* The allocation whose next use is farthest leaves; what will be used comes in ahead. */
-extern const struct vidmm_policy vidmm_policy_hinted;
-/* Processes take turns; what belongs to the process whose turn is farthest leaves. */
-extern const struct vidmm_policy vidmm_policy_turns;
-
-VIDMM_API_END
 
 #endif

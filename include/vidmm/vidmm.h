@@ -19,10 +19,9 @@
  *            of the driver are APIENTRY, which is the calling convention of Windows x64 on every
  *            host: a function without it does not fit the table, and the compiler says so.
  * Calls      All functions are called on one thread at a time (with several threads: one lock
- * around all managers of the process, held during each call; tests/install/threads.c), at
- *            PASSIVE_LEVEL, and return at once. What
- *            takes GPU time ends in a callback, which comes out of vidmm_notify_dpc() or out of
- *            the call itself.
+ *            around all managers of the process, held during each call;
+ *            tests/install/threads.c), at PASSIVE_LEVEL, and return at once. What takes GPU time
+ *            ends in a callback, which comes out of vidmm_notify_dpc() or out of the call itself.
  * Ownership  Handles are opaque and live until destroyed. Arrays are borrowed for the call.
  * Errors     NTSTATUS. On failure nothing has changed and out parameters hold zero.
  *            STATUS_NO_MEMORY: the embedder's allocator failed.
@@ -54,6 +53,20 @@ struct vidmm_list;
 struct vidmm_native_fence;
 struct vidmm_note;
 struct vidmm_policy;
+
+/* ---- Policies of its own (vidmm/policy.h) ---------------------------------------------------- */
+
+/* The least recently used allocation leaves. What vidmm_config.policy NULL means. */
+extern const struct vidmm_policy vidmm_policy_lru;
+/*
+ * Allocations that no waiting request wants leave first, then those of the last request; some room
+ * is kept free.
+ */
+extern const struct vidmm_policy vidmm_policy_look_ahead;
+/* The allocation whose next use is farthest leaves; what will be used comes in ahead. */
+extern const struct vidmm_policy vidmm_policy_hinted;
+/* Processes take turns; what belongs to the process whose turn is farthest leaves. */
+extern const struct vidmm_policy vidmm_policy_turns;
 
 /* ---- What the embedder gives ------------------------------------------------------------- */
 
