@@ -6,9 +6,10 @@
  *            with one that cannot be read, still has a page: the figures, and a note of what is
  *            missing. A folder with a record alone is that of a run that was ended in the middle:
  *            what the record has stands for run.json, and a note says so. The folder may be
- * anybody's: its files are opened by folder_files.h, and nothing in them is believed. Ownership  A
- * run that was loaded is ended by report_run_fini(). Texts given are freed with free(). Errors bool
- * or NULL, and one line in the caller's text.
+ *            anybody's: its files are opened by folder_files.h, and nothing in them is believed.
+ * Ownership  A run that was loaded is ended by report_run_fini(). Texts given are freed with
+ *            free().
+ * Errors     bool or NULL, and one line in the caller's text.
  */
 #ifndef DRYDOCK_REPORT_PAGE_FOLDER_PAGE_H
 #define DRYDOCK_REPORT_PAGE_FOLDER_PAGE_H
