@@ -5,7 +5,9 @@
 #include <cmocka.h>
 
 #include "report/alternatives.h"
+#include "report/rules_report.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -115,6 +117,35 @@ static void an_older_folder_has_none_and_a_damaged_one_is_told(void **state)
     rmdir(folder);
 }
 
+/* A folder that a newer version has begun loses nothing when this one goes on with it. */
+static void those_of_other_versions_stay_in_the_file(void **state)
+{
+    char folder[] = "/tmp/alternatives-XXXXXX", path[64], error[512];
+    struct report_rule_file rules;
+    FILE *file;
+    json_t *json;
+    int descriptor;
+
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/rules.json", folder);
+    file = fopen(path, "w");
+    assert_non_null(file);
+    fputs("{\"rules\": {}, \"runs\": 1, \"alternatives\": {\"TRANSFER: a new way\": 4, "
+          "\"TRANSFER: no allocation\": 5}}",
+          file);
+    fclose(file);
+    descriptor = open(folder, O_RDONLY | O_DIRECTORY);
+    assert_true(report_rule_file_read(descriptor, &rules, error));
+    assert_true(report_rule_file_write(descriptor, &rules, error));
+    report_rule_file_fini(&rules);
+    close(descriptor);
+    json = json_load_file(path, 0, NULL);
+    assert_int_equal(json_object_size(json_object_get(json, "alternatives")), 2);
+    json_decref(json);
+    unlink(path);
+    rmdir(folder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -122,6 +153,7 @@ int main(void)
         cmocka_unit_test(those_of_other_versions_are_kept_apart),
         cmocka_unit_test(what_counts_nothing_is_refused),
         cmocka_unit_test(the_list_has_all_of_them),
+        cmocka_unit_test(those_of_other_versions_stay_in_the_file),
         cmocka_unit_test(an_older_folder_has_none_and_a_damaged_one_is_told),
     };
 

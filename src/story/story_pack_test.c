@@ -165,6 +165,32 @@ static void what_stays_refers_to_what_stays(void **state)
     story_destroy(story);
 }
 
+/* Where hardly anything has room, each kind of detail goes, and is told. */
+static void each_kind_of_detail_can_be_left_out(void **state)
+{
+    static const char *const kinds[] = {"arguments of calls",     "calls",
+                                        "interrupts, DPCs",       "references of submissions",
+                                        "arrows from interrupts", "waits for fences",
+                                        "paging operations"};
+    const struct story_pack_limits limits = {.base64_bytes = 6 * 1000};
+    struct story *story = synthetic_story(base_services_libc(), 20000);
+    size_t size;
+    struct unpacked *unpacked = packed(story, &limits, &size);
+
+    for (unsigned kind = 0; kind < sizeof kinds / sizeof kinds[0]; kind++) {
+        unsigned told = 0;
+
+        for (size_t i = 0; i < story_rows(story, STORY_FACTS); i++)
+            told += strstr(story_text_of(story, story_get(story, STORY_FACTS_VALUE, i)),
+                           kinds[kind]) != NULL;
+        if (!told)
+            fail_msg("nobody says that %s were left out", kinds[kind]);
+    }
+    assert_int_equal(unpacked_rows(unpacked, "fence_waits"), 0);
+    unpacked_free(unpacked);
+    story_destroy(story);
+}
+
 /* The value of an argument of type "text" is a text, whose place the packed form has. */
 static void arguments_may_be_texts(void **state)
 {
@@ -265,6 +291,7 @@ int main(void)
         cmocka_unit_test(bytes_that_are_no_utf8_are_replaced),
         cmocka_unit_test(a_large_story_fits_and_says_what_is_missing),
         cmocka_unit_test(what_stays_refers_to_what_stays),
+        cmocka_unit_test(each_kind_of_detail_can_be_left_out),
         cmocka_unit_test(arguments_may_be_texts),
         cmocka_unit_test(references_to_nothing_are_none),
         cmocka_unit_test(every_nth_allocation_failure_is_told),

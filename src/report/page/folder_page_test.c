@@ -5,6 +5,7 @@
 #include <cmocka.h>
 
 #include "report/page/folder_page.h"
+#include "report/page/campaign_page.h"
 #include "report/page/page.h"
 #include "record/record.h"
 
@@ -170,10 +171,12 @@ static void a_folder_with_a_record_of_no_use_is_refused(void **state)
     assert_false(report_run_load(folder, &run, error));
     assert_non_null(strstr(error, "no run.json"));
     assert_null(run.story);
-    /* A run.json that is none is told, whatever the record is. */
+    /* A run.json that is no file is told, and no record stands for it. */
+    write_record(folder, "");
     snprintf(path, sizeof path, "%s/run.json", folder);
     assert_int_equal(symlink("record.ddr", path), 0);
     assert_false(report_run_load(folder, &run, error));
+    assert_non_null(strstr(error, "cannot read"));
     end(folder);
 }
 
@@ -207,6 +210,44 @@ static void a_name_that_is_too_long_is_refused(void **state)
     assert_false(report_run_load(name, &run, error));
     assert_non_null(strstr(error, "too long"));
     end(folder);
+}
+
+/* Of a cause that the folder has a case of; what is too long for a page is not cut. */
+static void the_smallest_case_of_a_cause_is_its_text_unless_it_is_long(void **state)
+{
+    static const size_t sizes[] = {0, 1, CAMPAIGN_PAGE_CASE_BYTES, CAMPAIGN_PAGE_CASE_BYTES + 1};
+    struct report_campaign *campaign = calloc(1, sizeof *campaign);
+    char folder[64], inner[96], path[128];
+
+    assert_non_null(campaign);
+    campaign->summary.causes = calloc(1, sizeof *campaign->summary.causes);
+    campaign->summary.cause_count = 1;
+    assert_non_null(campaign->summary.causes);
+    strcpy(campaign->summary.causes[0].first.findings[0].rule, "PB-004");
+    begin(folder, "");
+    strcpy(campaign->folder, folder);
+    assert_null(report_cause_case_text(campaign, 0));
+    snprintf(inner, sizeof inner, "%s/findings", folder);
+    assert_int_equal(mkdir(inner, 0700), 0);
+    snprintf(path, sizeof path, "%s/PB-004-1.case", inner);
+    for (unsigned i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        FILE *file = fopen(path, "w");
+        json_t *text;
+
+        assert_non_null(file);
+        for (size_t k = 0; k < sizes[i]; k++)
+            fputc('x', file);
+        fclose(file);
+        text = report_cause_case_text(campaign, 0);
+        assert_int_equal(json_string_length(text),
+                         sizes[i] > CAMPAIGN_PAGE_CASE_BYTES ? 0 : sizes[i]);
+        json_decref(text);
+    }
+    unlink(path);
+    rmdir(inner);
+    end(folder);
+    free(campaign->summary.causes);
+    free(campaign);
 }
 
 static void what_was_left_out_is_told_as_text(void **state)
@@ -245,6 +286,7 @@ int main(void)
         cmocka_unit_test(a_folder_with_a_record_of_no_use_is_refused),
         cmocka_unit_test(a_run_json_that_is_none_is_told),
         cmocka_unit_test(a_name_that_is_too_long_is_refused),
+        cmocka_unit_test(the_smallest_case_of_a_cause_is_its_text_unless_it_is_long),
         cmocka_unit_test(what_was_left_out_is_told_as_text),
     };
 

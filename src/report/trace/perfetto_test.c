@@ -367,6 +367,25 @@ static void an_operation_leads_to_who_waits_for_its_fence(void **state)
     story_destroy(story);
 }
 
+/* A lost device's fences have the largest value there is: it would flatten the curve. */
+static void the_curve_of_a_fence_has_its_values_but_the_largest(void **state)
+{
+    static const uint64_t values[] = {7, UINT64_MAX, INT64_MAX, (uint64_t)INT64_MAX + 1};
+    const struct perfetto_options options = {0};
+    struct story *story = story_create(base_services_libc());
+    uint64_t kind = story_text(story, "fence");
+    struct seen *seen;
+
+    story_add_row(story, STORY_OBJECTS, (uint64_t[]){kind, 1, 0, 0, 0, 0, 0, STORY_NEVER, 0, 0, 0});
+    for (unsigned i = 0; i < sizeof values / sizeof values[0]; i++)
+        story_add_row(story, STORY_MARKS, (uint64_t[]){10 + i, kind, 0, 0, 1, values[i], 0, 0});
+    seen = see(story, &options);
+    assert_int_equal(seen->instants, 4);
+    assert_int_equal(seen->counters, 2);
+    seen_free(seen);
+    story_destroy(story);
+}
+
 /* As trace.proto has the fields of an annotation. */
 static void an_argument_keeps_its_type(void **state)
 {
@@ -446,6 +465,7 @@ int main(void)
         cmocka_unit_test(calls_nest_by_their_depth),
         cmocka_unit_test(calls_of_one_depth_do_not_overlap),
         cmocka_unit_test(an_operation_leads_to_who_waits_for_its_fence),
+        cmocka_unit_test(the_curve_of_a_fence_has_its_values_but_the_largest),
         cmocka_unit_test(an_argument_keeps_its_type),
         cmocka_unit_test(nonsense_becomes_a_trace),
         cmocka_unit_test(a_full_disk_is_told),
