@@ -116,7 +116,12 @@ export function pictured(
 }
 
 export function legend(
-    entries: { colour: string; label: string; mark?: "line" | "box" | "hatch" | "dotted" }[],
+    entries: {
+        colour: string;
+        label: string;
+        tip?: string;
+        mark?: "line" | "box" | "hatch" | "dotted";
+    }[],
 ): HTMLElement {
     return h(
         "ul",
@@ -124,7 +129,7 @@ export function legend(
         entries.map(e =>
             h(
                 "li",
-                {},
+                { title: e.tip },
                 h("span", {
                     class: `swatch ${e.mark ?? "box"}`,
                     style: `--c:${e.colour}`,

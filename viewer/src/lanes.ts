@@ -201,7 +201,7 @@ function plans(run: Run): Plan[] {
             height: 10,
             begin: row => begins[row],
             end: row => limit(ends[row]),
-            kind: () => "job",
+            kind: row => `job: ${run.text("jobs", "name", row)}`,
         });
     }
     if (run.rows("fence_waits")) {

@@ -997,7 +997,8 @@ export function mapView(app: App): View {
                     "p",
                     { class: "says" },
                     "Addresses of each segment (up) against virtual time (right). A " +
-                        "band is an allocation in its place; what is between bands is free.",
+                        "band is an allocation in its place, or memory of page tables and " +
+                        "buffers; what is between bands is free.",
                 ),
                 button,
             ),

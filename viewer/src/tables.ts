@@ -510,7 +510,7 @@ export function tablesView(app: App): View {
                 },
                 {
                     title: "written by",
-                    width: "minmax(10em, 1fr)",
+                    width: "minmax(15em, 1.3fr)",
                     cell: i => [
                         writer(pieces[i].row),
                         pieces[i].pieces.length > 1
@@ -583,6 +583,7 @@ export function tablesView(app: App): View {
                             : format.plural((p.end - p.va) / t.covers(p.row), "entry", "entries"),
                         ": ",
                         targetText(p.row, p.va),
+                        isPage && shows(p.va).text ? [", ", shows(p.va).name] : null,
                     ];
                     const written = [
                         "Written by ",

@@ -233,6 +233,7 @@ export class Timeline {
             legend(
                 [...byColour].map(([colour, names]) => ({
                     colour: cssColour(colour),
+                    tip: names.join(", "),
                     label:
                         names.length > 3
                             ? `${names.slice(0, 2).join(", ")} and ${names.length - 2} more`
