@@ -110,8 +110,10 @@ static bool find_in_table(const struct image *image, const Elf64_Shdr *symbols,
     return is_found;
 }
 
-static bool find_symbol(const struct image *image, uint64_t offset, char *out, size_t size)
+bool client_place_symbol(const uint8_t *bytes, uint64_t size, uint64_t offset, char *out,
+                         size_t out_size)
 {
+    const struct image whole = {bytes, size}, *image = &whole;
     static const uint32_t types[] = {SHT_SYMTAB, SHT_DYNSYM};
     Elf64_Shdr section, names;
     Elf64_Ehdr head;
@@ -128,7 +130,7 @@ static bool find_symbol(const struct image *image, uint64_t offset, char *out, s
             if (read_section(image, &head, i, &section) && section.sh_type == types[type] &&
                 read_section(image, &head, section.sh_link, &names) &&
                 names.sh_type == SHT_STRTAB &&
-                find_in_table(image, &section, &names, address, out, size))
+                find_in_table(image, &section, &names, address, out, out_size))
                 return true;
         }
     }
@@ -138,7 +140,6 @@ static bool find_symbol(const struct image *image, uint64_t offset, char *out, s
 static bool name_function(const struct module *module, char *out, size_t size)
 {
     const int file = open(module->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    struct image image = {0};
     bool is_found = false;
     struct stat status;
     void *memory;
@@ -149,8 +150,8 @@ static bool name_function(const struct module *module, char *out, size_t size)
         (uint64_t)status.st_size <= MOST_FILE_BYTES) {
         memory = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, file, 0);
         if (memory != MAP_FAILED) {
-            image = (struct image){memory, (uint64_t)status.st_size};
-            is_found = find_symbol(&image, module->offset, out, size);
+            is_found =
+                client_place_symbol(memory, (uint64_t)status.st_size, module->offset, out, size);
             munmap(memory, (size_t)status.st_size);
         }
     }

@@ -10,10 +10,18 @@
 #ifndef DRYDOCK_BENCH_EXEC_CLIENT_PLACE_H
 #define DRYDOCK_BENCH_EXEC_CLIENT_PLACE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 void client_place(pid_t pid, uint64_t address, char *out, size_t size);
+
+/*
+ * The function of an ELF file that has the offset in the file: "copy_buffer+0x1c". Takes any bytes.
+ * False: none that is known.
+ */
+bool client_place_symbol(const uint8_t *bytes, uint64_t size, uint64_t offset, char *out,
+                         size_t out_size);
 
 #endif
