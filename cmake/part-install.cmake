@@ -51,6 +51,7 @@ install(DIRECTORY include/drydock/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/drydo
 
 # Relative to itself: the tree may be moved.
 file(RELATIVE_PATH DRYDOCK_PC_PREFIX /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
+string(REGEX REPLACE "/$" "" DRYDOCK_PC_PREFIX ${DRYDOCK_PC_PREFIX})
 configure_file(cmake/vidmm.pc.in ${CMAKE_BINARY_DIR}/vidmm.pc @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/vidmm.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT libvidmm-dev)
 
