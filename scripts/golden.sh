@@ -9,7 +9,7 @@
 # (tests/told.h): how much that was, and a hash, which is the same in each build.
 # tests/golden/zoo.txt has the rows of `drydock zoo`, one seed each: the rules that were broken, and a hash of all that
 # the bench looked at and said (`told`). Defects that write to memory of the bench are left out (MEM-*), or have no
-# hash: a sanitizer sees their writes first. So are those whose reads count (USER-*): the compiler decides how often
+# hash: a sanitizer sees their writes first; TABLE-* tell an address of this program. So are those whose reads count (USER-*): the compiler decides how often
 # they read. tests/golden/distorted.txt has what is said of calls in which one word is wrong: bench_tests, which stands
 # beside DRYDOCK, writes and compares it (distortion_test). tests/golden/told/ has what the checker says in its own tests
 # (src/check/rig/test_told.h): check_tests writes and compares it. A change of behaviour changes the digest; a rule that is
@@ -59,7 +59,7 @@ awk -F '"' '
     $2 == "seeds" { is_list = 0 }
     is_list && $2 { rules = rules " " $2 }
     $2 == "operations" { gsub(/[^0-9]/, "", $3); operations = $3 }
-    $2 == "told" { told = id ~ /^D10-pointer-overruns|^D12-private-b/ || $4 ~ /^0+$/ ? "-" : $4 }
+    $2 == "told" { told = id ~ /^D10-pointer-overruns|^D12-private-b|^TABLE-/ || $4 ~ /^0+$/ ? "-" : $4 }
     $2 == "causes" && id !~ /^(MEM|USER)-/ {
         gsub(/[^0-9]/, "", $3)
         printf "%-27s %-9s %-9s %8d %5d %-16s %s\n", id, model, found, operations, $3, told, rules

@@ -151,6 +151,12 @@ static bool is_of(const struct decode_field *field, const char *name, size_t len
 static void offer_structure(struct choice *choice, const struct loan_structure *structure,
                             char *memory, size_t bytes, uint64_t element);
 
+/* A list of addresses, or of lists: pointers, whatever their size. */
+static bool has_pointers(const struct loan_member *member)
+{
+    return strstr(member->name, "List") || strstr(member->name, "CpuVa");
+}
+
 static void offer_lists(struct choice *choice, char *memory, struct loan_rows rows)
 {
     const enum loan_direction way = choice->side == WRONG_BY_DRIVER ? LOAN_OUT : LOAN_IN;
@@ -172,7 +178,7 @@ static void offer_lists(struct choice *choice, char *memory, struct loan_rows ro
         for (uint64_t j = 0; list && j < (is_structure ? 1 : min_u64(count, ELEMENTS_MOST)); j++) {
             if (member->element)
                 offer_structure(choice, member->element, list + j * stride, stride, j + 1);
-            else if (stride <= sizeof(uint64_t) && !strstr(member->name, "List"))
+            else if (stride <= sizeof(uint64_t) && !has_pointers(member))
                 offer_word(choice, (struct word){list + j * stride, NULL, (unsigned)stride,
                                                  member->name, j + 1});
         }

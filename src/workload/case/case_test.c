@@ -2,6 +2,7 @@
  * The case format: what is read, what is refused and with which words, and that writing a
  * workload and reading it again changes nothing.
  */
+#include "workload/case/options.h"
 #include "workload/case/template.h"
 #include "workload/workload.h"
 #include "workload/file.h"
@@ -562,7 +563,7 @@ static void an_option_may_be_a_long_set_of_words(void **state)
 {
     static const char all[] =
         "probes,page-lists,pool,start,context-allocations,preemptions,late-dpcs";
-    char text[WORKLOAD_MAX_TEMPLATE + 64];
+    char text[WORKLOAD_MAX_OPTION_VALUE + 64];
     struct workload *workload;
 
     (void)state;
