@@ -8,6 +8,7 @@ if(DRYDOCK_BENCH AND DRYDOCK_TESTS AND TARGET drydock)
                      cases/two-swizzling-ranges.case cases/sequences/S-19-special-lock-transfer.case
                      cases/sequences/S-20-context-allocation-kinds.case
                      cases/sequences/S-05-S-07-parts-and-mmus.case
+                     cases/several-dma-buffers.case
                      cases/fences-in-local-memory.case
                      cases/sequences/S-26-allocation-notification.case
                      cases/sequences/S-25-tile-mapping.case cases/agp-fourth-segment.case

@@ -579,7 +579,7 @@ prints '"varied"'
 expect 1 ops "$cases/first-page-in.case" --check
 expect 2 ops no-such-folder
 expect 0 ops --seeds 2
-prints '^227 arms: [1-9][0-9]* seen'
+prints '^233 arms: [1-9][0-9]* seen'
 cp out seeds.txt
 expect 0 ops --seeds 2 --first-seed 9
 ! cmp -s seeds.txt out || fail "--first-seed is not the first seed"

@@ -89,6 +89,8 @@ else
     echo "not tested without clang and lld-link: cc, imports"
     tested="${tested}cc imports "
 fi
+# That of exec is tested where there is an application (tests/apps/exec.sh).
+tested="${tested}exec "
 for verb in $("$drydock" --help | sed -n 's/^  drydock \([a-z]*\) .*/\1/p'); do
     case $tested in
     *" $verb "*) ;;
