@@ -28,7 +28,7 @@ if command -v pkg-config >/dev/null; then
     export PKG_CONFIG_PATH
     run cc -o "$work/uses-pc" $(pkg-config --cflags vidmm) "$source/tests/install/uses-vidmm/main.c" \
         $(pkg-config --libs vidmm)
-    run "$work/uses-pc"
+    run env LD_LIBRARY_PATH="$(dirname "$PKG_CONFIG_PATH")" "$work/uses-pc"
 fi
 
 cd "$work"
