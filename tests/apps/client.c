@@ -477,7 +477,7 @@ static int share(unsigned buffers, uint64_t bytes)
 }
 
 /* What no driver may do: memory is evicted while a copy uses it. */
-static int careless(void)
+__attribute__((noinline)) static int careless(void)
 {
     struct driver driver;
     struct buffer from, to;

@@ -21,7 +21,7 @@ enum way {
 
 struct writer {
     enum way way;
-    uint8_t table[RIG_ENTRIES * ENTRY_BYTES];
+    _Alignas(uint64_t) uint8_t table[RIG_ENTRIES * ENTRY_BYTES];
     uint64_t *late_at;
 };
 
