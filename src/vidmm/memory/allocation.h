@@ -173,7 +173,8 @@ struct vidmm_allocation {
     struct context_part *context; /* of an allocation of the driver's own; NULL: a client's */
 };
 
-#if UINTPTR_MAX == UINT64_MAX
+/* Where bit-fields of different types share a word, as they do not in Microsoft's layout. */
+#if UINTPTR_MAX == UINT64_MAX && !defined _WIN32
 _Static_assert(offsetof(struct vidmm_allocation, device_handle) == CACHE_LINE,
                "a reference touches one cache line");
 _Static_assert(offsetof(struct vidmm_allocation, job) == 2 * CACHE_LINE, "the second line");

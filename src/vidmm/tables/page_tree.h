@@ -19,6 +19,8 @@
 
 #include <ntddk.h>
 
+#include <stdint.h>
+
 struct address_space;
 struct page_table;
 
