@@ -92,6 +92,10 @@ if(DRYDOCK_TESTS)
              COMMAND sh ${CMAKE_SOURCE_DIR}/tests/install/action_test.sh ${CMAKE_COMMAND}
                      ${CMAKE_BINARY_DIR} ${CMAKE_SOURCE_DIR} "${DRYDOCK_SANITIZE}")
     set_tests_properties(install/action PROPERTIES SKIP_REGULAR_EXPRESSION "^skipped:")
+    add_test(NAME install/windows
+             COMMAND sh ${CMAKE_SOURCE_DIR}/tests/install/windows_test.sh ${CMAKE_COMMAND}
+                     ${CMAKE_SOURCE_DIR})
+    set_tests_properties(install/windows PROPERTIES SKIP_REGULAR_EXPRESSION "^skipped:")
     add_test(NAME install/used
              COMMAND sh ${CMAKE_SOURCE_DIR}/tests/install/install_test.sh ${CMAKE_COMMAND}
                      ${CMAKE_BINARY_DIR} ${CMAKE_SOURCE_DIR} "${DRYDOCK_SANITIZE}")
