@@ -4,11 +4,11 @@
  * A case keeps the text, so that it plays the same without the files.
  */
 #include "cli/cli.h"
+#include "report/read_file.h"
 #include "workload/case/options.h"
 #include "workload/import/inf.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,22 +38,11 @@ static bool add(struct gathered *gathered, const char *prefix, const char *word,
 /* The whole of a file, with a zero behind it; NULL with a message. */
 static char *read_file(const char *path, size_t *out_size)
 {
-    FILE *file = fopen(path, "rb");
-    char *text = file ? malloc(WORKLOAD_MAX_INF_BYTES + 2) : NULL;
+    char error[512], *text = report_read_file(path, WORKLOAD_MAX_INF_BYTES, out_size, error);
 
-    *out_size = text ? fread(text, 1, WORKLOAD_MAX_INF_BYTES + 1, file) : 0;
-    if (text && !ferror(file) && *out_size <= WORKLOAD_MAX_INF_BYTES) {
-        text[*out_size] = '\0';
-        fclose(file);
-        return text;
-    }
-    cli_error("%s: %s", path,
-              text && *out_size > WORKLOAD_MAX_INF_BYTES ? "too large (expected at most 4M)"
-                                                         : strerror(errno));
-    if (file)
-        fclose(file);
-    free(text);
-    return NULL;
+    if (!text)
+        cli_error("%s", error);
+    return text;
 }
 
 static bool add_inf(struct gathered *gathered, const char *path)

@@ -4,10 +4,10 @@
 #include "report/excuses.h"
 
 #include "report/finding_report.h"
+#include "report/read_file.h"
 #include "report/text_json.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -201,30 +201,13 @@ bool excuses_parse_baseline(struct excuses *excuses, const char *text, size_t si
 
 bool excuses_read_baseline(struct excuses *excuses, const char *path, char error[512])
 {
-    FILE *file = fopen(path, "rb");
-    char *text = NULL;
-    size_t size = 0;
-    bool is_fine = false;
+    size_t size;
+    char *text = report_read_file(path, MOST_BYTES, &size, error);
+    const bool is_fine = text && excuses_parse_baseline(excuses, text, size, path, error);
 
-    if (!file) {
-        snprintf(error, 512, "cannot read '%.400s': %s", path, strerror(errno));
-        return false;
-    }
-    text = malloc(MOST_BYTES + 1);
-    if (text)
-        size = fread(text, 1, MOST_BYTES + 1, file);
-    if (!text)
-        snprintf(error, 512, "no memory");
-    else if (ferror(file))
-        snprintf(error, 512, "cannot read '%.400s': %s", path, strerror(errno));
-    else if (size > MOST_BYTES)
-        snprintf(error, 512, "'%.400s' has more than %u bytes", path, MOST_BYTES);
-    else
-        is_fine = excuses_parse_baseline(excuses, text, size, path, error);
     if (is_fine)
         snprintf(excuses->path, sizeof excuses->path, "%s", path);
     free(text);
-    fclose(file);
     return is_fine;
 }
 

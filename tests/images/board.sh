@@ -58,7 +58,7 @@ grep -q "DxgkDdiStartDevice failed with status 0xc0000182" "$work/log" || fail "
 
 # What cannot be read is an error before anything is played.
 play --no-out --inf "$work/none.inf" && fail "there is no such INF"
-grep -q "none.inf: No such file" "$work/log" || fail "the missing INF is not named"
+grep -q "none.inf.: No such file" "$work/log" || fail "the missing INF is not named"
 play --no-out --registers "$work/log.none" && fail "there is no such file of registers"
 echo '[Broken' >"$work/broken.inf"
 play --no-out --inf "$work/broken.inf" && fail "a broken INF is read"
