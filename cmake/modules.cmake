@@ -132,7 +132,7 @@ if(DRYDOCK_BENCH)
     include(cmake/schemas.cmake)
     drydock_module(zoo)
     drydock_module(cli LIBS jansson)
-    # What the documentation says of names (src/cli/cc_names.c).
+    # What the documentation says of names (src/cli/verbs/cc_names.c).
     find_program(DRYDOCK_AWK NAMES mawk gawk awk REQUIRED)
     set(documented ${CMAKE_BINARY_DIR}/generated/documented.inc)
     add_custom_command(OUTPUT ${documented}

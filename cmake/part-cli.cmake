@@ -2,28 +2,28 @@
 if(DRYDOCK_BENCH AND DRYDOCK_TESTS AND TARGET drydock)
     drydock_module_tests(cli DEPS base)
     add_test(NAME cli/promises
-             COMMAND sh ${CMAKE_SOURCE_DIR}/src/cli/cli_test.sh $<TARGET_FILE:drydock> ${CMAKE_SOURCE_DIR})
+             COMMAND sh ${CMAKE_SOURCE_DIR}/src/cli/tests/cli_test.sh $<TARGET_FILE:drydock> ${CMAKE_SOURCE_DIR})
     add_test(NAME cli/terminal
-             COMMAND sh ${CMAKE_SOURCE_DIR}/src/cli/terminal_test.sh $<TARGET_FILE:drydock> ${CMAKE_SOURCE_DIR})
+             COMMAND sh ${CMAKE_SOURCE_DIR}/src/cli/tests/terminal_test.sh $<TARGET_FILE:drydock> ${CMAKE_SOURCE_DIR})
     add_test(NAME cli/baseline
-             COMMAND sh ${CMAKE_SOURCE_DIR}/src/cli/baseline_test.sh $<TARGET_FILE:drydock> ${CMAKE_SOURCE_DIR})
+             COMMAND sh ${CMAKE_SOURCE_DIR}/src/cli/tests/baseline_test.sh $<TARGET_FILE:drydock> ${CMAKE_SOURCE_DIR})
     add_test(NAME cli/settings
-             COMMAND sh ${CMAKE_SOURCE_DIR}/src/cli/settings_test.sh $<TARGET_FILE:drydock> ${CMAKE_SOURCE_DIR})
+             COMMAND sh ${CMAKE_SOURCE_DIR}/src/cli/tests/settings_test.sh $<TARGET_FILE:drydock> ${CMAKE_SOURCE_DIR})
     add_test(NAME cli/parallel
-             COMMAND sh ${CMAKE_SOURCE_DIR}/src/cli/parallel_test.sh $<TARGET_FILE:drydock>)
+             COMMAND sh ${CMAKE_SOURCE_DIR}/src/cli/tests/parallel_test.sh $<TARGET_FILE:drydock>)
     set_tests_properties(cli/parallel PROPERTIES SKIP_REGULAR_EXPRESSION "^skipped:")
     find_program(DRYDOCK_PYTHON python3)
     if(DRYDOCK_PYTHON)
         add_test(NAME docs/commands
                  COMMAND ${DRYDOCK_PYTHON} ${CMAKE_SOURCE_DIR}/scripts/docs-commands.py $<TARGET_FILE:drydock>)
     endif()
-    add_test(NAME cli/query COMMAND sh ${CMAKE_SOURCE_DIR}/src/cli/query_test.sh $<TARGET_FILE:drydock>)
-    add_test(NAME cli/watch COMMAND sh ${CMAKE_SOURCE_DIR}/src/cli/watch_test.sh $<TARGET_FILE:drydock>)
+    add_test(NAME cli/query COMMAND sh ${CMAKE_SOURCE_DIR}/src/cli/tests/query_test.sh $<TARGET_FILE:drydock>)
+    add_test(NAME cli/watch COMMAND sh ${CMAKE_SOURCE_DIR}/src/cli/tests/watch_test.sh $<TARGET_FILE:drydock>)
     add_test(NAME cli/json
-             COMMAND sh ${CMAKE_SOURCE_DIR}/src/cli/json_test.sh $<TARGET_FILE:drydock> ${CMAKE_SOURCE_DIR})
+             COMMAND sh ${CMAKE_SOURCE_DIR}/src/cli/tests/json_test.sh $<TARGET_FILE:drydock> ${CMAKE_SOURCE_DIR})
     set_tests_properties(cli/json PROPERTIES SKIP_REGULAR_EXPRESSION "^skipped:")
     add_test(NAME cli/interrupt
-             COMMAND sh ${CMAKE_SOURCE_DIR}/src/cli/interrupt_test.sh $<TARGET_FILE:drydock>)
+             COMMAND sh ${CMAKE_SOURCE_DIR}/src/cli/tests/interrupt_test.sh $<TARGET_FILE:drydock>)
     add_test(NAME docs/options COMMAND sh ${CMAKE_SOURCE_DIR}/scripts/options.sh $<TARGET_FILE:drydock>)
     add_test(NAME docs/rule-needs COMMAND sh ${CMAKE_SOURCE_DIR}/scripts/rule-needs.sh)
 endif()

@@ -31,5 +31,5 @@ install(FILES ${documents}/_drydock DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/ven
 install(FILES ${documents}/drydock.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 if(DRYDOCK_TESTS)
     add_test(NAME cli/documents
-             COMMAND sh ${CMAKE_SOURCE_DIR}/src/cli/documents_test.sh $<TARGET_FILE:drydock> ${documents})
+             COMMAND sh ${CMAKE_SOURCE_DIR}/src/cli/tests/documents_test.sh $<TARGET_FILE:drydock> ${documents})
 endif()

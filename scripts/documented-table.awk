@@ -1,4 +1,4 @@
-# Makes the table of src/cli/cc_names.c from data/ddi/documented.tsv: {name, kind, header, of}, sorted by name.
+# Makes the table of src/cli/verbs/cc_names.c from data/ddi/documented.tsv: {name, kind, header, of}, sorted by name.
 
 FNR == 1 { next }
 NF < 3 || $1 !~ /^[A-Za-z][A-Za-z0-9_]*$/ {

@@ -8,7 +8,7 @@
  * value is expected and where the list is.
  */
 #include "cli/cli.h"
-#include "cli/project.h"
+#include "cli/settings/project.h"
 #include "cli/terminal.h"
 
 #include <stdio.h>

@@ -2,7 +2,7 @@
  * A reader of one text, from its first byte to its last: each function takes what it names, and
  * leaves the reader behind it.
  */
-#include "cli/toml.h"
+#include "cli/settings/toml.h"
 
 #include <inttypes.h>
 #include <stdint.h>

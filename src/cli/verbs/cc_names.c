@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "cli/cc_names.h"
+#include "cli/verbs/cc_names.h"
 
 #include <ctype.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * drydock report: what happened in a run, as a page.
  */
 #include "cli/cli.h"
-#include "cli/report_campaign.h"
+#include "cli/verbs/report_campaign.h"
 #include "cli/terminal.h"
 
 #include "report/compare/compare.h"

@@ -6,8 +6,8 @@
  * what it misses, and asked again with an import library that has it.
  */
 #define _GNU_SOURCE
-#include "cli/cc_names.h"
-#include "cli/cc_sources.h"
+#include "cli/verbs/cc_names.h"
+#include "cli/verbs/cc_sources.h"
 #include "cli/cli.h"
 #include "cli/terminal.h"
 

@@ -2,7 +2,7 @@
  * Fuzz target: any bytes as a drydock.toml. What is accepted, written out anew, is accepted again
  * and says the same.
  */
-#include "cli/toml.h"
+#include "cli/settings/toml.h"
 
 #include <stdint.h>
 #include <stdio.h>

@@ -23,7 +23,7 @@
 #ifndef DRYDOCK_CLI_PROJECT_H
 #define DRYDOCK_CLI_PROJECT_H
 
-#include "cli/toml.h"
+#include "cli/settings/toml.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -8,7 +8,7 @@
  * customises the function (WPP_LEVEL_FLAGS_POST for LEVEL and FLAGS).
  */
 #define _GNU_SOURCE
-#include "cli/cc_sources.h"
+#include "cli/verbs/cc_sources.h"
 
 #include "cli/cli.h"
 

@@ -3,7 +3,7 @@
  * folder has a case that shows the cause, the case is played again and recorded, so that the page
  * shows what happened; its folder is one of a run like any other.
  */
-#include "cli/report_campaign.h"
+#include "cli/verbs/report_campaign.h"
 #include "cli/cli.h"
 #include "cli/terminal.h"
 

@@ -1,7 +1,7 @@
 /*
  * drydock bench: how long the parts of the bench and the manager take, as tables or JSON.
  */
-#include "cli/bench_output.h"
+#include "cli/verbs/bench_output.h"
 #include "cli/cli.h"
 #include "cli/terminal.h"
 

@@ -1,4 +1,4 @@
-#include "cli/bench_output.h"
+#include "cli/verbs/bench_output.h"
 
 #include "cli/terminal.h"
 

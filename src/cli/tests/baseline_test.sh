@@ -118,9 +118,9 @@ grep -q "^$id" merged.txt || fail "merge wrote no baseline"
 expect 1 run "$source/cases/main.case" --driver zoo:D37-fill-in-dwords --model both --no-out \
     --junit run.xml
 if command -v python3 >/dev/null; then
-    python3 "$source/src/cli/junit_valid.py" known.xml new.xml merged.xml run.xml || fail "JUnit is not valid"
+    python3 "$source/src/cli/tests/junit_valid.py" known.xml new.xml merged.xml run.xml || fail "JUnit is not valid"
     sed 's/<testsuites /<testsuites skipped="1" /' new.xml >wrong.xml
-    python3 "$source/src/cli/junit_valid.py" wrong.xml >/dev/null && fail "junit_valid.py sees nothing"
+    python3 "$source/src/cli/tests/junit_valid.py" wrong.xml >/dev/null && fail "junit_valid.py sees nothing"
 fi
 
 if [ $failures -ne 0 ]; then

@@ -1,7 +1,7 @@
 /*
  * TOML: what is taken, and what is said of the rest.
  */
-#include "cli/toml.h"
+#include "cli/settings/toml.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /*
  * Where drydock.toml is, and what it may say.
  */
-#include "cli/project.h"
+#include "cli/settings/project.h"
 
 #include "cli/cli.h"
 

@@ -4,7 +4,7 @@
  */
 #define _GNU_SOURCE /* syscall() */
 #include "cli/cli.h"
-#include "cli/project.h"
+#include "cli/settings/project.h"
 #include "cli/terminal.h"
 
 #include "bench/campaign/campaign.h"

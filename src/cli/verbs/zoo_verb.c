@@ -4,7 +4,7 @@
  */
 #include "cli/cli.h"
 #include "cli/terminal.h"
-#include "cli/zoo_play.h"
+#include "cli/verbs/zoo_play.h"
 #include "report/document.h"
 
 #include <inttypes.h>

@@ -2,7 +2,7 @@
  * One planted defect: seeds are played until one of its rules fires.
  */
 #define _GNU_SOURCE /* madvise() */
-#include "cli/zoo_play.h"
+#include "cli/verbs/zoo_play.h"
 
 #include "base/bits.h"
 #include "base/hash.h"
