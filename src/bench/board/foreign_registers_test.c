@@ -56,6 +56,7 @@ static void registers_remember_what_was_written(void **state)
     assert_int_equal(read_at(machine, bar + FOREIGN_REGISTER_BYTES - 2, 2), 0xbeef);
     write_at(machine, bar + 0xfff, 0x1234, 2); /* crosses an end: nothing beside it changes */
     assert_int_equal(read_at(machine, bar + 0x1000, 4), 0);
+    assert_int_equal(read_at(machine, bar + 0xffe, 2), 0x1234);
     foreign_registers_close(registers);
     assert_int_equal(machine_register_bytes(machine), 0);
     machine_destroy(machine);
@@ -100,6 +101,7 @@ static void words_say_what_the_board_is(void **state)
     assert_int_equal(machine_pci_read(machine, 0, &word, 4), 4);
     assert_int_equal(word, 0x56908086);
     foreign_registers_close(registers);
+    assert_int_equal(machine_pci(machine)->vendor_id, MACHINE_PCI_NO_VENDOR);
     machine_destroy(machine);
 }
 

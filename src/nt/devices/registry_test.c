@@ -83,7 +83,18 @@ static void the_service_of_the_driver_is_there(void **state)
     assert_int_equal(needed, 16);
     assert_int_equal(ZwQueryValueKey(key, &absent, KeyValuePartialInformation, room, 16, &needed),
                      STATUS_OBJECT_NAME_NOT_FOUND);
+    assert_string_equal(test.in_vain, "value:Absent=NUMBER");
     assert_int_equal(open_key(key, U("Parameters"), &other), STATUS_OBJECT_NAME_NOT_FOUND);
+    assert_int_equal(create_key(key, U("Of mine"), &other, &needed), STATUS_SUCCESS);
+    assert_int_equal(ZwQueryValueKey(other, &absent, KeyValuePartialInformation, room, 16, &needed),
+                     STATUS_OBJECT_NAME_NOT_FOUND);
+    assert_string_equal(test.in_vain, "value:Of%20mine\\Absent=NUMBER");
+    assert_int_equal(ZwClose(other), STATUS_SUCCESS);
+    assert_int_equal(open_key(NULL, U("\\Registry\\Machine\\Software"), &other), STATUS_SUCCESS);
+    assert_int_equal(ZwQueryValueKey(other, &absent, KeyValuePartialInformation, room, 16, &needed),
+                     STATUS_OBJECT_NAME_NOT_FOUND);
+    assert_string_equal(test.in_vain, "value:\\Registry\\Machine\\Software\\Absent=NUMBER");
+    assert_int_equal(ZwClose(other), STATUS_SUCCESS);
     assert_int_equal(open_key(NULL, U("relative"), &other), STATUS_OBJECT_PATH_SYNTAX_BAD);
     assert_int_equal(ZwClose(key), STATUS_SUCCESS);
     assert_int_equal(ZwQueryValueKey(key, &name, KeyValuePartialInformation, room, 16, &needed),

@@ -19,6 +19,11 @@ static void on_deadlock(void *context, const char *text)
     longjmp(test.stopped, 2);
 }
 
+static void on_in_vain(void *context, const char *word)
+{
+    snprintf(test.in_vain, sizeof test.in_vain, "%s", word);
+}
+
 static void on_missing(void *context, const char *name)
 {
     snprintf(test.missing, sizeof test.missing, "%s", name);
@@ -46,7 +51,8 @@ static void begin(const struct machine_config *config, const struct base_service
                                  .bug_check = on_bug_check,
                                  .missing = on_missing,
                                  .misuse = on_misuse,
-                                 .deadlock = on_deadlock};
+                                 .deadlock = on_deadlock,
+                                 .in_vain = on_in_vain};
 
     memset(&test, 0, sizeof test);
     failing_services_init(&test.memory);

@@ -33,6 +33,7 @@ struct test_kernel {
 
     /* What the host was told last. */
     char missing[128];
+    char in_vain[128];
     unsigned misuse_count;
     char misuse[400];
 

@@ -421,23 +421,27 @@ static void read_registry_line(struct inf *inf, const struct line *line)
         leave_out(inf, line, why);
 }
 
-/* Message-signaled interrupts; all else of a .HW section is the system's. */
+/* The number of message-signaled interrupts; all else of a .HW section is the system's. */
 static void read_hardware_line(struct inf *inf, const struct line *line)
 {
     struct fields fields;
-    uint32_t number = 0;
+    uint32_t number;
     char word[64];
 
     split(inf, line->text, &fields);
-    if (strcasestr(field(&fields, 1), "MessageSignaledInterruptProperties") &&
-        strcasecmp(field(&fields, 2), "MessageNumberLimit") == 0 &&
-        read_number(field(&fields, 4), &number) && number >= 1 && number <= 32) {
-        snprintf(word, sizeof word, "pci:messages=%u", number);
-        if (add(inf, word))
-            return;
-    }
-    if (!strcasestr(field(&fields, 1), "Interrupt Management"))
+    if (!strcasestr(field(&fields, 1), "Interrupt Management")) {
         leave_out(inf, line, "it is about the device's own key");
+        return;
+    }
+    if (strcasecmp(field(&fields, 2), "MessageNumberLimit") != 0)
+        return; /* MSISupported follows from the number */
+    if (!read_number(field(&fields, 4), &number) || number < 1 || number > 32) {
+        leave_out(inf, line, "no number of messages from 1 to 32");
+        return;
+    }
+    snprintf(word, sizeof word, "pci:messages=%u", number);
+    if (!add(inf, word))
+        leave_out(inf, line, "the words are too many");
 }
 
 static void read_registry_section(struct inf *inf, const char *name, bool is_hardware)

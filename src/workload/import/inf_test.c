@@ -56,6 +56,8 @@ static const char whole[] =
     "[Msi]\r\n"
     "HKR,\"Interrupt "
     "Management\\MessageSignaledInterruptProperties\",MessageNumberLimit,%DWORD%,4\r\n"
+    "HKR,\"Interrupt "
+    "Management\\MessageSignaledInterruptProperties\",MessageNumberLimit,%DWORD%,64\r\n"
     "[Inst2]\r\n"
     "AddReg = More\r\n"
     "[Strings]\r\n"
@@ -75,7 +77,7 @@ static void an_inf_becomes_words(void **state)
     assert_true(workload_surroundings_check(inf.words, &error));
     assert_int_equal(inf.models, 2);
     assert_string_equal(inf.model, "My GPU, PCI\\VEN_1AF4&DEV_1050&SUBSYS_1100abcd&REV_01");
-    assert_int_equal(inf.left_out, 3);
+    assert_int_equal(inf.left_out, 4);
     assert_non_null(strstr(inf.first_left_out, "line 22: it is below another root"));
 }
 
