@@ -197,23 +197,13 @@ static unsigned wanted_segment(const struct allocation *allocation)
                : 0;
 }
 
-static bool is_named(const struct paging_operation *operation, const struct allocation *allocation)
-{
-    for (unsigned i = 0; i < operation->count; i++) {
-        if (operation->allocations[i] == allocation)
-            return true;
-    }
-    return false;
-}
-
-static bool gives_way(const struct paging_operation *operation, const struct allocation *allocation,
-                      unsigned segment)
+/* None that the operation names: those have requests. */
+static bool gives_way(const struct allocation *allocation, unsigned segment)
 {
     unsigned now;
 
     return may_be_demoted(allocation) && wanted_segment(allocation) == segment &&
-           vidmm_allocation_segment(allocation->handle, &now) && now == segment &&
-           !is_named(operation, allocation);
+           vidmm_allocation_segment(allocation->handle, &now) && now == segment;
 }
 
 /* Bytes that are missing in the segment; 0: there is room, or nobody wants any. */
@@ -255,7 +245,7 @@ void paging_make_way(struct paging_operation *operation)
     if (!missing)
         return;
     list_for_each (allocation, &device->allocations, struct allocation, link) {
-        if (bytes >= missing || !gives_way(operation, allocation, segment))
+        if (bytes >= missing || !gives_way(allocation, segment))
             continue;
         bytes += allocation->bytes;
         references += allocation->residency - allocation->demoted;
@@ -268,7 +258,7 @@ void paging_make_way(struct paging_operation *operation)
     list_for_each (allocation, &device->allocations, struct allocation, link) {
         if (restore->count >= references)
             break;
-        if (gives_way(operation, allocation, segment))
+        if (gives_way(allocation, segment))
             demote_allocation(allocation, restore);
     }
     device->process->front->statistics.demoted_bytes += bytes;

@@ -6,7 +6,10 @@
  */
 #include "d3dkmt/front.h"
 
-/* Of a list of handles or of resources; NULL with a status: as the call ends. */
+/*
+ * The allocations that a list of handles or of resources names, in its order. A handle that is none
+ * is NULL in the list. On failure there is no list.
+ */
 static NTSTATUS collect(struct d3dkmt_process *process, const struct device *device, UINT count,
                         const D3DKMT_HANDLE *handles, const D3DKMT_HANDLE *resources,
                         struct allocation ***out_list, UINT *out_count)
@@ -175,22 +178,21 @@ static NTSTATUS reclaim(struct paging_queue *queue, struct allocation **list, UI
     bool is_pending = false;
     NTSTATUS status = STATUS_SUCCESS;
 
-    for (UINT i = 0; i < count && NT_SUCCESS(status); i++) {
+    for (UINT i = 0, at = 0; i < count && NT_SUCCESS(status); i++) {
         enum vidmm_reclaim_result result = VIDMM_RECLAIM_NOT_COMMITTED;
 
         status = reclaim_one(queue, list[i], &result, &arguments->PagingFenceValue);
         is_pending |= status == STATUS_PENDING;
         if (!arguments->pResults || !NT_SUCCESS(status))
             continue;
-        if (arguments->HandleList) {
-            arguments->pResults[i] = (D3DDDI_RECLAIM_RESULT)result;
-        } else { /* of a resource: the worst of its allocations */
-            for (UINT k = 0; k < arguments->NumAllocations; k++) {
-                if (list[i]->resource->object.handle == arguments->pResources[k] &&
-                    arguments->pResults[k] < (D3DDDI_RECLAIM_RESULT)result)
-                    arguments->pResults[k] = (D3DDDI_RECLAIM_RESULT)result;
-            }
-        }
+        /* Of a resource: the worst of its allocations, which stand in the order of the list. */
+        if (arguments->HandleList)
+            at = i;
+        while (arguments->pResources &&
+               arguments->pResources[at] != list[i]->resource->object.handle)
+            at++;
+        if (arguments->pResults[at] < (D3DDDI_RECLAIM_RESULT)result)
+            arguments->pResults[at] = (D3DDDI_RECLAIM_RESULT)result;
     }
     return NT_SUCCESS(status) && is_pending ? STATUS_PENDING : status;
 }

@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <string.h>
 
 struct registration {
     PFND3DKMT_TRIMNOTIFICATIONCALLBACK callback; /* NULL: free */
@@ -18,7 +19,7 @@ static struct {
     struct registration registrations[LANE_NOTICES];
     unsigned running; /* number of the registration whose callback runs, from 1; 0: none */
     struct lane_board *board;
-    pid_t process; /* that has the thread; another one is a child of fork() */
+    bool has_thread; /* a child of fork() has none */
     pthread_t thread;
 } self = {.lock = PTHREAD_MUTEX_INITIALIZER, .has_returned = PTHREAD_COND_INITIALIZER};
 
@@ -59,22 +60,36 @@ static void *hear(void *context)
     return NULL;
 }
 
+/* The child has registered nothing, whatever the parent's thread was amid. */
+static void forget_registrations(void)
+{
+    memset(self.registrations, 0, sizeof self.registrations);
+    self.running = 0;
+    self.has_thread = false;
+    pthread_mutex_init(&self.lock, NULL);
+    pthread_cond_init(&self.has_returned, NULL);
+}
+
+static void expect_forks(void)
+{
+    pthread_atfork(NULL, NULL, forget_registrations);
+}
+
 /* With all signals blocked: they are the program's. */
 static bool start_thread(void)
 {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
     sigset_t all, before;
-    bool is_started;
 
-    if (self.process == getpid())
+    if (self.has_thread)
         return true;
+    pthread_once(&once, expect_forks);
     self.board = connection_lanes();
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    is_started = !pthread_create(&self.thread, NULL, hear, NULL);
+    self.has_thread = !pthread_create(&self.thread, NULL, hear, NULL);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (is_started)
-        self.process = getpid();
-    return is_started;
+    return self.has_thread;
 }
 
 NTSTATUS notices_begin(D3DKMT_REGISTERTRIMNOTIFICATION *arguments)
@@ -115,7 +130,6 @@ NTSTATUS notices_end(D3DKMT_UNREGISTERTRIMNOTIFICATION *arguments)
 {
     D3DKMT_UNREGISTERTRIMNOTIFICATION asked = {.Handle = arguments->Handle};
     const uintptr_t number = (uintptr_t)arguments->Handle;
-    NTSTATUS status;
 
     if (!number || number > LANE_NOTICES)
         return STATUS_INVALID_PARAMETER;
@@ -128,6 +142,5 @@ NTSTATUS notices_end(D3DKMT_UNREGISTERTRIMNOTIFICATION *arguments)
     while (self.running == number && !pthread_equal(self.thread, pthread_self()))
         pthread_cond_wait(&self.has_returned, &self.lock);
     pthread_mutex_unlock(&self.lock);
-    status = connection_call(D3DKMT_FN_UnregisterTrimNotification, &asked, NULL);
-    return status;
+    return connection_call(D3DKMT_FN_UnregisterTrimNotification, &asked, NULL);
 }

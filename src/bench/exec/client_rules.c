@@ -14,7 +14,8 @@
 #define MOST_BATCHES     32u
 #define MOST_BATCH_BYTES 65536u
 #define MOST_WAITS       256u
-#define MOST_TOLD        64u /* processes that are told apart */
+
+_Static_assert(CLIENT_RULE_COUNT <= 64, "seen_process.told has a bit for each rule");
 
 static const struct {
     const char *id, *text;
@@ -44,12 +45,11 @@ struct client_rules {
     void (*told)(void *context, const struct client_breach *breach);
     void *context;
     uint64_t broken[CLIENT_RULE_COUNT];
-    bool is_told[CLIENT_RULE_COUNT][MOST_TOLD];
     struct wait waits[MOST_WAITS];
     struct batch batches[MOST_BATCHES];
     unsigned next_batch;
     /* Of the call that is looked at. */
-    const struct seen_process *process;
+    struct seen_process *process;
     const struct d3dkmt_call *call;
 };
 
@@ -97,15 +97,15 @@ static void breaks(struct client_rules *rules, enum client_rule rule, const char
 
 static void breaks(struct client_rules *rules, enum client_rule rule, const char *format, ...)
 {
-    const unsigned number = rules->process->number % MOST_TOLD;
+    const uint64_t bit = UINT64_C(1) << rule;
     const char *name = rules->call ? d3dkmt_function_name(rules->call->function) : NULL;
     char what[160], text[256];
     va_list arguments;
 
     rules->broken[rule]++;
-    if (rules->is_told[rule][number])
+    if (rules->process->told & bit)
         return;
-    rules->is_told[rule][number] = true;
+    rules->process->told |= bit;
     va_start(arguments, format);
     vsnprintf(what, sizeof what, format, arguments);
     va_end(arguments);

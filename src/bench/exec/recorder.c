@@ -427,19 +427,34 @@ void recorder_case_deed(struct recorder_case *recorder, const struct d3dkmt_deed
         tell_references(recorder, deed, "resident", true);
 }
 
-static void tell_offers(struct recorder_case *recorder, struct seen_process *process,
-                        const char *word, UINT count, const D3DKMT_HANDLE *handles)
-{
-    if (!handles)
-        return;
-    fputs(word, recorder->body);
-    for (UINT i = 0; i < count; i++) {
-        const struct seen_object *allocation = seen_find(process, handles[i], SEEN_ALLOCATION);
+/* One line of an offer or a reclaim. */
+struct offer_line {
+    FILE *out;
+    const char *word;
+    bool has_begun;
+};
 
-        if (allocation)
-            fprintf(recorder->body, " a%u", allocation->number);
-    }
-    fputc('\n', recorder->body);
+static void name_offered(void *context, struct seen_object *allocation, UINT i)
+{
+    struct offer_line *line = context;
+
+    if (!allocation->bytes)
+        return;
+    if (!line->has_begun)
+        fputs(line->word, line->out);
+    line->has_begun = true;
+    fprintf(line->out, " a%u", allocation->number);
+}
+
+static void tell_offers(struct recorder_case *recorder, struct seen_process *process,
+                        const char *word, UINT count, const D3DKMT_HANDLE *handles,
+                        const D3DKMT_HANDLE *resources)
+{
+    struct offer_line line = {.out = recorder->body, .word = word};
+
+    seen_each_named(process, count, handles, resources, name_offered, &line);
+    if (line.has_begun)
+        fputc('\n', recorder->body);
 }
 
 static void freed(struct recorder_case *recorder, struct seen_object *allocation)
@@ -478,15 +493,8 @@ void recorder_case_before(struct recorder_case *recorder, void *client,
 
         if (resource && !arguments->AllocationCount)
             freed_all(recorder, process, NULL, resource);
-        for (UINT i = 0; arguments->phAllocationList && i < arguments->AllocationCount; i++) {
-            UINT first = 0;
-
-            while (arguments->phAllocationList[first] != arguments->phAllocationList[i])
-                first++;
-            if (first == i)
-                freed(recorder,
-                      seen_find(process, arguments->phAllocationList[i], SEEN_ALLOCATION));
-        }
+        for (UINT i = 0; arguments->phAllocationList && i < arguments->AllocationCount; i++)
+            freed(recorder, seen_find(process, arguments->phAllocationList[i], SEEN_ALLOCATION));
         break;
     }
     default:
@@ -557,13 +565,14 @@ void recorder_case_behind(struct recorder_case *recorder, void *client,
         const D3DKMT_OFFERALLOCATIONS *arguments = call->arguments;
 
         tell_offers(recorder, process, offer_word(arguments->Priority), arguments->NumAllocations,
-                    arguments->HandleList);
+                    arguments->HandleList, arguments->pResources);
         break;
     }
     case D3DKMT_FN_ReclaimAllocations2: {
         const D3DKMT_RECLAIMALLOCATIONS2 *arguments = call->arguments;
 
-        tell_offers(recorder, process, "reclaim", arguments->NumAllocations, arguments->HandleList);
+        tell_offers(recorder, process, "reclaim", arguments->NumAllocations, arguments->HandleList,
+                    arguments->pResources);
         break;
     }
     case D3DKMT_FN_SetAllocationPriority: {

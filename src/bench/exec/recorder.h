@@ -12,9 +12,10 @@
  *
  *            Where contexts are ordered by a fence, or by a client that looks at one, the case has
  *            a `wait` line.
- * Ownership  recorder_create() gives it; the header lines are kept until recorder_write().
+ * Ownership  recorder_case_create() gives it; all lines are kept until recorder_case_write().
  * Errors     Packets of another GPU, batches that cannot be read: a `note` line says so, once, and
- *            the submission has no references. recorder_write(): false, with a sentence.
+ *            the submission has no references. recorder_case_write(): false, with a
+ *            sentence.
  */
 #ifndef DRYDOCK_BENCH_EXEC_RECORDER_H
 #define DRYDOCK_BENCH_EXEC_RECORDER_H

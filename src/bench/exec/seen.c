@@ -95,6 +95,35 @@ struct seen_object *seen_find(const struct seen_process *process, D3DKMT_HANDLE 
     return object && object->kind == kind && !object->is_destroyed ? object : NULL;
 }
 
+void seen_each_named(const struct seen_process *process, UINT count, const D3DKMT_HANDLE *handles,
+                     const D3DKMT_HANDLE *resources,
+                     void (*each)(void *context, struct seen_object *allocation, UINT i),
+                     void *context)
+{
+    struct seen_object *object;
+
+    for (UINT i = 0; i < count && (handles || resources); i++) {
+        object = seen_find(process, handles ? handles[i] : resources[i],
+                           handles ? SEEN_ALLOCATION : SEEN_RESOURCE);
+        if (object && handles)
+            each(context, object, i);
+        else if (object)
+            object->named = i + 1;
+    }
+    if (handles || !resources)
+        return;
+    list_for_each (object, &process->objects, struct seen_object, link) {
+        if (object->kind == SEEN_ALLOCATION && !object->is_destroyed && object->resource &&
+            object->resource->named)
+            each(context, object, object->resource->named - 1);
+    }
+    for (UINT i = 0; i < count; i++) {
+        object = seen_find(process, resources[i], SEEN_RESOURCE);
+        if (object)
+            object->named = 0;
+    }
+}
+
 bool seen_was_destroyed(const struct seen_process *process, D3DKMT_HANDLE handle)
 {
     const struct seen_object *object =
@@ -287,11 +316,8 @@ static void mapped(struct seen *seen, struct seen_process *process,
     struct seen_object *allocation = seen_find(process, arguments->hAllocation, SEEN_ALLOCATION);
     struct seen_object *queue = seen_find(process, arguments->hPagingQueue, SEEN_QUEUE);
 
-    if (queue)
-        queue->given = max_u64(queue->given, arguments->PagingFenceValue);
     if (!allocation)
         return;
-    allocation->is_mapped = true;
     map(seen, process,
         &(struct seen_mapping){.start = arguments->VirtualAddress,
                                .end = arguments->VirtualAddress + arguments->SizeInPages * 4096,
@@ -306,8 +332,6 @@ static void made_resident(struct seen_process *process, const D3DDDI_MAKERESIDEN
 {
     struct seen_object *queue = seen_find(process, arguments->hPagingQueue, SEEN_QUEUE);
 
-    if (queue)
-        queue->given = max_u64(queue->given, arguments->PagingFenceValue);
     for (UINT i = 0; i < arguments->NumAllocations; i++) {
         struct seen_object *allocation =
             seen_find(process, arguments->AllocationList[i], SEEN_ALLOCATION);
@@ -409,33 +433,22 @@ static void destroyed_allocations(struct seen_process *process,
         destroy(seen_find(process, arguments->phAllocationList[i], SEEN_ALLOCATION));
 }
 
-static void offered(struct seen_process *process, UINT count, const D3DKMT_HANDLE *handles,
-                    bool is_offered)
+static void offered(void *context, struct seen_object *allocation, UINT i)
 {
-    for (UINT i = 0; handles && i < count; i++) {
-        struct seen_object *allocation = seen_find(process, handles[i], SEEN_ALLOCATION);
-
-        if (allocation)
-            allocation->is_offered = is_offered;
-    }
+    allocation->is_offered = true;
 }
 
-static void reclaimed(struct seen_process *process, const D3DKMT_RECLAIMALLOCATIONS2 *arguments)
+static void reclaimed(void *context, struct seen_object *allocation, UINT i)
 {
-    struct seen_object *queue = seen_find(process, arguments->hPagingQueue, SEEN_QUEUE);
+    const D3DKMT_RECLAIMALLOCATIONS2 *arguments = context;
 
-    for (UINT i = 0; arguments->HandleList && i < arguments->NumAllocations; i++) {
-        struct seen_object *allocation =
-            seen_find(process, arguments->HandleList[i], SEEN_ALLOCATION);
-
-        if (!allocation)
-            continue;
-        allocation->resident_value = arguments->PagingFenceValue;
-        allocation->resident_queue = queue;
-        allocation->is_reclaimed = true;
-        allocation->is_discarded |=
-            arguments->pResults && arguments->pResults[i] == D3DDDI_RECLAIM_RESULT_DISCARDED;
-    }
+    allocation->is_offered = false;
+    allocation->resident_value = arguments->PagingFenceValue;
+    allocation->resident_queue =
+        seen_find(allocation->process, arguments->hPagingQueue, SEEN_QUEUE);
+    allocation->is_reclaimed = true;
+    allocation->is_discarded |=
+        arguments->pResults && arguments->pResults[i] == D3DDDI_RECLAIM_RESULT_DISCARDED;
 }
 
 /* device NULL: the registration is over. */
@@ -523,7 +536,7 @@ static void ended(struct seen *seen, struct seen_process *process, const struct 
             break;
         object->cpu_address = (uintptr_t)arguments->Info.MonitoredFence.FenceValueCPUVirtualAddress;
         object->va = arguments->Info.MonitoredFence.FenceValueGPUVirtualAddress;
-        object->initial = object->promised = object->last_signal =
+        object->promised = object->last_signal =
             arguments->Info.MonitoredFence.InitialFenceValue;
         break;
     }
@@ -573,14 +586,15 @@ static void ended(struct seen *seen, struct seen_process *process, const struct 
     case D3DKMT_FN_OfferAllocations: {
         const D3DKMT_OFFERALLOCATIONS *arguments = call->arguments;
 
-        offered(process, arguments->NumAllocations, arguments->HandleList, true);
+        seen_each_named(process, arguments->NumAllocations, arguments->HandleList,
+                        arguments->pResources, offered, NULL);
         break;
     }
     case D3DKMT_FN_ReclaimAllocations2: {
-        const D3DKMT_RECLAIMALLOCATIONS2 *arguments = call->arguments;
+        D3DKMT_RECLAIMALLOCATIONS2 *arguments = call->arguments;
 
-        offered(process, arguments->NumAllocations, arguments->HandleList, false);
-        reclaimed(process, arguments);
+        seen_each_named(process, arguments->NumAllocations, arguments->HandleList,
+                        arguments->pResources, reclaimed, arguments);
         break;
     }
     case D3DKMT_FN_SignalSynchronizationObjectFromCpu: {

@@ -72,6 +72,9 @@ struct seen_object {
     /* DEVICE */
     unsigned registrations; /* for notices to trim */
 
+    /* RESOURCE */
+    unsigned named; /* its place in the list that is looked at, from 1; else 0 */
+
     /* CONTEXT */
     unsigned node, refused; /* times that work was refused, because the device is lost */
     struct seen_signal signals[SEEN_SIGNALS];
@@ -83,12 +86,11 @@ struct seen_object {
     uint64_t cpu_address, va;
     struct seen_object *queue;     /* whose paging fence it is; NULL: a client's */
     struct seen_object *signaller; /* the context whose work, or whose queue, signals it */
-    uint64_t initial, promised;    /* the highest value that somebody is to signal */
+    uint64_t promised;             /* the highest value that somebody is to signal */
     uint64_t last_signal;          /* the newest */
 
     /* QUEUE */
     struct seen_object *fence;
-    uint64_t given; /* the highest value told to the client */
 
     /* ALLOCATION */
     uint64_t bytes;
@@ -97,7 +99,7 @@ struct seen_object {
     unsigned locks, references;
     uint64_t resident_value; /* paging fence value behind which it may be used */
     struct seen_object *resident_queue;
-    bool is_offered, is_mapped, is_reclaimed, is_discarded;
+    bool is_offered, is_reclaimed, is_discarded;
     struct seen_use used; /* by work, in whichever way */
     unsigned held;        /* references that the manager has: fewer, while others have the memory */
     struct seen_use read, written;
@@ -118,6 +120,7 @@ struct seen_process {
     struct list link;
     void *client; /* struct client_memory */
     unsigned number;
+    uint64_t told; /* rules of client_rules.h, a bit for each that has been told of it */
     struct list objects, fences; /* the second ones are not among the first */
     struct seen_object **slots;  /* by handle, open addressing */
     size_t slot_count, used;
@@ -142,6 +145,15 @@ struct seen_process *seen_process_of(struct seen *seen, void *client);
 struct seen_object *seen_find(const struct seen_process *process, D3DKMT_HANDLE handle,
                               enum seen_kind kind);
 const struct seen_mapping *seen_mapping_at(const struct seen_process *process, uint64_t va);
+
+/*
+ * Each allocation of a list of handles or, where that is NULL, of resources; i is its place, or its
+ * resource's, in the list.
+ */
+void seen_each_named(const struct seen_process *process, UINT count, const D3DKMT_HANDLE *handles,
+                     const D3DKMT_HANDLE *resources,
+                     void (*each)(void *context, struct seen_object *allocation, UINT i),
+                     void *context);
 
 /* True: the handle was an object's, which has been destroyed. */
 bool seen_was_destroyed(const struct seen_process *process, D3DKMT_HANDLE handle);

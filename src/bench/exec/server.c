@@ -959,21 +959,15 @@ static void end_seeing(struct exec_server *shared)
     shared->session.seen = NULL;
 }
 
-static void play(void *context, const struct run_board *board)
+/* The session is open. */
+static void play_session(struct exec_server *shared)
 {
-    struct exec_server *shared = context;
     struct server server = {.shared = shared, .session = &shared->session};
+    const struct gpu_plugin *plugin = shared->session.board->plugin;
     struct channel *channel;
-    struct seen seen;
 
     list_init(&server.clients);
     list_init(&server.channels);
-    shared->session.notify = notify;
-    begin_seeing(shared, &seen, board);
-    if (!NT_SUCCESS(exec_session_open(&shared->session, board))) {
-        snprintf(shared->error, sizeof shared->error, "no memory for the front");
-        return;
-    }
     exec_find_store(shared->config.driver, shared->session.store, sizeof shared->session.store);
     if (listen_at(&server, shared->config.socket_path)) {
         serve_program(&server);
@@ -986,8 +980,21 @@ static void play(void *context, const struct run_board *board)
     if (server.is_waiting)
         waiting_close(&server.waiting);
     shared->counts.front = *d3dkmt_statistics(shared->session.front);
-    shared->counts.left_out = board->plugin ? gpu_plugin_left_out(board->plugin) : 0;
+    shared->counts.left_out = plugin ? gpu_plugin_left_out(plugin) : 0;
     exec_session_close(&shared->session);
+}
+
+static void play(void *context, const struct run_board *board)
+{
+    struct exec_server *shared = context;
+    struct seen seen;
+
+    shared->session.notify = notify;
+    begin_seeing(shared, &seen, board);
+    if (NT_SUCCESS(exec_session_open(&shared->session, board)))
+        play_session(shared);
+    else
+        snprintf(shared->error, sizeof shared->error, "no memory for the front");
     write_record(shared, board);
     end_seeing(shared);
 }
