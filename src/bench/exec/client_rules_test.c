@@ -670,11 +670,87 @@ static void nothing_is_told_of_who_keeps_it(void **state)
     assert_int_equal(wrong, 0);
 }
 
+/* ---- Who is told, and how often -------------------------------------------------------------- */
+
+static void evict_too_often(struct exec_session *session, unsigned times)
+{
+    struct world world = {.session = session};
+
+    test_client_start(&world.client, session);
+    make(&world, SGPU_UMD_NO_APERTURE, &world.a);
+    for (unsigned i = 0; i <= times; i++)
+        test_evict(&world.client, &world.a);
+    test_client_close(&world.client);
+}
+
+static void many_processes(struct exec_session *session)
+{
+    const enum client_rule rule = CLIENT_RULE_EVICT_COUNT;
+    struct test_client client;
+
+    evict_too_often(session, 3);
+    assert_int_equal(test_told[rule], 1);
+    assert_int_equal(client_rules_broken(session->rules, rule), 3);
+    evict_too_often(session, 1);
+    assert_int_equal(test_told[rule], 2);
+    for (unsigned i = 0; i < 62; i++) {
+        test_client_open(&client, session);
+        test_client_close(&client);
+    }
+    evict_too_often(session, 1);
+    assert_int_equal(test_told[rule], 3);
+    assert_int_equal(client_rules_broken(session->rules, rule), 5);
+}
+
+static void a_rule_is_told_once_of_each_process_and_counted_each_time(void **state)
+{
+    test_on_board(16 * MIB, many_processes);
+}
+
+/* ---- Resources ------------------------------------------------------------------------------- */
+
+static void offer_resource(struct exec_session *session)
+{
+    struct world world = {.session = session};
+    struct test_buffer buffers[2];
+    D3DKMT_HANDLE resource;
+    UINT64 value;
+
+    test_client_start(&world.client, session);
+    make(&world, SGPU_UMD_APERTURE_ONLY | SGPU_UMD_CPU_VISIBLE, &world.b);
+    resource = test_create_resource(&world.client, 2, MIB, buffers);
+    for (unsigned i = 0; i < 2; i++) {
+        test_map(&world.client, &buffers[i], 0);
+        assert_true(NT_SUCCESS(test_make_resident(&world.client, &buffers[i])));
+    }
+    assert_int_equal(offer(&world, NULL, 1, D3DKMT_OFFER_PRIORITY_LOW, &resource), STATUS_SUCCESS);
+    /* One is used while it is offered, the other one is reclaimed by its own handle. */
+    test_copy(&world.client, world.b.va, buffers[0].va, MIB);
+    settle(&world);
+    assert_true(NT_SUCCESS(reclaim(&world, &buffers[1].handle, &value)));
+    test_wait_paging(&world.client, value);
+    test_copy(&world.client, world.b.va, buffers[1].va, MIB);
+    settle(&world);
+    test_client_close(&world.client);
+    for (unsigned rule = 0; rule < CLIENT_RULE_COUNT; rule++) {
+        if (rule != CLIENT_RULE_LOCK_LEFT)
+            assert_int_equal(client_rules_broken(session->rules, rule),
+                             rule == CLIENT_RULE_OFFERED_USED);
+    }
+}
+
+static void what_is_offered_with_its_resource_is_offered(void **state)
+{
+    test_on_board_that_may_fault(16 * MIB, offer_resource);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_rule_is_told_when_it_is_broken),
         cmocka_unit_test(nothing_is_told_of_who_keeps_it),
+        cmocka_unit_test(a_rule_is_told_once_of_each_process_and_counted_each_time),
+        cmocka_unit_test(what_is_offered_with_its_resource_is_offered),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -536,8 +536,7 @@ static void ended(struct seen *seen, struct seen_process *process, const struct 
             break;
         object->cpu_address = (uintptr_t)arguments->Info.MonitoredFence.FenceValueCPUVirtualAddress;
         object->va = arguments->Info.MonitoredFence.FenceValueGPUVirtualAddress;
-        object->promised = object->last_signal =
-            arguments->Info.MonitoredFence.InitialFenceValue;
+        object->promised = object->last_signal = arguments->Info.MonitoredFence.InitialFenceValue;
         break;
     }
     case D3DKMT_FN_CreateAllocation2:

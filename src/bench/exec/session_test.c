@@ -716,6 +716,64 @@ static void what_is_offered_may_be_gone_when_it_is_reclaimed(void **state)
     test_on_board(16 * MIB, offers);
 }
 
+/* By resources: each has the worst result of its allocations, in whichever order they are named. */
+static void offers_of_resources(struct exec_session *session)
+{
+    struct test_client client;
+    struct test_buffer kept[1], dropped[2], large;
+    D3DKMT_HANDLE resources[2];
+    D3DKMT_OFFERALLOCATIONS offer = {.NumAllocations = 1};
+    D3DDDI_RECLAIM_RESULT results[2];
+    D3DKMT_RECLAIMALLOCATIONS2 reclaim = {
+        .NumAllocations = 2, .pResources = resources, .pResults = results};
+
+    test_client_start(&client, session);
+    offer.hDevice = client.device;
+    reclaim.hPagingQueue = client.queue;
+    for (unsigned round = 0; round < 2; round++) {
+        D3DKMT_HANDLE keeps = test_create_resource(&client, 1, 4 * MIB, kept);
+        D3DKMT_HANDLE drops = test_create_resource(&client, 2, 2 * MIB, dropped);
+
+        test_map(&client, &kept[0], 0);
+        assert_true(NT_SUCCESS(test_make_resident(&client, &kept[0])));
+        for (unsigned i = 0; i < 2; i++) {
+            test_map(&client, &dropped[i], 0);
+            assert_true(NT_SUCCESS(test_make_resident(&client, &dropped[i])));
+        }
+        offer.pResources = &keeps;
+        offer.Priority = D3DKMT_OFFER_PRIORITY_HIGH;
+        assert_int_equal(TEST_CALL(&client, OfferAllocations, &offer), STATUS_SUCCESS);
+        offer.pResources = &drops;
+        offer.Priority = D3DKMT_OFFER_PRIORITY_LOW;
+        assert_int_equal(TEST_CALL(&client, OfferAllocations, &offer), STATUS_SUCCESS);
+        make_resident_buffer_of(&client, SGPU_UMD_NO_APERTURE, 9 * MIB, &large);
+        assert_int_equal(test_evict(&client, &large), STATUS_SUCCESS);
+        test_destroy(&client, &large);
+        resources[round] = keeps;
+        resources[!round] = drops;
+        assert_true(NT_SUCCESS(TEST_CALL(&client, ReclaimAllocations2, &reclaim)));
+        assert_int_equal(results[round], D3DDDI_RECLAIM_RESULT_OK);
+        assert_int_equal(results[!round], D3DDDI_RECLAIM_RESULT_DISCARDED);
+        test_wait_paging(&client, reclaim.PagingFenceValue);
+        /* Nothing is offered any more, and a resource that is named twice is refused. */
+        assert_int_equal(TEST_CALL(&client, ReclaimAllocations2, &reclaim),
+                         STATUS_INVALID_PARAMETER);
+        offer.pResources = (D3DKMT_HANDLE[]){keeps, keeps};
+        offer.NumAllocations = 2;
+        assert_int_equal(TEST_CALL(&client, OfferAllocations, &offer), STATUS_INVALID_PARAMETER);
+        offer.NumAllocations = 1;
+        test_destroy(&client, &kept[0]);
+        test_destroy(&client, &dropped[0]);
+        test_destroy(&client, &dropped[1]);
+    }
+    test_client_close(&client);
+}
+
+static void a_resource_is_offered_and_reclaimed_with_all_it_has(void **state)
+{
+    test_on_board(16 * MIB, offers_of_resources);
+}
+
 /* Of two that are given up, the one of lower priority leaves first. */
 static void priorities(struct exec_session *session)
 {
@@ -1094,6 +1152,7 @@ int main(void)
         cmocka_unit_test(two_that_take_memory_piece_by_piece_get_all_of_it),
         cmocka_unit_test(what_comes_new_gets_local_memory_before_what_came_first),
         cmocka_unit_test(what_is_offered_may_be_gone_when_it_is_reclaimed),
+        cmocka_unit_test(a_resource_is_offered_and_reclaimed_with_all_it_has),
         cmocka_unit_test(the_lower_priority_leaves_first),
         cmocka_unit_test(work_of_a_client_reaches_its_own_addresses_only),
         cmocka_unit_test(what_a_client_had_is_zero_for_the_next),

@@ -27,10 +27,12 @@ static void hear(void *session, void *memory, unsigned number, uint32_t flags, u
 }
 
 char test_breaches[CLIENT_RULE_COUNT][256];
+unsigned test_told[CLIENT_RULE_COUNT];
 
 static void note_breach(void *context, const struct client_breach *breach)
 {
     snprintf(test_breaches[breach->rule], sizeof test_breaches[0], "%s", breach->text);
+    test_told[breach->rule]++;
 }
 
 static void play(void *context, const struct run_board *board)
@@ -44,6 +46,7 @@ static void play(void *context, const struct run_board *board)
     session->rules = client_rules_create(&seen, note_breach, session);
     assert_non_null(session->rules);
     memset(test_breaches, 0, sizeof test_breaches);
+    memset(test_told, 0, sizeof test_told);
     assert_int_equal(exec_session_open(session, board), STATUS_SUCCESS);
     current_test(session);
     exec_session_close(session);
@@ -219,6 +222,27 @@ NTSTATUS test_create(struct test_client *client, uint32_t flags, uint64_t bytes,
 
     *out_buffer = (struct test_buffer){.handle = info.hAllocation, .bytes = bytes};
     return status;
+}
+
+D3DKMT_HANDLE test_create_resource(struct test_client *client, unsigned count, uint64_t bytes,
+                                   struct test_buffer *out_buffers)
+{
+    struct sgpu_umd_allocation data = {
+        .version = SGPU_UMD_VERSION, .flags = SGPU_UMD_NO_APERTURE, .bytes = bytes};
+    D3DDDI_ALLOCATIONINFO2 infos[4];
+    D3DKMT_CREATEALLOCATION create = {.hDevice = client->device,
+                                      .NumAllocations = count,
+                                      .pAllocationInfo2 = infos,
+                                      .Flags = {.CreateResource = 1}};
+
+    assert_true(count <= 4);
+    for (unsigned i = 0; i < count; i++)
+        infos[i] = (D3DDDI_ALLOCATIONINFO2){.pPrivateDriverData = &data,
+                                            .PrivateDriverDataSize = sizeof data};
+    assert_int_equal(TEST_CALL(client, CreateAllocation2, &create), STATUS_SUCCESS);
+    for (unsigned i = 0; i < count; i++)
+        out_buffers[i] = (struct test_buffer){.handle = infos[i].hAllocation, .bytes = bytes};
+    return create.hResource;
 }
 
 void test_map(struct test_client *client, struct test_buffer *buffer, uint64_t va)

@@ -53,6 +53,7 @@ void test_on_board_that_may_fault(uint64_t local_bytes, void (*test)(struct exec
 
 /* Rules of clients that have been broken on the board: what was told of each first; "": nothing. */
 extern char test_breaches[CLIENT_RULE_COUNT][256];
+extern unsigned test_told[CLIENT_RULE_COUNT]; /* how often */
 
 void test_client_open(struct test_client *client, struct exec_session *session);
 /* With a device, a paging queue, a context on the copy node, a fence and command buffers. */
@@ -70,6 +71,9 @@ void test_wait_fence(struct test_client *client, uint64_t value);
 /* An allocation with SGPU_UMD_* flags; over the memory, if that is not NULL. */
 NTSTATUS test_create(struct test_client *client, uint32_t flags, uint64_t bytes, const void *memory,
                      struct test_buffer *out_buffer);
+/* A resource of count allocations of so many bytes each, of local memory; gives their handles. */
+D3DKMT_HANDLE test_create_resource(struct test_client *client, unsigned count, uint64_t bytes,
+                                   struct test_buffer *out_buffers);
 void test_map(struct test_client *client, struct test_buffer *buffer, uint64_t va);
 NTSTATUS test_make_resident(struct test_client *client, const struct test_buffer *buffer);
 NTSTATUS test_evict(struct test_client *client, const struct test_buffer *buffer);
