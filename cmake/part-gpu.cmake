@@ -1,7 +1,10 @@
 # GPU models and policies that are examples of plug-ins (docs/gpu-models.md, docs/policy.md), and their tests.
 if(DRYDOCK_BENCH AND DRYDOCK_TESTS)
     foreach(model tutorial sdma virtio_gpu intel_blt)
-        add_library(gpu_${model} MODULE ${CMAKE_SOURCE_DIR}/examples/gpu/${model}.c)
+        # One file, or a folder of them.
+        file(GLOB model_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/examples/gpu/${model}.c
+                                                  ${CMAKE_SOURCE_DIR}/examples/gpu/${model}/*.c)
+        add_library(gpu_${model} MODULE ${model_sources})
         target_link_libraries(gpu_${model} PRIVATE drydock_everything)
         set_target_properties(gpu_${model} PROPERTIES PREFIX "" OUTPUT_NAME ${model}
                                                       LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/gpu)

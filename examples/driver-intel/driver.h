@@ -1,6 +1,6 @@
 /*
- * A display miniport (WDDM 2.6, GpuMmu) for the engines of examples/gpu/intel_blt.h, which takes
- * the private data that Intel's user-mode drivers for WSL send.
+ * A display miniport (WDDM 2.6, GpuMmu) for the engines of examples/gpu/intel_blt/intel_blt.h,
+ * which takes the private data that Intel's user-mode drivers for WSL send.
  *
  * Model      Nodes 0 to 2 are the clients' (3D and compute, video, copies), node 3 is a copy engine
  *            for paging alone. Each has a ring in system memory. A submission is, in it: the root
@@ -25,13 +25,12 @@
  *            ring.c     submissions, interrupts, preemption, resets
  *            umd.c      what user mode's half asks of the adapter
  *            helper.c   a library for user mode's half, no part of the image
- * Data       An allocation's private data is a stream of tokens (examples/gpu/intel_tokens.h), so
- *            is a submission's.
- * Mistakes   INTEL_MISTAKE 1: of several page-table entries the last leads to the page behind its
- *            own. 2: of a transfer of several pages the last row is left out. 3: FLUSH_TLB does not
- *            reach the engine of the clients' copies. 4: the fence of every 16th submission is not
- *            written. 5: a page of local memory is said to be one of the system's.
- * Source     contract.md; rules are named where they are kept.
+ * Data       An allocation's private data is a stream of tokens
+ * (examples/gpu/intel_blt/intel_tokens.h), so is a submission's. Mistakes   INTEL_MISTAKE 1: of
+ * several page-table entries the last leads to the page behind its own. 2: of a transfer of several
+ * pages the last row is left out. 3: FLUSH_TLB does not reach the engine of the clients' copies. 4:
+ * the fence of every 16th submission is not written. 5: a page of local memory is said to be one of
+ * the system's. Source     contract.md; rules are named where they are kept.
  */
 #ifndef DRIVER_INTEL_H
 #define DRIVER_INTEL_H
@@ -42,8 +41,8 @@
 #include <d3dkmddi.h>
 #include <dispmprt.h>
 
-#include "../gpu/intel_blt.h"
-#include "../gpu/intel_tokens.h"
+#include "../gpu/intel_blt/intel_blt.h"
+#include "../gpu/intel_blt/intel_tokens.h"
 
 #ifndef INTEL_MISTAKE
 #define INTEL_MISTAKE 0

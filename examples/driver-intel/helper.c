@@ -1,7 +1,7 @@
 /*
  * libwsl_compute_helper.so, which Intel's user-mode drivers for WSL load from the driver's folder
  * and ask to turn tokens into the structures of this kernel side, and back. Our structures are the
- * tokens as they are (examples/gpu/intel_tokens.h), so that both ways copy.
+ * tokens as they are (examples/gpu/intel_blt/intel_tokens.h), so that both ways copy.
  *
  * Sizes are those of the token streams that release 22.43.24595 of the compute runtime sends.
  * Zeros behind a stream are tokens of no length.

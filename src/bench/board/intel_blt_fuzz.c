@@ -1,9 +1,16 @@
 /*
  * Fuzz target: any bytes as a ring, a batch and a page of entries of the model of Intel's copy
- * engines (examples/gpu/intel_blt.c). It touches no memory but what the host has, asks for no
+ * engines (examples/gpu/intel_blt/). It touches no memory but what the host has, asks for no
  * range that overlaps itself, lets time pass, and comes to an end of its events.
  */
-#include "../examples/gpu/intel_blt.c"
+#include "../examples/gpu/intel_blt/blit.c"
+#include "../examples/gpu/intel_blt/engine.c"
+#include "../examples/gpu/intel_blt/memory.c"
+#include "../examples/gpu/intel_blt/model.c"
+#include "../examples/gpu/intel_blt/packets.c"
+#include "../examples/gpu/intel_blt/registers.c"
+#include "../examples/gpu/intel_blt/user_mode.c"
+#include "../examples/gpu/intel_blt/work.c"
 
 #define LOCAL_BYTES  (1u << 20)
 #define SYSTEM_BYTES (1u << 20)
@@ -261,7 +268,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     data += size ? 1 : 0;
     size -= size ? 1 : 0;
     if (has_ring) {
-        const size_t part = smaller_of(size, 64);
+        const size_t part = iblt_smaller(size, 64);
 
         memcpy(board.system, data, part);
         memcpy(board.system + part, start, sizeof start);
@@ -270,19 +277,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         size -= part;
     }
     if (has_entries) {
-        const size_t part = smaller_of(size, 512);
+        const size_t part = iblt_smaller(size, 512);
 
         memcpy(board.local + 0x3000, data, part);
         data += part;
         size -= part;
     }
-    memcpy(board.system + 0x40000, data, smaller_of(size, 32 * PAGE));
+    memcpy(board.system + 0x40000, data, iblt_smaller(size, 32 * PAGE));
     for (unsigned i = 0; i < 64; i++)
         write_register(gpu, IBLT_GGTT + 8 * i, 8, (i * PAGE) | IBLT_PTE_PRESENT);
-    write_register(gpu, bases[node] + IBLT_PDP0, 4, 0x1000);
-    write_register(gpu, bases[node] + IBLT_NONPRIV(0), 4, IBLT_TLB_COPY);
-    write_register(gpu, bases[node] + IBLT_RING_CTL, 4, 1);
-    write_register(gpu, bases[node] + IBLT_RING_TAIL, 4, tail);
+    write_register(gpu, iblt_bases[node] + IBLT_PDP0, 4, 0x1000);
+    write_register(gpu, iblt_bases[node] + IBLT_NONPRIV(0), 4, IBLT_TLB_COPY);
+    write_register(gpu, iblt_bases[node] + IBLT_RING_CTL, 4, 1);
+    write_register(gpu, iblt_bases[node] + IBLT_RING_TAIL, 4, tail);
     for (unsigned i = 0; i < MOST_EVENTS && run_next(&board); i++)
         ;
     for (uint64_t va = 0; va < UINT64_C(1) << 32; va += UINT64_C(0x3fff1000))

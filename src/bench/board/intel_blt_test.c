@@ -1,5 +1,5 @@
 /*
- * The model of Intel's copy engines (examples/gpu/intel_blt.c), driven by registers and packets
+ * The model of Intel's copy engines (examples/gpu/intel_blt/), driven by registers and packets
  * through the machine: each packet, each kind of page, and batches that mean harm.
  */
 #include "bench/whole_runs/test_model.h"
@@ -7,7 +7,7 @@
 #include "machine/machine.h"
 #include "machine/page_store.h"
 
-#include "../examples/gpu/intel_blt.h"
+#include "../examples/gpu/intel_blt/intel_blt.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

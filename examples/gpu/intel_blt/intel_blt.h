@@ -1,6 +1,6 @@
 /*
  * Command streamers and copy engines of Intel's kind (Xe HPG, "DG2"), with their page tables: what
- * their driver (examples/driver-intel) and their model (intel_blt.c) both know.
+ * their driver (examples/driver-intel) and their model (the other files here) both know.
  *
  * Engines    Each reads a ring from HEAD to TAIL. The ring's packets may do everything; batches,
  *            which MI_BATCH_BUFFER_START enters with bit 8, have virtual addresses, and may write
