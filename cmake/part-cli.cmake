@@ -16,6 +16,8 @@ if(DRYDOCK_BENCH AND DRYDOCK_TESTS AND TARGET drydock)
     if(DRYDOCK_PYTHON)
         add_test(NAME docs/commands
                  COMMAND ${DRYDOCK_PYTHON} ${CMAKE_SOURCE_DIR}/scripts/docs-commands.py $<TARGET_FILE:drydock>)
+        add_test(NAME docs/figures
+                 COMMAND ${DRYDOCK_PYTHON} ${CMAKE_SOURCE_DIR}/scripts/docs-figures.py $<TARGET_FILE:drydock>)
     endif()
     add_test(NAME cli/query COMMAND sh ${CMAKE_SOURCE_DIR}/src/cli/tests/query_test.sh $<TARGET_FILE:drydock>)
     add_test(NAME cli/watch COMMAND sh ${CMAKE_SOURCE_DIR}/src/cli/tests/watch_test.sh $<TARGET_FILE:drydock>)
