@@ -3,11 +3,12 @@
 
     scripts/docs-commands.py PROGRAM [--list]
 
-A command is `drydock ...` in a drawing (fenced or indented) or between backquotes. Of each one the verb and every option
-have to be in --help. One of a drawing that names files that are there, or that an earlier command made, is played, in a
-folder of its own that sees cases/, examples/ and the rest of the source: with 2 seeds where a campaign is meant, and a
-minute at most. A command must not end with status 2 or 3: that is a wrong command line, or a defect of ours. --list tells
-what is done with each, and plays nothing.
+A command is `drydock ...` in a drawing (fenced or indented) or between backquotes. Of each one the
+verb and every option have to be in --help. One of a drawing that names files that are there, or
+that an earlier command made, is played, in a folder of its own that sees cases/, examples/ and the
+rest of the source: with 2 seeds where a campaign is meant, and a minute at most. A command must not
+end with status 2 or 3: that is a wrong command line, or a defect of ours. --list tells what is done
+with each, and plays nothing.
 """
 import os
 import re
@@ -18,8 +19,15 @@ import tempfile
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # Never played here: they take long, serve, build with other tools, or replace what is there.
-NOT_PLAYED = {"bench": "measures", "exec": "needs an application", "cc": "needs clang and lld", "zoo": "takes minutes",
-              "shrink": "takes minutes", "ops": "takes minutes", "watch": "does not end"}
+NOT_PLAYED = {
+    "bench": "measures",
+    "exec": "needs an application",
+    "cc": "needs clang and lld",
+    "zoo": "takes minutes",
+    "shrink": "takes minutes",
+    "ops": "takes minutes",
+    "watch": "does not end",
+}
 LEAST_PLAYED = 15
 
 
@@ -69,8 +77,11 @@ def commands(text):
 
 def is_form(word):
     """A word that stands for something: NAME, DIR, FILE.json, [options], ..., <n>."""
-    return bool(re.search(r"\.\.\.|[\[\]<>|*]", word) or re.fullmatch(r"(.*[=/,:])?[A-Z][A-Z0-9_]+(\.\w+|/.*)?", word) and
-                not re.fullmatch(r"[A-Z]+-(\d+|\*)|[A-Z]\d+.*|PB|PT|VA|D\d.*", word))
+    return bool(
+        re.search(r"\.\.\.|[\[\]<>|*]", word)
+        or re.fullmatch(r"(.*[=/,:])?[A-Z][A-Z0-9_]+(\.\w+|/.*)?", word)
+        and not re.fullmatch(r"[A-Z]+-(\d+|\*)|[A-Z]\d+.*|PB|PT|VA|D\d.*", word)
+    )
 
 
 def is_whole(words):
@@ -89,8 +100,16 @@ class Player:
         self.lists = "--list" in sys.argv
 
     def run(self, words, folder=None):
-        return subprocess.run([self.program] + words, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, text=True, timeout=120, errors="replace")
+        return subprocess.run(
+            [self.program] + words,
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=120,
+            errors="replace",
+        )
 
     def fail(self, place, words, why):
         print(f"FAILED: {place}: drydock {shlex.join(words)}: {why}")
@@ -99,7 +118,10 @@ class Player:
     def options_of(self, verb):
         if verb not in self.help:
             said = self.run([verb, "--help"]).stdout
-            self.help[verb] = (set(re.findall(r"--([a-z][a-z0-9-]+)", said)), set(re.findall(r"^  -(\w)[, ]", said, re.M)))
+            self.help[verb] = (
+                set(re.findall(r"--([a-z][a-z0-9-]+)", said)),
+                set(re.findall(r"^  -(\w)[, ]", said, re.M)),
+            )
         return self.help[verb]
 
     def is_right(self, place, words):
@@ -137,10 +159,26 @@ class Player:
         for word in words[1:]:
             if is_form(word):
                 return f"{word} stands for something"
-            is_made = before in ("-o", "--out", "--db", "--findings", "--junit", "--sarif", "--calls", "--update-baseline")
-            is_path = "/" in word or re.search(r"\.(case|trace|json|rmv|sys|so|ddr|txt|toml|html|sarif|xml)$", word)
-            if is_path and not is_made and not word.startswith("-") and "=" not in word and \
-                    not os.path.exists(os.path.join(folder, word)):
+            is_made = before in (
+                "-o",
+                "--out",
+                "--db",
+                "--findings",
+                "--junit",
+                "--sarif",
+                "--calls",
+                "--update-baseline",
+            )
+            is_path = "/" in word or re.search(
+                r"\.(case|trace|json|rmv|sys|so|ddr|txt|toml|html|sarif|xml)$", word
+            )
+            if (
+                is_path
+                and not is_made
+                and not word.startswith("-")
+                and "=" not in word
+                and not os.path.exists(os.path.join(folder, word))
+            ):
                 return f"no {word}"
             before = word
         if words[0] in ("report", "trace", "merge", "replay", "query") and len(words) > 1:
@@ -176,7 +214,9 @@ def main():
     if len(sys.argv) < 2:
         sys.exit(__doc__)
     player = Player(sys.argv[1])
-    pages = ["README.md"] + sorted("docs/" + name for name in os.listdir(os.path.join(SOURCE, "docs")) if name.endswith(".md"))
+    pages = ["README.md"] + sorted(
+        "docs/" + name for name in os.listdir(os.path.join(SOURCE, "docs")) if name.endswith(".md")
+    )
     seen = set()
     for page in pages:
         with tempfile.TemporaryDirectory() as folder:
@@ -188,22 +228,35 @@ def main():
                 place = f"{page}:{number}"
                 if not player.is_right(place, words):
                     continue
-                why = player.why_not(words, folder) if is_drawn or is_whole(words) else "a sentence names it"
+                why = (
+                    player.why_not(words, folder)
+                    if is_drawn or is_whole(words)
+                    else "a sentence names it"
+                )
                 if not why and tuple(words) in seen and not {"-o", "--out"} & set(words):
                     continue
                 seen.add(tuple(words))
                 if why:
                     player.counts["not played"] += 1
                 if player.lists:
-                    print(f"{place}: drydock {shlex.join(words)}: {'not played: ' + why if why else 'played'}")
+                    print(
+                        f"{place}: drydock {shlex.join(words)}: "
+                        f"{'not played: ' + why if why else 'played'}"
+                    )
                 elif not why:
                     player.play(place, words, folder)
     if player.lists:
         return 0
     if player.counts["played"] < LEAST_PLAYED:
-        print(f"FAILED: {player.counts['played']} commands were played (expected {LEAST_PLAYED} or more)")
+        print(
+            f"FAILED: {player.counts['played']} commands were played "
+            f"(expected {LEAST_PLAYED} or more)"
+        )
         player.failures += 1
-    print(f"{player.counts['played']} commands played, {player.counts['not played']} looked at alone, {player.failures} wrong")
+    print(
+        f"{player.counts['played']} commands played, {player.counts['not played']} looked at alone, "
+        f"{player.failures} wrong"
+    )
     return 1 if player.failures else 0
 
 

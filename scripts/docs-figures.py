@@ -3,10 +3,11 @@
 
     scripts/docs-figures.py PROGRAM
 
-DRAWINGS are what a command prints, as a page shows it. The page leaves rows out, cuts a row at "...", and folds lines: each
-of its lines has to be in what the command prints, in the order of the page, white space aside. COUNTS are numbers within a
-sentence. Figures that are measured (times, ratios) are not looked at here: `make bench-check` has bounds for them.
-Exit status 1: a page is out of date; its line and what the program says are printed.
+DRAWINGS are what a command prints, as a page shows it. The page leaves rows out, cuts a row at
+"...", and folds lines: each of its lines has to be in what the command prints, in the order of the
+page, white space aside. COUNTS are numbers within a sentence. Figures that are measured (times,
+ratios) are not looked at here: `make bench-check` has bounds for them. Exit status 1: a page is out
+of date; its line and what the program says are printed.
 """
 import json
 import os
@@ -19,19 +20,41 @@ SOURCE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 # Page, first line of the drawing (or of what is looked at in it), lines, command.
 DRAWINGS = [
-    ("README.md", "physical (WDDM 1.x)   GpuMmu (WDDM 2.x)", 9, "run cases/main.case --model both --no-out"),
-    ("README.md", "error FILL-005  DxgkDdiBuildPagingBuffer(FILL)", 13,
-     "check --driver zoo:D37-fill-in-dwords --model physical --first-seed 2 --seeds 1 --shrink-seconds 90 -o dock"),
+    (
+        "README.md",
+        "physical (WDDM 1.x)   GpuMmu (WDDM 2.x)",
+        9,
+        "run cases/main.case --model both --no-out",
+    ),
+    (
+        "README.md",
+        "error FILL-005  DxgkDdiBuildPagingBuffer(FILL)",
+        13,
+        "check --driver zoo:D37-fill-in-dwords --model physical --first-seed 2 --seeds 1"
+        " --shrink-seconds 90 -o dock",
+    ),
 ]
 
-# Page, pattern whose groups are the counts, and what the program says they are (a function of ask()).
+# Page, pattern whose groups are the counts, and what the program says they are.
 COUNTS = [
     ("README.md", r"each of the (\d+) rules", lambda ask: [len(ask("rules --json")["rules"])]),
     ("README.md", r"\d+ of (\d+) in (\d+) rows \(\d+ within", lambda ask: defects(ask, "")),
-    ("README.md", r"\| (\d+) in (\d+) rows of 300 seeds, 0 accused", lambda ask: defects(ask, "--lawful")),
-    ("README.md", r"of the (\d+) paging operations", lambda ask: [len(operations(ask)["operations"])]),
+    (
+        "README.md",
+        r"\| (\d+) in (\d+) rows of 300 seeds, 0 accused",
+        lambda ask: defects(ask, "--lawful"),
+    ),
+    (
+        "README.md",
+        r"of the (\d+) paging operations",
+        lambda ask: [len(operations(ask)["operations"])],
+    ),
     ("README.md", r"of (\d+) alternatives that the documents", lambda ask: [alternatives(ask)]),
-    ("docs/your-driver.md", r"rules \d+ of (\d+) evaluated", lambda ask: [len(ask("rules --json")["rules"])]),
+    (
+        "docs/your-driver.md",
+        r"rules \d+ of (\d+) evaluated",
+        lambda ask: [len(ask("rules --json")["rules"])],
+    ),
     ("docs/campaigns.md", r"each of the (\d+) alternatives", lambda ask: [alternatives(ask)]),
 ]
 
@@ -48,7 +71,9 @@ def operations(ask):
 
 def alternatives(ask):
     told = operations(ask)
-    return sum(len(part["arms"]) for group in ("operations", "structures") for part in told[group].values())
+    return sum(
+        len(part["arms"]) for group in ("operations", "structures") for part in told[group].values()
+    )
 
 
 def squeeze(text):
@@ -62,13 +87,20 @@ class Pages:
         self.failures = 0
 
     def output(self, command):
-        """What the command prints; it is run once, in the source, and what it writes goes to a folder that is removed."""
+        """What the command prints; it is run once, in a folder that is removed."""
         if command not in self.answers:
             with tempfile.TemporaryDirectory() as folder:
                 for name in ("cases", "examples"):
                     os.symlink(os.path.join(SOURCE, name), os.path.join(folder, name))
-                done = subprocess.run([self.program, *command.split()], cwd=folder, capture_output=True, text=True,
-                                      stdin=subprocess.DEVNULL, timeout=300, check=False)
+                done = subprocess.run(
+                    [self.program, *command.split()],
+                    cwd=folder,
+                    capture_output=True,
+                    text=True,
+                    stdin=subprocess.DEVNULL,
+                    timeout=300,
+                    check=False,
+                )
             if done.returncode not in (0, 1):
                 sys.exit(f"drydock {command}: exit status {done.returncode}\n{done.stderr}")
             self.answers[command] = done.stdout
@@ -88,11 +120,13 @@ class Pages:
             self.fail(page, 1, first, "there is no such drawing")
             return
         printed, at = squeeze(self.output(command)), 0
-        for number, line in enumerate(lines[begins[0]:begins[0] + count], begins[0] + 1):
+        for number, line in enumerate(lines[begins[0] : begins[0] + count], begins[0] + 1):
             wanted = squeeze(line.split("...")[0])
             found = printed.find(wanted, at)
             if found < 0:
-                self.fail(page, number, wanted, f"'drydock {command}' does not print that, or not there")
+                self.fail(
+                    page, number, wanted, f"'drydock {command}' does not print that, or not there"
+                )
             else:
                 at = found + len(wanted)
 
@@ -104,7 +138,12 @@ class Pages:
             return
         said, are = [int(group) for group in found.groups()], tell(self.ask)
         if said != are:
-            self.fail(page, text.count("\n", 0, found.start()) + 1, squeeze(found.group(0)), f"the program says {are}")
+            self.fail(
+                page,
+                text.count("\n", 0, found.start()) + 1,
+                squeeze(found.group(0)),
+                f"the program says {are}",
+            )
 
 
 def main():

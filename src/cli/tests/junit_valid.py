@@ -10,15 +10,46 @@ NUMBER = re.compile(r"[0-9]+\Z")
 TEXT = re.compile(r".*\Z", re.S)
 # element: its attributes (a star: must be there), its children, whether it has text
 FORMS = {
-    "testsuites": ({"name": TEXT, "time": TIME, "tests": NUMBER, "failures": NUMBER, "errors": NUMBER},
-                   {"testsuite"}, False),
-    "testsuite": ({"name*": TEXT, "tests*": NUMBER, "failures*": NUMBER, "errors*": NUMBER, "group": TEXT,
-                   "time": TIME, "skipped": NUMBER, "timestamp": TEXT, "hostname": TEXT, "id": TEXT,
-                   "package": TEXT, "file": TEXT, "log": TEXT, "url": TEXT},
-                  {"testsuite", "properties", "testcase", "system-out", "system-err"}, False),
-    "testcase": ({"name*": TEXT, "time": TEXT, "classname": TEXT, "group": TEXT},
-                 {"skipped", "error", "failure", "rerunFailure", "rerunError", "flakyFailure", "flakyError",
-                  "system-out", "system-err"}, False),
+    "testsuites": (
+        {"name": TEXT, "time": TIME, "tests": NUMBER, "failures": NUMBER, "errors": NUMBER},
+        {"testsuite"},
+        False,
+    ),
+    "testsuite": (
+        {
+            "name*": TEXT,
+            "tests*": NUMBER,
+            "failures*": NUMBER,
+            "errors*": NUMBER,
+            "group": TEXT,
+            "time": TIME,
+            "skipped": NUMBER,
+            "timestamp": TEXT,
+            "hostname": TEXT,
+            "id": TEXT,
+            "package": TEXT,
+            "file": TEXT,
+            "log": TEXT,
+            "url": TEXT,
+        },
+        {"testsuite", "properties", "testcase", "system-out", "system-err"},
+        False,
+    ),
+    "testcase": (
+        {"name*": TEXT, "time": TEXT, "classname": TEXT, "group": TEXT},
+        {
+            "skipped",
+            "error",
+            "failure",
+            "rerunFailure",
+            "rerunError",
+            "flakyFailure",
+            "flakyError",
+            "system-out",
+            "system-err",
+        },
+        False,
+    ),
     "properties": ({}, {"property"}, False),
     "property": ({"name*": TEXT, "value*": TEXT}, set(), False),
     "failure": ({"type": TEXT, "message": TEXT}, set(), True),
@@ -39,7 +70,7 @@ def complaints(element, names):
         if name not in known:
             yield f"{element.tag} has no attribute {name}"
         elif not known[name].match(value):
-            yield f"{element.tag} {name}=\"{value}\""
+            yield f'{element.tag} {name}="{value}"'
     for name in attributes:
         if name.endswith("*") and name[:-1] not in element.attrib:
             yield f"{element.tag} without {name[:-1]}"
@@ -48,10 +79,13 @@ def complaints(element, names):
     if element.tag == "testsuite":
         names = set()
         cases = list(element.iter("testcase"))
-        for attribute, wanted in (("tests", len(cases)), ("failures", len(list(element.iter("failure")))),
-                                  ("skipped", len(list(element.iter("skipped"))))):
+        for attribute, wanted in (
+            ("tests", len(cases)),
+            ("failures", len(list(element.iter("failure")))),
+            ("skipped", len(list(element.iter("skipped")))),
+        ):
             if int(element.attrib.get(attribute, wanted)) != wanted:
-                yield f"{attribute}=\"{element.attrib[attribute]}\" of {wanted}"
+                yield f'{attribute}="{element.attrib[attribute]}" of {wanted}'
     if element.tag == "testcase":
         name = (element.attrib.get("classname"), element.attrib.get("name"))
         if name in names:
