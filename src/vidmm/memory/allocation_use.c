@@ -125,19 +125,6 @@ void allocations_unhold(unsigned count, struct vidmm_allocation *const *allocati
     pay(&sum);
 }
 
-void allocation_use(struct vidmm_allocation *allocation)
-{
-    allocation->uses++;
-}
-
-void allocation_unuse(struct vidmm_allocation *allocation)
-{
-    ASSERT(allocation->uses > 0);
-    allocation->uses--;
-    if (allocation->is_destroyed)
-        allocation_bury_if_dead(allocation);
-}
-
 void allocation_doom(struct vidmm_allocation *allocation)
 {
     ASSERT(!allocation->is_destroyed);

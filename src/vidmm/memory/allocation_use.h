@@ -11,7 +11,10 @@
 #define VIDMM_ALLOCATION_USE_H
 
 #include "vidmm/memory/allocation.h"
+#include "vidmm/memory/allocation_state.h"
 #include "vidmm/memory/reference_list.h"
+
+#include "base/assert.h"
 
 void allocation_hold(struct vidmm_allocation *allocation);
 void allocation_unhold(struct vidmm_allocation *allocation);
@@ -19,8 +22,17 @@ void allocation_unhold(struct vidmm_allocation *allocation);
 void allocations_hold(unsigned count, struct vidmm_allocation *const *allocations);
 void allocations_unhold(unsigned count, struct vidmm_allocation *const *allocations);
 /* A packet of the physical model refers to it, from the client's call to the packet's end. */
-void allocation_use(struct vidmm_allocation *allocation);
-void allocation_unuse(struct vidmm_allocation *allocation);
+static inline void allocation_use(struct vidmm_allocation *allocation)
+{
+    allocation->uses++;
+}
+static inline void allocation_unuse(struct vidmm_allocation *allocation)
+{
+    ASSERT(allocation->uses > 0);
+    allocation->uses--;
+    if (allocation->is_destroyed)
+        allocation_bury_if_dead(allocation);
+}
 
 /* What lists owe it has been done to it: its holds, its place in an LRU list, busy_until. */
 static inline void allocation_settle(const struct vidmm_allocation *allocation)

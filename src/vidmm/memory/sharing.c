@@ -39,11 +39,10 @@ static struct opening *find_opening(const struct vidmm_allocation *allocation,
     return NULL;
 }
 
-HANDLE allocation_handle_in(const struct vidmm_allocation *allocation,
-                            const struct vidmm_device *device)
+HANDLE opening_handle_in(const struct vidmm_allocation *allocation,
+                         const struct vidmm_device *device)
 {
-    const struct opening *opening =
-        device == allocation->device ? NULL : find_opening(allocation_first(allocation), device);
+    const struct opening *opening = find_opening(allocation_first(allocation), device);
 
     return opening ? opening->handle : allocation->device_handle;
 }

@@ -7,14 +7,20 @@
 #ifndef VIDMM_SHARING_H
 #define VIDMM_SHARING_H
 
+#include "vidmm/memory/allocation.h"
+
 #include <ntddk.h>
 
-struct vidmm_allocation;
-struct vidmm_device;
-
-/* The driver's handle of the allocation in a device: of its opening, or else its owner's. */
-HANDLE allocation_handle_in(const struct vidmm_allocation *allocation,
-                            const struct vidmm_device *device);
+/* The driver's handle of an allocation in a device: of its opening there, or else its owner's. */
+HANDLE opening_handle_in(const struct vidmm_allocation *allocation,
+                         const struct vidmm_device *device);
+/* The same, fast in the owner's device. */
+static inline HANDLE allocation_handle_in(const struct vidmm_allocation *allocation,
+                                          const struct vidmm_device *device)
+{
+    return device == allocation->device ? allocation->device_handle
+                                        : opening_handle_in(allocation, device);
+}
 void openings_close_of_allocation(struct vidmm_allocation *allocation);
 void openings_close_of_device(struct vidmm_device *device);
 

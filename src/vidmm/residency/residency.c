@@ -20,6 +20,7 @@
 #include "vidmm/residency/residency.h"
 
 #include "vidmm/adapter/driver_error.h"
+#include "vidmm/adapter/power.h"
 #include "vidmm/adapter/pump.h"
 #include "vidmm/mappings/mapping.h"
 #include "vidmm/views/agp.h"
@@ -730,6 +731,37 @@ static bool serve_requests(struct vidmm *vidmm)
         }
     }
     return did_anything;
+}
+
+/* What a request has to wait for, be it all resident. */
+static bool has_to_wait(const struct request *request)
+{
+    const struct vidmm *vidmm = request->vidmm;
+
+    return !list_is_empty(&vidmm->requests) || request->device->pending_requests ||
+           vidmm->is_pumping || vidmm->callback_depth || vidmm->power.state != POWER_ON ||
+           !NT_SUCCESS(vidmm->refusal) || turns_are_taken(vidmm);
+}
+
+bool residency_serve_at_once(struct request *request)
+{
+    struct vidmm *vidmm = request->vidmm;
+
+    if (has_to_wait(request))
+        return false;
+    for (unsigned i = 0; i < request->count; i++) {
+        if (!allocation_is_usable(request->allocations[i]))
+            return false;
+    }
+    if (notes_are_heard(vidmm)) {
+        note_request(request, NULL);
+        note_request_begins(request);
+        note_request_ends(request, STATUS_SUCCESS, 0, 0);
+    }
+    vidmm->statistics.residency_requests += request->count;
+    vidmm->statistics.residency_hits += request->count;
+    allocations_hold(request->count, request->allocations);
+    return true;
 }
 
 bool residency_run(struct vidmm *vidmm)

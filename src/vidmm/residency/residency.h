@@ -14,11 +14,20 @@
 
 #include <stdbool.h>
 
+struct request;
+
 /* Ends the requests whose values have been written, if an interrupt has said that some were. */
 void requests_rescan(struct vidmm *vidmm);
 /* Whether one has said so or not: a reset has come between. */
 void requests_end_reached(struct vidmm *vidmm);
 bool residency_run(struct vidmm *vidmm);
+
+/*
+ * A request that is not queued yet, all of whose allocations are resident, with no request in front
+ * of it that could change that: its allocations are held, and it has been served. It stays the
+ * caller's, and done() is not called. False, and nothing has changed: it has to be queued.
+ */
+bool residency_serve_at_once(struct request *request);
 
 /* vidmm_make_resident() of all members of a list, which hears of the end of a request. */
 NTSTATUS residency_ask_for_list(struct vidmm_list *list, vidmm_done done, void *context,

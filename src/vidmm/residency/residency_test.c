@@ -232,6 +232,50 @@ static void random_lists_leave_in_the_order_of_single_references(void **state)
 }
 
 /* Neighbours in a list are of one device, but not of one segment. */
+/* Physical: nothing has to be brought in, so that no request stands in line, and nothing pages. */
+static void random_packets_of_what_is_resident_are_with_the_driver_at_once(void **state)
+{
+    struct rig_config config = rig_model(0);
+    struct rig *rig = rig_create(&config);
+    struct lru_model model = {.count = 0};
+    struct rig_object objects[16];
+    struct rng rng;
+
+    rng_init(&rng, 6);
+    for (unsigned i = 0; i < ARRAY_COUNT(objects); i++) {
+        rig_object(rig, 1 + i % 4, 1, &objects[i]);
+        rig_gpu(rig, &objects[i], 1);
+        model.order[model.count++] = objects[i].allocation;
+    }
+    for (unsigned step = 0; step < 500; step++) {
+        unsigned numbers[6], count = 1 + (unsigned)rng_below(&rng, ARRAY_COUNT(numbers));
+        struct rig_object *listed[6];
+        struct rig_done done = {0};
+
+        if (step == 250) /* sums are for processes without limits */
+            vidmm_set_budget(rig->process, VIDMM_BUDGET_LOCAL, 256 * PAGE_BYTES);
+        for (unsigned i = 0; i < count; i++) {
+            numbers[i] = (unsigned)rng_below(&rng, ARRAY_COUNT(objects));
+            listed[i] = &objects[numbers[i]];
+            model_refer(&model, objects, numbers[i], true);
+        }
+        assert_int_equal(rig_gpu_in(rig, rig->context, listed, count, 8, rig_done, &done),
+                         STATUS_SUCCESS);
+        assert_true(list_is_empty(&rig->vidmm->requests) && !list_is_empty(&rig->queued[0]));
+        assert_true(list_is_empty(&rig->queued[1])); /* no paging */
+        for (unsigned i = 0; i < count; i++)
+            assert_true(listed[i]->allocation->holds);
+        rig_drain(rig);
+        assert_int_equal(done.calls, 1);
+        for (unsigned i = 0; i < count; i++)
+            model_refer(&model, objects, numbers[i], false);
+        assert_leaves_in_order(rig, &model, objects[0].allocation->place.segment);
+    }
+    for (unsigned i = 0; i < ARRAY_COUNT(objects); i++)
+        rig_destroy_object(rig, &objects[i]);
+    rig_free(rig);
+}
+
 static void a_list_of_two_segments_counts_for_both_budgets(void **state)
 {
     struct rig_config config = rig_model(2);
@@ -670,6 +714,7 @@ int main(void)
         cmocka_unit_test(make_resident_succeeds_at_once_pends_or_fails_with_sizes),
         cmocka_unit_test(a_device_whose_residency_must_succeed_is_in_error_when_it_does_not),
         cmocka_unit_test(random_lists_leave_in_the_order_of_single_references),
+        cmocka_unit_test(random_packets_of_what_is_resident_are_with_the_driver_at_once),
         cmocka_unit_test(a_list_of_two_segments_counts_for_both_budgets),
         cmocka_unit_test(the_least_recently_used_of_the_lowest_priority_leaves_first),
         cmocka_unit_test(what_work_in_flight_may_use_stays),

@@ -31,7 +31,7 @@
 /* Without work for such a part of the time, a process loses its turn. */
 #define IDLE_PART 100
 
-static bool are_taken(const struct vidmm *vidmm)
+bool turns_are_taken(const struct vidmm *vidmm)
 {
     return vidmm->config.policy->turn_ns && vidmm->config.platform.now_ns;
 }
@@ -174,7 +174,7 @@ struct request *turns_choose(struct vidmm *vidmm)
 {
     struct request *request = container_of(vidmm->requests.next, struct request, link);
 
-    if (!are_taken(vidmm) || request->is_active || !NT_SUCCESS(vidmm->refusal))
+    if (!turns_are_taken(vidmm) || request->is_active || !NT_SUCCESS(vidmm->refusal))
         return request;
     if (!vidmm->turns.holder && request->device)
         begin_turn(vidmm, request->device->process);
@@ -194,7 +194,7 @@ void turns_note_work(struct vidmm_device *device)
 {
     struct vidmm *vidmm = device->vidmm;
 
-    if (vidmm->turns.holder == device->process && are_taken(vidmm))
+    if (vidmm->turns.holder == device->process && turns_are_taken(vidmm))
         vidmm->turns.worked_ns = now(vidmm);
 }
 
@@ -202,7 +202,7 @@ bool vidmm_pass_turn(struct vidmm *vidmm)
 {
     const struct request *first = container_of(vidmm->requests.next, struct request, link);
 
-    if (!are_taken(vidmm) || !vidmm->turns.holder || list_is_empty(&vidmm->requests) ||
+    if (!turns_are_taken(vidmm) || !vidmm->turns.holder || list_is_empty(&vidmm->requests) ||
         first->is_active)
         return false;
     pass_turn(vidmm);

@@ -43,6 +43,9 @@ void turns_init(struct vidmm_process *process);
 /* The process is being destroyed. */
 void turns_forget(struct vidmm_process *process);
 
+/* The policy has turns. */
+bool turns_are_taken(const struct vidmm *vidmm);
+
 /*
  * The request that is to be served, which is moved to the front of the line; NULL: all have to wait
  * for what is under way. There is a request.

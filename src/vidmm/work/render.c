@@ -25,6 +25,7 @@
 #include "vidmm/memory/segment.h"
 #include "vidmm/memory/sharing.h"
 #include "vidmm/residency/request.h"
+#include "vidmm/residency/residency.h"
 #include "vidmm/work/null_context.h"
 #include "vidmm/vidmm.h"
 #include "vidmm/vidmm_private.h"
@@ -74,8 +75,15 @@ static bool is_virtual(const struct vidmm_context *context)
 /* The part holds the allocations of its locations, and those that the context runs in. */
 static void unhold_part(struct submission *submission)
 {
+    struct request *served = submission->served;
     unsigned i;
 
+    if (served) {
+        submission->served = NULL;
+        allocations_unhold(served->count, served->allocations);
+        request_free(served);
+        return;
+    }
     for (i = 0; i < submission->held_count; i++) {
         if (i >= submission->reference_count || submission->is_needed[i])
             allocation_unhold(submission->references[i].allocation);
@@ -150,29 +158,53 @@ static void render_retired(struct vidsch_packet *packet, NTSTATUS status)
 
 /* ---- Patch and submit ------------------------------------------------------------------------ */
 
-/* A list entry of an allocation; one of a present may have none (PATCH-019). */
-static bool name_entry(const struct vidmm_device *device, const struct vidmm_reference *reference,
-                       DXGK_ALLOCATIONLIST *entry)
+/*
+ * Fills an entry of an allocation list. The bit-field of one bit comes last: compilers write it as
+ * a byte, and a word that is read behind such a write has to wait for it.
+ */
+static inline void fill_entry(const struct vidmm_device *device,
+                              const struct vidmm_reference *reference, unsigned segment_id,
+                              uint64_t address, DXGK_ALLOCATIONLIST *entry)
 {
-    memset(entry, 0, sizeof *entry);
-    if (!reference->allocation)
-        return false;
     entry->hDeviceSpecificAllocation = allocation_handle_in(reference->allocation, device);
+    entry->PhysicalAddress.QuadPart = (LONGLONG)address;
+    entry->Reserved = 0;
+    entry->SegmentId = segment_id;
     entry->WriteOperation = reference->is_written;
-    return true;
+}
+
+/* An allocation without its place; a present may have none (PATCH-019). */
+static inline void name_entry(const struct vidmm_device *device,
+                              const struct vidmm_reference *reference, DXGK_ALLOCATIONLIST *entry)
+{
+    if (reference->allocation)
+        fill_entry(device, reference, 0, 0, entry);
+    else
+        memset(entry, 0, sizeof *entry);
 }
 
 /* The same with the place that it has, if any (PATCH-011, PATCH-015). */
-static void describe(const struct vidmm_device *device, const struct vidmm_reference *reference,
-                     DXGK_ALLOCATIONLIST *entry)
+static inline void describe(const struct vidmm_device *device,
+                            const struct vidmm_reference *reference, DXGK_ALLOCATIONLIST *entry)
 {
     const struct vidmm_allocation *allocation = reference->allocation;
 
-    if (!name_entry(device, reference, entry) || allocation->state != ALLOCATION_RESIDENT)
-        return;
-    entry->SegmentId = allocation->place.segment->id;
-    entry->PhysicalAddress.QuadPart =
-        (LONGLONG)(allocation->place.segment->caps->base + allocation->place.offset);
+    if (allocation && allocation->state == ALLOCATION_RESIDENT) {
+        const struct segment *segment = allocation->place.segment;
+
+        fill_entry(device, reference, segment->id, segment->caps->base + allocation->place.offset,
+                   entry);
+    } else {
+        name_entry(device, reference, entry);
+    }
+}
+
+/* The GPU writes into it: its content elsewhere is stale. */
+static inline void note_write(struct vidmm_allocation *allocation)
+{
+    allocation->is_dirty = true;
+    if (allocation->place.segment->kind == SEGMENT_AGP)
+        allocation->is_agp_dirty = true;
 }
 
 static NTSTATUS prepare_render(struct vidsch_packet *packet, struct miniport *miniport)
@@ -184,26 +216,19 @@ static NTSTATUS prepare_render(struct vidsch_packet *packet, struct miniport *mi
     unsigned i;
 
     for (i = 0; i < submission->reference_count; i++) {
-        DXGK_ALLOCATIONLIST *entry = &buffer->allocation_list[i];
+        const struct vidmm_reference *reference = &submission->references[i];
 
-        describe(submission->context->device, &submission->references[i], entry);
         if (!submission->is_needed[i]) { /* another part's: it may go while this one runs */
-            entry->SegmentId = 0;
-            entry->PhysicalAddress.QuadPart = 0;
+            name_entry(context->device, reference, &buffer->allocation_list[i]);
             continue;
         }
-        ASSERT(submission->references[i].allocation->state == ALLOCATION_RESIDENT);
-        if (submission->references[i].is_written)
-            submission->references[i].allocation->is_dirty = true;
-        if (submission->references[i].is_written &&
-            submission->references[i].allocation->place.segment->kind == SEGMENT_AGP)
-            submission->references[i].allocation->is_agp_dirty = true;
+        ASSERT(reference->allocation->state == ALLOCATION_RESIDENT);
+        describe(context->device, reference, &buffer->allocation_list[i]);
+        if (reference->is_written)
+            note_write(reference->allocation);
     }
-    for (; i < submission->held_count; i++) { /* the GPU stores into it what only it knows */
-        submission->references[i].allocation->is_dirty = true;
-        if (submission->references[i].allocation->place.segment->kind == SEGMENT_AGP)
-            submission->references[i].allocation->is_agp_dirty = true;
-    }
+    for (; i < submission->held_count; i++) /* the GPU stores into it what only it knows */
+        note_write(submission->references[i].allocation);
     patch.hContext = context->driver_context;
     patch.DmaBufferPhysicalAddress = dma_buffer_address(buffer, &patch.DmaBufferSegmentId);
     patch.pDmaBuffer = buffer->cpu;
@@ -315,6 +340,10 @@ static NTSTATUS reserve_splits(struct submission *submission)
     struct render_call *call = submission->call;
     uint32_t i;
 
+    /* They never fall. */
+    if (submission->patch_count == 0 ||
+        list[0].SplitOffset == list[submission->patch_count - 1].SplitOffset)
+        return STATUS_SUCCESS;
     for (i = 1; i < submission->patch_count; i++) {
         struct submission *spare;
         unsigned requests;
@@ -537,7 +566,8 @@ static void fill_list(const struct submission *submission, const struct making *
 
         if (reference.allocation)
             reference.allocation = allocation_current(reference.allocation);
-        if (name_entry(device, &reference, &list[i]))
+        name_entry(device, &reference, &list[i]);
+        if (reference.allocation)
             list[i].VirtualAddress = making->addresses[i];
     }
 }
@@ -707,6 +737,9 @@ static NTSTATUS check_references(const struct vidmm_context *context, unsigned c
             return STATUS_GRAPHICS_INVALID_ALLOCATION_USAGE;
         if (allocation->is_destroyed)
             return STATUS_INVALID_HANDLE;
+        /* What a hold takes the allocation from between. */
+        prefetch_to_write(allocation->link.prev);
+        prefetch_to_write(allocation->link.next);
     }
     return STATUS_SUCCESS;
 }
@@ -719,6 +752,17 @@ static unsigned most_parts(const struct making *making)
 {
     return 64 + (making->is_present ? making->present.SubRectCnt
                                     : making->render.CommandLength / (unsigned)sizeof(ULONG));
+}
+
+/* What its references name is brought in first, or is held at once where all of it is there. */
+static void queue_part(struct submission *part)
+{
+    if (part->packet.is_virtual || !residency_serve_at_once(part->request)) {
+        request_queue(part->request);
+        return;
+    }
+    part->served = part->request;
+    references_resident(part, STATUS_SUCCESS, 0, 0);
 }
 
 /* Makes the parts, and queues all of them or none. */
@@ -778,7 +822,7 @@ static NTSTATUS make_and_queue(struct vidmm_context *context, struct making *mak
             submission_wait_for_paging(part);
             context->waiting_submissions++;
         }
-        request_queue(part->request);
+        queue_part(part);
     }
     vidmm_pump(vidmm);
     return STATUS_SUCCESS;

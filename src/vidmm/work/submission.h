@@ -36,7 +36,8 @@ struct submission {
     /* Physical, and presents. */
     struct render_call *call;
     struct dma_buffer *buffer;
-    struct request *request;
+    struct request *request;           /* until it has ended */
+    struct request *served;            /* at once: it holds the references; NULL: it was queued */
     struct submission *next;           /* of the same call */
     uint32_t dma_start, dma_end;       /* its part of the buffer */
     uint32_t patch_start, patch_count; /* ... and of the patch list */
