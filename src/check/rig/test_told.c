@@ -274,8 +274,10 @@ static void play(struct rig *rig)
     plays.calls->function(rig);
     check_end(rig->check, false);
     plays.is_on = false;
-    rig->top = upper.next;
-    rig->drivers_host = host.upper;
+    if (rig->top == &upper) { /* else the test has made its rig again, without these two */
+        rig->top = upper.next;
+        rig->drivers_host = host.upper;
+    }
 }
 
 /* A wrong word can let the test of the calls fail, or crash: the play ends there. */
