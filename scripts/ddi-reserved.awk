@@ -7,9 +7,12 @@
 # bits 0: the whole member. What lies in a structure by value is part of it. Of the union of
 # DXGKARG_BUILDPAGINGBUFFER each member is a structure of its own, "DXGKARG_BUILDPAGINGBUFFER/0" for
 # operation 0. Left out are arrays, padding, and bits that have a name in another version (so
-# those of DXGK_GAMMARAMPCAPS, which lies where DXGK_COLORTRANSFORMCAPS does).
+# those of DXGK_GAMMARAMPCAPS, which lies where DXGK_COLORTRANSFORMCAPS does). EngineOrdinal of
+# DXGKARG_PATCH has another name, and its page calls it reserved.
 
 function is_reserved(s, i) {
+    if (s == "DXGKARG_PATCH" && name[s, i] == "EngineOrdinal")
+        return 1
     return name[s, i] ~ /(^|\.)Reserved[0-9]*$/ && type[s, i] ~ /^(UINT|UINT16|UINT32|ULONG|ULONGLONG|SIZE_T)$/
 }
 

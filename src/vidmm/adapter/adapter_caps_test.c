@@ -459,6 +459,31 @@ static void every_broken_rule_is_named_with_its_field(void **state)
     }
 }
 
+/* The page of the descriptor says that the adapter fails to initialize. */
+static void a_flag_beside_Agp_keeps_the_adapter_from_starting(void **state)
+{
+    static const DXGK_SEGMENTFLAGS others[] = {{0}, {.Aperture = 1}, {.CpuVisible = 1}};
+    struct vidmm_platform bridge = platform;
+
+    bridge.agp_base = 0xd0000000;
+    bridge.agp_bytes = 64 * MiB;
+    for (size_t i = 0; i < ARRAY_COUNT(others); i++) {
+        struct vidmm_failure failure;
+        struct vidmm_caps caps;
+        struct fake fake;
+        NTSTATUS status;
+
+        make_fake(&fake, WDDM13);
+        fake.segments[1].Flags = others[i];
+        fake.segments[1].Flags.Agp = 1;
+        status =
+            vidmm_caps_query(&fake.miniport, base_services_libc(), &bridge, NULL, &caps, &failure);
+        assert_int_equal(status, i ? STATUS_INVALID_PARAMETER : STATUS_SUCCESS);
+        assert_string_equal(failure.rule, i ? "BANK-006" : "");
+        vidmm_caps_fini(base_services_libc(), &caps);
+    }
+}
+
 static void the_nearest_lawful_reports_are_taken(void **state)
 {
     static const struct {
@@ -671,6 +696,7 @@ int main(void)
         cmocka_unit_test(banks_and_invalid_ranges_are_copied),
         cmocka_unit_test(nothing_is_placed_in_ranges_of_others),
         cmocka_unit_test(every_broken_rule_is_named_with_its_field),
+        cmocka_unit_test(a_flag_beside_Agp_keeps_the_adapter_from_starting),
         cmocka_unit_test(the_nearest_lawful_reports_are_taken),
         cmocka_unit_test(an_iommu_without_a_gpu_mmu_has_no_page_tables_and_is_not_asked_for_any),
         cmocka_unit_test(the_model_is_told_by_the_caps_alone),

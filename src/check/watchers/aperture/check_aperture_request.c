@@ -118,17 +118,33 @@ void check_map(struct check *check, const struct check_segment *segment,
         check_list_of(check, request, allocation);
 }
 
+/* Of several devices that have the allocation open, the system chooses the owner. */
+static bool is_owner(const struct check_allocation *allocation, const struct check_device *device)
+{
+    if (!allocation || !allocation->was_made_by_device)
+        return true;
+    if (!device || allocation->is_primary)
+        return !device && allocation->is_primary;
+    return !allocation->creator || allocation->open_count > 1 ||
+           device->object.number == allocation->creator;
+}
+
 void check_owner(struct check *check, const struct request *request, const struct claim *mapped)
 {
     const struct check_ledger *ledger = check_ledger(check);
-    bool is_alive = !request->device || check_find_device(ledger, request->device);
+    const struct check_device *device =
+        request->device ? check_find_device(ledger, request->device) : NULL;
+    bool is_alive = !request->device || device;
     bool is_same = !mapped || mapped->device == request->device ||
                    (mapped->device && !check_find_device(ledger, mapped->device));
+    bool is_known = is_owner(check_find_allocation(ledger, (HANDLE)request->allocation), device);
 
-    CHECK_RULE(check, RULE_APER_006, is_alive && is_same, NULL, "hDevice",
-               is_alive ? "is another device than the one that was given when it was mapped "
-                          "(event %llu)"
-                        : "is no device that there is",
+    CHECK_RULE(check, RULE_APER_006, is_alive && is_same && is_known, NULL, "hDevice",
+               !is_alive  ? "is no device that there is"
+               : !is_same ? "is another device than the one that was given when it was mapped "
+                            "(event %llu)"
+                          : "is not the owner of the allocation: the device that made it, or "
+                            "nobody for a primary",
                mapped ? (unsigned long long)mapped->event : 0);
 }
 

@@ -307,6 +307,30 @@ RULE_KEPT(APER_005)
     rig_build_and_retire(rig, rig_map_of(rig, NULL, 8, &frames));
 }
 
+/* The driver asks what the handle stands for, as a driver must. */
+static NTSTATUS open_properly(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
+{
+    if (ddi == MINIPORT_DDI_OpenAllocation) {
+        const DXGKARG_OPENALLOCATION *open = arg;
+        const DXGKARGCB_GETHANDLEDATA data = {.hObject = open->pOpenAllocation[0].hAllocation};
+
+        rig->drivers_host->ops->get_handle_data(rig->drivers_host, &data);
+    }
+    return rig_answer(rig, ddi, object, arg);
+}
+
+static void open_in(struct rig *rig, HANDLE device, HANDLE allocation, bool is_creator)
+{
+    DXGK_OPENALLOCATIONINFO info = {.hAllocation = (D3DKMT_HANDLE)(uintptr_t)allocation};
+    const DXGKARG_OPENALLOCATION open = {
+        .NumAllocations = 1, .pOpenAllocation = &info, .Flags.Create = is_creator};
+    NTSTATUS (*before)(struct rig *, enum miniport_ddi, HANDLE, void *) = rig->answer;
+
+    rig->answer = open_properly;
+    miniport_open_allocation(rig->top, device, &open);
+    rig->answer = before;
+}
+
 RULE_BROKEN(APER_006)
 {
     HANDLE allocation = rig_map_some(rig);
@@ -319,6 +343,55 @@ RULE_BROKEN(APER_006)
 RULE_KEPT(APER_006)
 {
     rig_build_and_retire(rig, rig_unmap_of(rig, rig_map_some(rig), 8));
+}
+
+/* The owner is the device that made the allocation; one that others opened may be any of theirs. */
+static void another_device_is_the_owner_of_what_is_shared_alone(void **state)
+{
+    for (unsigned is_shared = 0; is_shared < 2; is_shared++) {
+        struct rig *rig = malloc(sizeof *rig);
+        struct rig_frames frames = rig_frames_of(0x100);
+        DXGKARG_BUILDPAGINGBUFFER map;
+        HANDLE allocation, other;
+
+        assert_non_null(rig);
+        rig_init(rig, RIG_PHYSICAL);
+        allocation = rig_aperture_allocation(rig);
+        other = rig_create_device(rig, rig->process);
+        open_in(rig, rig->device, allocation, true);
+        if (is_shared)
+            open_in(rig, other, allocation, false);
+        map = rig_map_of(rig, allocation, 8, &frames);
+        map.MapApertureSegment.hDevice = other;
+        rig_build_and_retire(rig, map);
+        rig_expect_only(rig, is_shared ? RULE_NONE : RULE_APER_006);
+        rig_fini(rig);
+        free(rig);
+    }
+}
+
+/* Nobody is the owner of a primary, and of nothing else. */
+static void nobody_owns_a_primary_alone(void **state)
+{
+    for (unsigned is_primary = 0; is_primary < 2; is_primary++) {
+        struct rig *rig = malloc(sizeof *rig);
+        struct rig_frames frames = rig_frames_of(0x100);
+        DXGKARG_BUILDPAGINGBUFFER map;
+        HANDLE allocation;
+
+        assert_non_null(rig);
+        rig_init(rig, RIG_PHYSICAL);
+        check_client(rig->check, &(struct check_client_event){.kind = CHECK_CLIENT_CREATE,
+                                                              .is_primary = is_primary});
+        allocation = rig_aperture_allocation(rig);
+        open_in(rig, rig->device, allocation, true);
+        map = rig_map_of(rig, allocation, 8, &frames);
+        map.MapApertureSegment.hDevice = NULL;
+        rig_build_and_retire(rig, map);
+        rig_expect_only(rig, is_primary ? RULE_NONE : RULE_APER_006);
+        rig_fini(rig);
+        free(rig);
+    }
 }
 
 RULE_BROKEN(APER_008)
@@ -659,6 +732,8 @@ static void a_slot_that_changes_by_itself_is_found_at_the_end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(another_device_is_the_owner_of_what_is_shared_alone),
+        cmocka_unit_test(nobody_owns_a_primary_alone),
         cmocka_unit_test(the_last_slot_of_a_mapping_is_looked_at),
         cmocka_unit_test(a_list_that_is_too_short_or_not_locked_is_found),
         cmocka_unit_test(another_dummy_page_is_found),

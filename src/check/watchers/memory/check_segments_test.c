@@ -455,14 +455,14 @@ RULE_KEPT_IN(BANK_004, RIG_PHYSICAL)
 }
 
 /* Segment 2 is the AGP aperture; the driver is told of a window of so many bytes. */
-static void report_agp(struct rig *rig, uint64_t bytes)
+static void report_agp(struct rig *rig, uint64_t bytes, UINT others)
 {
     DXGK_QUERYSEGMENTIN in = {.AgpApertureBase.QuadPart = 0xd0000000,
                               .AgpApertureSize.QuadPart = (LONGLONG)bytes};
     DXGK_SEGMENTDESCRIPTOR3 descriptors[RIG_MAX_SEGMENTS] = {0};
     DXGK_QUERYSEGMENTOUT3 out = {0};
 
-    rig->segments[1].Flags.Value = 0;
+    rig->segments[1].Flags.Value = others;
     rig->segments[1].Flags.Agp = 1;
     rig_query(rig, DXGKQAITYPE_QUERYSEGMENT3, &in, sizeof in, &out, sizeof out);
     out.pSegmentDescriptor = descriptors;
@@ -471,12 +471,30 @@ static void report_agp(struct rig *rig, uint64_t bytes)
 
 RULE_BROKEN_IN(BANK_006, RIG_PHYSICAL)
 {
-    report_agp(rig, 0);
+    report_agp(rig, 0, 0);
 }
 
 RULE_KEPT_IN(BANK_006, RIG_PHYSICAL)
 {
-    report_agp(rig, 4 * MiB);
+    report_agp(rig, 4 * MiB, 0);
+}
+
+/* That the CPU sees the window, and that it is an aperture, goes without saying: no flag says it.
+ */
+static void a_flag_beside_Agp_breaks_BANK_006(void **state)
+{
+    static const DXGK_SEGMENTFLAGS others[] = {{.Aperture = 1}, {.CpuVisible = 1}};
+
+    for (unsigned i = 0; i < sizeof others / sizeof others[0]; i++) {
+        struct rig *rig = malloc(sizeof *rig);
+
+        assert_non_null(rig);
+        rig_init(rig, RIG_PHYSICAL);
+        report_agp(rig, 4 * MiB, others[i].Value);
+        rig_expect_only(rig, RULE_BANK_006);
+        rig_fini(rig);
+        free(rig);
+    }
 }
 
 /* ---- What the system places ------------------------------------------------------------------ */
@@ -519,7 +537,7 @@ PLACE_PAIR(SEG_005, (void)0, 3, 0, 1, 0)
 PLACE_PAIR(SEG_018, MOVE_UP, 1, 65536, 1, 0x40000000 - 32 * MiB + 65536)
 PLACE_PAIR(SEG_023, (void)0, 1, 16 * MiB - 4096, 1, 16 * MiB - 65536)
 PLACE_PAIR(SEG_024, (void)0, 1, 0x10010, 1, 0x11000)
-PLACE_PAIR(BANK_007, report_agp(rig, 4 * MiB), 2, 0x40000000, 2, 0xd0000000)
+PLACE_PAIR(BANK_007, report_agp(rig, 4 * MiB, 0), 2, 0x40000000, 2, 0xd0000000)
 
 static void notify(struct rig *rig, uint64_t offset)
 {
@@ -611,6 +629,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_a_model_a_window_is_memory_in_one_piece),
+        cmocka_unit_test(a_flag_beside_Agp_breaks_BANK_006),
         cmocka_unit_test(segments_may_begin_at_zero_together),
         cmocka_unit_test(flags_are_judged_from_the_version_on_that_has_them),
     };

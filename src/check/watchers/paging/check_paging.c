@@ -29,6 +29,10 @@ struct paging_watch {
     unsigned aimless; /* repeats without a change of MultipassOffset */
     unsigned circles; /* ... on which something changed, but nothing other than bytes is left */
 
+    /* Where the driver left the pointer to its private data, and how much was left behind it. */
+    uintptr_t next_private;
+    uint32_t private_left;
+
     /* The private data as the driver left them. */
     uintptr_t private_start;
     uint32_t private_bytes;
@@ -95,6 +99,14 @@ static void check_pointer(struct check *check, struct paging_watch *watch,
                watch->remaining, watch->size);
     watch->remaining = arg->DmaSize;
     watch->size = (uint32_t)(at - watch->start) + arg->DmaSize;
+    CHECK_RULE(check, RULE_PB_032,
+               (uintptr_t)arg->pDmaBufferPrivateData == watch->next_private &&
+                   arg->DmaBufferPrivateDataSize == watch->private_left,
+               NULL, "DmaBufferPrivateDataSize",
+               "says %u bytes, %lld behind where the driver left the pointer; %u were left there",
+               arg->DmaBufferPrivateDataSize,
+               (long long)((uintptr_t)arg->pDmaBufferPrivateData - watch->next_private),
+               watch->private_left);
 }
 
 /*
@@ -439,6 +451,19 @@ static void check_progress(struct check *check, struct paging_watch *watch,
     }
 }
 
+/* A pointer that left the private data is PB-023's and PB-024's: nothing has moved then. */
+static void keep_private_left(struct paging_watch *watch, const DXGKARG_BUILDPAGINGBUFFER *was,
+                              const DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    uint64_t moved =
+        (uint64_t)((uintptr_t)arg->pDmaBufferPrivateData - (uintptr_t)was->pDmaBufferPrivateData);
+
+    if (moved > was->DmaBufferPrivateDataSize)
+        moved = 0;
+    watch->next_private = (uintptr_t)was->pDmaBufferPrivateData + (uintptr_t)moved;
+    watch->private_left = was->DmaBufferPrivateDataSize - (uint32_t)moved;
+}
+
 static void after_build(struct check *check, struct paging_watch *watch,
                         const struct check_call *call)
 {
@@ -460,6 +485,7 @@ static void after_build(struct check *check, struct paging_watch *watch,
                    call->dma_verdict->gap_bytes);
     watch->next = (uintptr_t)was->pDmaBuffer + advance;
     watch->remaining = was->DmaSize - advance;
+    keep_private_left(watch, was, arg);
     if (is_short) {
         watch->is_repeat_due = true;
         watch->repeat = *was;

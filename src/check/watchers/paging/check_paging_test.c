@@ -594,6 +594,30 @@ RULE_KEPT_IN(PB_031, RIG_PHYSICAL)
     patch_paging(rig, 0);
 }
 
+/* The driver takes 8 bytes of its private data; the next operation comes with what is left. */
+static void build_behind_private(struct rig *rig, uint32_t left)
+{
+    struct way way = {.written = 16, .private_moved = 8};
+    DXGKARG_BUILDPAGINGBUFFER fill = fill_in_a_way(rig, &way);
+    DXGKARG_BUILDPAGINGBUFFER next = fill;
+
+    next.DmaSize = rig->buffer_bytes - rig->buffer_used;
+    next.DmaBufferWriteOffset = rig->buffer_used;
+    next.DmaBufferPrivateDataSize = left;
+    next.MultipassOffset = 0;
+    miniport_build_paging_buffer(rig->top, NULL, &next);
+}
+
+RULE_BROKEN(PB_032)
+{
+    build_behind_private(rig, RIG_PRIVATE_BYTES);
+}
+
+RULE_KEPT(PB_032)
+{
+    build_behind_private(rig, RIG_PRIVATE_BYTES - 8);
+}
+
 static NTSTATUS answer_mmu(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
 {
     return ddi == MINIPORT_DDI_BuildPagingBuffer ? *(NTSTATUS *)rig->told

@@ -93,6 +93,18 @@ static void check_mode(const struct subject *subject, const DXGKARG_BUILDPAGINGB
                (unsigned)subject->ledger->caps.gpummu.PageTableUpdateMode);
 }
 
+static void check_second_array(const struct subject *subject)
+{
+    const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update = subject->update;
+    const DXGK_GPUMMUCAPS *caps = &subject->ledger->caps.gpummu;
+
+    CHECK_RULE(subject->check, RULE_PT_047,
+               !update->pPageTableEntries64KB ||
+                   (caps->DualPteSupported && update->PageTableLevel > 0),
+               NULL, "pPageTableEntries64KB", "is given at level %u; DualPteSupported is %u",
+               update->PageTableLevel, (unsigned)caps->DualPteSupported);
+}
+
 /* ---- The allocation -------------------------------------------------------------------------- */
 
 static void check_allocation_range(const struct subject *subject)
@@ -341,6 +353,7 @@ static void before_update(struct check *check, struct page_table_watch *watch,
             ? PAGES_64K
             : UINT64_C(1) << (check_level_shift(ledger, update->PageTableLevel) - PAGE_SHIFT);
     check_mode(&subject, arg);
+    check_second_array(&subject);
     if (!check_range(&subject) || !update->pPageTableEntries)
         return;
     if (update->NumPageTableEntries)

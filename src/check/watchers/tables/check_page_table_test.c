@@ -394,6 +394,31 @@ RULE_KEPT(PT_034)
     map_large(rig, create_large(rig, false), 512);
 }
 
+/* A table of tables comes with pointers to leaf tables of 64 KiB pages. */
+static void link_with_two_arrays(struct rig *rig, unsigned is_dual)
+{
+    struct rig_update update;
+
+    rig->gpummu.LeafPageTableSizeFor64KPagesInBytes = 4096;
+    rig->gpummu.DualPteSupported = is_dual;
+    rig_query_mmu(rig);
+    rig_begin_update(rig, &update, 1, RIG_VA, RIG_ENTRIES);
+    update.arg.UpdatePageTable.Flags.InitialUpdate = 1;
+    update.arg.UpdatePageTable.Flags.Repeat = 1;
+    update.arg.UpdatePageTable.pPageTableEntries64KB = update.entries_64k;
+    rig_update(rig, &update);
+}
+
+RULE_BROKEN(PT_047)
+{
+    link_with_two_arrays(rig, 0);
+}
+
+RULE_KEPT(PT_047)
+{
+    link_with_two_arrays(rig, 1);
+}
+
 static void map_64k(struct rig *rig, uint64_t page)
 {
     struct rig_update update;

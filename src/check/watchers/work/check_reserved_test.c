@@ -228,6 +228,24 @@ static void members_of_the_operation_are_looked_at(void **state)
     }
 }
 
+/* EngineOrdinal of Patch is reserved, and is called otherwise. */
+static void the_engine_of_patch_is_looked_at(void **state)
+{
+    for (UINT engine = 0; engine < 2; engine++) {
+        struct rig *rig = malloc(sizeof *rig);
+        const DXGKARG_PATCH patch = {.hContext = NULL, .Flags.Paging = 1, .EngineOrdinal = engine};
+
+        assert_non_null(rig);
+        rig_init(rig, RIG_PHYSICAL);
+        miniport_patch(rig->top, NULL, &patch);
+        assert_int_equal(rig->counts.broken[RULE_CALL_001], engine);
+        if (engine)
+            assert_non_null(strstr(rig->last.detail.where, "EngineOrdinal"));
+        rig_fini(rig);
+        free(rig);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -236,6 +254,7 @@ int main(void)
         cmocka_unit_test(what_is_handed_to_other_callbacks_is_looked_at),
         cmocka_unit_test(what_a_driver_leaves_in_reserved_members_is_advice),
         cmocka_unit_test(members_of_the_operation_are_looked_at),
+        cmocka_unit_test(the_engine_of_patch_is_looked_at),
         cmocka_unit_test(reserved_bits_of_caps_are_looked_at),
     };
 
