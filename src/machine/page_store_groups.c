@@ -61,16 +61,17 @@ uint64_t page_store_plain_run(const struct page_store *store, uint64_t page, uin
     const struct page_group *group = page_group(store, page);
     const uint64_t step = group->step;
     const uint64_t descriptor = continue_descriptor(group->first, step, page % GROUP_PAGES);
-    uint64_t run = pages_in_group(page, count);
+    const uint64_t most = min_u64(count, PLAIN_RUN_PAGES);
+    uint64_t run = pages_in_group(page, most);
 
     *out_descriptor = descriptor;
     *out_step = step;
-    while (run < count) {
+    while (run < most) {
         group++;
         if (group->slot || group->step != step ||
             group->first != continue_descriptor(descriptor, step, run))
             break;
-        run += min_u64(GROUP_PAGES, count - run);
+        run += min_u64(GROUP_PAGES, most - run);
     }
     return run;
 }

@@ -206,8 +206,10 @@ void page_store_make_plain(struct page_store *store, uint64_t page, uint64_t des
 
 /*
  * Number of leading pages of [page, page + count), at least one, of plain groups that continue each
- * other: the first has the descriptor, which grows by the step. The page's group is plain.
+ * other: the first has the descriptor, which grows by the step. The page's group is plain. At most
+ * PLAIN_RUN_PAGES: who compares begins anew behind each page that differs, and walks no farther.
  */
+#define PLAIN_RUN_PAGES (16 * GROUP_PAGES)
 uint64_t page_store_plain_run(const struct page_store *store, uint64_t page, uint64_t count,
                               uint64_t *out_descriptor, uint64_t *out_step);
 

@@ -3,6 +3,7 @@
 
 #include "base/failing_services.h"
 #include "base/rng.h"
+#include "machine/page_store_private.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -107,6 +108,21 @@ static void whole_pages_stay_symbolic(void **state)
     page_store_usage(store, &usage);
     assert_int_equal(usage.bytes_pages, 0);
     assert_true(page_store_check(store));
+    page_store_destroy(store);
+}
+
+static void a_run_of_plain_pages_is_looked_at_in_pieces(void **state)
+{
+    const uint64_t pages = UINT64_C(1) << 20;
+    struct page_store *store = new_store(pages);
+    uint64_t descriptor, step;
+
+    page_store_write_tag(store, 0, pages * PAGE_BYTES, 1000);
+    assert_int_equal(page_store_plain_run(store, 100, pages - 100, &descriptor, &step),
+                     PLAIN_RUN_PAGES);
+    assert_int_equal(page_store_plain_run(store, 100, 1000, &descriptor, &step), 1000);
+    page_store_fill(store, 2000 * PAGE_BYTES, PAGE_BYTES, 9); /* in the group of 1536 to 2047 */
+    assert_int_equal(page_store_plain_run(store, 100, pages - 100, &descriptor, &step), 1436);
     page_store_destroy(store);
 }
 
@@ -655,6 +671,7 @@ int main(void)
         cmocka_unit_test(scattered_pages_are_the_same_until_one_differs_or_has_bytes),
         cmocka_unit_test(unlawful_sizes_and_lost_memory_give_null),
         cmocka_unit_test(whole_pages_stay_symbolic),
+        cmocka_unit_test(a_run_of_plain_pages_is_looked_at_in_pieces),
         cmocka_unit_test(pages_that_continue_each_other_cost_a_record_for_512),
         cmocka_unit_test(pages_that_were_filled_one_by_one_are_joined),
         cmocka_unit_test(a_partial_tag_write_blends_at_the_same_offset),
