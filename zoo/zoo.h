@@ -43,6 +43,7 @@ struct zoo_defect {
      * generator of random cases, "restart-after=12 rows=yes"; NULL: what a seed draws.
      */
     const char *focus;
+    unsigned run_seconds; /* until a run of its row counts as hung; 0: a few, as runs are short */
     /* What is otherwise; one of them, the rest forwards. */
     void (*alter)(struct zoo_layer *layer, DXGKARG_BUILDPAGINGBUFFER *arg); /* on its way in */
     NTSTATUS (*build)(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg);

@@ -153,6 +153,26 @@ static void cut_length(struct zoo_layer *layer, DXGKARG_BUILDPAGINGBUFFER *arg)
     }
 }
 
+/* Sizes in a UINT: of more than 4 GiB the remainder is moved. */
+static void cut_size(struct zoo_layer *layer, DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    if (arg->Operation == DXGK_OPERATION_VIRTUAL_TRANSFER)
+        arg->TransferVirtual.TransferSizeInBytes &= UINT32_MAX;
+    if (arg->Operation == DXGK_OPERATION_VIRTUAL_FILL)
+        arg->FillVirtual.FillSizeInBytes &= UINT32_MAX;
+}
+
+/* Addresses of the paging process in a UINT. */
+static void cut_va(struct zoo_layer *layer, DXGKARG_BUILDPAGINGBUFFER *arg)
+{
+    if (arg->Operation == DXGK_OPERATION_VIRTUAL_TRANSFER) {
+        arg->TransferVirtual.SourceVirtualAddress &= UINT32_MAX;
+        arg->TransferVirtual.DestinationVirtualAddress &= UINT32_MAX;
+    }
+    if (arg->Operation == DXGK_OPERATION_VIRTUAL_FILL)
+        arg->FillVirtual.DestinationVirtualAddress &= UINT32_MAX;
+}
+
 /* Keeps the places to patch in 15 bits. */
 static NTSTATUS render_with_short_offsets(struct miniport *self, HANDLE object, DXGKARG_RENDER *arg)
 {
@@ -191,6 +211,9 @@ static void cut_paging_fence(struct zoo_layer *layer, DXGKARG_BUILDPAGINGBUFFER 
         .build = function,                                                                         \
     }
 
+/* Allocations of 64 KiB more than 4 GiB, each filled and moved by one operation. */
+#define BEYOND_4_GIB "large=4295032832 scratch=17G ops=1"
+
 /* clang-format off */
 const struct zoo_defect zoo_drawn_paging_defects[] = {
     BUILD("FRESH-memory-is-zero", ZOO_PHYSICAL, "FILL-005", build_zeros_written,
@@ -203,6 +226,10 @@ const struct zoo_defect zoo_drawn_paging_defects[] = {
           "takes the pages of the list that it was lent the last time"),
     ALTER("LARGE-length-24-bits", ZOO_BOTH, "XFER-006 VX-003 XFER-003 content", cut_length,
           "keeps the length of a transfer in the 24 bits of its copy command", .focus = "large=33554432"),
+    ALTER("LARGE-size-32-bits", ZOO_GPUMMU, "VX-008 VX-003 content", cut_size,
+          "keeps the size of a transfer or fill in 32 bits", .focus = BEYOND_4_GIB, .run_seconds = 60),
+    ALTER("FAR-va-32-bits", ZOO_GPUMMU, "fault", cut_va,
+          "keeps addresses of the paging process in 32 bits"),
     PLANT("LARGE-offset-15-bits", ZOO_PHYSICAL, "PATCH-004 fault",
           plant_short_offsets, "keeps offsets of places to patch in 15 bits", .focus = "large=33554432"),
     ALTER("NTF-value-32-bits", ZOO_GPUMMU, "NTF-007", cut_paging_fence,

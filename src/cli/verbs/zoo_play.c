@@ -204,7 +204,7 @@ static bool play_row(const struct zoo_play *play, struct zoo_row *row)
         .shard_count = 1,
         .jobs = 1,
         .judge_every = play->image ? CAMPAIGN_JUDGE_EVERY : 0,
-        .run_limit_seconds = RUN_SECONDS,
+        .run_limit_seconds = row->defect->run_seconds ? row->defect->run_seconds : RUN_SECONDS,
         .time_limit_seconds = row->defect->lawful ? 0 : ROW_SECONDS,
     };
     const struct repro_shrink how = {.seconds = play->shrink_seconds};
