@@ -504,8 +504,10 @@ export function sliceLabel(run: Run, table: string, row: number): string {
                 run.text("marks", "text", row) ||
                 `${run.text("marks", "kind", row)} ${run.values("marks", "value")[row]}`
             );
-        case "fence_waits":
-            return `${run.objectName(run.values("fence_waits", "fence")[row])} \u2265 ${run.values("fence_waits", "value")[row]}`;
+        case "fence_waits": {
+            const fence = run.objectName(run.values("fence_waits", "fence")[row]);
+            return `${fence} \u2265 ${run.values("fence_waits", "value")[row]}`;
+        }
         case "findings":
             return run.text("findings", "rule", row) || "finding";
         default:
@@ -531,7 +533,7 @@ export function arrowsOf(run: Run, table: string, row: number, most = 240): Arro
         [table, row, 0, true, true],
     ]; /* table, row, distance, forward, back */
     const value = (t: string, column: string, r: number): number => run.values(t, column)[r];
-    /* What a mark is to its packet: the value of a fence was written, an interrupt told of the end. */
+    /* What a mark is to its packet: a fence's value was written, an interrupt told of the end. */
     const toldOf = (mark: number): string =>
         run.text("marks", "kind", mark) === "fence" ? "wrote" : "told by";
 

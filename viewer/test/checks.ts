@@ -251,9 +251,9 @@ export async function interaction(page: Page, name: string): Promise<void> {
 }
 
 /*
- * Every picture of the view that is shown: it stands in a section with a heading and a sentence, has
- * a legend or names in it, and a button that shows the table which it is drawn from. Every number
- * of a table or list leads somewhere, itself or by its row.
+ * Every picture of the view that is shown: it stands in a section with a heading and a sentence,
+ * has a legend or names in it, and a button that shows the table which it is drawn from. Every
+ * number of a table or list leads somewhere, itself or by its row.
  */
 export async function explained(page: Page, name: string): Promise<void> {
     const wrong = await page.evaluate(async () => {

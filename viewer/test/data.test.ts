@@ -282,10 +282,10 @@ test("a packet leads to the value that it writes, and that to who waits for it",
     assert.ok(run.rows("fence_waits") > 10 && slices.find("fence_waits", cpu) >= 0);
     assert.match(sliceLabel(run, "fence_waits", cpu), /^fence 1|^f1/);
     const of = (table: string, row: number): string[] =>
-        arrowsOf(run, table, row).map(
-            x =>
-                `${x.from.table} ${x.what} ${x.to.table}${x.to.table === "fence_waits" ? ` ${x.to.row}` : ""}`,
-        );
+        arrowsOf(run, table, row).map(({ from, what, to }) => {
+            const which = to.table === "fence_waits" ? ` ${to.row}` : "";
+            return `${from.table} ${what} ${to.table}${which}`;
+        });
     const packet = run.values("marks", "packet")[run.values("fence_waits", "mark")[cpu] - 1] - 1;
     const forward = of("packets", packet);
     assert.ok(forward.includes("packets wrote marks"), forward.join(", "));

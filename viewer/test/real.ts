@@ -89,7 +89,7 @@ export async function play(): Promise<void> {
     );
 }
 
-/* Each view of a page: it has a title, a screenshot, no serious finding of axe, and is explained. */
+/* Each view of a page has a title, a screenshot, no serious finding of axe, and is explained. */
 async function tour(page: Page, name: string, shots: Shots, more: string[]): Promise<void> {
     for (const route of [...(await viewsOf(page)), ...more]) {
         await go(page, route);

@@ -98,7 +98,8 @@ export function emptyTables() {
         flows: new TableBuilder("flows", "mark:row:marks request:row:requests"),
         fence_waits: new TableBuilder(
             "fence_waits",
-            "number:count fence:row:objects value:count process:row:objects packet:row:packets begins:time ends:time status:count mark:row:marks",
+            "number:count fence:row:objects value:count process:row:objects packet:row:packets " +
+                "begins:time ends:time status:count mark:row:marks",
         ),
         entries: new TableBuilder(
             "entries",

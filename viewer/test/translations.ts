@@ -7,7 +7,7 @@ interface Wanted {
     process: number; /* a row of objects */
     moment: number;
     va: number;
-    /* the page that maps the address: its size, where it lies, the operation that wrote the entry */
+    /* the page that maps the address: its size, its place, the operation that wrote the entry */
     found: { covers: number; segment: string; offset: number; operation: number } | null;
 }
 
@@ -103,7 +103,7 @@ async function expected(page: Page): Promise<Wanted[]> {
     });
 }
 
-/* Translations, which operation wrote the entry, what changed between two moments, folded ranges. */
+/* Translations, the operation that wrote each, what changed between two moments, folded ranges. */
 export async function translations(page: Page, name: string, sizes: number[]): Promise<void> {
     const wanted = await expected(page);
     const seen = new Set<number>();
