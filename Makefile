@@ -1,6 +1,6 @@
 # Two commands do everything on a fresh Debian 12: `make run` and `make test`.
 
-.PHONY: install uninstall package run build test bench-check mutants fuzz deps debug mingw format check-format clean
+.PHONY: install uninstall package run build test test-long bench-check mutants fuzz deps debug mingw format check-format clean
 
 build: deps
 	cmake --preset release
@@ -17,6 +17,10 @@ test: deps check-format
 	cmake --preset sanitizers
 	cmake --build --preset sanitizers
 	ctest --preset sanitizers -j 2
+
+# The tests that take minutes each and are no part of `make test`.
+test-long: build
+	ctest --preset release -C long -L long
 
 debug: deps
 	cmake --preset debug

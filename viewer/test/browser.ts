@@ -4,11 +4,12 @@
  *
  *     node dist/test/browser.mjs [--drydock FILE] [--cases DIR] [--viewer viewer.html]
  *                                [--out DIR] [--pictures DIR] [--references DIR] [--update]
- *                                [--only STAGE,...]
+ *                                [--everyday] [--only STAGE,...]
  *
  * Exit status: 0 all as it should be, 1 not, 77 skipped (no Chromium). Screenshots and
  * figures.json, with all that was measured, are in the folder of --out. --update makes the pictures
- * of --pictures and --references anew.
+ * of --pictures and --references anew. --everyday leaves out what takes long: dark pages, walks by
+ * keys, narrow windows, most real runs, a million bands.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -20,6 +21,7 @@ import {
     failures,
     findChromium,
     go,
+    isEveryday,
     measured,
     open,
     option,
@@ -33,7 +35,7 @@ import { million60 } from "./million60.js";
 import { writePage } from "./page.js";
 import { play, real } from "./real.js";
 import { Shots } from "./shots.js";
-import { synthetic } from "./synthetic.js";
+import { synthetic, type Synthetic } from "./synthetic.js";
 
 const SKIPPED = 77;
 const drydock = option("drydock", "");
@@ -55,7 +57,7 @@ const ROUTES: Record<string, string[]> = {
     compare: ["compare", "facts"],
 };
 
-/* Opens each view of a page in light and dark. */
+/* Opens each view of a page in light and, but for every day, in dark. */
 async function views(
     browser: Browser,
     path: string,
@@ -63,7 +65,7 @@ async function views(
     kind: keyof typeof ROUTES,
     shots: Shots,
 ): Promise<void> {
-    for (const theme of ["light", "dark"] as const) {
+    for (const theme of isEveryday ? (["light"] as const) : (["light", "dark"] as const)) {
         const { page, complaints, close } = await open(browser, path, theme);
         const there = await viewsOf(page);
         for (const route of ROUTES[kind]) {
@@ -115,6 +117,129 @@ async function narrows(
     await narrow(browser, compare, "synthetic-compare", ROUTES.compare, take);
 }
 
+const FINDING = {
+    kind: "content",
+    rule: "VX-008",
+    text: "layer0.weight (allocation 3), byte 0x400: not what was written last (expected 0x0)",
+    where: "DxgkDdiBuildPagingBuffer(VIRTUAL_FILL).FillPattern",
+    objects: ["allocation a3: created"],
+    arguments: ["VirtualFill.FillPattern    0xf2e5f2e5", "DmaSize    64 (0x40)"],
+    bytes: ["0x400000  expected 00 00 00 00  found e5 f2 00 00  *"],
+    writers: ["0x0 to 0x20  drydock (packet_fill)"],
+    printed: ["refkmd: started"],
+    sentence: "Fill writes FillPattern over FillSizeInBytes.",
+    source: "ns-_dxgk_buildpagingbuffer_fillvirtual, bug-check-0x10e",
+    windows: "not documented",
+    versions: "2.0+",
+    basis: "documented",
+    side: "driver",
+    event: 40,
+    broken: 2,
+    evaluated: 30,
+    replay: "drydock run a.case",
+    case: "a.case",
+    seed: 1,
+    driver: "ref",
+    model: "gpummu",
+    shrunk_lines: 2,
+    shrunk_from: 228,
+    case_text: "allocate a 4M\nsubmit a",
+    consequences: [{ rule: "PB-001", text: "and more", count: 3 }],
+    runs: 17,
+};
+
+const CAMPAIGN = {
+    page: "campaign",
+    driver: "ref",
+    runs: 30,
+    findings: 12,
+    seconds: 6,
+    causes: [
+        FINDING,
+        { ...FINDING, rule: "PB-008", where: "DxgkDdiBuildPagingBuffer(FILL).status" },
+    ],
+    outcomes: { clean: 18, findings: 12 },
+    models: { gpummu: 30 },
+    rules: {
+        "PB-001": { evaluated: 100, broken: 0 },
+        "PB-008": { evaluated: 20, broken: 2 },
+    },
+    contract: ["PB-001", "PB-002", "PB-008", "XFER-001", "XFER-002"].map(id => ({
+        id,
+        sentence: `What ${id} says.`,
+        side: "driver",
+        reason: id === "XFER-002" ? "a permission" : null,
+    })),
+    campaigns: [
+        { name: "first", runs: 20, findings: 3, causes: 1 },
+        { name: "second", runs: 30, findings: 12, causes: 2 },
+    ],
+    operation_counts: { TRANSFER: 100, FILL: 20, DISCARD_CONTENT: 0 },
+};
+
+/* Pages of synthetic runs: where they are, and what the first one is to show. */
+interface Made {
+    run: string;
+    campaign: string;
+    compare: string;
+    facts: Synthetic["facts"];
+}
+
+function writePages(): Made {
+    const small = synthetic(2500),
+        other = synthetic(2400, { seed: 2, segmentBytes: 800 * 2 ** 20 });
+    const run = join(out, "synthetic.html"),
+        campaign = join(out, "campaign.html"),
+        compare = join(out, "compare.html");
+    writePage(viewer, run, { ...small.facts, outcome: "findings", findings: [FINDING] }, [
+        { id: "story", base64: small.story },
+    ]);
+    writePage(viewer, campaign, CAMPAIGN, []);
+    writePage(viewer, compare, { page: "compare", a: small.facts, b: other.facts }, [
+        { id: "story", name: "runs/a", base64: small.story },
+        { id: "story_b", name: "runs/b", base64: other.story },
+    ]);
+    return { run, campaign, compare, facts: small.facts };
+}
+
+type Stage = [name: string, play: () => Promise<void>, isLong?: "long"];
+
+/*
+ * The stages in groups, one group behind the other; of a group two lanes at a time, for two
+ * processors, each with pages of its own. Long ones are not played every day.
+ */
+function stages(browser: Browser, made: Made, shots: Shots): Stage[][][] {
+    const { run, campaign, compare, facts } = made;
+    const groups: Stage[][][] = [
+        [
+            [
+                ["views", () => views(browser, run, "synthetic", "run", shots)],
+                [
+                    "campaign",
+                    () => views(browser, campaign, "synthetic-campaign", "campaign", shots),
+                ],
+                ["compare", () => views(browser, compare, "synthetic-compare", "compare", shots)],
+                ["figures", () => alone(browser, run, p => figures(p, facts, "synthetic"))],
+                ["interaction", () => alone(browser, run, p => interaction(p, "synthetic"))],
+                ["keyboard", () => keyboards(browser, run, campaign, compare), "long"],
+                ["narrow", () => narrows(browser, run, campaign, compare, shots), "long"],
+                ["hostile", () => hostile(browser)],
+                ["damaged", () => damaged(browser)],
+            ],
+            drydock
+                ? [
+                      ["play", play],
+                      ["real", () => real(browser, shots)],
+                  ]
+                : [],
+        ],
+        [[["million", () => million60(browser), "long"]]],
+    ];
+    return groups.map(lanes =>
+        lanes.map(lane => lane.filter(([, , isLong]) => !isLong || !isEveryday)),
+    );
+}
+
 async function main(): Promise<void> {
     const executablePath = findChromium();
     if (!executablePath) {
@@ -133,106 +258,11 @@ async function main(): Promise<void> {
         executablePath,
         args: ["--no-sandbox", "--force-color-profile=srgb", "--font-render-hinting=none"],
     });
-    const small = synthetic(2500),
-        other = synthetic(2400, { seed: 2, segmentBytes: 800 * 2 ** 20 });
-    const finding = {
-        kind: "content",
-        rule: "VX-008",
-        text: "layer0.weight (allocation 3), byte 0x400: not what was written last (expected 0x0)",
-        where: "DxgkDdiBuildPagingBuffer(VIRTUAL_FILL).FillPattern",
-        objects: ["allocation a3: created"],
-        arguments: ["VirtualFill.FillPattern    0xf2e5f2e5", "DmaSize    64 (0x40)"],
-        bytes: ["0x400000  expected 00 00 00 00  found e5 f2 00 00  *"],
-        writers: ["0x0 to 0x20  drydock (packet_fill)"],
-        printed: ["refkmd: started"],
-        sentence: "Fill writes FillPattern over FillSizeInBytes.",
-        source: "ns-_dxgk_buildpagingbuffer_fillvirtual, bug-check-0x10e",
-        windows: "not documented",
-        versions: "2.0+",
-        basis: "documented",
-        side: "driver",
-        event: 40,
-        broken: 2,
-        evaluated: 30,
-        replay: "drydock run a.case",
-        case: "a.case",
-        seed: 1,
-        driver: "ref",
-        model: "gpummu",
-        shrunk_lines: 2,
-        shrunk_from: 228,
-        case_text: "allocate a 4M\nsubmit a",
-        consequences: [{ rule: "PB-001", text: "and more", count: 3 }],
-        runs: 17,
-    };
-    const path = join(out, "synthetic.html"),
-        campaign = join(out, "campaign.html"),
-        compare = join(out, "compare.html");
-    writePage(viewer, path, { ...small.facts, outcome: "findings", findings: [finding] }, [
-        { id: "story", base64: small.story },
-    ]);
-    writePage(
-        viewer,
-        campaign,
-        {
-            page: "campaign",
-            driver: "ref",
-            runs: 30,
-            findings: 12,
-            seconds: 6,
-            causes: [
-                finding,
-                { ...finding, rule: "PB-008", where: "DxgkDdiBuildPagingBuffer(FILL).status" },
-            ],
-            outcomes: { clean: 18, findings: 12 },
-            models: { gpummu: 30 },
-            rules: {
-                "PB-001": { evaluated: 100, broken: 0 },
-                "PB-008": { evaluated: 20, broken: 2 },
-            },
-            contract: ["PB-001", "PB-002", "PB-008", "XFER-001", "XFER-002"].map(id => ({
-                id,
-                sentence: `What ${id} says.`,
-                side: "driver",
-                reason: id === "XFER-002" ? "a permission" : null,
-            })),
-            campaigns: [
-                { name: "first", runs: 20, findings: 3, causes: 1 },
-                { name: "second", runs: 30, findings: 12, causes: 2 },
-            ],
-            operation_counts: { TRANSFER: 100, FILL: 20, DISCARD_CONTENT: 0 },
-        },
-        [],
-    );
-    writePage(viewer, compare, { page: "compare", a: small.facts, b: other.facts }, [
-        { id: "story", name: "runs/a", base64: small.story },
-        { id: "story_b", name: "runs/b", base64: other.story },
-    ]);
+    const made = writePages();
     const shots = new Shots(browser);
-    /* Two stages at a time where there are two processors, each with pages of its own. */
-    const lanes: [string, () => Promise<void>][][] = [
-        [
-            ["views", () => views(browser, path, "synthetic", "run", shots)],
-            ["campaign", () => views(browser, campaign, "synthetic-campaign", "campaign", shots)],
-            ["compare", () => views(browser, compare, "synthetic-compare", "compare", shots)],
-            ["figures", () => alone(browser, path, p => figures(p, small.facts, "synthetic"))],
-            ["interaction", () => alone(browser, path, p => interaction(p, "synthetic"))],
-            ["keyboard", () => keyboards(browser, path, campaign, compare)],
-            ["narrow", () => narrows(browser, path, campaign, compare, shots)],
-            ["hostile", () => hostile(browser)],
-            ["damaged", () => damaged(browser)],
-        ],
-        drydock
-            ? [
-                  ["play", play],
-                  ["real", () => real(browser, shots)],
-              ]
-            : [],
-    ];
     const started = Date.now();
-    await Promise.all(lanes.map(stages => playAll(stages)));
-    await playAll([["million", () => million60(browser)]]);
-    if (!only && drydock) await shots.end();
+    for (const lanes of stages(browser, made, shots)) await Promise.all(lanes.map(playAll));
+    if (!only && !isEveryday && drydock) await shots.end();
     await browser.close();
     measured["seconds"] = (Date.now() - started) / 1000;
     writeFileSync(join(out, "figures.json"), `${JSON.stringify(measured, null, 2)}\n`);
@@ -240,8 +270,8 @@ async function main(): Promise<void> {
     process.exit(failures.length ? 1 : 0);
 }
 
-async function playAll(stages: [string, () => Promise<void>][]): Promise<void> {
-    for (const [name, play] of stages) {
+async function playAll(lane: Stage[]): Promise<void> {
+    for (const [name, play] of lane) {
         if (only && !only.split(",").includes(name)) continue;
         const started = Date.now();
         const own = { failures: 0 };

@@ -17,6 +17,7 @@ export function option(name: string, fallback: string): string {
 export const out = resolve(option("out", "dist/shots"));
 export const viewer = resolve(option("viewer", "dist/viewer.html"));
 export const isUpdating = process.argv.includes("--update");
+export const isEveryday = process.argv.includes("--everyday");
 export const measured: Record<string, unknown> = {};
 export const failures: string[] = [];
 /* What the stage that runs here found; several stages run at a time. */
@@ -83,7 +84,7 @@ export async function go(page: Page, route: string): Promise<void> {
     await settle(page);
 }
 
-/* Waits until nothing has been drawn for a while: tiles are painted over several frames. */
+/* Waits until six frames drew nothing: tiles are painted over several frames. */
 export async function settle(page: Page): Promise<void> {
     await page.evaluate(
         () =>
@@ -96,19 +97,22 @@ export async function settle(page: Page): Promise<void> {
                 const look = (): void => {
                     quiet = frames.work.length === before ? quiet + 1 : 0;
                     before = frames.work.length;
-                    if (quiet >= 4 || ++rounds > 400) done();
-                    else setTimeout(look, 40);
+                    if (quiet >= 6 || ++rounds > 1000) done();
+                    else requestAnimationFrame(look);
                 };
                 look();
             }),
     );
 }
 
+const axeSource = readFileSync(
+    createRequire(import.meta.url).resolve("axe-core/axe.min.js"),
+    "utf8",
+);
+
 export async function axe(page: Page, what: string): Promise<void> {
-    const require = createRequire(import.meta.url);
-    const source = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
     /* The page allows no script but its own: axe comes in by the debugger, not by an element. */
-    await page.evaluate(source);
+    if (!(await page.evaluate(() => "axe" in window))) await page.evaluate(axeSource);
     const found = await page.evaluate(async () => {
         const run = (
             window as unknown as {

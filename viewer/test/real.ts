@@ -14,6 +14,7 @@ import {
     axe,
     check,
     go,
+    isEveryday,
     isUpdating,
     measured,
     open,
@@ -45,8 +46,11 @@ async function call(...args: string[]): Promise<number> {
 /* BERT-base: twelve layers of width 768, two steps of training. */
 const BERT = ["layers=12", "hidden=768", "heads=12", "seq=128", "batch=32", "vocab=30522"];
 
+/* Of all runs, those that are played every day. */
+const EVERYDAY = ["main-gpummu", "zoo"];
+
 /* Runs that end with this status, each with a page. */
-const RUNS: [string, string[], number][] = [
+const ALL_RUNS: [string, string[], number][] = [
     ["main-gpummu", [join(cases, "main.case"), "-m", "gpummu"], 0],
     ["main-physical", [join(cases, "main.case"), "-m", "physical"], 0],
     ["bert", ["bert.case", "-m", "gpummu"], 0],
@@ -58,15 +62,18 @@ const RUNS: [string, string[], number][] = [
         0,
     ]),
 ];
+const RUNS = ALL_RUNS.filter(([name]) => !isEveryday || EVERYDAY.includes(name));
 
 export async function play(): Promise<void> {
     rmSync(folder, { recursive: true, force: true });
     mkdirSync(folder, { recursive: true });
-    writeFileSync(join(folder, "capture.rmv"), capture(600));
-    check(
-        (await call("gen", "transformer", ...BERT, "-o", "bert.case")) === 0,
-        "drydock gen transformer",
-    );
+    if (!isEveryday) {
+        writeFileSync(join(folder, "capture.rmv"), capture(600));
+        check(
+            (await call("gen", "transformer", ...BERT, "-o", "bert.case")) === 0,
+            "drydock gen transformer",
+        );
+    }
     for (const [name, args, status] of RUNS) {
         const got = await call("run", ...args, "--events", "none", "--report", "--out", name);
         check(got === status, `drydock run ${args.join(" ")}: exit status ${got}`);
@@ -77,16 +84,20 @@ export async function play(): Promise<void> {
         measured[`${name}: bytes`] = size;
         check(size <= PAGE_MOST, `${name}: ${size} bytes`);
     }
+    check(
+        (await call("report", "--compare", "main-gpummu", "zoo", "-o", "compare.html")) === 0,
+        "drydock report --compare",
+    );
+    if (!isEveryday) await playCampaign();
+}
+
+async function playCampaign(): Promise<void> {
     const campaign = ["--driver", "zoo:D02-unmap-invalid", "-n", "12", "-j", "1"];
     check(
         (await call("check", ...campaign, "--shrink-seconds", "1", "-o", "dock")) === 1,
         "drydock check finds a defect",
     );
     check((await call("report", "dock")) === 0, "drydock report of a campaign");
-    check(
-        (await call("report", "--compare", "main-gpummu", "zoo", "-o", "compare.html")) === 0,
-        "drydock report --compare",
-    );
 }
 
 /* Each view of a page has a title, a screenshot, no serious finding of axe, and is explained. */
@@ -359,56 +370,57 @@ async function readmePictures(browser: Browser, path: string): Promise<void> {
     }
 }
 
-export async function real(browser: Browser, shots: Shots): Promise<void> {
-    const page = (name: string): string => join(folder, name, "report.html");
-    await look(browser, page("main-gpummu"), "main-gpummu", async p => {
-        await tour(p, "main-gpummu", shots, ["rows/places", "row/objects/9"]);
+/* What each run's page has to show beside what holds for all of them. */
+const PAGES: Record<string, (page: Page) => Promise<void>> = {
+    "main-gpummu": async p => {
         await has(p, "main-gpummu", ["jobs", "ranges", "places", "entries", "waits", "victims"]);
-        await figures(p, json("main-gpummu", "run.json"), "main-gpummu");
-        await interaction(p, "main-gpummu");
         await jobsAndRanges(p, "main-gpummu");
         await translations(p, "main-gpummu", [4096]);
         for (const route of ["overview", "row/operations/100", "row/places/100"]) {
             await go(p, route);
             await followed(p, `main-gpummu ${route}`);
         }
-    });
-    await look(browser, page("main-physical"), "main-physical", async p => {
-        await tour(p, "main-physical", shots, []);
-        await has(p, "main-physical", ["jobs", "places", "references"]);
-        await figures(p, json("main-physical", "run.json"), "main-physical");
-        await interaction(p, "main-physical");
-    });
-    await look(browser, page("bert"), "bert", async p => {
-        await tour(p, "bert", shots, []);
+    },
+    "main-physical": p => has(p, "main-physical", ["jobs", "places", "references"]),
+    bert: async p => {
         await has(p, "bert", ["jobs", "ranges", "places", "entries"]);
-        await figures(p, json("bert", "run.json"), "bert");
-        await interaction(p, "bert");
         await translations(p, "bert", [4096]);
-    });
-    await look(browser, page("capture"), "capture", async p => {
-        await tour(p, "capture", shots, []);
+    },
+    capture: async p => {
         await has(p, "capture", ["jobs", "ranges", "entries"]);
-        await figures(p, json("capture", "run.json"), "capture");
-        await interaction(p, "capture");
         await translations(p, "capture", [4096]);
-    });
-    await look(browser, page("zoo"), "zoo", async p => {
-        await tour(p, "zoo", shots, ["finding/0"]);
+    },
+    zoo: async p => {
         await has(p, "zoo", ["findings", "calls", "arguments"]);
-        await figures(p, json("zoo", "run.json"), "zoo");
         await finding(p, json("zoo", "run.json"), "zoo");
-        await interaction(p, "zoo");
-    });
-    for (const [kind, sizes] of [
-        ["none", [4096, 2 ** 21]],
-        ["single", [65536]],
-        ["dual", [65536]],
-    ] as [string, number[]][])
-        await look(browser, page(`pages-${kind}`), `pages-${kind}`, p =>
-            translations(p, `pages-${kind}`, sizes),
-        );
-    await campaign(browser, shots);
+    },
+};
+/* Routes beside the views of a page. */
+const MORE: Record<string, string[]> = {
+    "main-gpummu": ["rows/places", "row/objects/9"],
+    zoo: ["finding/0"],
+};
+const PAGE_SIZES: Record<string, number[]> = {
+    "pages-none": [4096, 2 ** 21],
+    "pages-single": [65536],
+    "pages-dual": [65536],
+};
+
+export async function real(browser: Browser, shots: Shots): Promise<void> {
+    for (const [name] of RUNS)
+        await look(browser, join(folder, name, "report.html"), name, async page => {
+            if (PAGE_SIZES[name]) {
+                await translations(page, name, PAGE_SIZES[name]);
+                return;
+            }
+            if (!isEveryday || name === "main-gpummu")
+                await tour(page, name, shots, MORE[name] ?? []);
+            await figures(page, json(name, "run.json"), name);
+            await PAGES[name](page);
+            if (!isEveryday) await interaction(page, name);
+        });
     await compare(browser, shots);
-    await readmePictures(browser, page("main-gpummu"));
+    if (isEveryday) return;
+    await campaign(browser, shots);
+    await readmePictures(browser, join(folder, "main-gpummu", "report.html"));
 }

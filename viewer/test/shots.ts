@@ -24,9 +24,12 @@ interface Difference {
     small: string; /* the first picture made small: PNG, base64 */
 }
 
+/* Pages in which pictures are compared, when nobody else does: one for each lane of stages. */
+const idle: Page[] = [];
+
 /* Two PNG files, made small and compared. */
 export async function difference(browser: Browser, a: string, b: string): Promise<Difference> {
-    const page = await (await browser.newContext()).newPage();
+    const page = idle.pop() ?? (await (await browser.newContext()).newPage());
     const result = await page.evaluate(
         async ([x, y, width, height, block]) => {
             const small = async (url: string): Promise<HTMLCanvasElement> => {
@@ -76,7 +79,7 @@ export async function difference(browser: Browser, a: string, b: string): Promis
             BLOCK,
         ],
     );
-    await page.context().close();
+    idle.push(page);
     return result;
 }
 
