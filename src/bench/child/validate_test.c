@@ -9,8 +9,11 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include <cmocka.h>
+
+#define PAGE 4096
 
 static struct workload *small_workload(void)
 {
@@ -101,7 +104,7 @@ static void anything_at_all_can_be_read_afterwards(void **state)
 static void literals_are_texts_that_are_there(void **state)
 {
     static const char binary[] = "\1\2";
-    char *endless = malloc(4096);
+    char *endless = malloc(4096), *pages;
 
     memset(endless, 'x', 4096);
     assert_string_equal(validate_literal("evicted"), "evicted");
@@ -110,6 +113,16 @@ static void literals_are_texts_that_are_there(void **state)
     assert_null(validate_literal((const char *)(uintptr_t)UINT64_C(0x4141414141414141)));
     assert_null(validate_literal(binary));
     assert_null(validate_literal(endless));
+    /* One that lies in two pages, and one behind which nothing is mapped. */
+    pages = mmap(NULL, 3 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(pages != MAP_FAILED && munmap(pages + 2 * PAGE, PAGE) == 0);
+    strcpy(pages + PAGE - 4, "evicted");
+    assert_ptr_equal(validate_literal(pages + PAGE - 4), pages + PAGE - 4);
+    strcpy(pages + 2 * PAGE - 8, "evicted");
+    assert_ptr_equal(validate_literal(pages + 2 * PAGE - 8), pages + 2 * PAGE - 8);
+    pages[2 * PAGE - 1] = 'x';
+    assert_null(validate_literal(pages + 2 * PAGE - 8));
+    munmap(pages, 2 * PAGE);
     free(endless);
 }
 

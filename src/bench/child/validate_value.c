@@ -16,15 +16,20 @@
 
 const char *validate_literal(const char *text)
 {
+    const size_t left = PAGE_BYTES - (uintptr_t)text % PAGE_BYTES;
+    const size_t first = min_u64(left, LITERAL_BYTES);
     char copy[LITERAL_BYTES];
-    struct iovec to = {copy, sizeof copy}, from = {(void *)(uintptr_t)text, sizeof copy};
-    size_t left = PAGE_BYTES - (uintptr_t)text % PAGE_BYTES;
+    const struct iovec to = {copy, sizeof copy};
+    /* In two pieces where two pages have it: a whole page is there or is not. */
+    const struct iovec from[] = {
+        {(void *)(uintptr_t)text, first},
+        {(void *)((uintptr_t)text + first), LITERAL_BYTES - first},
+    };
     ssize_t got;
 
     if (!text)
         return NULL;
-    from.iov_len = min_u64(from.iov_len, left); /* a whole page is there or is not */
-    got = process_vm_readv(getpid(), &to, 1, &from, 1, 0);
+    got = process_vm_readv(getpid(), &to, 1, from, 2, 0);
     for (ssize_t i = 0; i < got; i++) {
         if (!copy[i])
             return text;
