@@ -229,6 +229,16 @@ bool cli_write_reports(const struct campaign_summary *summary, const char *folde
                        const char *junit, const char *sarif, double seconds);
 
 /*
+ * The folder of a run (report/report.h): its record, open for both, or -1; and its end, with
+ * run.json, when the run is over. On failure the message is out, and of the folder nothing is left.
+ */
+struct report_folder;
+struct report_origin;
+int cli_open_record(const struct report_folder *folder);
+bool cli_finish_folder(struct report_folder *folder, const struct run_result *result,
+                       const struct report_origin *origin);
+
+/*
  * The page of the run in the folder, as report.html in it (report/page/folder_page.h); path says
  * where it is. False with a message.
  */

@@ -1,11 +1,16 @@
 /*
- * What check and merge write for other tools, and which findings they excuse.
+ * What check and merge write for other tools, and which findings they excuse; the files of a run's
+ * folder.
  */
 #include "cli/cli.h"
 
 #include "report/excuses.h"
 #include "report/finding_report.h"
+#include "report/report.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -99,4 +104,34 @@ bool cli_update_baseline(const char *path, struct excuses *excuses,
         excuses_apply(excuses, summary, false);
     free(text);
     return is_fine;
+}
+
+/* ---- The folder of a run --------------------------------------------------------------------- */
+
+int cli_open_record(const struct report_folder *folder)
+{
+    char path[600];
+    int file;
+
+    snprintf(path, sizeof path, "%s/record.ddr", folder->partial);
+    file = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (file < 0)
+        cli_error("cannot write '%s': %s", path, strerror(errno));
+    return file;
+}
+
+bool cli_finish_folder(struct report_folder *folder, const struct run_result *result,
+                       const struct report_origin *origin)
+{
+    char *json = report_run_json(result, origin, 1);
+    char error[512] = "no memory";
+    bool done = json && report_folder_write(folder, "run.json", json, error) &&
+                report_folder_end(folder, error);
+
+    free(json);
+    if (!done) {
+        report_folder_abandon(folder);
+        cli_error("%s", error);
+    }
+    return done;
 }

@@ -243,6 +243,8 @@ struct d3dkmt_statistics {
 };
 const struct d3dkmt_statistics *d3dkmt_statistics(const struct d3dkmt *front);
 
+/* The process as the manager knows it. */
+const struct vidmm_process *d3dkmt_process_manager(const struct d3dkmt_process *process);
 /* Handles that the process holds; 0 when it has destroyed all that it made. */
 uint64_t d3dkmt_process_handles(const struct d3dkmt_process *process);
 

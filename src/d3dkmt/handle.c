@@ -81,6 +81,11 @@ void *handle_find(struct d3dkmt_process *process, D3DKMT_HANDLE handle, enum obj
     return object && !object->is_going ? object : NULL;
 }
 
+const struct vidmm_process *d3dkmt_process_manager(const struct d3dkmt_process *process)
+{
+    return process->handle;
+}
+
 uint64_t d3dkmt_process_handles(const struct d3dkmt_process *process)
 {
     return process->handle_count;

@@ -463,6 +463,28 @@ static void take_call(struct join *join, const struct record_reader_item *item)
     take_arguments(join, item, row, fields->phase == PHASE_AFTER);
 }
 
+/* ---- Calls of client processes --------------------------------------------------------------- */
+
+static void take_client_call(struct join *join, const struct record_reader_item *item)
+{
+    FIELDS(client_call);
+    uint64_t row = ADD(CLIENT_CALLS, fields->number, OBJECT(join, process, fields->process),
+                       text(join, fields->name), item->time_ns, STORY_NEVER, 0);
+
+    row_map_set(&join->client_calls, row_key(fields->number), row);
+}
+
+static void take_client_call_ends(struct join *join, const struct record_reader_item *item)
+{
+    FIELDS(client_call_ends);
+    uint64_t row = row_map_get(&join->client_calls, row_key(fields->number));
+
+    if (!row)
+        return;
+    SET(CLIENT_CALLS, ENDS, row, item->time_ns);
+    SET(CLIENT_CALLS, STATUS, row, fields->status);
+}
+
 /* ---- Work of the GPU ------------------------------------------------------------------------- */
 
 static void take_submission(struct join *join, const struct record_reader_item *item)
@@ -1010,6 +1032,8 @@ void join_item(struct join *join, const struct record_reader_item *item)
         TAKE(print);
         TAKE(cut);
         TAKE(call);
+        TAKE(client_call);
+        TAKE(client_call_ends);
         TAKE(submission);
         TAKE(packet);
         TAKE(packet_submitted);
@@ -1104,6 +1128,7 @@ void join_end(struct join *join)
     X(packets)                                                                                     \
     X(requests)                                                                                    \
     X(calls)                                                                                       \
+    X(client_calls)                                                                                \
     X(places)                                                                                      \
     X(mappings)                                                                                    \
     X(fences)                                                                                      \

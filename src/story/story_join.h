@@ -28,6 +28,7 @@ struct join {
     struct row_map objects;                       /* type, number */
     struct row_map operations, packets, requests; /* number */
     struct row_map calls;                         /* sequence */
+    struct row_map client_calls;                  /* number */
     struct row_map places, mappings;              /* that have not ended */
     struct row_map fences;                        /* node, fence: a packet */
     struct row_map departures;                    /* place: the mark of the decision */

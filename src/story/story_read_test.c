@@ -245,6 +245,36 @@ static void a_fence_leads_from_its_packet_to_who_waited(void **state)
     story_destroy(story);
 }
 
+/* Two clients whose calls overlap; one ends unanswered, one answer is of no call. */
+static void write_client_calls(struct record *record)
+{
+    RECORD_ITEM(record, object, 0, .type = T("process"), .number = 2);
+    RECORD_ITEM(record, named, 1, .type = T("process"), .number = 2, .name = T("copy (pid 7)"));
+    RECORD_ITEM(record, client_call, 2, .number = 1, .process = 2, .name = T("D3DKMTEvict"));
+    RECORD_ITEM(record, client_call, 3, .number = 2, .process = 3, .name = T("D3DKMTLock2"));
+    RECORD_ITEM(record, client_call_ends, 4, .number = 2, .status = 0xc000000d);
+    RECORD_ITEM(record, client_call_ends, 9, .number = 1);
+    RECORD_ITEM(record, client_call, 9, .number = 3, .process = 2, .name = T("D3DKMTLock2"));
+    RECORD_ITEM(record, client_call_ends, 9, .number = 17);
+}
+
+static void calls_of_clients_are_rows(void **state)
+{
+    struct story *story = read_bytes(written(write_client_calls), NULL);
+    const size_t process = (size_t)GET(CLIENT_CALLS, PROCESS, 0) - 1;
+
+    assert_int_equal(ROWS(CLIENT_CALLS), 3);
+    assert_string_equal(TEXT(OBJECTS, NAME, process), "copy (pid 7)");
+    assert_string_equal(TEXT(CLIENT_CALLS, NAME, 0), "D3DKMTEvict");
+    assert_int_equal(GET(CLIENT_CALLS, BEGINS, 0), 2);
+    assert_int_equal(GET(CLIENT_CALLS, ENDS, 0), 9);
+    assert_string_equal(name_of(story, STORY_CLIENT_CALLS_PROCESS, 1), "process 3");
+    assert_int_equal(GET(CLIENT_CALLS, ENDS, 1), 4);
+    assert_int_equal(GET(CLIENT_CALLS, STATUS, 1), 0xc000000d);
+    assert_int_equal(GET(CLIENT_CALLS, ENDS, 2), STORY_NEVER);
+    story_destroy(story);
+}
+
 static void write_calls(struct record *record)
 {
     for (unsigned i = 1; i <= 2000; i++) {
@@ -538,6 +568,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_eviction_is_told_from_request_to_request),
         cmocka_unit_test(a_fence_leads_from_its_packet_to_who_waited),
+        cmocka_unit_test(calls_of_clients_are_rows),
         cmocka_unit_test(a_call_has_begin_end_and_arguments),
         cmocka_unit_test(where_calls_are_too_many_those_near_a_finding_stay),
         cmocka_unit_test(curves_have_a_point_where_they_change),

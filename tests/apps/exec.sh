@@ -84,6 +84,20 @@ for case in "$source"/cases/recorded/*.case; do
 done
 expect 2 'cannot write' --record "$folder/none/copy.case" -- true
 
+# The folder of a run of applications: processes by program and pid, and their calls.
+expect 0 'written to ' --local-memory 8M --out "$folder/seen" -- "$client" copy 4 4 1 2
+[ -s "$folder/seen/run.json" ] || complain "--out: no run.json"
+"$drydock" trace "$folder/seen" -o "$folder/trace" > "$folder/out" 2>&1 || complain "no trace"
+for text in 'app_client (pid [0-9]*)' D3DKMTSubmitCommand 'calls of the client'; do
+    grep -qa "$text" "$folder/trace" || complain "the trace of clients has no '$text'"
+done
+if "$drydock" report "$folder/seen" > "$folder/out" 2>&1; then
+    expect 0 'written to .*report\.html' --out "$folder/seen" --report -- "$client" copy 4 2 1
+else
+    grep -q 'reports were left out of this build' "$folder/out" || complain "no report of clients"
+fi
+expect 2 'is not the folder of a run' --out "$source/tests" -- "$client" copy 4 2 1
+
 # Clients that die: amid copies, and amid a call that waits. The server ends in order.
 expect 1 'ended by signal 9' --local-memory 8M -- "$client" die 6 2
 grep -q ' 0 findings; clients died with what they had' "$folder/out" || complain "die"

@@ -173,6 +173,28 @@ function plans(run: Run): Plan[] {
             depth: row => Math.min(ROWS_MOST - 1, depth[row]),
         });
     }
+    for (const process of run.rows("client_calls") ? run.objectsOf("process") : []) {
+        const begins = v("client_calls", "begins"),
+            ends = v("client_calls", "ends");
+        const rows = run.referring("client_calls", "process", process);
+        const spread = spreadCalls(
+            Array.from(rows, row => begins[row]),
+            Array.from(rows, row => limit(ends[row])),
+            new Uint8Array(rows.length),
+        );
+        const place = new Map(Array.from(rows, (row, i) => [row, i]));
+        out.push({
+            group: "Clients",
+            name: run.objectName(process + 1),
+            tip: `calls of ${run.objectName(process + 1)}, from made to answered`,
+            table: "client_calls",
+            rows,
+            height: 14,
+            begin: row => spread.begins[place.get(row) as number],
+            end: row => spread.ends[place.get(row) as number],
+            kind: textKind("client_calls", "name"),
+        });
+    }
     const requests = run.rows("requests");
     if (requests) {
         const asked = v("requests", "asked"),
@@ -479,6 +501,8 @@ export function sliceLabel(run: Run, table: string, row: number): string {
                 ? `${run.text("calls", "name", row)} ${operation}`
                 : run.text("calls", "name", row);
         }
+        case "client_calls":
+            return run.text("client_calls", "name", row);
         case "jobs":
         case "operations": {
             const allocation = run.values(table, "allocation")[row];

@@ -22,6 +22,8 @@ const BY_NUMBER: Record<string, string> = {
 export function rowName(run: Run, table: string, row: number): string {
     if (table === "objects") return run.objectName(row + 1);
     const one = table === "fence_waits" ? "wait for a fence" : table.replace(/s$/, "");
+    if (table === "client_calls")
+        return `${run.text(table, "name", row)} ${run.values(table, "number")[row]}`;
     if (table === "operations")
         return `${run.text(table, "name", row)} ${run.values(table, "number")[row]}`;
     if (table === "calls")

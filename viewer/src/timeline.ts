@@ -319,6 +319,8 @@ export class Timeline {
                 run.objectName(v("context")),
                 format.status(v("status")),
             );
+        if (table === "client_calls")
+            parts.push(run.objectName(v("process")), format.status(v("status")));
         if (table === "fence_waits") parts.push("wait for a fence", run.objectName(v("process")));
         if (table === "marks")
             parts.push(run.objectName(v("object")), run.text("marks", "kind", row));

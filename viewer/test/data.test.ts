@@ -10,6 +10,7 @@ import { documentOf } from "../src/documents.js";
 import * as format from "../src/format.js";
 import { arrowsOf, buildSlices, sliceLabel, spreadCalls } from "../src/lanes.js";
 import { lifeOf } from "../src/life.js";
+import { rowName } from "../src/rows.js";
 import { changes, flagsText, lastWriters, PageTables } from "../src/tables.js";
 import { pack, TableBuilder } from "./pack.js";
 import { synthetic } from "./synthetic.js";
@@ -294,6 +295,23 @@ test("a packet leads to the value that it writes, and that to who waits for it",
     const back = of("fence_waits", cpu);
     assert.ok(back.includes("packets wrote marks"), back.join(", "));
     assert.ok(back.includes(`marks let go fence_waits ${cpu}`), back.join(", "));
+});
+
+test("each client has a lane of its calls, those of one moment beside each other", async () => {
+    const run = new Run(await readStory(synthetic(600, { clients: true }).story));
+    const slices = buildSlices(run);
+    const lanes = slices.lanes.filter(lane => lane.group === "Clients");
+    assert.deepEqual(
+        lanes.map(lane => lane.name),
+        [0, 1].map(i => run.objectName(run.objectsOf("process")[i] + 1)),
+    );
+    const [first, second, third] = [0, 1, 2].map(row => slices.find("client_calls", row));
+    const { x0, x1 } = slices.rects;
+    assert.ok(x0[first] < x0[second] && x1[first] <= x0[second], "of one moment");
+    assert.ok(x1[second] >= run.values("client_calls", "ends")[1], "until its answer");
+    assert.ok(x1[third] >= run.end, "one without an answer lasts");
+    assert.equal(sliceLabel(run, "client_calls", 1), "D3DKMTLock2");
+    assert.equal(rowName(run, "client_calls", 1), "D3DKMTLock2 2");
 });
 
 test(

@@ -5,7 +5,7 @@
  */
 import { execFile } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import * as format from "../src/format.js";
 import { capture } from "./capture.js";
@@ -35,9 +35,10 @@ const PAGE_MOST = 5_000_000;
 
 const json = (...path: string[]): any => JSON.parse(readFileSync(join(folder, ...path), "utf8"));
 
-async function call(...args: string[]): Promise<number> {
+async function call(verb: string, ...args: string[]): Promise<number> {
+    const quiet = verb === "exec" ? [] : ["-q"];
     return new Promise(done =>
-        execFile(drydock, [...args, "-q"], { cwd: folder, timeout: 300000 }, error =>
+        execFile(drydock, [verb, ...quiet, ...args], { cwd: folder, timeout: 300000 }, error =>
             done(error ? (typeof error.code === "number" ? error.code : 3) : 0),
         ),
     );
@@ -88,7 +89,41 @@ export async function play(): Promise<void> {
         (await call("report", "--compare", "main-gpummu", "zoo", "-o", "compare.html")) === 0,
         "drydock report --compare",
     );
+    await playApplication();
     if (!isEveryday) await playCampaign();
+}
+
+/* Two threads of our own client, whose buffers do not fit at once. */
+async function playApplication(): Promise<void> {
+    const client = join(dirname(drydock), "app_client");
+    if (!existsSync(client)) return;
+    const args = ["--local-memory", "8M", "--out", "exec", "--report", "--"];
+    check(
+        (await call("exec", ...args, client, "copy", "4", "4", "1", "2")) === 0,
+        "drydock exec --report",
+    );
+}
+
+/* Clients have names, and lanes with their calls. */
+async function clients(page: Page): Promise<void> {
+    const lanes = await page.evaluate(() => {
+        const run = (window as any).drydock.app.run;
+        const names = new Set<string>();
+        for (const process of run.values("client_calls", "process"))
+            names.add(run.objectName(process));
+        return [...names];
+    });
+    check(
+        lanes.length === 1 && /app_client \(pid \d+\)/.test(lanes[0]),
+        `exec: its clients are ${lanes.join(", ")}`,
+    );
+    await go(page, "timeline");
+    await page.locator("input.find").fill("D3DKMTSubmitCommand");
+    await page.waitForFunction(
+        () => /^[1-9]/.test(document.querySelector(".matches")?.textContent ?? ""),
+        undefined,
+        { timeout: 10000 },
+    );
 }
 
 async function playCampaign(): Promise<void> {
@@ -390,6 +425,10 @@ const PAGES: Record<string, (page: Page) => Promise<void>> = {
         await has(p, "capture", ["jobs", "ranges", "entries"]);
         await translations(p, "capture", [4096]);
     },
+    exec: async p => {
+        await has(p, "exec", ["client_calls", "requests", "packets", "places"]);
+        await clients(p);
+    },
     zoo: async p => {
         await has(p, "zoo", ["findings", "calls", "arguments"]);
         await finding(p, json("zoo", "run.json"), "zoo");
@@ -407,7 +446,7 @@ const PAGE_SIZES: Record<string, number[]> = {
 };
 
 export async function real(browser: Browser, shots: Shots): Promise<void> {
-    for (const [name] of RUNS)
+    for (const name of [...RUNS.map(run => run[0]), "exec"])
         await look(browser, join(folder, name, "report.html"), name, async page => {
             if (PAGE_SIZES[name]) {
                 await translations(page, name, PAGE_SIZES[name]);

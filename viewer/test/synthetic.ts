@@ -90,6 +90,10 @@ export function emptyTables() {
             "arguments",
             "call:row:calls field:text type:text value:count is_answer:flag",
         ),
+        client_calls: new TableBuilder(
+            "client_calls",
+            "number:count process:row:objects name:text begins:time ends:time status:count",
+        ),
         marks: new TableBuilder(
             "marks",
             "time:time kind:text text:text node:row:objects object:row:objects " +
@@ -129,6 +133,7 @@ export function synthetic(
         print?: string;
         eventsToo?: boolean;
         fences?: boolean;
+        clients?: boolean;
     } = {},
 ): Synthetic {
     const t = emptyTables();
@@ -562,6 +567,12 @@ export function synthetic(
         })),
     };
     const tables = Object.values(t).map(b => b.spec);
+    if (options.clients) {
+        /* Two at one moment, the second of which waits; one of another client without an answer. */
+        t.client_calls.add(1, processes[0], "D3DKMTEvict", 1000, 1000, 0);
+        t.client_calls.add(2, processes[0], "D3DKMTLock2", 1000, 90000, 0);
+        t.client_calls.add(3, processes[1], "D3DKMTEscape", 2000, NEVER, 0);
+    }
     return { tables, facts, story: pack(tables) };
 }
 

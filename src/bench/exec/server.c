@@ -1013,8 +1013,11 @@ static void device_error(void *context, struct vidmm_device *device)
 enum run_outcome exec_serve(struct exec_server *server, const struct run_config *config,
                             struct run_result *out_result)
 {
-    const struct run_guest guest = {
-        .context = server, .play = play, .device_error = device_error, .trim = trim};
+    const struct run_guest guest = {.name = basename(server->config.program[0]),
+                                    .context = server,
+                                    .play = play,
+                                    .device_error = device_error,
+                                    .trim = trim};
 
     return run_execute_guest(config, &guest, out_result);
 }

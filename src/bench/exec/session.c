@@ -106,11 +106,10 @@ static void tell_others(void *context, const struct d3dkmt_deed *deed)
                  });
 }
 
-static void tap(void *context, enum d3dkmt_moment moment, void *client,
-                const struct d3dkmt_call *call)
+/* Those that follow what clients have. */
+static void tell_seers(const struct exec_session *session, enum d3dkmt_moment moment, void *client,
+                       const struct d3dkmt_call *call)
 {
-    const struct exec_session *session = context;
-
     if (moment == D3DKMT_CLOSED) {
         if (session->rules)
             client_rules_closed(session->rules, client);
@@ -133,6 +132,21 @@ static void tap(void *context, enum d3dkmt_moment moment, void *client,
     }
 }
 
+static void tap(void *context, enum d3dkmt_moment moment, void *client,
+                const struct d3dkmt_call *call)
+{
+    struct exec_session *session = context;
+
+    if (moment == D3DKMT_CALLED)
+        client_calls_made(&session->calls, client, call);
+    if (session->seen)
+        tell_seers(session, moment, client, call);
+    if (moment == D3DKMT_ENDED)
+        client_calls_ended(&session->calls, call);
+    else if (moment == D3DKMT_CLOSED)
+        client_calls_closed(&session->calls, client);
+}
+
 static uint64_t timeout_of(const struct exec_session *session)
 {
     const uint64_t timeout_ns = session->board->config->timeout_ns;
@@ -142,14 +156,17 @@ static uint64_t timeout_of(const struct exec_session *session)
 
 NTSTATUS exec_session_open(struct exec_session *session, const struct run_board *board)
 {
-    struct d3dkmt_config config = {
+    struct d3dkmt_config config;
+
+    client_calls_init(&session->calls, board);
+    config = (struct d3dkmt_config){
         .services = machine_services(board->machine),
         .vidmm = board->vidmm,
         .luid = {.LowPart = EXEC_LUID_LOW, .HighPart = EXEC_LUID_HIGH},
         .wddm = board->config->wddm,
         .witness = board->check || session->recorder ? tell_others : NULL,
         .witness_context = session,
-        .tap = session->seen ? tap : NULL,
+        .tap = session->seen || session->calls.record ? tap : NULL,
         .tap_context = session,
     };
 
@@ -205,6 +222,7 @@ void exec_session_close(struct exec_session *session)
         continue;
     d3dkmt_destroy(session->front);
     session->front = NULL;
+    client_calls_fini(&session->calls);
 }
 
 void exec_trim(void *context, struct vidmm_process *process, enum vidmm_budget_group group,

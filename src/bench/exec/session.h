@@ -12,6 +12,7 @@
 #define DRYDOCK_BENCH_EXEC_SESSION_H
 
 #include "bench/board/client_memory.h"
+#include "bench/exec/client_calls.h"
 #include "bench/run/run.h"
 #include "d3dkmt/d3dkmt.h"
 
@@ -24,6 +25,7 @@ struct exec_session {
     struct d3dkmt *front;
     char store[1024]; /* where the driver's files are; "": nowhere */
     uint64_t next_watch_ns;
+    struct client_calls calls; /* in the run's record */
     /* The guest's, set before the session is opened: who hears of calls; NULL: nobody. */
     struct seen *seen;
     struct recorder_case *recorder; /* needs seen */

@@ -276,8 +276,16 @@ static void play(struct run_assembly *run)
     bool done;
 
     if (run->guest) {
-        const struct run_board board = {run->machine, run->vidmm, run->check, run->config,
-                                        run->result,  run->top,   run->plugin};
+        const struct run_board board = {
+            .machine = run->machine,
+            .vidmm = run->vidmm,
+            .check = run->check,
+            .config = run->config,
+            .result = run->result,
+            .miniport = run->top,
+            .plugin = run->plugin,
+            .record = &run->managers_record,
+        };
 
         run->guest->play(run->guest->context, &board);
         done = true;
@@ -614,7 +622,8 @@ enum run_outcome run_execute_guest(const struct run_config *config, const struct
     struct workload_error error;
     struct workload *workload;
 
-    if (!workload_parse(nothing, sizeof nothing - 1, "guest", &workload, &error)) {
+    if (!workload_parse(nothing, sizeof nothing - 1, guest->name ? guest->name : "guest", &workload,
+                        &error)) {
         memset(out_result, 0, sizeof *out_result);
         out_result->outcome = RUN_REFUSED;
         snprintf(out_result->error, sizeof out_result->error, "no memory");

@@ -18,6 +18,7 @@
 
 struct gpu_plugin;
 struct miniport;
+struct run_record_manager;
 
 /* Plays the workload. out_result is complete whatever the outcome, which is also returned. */
 enum run_outcome run_execute(const struct run_config *config, const struct workload *workload,
@@ -36,8 +37,10 @@ struct run_board {
     struct run_result *result;
     struct miniport *miniport;       /* what the manager calls: the driver under all layers */
     const struct gpu_plugin *plugin; /* NULL: the Drydock GPU, or none */
+    struct run_record_manager *record;
 };
 struct run_guest {
+    const char *name; /* of the run, in the place of its case's; NULL: guest */
     void *context;
     void (*play)(void *context, const struct run_board *board);
     /* Of vidmm_config.events; may be NULL. */

@@ -477,6 +477,18 @@ static void note_object(struct run_record_manager *manager, const struct vidmm_n
              .name = name);
 }
 
+uint64_t run_record_manager_process(struct run_record_manager *manager,
+                                    const struct vidmm_process *process, const char *name)
+{
+    const uint64_t number =
+        manager->record && manager->record->record ? number_of(manager, process) : 0;
+
+    if (number)
+        ITEM(manager, named, .type = word(manager, "process"), .number = number,
+             .name = record_text(manager->record->record, name));
+    return number;
+}
+
 static void note_object_ends(struct run_record_manager *manager,
                              const struct vidmm_note_object *noted)
 {

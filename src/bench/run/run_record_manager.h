@@ -85,6 +85,10 @@ void run_record_manager_paging_wait(struct run_record_manager *manager,
                                     const struct vidmm_device *device, uint64_t value,
                                     bool is_over);
 
+/* The process is a program's, of this name. Gives its number; 0: it has none, or no record. */
+uint64_t run_record_manager_process(struct run_record_manager *manager,
+                                    const struct vidmm_process *process, const char *name);
+
 /* vidmm_events.told, with the structure as its context. */
 void run_record_manager_note(void *manager, const struct vidmm_note *note);
 

@@ -6,9 +6,11 @@
 #include "bench/config/run_config.h"
 #include "bench/exec/server.h"
 #include "report/document.h"
+#include "report/report.h"
 #include "report/text_json.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +24,8 @@
     ROW(JOIN, "join", 0, "PATH", "start PROGRAM as a client of the server that listens there")     \
     ROW(RECORD, "record", 0, "FILE",                                                               \
         "write what the clients do as a case that plays without them")                             \
+    ROW(OUT, "out", 0, "DIR", "a folder with what happened: record.ddr and run.json")              \
+    ROW(REPORT, "report", 0, NULL, "a page for a browser: report.html in that folder (runs/...)")  \
     ROW(STACKS, "stacks", 0, NULL, "findings say the functions that led to the call, too (slow)")  \
     ROW(JSON, CLI_JSON)                                                                            \
     ROW(SEED, "seed", 0, "N", "of what the machine chooses (1)")                                   \
@@ -39,6 +43,7 @@ struct request {
     unsigned case_option_count;
     char **program;
     uint64_t local_bytes, system_bytes, seed;
+    char command[1024]; /* as it was given */
 };
 
 static bool take_value(struct request *request, unsigned option, const char *value)
@@ -326,6 +331,60 @@ static void configure(const struct request *request, const struct workload *opti
     config->reference = RUN_REFERENCE_NEVER;
 }
 
+/* ---- The folder ------------------------------------------------------------------------------ */
+
+/* Of --out, or for --report alone one of its own: "runs/clpeak-exec-1". False: there is none. */
+static bool folder_path(const struct request *request, char path[512])
+{
+    const char *name = strrchr(request->program[0], '/');
+
+    if (request->values[OPTION_OUT])
+        snprintf(path, 512, "%s", request->values[OPTION_OUT]);
+    else
+        snprintf(path, 512, "runs/%s-exec-%" PRIu64, name ? name + 1 : request->program[0],
+                 request->seed);
+    return request->values[OPTION_OUT] || request->values[OPTION_REPORT];
+}
+
+/* The folder and the record in it; true as well where none is wanted. */
+static bool open_folder(const struct request *request, struct report_folder *folder, int *record)
+{
+    char path[512], error[512];
+
+    if (!folder_path(request, path))
+        return true;
+    if (!report_folder_begin(folder, path, error)) {
+        cli_error("%s", error);
+        return false;
+    }
+    *record = cli_open_record(folder);
+    return *record >= 0;
+}
+
+/* The programs have ended. False, with a message: the folder, or its page, is not there. */
+static bool finish_folder(const struct request *request, struct report_folder *folder, int record,
+                          const struct run_result *result)
+{
+    const struct report_origin origin = {NULL, request->command};
+    char path[600], error[256] = "";
+    bool is_fine = !result->record_error[0];
+
+    if (!folder->is_open)
+        return true;
+    if (!is_fine)
+        snprintf(error, sizeof error, "%s", result->record_error);
+    is_fine = is_fine && report_finish_record(record, result, &origin, error);
+    if (!is_fine) {
+        cli_error("record.ddr: %s", error);
+        return false;
+    }
+    if (!cli_finish_folder(folder, result, &origin) ||
+        (request->values[OPTION_REPORT] && !cli_report_run(folder->path, path)))
+        return false;
+    cli_note("written to %s", request->values[OPTION_REPORT] ? path : folder->path);
+    return true;
+}
+
 /* Told before the program is started, not when it has ended. */
 static bool may_write(const char *path)
 {
@@ -338,6 +397,38 @@ static bool may_write(const char *path)
     return !path || file;
 }
 
+/* What is said of it when it is over. */
+static enum cli_status tell_end(const struct request *request, const struct exec_server *server,
+                                const struct run_result *result)
+{
+    const bool is_refused = server->error[0] || result->outcome == RUN_REFUSED;
+
+    if (is_refused || result->outcome == RUN_BROKEN) {
+        cli_error("%s", server->error[0] ? server->error : result->error);
+        return is_refused ? CLI_USAGE : CLI_INTERNAL;
+    }
+    if (!request->values[OPTION_JSON])
+        tell(server, result);
+    else if (!print_json(server, result))
+        return CLI_INTERNAL;
+    return result->outcome == RUN_CLEAN && !findings_of(server, result) && !server->program_status
+               ? CLI_FINE
+               : CLI_FINDINGS;
+}
+
+static struct exec_server_config server_config(const struct request *request, const char *folder,
+                                               const char *own_socket)
+{
+    return (struct exec_server_config){
+        .socket_path = request->values[OPTION_SOCKET] ? request->values[OPTION_SOCKET] : own_socket,
+        .program = request->program,
+        .library_dir = folder,
+        .driver = request->values[OPTION_DRIVER],
+        .record = request->values[OPTION_RECORD],
+        .speaks_aside = request->values[OPTION_JSON] != NULL,
+    };
+}
+
 static enum cli_status serve(const struct request *request, const char *folder)
 {
     char own_folder[] = "/tmp/drydock-exec-XXXXXX", path[64];
@@ -345,9 +436,12 @@ static enum cli_status serve(const struct request *request, const char *folder)
     struct run_result *result = calloc(1, sizeof *result);
     enum cli_status status = CLI_INTERNAL;
     struct workload *options_of_case = read_options(request);
+    struct report_folder results = {.is_open = false};
     struct run_config config;
+    int record = 0;
 
-    if (!options_of_case || !may_write(request->values[OPTION_RECORD])) {
+    if (!options_of_case || !may_write(request->values[OPTION_RECORD]) ||
+        !open_folder(request, &results, &record)) {
         status = CLI_USAGE;
         goto free_memory;
     }
@@ -356,34 +450,21 @@ static enum cli_status serve(const struct request *request, const char *folder)
         goto free_memory;
     }
     snprintf(path, sizeof path, "%s/socket", own_folder);
-    server->config = (struct exec_server_config){
-        .socket_path = request->values[OPTION_SOCKET] ? request->values[OPTION_SOCKET] : path,
-        .program = request->program,
-        .library_dir = folder,
-        .driver = request->values[OPTION_DRIVER],
-        .record = request->values[OPTION_RECORD],
-        .speaks_aside = request->values[OPTION_JSON] != NULL,
-    };
+    server->config = server_config(request, folder, path);
     if (request->values[OPTION_STACKS])
         setenv("DRYDOCK_STACKS", "1", 1);
     configure(request, options_of_case, &config);
+    config.record_file = record;
     exec_serve(server, &config, result);
     rmdir(own_folder);
-    if (server->error[0] || result->outcome == RUN_REFUSED || result->outcome == RUN_BROKEN) {
-        cli_error("%s", server->error[0] ? server->error : result->error);
-        status = server->error[0] || result->outcome == RUN_REFUSED ? CLI_USAGE : CLI_INTERNAL;
-    } else {
-        status =
-            result->outcome == RUN_CLEAN && !findings_of(server, result) && !server->program_status
-                ? CLI_FINE
-                : CLI_FINDINGS;
-        if (!request->values[OPTION_JSON])
-            tell(server, result);
-        else if (!print_json(server, result))
-            status = CLI_INTERNAL;
-    }
+    status = tell_end(request, server, result);
+    if (status < CLI_USAGE && !finish_folder(request, &results, record, result))
+        status = CLI_USAGE;
     run_result_fini(result);
 free_memory:
+    if (record > 0)
+        close(record);
+    report_folder_abandon(&results);
     if (options_of_case)
         workload_free(options_of_case);
     free(server);
@@ -397,6 +478,9 @@ static enum cli_status run(const struct cli_arguments *arguments)
     enum cli_status status = CLI_USAGE;
     char folder[4096];
 
+    snprintf(request.command, sizeof request.command, "drydock exec");
+    for (size_t i = 0; i < arguments->raw_count; i++)
+        cli_append_word(request.command, sizeof request.command, arguments->raw[i]);
     if (take_arguments(arguments, &request) && find_library(folder))
         status =
             request.values[OPTION_JOIN] ? join_server(&request, folder) : serve(&request, folder);
@@ -413,7 +497,8 @@ const struct cli_verb cli_exec = {
         "process: the Drydock GPU, the reference driver, all rules checked, of the driver and of\n"
         "the program. Exit status 1: the program failed, or there are findings. With --json what\n"
         "the program prints goes to standard error. Another program joins the same adapter with\n"
-        "--join PATH, the path being that of --socket (docs/applications.md).",
+        "--join PATH, the path being that of --socket. --report makes a page of what happened,\n"
+        "with the calls of the clients (docs/applications.md).",
     .options = options,
     .repeated_option = -1,
     .takes_all = true,

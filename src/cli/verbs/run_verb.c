@@ -292,22 +292,6 @@ static bool write_reports(const struct cli_arguments *arguments, const struct re
     return is_fine;
 }
 
-static bool finish_folder(struct report_folder *folder, const struct run_result *result,
-                          const struct report_origin *origin)
-{
-    char *json = report_run_json(result, origin, 1);
-    char error[512] = "no memory";
-    bool done = json && report_folder_write(folder, "run.json", json, error) &&
-                report_folder_end(folder, error);
-
-    free(json);
-    if (!done) {
-        report_folder_abandon(folder);
-        cli_error("%s", error);
-    }
-    return done;
-}
-
 static enum cli_status status_of(const struct run_result *result)
 {
     switch (result->outcome) {
@@ -339,8 +323,9 @@ static bool open_files(struct files *files, const struct request *request, const
         return false;
     }
     if (request->has_record) {
-        snprintf(path, sizeof path, "%s/record.ddr", files->folder.partial);
-        files->record = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+        files->record = cli_open_record(&files->folder);
+        if (files->record < 0)
+            return false;
     } else if (request->calls_path) {
         snprintf(path, sizeof path, "the record of the run");
         files->record = memfd_create("record", MFD_CLOEXEC);
@@ -465,7 +450,7 @@ static enum cli_status run_model(const struct request *request, const char *path
         status < CLI_USAGE)
         status = CLI_USAGE;
     if (files.folder.is_open && result->outcome != RUN_REFUSED &&
-        !finish_folder(&files.folder, result, &request->origins[index]) && status < CLI_USAGE)
+        !cli_finish_folder(&files.folder, result, &request->origins[index]) && status < CLI_USAGE)
         status = CLI_USAGE;
     close_files(&files);
     return status;

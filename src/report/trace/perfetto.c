@@ -36,7 +36,8 @@ struct writer {
 
     struct groups operations_of_packet, submissions_of_packet, packets_of_node, packets_of_context,
         requests_of_process, submissions_of_context, flows_of_mark, flows_of_request, arguments_of,
-        marks_of_packet, marks_of_object, waits_of_mark, waits_of_process, waits_of_packet;
+        marks_of_packet, marks_of_object, waits_of_mark, waits_of_process, waits_of_packet,
+        client_calls_of;
     uint64_t *interrupt_of_packet; /* mark plus one */
 
     uint64_t gpu, manager, *processes; /* tracks; by object's row plus one */
@@ -186,6 +187,7 @@ static void put_packet(struct writer *writer, size_t row);
 static void put_queued(struct writer *writer, size_t row);
 static void put_operation(struct writer *writer, size_t row);
 static void put_request(struct writer *writer, size_t row);
+static void put_client_call(struct writer *writer, size_t row);
 static void put_request_told(struct writer *writer, size_t row, const struct span *span,
                              uint64_t on);
 static void put_queue_told(struct writer *writer, size_t row, const struct span *span, uint64_t on);
@@ -202,6 +204,9 @@ static const struct slices wait_slices = {STORY_FENCE_WAITS_BEGINS, STORY_FENCE_
                                           put_wait, put_wait_told};
 static const struct slices request_slices = {STORY_REQUESTS_ASKED, STORY_REQUESTS_ENDS, put_request,
                                              put_request_told};
+
+static const struct slices client_call_slices = {STORY_CLIENT_CALLS_BEGINS, STORY_CLIENT_CALLS_ENDS,
+                                                 put_client_call, NULL};
 
 /* A flow has both of its ends, and leads forward in time. */
 static bool operation_flows(const struct writer *writer, size_t row)
@@ -372,6 +377,14 @@ static void put_request(struct writer *writer, size_t row)
     trace_annotate_all(trace, STORY_REQUESTS, row);
 }
 
+static void put_client_call(struct writer *writer, size_t row)
+{
+    struct trace *trace = &writer->trace;
+
+    trace_name(trace, trace_text(trace, NAME_EVENT, GET(CLIENT_CALLS, NAME, row)), "client");
+    trace_annotate_all(trace, STORY_CLIENT_CALLS, row);
+}
+
 /* Where a request learned that what it had waited for is done. */
 static void put_request_told(struct writer *writer, size_t row, const struct span *span,
                              uint64_t on)
@@ -462,6 +475,15 @@ static void put_contexts(struct writer *writer)
         snprintf(label, sizeof label, "%s: queue", name);
         put_group(writer, &writer->packets_of_context, i + 1, &queue_slices, process, label,
                   RANK_WORK + 1);
+    }
+}
+
+static void put_client_calls(struct writer *writer)
+{
+    for (size_t i = 0; i <= ROWS(OBJECTS); i++) {
+        if (writer->client_calls_of.starts[i] != writer->client_calls_of.starts[i + 1])
+            put_group(writer, &writer->client_calls_of, i, &client_call_slices,
+                      process_of(writer, i), "calls of the client", RANK_FIRST);
     }
 }
 
@@ -818,6 +840,7 @@ static bool prepare(struct writer *writer)
         WANTED(STORY_SUBMISSIONS_PACKET, submissions_of_packet),
         WANTED(STORY_PACKETS_NODE, packets_of_node),
         WANTED(STORY_PACKETS_CONTEXT, packets_of_context),
+        WANTED(STORY_CLIENT_CALLS_PROCESS, client_calls_of),
         WANTED(STORY_REQUESTS_PROCESS, requests_of_process),
         WANTED(STORY_SUBMISSIONS_CONTEXT, submissions_of_context),
         WANTED(STORY_FLOWS_MARK, flows_of_mark),
@@ -893,6 +916,7 @@ static void put_all(struct writer *writer)
     put_marks(writer, "print", writer->manager, "prints of the driver", RANK_MARKS);
     put_nodes(writer);
     put_contexts(writer);
+    put_client_calls(writer);
     put_requests(writer);
     put_counters(writer);
 }
@@ -914,6 +938,7 @@ bool perfetto_write(FILE *out, const struct story *story, const struct perfetto_
     groups_fini(&writer.submissions_of_packet);
     groups_fini(&writer.packets_of_node);
     groups_fini(&writer.packets_of_context);
+    groups_fini(&writer.client_calls_of);
     groups_fini(&writer.requests_of_process);
     groups_fini(&writer.submissions_of_context);
     groups_fini(&writer.flows_of_mark);
