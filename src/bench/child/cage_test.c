@@ -76,6 +76,19 @@ static int look_from_inside(void)
 /* mov eax, 20 (the old getpid); int 80h; ret */
 static const unsigned char old_code[] = {0xb8, 20, 0, 0, 0, 0xcd, 0x80, 0xc3};
 
+/* Kernels without calls of 32-bit programs answer int 80h with SIGSEGV: nobody gets out by it. */
+static bool has_old_calls(int (*call)(void))
+{
+    pid_t child = fork();
+    int status;
+
+    if (child == 0) {
+        signal(SIGSEGV, SIG_DFL);
+        _exit(call() <= 0);
+    }
+    return waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
 /* One call since the last time, and of that name. */
 static bool is_reported(const char *name)
 {
@@ -90,11 +103,14 @@ static int reach_out(void)
 {
     unsigned char *made =
         mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    int (*const old_call)(void) = (int (*)(void))(uintptr_t)made;
     int ends[2], file = open("/proc/self/status", O_RDONLY);
+    bool is_old_known;
     char byte = 1;
 
     memcpy(made, old_code, sizeof old_code);
     mprotect(made, 4096, PROT_READ | PROT_EXEC);
+    is_old_known = has_old_calls(old_call);
     if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0)
         return 1;
     cage_set_reporter(on_call, NULL);
@@ -113,7 +129,7 @@ static int reach_out(void)
     report_count = 0;
     if (ioctl(0, TIOCSTI, &byte) != -1 || errno != EPERM || !is_reported("ioctl"))
         return 9;
-    if (((int (*)(void))(uintptr_t)made)() >= 0 || report_count != 1 || reported.name)
+    if (is_old_known && (old_call() >= 0 || report_count != 1 || reported.name))
         return 10;
     report_count = 0;
     /* The bench needs these. */
