@@ -583,7 +583,7 @@ static void a_rule_that_was_never_evaluated_is_not_checked(void **state)
         assert_int_equal(json_is_true(member(one, "checked")),
                          strcmp(string_at(one, "id"), "PB-004") == 0);
     }
-    assert_int_equal(i, 31);
+    assert_int_equal(i, 32);
     json_decref(json);
     free(text);
     text = report_rules_json("", NULL, 0);
