@@ -18,10 +18,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define FIRST_SEED   1
-#define RUN_SECONDS  3.0 /* a run takes milliseconds; one that takes longer hangs */
-#define HUNG_SECONDS 1
-#define ROW_SECONDS  15.0 /* no new seed of a row after it */
+#define FIRST_SEED     1
+#define RUN_SECONDS    3.0  /* a run takes milliseconds; one that takes longer hangs */
+#define LAWFUL_SECONDS 10.0 /* a lawful driver does not hang: a busy machine must not accuse it */
+#define HUNG_SECONDS   1
+#define ROW_SECONDS    15.0 /* no new seed of a row after it */
 
 /* The state of the process that plays a row. */
 struct player {
@@ -191,6 +192,14 @@ static void count_causes(struct player *player)
     }
 }
 
+/* Of wall time, until a run of the defect counts as hung. */
+static double run_limit(const struct zoo_defect *defect)
+{
+    if (defect->run_seconds)
+        return defect->run_seconds;
+    return defect->lawful ? LAWFUL_SECONDS : RUN_SECONDS;
+}
+
 static bool play_row(const struct zoo_play *play, struct zoo_row *row)
 {
     char driver[1200];
@@ -204,7 +213,7 @@ static bool play_row(const struct zoo_play *play, struct zoo_row *row)
         .shard_count = 1,
         .jobs = 1,
         .judge_every = play->image ? CAMPAIGN_JUDGE_EVERY : 0,
-        .run_limit_seconds = row->defect->run_seconds ? row->defect->run_seconds : RUN_SECONDS,
+        .run_limit_seconds = run_limit(row->defect),
         .time_limit_seconds = row->defect->lawful ? 0 : ROW_SECONDS,
     };
     const struct repro_shrink how = {.seconds = play->shrink_seconds};
