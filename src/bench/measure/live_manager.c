@@ -25,6 +25,7 @@ bool live_manager_run(const struct live_manager *manager)
     config.model = manager->model;
     config.local_bytes = manager->local_bytes;
     config.ram_bytes = manager->ram_bytes;
+    config.mmu = manager->mmu;
     config.checks_content = config.checks_rules = false;
     config.reference = RUN_REFERENCE_NEVER;
     config.hashes_calls = false;

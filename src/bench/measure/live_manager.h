@@ -15,6 +15,7 @@
 struct live_manager {
     enum run_model model;
     uint64_t local_bytes, ram_bytes;
+    struct run_mmu mmu;
     struct miniport *(*add_layer)(void *context, struct miniport *next); /* may be NULL */
     void (*fn)(void *context, const struct run_live *live);
     void *context; /* of both */

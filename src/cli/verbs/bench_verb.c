@@ -6,11 +6,12 @@
 #include "cli/terminal.h"
 
 #include "bench/measure/image_bench.h"
-#include "bench/measure/manager_bench.h"
 #include "bench/measure/page_bench.h"
 #include "bench/measure/range_bench.h"
+#include "bench/measure/replay_bench.h"
 #include "bench/measure/residency_bench.h"
 #include "bench/measure/scaling_bench.h"
+#include "bench/measure/table_bench.h"
 #include "bench/measure/transfer_bench.h"
 #include "report/report.h"
 
@@ -34,38 +35,6 @@ static enum cli_status failed(const char *name)
     return CLI_INTERNAL;
 }
 
-static enum cli_status bench_page_tables(struct bench_output *out)
-{
-    struct page_table_bench result;
-    uint64_t bytes = (out->is_quick ? 4 : 64) * GiB;
-    char size[REPORT_NUMBER_BYTES];
-
-    if (!manager_bench_page_tables(bytes, &result))
-        return failed("page-tables");
-    bench_begin(
-        out, "page_tables",
-        "page tables: mapping in 4 KiB pages, beside a walk from the root for each page over "
-        "plain memory");
-    if (out->as_json)
-        printf("\n    {\"bytes\": %" PRIu64 ", \"entries\": %" PRIu64
-               ", \"naive_seconds\": %.6f, \"manager_seconds\": %.6f, \"manager_ratio\": %.3f, "
-               "\"whole_seconds\": %.6f, \"whole_ratio\": %.3f}",
-               bytes, result.entries, result.naive_seconds, result.manager_seconds,
-               result.naive_seconds / result.manager_seconds, result.whole_seconds,
-               result.naive_seconds / result.whole_seconds);
-    else
-        printf("  %s  naive walk               %6.2f ns an entry\n"
-               "          the manager              %6.2f ns, %.2f times as fast\n"
-               "          with driver and GPU      %6.2f ns, %.2f times as fast\n",
-               report_bytes(size, bytes), 1e9 * result.naive_seconds / (double)result.entries,
-               1e9 * result.manager_seconds / (double)result.entries,
-               result.naive_seconds / result.manager_seconds,
-               1e9 * result.whole_seconds / (double)result.entries,
-               result.naive_seconds / result.whole_seconds);
-    bench_end(out);
-    return CLI_FINE;
-}
-
 /* The name of a row, and its key, which is the name behind the bench's. */
 struct row_name {
     char key[96];
@@ -83,6 +52,38 @@ name_row(struct row_name *row, const char *bench, const char *format, ...)
     va_end(args);
     row->name = row->key + length;
     return row->key;
+}
+
+static bool print_tables(struct bench_output *out, enum table_page page, uint64_t bytes)
+{
+    char page_size[REPORT_NUMBER_BYTES], size[REPORT_NUMBER_BYTES];
+    struct table_bench r;
+    struct row_name row;
+
+    report_bytes(page_size, table_page_bytes(page));
+    report_bytes(size, bytes);
+    if (!table_bench_run(page, bytes, out->is_quick ? 15 : 31, &r))
+        return false;
+    name_row(&row, "page-tables", "%s in pages of %s", size, page_size);
+    bench_ratio(out, row.key, row.name, "stores", &r.manager);
+    name_row(&row, "page-tables", "%s in pages of %s/with driver and GPU", size, page_size);
+    bench_ratio(out, row.key, row.name, "manager", &r.whole);
+    return true;
+}
+
+static enum cli_status bench_page_tables(struct bench_output *out)
+{
+    uint64_t bytes = (out->is_quick ? 4 : 64) * GiB;
+
+    bench_begin(out, "page_tables",
+                "page tables: mapping, an entry; the manager alone beside storing as many words, "
+                "and with driver and GPU\n  beside the manager alone");
+    for (int page = 0; page < TABLE_PAGE_COUNT; page++) {
+        if (!print_tables(out, (enum table_page)page, bytes))
+            return failed("page-tables");
+    }
+    bench_end(out);
+    return CLI_FINE;
 }
 
 /* 64 MiB is beyond the cache of every host. */
@@ -286,7 +287,7 @@ static enum cli_status bench_replay(struct bench_output *out)
             struct replay_bench r;
             struct row_name row;
 
-            if (!manager_bench_replay(name, is_file, (enum run_model)m, out->is_quick, &r)) {
+            if (!replay_bench_run(name, is_file, (enum run_model)m, out->is_quick, &r)) {
                 cli_error("bench replay: %s does not play", name);
                 return CLI_INTERNAL;
             }
