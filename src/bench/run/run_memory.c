@@ -84,14 +84,19 @@ static void give_pooled(struct block *block, size_t bytes)
     pool.free[class] = block;
 }
 
-static void *take_block(size_t bytes)
+/* Zeroed: with calloc(), which does not write what the host gives as zeroes. */
+static void *take_block(size_t bytes, bool is_zeroed)
 {
     void *block;
 
-    if (is_pooled(bytes))
-        return take_pooled(bytes);
+    if (is_pooled(bytes)) {
+        block = take_pooled(bytes);
+        if (block && is_zeroed)
+            memset(block, 0, bytes);
+        return block;
+    }
     if (bytes < MAPPED_BYTES)
-        return malloc(bytes);
+        return is_zeroed ? calloc(1, bytes) : malloc(bytes);
     block = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
                  -1, 0);
     return block == MAP_FAILED ? NULL : block;
@@ -109,16 +114,15 @@ static void free_block(struct block *block)
         munmap(block, bytes);
 }
 
-static void *allocate(void *context, size_t size)
+static void *take(struct run_memory *memory, size_t size, bool is_zeroed)
 {
-    struct run_memory *memory = context;
     struct block *block;
 
     if (memory->fail_at && --memory->fail_at == 0) {
         memory->has_failed = true;
         return NULL;
     }
-    block = size <= SIZE_MAX - sizeof *block ? take_block(sizeof *block + size) : NULL;
+    block = size <= SIZE_MAX - sizeof *block ? take_block(sizeof *block + size, is_zeroed) : NULL;
     if (!block)
         return NULL;
     block->size = size;
@@ -130,13 +134,14 @@ static void *allocate(void *context, size_t size)
     return block + 1;
 }
 
+static void *allocate(void *context, size_t size)
+{
+    return take(context, size, false);
+}
+
 static void *allocate_zeroed(void *context, size_t size)
 {
-    void *memory = allocate(context, size);
-
-    if (memory && sizeof(struct block) + size < MAPPED_BYTES)
-        memset(memory, 0, size);
-    return memory;
+    return take(context, size, true);
 }
 
 static void release(void *context, void *pointer, size_t size)
