@@ -2,7 +2,9 @@
 #include "bench/child/child_end.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
+#include <stdio.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -15,6 +17,23 @@ static double wall_now(void)
 
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+/* The second number of schedstat, in nanoseconds. */
+double child_end_stood_ready(pid_t child)
+{
+    char path[32];
+    uint64_t ran = 0, stood = 0;
+    FILE *file;
+
+    snprintf(path, sizeof path, "/proc/%d/schedstat", (int)child);
+    file = fopen(path, "re");
+    if (!file)
+        return 0;
+    if (fscanf(file, "%" SCNu64 " %" SCNu64, &ran, &stood) != 2)
+        stood = 0;
+    fclose(file);
+    return (double)stood * 1e-9;
 }
 
 int child_end_wait(pid_t child, double seconds, bool *out_is_late)

@@ -16,6 +16,12 @@
 /* Time for a process that has nothing more to do. */
 #define CHILD_END_SECONDS 5.0
 
+/*
+ * Seconds in which the process (its first thread) was ready, and others had the processors: no
+ * fault of its own. 0 where the kernel does not count them, or there is no such process.
+ */
+double child_end_stood_ready(pid_t child);
+
 /* The status as of waitpid(). *out_is_late: the process was ended after so many seconds. */
 int child_end_wait(pid_t child, double seconds, bool *out_is_late);
 

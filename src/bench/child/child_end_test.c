@@ -1,10 +1,13 @@
+#define _GNU_SOURCE
 #include "bench/child/child_end.h"
 
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <sched.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -42,11 +45,59 @@ static void a_process_that_blocks_all_signals_is_ended(void **state)
     assert_int_equal(WTERMSIG(status), SIGKILL);
 }
 
+static pid_t spin_on_one_processor(void)
+{
+    pid_t child = fork();
+    cpu_set_t one;
+
+    if (child)
+        return child;
+    CPU_ZERO(&one);
+    CPU_SET(sched_getcpu(), &one);
+    sched_setaffinity(0, sizeof one, &one);
+    for (;;)
+        ;
+}
+
+/* Of four that share a processor each stands ready three quarters of the time; one that sleeps does
+ * not. */
+static void standing_ready_is_not_sleeping(void **state)
+{
+    const struct timespec second = {1, 0};
+    pid_t children[5];
+    cpu_set_t all, one;
+    double stood = 0;
+    bool is_late;
+
+    sched_getaffinity(0, sizeof all, &all);
+    CPU_ZERO(&one);
+    CPU_SET(sched_getcpu(), &one);
+    sched_setaffinity(0, sizeof one, &one); /* all of them where this process is */
+    for (unsigned i = 0; i < 4; i++)
+        children[i] = spin_on_one_processor();
+    sched_setaffinity(0, sizeof all, &all);
+    children[4] = fork();
+    if (children[4] == 0)
+        for (;;)
+            pause();
+    nanosleep(&second, NULL);
+    for (unsigned i = 0; i < 4; i++)
+        stood += child_end_stood_ready(children[i]);
+    if (access("/proc/self/schedstat", R_OK) == 0) {
+        assert_true(stood > 1.5); /* of 3 */
+        assert_true(child_end_stood_ready(children[4]) < stood / 4);
+    }
+    for (unsigned i = 0; i < 5; i++)
+        child_end_wait(children[i], 0, &is_late);
+    assert_true(child_end_stood_ready(children[0]) == 0); /* it is no more */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_status_of_a_process_that_ends_is_given),
         cmocka_unit_test(a_process_that_blocks_all_signals_is_ended),
+        cmocka_unit_test(standing_ready_is_not_sleeping),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
