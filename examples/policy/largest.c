@@ -31,5 +31,4 @@ const struct vidmm_policy vidmm_policy_own = {
     .evict_most_ns = 100 * MS,
     .entry_ns = 50 * MS,
     .leaving_bytes = UINT64_C(192) << 20,
-    .lag_part = 10,
 };

@@ -67,11 +67,6 @@ struct vidmm_policy {
     /* Nobody else leaves early while so many bytes of a segment are on their way out. 0: nobody. */
     uint64_t leaving_bytes;
     /*
-     * What the client destroys is free when the GPU has come so far: this part of the time by which
-     * what has run is behind what has been submitted, a tenth with 10, is added. 0: nothing is.
-     */
-    unsigned lag_part;
-    /*
      * Once something had to leave a segment, so many bytes of it, but at most a 64th, are kept
      * free: what leaves for the next request goes while what this one wants comes in. 0: none.
      */

@@ -829,8 +829,9 @@ NTSTATUS vidmm_forecast_demand(struct vidmm *vidmm, unsigned segment, unsigned c
                                const struct vidmm_demand *demand);
 
 /*
- * The clock: what begins before submitted_ns has been submitted, and what begins before done_ns has
- * run.
+ * The clock: what begins before submitted_ns has asked for residency or has been submitted, so that
+ * the manager knows it; and what begins before done_ns has run. What waits in a queue of the
+ * client's is still to come.
  */
 void vidmm_forecast_time(struct vidmm *vidmm, uint64_t submitted_ns, uint64_t done_ns);
 

@@ -1,9 +1,15 @@
 /*
- * What the case will do, told to the manager: with `option policy hinted`.
+ * What the case will do, told to the manager: with `option policy hinted` all of it, with
+ * `look-ahead` what is queued.
  *
- * The clock is GPU time: a line begins when all submissions in front of it have run, one after the
- * other. Each allocation's uses are told when it is made; what will be made and freed in local
- * memory is told once, before the first line.
+ * A line begins, on the clock, when all submissions in front of it have run, one after the other.
+ * The clock has come to a submission when that asks the manager for residency: what stands in the
+ * queue behind it is still to come.
+ *
+ * hinted      The clock is GPU time. Each allocation's uses are told when it is made; what will be
+ *             made and freed in local memory is told once, before the first line.
+ * look-ahead  Nobody knows how long queued work will take: each submission is QUEUED_NS of the
+ *             clock. A line is told when it has been queued.
  */
 #include "bench/play/player_private.h"
 
@@ -11,11 +17,22 @@
 
 #include "base/bits.h"
 
+/* With `look-ahead`, of each submission. */
+#define QUEUED_NS UINT64_C(1000000)
+
+/* So many lines behind the clock are told at most: a backlog is no queue. */
+#define QUEUED_LINES 1024u
+
 struct player_forecast {
+    bool is_of_queue;    /* `look-ahead` */
     uint64_t *begins_ns; /* of each operation; one more for the end */
     uint32_t *first_use; /* of each allocation, in uses_ns; one more for the end */
+    uint32_t *told_uses; /* of each allocation: so many of its uses are queued, or were */
+    uint32_t asked_op;   /* the operations in front of it are behind the clock */
+    uint32_t told_op;    /* the queue's operations in front of it have been told */
     uint64_t *uses_ns;   /* of all allocations, one after the other */
     uint32_t use_count;
+    unsigned segment; /* that demand is told of; 0: there is none */
     uint64_t submitted_ns, done_ns;
 };
 
@@ -34,7 +51,10 @@ static void survey(struct player *player, struct player_forecast *forecast)
         const struct workload_op *op = player_op(player, i);
 
         forecast->begins_ns[i] = now_ns;
-        now_ns += player_op_duration(op);
+        if (forecast->is_of_queue)
+            now_ns += is_submit(op) ? QUEUED_NS : 0;
+        else
+            now_ns += player_op_duration(op);
         for (uint32_t j = 0; is_submit(op) && j < op->ref_count; j++)
             forecast->first_use[workload->refs[op->first_ref + j].allocation + 1]++;
     }
@@ -87,17 +107,18 @@ static bool wants_local_memory(const struct workload_allocation *allocation)
            allocation->segments[0] == WORKLOAD_SEGMENT_LOCAL_INVISIBLE;
 }
 
-static NTSTATUS tell_demand(struct player *player, const struct player_forecast *forecast)
+/* What the operations from `from` up to `to` make and free. */
+static NTSTATUS tell_demand(struct player *player, const struct player_forecast *forecast,
+                            uint32_t from, uint32_t to)
 {
     const struct workload *workload = player->workload;
-    struct vidmm_demand *demand =
-        base_alloc_array(player->services, workload->op_count + 1, sizeof *demand);
-    unsigned count = 0, segment = local_segment(player);
+    struct vidmm_demand *demand = base_alloc_array(player->services, to - from + 1, sizeof *demand);
+    unsigned count = 0, segment = forecast->segment;
     NTSTATUS status = STATUS_SUCCESS;
 
     if (!demand)
         return STATUS_NO_MEMORY;
-    for (uint32_t i = 0; i < workload->op_count; i++) {
+    for (uint32_t i = from; i < to; i++) {
         const struct workload_op *op = player_op(player, i);
         uint64_t bytes;
 
@@ -113,8 +134,39 @@ static NTSTATUS tell_demand(struct player *player, const struct player_forecast 
     }
     if (segment)
         status = vidmm_forecast_demand(player->vidmm, segment, count, demand);
-    base_free_array(player->services, demand, workload->op_count + 1, sizeof *demand);
+    base_free_array(player->services, demand, to - from + 1, sizeof *demand);
     return status;
+}
+
+/* One more use of each of its allocations is queued; those that the clock has passed are dropped.
+ */
+static void tell_uses(struct player *player, const struct workload_op *op)
+{
+    struct player_forecast *forecast = player->forecast;
+
+    for (uint32_t j = 0; is_submit(op) && j < op->ref_count; j++) {
+        uint32_t id = player->workload->refs[op->first_ref + j].allocation;
+        uint32_t *first = &forecast->first_use[id], *told = &forecast->told_uses[id];
+
+        for (++*told; forecast->uses_ns[*first]<forecast->submitted_ns && * told> 1; --*told)
+            ++*first;
+        if (player->allocations[id].handle)
+            vidmm_forecast_uses(player->allocations[id].handle, *told, forecast->uses_ns + *first);
+    }
+}
+
+/* The lines up to this one have been queued. */
+static void tell_queue(struct player *player, uint32_t last_op)
+{
+    struct player_forecast *forecast = player->forecast;
+    uint32_t end =
+        (uint32_t)min_u64((uint64_t)last_op + 1, (uint64_t)forecast->asked_op + QUEUED_LINES);
+
+    if (end <= forecast->told_op)
+        return;
+    while (forecast->told_op < end)
+        tell_uses(player, player_op(player, forecast->told_op++));
+    tell_demand(player, forecast, forecast->asked_op, end);
 }
 
 void player_forecast_end(struct player *player)
@@ -128,6 +180,8 @@ void player_forecast_end(struct player *player)
                     sizeof *forecast->begins_ns);
     base_free_array(player->services, forecast->first_use, workload->allocation_count + 1,
                     sizeof *forecast->first_use);
+    base_free_array(player->services, forecast->told_uses, workload->allocation_count + 1,
+                    sizeof *forecast->told_uses);
     base_free_array(player->services, forecast->uses_ns, forecast->use_count,
                     sizeof *forecast->uses_ns);
     base_free(player->services, forecast, sizeof *forecast);
@@ -138,18 +192,23 @@ void player_forecast_end(struct player *player)
 void player_forecast_begin(struct player *player)
 {
     const struct workload *workload = player->workload;
+    const enum run_policy policy = player->config.run->policy;
     struct player_forecast *forecast;
 
-    if (player->config.run->policy != RUN_POLICY_HINTED)
+    if (policy != RUN_POLICY_HINTED && policy != RUN_POLICY_LOOK_AHEAD)
         return;
     forecast = player->forecast = base_alloc(player->services, sizeof *forecast);
     if (!forecast)
         return;
+    forecast->is_of_queue = policy == RUN_POLICY_LOOK_AHEAD;
+    forecast->segment = local_segment(player);
     forecast->begins_ns =
         base_alloc_array(player->services, workload->op_count + 1, sizeof *forecast->begins_ns);
     forecast->first_use = base_alloc_array(player->services, workload->allocation_count + 1,
                                            sizeof *forecast->first_use);
-    if (!forecast->begins_ns || !forecast->first_use) {
+    forecast->told_uses = base_alloc_array(player->services, workload->allocation_count + 1,
+                                           sizeof *forecast->told_uses);
+    if (!forecast->begins_ns || !forecast->first_use || !forecast->told_uses) {
         player_forecast_end(player);
         return;
     }
@@ -157,7 +216,9 @@ void player_forecast_begin(struct player *player)
     if (forecast->use_count)
         forecast->uses_ns =
             base_alloc_array(player->services, forecast->use_count, sizeof *forecast->uses_ns);
-    if ((forecast->use_count && !forecast->uses_ns) || !NT_SUCCESS(tell_demand(player, forecast))) {
+    if ((forecast->use_count && !forecast->uses_ns) ||
+        (!forecast->is_of_queue &&
+         !NT_SUCCESS(tell_demand(player, forecast, 0, workload->op_count)))) {
         player_forecast_end(player);
         return;
     }
@@ -168,19 +229,30 @@ void player_forecast_made(struct player *player, uint32_t id)
 {
     const struct player_forecast *forecast = player->forecast;
 
-    if (forecast && player->allocations[id].handle)
+    if (forecast && !forecast->is_of_queue && player->allocations[id].handle)
         vidmm_forecast_uses(player->allocations[id].handle,
                             forecast->first_use[id + 1] - forecast->first_use[id],
                             forecast->uses_ns + forecast->first_use[id]);
 }
 
-void player_forecast_submitted(struct player *player, uint32_t op_index)
+void player_forecast_queued(struct player *player, uint32_t op_index)
+{
+    struct player_forecast *forecast = player->forecast;
+
+    if (!forecast || !forecast->is_of_queue)
+        return;
+    tell_queue(player, op_index);
+    vidmm_forecast_time(player->vidmm, forecast->submitted_ns, forecast->done_ns);
+}
+
+void player_forecast_asked(struct player *player, uint32_t op_index)
 {
     struct player_forecast *forecast = player->forecast;
 
     if (!forecast)
         return;
-    forecast->submitted_ns = forecast->begins_ns[op_index + 1];
+    forecast->asked_op = (uint32_t)max_u64(forecast->asked_op, (uint64_t)op_index + 1);
+    forecast->submitted_ns = forecast->begins_ns[forecast->asked_op];
     vidmm_forecast_time(player->vidmm, forecast->submitted_ns, forecast->done_ns);
 }
 

@@ -417,8 +417,9 @@ void player_forecast_begin(struct player *player);
 void player_forecast_end(struct player *player);
 /* The allocation has been made. */
 void player_forecast_made(struct player *player, uint32_t id);
-/* The submission of a line has been queued, or has ended. */
-void player_forecast_submitted(struct player *player, uint32_t op_index);
+/* The submission of a line has been queued, asks the manager for residency, or has ended. */
+void player_forecast_queued(struct player *player, uint32_t op_index);
+void player_forecast_asked(struct player *player, uint32_t op_index);
 void player_forecast_done(struct player *player, uint32_t op_index);
 
 /* ---- player_foreign.c: the driver is of another GPU than the Drydock GPU --------------------- */

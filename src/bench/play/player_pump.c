@@ -369,6 +369,7 @@ static bool submission_step(struct player *player, struct submission *submission
             return false;
         submission->context->unasked_token =
             max_u64(submission->context->unasked_token, submission->token + 1);
+        player_forecast_asked(player, submission->op_index);
         if (player->is_virtual)
             return request_residency(player, submission);
         return start(player, submission);

@@ -104,6 +104,6 @@ bool player_play_submit(struct player *player, uint32_t op_index)
         return player_stop_with(player, PLAYER_OBJECT,
                                 "no memory for a submission of %u references", op->ref_count);
     player_queue(player, context, submission);
-    player_forecast_submitted(player, op_index);
+    player_forecast_queued(player, op_index);
     return player->stop == PLAYER_NOT_STOPPED;
 }

@@ -131,45 +131,22 @@ void forecast_put_back(struct vidmm_allocation *allocation)
     settle(allocation->vidmm, uses_of(allocation));
 }
 
-/* Bytes that are destroyed up to a time by the entries from *ended on, which moves, up to `at`. */
-static int64_t released(const struct forecast *forecast, unsigned *ended, unsigned at,
-                        uint64_t until_ns)
-{
-    int64_t bytes = 0;
-
-    for (; *ended < at && forecast->demand[*ended].at_ns <= until_ns; ++*ended)
-        bytes += (int64_t)forecast->demand[*ended].destroyed;
-    return bytes;
-}
-
 int64_t forecast_least_free(const struct vidmm *vidmm, const struct segment *segment,
                             uint64_t from_ns, uint64_t until_ns, int64_t free_bytes)
 {
     const struct forecast *forecast = &vidmm->forecast;
-    /*
-     * What the client destroys is free when the GPU has come so far. Where memory is short the GPU
-     * is close behind what gets memory, whatever the client has submitted.
-     */
-    unsigned part = vidmm->config.policy->lag_part;
-    uint64_t lag_ns = part ? (forecast->submitted_ns - forecast->done_ns) / part : 0;
     int64_t least = INT64_MAX;
-    unsigned at, ended = forecast->demand_at;
 
     if (segment != forecast->segment)
         return free_bytes;
-    for (at = forecast->demand_at;
+    for (unsigned at = forecast->demand_at;
          at < forecast->demand_count && forecast->demand[at].at_ns <= until_ns; at++) {
         const struct vidmm_demand *demand = &forecast->demand[at];
 
-        if (demand->at_ns > from_ns) {
-            free_bytes += released(forecast, &ended, at, from_ns - min_u64(from_ns, lag_ns));
-            least = free_bytes < least ? free_bytes : least;
-        }
-        if (demand->at_ns >= lag_ns)
-            free_bytes += released(forecast, &ended, at, demand->at_ns - lag_ns);
-        free_bytes -= (int64_t)demand->created;
+        if (demand->at_ns > from_ns && free_bytes < least)
+            least = free_bytes;
+        free_bytes += (int64_t)demand->destroyed - (int64_t)demand->created;
     }
-    free_bytes += released(forecast, &ended, at, from_ns - min_u64(from_ns, lag_ns));
     return free_bytes < least ? free_bytes : least;
 }
 

@@ -99,7 +99,7 @@ static void the_absent_allocation_that_is_used_first_comes_first(void **state)
 
 /* The plainest model: every moment from one to another is looked at by itself. */
 static int64_t plain_least(const struct vidmm_demand *demand, unsigned count, uint64_t submitted,
-                           uint64_t lag, uint64_t from, uint64_t until, int64_t free_bytes)
+                           uint64_t from, uint64_t until, int64_t free_bytes)
 {
     int64_t least = INT64_MAX;
 
@@ -109,9 +109,7 @@ static int64_t plain_least(const struct vidmm_demand *demand, unsigned count, ui
         for (unsigned i = 0; i < count; i++) {
             if (demand[i].at_ns < submitted || demand[i].at_ns > now)
                 continue;
-            then -= (int64_t)demand[i].created;
-            if (demand[i].at_ns + lag <= now)
-                then += (int64_t)demand[i].destroyed;
+            then += (int64_t)demand[i].destroyed - (int64_t)demand[i].created;
         }
         if (then < least)
             least = then;
@@ -123,14 +121,12 @@ static void the_least_that_will_be_free_agrees_with_a_plain_model(void **state)
 {
     enum { COUNT = 30 };
     struct rig *rig = create();
-    struct vidmm_policy policy = vidmm_policy_hinted;
     struct vidmm_demand demand[COUNT];
     struct rng rng;
 
-    rig->vidmm->config.policy = &policy;
     rng_init(&rng, 6);
     for (unsigned round = 0; round < 200; round++) {
-        uint64_t at = 200, submitted = at + rng_below(&rng, 60), lag = rng_below(&rng, 20);
+        uint64_t at = 200, submitted = at + rng_below(&rng, 60);
         uint64_t from = submitted + rng_below(&rng, 30), until = from + rng_below(&rng, 30);
 
         for (unsigned i = 0; i < COUNT; i++) {
@@ -143,11 +139,10 @@ static void the_least_that_will_be_free_agrees_with_a_plain_model(void **state)
         }
         vidmm_forecast_time(rig->vidmm, 0, 0);
         assert_int_equal(vidmm_forecast_demand(rig->vidmm, 1, COUNT, demand), STATUS_SUCCESS);
-        vidmm_forecast_time(rig->vidmm, submitted, submitted - 10 * lag);
-        policy.lag_part = rng_below(&rng, 3) ? 10 : 0; /* a tenth counts, or nothing */
+        vidmm_forecast_time(rig->vidmm, submitted, submitted - rng_below(&rng, 20));
         assert_int_equal(
             forecast_least_free(rig->vidmm, &rig->vidmm->segments[0], from, until, 500),
-            plain_least(demand, COUNT, submitted, policy.lag_part ? lag : 0, from, until, 500));
+            plain_least(demand, COUNT, submitted, from, until, 500));
         assert_int_equal(
             forecast_least_free(rig->vidmm, &rig->vidmm->segments[1], from, until, 500),
             500); /* nothing has been told of it */

@@ -103,8 +103,9 @@ static int64_t least_free(const struct vidmm *vidmm, const struct segment *segme
 }
 
 /*
- * The policy's victim leaves when it will be used behind the time, if at all, and when not enough
- * is leaving already. Nobody waits for it: what is asked for meanwhile goes first.
+ * The policy's victim leaves when it will be used behind the time, twice as far at the least, if at
+ * all, and when not enough is leaving already. Of what is used sooner than that, better victims may
+ * be idle until then. Nobody waits for it: what is asked for meanwhile goes first.
  */
 static bool make_room_until(struct vidmm *vidmm, struct segment *segment, uint64_t until_ns)
 {
@@ -114,7 +115,10 @@ static bool make_room_until(struct vidmm *vidmm, struct segment *segment, uint64
     if (segment->leaving >= vidmm->config.policy->leaving_bytes)
         return false;
     victim = room_find_victim(vidmm, segment);
-    if (!victim || !forecast_next_use(victim, &next_ns) || next_ns <= until_ns ||
+    if (!victim)
+        return false;
+    forecast_next_use(victim, &next_ns);
+    if (next_ns <= until_ns || next_ns - until_ns < until_ns - vidmm->forecast.done_ns ||
         !leave_ahead(victim, reason))
         return false;
     victim->job.gives_way = true;

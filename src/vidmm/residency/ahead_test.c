@@ -279,6 +279,47 @@ static void room_is_made_for_what_will_be_created(void **state)
     }
 }
 
+/* Room is wanted within 300 ms; what is used before 600 ms may not be the best to leave then. */
+static void nothing_leaves_early_that_is_used_less_than_twice_as_far(void **state)
+{
+    const struct vidmm_demand demand = {.at_ns = 30 * MS, .created = 100 * PAGE_BYTES};
+    struct rig *rig = create(2, &vidmm_policy_hinted);
+    struct rig_object kept;
+
+    rig_object(rig, 200, 1, &kept);
+    use(rig, &kept);
+    tell(&kept, 599 * MS);
+    assert_int_equal(vidmm_forecast_demand(rig->vidmm, 1, 1, &demand), STATUS_SUCCESS);
+    vidmm_forecast_time(rig->vidmm, 1, 1);
+    rig_drain(rig);
+    assert_int_equal(rig->eviction_count, 0);
+    tell(&kept, 601 * MS);
+    vidmm_forecast_time(rig->vidmm, 2, 2);
+    rig_drain(rig);
+    assert_int_equal(rig->eviction_count, 1);
+    destroy_all(rig, &kept, 1);
+}
+
+/* The queue's future: what nobody has queued again may leave early for what is created. */
+static void without_a_forecast_it_leaves_early(void **state)
+{
+    const struct vidmm_demand demand = {.at_ns = 30 * MS, .created = 100 * PAGE_BYTES};
+    struct rig *rig = create(2, &vidmm_policy_look_ahead);
+    struct rig_object objects[2];
+
+    for (unsigned j = 0; j < 2; j++) {
+        rig_object(rig, 100, 1, &objects[j]);
+        use(rig, &objects[j]);
+    }
+    tell(&objects[0], 20 * MS);
+    assert_int_equal(vidmm_forecast_demand(rig->vidmm, 1, 1, &demand), STATUS_SUCCESS);
+    vidmm_forecast_time(rig->vidmm, 1, 1);
+    rig_drain(rig);
+    assert_int_equal(rig->eviction_count, 1);
+    assert_ptr_equal(rig->last_evicted, objects[1].allocation);
+    destroy_all(rig, objects, 2);
+}
+
 /*
  * GpuMmu: four are to leave for what will be created, and what is asked for next waits for the two
  * chunks that are with the GPU, not for the others.
@@ -362,7 +403,7 @@ static void what_is_asked_for_gives_way_no_longer(void **state)
     rig_object(rig, 200, 1, &early);
     rig_object(rig, 200, 1, &other);
     rig_cpu(rig, &early, true);
-    tell(&early, 500 * MS);
+    tell(&early, 700 * MS);
     job = &early.allocation->job;
     vidmm_forecast_time(rig->vidmm, 1, 1);
     assert_int_equal(early.allocation->state, ALLOCATION_ENTERING);
@@ -608,6 +649,8 @@ int main(void)
         cmocka_unit_test(nothing_leaves_early_for_what_is_used_later_still),
         cmocka_unit_test(what_fits_comes_in_if_it_will_still_fit_when_it_is_used),
         cmocka_unit_test(room_is_made_for_what_will_be_created),
+        cmocka_unit_test(nothing_leaves_early_that_is_used_less_than_twice_as_far),
+        cmocka_unit_test(without_a_forecast_it_leaves_early),
         cmocka_unit_test(what_leaves_early_gives_way_to_what_is_asked_for),
         cmocka_unit_test(what_comes_in_early_gives_way_to_what_is_asked_for),
         cmocka_unit_test(what_is_asked_for_gives_way_no_longer),
