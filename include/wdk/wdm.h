@@ -25,6 +25,7 @@
 #include "wdm/shared_data.h"
 #include "wdm/io.h"
 #include "wdm/pci.h"
+#include "wdm/bus.h"
 #include "wdm/port.h"
 #include "wdm/bitmap.h"
 #include "wdm/strings.h"
@@ -32,6 +33,7 @@
 #include "wdm/irp.h"
 #include "wdm/device.h"
 #include "wdm/device_stack.h"
+#include "wdm/interrupt.h"
 #include "wdm/registry.h"
 
 #endif

@@ -32,7 +32,9 @@
     X(timer)                                                                                       \
     X(dpc)                                                                                         \
     X(request)                                                                                     \
+    X(device_stack)                                                                                \
     X(device)                                                                                      \
+    X(interrupt)                                                                                   \
     X(callback_object)                                                                             \
     X(lookaside)                                                                                   \
     X(remove_lock)                                                                                 \
@@ -44,6 +46,7 @@
     X(registry)                                                                                    \
     X(bitmap)                                                                                      \
     X(bug_check)                                                                                   \
+    X(bus_data)                                                                                    \
     X(calendar)                                                                                    \
     X(clock)                                                                                       \
     X(debug)                                                                                       \

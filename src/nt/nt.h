@@ -271,12 +271,24 @@ void nt_give_up_addresses(struct nt *nt);
 /* The IRQL of a device's interrupt routine. */
 #define NT_DEVICE_IRQL 5
 
+/* The vector of its line, or of its first message; the others follow. */
+#define NT_FIRST_VECTOR 0x50u
+
 /* Set it for the time of a call into the driver; returns the IRQL before. */
 KIRQL nt_set_irql(struct nt *nt, KIRQL irql);
 KIRQL nt_irql(const struct nt *nt);
 
 /* Spin locks that the driver holds now. */
 uint32_t nt_held_lock_count(const struct nt *nt);
+
+/* ---- Interrupts ------------------------------------------------------------------------------ */
+
+/*
+ * The device's interrupt, by line or by this message, at NT_DEVICE_IRQL: runs the routines that the
+ * driver has connected itself, the first that was connected first, until one says that it was its
+ * own. False: none did.
+ */
+bool nt_interrupt(struct nt *nt, uint32_t message);
 
 /* ---- Pool ------------------------------------------------------------------------------------ */
 

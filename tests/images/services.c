@@ -5,7 +5,8 @@
  * softcopy is compiled with DxgkInitialize renamed, so that its table comes here first. What is not
  * as it is at home stops the machine with bug check 0xbad, whose first parameter is the line.
  * SERVICES_MISTAKE is what the driver does wrong: 1 leaves an entry of a lookaside list; 2 leaves
- * the list; 3 crashes in its own Unload; 4 frees an entry twice.
+ * the list; 3 crashes in its own Unload; 4 frees an entry twice; 5 leaves an interrupt connected; 6
+ * lets the system complete a request of its own; 7 deletes a device in the middle of a stack.
  */
 #define RTL_USE_AVL_TABLES 0
 #include <ntddk.h>
@@ -205,6 +206,106 @@ static void use_a_device(PDRIVER_OBJECT driver)
     IoDeleteDevice(device);
 }
 
+/* ---- A stack of devices ---- */
+
+static NTSTATUS NTAPI send_on(PDEVICE_OBJECT device, PIRP irp)
+{
+    IoCopyCurrentIrpStackLocationToNext(irp);
+    return IoCallDriver(*(PDEVICE_OBJECT *)device->DeviceExtension, irp);
+}
+
+static NTSTATUS NTAPI keep_request(PDEVICE_OBJECT device, PIRP irp, PVOID context)
+{
+    REQUIRE(!device && irp->IoStatus.Status == STATUS_SUCCESS);
+    *(ULONG *)context = *(ULONG *)irp->AssociatedIrp.SystemBuffer;
+#if SERVICES_MISTAKE == 6
+    return STATUS_SUCCESS;
+#else
+    IoFreeIrp(irp);
+    return STATUS_MORE_PROCESSING_REQUIRED;
+#endif
+}
+
+/* Above the board's device: a request for the PCI function's identity goes down through ours. */
+static void use_a_stack(PDRIVER_OBJECT driver, PDEVICE_OBJECT physical)
+{
+    PDRIVER_DISPATCH before = driver->MajorFunction[IRP_MJ_PNP];
+    PDEVICE_OBJECT device, *lower;
+    PIO_STACK_LOCATION next;
+    ULONG identity = 0, seen = 0;
+    PIRP irp;
+
+    REQUIRE(NT_SUCCESS(
+        IoCreateDevice(driver, sizeof *lower, NULL, FILE_DEVICE_UNKNOWN, 0, FALSE, &device)));
+    lower = (PDEVICE_OBJECT *)device->DeviceExtension;
+    *lower = IoAttachDeviceToDeviceStack(device, physical);
+    REQUIRE(*lower == physical && device->StackSize == physical->StackSize + 1);
+    REQUIRE(IoGetAttachedDevice(physical) == device);
+
+    driver->MajorFunction[IRP_MJ_PNP] = send_on;
+    irp = IoAllocateIrp(device->StackSize, FALSE);
+    REQUIRE(irp);
+    irp->IoStatus.Status = STATUS_NOT_SUPPORTED;
+    irp->AssociatedIrp.SystemBuffer = &identity;
+    next = IoGetNextIrpStackLocation(irp);
+    next->MajorFunction = IRP_MJ_PNP;
+    next->MinorFunction = IRP_MN_READ_CONFIG;
+    next->Parameters.ReadWriteConfig.WhichSpace = PCI_WHICHSPACE_CONFIG;
+    next->Parameters.ReadWriteConfig.Buffer = &identity;
+    next->Parameters.ReadWriteConfig.Length = sizeof identity;
+    IoSetCompletionRoutine(irp, keep_request, &seen, TRUE, TRUE, TRUE);
+    REQUIRE(IoCallDriver(device, irp) == STATUS_SUCCESS);
+    REQUIRE(seen && seen == identity);
+    REQUIRE(HalGetBusData(PCIConfiguration, 1, 0, &seen, sizeof seen) == sizeof seen);
+    REQUIRE(seen == identity);
+    driver->MajorFunction[IRP_MJ_PNP] = before;
+#if SERVICES_MISTAKE != 7
+    IoDetachDevice(*lower);
+#endif
+    IoDeleteDevice(device);
+}
+
+/* ---- An interrupt ---- */
+
+static BOOLEAN NTAPI not_ours(PKINTERRUPT interrupt, PVOID context)
+{
+    return FALSE;
+}
+
+static BOOLEAN NTAPI look_at_level(PVOID level)
+{
+    *(KIRQL *)level = KeGetCurrentIrql();
+    return TRUE;
+}
+
+static void use_an_interrupt(PDEVICE_OBJECT physical)
+{
+    IO_DISCONNECT_INTERRUPT_PARAMETERS end = {.Version = CONNECT_LINE_BASED};
+    IO_CONNECT_INTERRUPT_PARAMETERS parameters = {.Version = CONNECT_LINE_BASED};
+    PKINTERRUPT interrupt = NULL;
+    KIRQL level = PASSIVE_LEVEL;
+
+    parameters.LineBased.PhysicalDeviceObject = physical;
+    parameters.LineBased.InterruptObject = &interrupt;
+    parameters.LineBased.ServiceRoutine = not_ours;
+    REQUIRE(NT_SUCCESS(IoConnectInterruptEx(&parameters)) && interrupt);
+    REQUIRE(KeSynchronizeExecution(interrupt, look_at_level, &level) && level > DISPATCH_LEVEL);
+#if SERVICES_MISTAKE != 5
+    end.ConnectionContext.InterruptObject = interrupt;
+    IoDisconnectInterruptEx(&end);
+#endif
+}
+
+static PDXGKDDI_ADD_DEVICE softcopy_add_device;
+static PDRIVER_OBJECT driver_object;
+
+static NTSTATUS APIENTRY add_device(PDEVICE_OBJECT physical, PVOID *context)
+{
+    use_an_interrupt(physical);
+    use_a_stack(driver_object, physical);
+    return softcopy_add_device(physical, context);
+}
+
 NTSTATUS NTAPI ServicesInitialize(PDRIVER_OBJECT driver, PUNICODE_STRING path,
                                   PDRIVER_INITIALIZATION_DATA table)
 {
@@ -221,6 +322,9 @@ NTSTATUS NTAPI ServicesInitialize(PDRIVER_OBJECT driver, PUNICODE_STRING path,
     IoInitializeRemoveLock(&lock, TAG, 0, 0);
     REQUIRE(NT_SUCCESS(IoAcquireRemoveLock(&lock, NULL)));
     IoReleaseRemoveLockAndWait(&lock, NULL);
+    driver_object = driver;
+    softcopy_add_device = table->DxgkDdiAddDevice;
+    table->DxgkDdiAddDevice = add_device;
     status = DxgkInitialize(driver, path, table);
     graphics_unload = driver->DriverUnload;
     REQUIRE(graphics_unload && driver->DriverExtension->AddDevice);

@@ -1,6 +1,7 @@
 #!/bin/sh
-# A driver image whose DriverEntry uses services that call it back, reads the kernel's page of clocks and puts an
-# Unload of its own into its object: clean, the same in every run of a seed, and its mistakes are found.
+# A driver image that uses services which call it back, reads the kernel's page of clocks, puts an Unload of its own
+# into its object, sends a request down a stack of devices and connects an interrupt: clean, the same in every run of a
+# seed, and its mistakes are found.
 #
 # Usage: services.sh DRYDOCK SOURCE
 set -eu
@@ -50,5 +51,8 @@ done <<'TABLE'
 2 a lookaside list (entries of 48 bytes, tag 'Serv') has not been deleted
 3 in DriverUnload: .*0x0
 4 bug check 0xc2
+5 an interrupt that the driver connected has not been disconnected
+6 a request that the driver has allocated is completed to its end
+7 IoDeleteDevice: the device lies above another: IoDetachDevice first
 TABLE
 echo "services call the image back, clocks are read in place, Unload is the driver's own: $first"

@@ -179,8 +179,25 @@ typedef enum _INTERFACE_TYPE {
     InterfaceTypeUndefined = -1,
     Internal = 0,
     Isa = 1,
+    Eisa = 2,
+    MicroChannel = 3,
+    TurboChannel = 4,
     PCIBus = 5,
-} INTERFACE_TYPE;
+    VMEBus = 6,
+    NuBus = 7,
+    PCMCIABus = 8,
+    CBus = 9,
+    MPIBus = 10,
+    MPSABus = 11,
+    ProcessorInternal = 12,
+    InternalPowerBus = 13,
+    PNPISABus = 14,
+    PNPBus = 15,
+    Vmcs = 16,
+    ACPIBus = 17,
+    MaximumInterfaceType = 18,
+} INTERFACE_TYPE,
+    *PINTERFACE_TYPE;
 
 typedef struct _CM_FULL_RESOURCE_DESCRIPTOR {
     INTERFACE_TYPE InterfaceType;

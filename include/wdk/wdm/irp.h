@@ -70,6 +70,10 @@
 #define IRP_MN_SET_POWER                    0x02
 #define IRP_MN_QUERY_POWER                  0x03
 
+/* STATUS_MORE_PROCESSING_REQUIRED: the routine keeps the request. */
+typedef NTSTATUS NTAPI IO_COMPLETION_ROUTINE(PDEVICE_OBJECT DeviceObject, PIRP Irp, PVOID Context);
+typedef IO_COMPLETION_ROUTINE *PIO_COMPLETION_ROUTINE;
+
 typedef struct _IO_STACK_LOCATION {
     UCHAR MajorFunction;
     UCHAR MinorFunction;
@@ -102,7 +106,7 @@ typedef struct _IO_STACK_LOCATION {
     } Parameters;
     PDEVICE_OBJECT DeviceObject;
     PFILE_OBJECT FileObject;
-    PVOID CompletionRoutine;
+    PIO_COMPLETION_ROUTINE CompletionRoutine;
     PVOID Context;
 } IO_STACK_LOCATION, *PIO_STACK_LOCATION;
 
@@ -161,12 +165,20 @@ struct _IRP {
 C_ASSERT(sizeof(struct _IRP) == 0xd0);
 C_ASSERT(offsetof(struct _IRP, IoStatus) == 0x30 && offsetof(struct _IRP, UserBuffer) == 0x70);
 
-#define SL_PENDING_RETURNED 0x01
+#define SL_PENDING_RETURNED  0x01
+#define SL_ERROR_RETURNED    0x02
+#define SL_INVOKE_ON_CANCEL  0x20
+#define SL_INVOKE_ON_SUCCESS 0x40
+#define SL_INVOKE_ON_ERROR   0x80
 
+#define IoSizeOfIrp(stack_size)                                                                    \
+    ((USHORT)(sizeof(struct _IRP) + (USHORT)(stack_size) * sizeof(IO_STACK_LOCATION)))
 #define IoGetNextIrpStackLocation(irp)    ((irp)->Tail.Overlay.CurrentStackLocation - 1)
 #define IoGetCurrentIrpStackLocation(irp) ((irp)->Tail.Overlay.CurrentStackLocation)
 #define IoSkipCurrentIrpStackLocation(irp)                                                         \
     ((void)((irp)->CurrentLocation++, (irp)->Tail.Overlay.CurrentStackLocation++))
+#define IoSetNextIrpStackLocation(irp)                                                             \
+    ((void)((irp)->CurrentLocation--, (irp)->Tail.Overlay.CurrentStackLocation--))
 #define IoMarkIrpPending(irp)                                                                      \
     ((void)(IoGetCurrentIrpStackLocation(irp)->Control |= SL_PENDING_RETURNED))
 
@@ -218,6 +230,22 @@ NTKERNELAPI PIRP NTAPI IoBuildDeviceIoControlRequest(ULONG IoControlCode,
                                                      PIO_STATUS_BLOCK IoStatusBlock);
 NTKERNELAPI NTSTATUS NTAPI IofCallDriver(PDEVICE_OBJECT DeviceObject, PIRP Irp);
 NTKERNELAPI VOID NTAPI IofCompleteRequest(PIRP Irp, CCHAR PriorityBoost);
+/* The driver frees these two with IoFreeIrp, in its completion routine. */
+NTKERNELAPI PIRP NTAPI IoAllocateIrp(CCHAR StackSize, BOOLEAN ChargeQuota);
+NTKERNELAPI PIRP NTAPI IoBuildAsynchronousFsdRequest(ULONG MajorFunction,
+                                                     PDEVICE_OBJECT DeviceObject, PVOID Buffer,
+                                                     ULONG Length, PLARGE_INTEGER StartingOffset,
+                                                     PIO_STATUS_BLOCK IoStatusBlock);
+NTKERNELAPI VOID NTAPI IoFreeIrp(PIRP Irp);
+NTKERNELAPI VOID NTAPI IoReuseIrp(PIRP Irp, NTSTATUS Iostatus);
+NTKERNELAPI NTSTATUS NTAPI IoSetCompletionRoutineEx(PDEVICE_OBJECT DeviceObject, PIRP Irp,
+                                                    PIO_COMPLETION_ROUTINE CompletionRoutine,
+                                                    PVOID Context, BOOLEAN InvokeOnSuccess,
+                                                    BOOLEAN InvokeOnError, BOOLEAN InvokeOnCancel);
+NTKERNELAPI BOOLEAN NTAPI IoForwardIrpSynchronously(PDEVICE_OBJECT DeviceObject, PIRP Irp);
+NTKERNELAPI BOOLEAN NTAPI IoCancelIrp(PIRP Irp);
+NTKERNELAPI VOID NTAPI IoAcquireCancelSpinLock(PKIRQL Irql);
+NTKERNELAPI VOID NTAPI IoReleaseCancelSpinLock(KIRQL Irql);
 NTKERNELAPI NTSTATUS NTAPI IoGetDeviceProperty(PDEVICE_OBJECT DeviceObject,
                                                DEVICE_REGISTRY_PROPERTY DeviceProperty,
                                                ULONG BufferLength, PVOID PropertyBuffer,
@@ -238,6 +266,23 @@ NTKERNELAPI LONG_PTR NTAPI ObfDereferenceObjectWithTag(PVOID Object, ULONG Tag);
 
 EXTERN_C_END
 
+FORCEINLINE VOID IoSetCompletionRoutine(PIRP Irp, PIO_COMPLETION_ROUTINE CompletionRoutine,
+                                        PVOID Context, BOOLEAN InvokeOnSuccess,
+                                        BOOLEAN InvokeOnError, BOOLEAN InvokeOnCancel)
+{
+    PIO_STACK_LOCATION next = IoGetNextIrpStackLocation(Irp);
+
+    next->CompletionRoutine = CompletionRoutine;
+    next->Context = Context;
+    next->Control = (UCHAR)((InvokeOnSuccess ? SL_INVOKE_ON_SUCCESS : 0) |
+                            (InvokeOnError ? SL_INVOKE_ON_ERROR : 0) |
+                            (InvokeOnCancel ? SL_INVOKE_ON_CANCEL : 0));
+}
+
+/* The routine that was there before. */
+#define IoSetCancelRoutine(irp, routine)                                                           \
+    ((PDRIVER_CANCEL)InterlockedExchangePointer((PVOID volatile *)&(irp)->CancelRoutine,           \
+                                                (PVOID)(routine)))
 #define IoCompleteRequest(irp, boost) IofCompleteRequest((irp), (boost))
 /* The driver below has no completion routine of this driver. */
 #define IoCopyCurrentIrpStackLocationToNext(irp)                                                   \

@@ -8,7 +8,6 @@
 #define DPC_DELAY_MIN_NS 100u
 #define DPC_DELAY_MAX_NS 600u
 #define UNMASK_DELAY_NS  100u
-#define FIRST_VECTOR     0x50u
 #define DPC_RNG_STREAM   0x647063u /* "dpc" */
 
 /* ---- Loading --------------------------------------------------------------------------------- */
@@ -135,7 +134,7 @@ static void describe_message(CM_PARTIAL_RESOURCE_DESCRIPTOR *descriptor, uint32_
     descriptor->ShareDisposition = CmResourceShareDeviceExclusive;
     descriptor->Flags = CM_RESOURCE_INTERRUPT_LATCHED | CM_RESOURCE_INTERRUPT_MESSAGE;
     descriptor->u.MessageInterrupt.Translated.Level = NT_DEVICE_IRQL;
-    descriptor->u.MessageInterrupt.Translated.Vector = FIRST_VECTOR + message;
+    descriptor->u.MessageInterrupt.Translated.Vector = NT_FIRST_VECTOR + message;
     descriptor->u.MessageInterrupt.Translated.Affinity = 1;
 }
 
@@ -145,7 +144,7 @@ static void describe_line(CM_PARTIAL_RESOURCE_DESCRIPTOR *descriptor)
     descriptor->ShareDisposition = CmResourceShareShared;
     descriptor->Flags = CM_RESOURCE_INTERRUPT_LEVEL_SENSITIVE;
     descriptor->u.Interrupt.Level = NT_DEVICE_IRQL;
-    descriptor->u.Interrupt.Vector = FIRST_VECTOR;
+    descriptor->u.Interrupt.Vector = NT_FIRST_VECTOR;
     descriptor->u.Interrupt.Affinity = 1;
 }
 
@@ -504,7 +503,8 @@ bool host_interrupt(struct bench_host *host, uint32_t message)
     if (nt_irql(host->nt) >= NT_DEVICE_IRQL)
         return false;
     irql = nt_set_irql(host->nt, NT_DEVICE_IRQL);
-    host->miniport->ops->interrupt(host->miniport, message);
+    if (!host->miniport->ops->interrupt(host->miniport, message))
+        nt_interrupt(host->nt, message);
     nt_set_irql(host->nt, irql);
     return true;
 }

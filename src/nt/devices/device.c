@@ -11,9 +11,11 @@
  */
 #include "nt/devices/device.h"
 
+#include "nt/devices/device_stack.h"
 #include "nt/devices/driver_object.h"
 #include "nt/devices/request.h"
 #include "nt/machine/boundary.h"
+#include "nt/machine/bug_check.h"
 #include "nt/nt_private.h"
 #include "nt/text/unicode.h"
 
@@ -160,15 +162,22 @@ static PDEVICE_OBJECT find_any_device(struct nt *nt, PCUNICODE_STRING name)
     return device_of_name(nt, name);
 }
 
-static NTSTATUS open_device(struct nt *nt, PCUNICODE_STRING name, FILE_OBJECT **out_file)
+PDEVICE_OBJECT nt_find_device(struct nt *nt, PCUNICODE_STRING name)
 {
     PDEVICE_OBJECT device = find_any_device(nt, name);
 
-    *out_file = NULL;
-    if (!device) {
+    if (!device)
         nt_report_in_vain(nt, "device:", name, "");
+    return device;
+}
+
+static NTSTATUS open_device(struct nt *nt, PCUNICODE_STRING name, FILE_OBJECT **out_file)
+{
+    PDEVICE_OBJECT device = nt_find_device(nt, name);
+
+    *out_file = NULL;
+    if (!device)
         return STATUS_OBJECT_NAME_NOT_FOUND;
-    }
     *out_file = base_alloc(nt->services, sizeof **out_file);
     if (!*out_file)
         return STATUS_INSUFFICIENT_RESOURCES;
@@ -198,14 +207,14 @@ NTSTATUS NTAPI IoGetDeviceObjectPointer(PUNICODE_STRING Name, ACCESS_MASK Access
 
     nt_require_irql(nt, "IoGetDeviceObjectPointer", PASSIVE_LEVEL);
     status = open_device(nt, Name, File);
-    *Device = *File ? (*File)->device : NULL;
+    *Device = *File ? nt_device_stack_top((*File)->device) : NULL;
     return status;
 }
 
 PDEVICE_OBJECT NTAPI IoGetRelatedDeviceObject(PFILE_OBJECT File)
 {
     nt_require_irql(nt_current(), "IoGetRelatedDeviceObject", DISPATCH_LEVEL);
-    return File->device;
+    return nt_device_stack_top(File->device);
 }
 
 /* ---- The bus driver's device ----------------------------------------------------------------- */
@@ -233,15 +242,16 @@ DEVICE_OBJECT *nt_physical_device(struct nt *nt)
     return device;
 }
 
-/* Nothing is attached to any device here. */
+/* Of the objects, only that of the board is counted. */
 PDEVICE_OBJECT NTAPI IoGetAttachedDeviceReference(PDEVICE_OBJECT Device)
 {
     struct nt *nt = nt_current();
+    PDEVICE_OBJECT top = nt_device_stack_top(Device);
 
     nt_require_irql(nt, "IoGetAttachedDeviceReference", DISPATCH_LEVEL);
-    if (Device == nt_physical_device(nt))
+    if (top == nt_physical_device(nt))
         nt_object_reference(&devices_of(nt)->physical);
-    return Device;
+    return top;
 }
 
 static void left(struct nt *nt, nt_leftover *tell, void *context)
@@ -277,13 +287,15 @@ PIRP NTAPI IoBuildDeviceIoControlRequest(ULONG Code, PDEVICE_OBJECT Device, PVOI
     struct nt_request *request =
         nt_request_create(nt, IsInternal ? IRP_MJ_INTERNAL_DEVICE_CONTROL : IRP_MJ_DEVICE_CONTROL,
                           Device, Event, Result);
+    PIO_STACK_LOCATION next;
 
     nt_require_irql(nt, "IoBuildDeviceIoControlRequest", PASSIVE_LEVEL);
     if (!request)
         return NULL;
-    request->location.Parameters.DeviceIoControl.IoControlCode = Code;
-    request->location.Parameters.DeviceIoControl.InputBufferLength = InBytes;
-    request->location.Parameters.DeviceIoControl.OutputBufferLength = OutBytes;
+    next = IoGetNextIrpStackLocation(&request->irp);
+    next->Parameters.DeviceIoControl.IoControlCode = Code;
+    next->Parameters.DeviceIoControl.InputBufferLength = InBytes;
+    next->Parameters.DeviceIoControl.OutputBufferLength = OutBytes;
     request->irp.UserBuffer = request->out = Out;
     request->out_bytes = OutBytes;
     if ((Code & 3) == METHOD_BUFFERED && Device && Device->DriverObject == nt_driver_object(nt)) {
@@ -292,35 +304,61 @@ PIRP NTAPI IoBuildDeviceIoControlRequest(ULONG Code, PDEVICE_OBJECT Device, PVOI
             return NULL;
         }
     } else {
-        request->location.Parameters.DeviceIoControl.Type3InputBuffer = In;
+        next->Parameters.DeviceIoControl.Type3InputBuffer = In;
     }
     return &request->irp;
 }
 
-/* The next location is the caller's to fill in. */
+/* NULL: no memory. */
+static struct nt_request *build_request(struct nt *nt, UCHAR major, PDEVICE_OBJECT device,
+                                        PVOID buffer, ULONG length, PLARGE_INTEGER offset,
+                                        PKEVENT event, PIO_STATUS_BLOCK result)
+{
+    struct nt_request *request = nt_request_create(nt, major, device, event, result);
+    PIO_STACK_LOCATION next;
+
+    if (!request)
+        return NULL;
+    request->irp.UserBuffer = request->out = buffer;
+    if (major != IRP_MJ_READ && major != IRP_MJ_WRITE)
+        return request;
+    next = IoGetNextIrpStackLocation(&request->irp);
+    next->Parameters.Read.Length = length;
+    if (offset)
+        next->Parameters.Read.ByteOffset = *offset;
+    if (!device || !(device->Flags & DO_BUFFERED_IO))
+        return request;
+    request->out_bytes = major == IRP_MJ_READ ? length : 0;
+    if (give_buffer(request, buffer, major == IRP_MJ_WRITE ? length : 0, length))
+        return request;
+    nt_request_free(request);
+    return NULL;
+}
+
 PIRP NTAPI IoBuildSynchronousFsdRequest(ULONG MajorFunction, PDEVICE_OBJECT Device, PVOID Buffer,
                                         ULONG Length, PLARGE_INTEGER StartingOffset, PKEVENT Event,
                                         PIO_STATUS_BLOCK Result)
 {
     struct nt *nt = nt_current();
-    struct nt_request *request = nt_request_create(nt, (UCHAR)MajorFunction, Device, Event, Result);
+    struct nt_request *request = build_request(nt, (UCHAR)MajorFunction, Device, Buffer, Length,
+                                               StartingOffset, Event, Result);
 
     nt_require_irql(nt, "IoBuildSynchronousFsdRequest", PASSIVE_LEVEL);
+    return request ? &request->irp : NULL;
+}
+
+PIRP NTAPI IoBuildAsynchronousFsdRequest(ULONG MajorFunction, PDEVICE_OBJECT Device, PVOID Buffer,
+                                         ULONG Length, PLARGE_INTEGER StartingOffset,
+                                         PIO_STATUS_BLOCK Result)
+{
+    struct nt *nt = nt_current();
+    struct nt_request *request = build_request(nt, (UCHAR)MajorFunction, Device, Buffer, Length,
+                                               StartingOffset, NULL, Result);
+
+    nt_require_irql(nt, "IoBuildAsynchronousFsdRequest", APC_LEVEL);
     if (!request)
         return NULL;
-    request->irp.UserBuffer = request->out = Buffer;
-    if (MajorFunction == IRP_MJ_READ || MajorFunction == IRP_MJ_WRITE) {
-        request->location.Parameters.Read.Length = Length;
-        if (StartingOffset)
-            request->location.Parameters.Read.ByteOffset = *StartingOffset;
-        if (Device && Device->Flags & DO_BUFFERED_IO) {
-            request->out_bytes = MajorFunction == IRP_MJ_READ ? Length : 0;
-            if (!give_buffer(request, Buffer, MajorFunction == IRP_MJ_WRITE ? Length : 0, Length)) {
-                nt_request_free(request);
-                return NULL;
-            }
-        }
-    }
+    request->is_of_driver = true;
     return &request->irp;
 }
 
@@ -330,7 +368,7 @@ PIRP NTAPI IoBuildSynchronousFsdRequest(ULONG MajorFunction, PDEVICE_OBJECT Devi
  */
 static NTSTATUS serve_bus(struct nt *nt, struct nt_request *request)
 {
-    const IO_STACK_LOCATION *location = &request->location;
+    const IO_STACK_LOCATION *location = IoGetCurrentIrpStackLocation(&request->irp);
     ULONG offset = location->Parameters.ReadWriteConfig.Offset;
     ULONG length = location->Parameters.ReadWriteConfig.Length;
     PVOID buffer = location->Parameters.ReadWriteConfig.Buffer;
@@ -348,13 +386,21 @@ static NTSTATUS serve_bus(struct nt *nt, struct nt_request *request)
     return STATUS_SUCCESS;
 }
 
+/* Where an answer goes: what the caller gave, or the buffer that a driver has set in the packet. */
+static PVOID answer_room(const IRP *irp)
+{
+    return irp->UserBuffer ? irp->UserBuffer : irp->AssociatedIrp.SystemBuffer;
+}
+
 /* The function that registers, as the driver may call it. */
 static NTSTATUS give_registrar(struct nt *nt, struct nt_request *request)
 {
     const void *function = devices_of(nt)->registrar;
+    PVOID out = answer_room(&request->irp);
 
-    if (!request->out ||
-        request->location.Parameters.DeviceIoControl.OutputBufferLength < sizeof function)
+    if (!out ||
+        IoGetCurrentIrpStackLocation(&request->irp)->Parameters.DeviceIoControl.OutputBufferLength <
+            sizeof function)
         return STATUS_BUFFER_TOO_SMALL;
     if (!function)
         return STATUS_INVALID_DEVICE_STATE;
@@ -362,7 +408,7 @@ static NTSTATUS give_registrar(struct nt *nt, struct nt_request *request)
         function = boundary_service(nt->boundary, function);
     if (!function)
         return STATUS_INSUFFICIENT_RESOURCES;
-    memcpy(request->out, &function, sizeof function);
+    memcpy(out, &function, sizeof function);
     request->irp.IoStatus.Information = sizeof function;
     return STATUS_SUCCESS;
 }
@@ -373,8 +419,11 @@ static NTSTATUS give_registrar(struct nt *nt, struct nt_request *request)
  */
 static NTSTATUS answer(const struct nt_neighbour *is, struct nt_request *request)
 {
-    const IO_STACK_LOCATION *location = &request->location;
-    const void *in = location->Parameters.DeviceIoControl.Type3InputBuffer;
+    const IO_STACK_LOCATION *location = IoGetCurrentIrpStackLocation(&request->irp);
+    const void *in = location->Parameters.DeviceIoControl.Type3InputBuffer
+                         ? location->Parameters.DeviceIoControl.Type3InputBuffer
+                         : request->irp.AssociatedIrp.SystemBuffer;
+    PVOID out = answer_room(&request->irp);
     size_t in_bytes = location->Parameters.DeviceIoControl.InputBufferLength;
     size_t bytes = location->Parameters.DeviceIoControl.OutputBufferLength;
 
@@ -386,18 +435,19 @@ static NTSTATUS answer(const struct nt_neighbour *is, struct nt_request *request
     if (location->MajorFunction != IRP_MJ_DEVICE_CONTROL &&
         location->MajorFunction != IRP_MJ_INTERNAL_DEVICE_CONTROL)
         return STATUS_INVALID_DEVICE_REQUEST;
-    if (!request->out)
+    if (!out)
         return STATUS_SUCCESS;
     if (in)
-        memmove(request->out, in, in_bytes < bytes ? in_bytes : bytes);
+        memmove(out, in, in_bytes < bytes ? in_bytes : bytes);
     if (is->has_answer && is->offset + sizeof is->number <= bytes)
-        memcpy((char *)request->out + is->offset, &is->number, sizeof is->number);
+        memcpy((char *)out + is->offset, &is->number, sizeof is->number);
     request->irp.IoStatus.Information = bytes;
     return STATUS_SUCCESS;
 }
 
 static NTSTATUS serve(struct nt *nt, const DEVICE_OBJECT *device, struct nt_request *request)
 {
+    const IO_STACK_LOCATION *location = IoGetCurrentIrpStackLocation(&request->irp);
     struct neighbour *neighbour;
 
     list_for_each (neighbour, &devices_of(nt)->neighbours, struct neighbour, link) {
@@ -407,9 +457,9 @@ static NTSTATUS serve(struct nt *nt, const DEVICE_OBJECT *device, struct nt_requ
     if (device == &devices_of(nt)->physical_device)
         return serve_bus(nt, request);
     if (device != &devices_of(nt)->graphics_device ||
-        request->location.MajorFunction != IRP_MJ_INTERNAL_DEVICE_CONTROL)
+        location->MajorFunction != IRP_MJ_INTERNAL_DEVICE_CONTROL)
         return STATUS_INVALID_DEVICE_REQUEST;
-    switch (request->location.Parameters.DeviceIoControl.IoControlCode) {
+    switch (location->Parameters.DeviceIoControl.IoControlCode) {
     case IOCTL_REGISTER:
     case IOCTL_REGISTER_WIN8:
         return give_registrar(nt, request);
@@ -421,10 +471,20 @@ static NTSTATUS serve(struct nt *nt, const DEVICE_OBJECT *device, struct nt_requ
     }
 }
 
+static NTSTATUS end_with(struct nt *nt, struct nt_request *request, NTSTATUS status)
+{
+    request->irp.IoStatus.Status = status;
+    nt_request_complete(nt, request);
+    return status;
+}
+
 /* The dispatch routine in the driver's object, for a device that the driver created. */
 static NTSTATUS dispatch(struct nt *nt, PDEVICE_OBJECT device, struct nt_request *request)
 {
-    UCHAR major = request->location.MajorFunction;
+    PIRP irp = &request->irp;
+    const uint64_t number = request->number;
+    const CHAR level = irp->CurrentLocation;
+    UCHAR major = IoGetCurrentIrpStackLocation(irp)->MajorFunction;
     PDRIVER_DISPATCH function =
         major <= IRP_MJ_MAXIMUM_FUNCTION
             ? (PDRIVER_DISPATCH)nt_driver_function(
@@ -433,46 +493,32 @@ static NTSTATUS dispatch(struct nt *nt, PDEVICE_OBJECT device, struct nt_request
     NTSTATUS status;
 
     if (!function)
-        return STATUS_INVALID_DEVICE_REQUEST;
-    request->irp.Tail.Overlay.CurrentStackLocation = &request->location;
-    request->irp.CurrentLocation = 1;
-    request->calls++;
-    status = function(device, &request->irp);
-    request->calls--;
-    if (request->is_complete) {
-        if (!request->calls)
-            nt_request_finish(request);
-        return status;
-    }
-    if (status == STATUS_PENDING)
+        return end_with(nt, request, STATUS_INVALID_DEVICE_REQUEST);
+    status = function(device, irp);
+    if (status == STATUS_PENDING || !nt_request_is_alive(nt, irp, number) ||
+        irp->CurrentLocation > level)
         return status;
     nt_misuse(nt, "a dispatch routine returns 0x%08x and has not completed the request",
               (unsigned)status);
-    request->irp.IoStatus.Status = status;
-    request->is_complete = true;
-    if (!request->calls)
-        nt_request_finish(request);
-    return status;
+    return end_with(nt, request, status);
 }
 
-/* Other drivers leave no request pending: it is complete when the call returns, and gone. */
+/* Other drivers leave no request pending: it is complete when the call returns. */
 NTSTATUS NTAPI IofCallDriver(PDEVICE_OBJECT Device, PIRP Irp)
 {
     struct nt *nt = nt_current();
     struct nt_request *request = nt_request_of(nt, "IofCallDriver", Irp);
-    NTSTATUS status;
 
     nt_require_irql(nt, "IofCallDriver", DISPATCH_LEVEL);
     if (!request)
         return STATUS_INVALID_PARAMETER;
+    if (Irp->CurrentLocation <= 1)
+        KeBugCheckEx(NT_NO_MORE_IRP_STACK_LOCATIONS, (ULONG_PTR)Irp, 0, 0, 0);
+    IoSetNextIrpStackLocation(Irp);
+    IoGetCurrentIrpStackLocation(Irp)->DeviceObject = Device;
     if (Device->DriverObject == nt_driver_object(nt))
         return dispatch(nt, Device, request);
-    status = serve(nt, Device, request);
-    request->irp.IoStatus.Status = status;
-    request->is_complete = true;
-    if (!request->calls)
-        nt_request_finish(request);
-    return status;
+    return end_with(nt, request, serve(nt, Device, request));
 }
 
 /* ---- The driver's own ------------------------------------------------------------------------ */
@@ -556,6 +602,7 @@ VOID NTAPI IoDeleteDevice(PDEVICE_OBJECT Device)
     list_for_each (record, &devices_of(nt)->created, struct nt_device, link) {
         if (record->object != Device)
             continue;
+        nt_device_stack_forget(nt, Device);
         while (*place && *place != Device)
             place = &(*place)->NextDevice;
         if (*place)
@@ -629,6 +676,7 @@ static const struct nt_export services[] = {
     NT_SERVICE(IoGetRelatedDeviceObject),
     NT_SERVICE(IoBuildDeviceIoControlRequest),
     NT_SERVICE(IoBuildSynchronousFsdRequest),
+    NT_SERVICE(IoBuildAsynchronousFsdRequest),
     NT_SERVICE(IoGetAttachedDeviceReference),
     NT_SERVICE(IofCallDriver),
     NT_SERVICE(IoCreateDevice),

@@ -153,6 +153,7 @@ static NTSTATUS NTAPI serve_request(PDEVICE_OBJECT device, PIRP irp)
         waiting = irp;
         return STATUS_PENDING;
     case SEND_ON:
+        IoSkipCurrentIrpStackLocation(irp);
         return IofCallDriver(below, irp);
     default:
         return STATUS_UNSUCCESSFUL;

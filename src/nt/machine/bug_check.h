@@ -32,8 +32,10 @@ void nt_stop_run(struct nt *nt);
     X(SPIN_LOCK_NOT_OWNED, 0x10)                                                                   \
     X(THREAD_NOT_MUTEX_OWNER, 0x11)                                                                \
     X(KMODE_EXCEPTION_NOT_HANDLED, 0x1E)                                                           \
+    X(NO_MORE_IRP_STACK_LOCATIONS, 0x35)                                                           \
     X(SYSTEM_EXIT_OWNED_MUTEX, 0x39)                                                               \
     X(TARGET_MDL_TOO_SMALL, 0x40)                                                                  \
+    X(MULTIPLE_IRP_COMPLETE_REQUESTS, 0x44)                                                        \
     X(NO_PAGES_AVAILABLE, 0x4D)                                                                    \
     X(PFN_LIST_CORRUPT, 0x4E)                                                                      \
     X(PAGE_FAULT_IN_NONPAGED_AREA, 0x50)                                                           \

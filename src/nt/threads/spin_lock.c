@@ -1,6 +1,8 @@
 /*
  * Spin locks: there is one processor, so one that is held when it is acquired is held for good.
  */
+#include "nt/threads/spin_lock.h"
+
 #include "nt/machine/bug_check.h"
 #include "nt/nt_private.h"
 
@@ -9,7 +11,7 @@ VOID NTAPI KeInitializeSpinLock(PKSPIN_LOCK SpinLock)
     *SpinLock = 0;
 }
 
-static void acquire(struct nt *nt, PKSPIN_LOCK lock)
+void nt_spin_lock_acquire(struct nt *nt, PKSPIN_LOCK lock)
 {
     if (*lock)
         KeBugCheckEx(NT_SPIN_LOCK_ALREADY_OWNED, (ULONG_PTR)lock, 0, 0, 0);
@@ -17,7 +19,7 @@ static void acquire(struct nt *nt, PKSPIN_LOCK lock)
     nt->held_locks++;
 }
 
-static void release(struct nt *nt, PKSPIN_LOCK lock)
+void nt_spin_lock_release(struct nt *nt, PKSPIN_LOCK lock)
 {
     if (!*lock)
         KeBugCheckEx(NT_SPIN_LOCK_NOT_OWNED, (ULONG_PTR)lock, 0, 0, 0);
@@ -33,7 +35,7 @@ KIRQL NTAPI KeAcquireSpinLockRaiseToDpc(PKSPIN_LOCK SpinLock)
     if (before > DISPATCH_LEVEL)
         KeBugCheckEx(NT_IRQL_NOT_LESS_OR_EQUAL, (ULONG_PTR)SpinLock, before, 0, 0);
     nt_set_irql(nt, DISPATCH_LEVEL);
-    acquire(nt, SpinLock);
+    nt_spin_lock_acquire(nt, SpinLock);
     return before;
 }
 
@@ -43,7 +45,7 @@ VOID NTAPI KeReleaseSpinLock(PKSPIN_LOCK SpinLock, KIRQL NewIrql)
 
     if (nt->irql != DISPATCH_LEVEL)
         KeBugCheckEx(NT_IRQL_NOT_GREATER_OR_EQUAL, (ULONG_PTR)SpinLock, nt->irql, 0, 0);
-    release(nt, SpinLock);
+    nt_spin_lock_release(nt, SpinLock);
     nt_set_irql(nt, NewIrql);
 }
 
@@ -53,7 +55,7 @@ VOID NTAPI KeAcquireSpinLockAtDpcLevel(PKSPIN_LOCK SpinLock)
 
     if (nt->irql < DISPATCH_LEVEL)
         KeBugCheckEx(NT_IRQL_NOT_GREATER_OR_EQUAL, (ULONG_PTR)SpinLock, nt->irql, 0, 0);
-    acquire(nt, SpinLock);
+    nt_spin_lock_acquire(nt, SpinLock);
 }
 
 VOID NTAPI KeReleaseSpinLockFromDpcLevel(PKSPIN_LOCK SpinLock)
@@ -62,7 +64,7 @@ VOID NTAPI KeReleaseSpinLockFromDpcLevel(PKSPIN_LOCK SpinLock)
 
     if (nt->irql < DISPATCH_LEVEL)
         KeBugCheckEx(NT_IRQL_NOT_GREATER_OR_EQUAL, (ULONG_PTR)SpinLock, nt->irql, 0, 0);
-    release(nt, SpinLock);
+    nt_spin_lock_release(nt, SpinLock);
 }
 
 BOOLEAN NTAPI KeTryToAcquireSpinLockAtDpcLevel(PKSPIN_LOCK SpinLock)
@@ -73,7 +75,7 @@ BOOLEAN NTAPI KeTryToAcquireSpinLockAtDpcLevel(PKSPIN_LOCK SpinLock)
         KeBugCheckEx(NT_IRQL_NOT_GREATER_OR_EQUAL, (ULONG_PTR)SpinLock, nt->irql, 0, 0);
     if (*SpinLock)
         return FALSE;
-    acquire(nt, SpinLock);
+    nt_spin_lock_acquire(nt, SpinLock);
     return TRUE;
 }
 
