@@ -635,6 +635,18 @@ struct sgpu_umd_native_fence {
     uint32_t fence;   /* the number that FENCE_SIGNAL names it by */
 };
 
+/*
+ * Private driver data of an escape (DXGKARG_ESCAPE.pPrivateDriverData). The values are the
+ * answer.
+ */
+#define SGPU_ESCAPE_BOARD 1u /* how many nodes; bytes of local memory                        */
+#define SGPU_ESCAPE_ID    2u /* the register SGPU_REG_ID, and 0; needs HardwareAccess        */
+struct sgpu_umd_escape {
+    uint32_t version; /* SGPU_UMD_VERSION */
+    uint32_t code;    /* SGPU_ESCAPE_* */
+    uint64_t values[2];
+};
+
 /* Command buffer of the physical model (DXGKARG_RENDER.pCommand): one or more of these. */
 struct sgpu_umd_ref {
     uint32_t allocation_index; /* into the allocation list */

@@ -558,6 +558,23 @@ NTSTATUS vidmm_context_create(struct vidmm_device *device, unsigned node, const 
                               uint32_t private_data_bytes, struct vidmm_context **out_context);
 void vidmm_context_destroy(struct vidmm_context *context);
 
+/* What a client's user-mode driver asks its kernel half. */
+struct vidmm_escape {
+    struct vidmm_device *device;   /* NULL: of the adapter */
+    struct vidmm_context *context; /* of the device; NULL: of all */
+    /* HardwareAccess: the driver finds an idle GPU and no work on its way. */
+    bool needs_hardware;
+    void *data; /* read and written by the driver; NULL where there are no bytes */
+    uint32_t bytes;
+    bool was_asked; /* out: the driver's function was called, and the status is its own */
+};
+
+/*
+ * DxgkDdiEscape. The driver's status; STATUS_NOT_SUPPORTED where it has no such function, and with
+ * needs_hardware STATUS_DEVICE_BUSY while vidmm_is_idle() is not true.
+ */
+NTSTATUS vidmm_escape(struct vidmm *vidmm, struct vidmm_escape *escape);
+
 /*
  * Gives an allocation: private_data goes to DxgkDdiCreateAllocation, which says size, segments
  * and flags. cookie is the embedder's name for it, in events and vidmm_allocation_cookie().

@@ -32,6 +32,7 @@
 #define miniport_forward_destroy_process          vidmm_miniport_forward_destroy_process
 #define miniport_forward_end_exclusive_access     vidmm_miniport_forward_end_exclusive_access
 #define miniport_forward_get_root_page_table_size vidmm_miniport_forward_get_root_page_table_size
+#define miniport_forward_escape                   vidmm_miniport_forward_escape
 #define miniport_forward_get_standard_allocation_driver_data                                       \
     vidmm_miniport_forward_get_standard_allocation_driver_data
 #define miniport_forward_map_cpu_host_aperture vidmm_miniport_forward_map_cpu_host_aperture

@@ -129,6 +129,7 @@ struct check_watcher {
     X(check_rename_watcher)                                                                        \
     X(check_swizzle_watcher)                                                                       \
     X(check_context_watcher)                                                                       \
+    X(check_escape_watcher)                                                                        \
     X(check_loan_watcher)                                                                          \
     X(check_reserved_watcher)
 /* clang-format on */

@@ -480,6 +480,10 @@ static const struct loan_member update_monitored_values[] = {
     ARRAY(IN, DXGKARG_UPDATEMONITOREDVALUES, MonitoredValueKernelCpuVa, NumFences, void *),
 };
 
+static const struct loan_member escape[] = {
+    BYTES(IN_OUT, DXGKARG_ESCAPE, pPrivateDriverData, PrivateDriverDataSize),
+};
+
 /* ---- The list -------------------------------------------------------------------------------- */
 
 #define OF(ddi, type, rows) [MINIPORT_DDI_##ddi] = STRUCTURE(DXGKARG_##type, rows)
@@ -526,6 +530,7 @@ static const struct loan_structure arguments[MINIPORT_DDI_COUNT] = {
     NOTHING(SetVidPnSourceAddress, SETVIDPNSOURCEADDRESS),
     NOTHING(SetVidPnSourceVisibility, SETVIDPNSOURCEVISIBILITY),
     OF(RenderKm, RENDER, render_km),
+    OF(Escape, ESCAPE, escape),
     NOTHING(DestroyNativeFence, DESTROYNATIVEFENCE),
     OF(UpdateMonitoredValues, UPDATEMONITOREDVALUES, update_monitored_values),
     NOTHING(GetRootPageTableSize, GETROOTPAGETABLESIZE),

@@ -69,7 +69,8 @@ VIDMM_API_BEGIN
     X(set_vid_pn_source_address, SetVidPnSourceAddress, const DXGKARG_SETVIDPNSOURCEADDRESS *)     \
     X(set_vid_pn_source_visibility, SetVidPnSourceVisibility,                                      \
       const DXGKARG_SETVIDPNSOURCEVISIBILITY *)                                                    \
-    X(render_km, RenderKm, DXGKARG_RENDER *)
+    X(render_km, RenderKm, DXGKARG_RENDER *)                                                       \
+    X(escape, Escape, const DXGKARG_ESCAPE *)
 
 /* Elements of DXGKARG_PRESENT.pAllocationList: nothing, the source, the destination. */
 #define MINIPORT_PRESENT_ALLOCATIONS 3u

@@ -61,6 +61,7 @@ static void fill_common(DRIVER_INITIALIZATION_DATA *table)
     table->DxgkDdiQueryEngineStatus = RefKmdQueryEngineStatus;
     table->DxgkDdiResetEngine = RefKmdResetEngine;
     table->DxgkDdiCollectDbgInfo = RefKmdCollectDbgInfo;
+    table->DxgkDdiEscape = RefKmdEscape;
 }
 
 /* Commands hold physical addresses: the driver translates them and patches them in. */

@@ -492,6 +492,17 @@ static void put_plain_argument(struct trace_line *line, const struct trace_event
         trace_put_number(line, "Visible", arg->Visible);
         break;
     }
+    case MINIPORT_DDI_Escape: {
+        const DXGKARG_ESCAPE *arg = argument;
+
+        if (is_after)
+            break;
+        trace_put_handle(line, "hDevice", TRACE_HANDLE_DEVICE, arg->hDevice);
+        trace_put_handle(line, "hContext", TRACE_HANDLE_CONTEXT, arg->hContext);
+        trace_put_hex(line, "Flags", arg->Flags.Value);
+        trace_put_number(line, "PrivateDriverDataSize", arg->PrivateDriverDataSize);
+        break;
+    }
     case MINIPORT_DDI_DestroyNativeFence: {
         const DXGKARG_DESTROYNATIVEFENCE *arg = argument;
 

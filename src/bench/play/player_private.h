@@ -17,6 +17,7 @@
  *            | player_tile.c         | tile lines                                               |
  *            | player_fence.c        | fence lines                                              |
  *            | player_gpu.c          | lines about the GPU: power, hangs, resets, its end       |
+ *            | player_escape.c       | escape lines                                             |
  *            | player_submit.c       | submit lines                                             |
  *            | player_fault.c        | fault lines                                              |
  *            | player_context.c      | contexts and their rings, opened and closed              |

@@ -3,6 +3,7 @@
  * leave behind for later operations. A rule may complete its operation.
  */
 #include "workload/build/builder_private.h"
+#include "workload/case/template.h"
 #include "workload/words.h"
 
 #include "base/bits.h"
@@ -168,6 +169,21 @@ static bool keeps_step(struct workload_builder *builder, struct workload_op *op,
     if (!op->text)
         workload_builder_fail(builder, "a step without a name (expected one)");
     return op->text != 0;
+}
+
+static bool keeps_escape(struct workload_builder *builder, struct workload_op *op,
+                         const struct workload_ref *refs)
+{
+    struct workload_error error;
+
+    if (!op->text) {
+        workload_builder_fail(builder, "an escape without data (expected a template)");
+        return false;
+    }
+    if (workload_template_check(builder->out->strings + op->text, &error))
+        return true;
+    workload_builder_fail(builder, "%s", error.text);
+    return false;
 }
 
 static bool keeps_submit(struct workload_builder *builder, struct workload_op *op,
@@ -448,6 +464,7 @@ workload_rule *const workload_rules[WORKLOAD_OP_COUNT] = {
     [WORKLOAD_OP_SHOW] = keeps_show,
     [WORKLOAD_OP_UNLOCK] = keeps_unlock,
     [WORKLOAD_OP_SUBMIT] = keeps_submit,
+    [WORKLOAD_OP_ESCAPE] = keeps_escape,
     [WORKLOAD_OP_RESIDENT] = keeps_resident,
     [WORKLOAD_OP_OFFER] = keeps_offer,
     [WORKLOAD_OP_RECLAIM] = keeps_reclaim,

@@ -93,6 +93,8 @@ static const char everything[] =
     "pte shell map va=0x600000000000 segment=local-invisible page=0x10 pages=16 "
     "page-size=64K protect=ro\n"
     "pte shell unmap va=0x1000 pages=2\n"
+    "escape draw \"size:u32 1:u8*3\"\n"
+    "escape copy by=adapter hardware=yes expect=failure \"0x10:u64\"\n"
     "vm-reserve game va=0x700000000000 size=1G\n"
     "vm-release game va=0x700000000000 size=1G\n"
     "note \"\"\n"
@@ -500,6 +502,10 @@ static const struct {
     {"vm-release p0 va=0\n", "t.case:2: size= is missing (expected: vm-release"},
     {"label p0 va=0 size=1\n", "t.case:2: too few words (expected: label"},
     {"note\n", "t.case:2: too few words (expected: note \"TEXT\")"},
+    {"escape c0\n", "t.case:2: too few words (expected: escape CONTEXT"},
+    {"escape c0 \"\"\n", "t.case:2: an escape without data (expected a template)"},
+    {"escape c0 \"1:u33\"\n", "t.case:2: field '1:u33' of a template (expected "},
+    {"escape c0 by=process \"1:u32\"\n", "t.case:2: 'process' is not known here (expected context"},
     {"free \"a\"\n", "t.case:2: a text (expected: free NAME)"},
     {"free \x01\n", "t.case:2: a control character, 0x01 (expected text)"},
 };
