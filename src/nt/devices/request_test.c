@@ -166,7 +166,9 @@ static void a_request_has_no_more_locations_than_it_was_given(void **state)
     PIRP irp;
 
     build();
+    stack.of_lower = STATUS_PENDING;
     irp = allocate(1);
+    assert_int_equal(IoCallDriver(stack.lower, irp), STATUS_PENDING);
     assert_stops_with(0x35, (uintptr_t)irp, IoCallDriver(stack.upper, irp));
 }
 
