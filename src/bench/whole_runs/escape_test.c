@@ -109,8 +109,8 @@ static void an_answer_that_is_not_the_expected_one_is_found(void **state)
 
     assert_int_equal(seen.status, STATUS_INVALID_PARAMETER); /* it needs the hardware */
     assert_int_equal(result->finding_count, 1);
-    assert_non_null(strstr(result->findings[0].detail.text,
-                           "the escape returned 0xc000000d; expected success"));
+    assert_non_null(
+        strstr(result->findings[0].text, "the escape returned 0xc000000d; expected success"));
     test_finish(result);
     result = play("gpummu", "escape c0 expect=failure \"1:u32\"\n");
     test_assert_clean(result);

@@ -6,7 +6,6 @@
 #include "vidmm/work/client.h"
 
 #include "vidmm/adapter/driver_error.h"
-#include "vidmm/adapter/power.h"
 #include "vidmm/adapter/pump.h"
 #include "vidmm/mappings/mapping.h"
 #include "vidmm/views/iommu.h"
@@ -384,37 +383,4 @@ void vidmm_context_set_redirected_present(struct vidmm_context *context, bool is
 void vidmm_context_set_patch_input(struct vidmm_context *context, bool names_references)
 {
     context->names_references = names_references;
-}
-
-/* ---- Escapes --------------------------------------------------------------------------------- */
-
-NTSTATUS vidmm_escape(struct vidmm *vidmm, struct vidmm_escape *escape)
-{
-    const struct vidmm_device *device = escape->device;
-    DXGKARG_ESCAPE args = {.pPrivateDriverData = escape->data,
-                           .PrivateDriverDataSize = escape->bytes};
-    NTSTATUS status;
-
-    escape->was_asked = false;
-    if (!NT_SUCCESS(vidmm->refusal))
-        return vidmm->refusal;
-    if (vidmm->power.state != POWER_ON)
-        return STATUS_INVALID_DEVICE_STATE;
-    if (!miniport_has(vidmm->miniport, MINIPORT_DDI_Escape))
-        return STATUS_NOT_SUPPORTED;
-    if (escape->needs_hardware && !vidmm_is_idle(vidmm))
-        return STATUS_DEVICE_BUSY;
-    if (device) {
-        args.hDevice = device->driver_device;
-        args.hKmdProcessHandle = device->process->space.driver_process;
-    }
-    if (escape->context)
-        args.hContext = escape->context->driver_context;
-    args.Flags.HardwareAccess = escape->needs_hardware;
-    escape->was_asked = true;
-    vidmm->callback_depth++;
-    status = miniport_escape(vidmm->miniport, NULL, &args);
-    vidmm->callback_depth--;
-    vidmm_pump(vidmm);
-    return status;
 }

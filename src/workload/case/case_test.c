@@ -505,7 +505,8 @@ static const struct {
     {"escape c0\n", "t.case:2: too few words (expected: escape CONTEXT"},
     {"escape c0 \"\"\n", "t.case:2: an escape without data (expected a template)"},
     {"escape c0 \"1:u33\"\n", "t.case:2: field '1:u33' of a template (expected "},
-    {"escape c0 by=process \"1:u32\"\n", "t.case:2: 'process' is not known here (expected context"},
+    {"escape c0 by=process \"1:u32\"\n",
+     "t.case:2: by is 'process' (expected context, device or adapter)"},
     {"free \"a\"\n", "t.case:2: a text (expected: free NAME)"},
     {"free \x01\n", "t.case:2: a control character, 0x01 (expected text)"},
 };
