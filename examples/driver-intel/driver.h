@@ -25,12 +25,13 @@
  *            ring.c     submissions, interrupts, preemption, resets
  *            umd.c      what user mode's half asks of the adapter
  *            helper.c   a library for user mode's half, no part of the image
- * Data       An allocation's private data is a stream of tokens
- * (examples/gpu/intel_blt/intel_tokens.h), so is a submission's. Mistakes   INTEL_MISTAKE 1: of
- * several page-table entries the last leads to the page behind its own. 2: of a transfer of several
- * pages the last row is left out. 3: FLUSH_TLB does not reach the engine of the clients' copies. 4:
- * the fence of every 16th submission is not written. 5: a page of local memory is said to be one of
- * the system's. Source     contract.md; rules are named where they are kept.
+ * Data       An allocation's private data is a stream of tokens (../gpu/intel_blt/intel_tokens.h),
+ *            so is a submission's.
+ * Mistakes   INTEL_MISTAKE 1: of several page-table entries the last leads to the page behind its
+ *            own. 2: of a transfer of several pages the last row is left out. 3: FLUSH_TLB does not
+ *            reach the engine of the clients' copies. 4: the fence of every 16th submission is not
+ *            written. 5: a page of local memory is said to be one of the system's.
+ * Source     contract.md; rules are named where they are kept.
  */
 #ifndef DRIVER_INTEL_H
 #define DRIVER_INTEL_H
