@@ -28,7 +28,7 @@ debug: deps
 
 # Fails when a figure that is measured beside a peer is worse than its bound by more than its spread.
 bench-check: build
-	build/release/drydock bench --quick --bounds tests/bench/bounds.tsv page-tables ranges residency
+	build/release/drydock bench --quick --bounds tests/bench/bounds.tsv page-tables ranges residency scaling
 
 # Plants small mistakes in the sources and tells which of them the tests find: seconds each, minutes for one that lives.
 # MUTANTS="--count 20 --seed 7" tries others (scripts/mutants.sh --help).

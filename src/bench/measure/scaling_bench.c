@@ -9,7 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 /* ---- Subjects -------------------------------------------------------------------------------- */
 
@@ -127,8 +129,8 @@ const size_t scaling_subject_count = ARRAY_COUNT(scaling_subjects);
 
 /* ---- Runs ------------------------------------------------------------------------------------ */
 
-bool scaling_bench_run(const struct scaling_subject *subject, uint64_t n,
-                       struct scaling_bench *out_result)
+static bool run_here(const struct scaling_subject *subject, uint64_t n,
+                     struct scaling_bench *out_result)
 {
     struct run_result *result = malloc(sizeof *result);
     struct workload *workload;
@@ -149,12 +151,36 @@ bool scaling_bench_run(const struct scaling_subject *subject, uint64_t n,
     is_clean = run_execute(&config, workload, result) == RUN_CLEAN;
     out_result->seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
     out_result->n = n;
+    out_result->host_bytes = result->peak_process_bytes;
     for (size_t i = 0; i < ARRAY_COUNT(result->statistics.operations); i++)
         out_result->paging_operations += result->statistics.operations[i];
     run_result_fini(result);
     workload_free(workload);
     free(result);
     return is_clean;
+}
+
+bool scaling_bench_run(const struct scaling_subject *subject, uint64_t n,
+                       struct scaling_bench *out_result)
+{
+    int ends[2], how = 1;
+    pid_t child;
+    bool is_told;
+
+    memset(out_result, 0, sizeof *out_result);
+    if (pipe(ends) != 0)
+        return false;
+    child = fork();
+    if (child == 0) {
+        bool is_done = run_here(subject, n, out_result) &&
+                       write(ends[1], out_result, sizeof *out_result) == sizeof *out_result;
+
+        _exit(is_done ? 0 : 1);
+    }
+    close(ends[1]);
+    is_told = read(ends[0], out_result, sizeof *out_result) == sizeof *out_result;
+    close(ends[0]);
+    return child > 0 && waitpid(child, &how, 0) == child && how == 0 && is_told;
 }
 
 double scaling_bench_exponent(const struct scaling_bench *runs, size_t count)
@@ -172,4 +198,13 @@ double scaling_bench_exponent(const struct scaling_bench *runs, size_t count)
         xx += x * x;
     }
     return xx > 0 ? xy / xx : 0;
+}
+
+double scaling_bench_host_bytes_each(const struct scaling_bench *runs, size_t count)
+{
+    const struct scaling_bench *first = runs, *last = runs + count - 1;
+
+    if (count < 2 || last->n <= first->n || last->host_bytes <= first->host_bytes)
+        return 0;
+    return (double)(last->host_bytes - first->host_bytes) / (double)(last->n - first->n);
 }

@@ -305,23 +305,39 @@ static enum cli_status bench_replay(struct bench_output *out)
     return CLI_FINE;
 }
 
-static void print_scaling_run(const struct bench_output *out, const struct scaling_subject *subject,
-                              const struct scaling_bench *run, bool is_first)
+static void print_scaling_run(struct bench_output *out, const struct scaling_subject *subject,
+                              const struct scaling_bench *run)
 {
     double each = run->seconds / (double)run->n;
 
     bench_hide();
     if (out->as_json)
         printf("%s\n    {\"model\": \"%s\", \"subject\": \"%s\", \"n\": %" PRIu64
-               ", \"paging_operations\": %" PRIu64 ", \"seconds\": %.6f, \"us_each\": %.3f}",
-               is_first ? "" : ",", run_model_name(subject->model), subject->name, run->n,
-               run->paging_operations, run->seconds, each * 1e6);
+               ", \"paging_operations\": %" PRIu64
+               ", \"seconds\": %.6f, \"us_each\": %.3f, \"host_bytes\": %" PRIu64 "}",
+               bench_comma(out), run_model_name(subject->model), subject->name, run->n,
+               run->paging_operations, run->seconds, each * 1e6, run->host_bytes);
     else
-        printf("  %-9s %8" PRIu64 " %-12s %9" PRIu64 " paging operations  %8.3f s  %9.2f us each\n",
+        printf("  %-9s %8" PRIu64 " %-12s %9" PRIu64
+               " paging operations  %8.3f s  %9.2f us each  %6" PRIu64 " MiB\n",
                run_model_name(subject->model), run->n, subject->name, run->paging_operations,
-               run->seconds, each * 1e6);
+               run->seconds, each * 1e6, run->host_bytes / MiB);
     fflush(stdout);
     bench_show(out);
+}
+
+/* How the runs of a subject grow. */
+static void print_growth(struct bench_output *out, const struct scaling_subject *subject,
+                         const struct scaling_bench *runs)
+{
+    const char *model = run_model_name(subject->model);
+    struct row_name row;
+
+    name_row(&row, "scaling", "%s, %s/exponent", model, subject->name);
+    bench_figure(out, row.key, row.name, scaling_bench_exponent(runs, SCALING_BENCH_SIZES), "");
+    name_row(&row, "scaling", "%s, %s/host memory each", model, subject->name);
+    bench_figure(out, row.key, row.name, scaling_bench_host_bytes_each(runs, SCALING_BENCH_SIZES),
+                 "bytes");
 }
 
 /* What a run costs with ever more of one thing in it. */
@@ -335,7 +351,6 @@ static enum cli_status bench_scaling(struct bench_output *out)
         const struct scaling_subject *subject = &scaling_subjects[s];
         const uint64_t *sizes = out->is_quick ? subject->quick_sizes : subject->sizes;
         struct scaling_bench runs[SCALING_BENCH_SIZES];
-        double exponent;
 
         for (size_t i = 0; i < SCALING_BENCH_SIZES; i++) {
             if (!scaling_bench_run(subject, sizes[i], &runs[i])) {
@@ -343,16 +358,9 @@ static enum cli_status bench_scaling(struct bench_output *out)
                           subject->name, run_model_name(subject->model));
                 return CLI_INTERNAL;
             }
-            print_scaling_run(out, subject, &runs[i], s == 0 && i == 0);
+            print_scaling_run(out, subject, &runs[i]);
         }
-        exponent = scaling_bench_exponent(runs, SCALING_BENCH_SIZES);
-        bench_hide();
-        if (out->as_json)
-            printf(",\n    {\"model\": \"%s\", \"subject\": \"%s\", \"exponent\": %.3f}",
-                   run_model_name(subject->model), subject->name, exponent);
-        else
-            printf("  %-9s %8s %-12s exponent %.2f\n", run_model_name(subject->model), "",
-                   subject->name, exponent);
+        print_growth(out, subject, runs);
     }
     bench_end(out);
     return CLI_FINE;
