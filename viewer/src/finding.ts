@@ -2,7 +2,16 @@
  * The page of a finding: what is wrong, by which rule, where in the driver, and the life of what it
  * concerns.
  */
-import { listIn, numberIn, textIn, textsIn, type App, type Facts, type View } from "./app.js";
+import {
+    listIn,
+    numberIn,
+    textIn,
+    textsIn,
+    valueIn,
+    type App,
+    type Facts,
+    type View,
+} from "./app.js";
 import type { Run } from "./data.js";
 import { clear, grid, h, link, pairs, pictured, section, type Child } from "./dom.js";
 import { sourceLinks } from "./documents.js";
@@ -48,18 +57,6 @@ export interface Argument {
 }
 
 /*
- * What a finding's sentence says should have been: "(expected STATUS_SUCCESS)", "..., not 5;
- * expected 4".
- */
-export function expectedIn(text: string): string {
-    const match =
-        /\(expected ([^)]*)\)/.exec(text) ??
-        /;\s*expected ([^;]*)$/.exec(text) ??
-        /\bshould (?:be|have been) ([^;,]*)/.exec(text);
-    return match ? match[1].trim() : "";
-}
-
-/*
  * Lines "Field    value" of a finding, with those that it is about. where:
  * "DxgkDdi...(OPERATION).Field".
  */
@@ -67,9 +64,10 @@ export function argumentsOf(finding: Facts): Argument[] {
     const where = textIn(finding, "where");
     const path = /\)\.(.+)$/.exec(where)?.[1] ?? /^[A-Za-z]+\.(.+)$/.exec(where)?.[1] ?? "";
     const last = path.split(/[.\[]/).filter(Boolean).pop() ?? "";
-    const expected = expectedIn(textIn(finding, "text"));
+    const told = valueIn(finding, "expected");
+    const expected: unknown[] = Array.isArray(told) ? told : [];
     const words = new Set(textIn(finding, "text").match(/[A-Za-z_]\w+/g) ?? []);
-    const rows = textsIn(finding, "arguments").map((line): Argument => {
+    return textsIn(finding, "arguments").map((line, i): Argument => {
         const split =
             /^(.*?\S)\s{2,}(.*)$/.exec(line) ??
             (/^\(returned (.*)\)$/.exec(line)
@@ -89,14 +87,9 @@ export function argumentsOf(finding: Facts): Argument[] {
             name,
             value,
             isConcerned: isExact || (!isReturn && tail.length > 3 && words.has(tail)),
-            expected: isExact ? expected : "",
+            expected: typeof expected[i] === "string" ? expected[i] : "",
         };
     });
-    if (expected && !rows.some(r => r.expected)) {
-        const concerned = rows.filter(r => r.isConcerned);
-        if (concerned.length === 1) concerned[0].expected = expected;
-    }
-    return rows;
 }
 
 export interface ByteRow {
