@@ -315,10 +315,20 @@ static void use_context_allocation(struct rig *rig)
 }
 
 /* Sharing, budgets, offers and tiles, of an allocation that nobody holds. */
+static NTSTATUS take_escape(struct miniport *self, HANDLE object, const DXGKARG_ESCAPE *args)
+{
+    (void)self;
+    (void)object;
+    EXPECT(args->hDevice && args->hContext);
+    return STATUS_SUCCESS;
+}
+
 static void use_the_rest(struct rig *rig, struct rig_object *object)
 {
+    struct vidmm_escape escape = {.device = rig->device, .context = rig->context};
     struct vidmm_device *other;
 
+    AGAIN(rig, vidmm_escape(rig->vidmm, &escape));
     AGAIN(rig, cpu_with(rig, object, false, VIDMM_LOCK_IGNORE_SYNC));
     AGAIN(rig, vidmm_device_create(rig->process, &other));
     AGAIN(rig, vidmm_allocation_open(other, object->allocation, NULL, 0));
@@ -681,6 +691,7 @@ static bool play(unsigned model, const struct scenario *scenario, enum failure f
              config.mode, failure == FAIL_HOST ? "host allocation" : "page call", n);
     if (config.is_virtual)
         rig->ops.create_process = create_reserving;
+    rig->ops.escape = take_escape;
     if (n)
         arm(rig, failure, n);
     AGAIN(rig, rig_start(rig));
