@@ -42,6 +42,7 @@ struct bench {
     unsigned error_count;
     unsigned fault_count;
     uint32_t last_fault_id;
+    uint32_t fault_ids; /* their decimal digits, one behind the other */
     bool aborts_on_fault;
     NTSTATUS last_status;
 };
@@ -134,6 +135,7 @@ static void page_fault(void *context, unsigned node, const DXGKARGCB_NOTIFY_INTE
     assert_int_equal(node, data->DmaPageFaulted.NodeOrdinal);
     bench->fault_count++;
     bench->last_fault_id = data->DmaPageFaulted.FaultedFenceId;
+    bench->fault_ids = bench->fault_ids * 10 + data->DmaPageFaulted.FaultedFenceId % 10;
     if (bench->aborts_on_fault)
         vidsch_abort(bench->vidsch, STATUS_GRAPHICS_GPU_EXCEPTION_ON_DEVICE);
 }
@@ -653,6 +655,32 @@ static void a_page_fault_is_told_before_anything_retires(void **state)
     bench_fini(&bench);
 }
 
+static void faults_in_front_of_one_DPC_are_told_in_their_order(void **state)
+{
+    struct bench bench;
+    struct vidsch_context *context;
+    struct test_packet packets[3];
+    DXGKARGCB_NOTIFY_INTERRUPT_DATA data = {0};
+
+    bench_init(&bench, 1, 3, 0);
+    context = new_context(&bench, 0, false);
+    packets_init(&bench, packets, 3);
+    for (unsigned i = 0; i < 3; i++)
+        vidsch_submit(context, &packets[i].base);
+    data.InterruptType = DXGK_INTERRUPT_DMA_PAGE_FAULTED;
+    for (unsigned id = 1; id <= 2; id++) {
+        data.DmaPageFaulted.FaultedFenceId = id;
+        vidsch_notify_interrupt(bench.vidsch, &data);
+    }
+    vidsch_notify_dpc(bench.vidsch);
+    assert_int_equal(bench.fault_ids, 12);
+    complete(&bench, 0, 3);
+    assert_int_equal(bench.error_count, 0);
+
+    vidsch_context_destroy(context);
+    bench_fini(&bench);
+}
+
 static void a_fault_that_needs_no_reset_costs_its_packet_alone(void **state)
 {
     struct bench bench;
@@ -779,6 +807,7 @@ int main(void)
         cmocka_unit_test(abort_retires_everything_in_order),
         cmocka_unit_test(abort_may_come_from_a_retired_packet),
         cmocka_unit_test(a_page_fault_is_told_before_anything_retires),
+        cmocka_unit_test(faults_in_front_of_one_DPC_are_told_in_their_order),
         cmocka_unit_test(a_fault_that_needs_no_reset_costs_its_packet_alone),
         cmocka_unit_test(a_reset_after_a_fault_takes_at_least_the_packet_that_faulted),
         cmocka_unit_test(wrong_arguments_are_refused),

@@ -304,6 +304,8 @@ CHANGE(cpu_system_directories, fake->mmu.PageTableUpdateMode = DXGK_PAGETABLEUPD
 CHANGE(mode, fake->mmu.PageTableUpdateMode = (DXGK_PAGETABLEUPDATEMODE)3)
 CHANGE(alignment, fake->levels[0].PageTableAlignmentInBytes = 12288)
 CHANGE(index_bits, fake->levels[0].PageTableIndexBitCount = 0xffffffff)
+CHANGE(bits_32, set_two_levels(fake, 32, 4096, false))
+CHANGE(bits_31, set_two_levels(fake, 31, 4096, false))
 CHANGE(empty_segment, set_size(fake, 2, 0))
 CHANGE(huge_segment, set_size(fake, 2, UINT64_C(0xfffffffffffff000)))
 CHANGE(high_segment, fake->segments[2].BaseAddress.QuadPart = (LONGLONG)(UINT64_C(1) << 52) - 4096)
@@ -440,6 +442,7 @@ static void every_broken_rule_is_named_with_its_field(void **state)
         {"", "GPUMMUCAPS.PageTableUpdateMode is 0x3;", WDDM20, mode},
         {"", "PAGETABLELEVELDESC[0].PageTableAlignmentInBytes is 0x3000;", WDDM20, alignment},
         {"", "PAGETABLELEVELDESC[0].PageTableIndexBitCount is 0xffffffff;", WDDM20, index_bits},
+        {"", "PAGETABLELEVELDESC[1].PageTableIndexBitCount is 0x20;", WDDM20, bits_32},
     };
 
     for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
@@ -517,6 +520,7 @@ static void the_nearest_lawful_reports_are_taken(void **state)
         {WDDM20, large_table},
         {WDDM20, resizable_root},
         {WDDM20, fixed_root_of_two},
+        {WDDM20, bits_31},
         {WDDM20, cpu_system_directories},
         {VISTA, one_unaware_node},
         {WDDM13, no_stride},

@@ -151,6 +151,10 @@ static void an_allocation_that_breaks_a_rule_is_refused_by_that_rule(void **stat
         {"ALLOC-005",
          STATUS_INVALID_PARAMETER,
          {.bytes = 1, .preferred = {1}, .write_set = 2, .read_set = 2}},
+        /* One of the adapter's segments, and one that it does not have. */
+        {"ALLOC-005",
+         STATUS_INVALID_PARAMETER,
+         {.bytes = 1, .preferred = {1}, .write_set = 5, .read_set = 5}},
         {"ALLOC-007", STATUS_INVALID_PARAMETER, {.bytes = 1, .preferred = {1}, .eviction_set = 1}},
         {"ALLOC-008",
          STATUS_INVALID_PARAMETER,

@@ -185,10 +185,12 @@ RULE_BROKEN(IOMMU_002)
     close_window(rig);
 }
 
+/* What else the GPU does in the window is no access to system memory. */
 RULE_KEPT(IOMMU_002)
 {
     reach_system_memory(rig);
     open_window(rig);
+    check_gpu(rig->check, &(struct check_gpu_event){.kind = CHECK_GPU_FLUSHED});
     close_window(rig);
     reach_system_memory(rig);
 }
