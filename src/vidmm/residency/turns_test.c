@@ -478,6 +478,36 @@ static void what_is_farther_leaves_for_the_next_turn(void **state)
     end(rig, clients);
 }
 
+/* Turns decide within a group: a low priority, and who is over the budget, go before. */
+static void priorities_and_budgets_come_before_turns(void **state)
+{
+    enum { BY_USE, BY_PRIORITY, BY_BUDGET, WAYS };
+
+    for (unsigned way = BY_USE; way < WAYS; way++) {
+        struct client clients[2];
+        struct rig *rig = create(2, clients);
+        struct client third = open_third(rig, 100);
+
+        use(rig, &clients[0], &clients[0].objects[0]);
+        use(rig, &third, &third.objects[0]);
+        if (way == BY_PRIORITY)
+            assert_int_equal(
+                vidmm_set_priority(third.objects[0].allocation, D3DDDI_ALLOCATIONPRIORITY_MINIMUM),
+                STATUS_SUCCESS);
+        if (way == BY_BUDGET)
+            vidmm_set_budget(third.process, VIDMM_BUDGET_LOCAL, 50 * PAGE_BYTES);
+        ask(rig, &clients[1], &clients[1].objects[0]);
+        clock_ns += 10 * MS;
+        settle(rig);
+        assert_true(is_answered(&clients[1]));
+        assert_int_equal(rig->eviction_count, 1);
+        assert_ptr_equal(rig->last_evicted, way == BY_USE ? clients[0].objects[0].allocation
+                                                          : third.objects[0].allocation);
+        close_second(rig, &third);
+        end(rig, clients);
+    }
+}
+
 /* The time of a turn counts from when the last of what the holder had lost came in. */
 static void a_turn_begins_when_its_memory_is_there(void **state)
 {
@@ -638,6 +668,7 @@ int main(void)
         cmocka_unit_test(what_fits_beside_what_is_away_only_waits_for_its_turn),
         cmocka_unit_test(nothing_comes_in_for_a_turn_while_a_request_is_served),
         cmocka_unit_test(what_is_farther_leaves_for_the_next_turn),
+        cmocka_unit_test(priorities_and_budgets_come_before_turns),
         cmocka_unit_test(a_turn_begins_when_its_memory_is_there),
         cmocka_unit_test(what_was_not_used_in_the_last_turn_is_not_away),
         cmocka_unit_test(what_is_offered_or_destroyed_is_not_away),
