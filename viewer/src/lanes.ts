@@ -3,7 +3,7 @@
  * of slices; slices that overlap stand in rows below each other, up to ROWS_MOST, then on top of
  * each other in the last.
  */
-import { NEVER } from "./decode.js";
+import { NEVER, type Values } from "./decode.js";
 import { sortedRows, type Run } from "./data.js";
 import { kindColour, KIND_COLOURS, neutral } from "./colours.js";
 import type { Rects } from "./lod.js";
@@ -97,82 +97,97 @@ export function spreadCalls(
     return { begins: outBegins, ends: outEnds };
 }
 
-function plans(run: Run): Plan[] {
-    const out: Plan[] = [];
-    const all = (table: string): Uint32Array =>
-        Uint32Array.from({ length: run.rows(table) }, (_, i) => i);
-    const v = (table: string, column: string) => run.values(table, column);
-    const limit = (t: number): number => (t === NEVER ? run.end : t);
-    const textKind =
-        (table: string, column: string) =>
-        (row: number): string =>
-            run.text(table, column, row);
+/* What the lanes are made from: rows and columns of the tables, and marks by their kind. */
+interface Sources {
+    run: Run;
+    all(table: string): Uint32Array;
+    v(table: string, column: string): Values;
+    limit(t: number): number;
+    textKind(table: string, column: string): (row: number) => string;
+    markTime: Values;
+    markKinds: Map<string, number[]>;
+}
 
-    const markTime = v("marks", "time");
+function sourcesOf(run: Run): Sources {
+    const v = (table: string, column: string): Values => run.values(table, column);
     const markKinds = new Map<string, number[]>();
     const markKind = v("marks", "kind");
-    const marks = new Map<number, number[]>();
     for (let i = 0; i < markKind.length; i++) {
-        let list = marks.get(markKind[i]);
-        if (!list) marks.set(markKind[i], (list = []));
-        list.push(i);
+        const kind = run.story.textOf(markKind[i]);
+        const list = markKinds.get(kind);
+        if (list) list.push(i);
+        else markKinds.set(kind, [i]);
     }
-    for (const [id, list] of marks) markKinds.set(run.story.textOf(id), list);
+    return {
+        run,
+        all: table => Uint32Array.from({ length: run.rows(table) }, (_, i) => i),
+        v,
+        limit: t => (t === NEVER ? run.end : t),
+        textKind: (table, column) => row => run.text(table, column, row),
+        markTime: v("marks", "time"),
+        markKinds,
+    };
+}
 
-    const steps = markKinds.get("step");
-    if (steps) {
-        const next = new Map(
-            steps.map((row, i) => [
-                row,
-                i + 1 < steps.length
-                    ? markTime[steps[i + 1]]
-                    : Math.max(markTime[row], Math.min(run.end, run.endOfPlay)),
-            ]),
-        );
-        out.push({
-            group: "Run",
-            name: "steps",
-            tip: "steps of the case",
-            table: "marks",
-            rows: Uint32Array.from(steps),
-            height: 18,
-            begin: row => markTime[row],
-            end: row => next.get(row) as number,
-            kind: () => "step",
-        });
-        markKinds.delete("step");
-    }
-    if (run.rows("findings")) {
-        const time = v("findings", "time");
-        out.push({
-            group: "Run",
-            name: "findings",
-            tip: "findings of the run",
-            table: "findings",
-            rows: all("findings"),
-            height: 16,
-            isPoints: true,
-            begin: row => limit(time[row]),
-            end: row => limit(time[row]),
-            kind: () => "finding",
-        });
-    }
-    if (run.rows("calls")) {
-        const depth = v("calls", "depth");
-        const { begins, ends } = spreadCalls(v("calls", "begins"), v("calls", "ends"), depth);
-        out.push({
-            group: "CPU",
-            name: "calls",
-            tip: "calls between manager and driver, by depth",
-            table: "calls",
-            rows: all("calls"),
-            height: 14,
-            begin: row => begins[row],
-            end: row => Math.max(begins[row], limit(ends[row])),
-            kind: textKind("calls", "name"),
-            depth: row => Math.min(ROWS_MOST - 1, depth[row]),
-        });
-    }
+function stepLanes({ run, markKinds, markTime }: Sources, out: Plan[]): void {
+    const steps = markKinds.get("step") ?? [];
+    const next = new Map(
+        steps.map((row, i) => [
+            row,
+            i + 1 < steps.length
+                ? markTime[steps[i + 1]]
+                : Math.max(markTime[row], Math.min(run.end, run.endOfPlay)),
+        ]),
+    );
+    out.push({
+        group: "Run",
+        name: "steps",
+        tip: "steps of the case",
+        table: "marks",
+        rows: Uint32Array.from(steps),
+        height: 18,
+        begin: row => markTime[row],
+        end: row => next.get(row) as number,
+        kind: () => "step",
+    });
+}
+
+function findingLanes({ run, all, v, limit }: Sources, out: Plan[]): void {
+    if (!run.rows("findings")) return;
+    const time = v("findings", "time");
+    out.push({
+        group: "Run",
+        name: "findings",
+        tip: "findings of the run",
+        table: "findings",
+        rows: all("findings"),
+        height: 16,
+        isPoints: true,
+        begin: row => limit(time[row]),
+        end: row => limit(time[row]),
+        kind: () => "finding",
+    });
+}
+
+function callLanes({ run, all, v, limit, textKind }: Sources, out: Plan[]): void {
+    if (!run.rows("calls")) return;
+    const depth = v("calls", "depth");
+    const { begins, ends } = spreadCalls(v("calls", "begins"), v("calls", "ends"), depth);
+    out.push({
+        group: "CPU",
+        name: "calls",
+        tip: "calls between manager and driver, by depth",
+        table: "calls",
+        rows: all("calls"),
+        height: 14,
+        begin: row => begins[row],
+        end: row => Math.max(begins[row], limit(ends[row])),
+        kind: textKind("calls", "name"),
+        depth: row => Math.min(ROWS_MOST - 1, depth[row]),
+    });
+}
+
+function clientLanes({ run, v, limit, textKind }: Sources, out: Plan[]): void {
     for (const process of run.rows("client_calls") ? run.objectsOf("process") : []) {
         const begins = v("client_calls", "begins"),
             ends = v("client_calls", "ends");
@@ -195,6 +210,9 @@ function plans(run: Run): Plan[] {
             kind: textKind("client_calls", "name"),
         });
     }
+}
+
+function requestLanes({ run, all, v, limit }: Sources, out: Plan[]): void {
     const requests = run.rows("requests");
     if (requests) {
         const asked = v("requests", "asked"),
@@ -211,141 +229,153 @@ function plans(run: Run): Plan[] {
             kind: () => "request",
         });
     }
-    if (run.rows("jobs")) {
-        const begins = v("jobs", "begins"),
-            ends = v("jobs", "ends");
+}
+
+function jobLanes({ run, all, v, limit }: Sources, out: Plan[]): void {
+    if (!run.rows("jobs")) return;
+    const begins = v("jobs", "begins"),
+        ends = v("jobs", "ends");
+    out.push({
+        group: "Paging queue",
+        name: "jobs",
+        tip: "jobs: operations that belong together, from the first asked to the last retired",
+        table: "jobs",
+        rows: all("jobs").filter(row => begins[row] !== NEVER),
+        height: 10,
+        begin: row => begins[row],
+        end: row => limit(ends[row]),
+        kind: row => `job: ${run.text("jobs", "name", row)}`,
+    });
+}
+
+function fenceWaitLanes({ run, all, v, limit }: Sources, out: Plan[]): void {
+    if (!run.rows("fence_waits")) return;
+    const begins = v("fence_waits", "begins"),
+        ends = v("fence_waits", "ends"),
+        packet = v("fence_waits", "packet");
+    out.push({
+        group: "Residency",
+        name: "waits for fences",
+        tip: "who waits until a fence has a value: a process, on the CPU, or a packet",
+        table: "fence_waits",
+        rows: all("fence_waits"),
+        height: 12,
+        begin: row => begins[row],
+        end: row => limit(ends[row]),
+        kind: row => (packet[row] ? "wait of a packet" : "wait on the CPU"),
+    });
+}
+
+function operationLanes({ run, all, v, limit, textKind }: Sources, out: Plan[]): void {
+    if (!run.rows("operations")) return;
+    const asked = v("operations", "asked"),
+        built = v("operations", "built"),
+        retired = v("operations", "retired");
+    const packet = v("operations", "packet"),
+        packetBegins = v("packets", "begins");
+    out.push({
+        group: "Paging queue",
+        name: "operations",
+        tip: "paging operations, from asked to retired",
+        table: "operations",
+        rows: all("operations"),
+        height: 14,
+        begin: row => asked[row],
+        end: row => limit(retired[row]),
+        kind: textKind("operations", "name"),
+    });
+    out.push({
+        group: "Paging queue",
+        name: "in buffers",
+        tip: "operations in a paging buffer, from built until the engine begins it",
+        table: "operations",
+        rows: all("operations").filter(row => built[row] !== NEVER),
+        height: 10,
+        begin: row => built[row],
+        end: row =>
+            packet[row] ? Math.max(built[row], limit(packetBegins[packet[row] - 1])) : built[row],
+        kind: textKind("operations", "name"),
+    });
+}
+
+function packetLanes({ run, all, v, limit }: Sources, out: Plan[]): void {
+    if (!run.rows("packets")) return;
+    const node = v("packets", "node"),
+        queued = v("packets", "queued"),
+        begins = v("packets", "begins"),
+        ends = v("packets", "ends");
+    const number = v("objects", "number");
+    for (const object of run.objectsOf("node").sort((x, y) => number[x] - number[y])) {
+        const rows = run.referring("packets", "node", object);
+        if (!rows.length) continue;
+        const name = run.objectName(object + 1);
         out.push({
-            group: "Paging queue",
-            name: "jobs",
-            tip: "jobs: operations that belong together, from the first asked to the last retired",
-            table: "jobs",
-            rows: all("jobs").filter(row => begins[row] !== NEVER),
-            height: 10,
+            group: "Engines",
+            name,
+            tip: `packets that ${name} executes`,
+            table: "packets",
+            rows: rows.filter(row => begins[row] !== NEVER),
+            height: 22,
             begin: row => begins[row],
             end: row => limit(ends[row]),
-            kind: row => `job: ${run.text("jobs", "name", row)}`,
+            kind: row => `${run.text("packets", "kind", row)} packet`,
+        });
+        out.push({
+            group: "Engines",
+            name: `${name} queue`,
+            tip: "packets from queued until the engine begins them",
+            table: "packets",
+            rows: rows.filter(row => queued[row] !== NEVER),
+            height: 8,
+            begin: row => queued[row],
+            end: row => Math.max(queued[row], limit(begins[row])),
+            kind: row => `${run.text("packets", "kind", row)} packet`,
         });
     }
-    if (run.rows("fence_waits")) {
-        const begins = v("fence_waits", "begins"),
-            ends = v("fence_waits", "ends"),
-            packet = v("fence_waits", "packet");
+    const orphans = all("packets").filter(row => !node[row] && begins[row] !== NEVER);
+    if (orphans.length)
         out.push({
-            group: "Residency",
-            name: "waits for fences",
-            tip: "who waits until a fence has a value: a process, on the CPU, or a packet",
-            table: "fence_waits",
-            rows: all("fence_waits"),
+            group: "Engines",
+            name: "other packets",
+            tip: "packets of no node",
+            table: "packets",
+            rows: orphans,
+            height: 18,
+            begin: row => begins[row],
+            end: row => limit(ends[row]),
+            kind: row => `${run.text("packets", "kind", row)} packet`,
+        });
+}
+
+function submissionLanes({ run, v, limit }: Sources, out: Plan[]): void {
+    if (!run.rows("submissions")) return;
+    const time = v("submissions", "time"),
+        packet = v("submissions", "packet"),
+        ends = v("packets", "ends");
+    for (const object of run.objectsOf("context")) {
+        const rows = run.referring("submissions", "context", object);
+        if (!rows.length) continue;
+        const process = v("objects", "process")[object];
+        out.push({
+            group: "Contexts",
+            name: run.objectName(object + 1),
+            tip:
+                `submissions of ${run.objectName(object + 1)}` +
+                `${process ? ` of ${run.objectName(process)}` : ""}, from submitted to ` +
+                "completed",
+            table: "submissions",
+            rows,
             height: 12,
-            begin: row => begins[row],
-            end: row => limit(ends[row]),
-            kind: row => (packet[row] ? "wait of a packet" : "wait on the CPU"),
+            begin: row => time[row],
+            end: row => (packet[row] ? limit(ends[packet[row] - 1]) : time[row]),
+            kind: () => "submission",
         });
     }
-    if (run.rows("operations")) {
-        const asked = v("operations", "asked"),
-            built = v("operations", "built"),
-            retired = v("operations", "retired");
-        const packet = v("operations", "packet"),
-            packetBegins = v("packets", "begins");
-        out.push({
-            group: "Paging queue",
-            name: "operations",
-            tip: "paging operations, from asked to retired",
-            table: "operations",
-            rows: all("operations"),
-            height: 14,
-            begin: row => asked[row],
-            end: row => limit(retired[row]),
-            kind: textKind("operations", "name"),
-        });
-        out.push({
-            group: "Paging queue",
-            name: "in buffers",
-            tip: "operations in a paging buffer, from built until the engine begins it",
-            table: "operations",
-            rows: all("operations").filter(row => built[row] !== NEVER),
-            height: 10,
-            begin: row => built[row],
-            end: row =>
-                packet[row]
-                    ? Math.max(built[row], limit(packetBegins[packet[row] - 1]))
-                    : built[row],
-            kind: textKind("operations", "name"),
-        });
-    }
-    if (run.rows("packets")) {
-        const node = v("packets", "node"),
-            queued = v("packets", "queued"),
-            begins = v("packets", "begins"),
-            ends = v("packets", "ends");
-        const number = v("objects", "number");
-        for (const object of run.objectsOf("node").sort((x, y) => number[x] - number[y])) {
-            const rows = run.referring("packets", "node", object);
-            if (!rows.length) continue;
-            const name = run.objectName(object + 1);
-            out.push({
-                group: "Engines",
-                name,
-                tip: `packets that ${name} executes`,
-                table: "packets",
-                rows: rows.filter(row => begins[row] !== NEVER),
-                height: 22,
-                begin: row => begins[row],
-                end: row => limit(ends[row]),
-                kind: row => `${run.text("packets", "kind", row)} packet`,
-            });
-            out.push({
-                group: "Engines",
-                name: `${name} queue`,
-                tip: "packets from queued until the engine begins them",
-                table: "packets",
-                rows: rows.filter(row => queued[row] !== NEVER),
-                height: 8,
-                begin: row => queued[row],
-                end: row => Math.max(queued[row], limit(begins[row])),
-                kind: row => `${run.text("packets", "kind", row)} packet`,
-            });
-        }
-        const orphans = all("packets").filter(row => !node[row] && begins[row] !== NEVER);
-        if (orphans.length)
-            out.push({
-                group: "Engines",
-                name: "other packets",
-                tip: "packets of no node",
-                table: "packets",
-                rows: orphans,
-                height: 18,
-                begin: row => begins[row],
-                end: row => limit(ends[row]),
-                kind: row => `${run.text("packets", "kind", row)} packet`,
-            });
-    }
-    if (run.rows("submissions")) {
-        const time = v("submissions", "time"),
-            packet = v("submissions", "packet"),
-            ends = v("packets", "ends");
-        for (const object of run.objectsOf("context")) {
-            const rows = run.referring("submissions", "context", object);
-            if (!rows.length) continue;
-            const process = v("objects", "process")[object];
-            out.push({
-                group: "Contexts",
-                name: run.objectName(object + 1),
-                tip:
-                    `submissions of ${run.objectName(object + 1)}` +
-                    `${process ? ` of ${run.objectName(process)}` : ""}, from submitted to ` +
-                    "completed",
-                table: "submissions",
-                rows,
-                height: 12,
-                begin: row => time[row],
-                end: row => (packet[row] ? limit(ends[packet[row] - 1]) : time[row]),
-                kind: () => "submission",
-            });
-        }
-    }
+}
+
+function markLanes({ limit, markKinds, markTime }: Sources, out: Plan[]): void {
     for (const kind of [...markKinds.keys()].sort()) {
+        if (kind === "step") continue; /* has a lane of its own */
         const list = markKinds.get(kind) as number[];
         out.push({
             group: "Moments",
@@ -360,6 +390,27 @@ function plans(run: Run): Plan[] {
             kind: () => kind,
         });
     }
+}
+
+/* Lanes in the order in which they stand. */
+const LANES = [
+    stepLanes,
+    findingLanes,
+    callLanes,
+    clientLanes,
+    requestLanes,
+    jobLanes,
+    fenceWaitLanes,
+    operationLanes,
+    packetLanes,
+    submissionLanes,
+    markLanes,
+];
+
+function plans(run: Run): Plan[] {
+    const sources = sourcesOf(run);
+    const out: Plan[] = [];
+    for (const add of LANES) add(sources, out);
     return out.filter(plan => plan.rows.length > 0);
 }
 
