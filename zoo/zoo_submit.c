@@ -63,6 +63,45 @@ static NTSTATUS present_fails(struct miniport *self, HANDLE object, DXGKARG_PRES
                                         : miniport_forward_present(self, object, arg);
 }
 
+static NTSTATUS render_km_fails(struct miniport *self, HANDLE object, DXGKARG_RENDER *arg)
+{
+    return EVERY(zoo_layer_of(self), 3) ? STATUS_NOT_SUPPORTED
+                                        : miniport_forward_render_km(self, object, arg);
+}
+
+static void plant_render_km_fails(struct zoo_layer *layer)
+{
+    layer->ops.render_km = render_km_fails;
+}
+
+/* The first sub-rectangle of each command is what it takes for all of them. */
+static NTSTATUS render_km_draws_one(struct miniport *self, HANDLE object, DXGKARG_RENDER *arg)
+{
+    DXGK_RENDERKM_COMMAND *command = arg->pCommand;
+    RECT *rectangles;
+    UINT count;
+
+    if (arg->CommandLength >= sizeof *command && command->OpCode == DXGK_GDIOP_BITBLT) {
+        count = command->Command.BitBlt.NumSubRects;
+        rectangles = command->Command.BitBlt.pSubRects;
+        if (count > 1) {
+            RECT second = rectangles[1];
+            NTSTATUS status;
+
+            rectangles[1] = rectangles[0];
+            status = miniport_forward_render_km(self, object, arg);
+            rectangles[1] = second;
+            return status;
+        }
+    }
+    return miniport_forward_render_km(self, object, arg);
+}
+
+static void plant_render_km_draws_one(struct zoo_layer *layer)
+{
+    layer->ops.render_km = render_km_draws_one;
+}
+
 static void plant_present_fails(struct zoo_layer *layer)
 {
     layer->ops.present = present_fails;
@@ -1032,6 +1071,12 @@ const struct zoo_defect zoo_submit_defects[] = {
           "writes behind the submission when it patches"),
     PLANT("PRESENT-status", ZOO_ALL, "PATCH-021", plant_present_fails,
           "fails Present by a status that it does not have", .focus = "presents=yes"),
+    PLANT("RENDERKM-status", ZOO_PHYSICAL, "PATCH-026", plant_render_km_fails,
+          "fails RenderKm by a status that it does not have",
+          .focus = "presents=yes present-by=render-km coherent-aperture=yes"),
+    PLANT("RENDERKM-one-rectangle", ZOO_PHYSICAL, "content", plant_render_km_draws_one,
+          "takes the first sub-rectangle of a command for the second one, too",
+          .focus = "presents=yes present-by=render-km coherent-aperture=yes"),
     PLANT("PRESENT-location-left", ZOO_PHYSICAL, "PATCH-011", plant_present_lists_less,
           "leaves a reference of a present out of the patch list", .focus = "presents=yes"),
     PLANT("PRESENT-no-progress", ZOO_ALL, "PATCH-014", plant_present_without_progress,

@@ -524,10 +524,11 @@ struct sgpu_packet_fence_signal {
  * reference marked WRITE when it ends. What is written is a function of key and position alone:
  * the page at offset i pages from the page that address lies in gets the content named key + i
  * (bytes of a page are those of the named content at the same offset in the page). Names have 62
- * bits; higher ones are ignored. The token is passed to whoever observes the GPU. A reference
- * marked TILED is to a tiled surface: address and bytes are those of the linear one. A WRITE that
- * is marked COPY writes what stands in the reference before it, which has as many bytes, when the
- * packet ends; one marked FILL the low 32 bits of key, again and again (SGPU_OP_FILL says how).
+ * bits; higher ones are ignored. The token is passed to whoever observes the GPU, who finds out
+ * what a packet with token 0 is of by the fence of its submission. A reference marked TILED is to a
+ * tiled surface: address and bytes are those of the linear one. A WRITE that is marked COPY writes
+ * what stands in the reference before it, which has as many bytes, when the packet ends; one marked
+ * FILL the low 32 bits of key, again and again (SGPU_OP_FILL says how).
  *
  * A render may come in several packets, each with some of the references, and others in between:
  * all but the last have SGPU_RENDER_GOES_ON, all but the first SGPU_RENDER_CONTINUES.

@@ -556,6 +556,13 @@ void vidmm_device_clear_error(struct vidmm_device *device);
  */
 NTSTATUS vidmm_context_create(struct vidmm_device *device, unsigned node, const void *private_data,
                               uint32_t private_data_bytes, struct vidmm_context **out_context);
+/*
+ * A context of the kernel's own (GdiContext, WDDM 1.1), for vidmm_render_km() alone. Physical.
+ * STATUS_NOT_SUPPORTED: the driver does not report SupportKernelModeCommandBuffer, or has no
+ * DxgkDdiRenderKm.
+ */
+NTSTATUS vidmm_gdi_context_create(struct vidmm_device *device, unsigned node,
+                                  struct vidmm_context **out_context);
 void vidmm_context_destroy(struct vidmm_context *context);
 
 /* What a client's user-mode driver asks its kernel half. */
@@ -1229,6 +1236,16 @@ void vidmm_render_limits(const struct vidmm_context *context, struct vidmm_rende
 NTSTATUS vidmm_render(struct vidmm_context *context, const void *command, uint32_t command_bytes,
                       unsigned reference_count, const struct vidmm_reference *references,
                       vidmm_done done, void *done_context);
+
+/*
+ * The same for what the kernel draws: commands is an array of DXGK_RENDERKM_COMMAND, each as long
+ * as its CommandSize says, which name the references by their place in the list; DxgkDdiRenderKm
+ * translates them. The context is one of vidmm_gdi_context_create().
+ */
+NTSTATUS vidmm_render_km(struct vidmm_context *context, const void *commands,
+                         uint32_t command_bytes, unsigned reference_count,
+                         const struct vidmm_reference *references, vidmm_done done,
+                         void *done_context);
 
 /*
  * A present, which DxgkDdiPresent makes commands of. The rectangles are those of the source and the

@@ -179,6 +179,13 @@ static NTSTATUS watch_render(struct miniport *self, HANDLE object, DXGKARG_RENDE
     return status;
 }
 
+/* The same structure; which of its members count is seen where Render reads them. */
+static NTSTATUS watch_render_km(struct miniport *self, HANDLE object, DXGKARG_RENDER *args)
+{
+    coverage_note_values(layer_of(self)->coverage, COVERAGE_RENDER, args, NULL);
+    return miniport_forward_render_km(self, object, args);
+}
+
 static NTSTATUS watch_patch(struct miniport *self, HANDLE object, const DXGKARG_PATCH *args)
 {
     struct coverage_layer *layer = layer_of(self);
@@ -338,6 +345,7 @@ NTSTATUS coverage_driver_layer_create(struct coverage *coverage,
     }
     layer->ops.build_paging_buffer = watch_build_paging_buffer;
     layer->ops.render = watch_render;
+    layer->ops.render_km = watch_render_km;
     layer->ops.patch = watch_patch;
     *out_layer = &layer->miniport;
     return STATUS_SUCCESS;

@@ -129,7 +129,7 @@ static const struct reason {
      "the client's commands hold all that the driver's own list is made of"},
     {COVERAGE_RENDER, "PatchLocationListInSize",
      "the client's commands hold all that the driver's own list is made of"},
-    {COVERAGE_PATCH, "EngineOrdinal", "0: each node of the modelled GPU is one engine"},
+    {COVERAGE_PATCH, "EngineOrdinal", "0: its page reserves it (CALL-001)"},
     {COVERAGE_PATCH_LOCATION_LIST, "SlotId",
      "the driver's commands name allocations by their place in the list and have no slots"},
     {COVERAGE_PATCH_LOCATION_LIST, "DriverId",

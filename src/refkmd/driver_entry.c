@@ -73,6 +73,7 @@ static void fill_physical(DRIVER_INITIALIZATION_DATA *table, ULONG version)
     table->DxgkDdiAcquireSwizzlingRange = RefKmdAcquireSwizzlingRange;
     table->DxgkDdiReleaseSwizzlingRange = RefKmdReleaseSwizzlingRange;
     table->DxgkDdiRender = RefKmdRender;
+    table->DxgkDdiRenderKm = RefKmdRenderKm;
 }
 
 static NTSTATUS enter_physical(DRIVER_OBJECT *driver, UNICODE_STRING *registry_path, ULONG version)

@@ -74,6 +74,8 @@ struct sgpu_command {
  * with ZERO: reads are zero and writes vanish. address & 4095 is that of the reference's part.
  */
 struct sgpu_observer {
+    /* Of a RENDER packet whose token is 0: which it is of, by the fence of its submission. */
+    uint64_t (*token_of)(void *context, uint32_t node, uint32_t fence);
     void (*render_begin)(void *context, uint64_t token, uint32_t node);
     void (*render_read)(void *context, uint64_t token, uint32_t index, uint64_t offset_in_ref,
                         struct page_store *store, uint64_t address, uint64_t bytes);

@@ -758,17 +758,30 @@ static bool render_blit(struct sgpu_node *node, const struct sgpu_space *space, 
     return true;
 }
 
+/* The observer knows better what a packet without a token is of. */
+static uint64_t token_of(struct sgpu_node *node)
+{
+    const struct sgpu_packet_render *packet = (const void *)node->packet;
+    const struct sgpu *gpu = node->gpu;
+
+    return packet->token || !gpu->observer || !gpu->observer->token_of
+               ? packet->token
+               : gpu->observer->token_of(gpu->observer_context, node->index,
+                                         running_submission(node)->fence);
+}
+
 static bool render_begin(struct sgpu_node *node, uint64_t *end_ns)
 {
     const struct sgpu_packet_render *packet = (const void *)node->packet;
     struct sgpu_space space = packet_space(node, packet->flags);
+    uint64_t token = token_of(node);
     struct sgpu *gpu = node->gpu;
 
     if (gpu->observer && gpu->observer->render_begin && !(packet->flags & SGPU_RENDER_CONTINUES))
-        gpu->observer->render_begin(gpu->observer_context, packet->token, node->index);
+        gpu->observer->render_begin(gpu->observer_context, token, node->index);
     for (uint32_t i = 0; i < packet->ref_count; i++)
         if ((packet->refs[i].flags & SGPU_REF_READ) &&
-            !render_read(node, &space, packet->token, &packet->refs[i]))
+            !render_read(node, &space, token, &packet->refs[i]))
             return false;
     *end_ns = machine_now(gpu->machine) + gpu->config.packet_ns + packet->duration_ns;
     return true;
@@ -778,6 +791,7 @@ static bool render_end(struct sgpu_node *node)
 {
     const struct sgpu_packet_render *packet = (const void *)node->packet;
     struct sgpu_space space = packet_space(node, packet->flags);
+    uint64_t token = token_of(node);
     struct sgpu *gpu = node->gpu;
 
     for (uint32_t i = 0; i < packet->ref_count; i++) {
@@ -785,14 +799,14 @@ static bool render_end(struct sgpu_node *node)
         bool is_blit = (ref->flags & (SGPU_REF_COPY | SGPU_REF_FILL)) != 0;
 
         if ((ref->flags & SGPU_REF_WRITE) &&
-            !(is_blit ? render_blit : render_write)(node, &space, packet->token, ref))
+            !(is_blit ? render_blit : render_write)(node, &space, token, ref))
             return false;
     }
     if (packet->flags & SGPU_RENDER_GOES_ON) {
         if (gpu->observer && gpu->observer->render_piece_end)
-            gpu->observer->render_piece_end(gpu->observer_context, packet->token);
+            gpu->observer->render_piece_end(gpu->observer_context, token);
     } else if (gpu->observer && gpu->observer->render_end) {
-        gpu->observer->render_end(gpu->observer_context, packet->token);
+        gpu->observer->render_end(gpu->observer_context, token);
     }
     return true;
 }

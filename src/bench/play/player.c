@@ -304,9 +304,7 @@ bool player_take_down(struct player *player)
     if (!player_wait_idle(player))
         return false;
     for (uint32_t i = 0; i < workload->context_count; i++) {
-        if (player->contexts[i].handle)
-            vidmm_context_destroy(player->contexts[i].handle);
-        player->contexts[i].handle = NULL;
+        player_context_destroy(&player->contexts[i]);
     }
     if (!player_wait_idle(player)) /* what the driver had for its contexts */
         return false;

@@ -438,6 +438,98 @@ static NTSTATUS submit_present(struct player *player, struct submission *submiss
     return status;
 }
 
+/* ---- What the kernel draws ---- */
+
+#define DRAWING_RECTANGLES 3u /* of a command at most, so that a present has several */
+
+/*
+ * The rectangles of a present as commands of the kernel's, each with its rectangles behind it.
+ * Of the list, element 0 is the source of a copy, and the last one the destination.
+ */
+static uint32_t write_drawings(const struct player *player, const struct workload_op *op,
+                               const struct workload_ref *refs, uint8_t *at)
+{
+    const struct workload_ref *written = &refs[op->ref_count - 1];
+    uint32_t count = rectangles_of(player, op), bytes = 0;
+
+    for (uint32_t first = 0, taken; first < count; first += taken) {
+        DXGK_RENDERKM_COMMAND *command = (void *)(at + bytes);
+        RECT *rectangles = (RECT *)(command + 1);
+
+        taken = (uint32_t)min_u64(count - first, DRAWING_RECTANGLES);
+        for (uint32_t i = 0; i < taken; i++) {
+            const struct workload_ref part = part_of(written, first + i, count);
+
+            rectangles[i] = rows_of(&part);
+        }
+        command->CommandSize = (UINT)(sizeof *command + taken * sizeof *rectangles);
+        if (op->ref_count == 2) {
+            command->OpCode = DXGK_GDIOP_BITBLT;
+            command->Command.BitBlt = (DXGK_GDIARG_BITBLT){.SrcRect = rows_of(&refs[0]),
+                                                           .DstRect = rows_of(written),
+                                                           .DstAllocationIndex = 1,
+                                                           .NumSubRects = taken,
+                                                           .pSubRects = rectangles,
+                                                           .Rop = DXGK_GDIROP_SRCCOPY,
+                                                           .SrcPitch = PAGE_BYTES,
+                                                           .DstPitch = PAGE_BYTES};
+        } else {
+            command->OpCode = DXGK_GDIOP_COLORFILL;
+            command->Command.ColorFill = (DXGK_GDIARG_COLORFILL){.DstRect = rows_of(written),
+                                                                 .NumSubRects = taken,
+                                                                 .pSubRects = rectangles,
+                                                                 .Color = (UINT)written->key,
+                                                                 .Rop = DXGK_GDIROPCF_PATCOPY};
+        }
+        bytes += command->CommandSize;
+    }
+    return bytes;
+}
+
+/* A present that the kernel draws, on a context of its own. STATUS_NOT_SUPPORTED: it cannot. */
+static NTSTATUS submit_drawings(struct player *player, struct submission *submission)
+{
+    const struct workload_op *op = player_op(player, submission->op_index);
+    const struct workload_ref *refs = refs_of(player, submission);
+    struct player_context *context = submission->context;
+    uint64_t room = rectangles_of(player, op) * (sizeof(DXGK_RENDERKM_COMMAND) + sizeof(RECT));
+    struct vidmm_reference list[2] = {{0}};
+    uint8_t *commands;
+    NTSTATUS status = STATUS_SUCCESS;
+
+    if (!context->kernels)
+        status = vidmm_gdi_context_create(
+            player->devices[context->device],
+            player_node(player, player->workload->contexts[context->id].node), &context->kernels);
+    if (!NT_SUCCESS(status))
+        return status;
+    commands = command_buffer(player, room);
+    if (!commands)
+        return STATUS_NO_MEMORY;
+    for (uint32_t i = 0; i < op->ref_count; i++)
+        list[i] =
+            (struct vidmm_reference){.allocation = player->allocations[refs[i].allocation].handle,
+                                     .is_written = i + 1 == op->ref_count};
+    status = inform_oracle(player, submission);
+    if (!NT_SUCCESS(status))
+        return status;
+    if (player->oracle)
+        oracle_kernel_renders(player->oracle, submission->token);
+    status = vidmm_render_km(context->kernels, commands, write_drawings(player, op, refs, commands),
+                             op->ref_count, list, player_submission_done, submission);
+    if (player->oracle)
+        oracle_kernel_renders(player->oracle, 0);
+    return status;
+}
+
+static NTSTATUS submit_present_somehow(struct player *player, struct submission *submission)
+{
+    NTSTATUS status = player->config.run->draws_presents ? submit_drawings(player, submission)
+                                                         : STATUS_NOT_SUPPORTED;
+
+    return status == STATUS_NOT_SUPPORTED ? submit_present(player, submission) : status;
+}
+
 /* The list of references for the manager, and the command that names them by their place in it. */
 static NTSTATUS submit_physical(struct player *player, struct submission *submission)
 {
@@ -503,7 +595,7 @@ NTSTATUS player_hand_over(struct player *player, struct submission *submission)
 
         player_inform_work(player, CHECK_CLIENT_QUEUED, submission);
         status = (rectangles_of(player, player_op(player, submission->op_index))
-                      ? submit_present
+                      ? submit_present_somehow
                       : submit_physical)(player, submission);
         if (!NT_SUCCESS(status))
             player_inform_work(player, CHECK_CLIENT_ENDED, submission);

@@ -205,3 +205,12 @@ bool player_context_close(struct player *player, struct player_context *context)
     context->ring_head = 0;
     return true;
 }
+
+void player_context_destroy(struct player_context *context)
+{
+    if (context->kernels)
+        vidmm_context_destroy(context->kernels);
+    if (context->handle)
+        vidmm_context_destroy(context->handle);
+    context->kernels = context->handle = NULL;
+}

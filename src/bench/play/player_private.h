@@ -109,6 +109,8 @@ struct submission {
 
 struct player_context {
     struct vidmm_context *handle;
+    struct vidmm_context
+        *kernels; /* where the kernel draws its presents; NULL: not yet, or never */
     uint32_t id, device, process;
     struct list submissions; /* running ones first */
     unsigned count;
@@ -357,6 +359,8 @@ NTSTATUS player_context_open(struct player *player, uint32_t id);
 /* Notes the longest command of each context, before any is opened. */
 void player_measure_commands(struct player *player);
 bool player_context_close(struct player *player, struct player_context *context);
+/* It is closed: nothing of it runs. */
+void player_context_destroy(struct player_context *context);
 /* An allocation of the player's own, in system memory by preference: no line names it. */
 NTSTATUS player_own_allocation(struct player *player, const struct player_context *context,
                                uint64_t bytes, struct vidmm_allocation **out_allocation);

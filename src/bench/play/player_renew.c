@@ -56,9 +56,7 @@ static bool end_contexts(struct player *player, const struct renewal *renewal)
             continue;
         if (!player_context_close(player, context))
             return false;
-        if (context->handle)
-            vidmm_context_destroy(context->handle);
-        context->handle = NULL;
+        player_context_destroy(context);
     }
     return true;
 }

@@ -217,6 +217,11 @@ static bool raise_gpu(struct run_assembly *run)
 
 /* ---- What the Drydock GPU tells -------------------------------------------------------------- */
 
+static uint64_t on_token_of(void *context, uint32_t node, uint32_t fence)
+{
+    return oracle_token_of(((struct run_assembly *)context)->oracle, node, fence);
+}
+
 static void on_render_begin(void *context, uint64_t token, uint32_t node)
 {
     oracle_render_begin(((struct run_assembly *)context)->oracle, token, node);
@@ -452,6 +457,7 @@ static void on_gpu_fault(void *context, const struct sgpu_fault *fault)
 static const struct sgpu_observer *gpu_observer(bool follows_content)
 {
     static const struct sgpu_observer observer = {
+        .token_of = on_token_of,
         .render_begin = on_render_begin,
         .render_read = on_render_read,
         .render_write = on_render_write,

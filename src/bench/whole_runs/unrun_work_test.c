@@ -44,7 +44,7 @@ struct observer {
     struct miniport layer; /* first: the layer's functions find the observer by it */
     struct miniport_ops ops;
     bool hides_present;
-    unsigned presents, short_buffers, patched, submitted;
+    unsigned presents, drawings, short_buffers, patched, submitted;
 };
 
 static NTSTATUS observe_present(struct miniport *layer, HANDLE context, DXGKARG_PRESENT *args)
@@ -59,6 +59,16 @@ static NTSTATUS observe_present(struct miniport *layer, HANDLE context, DXGKARG_
     assert_true(list[2].hDeviceSpecificAllocation && list[2].WriteOperation);
     status = miniport_forward_present(layer, context, args);
     observer->presents++;
+    observer->short_buffers += status == STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
+    return status;
+}
+
+static NTSTATUS observe_render_km(struct miniport *layer, HANDLE context, DXGKARG_RENDER *args)
+{
+    struct observer *observer = (struct observer *)layer;
+    NTSTATUS status = miniport_forward_render_km(layer, context, args);
+
+    observer->drawings++;
     observer->short_buffers += status == STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
     return status;
 }
@@ -94,6 +104,7 @@ static struct miniport *add_observer(void *context, struct miniport *next)
 
     observer->ops = miniport_forward_ops;
     observer->ops.present = observe_present;
+    observer->ops.render_km = observe_render_km;
     observer->ops.patch = observe_patch;
     observer->ops.submit_command = observe_submit;
     observer->ops.submit_command_virtual = observe_submit_virtual;
@@ -188,6 +199,38 @@ static void presents_are_cut_between_rectangles(void **state)
     test_finish(result);
 }
 
+/*
+ * PATCH-025, PATCH-026. Every byte is checked, though no private data says whose the commands are;
+ * one present needs further buffers. A driver without support for it is asked for presents.
+ */
+static void what_the_kernel_draws_is_made_by_render_km(void **state)
+{
+    static const char *const splits[] = {"needed", "always"};
+
+    for (size_t i = 0; i < 4; i++) {
+        bool has_support = i % 2;
+        struct workload *workload = test_load("drawn-by-the-kernel.case");
+        struct observer observer = {.presents = 0};
+        struct run_config config;
+        struct run_result *result;
+
+        test_option(workload, "coherent-aperture", has_support ? "yes" : "no");
+        test_option(workload, "dma-split", splits[i / 2]);
+        config = test_config(workload);
+        config.add_layer = add_observer;
+        config.layer_context = &observer;
+        result = test_execute(&config, workload);
+        test_assert_clean(result);
+        assert_int_equal(result->submissions, 9);
+        assert_int_equal(observer.drawings > 5, has_support);
+        assert_int_equal(observer.presents > 5, !has_support);
+        assert_true(observer.short_buffers > 0);
+        assert_int_equal(observer.submitted > 0, !has_support);
+        assert_int_equal(result->rules.evaluated[RULE_PATCH_026] > 5, has_support);
+        test_finish(result);
+    }
+}
+
 static void nodes_leave_a_context_before_its_allocations_go(void **state)
 {
     for (size_t i = 0; i < ARRAY_COUNT(models); i++) {
@@ -250,6 +293,7 @@ int main(void)
         cmocka_unit_test(a_client_presents_without_the_driver),
         cmocka_unit_test(presents_keep_their_place_among_submissions),
         cmocka_unit_test(presents_are_cut_between_rectangles),
+        cmocka_unit_test(what_the_kernel_draws_is_made_by_render_km),
         cmocka_unit_test(nodes_leave_a_context_before_its_allocations_go),
         cmocka_unit_test(nodes_are_not_told_unless_wanted),
         cmocka_unit_test(drivers_below_1_2_have_no_flag_for_it),

@@ -42,6 +42,8 @@ NTSTATUS oracle_create(const struct oracle_config *config, struct oracle **out_o
     id_map_init(&oracle->by_handle, oracle->services);
     id_map_init(&oracle->fences, oracle->services);
     id_map_init(&oracle->submissions, oracle->services);
+    id_map_init(&oracle->kernel.buffers, oracle->services);
+    id_map_init(&oracle->kernel.packets, oracle->services);
     id_map_init(&oracle->va_chunks, oracle->services);
     *out_oracle = oracle;
     return STATUS_SUCCESS;
@@ -102,6 +104,8 @@ void oracle_destroy(struct oracle *oracle)
     id_map_fini(&oracle->by_handle);
     oracle_forget_fences(oracle);
     id_map_fini(&oracle->submissions);
+    id_map_fini(&oracle->kernel.buffers);
+    id_map_fini(&oracle->kernel.packets);
     id_map_fini(&oracle->va_chunks);
     page_store_destroy(oracle->expected);
     base_free(oracle->services, oracle, sizeof *oracle);

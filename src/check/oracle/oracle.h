@@ -244,6 +244,14 @@ NTSTATUS oracle_submission(struct oracle *oracle, uint64_t token, unsigned refer
                            const struct oracle_reference *references);
 
 /*
+ * The manager is about to be called for a submission that the kernel draws; 0: the call is over.
+ * The packets that come of it have no token of their own.
+ */
+void oracle_kernel_renders(struct oracle *oracle, uint64_t token);
+/* The submission of a packet without a token, by what the driver was given; 0: none. */
+uint64_t oracle_token_of(const struct oracle *oracle, uint32_t node, uint32_t fence);
+
+/*
  * The manager says that it has run: it must have, exactly once, and all references must have
  * been covered. The token may be used again.
  */

@@ -1,5 +1,5 @@
 /*
- * Oracle: the layer. Looks at ten DDIs and one callback and hands everything on unchanged. What
+ * Oracle: the layer. Looks at some DDIs and one callback and hands everything on unchanged. What
  * goes down is looked at after the driver has answered, except a submission: its packet must
  * be known before the driver can report it complete.
  */
@@ -184,6 +184,32 @@ static NTSTATUS watch_build_paging_buffer(struct miniport *self, HANDLE object,
     return status;
 }
 
+/* ---- Work ---- */
+
+static NTSTATUS watch_render(struct miniport *self, HANDLE object, DXGKARG_RENDER *arg)
+{
+    oracle_buffer_made(oracle_of(self), arg->pDmaBuffer, false);
+    return miniport_forward_render(self, object, arg);
+}
+
+static NTSTATUS watch_render_km(struct miniport *self, HANDLE object, DXGKARG_RENDER *arg)
+{
+    oracle_buffer_made(oracle_of(self), arg->pDmaBuffer, true);
+    return miniport_forward_render_km(self, object, arg);
+}
+
+static NTSTATUS watch_present(struct miniport *self, HANDLE object, DXGKARG_PRESENT *arg)
+{
+    oracle_buffer_made(oracle_of(self), arg->pDmaBuffer, false);
+    return miniport_forward_present(self, object, arg);
+}
+
+static NTSTATUS watch_patch(struct miniport *self, HANDLE object, const DXGKARG_PATCH *arg)
+{
+    oracle_buffer_patched(oracle_of(self), arg);
+    return miniport_forward_patch(self, object, arg);
+}
+
 static NTSTATUS watch_submit_command(struct miniport *self, HANDLE object,
                                      const DXGKARG_SUBMITCOMMAND *arg)
 {
@@ -194,6 +220,8 @@ static NTSTATUS watch_submit_command(struct miniport *self, HANDLE object,
         oracle_submitted(oracle,
                          arg->DmaBufferSubmissionEndOffset - arg->DmaBufferSubmissionStartOffset,
                          arg->SubmissionFenceId, arg->NodeOrdinal);
+    else
+        oracle_buffer_submitted(oracle, arg);
     return miniport_forward_submit_command(self, object, arg);
 }
 
@@ -292,6 +320,10 @@ NTSTATUS oracle_layer_create(struct oracle *oracle, struct miniport *next,
     layer->ops.create_native_fence = watch_create_native_fence;
     layer->ops.destroy_native_fence = watch_destroy_native_fence;
     layer->ops.build_paging_buffer = watch_build_paging_buffer;
+    layer->ops.render = watch_render;
+    layer->ops.render_km = watch_render_km;
+    layer->ops.present = watch_present;
+    layer->ops.patch = watch_patch;
     layer->ops.submit_command = watch_submit_command;
     layer->ops.submit_command_virtual = watch_submit_command_virtual;
     layer->ops.reset_from_timeout = watch_reset_from_timeout;

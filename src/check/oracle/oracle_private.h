@@ -103,6 +103,15 @@ struct submission {
     struct submission_reference references[];
 };
 
+/* Whose packets without a token are (oracle_kernel.c). */
+struct oracle_kernel {
+    uint64_t token;        /* that the manager is called for; 0: none of the kernel's */
+    struct id_map buffers; /* tokens, by the address of the DMA buffer */
+    struct id_map packets; /* tokens, by node and fence */
+    uint64_t patched_token;
+    uint32_t patched_fence; /* of the buffer that was patched last */
+};
+
 struct aperture {
     uint64_t *slots; /* a location each; NULL before the first map */
     uint64_t slot_count;
@@ -206,6 +215,7 @@ struct oracle {
 
     struct id_map submissions;
     struct submission *last_submission; /* of the last look-up */
+    struct oracle_kernel kernel;
 
     struct oracle_segment segments[MAX_SEGMENTS]; /* by id - 1 */
     unsigned segment_count;
@@ -437,4 +447,9 @@ void oracle_was_reset(struct oracle *oracle);
 void publish_notice(struct oracle *oracle, const struct paging_operation *operation);
 /* Pages are placed: not while the driver believes the allocation to be somewhere (NTF-004). */
 void check_noticed_move(struct oracle *oracle, const struct paging_operation *operation);
+/* ---- oracle_kernel.c ---- */
+void oracle_buffer_made(struct oracle *oracle, const void *buffer, bool is_kernels);
+void oracle_buffer_patched(struct oracle *oracle, const DXGKARG_PATCH *arg);
+void oracle_buffer_submitted(struct oracle *oracle, const DXGKARG_SUBMITCOMMAND *arg);
+
 #endif

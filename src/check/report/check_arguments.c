@@ -124,6 +124,7 @@ static struct array find_array(const struct check_call *call, const char *field)
                   call->before.patch->AllocationListSize);
         break;
     case MINIPORT_DDI_Render:
+    case MINIPORT_DDI_RenderKm:
         found[0] = ARRAY("pPatchLocationListOut", D3DDDI_PATCHLOCATIONLIST,
                          call->before.render->pPatchLocationListOut,
                          call->before.render->PatchLocationListOutSize);

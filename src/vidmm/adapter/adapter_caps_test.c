@@ -465,7 +465,7 @@ static void every_broken_rule_is_named_with_its_field(void **state)
 /* The page of the descriptor says that the adapter fails to initialize. */
 static void a_flag_beside_Agp_keeps_the_adapter_from_starting(void **state)
 {
-    static const DXGK_SEGMENTFLAGS others[] = {{0}, {.Aperture = 1}, {.CpuVisible = 1}};
+    static const DXGK_SEGMENTFLAGS others[] = {{.Agp = 1}, {.Aperture = 1}, {.CpuVisible = 1}};
     struct vidmm_platform bridge = platform;
 
     bridge.agp_base = 0xd0000000;

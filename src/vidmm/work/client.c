@@ -273,8 +273,9 @@ static void destroy_in_driver(const struct vidmm *vidmm, HANDLE driver_context)
         miniport_destroy_context(vidmm->miniport, driver_context);
 }
 
-NTSTATUS vidmm_context_create(struct vidmm_device *device, unsigned node, const void *private_data,
-                              uint32_t private_data_bytes, struct vidmm_context **out_context)
+static NTSTATUS create_context(struct vidmm_device *device, unsigned node, bool is_gdi,
+                               const void *private_data, uint32_t private_data_bytes,
+                               struct vidmm_context **out_context)
 {
     struct vidmm *vidmm = device->vidmm;
     DXGKARG_CREATECONTEXT create = {0};
@@ -301,6 +302,7 @@ NTSTATUS vidmm_context_create(struct vidmm_device *device, unsigned node, const 
     }
     context->device = device;
     context->node = node;
+    context->is_gdi = is_gdi;
     list_init(&context->allocations);
     status = vidsch_context_create(vidmm->vidsch, node, false, &context->scheduler);
     if (!NT_SUCCESS(status))
@@ -315,6 +317,7 @@ NTSTATUS vidmm_context_create(struct vidmm_device *device, unsigned node, const 
     create.NodeOrdinal = node;
     create.EngineAffinity = 1;
     create.Flags.VirtualAddressing = vidmm->caps.is_virtual;
+    create.Flags.GdiContext = is_gdi;
     status = create_in_driver(context, &create);
     if (!NT_SUCCESS(status))
         goto destroy_scheduler;
@@ -339,6 +342,21 @@ free_context:
     base_free(vidmm->services, private_copy, private_data_bytes);
     base_free(vidmm->services, context, sizeof *context);
     return status;
+}
+
+NTSTATUS vidmm_context_create(struct vidmm_device *device, unsigned node, const void *private_data,
+                              uint32_t private_data_bytes, struct vidmm_context **out_context)
+{
+    return create_context(device, node, false, private_data, private_data_bytes, out_context);
+}
+
+NTSTATUS vidmm_gdi_context_create(struct vidmm_device *device, unsigned node,
+                                  struct vidmm_context **out_context)
+{
+    *out_context = NULL;
+    if (!device->vidmm->caps.renders_for_kernel)
+        return STATUS_NOT_SUPPORTED;
+    return create_context(device, node, true, NULL, 0, out_context);
 }
 
 void vidmm_context_destroy(struct vidmm_context *context)

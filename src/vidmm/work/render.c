@@ -56,9 +56,9 @@ struct render_call {
     struct list spare_requests;
 };
 
-/* What the driver is asked to make DMA buffers of: commands of the client, or a present. */
+/* What the driver is asked to make DMA buffers of: commands of the client or kernel, a present. */
 struct making {
-    bool is_present;
+    bool is_present, is_kernels;
     DXGKARG_RENDER render;
     DXGKARG_PRESENT present;
     /* The allocation list, and where addresses are virtual, the address of each. */
@@ -473,7 +473,9 @@ static void references_resident(void *context, NTSTATUS status, uint64_t needed,
 
 static const char *ddi_of(const struct submission *submission)
 {
-    return submission->is_present ? "DxgkDdiPresent" : "DxgkDdiRender";
+    return submission->is_present        ? "DxgkDdiPresent"
+           : submission->context->is_gdi ? "DxgkDdiRenderKm"
+                                         : "DxgkDdiRender";
 }
 
 /* Locations must be of allocations in the list, inside the buffer, behind split points that rise.
@@ -547,7 +549,8 @@ static NTSTATUS ask_driver(const struct submission *submission, struct making *m
         multipass = making->render.MultipassOffset;
         OFFER_BUFFER(&making->render, context, buffer);
         making->render.AllocationListSize = submission->reference_count;
-        status = miniport_render(miniport, context->driver_context, &making->render);
+        status = (making->is_kernels ? miniport_render_km : miniport_render)(
+            miniport, context->driver_context, &making->render);
         *out_answer = ANSWER(&making->render, multipass);
     }
     return status;
@@ -618,12 +621,12 @@ static NTSTATUS render_part(struct submission *submission, struct making *making
         }
         if (!making->is_present && (vidmm->config.guarantees_one_buffer ||
                                     context->device->info.Flags.GuaranteedDmaBufferContract)) {
-            vidmm_refuse_answer(
-                vidmm, "PATCH-014",
-                "DxgkDdiRender: wants a second DMA buffer after %u bytes of %u and %u "
-                "patch locations of %u, where one was guaranteed to be enough",
-                submission->dma_end, context->info.DmaBufferSize, submission->patch_count,
-                context->info.PatchLocationListSize);
+            vidmm_refuse_answer(vidmm, "PATCH-014",
+                                "%s: wants a second DMA buffer after %u bytes of %u and %u "
+                                "patch locations of %u, where one was guaranteed to be enough",
+                                ddi_of(submission), submission->dma_end,
+                                context->info.DmaBufferSize, submission->patch_count,
+                                context->info.PatchLocationListSize);
             return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
         }
         *out_more = true;
@@ -840,13 +843,15 @@ undo:
     return status;
 }
 
-NTSTATUS vidmm_render(struct vidmm_context *context, const void *command, uint32_t command_bytes,
-                      unsigned reference_count, const struct vidmm_reference *references,
-                      vidmm_done done, void *done_context)
+static NTSTATUS render(struct vidmm_context *context, const void *command, uint32_t command_bytes,
+                       unsigned reference_count, const struct vidmm_reference *references,
+                       vidmm_done done, void *done_context)
 {
     struct vidmm *vidmm = context->device->vidmm;
     D3DDDI_PATCHLOCATIONLIST *patch_input = NULL;
-    struct making making = {.reference_count = reference_count, .references = references};
+    struct making making = {.is_kernels = context->is_gdi,
+                            .reference_count = reference_count,
+                            .references = references};
     NTSTATUS status = is_virtual(context) ? STATUS_NOT_SUPPORTED
                                           : check_references(context, reference_count, references);
 
@@ -864,6 +869,25 @@ NTSTATUS vidmm_render(struct vidmm_context *context, const void *command, uint32
     status = make_and_queue(context, &making, done, done_context);
     base_free_array(vidmm->services, patch_input, reference_count, sizeof *patch_input);
     return status;
+}
+
+NTSTATUS vidmm_render(struct vidmm_context *context, const void *command, uint32_t command_bytes,
+                      unsigned reference_count, const struct vidmm_reference *references,
+                      vidmm_done done, void *done_context)
+{
+    return context->is_gdi ? STATUS_INVALID_PARAMETER
+                           : render(context, command, command_bytes, reference_count, references,
+                                    done, done_context);
+}
+
+NTSTATUS vidmm_render_km(struct vidmm_context *context, const void *commands,
+                         uint32_t command_bytes, unsigned reference_count,
+                         const struct vidmm_reference *references, vidmm_done done,
+                         void *done_context)
+{
+    return context->is_gdi ? render(context, commands, command_bytes, reference_count, references,
+                                    done, done_context)
+                           : STATUS_INVALID_PARAMETER;
 }
 
 NTSTATUS vidmm_present(struct vidmm_context *context, const struct vidmm_present *present,

@@ -97,6 +97,7 @@ static void check_named(struct check *check, const struct check_call *call)
 {
     switch ((unsigned)call->ddi) {
     case MINIPORT_DDI_Render:
+    case MINIPORT_DDI_RenderKm:
     case MINIPORT_DDI_Present:
         check_named_device(check, call->object, false);
         break;
@@ -561,7 +562,7 @@ const struct check_watcher check_context_watcher = {
     .before_calls = CHECK_CALLS(MINIPORT_DDI_BuildPagingBuffer, MINIPORT_DDI_SubmitCommand,
                                 MINIPORT_DDI_SubmitCommandVirtual, MINIPORT_DDI_DestroyContext,
                                 MINIPORT_DDI_DestroyDevice, MINIPORT_DDI_Render,
-                                MINIPORT_DDI_Present, MINIPORT_DDI_Patch),
+                                MINIPORT_DDI_RenderKm, MINIPORT_DDI_Present, MINIPORT_DDI_Patch),
     .after = after,
     .after_calls = CHECK_CALLS(MINIPORT_DDI_BuildPagingBuffer, MINIPORT_DDI_QueryAdapterInfo,
                                MINIPORT_DDI_CreateDevice, MINIPORT_DDI_CreateContext),

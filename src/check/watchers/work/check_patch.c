@@ -1,5 +1,5 @@
 /*
- * Watcher: what Render and Present make, and what Patch makes of it (PATCH).
+ * Watcher: what Render, RenderKm and Present make, and what Patch makes of it (PATCH).
  *
  * The bits that a GPU takes for an address are told by the bench
  * (check_config.patched_address), so that the bytes of a patched buffer are compared and not only
@@ -294,6 +294,27 @@ static bool is_status_of_present(NTSTATUS status)
     return false;
 }
 
+/* The statuses of nc-d3dkmddi-dxgkddi_renderkm. */
+static bool is_status_of_render_km(NTSTATUS status)
+{
+    static const NTSTATUS documented[] = {
+        STATUS_SUCCESS,
+        STATUS_NO_MEMORY,
+        STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER,
+        STATUS_INVALID_PARAMETER,
+        STATUS_ILLEGAL_INSTRUCTION,
+        STATUS_INVALID_USER_BUFFER,
+        STATUS_INVALID_HANDLE,
+        STATUS_GRAPHICS_GPU_EXCEPTION_ON_DEVICE,
+    };
+
+    for (size_t i = 0; i < sizeof documented / sizeof *documented; i++) {
+        if (status == documented[i])
+            return true;
+    }
+    return false;
+}
+
 static void note_shown(struct check *check, struct patch_watch *watch, HANDLE context, uint64_t va,
                        uint32_t bytes)
 {
@@ -366,10 +387,15 @@ static void after_render(struct check *check, struct patch_watch *watch,
     const struct making making =
         MAKING(call->before.render, call->arg.render, call->arg.render->AllocationListSize,
                call->before.render->CommandLength / sizeof(ULONG), 0, false);
+    const struct check_object *context =
+        check_find(check_ledger(check), CHECK_CONTEXT, call->object);
 
-    CHECK_RULE(check, RULE_PATCH_016, is_status_of_render(call->status),
-               check_find(check_ledger(check), CHECK_CONTEXT, call->object), "status",
-               "0x%08x is no status of this call", (unsigned)call->status);
+    if (call->ddi == MINIPORT_DDI_RenderKm)
+        CHECK_RULE(check, RULE_PATCH_026, is_status_of_render_km(call->status), context, "status",
+                   "0x%08x is no status of this call", (unsigned)call->status);
+    else
+        CHECK_RULE(check, RULE_PATCH_016, is_status_of_render(call->status), context, "status",
+                   "0x%08x is no status of this call", (unsigned)call->status);
     check_making(check, watch, call, &making);
 }
 
@@ -411,6 +437,92 @@ static void check_addresses(struct check *check, const struct check_object *cont
                    (unsigned long long)entry->VirtualAddress, entry->SegmentId,
                    entry->hDeviceSpecificAllocation ? "the address of a page" : "0");
     }
+}
+
+/* ---- What the kernel draws ---- */
+
+/* What the commands that copy or fill have; others are not looked into. */
+struct drawing {
+    const RECT *rectangles;
+    RECT destination;
+    UINT count, highest_index;
+};
+
+static bool drawing_of(const DXGK_RENDERKM_COMMAND *command, struct drawing *out)
+{
+    const DXGK_GDIARG_BITBLT *copy = &command->Command.BitBlt;
+    const DXGK_GDIARG_COLORFILL *fill = &command->Command.ColorFill;
+
+    if (command->OpCode == DXGK_GDIOP_BITBLT)
+        *out = (struct drawing){copy->pSubRects, copy->DstRect, copy->NumSubRects,
+                                copy->SrcAllocationIndex > copy->DstAllocationIndex
+                                    ? copy->SrcAllocationIndex
+                                    : copy->DstAllocationIndex};
+    else if (command->OpCode == DXGK_GDIOP_COLORFILL)
+        *out = (struct drawing){fill->pSubRects, fill->DstRect, fill->NumSubRects,
+                                fill->DstAllocationIndex};
+    else
+        return false;
+    return true;
+}
+
+static bool is_in(const RECT *part, const RECT *all)
+{
+    return part->left >= all->left && part->right <= all->right && part->top >= all->top &&
+           part->bottom <= all->bottom;
+}
+
+/* The commands fill the buffer, name elements of the list, and draw where they say. */
+static void check_drawings(struct check *check, const struct check_object *context,
+                           const DXGKARG_RENDER *arg)
+{
+    UINT offset = 0;
+
+    while (offset < arg->CommandLength) {
+        const DXGK_RENDERKM_COMMAND *command = (const void *)((const char *)arg->pCommand + offset);
+        UINT left = arg->CommandLength - offset;
+        struct drawing drawing = {0};
+        bool is_drawn = true;
+
+        if (!CHECK_RULE(check, RULE_PATCH_025,
+                        left >= sizeof *command && command->CommandSize >= sizeof *command &&
+                            command->CommandSize <= left,
+                        context, "CommandLength",
+                        "%u bytes are left at 0x%x, and no command fills them", left, offset))
+            return;
+        if (drawing_of(command, &drawing)) {
+            for (UINT i = 0; is_drawn && i < drawing.count; i++)
+                is_drawn = is_in(&drawing.rectangles[i], &drawing.destination);
+            CHECK_RULE(check, RULE_PATCH_025,
+                       is_drawn && drawing.highest_index < arg->AllocationListSize, context,
+                       "pCommand",
+                       is_drawn ? "the command at 0x%x names allocation %u of %u"
+                                : "a sub-rectangle of the command at 0x%x is outside of DstRect "
+                                  "(allocation %u of %u)",
+                       offset, drawing.highest_index, arg->AllocationListSize);
+        }
+        offset += command->CommandSize;
+    }
+}
+
+static void before_render(struct check *check, const struct check_call *call)
+{
+    const struct check_ledger *ledger = check_ledger(check);
+    const struct check_context *context = check_find_context(ledger, call->object);
+    bool is_kernels = call->ddi == MINIPORT_DDI_RenderKm;
+
+    check_list(check, context ? &context->object : NULL, call->arg.render->pAllocationList,
+               call->arg.render->AllocationListSize);
+    if (context)
+        CHECK_RULE(check, RULE_PATCH_025, context->flags.GdiContext == is_kernels, &context->object,
+                   "hContext", "was made with GdiContext %u", (unsigned)context->flags.GdiContext);
+    if (!is_kernels)
+        return;
+    CHECK_RULE(check, RULE_PATCH_025,
+               ledger->caps.driver.PresentationCaps.SupportKernelModeCommandBuffer,
+               context ? &context->object : NULL, "",
+               "is called, and the driver does not report SupportKernelModeCommandBuffer");
+    check_drawings(check, context ? &context->object : NULL, call->arg.render);
 }
 
 /* A copy has both, a fill no source; what is written lies in the rectangle of the destination. */
@@ -670,9 +782,8 @@ static void forget_context(struct patch_watch *watch, HANDLE context)
 
 static void before(struct check *check, void *state, const struct check_call *call)
 {
-    if (call->ddi == MINIPORT_DDI_Render)
-        check_list(check, check_find(check_ledger(check), CHECK_CONTEXT, call->object),
-                   call->arg.render->pAllocationList, call->arg.render->AllocationListSize);
+    if (call->ddi == MINIPORT_DDI_Render || call->ddi == MINIPORT_DDI_RenderKm)
+        before_render(check, call);
     else if (call->ddi == MINIPORT_DDI_Present)
         before_present(check, call);
     else if (call->ddi == MINIPORT_DDI_Patch)
@@ -687,7 +798,7 @@ static void before(struct check *check, void *state, const struct check_call *ca
 
 static void after(struct check *check, void *state, const struct check_call *call)
 {
-    if (call->ddi == MINIPORT_DDI_Render)
+    if (call->ddi == MINIPORT_DDI_Render || call->ddi == MINIPORT_DDI_RenderKm)
         after_render(check, state, call);
     else if (call->ddi == MINIPORT_DDI_Present)
         after_present(check, state, call);
@@ -752,10 +863,11 @@ const struct check_watcher check_patch_watcher = {
     .init = init,
     .fini = fini,
     .before = before,
-    .before_calls = CHECK_CALLS(MINIPORT_DDI_Render, MINIPORT_DDI_Present, MINIPORT_DDI_Patch,
-                                MINIPORT_DDI_SubmitCommand, MINIPORT_DDI_SubmitCommandVirtual,
-                                MINIPORT_DDI_DestroyContext),
+    .before_calls = CHECK_CALLS(MINIPORT_DDI_Render, MINIPORT_DDI_RenderKm, MINIPORT_DDI_Present,
+                                MINIPORT_DDI_Patch, MINIPORT_DDI_SubmitCommand,
+                                MINIPORT_DDI_SubmitCommandVirtual, MINIPORT_DDI_DestroyContext),
     .after = after,
-    .after_calls = CHECK_CALLS(MINIPORT_DDI_Render, MINIPORT_DDI_Present, MINIPORT_DDI_Patch),
+    .after_calls = CHECK_CALLS(MINIPORT_DDI_Render, MINIPORT_DDI_RenderKm, MINIPORT_DDI_Present,
+                               MINIPORT_DDI_Patch),
     .gpu = gpu,
 };

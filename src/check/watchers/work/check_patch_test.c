@@ -693,6 +693,100 @@ KEPT(PATCH_021)
     present_with(rig, STATUS_GRAPHICS_CANNOTCOLORCONVERT);
 }
 
+/* ---- What the kernel draws ---- */
+
+/* One copy of two rectangles, on a context of the kernel's, and what is wrong with it. */
+struct drawing {
+    bool is_clients, is_unasked; /* the context; the driver reports no support */
+    UINT index, missing_bytes;
+    LONG bottom; /* of the last rectangle; 4 is that of DstRect */
+    NTSTATUS status;
+};
+
+static NTSTATUS refuse_drawing(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
+{
+    return ddi == MINIPORT_DDI_RenderKm ? ((const struct drawing *)rig->told)->status
+                                        : rig_answer(rig, ddi, object, arg);
+}
+
+static void draw(struct rig *rig, struct drawing drawing)
+{
+    RECT rectangles[] = {{0, 0, 1024, 2}, {0, 2, 1024, drawing.bottom}};
+    DXGK_RENDERKM_COMMAND command = {
+        .OpCode = DXGK_GDIOP_BITBLT,
+        .CommandSize = sizeof command,
+        .Command.BitBlt = {.SrcRect = {0, 0, 1024, 4},
+                           .DstRect = {0, 0, 1024, 4},
+                           .DstAllocationIndex = drawing.index,
+                           .NumSubRects = 2,
+                           .pSubRects = rectangles,
+                           .Rop = DXGK_GDIROP_SRCCOPY},
+    };
+    struct commands *commands = new_commands(rig);
+    DXGKARG_CREATECONTEXT create = {.NodeOrdinal = 1, .EngineAffinity = 1};
+    DXGK_DRIVERCAPS caps;
+    DXGKARG_RENDER arg = {
+        .pCommand = &command,
+        .CommandLength = sizeof command - drawing.missing_bytes,
+        .pDmaBuffer = commands->buffer,
+        .DmaSize = BUFFER_BYTES,
+        .pAllocationList = commands->allocations,
+        .AllocationListSize = 2,
+        .pPatchLocationListOut = commands->locations,
+        .PatchLocationListOutSize = LOCATIONS,
+        .DmaBufferPhysicalAddress.QuadPart = BUFFER_PHYSICAL,
+    };
+
+    rig->answer = refuse_drawing;
+    rig->told = &drawing;
+    rig->caps.PresentationCaps.SupportKernelModeCommandBuffer = !drawing.is_unasked;
+    rig_query(rig, DXGKQAITYPE_DRIVERCAPS, NULL, 0, &caps, sizeof caps);
+    create.Flags.GdiContext = !drawing.is_clients;
+    assert_int_equal(miniport_create_context(rig->top, rig->device, &create), STATUS_SUCCESS);
+    miniport_render_km(rig->top, create.hContext, &arg);
+}
+
+BROKEN(PATCH_025)
+{
+    draw(rig, (struct drawing){.index = 2, .bottom = 4});
+}
+
+KEPT(PATCH_025)
+{
+    draw(rig, (struct drawing){.index = 1, .bottom = 4});
+}
+
+static void each_wrong_drawing_breaks_PATCH_025(void **state)
+{
+    static const struct drawing wrong[] = {
+        {.index = 1, .bottom = 4, .is_clients = true},
+        {.index = 1, .bottom = 4, .is_unasked = true},
+        {.index = 1, .bottom = 4, .missing_bytes = 8},
+        {.index = 1, .bottom = 5},
+    };
+
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        struct rig *rig = malloc(sizeof *rig);
+
+        assert_non_null(rig);
+        rig_init(rig, RIG_PHYSICAL);
+        draw(rig, wrong[i]);
+        rig_expect_only(rig, RULE_PATCH_025);
+        rig_fini(rig);
+        free(rig);
+    }
+}
+
+BROKEN(PATCH_026)
+{
+    draw(rig, (struct drawing){.index = 1, .bottom = 4, .status = STATUS_NOT_SUPPORTED});
+}
+
+KEPT(PATCH_026)
+{
+    draw(rig, (struct drawing){.index = 1, .bottom = 4, .status = STATUS_INVALID_HANDLE});
+}
+
 BROKEN(PATCH_008)
 {
     uint32_t fence = run_commands(rig, new_commands(rig));
@@ -990,6 +1084,7 @@ KEPT(PATCH_016)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_wrong_drawing_breaks_PATCH_025),
         cmocka_unit_test(what_is_patched_is_resident),
         cmocka_unit_test(what_patch_adds_to_a_paging_buffer_is_advice),
         cmocka_unit_test(a_fault_is_a_wrong_address),

@@ -1,0 +1,152 @@
+/*
+ * DxgkDdiRenderKm: what the kernel draws, in the physical model.
+ *
+ * The command buffer is the kernel's: an array of commands, each as long as its CommandSize says,
+ * that name surfaces by their place in the allocation list. Sub-rectangles are parts of the
+ * destination; the source's follow from the two rectangles of the command. This hardware copies
+ * and fills: SRCCOPY and PATCOPY of rows are what it can do (STATUS_INVALID_PARAMETER otherwise).
+ *
+ * MultipassOffset counts the sub-rectangles of the whole command buffer that are done (PATCH-014).
+ */
+#include "refkmd/ddi.h"
+#include "refkmd/work/blit.h"
+
+#include <ntstatus.h>
+
+/* A command in one shape. */
+struct drawing {
+    BOOLEAN is_copy;
+    UINT source, destination, color;
+    RECT from, to;
+    UINT rectangle_count;
+    const RECT *rectangles;
+};
+
+/* The progress of one call, published to the kernel at its end. */
+struct progress {
+    struct packet_writer writer;
+    D3DDDI_PATCHLOCATIONLIST *next_location;
+    UINT locations_left;
+    UINT done;            /* sub-rectangles, of all commands */
+    UINT first_reference; /* of the next one, among the references of all */
+};
+
+static NTSTATUS read_command(const DXGK_RENDERKM_COMMAND *command, struct drawing *out)
+{
+    const DXGK_GDIARG_BITBLT *copy = &command->Command.BitBlt;
+    const DXGK_GDIARG_COLORFILL *fill = &command->Command.ColorFill;
+
+    RtlZeroMemory(out, sizeof *out);
+    if (command->OpCode == DXGK_GDIOP_BITBLT && copy->Rop == DXGK_GDIROP_SRCCOPY) {
+        out->is_copy = TRUE;
+        out->source = copy->SrcAllocationIndex;
+        out->destination = copy->DstAllocationIndex;
+        out->from = copy->SrcRect;
+        out->to = copy->DstRect;
+        out->rectangle_count = copy->NumSubRects;
+        out->rectangles = copy->pSubRects;
+        return STATUS_SUCCESS;
+    }
+    if (command->OpCode == DXGK_GDIOP_COLORFILL && fill->Rop == DXGK_GDIROPCF_PATCOPY) {
+        out->destination = fill->DstAllocationIndex;
+        out->to = fill->DstRect;
+        out->color = fill->Color;
+        out->rectangle_count = fill->NumSubRects;
+        out->rectangles = fill->pSubRects;
+        return STATUS_SUCCESS;
+    }
+    return STATUS_INVALID_PARAMETER;
+}
+
+static const struct refkmd_opening *opening_of(const DXGKARG_RENDER *args, UINT index)
+{
+    return index < args->AllocationListSize ? args->pAllocationList[index].hDeviceSpecificAllocation
+                                            : NULL;
+}
+
+/* The sub-rectangles of a command that are not done yet; more says that commands follow. */
+static NTSTATUS draw(const struct blit *blit, const DXGKARG_RENDER *args,
+                     const struct drawing *drawing, BOOLEAN more, UINT first,
+                     struct progress *progress)
+{
+    const struct refkmd_opening *to = opening_of(args, drawing->destination);
+    const struct refkmd_opening *from = drawing->is_copy ? opening_of(args, drawing->source) : NULL;
+    struct blit_part part = {.is_copy = drawing->is_copy,
+                             .source = drawing->source,
+                             .destination = drawing->destination,
+                             .color = drawing->color};
+    UINT count = blit_reference_count(&part);
+    UINT index;
+
+    if (!to || (drawing->is_copy && !from) ||
+        !args->pAllocationList[drawing->destination].WriteOperation)
+        return STATUS_INVALID_HANDLE;
+    progress->first_reference += first * count;
+    for (index = first; index < drawing->rectangle_count; index++) {
+        const RECT *rectangle = &drawing->rectangles[index];
+        RECT source = blit_source_of(&drawing->from, &drawing->to, rectangle);
+
+        if (!blit_strip_of(rectangle, to, &part.to) ||
+            (part.is_copy && !blit_strip_of(&source, from, &part.from)))
+            return STATUS_INVALID_PARAMETER;
+        part.first_reference = progress->first_reference;
+        part.is_first = progress->done == 0;
+        part.is_last = !more && index + 1 == drawing->rectangle_count;
+        if (!blit_write(blit, &part, &progress->writer, progress->next_location,
+                        progress->locations_left))
+            return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
+        progress->next_location += count;
+        progress->locations_left -= count;
+        progress->first_reference += count;
+        progress->done++;
+    }
+    return STATUS_SUCCESS;
+}
+
+NTSTATUS NTAPI RefKmdRenderKm(IN_CONST_HANDLE hContext, INOUT_PDXGKARG_RENDER args)
+{
+    const struct refkmd_context *context = refkmd_context_of(hContext);
+    const struct blit blit = {.adapter = context->device->adapter,
+                              .list = args->pAllocationList,
+                              .dma_buffer = args->pDmaBuffer};
+    struct progress progress = {.next_location = args->pPatchLocationListOut,
+                                .locations_left = args->PatchLocationListOutSize,
+                                .done = args->MultipassOffset};
+    UINT passed = 0; /* sub-rectangles of the commands so far */
+    NTSTATUS status = STATUS_SUCCESS;
+    UINT offset, bytes;
+
+    PAGED_CODE();
+
+    packet_writer_begin(&progress.writer, args->pDmaBuffer, args->DmaSize);
+    for (offset = 0; status == STATUS_SUCCESS && offset < args->CommandLength;) {
+        const DXGK_RENDERKM_COMMAND *command =
+            (const void *)((const UCHAR *)args->pCommand + offset);
+        UINT left = args->CommandLength - offset;
+        struct drawing drawing;
+
+        if (left < sizeof *command || command->CommandSize < sizeof *command ||
+            command->CommandSize > left)
+            return STATUS_INVALID_USER_BUFFER;
+        status = read_command(command, &drawing);
+        offset += command->CommandSize;
+        if (!NT_SUCCESS(status))
+            return status;
+        if (passed + drawing.rectangle_count <= args->MultipassOffset)
+            progress.first_reference += drawing.rectangle_count * (drawing.is_copy ? 2 : 1);
+        else
+            status = draw(&blit, args, &drawing,
+                          offset<args->CommandLength, args->MultipassOffset> passed
+                              ? args->MultipassOffset - passed
+                              : 0,
+                          &progress);
+        passed += drawing.rectangle_count;
+    }
+    if (!NT_SUCCESS(status) && status != STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER)
+        return status;
+    bytes = packet_writer_end(&progress.writer);
+    args->pDmaBuffer = (UCHAR *)args->pDmaBuffer + bytes;
+    args->pPatchLocationListOut = progress.next_location;
+    args->MultipassOffset = progress.done;
+    return status;
+}
