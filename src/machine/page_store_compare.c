@@ -178,6 +178,12 @@ bool page_store_compare(struct page_store *a, uint64_t page_a, struct page_store
 
     assert_pages(a, page_a, count);
     assert_pages(b, page_b, count);
+    if (count == 1) { /* scattered pages: most comparisons are of one */
+        const uint64_t descriptor = page_descriptor(a, page_a);
+
+        if (page_descriptor(b, page_b) == descriptor && !descriptor_is_bytes(descriptor))
+            return true;
+    }
     for (;;) {
         uint64_t equal;
 

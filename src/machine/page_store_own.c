@@ -267,11 +267,34 @@ static void blend(struct page_store *store, uint64_t address, uint64_t bytes, ui
                           page_store_bytes(store, page) + address % PAGE_BYTES);
 }
 
+/*
+ * The content of a whole page of a group with a slot and without bytes: most writes to scattered
+ * pages. False: nothing has changed, the range is another one.
+ */
+static bool set_one_page(struct page_store *store, uint64_t address, uint64_t bytes,
+                         uint64_t descriptor)
+{
+    const uint64_t page = address / PAGE_BYTES;
+    const struct page_group *group;
+
+    if (bytes != PAGE_BYTES || address % PAGE_BYTES)
+        return false;
+    group = page_group(store, page);
+    if (!group->slot || store->slots[group->slot].bytes_count)
+        return false;
+    page_store_touch(store, page);
+    store->descriptors[page_place(store, page)] = descriptor;
+    return true;
+}
+
 void page_own_fill(struct page_store *store, uint64_t address, uint64_t bytes, uint32_t pattern)
 {
-    struct range_cut cut = cut_range(address, bytes);
+    struct range_cut cut;
 
     ASSERT(page_store_contains(store, address, bytes));
+    if (set_one_page(store, address, bytes, pattern))
+        return;
+    cut = cut_range(address, bytes);
     if (cut.head_bytes)
         blend(store, address, cut.head_bytes, pattern);
     set_symbolic_run(store, cut.first_page, cut.page_count, pattern, 0);
@@ -281,10 +304,14 @@ void page_own_fill(struct page_store *store, uint64_t address, uint64_t bytes, u
 
 void page_own_write_tag(struct page_store *store, uint64_t address, uint64_t bytes, uint64_t tag)
 {
-    struct range_cut cut = cut_range(address, bytes);
-    uint64_t first = cut.first_page - address / PAGE_BYTES;
+    struct range_cut cut;
+    uint64_t first;
 
     ASSERT(page_store_contains(store, address, bytes));
+    if (set_one_page(store, address, bytes, tag_descriptor(tag)))
+        return;
+    cut = cut_range(address, bytes);
+    first = cut.first_page - address / PAGE_BYTES;
     if (cut.head_bytes)
         blend(store, address, cut.head_bytes, tag_descriptor(tag));
     set_symbolic_run(store, cut.first_page, cut.page_count, tag_descriptor(tag + first), 1);

@@ -21,7 +21,7 @@ static bool access_piece(struct player *player, uint32_t op_index, uint32_t id, 
     if (is_write) {
         page_store_write_tag(target.store, target.address, bytes, tag);
         if (player->oracle)
-            oracle_cpu_write(player->oracle, id, offset, target.store, target.address, bytes, tag);
+            oracle_cpu_wrote(player->oracle, id, offset, target.store, target.address, bytes);
     } else if (player->oracle) {
         oracle_cpu_read(player->oracle, id, offset, target.store, target.address, bytes);
     }
@@ -33,6 +33,7 @@ static void access_locked(struct player *player, uint32_t op_index, uint32_t id,
                           uint64_t end, bool is_write, uint64_t tag)
 {
     const struct vidmm_allocation *handle = player->allocations[id].handle;
+    const uint64_t start = offset, first_tag = tag;
 
     while (offset < end) {
         uint64_t page = offset / PAGE_BYTES;
@@ -52,10 +53,12 @@ static void access_locked(struct player *player, uint32_t op_index, uint32_t id,
             bytes = PAGE_BYTES - in_page;
         }
         if (!access_piece(player, op_index, id, offset, pa + in_page, bytes, is_write, tag))
-            return;
+            break;
         offset += bytes;
         tag += pages;
     }
+    if (is_write && player->oracle && offset > start)
+        oracle_cpu_content(player->oracle, id, start, offset - start, first_tag);
 }
 
 /*

@@ -210,7 +210,8 @@ static void write_memory(struct player *player, uint32_t id, const struct player
 {
     struct page_store *ram = machine_ram(player->machine);
     const uint64_t size = player->workload->allocations[id].size;
-    uint64_t tag = player_take_tags(player, 0, size);
+    const uint64_t first_tag = player_take_tags(player, 0, size);
+    uint64_t tag = first_tag;
 
     for (uint64_t offset = 0; offset < size; offset += PAGE_BYTES, tag++) {
         const uint64_t address = memory->pages[offset / PAGE_BYTES] * PAGE_BYTES;
@@ -219,8 +220,10 @@ static void write_memory(struct player *player, uint32_t id, const struct player
         page_store_fill(ram, address, PAGE_BYTES, player->config.run->fill_pattern);
         page_store_write_tag(ram, address, bytes, tag);
         if (player->oracle)
-            oracle_cpu_write(player->oracle, id, offset, ram, address, bytes, tag);
+            oracle_cpu_wrote(player->oracle, id, offset, ram, address, bytes);
     }
+    if (player->oracle && size)
+        oracle_cpu_content(player->oracle, id, 0, size, first_tag);
 }
 
 /* The memory that the allocation of a line is to be made over, where the line says so. */

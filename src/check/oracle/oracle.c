@@ -294,8 +294,8 @@ static void learn(struct oracle *oracle, struct oracle_allocation *allocation, u
         allocation->locations[page] = location++;
 }
 
-void oracle_cpu_write(struct oracle *oracle, uint64_t id, uint64_t offset, struct page_store *store,
-                      uint64_t address, uint64_t bytes, uint64_t tag)
+void oracle_cpu_wrote(struct oracle *oracle, uint64_t id, uint64_t offset, struct page_store *store,
+                      uint64_t address, uint64_t bytes)
 {
     struct oracle_allocation *allocation = find_allocation(oracle, id);
     bool is_inside = lies_inside(allocation, offset, bytes);
@@ -303,8 +303,24 @@ void oracle_cpu_write(struct oracle *oracle, uint64_t id, uint64_t offset, struc
     ASSERT(is_inside);
     ASSERT(offset % PAGE_BYTES == address % PAGE_BYTES);
     learn(oracle, allocation, offset, store, address, bytes);
-    write_expected(oracle, allocation, offset, bytes, tag);
     oracle_wrote(oracle, store, address, bytes, ORACLE_NO_WRITER);
+}
+
+void oracle_cpu_content(struct oracle *oracle, uint64_t id, uint64_t offset, uint64_t bytes,
+                        uint64_t tag)
+{
+    struct oracle_allocation *allocation = find_allocation(oracle, id);
+    bool is_inside = lies_inside(allocation, offset, bytes);
+
+    ASSERT(is_inside);
+    write_expected(oracle, allocation, offset, bytes, tag);
+}
+
+void oracle_cpu_write(struct oracle *oracle, uint64_t id, uint64_t offset, struct page_store *store,
+                      uint64_t address, uint64_t bytes, uint64_t tag)
+{
+    oracle_cpu_wrote(oracle, id, offset, store, address, bytes);
+    oracle_cpu_content(oracle, id, offset, bytes, tag);
 }
 
 void oracle_cpu_read(struct oracle *oracle, uint64_t id, uint64_t offset, struct page_store *store,
@@ -489,8 +505,12 @@ static void learn_if_unknown(struct oracle *oracle, struct oracle_allocation *al
 {
     uint64_t page = offset / PAGE_BYTES;
     uint64_t end = div_round_up(offset + bytes, PAGE_BYTES);
-    uint64_t location = location_in(oracle, store, address / PAGE_BYTES);
+    uint64_t location;
 
+    if (allocation->locations &&
+        located_run(allocation->locations + page, end - page) == end - page)
+        return;
+    location = location_in(oracle, store, address / PAGE_BYTES);
     if (!location || !ensure_locations(oracle, allocation))
         return;
     for (; page < end; page++, location++) {
@@ -519,17 +539,17 @@ void oracle_render_read(struct oracle *oracle, uint64_t token, uint32_t index,
     struct submission_reference *reference =
         enter_run(oracle, token, index, offset_in_ref, bytes, false);
     struct occasion occasion = {.kind = OCCASION_RENDER, .token = token, .index = index};
-    uint64_t offset;
+    uint64_t offset, location;
 
     if (!reference)
         return;
     offset = reference->told.offset + offset_in_ref;
-    if (store)
+    location = location_in(oracle, store, address / PAGE_BYTES);
+    if (location)
         learn_if_unknown(oracle, reference->allocation, offset, store, address, bytes);
-    if (store && is_aligned(offset | address | bytes, PAGE_BYTES) &&
-        location_in(oracle, store, address / PAGE_BYTES)) {
+    if (location && is_aligned(offset | address | bytes, PAGE_BYTES)) {
         compare_pages(oracle, reference->allocation, offset / PAGE_BYTES, bytes / PAGE_BYTES,
-                      location_in(oracle, store, address / PAGE_BYTES), &occasion);
+                      location, &occasion);
     } else {
         compare_bytes(oracle, reference->allocation, offset, store, address, bytes, &occasion);
     }

@@ -192,7 +192,14 @@ void oracle_allocation_freed(struct oracle *oracle, uint64_t id);
  * at address of the store (ram or local); address and offset agree in their low 12 bits. The page
  * of offset takes the content named tag, the page i pages later tag + i. Both teach the
  * oracle where the pages are. Call write before or after the bytes change, read while they hold.
+ *
+ * A write of many pieces is told faster in two: where each piece stands (_wrote), and once the
+ * content of all of them (_content), before anything else is told.
  */
+void oracle_cpu_wrote(struct oracle *oracle, uint64_t id, uint64_t offset, struct page_store *store,
+                      uint64_t address, uint64_t bytes);
+void oracle_cpu_content(struct oracle *oracle, uint64_t id, uint64_t offset, uint64_t bytes,
+                        uint64_t tag);
 void oracle_cpu_write(struct oracle *oracle, uint64_t id, uint64_t offset, struct page_store *store,
                       uint64_t address, uint64_t bytes, uint64_t tag);
 void oracle_cpu_read(struct oracle *oracle, uint64_t id, uint64_t offset, struct page_store *store,
