@@ -805,6 +805,8 @@ static const char *const covered_in_runs[] = {
     "vidmm_end_exclusive_access",
     "vidmm_remove",
     "vidmm_present",
+    "vidmm_gdi_context_create",
+    "vidmm_render_km",
     "vidmm_show",
     "vidmm_hide",
     "vidmm_shared_primary_create",

@@ -64,6 +64,11 @@ static bool has_presents(const struct run_result *result)
     return calls(result, "DxgkDdiPresent") > 0;
 }
 
+static bool has_drawn(const struct run_result *result)
+{
+    return calls(result, "DxgkDdiRenderKm") > 0;
+}
+
 /* The early caps are what says that it may be remapped, or the run is refused. */
 static bool has_switched(const struct run_result *result)
 {
@@ -191,6 +196,12 @@ static void the_watchdog(void **state)
                                      .is_used = has_timed_out});
 }
 
+static void what_the_kernel_draws(void **state)
+{
+    fail_each(&(struct failing_case){
+        .name = "drawn-by-the-kernel.case", .is_used = has_drawn, .is_physical = true});
+}
+
 static void presents(void **state)
 {
     fail_each(&(struct failing_case){
@@ -214,6 +225,7 @@ int main(void)
         cmocka_unit_test(the_watchdog),
         cmocka_unit_test(host_apertures),
         cmocka_unit_test(presents),
+        cmocka_unit_test(what_the_kernel_draws),
         cmocka_unit_test(waits_that_are_given_up),
         cmocka_unit_test(exclusive_access),
         cmocka_unit_test(a_surprise_removal),
