@@ -431,6 +431,11 @@ static NTSTATUS render_by_small(struct miniport *self, HANDLE object, DXGKARG_RE
     return miniport_forward_render(self, real_subject(zoo_layer_of(self), object), arg);
 }
 
+static NTSTATUS render_km_by_small(struct miniport *self, HANDLE object, DXGKARG_RENDER *arg)
+{
+    return miniport_forward_render_km(self, real_subject(zoo_layer_of(self), object), arg);
+}
+
 static NTSTATUS present_by_small(struct miniport *self, HANDLE object, DXGKARG_PRESENT *arg)
 {
     return miniport_forward_present(self, real_subject(zoo_layer_of(self), object), arg);
@@ -450,6 +455,16 @@ BY_SMALL(submit_command, DXGKARG_SUBMITCOMMAND)
 BY_SMALL(submit_command_virtual, DXGKARG_SUBMITCOMMANDVIRTUAL)
 BY_SMALL(set_root_page_table, DXGKARG_SETROOTPAGETABLE)
 BY_SMALL(cancel_command, DXGKARG_CANCELCOMMAND)
+
+static NTSTATUS escape_by_small(struct miniport *self, HANDLE object, const DXGKARG_ESCAPE *arg)
+{
+    struct zoo_layer *layer = zoo_layer_of(self);
+    DXGKARG_ESCAPE as = *arg;
+
+    as.hDevice = real_of(layer, OF_DEVICE, arg->hDevice);
+    as.hContext = real_of(layer, OF_CONTEXT, arg->hContext);
+    return miniport_forward_escape(self, object, &as);
+}
 
 static NTSTATUS build_by_small(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg)
 {
@@ -477,7 +492,9 @@ static void plant_small(struct zoo_layer *layer)
     layer->ops.open_allocation = open_by_small;
     layer->ops.close_allocation = close_by_small;
     layer->ops.render = render_by_small;
+    layer->ops.render_km = render_km_by_small;
     layer->ops.present = present_by_small;
+    layer->ops.escape = escape_by_small;
     layer->ops.patch = patch_by_small;
     layer->ops.submit_command = submit_command_by_small;
     layer->ops.submit_command_virtual = submit_command_virtual_by_small;
