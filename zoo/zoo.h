@@ -78,6 +78,17 @@ static inline struct zoo_layer *zoo_layer_of_host(struct miniport_host *host)
     return (struct zoo_layer *)((char *)host - offsetof(struct zoo_layer, host.host));
 }
 
+/* Goes on with a report of the driver's, at device IRQL. */
+static inline void zoo_tell(struct zoo_layer *layer, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
+{
+    layer->host.upper->ops->notify_interrupt(layer->host.upper, data);
+}
+
+static inline bool zoo_is_completion(const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
+{
+    return data->InterruptType == DXGK_INTERRUPT_DMA_COMPLETED;
+}
+
 /* Has the driver build another operation than the kernel asked for. */
 NTSTATUS zoo_build_as(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg,
                       DXGKARG_BUILDPAGINGBUFFER *as);

@@ -59,9 +59,8 @@ static void clamp_map(struct zoo_layer *layer, DXGKARG_BUILDPAGINGBUFFER *arg)
 
 static NTSTATUS skip_map(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg)
 {
-    return (is_map(arg) || is_map2(arg)) && ++zoo_layer_of(self)->calls % 3 == 0
-               ? STATUS_SUCCESS
-               : build(self, object, arg);
+    return (is_map(arg) || is_map2(arg)) && EVERY(zoo_layer_of(self), 3) ? STATUS_SUCCESS
+                                                                         : build(self, object, arg);
 }
 
 static NTSTATUS skip_unowned(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg)
@@ -111,9 +110,8 @@ static void array_is_run(struct zoo_layer *layer, DXGKARG_BUILDPAGINGBUFFER *arg
 static NTSTATUS skip_host_map(struct miniport *self, HANDLE object,
                               const DXGKARG_MAPCPUHOSTAPERTURE *arg)
 {
-    return ++zoo_layer_of(self)->calls % 3 == 0
-               ? STATUS_SUCCESS
-               : miniport_forward_map_cpu_host_aperture(self, object, arg);
+    return EVERY(zoo_layer_of(self), 3) ? STATUS_SUCCESS
+                                        : miniport_forward_map_cpu_host_aperture(self, object, arg);
 }
 
 static void plant_host_map(struct zoo_layer *layer)
@@ -126,7 +124,7 @@ static NTSTATUS fail_host_unmap(struct miniport *self, HANDLE object,
 {
     NTSTATUS status = miniport_forward_unmap_cpu_host_aperture(self, object, arg);
 
-    return ++zoo_layer_of(self)->calls % 4 == 0 ? STATUS_UNSUCCESSFUL : status;
+    return EVERY(zoo_layer_of(self), 4) ? STATUS_UNSUCCESSFUL : status;
 }
 
 static void plant_host_unmap(struct zoo_layer *layer)

@@ -58,7 +58,7 @@ static NTSTATUS pointer_back(struct miniport *self, HANDLE object, DXGKARG_BUILD
     char *start = arg->pDmaBuffer;
     NTSTATUS status = build(self, object, arg);
 
-    if (start && ++layer->calls % 16 == 0)
+    if (start && EVERY(layer, 16))
         arg->pDmaBuffer = start - 16;
     return status;
 }
@@ -193,45 +193,39 @@ static NTSTATUS misalign(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGI
     return status;
 }
 
-#define DEFECT(id_, models_, rules_, function, ...)                                                \
-    {                                                                                              \
-        .id = id_, .models = models_, .rules = rules_, .since = ZOO_SINCE, .build = function,      \
-        .sentence = __VA_ARGS__,                                                                   \
-    }
-
 /* clang-format off */
 const struct zoo_defect zoo_buffer_defects[] = {
-    DEFECT("D10-pointer-stays", ZOO_ALL, "PB-004", keep_pointer,
-           "does not advance pDmaBuffer though it wrote"),
-    DEFECT("D10-pointer-overruns", ZOO_ALL, "PB-004", overrun_pointer,
-           "moves pDmaBuffer 32 bytes behind the end when the buffer is full"),
-    DEFECT("D10-pointer-short", ZOO_ALL, "PB-004", short_pointer,
-           "advances pDmaBuffer by 8 bytes less than it wrote"),
-    DEFECT("D10-pointer-long", ZOO_ALL, "PB-002", long_pointer,
-           "advances pDmaBuffer by 64 bytes that it did not write"),
-    DEFECT("D10-pointer-back", ZOO_ALL, "PB-004", pointer_back,
-           "moves pDmaBuffer to before where it was"),
-    DEFECT("D11-size-ignored", ZOO_ALL, "PB-005", ignore_size,
-           "writes behind the end of the buffer when it is full"),
-    DEFECT("D11-padding-uncounted", ZOO_ALL, "PB-004 PB-005", pad_behind,
-           "checks the room for a packet, but not for what it writes behind it"),
-    DEFECT("D12-private-overflow", ZOO_ALL, "PB-023", overflow_private,
-           "writes 4 bytes behind its private data"),
-    DEFECT("D12-private-beyond", ZOO_ALL, "PB-023", private_beyond,
-           "moves pDmaBufferPrivateData behind what was offered"),
-    DEFECT("D12-private-back", ZOO_ALL, "PB-024", private_back,
-           "moves pDmaBufferPrivateData backwards"),
-    DEFECT("D10-size-lies", ZOO_ALL, "PB-007", wrong_size,
-           "returns in DmaSize what it used, not what is left"),
-    DEFECT("D17-zero-no-buffer", ZOO_GPUMMU | ZOO_IOMMU, "XFER-006 VX-003 VX-008 PT-017 PT-013 PT-016 NTF-007 TLB-002 APER-002 ADL-003 APER-009 APER-019",
-           zero_is_no_buffer, "takes a paging buffer with nothing in it for none: 0 is no place",
+    BUILD("D10-pointer-stays", ZOO_ALL, "PB-004", keep_pointer,
+          "does not advance pDmaBuffer though it wrote"),
+    BUILD("D10-pointer-overruns", ZOO_ALL, "PB-004", overrun_pointer,
+          "moves pDmaBuffer 32 bytes behind the end when the buffer is full"),
+    BUILD("D10-pointer-short", ZOO_ALL, "PB-004", short_pointer,
+          "advances pDmaBuffer by 8 bytes less than it wrote"),
+    BUILD("D10-pointer-long", ZOO_ALL, "PB-002", long_pointer,
+          "advances pDmaBuffer by 64 bytes that it did not write"),
+    BUILD("D10-pointer-back", ZOO_ALL, "PB-004", pointer_back,
+          "moves pDmaBuffer to before where it was"),
+    BUILD("D11-size-ignored", ZOO_ALL, "PB-005", ignore_size,
+          "writes behind the end of the buffer when it is full"),
+    BUILD("D11-padding-uncounted", ZOO_ALL, "PB-004 PB-005", pad_behind,
+          "checks the room for a packet, but not for what it writes behind it"),
+    BUILD("D12-private-overflow", ZOO_ALL, "PB-023", overflow_private,
+          "writes 4 bytes behind its private data"),
+    BUILD("D12-private-beyond", ZOO_ALL, "PB-023", private_beyond,
+          "moves pDmaBufferPrivateData behind what was offered"),
+    BUILD("D12-private-back", ZOO_ALL, "PB-024", private_back,
+          "moves pDmaBufferPrivateData backwards"),
+    BUILD("D10-size-lies", ZOO_ALL, "PB-007", wrong_size,
+          "returns in DmaSize what it used, not what is left"),
+    BUILD("D17-zero-no-buffer", ZOO_GPUMMU | ZOO_IOMMU, "XFER-006 VX-003 VX-008 PT-017 PT-013 PT-016 NTF-007 TLB-002 APER-002 ADL-003 APER-009 APER-019",
+          zero_is_no_buffer, "takes a paging buffer with nothing in it for none: 0 is no place",
           .focus = "paging-buffer=256 ops=600"),
     {.id = "D19-list-kept", .models = ZOO_PHYSICAL,
      .rules = "XFER-004 XFER-005 XFER-006 ADL-014", .since = ZOO_SINCE,
      .sentence = "uses the page list of an earlier transfer after it died", .plant = plant_list_kept,
      .focus = "ops=1000"},
-    DEFECT("D20-alignment-ignored", ZOO_ALL, "PB-002 PB-003", misalign,
-           "packs operations without the alignment that the GPU wants"),
+    BUILD("D20-alignment-ignored", ZOO_ALL, "PB-002 PB-003", misalign,
+          "packs operations without the alignment that the GPU wants"),
     {0},
 };
 /* clang-format on */

@@ -332,12 +332,6 @@ CHANGE_ALLOCATIONS(cached_unseen)
 CHANGE_ALLOCATIONS(in_whole_chunks)
 CHANGE_ALLOCATIONS(over_nothing)
 
-#define PLANT(id_, models_, rules_, function, ...)                                                 \
-    {                                                                                              \
-        .id = id_, .models = models_, .rules = rules_, .since = ZOO_SINCE, .plant = function,      \
-        .sentence = __VA_ARGS__,                                                                   \
-    }
-
 /* In the IoMmu model there is one segment, an aperture: ZOO_BOTH where a defect needs another. */
 /* ---- The table that the driver registers ---- */
 

@@ -128,14 +128,14 @@ static void tell_newer(struct miniport_host *host, const DXGKARGCB_NOTIFY_INTERR
     struct zoo_layer *layer = zoo_layer_of_host(host);
     uint64_t *last = layer->state;
 
-    if (data->InterruptType == DXGK_INTERRUPT_DMA_COMPLETED &&
+    if (zoo_is_completion(data) &&
         data->DmaCompleted.NodeOrdinal < sizeof layer->state / sizeof layer->state[0]) {
         last += data->DmaCompleted.NodeOrdinal;
         if (is_older(data->DmaCompleted.SubmissionFenceId, *last))
             return;
         *last = data->DmaCompleted.SubmissionFenceId;
     }
-    layer->host.upper->ops->notify_interrupt(layer->host.upper, data);
+    zoo_tell(layer, data);
 }
 
 /* Knows the last fence by its number alone. */
@@ -214,9 +214,9 @@ static void tell_engine(struct miniport_host *host, const DXGKARGCB_NOTIFY_INTER
     struct zoo_layer *layer = zoo_layer_of_host(host);
     DXGKARGCB_NOTIFY_INTERRUPT_DATA as = *data;
 
-    if (data->InterruptType == DXGK_INTERRUPT_DMA_COMPLETED)
+    if (zoo_is_completion(data))
         as.DmaCompleted.EngineOrdinal = data->DmaCompleted.NodeOrdinal;
-    layer->host.upper->ops->notify_interrupt(layer->host.upper, &as);
+    zoo_tell(layer, &as);
 }
 
 static void plant_engine(struct zoo_layer *layer)
@@ -230,9 +230,9 @@ static void tell_bit(struct miniport_host *host, const DXGKARGCB_NOTIFY_INTERRUP
     struct zoo_layer *layer = zoo_layer_of_host(host);
     DXGKARGCB_NOTIFY_INTERRUPT_DATA as = *data;
 
-    if (data->InterruptType == DXGK_INTERRUPT_DMA_COMPLETED && ++layer->calls % 8 == 0)
+    if (zoo_is_completion(data) && EVERY(layer, 8))
         as.DmaCompleted.NodeOrdinal = SGPU_IRQ_COMPLETED(data->DmaCompleted.NodeOrdinal + 8);
-    layer->host.upper->ops->notify_interrupt(layer->host.upper, &as);
+    zoo_tell(layer, &as);
 }
 
 static void plant_bit(struct zoo_layer *layer)
@@ -293,10 +293,10 @@ static void tell_noted(struct miniport_host *host, const DXGKARGCB_NOTIFY_INTERR
 {
     struct zoo_layer *layer = zoo_layer_of_host(host);
 
-    if (data->InterruptType == DXGK_INTERRUPT_DMA_COMPLETED &&
+    if (zoo_is_completion(data) &&
         layer->state[SUBMITTING] == (UINT64_C(1) << 32 | data->DmaCompleted.SubmissionFenceId))
         return; /* of nothing that it knows */
-    layer->host.upper->ops->notify_interrupt(layer->host.upper, data);
+    zoo_tell(layer, data);
 }
 
 static void plant_noted_late(struct zoo_layer *layer)
@@ -330,11 +330,11 @@ static void tell_and_remember(struct miniport_host *host,
     struct zoo_layer *layer = zoo_layer_of_host(host);
 
     layer->state[IS_TOLD] = 1;
-    if (data->InterruptType == DXGK_INTERRUPT_DMA_COMPLETED) {
+    if (zoo_is_completion(data)) {
         layer->state[COMPLETION] = UINT64_C(1) << 32 | data->DmaCompleted.SubmissionFenceId;
         layer->state[COMPLETED_NODE] = data->DmaCompleted.NodeOrdinal;
     }
-    layer->host.upper->ops->notify_interrupt(layer->host.upper, data);
+    zoo_tell(layer, data);
 }
 
 static void complete(struct zoo_layer *layer, UINT fence, UINT node)
@@ -343,7 +343,7 @@ static void complete(struct zoo_layer *layer, UINT fence, UINT node)
 
     data.DmaCompleted.SubmissionFenceId = fence;
     data.DmaCompleted.NodeOrdinal = node;
-    layer->host.upper->ops->notify_interrupt(layer->host.upper, &data);
+    zoo_tell(layer, &data);
     layer->host.upper->ops->queue_dpc(layer->host.upper);
 }
 
@@ -506,17 +506,6 @@ static void plant_create_each(struct zoo_layer *layer)
 {
     layer->ops.create_allocation = create_each;
 }
-
-#define BUILD(id_, models_, rules_, function, ...)                                                 \
-    {                                                                                              \
-        .id = id_, .models = models_, .rules = rules_, .since = ZOO_SINCE, .build = function,      \
-        .sentence = __VA_ARGS__,                                                                   \
-    }
-#define PLANT(id_, models_, rules_, function, ...)                                                 \
-    {                                                                                              \
-        .id = id_, .models = models_, .rules = rules_, .since = ZOO_SINCE, .plant = function,      \
-        .sentence = __VA_ARGS__,                                                                   \
-    }
 
 /* Memory for the next fence is asked for where the last one is reported, at DISPATCH_LEVEL. */
 static void ask_in_dpc(struct miniport *self)

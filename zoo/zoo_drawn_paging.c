@@ -195,22 +195,6 @@ static void cut_paging_fence(struct zoo_layer *layer, DXGKARG_BUILDPAGINGBUFFER 
         arg->SignalMonitoredFence.MonitoredFenceValue &= UINT32_MAX;
 }
 
-#define PLANT(id_, models_, rules_, function, ...)                                                 \
-    {                                                                                              \
-        .id = id_, .models = models_, .rules = rules_, .since = ZOO_SINCE, .plant = function,      \
-        .sentence = __VA_ARGS__,                                                                   \
-    }
-#define ALTER(id_, models_, rules_, function, ...)                                                 \
-    {                                                                                              \
-        .id = id_, .models = models_, .rules = rules_, .since = ZOO_SINCE, .alter = function,      \
-        .sentence = __VA_ARGS__,                                                                   \
-    }
-#define BUILD(id_, models_, rules_, function, sentence_)                                           \
-    {                                                                                              \
-        .id = id_, .sentence = sentence_, .models = models_, .rules = rules_, .since = ZOO_SINCE,  \
-        .build = function,                                                                         \
-    }
-
 /* Allocations of 64 KiB more than 4 GiB, each filled and moved by one operation. */
 #define BEYOND_4_GIB "large=4295032832 scratch=17G ops=1"
 
@@ -222,16 +206,19 @@ const struct zoo_defect zoo_drawn_paging_defects[] = {
           "takes Valid of the first entry of an array for that of all"),
     BUILD("MIXED-until-invalid", ZOO_GPUMMU, "PT-017", build_until_invalid,
           "takes the first invalid entry for the end of the array"),
-    BUILD("FORMER-list", ZOO_ALL, "MEM-003 APER-002 ADL-008 ADL-009 ADL-003", build_with_former_list,
-          "takes the pages of the list that it was lent the last time"),
+    BUILD("FORMER-list", ZOO_ALL, "MEM-003 APER-002 ADL-008 ADL-009 ADL-003",
+          build_with_former_list, "takes the pages of the list that it was lent the last time"),
     ALTER("LARGE-length-24-bits", ZOO_BOTH, "XFER-006 VX-003 XFER-003 content", cut_length,
-          "keeps the length of a transfer in the 24 bits of its copy command", .focus = "large=33554432"),
+          "keeps the length of a transfer in the 24 bits of its copy command",
+          .focus = "large=33554432"),
     ALTER("LARGE-size-32-bits", ZOO_GPUMMU, "VX-008 VX-003 content", cut_size,
-          "keeps the size of a transfer or fill in 32 bits", .focus = BEYOND_4_GIB, .run_seconds = 60),
+          "keeps the size of a transfer or fill in 32 bits",
+          .focus = BEYOND_4_GIB, .run_seconds = 60),
     ALTER("FAR-va-32-bits", ZOO_GPUMMU, "fault", cut_va,
           "keeps addresses of the paging process in 32 bits"),
     PLANT("LARGE-offset-15-bits", ZOO_PHYSICAL, "PATCH-004 fault",
-          plant_short_offsets, "keeps offsets of places to patch in 15 bits", .focus = "large=33554432"),
+          plant_short_offsets, "keeps offsets of places to patch in 15 bits",
+          .focus = "large=33554432"),
     ALTER("NTF-value-32-bits", ZOO_GPUMMU, "NTF-007", cut_paging_fence,
           "writes the lower half of the value of a monitored fence",
           .focus = "paging-fence=8589934592"),

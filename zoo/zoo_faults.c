@@ -145,9 +145,9 @@ static void note_completed(struct miniport_host *host, const DXGKARGCB_NOTIFY_IN
 {
     struct zoo_layer *layer = zoo_layer_of_host(host);
 
-    if (data->InterruptType == DXGK_INTERRUPT_DMA_COMPLETED)
+    if (zoo_is_completion(data))
         layer->state[data->DmaCompleted.NodeOrdinal % 8] = data->DmaCompleted.SubmissionFenceId;
-    layer->host.upper->ops->notify_interrupt(layer->host.upper, data);
+    zoo_tell(layer, data);
 }
 
 static NTSTATUS reset_empty_engine(struct miniport *self, HANDLE object, DXGKARG_RESETENGINE *arg)
@@ -180,12 +180,6 @@ static void plant_share_backing(struct zoo_layer *layer)
 }
 
 #define VIRTUAL (ZOO_GPUMMU | ZOO_IOMMU)
-
-#define PLANT(id_, models_, rules_, function, ...)                                                 \
-    {                                                                                              \
-        .id = id_, .models = models_, .rules = rules_, .since = ZOO_SINCE, .plant = function,      \
-        .sentence = __VA_ARGS__,                                                                   \
-    }
 
 /* clang-format off */
 const struct zoo_defect zoo_fault_defects[] = {

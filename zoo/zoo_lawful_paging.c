@@ -267,7 +267,7 @@ static bool is_behind_others(const DXGKARG_BUILDPAGINGBUFFER *arg)
 static NTSTATUS build_in_fresh_sometimes(struct miniport *self, HANDLE object,
                                          DXGKARG_BUILDPAGINGBUFFER *arg)
 {
-    if (is_behind_others(arg) && ++zoo_layer_of(self)->calls % 3 == 0)
+    if (is_behind_others(arg) && EVERY(zoo_layer_of(self), 3))
         return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
     return miniport_forward_build_paging_buffer(self, object, arg);
 }

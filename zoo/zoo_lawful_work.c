@@ -39,7 +39,7 @@ static NTSTATUS submit_virtual_known(struct miniport *self, HANDLE object,
 
 static void tell_kernel(struct zoo_layer *layer, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
 {
-    layer->host.upper->ops->notify_interrupt(layer->host.upper, data);
+    zoo_tell(layer, data);
 }
 
 /* Fences begin anew behind it. */
@@ -87,7 +87,7 @@ static void tell_now_and_then(struct miniport_host *host,
 {
     struct zoo_layer *layer = zoo_layer_of_host(host);
 
-    if (data->InterruptType == DXGK_INTERRUPT_DMA_COMPLETED && !layer->state[0] &&
+    if (zoo_is_completion(data) && !layer->state[0] &&
         *node_word(layer, data->DmaCompleted.NodeOrdinal, NODE_SUBMITTED) !=
             data->DmaCompleted.SubmissionFenceId &&
         ++layer->calls % 2) {
@@ -96,7 +96,7 @@ static void tell_now_and_then(struct miniport_host *host,
         *node_word(layer, data->DmaCompleted.NodeOrdinal, NODE_IS_LEFT) = 1;
         return;
     }
-    if (data->InterruptType == DXGK_INTERRUPT_DMA_COMPLETED)
+    if (zoo_is_completion(data))
         *node_word(layer, data->DmaCompleted.NodeOrdinal, NODE_IS_LEFT) = 0;
     else if (data->InterruptType == DXGK_INTERRUPT_DMA_PREEMPTED)
         *node_word(layer, data->DmaPreempted.NodeOrdinal, NODE_IS_LEFT) = 0;
@@ -197,7 +197,7 @@ static void keep_report(struct miniport_host *host, const DXGKARGCB_NOTIFY_INTER
 
     if (!layer->state[1] || layer->state[0] == REPORTS)
         tell_kept(layer);
-    if (!layer->state[1] || data->InterruptType != DXGK_INTERRUPT_DMA_COMPLETED) {
+    if (!layer->state[1] || !zoo_is_completion(data)) {
         tell_kept(layer); /* in order */
         tell_kernel(layer, data);
         return;
@@ -286,7 +286,7 @@ static void note_end(struct miniport_host *host, const DXGKARGCB_NOTIFY_INTERRUP
     struct zoo_layer *layer = zoo_layer_of_host(host);
 
     tell_kernel(layer, data);
-    if (data->InterruptType != DXGK_INTERRUPT_DMA_COMPLETED)
+    if (!zoo_is_completion(data))
         return;
     *node_word(layer, data->DmaCompleted.NodeOrdinal, NODE_COMPLETED) =
         data->DmaCompleted.SubmissionFenceId;

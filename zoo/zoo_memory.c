@@ -220,25 +220,25 @@ static MDL *mdl_of(const DXGKARG_BUILDPAGINGBUFFER *arg)
     }
 }
 
-#define BUILD DXGKARG_BUILDPAGINGBUFFER
+#define PAGING DXGKARG_BUILDPAGINGBUFFER
 
-DEED(mdl_count_changed, build_paging_buffer, BUILD, , if (mdl_of(&was)) mdl_of(&was)->ByteCount++)
-DEED(mdl_before, build_paging_buffer, BUILD, , if (mdl_of(&was)) flip(mdl_of(&was), -1))
-DEED(mdl_behind, build_paging_buffer, BUILD, ,
+DEED(mdl_count_changed, build_paging_buffer, PAGING, , if (mdl_of(&was)) mdl_of(&was)->ByteCount++)
+DEED(mdl_before, build_paging_buffer, PAGING, , if (mdl_of(&was)) flip(mdl_of(&was), -1))
+DEED(mdl_behind, build_paging_buffer, PAGING, ,
      if (mdl_of(&was)) flip(MmGetMdlPfnArray(mdl_of(&was)) + mdl_of(&was)->ByteCount / 4096, 0))
-DEED(mdl_page_changed, build_paging_buffer, BUILD, ,
+DEED(mdl_page_changed, build_paging_buffer, PAGING, ,
      if (mdl_of(&was)) MmGetMdlPfnArray(mdl_of(&was))[0] ^= 1)
-DEED(entries_behind, build_paging_buffer, BUILD, ,
+DEED(entries_behind, build_paging_buffer, PAGING, ,
      if (was.Operation == DXGK_OPERATION_UPDATE_PAGE_TABLE)
          flip(was.UpdatePageTable.pPageTableEntries +
                   (was.UpdatePageTable.Flags.Repeat ? 1 : was.UpdatePageTable.NumPageTableEntries),
               0))
-DEED(entries_changed, build_paging_buffer, BUILD, ,
+DEED(entries_changed, build_paging_buffer, PAGING, ,
      if (was.Operation == DXGK_OPERATION_UPDATE_PAGE_TABLE) was.UpdatePageTable.pPageTableEntries[0]
          .Flags ^= UINT64_C(1) << 40)
-DEED(operation_changed, build_paging_buffer, BUILD, ,
+DEED(operation_changed, build_paging_buffer, PAGING, ,
      if (was.Operation == DXGK_OPERATION_FILL) arg->Fill.FillSize = 0)
-KEPT(build_paging_buffer, BUILD, build_argument_kept, arg)
+KEPT(build_paging_buffer, PAGING, build_argument_kept, arg)
 
 /* ---- Work ---- */
 

@@ -186,7 +186,7 @@ static NTSTATUS render_as(struct miniport *self, HANDLE object, DXGKARG_RENDER *
         uint32_t words = SGPU_PACKET_WORDS(packet->header);
 
         if (SGPU_PACKET_OPCODE(packet->header) == SGPU_OP_RENDER) {
-            if (packet->ref_count && ++layer->calls % 4 == 0)
+            if (packet->ref_count && EVERY(layer, 4))
                 change(packet, locations);
             locations += packet->ref_count;
         }

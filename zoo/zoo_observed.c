@@ -165,9 +165,9 @@ static void tell_all_done(struct miniport_host *host, const DXGKARGCB_NOTIFY_INT
     struct zoo_layer *layer = zoo_layer_of_host(host);
     DXGKARGCB_NOTIFY_INTERRUPT_DATA as = *data;
 
-    if (data->InterruptType == DXGK_INTERRUPT_DMA_COMPLETED)
+    if (zoo_is_completion(data))
         as.DmaCompleted.SubmissionFenceId = (UINT)layer->state[data->DmaCompleted.NodeOrdinal & 7];
-    layer->host.upper->ops->notify_interrupt(layer->host.upper, &as);
+    zoo_tell(layer, &as);
 }
 
 static void plant_done_early(struct zoo_layer *layer)
@@ -186,9 +186,9 @@ static void note_completed(struct miniport_host *host, const DXGKARGCB_NOTIFY_IN
 {
     struct zoo_layer *layer = zoo_layer_of_host(host);
 
-    if (data->InterruptType == DXGK_INTERRUPT_DMA_COMPLETED)
+    if (zoo_is_completion(data))
         layer->state[0] = data->DmaCompleted.SubmissionFenceId;
-    layer->host.upper->ops->notify_interrupt(layer->host.upper, data);
+    zoo_tell(layer, data);
 }
 
 static NTSTATUS abort_fence_of_any_node(struct miniport *self, HANDLE object,
@@ -230,12 +230,6 @@ static void plant_ever_responsive(struct zoo_layer *layer)
 {
     layer->ops.query_engine_status = say_responsive;
 }
-
-#define PLANT(id_, models_, rules_, function, ...)                                                 \
-    {                                                                                              \
-        .id = id_, .models = models_, .rules = rules_, .since = ZOO_SINCE, .plant = function,      \
-        .sentence = __VA_ARGS__,                                                                   \
-    }
 
 /* clang-format off */
 const struct zoo_defect zoo_observed_defects[] = {

@@ -5,8 +5,6 @@
 
 #include "miniport/operation.h"
 
-#define EVERY(layer, n) (++(layer)->calls % (n) == 0)
-
 static NTSTATUS build(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGINGBUFFER *arg)
 {
     return miniport_forward_build_paging_buffer(self, object, arg);
@@ -138,48 +136,42 @@ static NTSTATUS answer_unknown(struct miniport *self, HANDLE object, DXGKARG_BUI
                                                                 : build(self, object, arg);
 }
 
-#define DEFECT(id_, models_, rules_, function, sentence_)                                          \
-    {                                                                                              \
-        .id = id_, .sentence = sentence_, .models = models_, .rules = rules_, .since = ZOO_SINCE,  \
-        .build = function,                                                                         \
-    }
-
 /* clang-format off */
 const struct zoo_defect zoo_status_defects[] = {
-    DEFECT("D01-no-memory", ZOO_ALL, "PB-009 PB-008", out_of_memory,
-           "returns STATUS_NO_MEMORY for a shortage of its own"),
-    DEFECT("D01-no-resources", ZOO_ALL, "PB-009 PB-008", out_of_resources,
-           "returns STATUS_INSUFFICIENT_RESOURCES for a shortage of its own"),
-    DEFECT("D02-discard-not-supported", ZOO_PHYSICAL, "PB-008", no_discard,
-           "returns STATUS_NOT_SUPPORTED for DISCARD_CONTENT"),
-    DEFECT("D02-late-not-implemented", ZOO_GPUMMU, "PB-008", no_late_operations,
-           "returns STATUS_NOT_IMPLEMENTED for every operation after FLUSH_TLB"),
-    DEFECT("D02-unmap-invalid", ZOO_ALL, "PB-008 APER-015", no_unmap,
-           "returns STATUS_INVALID_PARAMETER for UNMAP_APERTURE_SEGMENT"),
-    DEFECT("D02-unknown-fails", ZOO_ALL, "PB-028 PB-008", answer_unknown,
-           "fails an operation that it does not know"),
-    DEFECT("D03-wants-private", ZOO_ALL, "PB-008", wants_private,
-           "fails when there are no private data, where that is lawful"),
-    DEFECT("D03-wants-buffer", ZOO_GPUMMU, "PB-008 PB-026", wants_buffer,
-           "fails when there is no paging buffer, where that is lawful"),
-    DEFECT("D04-shortage-swallowed", ZOO_ALL, "XFER-006 PB-011 FILL-005 VX-003 VX-008 PT-017 APER-002",
-           swallow_shortage, "turns INSUFFICIENT_DMA_BUFFER into SUCCESS: the rest is dropped"),
-    DEFECT("D05-never-enough", ZOO_ALL, "PB-012 PB-020", never_enough,
-           "asks for a larger buffer for ever, and writes nothing"),
-    DEFECT("D06-busy-transfer", ZOO_PHYSICAL, "XFER-011", busy_transfer,
-           "answers ALLOCATION_BUSY to a TRANSFER though the allocation is idle"),
-    DEFECT("D06-busy-discard", ZOO_PHYSICAL, "DISC-004", busy_discard,
-           "answers ALLOCATION_BUSY to DISCARD_CONTENT though the allocation is idle"),
-    DEFECT("D06-busy-fill", ZOO_BOTH, "FILL-004 VX-010", busy_fill,
-           "answers ALLOCATION_BUSY to a fill, which cannot be"),
-    DEFECT("D06-busy-aperture", ZOO_ALL, "APER-015", busy_aperture,
-           "answers ALLOCATION_BUSY to a map of the aperture"),
-    DEFECT("D06-busy-virtual", ZOO_GPUMMU, "VX-010", busy_virtual,
-           "answers ALLOCATION_BUSY to VIRTUAL_TRANSFER"),
-    DEFECT("D07-failure-hidden", ZOO_BOTH, "XFER-006 VX-003", hide_failure,
-           "reports SUCCESS for transfers that it did not build"),
-    DEFECT("D75-level-left-raised", ZOO_ALL, "PB-030", raise_level,
-           "comes back from BuildPagingBuffer at DISPATCH_LEVEL"),
+    BUILD("D01-no-memory", ZOO_ALL, "PB-009 PB-008", out_of_memory,
+          "returns STATUS_NO_MEMORY for a shortage of its own"),
+    BUILD("D01-no-resources", ZOO_ALL, "PB-009 PB-008", out_of_resources,
+          "returns STATUS_INSUFFICIENT_RESOURCES for a shortage of its own"),
+    BUILD("D02-discard-not-supported", ZOO_PHYSICAL, "PB-008", no_discard,
+          "returns STATUS_NOT_SUPPORTED for DISCARD_CONTENT"),
+    BUILD("D02-late-not-implemented", ZOO_GPUMMU, "PB-008", no_late_operations,
+          "returns STATUS_NOT_IMPLEMENTED for every operation after FLUSH_TLB"),
+    BUILD("D02-unmap-invalid", ZOO_ALL, "PB-008 APER-015", no_unmap,
+          "returns STATUS_INVALID_PARAMETER for UNMAP_APERTURE_SEGMENT"),
+    BUILD("D02-unknown-fails", ZOO_ALL, "PB-028 PB-008", answer_unknown,
+          "fails an operation that it does not know"),
+    BUILD("D03-wants-private", ZOO_ALL, "PB-008", wants_private,
+          "fails when there are no private data, where that is lawful"),
+    BUILD("D03-wants-buffer", ZOO_GPUMMU, "PB-008 PB-026", wants_buffer,
+          "fails when there is no paging buffer, where that is lawful"),
+    BUILD("D04-shortage-swallowed", ZOO_ALL, "XFER-006 PB-011 FILL-005 VX-003 VX-008 PT-017 APER-002",
+          swallow_shortage, "turns INSUFFICIENT_DMA_BUFFER into SUCCESS: the rest is dropped"),
+    BUILD("D05-never-enough", ZOO_ALL, "PB-012 PB-020", never_enough,
+          "asks for a larger buffer for ever, and writes nothing"),
+    BUILD("D06-busy-transfer", ZOO_PHYSICAL, "XFER-011", busy_transfer,
+          "answers ALLOCATION_BUSY to a TRANSFER though the allocation is idle"),
+    BUILD("D06-busy-discard", ZOO_PHYSICAL, "DISC-004", busy_discard,
+          "answers ALLOCATION_BUSY to DISCARD_CONTENT though the allocation is idle"),
+    BUILD("D06-busy-fill", ZOO_BOTH, "FILL-004 VX-010", busy_fill,
+          "answers ALLOCATION_BUSY to a fill, which cannot be"),
+    BUILD("D06-busy-aperture", ZOO_ALL, "APER-015", busy_aperture,
+          "answers ALLOCATION_BUSY to a map of the aperture"),
+    BUILD("D06-busy-virtual", ZOO_GPUMMU, "VX-010", busy_virtual,
+          "answers ALLOCATION_BUSY to VIRTUAL_TRANSFER"),
+    BUILD("D07-failure-hidden", ZOO_BOTH, "XFER-006 VX-003", hide_failure,
+          "reports SUCCESS for transfers that it did not build"),
+    BUILD("D75-level-left-raised", ZOO_ALL, "PB-030", raise_level,
+          "comes back from BuildPagingBuffer at DISPATCH_LEVEL"),
     {0},
 };
 /* clang-format on */

@@ -363,21 +363,6 @@ static NTSTATUS one_run(struct miniport *self, HANDLE object, DXGKARG_BUILDPAGIN
     return zoo_build_as(self, object, arg, &as);
 }
 
-#define ALTER(id_, models_, rules_, function, ...)                                                 \
-    {                                                                                              \
-        .id = id_, .models = models_, .rules = rules_, .since = ZOO_SINCE, .alter = function,      \
-        .sentence = __VA_ARGS__,                                                                   \
-    }
-#define BUILD(id_, models_, rules_, function, ...)                                                 \
-    {                                                                                              \
-        .id = id_, .models = models_, .rules = rules_, .since = ZOO_SINCE, .build = function,      \
-        .sentence = __VA_ARGS__,                                                                   \
-    }
-#define PLANT(id_, models_, rules_, function, ...)                                                 \
-    {                                                                                              \
-        .id = id_, .models = models_, .rules = rules_, .since = ZOO_SINCE, .plant = function,      \
-        .sentence = __VA_ARGS__,                                                                   \
-    }
 #define OLD ZOO_PHYSICAL /* the only model with operations 0 to 2 */
 
 /* clang-format off */
