@@ -314,7 +314,6 @@ static void use_context_allocation(struct rig *rig)
     AGAIN(rig, vidmm_context_allocation_destroy(rig->vidmm, create.hAllocation));
 }
 
-/* Sharing, budgets, offers and tiles, of an allocation that nobody holds. */
 static NTSTATUS take_escape(struct miniport *self, HANDLE object, const DXGKARG_ESCAPE *args)
 {
     (void)self;
@@ -323,6 +322,7 @@ static NTSTATUS take_escape(struct miniport *self, HANDLE object, const DXGKARG_
     return STATUS_SUCCESS;
 }
 
+/* Sharing, budgets, offers, tiles and an escape, of an allocation that nobody holds. */
 static void use_the_rest(struct rig *rig, struct rig_object *object)
 {
     struct vidmm_escape escape = {.device = rig->device, .context = rig->context};

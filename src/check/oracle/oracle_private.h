@@ -447,8 +447,12 @@ void oracle_was_reset(struct oracle *oracle);
 void publish_notice(struct oracle *oracle, const struct paging_operation *operation);
 /* Pages are placed: not while the driver believes the allocation to be somewhere (NTF-004). */
 void check_noticed_move(struct oracle *oracle, const struct paging_operation *operation);
+
 /* ---- oracle_kernel.c ---- */
+
+/* The driver fills a DMA buffer, for the kernel's drawing or for other commands. */
 void oracle_buffer_made(struct oracle *oracle, const void *buffer, bool is_kernels);
+/* It has got its fence, and goes to the node with it, unless it is a paging buffer. */
 void oracle_buffer_patched(struct oracle *oracle, const DXGKARG_PATCH *arg);
 void oracle_buffer_submitted(struct oracle *oracle, const DXGKARG_SUBMITCOMMAND *arg);
 

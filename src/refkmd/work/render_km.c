@@ -27,6 +27,7 @@ struct progress {
     struct packet_writer writer;
     D3DDDI_PATCHLOCATIONLIST *next_location;
     UINT locations_left;
+    UINT left_out;        /* sub-rectangles that calls before have drawn, and are to come */
     UINT done;            /* sub-rectangles, of all commands */
     UINT first_reference; /* of the next one, among the references of all */
 };
@@ -66,8 +67,7 @@ static const struct refkmd_opening *opening_of(const DXGKARG_RENDER *args, UINT 
 
 /* The sub-rectangles of a command that are not done yet; more says that commands follow. */
 static NTSTATUS draw(const struct blit *blit, const DXGKARG_RENDER *args,
-                     const struct drawing *drawing, BOOLEAN more, UINT first,
-                     struct progress *progress)
+                     const struct drawing *drawing, BOOLEAN more, struct progress *progress)
 {
     const struct refkmd_opening *to = opening_of(args, drawing->destination);
     const struct refkmd_opening *from = drawing->is_copy ? opening_of(args, drawing->source) : NULL;
@@ -81,11 +81,14 @@ static NTSTATUS draw(const struct blit *blit, const DXGKARG_RENDER *args,
     if (!to || (drawing->is_copy && !from) ||
         !args->pAllocationList[drawing->destination].WriteOperation)
         return STATUS_INVALID_HANDLE;
-    progress->first_reference += first * count;
-    for (index = first; index < drawing->rectangle_count; index++) {
+    for (index = 0; index < drawing->rectangle_count; index++, progress->first_reference += count) {
         const RECT *rectangle = &drawing->rectangles[index];
         RECT source = blit_source_of(&drawing->from, &drawing->to, rectangle);
 
+        if (progress->left_out) {
+            progress->left_out--;
+            continue;
+        }
         if (!blit_strip_of(rectangle, to, &part.to) ||
             (part.is_copy && !blit_strip_of(&source, from, &part.from)))
             return STATUS_INVALID_PARAMETER;
@@ -97,7 +100,6 @@ static NTSTATUS draw(const struct blit *blit, const DXGKARG_RENDER *args,
             return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
         progress->next_location += count;
         progress->locations_left -= count;
-        progress->first_reference += count;
         progress->done++;
     }
     return STATUS_SUCCESS;
@@ -111,8 +113,8 @@ NTSTATUS NTAPI RefKmdRenderKm(IN_CONST_HANDLE hContext, INOUT_PDXGKARG_RENDER ar
                               .dma_buffer = args->pDmaBuffer};
     struct progress progress = {.next_location = args->pPatchLocationListOut,
                                 .locations_left = args->PatchLocationListOutSize,
+                                .left_out = args->MultipassOffset,
                                 .done = args->MultipassOffset};
-    UINT passed = 0; /* sub-rectangles of the commands so far */
     NTSTATUS status = STATUS_SUCCESS;
     UINT offset, bytes;
 
@@ -132,15 +134,7 @@ NTSTATUS NTAPI RefKmdRenderKm(IN_CONST_HANDLE hContext, INOUT_PDXGKARG_RENDER ar
         offset += command->CommandSize;
         if (!NT_SUCCESS(status))
             return status;
-        if (passed + drawing.rectangle_count <= args->MultipassOffset)
-            progress.first_reference += drawing.rectangle_count * (drawing.is_copy ? 2 : 1);
-        else
-            status = draw(&blit, args, &drawing,
-                          offset<args->CommandLength, args->MultipassOffset> passed
-                              ? args->MultipassOffset - passed
-                              : 0,
-                          &progress);
-        passed += drawing.rectangle_count;
+        status = draw(&blit, args, &drawing, offset < args->CommandLength, &progress);
     }
     if (!NT_SUCCESS(status) && status != STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER)
         return status;

@@ -231,7 +231,6 @@ static void random_lists_leave_in_the_order_of_single_references(void **state)
     rig_free(rig);
 }
 
-/* Neighbours in a list are of one device, but not of one segment. */
 /* Physical: nothing has to be brought in, so that no request stands in line, and nothing pages. */
 static void random_packets_of_what_is_resident_are_with_the_driver_at_once(void **state)
 {
@@ -276,6 +275,7 @@ static void random_packets_of_what_is_resident_are_with_the_driver_at_once(void 
     rig_free(rig);
 }
 
+/* Neighbours in a list are of one device, but not of one segment. */
 static void a_list_of_two_segments_counts_for_both_budgets(void **state)
 {
     struct rig_config config = rig_model(2);

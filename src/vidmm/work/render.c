@@ -58,7 +58,7 @@ struct render_call {
 
 /* What the driver is asked to make DMA buffers of: commands of the client or kernel, a present. */
 struct making {
-    bool is_present, is_kernels;
+    bool is_present;
     DXGKARG_RENDER render;
     DXGKARG_PRESENT present;
     /* The allocation list, and where addresses are virtual, the address of each. */
@@ -549,7 +549,7 @@ static NTSTATUS ask_driver(const struct submission *submission, struct making *m
         multipass = making->render.MultipassOffset;
         OFFER_BUFFER(&making->render, context, buffer);
         making->render.AllocationListSize = submission->reference_count;
-        status = (making->is_kernels ? miniport_render_km : miniport_render)(
+        status = (context->is_gdi ? miniport_render_km : miniport_render)(
             miniport, context->driver_context, &making->render);
         *out_answer = ANSWER(&making->render, multipass);
     }
@@ -849,9 +849,7 @@ static NTSTATUS render(struct vidmm_context *context, const void *command, uint3
 {
     struct vidmm *vidmm = context->device->vidmm;
     D3DDDI_PATCHLOCATIONLIST *patch_input = NULL;
-    struct making making = {.is_kernels = context->is_gdi,
-                            .reference_count = reference_count,
-                            .references = references};
+    struct making making = {.reference_count = reference_count, .references = references};
     NTSTATUS status = is_virtual(context) ? STATUS_NOT_SUPPORTED
                                           : check_references(context, reference_count, references);
 
