@@ -1,10 +1,10 @@
-# Reads data/ddi/layout-x64.tsv, data/ddi/contract.md and docs/sentences.md, in this order, for scripts/sentences.sh.
-# Prints, for each row of the page,
+# Reads data/ddi/layout-x64.tsv, data/ddi/contract.md and docs/sentences.md, in this order, for
+# scripts/sentences.sh. Prints, for each row of the page,
 #
 #     row TAB line TAB members TAB rules TAB what shows it
 #
-# with a blank between rules, each by its id, and ";" between what shows it; and "wrong TAB text" for each member,
-# rule or count that is not so.
+# with a blank between rules, each by its id, and ";" between what shows it; and "wrong TAB text"
+# for each member, rule or count that is not so.
 
 BEGIN { FS = "\t" }
 
@@ -30,14 +30,15 @@ function wrong(text) { print "wrong\t" text }
 function trim(text) { gsub(/^ +| +$/, "", text); return text }
 
 # "PB-001 to PB-003, PB-006" as ids with blanks between them.
-function ids_of(text,    part, count, i, ends, area, k, id, out) {
+function ids_of(text,    part, count, i, ends, area, last, k, id, out) {
     count = split(text, part, /, */)
     for (i = 1; i <= count; i++) {
         if (split(part[i], ends, / to /) == 1)
             ends[2] = ends[1]
         area = ends[1]
         sub(/-[0-9]+$/, "", area)
-        for (k = substr(ends[1], length(area) + 2) + 0; k <= substr(ends[2], length(area) + 2) + 0; k++) {
+        last = substr(ends[2], length(area) + 2) + 0
+        for (k = substr(ends[1], length(area) + 2) + 0; k <= last; k++) {
             id = sprintf("%s-%03d", area, k)
             if (!(id in is_rule))
                 wrong("line " FNR ": there is no rule " id)
@@ -46,6 +47,8 @@ function ids_of(text,    part, count, i, ends, area, k, id, out) {
     }
     return out
 }
+
+match($0, /Together they are [0-9]+/) { said = substr($0, RSTART + 18, RLENGTH - 18) + 0 }
 
 /^## / {
     structure = $0
@@ -67,6 +70,7 @@ function ids_of(text,    part, count, i, ends, area, k, id, out) {
     }
     if (column[3] !~ /^[0-9]+$/)
         wrong("line " FNR ": n is " column[3])
+    sentences += column[3]
     shown = column[6]
     gsub(/ *, */, ";", shown)
     print "row\t" FNR "\t" column[2] "\t" ids_of(column[5]) "\t" shown
@@ -83,6 +87,8 @@ END {
         if (!((part[1], name_of) in has_row))
             wrong(part[1] "." part[2] " has no row")
     }
+    if (said != sentences)
+        wrong("there are " sentences " sentences, and the page says " said)
     if (!("DXGKARG_BUILDPAGINGBUFFER" in is_listed) || !("DXGKARG_PATCH" in is_listed))
         wrong("the page has lost its structures")
 }

@@ -1,12 +1,14 @@
 #!/bin/sh
 # Holds docs/sentences.md, the list of what the five reference pages say:
 #
-#     scripts/sentences.sh            each member has a row; each rule, case, test and option that is named exists
-#     scripts/sentences.sh DRYDOCK    and what is said to be shown is shown: the cases are played, each in its models
+#     scripts/sentences.sh          each member has a row; each rule, case, test and option that is
+#                                   named exists
+#     scripts/sentences.sh DRYDOCK  and what is said to be shown is shown: the cases are played,
+#                                   each in its models
 #
-# A case shows a row when it evaluates a rule of the row and breaks none. A rule of a row has to be evaluated by one of
-# the row's cases, or stand in one of its tests, or have a reason in src/check/rules/rule_reasons.inc.
-# Exit status 1, and a line for each thing that is not so.
+# A case shows a row when it evaluates a rule of the row and breaks none. A rule of a row has to be
+# evaluated by one of the row's cases, or stand in one of its tests, or have a reason in
+# src/check/rules/rule_reasons.inc. Exit status 1, and a line for each thing that is not so.
 set -u
 
 cd "$(dirname "$0")/.." || exit 2
@@ -34,8 +36,8 @@ play() {
     [ "$option" = "$1" ] && set -- || set -- --option "$option"
     models=$(awk '/^option model / { print $3 }' "$case_file")
     for model in ${models:-physical gpummu}; do
-        "$drydock" run "$case_file" --model "$model" "$@" --json --no-out --quiet --reference never \
-            >"$work/run.json" 2>"$work/errors" ||
+        "$drydock" run "$case_file" --model "$model" "$@" --json --no-out --quiet \
+            --reference never >"$work/run.json" 2>"$work/errors" ||
             fail "$case_file does not run clean as $model: $(head -c 300 "$work/errors")"
         awk '/^ *"[A-Z]+-[0-9]+": \{/ { split($1, id, "\""); rule = id[2] }
              /^ *"evaluated": [1-9]/ && rule != "" { print rule }
@@ -90,7 +92,8 @@ check_row() {
     done
 }
 
-awk -f scripts/sentences.awk data/ddi/layout-x64.tsv data/ddi/contract.md $page >"$work/rows" || exit 2
+awk -f scripts/sentences.awk data/ddi/layout-x64.tsv data/ddi/contract.md $page \
+    >"$work/rows" || exit 2
 while IFS='	' read -r kind line members rules shown; do
     if [ "$kind" = wrong ]; then
         fail "$line"
