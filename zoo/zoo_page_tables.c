@@ -516,7 +516,7 @@ const struct zoo_defect zoo_table_defects[] = {
     {.id = "PT-gpu-pages-packed", .models = ZOO_GPUMMU, .rules = "PT-026 PT-017",
      .since = ZOO_SINCE, .plant = plant_packed_gpu_pages,
      .sentence = "takes the first entries of an array for GPU pages above 4 KiB",
-     .focus = "gpu-page=64K"},
+     .focus = "gpu-page=64K ptes=no"},
     BUILD("D62-bytes-for-pages", ZOO_GPUMMU, "PT-017 PT-030", build_bytes_for_pages,
           "mixes pages and bytes in every eighth PageAddress"),
     BUILD("D71-page-truncated", ZOO_GPUMMU, "PT-017 PT-030", build_truncated,

@@ -53,6 +53,57 @@ static bool has_addresses(struct player *player, uint32_t op_index, uint64_t va,
     return false;
 }
 
+static bool is_of_local_memory(const struct workload_op *op)
+{
+    return op->kind == WORKLOAD_OP_PTE_MAP && op->segment != WORKLOAD_SEGMENT_SYSTEM;
+}
+
+/* Whether the lines before leave local memory mapped in the GPU page that has the address. */
+static bool is_local_gpu_page(const struct player *player, uint32_t op_index, uint64_t va)
+{
+    const uint32_t process = player_op(player, op_index)->object;
+    const uint64_t page_bytes = player_mapped_page_bytes(player);
+    const uint64_t start = align_down(va, page_bytes), end = start + page_bytes;
+
+    for (uint32_t i = op_index; i-- > 0;) {
+        const struct workload_op *op = player_op(player, i);
+
+        if ((op->kind != WORKLOAD_OP_PTE_MAP && op->kind != WORKLOAD_OP_PTE_UNMAP) ||
+            op->object != process || op->offset >= end || op->offset + op->size <= start)
+            continue;
+        if (is_of_local_memory(op))
+            return true;
+        if (op->offset <= start && op->offset + op->size >= end)
+            return false;
+    }
+    return false;
+}
+
+/*
+ * Whether the line leaves GPU pages whole; where it does not, that is told. Of a page of local
+ * memory the GPU takes the first entry alone (PT-026): all of it leads to one place, or none.
+ * System memory has entries of 4 KiB.
+ */
+static bool has_whole_gpu_pages(struct player *player, uint32_t op_index)
+{
+    const struct workload_op *op = player_op(player, op_index);
+    const uint64_t page_bytes = player_mapped_page_bytes(player);
+    const uint64_t end = op->offset + op->size;
+    bool is_whole;
+
+    if (is_of_local_memory(op))
+        is_whole = is_aligned(op->offset | op->size | op->value * PAGE_BYTES, page_bytes);
+    else
+        is_whole = (is_aligned(op->offset, page_bytes) ||
+                    !is_local_gpu_page(player, op_index, op->offset)) &&
+                   (is_aligned(end, page_bytes) || !is_local_gpu_page(player, op_index, end));
+    if (!is_whole)
+        player_report(player, op_index, "%s at 0x%llx: the GPU pages of this board have %llu bytes",
+                      workload_op_name(op->kind), (unsigned long long)op->offset,
+                      (unsigned long long)page_bytes);
+    return is_whole;
+}
+
 bool player_play_map(struct player *player, uint32_t op_index)
 {
     const struct workload_op *op = player_op(player, op_index);
@@ -152,7 +203,8 @@ static bool play_page_table(struct player *player, uint32_t op_index)
                       workload_segment_name(op->segment));
         return true;
     }
-    if (!has_addresses(player, op_index, op->offset, op->size)) {
+    if (!has_addresses(player, op_index, op->offset, op->size) ||
+        !has_whole_gpu_pages(player, op_index)) {
         player->has_refused_page_table = true;
         return true;
     }

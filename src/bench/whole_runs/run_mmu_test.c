@@ -92,6 +92,62 @@ static void an_address_that_the_board_does_not_have_is_told_at_its_line(void **s
     workload_free(workload);
 }
 
+/* Entries that such a GPU does not look at are asked for by the case: no word about the driver. */
+static void a_line_that_cuts_a_gpu_page_of_local_memory_is_told(void **state)
+{
+    static const struct {
+        const char *lines;
+        bool is_told;
+    } cases[] = {
+        {"pte p0 map va=0x4000000000 segment=local page=0 pages=16\n", false},
+        {"pte p0 map va=0x4000001000 segment=local page=1 pages=1\n", true},
+        {"pte p0 map va=0x4000010000 segment=local page=1 pages=16\n", true},
+        {"pte p0 map va=0x4000010000 segment=local page=16 pages=15\n", true},
+        {"pte p0 map va=0x4000001000 segment=system page=1 pages=1\n", false},
+        {"pte p0 unmap va=0x4000001000 pages=1\n", false},
+        {"pte p0 map va=0x4000001000 segment=system page=1 pages=4\n"
+         "pte p0 unmap va=0x4000002000 pages=1\n",
+         false},
+        {"pte p0 map va=0x4000010000 segment=local page=16 pages=16\n"
+         "pte p0 unmap va=0x400000f000 pages=1\n"
+         "pte p0 unmap va=0x4000020000 pages=1\n"
+         "pte p0 unmap va=0x400000f000 pages=18\n",
+         false},
+        {"pte p0 map va=0x4000010000 segment=local page=16 pages=16\n"
+         "pte p0 unmap va=0x400000f000 pages=2\n",
+         true},
+        {"pte p0 map va=0x4000010000 segment=local page=16 pages=16\n"
+         "pte p0 map va=0x400001f000 segment=system page=1 pages=1\n",
+         true},
+        {"pte p0 map va=0x4000010000 segment=local page=16 pages=16\n"
+         "pte p0 unmap va=0x4000010000 pages=16\n"
+         "pte p0 map va=0x400001f000 segment=system page=1 pages=1\n"
+         "pte p0 unmap va=0x400001f000 pages=2\n",
+         false},
+        {"process p1\npte p1 map va=0x4000010000 segment=local page=16 pages=16\n"
+         "pte p0 map va=0x400001f000 segment=system page=1 pages=1\n",
+         false},
+    };
+
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
+        struct workload *workload;
+        struct run_result *result;
+        char text[512];
+
+        snprintf(text, sizeof text, "drydock-case 1\noption gpu-page 64K\nprocess p0\n%s",
+                 cases[i].lines);
+        workload = parse(text);
+        result = execute(workload, NULL);
+        assert_int_equal(result->outcome, cases[i].is_told ? RUN_FINDINGS : RUN_CLEAN);
+        assert_int_equal(result->finding_count, cases[i].is_told);
+        if (cases[i].is_told)
+            assert_non_null(
+                strstr(result->findings[0].text, "GPU pages of this board have 65536 bytes"));
+        finish(result);
+        workload_free(workload);
+    }
+}
+
 static NTSTATUS refuse_process(struct miniport *self, HANDLE adapter, DXGKARG_CREATEPROCESS *args)
 {
     return args->Flags.SystemProcess ? miniport_create_process(self->next, adapter, args)
@@ -561,6 +617,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_address_that_the_board_does_not_have_is_told_at_its_line),
+        cmocka_unit_test(a_line_that_cuts_a_gpu_page_of_local_memory_is_told),
         cmocka_unit_test(a_process_that_the_driver_refuses_ends_the_run),
         cmocka_unit_test(a_buffer_of_a_present_leaves_the_addresses_of_tiles_alone),
         cmocka_unit_test(a_mapping_that_conflicts_with_a_unique_protection_fails),
