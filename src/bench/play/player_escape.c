@@ -10,20 +10,6 @@
 enum { OF_CONTEXT, OF_DEVICE, OF_ADAPTER };
 enum { EXPECT_ANY, EXPECT_SUCCESS, EXPECT_FAILURE };
 
-/* All that was submitted has ended, and the manager has nothing under way. False: stopped. */
-static bool wait_for_hardware(struct player *player)
-{
-    for (uint32_t i = 0; i < player->workload->context_count; i++) {
-        if (!player_wait_context(player, &player->contexts[i]))
-            return false;
-    }
-    while (!vidmm_is_idle(player->vidmm)) {
-        if (!player_advance(player))
-            return false;
-    }
-    return true;
-}
-
 static void look_at_answer(struct player *player, uint32_t op_index, NTSTATUS status)
 {
     const uint64_t expected = player_op(player, op_index)->offset;
@@ -57,7 +43,7 @@ bool player_play_escape(struct player *player, uint32_t op_index)
     const uint32_t bytes = workload_template_bytes(template);
     uint8_t *data;
 
-    if (op->flags && !wait_for_hardware(player))
+    if (op->flags && !player_wait_idle(player))
         return false;
     data = base_alloc(player->services, bytes);
     if (!data)
