@@ -136,33 +136,47 @@ static bool read_journal(struct child *child)
     return false;
 }
 
-/*
- * Whether the seconds are over. On a machine that is busy with others, a run that is only slow is
- * no hang: time in which it stood ready does not count, up to MOST_STOOD times the seconds.
- */
-static bool is_over(const struct child *child, double passed, double seconds)
+/* A moment of a child's: the time, and how long the child had stood ready by then. */
+struct moment {
+    double wall, stood;
+};
+
+static struct moment moment_of(const struct child *child)
 {
+    return (struct moment){wall_now(), child_end_stood_ready(child->pid)};
+}
+
+/*
+ * Whether so many seconds have passed since then. On a machine that is busy with others, a run that
+ * is only slow is no hang: time in which it stood ready does not count, up to MOST_STOOD times the
+ * seconds.
+ */
+static bool is_over(const struct child *child, struct moment since, double seconds)
+{
+    const double passed = wall_now() - since.wall;
+
     return passed >= seconds * MOST_STOOD ||
-           (passed >= seconds && passed - child_end_stood_ready(child->pid) >= seconds);
+           (passed >= seconds &&
+            passed - (child_end_stood_ready(child->pid) - since.stood) >= seconds);
 }
 
 /* True when the pipe closes in time, or no more comes that counts. seconds 0: there is no limit. */
 static bool wait_for_end(const struct run_config *config, struct child *child, double seconds)
 {
-    double began = wall_now();
+    struct moment began = moment_of(child);
     struct pollfd polled = {.fd = child->pipe_end, .events = POLLIN};
 
     for (;;) {
-        double passed = wall_now() - began, left_ms = (seconds - passed) * 1000;
+        double left_ms = (seconds - (wall_now() - began.wall)) * 1000;
         int wait_ms = left_ms > 0 && left_ms < PROGRESS_MS ? (int)left_ms + 1 : PROGRESS_MS;
 
         if (interrupt_came() && !child->is_interrupted) {
             child->is_interrupted = child->area->stops = true;
             seconds = INTERRUPT_SECONDS;
-            began = wall_now();
+            began = moment_of(child);
             continue;
         }
-        if (seconds && is_over(child, passed, seconds))
+        if (seconds && is_over(child, began, seconds))
             return false;
         if (poll(&polled, 1, wait_ms) > 0 && !read_journal(child))
             return true;
