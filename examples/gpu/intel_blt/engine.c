@@ -122,8 +122,6 @@ static enum outcome run_packet(struct engine *engine, const struct packet *packe
         engine->has_waited = false;
         return engine->done < blit->row_bytes * blit->rows ? LATER : NEXT;
     }
-    if (packet->header == IBLT_MI_COPY_MEM_MEM)
-        return iblt_copy_word(engine) ? NEXT : STOP;
     if (packet->header == IBLT_MI_SEMAPHORE_WAIT) {
         engine->text[0] = '\0';
         if (iblt_wait_semaphore(engine))

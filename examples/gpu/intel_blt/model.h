@@ -154,7 +154,6 @@ bool iblt_fails(struct engine *engine, const char *what, uint64_t address);
 
 /* True: the wait is over. False and no text: not yet. */
 bool iblt_wait_semaphore(struct engine *engine);
-bool iblt_copy_word(struct engine *engine);
 
 /* ---- blit.c ---------------------------------------------------------------------------------- */
 

@@ -195,7 +195,7 @@ bool iblt_wait_semaphore(struct engine *engine)
     }
 }
 
-bool iblt_copy_word(struct engine *engine)
+static bool copy_word(struct engine *engine)
 {
     const bool to_ggtt = engine->words[0] & 1u << 21, from_ggtt = engine->words[0] & 1u << 22;
     const uint64_t from = iblt_wide(engine->words + 3) & ~UINT64_C(3);
@@ -223,7 +223,7 @@ static const struct packet packets[] = {
     {MI_MASK, IBLT_MI_LOAD_REGISTER, 0, 0xff, ON_ALL, "MI_LOAD_REGISTER_IMM", load_register},
     {MI_MASK, IBLT_MI_STORE_REGISTER, 4, 0xff, ON_ALL, "MI_STORE_REGISTER_MEM", store_register},
     {MI_MASK, IBLT_MI_FLUSH_DW, 0, 0x3f, ON_ALL, "MI_FLUSH_DW", flush},
-    {MI_MASK, IBLT_MI_COPY_MEM_MEM, 5, 0xff, ON_ALL, "MI_COPY_MEM_MEM", NULL},
+    {MI_MASK, IBLT_MI_COPY_MEM_MEM, 5, 0xff, ON_ALL, "MI_COPY_MEM_MEM", copy_word},
     {MI_MASK, IBLT_MI_BATCH_START, 3, 0xff, ON_ALL, "MI_BATCH_BUFFER_START", start_batch},
     {BLT_MASK, IBLT_BLOCK_COPY, IBLT_BLOCK_COPY_WORDS, 0xff, ON_COPY, "XY_BLOCK_COPY_BLT", NULL},
     {BLT_MASK, IBLT_FAST_COLOR, IBLT_FAST_COLOR_WORDS, 0xff, ON_COPY, "XY_FAST_COLOR_BLT", NULL},
