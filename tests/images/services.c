@@ -6,7 +6,8 @@
  * as it is at home stops the machine with bug check 0xbad, whose first parameter is the line.
  * SERVICES_MISTAKE is what the driver does wrong: 1 leaves an entry of a lookaside list; 2 leaves
  * the list; 3 crashes in its own Unload; 4 frees an entry twice; 5 leaves an interrupt connected; 6
- * lets the system complete a request of its own; 7 deletes a device in the middle of a stack.
+ * lets the system complete a request of its own; 7 deletes a device in the middle of a stack; 8
+ * calls a service that nobody has.
  */
 #define RTL_USE_AVL_TABLES 0
 #include <ntddk.h>
@@ -296,6 +297,10 @@ static void use_an_interrupt(PDEVICE_OBJECT physical)
 #endif
 }
 
+#if SERVICES_MISTAKE == 8
+NTKERNELAPI VOID NTAPI KeWhatNobodyHas(VOID);
+#endif
+
 static PDXGKDDI_ADD_DEVICE softcopy_add_device;
 static PDRIVER_OBJECT driver_object;
 
@@ -303,6 +308,9 @@ static NTSTATUS APIENTRY add_device(PDEVICE_OBJECT physical, PVOID *context)
 {
     use_an_interrupt(physical);
     use_a_stack(driver_object, physical);
+#if SERVICES_MISTAKE == 8
+    KeWhatNobodyHas();
+#endif
     return softcopy_add_device(physical, context);
 }
 

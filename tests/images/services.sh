@@ -54,5 +54,6 @@ done <<'TABLE'
 5 an interrupt that the driver connected has not been disconnected
 6 a request that the driver has allocated is completed to its end
 7 IoDeleteDevice: the device lies above another: IoDetachDevice first
+8 in DxgkDdiAddDevice the driver calls KeWhatNobodyHas, which the bench does not have
 TABLE
 echo "services call the image back, clocks are read in place, Unload is the driver's own: $first"
