@@ -17,17 +17,9 @@ struct world {
     bool breaks;
 };
 
-static void settle(struct world *world)
-{
-    while (exec_step(world->session))
-        continue;
-}
-
 static void make(struct world *world, uint32_t flags, struct test_buffer *out)
 {
-    assert_int_equal(test_create(&world->client, flags, MIB, NULL, out), STATUS_SUCCESS);
-    test_map(&world->client, out, 0);
-    assert_true(NT_SUCCESS(test_make_resident(&world->client, out)));
+    test_resident_buffer(&world->client, flags, MIB, out);
 }
 
 /* A copy, and the fence behind it; gives the fence's value. Nothing runs before time passes. */
@@ -139,7 +131,7 @@ static void NOT_RESIDENT(struct world *world)
     if (!world->breaks)
         assert_true(NT_SUCCESS(test_make_resident(&world->client, &to)));
     test_copy(&world->client, to.va, world->a.va, MIB);
-    settle(world);
+    test_let_run(world->session);
 }
 
 static void BEFORE_RESIDENT(struct world *world)
@@ -154,7 +146,7 @@ static void BEFORE_RESIDENT(struct world *world)
     if (!world->breaks)
         wait_by_gpu(world, world->client.queue_fence, value);
     test_copy(&world->client, to.va, world->a.va, MIB);
-    settle(world);
+    test_let_run(world->session);
 }
 
 static void EVICT_COUNT(struct world *world)
@@ -231,7 +223,7 @@ static void UNMAPPED(struct world *world)
 {
     test_copy(&world->client, world->breaks ? world->b.va + 64 * 1024 * MIB : world->b.va,
               world->a.va, MIB);
-    settle(world);
+    test_let_run(world->session);
 }
 
 static void BEFORE_MAPPED(struct world *world)
@@ -245,7 +237,7 @@ static void BEFORE_MAPPED(struct world *world)
     if (!world->breaks)
         test_wait_paging(&world->client, map.PagingFenceValue);
     test_copy(&world->client, map.VirtualAddress, world->a.va, MIB);
-    settle(world);
+    test_let_run(world->session);
 }
 
 static void map_of_a(struct world *world, uint64_t base, uint64_t offset, uint64_t size, bool write)
@@ -290,7 +282,7 @@ static void FREE_IN_USE(struct world *world)
     if (!world->breaks)
         finish(world, value);
     free_range(world, world->a.va, MIB);
-    settle(world);
+    test_let_run(world->session);
 }
 
 static void READ_ONLY(struct world *world)
@@ -299,7 +291,7 @@ static void READ_ONLY(struct world *world)
 
     map_of_a(world, va, 0, 256, !world->breaks);
     test_copy(&world->client, va, world->b.va, MIB);
-    settle(world);
+    test_let_run(world->session);
 }
 
 /* ---- Submissions ----------------------------------------------------------------------------- */
@@ -325,21 +317,21 @@ static void NO_CONTEXT(struct world *world)
 {
     put_nop(world, 4);
     submit(world, world->breaks ? 0 : 1, world->client.command_va, 16);
-    settle(world);
+    test_let_run(world->session);
 }
 
 static void COMMANDS_UNMAPPED(struct world *world)
 {
     put_nop(world, 4);
     submit(world, 1, world->client.command_va + (world->breaks ? UINT64_C(1) << 40 : 0), 16);
-    settle(world);
+    test_let_run(world->session);
 }
 
 static void BROKEN_BATCH(struct world *world)
 {
     put_nop(world, world->breaks ? 400 : 4);
     submit(world, 1, world->client.command_va, 16);
-    settle(world);
+    test_let_run(world->session);
 }
 
 static void COMMANDS_CHANGED(struct world *world)
@@ -360,7 +352,7 @@ static void LOST_DEVICE(struct world *world)
 
     memcpy(world->client.command_memory, &nothing_known, sizeof nothing_known);
     submit(world, 1, world->client.command_va, 16); /* the device is lost by it */
-    settle(world);
+    test_let_run(world->session);
     for (unsigned i = 0; i < (world->breaks ? 2u : 1u); i++)
         assert_int_equal(submit(world, 1, world->client.command_va, 16), STATUS_DEVICE_REMOVED);
 }
@@ -373,7 +365,7 @@ static void NEVER_SIGNALLED(struct world *world)
 
     wait_by_gpu(world, fence, 2);
     assert_int_equal(signal_by_cpu(world, fence, world->breaks ? 1 : 2, 1), STATUS_SUCCESS);
-    settle(world);
+    test_let_run(world->session);
 }
 
 static void FENCE_FALLS(struct world *world)
@@ -457,7 +449,7 @@ static void DESTROY_IN_USE(struct world *world)
     if (!world->breaks)
         finish(world, value);
     assert_int_equal(destroy(world, &world->a), STATUS_SUCCESS);
-    settle(world);
+    test_let_run(world->session);
 }
 
 static void OLD_HANDLE(struct world *world)
@@ -511,7 +503,7 @@ static void OFFERED_USED(struct world *world)
         test_wait_paging(&world->client, value);
     }
     copy(world);
-    settle(world);
+    test_let_run(world->session);
 }
 
 static void NOT_OFFERED(struct world *world)
@@ -539,7 +531,7 @@ static UINT64 lose_content(struct world *world, struct test_buffer *buffer)
     assert_true(NT_SUCCESS(ask(world, &large, 1, 1, &value)));
     test_wait_paging(&world->client, value);
     assert_int_equal(test_evict(&world->client, &large), STATUS_SUCCESS);
-    settle(world);
+    test_let_run(world->session);
     assert_int_equal(reclaim(world, &buffer->handle, &value), STATUS_PENDING);
     return value;
 }
@@ -552,7 +544,7 @@ static void DISCARDED_READ(struct world *world)
     if (!world->breaks)
         test_copy(&world->client, buffer.va, world->a.va, MIB);
     test_copy(&world->client, world->a.va, buffer.va, MIB);
-    settle(world);
+    test_let_run(world->session);
 }
 
 static void BEFORE_RECLAIMED(struct world *world)
@@ -563,7 +555,7 @@ static void BEFORE_RECLAIMED(struct world *world)
     if (!world->breaks)
         wait_by_gpu(world, world->client.queue_fence, value);
     test_copy(&world->client, buffer.va, world->a.va, MIB);
-    settle(world);
+    test_let_run(world->session);
 }
 
 static void OFFER_PRIORITY(struct world *world)
@@ -726,11 +718,11 @@ static void offer_resource(struct exec_session *session)
     assert_int_equal(offer(&world, NULL, 1, D3DKMT_OFFER_PRIORITY_LOW, &resource), STATUS_SUCCESS);
     /* One is used while it is offered, the other one is reclaimed by its own handle. */
     test_copy(&world.client, world.b.va, buffers[0].va, MIB);
-    settle(&world);
+    test_let_run(world.session);
     assert_true(NT_SUCCESS(reclaim(&world, &buffers[1].handle, &value)));
     test_wait_paging(&world.client, value);
     test_copy(&world.client, world.b.va, buffers[1].va, MIB);
-    settle(&world);
+    test_let_run(world.session);
     test_client_close(&world.client);
     for (unsigned rule = 0; rule < CLIENT_RULE_COUNT; rule++) {
         if (rule != CLIENT_RULE_LOCK_LEFT)

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "bench/exec/test_client.h"
 
+#include "base/rng.h"
 #include "bench/config/run_config.h"
 
 #include <fcntl.h>
@@ -159,6 +160,12 @@ NTSTATUS test_call(struct test_client *client, enum d3dkmt_function function, vo
     while (!has_ended)
         assert_true(exec_step(client->session));
     return call.status;
+}
+
+void test_let_run(struct exec_session *session)
+{
+    while (exec_step(session))
+        continue;
 }
 
 void test_wait_paging(struct test_client *client, uint64_t value)
@@ -322,4 +329,42 @@ uint64_t test_copy(struct test_client *client, uint64_t to_va, uint64_t from_va,
     submit.BroadcastContext[0] = client->context;
     assert_int_equal(TEST_CALL(client, SubmitCommand, &submit), STATUS_SUCCESS);
     return client->next_value;
+}
+
+void test_resident_buffer(struct test_client *client, uint32_t flags, uint64_t bytes,
+                          struct test_buffer *out_buffer)
+{
+    assert_int_equal(test_create(client, flags, bytes, NULL, out_buffer), STATUS_SUCCESS);
+    test_map(client, out_buffer, 0);
+    assert_true(NT_SUCCESS(test_make_resident(client, out_buffer)));
+}
+
+D3DKMT_DEVICEEXECUTION_STATE test_state_of(struct test_client *client)
+{
+    D3DKMT_GETDEVICESTATE state = {.hDevice = client->device,
+                                   .StateType = D3DKMT_DEVICESTATE_EXECUTION};
+
+    assert_int_equal(TEST_CALL(client, GetDeviceState, &state), STATUS_SUCCESS);
+    return state.ExecutionState;
+}
+
+void test_fill(uint8_t *memory, uint64_t bytes, uint64_t seed)
+{
+    struct rng rng;
+
+    rng_init(&rng, seed);
+    for (uint64_t i = 0; i < bytes; i += 8) {
+        const uint64_t word = rng_next(&rng);
+
+        memcpy(memory + i, &word, 8);
+    }
+}
+
+void test_expect(const uint8_t *memory, uint64_t bytes, uint64_t seed)
+{
+    uint8_t *expected = malloc(bytes);
+
+    test_fill(expected, bytes, seed);
+    assert_memory_equal(memory, expected, bytes);
+    free(expected);
 }

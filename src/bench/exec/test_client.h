@@ -64,6 +64,8 @@ void test_client_close(struct test_client *client);
 NTSTATUS test_call(struct test_client *client, enum d3dkmt_function function, void *arguments);
 #define TEST_CALL(client, name, arguments) test_call(client, D3DKMT_FN_##name, arguments)
 
+/* Lets the machine run until nothing is left to do. */
+void test_let_run(struct exec_session *session);
 /* Lets the machine run until the paging fence has the value. */
 void test_wait_paging(struct test_client *client, uint64_t value);
 void test_wait_fence(struct test_client *client, uint64_t value);
@@ -75,10 +77,19 @@ NTSTATUS test_create(struct test_client *client, uint32_t flags, uint64_t bytes,
 D3DKMT_HANDLE test_create_resource(struct test_client *client, unsigned count, uint64_t bytes,
                                    struct test_buffer *out_buffers);
 void test_map(struct test_client *client, struct test_buffer *buffer, uint64_t va);
+/* The allocation is mapped, and in memory or on its way. */
+void test_resident_buffer(struct test_client *client, uint32_t flags, uint64_t bytes,
+                          struct test_buffer *out_buffer);
 NTSTATUS test_make_resident(struct test_client *client, const struct test_buffer *buffer);
 NTSTATUS test_evict(struct test_client *client, const struct test_buffer *buffer);
 void test_destroy(struct test_client *client, const struct test_buffer *buffer);
 void *test_lock(struct test_client *client, const struct test_buffer *buffer);
+
+D3DKMT_DEVICEEXECUTION_STATE test_state_of(struct test_client *client);
+
+/* Content that the seed says; whole words. */
+void test_fill(uint8_t *memory, uint64_t bytes, uint64_t seed);
+void test_expect(const uint8_t *memory, uint64_t bytes, uint64_t seed);
 
 /* Copies by the GPU, and signals the client's fence behind it; gives the value. */
 uint64_t test_copy(struct test_client *client, uint64_t to_va, uint64_t from_va, uint64_t bytes);
