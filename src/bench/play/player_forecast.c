@@ -148,8 +148,11 @@ static void tell_uses(struct player *player, const struct workload_op *op)
         uint32_t id = player->workload->refs[op->first_ref + j].allocation;
         uint32_t *first = &forecast->first_use[id], *told = &forecast->told_uses[id];
 
-        for (++*told; forecast->uses_ns[*first]<forecast->submitted_ns && * told> 1; --*told)
+        ++*told;
+        while (*told > 1 && forecast->uses_ns[*first] < forecast->submitted_ns) {
+            --*told;
             ++*first;
+        }
         if (player->allocations[id].handle)
             vidmm_forecast_uses(player->allocations[id].handle, *told, forecast->uses_ns + *first);
     }

@@ -109,8 +109,8 @@ struct submission {
 
 struct player_context {
     struct vidmm_context *handle;
-    struct vidmm_context
-        *kernels; /* where the kernel draws its presents; NULL: not yet, or never */
+    /* Where the kernel draws its presents; NULL: not yet, or never. */
+    struct vidmm_context *kernels;
     uint32_t id, device, process;
     struct list submissions; /* running ones first */
     unsigned count;

@@ -44,21 +44,13 @@ static NTSTATUS order_build(struct miniport *self, HANDLE object, DXGKARG_BUILDP
     return miniport_forward_build_paging_buffer(self, object, arg);
 }
 
-static void order_destroy(struct miniport *self)
-{
-    (void)self; /* the test's */
-}
-
 static struct miniport *add_order_layer(void *context, struct miniport *next)
 {
     struct order_layer *layer = context;
 
     layer->ops = miniport_forward_ops;
-    layer->ops.name = "order";
     layer->ops.build_paging_buffer = order_build;
-    layer->ops.destroy = order_destroy;
-    layer->miniport.ops = &layer->ops;
-    layer->miniport.next = next;
+    layer->miniport = (struct miniport){.ops = &layer->ops, .next = next};
     return &layer->miniport;
 }
 
@@ -242,11 +234,8 @@ static struct miniport *add_pin_layer(void *context, struct miniport *next)
     struct pin_layer *layer = context;
 
     layer->ops = miniport_forward_ops;
-    layer->ops.name = "pin";
     layer->ops.build_paging_buffer = pin_build;
-    layer->ops.destroy = order_destroy;
-    layer->miniport.ops = &layer->ops;
-    layer->miniport.next = next;
+    layer->miniport = (struct miniport){.ops = &layer->ops, .next = next};
     return &layer->miniport;
 }
 
