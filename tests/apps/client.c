@@ -3,7 +3,8 @@
  * application in one, which knows libdxcore.so and nothing else of Drydock.
  *
  *     client copy BUFFERS MIB ROUNDS [THREADS]   writes, copies by the GPU, evicts, reads, compares
- *     client keep BUFFERS MIB ROUNDS             the same with buffers that stay resident
+ *     client keep BUFFERS MIB ROUNDS [FOLDER]    the same with buffers that stay resident; with a
+ *                                                folder: begins when two of them have theirs
  *     client die BUFFERS MIB                     the same, killed by itself in the midst of a copy
  *     client wait                                waits for a fence that nobody signals
  *     client calls                               measures what a call costs, beside a socket
@@ -20,6 +21,7 @@
 #include <dxcore.h>
 #include <ntstatus.h>
 
+#include <dirent.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -361,8 +363,35 @@ static int wait_for_ever(void)
     return 3;
 }
 
+/* Waits until two processes have called this with one folder; each leaves a file there. */
+static void meet(const char *folder)
+{
+    const struct timespec moment = {.tv_nsec = 5000000};
+    char path[4096];
+    unsigned files;
+    FILE *mine;
+
+    snprintf(path, sizeof path, "%s/%ld", folder, (long)getpid());
+    mine = fopen(path, "w");
+    if (!mine || fclose(mine) != 0)
+        fail(path, 0);
+    for (unsigned moments = 0; moments < 12000; moments++, nanosleep(&moment, NULL)) {
+        DIR *open = opendir(folder);
+
+        if (!open)
+            fail(folder, 0);
+        files = 0;
+        for (struct dirent *file; (file = readdir(open)) != NULL;)
+            files += file->d_name[0] != '.';
+        closedir(open);
+        if (files >= 2)
+            return;
+    }
+    fail("nobody came to the meeting", 0);
+}
+
 /* Buffers that stay resident, written and read again and again: who wants more has to wait. */
-static int keep(unsigned buffers, uint64_t bytes, unsigned rounds)
+static int keep(unsigned buffers, uint64_t bytes, unsigned rounds, const char *folder)
 {
     struct work work = {.number = (unsigned)getpid(), .buffers = buffers, .bytes = bytes};
     struct buffer *held = calloc(buffers, sizeof *held), host;
@@ -379,6 +408,8 @@ static int keep(unsigned buffers, uint64_t bytes, unsigned rounds)
         map(&driver, &held[b], 0);
         make_resident(&driver, &held[b]);
     }
+    if (folder)
+        meet(folder);
     for (unsigned round = 0; round < rounds; round++) {
         for (unsigned b = 0; b < buffers; b++) {
             for (uint64_t i = 0; i < bytes / 8; i++)
@@ -693,7 +724,7 @@ int main(int argc, char **argv)
     if (!strcmp(what, "copy") && buffers && bytes && threads && threads <= 64)
         return copies(buffers, bytes, rounds, threads);
     if (!strcmp(what, "keep") && buffers && bytes)
-        return keep(buffers, bytes, rounds);
+        return keep(buffers, bytes, rounds, argc > 5 ? argv[5] : NULL);
     if (!strcmp(what, "die") && buffers && bytes)
         return die(buffers, bytes);
     if (!strcmp(what, "calls"))

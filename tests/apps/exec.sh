@@ -47,10 +47,11 @@ expect 0 ' us (fastest batch ' -- "$client" calls
 # Six, whose buffers do not fit at once: who finds no room waits.
 expect 0 '^0 wrong words' --local-memory 16M -- "$client" copy 4 4 1 6
 
-# Two that hold more than half of it each give way to each other; budgets are told.
+# Two that hold more than half of it each, at one time, give way to each other; budgets are told.
+mkdir "$folder/met"
 cat > "$folder/two" <<END
-"$drydock" exec --join "$folder/socket" -- "$client" keep 3 4 6 &
-"$drydock" exec --join "$folder/socket" -- "$client" keep 3 4 6 || exit 1
+"$drydock" exec --join "$folder/socket" -- "$client" keep 3 4 6 "$folder/met" &
+"$drydock" exec --join "$folder/socket" -- "$client" keep 3 4 6 "$folder/met" || exit 1
 wait \$!
 END
 expect 0 '^0 wrong words' --local-memory 16M --socket "$folder/socket" -- sh "$folder/two"
@@ -72,6 +73,7 @@ expect 0 '^0 wrong words' --local-memory 8M --record "$folder/copy.case" -- "$cl
 [ "$(grep -c '^write .* key=0x' "$folder/copy.case")" = 4 ] || complain "not four contents"
 [ "$(grep -c '^read ' "$folder/copy.case")" = 4 ] || complain "not four reads"
 plays_twice "$folder/copy.case"
+rm "$folder/met"/*
 expect 0 '^0 wrong words' --local-memory 16M --socket "$folder/socket" \
     --record "$folder/two.case" -- sh "$folder/two"
 plays_twice "$folder/two.case"
