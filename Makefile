@@ -13,14 +13,21 @@ run:
 	cmake --build --preset release --target drydock
 	build/release/drydock run cases/main.case --model both
 
+# The tests of every day: with sanitizers, and in the release build what they make many times slower
+# (cmake/test-times.cmake). Both are built before either is played.
 test: deps check-format
 	cmake --preset sanitizers
 	cmake --build --preset sanitizers
+	cmake --preset release
+	cmake --build --preset release
 	ctest --preset sanitizers -j 2
+	ctest --preset every-day-release -j 2
 
-# The tests that take minutes each and are no part of `make test`.
-test-long: build
-	ctest --preset release -C long -L long
+# Every test with sanitizers: half an hour and more on two processors.
+test-long: deps
+	cmake --preset sanitizers
+	cmake --build --preset sanitizers
+	ctest --preset long -j 2
 
 debug: deps
 	cmake --preset debug

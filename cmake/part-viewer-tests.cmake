@@ -1,15 +1,13 @@
 # The page of reports: its data code by node's test runner, and the page itself in Chromium
 # (viewer/test/browser.ts). Skipped with a word where node, its packages or Chromium are not there.
-# What takes minutes is played by `make test-long` (ctest -C long -L long) alone.
 
 if(DRYDOCK_TESTS AND TARGET drydock AND EXISTS ${CMAKE_SOURCE_DIR}/viewer/test.sh)
     set(viewer_test sh ${CMAKE_SOURCE_DIR}/viewer/test.sh)
     add_test(NAME viewer/unit COMMAND ${viewer_test} unit ${CMAKE_BINARY_DIR})
     add_test(NAME viewer/browser
              COMMAND ${viewer_test} everyday ${CMAKE_BINARY_DIR} $<TARGET_FILE:drydock>)
-    add_test(NAME viewer/browser-long CONFIGURATIONS long
+    add_test(NAME viewer/browser-long
              COMMAND ${viewer_test} browser ${CMAKE_BINARY_DIR} $<TARGET_FILE:drydock>)
     set_tests_properties(viewer/unit viewer/browser viewer/browser-long PROPERTIES
                          SKIP_RETURN_CODE 77 RUN_SERIAL TRUE TIMEOUT 1800)
-    set_tests_properties(viewer/browser-long PROPERTIES LABELS long)
 endif()

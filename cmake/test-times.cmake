@@ -1,0 +1,37 @@
+# When each test is played; `make test` takes under five minutes on two processors.
+#
+#   all that nothing here names   every day, with sanitizers
+#   label `release`               every day, in the release build: commands and scripts that sanitizers
+#                                 make many times slower, and what compiles but runs no code of ours
+#   label `long`                  by `make test-long` alone, which plays everything with sanitizers
+
+set(release_tests
+    ^cli/baseline ^cli/documents ^cli/interrupt ^cli/json ^cli/ops ^cli/parallel ^cli/sentences ^cli/settings
+    ^cli/terminal ^cli/watch ^docs/ ^wdk/layout ^wdk/source ^apps/ ^viewer/
+    ^images/intel ^images/sdma ^images/services ^images/samples
+    ^bench/driver_sdma_test ^bench/failure_test ^bench/policy_test ^bench/promises_test ^bench/repro_test)
+set(long_tests
+    ^cli/golden ^cli/lawful ^cli/promises ^cli/zoo ^docs/headers
+    ^images/faults ^images/models ^images/softcopy ^images/threads ^images/three-ways ^images/writers ^images/zoo
+    ^install/ ^viewer/browser-long ^wdk/layout-mingw ^wdk/layout-.*-cxx ^wdk/source-clang ^wdk/source-mingw
+    ^wdk/source-.*-cxx)
+
+# Every pattern has to name a test that this build could have: a renamed test keeps its place.
+function(label_tests label)
+    get_property(tests DIRECTORY PROPERTY TESTS)
+    foreach(pattern ${ARGN})
+        set(named ${tests})
+        list(FILTER named INCLUDE REGEX ${pattern})
+        if(NOT named AND DRYDOCK_BENCH)
+            message(STATUS "no test here is named ${pattern} (cmake/test-times.cmake)")
+        endif()
+        foreach(test ${named})
+            set_property(TEST ${test} PROPERTY LABELS ${label})
+        endforeach()
+    endforeach()
+endfunction()
+
+if(DRYDOCK_TESTS)
+    label_tests(release ${release_tests})
+    label_tests(long ${long_tests}) # what both name is long
+endif()
