@@ -14,7 +14,7 @@ import {
 } from "./app.js";
 import { TimeWindow } from "./canvas.js";
 import type { Run } from "./data.js";
-import { clear, grid, h, link, pictured, section, table, type Child } from "./dom.js";
+import { grid, h, link, pictured, section, table, type Child, type GridColumn } from "./dom.js";
 import * as format from "./format.js";
 import { SegmentMap } from "./map.js";
 
@@ -162,386 +162,383 @@ const MAIN = [
     "content.mismatches",
 ];
 
-export function compareView(app: App): View {
-    const { facts } = app;
-    const element = h("div", { class: "view" });
-    const a = objectIn(facts, "a"),
-        b = objectIn(facts, "b");
-    const runA = app.others[0]?.run ?? null,
-        runB = app.others[1]?.run ?? null;
-    const nameA = app.others[0]?.name || textIn(a, "name") || textIn(a, "case") || "A",
-        nameB = app.others[1]?.name || textIn(b, "name") || textIn(b, "case") || "B";
-    let built = false;
-    const maps: SegmentMap[] = [];
+/* The two runs of the page. */
+interface Two {
+    app: App;
+    a: Facts;
+    b: Facts;
+    runA: Run | null;
+    runB: Run | null;
+    nameA: string;
+    nameB: string;
+}
 
-    function differences(): Child[] {
-        if (!runA || !runB || !runA.rows("operations") || !runB.rows("operations")) return [];
-        const keys = (run: Run): string[] =>
-            Array.from({ length: run.rows("operations") }, (_, row) => keyOf(run, row));
-        const rows = align(keys(runA), keys(runB));
-        const differing = Uint32Array.from(rows.keys()).filter(i => !rows[i].isSame);
-        const first = differing.length ? rows[differing[0]] : null;
-        const cell = (run: Run, row: number): Child =>
-            row < 0 ? h("span", { class: "invalid" }, "nothing") : describe(run, row);
-        const show = (moments: number[]): void =>
-            app.time.show(
-                Math.min(...moments) - app.time.end / 60,
-                Math.max(...moments) + app.time.end / 60,
-            );
-        const time = (run: Run, row: number): Child => {
-            if (row < 0) return "";
-            const asked = run.values("operations", "asked")[row];
-            return h(
+function twoOf(app: App): Two {
+    const a = objectIn(app.facts, "a"),
+        b = objectIn(app.facts, "b");
+    return {
+        app,
+        a,
+        b,
+        runA: app.others[0]?.run ?? null,
+        runB: app.others[1]?.run ?? null,
+        nameA: app.others[0]?.name || textIn(a, "name") || textIn(a, "case") || "A",
+        nameB: app.others[1]?.name || textIn(b, "name") || textIn(b, "case") || "B",
+    };
+}
+
+/* An operation of one run; row -1: it has none there. */
+function operationCell(run: Run, row: number): Child {
+    return row < 0 ? h("span", { class: "invalid" }, "nothing") : describe(run, row);
+}
+
+/* Shows the moments on the maps. */
+function showMoments(app: App, moments: number[]): void {
+    app.time.show(
+        Math.min(...moments) - app.time.end / 60,
+        Math.max(...moments) + app.time.end / 60,
+    );
+}
+
+function momentCell(app: App, run: Run, row: number): Child {
+    if (row < 0) return "";
+    const asked = run.values("operations", "asked")[row];
+    return h(
+        "button",
+        {
+            type: "button",
+            class: "linklike",
+            title: "Show this moment on the maps",
+            click: () => showMoments(app, [asked]),
+        },
+        format.moment(asked),
+    );
+}
+
+/* The first aligned row that differs, and where to see it. */
+function firstOperation({ app, nameA, nameB }: Two, runA: Run, runB: Run, first: Aligned): Child {
+    const side = (name: string, run: Run, row: number): HTMLElement =>
+        h(
+            "div",
+            {},
+            h("h3", {}, name),
+            h("p", {}, operationCell(run, row)),
+            h("p", { class: "says" }, momentCell(app, run, row)),
+        );
+    const moments: number[] = [];
+    if (first.a >= 0) moments.push(runA.values("operations", "asked")[first.a]);
+    if (first.b >= 0) moments.push(runB.values("operations", "asked")[first.b]);
+    return [
+        h("div", { class: "two" }, side(nameA, runA, first.a), side(nameB, runB, first.b)),
+        h(
+            "p",
+            { class: "actions" },
+            h(
                 "button",
-                {
-                    type: "button",
-                    class: "linklike",
-                    title: "Show this moment on the maps",
-                    click: () => show([asked]),
-                },
-                format.moment(asked),
-            );
-        };
-        const from = first
-            ? [
-                  first.a >= 0 ? runA.values("operations", "asked")[first.a] : null,
-                  first.b >= 0 ? runB.values("operations", "asked")[first.b] : null,
-              ].filter((t): t is number => t !== null)
-            : [];
-        return [
-            section(
-                "First operation that differs",
-                first
-                    ? `${format.plural(differing[0], "operation")} are the same in both runs; then:`
-                    : `All ${format.plural(rows.length, "operation")} are the same in ` +
-                          "both runs, in the same order.",
-                first
-                    ? h(
-                          "div",
-                          { class: "two" },
-                          h(
-                              "div",
-                              {},
-                              h("h3", {}, nameA),
-                              h("p", {}, cell(runA, first.a)),
-                              h("p", { class: "says" }, time(runA, first.a)),
-                          ),
-                          h(
-                              "div",
-                              {},
-                              h("h3", {}, nameB),
-                              h("p", {}, cell(runB, first.b)),
-                              h("p", { class: "says" }, time(runB, first.b)),
-                          ),
-                      )
-                    : null,
-                from.length
-                    ? h(
-                          "p",
-                          { class: "actions" },
-                          h(
-                              "button",
-                              {
-                                  type: "button",
-                                  click: () => show(from),
-                              },
-                              "Show it on the maps",
-                          ),
-                      )
-                    : null,
+                { type: "button", click: () => showMoments(app, moments) },
+                "Show it on the maps",
             ),
-            section(
-                "Operations",
-                `Operations of both runs, aligned. ${format.count(differing.length)} ` +
-                    `of ${format.count(rows.length)} rows differ.`,
-                grid({
-                    label: "Operations that differ",
-                    rows: differing,
-                    height: 320,
-                    empty: "None differ.",
-                    columns: [
-                        {
-                            title: "row",
-                            isNumber: true,
-                            width: "5em",
-                            cell: i => format.count(i),
-                            key: i => i,
-                        },
-                        {
-                            title: nameA,
-                            width: "minmax(16em, 1fr)",
-                            cell: i => cell(runA, rows[i].a),
-                            find: i => (rows[i].a < 0 ? "" : describe(runA, rows[i].a)),
-                        },
-                        {
-                            title: "at",
-                            isNumber: true,
-                            width: "7em",
-                            cell: i => time(runA, rows[i].a),
-                        },
-                        {
-                            title: nameB,
-                            width: "minmax(16em, 1fr)",
-                            cell: i => cell(runB, rows[i].b),
-                            find: i => (rows[i].b < 0 ? "" : describe(runB, rows[i].b)),
-                        },
-                        {
-                            title: "at",
-                            isNumber: true,
-                            width: "7em",
-                            cell: i => time(runB, rows[i].b),
-                        },
-                    ],
-                }),
-            ),
-        ];
-    }
+        ),
+    ];
+}
 
-    /* The first difference of calls, as drydock found it (src/report/compare/compare.h). */
-    function told(): HTMLElement | null {
-        const comparison = objectIn(facts, "comparison");
-        if (!Object.keys(comparison).length) return null;
-        const calls = (key: string): string =>
-            format.count(numberIn(comparison, "calls", key) ?? 0);
-        const same =
-            `${calls("same")} calls before it are the same, ` +
-            `of ${calls("a")} and ${calls("b")}.`;
-        const side = (
-            difference: Facts,
-            key: string,
-            name: string,
-            run: Run | null,
-        ): HTMLElement => {
-            const one = objectIn(difference, key);
-            const at = numberIn(one, "time_ns");
-            return h(
+function operationsGrid(
+    { app, nameA, nameB }: Two,
+    runA: Run,
+    runB: Run,
+    rows: Aligned[],
+    differing: Uint32Array,
+): HTMLElement {
+    const side = (name: string, run: Run, of: (i: number) => number): GridColumn[] => [
+        {
+            title: name,
+            width: "minmax(16em, 1fr)",
+            cell: i => operationCell(run, of(i)),
+            find: i => (of(i) < 0 ? "" : describe(run, of(i))),
+        },
+        { title: "at", isNumber: true, width: "7em", cell: i => momentCell(app, run, of(i)) },
+    ];
+    return grid({
+        label: "Operations that differ",
+        rows: differing,
+        height: 320,
+        empty: "None differ.",
+        columns: [
+            {
+                title: "row",
+                isNumber: true,
+                width: "5em",
+                cell: i => format.count(i),
+                key: i => i,
+            },
+            ...side(nameA, runA, i => rows[i].a),
+            ...side(nameB, runB, i => rows[i].b),
+        ],
+    });
+}
+
+/* Operations of both runs, aligned; nothing where one of them has none. */
+function differences(two: Two): HTMLElement[] {
+    const { runA, runB } = two;
+    if (!runA || !runB || !runA.rows("operations") || !runB.rows("operations")) return [];
+    const keys = (run: Run): string[] =>
+        Array.from({ length: run.rows("operations") }, (_, row) => keyOf(run, row));
+    const rows = align(keys(runA), keys(runB));
+    const differing = Uint32Array.from(rows.keys()).filter(i => !rows[i].isSame);
+    const first = differing.length ? rows[differing[0]] : null;
+    return [
+        section(
+            "First operation that differs",
+            first
+                ? `${format.plural(differing[0], "operation")} are the same in both runs; then:`
+                : `All ${format.plural(rows.length, "operation")} are the same in ` +
+                      "both runs, in the same order.",
+            first ? firstOperation(two, runA, runB, first) : null,
+        ),
+        section(
+            "Operations",
+            `Operations of both runs, aligned. ${format.count(differing.length)} ` +
+                `of ${format.count(rows.length)} rows differ.`,
+            operationsGrid(two, runA, runB, rows, differing),
+        ),
+    ];
+}
+
+/* A call of one run, where a comparison of records has a difference. */
+function calledSide(difference: Facts, key: string, name: string, run: Run | null): HTMLElement {
+    const one = objectIn(difference, key);
+    const at = numberIn(one, "time_ns");
+    return h(
+        "div",
+        {},
+        h("h3", {}, name),
+        textIn(one, "text")
+            ? h("p", {}, h("code", {}, textIn(one, "text")))
+            : h("p", { class: "invalid" }, "has no more calls"),
+        at !== null
+            ? h(
+                  "p",
+                  { class: "says" },
+                  `call ${format.count(numberIn(one, "sequence") ?? 0)}, at ` +
+                      `${format.moment(at)}`,
+              )
+            : null,
+        run ? null : h("p", { class: "says" }, "no record"),
+    );
+}
+
+function differingArguments({ nameA, nameB }: Two, list: Facts[]): HTMLElement | null {
+    const value = (v: unknown): string => (v === null || v === undefined ? "–" : String(v));
+    if (!list.length) return null;
+    return table(
+        "Arguments that differ",
+        [{ title: "argument" }, { title: nameA }, { title: nameB }],
+        list.map(x => [
+            h("code", {}, textIn(x, "field") || "(the call)"),
+            h("code", {}, value(x.a)),
+            h("code", {}, value(x.b)),
+        ]),
+    );
+}
+
+/* The first difference of calls, as drydock found it (src/report/compare/compare.h). */
+function told(two: Two): HTMLElement | null {
+    const comparison = objectIn(two.app.facts, "comparison");
+    if (!Object.keys(comparison).length) return null;
+    const calls = (key: string): string => format.count(numberIn(comparison, "calls", key) ?? 0);
+    const same =
+        `${calls("same")} calls before it are the same, ` + `of ${calls("a")} and ${calls("b")}.`;
+    const one = (key: string, title: string, sentence: string): HTMLElement | null => {
+        const difference = objectIn(comparison, key);
+        if (!Object.keys(difference).length) return null;
+        return section(
+            title,
+            [`${sentence} `, link(`facts/comparison.${key}`, "As it stands in the JSON.")],
+            h(
                 "div",
-                {},
-                h("h3", {}, name),
-                textIn(one, "text")
-                    ? h("p", {}, h("code", {}, textIn(one, "text")))
-                    : h("p", { class: "invalid" }, "has no more calls"),
-                at !== null
-                    ? h(
-                          "p",
-                          { class: "says" },
-                          `call ${format.count(numberIn(one, "sequence") ?? 0)}, at ` +
-                              `${format.moment(at)}`,
-                      )
-                    : null,
-                run ? null : h("p", { class: "says" }, "no record"),
-            );
-        };
-        const parts: Child[] = [];
-        for (const [key, title, sentence] of [
-            [
-                "first_difference",
+                { class: "two" },
+                calledSide(difference, "a", two.nameA, two.runA),
+                calledSide(difference, "b", two.nameB, two.runB),
+            ),
+            differingArguments(two, listIn(difference, "arguments")),
+        );
+    };
+    const parts = [
+        one(
+            "first_difference",
+            "First difference",
+            "Calls between manager and driver, in their order. This is the first " +
+                `that is not the same; what follows comes of it. ${same}`,
+        ),
+        one(
+            "first_time",
+            "First difference in time",
+            "The first call that is the same, but at another time.",
+        ),
+    ].filter(part => part !== null);
+    if (!parts.length)
+        parts.push(
+            section(
                 "First difference",
-                "Calls between manager and driver, in their order. This is the first " +
-                    "that is not the same; what follows comes of it.",
-            ],
-            [
-                "first_time",
-                "First difference in time",
-                "The first call that is the same, but at another time.",
-            ],
-        ]) {
-            const difference = objectIn(comparison, key);
-            if (!Object.keys(difference).length) continue;
-            const list = listIn(difference, "arguments");
-            const value = (v: unknown): string => (v === null || v === undefined ? "–" : String(v));
-            parts.push(
-                section(
-                    title,
-                    [
-                        key === "first_difference" ? `${sentence} ${same} ` : `${sentence} `,
-                        link(`facts/comparison.${key}`, "As it stands in the JSON."),
-                    ],
-                    h(
-                        "div",
-                        { class: "two" },
-                        side(difference, "a", nameA, runA),
-                        side(difference, "b", nameB, runB),
-                    ),
-                    list.length
-                        ? table(
-                              "Arguments that differ",
-                              [{ title: "argument" }, { title: nameA }, { title: nameB }],
-                              list.map(x => [
-                                  h("code", {}, textIn(x, "field") || "(the call)"),
-                                  h("code", {}, value(x.a)),
-                                  h("code", {}, value(x.b)),
-                              ]),
-                          )
-                        : null,
+                comparison.has_records === false
+                    ? "Without records of both runs, only their figures can be compared."
+                    : `None: all ${calls("same")} calls are the same, in the same order.`,
+            ),
+        );
+    return h("div", { class: "view" }, parts);
+}
+
+type FigurePair = ReturnType<typeof figuresOf>[number];
+
+function figureCell(side: "a" | "b", { path, [side]: v }: FigurePair): Child {
+    return v === null ? "–" : link(`facts/${side}.${path}`, say(path, v));
+}
+
+const figurePairs = ({ a, b }: Two): FigurePair[] =>
+    figuresOf(a, b).filter(r => !/wall|^findings|^rules/.test(r.path));
+
+function mainFigures(two: Two): HTMLElement {
+    const rows = figurePairs(two);
+    const main = MAIN.map(path => rows.find(r => r.path === path)).filter(r => r !== undefined);
+    return table(
+        "Figures",
+        [
+            { title: "figure" },
+            { title: two.nameA, isNumber: true },
+            { title: two.nameB, isNumber: true },
+            { title: "change", isNumber: true },
+        ],
+        main.map(r => [h("code", {}, r.path), figureCell("a", r), figureCell("b", r), change(r)]),
+    );
+}
+
+function differingFigures(two: Two): HTMLElement {
+    const differing = figurePairs(two).filter(r => r.a !== r.b && !SAMPLES.test(r.path));
+    return grid({
+        label: "All figures that differ",
+        rows: differing.length,
+        height: 320,
+        empty: "No figure differs.",
+        columns: [
+            {
+                title: "figure",
+                width: "minmax(14em, 2fr)",
+                cell: i => h("code", {}, differing[i].path),
+                find: i => differing[i].path,
+                key: i => differing[i].path,
+            },
+            {
+                title: two.nameA,
+                isNumber: true,
+                cell: i => figureCell("a", differing[i]),
+                key: i => differing[i].a ?? 0,
+            },
+            {
+                title: two.nameB,
+                isNumber: true,
+                cell: i => figureCell("b", differing[i]),
+                key: i => differing[i].b ?? 0,
+            },
+            {
+                title: "change",
+                isNumber: true,
+                cell: i => change(differing[i]),
+                key: i => ratio(differing[i]),
+            },
+        ],
+    });
+}
+
+/* What the runs are, and how they ended. */
+function head({ a, b, nameA, nameB }: Two): HTMLElement {
+    const side = (name: string, facts: Facts): HTMLElement => {
+        const outcome = textIn(facts, "outcome");
+        return h(
+            "div",
+            {},
+            h(
+                "h3",
+                {},
+                name,
+                " ",
+                h(
+                    "span",
+                    { class: `outcome small ${outcome === "clean" ? "good" : "bad"}` },
+                    outcome || "?",
                 ),
-            );
-        }
-        if (!parts.length)
-            parts.push(
-                section(
-                    "First difference",
-                    comparison.has_records === false
-                        ? "Without records of both runs, only their figures can be compared."
-                        : `None: all ${calls("same")} calls are the same, in the same order.`,
-                ),
-            );
-        return h("div", { class: "view" }, parts);
-    }
+            ),
+            h(
+                "p",
+                { class: "says" },
+                `${textIn(facts, "case")}. Driver ${textIn(facts, "driver")}, model ` +
+                    `${textIn(facts, "model")}.`,
+            ),
+        );
+    };
+    return h(
+        "section",
+        { class: "card", "aria-labelledby": "compare-title" },
+        h("h2", { id: "compare-title", class: "unseen" }, "Two runs"),
+        h("div", { class: "two" }, side(nameA, a), side(nameB, b)),
+    );
+}
 
-    const figure = (side: "a" | "b", path: string, v: number | null): Child =>
-        v === null ? "–" : link(`facts/${side}.${path}`, say(path, v));
+/* The maps of both runs, which are put into maps; null: there is nothing on them. */
+function bothMaps(two: Two, maps: SegmentMap[]): HTMLElement | null {
+    const { app, runA, runB, nameA, nameB } = two;
+    if (!runA || !runB || runA.rows("places") + runB.rows("places") === 0) return null;
+    const both = (of: (run: Run, name: string) => HTMLElement): HTMLElement =>
+        h(
+            "div",
+            { class: "two" },
+            h("div", {}, h("h3", {}, nameA), of(runA, nameA)),
+            h("div", {}, h("h3", {}, nameB), of(runB, nameB)),
+        );
+    return pictured(
+        "Segment maps",
+        "Both runs over the same window of time: what moves one " +
+            "moves the other. A band is an allocation in its place.",
+        both(run => {
+            const map = new SegmentMap(app, run, true);
+            maps.push(map);
+            return map.element;
+        }),
+        () => both((run, name) => bandsGrid(run, `Bands of ${name}`)),
+    );
+}
 
-    function figureRows(all: boolean): HTMLElement {
-        const rows = figuresOf(a, b).filter(r => !/wall|^findings|^rules/.test(r.path));
-        if (!all) {
-            const main = MAIN.map(path => rows.find(r => r.path === path)).filter(
-                (r): r is NonNullable<typeof r> => r !== undefined,
-            );
-            return table(
-                "Figures",
-                [
-                    { title: "figure" },
-                    { title: nameA, isNumber: true },
-                    { title: nameB, isNumber: true },
-                    { title: "change", isNumber: true },
-                ],
-                main.map(r => [
-                    h("code", {}, r.path),
-                    figure("a", r.path, r.a),
-                    figure("b", r.path, r.b),
-                    change(r),
-                ]),
-            );
-        }
-        const differing = rows.filter(r => r.a !== r.b && !SAMPLES.test(r.path));
-        return grid({
-            label: "All figures that differ",
-            rows: differing.length,
-            height: 320,
-            empty: "No figure differs.",
-            columns: [
-                {
-                    title: "figure",
-                    width: "minmax(14em, 2fr)",
-                    cell: i => h("code", {}, differing[i].path),
-                    find: i => differing[i].path,
-                    key: i => differing[i].path,
-                },
-                {
-                    title: nameA,
-                    isNumber: true,
-                    cell: i => figure("a", differing[i].path, differing[i].a),
-                    key: i => differing[i].a ?? 0,
-                },
-                {
-                    title: nameB,
-                    isNumber: true,
-                    cell: i => figure("b", differing[i].path, differing[i].b),
-                    key: i => differing[i].b ?? 0,
-                },
-                {
-                    title: "change",
-                    isNumber: true,
-                    cell: i => change(differing[i]),
-                    key: i => ratio(differing[i]),
-                },
-            ],
-        });
-    }
+function build(two: Two, element: HTMLElement, maps: SegmentMap[]): void {
+    const { app } = two;
+    const append = (child: HTMLElement | null): void => {
+        if (child) element.append(child);
+    };
+    append(head(two));
+    for (const note of textsIn(app.facts, "notes"))
+        append(h("p", { class: "notice", role: "note" }, note));
+    if (app.problem) append(h("p", { class: "notice bad", role: "alert" }, app.problem));
+    append(told(two));
+    differences(two).forEach(append);
+    append(section("Figures", "The main figures of both runs.", mainFigures(two)));
+    append(
+        section(
+            "All figures that differ",
+            "Every number of run.json that is not the same.",
+            differingFigures(two),
+        ),
+    );
+    append(bothMaps(two, maps));
+}
 
+export function compareView(app: App): View {
+    const element = h("div", { class: "view" });
+    const maps: SegmentMap[] = [];
+    let built = false;
     return {
         element,
         shown() {
             if (!built) {
                 built = true;
-                clear(element);
-                const outcome = (f: Facts): Child =>
-                    h(
-                        "span",
-                        {
-                            class:
-                                "outcome small " +
-                                `${textIn(f, "outcome") === "clean" ? "good" : "bad"}`,
-                        },
-                        textIn(f, "outcome") || "?",
-                    );
-                element.append(
-                    h(
-                        "section",
-                        { class: "card", "aria-labelledby": "compare-title" },
-                        h("h2", { id: "compare-title", class: "unseen" }, "Two runs"),
-                        h(
-                            "div",
-                            { class: "two" },
-                            ...[
-                                [nameA, a],
-                                [nameB, b],
-                            ].map(([name, f]) =>
-                                h(
-                                    "div",
-                                    {},
-                                    h("h3", {}, name as string, " ", outcome(f as Facts)),
-                                    h(
-                                        "p",
-                                        { class: "says" },
-                                        `${textIn(f as Facts, "case")}. Driver ` +
-                                            `${textIn(f as Facts, "driver")}, model ` +
-                                            `${textIn(f as Facts, "model")}.`,
-                                    ),
-                                ),
-                            ),
-                        ),
-                    ),
-                );
-                for (const note of textsIn(facts, "notes"))
-                    element.append(h("p", { class: "notice", role: "note" }, note));
-                if (app.problem)
-                    element.append(h("p", { class: "notice bad", role: "alert" }, app.problem));
-                const own = told();
-                if (own) element.append(own);
-                for (const child of differences()) element.append(child as HTMLElement);
-                element.append(
-                    section("Figures", "The main figures of both runs.", figureRows(false)),
-                    section(
-                        "All figures that differ",
-                        "Every number of run.json that is not the same.",
-                        figureRows(true),
-                    ),
-                );
-                if (runA && runB && runA.rows("places") + runB.rows("places") > 0) {
-                    const pairOf = app.others.slice(0, 2).map(({ run, name }, i) => {
-                        const map = new SegmentMap({ ...app, time: app.time }, run, true);
-                        maps.push(map);
-                        return h(
-                            "div",
-                            {},
-                            h("h3", {}, i ? nameB : nameA, name ? "" : ""),
-                            map.element,
-                        );
-                    });
-                    element.append(
-                        pictured(
-                            "Segment maps",
-                            "Both runs over the same window of time: what moves one " +
-                                "moves the other. A band is an allocation in its place.",
-                            h("div", { class: "two" }, pairOf),
-                            () =>
-                                h(
-                                    "div",
-                                    { class: "two" },
-                                    [runA, runB].map((run, i) =>
-                                        h(
-                                            "div",
-                                            {},
-                                            h("h3", {}, i ? nameB : nameA),
-                                            bandsGrid(run, `Bands of ${i ? nameB : nameA}`),
-                                        ),
-                                    ),
-                                ),
-                        ),
-                    );
-                }
+                build(twoOf(app), element, maps);
             }
             for (const map of maps) map.resume();
         },

@@ -6,7 +6,7 @@ import "./style.css";
 import { campaignView } from "./campaign.js";
 import { compareView, windowOf } from "./compare.js";
 import { findingsOf, findingView } from "./finding.js";
-import { tablesView } from "./tables.js";
+import { tablesView } from "./tableview.js";
 import { textIn, type App, type Facts, type View } from "./app.js";
 import { frames } from "./canvas.js";
 import { Run } from "./data.js";

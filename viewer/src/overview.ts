@@ -12,7 +12,7 @@ import {
 import { curves, curveTable, type Curve } from "./chart.js";
 import { thinSteps, type Run } from "./data.js";
 import { NEVER, StoryError } from "./decode.js";
-import { bar, clear, grid, h, link, pairs, pictured, section, table, type Child } from "./dom.js";
+import { bar, grid, h, link, pairs, pictured, section, table, type Child } from "./dom.js";
 import * as format from "./format.js";
 import { rowLink } from "./rows.js";
 
@@ -129,7 +129,13 @@ function figureTiles(list: Figure[]): HTMLElement {
 }
 
 /* Curves of the samples, by the object that they belong to. */
-function sampleCurves(run: Run): { object: number; unit: "bytes" | "count"; list: Curve[] }[] {
+interface SampleGroup {
+    object: number; /* a row of objects plus one; 0: none */
+    unit: "bytes" | "count";
+    list: Curve[];
+}
+
+function sampleCurves(run: Run): SampleGroup[] {
     const out = new Map<string, { object: number; unit: "bytes" | "count"; list: Curve[] }>();
     const times = run.values("samples", "time"),
         values = run.values("samples", "value");
@@ -584,249 +590,240 @@ export function outcomeOf(facts: Facts): { word: string; isGood: boolean } {
     return { word: outcome || "no outcome", isGood: outcome === "clean" };
 }
 
-export function overviewView(app: App): View {
+/* A damaged part of the story must not take the figures with it. */
+function attempt(place: HTMLElement, make: () => void): void {
+    try {
+        make();
+    } catch (error) {
+        if (!(error instanceof StoryError)) throw error;
+        place.append(
+            h(
+                "p",
+                { class: "notice bad", role: "alert" },
+                h("strong", {}, "Something cannot be shown. "),
+                `The story in this page is damaged: ${error.message}.`,
+            ),
+        );
+    }
+}
+
+/* Local memory by run.json's own samples, for a story without curves of bytes. */
+function localSection(app: App): HTMLElement | null {
+    const used = localMemory(app.facts);
+    if (!used.length) return null;
+    const title = "Local memory in use over time";
+    return pictured(
+        "Local memory",
+        "What was in use of local memory, by run.json's own samples. " +
+            "Drag to look closer; all views follow.",
+        curves(title, used, "bytes", app.time),
+        () => curveTable(title, used, "bytes"),
+    );
+}
+
+/* Curves of bytes: of a segment, of the budgets of processes, of what is outside. */
+function bytesSection(app: App, run: Run, group: SampleGroup): HTMLElement {
+    const kind = group.object ? run.kinds[group.object - 1] : "";
+    const name =
+        kind === "process" ? "Budgets" : run.objectName(group.object) || "Outside all segments";
+    const title = `${name}: bytes over time`;
+    return pictured(
+        kind === "segment" ? `${name.charAt(0).toUpperCase()}${name.slice(1)}` : name,
+        kind === "segment"
+            ? "Memory of the segment over time. Drag to look closer; all views follow."
+            : kind === "process"
+              ? "What each process was told that it may use."
+              : "Bytes over time. Drag to look closer; all views follow.",
+        curves(title, group.list, "bytes", app.time),
+        () => curveTable(title, group.list, "bytes"),
+    );
+}
+
+function movedSection(app: App, run: Run): HTMLElement | null {
+    if (!run.rows("operations")) return null;
+    return pictured(
+        "Moved over time",
+        "Bytes of paging operations that retired in each part of the " +
+            "run, on top of each other.",
+        curves("Bytes moved over time", movedCurves(run), "bytes", app.time, "bars"),
+        () => movedTable(run),
+    );
+}
+
+function countSection(app: App, run: Run, group: SampleGroup): HTMLElement {
+    return pictured(
+        run.objectName(group.object) || "Counts",
+        "Counts over time.",
+        curves("Counts over time", group.list, "count", app.time),
+        () => curveTable("Counts over time", group.list, "count"),
+    );
+}
+
+function appendCurves(app: App, wide: HTMLElement): void {
+    const { run } = app;
+    const samples = run ? sampleCurves(run) : [];
+    const bytes = samples.filter(g => g.unit === "bytes"),
+        counts = samples.filter(g => g.unit === "count");
+    const append = (section: HTMLElement | null): void => {
+        if (section) wide.append(section);
+    };
+    if (!bytes.length) append(localSection(app));
+    if (!run) return;
+    for (const group of bytes) append(bytesSection(app, run, group));
+    append(movedSection(app, run));
+    for (const group of counts) append(countSection(app, run, group));
+}
+
+/* What ran, with what, and how it ended. */
+function hero(facts: Facts): HTMLElement {
+    const { word, isGood } = outcomeOf(facts);
+    const sentence = [
+        `${textIn(facts, "driver") ? `Driver ${textIn(facts, "driver")}` : "A driver"}`,
+        textIn(facts, "model") ? `, model ${textIn(facts, "model")}` : "",
+        numberIn(facts, "seed") !== null ? `, seed ${numberIn(facts, "seed")}` : "",
+        textIn(facts, "version") ? `, drydock ${textIn(facts, "version")}` : "",
+        textIn(facts, "folder") ? `, in ${textIn(facts, "folder")}` : "",
+        ".",
+    ].join("");
+    return h(
+        "section",
+        { class: "card hero", "aria-labelledby": "what-ran" },
+        h(
+            "div",
+            {},
+            h("h2", { id: "what-ran" }, textIn(facts, "case") || "A run"),
+            h(
+                "p",
+                { class: "says" },
+                sentence,
+                textIn(facts, "error") ? ` ${textIn(facts, "error")}` : "",
+            ),
+        ),
+        h("span", { class: `outcome ${isGood ? "good" : "bad"}` }, word),
+    );
+}
+
+/* What a reader has to know before the figures: notes, what was left out, what is damaged. */
+function notices({ facts, run, problem }: App): HTMLElement[] {
+    const cut = run
+        ? [
+              ...run.facts("left_out").map(t => `${t} (to keep this page small)`),
+              ...run.facts("not_recorded"),
+              ...run.facts("cut"),
+          ]
+        : [];
+    const out = textsIn(facts, "notes").map(note =>
+        h("p", { class: "notice", role: "note" }, note),
+    );
+    if (cut.length)
+        out.push(
+            h(
+                "p",
+                { class: "notice", role: "note" },
+                h("strong", {}, "Not all is here. "),
+                `Left out: ${cut.join("; ")}.`,
+            ),
+        );
+    if (problem)
+        out.push(
+            h(
+                "p",
+                { class: "notice bad", role: "alert" },
+                h("strong", {}, "Without pictures. "),
+                problem,
+            ),
+        );
+    return out;
+}
+
+const isThere = (e: HTMLElement | null): e is HTMLElement => e !== null;
+
+/* What was counted, by name. */
+function countersOf({ facts, run }: App): HTMLElement[] {
+    return [
+        counters(
+            "Paging operations",
+            "How often each operation was asked of the driver.",
+            objectIn(facts, "paging_operations"),
+            "paging_operations",
+            run,
+            key =>
+                run && run.rows("operations") && run.story.idOf(key) >= 0
+                    ? `rows/operations?name=${key}`
+                    : null,
+        ),
+        counters(
+            "Calls of the driver",
+            "How often each function of the driver was called.",
+            objectIn(facts, "ddi_calls"),
+            "ddi_calls",
+            run,
+            key =>
+                run && run.rows("calls") && run.story.idOf(key) >= 0
+                    ? `rows/calls?name=${key}${untilEnd(run)}`
+                    : null,
+        ),
+        counters(
+            "Machine",
+            "The machine that the run had.",
+            objectIn(facts, "machine"),
+            "machine",
+            null,
+        ),
+        counters("GPU", "What the modelled GPU counted.", objectIn(facts, "gpu"), "gpu", null),
+        counters("Paging", "What the manager counted.", objectIn(facts, "paging"), "paging", null),
+    ].filter(isThere);
+}
+
+function objectKinds(run: Run): HTMLElement {
+    const kinds = new Map<string, number>();
+    for (const kind of run.kinds) kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
+    return section(
+        "Objects",
+        "What was there in the run.",
+        pairs(
+            "Objects",
+            [...kinds].map(([kind, n]): [Child, Child] => [
+                kind,
+                link(`rows/objects?kind=${encodeURIComponent(kind)}`, format.count(n)),
+            ]),
+        ),
+    );
+}
+
+function build(app: App, element: HTMLElement): void {
     const { facts, run } = app;
+    const findings = listIn(facts, "findings");
+    const wide = h("div", { class: "columns" }),
+        more = h("div", { class: "masonry" });
+    element.append(hero(facts), ...notices(app));
+    if (findings.length) element.append(findingList(findings));
+    element.append(
+        section(
+            "Figures",
+            "Figures of the run; each leads to the rows that it was counted from.",
+            figureTiles(figures(facts, run)),
+        ),
+    );
+    attempt(wide, () => appendCurves(app, wide));
+    more.append(...[steps(facts), reasons(facts, run), processTable(facts)].filter(isThere));
+    attempt(more, () => more.append(...(run ? [hottest(run), evictors(run)] : []).filter(isThere)));
+    more.append(...countersOf(app));
+    element.append(wide, more);
+    attempt(element, () => {
+        if (run && run.rows("objects")) element.append(objectKinds(run));
+    });
+}
+
+export function overviewView(app: App): View {
     const element = h("div", { class: "view" });
     let built = false;
-
-    /* A damaged part of the story must not take the figures with it. */
-    function attempt(place: HTMLElement, make: () => void): void {
-        try {
-            make();
-        } catch (error) {
-            if (!(error instanceof StoryError)) throw error;
-            place.append(
-                h(
-                    "p",
-                    { class: "notice bad", role: "alert" },
-                    h("strong", {}, "Something cannot be shown. "),
-                    `The story in this page is damaged: ${error.message}.`,
-                ),
-            );
-        }
-    }
-
-    function appendCurves(wide: HTMLElement): void {
-        const samples = run ? sampleCurves(run) : [];
-        if (!samples.some(g => g.unit === "bytes")) {
-            const used = localMemory(facts);
-            if (used.length)
-                wide.append(
-                    pictured(
-                        "Local memory",
-                        "What was in use of local memory, by run.json's own samples. " +
-                            "Drag to look closer; all views follow.",
-                        curves("Local memory in use over time", used, "bytes", app.time),
-                        () => curveTable("Local memory in use over time", used, "bytes"),
-                    ),
-                );
-        }
-        if (run) {
-            for (const group of samples.filter(g => g.unit === "bytes")) {
-                const kind = group.object ? run.kinds[group.object - 1] : "";
-                const name =
-                    kind === "process"
-                        ? "Budgets"
-                        : run.objectName(group.object) || "Outside all segments";
-                wide.append(
-                    pictured(
-                        kind === "segment"
-                            ? `${name.charAt(0).toUpperCase()}${name.slice(1)}`
-                            : name,
-                        kind === "segment"
-                            ? "Memory of the segment over time. Drag to look closer; all " +
-                                  "views follow."
-                            : kind === "process"
-                              ? "What each process was told that it may use."
-                              : "Bytes over time. Drag to look closer; all views follow.",
-                        curves(`${name}: bytes over time`, group.list, "bytes", app.time),
-                        () => curveTable(`${name}: bytes over time`, group.list, "bytes"),
-                    ),
-                );
-            }
-            if (run.rows("operations"))
-                wide.append(
-                    pictured(
-                        "Moved over time",
-                        "Bytes of paging operations that retired in each part of the " +
-                            "run, on top of each other.",
-                        curves(
-                            "Bytes moved over time",
-                            movedCurves(run),
-                            "bytes",
-                            app.time,
-                            "bars",
-                        ),
-                        () => movedTable(run),
-                    ),
-                );
-            for (const group of samples.filter(g => g.unit === "count"))
-                wide.append(
-                    pictured(
-                        run.objectName(group.object) || "Counts",
-                        "Counts over time.",
-                        curves("Counts over time", group.list, "count", app.time),
-                        () => curveTable("Counts over time", group.list, "count"),
-                    ),
-                );
-        }
-    }
-
-    function build(): void {
-        clear(element);
-        const findings = listIn(facts, "findings");
-        const { word, isGood } = outcomeOf(facts);
-        const sentence = [
-            `${textIn(facts, "driver") ? `Driver ${textIn(facts, "driver")}` : "A driver"}`,
-            textIn(facts, "model") ? `, model ${textIn(facts, "model")}` : "",
-            numberIn(facts, "seed") !== null ? `, seed ${numberIn(facts, "seed")}` : "",
-            textIn(facts, "version") ? `, drydock ${textIn(facts, "version")}` : "",
-            textIn(facts, "folder") ? `, in ${textIn(facts, "folder")}` : "",
-            ".",
-        ].join("");
-        element.append(
-            h(
-                "section",
-                { class: "card hero", "aria-labelledby": "what-ran" },
-                h(
-                    "div",
-                    {},
-                    h("h2", { id: "what-ran" }, textIn(facts, "case") || "A run"),
-                    h(
-                        "p",
-                        { class: "says" },
-                        sentence,
-                        textIn(facts, "error") ? ` ${textIn(facts, "error")}` : "",
-                    ),
-                ),
-                h("span", { class: `outcome ${isGood ? "good" : "bad"}` }, word),
-            ),
-        );
-        const cut = run
-            ? [
-                  ...run.facts("left_out").map(t => `${t} (to keep this page small)`),
-                  ...run.facts("not_recorded"),
-                  ...run.facts("cut"),
-              ]
-            : [];
-        for (const note of textsIn(facts, "notes"))
-            element.append(h("p", { class: "notice", role: "note" }, note));
-        if (cut.length)
-            element.append(
-                h(
-                    "p",
-                    { class: "notice", role: "note" },
-                    h("strong", {}, "Not all is here. "),
-                    `Left out: ${cut.join("; ")}.`,
-                ),
-            );
-        if (app.problem)
-            element.append(
-                h(
-                    "p",
-                    { class: "notice bad", role: "alert" },
-                    h("strong", {}, "Without pictures. "),
-                    app.problem,
-                ),
-            );
-        if (findings.length) element.append(findingList(findings));
-        element.append(
-            section(
-                "Figures",
-                "Figures of the run; each leads to the rows that it was counted from.",
-                figureTiles(figures(facts, run)),
-            ),
-        );
-        const wide = h("div", { class: "columns" });
-        attempt(wide, () => appendCurves(wide));
-        element.append(wide);
-        const more = h("div", { class: "masonry" });
-        more.append(
-            ...[steps(facts), reasons(facts, run), processTable(facts)].filter(
-                (e): e is HTMLElement => e !== null,
-            ),
-        );
-        attempt(more, () =>
-            more.append(
-                ...(run ? [hottest(run), evictors(run)] : []).filter(
-                    (e): e is HTMLElement => e !== null,
-                ),
-            ),
-        );
-        more.append(
-            ...[
-                counters(
-                    "Paging operations",
-                    "How often each operation was asked of the driver.",
-                    objectIn(facts, "paging_operations"),
-                    "paging_operations",
-                    run,
-                    key =>
-                        run && run.rows("operations") && run.story.idOf(key) >= 0
-                            ? `rows/operations?name=${key}`
-                            : null,
-                ),
-                counters(
-                    "Calls of the driver",
-                    "How often each function of the driver was called.",
-                    objectIn(facts, "ddi_calls"),
-                    "ddi_calls",
-                    run,
-                    key =>
-                        run && run.rows("calls") && run.story.idOf(key) >= 0
-                            ? `rows/calls?name=${key}${untilEnd(run)}`
-                            : null,
-                ),
-                counters(
-                    "Machine",
-                    "The machine that the run had.",
-                    objectIn(facts, "machine"),
-                    "machine",
-                    null,
-                ),
-                counters(
-                    "GPU",
-                    "What the modelled GPU counted.",
-                    objectIn(facts, "gpu"),
-                    "gpu",
-                    null,
-                ),
-                counters(
-                    "Paging",
-                    "What the manager counted.",
-                    objectIn(facts, "paging"),
-                    "paging",
-                    null,
-                ),
-            ].filter((e): e is HTMLElement => e !== null),
-        );
-        element.append(more);
-        attempt(element, () => {
-            if (!run || !run.rows("objects")) return;
-            const kinds = new Map<string, number>();
-            for (const kind of run.kinds) kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
-            element.append(
-                section(
-                    "Objects",
-                    "What was there in the run.",
-                    pairs(
-                        "Objects",
-                        [...kinds].map(([kind, n]): [Child, Child] => [
-                            kind,
-                            link(`rows/objects?kind=${encodeURIComponent(kind)}`, format.count(n)),
-                        ]),
-                    ),
-                ),
-            );
-        });
-    }
-
     return {
         element,
         shown() {
             if (built) return;
             built = true;
-            build();
+            build(app, element);
         },
     };
 }

@@ -3,21 +3,14 @@
  * time.
  */
 import type { App, View } from "./app.js";
+import { arrowsOf, type Arrow } from "./arrows.js";
 import { cssColour, drawTimeAxis, inkOn, themeColour, TimeCanvas, type Pointer } from "./canvas.js";
 import { faded } from "./colours.js";
 import type { Run } from "./data.js";
 import { NEVER } from "./decode.js";
 import { clear, grid, h, legend, link } from "./dom.js";
 import * as format from "./format.js";
-import {
-    arrowsOf,
-    buildSlices,
-    kindColours,
-    sliceLabel,
-    type Arrow,
-    type Lane,
-    type Slices,
-} from "./lanes.js";
+import { buildSlices, kindColours, sliceLabel, type Lane, type Slices } from "./lanes.js";
 import { fitText } from "./map.js";
 import { argumentValue, details, rowName } from "./rows.js";
 import { onTheme } from "./theme.js";
