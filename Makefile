@@ -23,11 +23,12 @@ test: deps check-format
 	ctest --preset sanitizers -j 2
 	ctest --preset every-day-release -j 2
 
-# Every test with sanitizers: half an hour and more on two processors.
+# Every test with sanitizers, then the figures of bench-check: an hour on two processors that do nothing else.
 test-long: deps
 	cmake --preset sanitizers
 	cmake --build --preset sanitizers
 	ctest --preset long -j 2
+	$(MAKE) bench-check
 
 debug: deps
 	cmake --preset debug
@@ -35,7 +36,7 @@ debug: deps
 
 # Fails when a figure that is measured beside a peer is worse than its bound by more than its spread.
 bench-check: build
-	build/release/drydock bench --quick --bounds tests/bench/bounds.tsv page-tables ranges residency scaling
+	build/release/drydock bench --quick --bounds tests/bench/bounds.tsv
 
 # Plants small mistakes in the sources and tells which of them the tests find: seconds each, minutes for one that lives.
 # MUTANTS="--count 20 --seed 7" tries others (scripts/mutants.sh --help).

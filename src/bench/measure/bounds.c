@@ -58,6 +58,28 @@ void bounds_free(struct bounds *bounds)
     memset(bounds, 0, sizeof *bounds);
 }
 
+static bool is_of(const struct bound *bound, const char *bench)
+{
+    const size_t length = strlen(bench);
+
+    return strncmp(bound->key, bench, length) == 0 && bound->key[length] == '/';
+}
+
+bool bounds_have(const struct bounds *bounds, const char *bench)
+{
+    for (unsigned i = 0; i < bounds->count; i++) {
+        if (is_of(&bounds->list[i], bench))
+            return true;
+    }
+    return false;
+}
+
+void bounds_expect(struct bounds *bounds, const char *bench)
+{
+    for (unsigned i = 0; i < bounds->count; i++)
+        bounds->list[i].is_due |= !bench || is_of(&bounds->list[i], bench);
+}
+
 static double bound_of(struct bounds *bounds, const char *key)
 {
     for (unsigned i = 0; i < bounds->count; i++) {

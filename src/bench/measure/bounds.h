@@ -15,6 +15,7 @@
 struct bound {
     char *key;
     double bound;
+    bool is_due; /* its bench is measured, which the key begins with */
     bool is_met; /* a figure had the key */
 };
 
@@ -29,6 +30,11 @@ struct bounds {
 /* False, with a message: the file cannot be read, or a line of it is no bound. */
 bool bounds_read(struct bounds *bounds, const char *path, char message[BOUNDS_MESSAGE_BYTES]);
 void bounds_free(struct bounds *bounds);
+
+/* Whether there are bounds of a bench: "ranges". */
+bool bounds_have(const struct bounds *bounds, const char *bench);
+/* The bench is going to be measured: its bounds are due. NULL: all of them are. */
+void bounds_expect(struct bounds *bounds, const char *bench);
 
 /* True: it is worse than its bound, which is told. A bound of 0: it has none. */
 bool bounds_judge(struct bounds *bounds, const char *key, double figure, double spread,

@@ -51,6 +51,26 @@ static void a_figure_is_worse_beyond_its_spread(void **state)
     bounds_free(&bounds);
 }
 
+static void the_bounds_of_a_bench_are_due_when_it_is_measured(void **state)
+{
+    char message[BOUNDS_MESSAGE_BYTES];
+    struct bounds bounds;
+
+    (void)state;
+    assert_true(read_text(&bounds, "page/x\t1\npages/x\t1\nranges/y\t2\n", message));
+    assert_true(bounds_have(&bounds, "page"));
+    assert_true(bounds_have(&bounds, "ranges"));
+    assert_false(bounds_have(&bounds, "range"));
+    bounds_expect(&bounds, "page");
+    bounds_expect(&bounds, "ranges");
+    assert_true(bounds.list[0].is_due);
+    assert_false(bounds.list[1].is_due);
+    assert_true(bounds.list[2].is_due);
+    bounds_expect(&bounds, NULL);
+    assert_true(bounds.list[1].is_due);
+    bounds_free(&bounds);
+}
+
 static void a_line_that_is_no_bound_is_told(void **state)
 {
     static const char *const wrong[] = {"a 1\n", "a\tx\n", "a\t0\n", "a\t1 2\n", "\t1\n", "a\t1"};
@@ -82,6 +102,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_figure_is_worse_beyond_its_spread),
+        cmocka_unit_test(the_bounds_of_a_bench_are_due_when_it_is_measured),
         cmocka_unit_test(a_line_that_is_no_bound_is_told),
         cmocka_unit_test(the_recorded_bounds_are_readable),
     };

@@ -42,7 +42,7 @@ void bench_ratio(struct bench_output *out, const char *key, const char *name, co
 void bench_figure(struct bench_output *out, const char *key, const char *name, double figure,
                   const char *unit);
 
-/* How many rows were judged and which are worse; false: one is. */
+/* How many rows were judged; false: one is worse, or a bound that is due has no row. */
 bool bench_verdict(const struct bench_output *out);
 
 #endif

@@ -449,13 +449,15 @@ static const struct {
 };
 #define BENCH_COUNT (sizeof benches / sizeof benches[0])
 
-static bool is_chosen(const struct cli_arguments *arguments, const char *name)
+/* Named; without names all are, or with --bounds those that have any. */
+static bool is_chosen(const struct cli_arguments *arguments, const struct bounds *bounds,
+                      const char *name)
 {
     for (size_t i = 0; i < arguments->rest_count; i++) {
         if (strcmp(arguments->rest[i], name) == 0)
             return true;
     }
-    return arguments->rest_count == 0;
+    return arguments->rest_count == 0 && (!bounds->count || bounds_have(bounds, name));
 }
 
 static bool names_are_known(const struct cli_arguments *arguments)
@@ -497,11 +499,14 @@ static enum cli_status bench(const struct cli_arguments *arguments)
     if (out.as_json)
         printf("{\n  \"schema\": \"bench\",\n  \"format\": 1");
     for (size_t i = 0; i < BENCH_COUNT; i++)
-        out.count += is_chosen(arguments, benches[i].name);
+        out.count += is_chosen(arguments, &out.bounds, benches[i].name);
+    if (!arguments->rest_count)
+        bounds_expect(&out.bounds, NULL);
     for (size_t i = 0; i < BENCH_COUNT && status == CLI_FINE; i++) {
-        if (!is_chosen(arguments, benches[i].name))
+        if (!is_chosen(arguments, &out.bounds, benches[i].name))
             continue;
         out.name = benches[i].name;
+        bounds_expect(&out.bounds, out.name);
         bench_show(&out);
         status = benches[i].run(&out);
         out.index++;
@@ -519,7 +524,9 @@ const struct cli_verb cli_bench = {
     .name = "bench",
     .usage = "[page-tables] [transfers] [ranges] [pages] [residency] [replay] [scaling] [images]",
     .summary = "Measures this build, each figure beside a floor or a peer from the same run",
-    .details = "Figures depend on the machine; ratios much less. Without names, all of them.",
+    .details = "Figures depend on the machine; ratios much less. Without names, all of them; with "
+               "--bounds\n"
+               "those that have bounds in the file. A bound of theirs that no row has fails, too.",
     .options = options,
     .repeated_option = -1,
     .run = bench,
