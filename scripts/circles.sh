@@ -8,7 +8,7 @@
 # each circle, and for each of them how many calls of others lead into it.
 set -eu
 
-limits="vidmm=5 nt=4"
+limits="vidmm=5"
 others=2
 
 [ $# -ge 1 ] || { sed -n '2,8s/^# \{0,1\}//p' "$0" >&2; exit 2; }

@@ -32,8 +32,9 @@
     X(timer)                                                                                       \
     X(dpc)                                                                                         \
     X(request)                                                                                     \
-    X(device_stack)                                                                                \
+    X(other_device)                                                                                \
     X(device)                                                                                      \
+    X(device_stack)                                                                                \
     X(interrupt)                                                                                   \
     X(callback_object)                                                                             \
     X(lookaside)                                                                                   \
@@ -65,6 +66,7 @@
     X(port)                                                                                        \
     X(register_access)                                                                             \
     X(registry_query)                                                                              \
+    X(request_send)                                                                                \
     X(resource)                                                                                    \
     X(resource_list)                                                                               \
     X(runtime)                                                                                     \

@@ -1,5 +1,5 @@
 /*
- * Devices, for the services that open them by name.
+ * Devices by their names, whoever created them.
  *
  * Place      nt, private.
  */
@@ -10,8 +10,5 @@
 
 /* NULL: there is none of that name, which the host is told (nt_report_in_vain()). */
 PDEVICE_OBJECT nt_find_device(struct nt *nt, PCUNICODE_STRING name);
-
-/* A handle to a file object of a device by name. STATUS_OBJECT_NAME_NOT_FOUND. */
-NTSTATUS nt_open_device(struct nt *nt, PCUNICODE_STRING name, HANDLE *out_handle);
 
 #endif

@@ -1,3 +1,7 @@
+/*
+ * Stacks of devices. Which device lies below another is the bench's to know: a device object names
+ * the one above alone.
+ */
 #include "nt/devices/device_stack.h"
 
 #include "nt/devices/device.h"
@@ -16,18 +20,16 @@ static struct list *attachments(const struct nt *nt)
     return NT_STATE(nt, device_stack);
 }
 
-PDEVICE_OBJECT nt_device_stack_top(PDEVICE_OBJECT device)
+static void destroy(struct nt *nt, struct attachment *attachment)
 {
-    while (device->AttachedDevice)
-        device = device->AttachedDevice;
-    return device;
+    list_remove(&attachment->link);
+    base_free(nt->services, attachment, sizeof *attachment);
 }
 
 static void end(struct nt *nt, struct attachment *attachment)
 {
     attachment->lower->AttachedDevice = NULL;
-    list_remove(&attachment->link);
-    base_free(nt->services, attachment, sizeof *attachment);
+    destroy(nt, attachment);
 }
 
 /* By either end; NULL: there is none. */
@@ -41,18 +43,6 @@ static struct attachment *find(const struct nt *nt, const DEVICE_OBJECT *lower,
             return attachment;
     }
     return NULL;
-}
-
-void nt_device_stack_forget(struct nt *nt, PDEVICE_OBJECT device)
-{
-    struct attachment *attachment;
-
-    while ((attachment = find(nt, device, device))) {
-        nt_misuse(nt, attachment->upper == device
-                          ? "IoDeleteDevice: the device lies above another: IoDetachDevice first"
-                          : "IoDeleteDevice: a device that was attached lies above this one");
-        end(nt, attachment);
-    }
 }
 
 static NTSTATUS attach(struct nt *nt, const char *service, PDEVICE_OBJECT upper,
@@ -131,12 +121,31 @@ static void init(struct nt *nt)
 /* Devices of the driver are gone with its pool. */
 static void fini(struct nt *nt)
 {
-    while (!list_is_empty(attachments(nt))) {
-        struct attachment *attachment =
-            container_of(list_first(attachments(nt)), struct attachment, link);
+    struct attachment *attachment, *following;
 
-        list_remove(&attachment->link);
-        base_free(nt->services, attachment, sizeof *attachment);
+    list_for_each_safe (attachment, following, attachments(nt), struct attachment, link)
+        destroy(nt, attachment);
+}
+
+static bool lies_in(const DEVICE_OBJECT *device, const void *memory, uint64_t bytes)
+{
+    return (uintptr_t)device - (uintptr_t)memory < bytes;
+}
+
+/* The memory of devices, which IoDeleteDevice() frees. */
+static void freed(struct nt *nt, const void *memory, uint64_t bytes)
+{
+    struct attachment *attachment, *following;
+
+    list_for_each_safe (attachment, following, attachments(nt), struct attachment, link) {
+        const bool is_upper = lies_in(attachment->upper, memory, bytes);
+
+        if (!is_upper && !lies_in(attachment->lower, memory, bytes))
+            continue;
+        nt_misuse(nt, is_upper
+                          ? "IoDeleteDevice: the device lies above another: IoDetachDevice first"
+                          : "IoDeleteDevice: a device that was attached lies above this one");
+        end(nt, attachment);
     }
 }
 
@@ -154,4 +163,5 @@ const struct nt_area nt_device_stack_area = {
     .state_bytes = sizeof(struct list),
     .init = init,
     .fini = fini,
+    .freed = freed,
 };

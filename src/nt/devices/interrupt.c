@@ -17,7 +17,6 @@
 /* One connection: what IoConnectInterruptEx() makes. Memory of the system. */
 struct connection {
     struct list link;
-    ULONG version; /* CONNECT_LINE_BASED also where it was fully specified */
     const void *routine;
     void *context;
     PKSPIN_LOCK lock;
@@ -47,6 +46,12 @@ struct wish {
     ULONG first, count; /* messages */
     bool has_table;
 };
+
+/* What IoDisconnectInterruptEx() is told; by line also where the vector was specified. */
+static ULONG version_of(const struct connection *connection)
+{
+    return connection->table ? CONNECT_MESSAGE_BASED : CONNECT_LINE_BASED;
+}
 
 static ULONG message_count(const struct nt *nt)
 {
@@ -87,7 +92,6 @@ static NTSTATUS connect(struct nt *nt, const struct wish *wish, struct connectio
         base_free(nt->services, connection, bytes);
         return STATUS_INSUFFICIENT_RESOURCES;
     }
-    connection->version = wish->has_table ? CONNECT_MESSAGE_BASED : CONNECT_LINE_BASED;
     connection->routine = wish->routine;
     connection->context = wish->context;
     connection->lock = wish->lock ? wish->lock : &connection->own_lock;
@@ -142,7 +146,7 @@ static NTSTATUS connect_messages(struct nt *nt, IO_CONNECT_INTERRUPT_PARAMETERS 
     status = connect(nt, &wish, &connection);
     if (!NT_SUCCESS(status))
         return status;
-    parameters->Version = connection->version;
+    parameters->Version = version_of(connection);
     *messages->ConnectionContext.Generic =
         is_by_line ? (PVOID)connection->objects : (PVOID)connection->table;
     return status;
@@ -248,30 +252,40 @@ static void disconnect(struct nt *nt, struct connection *connection)
     base_free(nt->services, connection, connection->bytes);
 }
 
+/*
+ * The connection that the service may end. NULL, and a misuse: there is none, or the level is one
+ * at which a routine of the connection may run now.
+ */
+static struct connection *ending(struct nt *nt, const char *service, const void *pointer)
+{
+    struct connection *connection = connection_of(nt, service, pointer);
+
+    nt_require_irql(nt, service, PASSIVE_LEVEL);
+    return KeGetCurrentIrql() > PASSIVE_LEVEL ? NULL : connection;
+}
+
 VOID NTAPI IoDisconnectInterruptEx(PIO_DISCONNECT_INTERRUPT_PARAMETERS Parameters)
 {
     struct nt *nt = nt_current();
     struct connection *connection =
-        connection_of(nt, "IoDisconnectInterruptEx", Parameters->ConnectionContext.Generic);
+        ending(nt, "IoDisconnectInterruptEx", Parameters->ConnectionContext.Generic);
 
-    nt_require_irql(nt, "IoDisconnectInterruptEx", PASSIVE_LEVEL);
     if (!connection)
         return;
     if ((Parameters->Version == CONNECT_MESSAGE_BASED) !=
-        (connection->version == CONNECT_MESSAGE_BASED))
+        (version_of(connection) == CONNECT_MESSAGE_BASED))
         nt_misuse(nt,
                   "IoDisconnectInterruptEx: Version is %u; it is the one that "
                   "IoConnectInterruptEx returned, %u",
-                  (unsigned)Parameters->Version, (unsigned)connection->version);
+                  (unsigned)Parameters->Version, (unsigned)version_of(connection));
     disconnect(nt, connection);
 }
 
 VOID NTAPI IoDisconnectInterrupt(PKINTERRUPT InterruptObject)
 {
     struct nt *nt = nt_current();
-    struct connection *connection = connection_of(nt, "IoDisconnectInterrupt", InterruptObject);
+    struct connection *connection = ending(nt, "IoDisconnectInterrupt", InterruptObject);
 
-    nt_require_irql(nt, "IoDisconnectInterrupt", PASSIVE_LEVEL);
     if (connection)
         disconnect(nt, connection);
 }

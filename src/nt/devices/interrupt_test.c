@@ -208,6 +208,25 @@ static void code_is_synchronized_with_the_routine(void **state)
     assert_misuse("KeSynchronizeExecution: no interrupt is connected by that name");
 }
 
+static BOOLEAN NTAPI disconnect_itself(PKINTERRUPT interrupt, PVOID context)
+{
+    IoDisconnectInterrupt(interrupt);
+    return FALSE;
+}
+
+static void a_routine_does_not_end_its_own_connection(void **state)
+{
+    PKINTERRUPT interrupt = NULL;
+    IO_CONNECT_INTERRUPT_PARAMETERS parameters = by_line(&interrupt);
+
+    parameters.LineBased.ServiceRoutine = disconnect_itself;
+    assert_int_equal(IoConnectInterruptEx(&parameters), STATUS_SUCCESS);
+    assert_false(nt_interrupt(test.nt, 0));
+    assert_misuse("IoDisconnectInterrupt is called at IRQL 5; it is for IRQL 0 at most");
+    disconnect(CONNECT_LINE_BASED, interrupt); /* it is still there */
+    assert_no_misuse();
+}
+
 static void a_lock_is_acquired_once(void **state)
 {
     PKINTERRUPT interrupt = NULL;
@@ -279,6 +298,7 @@ int main(void)
         MACHINE_TEST(without_messages_the_fallback_gets_the_line),
         MACHINE_TEST(wrong_parameters_connect_nothing),
         MACHINE_TEST(code_is_synchronized_with_the_routine),
+        MACHINE_TEST(a_routine_does_not_end_its_own_connection),
         MACHINE_TEST(a_lock_is_acquired_once),
         MACHINE_TEST(memory_with_the_lock_of_an_interrupt_is_kept),
         MACHINE_TEST(the_board_is_on_its_bus),

@@ -63,11 +63,17 @@ struct nt_request *nt_request_create(struct nt *nt, UCHAR major, PDEVICE_OBJECT 
     return request;
 }
 
+static void free_buffer(struct nt_request *request)
+{
+    if (request->buffer_bytes)
+        ExFreePoolWithTag(request->irp.AssociatedIrp.SystemBuffer, NT_REQUEST_TAG);
+    request->buffer_bytes = 0;
+}
+
 void nt_request_free(struct nt_request *request)
 {
     list_remove(&request->link);
-    if (request->buffer_bytes)
-        ExFreePoolWithTag(request->irp.AssociatedIrp.SystemBuffer, NT_REQUEST_TAG);
+    free_buffer(request);
     ExFreePoolWithTag(request, NT_REQUEST_TAG);
 }
 
@@ -98,6 +104,13 @@ bool nt_request_is_alive(const struct nt *nt, const IRP *irp, uint64_t number)
     return request && request->number == number;
 }
 
+/* NULL: nobody has been called, or the packet is back at its maker. */
+static PDEVICE_OBJECT current_device(const IRP *irp)
+{
+    return irp->CurrentLocation <= irp->StackCount ? IoGetCurrentIrpStackLocation(irp)->DeviceObject
+                                                   : NULL;
+}
+
 /* ---- Completing ------------------------------------------------------------------------------ */
 
 /* The caller gets its answer, its status and its event; the request is gone. */
@@ -117,8 +130,7 @@ static void finish(struct nt_request *request)
         KeSetEvent(event, IO_NO_INCREMENT, FALSE);
 }
 
-/* Of IoForwardIrpSynchronously(): wakes the caller, which goes on with the request. */
-static NTSTATUS NTAPI forwarded(PDEVICE_OBJECT device, PIRP irp, PVOID event)
+NTSTATUS NTAPI nt_request_wake(PDEVICE_OBJECT device, PIRP irp, PVOID event)
 {
     KeSetEvent(event, IO_NO_INCREMENT, FALSE);
     return STATUS_MORE_PROCESSING_REQUIRED;
@@ -138,11 +150,9 @@ static bool is_kept(struct nt *nt, struct nt_request *request, const IO_STACK_LO
     PIRP irp = &request->irp;
     const uint64_t number = request->number;
     PIO_COMPLETION_ROUTINE routine = location->CompletionRoutine;
-    PDEVICE_OBJECT device = irp->CurrentLocation <= irp->StackCount
-                                ? IoGetCurrentIrpStackLocation(irp)->DeviceObject
-                                : NULL;
+    PDEVICE_OBJECT device = current_device(irp);
 
-    if (routine != forwarded)
+    if (routine != nt_request_wake)
         routine = (PIO_COMPLETION_ROUTINE)nt_driver_function(nt, (const void *)routine);
     if (routine && routine(device, irp, location->Context) == STATUS_MORE_PROCESSING_REQUIRED)
         return true;
@@ -235,6 +245,9 @@ VOID NTAPI IoReuseIrp(PIRP Irp, NTSTATUS Status)
 
     if (!request)
         return;
+    free_buffer(request);
+    request->out = NULL;
+    request->out_bytes = 0;
     begin(Irp, request->locations, Irp->StackCount);
     Irp->IoStatus.Status = Status;
 }
@@ -246,24 +259,6 @@ NTSTATUS NTAPI IoSetCompletionRoutineEx(PDEVICE_OBJECT Device, PIRP Irp,
     nt_require_irql(nt_current(), "IoSetCompletionRoutineEx", DISPATCH_LEVEL);
     IoSetCompletionRoutine(Irp, Routine, Context, OnSuccess, OnError, OnCancel);
     return STATUS_SUCCESS;
-}
-
-/* False: there is no location for the next driver. */
-BOOLEAN NTAPI IoForwardIrpSynchronously(PDEVICE_OBJECT Device, PIRP Irp)
-{
-    struct nt *nt = nt_current();
-    KEVENT event;
-
-    nt_require_irql(nt, "IoForwardIrpSynchronously", APC_LEVEL);
-    if (!nt_request_of(nt, "IoForwardIrpSynchronously", Irp) || Irp->CurrentLocation <= 1)
-        return FALSE;
-    KeInitializeEvent(&event, NotificationEvent, FALSE);
-    if (Irp->CurrentLocation <= Irp->StackCount) /* else the driver has filled the next one in */
-        IoCopyCurrentIrpStackLocationToNext(Irp);
-    IoSetCompletionRoutine(Irp, forwarded, &event, TRUE, TRUE, TRUE);
-    if (IofCallDriver(Device, Irp) == STATUS_PENDING)
-        KeWaitForSingleObject(&event, Executive, KernelMode, FALSE, NULL);
-    return TRUE;
 }
 
 /* ---- Cancelling ------------------------------------------------------------------------------ */
@@ -305,17 +300,16 @@ BOOLEAN NTAPI IoCancelIrp(PIRP Irp)
         return FALSE;
     irql = acquire_cancel_lock(nt);
     Irp->Cancel = TRUE;
-    routine = Irp->CancelRoutine;
+    routine = Irp->CancelRoutine
+                  ? (PDRIVER_CANCEL)nt_driver_function(nt, (const void *)Irp->CancelRoutine)
+                  : NULL;
     if (!routine) {
         release_cancel_lock(nt, irql);
         return FALSE;
     }
     Irp->CancelRoutine = NULL;
     Irp->CancelIrql = irql;
-    ((PDRIVER_CANCEL)nt_driver_function(nt, (const void *)routine))(
-        Irp->CurrentLocation <= Irp->StackCount ? IoGetCurrentIrpStackLocation(Irp)->DeviceObject
-                                                : NULL,
-        Irp);
+    routine(current_device(Irp), Irp);
     if (requests_of(nt)->cancel_lock) {
         nt_misuse(nt, "a cancel routine returns without IoReleaseCancelSpinLock");
         release_cancel_lock(nt, irql);
@@ -334,7 +328,6 @@ static const struct nt_export services[] = {
     NT_SERVICE(IoFreeIrp),
     NT_SERVICE(IoReuseIrp),
     NT_SERVICE(IoSetCompletionRoutineEx),
-    NT_SERVICE(IoForwardIrpSynchronously),
     NT_SERVICE(IoAcquireCancelSpinLock),
     NT_SERVICE(IoReleaseCancelSpinLock),
     NT_SERVICE(IoCancelIrp),

@@ -1,7 +1,7 @@
 /*
  * Requests: packets (IRPs) that the driver has built, until they are complete.
  *
- * Place      nt, private. Below devices, which serve requests; uses the pool and events only.
+ * Place      nt, private. Below request_send.c, which sends them; uses the pool and events only.
  * Model      A packet has a location for each device of the stack that it is sent to, the last of
  *            them for the first device. IofCallDriver() goes down by one, and completing goes up by
  *            one for each device that was called, through the completion routines. A request ends
@@ -46,5 +46,11 @@ bool nt_request_is_alive(const struct nt *nt, const IRP *irp, uint64_t number);
 
 /* The device that has it is done: completion routines run, then it ends or is kept. */
 void nt_request_complete(struct nt *nt, struct nt_request *request);
+
+/*
+ * A completion routine of the kernel's own: sets the event that is its context, and keeps the
+ * request.
+ */
+IO_COMPLETION_ROUTINE nt_request_wake;
 
 #endif

@@ -161,6 +161,23 @@ static void a_request_that_is_kept_is_used_again(void **state)
     assert_no_misuse();
 }
 
+/* Behind it the request is as IoAllocateIrp() makes them: without the buffer of a write. */
+static void a_buffer_ends_when_its_request_is_used_again(void **state)
+{
+    ULONG data = 7;
+    PIRP irp;
+
+    build();
+    stack.upper->Flags |= DO_BUFFERED_IO;
+    irp = IoBuildAsynchronousFsdRequest(IRP_MJ_WRITE, stack.upper, &data, sizeof data, NULL, NULL);
+    assert_int_equal(*(ULONG *)irp->AssociatedIrp.SystemBuffer, 7);
+    IoReuseIrp(irp, STATUS_SUCCESS);
+    assert_null(irp->AssociatedIrp.SystemBuffer);
+    IoFreeIrp(irp);
+    take_down();
+    assert_no_misuse();
+}
+
 static void a_request_has_no_more_locations_than_it_was_given(void **state)
 {
     PIRP irp;
@@ -205,6 +222,51 @@ static void a_pending_request_is_cancelled(void **state)
     take_down();
 }
 
+static VOID NTAPI keep_the_lock(PDEVICE_OBJECT device, PIRP irp)
+{
+    stack.cancels++;
+}
+
+static void a_cancel_routine_releases_the_lock(void **state)
+{
+    PIRP irp;
+
+    build();
+    stack.of_lower = STATUS_PENDING;
+    irp = allocate(1);
+    assert_int_equal(IoCallDriver(stack.lower, irp), STATUS_PENDING);
+    IoSetCancelRoutine(irp, keep_the_lock);
+    assert_true(IoCancelIrp(irp));
+    assert_misuse("a cancel routine returns without IoReleaseCancelSpinLock");
+    assert_int_equal(KeGetCurrentIrql(), PASSIVE_LEVEL);
+    assert_false(IoCancelIrp(irp)); /* the lock is free, and the routine is not called again */
+    assert_int_equal(stack.cancels, 1);
+    IoFreeIrp(irp);
+    take_down();
+}
+
+static NTSTATUS NTAPI end_and_go_on(PDEVICE_OBJECT device, PIRP irp, PVOID context)
+{
+    IoFreeIrp(irp);
+    return STATUS_SUCCESS;
+}
+
+static void a_completion_routine_that_frees_keeps_the_request(void **state)
+{
+    PIRP irp;
+
+    build();
+    irp = allocate(1);
+    IoSetCompletionRoutine(irp, end_and_go_on, NULL, TRUE, TRUE, TRUE);
+    assert_int_equal(IoCallDriver(stack.lower, irp), STATUS_SUCCESS);
+    assert_misuse("a completion routine has ended its request");
+    irp = IoBuildSynchronousFsdRequest(IRP_MJ_PNP, stack.lower, NULL, 0, NULL, NULL, NULL);
+    IoFreeIrp(irp);
+    assert_misuse("IoFreeIrp: the request was not allocated with IoAllocateIrp");
+    assert_int_equal(IoCallDriver(stack.lower, irp), STATUS_SUCCESS);
+    take_down();
+}
+
 static void stacks_are_built_from_below(void **state)
 {
     PDEVICE_OBJECT third, lower;
@@ -236,7 +298,10 @@ static void stacks_are_built_from_below(void **state)
     ObDereferenceObject(file);
     IoDeleteDevice(third);
     assert_misuse("IoDeleteDevice: the device lies above another");
-    take_down();
+    IoDeleteDevice(stack.lower);
+    assert_misuse("IoDeleteDevice: a device that was attached lies above this one");
+    IoDeleteDevice(stack.upper);
+    assert_no_misuse();
 }
 
 int main(void)
@@ -245,9 +310,12 @@ int main(void)
         THREADS_TEST(a_request_goes_down_a_stack_and_up_through_the_routines),
         THREADS_TEST(a_driver_frees_what_it_has_allocated),
         THREADS_TEST(a_request_that_is_kept_is_used_again),
+        THREADS_TEST(a_buffer_ends_when_its_request_is_used_again),
         THREADS_TEST(a_request_has_no_more_locations_than_it_was_given),
         THREADS_TEST(a_request_that_was_not_sent_is_not_completed),
         THREADS_TEST(a_pending_request_is_cancelled),
+        THREADS_TEST(a_cancel_routine_releases_the_lock),
+        THREADS_TEST(a_completion_routine_that_frees_keeps_the_request),
         THREADS_TEST(stacks_are_built_from_below),
     };
 
