@@ -9,9 +9,14 @@ if(DRYDOCK_BENCH AND DRYDOCK_TESTS AND TARGET drydock)
              COMMAND sh ${CMAKE_SOURCE_DIR}/src/cli/tests/baseline_test.sh $<TARGET_FILE:drydock> ${CMAKE_SOURCE_DIR})
     add_test(NAME cli/settings
              COMMAND sh ${CMAKE_SOURCE_DIR}/src/cli/tests/settings_test.sh $<TARGET_FILE:drydock> ${CMAKE_SOURCE_DIR})
-    add_test(NAME cli/parallel
-             COMMAND sh ${CMAKE_SOURCE_DIR}/src/cli/tests/parallel_test.sh $<TARGET_FILE:drydock>)
-    set_tests_properties(cli/parallel PROPERTIES SKIP_REGULAR_EXPRESSION "^skipped:")
+    # Shards of a campaign, under two that know many machines; the long ones have 4,000 seeds.
+    foreach(manager parallel slurm)
+        set(shards_test sh ${CMAKE_SOURCE_DIR}/src/cli/tests/shards_test.sh ${manager} $<TARGET_FILE:drydock>)
+        add_test(NAME cli/${manager} COMMAND ${shards_test})
+        add_test(NAME cli/long-${manager} COMMAND ${shards_test} 4000)
+        set_tests_properties(cli/${manager} cli/long-${manager} PROPERTIES SKIP_REGULAR_EXPRESSION "^skipped:"
+                             TIMEOUT 1800)
+    endforeach()
     find_program(DRYDOCK_PYTHON python3)
     if(DRYDOCK_PYTHON)
         add_test(NAME docs/commands

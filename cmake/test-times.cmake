@@ -7,11 +7,11 @@
 
 set(release_tests
     ^cli/baseline ^cli/documents ^cli/interrupt ^cli/json ^cli/ops ^cli/parallel ^cli/sentences ^cli/settings
-    ^cli/terminal ^cli/watch ^docs/ ^wdk/layout ^wdk/source ^apps/ ^viewer/
+    ^cli/slurm ^cli/terminal ^cli/watch ^docs/ ^wdk/layout ^wdk/source ^apps/ ^viewer/
     ^images/intel ^images/sdma ^images/services ^images/samples
     ^bench/driver_sdma_test ^bench/failure_test ^bench/policy_test ^bench/promises_test ^bench/repro_test)
 set(long_tests
-    ^cli/golden ^cli/lawful ^cli/promises ^cli/zoo ^docs/headers
+    ^cli/golden ^cli/lawful ^cli/long- ^cli/promises ^cli/zoo ^docs/headers
     ^images/faults ^images/models ^images/softcopy ^images/threads ^images/three-ways ^images/writers ^images/zoo
     ^install/ ^viewer/browser-long ^wdk/layout-mingw ^wdk/layout-.*-cxx ^wdk/source-clang ^wdk/source-mingw
     ^wdk/source-.*-cxx)
