@@ -6,6 +6,7 @@
 #include "vidmm/paging/paging_queue.h"
 #include "vidmm/residency/request.h"
 #include "vidmm/rig/test_rig.h"
+#include "vidmm/rig/test_rig_told.h"
 #include "vidmm/vidmm_private.h"
 #include "vidmm/work/client.h"
 
@@ -568,6 +569,7 @@ void rig_notes_hear(void *context, const struct vidmm_note *note)
     struct rig_notes *notes = rig->notes;
 
     EXPECT(note->kind < VIDMM_NOTE_KINDS);
+    rig_told_note(note);
     notes->counts[note->kind]++;
     EXPECT(!notes->victim || note->kind == VIDMM_NOTE_DEPARTS);
     switch (note->kind) {

@@ -1,6 +1,6 @@
 /*
- * Test rig, told: what the manager says to drivers and clients is hashed, when golden files are
- * made.
+ * Test rig, told: what the manager says to drivers, clients and its observer is hashed, when golden
+ * files are made.
  *
  * Place  vidmm, tests only; see test_rig.h and tests/told.h.
  */
@@ -13,7 +13,10 @@
 struct miniport *rig_told_begin(struct rig *rig);
 void rig_told_end(struct miniport *top);
 
-/* The statistics, and the segments. */
+/* The statistics, the segments, budgets, and where each allocation is. */
 void rig_told_state(const struct rig *rig);
+
+/* What a note says, without its addresses of this program. */
+void rig_told_note(const struct vidmm_note *note);
 
 #endif
