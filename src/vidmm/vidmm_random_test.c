@@ -451,7 +451,9 @@ static void run_seed(uint64_t seed)
     assert_non_null(run);
     snprintf(rig_repeat, sizeof rig_repeat, "VIDMM_SEED=%" PRIu64 " vidmm_tests vidmm_random_test",
              seed);
-    rig = run->rig = rig_create(&config);
+    rig = run->rig = rig_new(&config);
+    rig_draw_options(rig, seed);
+    EXPECT(rig_start(rig) == STATUS_SUCCESS && rig_open(rig) == STATUS_SUCCESS);
     run->devices[0] = rig->device;
     run->contexts[0] = rig->context;
     EXPECT(vidmm_device_create(rig->process, &run->devices[1]) == STATUS_SUCCESS);

@@ -48,6 +48,7 @@ struct stage {
     bool hides_completion; /* its interrupt gets lost */
     unsigned preempt_count, query_count, timeout_count, error_count;
     uint32_t last_aborted; /* what ResetEngine answers */
+    unsigned reset_node;   /* that it was asked of last */
     char last_rule[16];
 };
 
@@ -143,6 +144,7 @@ static NTSTATUS driver_reset_engine(struct miniport *self, HANDLE object, DXGKAR
 {
     struct stage *stage = stage_of(self);
 
+    stage->reset_node = args->NodeOrdinal;
     args->LastAbortedFenceId = stage->last_aborted;
     stage->completed = stage->last_aborted;
     stage->queue_count = 0;
@@ -203,10 +205,10 @@ static bool timed_out(void *context, unsigned node)
     return !stage->puts_off;
 }
 
-static void stage_init(struct stage *stage, unsigned depth)
+static void stage_init_nodes(struct stage *stage, unsigned depth, unsigned node_count)
 {
     const struct vidsch_config config = {
-        .node_count = 1, .hardware_queue_depth = depth, .timeout_ns = TIMEOUT};
+        .node_count = node_count, .hardware_queue_depth = depth, .timeout_ns = TIMEOUT};
 
     memset(stage, 0, sizeof *stage);
     stage->ops = miniport_forward_ops;
@@ -220,6 +222,11 @@ static void stage_init(struct stage *stage, unsigned depth)
     assert_int_equal(vidsch_create(base_services_libc(), &stage->miniport, &config, &stage->events,
                                    &stage->vidsch),
                      STATUS_SUCCESS);
+}
+
+static void stage_init(struct stage *stage, unsigned depth)
+{
+    stage_init_nodes(stage, depth, 1);
 }
 
 static struct vidsch_context *open_context(struct stage *stage, bool is_paging)
@@ -431,6 +438,24 @@ static void a_packet_that_does_not_end_is_reset(void **state)
     stage_fini(&stage, paging, render);
 }
 
+static void an_engine_is_reset_by_its_own_number(void **state)
+{
+    struct stage stage;
+
+    stage_init_nodes(&stage, 2, 3);
+    for (unsigned node = 0; node < 3; node++) {
+        bool hit_paging = true;
+
+        stage.reset_node = 99;
+        assert_int_equal(vidsch_reset_engine(stage.vidsch, node,
+                                             STATUS_GRAPHICS_GPU_EXCEPTION_ON_DEVICE, &hit_paging),
+                         STATUS_SUCCESS);
+        assert_int_equal(stage.reset_node, node);
+        assert_false(hit_paging);
+    }
+    vidsch_destroy(stage.vidsch);
+}
+
 /* TDR-006: what was with the driver counts as completed, what is queued goes on afterwards. */
 static void an_adapter_reset_keeps_what_is_queued(void **state)
 {
@@ -519,6 +544,7 @@ int main(void)
         cmocka_unit_test(an_unlawful_answer_is_a_driver_error),
         cmocka_unit_test(the_watchdog_asks_before_it_preempts),
         cmocka_unit_test(a_packet_that_does_not_end_is_reset),
+        cmocka_unit_test(an_engine_is_reset_by_its_own_number),
         cmocka_unit_test(an_adapter_reset_keeps_what_is_queued),
         cmocka_unit_test(random_preemptions_lose_nothing),
     };

@@ -230,6 +230,45 @@ static void pinned_ones_keep_their_place_at_the_end(void **state)
     }
 }
 
+/* Its content moves when no context of any process runs; other content moves meanwhile. */
+static void what_pages_synchronously_waits_until_contexts_are_idle(void **state)
+{
+    for (unsigned is_synchronous = 0; is_synchronous < 2; is_synchronous++) {
+        struct rig_config config = rig_model(0);
+        const struct rig_request request = {.bytes = 4 * PAGE_BYTES,
+                                            .preferred = {1},
+                                            .flags =
+                                                FLAGS(.SynchronousPaging = (is_synchronous != 0))};
+        struct rig_object object, other;
+        struct rig_object *list[1] = {&other};
+        struct rig_done done = {0};
+        struct rig *rig;
+        uint64_t moves;
+
+        config.hides_segment[0] = true; /* what the CPU looks at leaves it */
+        rig = rig_create(&config);
+        assert_int_equal(rig_try_object(rig, rig->device, &request, &object), STATUS_SUCCESS);
+        rig_object(rig, 4, 1, &other);
+        rig_gpu(rig, &object, 4);
+        rig_gpu(rig, &other, 4);
+        rig_drain(rig);
+        assert_int_equal(rig_gpu_in(rig, rig->context, list, 1, 4, rig_done, &done),
+                         STATUS_SUCCESS);
+        moves = rig_count(rig, DXGK_OPERATION_TRANSFER);
+        assert_int_equal(vidmm_lock(object.allocation), STATUS_GRAPHICS_ALLOCATION_BUSY);
+        assert_int_equal(rig_count(rig, DXGK_OPERATION_TRANSFER), moves + !is_synchronous);
+        assert_int_equal(done.calls, 0);
+        rig_drain(rig);
+        assert_int_equal(rig_count(rig, DXGK_OPERATION_TRANSFER), moves + 1);
+        assert_int_equal(done.calls, 1);
+        assert_int_equal(vidmm_lock(object.allocation), STATUS_SUCCESS);
+        vidmm_unlock(object.allocation);
+        rig_destroy_object(rig, &object);
+        rig_destroy_object(rig, &other);
+        rig_free(rig);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -240,6 +279,7 @@ int main(void)
         cmocka_unit_test(pitch_aligned_sizes_are_no_smaller),
         cmocka_unit_test(a_segment_of_aligned_rows_is_for_those_that_have_a_size_there),
         cmocka_unit_test(pinned_ones_keep_their_place_at_the_end),
+        cmocka_unit_test(what_pages_synchronously_waits_until_contexts_are_idle),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

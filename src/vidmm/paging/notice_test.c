@@ -1,4 +1,7 @@
-/* NOTIFY_ALLOC: a driver that keeps content in caches of its own hears which pages leave. */
+/*
+ * NOTIFY_RESIDENCY: a driver hears where an allocation is, and that it goes.
+ * NOTIFY_ALLOC: a driver that keeps content in caches of its own hears which pages leave.
+ */
 #include "vidmm/memory/allocation.h"
 #include "vidmm/rig/test_rig_run.h"
 #include "vidmm/vidmm.h"
@@ -124,9 +127,73 @@ static void an_address_is_told_of_when_the_driver_knows_its_root(void **state)
     }
 }
 
+struct whereabouts {
+    struct rig_object *object;
+    unsigned came, went;
+};
+
+static void hear_of_residency(struct rig *rig, const DXGKARG_BUILDPAGINGBUFFER *args)
+{
+    struct whereabouts *heard = rig->test;
+    const DXGK_BUILDPAGINGBUFFER_NOTIFYRESIDENCY *notice = &args->NotifyResidency;
+
+    if (args->Operation != DXGK_OPERATION_NOTIFY_RESIDENCY)
+        return;
+    assert_ptr_equal(notice->hAllocation, heard->object->driver);
+    if (notice->Resident) {
+        const struct rig_page *page;
+
+        assert_int_equal(notice->PhysicalAddress.SegmentId, 1);
+        page = &rig->segments[0][notice->PhysicalAddress.SegmentOffset / PAGE_BYTES];
+        assert_true(page >= rig->segments[0] && page < rig->segments[0] + rig->segment_pages[0]);
+        heard->came++;
+        return;
+    }
+    assert_int_equal(notice->PhysicalAddress.SegmentId, 0); /* NTF-004 */
+    assert_int_equal(notice->PhysicalAddress.SegmentOffset, 0);
+    heard->went++;
+}
+
+/* NTF-001..004: once each time that it comes and goes, and of no other allocation. */
+static void who_asks_for_it_hears_of_residency(void **state)
+{
+    for (unsigned model = 1; model < RIG_MODELS; model++) {
+        struct rig_config config = rig_model(model);
+        const uint32_t asks = (DXGK_ALLOCATIONINFOFLAGS_WDDM2_0){
+            {{.ExplicitResidencyNotification = 1,
+              .AccessedPhysically =
+                  1}}}.Value;
+        const struct rig_request request = {
+            .bytes = 8 * PAGE_BYTES, .preferred = {1}, .flags = asks};
+        struct rig_object object, large;
+        struct whereabouts heard = {.object = &object};
+        struct rig *rig;
+
+        config.keeps_tables_in_system = true;
+        rig = rig_create(&config);
+        rig->test = &heard;
+        rig->watch = hear_of_residency;
+        assert_int_equal(rig_try_object(rig, rig->device, &request, &object), STATUS_SUCCESS);
+        rig_object(rig, rig->segment_pages[0], 1, &large);
+        for (unsigned turn = 1; turn <= 3; turn++) {
+            rig_make_resident(rig, &object);
+            assert_int_equal(heard.came, turn);
+            assert_int_equal(heard.went, turn - 1);
+            rig_evict(rig, &object);
+            rig_make_resident(rig, &large); /* which has no room beside it */
+            rig_evict(rig, &large);
+            assert_int_equal(heard.went, turn);
+        }
+        rig_destroy_object(rig, &object);
+        rig_destroy_object(rig, &large);
+        rig_free(rig);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(who_asks_for_it_hears_of_residency),
         cmocka_unit_test(what_leaves_an_aperture_is_told_of_from_its_first_page_to_its_last),
         cmocka_unit_test(an_address_is_told_of_when_the_driver_knows_its_root),
     };

@@ -166,6 +166,9 @@ static struct rig_operation *rig_begin_operation(struct rig *rig,
     case DXGK_OPERATION_NOTIFY_FENCE_RESIDENCY:
         EXPECT(args->NotifyFenceResidency.NumFences > 0);
         break;
+    case DXGK_OPERATION_NOTIFY_RESIDENCY:
+        EXPECT(args->NotifyResidency.hAllocation);
+        break;
     case DXGK_OPERATION_NOTIFY_ALLOC:
         EXPECT(args->NotifyAllocation.SizeInBytes > 0);
         break;

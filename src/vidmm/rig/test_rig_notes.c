@@ -171,6 +171,11 @@ static void free_place(struct place *place)
     *place = (struct place){0};
 }
 
+void rig_notes_stopped(struct rig_notes *notes)
+{
+    memset(notes->segments, 0, sizeof notes->segments);
+}
+
 void rig_notes_free(struct rig_notes *notes)
 {
     for (size_t i = 0; i < notes->things.capacity; i++) {

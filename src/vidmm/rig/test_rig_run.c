@@ -375,6 +375,20 @@ struct rig *rig_new(const struct rig_config *config)
     return rig;
 }
 
+void rig_draw_options(struct rig *rig, uint64_t seed)
+{
+    struct vidmm_config *options = &rig->manager;
+    struct rng rng;
+
+    rng_init(&rng, ~seed);
+    options->hardware_queue_depth = (unsigned)rng_below(&rng, 4);
+    options->ids_before_wrap = rng_chance(&rng, 1, 4) ? 1 + (uint32_t)rng_below(&rng, 40) : 0;
+    options->frees_empty_tables = rng_chance(&rng, 1, 3);
+    options->marks_paging_only = rng_chance(&rng, 1, 3);
+    options->announces_idle = rng_chance(&rng, 1, 3);
+    options->transfer_bytes = rng_chance(&rng, 1, 2) ? PAGE_BYTES_OF(1 + rng_below(&rng, 12)) : 0;
+}
+
 NTSTATUS rig_start(struct rig *rig)
 {
     struct vidmm_failure failure;

@@ -34,6 +34,9 @@ void rig_hang(struct rig *rig);
 /* The machine without a manager. */
 struct rig *rig_new(const struct rig_config *config);
 
+/* Behind rig_new(): options of the manager that change how content moves, and not what it is. */
+void rig_draw_options(struct rig *rig, uint64_t seed);
+
 /* All or nothing, and the status that says why. */
 NTSTATUS rig_start(struct rig *rig);
 NTSTATUS rig_open(struct rig *rig);

@@ -127,7 +127,7 @@ NTSTATUS rig_map_host(struct miniport *self, HANDLE object, const DXGKARG_MAPCPU
 
         EXPECT(slot < rig->config.host_slots && !rig->host_shown[slot]);
         EXPECT(page < div_round_up(rig->segment_pages[0], unit));
-        if (map->hAllocation)
+        if (map->hAllocation && !rig->is_hung)
             EXPECT(rig_page(rig, 1, page * unit)->owner ==
                    rig_allocation_of(rig, map->hAllocation)->number);
         for (uint64_t other = 0; other < rig->config.host_slots; other++)

@@ -6,7 +6,9 @@
 #include "vidmm/vidmm.h"
 
 #include "base/bits.h"
+#include "vidmm/memory/allocation.h"
 #include "vidmm/tables/paging_process.h"
+#include "vidmm/work/client.h"
 
 static DXGKARGCB_CREATECONTEXTALLOCATION request(const struct rig *rig, int *driver_object)
 {
@@ -61,6 +63,58 @@ static void an_allocation_belongs_to_a_context_or_to_a_device_alone(void **state
         assert_refused(rig, create, "CTX-002");
         create.hDevice = rig->device;
         assert_int_equal(vidmm_context_allocation_create(rig->vidmm, &create), STATUS_SUCCESS);
+        assert_int_equal(vidmm_context_allocation_destroy(rig->vidmm, create.hAllocation),
+                         STATUS_SUCCESS);
+        rig_free(rig);
+    }
+}
+
+static struct vidmm_allocation *create_with(struct rig *rig,
+                                            DXGKARGCB_CREATECONTEXTALLOCATION *create)
+{
+    assert_int_equal(vidmm_context_allocation_create(rig->vidmm, create), STATUS_SUCCESS);
+    return container_of(rig->context->allocations.next, struct context_part, link)->allocation;
+}
+
+/* Each member by itself: what it says is known of the allocation, and nothing beside it. */
+static void what_the_driver_asks_for_is_what_it_gets(void **state)
+{
+    enum { PLAIN, VISIBLE, CACHED, PHYSICAL, NOTIFIED, FROM_END, MAPPED, ASKED };
+
+    for (unsigned turn = 0; turn < RIG_MODELS * ASKED; turn++) {
+        const unsigned model = turn / ASKED, asked = turn % ASKED;
+        struct rig_config config = rig_model(model);
+        struct rig *rig = rig_create(&config);
+        DXGKARGCB_CREATECONTEXTALLOCATION create = request(rig, &(int){0});
+        const bool is_virtual = rig->config.is_virtual;
+        const struct vidmm_allocation *allocation;
+
+        if (asked == MAPPED && !is_virtual) {
+            rig_free(rig);
+            continue;
+        }
+        create.Flags.CpuVisible = asked == VISIBLE || asked == CACHED; /* ALLOC-009 */
+        create.Flags.Cached = asked == CACHED;
+        create.Flags.AccessedPhysically = asked == PHYSICAL || asked == NOTIFIED; /* NTF-002 */
+        create.Flags.ExplicitResidencyNotification = asked == NOTIFIED;
+        create.Flags.FromEndOfSegment = asked == FROM_END;
+        create.ContextAllocationFlags.MapGpuVirtualAddress = asked == MAPPED;
+        create.Alignment = 4 * PAGE_BYTES;
+        create.EvictionSegmentSet = is_virtual ? 0 : 1u << (rig->segment_count - 1);
+        create.HintedBank.Bank0 = 0;
+        allocation = create_with(rig, &create);
+        assert_int_equal(allocation->page_count, 3);
+        assert_int_equal(allocation->alignment, 4 * PAGE_BYTES);
+        assert_int_equal(allocation->eviction_set, create.EvictionSegmentSet);
+        assert_int_equal(allocation->preference[0], 1);
+        assert_int_equal(allocation->priority_class, 3); /* HIGH */
+        assert_int_equal(allocation->is_cpu_visible, create.Flags.CpuVisible);
+        assert_int_equal(allocation->is_cached, create.Flags.Cached);
+        assert_int_equal(allocation->is_accessed_physically,
+                         is_virtual && create.Flags.AccessedPhysically);
+        assert_int_equal(allocation->wants_residency_notice, is_virtual && asked == NOTIFIED);
+        assert_int_equal(allocation->from_end != 0, !is_virtual && asked == FROM_END);
+        assert_int_equal(allocation->context->is_gpu_va_wanted, asked == MAPPED);
         assert_int_equal(vidmm_context_allocation_destroy(rig->vidmm, create.hAllocation),
                          STATUS_SUCCESS);
         rig_free(rig);
@@ -168,6 +222,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_allocation_belongs_to_a_context_or_to_a_device_alone),
+        cmocka_unit_test(what_the_driver_asks_for_is_what_it_gets),
         cmocka_unit_test(an_allocation_has_to_fit_in_a_chunk_of_scratch),
         cmocka_unit_test(the_physical_model_neither_maps_nor_updates),
         cmocka_unit_test(an_update_for_which_there_is_no_memory_is_none),

@@ -4,6 +4,8 @@
 #include "vidmm/rig/test_rig_run.h"
 #include "vidmm/vidmm.h"
 
+#include "vidsch/vidsch.h"
+
 static NTSTATUS set_power_state(struct miniport *self, ULONG device, DEVICE_POWER_STATE state,
                                 POWER_ACTION action)
 {
@@ -212,6 +214,41 @@ static void work_of_another_context_makes_a_queued_switch_needless(void **state)
     rig_free(rig);
 }
 
+/* The switch waits behind other packets, and the context that it would leave ends. */
+static void a_queued_switch_goes_with_the_context_that_it_would_leave(void **state)
+{
+    struct rig *rig = start(0, true);
+    struct vidmm_device *device;
+    struct vidmm_context *leaving;
+    struct rig_object object, theirs;
+    struct rig_object *list[1] = {&theirs};
+    const struct rig_request request = {.bytes = PAGE_BYTES, .preferred = {1}};
+    struct rig_done done = {0};
+
+    create_used(rig, &object);
+    assert_int_equal(vidmm_device_create(rig->process, &device), STATUS_SUCCESS);
+    assert_int_equal(vidmm_context_create(device, 0, NULL, 0, &leaving), STATUS_SUCCESS);
+    assert_int_equal(rig_try_object(rig, device, &request, &theirs), STATUS_SUCCESS);
+    assert_int_equal(rig_gpu_in(rig, leaving, list, 1, 1, rig_done, &done), STATUS_SUCCESS);
+    rig_drain(rig);
+    vidsch_set_gate(rig->vidmm->vidsch, VIDSCH_CLOSED); /* nothing goes to the GPU */
+    assert_int_equal(vidmm_lock(theirs.allocation), STATUS_GRAPHICS_ALLOCATION_BUSY);
+    assert_int_equal(vidmm_statistics(rig->vidmm)->context_switches, 1);
+    assert_int_equal(rig->switches, 0);
+    vidmm_context_destroy(leaving);
+    vidsch_set_gate(rig->vidmm->vidsch, VIDSCH_OPEN);
+    vidmm_notify_dpc(rig->vidmm);
+    rig_drain(rig);
+    assert_int_equal(rig->switches, 0);
+    assert_int_equal(vidmm_lock(theirs.allocation), STATUS_SUCCESS); /* it has left all the same */
+    vidmm_unlock(theirs.allocation);
+    rig_destroy_object(rig, &theirs);
+    rig_destroy_object(rig, &object);
+    rig_drain(rig);
+    vidmm_device_destroy(device);
+    rig_free(rig);
+}
+
 static void every_nth_allocation_failure_leaves_nothing(void **state)
 {
     NTSTATUS status = STATUS_NO_MEMORY;
@@ -238,6 +275,7 @@ int main(void)
         cmocka_unit_test(a_context_that_was_destroyed_is_not_left),
         cmocka_unit_test(a_sleep_leaves_the_context_of_the_system),
         cmocka_unit_test(work_of_another_context_makes_a_queued_switch_needless),
+        cmocka_unit_test(a_queued_switch_goes_with_the_context_that_it_would_leave),
         cmocka_unit_test(every_nth_allocation_failure_leaves_nothing),
     };
 
