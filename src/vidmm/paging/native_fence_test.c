@@ -4,6 +4,7 @@
  */
 #include "vidmm/memory/page_units.h"
 #include "vidmm/notes.h"
+#include "vidmm/rig/test_rig_notes.h"
 #include "vidmm/rig/test_rig_run.h"
 #include "vidmm/vidmm.h"
 
@@ -633,9 +634,41 @@ static void a_driver_without_memory_for_its_answer_fails_the_fence(void **state)
     fini(&witness);
 }
 
+/* What one life of the manager had told the driver of is no list of the next one's. */
+static void fences_of_a_manager_that_starts_again_are_new_ones(void **state)
+{
+    struct witness witness;
+    struct rig *rig;
+
+    init(&witness);
+    rig = witness.rig;
+    for (unsigned life = 0; life < 3; life++) {
+        struct vidmm_failure failure;
+
+        create(&witness, 0, 5);
+        for (unsigned i = 0; i < 5; i++) {
+            assert_int_equal(vidmm_native_fence_value(witness.fences[i]), 100 + i);
+            destroy(&witness, i);
+        }
+        witness.created = witness.destroyed = 0; /* the driver gives out its numbers again */
+        vidmm_context_destroy(rig->context);
+        rig_drain(rig);
+        vidmm_device_destroy(rig->device);
+        vidmm_process_destroy(rig->process);
+        vidmm_stop(rig->vidmm);
+        assert_int_equal(rig->taken_pages + rig->taken_blocks, 0);
+        rig_notes_stopped(rig->notes);
+        assert_int_equal(vidmm_start(rig->vidmm, &failure), STATUS_SUCCESS);
+        rig->vidmm->caps.has_native_fences = true;
+        assert_int_equal(rig_open(rig), STATUS_SUCCESS);
+    }
+    fini(&witness);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(fences_of_a_manager_that_starts_again_are_new_ones),
         cmocka_unit_test(a_fence_for_which_there_is_no_memory_leaves_nothing),
         cmocka_unit_test(a_fence_that_the_driver_refuses_leaves_nothing),
         cmocka_unit_test(after_a_reset_the_driver_is_told_of_every_fence_at_once),
