@@ -629,35 +629,42 @@ static void drop_broken(struct server *server)
 
 extern char **environ;
 
+/* A list with colons, of which this is the first: false when memory is short. */
+static bool put_first(const char *variable, const char *first)
+{
+    const char *others = getenv(variable);
+    char *all;
+    bool is_set;
+
+    if (asprintf(&all, "%s%s%s", first, others ? ":" : "", others ? others : "") < 0)
+        return false;
+    is_set = !setenv(variable, all, 1);
+    free(all);
+    return is_set;
+}
+
 /* A driver for WSL opens libdxcore.so by a path of WSL's (src/preload); others need no more. */
 static bool set_preload(const char *library_dir)
 {
-    const char *before = getenv("LD_PRELOAD");
-    char *library, *all = NULL;
+    char *library;
     bool is_set = true;
 
     if (asprintf(&library, "%s/libdrydock-wsl.so", library_dir) < 0)
         return false;
     if (access(library, R_OK) == 0)
-        is_set = asprintf(&all, "%s%s%s", library, before ? ":" : "", before ? before : "") >= 0 &&
-                 !setenv("LD_PRELOAD", all, 1);
+        is_set = put_first("LD_PRELOAD", library);
+#if defined(__SANITIZE_ADDRESS__)
+    /* Built with this sanitizer the libraries have its runtime, which then is not the first. */
+    is_set = is_set && put_first("ASAN_OPTIONS", "verify_asan_link_order=0");
+#endif
     free(library);
-    free(all);
     return is_set;
 }
 
 bool exec_set_environment(const char *socket_path, const char *library_dir)
 {
-    const char *path = getenv("LD_LIBRARY_PATH");
-    char *libraries;
-    bool is_set;
-
-    if (asprintf(&libraries, "%s%s%s", library_dir, path ? ":" : "", path ? path : "") < 0)
-        return false;
-    is_set = !setenv(PROTOCOL_VARIABLE, socket_path, 1) &&
-             !setenv("LD_LIBRARY_PATH", libraries, 1) && set_preload(library_dir);
-    free(libraries);
-    return is_set;
+    return !setenv(PROTOCOL_VARIABLE, socket_path, 1) &&
+           put_first("LD_LIBRARY_PATH", library_dir) && set_preload(library_dir);
 }
 
 static bool start_program(struct server *server)
