@@ -5,7 +5,8 @@
 import "./style.css";
 import { campaignView } from "./campaign.js";
 import { compareView, windowOf } from "./compare.js";
-import { findingsOf, findingView } from "./finding.js";
+import { findingsOf } from "./finding.js";
+import { findingView } from "./findingview.js";
 import { tablesView } from "./tableview.js";
 import { textIn, type App, type Facts, type View } from "./app.js";
 import { frames } from "./canvas.js";
