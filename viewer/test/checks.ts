@@ -178,10 +178,8 @@ export async function interaction(page: Page, name: string): Promise<void> {
         if (hasBands) await selects(page, `${name} ${view}`);
         const words = view === "map" ? "a1" : "DxgkDdi";
         await page.locator("input.find").fill(words);
-        await page.waitForFunction(
-            () => /\d/.test(document.querySelector(".matches")?.textContent ?? ""),
-            undefined,
-            { timeout: 10000 },
+        await page.waitForFunction(() =>
+            /\d/.test(document.querySelector(".matches")?.textContent ?? ""),
         );
         const matches = Number(
             ((await page.locator(".matches").textContent()) ?? "").replace(/[^\d]/g, ""),
@@ -193,16 +191,14 @@ export async function interaction(page: Page, name: string): Promise<void> {
             check(!(await hasNothing(page)), `${name} ${view}: Enter goes to a match`);
         }
         await page.locator("input.find").fill("there is no such thing");
-        await page.waitForFunction(
-            () => /^0 /.test(document.querySelector(".matches")?.textContent ?? ""),
-            undefined,
-            { timeout: 10000 },
+        await page.waitForFunction(() =>
+            /^0 /.test(document.querySelector(".matches")?.textContent ?? ""),
         );
         await page.locator("input.find").fill("");
         if (view === "timeline") {
             await canvas.focus();
             await page.keyboard.press("m");
-            await page.waitForSelector(".measured", { timeout: 5000 });
+            await page.waitForSelector(".measured");
             check(
                 (await page.locator(".measured [role=row]").count()) > 1,
                 `${name}: M measures what is in sight`,
@@ -230,7 +226,7 @@ export async function interaction(page: Page, name: string): Promise<void> {
         await page.keyboard.press("ArrowLeft");
         await page.keyboard.press("Enter");
         await page
-            .waitForFunction(() => location.hash.startsWith("#row/"), undefined, { timeout: 5000 })
+            .waitForFunction(() => location.hash.startsWith("#row/"))
             .catch(() => check(false, `${name} ${view}: Enter opens a row`));
     }
     await page.locator("body").press("?");
@@ -239,7 +235,7 @@ export async function interaction(page: Page, name: string): Promise<void> {
     await page.waitForFunction(() => !document.querySelector("dialog[open]"));
     await page.locator("body").press("1");
     await page
-        .waitForFunction(() => location.hash === "#overview", undefined, { timeout: 5000 })
+        .waitForFunction(() => location.hash === "#overview")
         .catch(() => check(false, `${name}: 1 goes to the first view`));
     const before = await page.evaluate(() => document.documentElement.dataset.theme);
     await page.locator("body").press("t");

@@ -41,6 +41,9 @@ export function findChromium(): string {
     return "";
 }
 
+/* ms until what a page is waited for counts as missing: others may keep the processors. */
+export const PATIENCE = 120000;
+
 /*
  * A page that is open; whatever it says on the console, fails at or asks of the network is noted.
  */
@@ -61,6 +64,7 @@ export async function open(
         colorScheme: theme,
         reducedMotion: "reduce",
     });
+    context.setDefaultTimeout(PATIENCE);
     const page = await context.newPage();
     const complaints: string[] = [];
     page.on("console", message => {
@@ -73,7 +77,7 @@ export async function open(
             complaints.push(`asks for ${request.url()}`);
     });
     await page.goto(pathToFileURL(path).href);
-    await page.waitForSelector("html[data-ready]", { timeout: 120000 });
+    await page.waitForSelector("html[data-ready]");
     return { page, complaints, close: () => context.close() };
 }
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Browser } from "playwright-core";
 import * as format from "../src/format.js";
-import { check, go, open, out, viewer } from "./chromium.js";
+import { check, go, open, out, PATIENCE, viewer } from "./chromium.js";
 import { pack } from "./pack.js";
 import { pageOf, writePage } from "./page.js";
 import { synthetic } from "./synthetic.js";
@@ -153,9 +153,10 @@ export async function damaged(browser: Browser): Promise<void> {
         pageOf(readFileSync(viewer, "utf8"), {}, []).replace(/(id="facts">)\{\}/, '$1{"page": '),
     );
     const context = await browser.newContext();
+    context.setDefaultTimeout(PATIENCE);
     const page = await context.newPage();
     await page.goto(pathToFileURL(path).href);
-    await page.waitForSelector("[role=alert]", { timeout: 10000 });
+    await page.waitForSelector("[role=alert]");
     check(
         /This page is damaged/.test((await page.locator("main").textContent()) ?? ""),
         "damaged facts: the page says so",

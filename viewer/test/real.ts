@@ -119,10 +119,8 @@ async function clients(page: Page): Promise<void> {
     );
     await go(page, "timeline");
     await page.locator("input.find").fill("D3DKMTSubmitCommand");
-    await page.waitForFunction(
-        () => /^[1-9]/.test(document.querySelector(".matches")?.textContent ?? ""),
-        undefined,
-        { timeout: 10000 },
+    await page.waitForFunction(() =>
+        /^[1-9]/.test(document.querySelector(".matches")?.textContent ?? ""),
     );
 }
 
@@ -274,7 +272,7 @@ async function campaign(browser: Browser, shots: Shots): Promise<void> {
         const [link] = links;
         if (!link) return;
         await page.locator(`main a[href='${link}']`).first().click();
-        await page.waitForSelector("html[data-ready]", { timeout: 60000 });
+        await page.waitForSelector("html[data-ready]");
         check(
             page.url().split("#")[0].endsWith(link.split("#")[0]),
             `campaign: ${page.url()} is the page of ${link}`,
