@@ -17,7 +17,7 @@
 #include "base/bits.h"
 #include "base/rng.h"
 
-#define SEED_COUNT   180
+#define SEED_COUNT   200
 #define STEP_COUNT   1500
 #define OBJECT_COUNT 24
 #define DEVICE_COUNT 2
@@ -126,6 +126,8 @@ static struct rig_config random_config(uint64_t seed)
         config.dma_bytes =
             (uint32_t)(sizeof(struct rig_command) * (1 + rng_below(&rng, RIG_PROGRAM_STEPS)));
     }
+    if (config.segment_pages[0] >= 120 && rng_chance(&rng, 1, 3))
+        config.start_pages = 16 * (1 + rng_below(&rng, 2));
     return config;
 }
 
@@ -408,6 +410,20 @@ static void destroy(struct random_run *run)
     object->is_mapped = false;
 }
 
+/* Nothing lies in front of local_start, or behind local_limit. */
+static void expect_within(const struct rig *rig)
+{
+    const uint64_t limit = rig->manager.local_limit / PAGE_BYTES;
+
+    for (unsigned segment = 0; segment < rig->config.memory_segments; segment++) {
+        for (uint64_t i = 0; i < rig->config.start_pages; i++)
+            EXPECT(!rig->segments[segment][i].owner);
+        for (uint64_t i = rig->config.start_pages + limit; limit && i < rig->segment_pages[segment];
+             i++)
+            EXPECT(!rig->segments[segment][i].owner);
+    }
+}
+
 static void finish(struct random_run *run)
 {
     for (unsigned i = 0; i < OBJECT_COUNT; i++) {
@@ -453,6 +469,8 @@ static void run_seed(uint64_t seed)
              seed);
     rig = run->rig = rig_new(&config);
     rig_draw_options(rig, seed);
+    if (config.segment_pages[0] >= 120 && seed % 5 == 0)
+        rig->manager.local_limit = PAGE_BYTES_OF(112);
     EXPECT(rig_start(rig) == STATUS_SUCCESS && rig_open(rig) == STATUS_SUCCESS);
     run->devices[0] = rig->device;
     run->contexts[0] = rig->context;
@@ -467,6 +485,7 @@ static void run_seed(uint64_t seed)
         }
         EXPECT(vidmm_check(rig->vidmm));
         rig_notes_check(rig);
+        expect_within(rig);
     }
     finish(run);
     for (unsigned i = 0; i < 32; i++)

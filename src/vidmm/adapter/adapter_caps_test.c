@@ -315,6 +315,8 @@ CHANGE(no_nodes, fake->driver.GpuEngineTopology.NbAsymetricProcessingNodes = 0)
 CHANGE(one_unaware_node, fake->driver.GpuEngineTopology.NbAsymetricProcessingNodes = 0;
        fake->driver.SchedulingCaps.MultiEngineAware = 0;
        fake->driver.MemoryManagementCaps.PagingNode = 0)
+CHANGE(no_contexts, fake->lacks = UINT64_C(1) << MINIPORT_DDI_CreateContext)
+CHANGE(no_contexts_unaware, no_contexts(fake); one_unaware_node(fake))
 CHANGE(paging_node, fake->driver.MemoryManagementCaps.PagingNode = 2)
 CHANGE(adapter_nodes, fake->adapter.NumExecutionNodes = 65)
 CHANGE(adapter_paging_node, fake->adapter.PagingNodeIndex = 3)
@@ -405,6 +407,9 @@ static void every_broken_rule_is_named_with_its_field(void **state)
         {"PB-019", "QUERYSEGMENT4.PagingBufferSegmentId is 0x1;", WDDM20, paging_in_memory},
         {"PB-019", "QUERYSEGMENT.PagingBufferSegmentId is 0x4;", WIN7, paging_nowhere},
         {"PB-020", "QUERYSEGMENT4.PagingBufferSize is 0x0;", WDDM20, paging_empty},
+        {"CTX-016", "MultiEngineAware is 0x1;", WDDM13, no_contexts},
+        {"CTX-016", "MultiEngineAware is 0x1;", WDDM20, no_contexts},
+        {"CTX-016", "MultiEngineAware is 0x0;", WDDM20, no_contexts_unaware},
         {"PT-001", "DRIVERCAPS.MemoryManagementCaps.VirtualAddressingSupported", WDDM20,
          va_without_mmu},
         {"PT-001", "DRIVERCAPS.MemoryManagementCaps.GpuMmuSupported", WDDM20, mmu_without_va},
@@ -523,6 +528,7 @@ static void the_nearest_lawful_reports_are_taken(void **state)
         {WDDM20, bits_31},
         {WDDM20, cpu_system_directories},
         {VISTA, one_unaware_node},
+        {WDDM13, no_contexts_unaware},
         {WDDM13, no_stride},
         {WDDM13, iommu_without_va},
     };
@@ -693,6 +699,53 @@ static void every_nth_allocation_failure_leaks_nothing(void **state)
     }
 }
 
+/* Of each function that a driver may lack: which of its abilities is not used then. */
+static void what_a_driver_has_no_function_for_is_not_used(void **state)
+{
+    static const struct {
+        enum miniport_ddi ddi;
+        bool contexts, ranges, fences, kernel, flips;
+    } cases[] = {
+        {MINIPORT_DDI_COUNT, true, true, true, true, true}, /* it lacks none */
+        {MINIPORT_DDI_CreateContext, false, true, true, true, true},
+        {MINIPORT_DDI_AcquireSwizzlingRange, true, false, true, true, true},
+        {MINIPORT_DDI_ReleaseSwizzlingRange, true, false, true, true, true},
+        {MINIPORT_DDI_CreateNativeFence, true, true, false, true, true},
+        {MINIPORT_DDI_DestroyNativeFence, true, true, false, true, true},
+        {MINIPORT_DDI_UpdateMonitoredValues, true, true, false, true, true},
+        {MINIPORT_DDI_RenderKm, true, true, true, false, true},
+        {MINIPORT_DDI_SetVidPnSourceAddress, true, true, true, true, false},
+        {MINIPORT_DDI_SetVidPnSourceVisibility, true, true, true, true, false},
+    };
+
+    for (size_t i = 0; i < 2 * ARRAY_COUNT(cases); i++) {
+        const bool is_virtual = i % 2;
+        struct vidmm_failure failure;
+        struct vidmm_caps caps;
+        struct fake fake;
+
+        make_fake(&fake, is_virtual ? WDDM32 : WIN7);
+        fake.driver.NumberOfSwizzlingRanges = 3;
+        fake.driver.FlipCaps.FlipOnVSyncMmIo = 1;
+        fake.driver.PresentationCaps.SupportKernelModeCommandBuffer = 1;
+        fake.driver.SchedulingCaps.NativeGpuFence = is_virtual;
+        if (cases[i / 2].ddi < MINIPORT_DDI_COUNT)
+            fake.lacks = UINT64_C(1) << cases[i / 2].ddi;
+        if (!cases[i / 2].contexts && is_virtual)
+            continue; /* CTX-016 */
+        if (!cases[i / 2].contexts)
+            one_unaware_node(&fake);
+        assert_int_equal(query(&fake, &caps, &failure), STATUS_SUCCESS);
+        assert_int_equal(caps.has_contexts, cases[i / 2].contexts);
+        assert_int_equal(caps.has_native_fences, is_virtual && cases[i / 2].fences);
+        assert_int_equal(caps.renders_for_kernel, !is_virtual && cases[i / 2].kernel);
+        assert_int_equal(caps.flips_by_registers, cases[i / 2].flips);
+        if (!is_virtual)
+            assert_int_equal(caps.swizzling_range_count, cases[i / 2].ranges ? 3 : 0);
+        vidmm_caps_fini(base_services_libc(), &caps);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -707,6 +760,7 @@ int main(void)
         cmocka_unit_test(the_drivers_own_failure_comes_out_with_the_query),
         cmocka_unit_test(each_query_that_fails_in_its_turn_ends_the_start),
         cmocka_unit_test(every_nth_allocation_failure_leaks_nothing),
+        cmocka_unit_test(what_a_driver_has_no_function_for_is_not_used),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -371,7 +371,8 @@ static enum job_step unmap_next(struct job *job, DXGKARG_BUILDPAGINGBUFFER *args
     struct address_space *space = &mapping->process->space;
 
     mapping->is_live = false;
-    if (job->phase || !mapping->allocation->entries_valid)
+    /* Where its tables have left, they took its entries with them: none has been written since. */
+    if (job->phase || !mapping->allocation->entries_valid || mapping->tables_left)
         return JOB_DONE;
     if (job->cursor < mapping->page_count) {
         job->cursor += page_table_op_unmap(

@@ -13,7 +13,11 @@ static ULONG fake_version(struct miniport *self)
 
 static bool fake_has(struct miniport *self, enum miniport_ddi ddi)
 {
-    return ddi != MINIPORT_DDI_GetRootPageTableSize || ((struct fake *)self)->sizes_roots;
+    const struct fake *fake = (struct fake *)self;
+
+    if (fake->lacks >> ddi & 1)
+        return false;
+    return ddi != MINIPORT_DDI_GetRootPageTableSize || fake->sizes_roots;
 }
 
 static void answer_segments(const struct fake *fake, DXGK_QUERYSEGMENTOUT *out)

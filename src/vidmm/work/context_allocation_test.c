@@ -76,6 +76,27 @@ static struct vidmm_allocation *create_with(struct rig *rig,
     return container_of(rig->context->allocations.next, struct context_part, link)->allocation;
 }
 
+static void a_refused_allocation_takes_no_handle(void **state)
+{
+    struct rig_config config = rig_model(0);
+    struct rig *rig = rig_create(&config);
+    DXGKARGCB_CREATECONTEXTALLOCATION create = request(rig, &(int){0});
+    unsigned capacity;
+
+    assert_int_equal(vidmm_context_allocation_create(rig->vidmm, &create), STATUS_SUCCESS);
+    assert_int_equal(vidmm_context_allocation_destroy(rig->vidmm, create.hAllocation),
+                     STATUS_SUCCESS);
+    create.SupportedSegmentSet = 1u << 20; /* there is no such segment */
+    rig->expected_rules = "ALLOC-005";
+    capacity = rig->vidmm->handle_capacity;
+    for (unsigned i = 0; i < 2 * capacity; i++)
+        assert_int_equal(vidmm_context_allocation_create(rig->vidmm, &create),
+                         STATUS_INVALID_PARAMETER);
+    assert_int_equal(rig->rule_count, 2 * capacity);
+    assert_int_equal(rig->vidmm->handle_capacity, capacity);
+    rig_free(rig);
+}
+
 /* Each member by itself: what it says is known of the allocation, and nothing beside it. */
 static void what_the_driver_asks_for_is_what_it_gets(void **state)
 {
@@ -222,6 +243,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_allocation_belongs_to_a_context_or_to_a_device_alone),
+        cmocka_unit_test(a_refused_allocation_takes_no_handle),
         cmocka_unit_test(what_the_driver_asks_for_is_what_it_gets),
         cmocka_unit_test(an_allocation_has_to_fit_in_a_chunk_of_scratch),
         cmocka_unit_test(the_physical_model_neither_maps_nor_updates),
