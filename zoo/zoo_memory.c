@@ -342,6 +342,11 @@ INFORMED(resources_before, info->TranslatedResourceList, -1)
 INFORMED(registry_path_behind, info->DeviceRegistryPath.Buffer,
          info->DeviceRegistryPath.MaximumLength)
 
+/* ---- Escapes ---- */
+
+BEHIND(escape, const DXGKARG_ESCAPE, escape_behind, pPrivateDriverData, was.PrivateDriverDataSize)
+KEPT(escape, const DXGKARG_ESCAPE, escape_kept, was.pPrivateDriverData)
+
 /* ---- The table ---- */
 
 #define ROW(name, text, in, rule, function)                                                        \
@@ -543,5 +548,19 @@ const struct zoo_defect zoo_memory_defects[] = {
         ZOO_ALL, "MEM-001", resources_before),
     ROW("MEM-registry-path-behind", "StartDevice writes a byte behind DeviceRegistryPath", ZOO_ALL,
         "MEM-001", registry_path_behind),
+    {.id = "MEM-escape-behind",
+     .sentence = "Escape writes a byte behind its private data",
+     .models = ZOO_ALL,
+     .rules = "MEM-001",
+     .since = ZOO_SINCE,
+     .focus = "escapes=yes",
+     .plant = escape_behind},
+    {.id = "MEM-escape-kept",
+     .sentence = "Escape writes to the private data of the escape before it",
+     .models = ZOO_ALL,
+     .rules = "MEM-003",
+     .since = ZOO_SINCE,
+     .focus = "escapes=yes",
+     .plant = escape_kept},
     {.id = NULL},
 };

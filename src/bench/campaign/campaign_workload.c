@@ -123,6 +123,7 @@ static void draw_kinds(uint64_t seed, struct settings *settings)
     set_flag(settings, "presents", rng_chance(&rng, 1, 4));
     if (rng_chance(&rng, 1, REMOVED_ONE_IN))
         set(settings, "removal", 100 + rng_below(&rng, 200));
+    set_flag(settings, "escapes", rng_chance(&rng, 1, 4));
 }
 
 bool campaign_draw_workload(uint64_t seed, const char *focus, struct workload **out,

@@ -121,6 +121,10 @@ void workload_builder_move(struct workload_builder *builder, uint32_t allocation
                            enum workload_segment segment);
 void workload_builder_budget(struct workload_builder *builder, uint32_t process, uint64_t bytes);
 void workload_builder_step(struct workload_builder *builder, const char *name);
+/* by: whose handles go along, 0 the context's, 1 its device's, 2 none. A template lays the data
+ * out. */
+void workload_builder_escape(struct workload_builder *builder, uint32_t context, uint64_t by,
+                             bool needs_hardware, const char *template);
 
 void workload_builder_map(struct workload_builder *builder, uint32_t allocation, uint64_t va,
                           uint64_t offset, uint64_t size, uint32_t protection,

@@ -132,6 +132,15 @@ void workload_builder_step(struct workload_builder *builder, const char *name)
     workload_builder_add_text(builder, &op, name);
 }
 
+void workload_builder_escape(struct workload_builder *builder, uint32_t context, uint64_t by,
+                             bool needs_hardware, const char *template)
+{
+    const struct workload_op op = {
+        .kind = WORKLOAD_OP_ESCAPE, .object = context, .value = by, .flags = needs_hardware};
+
+    workload_builder_add_text(builder, &op, template);
+}
+
 void workload_builder_note(struct workload_builder *builder, const char *text)
 {
     const struct workload_op op = {.kind = WORKLOAD_OP_NOTE};

@@ -51,6 +51,13 @@ uint64_t gen_bytes(struct gen *gen, const char *what, const uint64_t *factors, s
     gen_bytes((gen), (what), (const uint64_t[]){__VA_ARGS__},                                      \
               sizeof((const uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t))
 
+/*
+ * One escape of the context's client, with private data of 1 to 1,544 bytes: most of it no driver
+ * knows, some begins with small numbers as the heads of escapes do, and some is what the Drydock
+ * GPU's user-mode driver asks. All draws are from rng.
+ */
+void gen_escape(struct gen *gen, struct rng *rng, uint32_t context);
+
 extern const struct workload_param gen_transformer_params[];
 extern const struct workload_param gen_cnn_params[];
 extern const struct workload_param gen_game_params[];

@@ -46,6 +46,7 @@ enum {
     LARGE,
     CLIENT_MEMORY,
     PRESENTS,
+    ESCAPES,
     REMOVAL,
 };
 
@@ -88,6 +89,7 @@ const struct workload_param gen_random_params[] = {
     {"large", NULL, 0, 0, 6 * GiB, "size of two allocations that are moved in the end; 0: none"},
     {"client-memory", "no|yes", 0, 0, 0, "allocations over memory of the client's, protected ones"},
     {"presents", "no|yes", 0, 0, 0, "submissions that are presents"},
+    {"escapes", "no|yes", 0, 0, 0, "escapes, with data that most drivers do not know"},
     {"removal", NULL, 0, 0, 100000000,
      "operations in front of which the board is pulled out; 0: it is not"},
     {NULL, NULL, 0, 0, 0, NULL},
@@ -112,6 +114,7 @@ struct random {
     struct workload_builder *builder;
     struct rng *rng;
     struct rng backing_rng; /* of whose memory allocations are made over, and of nothing else */
+    struct rng escape_rng;  /* of where escapes are, and what they are */
     const uint64_t *values;
     struct live *live;
     uint32_t live_count, made, held_count, pinned_count;
@@ -1022,6 +1025,15 @@ static void random_op(struct random *r, uint64_t index)
     }
 }
 
+/* Behind one of some operations: all else of the case stays as it is without escapes. */
+static void random_escape(struct random *r)
+{
+    const uint64_t contexts = r->values[PROCESSES] * r->values[CONTEXTS];
+
+    if (rng_chance(&r->escape_rng, 1, 12))
+        gen_escape(r->gen, &r->escape_rng, (uint32_t)rng_below(&r->escape_rng, contexts));
+}
+
 /* A save area of few pages, for two of three contexts. */
 static void random_save_area(struct random *r, uint32_t context)
 {
@@ -1106,6 +1118,7 @@ void gen_random(struct gen *gen, const uint64_t *values)
     char name[32];
 
     rng_fork(&gen->rng, CLIENT_MEMORY, &r.backing_rng);
+    rng_fork(&gen->rng, ESCAPES, &r.escape_rng);
     r.waits = waits;
     r.live = calloc(values[ALLOCATIONS] + 1, sizeof *r.live);
     if (!r.live) {
@@ -1138,6 +1151,8 @@ void gen_random(struct gen *gen, const uint64_t *values)
             goes_on = random_removal(&r);
         if (goes_on)
             random_op(&r, i);
+        if (goes_on && values[ESCAPES])
+            random_escape(&r);
     }
     if (values[LARGE] && goes_on)
         random_large(&r);

@@ -3,6 +3,7 @@
  * of the layer arithmetic.
  */
 #include "workload/generate/generate.h"
+#include "workload/case/template.h"
 #include "workload/summary.h"
 
 #include "base/bits.h"
@@ -318,6 +319,46 @@ static void a_board_is_pulled_out_of_a_random_case(void **state)
     assert_true(asleep >= 3 && in_the_middle >= 3);
 }
 
+/* Everything but the escapes is as it is without them, and their data differs. */
+static void escapes_stand_between_the_lines_of_a_random_case(void **state)
+{
+    unsigned escapes = 0, heads = 0, for_hardware = 0;
+
+    (void)state;
+    for (unsigned seed = 1; seed <= 16; seed++) {
+        char text[16];
+        const char *const settings[] = {"ops=400", text, "escapes=yes"};
+        struct workload *without, *w;
+        uint32_t at = 0;
+
+        snprintf(text, sizeof text, "seed=%u", seed);
+        without = generate("random", settings, 2);
+        w = generate("random", settings, 3);
+        for (uint32_t i = 0; i < w->op_count; i++) {
+            const struct workload_op *op = &w->ops[i];
+
+            if (op->kind == WORKLOAD_OP_ESCAPE) {
+                escapes++;
+                heads += strcmp(workload_string(w, op->text), "1:u32 1:u32 0:u64*2") == 0;
+                for_hardware += op->flags != 0;
+                assert_true(op->object < w->context_count && op->value <= 2);
+                assert_in_range(workload_template_bytes(workload_string(w, op->text)), 1, 1544);
+                continue;
+            }
+            assert_true(at < without->op_count);
+            assert_int_equal(op->kind, without->ops[at].kind);
+            assert_int_equal(op->object, without->ops[at].object);
+            at++;
+        }
+        assert_int_equal(at, without->op_count);
+        workload_free(w);
+        workload_free(without);
+    }
+    assert_in_range(escapes, 16 * 20, 16 * 50);
+    assert_in_range(heads, escapes / 24, escapes / 6);
+    assert_in_range(for_hardware, escapes / 12, escapes / 3);
+}
+
 static void wrong_parameters_are_refused_by_name(void **state)
 {
     static const struct {
@@ -427,6 +468,7 @@ int main(void)
         cmocka_unit_test(two_large_allocations_end_a_random_case),
         cmocka_unit_test(clients_are_processes_with_sets_of_their_own),
         cmocka_unit_test(a_board_is_pulled_out_of_a_random_case),
+        cmocka_unit_test(escapes_stand_between_the_lines_of_a_random_case),
         cmocka_unit_test(wrong_parameters_are_refused_by_name),
         cmocka_unit_test(a_pool_has_no_unique_protection),
         cmocka_unit_test(the_main_case_is_what_the_generator_makes),
