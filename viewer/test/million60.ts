@@ -21,11 +21,11 @@ interface FrameTimes {
 /*
  * Frame times: for so many frames, each frame one wheel event that zooms in, out or pans, sent from
  * within the page; the gap is the time between two frames, work is the time of the page's own
- * drawing in a frame.
+ * drawing in a frame. from: the frames that were before, for the walk goes on.
  */
-async function frameTimes(page: Page, frames: number): Promise<FrameTimes> {
+async function frameTimes(page: Page, frames: number, from = 0): Promise<FrameTimes> {
     return page.evaluate(
-        count =>
+        ([first, count]) =>
             new Promise<FrameTimes>(done => {
                 const canvas = document.querySelector("canvas") as HTMLCanvasElement;
                 const box = canvas.getBoundingClientRect();
@@ -34,7 +34,7 @@ async function frameTimes(page: Page, frames: number): Promise<FrameTimes> {
                 ).drydock?.frames;
                 const gaps: number[] = [];
                 let last = 0,
-                    n = 0;
+                    n = first;
                 own?.clear();
                 const at = (a: number[], share: number): number =>
                     [...a].sort((x, y) => x - y)[Math.floor((a.length - 1) * share)] ?? 0;
@@ -52,7 +52,7 @@ async function frameTimes(page: Page, frames: number): Promise<FrameTimes> {
                             deltaY: phase < 45 ? -60 : phase < 90 ? 58 : 0,
                         }),
                     );
-                    if (++n < count) requestAnimationFrame(step);
+                    if (++n < first + count) requestAnimationFrame(step);
                     else
                         done({
                             gap: at(gaps, 0.5),
@@ -64,22 +64,68 @@ async function frameTimes(page: Page, frames: number): Promise<FrameTimes> {
                 };
                 requestAnimationFrame(step);
             }),
-        frames,
+        [from, frames],
     );
 }
 
-/* Processor time of the page's main thread in a frame that pans or zooms, in ms, the mean. */
-async function processorTime(page: Page): Promise<number> {
+interface ProcessorTimes {
+    median: number;
+    most95: number; /* of 95 % of the groups of frames */
+}
+
+const GROUPS = 30,
+    GROUP_FRAMES = 8;
+
+/*
+ * Processor time of the page's main thread in a frame that pans or zooms, in ms, by groups of
+ * GROUP_FRAMES: what others do on this machine is not in it.
+ */
+async function processorTimes(page: Page): Promise<ProcessorTimes> {
     const session = await page.context().newCDPSession(page);
     await session.send("Performance.enable", { timeDomain: "threadTicks" });
     const taken = async (): Promise<number> =>
         (await session.send("Performance.getMetrics")).metrics.find(m => m.name === "TaskDuration")
             ?.value ?? NaN;
-    const before = await taken();
-    const frames = (await frameTimes(page, 180)).frames + 1;
-    const after = await taken();
+    const times: number[] = [];
+    for (let i = 0; i < GROUPS; i++) {
+        const before = await taken();
+        await frameTimes(page, GROUP_FRAMES, i * GROUP_FRAMES);
+        times.push((1000 * ((await taken()) - before)) / GROUP_FRAMES);
+    }
     await session.detach();
-    return (1000 * (after - before)) / frames;
+    times.sort((a, b) => a - b);
+    return { median: times[GROUPS / 2], most95: times[Math.floor(0.95 * (GROUPS - 1))] };
+}
+
+/*
+ * 60 frames a second: a frame's processor time leaves room in it, at the median and for 95 % of the
+ * time. Where no others keep the processors, the frames also come so: the median one in time, one
+ * in twenty a frame late.
+ */
+function judge(what: string, t: FrameTimes, floor: FrameTimes, cpu: ProcessorTimes): void {
+    check(
+        cpu.median <= 0.75 * FRAME_MS && cpu.most95 <= FRAME_MS,
+        `${what}: a frame takes the main thread ${cpu.median.toFixed(1)} ms of processor time, ` +
+            `95 % of them ${cpu.most95.toFixed(1)} ms`,
+    );
+    if (loadavg()[0] > cpus().length + 1) {
+        console.log("    others keep the processors: when frames come is not judged");
+        return;
+    }
+    check(
+        t.work <= FRAME_MS,
+        `${what}: drawing takes ${t.work.toFixed(1)} ms, the median of ${t.frames} frames`,
+    );
+    check(
+        t.gap <= Math.max(FRAME_MS + 0.1, 1.25 * floor.gap),
+        `${what}: the median frame takes ${t.gap.toFixed(1)} ms; an empty page has ` +
+            `${floor.gap.toFixed(1)} ms here`,
+    );
+    check(
+        t.gap95 <= Math.max(2 * FRAME_MS + 0.1, 1.25 * floor.gap95),
+        `${what}: 95 % of the frames take ${t.gap95.toFixed(1)} ms; an empty page has ` +
+            `${floor.gap95.toFixed(1)} ms here`,
+    );
 }
 
 /*
@@ -108,6 +154,7 @@ c.addEventListener("wheel", () => requestAnimationFrame(() => {
     const { page, complaints, close } = await open(browser, path);
     measured["million: ms to open"] = Date.now() - started;
     const result: Record<string, { floor: FrameTimes; page: FrameTimes }> = {};
+    const processor: Record<string, ProcessorTimes> = {};
     for (const view of ["map", "timeline"]) {
         await go(page, view);
         await page.bringToFront();
@@ -131,42 +178,22 @@ c.addEventListener("wheel", () => requestAnimationFrame(() => {
         }
         if (!best) continue;
         result[view] = best;
-        const what = view === "map" ? "bands" : "slices";
-        check(
-            best.page.work <= FRAME_MS,
-            `a million ${what}: drawing takes ${best.page.work.toFixed(1)} ms, the ` +
-                `median of ${best.page.frames} frames`,
-        );
-        check(
-            best.page.gap <= Math.max(FRAME_MS + 0.1, 1.25 * best.floor.gap),
-            `a million ${what}: the median frame takes ${best.page.gap.toFixed(1)} ms; ` +
-                `an empty page has ${best.floor.gap.toFixed(1)} ms here`,
-        );
-        /*
-         * One frame in twenty may come a frame late. Where others keep this machine's processors,
-         * frames wait for a processor, and how long says nothing of the page: then what the page
-         * itself takes of the processor counts.
-         */
-        const cpu = await processorTime(page);
-        measured[`million: ${view}: ms of processor time in a frame`] = cpu;
-        check(cpu <= 0.75 * FRAME_MS, `a million ${what}: a frame takes ${cpu.toFixed(1)} ms`);
-        if (loadavg()[0] <= cpus().length + 1)
-            check(
-                best.page.gap95 <= Math.max(2 * FRAME_MS + 0.1, 1.25 * best.floor.gap95),
-                `a million ${what}: 95 % of the frames take ${best.page.gap95.toFixed(1)} ms; ` +
-                    `an empty page has ${best.floor.gap95.toFixed(1)} ms here`,
-            );
+        const cpu = (processor[view] = await processorTimes(page));
+        judge(`a million ${view === "map" ? "bands" : "slices"}`, best.page, best.floor, cpu);
         await settle(page);
         await page.screenshot({ path: join(out, `million-${view}.png`) });
     }
     check(complaints.length === 0, `million: ${complaints.join("; ")}`);
     measured["million: frame times (ms; median and 95 %)"] = result;
+    measured["million: processor time of a frame (ms)"] = processor;
     measured["million: rows"] = made.rows;
     for (const [view, { page: t, floor }] of Object.entries(result))
         console.log(
             `    ${view}: frame ${t.gap.toFixed(1)} ms (95 %: ${t.gap95.toFixed(1)}; ` +
                 `an empty page: ${floor.gap.toFixed(1)}, ${floor.gap95.toFixed(1)}), ` +
-                `drawing ${t.work.toFixed(1)} ms (95 %: ${t.work95.toFixed(1)})`,
+                `drawing ${t.work.toFixed(1)} ms (95 %: ${t.work95.toFixed(1)}), processor time ` +
+                `of the main thread ${processor[view].median.toFixed(1)} ms (95 %: ` +
+                `${processor[view].most95.toFixed(1)})`,
         );
     await close();
 }
