@@ -85,10 +85,8 @@ export function curves(
                         size: 26,
                         splits: splits(false, Math.max(2, width / 120)),
                         values: (_, ticks) =>
-                            ticks.map(
-                                (v, i) =>
-                                    format.moment(v, ticks.length > 1 ? ticks[1] - ticks[0] : 0) +
-                                    (i < 0 ? "" : ""),
+                            ticks.map(v =>
+                                format.moment(v, ticks.length > 1 ? ticks[1] - ticks[0] : 0),
                             ),
                     },
                     {

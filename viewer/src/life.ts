@@ -203,6 +203,7 @@ const STRIP_COLOURS: Record<LifeEvent["kind"], string> = {
     chosen: "var(--kind-3)",
     finding: "var(--bad)",
 };
+const STRIP_LEAST = 640; /* pixels wide: narrower, its words cannot be read, so it scrolls */
 const STRIP_MOST = 1500; /* shapes of one lane; a longer lane is thinned to what its pixels show */
 
 /* The life as one strip: a lane for each kind of event that happened. */
@@ -224,7 +225,13 @@ export function lifeStrip(
     const id = newId("strip");
     const picture = svg(
         "svg",
-        { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-labelledby": id, class: "strip" },
+        {
+            viewBox: `0 0 ${width} ${height}`,
+            role: "img",
+            "aria-labelledby": id,
+            class: "strip",
+            style: `min-width:${Math.min(width, STRIP_LEAST)}px`,
+        },
         svg("title", { id }, label),
     );
     const step = format.axisStep(span, (width - left) / 120);
@@ -286,5 +293,9 @@ export function lifeStrip(
             );
         }
     });
-    return h("div", { class: "strip-holder" }, picture);
+    return h(
+        "div",
+        { class: "scrolls", tabindex: 0, role: "region", "aria-label": label },
+        picture,
+    );
 }

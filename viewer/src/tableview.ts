@@ -348,6 +348,7 @@ function differenceGrid(at: Moment, earlier: number): HTMLElement {
         columns: [
             {
                 title: "virtual address",
+                width: "10em",
                 cell: i => h("code", {}, format.hex(list[i].va, 12)),
                 find: i => format.hex(list[i].va),
                 key: i => list[i].va,
@@ -368,21 +369,23 @@ function differenceGrid(at: Moment, earlier: number): HTMLElement {
             },
             {
                 title: "allocation",
+                width: "minmax(9em, 1fr)",
                 cell: i => at.shows(list[i].va).name,
                 find: i => at.shows(list[i].va).text,
             },
             {
                 title: "before",
-                width: "minmax(12em, 1.4fr)",
+                width: "minmax(17em, 1.4fr)",
                 cell: i => side(list[i].before, list[i].va),
             },
             {
                 title: "after",
-                width: "minmax(12em, 1.4fr)",
+                width: "minmax(17em, 1.4fr)",
                 cell: i => side(list[i].after, list[i].va),
             },
             {
                 title: "written by",
+                width: "minmax(15em, 1fr)",
                 cell: i => after<Child>(i, p => at.writer(p.row), ""),
             },
             {
