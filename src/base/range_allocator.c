@@ -324,12 +324,17 @@ static bool walk(const struct range_allocator *ra, const struct range_query *que
 RARE static bool find_by_address(struct range_allocator *ra, const struct range_query *query,
                                  enum range_place place, struct range_fit *out_fit)
 {
+    struct range_query known = *query;
+
     if (query->low >= query->high || query->high - query->low < query->units)
         return false;
     if (!has_index(ra))
         return walk(ra, query, place == RANGE_HIGHEST, out_fit);
-    return place == RANGE_HIGHEST ? range_tree_find_highest(&ra->tree, nodes_of(ra), query, out_fit)
-                                  : range_tree_find_lowest(&ra->tree, nodes_of(ra), query, out_fit);
+    if (query->high == ra->end_unit)
+        known.high = UINT64_MAX;
+    return place == RANGE_HIGHEST
+               ? range_tree_find_highest(&ra->tree, nodes_of(ra), &known, out_fit)
+               : range_tree_find_lowest(&ra->tree, nodes_of(ra), &known, out_fit);
 }
 
 /* ---- Finding by size ------------------------------------------------------------------------- */

@@ -257,6 +257,7 @@ static void random_ops_on_a_tall_tree_agree_with_an_array(void **state)
     (void)state;
     run_against_model(21, 100000, 3, 120000, 12000, false);
     run_against_model(22, 60000, 2, 120000, 12000, false);
+    run_against_model(23, 20000, 2, 12000, 1500, true); /* two, with windows at both ends */
 }
 
 static void takes_an_exact_fit_and_merges_on_release(void **state)

@@ -685,44 +685,81 @@ static bool find_in_leaf(const struct range_tree *tree, const struct range_node 
     return false;
 }
 
-/* Recursion is as deep as the tree is high. A child that was searched in vain gets its bound. */
+/* The first or the last child in [from, to] that is large enough; RANGE_INNER_CHILDREN: none. */
+static unsigned next_child(const uint64_t *largest, unsigned from, unsigned to, uint64_t units,
+                           bool is_highest)
+{
+    const uint64_t *low = largest + from, *high = largest + to;
+
+    if (is_highest) {
+        while (high > low && *high < units)
+            high--;
+        return *high >= units ? (unsigned)(high - largest) : RANGE_INNER_CHILDREN;
+    }
+    while (low < high && *low < units)
+        low++;
+    return *low >= units ? (unsigned)(low - largest) : RANGE_INNER_CHILDREN;
+}
+
+/* Which ends of the window a node may hold, and from which end the search comes. */
+struct ends {
+    bool has_low, has_high, is_highest;
+};
+
+/*
+ * Recursion is as deep as the tree is high. Only nodes on the way to an end of the window look for
+ * where it is: elsewhere all children are inside. A child that was searched in vain gets its bound.
+ */
 static bool find_below(struct range_tree *tree, const struct range_node *nodes, uint32_t number,
-                       unsigned level, const struct range_query *query, bool is_highest,
+                       unsigned level, const struct range_query *query, struct ends ends,
                        struct range_fit *out_fit)
 {
     unsigned tier = range_tier_of(query->alignment);
     struct range_inner *inner;
-    unsigned first;
-    unsigned last;
+    unsigned first, last;
 
     if (level == 0)
-        return find_in_leaf(tree, nodes, number, query, is_highest, out_fit);
+        return find_in_leaf(tree, nodes, number, query, ends.is_highest, out_fit);
 
     inner = inner_at(tree, number);
-    first = query->low > inner->keys[0] ? slot_of(inner, query->low) : 0;
-    last = query->high - 1 > inner->keys[0] ? slot_of(inner, query->high - 1) : 0;
-    for (unsigned step = 0; step <= last - first; step++) {
-        unsigned i = is_highest ? last - step : first + step;
+    first = ends.has_low && query->low > inner->keys[0] ? slot_of(inner, query->low) : 0;
+    last = ends.has_high ? slot_of(inner, query->high - 1) : (unsigned)inner->count - 1;
+    for (unsigned from = first, to = last;;) {
+        unsigned i = next_child(inner->largest[tier], from, to, query->units, ends.is_highest);
+        struct ends below = {ends.has_low && i == first, ends.has_high && i == last,
+                             ends.is_highest};
 
-        if (inner->largest[tier][i] < query->units)
-            continue;
-        if (find_below(tree, nodes, inner->children[i], level - 1, query, is_highest, out_fit))
+        if (i == RANGE_INNER_CHILDREN)
+            return false;
+        if (find_below(tree, nodes, inner->children[i], level - 1, query, below, out_fit))
             return true;
         inner->largest[tier][i] = node_largest(tree, nodes, inner->children[i], level - 1, tier);
+        if (i == (ends.is_highest ? first : last))
+            return false;
+        from = ends.is_highest ? first : i + 1;
+        to = ends.is_highest ? i - 1 : last;
     }
-    return false;
+}
+
+static bool find_from_root(struct range_tree *tree, const struct range_node *nodes,
+                           const struct range_query *query, bool is_highest,
+                           struct range_fit *out_fit)
+{
+    const struct ends ends = {true, query->high != UINT64_MAX, is_highest};
+
+    return find_below(tree, nodes, tree->root, tree->height, query, ends, out_fit);
 }
 
 bool range_tree_find_lowest(struct range_tree *tree, const struct range_node *nodes,
                             const struct range_query *query, struct range_fit *out_fit)
 {
-    return find_below(tree, nodes, tree->root, tree->height, query, false, out_fit);
+    return find_from_root(tree, nodes, query, false, out_fit);
 }
 
 bool range_tree_find_highest(struct range_tree *tree, const struct range_node *nodes,
                              const struct range_query *query, struct range_fit *out_fit)
 {
-    return find_below(tree, nodes, tree->root, tree->height, query, true, out_fit);
+    return find_from_root(tree, nodes, query, true, out_fit);
 }
 
 /* Follow the highest bound down until one proves exact. */

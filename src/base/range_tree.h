@@ -146,7 +146,7 @@ struct range_fit {
     uint64_t start;
 };
 
-/* What a search looks for: units in [low, high), from an aligned one on. */
+/* A search for aligned units in [low, high); without a bound, high is better UINT64_MAX. */
 struct range_query {
     uint64_t units;
     uint64_t alignment; /* power of two, in units */
