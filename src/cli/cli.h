@@ -204,7 +204,7 @@ bool cli_print_json(json_t *document);
 
 /*
  * Findings that make no campaign fail (report/excuses.h): the rows of the verbs that have them, of
- * which CLI_ALLOW is the repeated option. NULL with a message.
+ * which CLI_ALLOW is the repeated option. arguments NULL: nothing is allowed. NULL with a message.
  */
 #define CLI_BASELINE                                                                               \
     "baseline", 0, "FILE", "findings that are known: they do not fail; those that are gone are told"

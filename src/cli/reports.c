@@ -73,7 +73,7 @@ struct excuses *cli_excuses(const char *baseline, bool is_updated,
         excuses_free(excuses);
         return NULL;
     }
-    for (size_t i = 0; i < arguments->repeated_count && is_fine; i++) {
+    for (size_t i = 0; arguments && i < arguments->repeated_count && is_fine; i++) {
         is_fine = excuses_allow(excuses, arguments->repeated[i], error);
         if (!is_fine) {
             cli_error("option --allow: %s", error);

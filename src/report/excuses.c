@@ -249,6 +249,24 @@ enum campaign_excuse excuses_of_record(const struct excuses *excuses,
     return excuses_of(excuses, finding->kind, finding->rule, id);
 }
 
+bool excuses_apply_to_run(const struct excuses *excuses, struct report_finding *findings,
+                          size_t count)
+{
+    bool are_excused = true;
+
+    for (size_t i = 0; i < count; i++) {
+        struct report_finding *finding = &findings[i];
+        char id[REPORT_ID_BYTES];
+
+        if (report_is_advice(finding))
+            continue;
+        report_finding_id(finding->kind, finding->rule, finding->detail->where, finding->text, id);
+        finding->excuse = excuses_of(excuses, finding->kind, finding->rule, id);
+        are_excused &= finding->excuse || (finding->cause && finding->cause->excuse);
+    }
+    return are_excused;
+}
+
 static void see(struct excuses *excuses, const char *id)
 {
     struct line *shown = NULL;

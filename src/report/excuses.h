@@ -2,7 +2,7 @@
  * Excuses: findings that are told and make no campaign fail: those of a baseline, and those of
  * rules that the user allows.
  *
- * Place      report. Used by check and merge.
+ * Place      report. Used by check and merge, and of the findings of one run by run.
  * Model      A baseline is a text that people keep beside their driver and read in differences:
  *
  *                drydock-baseline 1
@@ -52,6 +52,14 @@ enum campaign_excuse excuses_of_record(const struct excuses *excuses,
  * all that there is was played, so that what was not seen is gone.
  */
 void excuses_apply(struct excuses *excuses, struct campaign_summary *summary, bool has_all);
+
+/*
+ * Marks the findings of one run that are excused. Whether all are that make it fail: what follows
+ * from an excused one does not, nor does advice.
+ */
+struct report_finding;
+bool excuses_apply_to_run(const struct excuses *excuses, struct report_finding *findings,
+                          size_t count);
 
 /* After excuses_apply(): what is gone, and a line with how many are new, known, allowed, gone. */
 void excuses_report(FILE *out, const struct excuses *excuses,

@@ -516,7 +516,8 @@ static void also_lines(struct plain_text *plain, const struct report_finding *fi
     }
 }
 
-/* "known PB-004-e4458707  DxgkDdiBuildPagingBuffer(FILL): moved 288 bytes (in 3 runs)" */
+/* "known PB-004-e4458707  DxgkDdiBuildPagingBuffer(FILL): moved 288 bytes (in 3 runs)"; of one run
+ * without a number. */
 static void put_excused(struct plain_text *plain, const struct report_finding *finding)
 {
     char id[REPORT_ID_BYTES], number[REPORT_NUMBER_BYTES];
@@ -525,9 +526,13 @@ static void put_excused(struct plain_text *plain, const struct report_finding *f
     plain_text_style(plain, LOOK_ADVICE);
     fprintf(plain->stream, "%s %s", campaign_excuse_name(finding->excuse), id);
     plain_text_style(plain, LOOK_PLAIN);
-    fprintf(plain->stream, "  %s%s%.*s (in %s run%s)\n", finding->detail->where,
-            finding->detail->where[0] ? ": " : "", (int)strcspn(finding->text, "\n"), finding->text,
-            report_count(number, finding->runs), finding->runs == 1 ? "" : "s");
+    fprintf(plain->stream, "  %s%s%.*s", finding->detail->where,
+            finding->detail->where[0] ? ": " : "", (int)strcspn(finding->text, "\n"),
+            finding->text);
+    if (finding->runs)
+        fprintf(plain->stream, " (in %s run%s)", report_count(number, finding->runs),
+                finding->runs == 1 ? "" : "s");
+    fputc('\n', plain->stream);
 }
 
 /* Those that are told with it stand `behind` it in the list. */

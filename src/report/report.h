@@ -38,9 +38,13 @@ char *report_run_json(const struct run_result *results, const struct report_orig
 void report_summary(FILE *out, const struct workload *workload, const struct run_result *results,
                     size_t count);
 
-/* The findings that were kept, whole, and how many more there are of each kind. */
-void report_findings(FILE *out, const struct report_origin *origin,
-                     const struct run_result *result);
+/*
+ * The findings that were kept, whole, and how many more there are of each kind. Those that are
+ * excused (NULL: none) have a line each.
+ */
+struct excuses;
+void report_findings(FILE *out, const struct report_origin *origin, const struct run_result *result,
+                     const struct excuses *excuses);
 
 /* "1.5 GiB", "640 bytes"; "1,234,567". The buffer is returned. */
 #define REPORT_NUMBER_BYTES 32

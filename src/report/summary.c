@@ -1,6 +1,8 @@
 /* The summary of one or more runs: a table with a column a run, then steps and findings. */
 #include "report/report.h"
 
+#include "report/excuses.h"
+#include "report/finding_report.h"
 #include "report/look.h"
 
 #include "base/bits.h"
@@ -358,12 +360,15 @@ static void curve_rows(const struct table *table)
     }
 }
 
-void report_findings(FILE *out, const struct report_origin *origin, const struct run_result *result)
+void report_findings(FILE *out, const struct report_origin *origin, const struct run_result *result,
+                     const struct excuses *excuses)
 {
     struct report_finding findings[REPORT_RUN_FINDINGS];
     uint64_t shown[RUN_FINDING_KIND_COUNT] = {0};
 
     report_findings_of_run(result, origin, findings);
+    if (excuses)
+        excuses_apply_to_run(excuses, findings, result->finding_count);
     for (uint32_t i = 0; i < result->finding_count; i++)
         shown[result->findings[i].kind]++;
     report_finding_list(out, findings, result->finding_count);

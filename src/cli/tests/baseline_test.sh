@@ -114,6 +114,19 @@ expect 0 merge dock --allow FILL-005
 expect 0 merge dock --baseline merged.txt --update-baseline
 grep -q "^$id" merged.txt || fail "merge wrote no baseline"
 
+# A run knows what a campaign found.
+bad_run="run $source/cases/main.case --driver zoo:D37-fill-in-dwords --model physical --no-out"
+expect 1 $bad_run
+expect 1 $bad_run --baseline more.txt
+grep -q '^error FILL-005' err || fail "run does not tell a new finding: $(head -3 err)"
+expect 0 $bad_run --baseline known.txt --junit run.xml
+says "^known $id  "
+grep -q '(in [0-9]* run' err && fail "run counts runs of a known finding"
+grep -q '^error' err && fail "run tells a known finding whole"
+grep -q '<failure' run.xml && fail "a known finding of a run fails in JUnit"
+expect 2 $bad_run --baseline none.txt
+says "cannot read 'none.txt'"
+
 # JUnit is what Jenkins takes.
 expect 1 run "$source/cases/main.case" --driver zoo:D37-fill-in-dwords --model both --no-out \
     --junit run.xml

@@ -194,7 +194,7 @@ static enum cli_status play(struct coverage *coverage, const char *path,
     if (result.outcome != RUN_REFUSED) {
         *is_played = true;
         terminal_clear();
-        report_findings(stderr, &(struct report_origin){path, ""}, &result);
+        report_findings(stderr, &(struct report_origin){path, ""}, &result, NULL);
         status = status_of(&result);
     }
     if (result.error[0] && result.outcome != RUN_REFUSED)

@@ -39,7 +39,7 @@ static void print_result(const struct cli_arguments *arguments, const struct wor
         free(json);
         return;
     }
-    report_findings(stdout, &origin, result);
+    report_findings(stdout, &origin, result, NULL);
     if (result->error[0]) {
         printf("error %s\n  ", run_outcome_name(result->outcome));
         plain_text_write(stdout, result->error, strlen(result->error));

@@ -10,6 +10,8 @@
 #include "bench/child/child_run.h"
 #include "bench/drivers/drivers.h"
 #include "bench/run/run_text.h"
+#include "report/excuses.h"
+#include "report/finding_report.h"
 #include "report/report.h"
 #include "workload/words.h"
 
@@ -45,6 +47,8 @@
     ROW(TRUST_CASE, CLI_TRUST_CASE)                                                                \
     ROW(OPTION, "option", 0, "KEY=VALUE",                                                          \
         "sets an option of the case (drydock options); may be repeated")                           \
+    ROW(BASELINE, "baseline", 0, "FILE",                                                           \
+        "findings that are known (drydock check --update-baseline): they do not fail")             \
     ROW(JSON, "json", 0, NULL, "run.json on standard output instead of the summary")               \
     ROW(JUNIT, "junit", 0, "FILE", "write a test case for each rule, as JUnit XML")                \
     ROW(SARIF, "sarif", 0, "FILE", "write the findings as SARIF 2.1.0")
@@ -63,6 +67,7 @@ struct request {
     const char *calls_path;
     uint64_t run_limit_seconds;
     bool judges, judges_not; /* again, without the driver; by the options */
+    struct excuses *excuses; /* of --baseline; NULL: none */
     /* By model: how to play it again. */
     char replays[2][REPLAY_BYTES];
     struct report_origin origins[2];
@@ -188,7 +193,9 @@ static bool apply_options(const struct cli_arguments *arguments, struct request 
         cli_error("--calls takes the calls of one model");
         return false;
     }
-    return true;
+    if (values[OPTION_BASELINE])
+        request->excuses = cli_excuses(values[OPTION_BASELINE], false, NULL);
+    return request->excuses || !values[OPTION_BASELINE];
 }
 
 /* "cases/main.case.zst" -> "main". */
@@ -268,6 +275,8 @@ static bool write_reports(const struct cli_arguments *arguments, const struct re
     for (size_t i = 0; i < request->model_count; i++) {
         size_t of_run = report_findings_of_run(&results[i], &request->origins[i], findings + count);
 
+        if (request->excuses)
+            excuses_apply_to_run(request->excuses, findings + count, of_run);
         snprintf(names[i], sizeof names[i], "%s, %s", arguments->rest[0],
                  run_model_name(request->models[i]));
         suites[i] = (struct report_suite){
@@ -292,12 +301,24 @@ static bool write_reports(const struct cli_arguments *arguments, const struct re
     return is_fine;
 }
 
-static enum cli_status status_of(const struct run_result *result)
+static bool is_excused(const struct excuses *excuses, const struct report_origin *origin,
+                       const struct run_result *result)
+{
+    struct report_finding findings[REPORT_RUN_FINDINGS];
+
+    return excuses && excuses_apply_to_run(excuses, findings,
+                                           report_findings_of_run(result, origin, findings));
+}
+
+static enum cli_status status_of(const struct run_result *result,
+                                 const struct report_origin *origin, const struct excuses *excuses)
 {
     switch (result->outcome) {
     case RUN_CLEAN:
         return CLI_FINE;
     case RUN_FINDINGS:
+        if (is_excused(excuses, origin, result))
+            return CLI_FINE;
         return cli_found(run_result_is_ours(result));
     case RUN_REFUSED:
         return CLI_USAGE;
@@ -441,10 +462,10 @@ static enum cli_status run_model(const struct request *request, const char *path
     }
     source_places_add_to_result(result);
     terminal_end();
-    status = status_of(result);
+    status = status_of(result, &request->origins[index], request->excuses);
     if (result->error[0])
         cli_error("%s: %s: %s", path, run_model_name(model), result->error);
-    report_findings(stderr, &request->origins[index], result);
+    report_findings(stderr, &request->origins[index], result, request->excuses);
     tell_wishes(result);
     if (!finish_record(&files, request, path, &request->origins[index], result) &&
         status < CLI_USAGE)
@@ -559,6 +580,7 @@ static enum cli_status run(const struct cli_arguments *arguments)
     for (size_t i = 0; i < 2; i++)
         run_result_fini(&results[i]);
     free(results);
+    excuses_free(request.excuses);
     workload_free(request.workload);
     return status;
 }
