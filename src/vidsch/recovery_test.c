@@ -486,6 +486,42 @@ static void an_adapter_reset_keeps_what_is_queued(void **state)
     stage_fini(&stage, paging, render);
 }
 
+/* What the driver has, paging and other work that came back from it, and what never went. */
+static void an_abort_ends_every_packet(void **state)
+{
+    for (unsigned answers = 0; answers < 2; answers++) {
+        struct vidsch_context *paging, *render;
+        struct test_packet p[4];
+        struct stage stage;
+
+        stage_init(&stage, 2);
+        paging = open_context(&stage, true);
+        render = open_context(&stage, false);
+        for (unsigned i = 0; i < 3; i++)
+            send(&stage, i == 1 ? paging : render, i == 1, &p[i], "APB"[i]);
+        expect_log(&stage, "pA1 pP2 ");
+        assert_true(vidsch_preempt(stage.vidsch, 0));
+        vidsch_set_gate(stage.vidsch, VIDSCH_CLOSED);
+        if (answers)
+            answer_preemption(&stage, stage.preemption_id, 0);
+        vidsch_abort(stage.vidsch, STATUS_DEVICE_REMOVED);
+        expect_log(&stage, answers ? "!P !A !B " : "!A !P !B ");
+        for (unsigned i = 0; i < 3; i++) {
+            assert_int_equal(p[i].retire_count, 1);
+            assert_int_equal(p[i].status, STATUS_DEVICE_REMOVED);
+        }
+        stage.queue_count = 0;
+        stage.is_preempting = false;
+        vidsch_set_gate(stage.vidsch, VIDSCH_OPEN);
+        send(&stage, render, false, &p[3], 'D'); /* the node takes work again */
+        assert_int_equal(stage.queue_count, 1);
+        finish(&stage, 1);
+        assert_int_equal(p[3].status, STATUS_SUCCESS);
+        stage.log[0] = '\0';
+        stage_fini(&stage, paging, render);
+    }
+}
+
 #define RANDOM_PACKETS 400u
 
 /* Each packet retires once and in order of its context, whatever is preempted when. */
@@ -546,6 +582,7 @@ int main(void)
         cmocka_unit_test(a_packet_that_does_not_end_is_reset),
         cmocka_unit_test(an_engine_is_reset_by_its_own_number),
         cmocka_unit_test(an_adapter_reset_keeps_what_is_queued),
+        cmocka_unit_test(an_abort_ends_every_packet),
         cmocka_unit_test(random_preemptions_lose_nothing),
     };
 
