@@ -33,16 +33,18 @@ static void set_lines(json_t *object, const char *key, const char *text)
     json_object_set_new(object, key, lines);
 }
 
-/* Beside each line of the arguments, what the argument should have been; null: it is not said. */
-static void set_expected(json_t *object, const struct report_finding *finding)
+json_t *report_argument_json(const struct finding_argument *argument)
 {
-    char expected[REPORT_EXPECTED_BYTES];
-    const size_t told = report_expected(finding, expected);
-    json_t *list = json_array();
+    json_t *json = json_object();
 
-    for (size_t i = 0; i < json_array_size(json_object_get(object, "arguments")); i++)
-        json_array_append_new(list, i == told ? report_text_json(expected) : json_null());
-    json_object_set_new(object, "expected", list);
+    if (!argument->name[0] || (!argument->value[0] && !argument->expected[0])) {
+        json_decref(json);
+        return json_null();
+    }
+    set_text(json, "name", argument->name);
+    set_text(json, "value", argument->value);
+    set_text(json, "expected", argument->expected);
+    return json;
 }
 
 static void set_rule(json_t *json, const struct report_finding *finding, enum rule_id id)
@@ -125,7 +127,7 @@ json_t *report_finding_json(const struct report_finding *list, size_t count,
     set_text(json, "function", detail->function);
     set_lines(json, "objects", detail->objects);
     set_lines(json, "arguments", detail->arguments);
-    set_expected(json, finding);
+    json_object_set_new(json, "argument", report_argument_json(&detail->argument));
     set_lines(json, "bytes", detail->bytes);
     set_lines(json, "writers", detail->writers);
     set_lines(json, "printed", detail->printed);

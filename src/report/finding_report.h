@@ -95,15 +95,6 @@ struct report_finding report_finding_of_run(const struct run_result *result,
 size_t report_findings_of_run(const struct run_result *result, const struct report_origin *origin,
                               struct report_finding out[REPORT_RUN_FINDINGS]);
 
-/*
- * What an argument should have been, where the sentence says so: "(expected X)", or of a buffer
- * that "N were offered". Gives the place of its line in detail->arguments; REPORT_NO_LINE: no
- * argument is known, and expected is undefined.
- */
-#define REPORT_EXPECTED_BYTES 256
-#define REPORT_NO_LINE        SIZE_MAX
-size_t report_expected(const struct report_finding *finding, char expected[REPORT_EXPECTED_BYTES]);
-
 /* The strings of a view that are not in the record: the command, and where the case is. */
 #define REPORT_RECORD_TEXT 5120
 /* folder: where the campaign's findings are, NULL: nowhere. text is borrowed by the view. */
@@ -143,6 +134,9 @@ void report_finding_text(FILE *out, const struct report_finding *list, size_t co
  * consequences are lines under their cause, "follows ...".
  */
 void report_finding_list(FILE *out, const struct report_finding *findings, size_t count);
+
+/* Name, value and expected value; JSON's null: no argument is told. The caller owns it. */
+json_t *report_argument_json(const struct finding_argument *argument);
 
 /* Every key, always; the caller owns it. The finding is one of the list. */
 json_t *report_finding_json(const struct report_finding *list, size_t count,

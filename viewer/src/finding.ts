@@ -1,7 +1,7 @@
 /*
  * A finding as run.json has it: what it concerns, its arguments and bytes, and its row in the story.
  */
-import { listIn, numberIn, textIn, textsIn, valueIn, type Facts } from "./app.js";
+import { listIn, numberIn, textIn, textsIn, type Facts } from "./app.js";
 import type { Run } from "./data.js";
 
 /* Numbers of allocations that texts name: "allocation a10", "embedding.weight (allocation 2)". */
@@ -38,40 +38,54 @@ export interface Argument {
     expected: string; /* what it should be; "": the finding does not say */
 }
 
+/* "(returned 0xc000000d)" or "Field    value" */
+function splitArgument(line: string): { name: string; value: string } {
+    const returned = /^\(returned (.*)\)$/.exec(line);
+    if (returned) return { name: "(returned)", value: returned[1] };
+    const split = /^(.*?\S)\s{2,}(.*)$/.exec(line);
+    return split ? { name: split[1], value: split[2] } : { name: line, value: "" };
+}
+
+/* How well a line's member is the field of that path: itself, the end of it, its last name; 0. */
+function fitOf(name: string, path: string): number {
+    if (!path) return 0;
+    if (name === "(returned)") return /^status$/i.test(path) ? 3 : 0;
+    if (name === path) return 3;
+    if (name.endsWith(`.${path}`)) return 2;
+    return name.split(".").pop() === path.split(/[.\[]/).pop() ? 1 : 0;
+}
+
 /*
- * Lines "Field    value" of a finding, with those that it is about. where:
- * "DxgkDdi...(OPERATION).Field".
+ * The arguments of a finding with those that it is about, and what the one that the rule compares
+ * should be. It has a line of its own where no line is its alone: it is an element of an array, or
+ * of another call. where: "DxgkDdi...(OPERATION).Field".
  */
 export function argumentsOf(finding: Facts): Argument[] {
     const where = textIn(finding, "where");
-    const path = /\)\.(.+)$/.exec(where)?.[1] ?? /^[A-Za-z]+\.(.+)$/.exec(where)?.[1] ?? "";
-    const last = path.split(/[.\[]/).filter(Boolean).pop() ?? "";
-    const told = valueIn(finding, "expected");
-    const expected: unknown[] = Array.isArray(told) ? told : [];
+    const told = {
+        name: textIn(finding, "argument", "name"),
+        value: textIn(finding, "argument", "value"),
+        expected: textIn(finding, "argument", "expected"),
+    };
+    const path =
+        told.name || (/\)\.(.+)$/.exec(where)?.[1] ?? /^[A-Za-z]+\.(.+)$/.exec(where)?.[1] ?? "");
     const words = new Set(textIn(finding, "text").match(/[A-Za-z_]\w+/g) ?? []);
-    return textsIn(finding, "arguments").map((line, i): Argument => {
-        const split =
-            /^(.*?\S)\s{2,}(.*)$/.exec(line) ??
-            (/^\(returned (.*)\)$/.exec(line)
-                ? ["", "(returned)", line.slice(10, -1)]
-                : [line, line, ""]);
-        const name = split[1],
-            value = split[2];
+    const lines = textsIn(finding, "arguments").map(splitArgument);
+    const fits = lines.map(l => fitOf(l.name, path));
+    const best = Math.max(0, ...fits);
+    const itself = best && fits.indexOf(best) === fits.lastIndexOf(best) ? fits.indexOf(best) : -1;
+    const rows = lines.map(({ name, value }, i): Argument => {
         const tail = name.split(".").pop() ?? name;
-        const isReturn = name === "(returned)";
-        const isExact =
-            path !== "" &&
-            (name === path ||
-                name.endsWith(`.${path}`) ||
-                tail === last ||
-                (isReturn && /^status$/i.test(path)));
+        const isNamed = name !== "(returned)" && tail.length > 3 && words.has(tail);
         return {
             name,
             value,
-            isConcerned: isExact || (!isReturn && tail.length > 3 && words.has(tail)),
-            expected: typeof expected[i] === "string" ? expected[i] : "",
+            isConcerned: fits[i] > 0 || isNamed,
+            expected: i === itself ? told.expected : "",
         };
     });
+    if (told.expected && itself < 0) rows.unshift({ ...told, isConcerned: true });
+    return rows;
 }
 
 export interface ByteRow {

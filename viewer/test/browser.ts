@@ -124,7 +124,7 @@ const FINDING = {
     where: "DxgkDdiBuildPagingBuffer(VIRTUAL_FILL).FillPattern",
     objects: ["allocation a3: created"],
     arguments: ["VirtualFill.FillPattern    0xf2e5f2e5", "DmaSize    64 (0x40)"],
-    expected: ["0x0", null],
+    argument: { name: "FillPattern", value: "0xf2e5f2e5", expected: "0x0" },
     bytes: ["0x400000  expected 00 00 00 00  found e5 f2 00 00  *"],
     writers: ["0x0 to 0x20  drydock (packet_fill)"],
     printed: ["refkmd: started"],

@@ -148,7 +148,7 @@ test("what a finding names is found in its lines", () => {
         where: "DxgkDdiBuildPagingBuffer(UNMAP).status",
         text: "0xc000000d (expected STATUS_SUCCESS)",
         arguments: ["(returned 0xc000000d STATUS_INVALID_PARAMETER)", "DmaSize    64 (0x40)"],
-        expected: ["STATUS_SUCCESS", null],
+        argument: { name: "status", value: "0xc000000d", expected: "STATUS_SUCCESS" },
     });
     assert.deepEqual(args, [
         {
@@ -159,6 +159,26 @@ test("what a finding names is found in its lines", () => {
         },
         { name: "DmaSize", value: "64 (0x40)", isConcerned: false, expected: "" },
     ]);
+    const compared = (name: string, lines: string[]): string[] =>
+        argumentsOf({
+            where: `DxgkDdiX.${name}`,
+            text: "said",
+            arguments: lines,
+            argument: { name, value: "5", expected: "4" },
+        }).map(a => `${a.name} ${a.value}${a.expected && ` not ${a.expected}`}`);
+    assert.deepEqual(compared("FillSize", ["DmaSize  64", "Fill.FillSize  5"]), [
+        "DmaSize 64",
+        "Fill.FillSize 5 not 4",
+    ]);
+    /* Of two that end alike nobody knows which. */
+    assert.deepEqual(compared("FillSize", ["A.FillSize  5", "B.FillSize  6"]), [
+        "FillSize 5 not 4",
+        "A.FillSize 5",
+        "B.FillSize 6",
+    ]);
+    assert.deepEqual(compared("Size", ["DmaSize  64"]), ["Size 5 not 4", "DmaSize 64"]);
+    assert.deepEqual(compared("status", ["DmaSize  64"]), ["status 5 not 4", "DmaSize 64"]);
+    assert.deepEqual(argumentsOf({ where: "", text: "said", arguments: [] }), []);
     const bytes = bytesOf({ bytes: ["0x400000  expected 00 00  found e5 00  *", "and 5 more"] });
     assert.deepEqual(bytes[0].found, ["e5", "00"]);
     assert.equal(bytes[1].isOther, true);

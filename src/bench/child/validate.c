@@ -36,6 +36,9 @@ static void validate_detail(struct finding_detail *detail)
     END(detail->function);
     END(detail->objects);
     END(detail->arguments);
+    END(detail->argument.name);
+    END(detail->argument.value);
+    END(detail->argument.expected);
     END(detail->bytes);
     END(detail->printed);
     END(detail->writers);

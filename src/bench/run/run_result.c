@@ -69,7 +69,8 @@ struct run_finding *run_result_report(struct run_result *result, enum run_findin
     };
     memcpy(finding->detail.printed, result->printed, sizeof result->printed);
     va_start(arguments, format);
-    vsnprintf(finding->text, sizeof finding->text, format, arguments);
+    finding_write_sentence(finding->text, sizeof finding->text, &finding->detail.argument, format,
+                           arguments);
     va_end(arguments);
     return finding;
 }

@@ -156,7 +156,9 @@ static void tell(struct check *check, const struct check_object *object, const c
 {
     struct finding *finding = &check->finding;
 
-    vsnprintf(finding->text, sizeof finding->text, format, arguments);
+    snprintf(finding->detail.argument.name, sizeof finding->detail.argument.name, "%s", field);
+    finding_write_sentence(finding->text, sizeof finding->text, &finding->detail.argument, format,
+                           arguments);
     if (object)
         finding->object = object->number;
     else

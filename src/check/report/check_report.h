@@ -51,8 +51,9 @@ void check_looked_at(struct check *check, enum rule_id rule);
 
 /*
  * A breach, about an object of the ledger (or NULL), at a field of the current call: "pDmaBuffer",
- * "pAllocationInfo[2].Size", "" for the call as a whole, "status" for what it returned. Gives
- * false.
+ * "pAllocationInfo[2].Size", "" for the call as a whole, "status" for what it returned. Where the
+ * rule compares the field with a value, the format marks both in braces
+ * (finding_write_sentence()). Gives false.
  */
 bool check_report(struct check *check, enum rule_id rule, const struct check_object *object,
                   const char *field, const char *format, ...) __attribute__((format(printf, 5, 6)));

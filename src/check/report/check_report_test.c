@@ -45,6 +45,25 @@ static void a_cause_is_told_once_and_counted_each_time(void **state)
     rig_fini(&rig);
 }
 
+/* The field is the argument, and the braces of the format its values. */
+static void a_breach_tells_the_argument_beside_what_it_should_be(void **state)
+{
+    const struct finding_argument *argument;
+    struct rig rig;
+
+    rig_init(&rig, RIG_GPUMMU);
+    argument = &rig.last.detail.argument;
+    check_report(rig.check, RULE_ALLOC_001, NULL, "Size", "is {%u}; {=~at least ~%u} is", 5u, 6u);
+    assert_string_equal(rig.last.text, "is 5; 6 is");
+    assert_string_equal(argument->name, "Size");
+    assert_string_equal(argument->value, "5");
+    assert_string_equal(argument->expected, "at least 6");
+    check_report(rig.check, RULE_ALLOC_002, NULL, "", "said");
+    assert_string_equal(argument->name, "");
+    assert_string_equal(argument->expected, "");
+    rig_fini(&rig);
+}
+
 static void no_more_causes_are_told_than_the_limit_says(void **state)
 {
     struct rig rig;
@@ -121,6 +140,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(advice_is_told_once_for_each_rule_and_is_no_breach),
         cmocka_unit_test(a_cause_is_told_once_and_counted_each_time),
+        cmocka_unit_test(a_breach_tells_the_argument_beside_what_it_should_be),
         cmocka_unit_test(no_more_causes_are_told_than_the_limit_says),
         cmocka_unit_test(every_nth_allocation_failure_leaves_no_check),
         cmocka_unit_test(a_check_that_goes_leaves_no_mapping),

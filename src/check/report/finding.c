@@ -3,12 +3,104 @@
 #include "base/hash.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
 static bool is_word(char c)
 {
     return isalnum((unsigned char)c) || c == '_';
 }
+
+/* ---- The argument ---------------------------------------------------------------------------- */
+
+enum mark { MARK_NAMED = 1, MARK_SEEN, MARK_WANTED, MARK_END, MARK_UNSAID, MARK_SAID };
+
+/* Where the characters of a part go; the last byte of it stays 0. */
+struct part {
+    char *at;
+    size_t left;
+};
+
+static struct part begin_part(char *out, size_t size)
+{
+    memset(out, 0, size);
+    return (struct part){out, size - 1};
+}
+
+static struct part part_of(struct finding_argument *argument, enum mark mark)
+{
+    switch (mark) {
+    case MARK_NAMED:
+        return begin_part(argument->name, sizeof argument->name);
+    case MARK_SEEN:
+        return begin_part(argument->value, sizeof argument->value);
+    case MARK_WANTED:
+        return begin_part(argument->expected, sizeof argument->expected);
+    default:
+        return (struct part){NULL, 0};
+    }
+}
+
+/* The braces of a format as marks, which no value has. */
+static void write_marks(char *marked, size_t size, const char *format)
+{
+    char *const end = marked + size - 1;
+    bool is_inside = false, is_unsaid = false;
+
+    for (; *format && marked < end; format++) {
+        if (*format == '{') {
+            is_inside = true;
+            *marked++ = format[1] == '=' ? MARK_WANTED : format[1] == '@' ? MARK_NAMED : MARK_SEEN;
+            format += format[1] == '=' || format[1] == '@';
+        } else if (is_inside && *format == '}') {
+            is_inside = false;
+            *marked++ = MARK_END;
+        } else if (is_inside && *format == '~') {
+            is_unsaid = !is_unsaid;
+            *marked++ = is_unsaid ? MARK_UNSAID : MARK_SAID;
+        } else {
+            *marked++ = *format;
+        }
+    }
+    *marked = '\0';
+}
+
+/* Takes the marks out of the sentence, and what they are around into the argument. */
+static void take_parts(char *sentence, struct finding_argument *argument)
+{
+    struct part part = {NULL, 0};
+    char *said = sentence;
+    bool is_unsaid = false;
+
+    for (const char *at = sentence; *at; at++) {
+        if (*at == MARK_UNSAID || *at == MARK_SAID) {
+            is_unsaid = *at == MARK_UNSAID;
+        } else if (*at >= MARK_NAMED && *at <= MARK_END) {
+            part = part_of(argument, (enum mark) * at);
+        } else {
+            if (!is_unsaid)
+                *said++ = *at;
+            if (part.left) {
+                *part.at++ = *at;
+                part.left--;
+            }
+        }
+    }
+    *said = '\0';
+}
+
+void finding_write_sentence(char *sentence, size_t size, struct finding_argument *argument,
+                            const char *format, va_list values)
+{
+    char marked[FINDING_TEXT_BYTES], text[FINDING_TEXT_BYTES + FINDING_EXPECTED_BYTES];
+
+    write_marks(marked, sizeof marked, format);
+    vsnprintf(text, sizeof text, marked, values);
+    take_parts(text, argument);
+    snprintf(sentence, size, "%s", text);
+}
+
+/* ---- Causes ---------------------------------------------------------------------------------- */
 
 /*
  * "pAllocationInfo[2].Size": which of the elements it was is no other cause. Which paging operation

@@ -13,7 +13,9 @@
 
 #include "check/rules/rules.h"
 
+#include <stdarg.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define FINDING_WHERE_BYTES     112
@@ -24,6 +26,16 @@
 #define FINDING_BYTES_BYTES     640
 #define FINDING_PRINTED_BYTES   512
 #define FINDING_WRITERS_BYTES   1280
+#define FINDING_NAME_BYTES      112
+#define FINDING_VALUE_BYTES     128
+#define FINDING_EXPECTED_BYTES  192
+
+/* The argument that a rule compares, as texts; "": it is not told. */
+struct finding_argument {
+    char name[FINDING_NAME_BYTES];         /* "Fill.FillSize"; "status": what the call returned */
+    char value[FINDING_VALUE_BYTES];       /* "0x402" */
+    char expected[FINDING_EXPECTED_BYTES]; /* "a multiple of 4" */
+};
 
 /*
  * Commands that a call of DxgkDdiBuildPagingBuffer wrote: of the bytes that it wrote, so many from
@@ -46,6 +58,7 @@ struct finding_detail {
     char arguments[FINDING_ARGUMENTS_BYTES]; /* the call's argument structure, a line a field */
     char bytes[FINDING_BYTES_BYTES];         /* expected and observed, in hexadecimal */
     char printed[FINDING_PRINTED_BYTES];     /* the last lines that the driver printed before */
+    struct finding_argument argument;        /* beside what it should be */
     struct finding_commands commands;        /* whose effect is wrong */
     char writers[FINDING_WRITERS_BYTES];     /* the instructions that wrote them, a line each */
 };
@@ -59,6 +72,20 @@ struct finding {
     char text[FINDING_TEXT_BYTES]; /* "moved 288 bytes; 256 were offered" */
     struct finding_detail detail;
 };
+
+/*
+ * The sentence of a finding, of a format in which braces mark what is data too: what the argument
+ * that a rule judges has, and with a = what it should have. What stands between two ~ within braces
+ * is in the data alone.
+ *
+ *     "is {%u}; the driver declared {=none~ (0)~}"
+ *     "{moved %u bytes}; {=~at most ~%u} were offered"
+ *
+ * {@} is the argument's name, where who tells the finding does not know the field otherwise. Braces
+ * of the values do not count. Parts that are not marked leave the argument as it was.
+ */
+void finding_write_sentence(char *sentence, size_t size, struct finding_argument *argument,
+                            const char *format, va_list values);
 
 struct hash;
 /* All of what is told in words behind the first line, but for what the driver printed and who wrote

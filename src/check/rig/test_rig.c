@@ -80,10 +80,21 @@ static bool rig_patched_address(void *context, DXGK_SEGMENTFLAGS segment, uint64
     return true;
 }
 
+/* What a sentence says to be expected of a field is data too. */
+static void expect_argument(const struct finding *finding)
+{
+    const struct finding_argument *argument = &finding->detail.argument;
+
+    if (argument->name[0] && strstr(finding->text, "(expected ") && !argument->expected[0])
+        fail_msg("%s: '%s' is expected in words alone", finding->detail.where, finding->text);
+    assert_null(strpbrk(finding->text, "{}"));
+}
+
 static void rig_on_finding(void *context, const struct finding *finding)
 {
     struct rig *rig = context;
 
+    expect_argument(finding);
     rig->last = *finding;
     rig->finding_count++;
     told_finding(&rig->findings, finding);

@@ -64,6 +64,9 @@ char *campaign_record_json(const struct campaign_record *record)
         json_object_set_new(one, "function", report_text_json(finding->detail.function));
         json_object_set_new(one, "objects", report_text_json(finding->detail.objects));
         json_object_set_new(one, "arguments", report_text_json(finding->detail.arguments));
+        json_object_set_new(one, "argument", report_text_json(finding->detail.argument.name));
+        json_object_set_new(one, "value", report_text_json(finding->detail.argument.value));
+        json_object_set_new(one, "expected", report_text_json(finding->detail.argument.expected));
         json_object_set_new(one, "bytes", report_text_json(finding->detail.bytes));
         json_object_set_new(one, "writers", report_text_json(finding->detail.writers));
         json_object_set_new(one, "printed", report_text_json(finding->detail.printed));
@@ -109,7 +112,11 @@ static bool parse_findings(const json_t *list, struct campaign_record *record)
             !GET_TEXT(one, "printed", finding->detail.printed) || !is_name(finding->kind) ||
             !is_name(finding->rule))
             return false;
-        GET_TEXT(one, "writers", finding->detail.writers); /* older folders do not have it */
+        /* Older folders do not have these. */
+        GET_TEXT(one, "writers", finding->detail.writers);
+        GET_TEXT(one, "argument", finding->detail.argument.name);
+        GET_TEXT(one, "value", finding->detail.argument.value);
+        GET_TEXT(one, "expected", finding->detail.argument.expected);
         finding->detail.event = (uint64_t)json_integer_value(json_object_get(one, "event"));
         finding->line = (uint32_t)json_integer_value(json_object_get(one, "line"));
         /* Older folders have neither: each finding is a cause. */

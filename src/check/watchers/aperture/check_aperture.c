@@ -355,7 +355,7 @@ static void enter_dummy(struct check *check, struct aperture_watch *watch, uint6
         is_known |= !config->read_page;
     }
     CHECK_RULE(check, RULE_APER_011, is_page && is_same && is_known, NULL,
-               "UnmapApertureSegment.DummyPage", "is 0x%llx: %s", (unsigned long long)address,
+               "UnmapApertureSegment.DummyPage", "is {0x%llx}: %s", (unsigned long long)address,
                !is_page    ? "not the address of a page"
                : !is_known ? "there is no such page"
                            : "another page than before");
@@ -469,13 +469,13 @@ static void after_build(struct check *check, struct aperture_watch *watch,
     if (request.kind != CLAIM_ADL)
         CHECK_RULE(check, RULE_APER_015, call->status != STATUS_GRAPHICS_ALLOCATION_BUSY, NULL,
                    "status",
-                   "STATUS_GRAPHICS_ALLOCATION_BUSY (expected STATUS_SUCCESS or "
-                   "STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER)");
+                   "{STATUS_GRAPHICS_ALLOCATION_BUSY} (expected {=STATUS_SUCCESS or "
+                   "STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER})");
     if (!claim)
         return;
     claim->has_written |= call->arg.build_paging_buffer->pDmaBuffer != was->pDmaBuffer;
     CHECK_RULE(check, missing_rule(check_ledger(check), claim), !is_missing, NULL, "status",
-               "0x%08x: the driver reports aperture segment %u and does not map there",
+               "{0x%08x}: the driver reports aperture segment %u and does not map there",
                (unsigned)call->status, claim->segment);
     if (is_part)
         return;
@@ -679,7 +679,7 @@ static void after_query(struct check *check, const struct check_call *call)
         return;
     CHECK_RULE(check, RULE_ADL_001, ledger->caps.driver.MemoryManagementCaps.MapAperture2Supported,
                NULL, "MemoryManagementCaps.MapAperture2Supported",
-               "is 0, and the device's addresses are remapped");
+               "is {0}, and the device's addresses are remapped{=~1~}");
 }
 
 static void after(struct check *check, void *state, const struct check_call *call)

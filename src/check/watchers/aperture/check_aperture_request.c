@@ -40,7 +40,7 @@ bool check_bounds(struct check *check, const struct check_segment *segment,
                (unsigned long long)request->list_offset, is_locked ? "" : ", not locked");
     if (request->kind == CLAIM_ADL)
         CHECK_RULE(check, RULE_ADL_007, is_covered, NULL, "MapApertureSegment2.AdlOffset",
-                   "is %llu: %llu pages from there on, and Adl.PageCount is %llu",
+                   "is {%llu}: %llu pages from there on, and Adl.PageCount is %llu",
                    (unsigned long long)request->list_offset, (unsigned long long)request->count,
                    (unsigned long long)pages);
     return is_inside && is_covered;
@@ -86,7 +86,7 @@ static void check_list_of(struct check *check, const struct request *request,
     CHECK_RULE(check, RULE_ADL_011,
                (request->cpu_view != NULL) == allocation->info.FlagsWddm2.MapApertureCpuVisible,
                &allocation->object, "MapApertureSegment2.CpuVisibleAddress",
-               "is %s, and the allocation was created %s MapApertureCpuVisible",
+               "is {%s}, and the allocation was created %s MapApertureCpuVisible",
                request->cpu_view ? "given" : "NULL",
                allocation->info.FlagsWddm2.MapApertureCpuVisible ? "with" : "without");
     if (check_ledger(check)->caps.driver.MemoryManagementCaps.VirtualAddressingSupported)
@@ -104,8 +104,10 @@ void check_map(struct check *check, const struct check_segment *segment,
 
     if (has_two || request->kind == CLAIM_ADL)
         CHECK_RULE(check, RULE_ADL_002, has_two == (request->kind == CLAIM_ADL), NULL, "Operation",
-                   has_two ? "is MAP_APERTURE_SEGMENT for a driver with MapAperture2Supported"
-                           : "is MAP_APERTURE_SEGMENT2 for a driver without MapAperture2Supported");
+                   has_two ? "is {MAP_APERTURE_SEGMENT} for a driver with "
+                             "MapAperture2Supported{=~MAP_APERTURE_SEGMENT2~}"
+                           : "is {MAP_APERTURE_SEGMENT2} for a driver without "
+                             "MapAperture2Supported{=~MAP_APERTURE_SEGMENT~}");
     if (request->is_coherent)
         CHECK_RULE(check, RULE_APER_008,
                    segment->flags.CacheCoherent && (!allocation || allocation->info.Flags.Cached),
@@ -283,12 +285,12 @@ void check_limits(struct check *check, const struct aperture_watch *watch,
     uint64_t here = watch->slots[segment->id - 1].mapped * APERTURE_PAGE;
     bool is_inside = here <= segment->commit_limit;
 
-    CHECK_RULE(check, RULE_APER_017,
-               is_inside && (!limit || watch->mapped * APERTURE_PAGE <= limit), NULL,
-               "NumberOfPages", "0x%llx bytes are mapped in %s now; its limit is 0x%llx",
-               (unsigned long long)(is_inside ? watch->mapped * APERTURE_PAGE : here),
-               is_inside ? "all apertures" : "the aperture",
-               (unsigned long long)(is_inside ? limit : segment->commit_limit));
+    CHECK_RULE(
+        check, RULE_APER_017, is_inside && (!limit || watch->mapped * APERTURE_PAGE <= limit), NULL,
+        "NumberOfPages", "{0x%llx bytes} are mapped in %s now; its limit is {=~at most ~0x%llx}",
+        (unsigned long long)(is_inside ? watch->mapped * APERTURE_PAGE : here),
+        is_inside ? "all apertures" : "the aperture",
+        (unsigned long long)(is_inside ? limit : segment->commit_limit));
 }
 
 /* ---- The CPU --------------------------------------------------------------------------------- */

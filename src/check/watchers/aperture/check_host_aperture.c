@@ -63,7 +63,8 @@ static void before_map(struct check *check, struct host_watch *watch,
 
     if (!slots) {
         CHECK_RULE(check, RULE_CHA_003, has_aperture(segment), NULL, "SegmentId",
-                   "is %u, a segment without a CPU host aperture", arg->SegmentId);
+                   "is {%u}, a segment without a CPU host aperture{=~a segment with one~}",
+                   arg->SegmentId);
         return;
     }
     for (UINT64 i = 0; i < arg->NumberOfPages; i++) {
@@ -118,7 +119,7 @@ static void before_sleep(struct check *check, const struct host_watch *watch)
         is_concerned |= has_aperture(&ledger->segments[i]);
     if (is_concerned)
         CHECK_RULE(check, RULE_CHA_005, !watch->mapped, NULL, "DevicePowerState",
-                   "is D3 with %llu pages of CPU host apertures mapped",
+                   "is {D3} with %llu pages of CPU host apertures mapped",
                    (unsigned long long)watch->mapped);
 }
 
@@ -161,8 +162,8 @@ static bool check_shown(struct check *check, const struct check_segment *segment
     if (is_shown && shown == expected)
         return true;
     check_report(check, RULE_CHA_002, NULL, "pCpuHostAperturePages",
-                 "element %llu, slot 0x%llx: the CPU sees %s0x%llx of local memory behind bus "
-                 "address 0x%llx (expected 0x%llx, page 0x%llx of segment %u)",
+                 "element %llu, slot 0x%llx: the CPU sees %s{0x%llx} of local memory behind bus "
+                 "address 0x%llx (expected {=0x%llx}, page 0x%llx of segment %u)",
                  (unsigned long long)element, (unsigned long long)slot,
                  is_shown ? "" : "nothing, not ", (unsigned long long)(is_shown ? shown : expected),
                  (unsigned long long)address, (unsigned long long)expected,
@@ -178,7 +179,7 @@ static void after_map(struct check *check, struct host_watch *watch, const struc
     enum rule_id rule = is_early ? RULE_CHA_001 : RULE_CHA_002;
 
     if (!CHECK_RULE(check, rule, call->status == STATUS_SUCCESS, NULL, "status",
-                    "0x%08x%s (expected STATUS_SUCCESS)", (unsigned)call->status,
+                    "{0x%08x}%s (expected {=STATUS_SUCCESS})", (unsigned)call->status,
                     is_early ? " before any context of a client exists" : ""))
         return;
     watch->calls++;
@@ -202,7 +203,7 @@ static void after(struct check *check, void *state, const struct check_call *cal
         after_map(check, state, call);
     if (call->ddi == MINIPORT_DDI_UnmapCpuHostAperture)
         CHECK_RULE(check, RULE_CHA_004, call->status == STATUS_SUCCESS, NULL, "status",
-                   "0x%08x (expected STATUS_SUCCESS)", (unsigned)call->status);
+                   "{0x%08x} (expected {=STATUS_SUCCESS})", (unsigned)call->status);
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */

@@ -53,22 +53,23 @@ static void check_answer(struct check *check, const DXGK_ALLOCATIONINFO *info, u
 
     CHECK_RULE(check, RULE_ALLOC_001, info->hAllocation && !is_doubled && info->Size, object,
                field_of(check, index, !info->hAllocation || is_doubled ? "hAllocation" : "Size"),
-               !info->hAllocation ? "is NULL: size %llu, alignment 0x%x"
+               !info->hAllocation ? "is {NULL}: size %llu, alignment 0x%x{=~a handle~}"
                : is_doubled ? "is the handle of another live allocation: size %llu, alignment 0x%x"
-                            : "is 0 (%llu), alignment 0x%x",
+                            : "is {0} (%llu), alignment 0x%x{=~at least 1~}",
                (unsigned long long)info->Size, info->Alignment);
     CHECK_ADVICE(check, RULE_ALLOC_001, check_configuration(check)->profile.wants_power_of_two,
                  has_alignment, object, field_of(check, index, "Alignment"),
-                 "is 0x%x, no power of two: the page does not ask for one; by the other reading "
+                 "is {0x%x}, no power of two: the page does not ask for one; by the other reading "
                  "nothing else is an alignment, and here it counts as the next power of two",
                  info->Alignment);
     CHECK_RULE(check, RULE_ALLOC_008, info->AllocationPriority != 0, object,
                field_of(check, index, "AllocationPriority"),
-               "is 0 (D3DDDI_ALLOCATIONPRIORITY_NORMAL is 0x%x)", D3DDDI_ALLOCATIONPRIORITY_NORMAL);
+               "is {0} (D3DDDI_ALLOCATIONPRIORITY_NORMAL is 0x%x){=~not 0~}",
+               D3DDDI_ALLOCATIONPRIORITY_NORMAL);
     CHECK_RULE(check, RULE_ALLOC_004,
                !info->PitchAlignedSize || info->PitchAlignedSize >= info->Size, object,
                field_of(check, index, "PitchAlignedSize"),
-               "is %llu bytes, less than the Size of %llu",
+               "is {%llu} bytes, less than the Size of {=~at least ~%llu~, or 0~}",
                (unsigned long long)info->PitchAlignedSize, (unsigned long long)info->Size);
 }
 
@@ -98,13 +99,15 @@ static void check_sets(struct check *check, const DXGK_ALLOCATIONINFO *info, uns
     if (is_new && large)
         CHECK_RULE(check, RULE_ALLOC_003, info->Alignment % LARGE_PAGE == 0 && info->Alignment,
                    object, field_of(check, index, "Alignment"),
-                   "is 0x%x; segment %u of the supported 0x%x has 64 KiB pages", info->Alignment,
-                   large, set);
+                   "is {0x%x}; segment %u of the supported 0x%x has 64 KiB pages{=~a multiple of "
+                   "0x10000~}",
+                   info->Alignment, large, set);
     in_memory = is_new ? 0 : find_in_set(check, info->EvictionSegmentSet, check_is_memory_segment);
     if (!is_new)
         CHECK_RULE(check, RULE_ALLOC_007, !in_memory, object,
                    field_of(check, index, "EvictionSegmentSet"),
-                   "is 0x%x; segment %u is no aperture", info->EvictionSegmentSet, in_memory);
+                   "is {0x%x}; segment %u is no aperture{=~apertures only~}",
+                   info->EvictionSegmentSet, in_memory);
 }
 
 /* Only where the client says what memory it hands over. */
@@ -124,10 +127,11 @@ static void check_existing(struct check *check, const DXGK_ALLOCATIONINFO *info,
                : memory->is_kernels ? "memory of the kernel"
                                     : "memory of its own");
     if (memory->pages)
-        CHECK_RULE(check, RULE_ALLOC_023, info->Size <= memory->page_count * PAGE, object,
-                   field_of(check, index, "Size"),
-                   "is 0x%llx; the memory that the client has handed over has 0x%llx bytes",
-                   (unsigned long long)info->Size, (unsigned long long)memory->page_count * PAGE);
+        CHECK_RULE(
+            check, RULE_ALLOC_023, info->Size <= memory->page_count * PAGE, object,
+            field_of(check, index, "Size"),
+            "is {0x%llx}; the memory that the client has handed over has {=~at most ~0x%llx} bytes",
+            (unsigned long long)info->Size, (unsigned long long)memory->page_count * PAGE);
 }
 
 static void check_flags(struct check *check, const DXGK_ALLOCATIONINFO *info, unsigned index,
@@ -151,20 +155,20 @@ static void check_flags(struct check *check, const DXGK_ALLOCATIONINFO *info, un
                    : "a primary cannot be Cached, PermanentSysMem, Protected or over existing "
                      "system memory");
     CHECK_RULE(check, RULE_ALLOC_010, kinds <= 1, object, field_of(check, index, "Flags"),
-               "0x%x has %u of Protected, PermanentSysMem, ExistingSysMem and "
-               "ExistingKernelSysMem (expected at most 1)",
+               "{0x%x} has %u of Protected, PermanentSysMem, ExistingSysMem and "
+               "ExistingKernelSysMem (expected {=at most 1})",
                flags->Value, kinds);
     if (!is_new && ledger->has_client)
         CHECK_RULE(check, RULE_ALLOC_011, !flags->UseAlternateVA || is_primary, object,
                    field_of(check, index, "Flags"),
-                   "0x%x: UseAlternateVA, but it is not the primary", flags->Value);
+                   "{0x%x}: UseAlternateVA, but it is not the primary", flags->Value);
     if (kinds <= 1)
         check_existing(check, info, index, object);
     /* Nothing of this system tells a driver that the feature is enabled. */
     if (check_is_version(check_ledger(check), DXGKDDI_INTERFACE_VERSION_WDDM3_1))
         CHECK_RULE(check, RULE_ALLOC_021, !info->Flags2.ShareBackingStoreWithKmd, object,
                    field_of(check, index, "Flags2"),
-                   "0x%x: ShareBackingStoreWithKmd, but the feature is not enabled",
+                   "{0x%x}: ShareBackingStoreWithKmd, but the feature is not enabled",
                    info->Flags2.Value);
 }
 
@@ -289,8 +293,8 @@ static void after_destroy(struct check *check, const struct check_call *call)
         if (!allocation || !allocation->was_made_by_device || allocation->creator)
             continue;
         CHECK_RULE(check, RULE_ALLOC_017, NT_SUCCESS(call->status), &allocation->object, "status",
-                   "0x%08x, once the device that made it has closed it: the handle belongs to "
-                   "the adapter",
+                   "{0x%08x}, once the device that made it has closed it: the handle belongs to "
+                   "the adapter{=~a success status~}",
                    (unsigned)call->status);
     }
 }
@@ -354,8 +358,8 @@ static void check_memory_page(struct check *check, const struct check_allocation
 
     CHECK_RULE(check, RULE_ALLOC_024, page < memory->page_count && memory->pages[page] == found,
                &allocation->object, field,
-               "page %llu is system page 0x%llx; that of the memory that the client has handed "
-               "over is 0x%llx",
+               "page %llu is system page {0x%llx}; that of the memory that the client has handed "
+               "over is {=0x%llx}",
                (unsigned long long)page, (unsigned long long)found,
                (unsigned long long)(page < memory->page_count ? memory->pages[page] : 0));
 }

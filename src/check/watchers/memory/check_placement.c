@@ -78,7 +78,7 @@ static void check_place(struct check *check, const struct placement_watch *watch
     if (!place->segment)
         return;
     if (!CHECK_RULE(check, RULE_SEG_005, segment != NULL, object, place->field,
-                    "is in segment %u; the driver reported 1 to %u", place->segment,
+                    "is in segment {%u}; the driver reported {=1 to %u}", place->segment,
                     ledger->segment_count))
         return;
     if (segment->flags.Agp) {
@@ -86,7 +86,7 @@ static void check_place(struct check *check, const struct placement_watch *watch
         return;
     }
     if (!CHECK_RULE(check, RULE_SEG_018, place->position >= base && offset < segment->size, object,
-                    place->field, "0x%llx is not %s of segment %u, 0x%llx bytes at 0x%llx",
+                    place->field, "{0x%llx} is not %s of segment %u, 0x%llx bytes at 0x%llx",
                     (unsigned long long)place->position,
                     place->is_offset ? "an offset" : "an address", segment->id,
                     (unsigned long long)segment->size, (unsigned long long)segment->base))
@@ -101,9 +101,10 @@ static void check_place(struct check *check, const struct placement_watch *watch
         return;
     unit = unit_of(ledger, segment);
     if (place->is_whole)
-        CHECK_RULE(check, RULE_SEG_024, offset % unit == 0, object, place->field,
-                   "offset 0x%llx of segment %u, whose pages have 0x%llx bytes",
-                   (unsigned long long)offset, segment->id, (unsigned long long)unit);
+        CHECK_RULE(
+            check, RULE_SEG_024, offset % unit == 0, object, place->field,
+            "offset {0x%llx} of segment %u, whose pages have {=~a multiple of ~0x%llx} bytes",
+            (unsigned long long)offset, segment->id, (unsigned long long)unit);
     if (!watch->range_counts[segment->id - 1] || !place->bytes)
         return;
     invalid = find_invalid(watch, segment, offset + place->skipped, place->bytes);
@@ -135,7 +136,7 @@ static void check_aperture_segment(struct check *check, struct miniport_place sl
                    segment ? "a memory segment" : "the driver reported none with that number",
                    (unsigned long long)slots.address, (unsigned long long)count))
         CHECK_RULE(check, RULE_BANK_008, !segment->flags.Agp, NULL, "SegmentId",
-                   "is %u, an AGP aperture: its pages are mapped by the bridge's driver",
+                   "is {%u}, an AGP aperture: its pages are mapped by the bridge's driver",
                    slots.segment);
 }
 
@@ -277,8 +278,8 @@ static void enter_ranges(struct check *check, struct placement_watch *watch,
     }
     CHECK_RULE(check, RULE_SEG_019, !bad && count == segment->whole.NumInvalidMemoryRanges, NULL,
                "pOutputData.pMemoryRanges",
-               "%u ranges of segment %u, which was reported with %u; element %u is no pages of "
-               "0x%llx bytes inside it",
+               "{%u} ranges of segment %u, which was reported with {=%u}; element %u is no pages "
+               "of 0x%llx bytes inside it",
                count, segment->id, segment->whole.NumInvalidMemoryRanges, bad ? bad - 1 : 0,
                (unsigned long long)unit);
 }

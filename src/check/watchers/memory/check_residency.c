@@ -510,8 +510,8 @@ static void after(struct check *check, void *state, const struct check_call *cal
         CHECK_RULE(check, RULE_RES_009,
                    !info->PatchLocationListSize && info->AllocationListSize == WRITTEN_PRIMARIES,
                    NULL, "ContextInfo",
-                   "NoPatchingRequired with %u patch locations and a list of %u allocations "
-                   "(expected 0 and %u)",
+                   "NoPatchingRequired with {%u patch locations and a list of %u allocations} "
+                   "(expected {=0 and %u})",
                    info->PatchLocationListSize, info->AllocationListSize, WRITTEN_PRIMARIES);
         break;
     }
@@ -572,7 +572,7 @@ static void check_request(struct check *check, const struct check_client_event *
 
     CHECK_RULE(check, rule, is_fence_right && is_trim_right, NULL,
                is_fence_right ? "NumBytesToTrim" : "PagingFenceValue",
-               "%llu with status 0x%08x; bytes to trim: %llu", (unsigned long long)event->fence,
+               "{%llu} with status 0x%08x; bytes to trim: %llu", (unsigned long long)event->fence,
                (unsigned)event->status, (unsigned long long)event->bytes);
 }
 
@@ -590,7 +590,7 @@ static void on_reclaim(struct check *check, const struct check_client_event *eve
     if (event->result == CHECK_RECLAIM_OK)
         CHECK_RULE(check, RULE_OFFER_003, !allocation->is_dropped || !allocation->had_content,
                    &allocation->object, "result",
-                   "is OK; its content was discarded while it was offered");
+                   "is {OK}; its content was discarded while it was offered");
 
     if (event->result == CHECK_RECLAIM_DISCARDED && !allocation->has_entered)
         allocation->reclaimed = CHECK_RECLAIMED_EMPTY;
@@ -639,7 +639,8 @@ static void on_lock(struct check *check, const struct check_client_event *event)
         if (has_aperture && is_local && allocation->info.Flags.CpuVisible &&
             !allocation->info.Flags.Protected)
             CHECK_RULE(check, RULE_RES_013, is_lawful, &allocation->object, "status",
-                       "0x%08x: it can be in an aperture (segments 0x%x), where the CPU sees it",
+                       "{0x%08x}: it can be in an aperture (segments 0x%x), where the CPU sees "
+                       "it{=~a success status~}",
                        (unsigned)event->status, allocation->info.SupportedWriteSegmentSet);
         return;
     }

@@ -125,13 +125,14 @@ static void after_description(struct check *check, struct scan_watch *watch,
         CHECK_RULE(check, RULE_ALLOC_025,
                    !watch->has_told || arg->AllocationPrivateDriverDataSize == watch->told_bytes,
                    NULL, "AllocationPrivateDriverDataSize",
-                   "is %u with a buffer, and was %u without", arg->AllocationPrivateDriverDataSize,
-                   watch->told_bytes);
+                   "is {%u} with a buffer, and was {=%u} without",
+                   arg->AllocationPrivateDriverDataSize, watch->told_bytes);
         watch->has_told = false;
         return;
     }
     CHECK_RULE(check, RULE_ALLOC_025, arg->AllocationPrivateDriverDataSize != 0, NULL,
-               "AllocationPrivateDriverDataSize", "is 0: nothing would describe the surface");
+               "AllocationPrivateDriverDataSize",
+               "is {0}: nothing would describe the surface{=~not 0~}");
     watch->has_told = true;
     watch->told_bytes = arg->AllocationPrivateDriverDataSize;
 }
@@ -181,7 +182,8 @@ static void gpu(struct check *check, void *state, const struct check_gpu_event *
     if (event->kind != CHECK_GPU_SCANS)
         return;
     CHECK_RULE(check, RULE_FENCE_021, watch->is_given && event->address == watch->shown.address,
-               NULL, "PrimaryAddress", "the hardware scans out 0x%llx; the address given is 0x%llx",
+               NULL, "PrimaryAddress",
+               "the hardware scans out {0x%llx}; the address given is {=0x%llx}",
                (unsigned long long)event->address, (unsigned long long)watch->shown.address);
     watch->is_given = false;
     watch->has_scanned = watch->is_owed = true;
@@ -200,7 +202,7 @@ static void callback(struct check *check, void *state, const struct check_callba
     told = (uint64_t)data->CrtcVsync.PhysicalAddress.QuadPart;
     if (check_ledger(check)->has_gpu && watch->shown.allocation)
         CHECK_RULE(check, RULE_FENCE_022, watch->has_scanned && told == watch->scanned, NULL,
-                   "CrtcVsync.PhysicalAddress", "is 0x%llx; the hardware scans out 0x%llx",
+                   "CrtcVsync.PhysicalAddress", "is {0x%llx}; the hardware scans out {=0x%llx}",
                    (unsigned long long)told,
                    (unsigned long long)(watch->has_scanned ? watch->scanned : 0));
     watch->is_owed = false;

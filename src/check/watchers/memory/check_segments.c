@@ -101,10 +101,10 @@ static void before_query(struct check *check, struct segment_watch *watch,
     const DXGK_QUERYSEGMENTIN *in = arg->pInputData;
 
     CHECK_RULE(check, RULE_SEG_003, query->type == query_of_version(version), NULL, "Type",
-               "is %u for a driver of version 0x%x (expected %u)", query->type, (unsigned)version,
-               query_of_version(version));
+               "is {%u} for a driver of version 0x%x (expected {=%u})", query->type,
+               (unsigned)version, query_of_version(version));
     CHECK_RULE(check, RULE_SEG_001, is_counted, NULL, "pOutputData.NbSegment",
-               watch->has_count ? "asks for %llu descriptors; the first pass told %llu"
+               watch->has_count ? "asks for {%llu} descriptors; the first pass told {=%llu}"
                                 : "asks for %llu descriptors before a pass for the count",
                (unsigned long long)query->count, (unsigned long long)watch->count);
     if (query->type != DXGKQAITYPE_QUERYSEGMENT4 && in && arg->InputDataSize >= sizeof *in)
@@ -162,22 +162,22 @@ static void check_flags(struct check *check, const struct check_segment *segment
     bool is_new = version >= DXGKDDI_INTERFACE_VERSION_WDDM2_0;
 
     SEGMENT_RULE(RULE_SEG_014, !unknown && !(is_new && flags.ReservedSysMem), "Flags",
-                 "is 0x%x: bits 0x%x are not the driver's", flags.Value,
+                 "is {0x%x}: bits 0x%x are not the driver's", flags.Value,
                  unknown ? unknown : flags.Value);
     if (flags.CacheCoherent)
         SEGMENT_RULE(RULE_SEG_012, flags.Aperture, "Flags.CacheCoherent",
-                     "is set for a memory segment (flags 0x%x)", flags.Value);
+                     "is {set} for a memory segment (flags 0x%x){=~clear~}", flags.Value);
     if (!is_new)
         return;
     if (flags.SupportsCpuHostAperture || flags.SupportsCachedCpuHostAperture)
         SEGMENT_RULE(RULE_SEG_015, flags.SupportsCpuHostAperture && !flags.CpuVisible,
                      "Flags.SupportsCpuHostAperture",
-                     "is %u with CpuVisible %u and SupportsCachedCpuHostAperture %u",
+                     "is {%u} with CpuVisible %u and SupportsCachedCpuHostAperture %u",
                      flags.SupportsCpuHostAperture, flags.CpuVisible,
                      flags.SupportsCachedCpuHostAperture);
     SEGMENT_RULE(RULE_SEG_026, !flags.LocalBudgetGroup || !flags.NonLocalBudgetGroup,
                  "Flags.LocalBudgetGroup",
-                 "is set and NonLocalBudgetGroup too: a byte counts in one budget");
+                 "is {set} and NonLocalBudgetGroup too: a byte counts in one budget");
 }
 
 static void check_protected_range(struct check *check, const struct check_segment *segment)
@@ -201,12 +201,12 @@ static void check_size(struct check *check, const struct check_segment *segment,
     uint64_t page = page_of(segment, is_new);
 
     SEGMENT_RULE(RULE_SEG_007, segment->size && segment->size % page == 0, "Size",
-                 "is 0x%llx (expected a multiple of 0x%llx)", (unsigned long long)segment->size,
-                 (unsigned long long)page);
+                 "is {0x%llx} (expected {=a multiple of 0x%llx})",
+                 (unsigned long long)segment->size, (unsigned long long)page);
     SEGMENT_RULE(RULE_SEG_009,
                  segment->flags.Aperture ? segment->commit_limit <= segment->size
                                          : segment->commit_limit == segment->size,
-                 "CommitLimit", "is 0x%llx; Size is 0x%llx",
+                 "CommitLimit", "is {0x%llx}; Size is {=~at most ~0x%llx}",
                  (unsigned long long)segment->commit_limit, (unsigned long long)segment->size);
     if (segment->flags.CpuVisible && !segment->flags.Aperture) {
         uint64_t address = (uint64_t)segment->whole.CpuTranslatedAddress.QuadPart;
@@ -225,7 +225,7 @@ static void check_size(struct check *check, const struct check_segment *segment,
     }
     if (is_new)
         SEGMENT_RULE(RULE_SEG_019, segment->whole.NumInvalidMemoryRanges <= segment->size / page,
-                     "NumInvalidMemoryRanges", "is %u; the segment has 0x%llx pages",
+                     "NumInvalidMemoryRanges", "is {%u}; the segment has {=~at most ~0x%llx} pages",
                      segment->whole.NumInvalidMemoryRanges,
                      (unsigned long long)(segment->size / page));
 }
@@ -335,7 +335,7 @@ static void check_overlap(struct check *check, const struct check_segment *segme
             !check_configuration(check)->profile.wants_own_addresses) {
             CHECK_ADVICE(check, RULE_SEG_006, false, false, NULL,
                          check_field(check, "pSegmentDescriptor[%u].BaseAddress", segment->id - 1),
-                         "is 0 as that of segment %u: by one reading segments do not overlap, by "
+                         "is {0} as that of segment %u: by one reading segments do not overlap, by "
                          "the other an address counts within its segment",
                          other->id);
             continue;
@@ -371,11 +371,11 @@ static void check_all(struct check *check, const struct segment_watch *watch)
     check_population(check);
     if (is_new)
         CHECK_RULE(check, RULE_SEG_016, apertures == 1, NULL, "pOutputData.NbSegment",
-                   "%u of %u segments are apertures (expected one)", apertures,
+                   "{%u} of %u segments are apertures (expected {=one})", apertures,
                    ledger->segment_count);
     if (agps > 1)
         CHECK_RULE(check, RULE_BANK_006, false, NULL, "pOutputData.NbSegment",
-                   "%u segments are AGP apertures (expected one)", agps);
+                   "{%u} segments are AGP apertures (expected {=one})", agps);
 }
 
 static void after_query(struct check *check, struct segment_watch *watch,
@@ -384,17 +384,17 @@ static void after_query(struct check *check, struct segment_watch *watch,
     if (!query->has_descriptors || !watch->has_count) {
         if (watch->has_count)
             CHECK_RULE(check, RULE_SEG_002, query->count == watch->count, NULL,
-                       "pOutputData.NbSegment", "is %llu; it was %llu before",
+                       "pOutputData.NbSegment", "is {%llu}; it was {=%llu} before",
                        (unsigned long long)query->count, (unsigned long long)watch->count);
         watch->has_count = true;
         watch->count = query->count;
         CHECK_RULE(check, RULE_SEG_008, query->count <= HIGHEST, NULL, "pOutputData.NbSegment",
-                   "is %llu: five bits name a segment, %u of them",
+                   "is {%llu}: five bits name a segment, {=~at most ~%u} of them",
                    (unsigned long long)query->count, HIGHEST);
         return;
     }
     CHECK_RULE(check, RULE_SEG_002, query->count == watch->count, NULL, "pOutputData.NbSegment",
-               "is %llu; the pass for the count told %llu", (unsigned long long)query->count,
+               "is {%llu}; the pass for the count told {=%llu}", (unsigned long long)query->count,
                (unsigned long long)watch->count);
     if (!check_gaps(check, watch, query))
         return;
@@ -479,7 +479,7 @@ static void check_bank_hint(struct check *check, const struct segment_watch *wat
     }
     CHECK_RULE(check, RULE_BANK_004, is_right, NULL,
                check_field(check, "pAllocationInfo[%u].HintedBank", index),
-               "is 0x%x: banks %u, %u, %u, %u of preferred segment %u, which has %u", hint.Value,
+               "is {0x%x}: banks %u, %u, %u, %u of preferred segment %u, which has %u", hint.Value,
                banks[0], banks[1], banks[2], banks[3], segment, count);
 }
 
@@ -502,7 +502,7 @@ static void after_create(struct check *check, const struct segment_watch *watch,
         if (info->EvictionSegmentSet)
             CHECK_RULE(check, RULE_SEG_021, !bad, NULL,
                        check_field(check, "pAllocationInfo[%u].EvictionSegmentSet", i),
-                       "is 0x%x: segment %u has PitchAlignment", info->EvictionSegmentSet, bad);
+                       "is {0x%x}: segment %u has PitchAlignment", info->EvictionSegmentSet, bad);
     }
 }
 

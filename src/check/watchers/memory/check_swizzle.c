@@ -56,7 +56,7 @@ static void check_range_id(struct check *check, const struct check_call *call,
                object, "RangeId",
                is_about_range(call->outer) ? "%u: another call about a range has not returned "
                                              "(the adapter has %u)"
-                                           : "is %u; the adapter has %u ranges",
+                                           : "is {%u}; the adapter has {=~less than ~%u} ranges",
                id, caps->driver.NumberOfSwizzlingRanges);
 }
 
@@ -114,7 +114,7 @@ static void after_acquire(struct check *check, struct swizzle_watch *watch,
                    call->status == STATUS_GRAPHICS_UNSWIZZLING_APERTURE_UNSUPPORTED ||
                    call->status == STATUS_GRAPHICS_UNSWIZZLING_APERTURE_UNAVAILABLE,
                object, "status",
-               "0x%08x (expected STATUS_SUCCESS or an UNSWIZZLING_APERTURE status)",
+               "{0x%08x} (expected {=STATUS_SUCCESS or an UNSWIZZLING_APERTURE status})",
                (unsigned)call->status);
     if (!NT_SUCCESS(call->status))
         return;
@@ -159,7 +159,7 @@ static void after_release(struct check *check, const struct check_call *call)
         check_ledger(check), CHECK_ALLOCATION, call->before.release_swizzling_range->hAllocation);
 
     CHECK_RULE(check, RULE_SWZ_004, call->status == STATUS_SUCCESS, object, "status",
-               "0x%08x (expected STATUS_SUCCESS)", (unsigned)call->status);
+               "{0x%08x} (expected {=STATUS_SUCCESS})", (unsigned)call->status);
 }
 
 static void check_quiet(struct check *check, struct swizzle_watch *watch)

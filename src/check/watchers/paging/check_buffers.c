@@ -21,7 +21,8 @@ static void after_build(struct check *check, const struct check_call *call)
                    verdict->unsaid_offset);
     else
         CHECK_RULE(check, RULE_PB_004, is_inside, NULL, "pDmaBuffer",
-                   "moved %lld bytes; %u were offered", (long long)moved, before->DmaSize);
+                   "{moved %lld bytes}; {=~at most ~%u} were offered", (long long)moved,
+                   before->DmaSize);
     if (verdict) {
         CHECK_RULE(
             check, RULE_PB_005, !verdict->is_behind && !verdict->is_before, NULL, "pDmaBuffer",
@@ -32,7 +33,8 @@ static void after_build(struct check *check, const struct check_call *call)
     verdict = call->private_verdict;
     check_blame_byte(check, verdict ? verdict->byte : NULL);
     CHECK_RULE(check, RULE_PB_024, moved_private >= 0, NULL, "pDmaBufferPrivateData",
-               "moved back by %lld bytes: it stays, or goes forward", -(long long)moved_private);
+               "{moved back by %lld bytes}: it stays, or goes forward{=~at least 0 bytes forward~}",
+               -(long long)moved_private);
     if (!verdict)
         return;
     CHECK_RULE(check, RULE_PB_023,

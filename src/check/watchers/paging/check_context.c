@@ -64,7 +64,8 @@ static void check_dma_segments(struct check *check, UINT set)
             apertures |= UINT32_C(1) << (ledger->segments[i].id - 1);
     }
     CHECK_RULE(check, RULE_CTX_015, !set || set & apertures, NULL, "DmaBufferSegmentSet",
-               "is 0x%x; the aperture segments of the adapter are 0x%x", set, apertures);
+               "is {0x%x}; the aperture segments of the adapter are {=~some of ~0x%x}", set,
+               apertures);
 }
 
 /* ---- Drivers without contexts ---------------------------------------------------------------- */
@@ -78,7 +79,7 @@ static void check_awareness(struct check *check, const DXGKARG_QUERYADAPTERINFO 
                    check_has_contexts(ledger) ||
                        !ledger->caps.driver.SchedulingCaps.MultiEngineAware,
                    NULL, "SchedulingCaps.MultiEngineAware",
-                   "is 1, and the driver has no DxgkDdiCreateContext");
+                   "is {1}, and the driver has no DxgkDdiCreateContext{=~0~}");
 }
 
 /* CTX-017. Some paging operations are nobody's. */
@@ -111,7 +112,7 @@ static void check_named(struct check *check, const struct check_call *call)
     case MINIPORT_DDI_BuildPagingBuffer:
         if (!check_has_contexts(check_ledger(check)))
             CHECK_RULE(check, RULE_CTX_017, !call->arg.build_paging_buffer->hSystemContext, NULL,
-                       "hSystemContext", "is not NULL, and the driver has no contexts");
+                       "hSystemContext", "is {not NULL}, and the driver has no contexts{=~NULL~}");
         break;
     default:
         break;
@@ -131,7 +132,7 @@ static void check_segments(struct check *check, const DXGKARGCB_CREATECONTEXTALL
     for (unsigned i = 0; i < ledger->segment_count; i++)
         there |= UINT32_C(1) << (ledger->segments[i].id - 1);
     CHECK_RULE(check, RULE_CTX_014, arg->SupportedSegmentSet & there, NULL, "SupportedSegmentSet",
-               "0x%x has no segment of the adapter (0x%x): an allocation with "
+               "{0x%x} has no segment of the adapter ({=~some of ~0x%x}): an allocation with "
                "AccessedPhysically is in none",
                arg->SupportedSegmentSet, there);
 }
@@ -151,8 +152,8 @@ static void on_create(struct check *check, struct context_watch *watch,
     CHECK_RULE(check, RULE_CTX_002,
                is_shared ? arg->hDevice && !arg->hContext : arg->hContext != NULL, NULL,
                "ContextAllocationFlags.SharedAcrossContexts",
-               "is %u; hDevice is %s, hContext is %s (expected with 1 a device alone, with 0 a "
-               "context)",
+               "is {%u}; hDevice is %s, hContext is %s (expected {=with 1 a device alone, with 0 a "
+               "context})",
                is_shared, arg->hDevice ? "not NULL" : "NULL", arg->hContext ? "not NULL" : "NULL");
     check_segments(check, arg);
     if (!NT_SUCCESS(callback->status))
@@ -336,8 +337,8 @@ static void before_init(struct check *check, struct context_watch *watch,
                !arg->InitContextResource.Destination.VirtualAddress ||
                    may_have_cpu_address(ledger, &allocation->made),
                NULL, "Destination.VirtualAddress",
-               "is not NULL: CpuVisible %u, Protected %u, segments 0x%x (expected both, and "
-               "apertures only)",
+               "is {not NULL}: CpuVisible %u, Protected %u, segments 0x%x (expected both, and "
+               "apertures only){=~NULL~}",
                allocation->made.Flags.CpuVisible, allocation->made.Flags.Protected,
                allocation->made.SupportedSegmentSet);
     if (!ledger->system_process || !check_is_leaf_known(ledger, ledger->system_process, va))

@@ -75,11 +75,11 @@ static void check_asked_for(struct check *check, const struct check_allocation *
 {
     const DXGK_ALLOCATIONINFOFLAGS_WDDM2_0 *flags = &allocation->info.FlagsWddm2;
 
-    CHECK_RULE(check, RULE_NTF_001,
-               flags->ExplicitResidencyNotification && flags->AccessedPhysically,
-               &allocation->object, "hAllocation",
-               "has ExplicitResidencyNotification %u and AccessedPhysically %u (expected both)",
-               flags->ExplicitResidencyNotification, flags->AccessedPhysically);
+    CHECK_RULE(
+        check, RULE_NTF_001, flags->ExplicitResidencyNotification && flags->AccessedPhysically,
+        &allocation->object, "hAllocation",
+        "has {ExplicitResidencyNotification %u and AccessedPhysically %u} (expected {=both})",
+        flags->ExplicitResidencyNotification, flags->AccessedPhysically);
 }
 
 static void before_residency(struct check *check,
@@ -101,13 +101,13 @@ static void before_residency(struct check *check,
     } else {
         CHECK_RULE(check, RULE_NTF_004, !place->SegmentId && !place->SegmentOffset,
                    &allocation->object, "PhysicalAddress",
-                   "segment %u, offset 0x%llx for an allocation that goes (expected 0, 0)",
+                   "{segment %u, offset 0x%llx} for an allocation that goes (expected {=0, 0})",
                    place->SegmentId, (unsigned long long)place->SegmentOffset);
     }
     is_known = allocation->notice_epoch == ledger->tables.epoch;
     CHECK_RULE(check, RULE_NTF_005, !is_known || allocation->is_noticed != (notice->Resident != 0),
                &allocation->object, "Resident",
-               "is %u again: one notice for each commit and each eviction", notice->Resident);
+               "is {%u} again: one notice for each commit and each eviction", notice->Resident);
     allocation->notice_epoch = ledger->tables.epoch;
     allocation->is_noticed = notice->Resident;
     check_remember(&allocation->object, check_current_call(check)->event,
@@ -196,7 +196,7 @@ static void before_alloc(struct check *check, struct notice_watch *watch,
     uint64_t page;
 
     if (CHECK_RULE(check, RULE_NTF_020, notice->Flags.Eviction != notice->Flags.IoMmuUnmap, object,
-                   "Flags", "Eviction %u and IoMmuUnmap %u (expected one of them)",
+                   "Flags", "{Eviction %u and IoMmuUnmap %u} (expected {=one of them})",
                    notice->Flags.Eviction, notice->Flags.IoMmuUnmap) &&
         allocation)
         CHECK_RULE(check, RULE_NTF_015,
@@ -215,7 +215,7 @@ static void before_alloc(struct check *check, struct notice_watch *watch,
 
         CHECK_RULE(check, RULE_NTF_016, !notice->hKmdProcessHandle && is_mapped, object,
                    is_mapped ? "hKmdProcessHandle" : "GpuVirtualAddressAtOffset",
-                   is_mapped ? "is not NULL: VA 0x%llx is one of the paging process"
+                   is_mapped ? "is {not NULL}: VA 0x%llx is one of the paging process{=~NULL~}"
                              : "nothing is mapped at VA 0x%llx of the paging process",
                    (unsigned long long)notice->GpuVirtualAddressAtOffset);
     }
@@ -258,7 +258,8 @@ static void before_signal(struct check *check, struct notice_watch *watch,
         watch->fences[i].value = 0;
     }
     CHECK_RULE(check, RULE_NTF_008, signal->MonitoredFenceValue > watch->fences[i].value, NULL,
-               "MonitoredFenceValue", "is %llu at VA 0x%llx; it was signalled with %llu before",
+               "MonitoredFenceValue",
+               "is {%llu} at VA 0x%llx; it was signalled with {=~more than ~%llu} before",
                (unsigned long long)signal->MonitoredFenceValue,
                (unsigned long long)signal->MonitoredFenceGpuVa,
                (unsigned long long)watch->fences[i].value);
@@ -314,10 +315,11 @@ static void check_signalled(struct check *check, struct notice_watch *watch,
     if (!is_there) /* the GPU may have been sent elsewhere */
         check_tell_way(check, check_ledger(check)->system_process, fence->va, 0, fence->operation);
     check_blame_operation(check, fence->operation);
-    if (CHECK_RULE(check, RULE_NTF_007, is_there, NULL, "MonitoredFenceValue",
-                   "the packet with fence 0x%x has retired; VA 0x%llx holds %llu (expected %llu)",
-                   packet->fence, (unsigned long long)fence->va, (unsigned long long)value,
-                   (unsigned long long)fence->value) &&
+    if (CHECK_RULE(
+            check, RULE_NTF_007, is_there, NULL, "MonitoredFenceValue",
+            "the packet with fence 0x%x has retired; VA 0x%llx holds {%llu} (expected {=%llu})",
+            packet->fence, (unsigned long long)fence->va, (unsigned long long)value,
+            (unsigned long long)fence->value) &&
         packet->node < CHECK_MAX_NODES) {
         watch->writers |= UINT64_C(1) << packet->node;
         watch->write_event[packet->node] = packet->event;
@@ -415,7 +417,7 @@ static void before_fences(struct check *check,
                           const DXGK_BUILDPAGINGBUFFER_NOTIFY_FENCE_RESIDENCY *notice)
 {
     if (!CHECK_RULE(check, RULE_NTF_010, notice->NumFences && notice->FenceResidencyInfo, NULL,
-                    "NumFences", "is %u: no fence is told of", notice->NumFences))
+                    "NumFences", "is {%u}: no fence is told of{=~at least 1~}", notice->NumFences))
         return;
     for (UINT i = 0; i < notice->NumFences; i++) {
         const DXGK_FENCE_RESIDENCY_INFO *info = &notice->FenceResidencyInfo[i];

@@ -95,18 +95,19 @@ static void check_pointer(struct check *check, struct paging_watch *watch,
     }
     check_looked_at(check, RULE_PB_001);
     CHECK_RULE(check, RULE_PB_006, arg->DmaSize == watch->remaining, NULL, "DmaSize",
-               "says 0x%x bytes; 0x%x are left of the buffer of 0x%x", arg->DmaSize,
+               "says {0x%x} bytes; {=0x%x} are left of the buffer of 0x%x", arg->DmaSize,
                watch->remaining, watch->size);
     watch->remaining = arg->DmaSize;
     watch->size = (uint32_t)(at - watch->start) + arg->DmaSize;
-    CHECK_RULE(check, RULE_PB_032,
-               (uintptr_t)arg->pDmaBufferPrivateData == watch->next_private &&
-                   arg->DmaBufferPrivateDataSize == watch->private_left,
-               NULL, "DmaBufferPrivateDataSize",
-               "says %u bytes, %lld behind where the driver left the pointer; %u were left there",
-               arg->DmaBufferPrivateDataSize,
-               (long long)((uintptr_t)arg->pDmaBufferPrivateData - watch->next_private),
-               watch->private_left);
+    CHECK_RULE(
+        check, RULE_PB_032,
+        (uintptr_t)arg->pDmaBufferPrivateData == watch->next_private &&
+            arg->DmaBufferPrivateDataSize == watch->private_left,
+        NULL, "DmaBufferPrivateDataSize",
+        "says {%u} bytes, %lld behind where the driver left the pointer; {=%u} were left there",
+        arg->DmaBufferPrivateDataSize,
+        (long long)((uintptr_t)arg->pDmaBufferPrivateData - watch->next_private),
+        watch->private_left);
 }
 
 /*
@@ -140,7 +141,7 @@ static void check_repeat(struct check *check, struct paging_watch *watch,
                    "byte %zu of the operation is 0x%02x; before the repeat it was 0x%02x", differs,
                    now[differs], then[differs]);
         CHECK_RULE(check, RULE_PB_013, arg->MultipassOffset == watch->multipass, NULL,
-                   "MultipassOffset", "is %u; the driver left %u to be handed back",
+                   "MultipassOffset", "is {%u}; the driver left {=%u} to be handed back",
                    arg->MultipassOffset, watch->multipass);
     }
     watch->is_repeat_due = false;
@@ -181,7 +182,8 @@ static void before_build(struct check *check, struct paging_watch *watch,
                         arg->UpdatePageTable.UpdateMode == DXGK_PAGETABLEUPDATE_CPU_VIRTUAL;
 
         CHECK_RULE(check, RULE_PB_026, is_start, NULL, "pDmaBuffer",
-                   "is NULL; only page tables that the CPU writes are built without a buffer");
+                   "is {NULL}; only page tables that the CPU writes are built without a buffer{=~a "
+                   "buffer~}");
         return;
     }
     check_pointer(check, watch, arg);
@@ -189,13 +191,13 @@ static void before_build(struct check *check, struct paging_watch *watch,
         watch->is_repeat_due = false;
     } else if (is_new) {
         CHECK_RULE(check, RULE_PB_013, arg->MultipassOffset == 0, NULL, "MultipassOffset",
-                   "is %u at the first call of the operation", arg->MultipassOffset);
+                   "is {%u} at the first call of the operation{=~0~}", arg->MultipassOffset);
     } else {
         check_repeat(check, watch, arg);
     }
     if (ledger->segment_count && !ledger->caps.paging_private_bytes) {
         CHECK_RULE(check, RULE_PB_022, arg->DmaBufferPrivateDataSize == 0, NULL,
-                   "DmaBufferPrivateDataSize", "is %u; the driver declared none",
+                   "DmaBufferPrivateDataSize", "is {%u}; the driver declared {=none~ (0)~}",
                    arg->DmaBufferPrivateDataSize);
     }
     check_private(check, watch, arg->pDmaBufferPrivateData, arg->DmaBufferPrivateDataSize);
@@ -260,12 +262,12 @@ static void before_submit(struct check *check, struct paging_watch *watch,
     /* A switch of contexts has no buffer. */
     if (check_ledger(check)->segment_count && arg->DmaBufferSize)
         CHECK_RULE(check, RULE_PB_018, arg->DmaBufferSegmentId == caps->paging_segment, NULL,
-                   "DmaBufferSegmentId", "is %u; the driver's PagingBufferSegmentId is %u",
+                   "DmaBufferSegmentId", "is {%u}; the driver's PagingBufferSegmentId is {=%u}",
                    arg->DmaBufferSegmentId, caps->paging_segment);
     if (alignment && arg->DmaBufferSubmissionEndOffset > arg->DmaBufferSubmissionStartOffset)
         CHECK_RULE(check, RULE_PB_003, arg->DmaBufferSubmissionEndOffset % alignment == 0, NULL,
                    "DmaBufferSubmissionEndOffset",
-                   "0x%x is where the driver left the buffer; the GPU wants a multiple of %u",
+                   "{0x%x} is where the driver left the buffer; the GPU wants {=a multiple of %u}",
                    arg->DmaBufferSubmissionEndOffset, alignment);
 }
 
@@ -275,10 +277,11 @@ static void check_start(struct check *check, const DXGKARG_SUBMITCOMMANDVIRTUAL 
     unsigned alignment = check_configuration(check)->submission_alignment;
 
     if (arg->Flags.Paging && alignment && arg->DmaBufferSize)
-        CHECK_RULE(check, RULE_PB_003, arg->DmaBufferVirtualAddress % alignment == 0, NULL,
-                   "DmaBufferVirtualAddress",
-                   "0x%llx is where the driver left the buffer; the GPU wants a multiple of %u",
-                   (unsigned long long)arg->DmaBufferVirtualAddress, alignment);
+        CHECK_RULE(
+            check, RULE_PB_003, arg->DmaBufferVirtualAddress % alignment == 0, NULL,
+            "DmaBufferVirtualAddress",
+            "{0x%llx} is where the driver left the buffer; the GPU wants {=a multiple of %u}",
+            (unsigned long long)arg->DmaBufferVirtualAddress, alignment);
 }
 
 static void before_patch(struct check *check, struct paging_watch *watch, const DXGKARG_PATCH *arg)
@@ -327,10 +330,10 @@ static bool check_says_nothing_of_mmu(struct check *check, NTSTATUS status)
 {
     bool holds = status != STATUS_NOT_SUPPORTED && status != STATUS_NOT_IMPLEMENTED;
 
-    CHECK_RULE(check, RULE_NTF_013, holds, NULL, "status",
-               "0x%08x: a driver without auxiliary MMUs answers STATUS_SUCCESS and writes "
-               "nothing",
-               (unsigned)status);
+    CHECK_RULE(
+        check, RULE_NTF_013, holds, NULL, "status",
+        "{0x%08x}: a driver without auxiliary MMUs answers {=STATUS_SUCCESS} and writes nothing",
+        (unsigned)status);
     return holds;
 }
 
@@ -351,14 +354,14 @@ static void check_status(struct check *check, const struct check_call *call)
                         call->arg.build_paging_buffer->pDmaBuffer == was->pDmaBuffer;
 
         CHECK_RULE(check, RULE_PB_028, is_quiet, NULL, "Operation",
-                   "value 0x%x is of no operation that the driver can know: status 0x%08x "
-                   "(expected STATUS_SUCCESS and nothing written)",
+                   "{value 0x%x} is of no operation that the driver can know: status 0x%08x "
+                   "(expected {=STATUS_SUCCESS and nothing written})",
                    operation, (unsigned)status);
         return;
     }
     if (!CHECK_RULE(check, RULE_PB_009, !is_shortage(status), NULL, "status",
-                    "0x%08x: a shortage of the driver's own is no answer (expected "
-                    "STATUS_SUCCESS or STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER)",
+                    "{0x%08x}: a shortage of the driver's own is no answer (expected "
+                    "{=STATUS_SUCCESS or STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER})",
                     (unsigned)status))
         return;
     if (status == STATUS_GRAPHICS_ALLOCATION_BUSY && rule_about_busy(operation) != RULE_NONE)
@@ -371,7 +374,7 @@ static void check_status(struct check *check, const struct check_call *call)
     CHECK_RULE(check, RULE_PB_008,
                status == STATUS_SUCCESS || status == STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER, NULL,
                "status",
-               "0x%08x (expected STATUS_SUCCESS or STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER)",
+               "{0x%08x} (expected {=STATUS_SUCCESS or STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER})",
                (unsigned)status);
 }
 
@@ -385,7 +388,7 @@ static void check_dma_size(struct check *check, const DXGKARG_BUILDPAGINGBUFFER 
                  (is_lowered && (!profile->wants_dma_size_unchanged || !advance));
 
     CHECK_RULE(check, RULE_PB_007, holds, NULL, "DmaSize",
-               "came back as 0x%x: 0x%x were offered, the pointer moved by 0x%x", arg->DmaSize,
+               "came back as {0x%x}: 0x%x were offered, the pointer moved by 0x%x", arg->DmaSize,
                was->DmaSize, advance);
 }
 
@@ -419,7 +422,7 @@ static void check_progress(struct check *check, struct paging_watch *watch,
         advance && arg->MultipassOffset == was->MultipassOffset ? watch->aimless + 1 : 0;
     if (watch->aimless >= miniport_operation_most_aimless(was)) {
         CHECK_RULE(check, RULE_PB_014, false, NULL, "MultipassOffset",
-                   "stayed %u over %u buffers that were filled: the operation never ends",
+                   "stayed {%u} over %u buffers that were filled: the operation never ends",
                    arg->MultipassOffset, watch->aimless);
         watch->aimless = 0;
         watch->is_repeat_due = false;
@@ -434,12 +437,12 @@ static void check_progress(struct check *check, struct paging_watch *watch,
                          ? watch->circles + 1
                          : 0;
     is_strict = check_configuration(check)->profile.wants_offset_progress;
-    CHECK_ADVICE(check, RULE_PB_014, is_strict, watch->circles < 2, NULL, "MultipassOffset",
-                 "is %u as before, like the private data, though %u bytes were written into a "
-                 "fresh buffer of %u, twice in a row: by one reading of the page progress is in "
-                 "MultipassOffset, by the other the driver may know it (a reset or a sleep in "
-                 "between must not lose it)",
-                 arg->MultipassOffset, advance, was->DmaSize);
+    CHECK_ADVICE(
+        check, RULE_PB_014, is_strict, watch->circles < 2, NULL, "MultipassOffset",
+        "is {%u} as before, like the private data, though %u bytes were written into a fresh "
+        "buffer of %u, twice in a row: by one reading of the page progress is in MultipassOffset, "
+        "by the other the driver may know it (a reset or a sleep in between must not lose it)",
+        arg->MultipassOffset, advance, was->DmaSize);
     CHECK_RULE(check, rule, watch->stalls < 2, NULL, "status",
                "STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER on two fresh buffers of %u bytes in a "
                "row, and nothing was written (MultipassOffset %u)",
@@ -512,7 +515,7 @@ static void after_query(struct check *check, const struct check_call *call)
         return;
     CHECK_RULE(check, RULE_PB_019,
                !ledger->caps.paging_segment || (segment && segment->flags.Aperture), NULL,
-               "PagingBufferSegmentId", "%u is %s (expected an aperture segment, or 0)",
+               "PagingBufferSegmentId", "{%u} is %s (expected {=an aperture segment, or 0})",
                ledger->caps.paging_segment, segment ? "a memory segment" : "no segment");
 }
 

@@ -205,11 +205,11 @@ static void check_side(struct check *check, const struct move *move, bool is_sou
 
     if (!id)
         CHECK_RULE(check, RULE_XFER_001, holds, object, check_field(check, "%s.pMdl", side),
-                   "is NULL where SegmentId says system memory");
+                   "is {NULL} where SegmentId says system memory{=~a list of pages~}");
     else if (!segment)
         CHECK_RULE(check, RULE_XFER_001, holds, object,
                    check_field(check, "%s.SegmentAddress", side),
-                   "is in segment %u, which the driver did not report", id);
+                   "is in segment {%u}, which the driver did not report", id);
     else
         CHECK_RULE(check, RULE_XFER_001, holds, object,
                    check_field(check, "%s.SegmentAddress", side),
@@ -236,7 +236,7 @@ static void check_cut(struct check *check, const struct transfer_watch *watch,
                     (unsigned long long)watch->next))
         return;
     if (!CHECK_RULE(check, RULE_XFER_007, is_first || goes_on, object, "Flags.TransferStart",
-                    "is not set at the first part of a transfer, at 0x%llx",
+                    "is {not set} at the first part of a transfer, at 0x%llx{=~set~}",
                     (unsigned long long)move->offset))
         return;
     if (!CHECK_RULE(
@@ -244,11 +244,12 @@ static void check_cut(struct check *check, const struct transfer_watch *watch,
             object, "TransferOffset",
             move->offset == due
                 ? "the transfer ends at 0x%llx; 0x%llx bytes are to be moved"
-                : "the part ends at 0x%llx and does not begin at 0x%llx, where it is due",
+                : "the part ends at 0x%llx and does not begin at {=0x%llx}, where it is due",
             (unsigned long long)end, (unsigned long long)(move->offset == due ? total : due)))
         return;
     CHECK_RULE(check, RULE_XFER_007, move->flags.TransferEnd || end < total, object,
-               "Flags.TransferEnd", "is not set at the last part, up to 0x%llx of 0x%llx bytes",
+               "Flags.TransferEnd",
+               "is {not set} at the last part, up to 0x%llx of 0x%llx bytes{=~set~}",
                (unsigned long long)end, (unsigned long long)total);
 }
 
@@ -268,8 +269,8 @@ static void check_idle(struct check *check, struct check_allocation *allocation,
     if (!is_idle && !is_retry)
         return;
     CHECK_RULE(check, rule, is_idle && !user, &allocation->object, "Flags.AllocationIsIdle",
-               is_idle ? "is set; the packet with fence 0x%x of node %u still uses it"
-                       : "is not set after the driver answered BUSY",
+               is_idle ? "is {set}; the packet with fence 0x%x of node %u still uses it{=~clear~}"
+                       : "is {not set} after the driver answered BUSY{=~set~}",
                user ? user->fence : 0, user ? user->node : 0);
 }
 
@@ -294,7 +295,7 @@ static void check_special(struct check *check, const struct transfer_watch *watc
                arg->SpecialLockTransfer.SwizzlingRangeId == movement->range_id &&
                    arg->SpecialLockTransfer.SwizzlingRangeData == movement->range_data,
                &move->allocation->object, "SwizzlingRangeId",
-               "is %u with data 0x%x; acquired was %u with 0x%x",
+               "is {%u with data 0x%x}; acquired was {=%u with 0x%x}",
                arg->SpecialLockTransfer.SwizzlingRangeId,
                arg->SpecialLockTransfer.SwizzlingRangeData, movement->range_id,
                movement->range_data);
@@ -335,10 +336,10 @@ static void before_transfer(struct check *check, const struct transfer_watch *wa
 
     if (!move.bytes) {
         if (!move.is_special && move.allocation)
-            CHECK_RULE(check, RULE_XFER_016,
-                       move.allocation->movement.epoch != ledger->movement_epoch, object,
-                       "TransferSize",
-                       "is 0, and no reset has lost the allocation since it was placed");
+            CHECK_RULE(
+                check, RULE_XFER_016, move.allocation->movement.epoch != ledger->movement_epoch,
+                object, "TransferSize",
+                "is {0}, and no reset has lost the allocation since it was placed{=~not 0~}");
         return;
     }
     check_idle(check, move.allocation, (unsigned)arg->Operation, move.flags.AllocationIsIdle);
@@ -386,10 +387,10 @@ static void before_fill(struct check *check, const DXGKARG_BUILDPAGINGBUFFER *ar
     struct check_object *object = object_of(allocation);
 
     CHECK_RULE(check, RULE_FILL_002, check_is_memory_segment(segment), object,
-               "Destination.SegmentId", "%u is %s (expected a memory segment)",
+               "Destination.SegmentId", "{%u} is %s (expected {=a memory segment})",
                arg->Fill.Destination.SegmentId, segment ? "an aperture segment" : "no segment");
     CHECK_RULE(check, RULE_FILL_006, arg->Fill.FillSize % 4 == 0, object, "FillSize",
-               "is 0x%llx bytes, which is not a multiple of the pattern's 4",
+               "is {0x%llx} bytes, which is not {=a multiple of the pattern's 4}",
                (unsigned long long)arg->Fill.FillSize);
     if (allocation)
         CHECK_RULE(check, RULE_FILL_003, !user, object, "hAllocation",
@@ -416,7 +417,7 @@ static void before_discard(struct check *check, const DXGKARG_BUILDPAGINGBUFFER 
     CHECK_RULE(check, RULE_DISC_002,
                arg->DiscardContent.SegmentId == movement->segment && address == movement->address,
                &allocation->object, "SegmentAddress",
-               "names segment %u at 0x%llx; it was placed in segment %u at 0x%llx",
+               "names {segment %u at 0x%llx}; it was placed in {=segment %u at 0x%llx}",
                arg->DiscardContent.SegmentId, (unsigned long long)address, movement->segment,
                (unsigned long long)movement->address);
 }
@@ -435,7 +436,7 @@ static void before_physical(struct check *check, const struct transfer_watch *wa
     for (unsigned i = 0; i < ledger->segment_count; i++)
         has_agp |= ledger->segments[i].flags.Agp;
     CHECK_RULE(check, RULE_PHYS_005, has_agp, NULL, "SegmentId",
-               "is %u; the driver reported no AGP segment, the only use of the operation", id);
+               "is {%u}; the driver reported no AGP segment, the only use of the operation", id);
     if (is_write) {
         uint64_t address = (uint64_t)arg->WritePhysical.PhysicalAddress.QuadPart;
         const void *handle = id_map_find(&watch->places, place_key(id, address & ~(PAGE - 1)));
@@ -525,9 +526,10 @@ static void check_busy(struct check *check, const struct check_call *call)
         return;
     allocation = check_find_allocation(check_ledger(check), miniport_operation_allocation(arg));
     if (is_idle || is_busy)
-        CHECK_RULE(check, rule, !is_busy || !is_idle, object_of(allocation), "status",
-                   "STATUS_GRAPHICS_ALLOCATION_BUSY, though the allocation is idle%s",
-                   rule == RULE_FILL_004 ? " in every FILL" : ": AllocationIsIdle is set");
+        CHECK_RULE(
+            check, rule, !is_busy || !is_idle, object_of(allocation), "status",
+            "{STATUS_GRAPHICS_ALLOCATION_BUSY}, though the allocation is idle%s{=~STATUS_SUCCESS~}",
+            rule == RULE_FILL_004 ? " in every FILL" : ": AllocationIsIdle is set");
     if (allocation && !is_of_nothing(arg)) /* what a reset lost keeps its epoch */
         check_movement_of(check_ledger(check), allocation)->busy_operation =
             is_busy ? operation + 1 : 0;
@@ -563,14 +565,15 @@ static void after_transfer(struct check *check, struct transfer_watch *watch,
 
     if (!move.bytes) {
         CHECK_RULE(check, RULE_XFER_017, !advance, object_of(move.allocation), "pDmaBuffer",
-                   "moved %u bytes for a transfer of none, which needs no GPU", advance);
+                   "{moved %u bytes} for a transfer of none, which needs no GPU{=~0~}", advance);
         if (move.allocation)
             leave_place(watch, ledger, move.allocation);
         return;
     }
     if (!move.handle && !move.is_special)
-        CHECK_RULE(check, RULE_XFER_010, advance || watch->is_repeat, NULL, "pDmaBuffer",
-                   "did not move: without an allocation it is a plain copy, and not nothing");
+        CHECK_RULE(
+            check, RULE_XFER_010, advance || watch->is_repeat, NULL, "pDmaBuffer",
+            "{did not move}: without an allocation it is a plain copy, and not nothing{=~moved~}");
     if (!move.is_special && (move.from_list || move.to_list) &&
         call->before.build_paging_buffer->Transfer.MdlOffset)
         watch->with_list[ledger->operation % OPERATION_COUNT] = ledger->operation;
@@ -622,7 +625,7 @@ static void after_operation(struct check *check, struct transfer_watch *watch,
     case DXGK_OPERATION_READ_PHYSICAL:
     case DXGK_OPERATION_WRITE_PHYSICAL:
         CHECK_RULE(check, RULE_PHYS_001, advance || watch->is_repeat, NULL, "pDmaBuffer",
-                   "did not move: the GPU will touch nothing");
+                   "{did not move}: the GPU will touch nothing{=~moved~}");
         break;
     default:
         break;

@@ -101,12 +101,13 @@ static void check_chunk(struct check *check, struct check_allocation *allocation
     if (!movement->next_chunk && movement->former_chunk == offset &&
         movement->chunk_operation == operation)
         due = offset;
-    CHECK_RULE(check, RULE_VX_003,
-               offset == due && offset + bytes <= total && (goes_on || !movement->next_chunk),
-               &allocation->object, "AllocationOffsetInBytes",
-               "the chunk is [0x%llx, +0x%llx); 0x%llx of 0x%llx bytes were moved before it",
-               (unsigned long long)offset, (unsigned long long)bytes,
-               (unsigned long long)movement->next_chunk, (unsigned long long)total);
+    CHECK_RULE(
+        check, RULE_VX_003,
+        offset == due && offset + bytes <= total && (goes_on || !movement->next_chunk),
+        &allocation->object, "AllocationOffsetInBytes",
+        "the chunk is {[0x%llx, +0x%llx)}; {=0x%llx~ on~} of 0x%llx bytes were moved before it",
+        (unsigned long long)offset, (unsigned long long)bytes,
+        (unsigned long long)movement->next_chunk, (unsigned long long)total);
 }
 
 static void check_mapped(struct check *check, const struct virtual_watch *watch,
@@ -133,7 +134,7 @@ static void check_page_size(struct check *check, const struct virtual_watch *wat
     if (!mapping || !mapping->is_valid)
         return;
     CHECK_RULE(check, RULE_VX_007, mapping->is_64k == says_64k, object, field,
-               "is %d; address 0x%llx was mapped with pages of %s", says_64k,
+               "is {%d}; address 0x%llx was mapped with pages of {=%s}", says_64k,
                (unsigned long long)va, mapping->is_64k ? "64 KiB" : "4 KiB");
 }
 
@@ -152,7 +153,7 @@ static void check_direction(struct check *check, const struct virtual_watch *wat
          : to->is_system ? DXGK_MEMORY_TRANSFER_LOCAL_TO_SYSTEM
                          : DXGK_MEMORY_TRANSFER_LOCAL_TO_LOCAL;
     CHECK_RULE(check, RULE_VX_005, (unsigned)arg->TransferDirection == is, object,
-               "TransferDirection", "is %u; the two addresses are mapped %s",
+               "TransferDirection", "is {%u}; the two addresses are mapped {=%s}",
                (unsigned)arg->TransferDirection, names[is]);
 }
 
@@ -177,9 +178,10 @@ static void before_transfer(struct check *check, const struct virtual_watch *wat
     check_direction(check, watch, object, arg);
     if (caps->has_gpummu && caps->gpummu.LegacyBehaviors.SourcePageTableVaInTransfer &&
         caps->gpummu.PageTableUpdateMode == DXGK_PAGETABLEUPDATE_GPU_VIRTUAL)
-        CHECK_RULE(check, RULE_VX_006, arg->SourcePageTable && arg->DestinationPageTable, object,
-                   arg->SourcePageTable ? "DestinationPageTable" : "SourcePageTable",
-                   "is 0; the driver set LegacyBehaviors.SourcePageTableVaInTransfer");
+        CHECK_RULE(
+            check, RULE_VX_006, arg->SourcePageTable && arg->DestinationPageTable, object,
+            arg->SourcePageTable ? "DestinationPageTable" : "SourcePageTable",
+            "is {0}; the driver set LegacyBehaviors.SourcePageTableVaInTransfer{=~an address~}");
 }
 
 static void before_fill(struct check *check, const struct virtual_watch *watch,
@@ -212,7 +214,7 @@ static void before_update(struct check *check, const DXGK_BUILDPAGINGBUFFER_UPDA
     CHECK_RULE(check, RULE_VX_012,
                !arg->DriverProtection || (arg->DriverProtection & UNIQUE_PROTECTION),
                &allocation->object, "DriverProtection",
-               "is 0x%llx in the paging process, without the unique bit (expected 0)",
+               "is {0x%llx} in the paging process, without the unique bit (expected {=0})",
                (unsigned long long)arg->DriverProtection);
 }
 
@@ -323,7 +325,8 @@ static void after_build(struct check *check, struct virtual_watch *watch,
     if (!is_virtual((unsigned)was->Operation))
         return;
     CHECK_RULE(check, RULE_VX_010, call->status != STATUS_GRAPHICS_ALLOCATION_BUSY, NULL, "status",
-               "STATUS_GRAPHICS_ALLOCATION_BUSY, which the operation does not offer");
+               "{STATUS_GRAPHICS_ALLOCATION_BUSY}, which the operation does not "
+               "offer{=~STATUS_SUCCESS or STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER~}");
     if (is_done || is_short)
         note_chunk(check, watch, call);
 }
@@ -360,7 +363,7 @@ static void check_node(struct check *check, struct virtual_watch *watch,
     if (caps->has_physical)
         CHECK_RULE(check, RULE_VX_009, event->node == caps->physical.PagingNodeIndex, NULL,
                    "SubmissionFenceId",
-                   "0x%x with virtual transfers was handed to node %u; PagingNodeIndex is %u",
+                   "0x%x with virtual transfers was handed to node {%u}; PagingNodeIndex is {=%u}",
                    event->fence, event->node, caps->physical.PagingNodeIndex);
 }
 

@@ -60,7 +60,7 @@ static bool check_range(const struct subject *subject)
 
     if (entries &&
         !CHECK_RULE(subject->check, RULE_PT_018, end <= entries, NULL, "NumPageTableEntries",
-                    "%u entries from index %u on; the table of level %u has %u",
+                    "{%u} entries from index %u on; the table of level %u has {=~at most ~%u}",
                     update->NumPageTableEntries, update->StartIndex, update->PageTableLevel,
                     entries))
         return false;
@@ -71,7 +71,7 @@ static bool check_range(const struct subject *subject)
                    update->FirstPteVirtualAddress % (UINT64_C(1) << shift) == 0,
                subject->process ? &subject->process->object : NULL,
                subject->process ? "FirstPteVirtualAddress" : "hProcess",
-               "VA 0x%llx has index %llu at level %u; StartIndex is %u%s",
+               "VA 0x%llx has index {%llu} at level %u; StartIndex is {=%u}%s",
                (unsigned long long)update->FirstPteVirtualAddress, (unsigned long long)index,
                update->PageTableLevel, update->StartIndex,
                subject->process ? "" : ", and there is no such process");
@@ -87,7 +87,7 @@ static void check_mode(const struct subject *subject, const DXGKARG_BUILDPAGINGB
                                             : subject->ledger->caps.gpummu.PageTableUpdateMode;
 
     CHECK_RULE(subject->check, RULE_PT_020, update->UpdateMode == expected, NULL, "UpdateMode",
-               "is %u; the driver's PageTableUpdateMode is %u (only tables of the paging "
+               "is {%u}; the driver's PageTableUpdateMode is {=%u} (only tables of the paging "
                "process are set up without a buffer, by the CPU)",
                (unsigned)update->UpdateMode,
                (unsigned)subject->ledger->caps.gpummu.PageTableUpdateMode);
@@ -98,11 +98,11 @@ static void check_second_array(const struct subject *subject)
     const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update = subject->update;
     const DXGK_GPUMMUCAPS *caps = &subject->ledger->caps.gpummu;
 
-    CHECK_RULE(subject->check, RULE_PT_047,
-               !update->pPageTableEntries64KB ||
-                   (caps->DualPteSupported && update->PageTableLevel > 0),
-               NULL, "pPageTableEntries64KB", "is given at level %u; DualPteSupported is %u",
-               update->PageTableLevel, (unsigned)caps->DualPteSupported);
+    CHECK_RULE(
+        subject->check, RULE_PT_047,
+        !update->pPageTableEntries64KB || (caps->DualPteSupported && update->PageTableLevel > 0),
+        NULL, "pPageTableEntries64KB", "is {given} at level %u; DualPteSupported is %u{=~NULL~}",
+        update->PageTableLevel, (unsigned)caps->DualPteSupported);
 }
 
 /* ---- The allocation -------------------------------------------------------------------------- */
@@ -138,14 +138,14 @@ static void check_pointers(const struct subject *subject)
 
     CHECK_RULE(subject->check, RULE_PT_027,
                update->PageTableLevel == 0 || !update->DriverProtection, NULL, "DriverProtection",
-               "is 0x%llx at level %u; only leaf entries have one",
+               "is {0x%llx} at level %u; only leaf entries have one{=~0~}",
                (unsigned long long)update->DriverProtection, update->PageTableLevel);
     for (uint32_t i = 0; i < subject->given && !is_of_allocation; i++)
         is_of_allocation = is_large(&update->pPageTableEntries[i]);
     if (is_of_allocation)
         return;
     CHECK_RULE(subject->check, RULE_PT_012, !update->hAllocation, NULL, "hAllocation",
-               "is %p where entries of level %u point at tables, which have no handle",
+               "is {%p} where entries of level %u point at tables, which have no handle{=~NULL~}",
                update->hAllocation, update->PageTableLevel);
 }
 
@@ -236,7 +236,7 @@ static void tell_entries(const struct subject *subject, const struct breaches *f
 
 #define ENTRY(member) (&update->pPageTableEntries[first->member < none ? first->member : 0])
     ENTRY_RULE(subject, RULE_PT_031, first->zero, "Zero", first->zero == none,
-               "is set with Valid %u; ZeroInPteSupported is %u", (unsigned)ENTRY(zero)->Valid,
+               "is {set} with Valid %u; ZeroInPteSupported is %u", (unsigned)ENTRY(zero)->Valid,
                caps->ZeroInPteSupported);
     ENTRY_RULE(subject, RULE_PT_032, first->attribute, "Flags", first->attribute == none,
                "ReadOnly %u, NoExecute %u, CacheCoherent %u; the driver supports %u, %u, %u",
@@ -254,7 +254,7 @@ static void tell_entries(const struct subject *subject, const struct breaches *f
                    update->PageTableLevel, (unsigned long long)ENTRY(large)->PageAddress,
                    (unsigned long long)subject->entry_pages, caps->LargePageSupported);
         ENTRY_RULE(subject, RULE_PT_034, first->forbidden, "LargePage", first->forbidden == none,
-                   "is set for an allocation with DisableLargePageMapping");
+                   "is {set} for an allocation with DisableLargePageMapping{=~clear~}");
     }
     if (update->Flags.Use64KBPages)
         ENTRY_RULE(subject, RULE_PT_038, first->shape_64k, "PageAddress", first->shape_64k == none,
@@ -313,7 +313,7 @@ static void check_unique(const struct subject *subject, struct page_table_watch 
             CHECK_RULE(subject->check, RULE_PT_029, mapping->protection == update->DriverProtection,
                        subject->allocation ? &subject->allocation->object : NULL,
                        "DriverProtection",
-                       "0x%llx for pages that VA 0x%llx maps with the unique 0x%llx",
+                       "{0x%llx} for pages that VA 0x%llx maps with the unique {=0x%llx}",
                        (unsigned long long)update->DriverProtection,
                        (unsigned long long)mapping->va, (unsigned long long)mapping->protection);
         i++;
@@ -345,7 +345,7 @@ static void before_update(struct check *check, struct page_table_watch *watch,
     };
 
     if (!CHECK_RULE(check, RULE_PT_002, update->PageTableLevel < ledger->caps.level_count, NULL,
-                    "PageTableLevel", "is %u of %u levels", update->PageTableLevel,
+                    "PageTableLevel", "is {%u} of {=~less than ~%u} levels", update->PageTableLevel,
                     ledger->caps.level_count))
         return;
     subject.entry_pages =

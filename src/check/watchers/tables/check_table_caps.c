@@ -27,8 +27,8 @@ static void check_model(struct check *check, const DXGK_DRIVERCAPS *caps)
                memory->VirtualAddressingSupported && has_model &&
                    !(has_both && check_configuration(check)->profile.wants_one_mmu),
                NULL, "pOutputData, MemoryManagementCaps",
-               "VirtualAddressingSupported %u, GpuMmuSupported %u, IoMmuSupported %u "
-               "(expected the first with %s)",
+               "{VirtualAddressingSupported %u, GpuMmuSupported %u, IoMmuSupported %u} (expected "
+               "{=the first with %s})",
                memory->VirtualAddressingSupported, memory->GpuMmuSupported, memory->IoMmuSupported,
                check_configuration(check)->profile.wants_one_mmu ? "exactly one of the others"
                                                                  : "one of the others");
@@ -55,7 +55,7 @@ static void check_bits(struct check *check, const struct check_caps *caps)
                is_fixed ? caps->gpummu.VirtualAddressBitCount == bits
                         : caps->gpummu.VirtualAddressBitCount > bits,
                NULL, "pOutputData, VirtualAddressBitCount",
-               "%u bits of address; 12 and the index bits of %u levels make %u%s",
+               "{%u} bits of address; 12 and the index bits of %u levels make {=%u%s}",
                caps->gpummu.VirtualAddressBitCount, caps->level_count, bits,
                is_fixed ? "" : " without the root's");
 }
@@ -70,14 +70,14 @@ static void check_level(struct check *check, const struct check_caps *caps, unsi
                level_field(check, level,
                            desc->PageTableIndexBitCount ? "PageTableSizeInBytes"
                                                         : "PageTableIndexBitCount"),
-               "is 0 with %u levels: only the root of exactly two is sized later",
+               "is {0} with %u levels: only the root of exactly two is sized later{=~not 0~}",
                caps->level_count);
     CHECK_RULE(check, RULE_PT_006,
                desc->PageTableSizeInBytes % PAGE == 0 &&
                    (!is_in_system || desc->PageTableSizeInBytes <= PAGE),
                NULL, level_field(check, level, "PageTableSizeInBytes"),
-               "0x%x bytes for tables in %s (expected whole 4 KiB pages, and in system "
-               "memory at most one)",
+               "{0x%x} bytes for tables in %s (expected {=whole 4 KiB pages, and in system memory "
+               "at most one})",
                desc->PageTableSizeInBytes, is_in_system ? "system memory" : "local memory");
 }
 
@@ -97,8 +97,8 @@ static void check_places(struct check *check, const struct check_ledger *ledger)
             continue;
         CHECK_RULE(check, RULE_PT_022, !segment || segment->flags.Aperture, NULL,
                    level_field(check, level, "PageTableSegmentId"),
-                   "%u is local memory; with PageTableUpdateMode CPU_VIRTUAL page "
-                   "directories may not be there",
+                   "{%u} is local memory; with PageTableUpdateMode CPU_VIRTUAL page directories "
+                   "may not be there",
                    caps->levels[level].PageTableSegmentId);
     }
 }
@@ -108,7 +108,7 @@ static void check_mmu(struct check *check, const struct check_caps *caps)
     unsigned count = caps->gpummu.PageTableLevelCount;
 
     CHECK_RULE(check, RULE_PT_003, count >= 2 && count <= MAX_LEVEL_COUNT, NULL,
-               "pOutputData, PageTableLevelCount", "is %u (expected 2 to %u)", count,
+               "pOutputData, PageTableLevelCount", "is {%u} (expected {=2 to %u})", count,
                MAX_LEVEL_COUNT);
 }
 
@@ -154,8 +154,8 @@ static void before_query(struct check *check, const DXGKARG_QUERYADAPTERINFO *qu
     if (query->Type != DXGKQAITYPE_PAGETABLELEVELDESC || !in || !caps->has_gpummu)
         return;
     CHECK_RULE(check, RULE_PT_004, in->LevelIndex < caps->level_count, NULL,
-               "pInputData, LevelIndex", "is %u of %u levels, which count from 0", in->LevelIndex,
-               caps->level_count);
+               "pInputData, LevelIndex", "is {%u} of {=~less than ~%u} levels, which count from 0",
+               in->LevelIndex, caps->level_count);
 }
 
 /* PT-008. */
@@ -172,8 +172,8 @@ static void after_root_size(struct check *check, const struct check_call *call)
 
     CHECK_RULE(check, RULE_PT_008, call->bytes && call->bytes % unit == 0 && given >= asked, NULL,
                given >= asked ? "" : "NumberOfPte",
-               "%llu bytes with %u entries for the %u that were asked for (expected a "
-               "multiple of %u bytes, and as many entries)",
+               "{%llu bytes with %u entries} for the %u that were asked for (expected {=a multiple "
+               "of %u bytes, and as many entries})",
                (unsigned long long)call->bytes, given, asked, unit);
 }
 

@@ -174,8 +174,8 @@ static void check_child(struct check *check, const struct check_process *process
         return;
     CHECK_RULE(check, RULE_PT_015, place == CHECK_PLACE(entry->Segment, entry->PageAddress),
                &process->object, check_field(check, "%s[%u]", array, index),
-               "leads to segment %u, page 0x%llx for VA 0x%llx; the table that was "
-               "initialised is in segment %u, page 0x%llx",
+               "leads to {segment %u, page 0x%llx} for VA 0x%llx; the table that was initialised "
+               "is in {=segment %u, page 0x%llx}",
                (unsigned)entry->Segment, (unsigned long long)entry->PageAddress,
                (unsigned long long)va, (unsigned)(place >> 48),
                (unsigned long long)(place & ((UINT64_C(1) << 48) - 1)));

@@ -82,8 +82,8 @@ static void check_root(struct check *check, const struct check_packet *packet)
         return;
     CHECK_RULE(check, RULE_PT_009, place_of_root(&context->root) == root->place, &context->object,
                "hContext",
-               "has its root in segment %u at 0x%llx; the root table of its process is in "
-               "segment %u, page 0x%llx",
+               "has its root in {segment %u at 0x%llx}; the root table of its process is in "
+               "{=segment %u, page 0x%llx}",
                context->root.Address.SegmentId,
                (unsigned long long)context->root.Address.SegmentOffset,
                (unsigned)(root->place >> 48),
@@ -649,7 +649,8 @@ static void after_create_context(struct check *check, struct tlb_watch *watch,
         return;
     CHECK_RULE(check, RULE_CPTE_007,
                arg->ContextInfo.PagingCompanionNodeId < ledger->caps.physical.NumExecutionNodes,
-               &context->object, "ContextInfo.PagingCompanionNodeId", "is %u of %u nodes",
+               &context->object, "ContextInfo.PagingCompanionNodeId",
+               "is {%u} of {=~less than ~%u} nodes",
                (unsigned)arg->ContextInfo.PagingCompanionNodeId,
                (unsigned)ledger->caps.physical.NumExecutionNodes);
 }

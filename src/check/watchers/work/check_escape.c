@@ -17,20 +17,21 @@ static void check_handles(struct check *check, const DXGKARG_ESCAPE *arg)
     const struct check_process *process = check_find_process(ledger, arg->hKmdProcessHandle);
 
     CHECK_RULE(check, RULE_ESC_001, is_known(arg->hDevice, device), NULL, "hDevice",
-               "is no device of the driver's");
+               "is {no device of the driver's}{=~a device of the driver's~}");
     CHECK_RULE(check, RULE_ESC_001,
                is_known(arg->hContext, context) && (!context || context->device == device), NULL,
-               "hContext", "is no context of hDevice");
+               "hContext", "is {no context of hDevice}{=~a context of hDevice~}");
     CHECK_RULE(check, RULE_ESC_001,
                is_known(arg->hKmdProcessHandle, process) &&
                    (!process || !device || device->process == process),
-               NULL, "hKmdProcessHandle", "is not the process of hDevice");
+               NULL, "hKmdProcessHandle",
+               "is {not the process of hDevice}{=~the process of hDevice~}");
 }
 
 static void check_data(struct check *check, const DXGKARG_ESCAPE *arg)
 {
     CHECK_RULE(check, RULE_ESC_001, arg->pPrivateDriverData || !arg->PrivateDriverDataSize, NULL,
-               "pPrivateDriverData", "is NULL, and PrivateDriverDataSize is %u",
+               "pPrivateDriverData", "is {NULL}, and PrivateDriverDataSize is %u{=~not NULL~}",
                arg->PrivateDriverDataSize);
     CHECK_RULE(check, RULE_ESC_001, check_irql(check) == PASSIVE_LEVEL, NULL, "",
                "is called at IRQL %u (expected PASSIVE_LEVEL)", check_irql(check));

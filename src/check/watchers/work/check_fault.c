@@ -106,20 +106,22 @@ static bool flags_agree(struct check *check, UINT flags, UINT level)
     if (!CHECK_RULE(check, RULE_FENCE_010,
                     !(flags & DXGK_PAGE_FAULT_FENCE_INVALID) || (flags & RESET_FLAGS), NULL,
                     "DmaPageFaulted.PageFaultFlags",
-                    "0x%x: a packet that is not known (FENCE_INVALID) wants a reset of the engine "
-                    "or the adapter",
+                    "{0x%x}: a packet that is not known (FENCE_INVALID) wants a reset of the "
+                    "engine or the adapter",
                     flags))
         return false;
     if (ledger->caps.has_driver &&
         !CHECK_RULE(check, RULE_FENCE_010, is_iommu ? may_be_iommu : !uses_iommu_only(ledger), NULL,
                     "DmaPageFaulted.PageFaultFlags",
-                    "0x%x: DXGK_PAGE_FAULT_IOMMU is %s, and %s translates for this adapter", flags,
-                    is_iommu ? "set" : "clear", is_iommu ? "no IOMMU" : "nothing but the IOMMU"))
+                    "{0x%x}: DXGK_PAGE_FAULT_IOMMU is %s, and %s translates for this adapter",
+                    flags, is_iommu ? "set" : "clear",
+                    is_iommu ? "no IOMMU" : "nothing but the IOMMU"))
         return false;
     return !ledger->caps.level_count ||
            CHECK_RULE(check, RULE_FENCE_010, level < ledger->caps.level_count, NULL,
-                      "DmaPageFaulted.PageTableLevel", "is %u; the page tables have %u levels",
-                      level, ledger->caps.level_count);
+                      "DmaPageFaulted.PageTableLevel",
+                      "is {%u}; the page tables have {=~less than ~%u} levels", level,
+                      ledger->caps.level_count);
 }
 
 /* What the report says of a fault that the GPU has told the bench of. */
@@ -132,22 +134,23 @@ static void compare(struct check *check, const struct fault *fault,
 
     if (!CHECK_RULE(
             check, RULE_FENCE_010, !is_known || data->DmaPageFaulted.FaultedFenceId == fault->fence,
-            NULL, "DmaPageFaulted.FaultedFenceId", "0x%x on node %u; it stopped in 0x%x",
+            NULL, "DmaPageFaulted.FaultedFenceId", "{0x%x} on node %u; it stopped in {=0x%x}",
             data->DmaPageFaulted.FaultedFenceId, data->DmaPageFaulted.NodeOrdinal, fault->fence))
         return;
     if (!CHECK_RULE(check, RULE_FENCE_010, !va || va >> PAGE_SHIFT == fault->address >> PAGE_SHIFT,
                     NULL, "DmaPageFaulted.FaultedVirtualAddress",
-                    "0x%llx; node %u stopped at 0x%llx", (unsigned long long)va,
+                    "{0x%llx}; node %u stopped at {=0x%llx}", (unsigned long long)va,
                     data->DmaPageFaulted.NodeOrdinal, (unsigned long long)fault->address))
         return;
-    if (!CHECK_RULE(check, RULE_FENCE_010,
-                    !(flags & DXGK_PAGE_FAULT_WRITE) || fault->access != CHECK_GPU_READS, NULL,
-                    "DmaPageFaulted.PageFaultFlags",
-                    "0x%x: DXGK_PAGE_FAULT_WRITE, and node %u read", flags,
-                    data->DmaPageFaulted.NodeOrdinal))
+    if (!CHECK_RULE(
+            check, RULE_FENCE_010,
+            !(flags & DXGK_PAGE_FAULT_WRITE) || fault->access != CHECK_GPU_READS, NULL,
+            "DmaPageFaulted.PageFaultFlags",
+            "{0x%x}: DXGK_PAGE_FAULT_WRITE, and node %u read{=~without DXGK_PAGE_FAULT_WRITE~}",
+            flags, data->DmaPageFaulted.NodeOrdinal))
         return;
     CHECK_RULE(check, RULE_FENCE_010, flags & RESET_FLAGS, NULL, "DmaPageFaulted.PageFaultFlags",
-               "0x%x: node %u has stopped, and no reset is asked for", flags,
+               "{0x%x}: node %u has stopped, and no reset is asked for", flags,
                data->DmaPageFaulted.NodeOrdinal);
 }
 
@@ -186,8 +189,8 @@ static void callback(struct check *check, void *state, const struct check_callba
         return;
     CHECK_RULE(check, RULE_FENCE_010, data->InterruptType != DXGK_INTERRUPT_DMA_FAULTED, NULL,
                "InterruptType",
-               "DXGK_INTERRUPT_DMA_FAULTED is reserved: a fault of the GPU is "
-               "DXGK_INTERRUPT_DMA_PAGE_FAULTED");
+               "{DXGK_INTERRUPT_DMA_FAULTED} is reserved: a fault of the GPU is "
+               "{=DXGK_INTERRUPT_DMA_PAGE_FAULTED}");
     switch ((unsigned)data->InterruptType) {
     case DXGK_INTERRUPT_DMA_PAGE_FAULTED:
         reported(check, watch, data);
@@ -216,7 +219,7 @@ static void check_root_entries(struct check *check, const struct check_gpu_event
         return;
     CHECK_RULE(
         check, RULE_PT_011, event->root_entries == context->root.NumEntries, &context->object,
-        "NumEntries", "%u entries; the GPU was told of %llu in the root of fence 0x%x: %s",
+        "NumEntries", "{%u} entries; the GPU was told of {=%llu} in the root of fence 0x%x: %s",
         context->root.NumEntries, (unsigned long long)event->root_entries, event->fence,
         event->root_entries > context->root.NumEntries ? "it does not fault behind the last one"
                                                        : "it faults where there are some");

@@ -208,7 +208,7 @@ static void check_signalled(struct check *check, const struct fence_watch *watch
     UINT count = data->NativeFenceSignaled.SignaledNativeFenceCount;
 
     if (!CHECK_RULE(check, RULE_FENCE_013, count <= MAX_FENCES, NULL, "SignaledNativeFenceCount",
-                    "is %u; there have never been so many native fences", count))
+                    "is {%u}; there have never been so many native fences", count))
         return;
     for (UINT i = 0; fences && i < count; i++) {
         CHECK_RULE(
@@ -227,7 +227,7 @@ static void after_caps(struct check *check, const struct check_call *call)
                !check_ledger(check)->caps.driver.SchedulingCaps.NativeGpuFence ||
                    check_configuration(check)->enables_native_fences,
                NULL, "pOutputData, SchedulingCaps.NativeGpuFence",
-               "is 1, and the system has not enabled native fences");
+               "is {1}, and the system has not enabled native fences{=~0~}");
 }
 
 static void before_signal(struct check *check, const DXGKARG_BUILDPAGINGBUFFER *arg)
@@ -235,7 +235,7 @@ static void before_signal(struct check *check, const DXGKARG_BUILDPAGINGBUFFER *
     D3DGPU_VIRTUAL_ADDRESS va = arg->SignalMonitoredFence.MonitoredFenceGpuVa;
 
     CHECK_RULE(check, RULE_FENCE_011, va % 8 == 0, NULL, "SignalMonitoredFence.MonitoredFenceGpuVa",
-               "0x%llx is no multiple of 8, the bytes of its value", (unsigned long long)va);
+               "{0x%llx} is no {=multiple of 8}, the bytes of its value", (unsigned long long)va);
 }
 
 /* The values that the driver was to write are in memory when it comes back. */
@@ -244,16 +244,17 @@ static void after_update(struct check *check, const struct check_call *call)
     const DXGKARG_UPDATEMONITOREDVALUES *arg = call->arg.update_monitored_values;
 
     if (!CHECK_RULE(check, RULE_FENCE_014, call->status == STATUS_SUCCESS, NULL, "status",
-                    "0x%08x (expected STATUS_SUCCESS)", (unsigned)call->status))
+                    "{0x%08x} (expected {=STATUS_SUCCESS})", (unsigned)call->status))
         return;
     for (UINT i = 0; i < arg->NumFences; i++) {
         uint64_t value = *(const volatile uint64_t *)arg->MonitoredValueKernelCpuVa[i];
 
-        if (!CHECK_RULE(check, RULE_FENCE_014, value == arg->UpdatedValueArray[i], NULL,
-                        "MonitoredValueKernelCpuVa",
-                        "entry %u of %u holds 0x%llx when the call comes back (expected 0x%llx)", i,
-                        arg->NumFences, (unsigned long long)value,
-                        (unsigned long long)arg->UpdatedValueArray[i]))
+        if (!CHECK_RULE(
+                check, RULE_FENCE_014, value == arg->UpdatedValueArray[i], NULL,
+                "MonitoredValueKernelCpuVa",
+                "entry %u of %u holds {0x%llx} when the call comes back (expected {=0x%llx})", i,
+                arg->NumFences, (unsigned long long)value,
+                (unsigned long long)arg->UpdatedValueArray[i]))
             return;
     }
 }
@@ -392,8 +393,8 @@ static void check_current(struct check *check, const struct fence_node *node,
                    (node->has_refused && current == node->refused) ||
                    (node->has_preemption && current == node->preemption),
                NULL, "CurrentFence",
-               "is 0x%x on node %u, where nothing is under way; 0x%x was reported last", current,
-               arg->NodeOrdinal, node->reported);
+               "is {0x%x} on node %u, where nothing is under way; {=0x%x} was reported last",
+               current, arg->NodeOrdinal, node->reported);
 }
 
 /*
@@ -413,8 +414,8 @@ static void check_since_reset(struct check *check, const struct fence_node *node
                    (node->has_refused && current == node->refused) ||
                    (node->has_preemption && current == node->preemption),
                NULL, "CurrentFence",
-               "is 0x%x on node %u; the adapter was reset, by which 0x%x, the last fence that was "
-               "submitted before, counts as complete",
+               "is {0x%x} on node %u; the adapter was reset, by which {=0x%x}, the last fence that "
+               "was submitted before, counts as complete",
                current, arg->NodeOrdinal, node->reported);
 }
 
@@ -431,9 +432,10 @@ static void after_query(struct check *check, struct fence_watch *watch,
         if (packet->node != arg->NodeOrdinal || packet->state == CHECK_REFUSED)
             continue;
         if (packet->state == CHECK_SUBMITTED && check_ledger(check)->has_gpu)
-            CHECK_RULE(check, RULE_FENCE_006, !was_done(watch, packet), NULL, "CurrentFence",
-                       "0x%x of node %u has run and is not reported; 0x%x is said to be current",
-                       packet->fence, packet->node, arg->CurrentFence);
+            CHECK_RULE(
+                check, RULE_FENCE_006, !was_done(watch, packet), NULL, "CurrentFence",
+                "{=0x%x} of node %u has run and is not reported; {0x%x} is said to be current",
+                packet->fence, packet->node, arg->CurrentFence);
         return;
     }
     if (node)
@@ -583,7 +585,7 @@ static void check_storage_segments(struct check *check, const DXGK_ALLOCATIONINF
 
     if (!CHECK_RULE(check, RULE_FENCE_018, set && !(set & ~all), NULL,
                     "pCreateFenceStorageData.AllocationInfo.SupportedWriteSegmentSet",
-                    "is 0x%x; the adapter has segments 0x%x", set, all))
+                    "is {0x%x}; the adapter has segments {=~some of ~0x%x}", set, all))
         return;
     for (unsigned i = 0; i < ARRAY_COUNT(ids); i++)
         CHECK_RULE(check, RULE_FENCE_018, !ids[i] || is_in(set, ids[i]), NULL,
@@ -603,15 +605,15 @@ static void after_storage(struct check *check, const DXGKARG_GETSTANDARDALLOCATI
             check_is_memory(ledger, id))
             CHECK_RULE(check, RULE_FENCE_019, ledger->segments[id - 1].flags.CpuVisible, NULL,
                        "pCreateFenceStorageData.AllocationInfo.SupportedWriteSegmentSet",
-                       "is 0x%x for monitored values; the CPU does not see segment %u",
+                       "is {0x%x} for monitored values; the CPU does not see segment %u",
                        storage->AllocationInfo.SupportedWriteSegmentSet, id);
     }
     CHECK_RULE(check, RULE_FENCE_020,
                !arg->AllocationPrivateDriverDataSize && !arg->ResourcePrivateDriverDataSize &&
                    !storage->PrivateDriverDataSize,
                NULL, "AllocationPrivateDriverDataSize",
-               "is %u, ResourcePrivateDriverDataSize %u, PrivateDriverDataSize %u: fence storage "
-               "has no private data",
+               "is {%u}, ResourcePrivateDriverDataSize %u, PrivateDriverDataSize %u: fence storage "
+               "has no private data{=~0~}",
                arg->AllocationPrivateDriverDataSize, arg->ResourcePrivateDriverDataSize,
                storage->PrivateDriverDataSize);
 }
@@ -651,7 +653,7 @@ static void after(struct check *check, void *state, const struct check_call *cal
     case MINIPORT_DDI_PreemptCommand:
     case MINIPORT_DDI_CancelCommand:
         CHECK_RULE(check, RULE_FENCE_009, call->status == STATUS_SUCCESS, NULL, "status",
-                   "0x%08x (expected STATUS_SUCCESS)", (unsigned)call->status);
+                   "{0x%08x} (expected {=STATUS_SUCCESS})", (unsigned)call->status);
         break;
     case MINIPORT_DDI_SubmitCommandVirtual:
         if (call->status == STATUS_INVALID_PARAMETER)
@@ -715,9 +717,10 @@ static bool is_of_an_engine(struct check *check, const DXGKARGCB_NOTIFY_INTERRUP
     const UINT node = data->DmaCompleted.NodeOrdinal, engine = data->DmaCompleted.EngineOrdinal;
 
     CHECK_RULE(check, RULE_FENCE_004, engine == 0, NULL, "DmaCompleted.EngineOrdinal",
-               "is %u for node %u; no adapters are linked (expected 0)", engine, node);
+               "is {%u} for node %u; no adapters are linked (expected {=0})", engine, node);
     return CHECK_RULE(check, RULE_FENCE_004, node < nodes || !nodes, NULL,
-                      "DmaCompleted.NodeOrdinal", "is %u; the adapter has %u nodes", node, nodes);
+                      "DmaCompleted.NodeOrdinal",
+                      "is {%u}; the adapter has {=~less than ~%u} nodes", node, nodes);
 }
 
 static void check_completed(struct check *check, struct fence_watch *watch,
@@ -749,7 +752,7 @@ static void check_completed(struct check *check, struct fence_watch *watch,
                    fence, ordinal) &&
         check_ledger(check)->has_gpu)
         CHECK_RULE(check, RULE_FENCE_003, !undone, NULL, "DmaCompleted.SubmissionFenceId",
-                   "0x%x of node %u is reported; 0x%x is still running there", fence, ordinal,
+                   "{0x%x} of node %u is reported; {=0x%x} is still running there", fence, ordinal,
                    undone->fence);
     if (node)
         note_reported(node, fence);

@@ -202,8 +202,8 @@ static void check_offset(struct check *check, const struct check_object *context
     bytes = ROUND_TO_PAGES(max_u64(allocation->bytes, allocation->info.PitchAlignedSize));
     CHECK_RULE(check, RULE_PATCH_022, location->AllocationOffset <= bytes, context,
                check_field(check, "pPatchLocationListOut[%u].AllocationOffset", index),
-               "is 0x%x; allocation %u of the list has 0x%llx bytes", location->AllocationOffset,
-               location->AllocationIndex, (unsigned long long)bytes);
+               "is {0x%x}; allocation %u of the list has {=~less than ~0x%llx} bytes",
+               location->AllocationOffset, location->AllocationIndex, (unsigned long long)bytes);
 }
 
 static void check_locations(struct check *check, const struct check_object *context,
@@ -224,8 +224,8 @@ static void check_locations(struct check *check, const struct check_object *cont
                    list[i].SplitOffset, last, (unsigned long long)bytes);
         CHECK_RULE(check, RULE_PATCH_013, has_slot && has_entry, context,
                    check_field(check, "pPatchLocationListOut[%u]", i),
-                   has_entry ? "slot %u; MaxAllocationListSlotId is %u"
-                             : "allocation %u; the list has %u",
+                   has_entry ? "slot {%u}; MaxAllocationListSlotId is {=~at most ~%u}"
+                             : "allocation {%u}; the list has {=~less than ~%u}",
                    has_entry ? list[i].SlotId : list[i].AllocationIndex,
                    has_entry ? slots : making->allocation_count);
         check_offset(check, context, making, &list[i], i);
@@ -246,7 +246,8 @@ static void check_all_listed(struct check *check, const struct check_object *con
         return;
     references = config->count_references(config->context, buffer, bytes);
     CHECK_RULE(check, RULE_PATCH_011, count >= references, context, "pPatchLocationListOut",
-               "moved by %llu; the commands of 0x%llx bytes have %u addresses of allocations",
+               "{moved by %llu}; the commands of 0x%llx bytes have {=~at least ~%u} addresses of "
+               "allocations",
                (unsigned long long)count, (unsigned long long)bytes, references);
 }
 
@@ -342,10 +343,10 @@ static void check_making(struct check *check, struct patch_watch *watch,
 
     if (!NT_SUCCESS(call->status) && !is_short)
         return;
-    if (!CHECK_RULE(check, RULE_PATCH_014, is_inside, context, "pDmaBuffer",
-                    "moved by %lld bytes and %lld patch locations; %u and %u were offered",
-                    (long long)moved, (long long)listed, making->buffer_bytes,
-                    making->location_count))
+    if (!CHECK_RULE(
+            check, RULE_PATCH_014, is_inside, context, "pDmaBuffer",
+            "{moved by %lld bytes and %lld patch locations}; {=~at most ~%u and %u} were offered",
+            (long long)moved, (long long)listed, making->buffer_bytes, making->location_count))
         return;
     if (is_short)
         CHECK_RULE(check, RULE_PATCH_014,
@@ -392,10 +393,12 @@ static void after_render(struct check *check, struct patch_watch *watch,
 
     if (call->ddi == MINIPORT_DDI_RenderKm)
         CHECK_RULE(check, RULE_PATCH_026, is_status_of_render_km(call->status), context, "status",
-                   "0x%08x is no status of this call", (unsigned)call->status);
+                   "{0x%08x} is no status of this call{=~a status of this call~}",
+                   (unsigned)call->status);
     else
         CHECK_RULE(check, RULE_PATCH_016, is_status_of_render(call->status), context, "status",
-                   "0x%08x is no status of this call", (unsigned)call->status);
+                   "{0x%08x} is no status of this call{=~a status of this call~}",
+                   (unsigned)call->status);
     check_making(check, watch, call, &making);
 }
 
@@ -409,7 +412,8 @@ static void after_present(struct check *check, struct patch_watch *watch,
 
     CHECK_RULE(check, RULE_PATCH_021, is_status_of_present(call->status),
                check_find(check_ledger(check), CHECK_CONTEXT, call->object), "status",
-               "0x%08x is no status of this call", (unsigned)call->status);
+               "{0x%08x} is no status of this call{=~a status of this call~}",
+               (unsigned)call->status);
     if (!makes_nothing)
         check_making(check, watch, call, &making);
 }
@@ -433,7 +437,7 @@ static void check_addresses(struct check *check, const struct check_object *cont
                    entry->hDeviceSpecificAllocation ? has_address && !entry->SegmentId
                                                     : !entry->VirtualAddress && !entry->SegmentId,
                    context, check_field(check, "pAllocationList[%u].VirtualAddress", i),
-                   "is 0x%llx, in segment %u (expected %s, in segment 0)",
+                   "is {0x%llx}, in segment %u (expected {=%s, in segment 0})",
                    (unsigned long long)entry->VirtualAddress, entry->SegmentId,
                    entry->hDeviceSpecificAllocation ? "the address of a page" : "0");
     }
@@ -573,7 +577,7 @@ static void check_place(struct check *check, HANDLE handle, unsigned segment)
         CHECK_RULE(check, RULE_PATCH_017,
                    set ? segment && segment <= 32 && set >> (segment - 1) & 1 : !segment,
                    &context->object, "DmaBufferSegmentId",
-                   "is %u; DmaBufferSegmentSet of the context is 0x%x", segment, set);
+                   "is {%u}; DmaBufferSegmentSet of the context is {=~one of ~0x%x}", segment, set);
 }
 
 static void before_patch(struct check *check, struct patch_watch *watch,
@@ -600,7 +604,7 @@ static void before_patch(struct check *check, struct patch_watch *watch,
                    location->PatchOffset >= arg->DmaBufferSubmissionStartOffset &&
                        location->PatchOffset < arg->DmaBufferSubmissionEndOffset,
                    context, check_field(check, "pPatchLocationList[%u]", at),
-                   "patches 0x%x; the submission is 0x%x to 0x%x", location->PatchOffset,
+                   "{patches 0x%x}; the submission is {=0x%x to 0x%x}", location->PatchOffset,
                    arg->DmaBufferSubmissionStartOffset, arg->DmaBufferSubmissionEndOffset);
         if (location->AllocationIndex < arg->AllocationListSize)
             CHECK_RULE(check, RULE_PATCH_001,
@@ -615,7 +619,7 @@ static void before_patch(struct check *check, struct patch_watch *watch,
                    buffer->is_present ? "Present" : "Render");
     if (buffer && buffer->physical)
         CHECK_RULE(check, RULE_PATCH_010, buffer->physical == physical, context,
-                   "DmaBufferPhysicalAddress", "0x%llx; the buffer starts at 0x%llx",
+                   "DmaBufferPhysicalAddress", "{0x%llx}; the buffer starts at {=0x%llx}",
                    (unsigned long long)physical, (unsigned long long)buffer->physical);
 }
 
@@ -640,8 +644,8 @@ static void check_bytes(struct check *check, const struct check_object *context,
         memcpy(&found, (char *)arg->pDmaBuffer + location->PatchOffset, sizeof found);
         CHECK_RULE(check, rule, found == expected, context,
                    check_field(check, "pPatchLocationList[%u]", at),
-                   "0x%llx stands at 0x%x%s; allocation %u is in segment %u, and the GPU needs "
-                   "0x%llx",
+                   "{0x%llx} stands at 0x%x%s; allocation %u is in segment %u, and the GPU needs "
+                   "{=0x%llx}",
                    (unsigned long long)found, location->PatchOffset,
                    rule == RULE_PATCH_006 ? ", patched for the second time" : "",
                    location->AllocationIndex,
@@ -691,7 +695,7 @@ static void after_patch(struct check *check, struct patch_watch *watch,
     bool is_again;
 
     CHECK_RULE(check, RULE_PATCH_002, call->status == STATUS_SUCCESS, context, "status",
-               "0x%08x (expected STATUS_SUCCESS)", (unsigned)call->status);
+               "{0x%08x} (expected {=STATUS_SUCCESS})", (unsigned)call->status);
     check_edits(check, context, call);
     pending = find_or_make(check, &watch->patches, place, sizeof *pending);
     if (pending) {
@@ -728,7 +732,7 @@ static void before_submit(struct check *check, struct patch_watch *watch,
                    patch->Flags.RedirectedPresent == arg->Flags.RedirectedPresent &&
                    patch->Flags.NullRendering == arg->Flags.NullRendering,
                check_find(check_ledger(check), CHECK_CONTEXT, arg->hContext), "Flags",
-               "0x%x; those of Patch were 0x%x", arg->Flags.Value, patch->Flags.Value);
+               "{0x%x}; those of Patch were {=0x%x}", arg->Flags.Value, patch->Flags.Value);
     CHECK_RULE(check, RULE_PATCH_001,
                patch->SubmissionFenceId == arg->SubmissionFenceId &&
                    patch->DmaBufferSubmissionStartOffset == arg->DmaBufferSubmissionStartOffset &&
@@ -762,8 +766,8 @@ static void before_submit_virtual(struct check *check, struct patch_watch *watch
                is_present ? "the" : "no", (unsigned long long)arg->DmaBufferVirtualAddress);
     if (is_present)
         CHECK_RULE(check, RULE_PATCH_023, arg->DmaBufferSize == shown->bytes, context,
-                   "DmaBufferSize", "is %u; DxgkDdiPresent has made %u bytes", arg->DmaBufferSize,
-                   shown->bytes);
+                   "DmaBufferSize", "is {%u}; DxgkDdiPresent has made {=%u} bytes",
+                   arg->DmaBufferSize, shown->bytes);
 }
 
 /* Its addresses may be those of other buffers now. */

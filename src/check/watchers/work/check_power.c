@@ -77,22 +77,22 @@ static void check_flags(struct check *check, const struct check_segment *segment
 
     CHECK_RULE(check, RULE_PWR_001, !(hibernate && part) && (standby || !(hibernate || part)), NULL,
                check_field(check, "pSegmentDescriptor[%u].Flags", segment->id - 1),
-               "preserves standby %u, hibernate %u, hibernate in part %u (expected 000, 100, "
-               "101 or 110)",
+               "preserves {standby %u, hibernate %u, hibernate in part %u} (expected {=000, 100, "
+               "101 or 110})",
                standby, hibernate, part);
     if (end && !part)
         CHECK_ADVICE(
             check, RULE_PWR_006, check_configuration(check)->profile.wants_end_with_flag, false,
             NULL,
             check_field(check, "pSegmentDescriptor[%u].SystemMemoryEndAddress", segment->id - 1),
-            "is 0x%llx, and PartiallyPreservedDuringHibernate is 0: by one reading of the page an "
-            "end without the flag is ignored, by the other it should be 0",
+            "is {0x%llx}, and PartiallyPreservedDuringHibernate is 0: by one reading of the page "
+            "an end without the flag is ignored, by the other it should be 0",
             (unsigned long long)end);
     else if (part)
         CHECK_RULE(
             check, RULE_PWR_006, end && end < segment->size, NULL,
             check_field(check, "pSegmentDescriptor[%u].SystemMemoryEndAddress", segment->id - 1),
-            "is 0x%llx of a segment of 0x%llx bytes, whose "
+            "is {0x%llx} of a segment of {=~more than 0, less than ~0x%llx} bytes, whose "
             "PartiallyPreservedDuringHibernate is %u",
             (unsigned long long)end, (unsigned long long)segment->size, part);
 }
@@ -341,7 +341,7 @@ static void after_removal(struct check *check, struct power_watch *watch,
     watch->knows_of_removal = true;
     if (call->removal == DxgkRemovalHibernation)
         CHECK_RULE(check, RULE_PWR_015, call->status == STATUS_SUCCESS, NULL, "status",
-                   "0x%08x for DxgkRemovalHibernation (expected STATUS_SUCCESS)",
+                   "{0x%08x} for DxgkRemovalHibernation (expected {=STATUS_SUCCESS})",
                    (unsigned)call->status);
 }
 
@@ -388,7 +388,7 @@ static void after_power(struct check *check, struct power_watch *watch,
     bool is_on = call->power_state == PowerDeviceD0;
 
     CHECK_RULE(check, RULE_PWR_008, NT_SUCCESS(call->status), NULL, "status",
-               "0x%08x for D%u (expected a success status)", (unsigned)call->status,
+               "{0x%08x} for D%u (expected {=a success status})", (unsigned)call->status,
                (unsigned)call->power_state - PowerDeviceD0);
     watch->owes_system_tables =
         is_on && watch->is_off && watch->has_system_tables && loses_tables(check, watch->action);

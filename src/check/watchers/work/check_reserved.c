@@ -97,7 +97,7 @@ static void check_passed(struct check *check, const struct rows *rows, const voi
         uint64_t value = read_member(&rows->first[i], structure);
 
         CHECK_RULE(check, RULE_CALL_001, !value, NULL, rows->first[i].member,
-                   "is 0x%llx, and is reserved", (unsigned long long)value);
+                   "is {0x%llx}, and is reserved{=~0~}", (unsigned long long)value);
     }
 }
 
@@ -140,7 +140,7 @@ static void check_filled(struct check *check, const struct rows *rows, const voi
         value = read_member(row, structure);
         CHECK_ADVICE(check, RULE_CALL_002, check_configuration(check)->profile.wants_reserved_zero,
                      !value || (was && read_member(row, was) == value), NULL, row->member,
-                     "is 0x%llx, and is reserved", (unsigned long long)value);
+                     "is {0x%llx}, and is reserved{=~0~}", (unsigned long long)value);
     }
 }
 

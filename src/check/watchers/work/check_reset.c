@@ -136,7 +136,7 @@ static void after_reset_engine(struct check *check, struct reset_watch *watch,
                    arg->LastAbortedFenceId == node->completed ||
                        (node->has_refused && arg->LastAbortedFenceId == node->refused),
                    NULL, "LastAbortedFenceId",
-                   "is 0x%x; the queue of node %u had run empty, and 0x%x was the last that "
+                   "is {0x%x}; the queue of node %u had run empty, and {=0x%x} was the last that "
                    "completed",
                    arg->LastAbortedFenceId, arg->NodeOrdinal, node->completed);
     } else if (!is_drained && node->has_submitted) {
@@ -147,8 +147,8 @@ static void after_reset_engine(struct check *check, struct reset_watch *watch,
                         (node->has_refused &&
                          check_fence_reached(node->refused, arg->LastAbortedFenceId))),
                    NULL, "LastAbortedFenceId",
-                   "is 0x%x; on node %u 0x%x is the last that completed and 0x%x the last "
-                   "that was submitted",
+                   "is {0x%x}; on node %u {=0x%x~ to~} is the last that completed and 0x%x the "
+                   "last that was submitted",
                    arg->LastAbortedFenceId, arg->NodeOrdinal, node->completed, node->submitted);
     }
     node->has_completed = true;
@@ -182,7 +182,7 @@ static void after_engine_status(struct check *check, const struct reset_watch *w
     const struct reset_node *node;
 
     if (!CHECK_RULE(check, RULE_TDR_013, call->status == STATUS_SUCCESS, NULL, "status",
-                    "0x%08x (expected STATUS_SUCCESS)", (unsigned)call->status) ||
+                    "{0x%08x} (expected {=STATUS_SUCCESS})", (unsigned)call->status) ||
         arg->NodeOrdinal >= CHECK_MAX_NODES)
         return;
     node = &watch->nodes[arg->NodeOrdinal];
@@ -408,7 +408,7 @@ static void after_reset(struct check *check, struct reset_watch *watch,
                         const struct check_call *call)
 {
     CHECK_RULE(check, RULE_TDR_001, call->status == STATUS_SUCCESS, NULL, "status",
-               "0x%08x (expected STATUS_SUCCESS): Windows stops with bug check 0x116",
+               "{0x%08x} (expected {=STATUS_SUCCESS}): Windows stops with bug check 0x116",
                (unsigned)call->status);
     watch->is_silent = true;
     watch->is_excused = false;
@@ -433,7 +433,7 @@ static void check_engine_ddis(struct check *check, const struct check_call *call
         return;
     for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {
         CHECK_RULE(check, RULE_TDR_013, ledger->has_ddi[needed[i]], NULL,
-                   "pOutputData, SupportPerEngineTDR", "is 1, and the driver has no %s",
+                   "pOutputData, SupportPerEngineTDR", "is {1}, and the driver has no %s{=~0~}",
                    miniport_ddi_name(needed[i]));
     }
 }
@@ -448,14 +448,14 @@ static void check_group(struct check *check, const struct check_call *call)
     if (!nodes || arg->NodeOrdinal >= nodes)
         return;
     if (!CHECK_RULE(check, RULE_TDR_014, NT_SUCCESS(call->status), NULL, "status",
-                    "0x%08x (expected STATUS_SUCCESS)", (unsigned)call->status))
+                    "{0x%08x} (expected {=STATUS_SUCCESS})", (unsigned)call->status))
         return;
     CHECK_RULE(check, RULE_TDR_014,
                (arg->DependentNodeOrdinalMask >> arg->NodeOrdinal & 1) &&
                    (nodes >= 64 || !(arg->DependentNodeOrdinalMask >> nodes)),
                NULL, "DependentNodeOrdinalMask",
-               "is 0x%llx for node %u of %u (expected the bit of the node itself, and of no node "
-               "that there is none of)",
+               "is {0x%llx} for node %u of %u (expected {=the bit of the node itself, and of no "
+               "node that there is none of})",
                (unsigned long long)arg->DependentNodeOrdinalMask, arg->NodeOrdinal, nodes);
 }
 
@@ -470,7 +470,7 @@ static void after(struct check *check, void *state, const struct check_call *cal
     case MINIPORT_DDI_RestartFromTimeout:
         watch->is_silent = false;
         CHECK_RULE(check, RULE_TDR_005, call->status == STATUS_SUCCESS, NULL, "status",
-                   "0x%08x (expected STATUS_SUCCESS)", (unsigned)call->status);
+                   "{0x%08x} (expected {=STATUS_SUCCESS})", (unsigned)call->status);
         break;
     case MINIPORT_DDI_ResetEngine:
         after_reset_engine(check, watch, call);

@@ -52,8 +52,8 @@ static void check_flags(struct check *check, const struct check_packet *packet,
 
     CHECK_RULE(check, RULE_SUB_008, may_be_back || !!flags.Resubmission == is_back,
                check_find(check_ledger(check), CHECK_CONTEXT, packet->context),
-               "Flags.Resubmission", "is %u on the %s submission of fence 0x%x", flags.Resubmission,
-               packet->submit_count > 1 ? "second" : "first", packet->fence);
+               "Flags.Resubmission", "is {%u} on the %s submission of fence 0x%x",
+               flags.Resubmission, packet->submit_count > 1 ? "second" : "first", packet->fence);
 }
 
 /* Offsets follow where the driver left pDmaBufferPrivateData when the packet was built. */
@@ -252,7 +252,7 @@ static void after_submit(struct check *check, const struct check_call *call)
         check_looked_at(check, RULE_SUB_001);
     if (CHECK_RULE(check, rule, call->status == STATUS_SUCCESS,
                    check_find(check_ledger(check), CHECK_CONTEXT, arg->hContext), "status",
-                   "0x%08x for fence 0x%x (expected STATUS_SUCCESS)%s", (unsigned)call->status,
+                   "{0x%08x} for fence 0x%x (expected {=STATUS_SUCCESS})%s", (unsigned)call->status,
                    arg->SubmissionFenceId,
                    rule == RULE_SUB_003   ? "; the handles are NULL, as they may be for paging"
                    : rule == RULE_SUB_007 ? "; there are no private data"
@@ -272,7 +272,7 @@ static void after_virtual(struct check *check, struct submission_watch *watch,
     CHECK_RULE(check, RULE_SUB_011,
                call->status == STATUS_SUCCESS || call->status == STATUS_INVALID_PARAMETER,
                check_find(check_ledger(check), CHECK_CONTEXT, arg->hContext), "status",
-               "0x%08x for fence 0x%x (expected STATUS_SUCCESS or STATUS_INVALID_PARAMETER)",
+               "{0x%08x} for fence 0x%x (expected {=STATUS_SUCCESS or STATUS_INVALID_PARAMETER})",
                (unsigned)call->status, arg->SubmissionFenceId);
     if (call->status == STATUS_INVALID_PARAMETER && arg->NodeOrdinal < MAX_REFUSED) {
         watch->refused[arg->NodeOrdinal].is_any = true;
@@ -295,7 +295,7 @@ static void after_query_fence(struct check *check, struct submission_watch *watc
     fence = watch->refused[arg->NodeOrdinal].fence;
     CHECK_RULE(check, RULE_SUB_012, check_fence_reached(fence, arg->CurrentFence), NULL,
                "CurrentFence",
-               "is 0x%x on node %u; 0x%x was refused, and nothing before it is left",
+               "is {0x%x} on node %u; {=0x%x} was refused, and nothing before it is left",
                arg->CurrentFence, arg->NodeOrdinal, fence);
 }
 
@@ -437,12 +437,13 @@ static void gpu(struct check *check, void *state, const struct check_gpu_event *
     } else if (packet->bytes == 0) {
         check_looked_at(check, RULE_SUB_004);
     } else {
-        CHECK_RULE(check, RULE_SUB_002, event->bytes == packet->bytes && packet->gpu_queued == 1,
-                   check_find(check_ledger(check), CHECK_CONTEXT, packet->context), "",
-                   packet->gpu_queued == 1
-                       ? "was handed 0x%x bytes with fence 0x%x; 0x%llx were submitted"
-                       : "was handed 0x%x bytes with fence 0x%x again; 0x%llx were submitted once",
-                   event->bytes, event->fence, (unsigned long long)packet->bytes);
+        CHECK_RULE(
+            check, RULE_SUB_002, event->bytes == packet->bytes && packet->gpu_queued == 1,
+            check_find(check_ledger(check), CHECK_CONTEXT, packet->context), "",
+            packet->gpu_queued == 1
+                ? "was handed {0x%x} bytes with fence 0x%x; {=0x%llx} were submitted"
+                : "was handed {0x%x} bytes with fence 0x%x again; {=0x%llx} were submitted once",
+            event->bytes, event->fence, (unsigned long long)packet->bytes);
         check_first_byte(check, event);
     }
     check_blame_current(check);

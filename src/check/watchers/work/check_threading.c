@@ -167,20 +167,21 @@ static void check_caps(struct check *check, const struct threading_watch *watch)
     if (!watch->has_iommu_caps)
         return;
     if (caps->has_driver)
-        CHECK_RULE(check, RULE_IOMMU_004,
-                   memory->IoMmuSecureModeSupported == iommu->IommuIsolationSupported &&
-                       memory->IoMmuSecureModeRequired == iommu->IommuIsolationRequired,
-                   NULL, "pOutputData",
-                   "isolation supported %u, required %u in IOMMU_CAPS; %u and %u in DRIVERCAPS",
-                   iommu->IommuIsolationSupported, iommu->IommuIsolationRequired,
-                   memory->IoMmuSecureModeSupported, memory->IoMmuSecureModeRequired);
+        CHECK_RULE(
+            check, RULE_IOMMU_004,
+            memory->IoMmuSecureModeSupported == iommu->IommuIsolationSupported &&
+                memory->IoMmuSecureModeRequired == iommu->IommuIsolationRequired,
+            NULL, "pOutputData",
+            "isolation {supported %u, required %u} in IOMMU_CAPS; {=%u and %u} in DRIVERCAPS",
+            iommu->IommuIsolationSupported, iommu->IommuIsolationRequired,
+            memory->IoMmuSecureModeSupported, memory->IoMmuSecureModeRequired);
     if (caps->has_physical)
         CHECK_RULE(check, RULE_IOMMU_004,
                    adapter->GpuVaIommuRequired == iommu->GpuVaIommuRequired &&
                        adapter->GpuVaIommuGlobalRequired == iommu->GpuVaIommuGlobalRequired,
                    NULL, "pOutputData",
-                   "GpuVaIommuRequired %u, GpuVaIommuGlobalRequired %u in IOMMU_CAPS; %u and %u "
-                   "in PHYSICALADAPTERCAPS",
+                   "{GpuVaIommuRequired %u, GpuVaIommuGlobalRequired %u} in IOMMU_CAPS; {=%u and "
+                   "%u} in PHYSICALADAPTERCAPS",
                    iommu->GpuVaIommuRequired, iommu->GpuVaIommuGlobalRequired,
                    adapter->GpuVaIommuRequired, adapter->GpuVaIommuGlobalRequired);
 }
@@ -193,7 +194,7 @@ static void check_early(struct check *check, DXGK_QUERYADAPTERINFOTYPE type, NTS
     CHECK_RULE(check, RULE_IOMMU_004,
                status == STATUS_NOT_SUPPORTED || status == STATUS_NOT_IMPLEMENTED ||
                    status == STATUS_INVALID_PARAMETER,
-               NULL, "status", "0x%08x before DxgkDdiStartDevice; these caps are needed by then",
+               NULL, "status", "{0x%08x} before DxgkDdiStartDevice; these caps are needed by then",
                (unsigned)status);
 }
 
@@ -296,7 +297,7 @@ static void callback(struct check *check, void *state, const struct check_callba
     CHECK_RULE(check, RULE_IOMMU_005, is_level && !(kind == OF_OLD_LISTS && is_remapped), NULL,
                event->data,
                is_level ? "is not for a device behind a remapping IOMMU (IRQL %u)"
-                        : "is called at IRQL %u (expected APC_LEVEL at most)",
+                        : "is called at IRQL {%u} (expected {=APC_LEVEL at most})",
                check_irql(check));
 }
 
