@@ -5,6 +5,8 @@
 
 #include "record/record_line.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 /* ---- Calls ----------------------------------------------------------------------------------- */
@@ -149,6 +151,25 @@ void join_take_call(struct join *join, const struct record_reader_item *item)
 
 /* ---- Calls of client processes --------------------------------------------------------------- */
 
+/* Groups of both kinds are a text and a value. */
+_Static_assert(sizeof(struct record_client_call_group) ==
+                   sizeof(struct record_client_call_ends_group),
+               "one function reads both");
+
+static void take_client_arguments(struct join *join, const struct record_reader_item *item,
+                                  uint64_t call, bool is_answer)
+{
+    char words[48];
+
+    for (size_t i = 0; i < item->group_count; i++) {
+        const struct record_client_call_group *part = RECORD_GROUP(client_call, item, i);
+
+        snprintf(words, sizeof words, "%" PRIu64 " (0x%" PRIx64 ")", part->value, part->value);
+        ADD(CLIENT_ARGUMENTS, call, join_text(join, part->field), story_text(join->story, words),
+            is_answer);
+    }
+}
+
 void join_take_client_call(struct join *join, const struct record_reader_item *item)
 {
     FIELDS(client_call);
@@ -156,6 +177,7 @@ void join_take_client_call(struct join *join, const struct record_reader_item *i
                        join_text(join, fields->name), item->time_ns, STORY_NEVER, 0);
 
     row_map_set(&join->client_calls, row_key(fields->number), row);
+    take_client_arguments(join, item, row, false);
 }
 
 void join_take_client_call_ends(struct join *join, const struct record_reader_item *item)
@@ -167,4 +189,16 @@ void join_take_client_call_ends(struct join *join, const struct record_reader_it
         return;
     SET(CLIENT_CALLS, ENDS, row, item->time_ns);
     SET(CLIENT_CALLS, STATUS, row, fields->status);
+    take_client_arguments(join, item, row, true);
+}
+
+void join_take_client_breach(struct join *join, const struct record_reader_item *item)
+{
+    FIELDS(client_breach);
+
+    ADD(CLIENT_BREACHES, item->time_ns, row_map_get(&join->client_calls, row_key(fields->call)),
+        OBJECT(join, process, fields->process), join_text(join, fields->rule),
+        join_text(join, fields->text), join_text(join, fields->argument),
+        join_text(join, fields->value), join_text(join, fields->expected),
+        join_text(join, fields->says), join_text(join, fields->place), fields->is_advice != 0);
 }

@@ -45,6 +45,7 @@
     X(call)                                                                                        \
     X(client_call)                                                                                 \
     X(client_call_ends)                                                                            \
+    X(client_breach)                                                                               \
     X(submission)                                                                                  \
     X(packet)                                                                                      \
     X(packet_submitted)                                                                            \

@@ -159,6 +159,7 @@ static const struct step {
 } steps[] = {
     {STORY_ARGUMENTS, "arguments of calls", keep_near_arguments},
     {STORY_CALLS, "calls", keep_near_calls},
+    {STORY_CLIENT_ARGUMENTS, "arguments of clients' calls", keep_none},
     {STORY_CLIENT_CALLS, "calls of clients", keep_none},
     {STORY_MARKS, "interrupts, DPCs and values of fences", keep_named_marks},
     {STORY_SAMPLES, "points of curves between lowest and highest ones", keep_some_points},

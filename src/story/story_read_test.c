@@ -250,10 +250,19 @@ static void write_client_calls(struct record *record)
 {
     RECORD_ITEM(record, object, 0, .type = T("process"), .number = 2);
     RECORD_ITEM(record, named, 1, .type = T("process"), .number = 2, .name = T("copy (pid 7)"));
-    RECORD_ITEM(record, client_call, 2, .number = 1, .process = 2, .name = T("D3DKMTEvict"));
+    RECORD_ITEM_WITH(
+        record, client_call, 2,
+        ((const struct record_client_call_group[]){{T("NumAllocations"), 0}, {T("Flags"), 64}}), 2,
+        .number = 1, .process = 2, .name = T("D3DKMTEvict"));
+    RECORD_ITEM(record, client_breach, 2, .call = 1, .process = 2, .rule = T("KMT-013"),
+                .says = T("a list has a member"), .text = T("NumAllocations is 0"),
+                .argument = T("NumAllocations"), .value = T("0"), .expected = T("at least 1"),
+                .place = T("umd.so+0x10"), .is_advice = 1);
     RECORD_ITEM(record, client_call, 3, .number = 2, .process = 3, .name = T("D3DKMTLock2"));
     RECORD_ITEM(record, client_call_ends, 4, .number = 2, .status = 0xc000000d);
-    RECORD_ITEM(record, client_call_ends, 9, .number = 1);
+    RECORD_ITEM_WITH(record, client_call_ends, 9,
+                     ((const struct record_client_call_ends_group[]){{T("NumBytesToTrim"), 4096}}),
+                     1, .number = 1);
     RECORD_ITEM(record, client_call, 9, .number = 3, .process = 2, .name = T("D3DKMTLock2"));
     RECORD_ITEM(record, client_call_ends, 9, .number = 17);
 }
@@ -272,6 +281,28 @@ static void calls_of_clients_are_rows(void **state)
     assert_int_equal(GET(CLIENT_CALLS, ENDS, 1), 4);
     assert_int_equal(GET(CLIENT_CALLS, STATUS, 1), 0xc000000d);
     assert_int_equal(GET(CLIENT_CALLS, ENDS, 2), STORY_NEVER);
+
+    assert_int_equal(ROWS(CLIENT_ARGUMENTS), 3);
+    assert_string_equal(TEXT(CLIENT_ARGUMENTS, FIELD, 1), "Flags");
+    assert_string_equal(TEXT(CLIENT_ARGUMENTS, VALUE, 1), "64 (0x40)");
+    assert_int_equal(GET(CLIENT_ARGUMENTS, IS_ANSWER, 1), 0);
+    assert_string_equal(TEXT(CLIENT_ARGUMENTS, FIELD, 2), "NumBytesToTrim");
+    assert_int_equal(GET(CLIENT_ARGUMENTS, IS_ANSWER, 2), 1);
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(GET(CLIENT_ARGUMENTS, CALL, i), 1);
+
+    assert_int_equal(ROWS(CLIENT_BREACHES), 1);
+    assert_int_equal(GET(CLIENT_BREACHES, CALL, 0), 1);
+    assert_int_equal(GET(CLIENT_BREACHES, TIME, 0), 2);
+    assert_int_equal(GET(CLIENT_BREACHES, PROCESS, 0), process + 1);
+    assert_string_equal(TEXT(CLIENT_BREACHES, RULE, 0), "KMT-013");
+    assert_string_equal(TEXT(CLIENT_BREACHES, SAYS, 0), "a list has a member");
+    assert_string_equal(TEXT(CLIENT_BREACHES, TEXT, 0), "NumAllocations is 0");
+    assert_string_equal(TEXT(CLIENT_BREACHES, ARGUMENT, 0), "NumAllocations");
+    assert_string_equal(TEXT(CLIENT_BREACHES, VALUE, 0), "0");
+    assert_string_equal(TEXT(CLIENT_BREACHES, EXPECTED, 0), "at least 1");
+    assert_string_equal(TEXT(CLIENT_BREACHES, PLACE, 0), "umd.so+0x10");
+    assert_int_equal(GET(CLIENT_BREACHES, IS_ADVICE, 0), 1);
     story_destroy(story);
 }
 

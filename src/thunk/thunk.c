@@ -13,12 +13,18 @@ struct list_row {
     uint8_t direction;
     bool is_at_least_one;          /* one element even where the count is 0 */
     const struct list_row *nested; /* of each element; NULL: none */
+    const char *element;           /* type of each, where it is a structure; else NULL */
 };
 
 #define LIST(type, pointer_, count_, bytes, way)                                                   \
     {                                                                                              \
         .pointer = offsetof(type, pointer_), .count = offsetof(type, count_),                      \
         .element_bytes = (bytes), .direction = (way)                                               \
+    }
+#define STRUCTURES(type, pointer_, count_, element_, way)                                          \
+    {                                                                                              \
+        .pointer = offsetof(type, pointer_), .count = offsetof(type, count_),                      \
+        .element_bytes = sizeof(element_), .element = #element_, .direction = (way)                \
     }
 #define END_OF_LISTS                                                                               \
     {                                                                                              \
@@ -35,11 +41,11 @@ static const struct list_row QueryAdapterInfo_lists[] = {
     END_OF_LISTS,
 };
 static const struct list_row EnumAdapters2_lists[] = {
-    LIST(D3DKMT_ENUMADAPTERS2, pAdapters, NumAdapters, sizeof(D3DKMT_ADAPTERINFO), GOES_BOTH),
+    STRUCTURES(D3DKMT_ENUMADAPTERS2, pAdapters, NumAdapters, D3DKMT_ADAPTERINFO, GOES_BOTH),
     END_OF_LISTS,
 };
 static const struct list_row EnumAdapters3_lists[] = {
-    LIST(D3DKMT_ENUMADAPTERS3, pAdapters, NumAdapters, sizeof(D3DKMT_ADAPTERINFO), GOES_BOTH),
+    STRUCTURES(D3DKMT_ENUMADAPTERS3, pAdapters, NumAdapters, D3DKMT_ADAPTERINFO, GOES_BOTH),
     END_OF_LISTS,
 };
 static const struct list_row Escape_lists[] = {
@@ -56,7 +62,8 @@ static const struct list_row CreateAllocation2_lists[] = {
      .count = offsetof(D3DKMT_CREATEALLOCATION, NumAllocations),
      .element_bytes = sizeof(D3DDDI_ALLOCATIONINFO2),
      .direction = GOES_BOTH,
-     .nested = allocation_data},
+     .nested = allocation_data,
+     .element = "D3DDDI_ALLOCATIONINFO2"},
     END_OF_LISTS,
 };
 static const struct list_row DestroyAllocation2_lists[] = {
@@ -96,8 +103,8 @@ static const struct list_row ReclaimAllocations2_lists[] = {
     END_OF_LISTS,
 };
 static const struct list_row UpdateGpuVirtualAddress_lists[] = {
-    LIST(D3DKMT_UPDATEGPUVIRTUALADDRESS, Operations, NumOperations,
-         sizeof(D3DDDI_UPDATEGPUVIRTUALADDRESS_OPERATION), GOES_IN),
+    STRUCTURES(D3DKMT_UPDATEGPUVIRTUALADDRESS, Operations, NumOperations,
+               D3DDDI_UPDATEGPUVIRTUALADDRESS_OPERATION, GOES_IN),
     END_OF_LISTS,
 };
 static const struct list_row SubmitCommand_lists[] = {
@@ -246,6 +253,25 @@ static UINT count_of(const uint8_t *structure, const struct list_row *row)
 
     memcpy(&count, structure + row->count, sizeof count);
     return !count && row->is_at_least_one ? 1 : count;
+}
+
+bool thunk_find_list(unsigned function, const void *arguments, unsigned index,
+                     struct thunk_list *out_list)
+{
+    const struct list_row *row = function < D3DKMT_FN_COUNT ? lists_of[function] : NULL;
+
+    for (row = row ? row : no_lists; row->element_bytes && index; row++)
+        index--;
+    if (!row->element_bytes)
+        return false;
+    *out_list = (struct thunk_list){.pointer = row->pointer,
+                                    .elements = pointer_of(arguments, row),
+                                    .element_bytes = row->element_bytes,
+                                    .element = row->element,
+                                    .goes_in = row->direction & GOES_IN,
+                                    .goes_out = row->direction & GOES_OUT};
+    out_list->count = out_list->elements ? count_of(arguments, row) : 0;
+    return true;
 }
 
 /* The caller's pointers stay. False: the message has more than the caller has room for. */

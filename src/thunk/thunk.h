@@ -40,6 +40,19 @@ const char *d3dkmt_function_name(unsigned function);
 /* Bytes of the function's structure; 0: no such function. */
 size_t thunk_structure_bytes(unsigned function);
 
+/* A list that a member of the arguments leads to. */
+struct thunk_list {
+    size_t pointer; /* offset of the member */
+    const void *elements;
+    uint32_t count, element_bytes; /* count 0: it is not there */
+    const char *element;           /* "D3DDDI_ALLOCATIONINFO2"; NULL: numbers, or bytes */
+    bool goes_in, goes_out;
+};
+
+/* The list of that index in the table, from 0 on; false: the function has no more. */
+bool thunk_find_list(unsigned function, const void *arguments, unsigned index,
+                     struct thunk_list *out_list);
+
 #define THUNK_MAGIC      0x4d4b4430u /* "0DKM" */
 #define THUNK_MOST_BYTES (16u << 20)
 

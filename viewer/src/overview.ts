@@ -10,6 +10,7 @@ import {
     type View,
 } from "./app.js";
 import { curves, curveTable, type Curve } from "./chart.js";
+import { clientBreaches } from "./clients.js";
 import { thinSteps, type Run } from "./data.js";
 import { NEVER, StoryError } from "./decode.js";
 import { bar, grid, h, link, pairs, pictured, section, table, type Child } from "./dom.js";
@@ -798,6 +799,7 @@ function build(app: App, element: HTMLElement): void {
         more = h("div", { class: "masonry" });
     element.append(hero(facts), ...notices(app));
     if (findings.length) element.append(findingList(findings));
+    attempt(element, () => element.append(...[clientBreaches(run)].filter(isThere)));
     element.append(
         section(
             "Figures",

@@ -5,6 +5,7 @@
 import type { App, View } from "./app.js";
 import { arrowsOf, type Arrow } from "./arrows.js";
 import { cssColour, drawTimeAxis, inkOn, themeColour, TimeCanvas, type Pointer } from "./canvas.js";
+import { clientArguments } from "./clients.js";
 import { faded } from "./colours.js";
 import type { Run } from "./data.js";
 import { NEVER } from "./decode.js";
@@ -393,6 +394,10 @@ export class Timeline {
             h("h3", {}, link(`row/${table}/${row}`, rowName(run, table, row))),
             details(run, table, row),
         );
+        if (table === "client_calls") {
+            const given = clientArguments(run, row);
+            if (given) inspector.append(h("h4", {}, "Arguments"), given);
+        }
         if (table === "calls") {
             const rows = run.referring("arguments", "call", row);
             if (rows.length) inspector.append(h("h4", {}, "Arguments"), argumentList(run, rows));

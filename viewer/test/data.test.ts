@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { allocationsNamed, argumentsOf, bytesOf } from "../src/finding.js";
 import { align, figuresOf } from "../src/compare.js";
 import { alternativesOf } from "../src/alternatives.js";
+import { comparedIn } from "../src/clients.js";
 import { areaOf, ruleCounts } from "../src/campaign.js";
 import { lowerBound, Run, sortedRows, thinSteps } from "../src/data.js";
 import { readStory } from "../src/decode.js";
@@ -330,6 +331,7 @@ test("each client has a lane of its calls, those of one moment beside each other
     assert.ok(x1[third] >= run.end, "one without an answer lasts");
     assert.equal(sliceLabel(run, "client_calls", 1), "D3DKMTLock2");
     assert.equal(rowName(run, "client_calls", 1), "D3DKMTLock2 2");
+    assert.equal(comparedIn(run, 0), "NumAllocations was 0, and should be at least 1");
 });
 
 test(

@@ -94,6 +94,15 @@ export function emptyTables() {
             "client_calls",
             "number:count process:row:objects name:text begins:time ends:time status:count",
         ),
+        client_arguments: new TableBuilder(
+            "client_arguments",
+            "call:row:client_calls field:text value:text is_answer:flag",
+        ),
+        client_breaches: new TableBuilder(
+            "client_breaches",
+            "time:time call:row:client_calls process:row:objects rule:text text:text " +
+                "argument:text value:text expected:text says:text place:text is_advice:flag",
+        ),
         marks: new TableBuilder(
             "marks",
             "time:time kind:text text:text node:row:objects object:row:objects " +
@@ -572,6 +581,21 @@ export function synthetic(
         t.client_calls.add(1, processes[0], "D3DKMTEvict", 1000, 1000, 0);
         t.client_calls.add(2, processes[0], "D3DKMTLock2", 1000, 90000, 0);
         t.client_calls.add(3, processes[1], "D3DKMTEscape", 2000, NEVER, 0);
+        t.client_arguments.add(1, "NumAllocations", "0 (0x0)", 0);
+        t.client_arguments.add(1, "NumBytesToTrim", "4096 (0x1000)", 1);
+        t.client_breaches.add(
+            1000,
+            1,
+            processes[0],
+            "KMT-013",
+            "D3DKMTEvict: NumAllocations is 0 <b>",
+            "NumAllocations",
+            "0",
+            "at least 1",
+            "a list of MakeResident or Evict has at least one member",
+            "umd.so+0x1234",
+            0,
+        );
     }
     return { tables, facts, story: pack(tables) };
 }

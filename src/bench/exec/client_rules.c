@@ -99,6 +99,7 @@ static void breaks(struct client_rules *rules, enum client_rule rule, const char
 {
     const uint64_t bit = UINT64_C(1) << rule;
     const char *name = rules->call ? d3dkmt_function_name(rules->call->function) : NULL;
+    struct finding_argument argument = {.name = ""};
     char what[160], text[256];
     va_list arguments;
 
@@ -107,7 +108,7 @@ static void breaks(struct client_rules *rules, enum client_rule rule, const char
         return;
     rules->process->told |= bit;
     va_start(arguments, format);
-    vsnprintf(what, sizeof what, format, arguments);
+    finding_write_sentence(what, sizeof what, &argument, format, arguments);
     va_end(arguments);
     if (name)
         snprintf(text, sizeof text, "D3DKMT%s: %s", name, what);
@@ -116,7 +117,9 @@ static void breaks(struct client_rules *rules, enum client_rule rule, const char
     rules->told(rules->context,
                 &(struct client_breach){.rule = rule,
                                         .process = rules->process,
+                                        .call = rules->call,
                                         .text = text,
+                                        .argument = &argument,
                                         .stack = rules->call ? rules->call->stack : NULL,
                                         .stack_count = rules->call ? rules->call->stack_count : 0});
 }
@@ -184,8 +187,9 @@ static void check_device(struct client_rules *rules, const struct seen_object *a
                          D3DKMT_HANDLE device)
 {
     if (allocation && allocation->device && allocation->device->handle != device)
-        breaks(rules, CLIENT_RULE_OTHER_DEVICE, "a%u belongs to device 0x%x, not 0x%x",
-               allocation->number, allocation->device->handle, device);
+        breaks(rules, CLIENT_RULE_OTHER_DEVICE,
+               "a%u belongs to device {=0x%x}, not {0x%x}{@~hDevice~}", allocation->number,
+               allocation->device->handle, device);
 }
 
 /* ---- Residency ------------------------------------------------------------------------------- */
@@ -196,11 +200,13 @@ static void make_resident(struct client_rules *rules, const D3DDDI_MAKERESIDENT 
         seen_find(rules->process, arguments->hPagingQueue, SEEN_QUEUE);
 
     if (!arguments->NumAllocations)
-        breaks(rules, CLIENT_RULE_EMPTY_LIST, "NumAllocations is 0");
+        breaks(rules, CLIENT_RULE_EMPTY_LIST, "{@NumAllocations} is {0}{=~at least 1~}");
     if (arguments->Flags.MustSucceed && !arguments->Flags.CantTrimFurther)
-        breaks(rules, CLIENT_RULE_MUST_SUCCEED, "MustSucceed without CantTrimFurther");
+        breaks(rules, CLIENT_RULE_MUST_SUCCEED,
+               "{@~Flags~}{MustSucceed without CantTrimFurther}{=~both, or neither~}");
     if (arguments->Flags.Reserved)
-        breaks(rules, CLIENT_RULE_RESERVED_FLAGS, "Flags are 0x%x", arguments->Flags.Value);
+        breaks(rules, CLIENT_RULE_RESERVED_FLAGS, "{@Flags} are {0x%x}{=~reserved bits 0~}",
+               arguments->Flags.Value);
     for (UINT i = 0; arguments->AllocationList && i < arguments->NumAllocations; i++) {
         const struct seen_object *allocation = find_allocation(rules, arguments->AllocationList[i]);
 
@@ -213,7 +219,7 @@ static void make_resident(struct client_rules *rules, const D3DDDI_MAKERESIDENT 
 static void evict(struct client_rules *rules, const D3DKMT_EVICT *arguments)
 {
     if (!arguments->NumAllocations)
-        breaks(rules, CLIENT_RULE_EMPTY_LIST, "NumAllocations is 0");
+        breaks(rules, CLIENT_RULE_EMPTY_LIST, "{@NumAllocations} is {0}{=~at least 1~}");
     for (UINT i = 0; arguments->AllocationList && i < arguments->NumAllocations; i++) {
         struct seen_object *allocation = find_allocation(rules, arguments->AllocationList[i]);
         unsigned named = 0;
@@ -242,12 +248,14 @@ static void map(struct client_rules *rules, const D3DDDI_MAPGPUVIRTUALADDRESS *a
     if (arguments->BaseAddress % 4096 ||
         (!arguments->BaseAddress && arguments->MinimumAddress % 4096))
         breaks(rules, CLIENT_RULE_MAP_ALIGNMENT,
-               "BaseAddress 0x%" PRIx64 ", MinimumAddress 0x%" PRIx64,
+               "{@BaseAddress} {0x%" PRIx64 "}, MinimumAddress 0x%" PRIx64
+               "{=~multiples of 0x1000~}",
                (uint64_t)arguments->BaseAddress, (uint64_t)arguments->MinimumAddress);
     if (pages && (arguments->OffsetInPages > pages ||
                   arguments->SizeInPages > pages - arguments->OffsetInPages))
         breaks(rules, CLIENT_RULE_MAP_RANGE,
-               "pages %" PRIu64 " + %" PRIu64 " of a%u, which has %" PRIu64,
+               "{@~SizeInPages~}pages {%" PRIu64 " + %" PRIu64
+               "} of a%u, which has {=~at most ~%" PRIu64 "}",
                (uint64_t)arguments->OffsetInPages, (uint64_t)arguments->SizeInPages,
                allocation->number, pages);
 }
@@ -258,7 +266,8 @@ static void free_addresses(struct client_rules *rules,
     const uint64_t end = arguments->BaseAddress + arguments->Size;
 
     if ((arguments->BaseAddress | arguments->Size) % 4096)
-        breaks(rules, CLIENT_RULE_FREE_ALIGNMENT, "BaseAddress 0x%" PRIx64 ", Size 0x%" PRIx64,
+        breaks(rules, CLIENT_RULE_FREE_ALIGNMENT,
+               "{@BaseAddress} {0x%" PRIx64 "}, Size 0x%" PRIx64 "{=~multiples of 0x1000~}",
                (uint64_t)arguments->BaseAddress, (uint64_t)arguments->Size);
     for (size_t i = 0; i < rules->process->mapping_count; i++) {
         const struct seen_mapping *mapping = &rules->process->mappings[i];
@@ -377,7 +386,7 @@ static void submit(struct client_rules *rules, const D3DKMT_SUBMITCOMMAND *argum
     struct judged_batch batch = {.rules = rules};
 
     if (!arguments->BroadcastContextCount)
-        breaks(rules, CLIENT_RULE_NO_CONTEXT, "BroadcastContextCount is 0");
+        breaks(rules, CLIENT_RULE_NO_CONTEXT, "{@BroadcastContextCount} is {0}{=~at least 1~}");
     else
         batch.context = seen_find(rules->process, arguments->BroadcastContext[0], SEEN_CONTEXT);
     /* A shipped driver of another GPU rounds CommandLength up, beyond what it has written. */
@@ -421,7 +430,7 @@ static void keep_batch(struct client_rules *rules, const D3DKMT_SUBMITCOMMAND *a
 static void check_count(struct client_rules *rules, UINT count)
 {
     if (!count || count > D3DDDI_MAX_OBJECT_WAITED_ON)
-        breaks(rules, CLIENT_RULE_OBJECT_COUNT, "ObjectCount is %u", count);
+        breaks(rules, CLIENT_RULE_OBJECT_COUNT, "{@ObjectCount} is {%u}{=~1 to 32~}", count);
 }
 
 static void signal_all(struct client_rules *rules, UINT count, const D3DKMT_HANDLE *handles,
@@ -510,8 +519,8 @@ static void destroy_allocations(struct client_rules *rules,
     struct seen_object *object;
 
     if (arguments->hResource && arguments->phAllocationList)
-        breaks(rules, CLIENT_RULE_LIST_AND_RESOURCE, "hResource 0x%x and a list",
-               arguments->hResource);
+        breaks(rules, CLIENT_RULE_LIST_AND_RESOURCE,
+               "{@hResource} {0x%x} and a list{=~0, or no list~}", arguments->hResource);
     list_for_each (object, &rules->process->objects, struct seen_object, link) {
         if (resource && object->kind == SEEN_ALLOCATION && object->resource == resource &&
             !object->is_destroyed)
@@ -545,7 +554,8 @@ static void offer(struct client_rules *rules, const D3DKMT_OFFERALLOCATIONS *arg
     check_lists(rules, arguments->NumAllocations, arguments->HandleList, arguments->pResources);
     if (arguments->Priority < D3DKMT_OFFER_PRIORITY_LOW ||
         arguments->Priority > D3DKMT_OFFER_PRIORITY_AUTO)
-        breaks(rules, CLIENT_RULE_OFFER_PRIORITY, "Priority is %u", (unsigned)arguments->Priority);
+        breaks(rules, CLIENT_RULE_OFFER_PRIORITY,
+               "{@Priority} is {%u}{=~LOW, NORMAL, HIGH or AUTO~}", (unsigned)arguments->Priority);
 }
 
 static void reclaim(struct client_rules *rules, const D3DKMT_RECLAIMALLOCATIONS2 *arguments)
@@ -566,7 +576,8 @@ static void set_priority(struct client_rules *rules, const D3DKMT_SETALLOCATIONP
         check_device(rules, find_allocation(rules, arguments->phAllocationList[i]),
                      arguments->hDevice);
         if (arguments->pPriorities && !arguments->pPriorities[i])
-            breaks(rules, CLIENT_RULE_PRIORITY_ZERO, "priority of 0x%x",
+            breaks(rules, CLIENT_RULE_PRIORITY_ZERO,
+                   "priority of 0x%x{@~pPriorities~}{~0~}{=~not 0~}",
                    arguments->phAllocationList[i]);
     }
 }

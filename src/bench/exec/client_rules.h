@@ -14,6 +14,7 @@
 #define DRYDOCK_BENCH_EXEC_CLIENT_RULES_H
 
 #include "bench/exec/seen.h"
+#include "check/report/finding.h"
 
 enum client_rule {
 #define RULE(name, id, text) CLIENT_RULE_##name,
@@ -30,7 +31,9 @@ bool client_rule_is_advice(enum client_rule rule);
 struct client_breach {
     enum client_rule rule;
     const struct seen_process *process;
-    const char *text;      /* "D3DKMTEvict: a3 has no reference" */
+    const struct d3dkmt_call *call; /* NULL: the end of the process */
+    const char *text;               /* "D3DKMTEvict: a3 has no reference" */
+    const struct finding_argument *argument;
     const uint64_t *stack; /* addresses in the client, the innermost first */
     unsigned stack_count;
 };

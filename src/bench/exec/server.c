@@ -941,8 +941,17 @@ static void note_breach(void *context, const struct client_breach *breach)
     *kept = (struct exec_breach){
         .rule = breach->rule, .process = breach->process->number, .pid = (int)memory->pid};
     snprintf(kept->text, sizeof kept->text, "%s", breach->text);
+    kept->argument = *breach->argument;
     for (unsigned i = 0; i < breach->stack_count && i < 7; i++)
         client_place(memory->pid, breach->stack[i], kept->places[i], sizeof kept->places[i]);
+    client_calls_breach(
+        &shared->session.calls, memory, breach->call,
+        &(struct client_calls_rule){.id = client_rule_id(breach->rule),
+                                    .says = client_rule_text(breach->rule),
+                                    .text = kept->text,
+                                    .argument = &kept->argument,
+                                    .place = kept->places[0],
+                                    .is_advice = client_rule_is_advice(breach->rule)});
 }
 
 static void begin_seeing(struct exec_server *shared, struct seen *seen,

@@ -54,6 +54,7 @@ struct exec_breach {
     unsigned process; /* by its place among all clients, from 1 */
     int pid;
     char text[256];
+    struct finding_argument argument;
     char places[7][256]; /* of the call in the client, innermost first; "": no more are known */
 };
 

@@ -215,8 +215,9 @@ static json_t *breach_json(const struct exec_server *server, const struct exec_b
     for (unsigned i = 0; i < 7 && breach->places[i][0]; i++)
         json_array_append_new(places, report_text_json(breach->places[i]));
     return json_pack(
-        "{s:s, s:s, s:o, s:b, s:i, s:i, s:I, s:o}", "rule", client_rule_id(breach->rule), "says",
-        client_rule_text(breach->rule), "text", report_text_json(breach->text), "is_advice",
+        "{s:s, s:s, s:o, s:o, s:b, s:i, s:i, s:I, s:o}", "rule", client_rule_id(breach->rule),
+        "says", client_rule_text(breach->rule), "text", report_text_json(breach->text), "argument",
+        report_argument_json(&breach->argument), "is_advice",
         (int)client_rule_is_advice(breach->rule), "process", (int)breach->process, "pid",
         breach->pid, "broken", (json_int_t)server->broken[breach->rule], "stack", places);
 }
