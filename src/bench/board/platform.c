@@ -196,7 +196,7 @@ static uint64_t device_page(void *context, uint64_t page)
 {
     struct platform *platform = context;
 
-    return platform->remap.logical_of[page];
+    return platform_remap_logical(&platform->remap, page);
 }
 
 /* ---- Address spaces of processes ---- */

@@ -13,9 +13,10 @@ bool platform_remap_init(struct platform_remap *remap, struct machine *machine)
     const struct base_services *services = machine_services(machine);
 
     remap->machine = machine;
-    remap->page_count = machine_get_config(machine)->ram_bytes / PAGE_BYTES;
-    remap->logical_of = base_alloc_array(services, remap->page_count, sizeof *remap->logical_of);
-    if (!remap->logical_of)
+    remap->leaf_count =
+        div_round_up(machine_get_config(machine)->ram_bytes / PAGE_BYTES, PLATFORM_LEAF_PAGES);
+    remap->leaves = base_alloc_array(services, remap->leaf_count, sizeof *remap->leaves);
+    if (!remap->leaves)
         return false;
     if (range_allocator_init(&remap->logical, services, PLATFORM_LOGICAL_BASE * PAGE_BYTES,
                              LOGICAL_BYTES, PAGE_BYTES) != RANGE_OK) {
@@ -28,13 +29,42 @@ bool platform_remap_init(struct platform_remap *remap, struct machine *machine)
 
 void platform_remap_fini(struct platform_remap *remap)
 {
-    if (!remap->logical_of)
+    const struct base_services *services;
+
+    if (!remap->leaves)
         return;
+    services = machine_services(remap->machine);
     machine_iommu_set_remapping(machine_iommu(remap->machine), false);
     range_allocator_fini(&remap->logical);
-    base_free_array(machine_services(remap->machine), remap->logical_of, remap->page_count,
-                    sizeof *remap->logical_of);
-    remap->logical_of = NULL;
+    for (uint64_t i = 0; i < remap->leaf_count; i++)
+        base_free(services, remap->leaves[i], sizeof *remap->leaves[i]);
+    base_free_array(services, remap->leaves, remap->leaf_count, sizeof *remap->leaves);
+    remap->leaves = NULL;
+}
+
+/* Every page has a leaf. False: no memory; leaves that were made stay, and say nothing. */
+static bool make_leaves(struct platform_remap *remap, const uint64_t *pages, uint64_t count)
+{
+    for (uint64_t i = 0; i < count; i++) {
+        struct platform_remap_leaf **leaf = &remap->leaves[pages[i] / PLATFORM_LEAF_PAGES];
+
+        if (!*leaf)
+            *leaf = base_alloc(machine_services(remap->machine), sizeof **leaf);
+        if (!*leaf)
+            return false;
+    }
+    return true;
+}
+
+/* Of a page that has a leaf. */
+static uint64_t *logical_of(const struct platform_remap *remap, uint64_t page)
+{
+    return &remap->leaves[page / PLATFORM_LEAF_PAGES]->logical[page % PLATFORM_LEAF_PAGES];
+}
+
+uint64_t platform_remap_logical(const struct platform_remap *remap, uint64_t page)
+{
+    return remap->leaves[page / PLATFORM_LEAF_PAGES] ? *logical_of(remap, page) : 0;
 }
 
 bool platform_remap_show(struct platform_remap *remap, const uint64_t *pages, uint64_t count)
@@ -42,7 +72,8 @@ bool platform_remap_show(struct platform_remap *remap, const uint64_t *pages, ui
     const struct range_request request = {.size = count * PAGE_BYTES, .alignment = PAGE_BYTES};
     uint64_t start;
 
-    if (range_allocator_take(&remap->logical, &request, &start) != RANGE_OK)
+    if (!make_leaves(remap, pages, count) ||
+        range_allocator_take(&remap->logical, &request, &start) != RANGE_OK)
         return false;
     if (!machine_iommu_map(machine_iommu(remap->machine), MACHINE_NO_PASID, start / PAGE_BYTES,
                            count, pages)) {
@@ -50,7 +81,7 @@ bool platform_remap_show(struct platform_remap *remap, const uint64_t *pages, ui
         return false;
     }
     for (uint64_t i = 0; i < count; i++)
-        remap->logical_of[pages[i]] = start / PAGE_BYTES + i;
+        *logical_of(remap, pages[i]) = start / PAGE_BYTES + i;
     return true;
 }
 
@@ -66,20 +97,22 @@ static void release_logical(struct platform_remap *remap, uint64_t first, uint64
 
 void platform_remap_hide(struct platform_remap *remap, const uint64_t *pages, uint64_t count)
 {
-    uint64_t first = remap->logical_of[pages[0]];
+    uint64_t first = *logical_of(remap, pages[0]);
 
     for (uint64_t i = 0; i < count; i++) {
-        ASSERT(remap->logical_of[pages[i]] == first + i);
-        remap->logical_of[pages[i]] = 0;
+        uint64_t *logical = logical_of(remap, pages[i]);
+
+        ASSERT(*logical == first + i);
+        *logical = 0;
     }
     release_logical(remap, first, count);
 }
 
 void platform_remap_hide_range(struct platform_remap *remap, uint64_t first_page, uint64_t count)
 {
-    uint64_t first = remap->logical_of[first_page];
+    uint64_t first = *logical_of(remap, first_page);
 
     for (uint64_t i = 0; i < count; i++)
-        remap->logical_of[first_page + i] = 0;
+        *logical_of(remap, first_page + i) = 0;
     release_logical(remap, first, count);
 }
