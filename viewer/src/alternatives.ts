@@ -3,8 +3,9 @@
  * or a list; it says in how many runs a call had it.
  */
 import { listIn, numberIn, textIn, type Facts } from "./app.js";
-import { grid, h, legend, section } from "./dom.js";
+import { grid, h, pictured } from "./dom.js";
 import * as format from "./format.js";
+import { squareMap, type Square } from "./squares.js";
 
 export interface Alternative {
     structure: string;
@@ -31,123 +32,68 @@ function often(a: Alternative): string {
     return a.reason ? `no run can have it: ${a.reason}` : "in no run";
 }
 
+function squareOf(a: Alternative): Square {
+    return {
+        area: a.structure,
+        kind: a.runs ? "kept" : a.reason ? "cannot" : "never",
+        times: a.runs,
+        says: `${a.structure}, ${a.name} (${a.condition}; ${a.source}): ${often(a)}.`,
+    };
+}
+
+function alternativesGrid(list: Alternative[]): HTMLElement {
+    return grid({
+        label: "Coverage of operations",
+        rows: list.length,
+        height: 420,
+        columns: [
+            {
+                title: "operation or list",
+                width: "16em",
+                cell: i => h("code", {}, list[i].structure),
+                key: i => list[i].structure,
+            },
+            {
+                title: "alternative",
+                width: "minmax(14em, 2fr)",
+                cell: i => list[i].name,
+                key: i => list[i].name,
+            },
+            {
+                title: "runs",
+                isNumber: true,
+                width: "6em",
+                cell: i => (list[i].runs ? format.count(list[i].runs) : "none"),
+                key: i => list[i].runs,
+            },
+            {
+                title: "condition",
+                width: "minmax(12em, 2fr)",
+                cell: i => h("code", {}, list[i].condition),
+            },
+            { title: "rule", width: "7em", cell: i => list[i].source },
+            { title: "why none", width: "minmax(10em, 2fr)", cell: i => list[i].reason },
+        ],
+    });
+}
+
 export function alternativesSection(facts: Facts): HTMLElement | null {
     const list = alternativesOf(facts);
     if (!list.length) return null;
-    const structures = new Map<string, Alternative[]>();
-    for (const a of list) {
-        const of = structures.get(a.structure);
-        if (of) of.push(a);
-        else structures.set(a.structure, [a]);
-    }
-    const most = Math.max(1, ...list.map(a => a.runs));
-    const said = h("p", { class: "readout", "aria-live": "polite" }, " ");
-    const say = (a: Alternative): string =>
-        `${a.structure}, ${a.name} (${a.condition}; ${a.source}): ${often(a)}.`;
-    const share = (a: Alternative): string =>
-        (0.25 + (0.75 * Math.log(1 + a.runs)) / Math.log(1 + most)).toFixed(2);
-    const cell = (a: Alternative): HTMLElement => {
-        const square = h("button", {
-            type: "button",
-            class: `cell ${a.runs ? "kept" : a.reason ? "cannot" : "never"}`,
-            "aria-label": say(a),
-            title: say(a),
-            style: a.runs ? `--share:${share(a)}` : null,
-        });
-        for (const event of ["pointerenter", "focus", "click"])
-            square.addEventListener(event, () => {
-                said.textContent = say(a);
-            });
-        return square;
-    };
-    const map = h(
-        "div",
-        { class: "coverage" },
-        [...structures].map(([name, of]) =>
-            h(
-                "div",
-                { class: "area" },
-                h(
-                    "h3",
-                    {},
-                    name,
-                    " ",
-                    h("small", {}, `${of.filter(a => a.runs).length} of ${of.length}`),
-                ),
-                h("div", { class: "cells" }, of.map(cell)),
-            ),
-        ),
-    );
-    const asTable = (): HTMLElement =>
-        grid({
-            label: "Coverage of operations",
-            rows: list.length,
-            height: 420,
-            columns: [
-                {
-                    title: "operation or list",
-                    width: "16em",
-                    cell: i => h("code", {}, list[i].structure),
-                    key: i => list[i].structure,
-                },
-                {
-                    title: "alternative",
-                    width: "minmax(14em, 2fr)",
-                    cell: i => list[i].name,
-                    key: i => list[i].name,
-                },
-                {
-                    title: "runs",
-                    isNumber: true,
-                    width: "6em",
-                    cell: i => (list[i].runs ? format.count(list[i].runs) : "none"),
-                    key: i => list[i].runs,
-                },
-                {
-                    title: "condition",
-                    width: "minmax(12em, 2fr)",
-                    cell: i => h("code", {}, list[i].condition),
-                },
-                { title: "rule", width: "7em", cell: i => list[i].source },
-                { title: "why none", width: "minmax(10em, 2fr)", cell: i => list[i].reason },
-            ],
-        });
-    const picture = h(
-        "div",
-        {},
-        legend([
-            { colour: "var(--kind-0)", label: "a call had it (the deeper, the more runs)" },
-            { colour: "var(--line)", label: "no call had it", mark: "hatch" },
-            { colour: "transparent", label: "no run can have it", mark: "dotted" },
-        ]),
-        map,
-        said,
-    );
-    const holder = h("div", {}, picture);
-    const button = h(
-        "button",
-        {
-            type: "button",
-            class: "quiet",
-            "aria-pressed": "false",
-            "aria-label": "Coverage of operations: as a table",
-        },
-        "Table",
-    );
-    let table: HTMLElement | null = null;
-    button.addEventListener("click", () => {
-        const shows = button.getAttribute("aria-pressed") !== "true";
-        button.setAttribute("aria-pressed", String(shows));
-        holder.replaceChildren(shows ? (table ??= asTable()) : picture);
-    });
-    const element = section(
+    const had = list.filter(a => a.runs).length;
+    const cannot = list.filter(a => !a.runs && a.reason).length;
+    return pictured(
         "Coverage of operations",
         "A square is an alternative that the documents name of an operation's arguments " +
-            "(drydock ops). Calls of this campaign had " +
-            `${format.count(list.filter(a => a.runs).length)} of ${format.count(list.length)}; ` +
-            `${format.count(list.filter(a => !a.runs && a.reason).length)} no run can have.`,
-        holder,
+            `(drydock ops). Calls of this campaign had ${format.count(had)} of ` +
+            `${format.count(list.length)}; ${format.count(cannot)} no run can have.`,
+        squareMap(list.map(squareOf), {
+            legend: {
+                kept: "a call had it (the deeper, the more runs)",
+                never: "no call had it",
+                cannot: "no run can have it",
+            },
+        }),
+        () => alternativesGrid(list),
     );
-    element.querySelector(".card-head")?.append(button);
-    return element;
 }

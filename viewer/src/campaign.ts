@@ -13,236 +13,9 @@ import {
     type View,
 } from "./app.js";
 import { alternativesSection } from "./alternatives.js";
-import { bar, clear, grid, h, legend, link, pairs, section, table, type Child } from "./dom.js";
+import { rulesSection } from "./coverage.js";
+import { bar, grid, h, link, pairs, section, table, type Child } from "./dom.js";
 import * as format from "./format.js";
-
-export interface RuleCount {
-    id: string;
-    evaluated: number;
-    broken: number;
-    sentence: string;
-    side: string;
-    reason: string; /* why no run can see it; "" */
-}
-
-/*
- * Rules with their counts: those of "contract" (as drydock rules --json lists them: all rules),
- * with the counts of "rules"; without it, those of "rules" alone, which are the ones that were
- * evaluated.
- */
-export function ruleCounts(facts: Facts): { rules: RuleCount[]; isWhole: boolean } {
-    const counts = objectIn(facts, "rules");
-    const contract = listIn(facts, "contract").length
-        ? listIn(facts, "contract")
-        : listIn(facts, "rules");
-    const of = (id: string, key: string): number => numberIn(counts, id, key) ?? 0;
-    if (contract.length)
-        return {
-            isWhole: true,
-            rules: contract.map(r => {
-                const id = textIn(r, "id");
-                return {
-                    id,
-                    evaluated: numberIn(r, "evaluated") ?? of(id, "evaluated"),
-                    broken: numberIn(r, "broken") ?? of(id, "broken"),
-                    sentence: textIn(r, "sentence"),
-                    side: textIn(r, "side"),
-                    reason: textIn(r, "reason"),
-                };
-            }),
-        };
-    return {
-        isWhole: false,
-        rules: Object.keys(counts)
-            .sort()
-            .map(id => ({
-                id,
-                evaluated: of(id, "evaluated"),
-                broken: of(id, "broken"),
-                sentence: "",
-                side: "",
-                reason: "",
-            })),
-    };
-}
-
-/* What the areas of the contract are about (the headings of data/ddi/contract.md). */
-const AREAS: Record<string, string> = {
-    PB: "paging buffers",
-    XFER: "TRANSFER",
-    FILL: "FILL",
-    DISC: "DISCARD_CONTENT",
-    PHYS: "READ_PHYSICAL, WRITE_PHYSICAL",
-    APER: "MAP_ and UNMAP_APERTURE_SEGMENT",
-    ADL: "MAP_APERTURE_SEGMENT2",
-    SLT: "SPECIAL_LOCK_TRANSFER",
-    VX: "VIRTUAL_TRANSFER, VIRTUAL_FILL",
-    CTX: "context allocations",
-    PT: "UPDATE_PAGE_TABLE",
-    TLB: "FLUSH_TLB",
-    CPTE: "COPY_PAGE_TABLE_ENTRIES",
-    NTF: "NOTIFY_..., SIGNAL_MONITORED_FENCE",
-    SEG: "segments",
-    BANK: "banks and AGP",
-    ALLOC: "allocations",
-    SWZ: "swizzling ranges",
-    CHA: "CPU host aperture",
-    RES: "residency and budgets",
-    OFFER: "offer and reclaim",
-    PATCH: "patching, splitting",
-    SUB: "submission",
-    FENCE: "fences, interrupts",
-    PWR: "power, stop",
-    TDR: "timeout, reset",
-    IOMMU: "IOMMU isolation",
-    MEM: "memory that calls lend",
-    CALL: "all calls",
-};
-
-export function areaOf(rule: string): string {
-    return rule.replace(/-?\d+$/, "");
-}
-
-function coverage(facts: Facts): HTMLElement | null {
-    const { rules, isWhole } = ruleCounts(facts);
-    if (!rules.length) return null;
-    const areas = new Map<string, RuleCount[]>();
-    for (const rule of rules) {
-        const list = areas.get(areaOf(rule.id));
-        if (list) list.push(rule);
-        else areas.set(areaOf(rule.id), [rule]);
-    }
-    const never = rules.filter(r => !r.evaluated),
-        broken = rules.filter(r => r.broken);
-    const kindOf = (r: RuleCount): string =>
-        r.broken ? "broken" : r.evaluated ? "kept" : r.reason ? "cannot" : "never";
-    const most = Math.max(1, ...rules.map(r => r.evaluated));
-    const said = h("p", { class: "readout", "aria-live": "polite" }, " ");
-    const often = (r: RuleCount): string => {
-        if (!r.evaluated) return r.reason ? `no run can see it: ${r.reason}` : "never evaluated";
-        const times = format.plural(r.evaluated, "time");
-        return `evaluated ${times}, broken ${format.plural(r.broken, "time")}`;
-    };
-    /* The deeper, the more often. */
-    const depth = (r: RuleCount): string =>
-        (0.25 + (0.75 * Math.log(1 + r.evaluated)) / Math.log(1 + most)).toFixed(2);
-    const say = (r: RuleCount): string =>
-        `${r.id}: ${often(r)}.${r.sentence ? ` ${r.sentence}` : ""}`;
-    const map = h(
-        "div",
-        { class: "coverage" },
-        [...areas].map(([area, list]) =>
-            h(
-                "div",
-                { class: "area" },
-                h(
-                    "h3",
-                    {},
-                    area,
-                    " ",
-                    h("small", {}, `${list.filter(r => r.evaluated).length} of ${list.length}`),
-                ),
-                h("p", { class: "area-text" }, AREAS[area] ?? ""),
-                h(
-                    "div",
-                    { class: "cells" },
-                    list.map(r => {
-                        const cell = h("button", {
-                            type: "button",
-                            class: `cell ${kindOf(r)}`,
-                            "aria-label": say(r),
-                            title: say(r),
-                            style: r.evaluated && !r.broken ? `--share:${depth(r)}` : null,
-                        });
-                        const show = (): void => {
-                            said.textContent = say(r);
-                        };
-                        cell.addEventListener("pointerenter", show);
-                        cell.addEventListener("focus", show);
-                        cell.addEventListener("click", show);
-                        return cell;
-                    }),
-                ),
-            ),
-        ),
-    );
-    const asTable = (): HTMLElement =>
-        grid({
-            label: "Coverage of rules",
-            rows: rules.length,
-            height: 420,
-            columns: [
-                {
-                    title: "rule",
-                    width: "8em",
-                    cell: i => h("code", {}, rules[i].id),
-                    key: i => rules[i].id,
-                },
-                {
-                    title: "evaluated",
-                    isNumber: true,
-                    width: "8em",
-                    cell: i => (rules[i].evaluated ? format.count(rules[i].evaluated) : "never"),
-                    key: i => rules[i].evaluated,
-                },
-                {
-                    title: "broken",
-                    isNumber: true,
-                    width: "6em",
-                    cell: i => (rules[i].broken ? format.count(rules[i].broken) : ""),
-                    key: i => rules[i].broken,
-                },
-                { title: "side", width: "6em", cell: i => rules[i].side, key: i => rules[i].side },
-                {
-                    title: "sentence",
-                    width: "minmax(16em, 3fr)",
-                    cell: i => rules[i].sentence || rules[i].reason,
-                },
-            ],
-        });
-    const picture = h(
-        "div",
-        {},
-        legend([
-            { colour: "var(--kind-0)", label: "evaluated and kept (the deeper, the more often)" },
-            { colour: "var(--bad)", label: "broken" },
-            { colour: "var(--line)", label: "never evaluated", mark: "hatch" },
-            { colour: "transparent", label: "no run can see it", mark: "dotted" },
-        ]),
-        map,
-        said,
-    );
-    const holder = h("div", {}, picture);
-    const button = h(
-        "button",
-        {
-            type: "button",
-            class: "quiet",
-            "aria-pressed": "false",
-            "aria-label": "Coverage of rules: as a table",
-        },
-        "Table",
-    );
-    let list: HTMLElement | null = null;
-    button.addEventListener("click", () => {
-        const shows = button.getAttribute("aria-pressed") !== "true";
-        button.setAttribute("aria-pressed", String(shows));
-        holder.replaceChildren(shows ? (list ??= asTable()) : picture);
-    });
-    const element = section(
-        "Coverage of rules",
-        [
-            "A square is a rule of the contract. " +
-                `${format.count(rules.length - never.length)} of ` +
-                `${format.count(rules.length)} were evaluated, ` +
-                `${format.count(broken.length)} broken. `,
-            isWhole ? null : "Rules that were never evaluated are not in this page.",
-        ],
-        holder,
-    );
-    element.querySelector(".card-head")?.append(button);
-    return element;
-}
 
 /*
  * A map of names and counts, zeros visible: of operations of DxgkDdiBuildPagingBuffer, of
@@ -645,8 +418,139 @@ function dayOf(seconds: number): string {
     return new Date(1000 * seconds).toISOString().slice(0, 16).replace("T", " ");
 }
 
+/* What was played, and how it ended. */
+function head(facts: Facts, causes: Facts[]): HTMLElement {
+    const seconds = numberIn(facts, "seconds") ?? 0;
+    const name = textIn(facts, "name") || textIn(facts, "folder") || "A campaign";
+    return h(
+        "section",
+        { class: "card hero", "aria-labelledby": "campaign-title" },
+        h(
+            "div",
+            {},
+            h("h2", { id: "campaign-title" }, name),
+            h(
+                "p",
+                { class: "says" },
+                textIn(facts, "driver") ? `Driver ${textIn(facts, "driver")}. ` : null,
+                format.plural(numberIn(facts, "runs") ?? 0, "run"),
+                seconds ? ` in ${format.duration(seconds * 1e9)}` : null,
+                ".",
+            ),
+        ),
+        h(
+            "span",
+            { class: `outcome ${causes.length ? "bad" : "good"}` },
+            causes.length ? format.plural(causes.length, "cause") : "clean",
+        ),
+    );
+}
+
+function tile(name: string, value: string, target: string, note = "", isBad = false): HTMLElement {
+    return h(
+        "a",
+        { class: `tile${isBad ? " bad" : ""}`, href: `#${target}` },
+        h("span", { class: "tile-name" }, name),
+        h("span", { class: "figure" }, value),
+        note ? h("span", { class: "tile-note" }, note) : null,
+    );
+}
+
+const SUMS: [name: string, key: string, say: (value: number) => string][] = [
+    ["Paging operations", "paging_operations", format.count],
+    ["Submissions", "submissions", format.count],
+    ["Evictions", "evictions", format.count],
+    ["Pages checked", "pages_checked", format.count],
+    ["Translations checked", "translations_checked", format.count],
+    ["Runs each second", "runs_per_second", value => value.toFixed(1)],
+];
+
+function figures(facts: Facts, causes: Facts[]): HTMLElement {
+    const count = (key: string): number => numberIn(facts, key) ?? 0;
+    const outcomes = numbersOf(facts, "outcomes").filter(([, n]) => n > 0);
+    const ended = outcomes.map(([k, n]) => `${format.count(n)} ${k}`).join(", ");
+    const findings = count("findings");
+    return section(
+        "Figures",
+        "Sums over all runs.",
+        h(
+            "div",
+            { class: "tiles" },
+            tile("Runs", format.count(count("runs")), "facts/runs", ended),
+            tile("Runs with findings", format.count(findings), "facts/findings", "", findings > 0),
+            tile("Causes", format.count(causes.length), "facts/causes", "", causes.length > 0),
+            SUMS.filter(([, key]) => numberIn(facts, key) !== null).map(([name, key, say]) =>
+                tile(name, say(count(key)), `facts/${key}`),
+            ),
+        ),
+    );
+}
+
+/* The numbers of an object, by their names. */
+function numbersOf(facts: Facts, key: string): [string, number][] {
+    return Object.entries(objectIn(facts, key)).filter(
+        (e): e is [string, number] => typeof e[1] === "number",
+    );
+}
+
+/* How often each operation and each function of the driver was asked for. */
+function countMaps(facts: Facts): (HTMLElement | null)[] {
+    const operations = countsOf(facts, "operation_counts").length
+        ? "operation_counts"
+        : "paging_operations_by_name";
+    return [
+        countMap(
+            "Coverage of operations",
+            "How often each paging operation was asked of the driver; what was never asked was " +
+                "not tested.",
+            countsOf(facts, operations),
+            operations,
+        ),
+        countMap(
+            "Coverage of functions",
+            "How often each function of the driver was called.",
+            countsOf(facts, "ddi_calls"),
+            "ddi_calls",
+        ),
+    ];
+}
+
+function runsByModel(facts: Facts): HTMLElement | null {
+    const models = numbersOf(facts, "models");
+    if (!models.length) return null;
+    return section(
+        "Runs by model",
+        null,
+        pairs(
+            "Runs by model",
+            models.map(([k, v]): [Child, Child] => [k, link(`facts/models.${k}`, format.count(v))]),
+        ),
+    );
+}
+
+function build(facts: Facts, element: HTMLElement): void {
+    const causes = listIn(facts, "causes");
+    const parts = [
+        head(facts, causes),
+        ...textsIn(facts, "notes").map(note => h("p", { class: "notice", role: "note" }, note)),
+        figures(facts, causes),
+        section(
+            "Causes",
+            "What is wrong, each once, however many runs show it. Each has a page.",
+            causesGrid(causes),
+        ),
+        causeMatrix(causes),
+        rulesSection(facts),
+        alternativesSection(facts),
+        trend(facts),
+        seedsOf(facts),
+        ...countMaps(facts),
+        runsByModel(facts),
+    ];
+    element.append(...parts.filter((part): part is HTMLElement => part !== null));
+}
+
 export function campaignView(app: App): View {
-    const { facts } = app;
     const element = h("div", { class: "view" });
     let built = false;
     return {
@@ -654,156 +558,7 @@ export function campaignView(app: App): View {
         shown() {
             if (built) return;
             built = true;
-            clear(element);
-            const causes = listIn(facts, "causes");
-            const seconds = numberIn(facts, "seconds") ?? 0;
-            const runs = numberIn(facts, "runs") ?? 0,
-                findings = numberIn(facts, "findings") ?? 0;
-            const outcomes = Object.entries(objectIn(facts, "outcomes")).filter(
-                (e): e is [string, number] => typeof e[1] === "number" && e[1] > 0,
-            );
-            const tile = (
-                name: string,
-                value: string,
-                target: string,
-                note = "",
-                isBad = false,
-            ): HTMLElement =>
-                h(
-                    "a",
-                    { class: `tile${isBad ? " bad" : ""}`, href: `#${target}` },
-                    h("span", { class: "tile-name" }, name),
-                    h("span", { class: "figure" }, value),
-                    note ? h("span", { class: "tile-note" }, note) : null,
-                );
-            element.append(
-                h(
-                    "section",
-                    { class: "card hero", "aria-labelledby": "campaign-title" },
-                    h(
-                        "div",
-                        {},
-                        h(
-                            "h2",
-                            { id: "campaign-title" },
-                            textIn(facts, "name") || textIn(facts, "folder") || "A campaign",
-                        ),
-                        h(
-                            "p",
-                            { class: "says" },
-                            textIn(facts, "driver") ? `Driver ${textIn(facts, "driver")}. ` : null,
-                            format.plural(runs, "run"),
-                            seconds ? ` in ${format.duration(seconds * 1e9)}` : null,
-                            ".",
-                        ),
-                    ),
-                    h(
-                        "span",
-                        { class: `outcome ${causes.length ? "bad" : "good"}` },
-                        causes.length ? format.plural(causes.length, "cause") : "clean",
-                    ),
-                ),
-            );
-            for (const note of textsIn(facts, "notes"))
-                element.append(h("p", { class: "notice", role: "note" }, note));
-            element.append(
-                section(
-                    "Figures",
-                    "Sums over all runs.",
-                    h(
-                        "div",
-                        { class: "tiles" },
-                        tile(
-                            "Runs",
-                            format.count(runs),
-                            "facts/runs",
-                            outcomes.map(([k, v]) => `${format.count(v)} ${k}`).join(", "),
-                        ),
-                        tile(
-                            "Runs with findings",
-                            format.count(findings),
-                            "facts/findings",
-                            "",
-                            findings > 0,
-                        ),
-                        tile(
-                            "Causes",
-                            format.count(causes.length),
-                            "facts/causes",
-                            "",
-                            causes.length > 0,
-                        ),
-                        ...(
-                            [
-                                ["Paging operations", "paging_operations", format.count],
-                                ["Submissions", "submissions", format.count],
-                                ["Evictions", "evictions", format.count],
-                                ["Pages checked", "pages_checked", format.count],
-                                ["Translations checked", "translations_checked", format.count],
-                                [
-                                    "Runs each second",
-                                    "runs_per_second",
-                                    (v: number) => v.toFixed(1),
-                                ],
-                            ] as const
-                        )
-                            .filter(([, key]) => numberIn(facts, key) !== null)
-                            .map(([name, key, say]) =>
-                                tile(name, say(numberIn(facts, key) as number), `facts/${key}`),
-                            ),
-                    ),
-                ),
-            );
-            element.append(
-                section(
-                    "Causes",
-                    "What is wrong, each once, however many runs show it. Each has a page.",
-                    causesGrid(causes),
-                ),
-            );
-            element.append(
-                ...[
-                    causeMatrix(causes),
-                    coverage(facts),
-                    alternativesSection(facts),
-                    trend(facts),
-                    seedsOf(facts),
-                    countMap(
-                        "Coverage of operations",
-                        "How often each paging operation was asked of the driver; what " +
-                            "was never asked was not tested.",
-                        countsOf(facts, "operation_counts").length
-                            ? countsOf(facts, "operation_counts")
-                            : countsOf(facts, "paging_operations_by_name"),
-                        countsOf(facts, "operation_counts").length
-                            ? "operation_counts"
-                            : "paging_operations_by_name",
-                    ),
-                    countMap(
-                        "Coverage of functions",
-                        "How often each function of the driver was called.",
-                        countsOf(facts, "ddi_calls"),
-                        "ddi_calls",
-                    ),
-                ].filter((e): e is HTMLElement => e !== null),
-            );
-            const models = Object.entries(objectIn(facts, "models")).filter(
-                (e): e is [string, number] => typeof e[1] === "number",
-            );
-            if (models.length)
-                element.append(
-                    section(
-                        "Runs by model",
-                        null,
-                        pairs(
-                            "Runs by model",
-                            models.map(([k, v]): [Child, Child] => [
-                                k,
-                                link(`facts/models.${k}`, format.count(v)),
-                            ]),
-                        ),
-                    ),
-                );
+            build(app.facts, element);
         },
     };
 }

@@ -4,7 +4,7 @@ import { allocationsNamed, argumentsOf, bytesOf } from "../src/finding.js";
 import { align, figuresOf } from "../src/compare.js";
 import { alternativesOf } from "../src/alternatives.js";
 import { comparedIn } from "../src/clients.js";
-import { areaOf, ruleCounts } from "../src/campaign.js";
+import { areaOf, ruleCounts } from "../src/coverage.js";
 import { lowerBound, Run, sortedRows, thinSteps } from "../src/data.js";
 import { readStory } from "../src/decode.js";
 import { documentOf } from "../src/documents.js";
