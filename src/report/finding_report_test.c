@@ -140,7 +140,7 @@ static void an_argument_stands_beside_what_it_should_be(void **state)
 {
     struct report_finding finding = of_rule();
     struct finding_detail about = detail;
-    json_t *json;
+    json_t *json, *expected;
 
     finding.detail = &about;
     json = report_finding_json(&finding, 1, &finding);
@@ -149,9 +149,10 @@ static void an_argument_stands_beside_what_it_should_be(void **state)
 
     about.argument = (struct finding_argument){"DmaSize", "0x40", "a multiple of 256"};
     json = report_finding_json(&finding, 1, &finding);
-    assert_true(json_equal(json_object_get(json, "argument"),
-                           json_pack("{s:s, s:s, s:s}", "name", "DmaSize", "value", "0x40",
-                                     "expected", "a multiple of 256")));
+    expected = json_pack("{s:s, s:s, s:s}", "name", "DmaSize", "value", "0x40", "expected",
+                         "a multiple of 256");
+    assert_true(json_equal(json_object_get(json, "argument"), expected));
+    json_decref(expected);
     json_decref(json);
 
     about.argument.value[0] = about.argument.expected[0] = '\0';
