@@ -3,6 +3,7 @@
  *
  * | file                 | notes                                                              |
  * | -------------------- | ------------------------------------------------------------------ |
+ * | run_note_known.c     | none: what is known of objects, and numbers                        |
  * | run_record_manager.c | objects; the rest goes to the others                               |
  * | run_note_fences.c    | values of fences, and who waits for them                           |
  * | run_note_work.c      | requests, submissions, packets                                     |
@@ -62,7 +63,8 @@ struct run_record_wait {
     uint64_t noted;  /* number of the manager's notes; 0: there are none */
     uint64_t packet; /* 0: a process */
 };
-/* ---- What all use: run_record_manager.c ------------------------------------------------------ */
+
+/* ---- What all use: run_note_known.c ---------------------------------------------------------- */
 
 #define ITEM(manager, kind, ...)                                                                   \
     RECORD_ITEM((manager)->record->record, kind, run_record_now((manager)->record), __VA_ARGS__)
@@ -91,6 +93,8 @@ struct run_record_object *run_note_allocation(struct run_record_manager *manager
 /* The number of an object in the record, and that of a device's process; 0: none. */
 uint64_t run_note_number_of(struct run_record_manager *manager, const void *pointer);
 uint64_t run_note_process_of(struct run_record_manager *manager, const struct vidmm_device *device);
+/* The object ends: its pointer may name another one from here on. */
+void run_note_forget(struct run_record_manager *manager, const void *pointer);
 
 /* ---- run_note_fences.c ----------------------------------------------------------------------- */
 

@@ -48,7 +48,7 @@
     ROW(OPTION, "option", 0, "KEY=VALUE",                                                          \
         "sets an option of the case (drydock options); may be repeated")                           \
     ROW(BASELINE, "baseline", 0, "FILE",                                                           \
-        "findings that are known (drydock check --update-baseline): they do not fail")             \
+        "findings that are known, as drydock check writes them: they do not fail")                 \
     ROW(JSON, "json", 0, NULL, "run.json on standard output instead of the summary")               \
     ROW(JUNIT, "junit", 0, "FILE", "write a test case for each rule, as JUnit XML")                \
     ROW(SARIF, "sarif", 0, "FILE", "write the findings as SARIF 2.1.0")
