@@ -5,10 +5,11 @@ if(DRYDOCK_TESTS AND TARGET drydock AND EXISTS ${CMAKE_SOURCE_DIR}/viewer/test.s
     set(viewer_test sh ${CMAKE_SOURCE_DIR}/viewer/test.sh)
     add_test(NAME viewer/unit COMMAND ${viewer_test} unit ${CMAKE_BINARY_DIR})
     add_test(NAME viewer/browser
-             COMMAND ${viewer_test} everyday ${CMAKE_BINARY_DIR} $<TARGET_FILE:drydock>)
+             COMMAND ${viewer_test} everyday ${CMAKE_BINARY_DIR} $<TARGET_FILE:drydock>
+                     --only views,figures,compare,hostile)
     add_test(NAME viewer/browser-long
              COMMAND ${viewer_test} browser ${CMAKE_BINARY_DIR} $<TARGET_FILE:drydock>)
     set_tests_properties(viewer/unit viewer/browser viewer/browser-long PROPERTIES
-                         SKIP_RETURN_CODE 77 TIMEOUT 1800)
+                         SKIP_RETURN_CODE 77 TIMEOUT 1800 COST 100) # long ones begin first
     set_tests_properties(viewer/browser-long PROPERTIES RUN_SERIAL TRUE) # it measures frames
 endif()

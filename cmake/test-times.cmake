@@ -6,15 +6,17 @@
 #   label `long`                  by `make test-long` alone, which plays everything with sanitizers
 
 set(release_tests
-    ^cli/baseline ^cli/campaign ^cli/documents ^cli/interrupt ^cli/json ^cli/ops ^cli/parallel ^cli/query ^cli/sentences
-    ^cli/settings ^cli/terminal ^cli/watch ^docs/ ^wdk/layout ^wdk/source ^apps/ ^viewer/ ^images/intel ^images/samples
-    ^bench/campaign_case_test ^bench/campaign_test ^bench/client_place_test ^bench/failure_test ^bench/policy_test
+    ^cli/campaign ^cli/documents ^cli/json ^cli/ops ^cli/parallel ^cli/query ^cli/settings ^cli/watch
+    ^docs/ ^wdk/layout ^wdk/source ^apps/ ^viewer/ ^images/samples
+    ^bench/campaign_case_test ^bench/campaign_test ^bench/client_place_test
+    ^bench/driver_image_test ^bench/failure_test ^bench/far_sizes_test ^bench/faults_test ^bench/policy_test
     ^bench/promises_test ^bench/repro_test ^bench/run_test ^image/image_sweep_test)
 set(long_tests
-    ^cli/golden ^cli/lawful ^cli/long- ^cli/promises ^cli/slurm ^cli/zoo ^docs/headers ^bench/driver_sdma_test
-    ^images/faults ^images/models ^images/sdma ^images/services ^images/softcopy ^images/threads ^images/three-ways
-    ^images/writers ^images/zoo ^install/ ^viewer/browser-long ^wdk/layout-mingw ^wdk/layout-msvc-target
-    ^wdk/layout-.*-cxx ^wdk/source-clang ^wdk/source-gcc ^wdk/source-mingw ^wdk/source-.*-cxx)
+    ^cli/baseline ^cli/golden ^cli/interrupt ^cli/lawful ^cli/long- ^cli/promises ^cli/sentences ^cli/slurm ^cli/terminal
+    ^cli/zoo ^docs/headers ^bench/driver_sdma_test
+    ^images/faults ^images/intel ^images/models ^images/sdma ^images/services ^images/softcopy ^images/threads
+    ^images/three-ways ^images/writers ^images/zoo ^install/ ^viewer/browser-long ^wdk/layout-mingw
+    ^wdk/layout-msvc-target ^wdk/layout-.*-cxx ^wdk/source-clang ^wdk/source-gcc ^wdk/source-mingw ^wdk/source-.*-cxx)
 
 # Every pattern has to name a test that this build could have: a renamed test keeps its place.
 function(label_tests label)

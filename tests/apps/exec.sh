@@ -72,7 +72,6 @@ expect 0 '^0 wrong words' --local-memory 8M --record "$folder/copy.case" -- "$cl
 [ "$(grep -c '^write .* key=0x' "$folder/copy.case")" = 4 ] || complain "not four contents"
 [ "$(grep -c '^read ' "$folder/copy.case")" = 4 ] || complain "not four reads"
 plays_twice "$folder/copy.case"
-rm "$folder/met"/*
 expect 0 '^0 wrong words' --local-memory 16M --socket "$folder/socket" \
     --record "$folder/two.case" -- sh "$folder/two"
 plays_twice "$folder/two.case"
