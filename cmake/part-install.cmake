@@ -96,6 +96,12 @@ if(DRYDOCK_TESTS)
              COMMAND sh ${CMAKE_SOURCE_DIR}/tests/install/windows_test.sh ${CMAKE_COMMAND}
                      ${CMAKE_SOURCE_DIR})
     set_tests_properties(install/windows PROPERTIES SKIP_REGULAR_EXPRESSION "^skipped:")
+    if(TARGET drydock)
+        add_test(NAME install/aarch64
+                 COMMAND sh ${CMAKE_SOURCE_DIR}/tests/install/aarch64_test.sh ${CMAKE_COMMAND}
+                         ${CMAKE_SOURCE_DIR} $<TARGET_FILE:drydock>)
+        set_tests_properties(install/aarch64 PROPERTIES SKIP_REGULAR_EXPRESSION "^skipped:" TIMEOUT 3600)
+    endif()
     add_test(NAME install/used
              COMMAND sh ${CMAKE_SOURCE_DIR}/tests/install/install_test.sh ${CMAKE_COMMAND}
                      ${CMAKE_BINARY_DIR} ${CMAKE_SOURCE_DIR} "${DRYDOCK_SANITIZE}")

@@ -71,7 +71,9 @@
 #define __nullterminated
 #define __out
 #define __out_opt
+#if !(defined(__linux__) && defined(__aarch64__)) /* there <signal.h> has a member of this name */
 #define __reserved
+#endif
 #define _Strict_type_match_
 #define _Enum_is_bitflag_
 

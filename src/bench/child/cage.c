@@ -4,8 +4,10 @@
 #include "base/bits.h"
 #include "bench/child/system_call_names.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -290,9 +292,26 @@ static void leave_terminal(void)
         close(nothing);
 }
 
+/* One by one, as /proc lists them: the limit may be a thousand million. */
+static void close_listed_files(int first, int end)
+{
+    DIR *list = opendir("/proc/self/fd");
+
+    for (struct dirent *entry; list && (entry = readdir(list)) != NULL;) {
+        int file = atoi(entry->d_name);
+
+        if (file >= first && file < end && file != dirfd(list) && entry->d_name[0] != '.')
+            close(file);
+    }
+    if (list)
+        closedir(list);
+    else
+        for (int file = first; file < end && file < (int)sysconf(_SC_OPEN_MAX); file++)
+            close(file);
+}
+
 void cage_leave_files(const int *kept, unsigned count)
 {
-    const int most = (int)sysconf(_SC_OPEN_MAX);
     int first = STDERR_FILENO + 1;
 
     for (;;) {
@@ -302,8 +321,7 @@ void cage_leave_files(const int *kept, unsigned count)
             if (kept[i] >= first && (next < 0 || kept[i] < next))
                 next = kept[i];
         if (next != first && syscall(SYS_CLOSE_RANGE, first, next < 0 ? ~0u : next - 1u, 0) != 0)
-            for (int file = first; file < (next < 0 ? most : next); file++)
-                close(file);
+            close_listed_files(first, next < 0 ? INT_MAX : next);
         if (next < 0)
             return;
         first = next + 1;

@@ -23,6 +23,14 @@
 #include <string.h>
 #include <sys/mman.h>
 
+/* Why boundary_create() gives none. */
+#if defined(__x86_64__)
+#define NO_BOUNDARY "no memory for its stacks"
+#else
+#define NO_BOUNDARY                                                                                \
+    "an x64 image runs on an x86-64 processor alone; drivers that are linked in run here"
+#endif
+
 struct missing {
     struct driver_image *driver;
     const char *name;
@@ -305,7 +313,7 @@ bool driver_image_load(const struct base_services *services, const char *path, s
     }
     driver->boundary = boundary_create(services, tell_breach, driver);
     if (!driver->boundary) {
-        refuse(error, path, "no memory for its stacks, or this is no x86-64 machine");
+        refuse(error, path, NO_BOUNDARY);
         goto unload;
     }
     options.security_cookie = cookie_of(driver);

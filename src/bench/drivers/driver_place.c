@@ -56,19 +56,31 @@ static void place_in_image(const struct driver_image *image, const void *signal_
     }
 }
 
+/* Where the signal met the program. */
+static uintptr_t place_of(const ucontext_t *state)
+{
+#if defined(__x86_64__)
+    return (uintptr_t)state->uc_mcontext.gregs[REG_RIP];
+#elif defined(__aarch64__)
+    return (uintptr_t)state->uc_mcontext.pc;
+#else
+    return 0;
+#endif
+}
+
 /* Of a call the address lies inside the call instruction: what comes back may be the next line. */
 static void place_in_program(const void *signal_context, char *text, size_t size)
 {
-    const ucontext_t *state = signal_context;
+    uintptr_t place = place_of(signal_context);
     void *frames[MOST_FRAMES];
     int count = backtrace(frames, MOST_FRAMES), at = 0;
     size_t used = 0;
 
-    while (at < count && (greg_t)(uintptr_t)frames[at] != state->uc_mcontext.gregs[REG_RIP])
+    while (at < count && (uintptr_t)frames[at] != place)
         at++;
     for (unsigned found = 0; at < count && found < 2; at++) {
         uintptr_t address = (uintptr_t)frames[at];
-        bool is_first = (greg_t)address == state->uc_mcontext.gregs[REG_RIP];
+        bool is_first = address == place;
 
         if (!is_in_program(address))
             continue;

@@ -14,6 +14,7 @@
 #include "base/list.h"
 
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
@@ -856,6 +857,28 @@ void boundary_interrupt(struct boundary *boundary, void *signal,
     registers[REG_CSGSFS] = (registers[REG_CSGSFS] & ~(greg_t)0xffff) | code_segment();
     *(uint64_t *)(void *)(copy - 8) = 0;
 }
+#else /* no image runs here (boundary_create()), so nothing returns to one */
+bool boundary_is_return(uint64_t address)
+{
+    return false;
+}
+
+/* No register of x64 is known. */
+void boundary_state_of_signal(const void *signal, struct boundary_state *out)
+{
+    memset(out, 0, sizeof *out);
+}
+
+void boundary_resume(struct boundary *boundary, const struct boundary_registers *registers,
+                     uint64_t rax)
+{
+    abort();
+}
+
+void boundary_continue(struct boundary *boundary, const struct boundary_state *state)
+{
+    abort();
+}
 #endif
 
 /*
@@ -923,6 +946,7 @@ static bool make_slots(struct boundary *boundary)
     return true;
 }
 
+#ifdef HAS_BOUNDARY
 static struct chunk *chunk_with_room(struct boundary *boundary)
 {
     struct chunk *chunk;
@@ -959,7 +983,6 @@ static void *write_thunk(struct chunk *chunk, const uint8_t code[THUNK_BYTES])
     return at;
 }
 
-#ifdef HAS_BOUNDARY
 /* mov REGISTER, value */
 static uint8_t *put_move(uint8_t *at, const char opcode[2], const void *value)
 {
