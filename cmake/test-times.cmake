@@ -18,7 +18,7 @@ set(long_tests
     ^images/three-ways ^images/writers ^images/zoo ^install/ ^viewer/browser-long ^wdk/layout-mingw
     ^wdk/layout-msvc-target ^wdk/layout-.*-cxx ^wdk/source-clang ^wdk/source-gcc ^wdk/source-mingw ^wdk/source-.*-cxx)
 
-# Every pattern has to name a test that this build could have: a renamed test keeps its place.
+# A pattern that names no test of this build is told: a renamed test would lose its place without a word.
 function(label_tests label)
     get_property(tests DIRECTORY PROPERTY TESTS)
     foreach(pattern ${ARGN})

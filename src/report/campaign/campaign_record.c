@@ -5,6 +5,7 @@
 
 #include "base/hash.h"
 #include "bench/config/profile.h"
+#include "report/finding_report.h"
 #include "report/text_json.h"
 
 #include <inttypes.h>
@@ -64,9 +65,7 @@ char *campaign_record_json(const struct campaign_record *record)
         json_object_set_new(one, "function", report_text_json(finding->detail.function));
         json_object_set_new(one, "objects", report_text_json(finding->detail.objects));
         json_object_set_new(one, "arguments", report_text_json(finding->detail.arguments));
-        json_object_set_new(one, "argument", report_text_json(finding->detail.argument.name));
-        json_object_set_new(one, "value", report_text_json(finding->detail.argument.value));
-        json_object_set_new(one, "expected", report_text_json(finding->detail.argument.expected));
+        json_object_set_new(one, "argument", report_argument_json(&finding->detail.argument));
         json_object_set_new(one, "bytes", report_text_json(finding->detail.bytes));
         json_object_set_new(one, "writers", report_text_json(finding->detail.writers));
         json_object_set_new(one, "printed", report_text_json(finding->detail.printed));
@@ -100,7 +99,7 @@ static bool parse_findings(const json_t *list, struct campaign_record *record)
     record->finding_count = 0;
     for (size_t i = 0; i < json_array_size(list) && i < CAMPAIGN_MAX_FINDINGS; i++) {
         struct campaign_finding *finding = &record->findings[record->finding_count++];
-        const json_t *one = json_array_get(list, i);
+        const json_t *one = json_array_get(list, i), *argument;
 
         if (!GET_TEXT(one, "kind", finding->kind) || !GET_TEXT(one, "rule", finding->rule) ||
             !GET_TEXT(one, "text", finding->text) ||
@@ -114,9 +113,10 @@ static bool parse_findings(const json_t *list, struct campaign_record *record)
             return false;
         /* Older folders do not have these. */
         GET_TEXT(one, "writers", finding->detail.writers);
-        GET_TEXT(one, "argument", finding->detail.argument.name);
-        GET_TEXT(one, "value", finding->detail.argument.value);
-        GET_TEXT(one, "expected", finding->detail.argument.expected);
+        argument = json_object_get(one, "argument");
+        GET_TEXT(argument, "name", finding->detail.argument.name);
+        GET_TEXT(argument, "value", finding->detail.argument.value);
+        GET_TEXT(argument, "expected", finding->detail.argument.expected);
         finding->detail.event = (uint64_t)json_integer_value(json_object_get(one, "event"));
         finding->line = (uint32_t)json_integer_value(json_object_get(one, "line"));
         /* Older folders have neither: each finding is a cause. */

@@ -37,6 +37,7 @@ static struct campaign_record some_record(uint64_t seed)
                                  .where = "DxgkDdiBuildPagingBuffer(FILL)",
                                  .objects = "allocation a3",
                                  .arguments = "DmaSize  1\nOperation  1\n",
+                                 .argument = {"DmaSize", "1", "a multiple of 4"},
                                  .bytes = "00 11"}}},
         .setup = "wddm 3.0, no patch",
         .detail = "said before",
