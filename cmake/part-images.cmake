@@ -36,6 +36,13 @@ if(DRYDOCK_BENCH AND DRYDOCK_TESTS AND TARGET drydock)
     set_tests_properties(images/softcopy PROPERTIES SKIP_REGULAR_EXPRESSION "^skipped:")
 endif()
 
+# A driver in Rust.
+if(DRYDOCK_BENCH AND DRYDOCK_TESTS AND TARGET drydock)
+    add_test(NAME images/rust COMMAND ${CMAKE_SOURCE_DIR}/tests/images/rust.sh $<TARGET_FILE:drydock>
+                                      ${CMAKE_SOURCE_DIR})
+    set_tests_properties(images/rust PROPERTIES SKIP_REGULAR_EXPRESSION "^skipped:")
+endif()
+
 # Public samples, where DRYDOCK_SAMPLES says that they are.
 if(DRYDOCK_BENCH AND DRYDOCK_TESTS AND TARGET drydock)
     add_test(NAME images/samples COMMAND ${CMAKE_SOURCE_DIR}/tests/images/samples.sh $<TARGET_FILE:drydock>

@@ -60,11 +60,14 @@ if(NOT TARGET drydock)
 endif()
 
 install(TARGETS drydock RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-install(FILES templates/new/Makefile templates/new/CMakeLists.txt templates/new/driver.case
-              templates/new/drydock.yml templates/new/drydock.toml
+install(FILES templates/new/Makefile templates/new/Makefile.rust templates/new/CMakeLists.txt
+              templates/new/driver.case templates/new/drydock.yml templates/new/drydock.toml
+              tests/images/softcopy/wdk.h
         DESTINATION ${CMAKE_INSTALL_DATADIR}/drydock/new)
 install(FILES tests/images/softcopy/softcopy.c DESTINATION ${CMAKE_INSTALL_DATADIR}/drydock/new
         RENAME miniport.c)
+install(FILES tests/images/softcopy/softcopy.rs DESTINATION ${CMAKE_INSTALL_DATADIR}/drydock/new
+        RENAME miniport.rs)
 
 install(DIRECTORY examples/ DESTINATION ${CMAKE_INSTALL_DATADIR}/drydock/examples
         FILES_MATCHING PATTERN "*.c" PATTERN "*.cpp" PATTERN "*.h" PATTERN "*.case" PATTERN "Makefile")

@@ -4,7 +4,7 @@
 set -eu
 
 packages="cmake ninja-build gcc g++ clang clang-format lld llvm pkg-config libcmocka-dev libjansson-dev libsqlite3-dev libzstd-dev zlib1g-dev libzydis-dev protobuf-compiler
-gcc-mingw-w64-x86-64 g++-mingw-w64-x86-64"
+gcc-mingw-w64-x86-64 g++-mingw-w64-x86-64 rustc libstd-rust-dev-windows bindgen"
 
 run_packages="cmake ninja-build gcc g++ pkg-config libjansson-dev libsqlite3-dev libzstd-dev zlib1g-dev libzydis-dev"
 case ${DRYDOCK_DEPS:-} in

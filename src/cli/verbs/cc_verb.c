@@ -46,7 +46,8 @@ struct build {
     char include[1024];
     const char *output, *entry;
     bool compiles_only, is_loud, as_json;
-    bool reports; /* --report: all unknown names, without the compiler's messages */
+    bool reports;     /* --report: all unknown names, without the compiler's messages */
+    bool tells_flags; /* --flags: what sources are compiled with, and nothing is made */
     struct cc_names names;
     const char *standard;           /* -std= of C, or NULL */
     const char *cplusplus_standard; /* and of C++ */
@@ -280,6 +281,15 @@ static void read_messages(struct build *build, const char *path)
     fclose(file);
 }
 
+/* The driver headers, and those of the C library that a driver has. */
+static void add_headers(struct build *build, struct command *command)
+{
+    add(command, "-isystem");
+    add(command, build->include);
+    add(command, "-isystem");
+    add(command, text_of(build, "%s/crt", build->include));
+}
+
 static bool compile(struct build *build, size_t number)
 {
     const char *source = build->sources[number];
@@ -292,10 +302,7 @@ static bool compile(struct build *build, size_t number)
 
     add(&command, text_of(build, "-ivfsoverlay%s/overlay.yaml", build->folder));
     add(&command, text_of(build, "-I%s", build->folder));
-    add(&command, "-isystem");
-    add(&command, build->include);
-    add(&command, "-isystem");
-    add(&command, text_of(build, "%s/crt", build->include));
+    add_headers(build, &command);
     if (is_cplusplus(source)) {
         add(&command, build->cplusplus_standard ? build->cplusplus_standard : "-std=c++17");
         add(&command, "-fno-rtti");
@@ -525,6 +532,8 @@ static bool make_folder(struct build *build)
 /* Options of ours and of the linker; all others are the compiler's. */
 static bool parse(struct build *build, const struct cli_arguments *arguments)
 {
+    bool has_output;
+
     if (arguments->raw_count > MAX_ARGUMENTS - OWN_ARGUMENTS) {
         cli_error("cc takes %d arguments at most; -c makes objects of one source each",
                   MAX_ARGUMENTS - OWN_ARGUMENTS);
@@ -546,6 +555,8 @@ static bool parse(struct build *build, const struct cli_arguments *arguments)
             build->as_json = true;
         } else if (strcmp(word, "--report") == 0) {
             build->reports = true;
+        } else if (strcmp(word, "--flags") == 0) {
+            build->tells_flags = true;
         } else if (strcmp(word, "--verbose") == 0) {
             build->is_loud = true;
         } else if (strcmp(word, "-c") == 0) {
@@ -566,16 +577,19 @@ static bool parse(struct build *build, const struct cli_arguments *arguments)
                 add(&build->compile, arguments->raw[++i]);
         }
     }
+    has_output = build->output != NULL;
+    if (!has_output)
+        build->output = "driver.sys";
+    if (build->tells_flags)
+        return true;
     if (!build->source_count && !build->link.count) {
         cli_error("cc takes sources or objects (drydock cc --help)");
         return false;
     }
-    if (build->compiles_only && (build->source_count != 1 || !build->output)) {
+    if (build->compiles_only && (build->source_count != 1 || !has_output)) {
         cli_error("cc -c takes one source and -o OBJECT");
         return false;
     }
-    if (!build->output)
-        build->output = "driver.sys";
     return true;
 }
 
@@ -599,19 +613,57 @@ static enum cli_status build_all(struct build *build)
     return status;
 }
 
+/* Words that a shell, or what splits words as one does, reads as they are. */
+static void tell_flags(const struct command *command)
+{
+    for (size_t i = 1; i < command->count; i++) {
+        const char *word = command->words[i];
+        bool is_plain = !word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                           "0123456789_-=./+:,")];
+
+        printf("%s%s", i > 1 ? " " : "", is_plain ? "" : "'");
+        for (; *word; word++)
+            fputs(*word == '\'' ? "'\\''" : (char[]){*word, '\0'}, stdout);
+        fputs(is_plain ? "" : "'", stdout);
+    }
+    putchar('\n');
+}
+
+static const char *kind_of(const struct build *build)
+{
+    return build->tells_flags ? "flags" : build->compiles_only ? "object" : "image";
+}
+
 static void print_json(const struct build *build)
 {
     json_t *json = report_document("cc"), *missing = json_array(), *sources = json_array();
+    json_t *flags = json_array();
 
     for (size_t i = 0; i < build->source_count; i++)
         json_array_append_new(sources, report_text_json(build->sources[i]));
     for (size_t i = 0; i < build->missing_count; i++)
         json_array_append_new(missing, report_text_json(build->missing[i]));
     json_object_set_new(json, "output", report_text_json(build->output));
-    json_object_set_new(json, "kind", json_string(build->compiles_only ? "object" : "image"));
+    json_object_set_new(json, "kind", json_string(kind_of(build)));
+    for (size_t i = 1; i < build->compile.count; i++)
+        json_array_append_new(flags, report_text_json(build->compile.words[i]));
+    json_object_set_new(json, "flags", flags);
     json_object_set_new(json, "sources", sources);
     json_object_set_new(json, "missing_imports", missing);
     cli_print_json(json);
+}
+
+/* In a folder that is there for as long. */
+static enum cli_status build_in_folder(struct build *build)
+{
+    enum cli_status status = CLI_USAGE;
+
+    catch_ends();
+    if (make_folder(build)) {
+        status = build_all(build);
+        remove_folder(build->folder);
+    }
+    return status;
 }
 
 static enum cli_status cc(const struct cli_arguments *arguments)
@@ -623,15 +675,17 @@ static enum cli_status cc(const struct cli_arguments *arguments)
         return CLI_INTERNAL;
     build->entry = "DriverEntry";
     begin_compile(build);
-    if (parse(build, arguments) && can_write(build) && find_headers(build)) {
-        catch_ends();
-        if (make_folder(build)) {
-            status = build_all(build);
-            remove_folder(build->folder);
-        }
+    if (parse(build, arguments) && find_headers(build)) {
+        if (build->tells_flags)
+            status = CLI_FINE;
+        else if (can_write(build))
+            status = build_in_folder(build);
+        add_headers(build, &build->compile);
     }
     if (status == CLI_FINE && build->as_json)
         print_json(build);
+    else if (status == CLI_FINE && build->tells_flags)
+        tell_flags(&build->compile);
     for (size_t i = 0; i < build->text_count; i++)
         free(build->texts[i]);
     cc_names_fini(&build->names);
@@ -645,6 +699,8 @@ static const struct cli_option options[] = {
     {"entry", 0, "NAME", "where it begins (DriverEntry)"},
     {"", 'c', NULL, "compile one source only, into -o OBJECT"},
     {"report", 0, NULL, "all unknown names and what the documentation says of them, no messages"},
+    {"flags", 0, NULL,
+     "print what each source is compiled with, for bindgen and editors; make nothing"},
     {"verbose", 0, NULL, "show what is run"},
     {CLI_JSON},
     {NULL, 0, NULL, NULL},

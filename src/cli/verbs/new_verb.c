@@ -1,9 +1,9 @@
 /*
  * new: a folder with a driver that works, to begin from.
  *
- * The driver is softcopy, under another name: one source for the tests, for `drydock new` and for
- * the reader. The files are found beside the program where it is installed, or in the source that
- * it was built from.
+ * The driver is softcopy, under another name: one source of each language for the tests, for
+ * `drydock new` and for the reader. The files are found beside the program where it is installed,
+ * or in the source that it was built from.
  */
 #include "cli/cli.h"
 #include "cli/terminal.h"
@@ -23,8 +23,18 @@
 
 #define OPTIONS(ROW)                                                                               \
     ROW(CPP, "cpp", 0, NULL, "the driver's source is a C++ file")                                  \
+    ROW(RUST, "rust", 0, NULL, "the driver is written in Rust, without its standard library")      \
     ROW(JSON, CLI_JSON)
 CLI_OPTIONS(OPTIONS)
+
+enum language { LANGUAGE_C = 1 << 0, LANGUAGE_CPP = 1 << 1, LANGUAGE_RUST = 1 << 2 };
+#define LANGUAGES_OF_CC (LANGUAGE_C | LANGUAGE_CPP)
+#define LANGUAGES       (LANGUAGES_OF_CC | LANGUAGE_RUST)
+
+/* What the workflow installs before it builds. */
+#define RUST_SETUP                                                                                 \
+    "      - run: sudo apt-get update && sudo apt-get install -y rustc libstd-rust-dev-windows "   \
+    "bindgen\n"
 
 /* The project: the words of the templates become these. */
 struct project {
@@ -32,6 +42,7 @@ struct project {
     char identifier[NAME_BYTES + 1]; /* the name in C */
     char macro[NAME_BYTES + 1];      /* the same in capitals */
     char source[NAME_BYTES + 8];     /* file name of the driver */
+    enum language language;
     const char *folder;
 };
 
@@ -40,18 +51,39 @@ struct template
     const char *installed; /* below share/drydock/new */
     const char *built;     /* below the source */
     const char *made;      /* %s: the project's name; NULL: its source */
+    unsigned languages;    /* that have the file */
 };
 
 static const struct template templates[] = {
-    {"miniport.c", "tests/images/softcopy/softcopy.c", NULL},
-    {"Makefile", "templates/new/Makefile", "Makefile"},
-    {"CMakeLists.txt", "templates/new/CMakeLists.txt", "CMakeLists.txt"},
-    {"drydock.toml", "templates/new/drydock.toml", "drydock.toml"},
-    {"driver.case", "templates/new/driver.case", "%s.case"},
-    {"drydock.yml", "templates/new/drydock.yml", ".github/workflows/drydock.yml"},
+    {"miniport.c", "tests/images/softcopy/softcopy.c", NULL, LANGUAGES_OF_CC},
+    {"miniport.rs", "tests/images/softcopy/softcopy.rs", NULL, LANGUAGE_RUST},
+    {"wdk.h", "tests/images/softcopy/wdk.h", "wdk.h", LANGUAGE_RUST},
+    {"Makefile", "templates/new/Makefile", "Makefile", LANGUAGES_OF_CC},
+    {"Makefile.rust", "templates/new/Makefile.rust", "Makefile", LANGUAGE_RUST},
+    {"CMakeLists.txt", "templates/new/CMakeLists.txt", "CMakeLists.txt", LANGUAGES_OF_CC},
+    {"drydock.toml", "templates/new/drydock.toml", "drydock.toml", LANGUAGES},
+    {"driver.case", "templates/new/driver.case", "%s.case", LANGUAGES},
+    {"drydock.yml", "templates/new/drydock.yml", ".github/workflows/drydock.yml", LANGUAGES},
 };
 
-static bool name_project(const char *path, bool is_cplusplus, struct project *project)
+/* The next template of a language, from the one at *place on; NULL: there is none. */
+static const struct template *next_template(enum language language, size_t *place)
+{
+    while (*place < sizeof templates / sizeof templates[0]) {
+        const struct template *template = &templates[(*place)++];
+
+        if (template->languages & language)
+            return template;
+    }
+    return NULL;
+}
+
+static const char *ending_of(enum language language)
+{
+    return language == LANGUAGE_C ? "c" : language == LANGUAGE_CPP ? "cpp" : "rs";
+}
+
+static bool name_project(const char *path, enum language language, struct project *project)
 {
     const char *slash = strrchr(path, '/');
     const char *name = slash ? slash + 1 : path;
@@ -73,7 +105,8 @@ static bool name_project(const char *path, bool is_cplusplus, struct project *pr
         project->identifier[i] = name[i] == '-' ? '_' : (char)tolower((unsigned char)name[i]);
         project->macro[i] = (char)toupper((unsigned char)project->identifier[i]);
     }
-    snprintf(project->source, sizeof project->source, "%s.%s", name, is_cplusplus ? "cpp" : "c");
+    snprintf(project->source, sizeof project->source, "%s.%s", name, ending_of(language));
+    project->language = language;
     project->folder = path;
     return true;
 }
@@ -107,9 +140,13 @@ static char *read_template(const struct template *template)
 static const char *find_word(const struct project *project, const char *at, size_t *out_length)
 {
     const char *const words[][2] = {
-        {"@NAME@", project->name},         {"@IDENTIFIER@", project->identifier},
-        {"@MACRO@", project->macro},       {"@SOURCE@", project->source},
-        {"softcopy", project->identifier}, {"SOFTCOPY", project->macro},
+        {"@NAME@", project->name},
+        {"@IDENTIFIER@", project->identifier},
+        {"@MACRO@", project->macro},
+        {"@SOURCE@", project->source},
+        {"softcopy", project->identifier},
+        {"SOFTCOPY", project->macro},
+        {"@SETUP@", project->language == LANGUAGE_RUST ? RUST_SETUP : ""},
     };
 
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
@@ -191,11 +228,13 @@ static bool make_file(const struct project *project, const struct template *temp
 static bool print_json(const struct project *project)
 {
     json_t *json = report_document("new"), *files = json_array();
+    const struct template *template;
+    size_t place = 0;
 
-    for (size_t i = 0; i < sizeof templates / sizeof templates[0]; i++) {
+    while ((template = next_template(project->language, &place)) != NULL) {
         char name[2 * NAME_BYTES];
 
-        file_name(project, &templates[i], name);
+        file_name(project, template, name);
         json_array_append_new(files, json_string(name));
     }
     json_object_set_new(json, "name", json_string(project->name));
@@ -206,13 +245,25 @@ static bool print_json(const struct project *project)
 
 static enum cli_status new_project(const struct cli_arguments *arguments)
 {
+    bool is_cplusplus = arguments->values[OPTION_CPP] != NULL;
+    bool is_rust = arguments->values[OPTION_RUST] != NULL;
+    const struct template *template;
     struct project project;
+    size_t place = 0;
 
+    if (is_cplusplus && is_rust) {
+        cli_error("new: --cpp and --rust are two languages; choose one");
+        return CLI_USAGE;
+    }
     if (arguments->rest_count != 1) {
         cli_error("new takes one name (drydock new --help)");
         return CLI_USAGE;
     }
-    if (!name_project(arguments->rest[0], arguments->values[OPTION_CPP] != NULL, &project))
+    if (!name_project(arguments->rest[0],
+                      is_rust        ? LANGUAGE_RUST
+                      : is_cplusplus ? LANGUAGE_CPP
+                                     : LANGUAGE_C,
+                      &project))
         return CLI_USAGE;
     if (mkdir(project.folder, 0777) != 0) {
         cli_error(errno == EEXIST ? "new: %s is there already, and nothing is overwritten"
@@ -220,8 +271,8 @@ static enum cli_status new_project(const struct cli_arguments *arguments)
                   project.folder);
         return CLI_USAGE;
     }
-    for (size_t i = 0; i < sizeof templates / sizeof templates[0]; i++)
-        if (!make_file(&project, &templates[i]))
+    while ((template = next_template(project.language, &place)) != NULL)
+        if (!make_file(&project, template))
             return CLI_USAGE;
     if (arguments->values[OPTION_JSON])
         return print_json(&project) ? CLI_FINE : CLI_INTERNAL;
@@ -243,8 +294,9 @@ const struct cli_verb cli_new = {
     .details =
         "The driver registers, reports a segment and an aperture and builds paging buffers that "
         "it\n"
-        "carries out with the CPU. Beside it: a Makefile and a CMakeLists.txt, a case, and a\n"
-        "workflow for continuous integration. An existing folder is left alone.",
+        "carries out with the CPU. Beside it: a Makefile and (of C and C++) a CMakeLists.txt, a\n"
+        "case, and a workflow for continuous integration. An existing folder is left alone. Rust\n"
+        "takes Debian's rustc, libstd-rust-dev-windows and bindgen.",
     .options = options,
     .repeated_option = -1,
     .run = new_project,

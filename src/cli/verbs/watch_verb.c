@@ -40,9 +40,9 @@ static struct {
 /* "x.c", "drydock.toml", "Makefile" */
 static bool is_source(const char *name)
 {
-    static const char *const ends[] = {".c",     ".cc",      ".cpp",  ".cxx", ".h",
-                                       ".hpp",   ".hxx",     ".inc",  ".inl", ".def",
-                                       ".cmake", ".vcxproj", ".case", ".toml"};
+    static const char *const ends[] = {".c",     ".cc",      ".cpp",  ".cxx",  ".h",
+                                       ".hpp",   ".hxx",     ".inc",  ".inl",  ".def",
+                                       ".cmake", ".vcxproj", ".case", ".toml", ".rs"};
     static const char *const names[] = {"Makefile", "makefile", "GNUmakefile", "CMakeLists.txt"};
     const char *dot = strrchr(name, '.');
 
