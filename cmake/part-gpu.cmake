@@ -30,16 +30,4 @@ if(DRYDOCK_BENCH AND DRYDOCK_TESTS)
                                                     LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/policy)
     add_dependencies(bench_tests policy_largest)
     target_compile_definitions(bench_tests PRIVATE POLICY_FOLDER="${CMAKE_BINARY_DIR}/policy")
-
-    # The examples of drivers with their models, as images.
-    foreach(example sdma intel)
-        add_test(NAME images/${example} COMMAND ${CMAKE_SOURCE_DIR}/tests/images/${example}.sh
-                                                $<TARGET_FILE:drydock> ${CMAKE_SOURCE_DIR})
-        set_tests_properties(images/${example} PROPERTIES SKIP_REGULAR_EXPRESSION "^skipped:")
-    endforeach()
-
-    # Which model an image is of.
-    add_test(NAME images/models COMMAND ${CMAKE_SOURCE_DIR}/tests/images/models.sh $<TARGET_FILE:drydock>
-                                        ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR}/gpu)
-    set_tests_properties(images/models PROPERTIES SKIP_REGULAR_EXPRESSION "^skipped:")
 endif()

@@ -1,79 +1,35 @@
-# Drivers as files: one driver, built three ways, is one driver. The test says so when it skips, for
-# want of a compiler; all seeds of all models: tests/images/three_ways.sh build/release/drydock . 50
-if(DRYDOCK_BENCH AND DRYDOCK_TESTS AND TARGET drydock)
-    foreach(model physical gpummu iommu)
-        add_test(NAME images/three-ways-${model}
-                 COMMAND ${CMAKE_SOURCE_DIR}/tests/images/three_ways.sh $<TARGET_FILE:drydock>
-                         ${CMAKE_SOURCE_DIR} 3 ${model})
-        set_tests_properties(images/three-ways-${model} PROPERTIES SKIP_REGULAR_EXPRESSION "^skipped:")
-    endforeach()
+# Drivers as files (tests/images). A test says so when it skips, for want of a compiler.
+if(NOT DRYDOCK_BENCH OR NOT DRYDOCK_TESTS OR NOT TARGET drydock)
+    return()
 endif()
 
-if(DRYDOCK_BENCH AND DRYDOCK_TESTS AND TARGET drydock)
-    add_test(NAME images/writers COMMAND ${CMAKE_SOURCE_DIR}/tests/images/writers.sh $<TARGET_FILE:drydock>
-                                         ${CMAKE_SOURCE_DIR})
-    set_tests_properties(images/writers PROPERTIES SKIP_REGULAR_EXPRESSION "^skipped:")
-endif()
+# images/NAME plays tests/images/SCRIPT with the program, the source, and further arguments.
+function(add_image_test name script)
+    add_test(NAME images/${name}
+             COMMAND ${CMAKE_SOURCE_DIR}/tests/images/${script} $<TARGET_FILE:drydock> ${CMAKE_SOURCE_DIR} ${ARGN})
+    set_tests_properties(images/${name} PROPERTIES SKIP_REGULAR_EXPRESSION "^skipped:")
+endfunction()
 
-# All of them: tests/images/zoo.sh build/release/drydock . 60
-if(DRYDOCK_BENCH AND DRYDOCK_TESTS AND TARGET drydock)
-    add_test(NAME images/zoo COMMAND ${CMAKE_SOURCE_DIR}/tests/images/zoo.sh $<TARGET_FILE:drydock>
-                                     ${CMAKE_SOURCE_DIR} 10 D10 D17 D27 ALLOC PB)
-    set_tests_properties(images/zoo PROPERTIES SKIP_REGULAR_EXPRESSION "^skipped:")
-endif()
-
-# Every fault in every DDI: tests/images/faults.sh build/release/drydock . all
-if(DRYDOCK_BENCH AND DRYDOCK_TESTS AND TARGET drydock)
-    add_test(NAME images/faults COMMAND ${CMAKE_SOURCE_DIR}/tests/images/faults.sh
-                                        $<TARGET_FILE:drydock> ${CMAKE_SOURCE_DIR} few)
-    set_tests_properties(images/faults PROPERTIES SKIP_REGULAR_EXPRESSION "^skipped:")
-endif()
-
-# A driver without packets, without a GPU model.
-if(DRYDOCK_BENCH AND DRYDOCK_TESTS AND TARGET drydock)
-    add_test(NAME images/softcopy COMMAND ${CMAKE_SOURCE_DIR}/tests/images/softcopy.sh $<TARGET_FILE:drydock>
-                                          ${CMAKE_SOURCE_DIR})
-    set_tests_properties(images/softcopy PROPERTIES SKIP_REGULAR_EXPRESSION "^skipped:")
-endif()
-
-# A driver in Rust.
-if(DRYDOCK_BENCH AND DRYDOCK_TESTS AND TARGET drydock)
-    add_test(NAME images/rust COMMAND ${CMAKE_SOURCE_DIR}/tests/images/rust.sh $<TARGET_FILE:drydock>
-                                      ${CMAKE_SOURCE_DIR})
-    set_tests_properties(images/rust PROPERTIES SKIP_REGULAR_EXPRESSION "^skipped:")
-endif()
-
-# Public samples, where DRYDOCK_SAMPLES says that they are.
-if(DRYDOCK_BENCH AND DRYDOCK_TESTS AND TARGET drydock)
-    add_test(NAME images/samples COMMAND ${CMAKE_SOURCE_DIR}/tests/images/samples.sh $<TARGET_FILE:drydock>
-                                         ${CMAKE_SOURCE_DIR})
-    set_tests_properties(images/samples PROPERTIES SKIP_REGULAR_EXPRESSION "^skipped:")
-endif()
-
-# A driver that works on a thread of its own.
-if(DRYDOCK_BENCH AND DRYDOCK_TESTS AND TARGET drydock)
-    add_test(NAME images/threads COMMAND ${CMAKE_SOURCE_DIR}/tests/images/threads.sh $<TARGET_FILE:drydock>
-                                         ${CMAKE_SOURCE_DIR})
-    set_tests_properties(images/threads PROPERTIES SKIP_REGULAR_EXPRESSION "^skipped:")
-endif()
-
-# A driver that looks at its registry, its PCI function and its registers before it starts.
-if(DRYDOCK_BENCH AND DRYDOCK_TESTS AND TARGET drydock)
-    add_test(NAME images/board COMMAND ${CMAKE_SOURCE_DIR}/tests/images/board.sh $<TARGET_FILE:drydock>
-                                       ${CMAKE_SOURCE_DIR})
-    set_tests_properties(images/board PROPERTIES SKIP_REGULAR_EXPRESSION "^skipped:")
-endif()
-
-# A driver that uses services which call it back, and its driver object.
-if(DRYDOCK_BENCH AND DRYDOCK_TESTS AND TARGET drydock)
-    add_test(NAME images/services COMMAND ${CMAKE_SOURCE_DIR}/tests/images/services.sh $<TARGET_FILE:drydock>
-                                          ${CMAKE_SOURCE_DIR})
-    set_tests_properties(images/services PROPERTIES SKIP_REGULAR_EXPRESSION "^skipped:")
-endif()
+# One driver, built three ways. All seeds of all models: tests/images/three_ways.sh build/release/drydock . 50
+foreach(model physical gpummu iommu)
+    add_image_test(three-ways-${model} three_ways.sh 3 ${model})
+endforeach()
+add_image_test(writers writers.sh)
+add_image_test(zoo zoo.sh 10 D10 D17 D27 ALLOC PB) # all of them: tests/images/zoo.sh build/release/drydock . 60
+add_image_test(faults faults.sh few) # every fault in every DDI: tests/images/faults.sh build/release/drydock . all
+add_image_test(softcopy softcopy.sh)
+add_image_test(rust rust.sh)
+add_image_test(samples samples.sh) # public ones, where DRYDOCK_SAMPLES says that they are
+add_image_test(threads threads.sh)
+add_image_test(board board.sh)
+add_image_test(services services.sh)
+add_image_test(sdma example.sh sdma sdma PT-017 VX-003 TLB-002 FENCE-004)
+add_image_test(intel example.sh intel intel_blt PT-017 VX-003 TLB-002 FENCE-004 PT-039)
+add_image_test(models models.sh ${CMAKE_BINARY_DIR}/gpu)
 
 # Tests that compile drivers with the program beside them.
 foreach(test nt_tests bench_tests)
-    if(TARGET ${test} AND TARGET drydock)
+    if(TARGET ${test})
         add_dependencies(${test} drydock)
     endif()
 endforeach()

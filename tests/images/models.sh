@@ -4,20 +4,9 @@
 #
 # Usage: models.sh DRYDOCK SOURCE GPU_FOLDER
 set -eu
-drydock=$1
-source=$2
+. "$(dirname "$0")/image.sh"
 gpu=$3/sdma.so
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
 
-for tool in clang lld-link llvm-dlltool; do
-    command -v $tool >/dev/null || { echo "skipped: no $tool here"; exit 0; }
-done
-fail() {
-    echo "FAILED: $1"
-    cat "$work/log"
-    exit 1
-}
 case=$source/cases/evict-and-restore.case
 cd "$work"
 play() { # exit status, image, further options

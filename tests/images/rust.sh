@@ -4,14 +4,9 @@
 #
 # Usage: rust.sh DRYDOCK SOURCE
 set -eu
-drydock=$1
-source=$2
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+. "$(dirname "$0")/image.sh"
 
-for tool in bindgen clang lld-link llvm-dlltool make; do
-    command -v $tool >/dev/null || { echo "skipped: no $tool here"; exit 0; }
-done
+need bindgen make
 # A toolchain of rustup's before Debian's may lack the target.
 compiler=
 for candidate in rustc /usr/bin/rustc; do
@@ -20,11 +15,6 @@ for candidate in rustc /usr/bin/rustc; do
 done
 [ -n "$compiler" ] || { echo "skipped: no rustc with libstd-rust-dev-windows here"; exit 0; }
 
-fail() {
-    echo "FAILED: $1"
-    cat "$work/log"
-    exit 1
-}
 build() { # in the folder of that name, what is wanted
     folder=$1
     shift

@@ -5,23 +5,12 @@
 # Usage: samples.sh DRYDOCK SOURCE [FOLDER]
 # FOLDER (default: $DRYDOCK_SAMPLES) is a clone of github.com/microsoft/graphics-driver-samples.
 set -eu
-drydock=$1
-source=$2
+. "$(dirname "$0")/image.sh"
 folder=${3:-${DRYDOCK_SAMPLES:-}}
 
-for tool in clang lld-link llvm-dlltool; do
-    command -v $tool >/dev/null || { echo "skipped: no $tool here"; exit 0; }
-done
 [ -n "$folder" ] || { echo "skipped: DRYDOCK_SAMPLES names no folder with the samples"; exit 0; }
 [ -d "$folder/compute-only-sample/coskmd" ] && [ -d "$folder/render-only-sample/roskmd" ] ||
     { echo "skipped: the samples are not in $folder"; exit 0; }
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-fail() {
-    echo "FAILED: $1"
-    tail -n 60 "$work/log"
-    exit 1
-}
 
 rules() { # of the findings in the log, in one line
     sed -n 's/^error \([^ ]*\).*/\1/p' "$work/log" | sort -u | tr '\n' ' '

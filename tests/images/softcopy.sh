@@ -4,19 +4,8 @@
 #
 # Usage: softcopy.sh DRYDOCK SOURCE
 set -eu
-drydock=$1
-source=$2
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+. "$(dirname "$0")/image.sh"
 
-for tool in clang lld-link llvm-dlltool; do
-    command -v $tool >/dev/null || { echo "skipped: no $tool here"; exit 0; }
-done
-fail() {
-    echo "FAILED: $1"
-    cat "$work/log"
-    exit 1
-}
 "$drydock" cc -o "$work/softcopy.sys" "$source/tests/images/softcopy/softcopy.c"
 "$drydock" cc -DSOFTCOPY_MISTAKE=1 -o "$work/mistake.sys" "$source/tests/images/softcopy/softcopy.c"
 "$drydock" cc -DSOFTCOPY_MISTAKE=2 -o "$work/early.sys" "$source/tests/images/softcopy/softcopy.c"

@@ -4,19 +4,8 @@
 #
 # Usage: threads.sh DRYDOCK SOURCE
 set -eu
-drydock=$1
-source=$2
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+. "$(dirname "$0")/image.sh"
 
-for tool in clang lld-link llvm-dlltool; do
-    command -v $tool >/dev/null || { echo "skipped: no $tool here"; exit 0; }
-done
-fail() {
-    echo "FAILED: $1"
-    cat "$work/log"
-    exit 1
-}
 "$drydock" cc -c -DDxgkInitialize=ThreadsInitialize -o "$work/softcopy.o" \
     "$source/tests/images/softcopy/softcopy.c"
 

@@ -4,17 +4,11 @@
 #
 # Usage: three_ways.sh DRYDOCK SOURCE SEEDS [MODEL...]     (all models where none is named)
 set -eu
-drydock=$1
-source=$2
+. "$(dirname "$0")/image.sh"
 seeds=$3
 shift 3
 [ $# -gt 0 ] || set -- physical gpummu iommu
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
 
-for tool in clang lld-link llvm-dlltool; do
-    command -v $tool >/dev/null || { echo "skipped: no $tool here"; exit 0; }
-done
 mingw=x86_64-w64-mingw32
 command -v $mingw-gcc >/dev/null || { echo "no $mingw-gcc here: images by clang only"; mingw=; }
 

@@ -7,14 +7,9 @@
 #
 # Usage: writers.sh DRYDOCK SOURCE
 set -eu
-drydock=$(realpath "$1")
-source=$(realpath "$2")
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+. "$(dirname "$0")/image.sh"
 
-for tool in clang lld-link llvm-symbolizer; do
-    command -v $tool >/dev/null || { echo "skipped: no $tool here"; exit 0; }
-done
+need llvm-symbolizer
 
 failures=0
 fail() { # WHAT FILE

@@ -6,16 +6,10 @@
 #
 # Usage: zoo.sh DRYDOCK SOURCE SEEDS [ID...]     (all defects where none is named)
 set -eu
-drydock=$1
-source=$2
+. "$(dirname "$0")/image.sh"
 seeds=$3
 shift 3
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
 
-for tool in clang lld-link llvm-dlltool; do
-    command -v $tool >/dev/null || { echo "skipped: no $tool here"; exit 0; }
-done
 sources=$(find "$source/src/refkmd" -name '*.c' | sort | grep -v '_test\.c$\|/test_[a-z_]*\.c$')
 
 found() { # the rows of a table that are found: ID MODEL

@@ -1,40 +1,33 @@
 #!/bin/sh
-# The example of a driver with packets of its own, as an image with its model: clean, and each of its mistakes is
+# An example of a driver with packets of its own, as an image with its model: clean, and each of its mistakes is
 # the finding that fits. Its own Makefile builds it.
 #
-# Usage: sdma.sh DRYDOCK SOURCE
+# Usage: example.sh DRYDOCK SOURCE NAME MODEL RULE...     (the rule that each mistake breaks)
 set -eu
-drydock=$1
-source=$2
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+. "$(dirname "$0")/image.sh"
+name=$3
+model=$4
+shift 4
 
-for tool in clang lld-link llvm-dlltool make; do
-    command -v $tool >/dev/null || { echo "skipped: no $tool here"; exit 0; }
-done
-fail() {
-    echo "FAILED: $1"
-    cat "$work/log"
-    exit 1
-}
+need make
 cp -r "$source/examples" "$work/examples"
-cd "$work/examples/driver-sdma"
+cd "$work/examples/driver-$name"
 make DRYDOCK="$drydock" DRYDOCK_INCLUDE="$source/include" SEEDS=20 check >"$work/log" 2>&1 ||
     fail "the driver is not clean"
 for host_aperture in no yes; do
-    "$drydock" run sdma.case --driver ./sdma.sys --gpu ./sdma.so --option far-memory=8G \
+    "$drydock" run "$name.case" --driver "./$name.sys" --gpu "./$model.so" --option far-memory=8G \
         --option host-aperture=$host_aperture --no-out >"$work/log" 2>&1 ||
         fail "a board of gigabytes is not clean"
 done
 number=0
-for rule in PT-017 VX-003 TLB-002 FENCE-004; do
+for rule; do
     number=$((number + 1))
     make DRYDOCK="$drydock" DRYDOCK_INCLUDE="$source/include" mistake-$number >"$work/log" 2>/dev/null ||
         fail "mistake $number is not built"
     grep -qw "^error $rule" "$work/log" || fail "mistake $number is not found as one of $rule"
     case $rule in
     PT-017 | VX-003) # the lines that wrote the packet
-        "$drydock" run sdma.case --driver ./mistake-$number.sys --gpu ./sdma.so --no-out >"$work/log" 2>&1 || :
+        "$drydock" run "$name.case" --driver ./mistake-$number.sys --gpu "./$model.so" --no-out >"$work/log" 2>&1 || :
         tr -d '\n' <"$work/log" | grep -q "  writers  *bytes 0x[0-9a-f]* to 0x.*paging.c:[0-9]*)" ||
             fail "nobody wrote the packet of mistake $number"
         ;;
