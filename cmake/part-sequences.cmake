@@ -9,7 +9,8 @@ if(DRYDOCK_BENCH AND DRYDOCK_TESTS AND TARGET drydock)
 endif()
 
 # What the documents promise is there: every sequence, every contradiction and unknown of the contract; each header
-# compiles alone, the manager keeps to its layers, and watchers name the calls that they look at.
+# compiles alone, the manager keeps to its layers, watchers name the calls that they look at, and images can import each
+# service.
 if(DRYDOCK_TESTS)
     add_test(NAME docs/sequences COMMAND sh ${CMAKE_SOURCE_DIR}/scripts/check-sequences.sh)
     add_test(NAME docs/choices COMMAND sh ${CMAKE_SOURCE_DIR}/scripts/check-choices.sh)
@@ -17,4 +18,5 @@ if(DRYDOCK_TESTS)
     add_test(NAME docs/circles COMMAND sh ${CMAKE_SOURCE_DIR}/scripts/circles.sh ${CMAKE_BINARY_DIR})
     add_test(NAME docs/layers COMMAND sh ${CMAKE_SOURCE_DIR}/scripts/check-layers.sh ${CMAKE_BINARY_DIR})
     add_test(NAME docs/watchers COMMAND sh ${CMAKE_SOURCE_DIR}/scripts/check-watchers.sh)
+    add_test(NAME docs/services COMMAND sh ${CMAKE_SOURCE_DIR}/scripts/check-services.sh)
 endif()

@@ -3,34 +3,9 @@
 #
 # Usage: cli_test.sh PATH-OF-DRYDOCK PATH-OF-SOURCE
 set -u
-drydock=$1
+. "$(dirname "$0")/expect.sh"
 cases=$2/cases
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
-failures=0
 
-fail() {
-    echo "FAILED: $*"
-    echo "  stdout: $(head -c 600 out)"
-    echo "  stderr: $(head -c 600 err)"
-    failures=$((failures + 1))
-}
-
-# expect STATUS ARGUMENTS...: runs drydock; output in the files out and err.
-expect() {
-    wanted=$1
-    shift
-    "$drydock" "$@" >out 2>err
-    got=$?
-    [ "$got" -eq "$wanted" ] || fail "drydock $* exited with $got (expected $wanted)"
-}
-says() {
-    grep -q -e "$1" err || fail "standard error does not say: $1"
-}
-prints() {
-    grep -q -e "$1" out || fail "standard output does not say: $1"
-}
 # No folder, finished or half, and no other file than our own.
 leaves_nothing() {
     left=$(find . -mindepth 1 ! -name out ! -name err ! -name '*.in' | head -3)
@@ -92,9 +67,9 @@ prints '^seed  0 and up'
 expect 2 options sead
 says "did you mean seed"
 expect 2 run "$cases/main.case" --page-tables magic
-says "expected gpu-virtual|gpu-physical|cpu"
+says "expected gpu-virtual\\|gpu-physical\\|cpu"
 expect 2 check "$cases/main.case" --pool-guard nowhere
-says "expected auto|none|end|begin"
+says "expected auto\\|none\\|end\\|begin"
 expect 2 run "$cases/main.case" --locl-memory 1G
 says "did you mean --local-memory"
 expect 2 run "$cases/main.case" --local-memory
@@ -199,7 +174,7 @@ for model in physical gpummu; do
     expect 1 run large.in --model $model --no-out
     says "^error submission  large.in:5$"
     says "^  submission .* need [0-9]* bytes, [0-9]* are available"
-    says "memory manager refuses it (RES-00[13]: "
+    says "memory manager refuses it \\(RES-00[13]: "
     says "^  replay     drydock run large.in --model $model$"
 done
 leaves_nothing
@@ -222,7 +197,7 @@ prints '"id": "XFER-003"'
 expect 2 rules --from no/such/folder
 says "'no/such/folder' is no folder of drydock check or run"
 expect 1 check --driver zoo:D10-pointer-stays --model physical --seeds 3 --jobs 1 --repeat 0 --out c.in
-prints '^error PB-004  DxgkDdiBuildPagingBuffer('
+prints '^error PB-004  DxgkDdiBuildPagingBuffer\('
 expect 0 rules --from c.in PB-004
 prints '^PB-004    driver 1  checked   both   *[1-9][0-9,]*  *[1-9]'
 expect 2 explain c.in/rules.json
@@ -432,7 +407,7 @@ printf 'drydock-case 1\noption driver ./evil.sys\nalloc a size=64K\nsubmit c0 a:
 for verb in "run --no-out" replay shrink "check --seeds 1 --no-shrink" ops; do
     # shellcheck disable=SC2086
     expect 2 $verb gpu.in
-    says 'gpu.in:3: option gpu ./model.so: the case would have this file loaded as code (expected --trust-case'
+    says 'gpu.in:3: option gpu ./model.so: the case would have this file loaded as code \(expected --trust-case'
 done
 printf 'drydock-case 1\noption policy-file policy.so\nalloc a size=64K\n' >policy.in
 for verb in "run --no-out" replay shrink "check --seeds 1 --no-shrink" ops; do
@@ -465,7 +440,7 @@ leaves_nothing
 
 # A campaign writes the smallest case of each cause.
 expect 1 check --driver zoo:D10-pointer-stays --seeds 2 --findings found.in
-prints 'replay *drydock replay found.in/PB-004-1.case    ([0-9]* lines*, shrunk from [0-9,]*)'
+prints 'replay *drydock replay found.in/PB-004-1.case    \([0-9]* lines*, shrunk from [0-9,]*\)'
 expect 0 replay found.in/PB-004-1.case --expect PB-004
 rm -rf found.in
 expect 1 check --driver zoo:D10-pointer-stays --seeds 2 --findings found.in --no-shrink
@@ -496,7 +471,7 @@ leaves_nothing
 expect 0 gen clients=2 busy-ms=10 decode-set=64M bandwidth=10 -o two.case
 grep -q "clients: 2 decode" two.case || fail "clients=2 does not make two processes"
 expect 0 run two.case --model gpummu --no-out
-prints 'fairness (Jain)  *[01]\.[0-9]'
+prints 'fairness \(Jain\)  *[01]\.[0-9]'
 prints 'ideal, throughput .*, 0\.[0-9]* of it'
 expect 0 run two.case --model gpummu --no-out --json
 prints '"name": "decode1"'
@@ -531,7 +506,7 @@ says '^drydock: marked.in:1: '
 for mark in '\377\376d\0' '\376\377\0d'; do
     printf "$mark" >wide.in
     expect 2 run wide.in
-    says 'wide.in: a text in UTF-16 (expected UTF-8)$'
+    says 'wide.in: a text in UTF-16 \(expected UTF-8\)$'
 done
 printf '\357\273\277' >marked.in
 expect 2 run marked.in
@@ -568,7 +543,7 @@ done
 expect 0 gen --json
 prints '"name": "transformer"'
 expect 0 rules XFER-010
-prints '(tests alone: the page lets hAllocation be NULL'
+prints '\(tests alone: the page lets hAllocation be NULL'
 expect 0 rules XFER-001
 ! grep -q 'tests alone' out || fail "campaigns evaluate XFER-001"
 expect 0 ops "$cases/first-page-in.case"
@@ -798,7 +773,7 @@ prints '^  [a-zA-Z]*  *seccomp '
 PATH=/nowhere "$drydock" doctor --seconds 0 --quiet >out 2>err
 [ $? -eq 1 ] || fail "doctor finds a compiler nowhere"
 prints '^  MISSING  clang  *not in PATH$'
-prints '^           for cc (Debian: clang)$'
+prints '^           for cc \(Debian: clang\)$'
 prints '^  absent   llvm-symbolizer '
 expect 2 doctor --seconds forever
 

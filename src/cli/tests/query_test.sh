@@ -3,26 +3,7 @@
 #
 # Usage: query_test.sh PATH-OF-DRYDOCK
 set -u
-drydock=$1
-work=$(mktemp -d "${TMPDIR:-/tmp}/dry dock äXXXXXX") || exit 1
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
-failures=0
-
-fail() {
-    echo "FAILED: $*"
-    failures=$((failures + 1))
-}
-expect() {
-    wanted=$1
-    shift
-    "$drydock" "$@" >out 2>err
-    got=$?
-    [ "$got" -eq "$wanted" ] ||
-        fail "drydock $* exits with $got (expected $wanted): $(head -c 300 err) $(tail -3 out)"
-}
-says() { grep -Eq -- "$1" err || fail "no '$1' in: $(head -c 400 err)"; }
-prints() { grep -Eq -- "$1" out || fail "no '$1' in: $(head -c 800 out)"; }
+. "$(dirname "$0")/expect.sh"
 
 # Two campaigns write one file at the same time.
 bad="check --driver zoo:D37-fill-in-dwords --model physical --jobs 1 --no-shrink --quiet --settings none"

@@ -3,27 +3,8 @@
 #
 # Usage: settings_test.sh PATH-OF-DRYDOCK PATH-OF-SOURCE
 set -u
-drydock=$1
+. "$(dirname "$0")/expect.sh"
 cases=$2/cases
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
-failures=0
-
-fail() {
-    echo "FAILED: $*"
-    failures=$((failures + 1))
-}
-expect() {
-    wanted=$1
-    shift
-    "$drydock" "$@" >out 2>err
-    got=$?
-    [ "$got" -eq "$wanted" ] ||
-        fail "drydock $* exits with $got (expected $wanted): $(head -c 300 err) $(tail -3 out)"
-}
-says() { grep -Eq -- "$1" err || fail "no '$1' in: $(head -c 400 err)"; }
-prints() { grep -Eq -- "$1" out || fail "no '$1' in: $(head -c 800 out)"; }
 
 cat >drydock.toml <<'END'
 # a driver with a mistake, on a small board

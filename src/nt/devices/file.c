@@ -134,6 +134,8 @@ NTSTATUS NTAPI ZwSetInformationFile(HANDLE Handle, PIO_STATUS_BLOCK Io, PVOID In
 }
 
 static const struct nt_export services[] = {
+    NT_SERVICE(IoGetDeviceObjectPointer),
+    NT_SERVICE(IoGetRelatedDeviceObject),
     NT_SERVICE(ZwCreateFile),
     NT_SERVICE(ZwOpenFile),
     NT_SERVICE(ZwReadFile),
