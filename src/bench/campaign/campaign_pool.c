@@ -64,8 +64,8 @@ struct worker {
     struct journal_reader *journal;
     bool is_busy;
     struct item item;
-    double started;
-    pid_t judge; /* plays the item again, whose record waits; 0: none does */
+    struct child_moment began; /* when it was given the item */
+    pid_t judge;               /* plays the item again, whose record waits; 0: none does */
     int judge_socket;
     struct campaign_record *judged;
 };
@@ -599,7 +599,7 @@ static void feed(struct pool *pool, struct worker *worker)
         worker->item = item;
         journal_reader_begin(worker->journal, worker->socket, item.key);
         worker->is_busy = true;
-        worker->started = wall_now();
+        worker->began = child_moment_now(worker->pid);
         /* If it cannot take it, its socket says so when it is polled. */
         transfer_all(worker->socket, &item, sizeof item, true);
     } else if (worker->pid) {
@@ -702,7 +702,7 @@ static void kill_late(struct pool *pool, struct campaign_record *record)
         struct worker *worker = &pool->workers[i];
 
         if (!worker->is_busy || worker->judge ||
-            now - worker->started < pool->options->run_limit_seconds)
+            !child_moment_is_over(&worker->began, pool->options->run_limit_seconds))
             continue;
         make_it_tell(worker, record);
         kill(worker->pid, SIGKILL);

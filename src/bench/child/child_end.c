@@ -10,6 +10,7 @@
 
 #define FIRST_NAP_NS 100000
 #define LONGEST_NAP  10000000
+#define MOST_STOOD   10
 
 static double wall_now(void)
 {
@@ -19,8 +20,8 @@ static double wall_now(void)
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-/* The second number of schedstat, in nanoseconds. */
-double child_end_stood_ready(pid_t child)
+/* The second number of schedstat, in nanoseconds; 0: there is none. */
+static double stood_ready(pid_t child)
 {
     char path[32];
     uint64_t ran = 0, stood = 0;
@@ -34,6 +35,19 @@ double child_end_stood_ready(pid_t child)
         stood = 0;
     fclose(file);
     return (double)stood * 1e-9;
+}
+
+struct child_moment child_moment_now(pid_t child)
+{
+    return (struct child_moment){child, wall_now(), stood_ready(child)};
+}
+
+bool child_moment_is_over(const struct child_moment *since, double seconds)
+{
+    const double passed = wall_now() - since->wall;
+
+    return passed >= seconds * MOST_STOOD ||
+           (passed >= seconds && passed - (stood_ready(since->child) - since->stood) >= seconds);
 }
 
 int child_end_wait(pid_t child, double seconds, bool *out_is_late)

@@ -16,11 +16,21 @@
 /* Time for a process that has nothing more to do. */
 #define CHILD_END_SECONDS 5.0
 
+/* A moment in the life of a process: from it on its time is counted. */
+struct child_moment {
+    pid_t child;
+    double wall, stood; /* seconds: the clock's, and how long it had stood ready by then */
+};
+
+struct child_moment child_moment_now(pid_t child);
+
 /*
- * Seconds in which the process (its first thread) was ready, and others had the processors: no
- * fault of its own. 0 where the kernel does not count them, or there is no such process.
+ * Whether so many seconds have passed since then. On a machine that is busy with others, a run that
+ * is only slow is no hang: time in which the process (its first thread) was ready, and others had
+ * the processors, does not count, up to ten times the seconds. All time counts where the kernel
+ * does not say how long that was.
  */
-double child_end_stood_ready(pid_t child);
+bool child_moment_is_over(const struct child_moment *since, double seconds);
 
 /* The status as of waitpid(). *out_is_late: the process was ended after so many seconds. */
 int child_end_wait(pid_t child, double seconds, bool *out_is_late);

@@ -59,14 +59,16 @@ static pid_t spin_on_one_processor(void)
         ;
 }
 
-/* Of four that share a processor each stands ready three quarters of the time; one that sleeps does
- * not. */
+/*
+ * Of four that share a processor each stands ready three quarters of the time, which does not
+ * count; all of the time of one that sleeps does, and ten times the limit is the end of each.
+ */
 static void standing_ready_is_not_sleeping(void **state)
 {
     const struct timespec second = {1, 0};
-    pid_t children[5];
+    const bool is_counted = access("/proc/self/schedstat", R_OK) == 0;
+    struct child_moment since[5];
     cpu_set_t all, one;
-    double stood = 0;
     bool is_late;
 
     sched_getaffinity(0, sizeof all, &all);
@@ -74,22 +76,23 @@ static void standing_ready_is_not_sleeping(void **state)
     CPU_SET(sched_getcpu(), &one);
     sched_setaffinity(0, sizeof one, &one); /* all of them where this process is */
     for (unsigned i = 0; i < 4; i++)
-        children[i] = spin_on_one_processor();
+        since[i] = child_moment_now(spin_on_one_processor());
     sched_setaffinity(0, sizeof all, &all);
-    children[4] = fork();
-    if (children[4] == 0)
+    since[4].child = fork();
+    if (since[4].child == 0)
         for (;;)
             pause();
+    since[4] = child_moment_now(since[4].child);
+    for (unsigned i = 0; i < 5; i++)
+        assert_false(child_moment_is_over(&since[i], 60));
     nanosleep(&second, NULL);
-    for (unsigned i = 0; i < 4; i++)
-        stood += child_end_stood_ready(children[i]);
-    if (access("/proc/self/schedstat", R_OK) == 0) {
-        assert_true(stood > 1.5); /* of 3 */
-        assert_true(child_end_stood_ready(children[4]) < stood / 4);
+    assert_true(child_moment_is_over(&since[4], 1));
+    for (unsigned i = 0; i < 4; i++) {
+        assert_int_equal(child_moment_is_over(&since[i], 1), !is_counted);
+        assert_true(child_moment_is_over(&since[i], 0.1));
     }
     for (unsigned i = 0; i < 5; i++)
-        child_end_wait(children[i], 0, &is_late);
-    assert_true(child_end_stood_ready(children[0]) == 0); /* it is no more */
+        child_end_wait(since[i].child, 0, &is_late);
 }
 
 int main(void)

@@ -30,7 +30,6 @@
 #include <unistd.h>
 
 #define PROGRESS_MS       100
-#define MOST_STOOD        10
 #define LAST_MS           1000 /* for a hung process to say where it is */
 #define INTERRUPT_SECONDS 3.0  /* for a run that is interrupted to come to an end */
 
@@ -136,34 +135,10 @@ static bool read_journal(struct child *child)
     return false;
 }
 
-/* A moment of a child's: the time, and how long the child had stood ready by then. */
-struct moment {
-    double wall, stood;
-};
-
-static struct moment moment_of(const struct child *child)
-{
-    return (struct moment){wall_now(), child_end_stood_ready(child->pid)};
-}
-
-/*
- * Whether so many seconds have passed since then. On a machine that is busy with others, a run that
- * is only slow is no hang: time in which it stood ready does not count, up to MOST_STOOD times the
- * seconds.
- */
-static bool is_over(const struct child *child, struct moment since, double seconds)
-{
-    const double passed = wall_now() - since.wall;
-
-    return passed >= seconds * MOST_STOOD ||
-           (passed >= seconds &&
-            passed - (child_end_stood_ready(child->pid) - since.stood) >= seconds);
-}
-
 /* True when the pipe closes in time, or no more comes that counts. seconds 0: there is no limit. */
 static bool wait_for_end(const struct run_config *config, struct child *child, double seconds)
 {
-    struct moment began = moment_of(child);
+    struct child_moment began = child_moment_now(child->pid);
     struct pollfd polled = {.fd = child->pipe_end, .events = POLLIN};
 
     for (;;) {
@@ -173,10 +148,10 @@ static bool wait_for_end(const struct run_config *config, struct child *child, d
         if (interrupt_came() && !child->is_interrupted) {
             child->is_interrupted = child->area->stops = true;
             seconds = INTERRUPT_SECONDS;
-            began = moment_of(child);
+            began = child_moment_now(child->pid);
             continue;
         }
-        if (seconds && is_over(child, began, seconds))
+        if (seconds && child_moment_is_over(&began, seconds))
             return false;
         if (poll(&polled, 1, wait_ms) > 0 && !read_journal(child))
             return true;

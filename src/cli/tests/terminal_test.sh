@@ -129,7 +129,7 @@ terminal run "$cases/main.case" --model physical --no-out
 has lines "^$escape\[Kphysical  \[$escape\[0;32m█*░*$escape\[0m\] *[0-9]* %"
 lacks out 'physical  \['
 has lines "^$escape\[K *[a-z].*driver ref, seed 1\|^transformer: .*driver ref, seed 1"
-terminal check --seeds 4000 --jobs 1 --no-shrink --time-limit 2
+terminal check --seeds 4000 --jobs 1 --no-shrink --time-limit 6
 has lines "check  .* %  [0-9,]* of 4,000 runs  [0-9.,]*/s  0:0[0-9] left  0 with findings"
 awk 'length($0) > 0 { gsub(/\033\[[0-9;]*[mK]/, ""); gsub(/█/, "#"); gsub(/░/, "."); if ($0 ~ /^check/ && length($0) > 99) exit 1 }' lines ||
     fail "a line of progress is wider than the terminal"
