@@ -112,6 +112,7 @@ enum d3dkmt_deed_kind {
     D3DKMT_DEED_UNLOCK,  /* about to be */
     D3DKMT_DEED_OFFER,   /* has been asked for; priority */
     D3DKMT_DEED_RECLAIM, /* the same; result */
+    D3DKMT_DEED_SUBMIT,  /* about to be: the oldest work that the context has queued */
 };
 struct d3dkmt_deed {
     enum d3dkmt_deed_kind kind;
@@ -127,6 +128,8 @@ struct d3dkmt_deed {
     unsigned priority;                /* OFFER */
     enum vidmm_reclaim_result result; /* RECLAIM */
     bool is_reclaim;                  /* RESIDENT */
+    void *client;                     /* SUBMIT: whose context */
+    D3DKMT_HANDLE context;            /* SUBMIT */
 };
 
 /* Who looks on: at each call before it is made and when it has ended, and at the end of a process.

@@ -79,6 +79,9 @@ static bool work_goes(struct item *item)
     context->device->last_work = ++front->handed_over;
     list_remove(&item->link);
     list_push_back(&context->running, &item->link);
+    front_tell(front, &(struct d3dkmt_deed){.kind = D3DKMT_DEED_SUBMIT,
+                                            .client = context->device->process->client,
+                                            .context = context->object.handle});
     vidmm_context_set_null_rendering(context->handle, item->is_null);
     status = vidmm_submit_virtual_with(context->handle, &item->work, retired, item);
     if (!NT_SUCCESS(status))

@@ -324,6 +324,13 @@ void paging_wait_for_room(struct paging_operation *operation)
     starve(operation);
 }
 
+/* Destroyed, but for queued work of its device, which may use it. */
+static bool is_still_used(const struct allocation *allocation)
+{
+    return !allocation->is_destroyed ||
+           (allocation->waits_for_queues && device_has_queued(allocation->device));
+}
+
 /*
  * What a client has destroyed or evicted meanwhile is not taken again. The manager is asked for the
  * rest, and at the end of it the allocations that go can go.
@@ -335,7 +342,7 @@ static void shrink_restore(struct paging_operation *operation)
     for (unsigned i = 0; i < operation->count; i++) {
         struct allocation *allocation = operation->allocations[i];
 
-        if (!allocation->is_destroyed && !allocation->evict_later) {
+        if (is_still_used(allocation) && !allocation->evict_later) {
             operation->allocations[kept] = allocation;
             operation->handles[kept++] = allocation->handle;
             continue;

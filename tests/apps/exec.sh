@@ -72,7 +72,12 @@ expect 0 '^0 wrong words' --local-memory 8M --record "$folder/copy.case" -- "$cl
 [ "$(grep -c '^write .* key=0x' "$folder/copy.case")" = 4 ] || complain "not four contents"
 [ "$(grep -c '^read ' "$folder/copy.case")" = 4 ] || complain "not four reads"
 plays_twice "$folder/copy.case"
-# Two beside each other, with room for both: of those that take turns a record can fail to play (docs/applications.md).
+# Two that take turns: what one submits while the other has the memory comes behind its restoration.
+expect 0 '^0 wrong words' --local-memory 16M --socket "$folder/socket" \
+    --record "$folder/turns.case" -- sh "$folder/two"
+grep -q ' demotions' "$folder/out" || complain "nobody gave way under a recorder"
+plays_twice "$folder/turns.case"
+# ... and beside each other, with room for both.
 expect 0 '^0 wrong words' --local-memory 32M --socket "$folder/socket" \
     --record "$folder/two.case" -- sh "$folder/two"
 grep -q ' demotions' "$folder/out" && complain "somebody gave way with room for both"

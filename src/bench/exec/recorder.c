@@ -21,21 +21,35 @@ struct recorder_case {
     FILE *head, *body;
     char *head_text, *body_text;
     size_t head_size, body_size;
+    struct list held; /* of all contexts, in the order of their calls */
     unsigned nodes;
-    bool has_opaque_note, was_wait;
-    char last_wait[32];
+    bool has_opaque_note;
 };
 
-/* Of one submission while its packets are walked. */
-struct line {
-    struct recorder_case *recorder;
-    struct seen_process *process;
+/* A range of an allocation; NULL: nothing that is known. */
+struct place {
+    struct seen_object *allocation;
+    uint64_t offset;
+};
+
+/* What a packet does, with its addresses as they were mapped when it was submitted. */
+struct deed {
+    enum seen_access_kind kind;
+    uint64_t bytes;
+    struct place from, to;
+};
+
+/* A submission, or a wait of a context's, which the front has queued and not handed over. */
+struct held {
+    struct list link;
     struct seen_object *context;
-    char *text;
-    size_t size;
-    FILE *out;
-    unsigned count;
-    bool is_opaque;
+    D3DKMT_HANDLE handle; /* the context's */
+    uint64_t sequence;    /* of the submission; 0: it is a wait */
+    bool is_null, is_opaque;
+    unsigned fence_count;
+    struct seen_object *fences[D3DDDI_MAX_OBJECT_WAITED_ON];
+    struct deed *deeds;
+    unsigned deed_count, deed_room;
 };
 
 struct recorder_case *recorder_case_create(struct seen *seen)
@@ -46,6 +60,7 @@ struct recorder_case *recorder_case_create(struct seen *seen)
         return NULL;
     recorder->seen = seen;
     recorder->nodes = 2;
+    list_init(&recorder->held);
     recorder->head = open_memstream(&recorder->head_text, &recorder->head_size);
     recorder->body = open_memstream(&recorder->body_text, &recorder->body_size);
     if (recorder->head && recorder->body)
@@ -54,10 +69,21 @@ struct recorder_case *recorder_case_create(struct seen *seen)
     return NULL;
 }
 
+static void drop_held(struct held *held)
+{
+    list_remove(&held->link);
+    free(held->deeds);
+    free(held);
+}
+
 void recorder_case_destroy(struct recorder_case *recorder)
 {
+    struct held *held, *following;
+
     if (!recorder)
         return;
+    list_for_each_safe (held, following, &recorder->held, struct held, link)
+        drop_held(held);
     if (recorder->head)
         fclose(recorder->head);
     if (recorder->body)
@@ -69,11 +95,12 @@ void recorder_case_destroy(struct recorder_case *recorder)
 
 /* ---- Waits ----------------------------------------------------------------------------------- */
 
+/* For all that the context has had handed over. */
 static void wait_for(struct recorder_case *recorder, struct seen_object *context)
 {
-    if (!context || context->waited >= context->submitted)
+    if (!context || context->waited >= context->handed)
         return;
-    context->waited = context->submitted;
+    context->waited = context->handed;
     fprintf(recorder->body, "wait c%u\n", context->number);
 }
 
@@ -85,16 +112,12 @@ static void order_behind(struct recorder_case *recorder, const struct seen_objec
         wait_for(recorder, use->context);
 }
 
-static void waited_for_fences(struct recorder_case *recorder, struct seen_process *process,
-                              UINT count, const D3DKMT_HANDLE *handles,
-                              const struct seen_object *context)
+/* Who waits knows what others had handed over; context: whose wait it is, NULL: the CPU's. */
+static void waited_for(struct recorder_case *recorder, const struct seen_object *fence,
+                       const struct seen_object *context)
 {
-    for (UINT i = 0; i < count; i++) {
-        const struct seen_object *fence = seen_find(process, handles[i], SEEN_FENCE);
-
-        if (fence && fence->signaller && fence->signaller != context)
-            wait_for(recorder, fence->signaller);
-    }
+    if (fence && fence->signaller && fence->signaller != context)
+        wait_for(recorder, fence->signaller);
 }
 
 /* ---- Content --------------------------------------------------------------------------------- */
@@ -237,14 +260,9 @@ static void look_at_memory(struct recorder_case *recorder, struct seen_object *a
 
 /* ---- Submissions ----------------------------------------------------------------------------- */
 
-struct place {
-    struct seen_object *allocation; /* NULL: nothing that is known */
-    uint64_t offset;
-};
-
 static struct place place_of(const struct seen_process *process, uint64_t va, uint64_t bytes)
 {
-    const struct seen_mapping *mapping = seen_mapping_at(process, va);
+    const struct seen_mapping *mapping = va ? seen_mapping_at(process, va) : NULL;
 
     if (!mapping || !mapping->allocation || bytes > mapping->end - va ||
         mapping->offset + (va - mapping->start) + bytes > mapping->allocation->bytes)
@@ -252,106 +270,203 @@ static struct place place_of(const struct seen_process *process, uint64_t va, ui
     return (struct place){mapping->allocation, mapping->offset + (va - mapping->start)};
 }
 
-static void refer(struct line *line, const struct place *place, uint64_t bytes, const char *how,
-                  uint64_t key)
+static struct held *hold(struct recorder_case *recorder, struct seen_object *context)
 {
-    fprintf(line->out, " a%u@%" PRIu64 "+%" PRIu64 ":%s", place->allocation->number, place->offset,
-            bytes, how);
-    if (key)
-        fprintf(line->out, "=0x%" PRIx64, key);
-    line->count++;
+    struct held *held = context ? calloc(1, sizeof *held) : NULL;
+
+    if (!held) {
+        recorder->seen->is_lost |= context != NULL;
+        return NULL;
+    }
+    held->context = context;
+    held->handle = context->handle;
+    list_push_back(&recorder->held, &held->link);
+    return held;
 }
 
-/* The lines in front of the submission: each reference is looked at before any is written down. */
-static void prepare(void *context, const struct seen_access *access)
+/* One more that work names which is held: it is not freed before. */
+static void name_place(const struct place *place)
 {
-    struct line *line = context;
-    struct place from, to;
-
-    if (access->kind == SEEN_SIGNAL || access->kind == SEEN_UNKNOWN)
-        return;
-    from =
-        access->source ? place_of(line->process, access->source, access->bytes) : (struct place){0};
-    to = access->destination ? place_of(line->process, access->destination, access->bytes)
-                             : (struct place){0};
-    if (from.allocation) {
-        order_behind(line->recorder, line->context, &from.allocation->written);
-        look_at_memory(line->recorder, from.allocation, from.offset, access->bytes);
-    }
-    if (to.allocation) {
-        order_behind(line->recorder, line->context, &to.allocation->written);
-        order_behind(line->recorder, line->context, &to.allocation->read);
-        read_what_is_unread(line->recorder, to.allocation, to.offset, access->bytes);
-    }
+    if (place->allocation)
+        place->allocation->held_names++;
 }
 
-static void write_down(void *context, const struct seen_access *access)
+static void keep_deed(void *context, const struct seen_access *access)
 {
-    struct line *line = context;
-    const struct seen_use use = {line->context, line->context->submitted};
-    const struct seen_content *known = NULL;
-    struct seen_content content = {.bytes = access->bytes};
-    struct place from, to;
+    struct held *held = context;
+    const struct seen_process *process = held->context->process;
+    struct deed deed = {.kind = access->kind, .bytes = access->bytes};
 
     if (access->kind == SEEN_SIGNAL)
         return;
-    if (access->kind == SEEN_UNKNOWN || line->count + 2 > MOST_REFERENCES) {
-        line->is_opaque = true;
+    if (access->kind == SEEN_UNKNOWN || held->deed_count * 2 + 2 > MOST_REFERENCES) {
+        held->is_opaque = true;
         return;
     }
-    from =
-        access->source ? place_of(line->process, access->source, access->bytes) : (struct place){0};
-    to = access->destination ? place_of(line->process, access->destination, access->bytes)
-                             : (struct place){0};
-    line->is_opaque |=
-        (access->source && !from.allocation) || (access->destination && !to.allocation);
-    if (from.allocation) {
-        refer(line, &from, access->bytes, "r", 0);
-        from.allocation->read = use;
-        known = content_of(from.allocation, from.offset, access->bytes);
+    if (held->deed_count == held->deed_room) {
+        const unsigned room = held->deed_room ? held->deed_room * 2 : 4;
+        struct deed *more = realloc(held->deeds, room * sizeof *more);
+
+        if (!more) {
+            held->is_opaque = true;
+            return;
+        }
+        held->deeds = more;
+        held->deed_room = room;
     }
-    if (!to.allocation)
-        return;
-    content.offset = to.offset;
-    if (access->kind == SEEN_COPY) {
-        content.key = key_of_range(known, from.offset);
-        if (known && known->offset == from.offset && known->bytes == access->bytes)
-            content.hash = known->hash;
-    }
-    content.is_unread = seen_cpu_address(to.allocation) != 0;
-    refer(line, &to, access->bytes, "w", content.key);
-    to.allocation->written = use;
-    set_content(line->recorder, to.allocation, &content);
+    deed.from = place_of(process, access->source, access->bytes);
+    deed.to = place_of(process, access->destination, access->bytes);
+    held->is_opaque |=
+        (access->source && !deed.from.allocation) || (access->destination && !deed.to.allocation);
+    name_place(&deed.from);
+    name_place(&deed.to);
+    held->deeds[held->deed_count++] = deed;
 }
 
-static void submitted(struct recorder_case *recorder, struct seen_process *process,
+/* The packets are read while the client owes us that they stay. */
+static void submitted(struct recorder_case *recorder, const struct seen_process *process,
                       const D3DKMT_SUBMITCOMMAND *arguments)
 {
-    struct line line = {.recorder = recorder,
-                        .process = process,
-                        .context =
-                            seen_find(process, arguments->BroadcastContext[0], SEEN_CONTEXT)};
+    struct held *held =
+        hold(recorder, seen_find(process, arguments->BroadcastContext[0], SEEN_CONTEXT));
 
-    if (!line.context)
+    if (!held)
         return;
-    line.out = open_memstream(&line.text, &line.size);
-    if (!line.out) {
-        recorder->seen->is_lost = true;
-        return;
+    held->sequence = held->context->submitted;
+    held->is_null = arguments->Flags.NullRendering;
+    held->is_opaque |=
+        !seen_walk_batch(process, arguments->Commands, arguments->CommandLength, keep_deed, held);
+}
+
+static void will_wait(struct recorder_case *recorder, const struct seen_process *process,
+                      const D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMGPU *arguments)
+{
+    struct held *held = hold(recorder, seen_find(process, arguments->hContext, SEEN_CONTEXT));
+
+    for (UINT i = 0; held && i < arguments->ObjectCount; i++)
+        held->fences[held->fence_count++] =
+            seen_find(process, arguments->ObjectHandleArray[i], SEEN_FENCE);
+}
+
+/* The lines in front of the submission: each reference is looked at before any is written down. */
+static void prepare(struct recorder_case *recorder, const struct held *held,
+                    const struct deed *deed)
+{
+    if (deed->from.allocation) {
+        order_behind(recorder, held->context, &deed->from.allocation->written);
+        look_at_memory(recorder, deed->from.allocation, deed->from.offset, deed->bytes);
     }
-    line.is_opaque =
-        !seen_walk_batch(process, arguments->Commands, arguments->CommandLength, prepare, &line);
-    if (!line.is_opaque)
-        seen_walk_batch(process, arguments->Commands, arguments->CommandLength, write_down, &line);
-    fclose(line.out);
-    if (line.is_opaque && !recorder->has_opaque_note) {
+    if (deed->to.allocation) {
+        order_behind(recorder, held->context, &deed->to.allocation->written);
+        order_behind(recorder, held->context, &deed->to.allocation->read);
+        read_what_is_unread(recorder, deed->to.allocation, deed->to.offset, deed->bytes);
+    }
+}
+
+static void refer(struct recorder_case *recorder, const struct place *place, uint64_t bytes,
+                  const char *how, uint64_t key)
+{
+    fprintf(recorder->body, " a%u@%" PRIu64 "+%" PRIu64 ":%s", place->allocation->number,
+            place->offset, bytes, how);
+    if (key)
+        fprintf(recorder->body, "=0x%" PRIx64, key);
+}
+
+static void write_down(struct recorder_case *recorder, const struct held *held,
+                       const struct deed *deed)
+{
+    const struct seen_use use = {held->context, held->sequence};
+    const struct place *from = &deed->from, *to = &deed->to;
+    const struct seen_content *known = NULL;
+    struct seen_content content = {.offset = to->offset, .bytes = deed->bytes};
+
+    if (from->allocation) {
+        refer(recorder, from, deed->bytes, "r", 0);
+        from->allocation->read = use;
+        known = content_of(from->allocation, from->offset, deed->bytes);
+    }
+    if (!to->allocation)
+        return;
+    if (deed->kind == SEEN_COPY) {
+        content.key = key_of_range(known, from->offset);
+        if (known && known->offset == from->offset && known->bytes == deed->bytes)
+            content.hash = known->hash;
+    }
+    content.is_unread = seen_cpu_address(to->allocation) != 0;
+    refer(recorder, to, deed->bytes, "w", content.key);
+    to->allocation->written = use;
+    set_content(recorder, to->allocation, &content);
+}
+
+static void write_submission(struct recorder_case *recorder, const struct held *held)
+{
+    for (unsigned i = 0; i < held->deed_count; i++)
+        prepare(recorder, held, &held->deeds[i]);
+    if (held->is_opaque && !recorder->has_opaque_note) {
         recorder->has_opaque_note = true;
         fprintf(recorder->body, "note \"work that is not read here: what it does is not in the "
                                 "case\"\n");
     }
-    fprintf(recorder->body, "submit c%u%s%s\n", line.context->number,
-            arguments->Flags.NullRendering ? " null=yes" : "", line.text);
-    free(line.text);
+    fprintf(recorder->body, "submit c%u%s", held->context->number,
+            held->is_null ? " null=yes" : "");
+    for (unsigned i = 0; i < held->deed_count; i++)
+        write_down(recorder, held, &held->deeds[i]);
+    fputc('\n', recorder->body);
+    held->context->handed = held->sequence;
+}
+
+static void freed(struct recorder_case *recorder, struct seen_object *allocation);
+
+static void release_place(struct recorder_case *recorder, const struct place *place)
+{
+    struct seen_object *allocation = place->allocation;
+
+    if (allocation && !--allocation->held_names && allocation->is_freed_later)
+        freed(recorder, allocation);
+}
+
+/* It has been handed over, or never will be: what waited for it to be freed is. */
+static void release(struct recorder_case *recorder, struct held *held)
+{
+    for (unsigned i = 0; i < held->deed_count; i++) {
+        release_place(recorder, &held->deeds[i].from);
+        release_place(recorder, &held->deeds[i].to);
+    }
+    drop_held(held);
+}
+
+/* The manager has the oldest submission of the context, and what stood in front of it is over. */
+static void handed_over(struct recorder_case *recorder, const struct d3dkmt_deed *deed)
+{
+    const struct seen_process *process = seen_process_of(recorder->seen, deed->client);
+    struct held *held, *following;
+
+    list_for_each_safe (held, following, &recorder->held, struct held, link) {
+        const bool is_work = held->sequence != 0;
+
+        if (held->context->process != process || held->handle != deed->context)
+            continue;
+        for (unsigned i = 0; i < held->fence_count; i++)
+            waited_for(recorder, held->fences[i], held->context);
+        if (is_work)
+            write_submission(recorder, held);
+        release(recorder, held);
+        if (is_work)
+            return;
+    }
+}
+
+/* Of a context, or of a whole process, that has ended. */
+static void drop_all_of(struct recorder_case *recorder, const struct seen_process *process,
+                        const struct seen_object *device, const struct seen_object *context)
+{
+    struct held *held, *following;
+
+    list_for_each_safe (held, following, &recorder->held, struct held, link) {
+        if (held->context->process == process && (!device || held->context->device == device) &&
+            (!context || held->context == context))
+            release(recorder, held);
+    }
 }
 
 /* ---- Other lines ----------------------------------------------------------------------------- */
@@ -420,7 +535,9 @@ static void tell_references(struct recorder_case *recorder, const struct d3dkmt_
 
 void recorder_case_deed(struct recorder_case *recorder, const struct d3dkmt_deed *deed)
 {
-    if (deed->kind == D3DKMT_DEED_EVICT)
+    if (deed->kind == D3DKMT_DEED_SUBMIT)
+        handed_over(recorder, deed);
+    else if (deed->kind == D3DKMT_DEED_EVICT)
         tell_references(recorder, deed, "evict", false);
     else if ((deed->kind == D3DKMT_DEED_MAKE_RESIDENT && deed->status == STATUS_SUCCESS) ||
              (deed->kind == D3DKMT_DEED_RESIDENT && NT_SUCCESS(deed->status) && !deed->is_reclaim))
@@ -461,6 +578,9 @@ static void freed(struct recorder_case *recorder, struct seen_object *allocation
 {
     if (!allocation || !allocation->bytes)
         return;
+    allocation->is_freed_later = allocation->held_names != 0;
+    if (allocation->is_freed_later)
+        return;
     read_what_is_unread(recorder, allocation, 0, UINT64_MAX / 2);
     fprintf(recorder->body, "free a%u\n", allocation->number);
     allocation->bytes = 0; /* no line names it any more */
@@ -497,6 +617,14 @@ void recorder_case_before(struct recorder_case *recorder, void *client,
             freed(recorder, seen_find(process, arguments->phAllocationList[i], SEEN_ALLOCATION));
         break;
     }
+    case D3DKMT_FN_DestroyContext: {
+        const struct seen_object *context = seen_find(
+            process, ((const D3DKMT_DESTROYCONTEXT *)call->arguments)->hContext, SEEN_CONTEXT);
+
+        if (context)
+            drop_all_of(recorder, process, NULL, context);
+        break;
+    }
     default:
         break;
     }
@@ -513,8 +641,10 @@ void recorder_case_called(struct recorder_case *recorder, void *client,
                         SEEN_DEVICE)
             : NULL;
 
-    if (device)
-        freed_all(recorder, process, device, NULL);
+    if (!device)
+        return;
+    drop_all_of(recorder, process, device, NULL);
+    freed_all(recorder, process, device, NULL);
 }
 
 static const char *offer_word(D3DKMT_OFFER_PRIORITY priority)
@@ -592,17 +722,14 @@ void recorder_case_behind(struct recorder_case *recorder, void *client,
     case D3DKMT_FN_WaitForSynchronizationObjectFromCpu: {
         const D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMCPU *arguments = call->arguments;
 
-        waited_for_fences(recorder, process, arguments->ObjectCount, arguments->ObjectHandleArray,
-                          NULL);
+        for (UINT i = 0; i < arguments->ObjectCount; i++)
+            waited_for(recorder, seen_find(process, arguments->ObjectHandleArray[i], SEEN_FENCE),
+                       NULL);
         break;
     }
-    case D3DKMT_FN_WaitForSynchronizationObjectFromGpu: {
-        const D3DKMT_WAITFORSYNCHRONIZATIONOBJECTFROMGPU *arguments = call->arguments;
-
-        waited_for_fences(recorder, process, arguments->ObjectCount, arguments->ObjectHandleArray,
-                          seen_find(process, arguments->hContext, SEEN_CONTEXT));
+    case D3DKMT_FN_WaitForSynchronizationObjectFromGpu:
+        will_wait(recorder, process, call->arguments);
         break;
-    }
     default:
         break;
     }
@@ -612,8 +739,10 @@ void recorder_case_closed(struct recorder_case *recorder, void *client)
 {
     struct seen_process *process = seen_process_of(recorder->seen, client);
 
-    if (process)
-        freed_all(recorder, process, NULL, NULL);
+    if (!process)
+        return;
+    drop_all_of(recorder, process, NULL, NULL);
+    freed_all(recorder, process, NULL, NULL);
 }
 
 /* ---- The file -------------------------------------------------------------------------------- */

@@ -2,13 +2,16 @@
  * Recorder: the calls of client processes as a case (docs/case-format.md).
  *
  * Place      bench. Over seen.h; given to a session, which tells it of each call.
- * Model      A line for what has an effect on memory, in the order in which the server has made the
- *            calls: allocations, residency, offers, priorities, submissions with what their packets
- *            read and write, waits. What the CPU has written is found when the GPU is about to read
- *            it, by its content: a `write` line has the content's hash as its key, and what the GPU
- *            copies keeps its key, so that the case, played without the client, checks every byte
- *            against the name of what the client had there. What the GPU has written to memory that
- *            the CPU sees is read, by a `read` line, before it ends or is written anew.
+ * Model      A line for what has an effect on memory, in the order in which the manager gets to
+ *            know of it: allocations, residency, offers, priorities, submissions with what their
+ *            packets read and write, waits. A submission is a line when the front hands it over,
+ *            which is later than its call where a fence holds it up, or another process has the
+ *            memory; what it names is freed behind it. What the CPU has written is found when the
+ *            GPU is about to read it, by its content: a `write` line has the content's hash as its
+ *            key, and what the GPU copies keeps its key, so that the case, played without the
+ *            client, checks every byte against the name of what the client had there. What the GPU
+ *            has written to memory that the CPU sees is read, by a `read` line, before it ends or
+ *            is written anew.
  *
  *            Where contexts are ordered by a fence, or by a client that looks at one, the case has
  *            a `wait` line.

@@ -80,7 +80,8 @@ struct seen_object {
     struct seen_signal signals[SEEN_SIGNALS];
     unsigned next_signal;
     struct seen_awaited awaited[SEEN_AWAITED];
-    uint64_t submitted, waited; /* sequence of its last submission; of what has been waited for */
+    uint64_t submitted;      /* sequence of its last submission */
+    uint64_t handed, waited; /* recorder: of what the manager has; of what has been waited for */
 
     /* FENCE */
     uint64_t cpu_address, va;
@@ -103,6 +104,8 @@ struct seen_object {
     struct seen_use used; /* by work, in whichever way */
     unsigned held;        /* references that the manager has: fewer, while others have the memory */
     struct seen_use read, written;
+    unsigned held_names; /* recorder: times that work names it which is not handed over */
+    bool is_freed_later; /* ... and it is destroyed */
     struct seen_content *contents;
     unsigned content_count, content_room;
 };

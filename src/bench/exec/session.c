@@ -60,7 +60,7 @@ static NTSTATUS escape(void *context, void *data, uint32_t bytes)
                                   : STATUS_NOT_SUPPORTED;
 }
 
-/* The checking layer sees the driver's side only, and a recorder calls only. */
+/* The checking layer sees the driver's side only, work among it, and a recorder calls only. */
 static void tell_others(void *context, const struct d3dkmt_deed *deed)
 {
     static const enum check_client_kind kinds[] = {
@@ -86,7 +86,7 @@ static void tell_others(void *context, const struct d3dkmt_deed *deed)
 
     if (session->recorder)
         recorder_case_deed(session->recorder, deed);
-    if (!session->board->check)
+    if (!session->board->check || deed->kind == D3DKMT_DEED_SUBMIT)
         return;
     check_client(session->board->check,
                  &(struct check_client_event){

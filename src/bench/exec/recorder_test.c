@@ -1,0 +1,172 @@
+/*
+ * Records of clients that give way to each other: the case has the work where the manager got it,
+ * and plays whole without the clients.
+ */
+#define _GNU_SOURCE
+#include "bench/exec/recorder.h"
+
+#include "bench/exec/test_client.h"
+#include "bench/whole_runs/test_run.h"
+#include "workload/workload.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MIB          (UINT64_C(1) << 20)
+#define LOCAL_BYTES  (16 * MIB)
+#define BUFFER_BYTES (10 * MIB) /* two of them do not fit */
+
+static char *text; /* of the record */
+
+static void finish(struct exec_session *session)
+{
+    const struct recorder_board board = {"test", LOCAL_BYTES, UINT64_C(1) << 30, 1};
+    char path[] = "/tmp/recorder_testXXXXXX", error[256];
+    size_t size = 0;
+    const int file = mkstemp(path);
+    FILE *in;
+
+    assert_true(file >= 0);
+    assert_true(recorder_case_write(session->recorder, path, &board, error));
+    in = fdopen(file, "r");
+    assert_true(getdelim(&text, &size, 0, in) > 0);
+    fclose(in);
+    unlink(path);
+    recorder_case_destroy(session->recorder);
+    session->recorder = NULL;
+}
+
+/* Without the clients: every byte is right, and all of it fits. */
+static void play(const char *text)
+{
+    struct workload_error error;
+    struct workload *workload;
+    struct run_result *result;
+
+    if (!workload_parse(text, strlen(text), "recorded.case", &workload, &error))
+        fail_msg("%s", error.text);
+    result = test_play(workload);
+    test_assert_clean(result);
+    test_finish(result);
+}
+
+/* The place of a line in the record; the last one that begins so. */
+static size_t last_line(const char *line)
+{
+    const char *found = NULL, *at = text;
+
+    while ((at = strstr(at, line)) != NULL)
+        found = at++;
+    if (!found)
+        fail_msg("no '%s' in\n%s", line, text);
+    return (size_t)(found - text);
+}
+
+struct taker {
+    struct test_client client;
+    struct test_buffer buffer, host;
+    uint8_t *memory;
+};
+
+static void start(struct taker *taker, struct exec_session *session)
+{
+    test_client_start(&taker->client, session);
+    taker->memory = aligned_alloc(65536, BUFFER_BYTES);
+    assert_non_null(taker->memory);
+    assert_int_equal(
+        test_create(&taker->client, SGPU_UMD_NO_APERTURE, BUFFER_BYTES, NULL, &taker->buffer),
+        STATUS_SUCCESS);
+    test_map(&taker->client, &taker->buffer, 0);
+    assert_int_equal(test_create(&taker->client, SGPU_UMD_EXISTING | SGPU_UMD_APERTURE_ONLY,
+                                 BUFFER_BYTES, taker->memory, &taker->host),
+                     STATUS_SUCCESS);
+    test_map(&taker->client, &taker->host, 0);
+    assert_true(NT_SUCCESS(test_make_resident(&taker->client, &taker->host)));
+}
+
+/* Resident, by others' giving way, with content of the client's. */
+static void take(struct taker *taker, uint64_t seed)
+{
+    D3DDDI_MAKERESIDENT resident = {.hPagingQueue = taker->client.queue,
+                                    .NumAllocations = 1,
+                                    .AllocationList = &taker->buffer.handle,
+                                    .Flags = {{{.CantTrimFurther = 1}}}};
+
+    assert_int_equal(TEST_CALL(&taker->client, MakeResident, &resident), STATUS_PENDING);
+    test_let_run(taker->client.session);
+    d3dkmt_demote(taker->client.session->front);
+    test_wait_paging(&taker->client, resident.PagingFenceValue);
+    test_fill(taker->memory, BUFFER_BYTES, seed);
+    test_wait_fence(&taker->client,
+                    test_copy(&taker->client, taker->buffer.va, taker->host.va, BUFFER_BYTES));
+}
+
+/* The first one works while the second one has the memory: numbers are those of start(). */
+static void record_turns(struct exec_session *session, bool destroys)
+{
+    struct taker takers[2], *first = &takers[0];
+    D3DKMT_DESTROYALLOCATION2 destroy = {.phAllocationList = &first->buffer.handle,
+                                         .AllocationCount = 1};
+    uint64_t value;
+
+    session->recorder = recorder_case_create(session->seen);
+    assert_non_null(session->recorder);
+    start(&takers[0], session);
+    start(&takers[1], session);
+    take(&takers[0], 1);
+    take(&takers[1], 2);
+    memset(first->memory, 0, BUFFER_BYTES);
+    value = test_copy(&first->client, first->host.va, first->buffer.va, BUFFER_BYTES);
+    destroy.hDevice = first->client.device;
+    if (destroys)
+        assert_int_equal(TEST_CALL(&first->client, DestroyAllocation2, &destroy), STATUS_SUCCESS);
+    test_let_run(session);
+    assert_true(*first->client.fence_value < value);
+    assert_true(d3dkmt_demote(session->front));
+    test_wait_fence(&first->client, value);
+    test_expect(first->memory, BUFFER_BYTES, 1);
+    for (unsigned i = 0; i < 2; i++) {
+        test_client_close(&takers[i].client);
+        free(takers[i].memory);
+    }
+    finish(session);
+}
+
+static void turns(struct exec_session *session)
+{
+    record_turns(session, false);
+}
+
+static void work_of_who_has_given_way_is_a_line_when_it_is_handed_over(void **state)
+{
+    test_on_board(LOCAL_BYTES, turns);
+    assert_true(last_line("\nevict a5") < last_line("\nresident a2"));
+    assert_true(last_line("\nresident a2") < last_line("\nsubmit c1 a2@"));
+    play(text);
+    free(text);
+}
+
+static void destroyed_meanwhile(struct exec_session *session)
+{
+    record_turns(session, true);
+}
+
+static void what_is_destroyed_behind_held_work_is_freed_behind_it(void **state)
+{
+    test_on_board(LOCAL_BYTES, destroyed_meanwhile);
+    assert_true(last_line("\nsubmit c1 a2@") < last_line("\nfree a2\n"));
+    play(text);
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(work_of_who_has_given_way_is_a_line_when_it_is_handed_over),
+        cmocka_unit_test(what_is_destroyed_behind_held_work_is_freed_behind_it),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
