@@ -43,7 +43,7 @@ play --no-out --registers "$work/registers" && fail "it starts without its INF"
 play --no-out --inf "$work/board.inf" && fail "it starts without the registers' content"
 play --no-out --inf "$work/board.inf" --registers "$work/registers" --surroundings registers=ones &&
     fail "registers remember although they are ones"
-grep -q "DxgkDdiStartDevice failed with status 0xc0000182" "$work/log" || fail "why it does not start is not told"
+grep -q "DxgkDdiStartDevice failed with status 0xc0000182 STATUS_" "$work/log" || fail "why it does not start is not told"
 
 # What cannot be read is an error before anything is played.
 play --no-out --inf "$work/none.inf" && fail "there is no such INF"

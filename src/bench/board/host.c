@@ -1,4 +1,5 @@
 #include "bench/board/host.h"
+#include "check/report/decode.h"
 
 #include "miniport/raw.h"
 
@@ -91,7 +92,7 @@ const char *host_tell_refusal(NTSTATUS status, const DRIVER_INITIALIZATION_DATA 
     else if (status == HOST_STATUS_NOT_REGISTERED)
         snprintf(text, size, "it returned success and did not call DxgkInitialize");
     else
-        snprintf(text, size, "it returned the status 0x%08x", (unsigned)status);
+        snprintf(text, size, "it returned the status %s", decode_status((uint32_t)status).text);
     return text;
 }
 

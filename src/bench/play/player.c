@@ -2,6 +2,7 @@
  * The top of the player: which function plays which operation, steps, and the life of a player.
  */
 #include "bench/play/player_private.h"
+#include "check/report/decode.h"
 
 #define FIRST_TAG           (UINT64_C(1) << 40) /* above keys that people write in cases */
 #define PROGRESS_OPERATIONS 256u
@@ -119,8 +120,8 @@ bool player_open_process(struct player *player, uint32_t id)
         status = vidmm_process_create(player->vidmm, &player->processes[id]);
     } while (player_should_repeat(player, status, &attempts));
     if (!NT_SUCCESS(status))
-        return player_stop_with(player, PLAYER_OBJECT, "process %u: status 0x%08x", id,
-                                (unsigned)status);
+        return player_stop_with(player, PLAYER_OBJECT, "process %u: status %s", id,
+                                decode_status((uint32_t)status).text);
     vidmm_set_budget(player->processes[id], VIDMM_BUDGET_LOCAL, player->config.run->budget);
     return true;
 }
@@ -136,8 +137,8 @@ bool player_open_device(struct player *player, uint32_t id)
     } while (player_should_repeat(player, status, &attempts));
     player_inform(player, &(struct check_client_event){.kind = CHECK_CLIENT_DEVICE,
                                                        .device = player->devices[id]});
-    return NT_SUCCESS(status) || player_stop_with(player, PLAYER_OBJECT, "device %u: status 0x%08x",
-                                                  id, (unsigned)status);
+    return NT_SUCCESS(status) || player_stop_with(player, PLAYER_OBJECT, "device %u: status %s", id,
+                                                  decode_status((uint32_t)status).text);
 }
 
 bool player_open_context(struct player *player, uint32_t id)
@@ -148,9 +149,9 @@ bool player_open_context(struct player *player, uint32_t id)
     if (player->stop != PLAYER_NOT_STOPPED)
         return false;
     return NT_SUCCESS(status) ||
-           player_stop_with(player, PLAYER_OBJECT, "context '%s' on node %u: status 0x%08x",
+           player_stop_with(player, PLAYER_OBJECT, "context '%s' on node %u: status %s",
                             workload_string(player->workload, source->name), source->node,
-                            (unsigned)status);
+                            decode_status((uint32_t)status).text);
 }
 
 static bool open_objects(struct player *player)

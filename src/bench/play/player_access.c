@@ -3,6 +3,7 @@
  * GPU write where no model of the GPU follows its work.
  */
 #include "bench/play/player_private.h"
+#include "check/report/decode.h"
 
 #include "base/assert.h"
 
@@ -170,8 +171,9 @@ static bool play_access(struct player *player, uint32_t op_index, bool is_write)
     if (!player->allocations[op->object].handle)
         return true; /* it could not be created, which has been reported */
     if (!NT_SUCCESS(status)) {
-        player_report(player, op_index, "allocation '%s' cannot be locked: status 0x%08x",
-                      workload_allocation_name(player->workload, op->object), (unsigned)status);
+        player_report(player, op_index, "allocation '%s' cannot be locked: status %s",
+                      workload_allocation_name(player->workload, op->object),
+                      decode_status((uint32_t)status).text);
         return true;
     }
     if (is_write)
@@ -200,8 +202,9 @@ bool player_play_lock(struct player *player, uint32_t op_index)
         return false;
     player->allocations[id].is_locked = NT_SUCCESS(status);
     if (!NT_SUCCESS(status) && player->allocations[id].handle)
-        player_report(player, op_index, "allocation '%s' cannot be locked: status 0x%08x",
-                      workload_allocation_name(player->workload, id), (unsigned)status);
+        player_report(player, op_index, "allocation '%s' cannot be locked: status %s",
+                      workload_allocation_name(player->workload, id),
+                      decode_status((uint32_t)status).text);
     return true;
 }
 

@@ -10,6 +10,7 @@
 #include "bench/play/player_private.h"
 
 #include "bench/config/run_mmu.h"
+#include "check/report/decode.h"
 #include "workload/words.h"
 
 #include <drydock/sgpu.h>
@@ -183,9 +184,9 @@ static void judge(struct player *player, uint32_t op_index)
                       (unsigned long long)fault->va, workload_fault_name(fault->kind));
     else if (!fault->is_in_error)
         player_report(player, op_index,
-                      "the submission that faulted ended with status 0x%08x, and its device is not "
+                      "the submission that faulted ended with status %s, and its device is not "
                       "in error",
-                      (unsigned)fault->status);
+                      decode_status((uint32_t)fault->status).text);
 }
 
 /*
@@ -222,8 +223,8 @@ bool player_play_fault(struct player *player, uint32_t op_index)
     if (!make_address(player, context, &status))
         return false;
     if (!NT_SUCCESS(status)) {
-        player_report(player, op_index, "no address can be made that faults: status 0x%08x",
-                      (unsigned)status);
+        player_report(player, op_index, "no address can be made that faults: status %s",
+                      decode_status((uint32_t)status).text);
         return true;
     }
     if (!submit(player, op_index, context))

@@ -4,6 +4,7 @@
  * Where the driver has none, the lines and the signals of submissions do nothing.
  */
 #include "bench/play/player_private.h"
+#include "check/report/decode.h"
 
 #include <drydock/sgpu.h>
 
@@ -91,8 +92,8 @@ bool player_play_fence_create(struct player *player, uint32_t op_index)
     if (status == STATUS_NOT_SUPPORTED)
         return true;
     if (!NT_SUCCESS(status)) {
-        player_report(player, op_index, "fence %llu was not created: status 0x%08x",
-                      (unsigned long long)op->offset, (unsigned)status);
+        player_report(player, op_index, "fence %llu was not created: status %s",
+                      (unsigned long long)op->offset, decode_status((uint32_t)status).text);
         return true;
     }
     fence->number = data.fence.fence;
@@ -135,8 +136,8 @@ bool player_play_fence_wait(struct player *player, uint32_t op_index)
         }
     }
     if (!NT_SUCCESS(status))
-        player_report(player, op_index, "fence %llu cannot be waited for: status 0x%08x",
-                      (unsigned long long)op->offset, (unsigned)status);
+        player_report(player, op_index, "fence %llu cannot be waited for: status %s",
+                      (unsigned long long)op->offset, decode_status((uint32_t)status).text);
     if (status != STATUS_PENDING)
         return true;
     while (fence->is_waiting && has_work(player)) {
@@ -166,8 +167,8 @@ static bool move_fences(struct player *player, uint32_t op_index, const char *wh
         }
     }
     if (!NT_SUCCESS(status) && status != STATUS_NOT_SUPPORTED)
-        player_report(player, op_index, "fences were not %s: status 0x%08x", what,
-                      (unsigned)status);
+        player_report(player, op_index, "fences were not %s: status %s", what,
+                      decode_status((uint32_t)status).text);
     return true;
 }
 

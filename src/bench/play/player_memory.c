@@ -2,6 +2,7 @@
  * alloc and free lines: an allocation is made as the user-mode half would make it, and destroyed.
  */
 #include "bench/play/player_private.h"
+#include "check/report/decode.h"
 
 #include "base/assert.h"
 #include "workload/words.h"
@@ -438,8 +439,8 @@ static bool finish_alloc(struct player *player, const struct making *making, uin
         if (!player_map_for_line(player, id, 0, bytes, va, 0, 0, &status))
             return false;
         if (!NT_SUCCESS(status))
-            player_report(player, op_index, "alloc %s cannot be mapped at 0x%llx: status 0x%08x",
-                          name, (unsigned long long)va, (unsigned)status);
+            player_report(player, op_index, "alloc %s cannot be mapped at 0x%llx: status %s", name,
+                          (unsigned long long)va, decode_status((uint32_t)status).text);
     }
     return true;
 }

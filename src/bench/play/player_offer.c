@@ -7,6 +7,7 @@
  * content is what it expects afterwards.
  */
 #include "bench/play/player_private.h"
+#include "check/report/decode.h"
 
 static bool wait_until_submitted(struct player *player, const struct player_allocation *entry)
 {
@@ -121,9 +122,9 @@ static bool reclaim_one(struct player *player, uint32_t op_index, uint32_t id)
         return false;
     if (!NT_SUCCESS(player->request.status))
         player_report_late(player, op_index, &player->request.refusal, player->request.status,
-                           "reclaim %s: paging it in failed with status 0x%08x; needs %llu bytes, "
+                           "reclaim %s: paging it in failed with status %s; needs %llu bytes, "
                            "%llu are available",
-                           name, (unsigned)player->request.status,
+                           name, decode_status((uint32_t)player->request.status).text,
                            (unsigned long long)player->request.needed,
                            (unsigned long long)player->request.available);
     return true;

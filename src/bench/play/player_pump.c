@@ -6,6 +6,7 @@
 
 #include "base/bits.h"
 #include "bench/board/gpu_plugin.h"
+#include "check/report/decode.h"
 
 #include <stdio.h>
 
@@ -120,10 +121,9 @@ static void submission_failed(struct player *player, struct submission *submissi
                      ": as one command they fill more than the driver's DMA buffer of %u bytes or "
                      "patch list of %u entries",
                      limits.dma_bytes, limits.patch_locations);
-        player_report_late(
-            player, submission->op_index, &submission->refusal, status,
-            "submission on context '%s' with %u references failed with status 0x%08x%s", context,
-            op->ref_count, (unsigned)status, why);
+        player_report_late(player, submission->op_index, &submission->refusal, status,
+                           "submission on context '%s' with %u references failed with status %s%s",
+                           context, op->ref_count, decode_status((uint32_t)status).text, why);
     }
     submission_remove(player, submission);
 }

@@ -3,6 +3,7 @@
  * stopped.
  */
 #include "bench/play/player_private.h"
+#include "check/report/decode.h"
 
 #include "base/assert.h"
 
@@ -46,8 +47,8 @@ struct run_finding *player_report_failure(struct player *player, uint32_t op_ind
     vsnprintf(asked, sizeof asked, format, arguments);
     va_end(arguments);
     name_refuser(&player->result->refusal, status, who, sizeof who);
-    return player_report(player, op_index, "%s failed with status 0x%08x: %s", asked,
-                         (unsigned)status, who);
+    return player_report(player, op_index, "%s failed with status %s: %s", asked,
+                         decode_status((uint32_t)status).text, who);
 }
 
 struct run_finding *player_report_late(struct player *player, uint32_t op_index,

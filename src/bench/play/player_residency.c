@@ -2,6 +2,7 @@
  * Residency by hand: resident, evict and wait-paging lines.
  */
 #include "bench/play/player_private.h"
+#include "check/report/decode.h"
 
 /* Lets go of all that resident lines of the device hold. */
 static void trim(struct player *player, uint32_t device)
@@ -108,8 +109,9 @@ bool player_play_show(struct player *player, uint32_t op_index)
         return true;
     player->shown = WORKLOAD_NONE;
     if (!is_taken_away(status))
-        player_report(player, op_index, "show %s failed with status 0x%08x",
-                      workload_allocation_name(player->workload, id), (unsigned)status);
+        player_report(player, op_index, "show %s failed with status %s",
+                      workload_allocation_name(player->workload, id),
+                      decode_status((uint32_t)status).text);
     return true;
 }
 
@@ -159,8 +161,8 @@ bool player_play_resident(struct player *player, uint32_t op_index)
         }
         finding = player_report_late(
             player, op_index, &player->request.refusal, status,
-            "resident %s failed with status 0x%08x: needs %llu bytes, %llu are available",
-            workload_allocation_name(player->workload, id), (unsigned)status,
+            "resident %s failed with status %s: needs %llu bytes, %llu are available",
+            workload_allocation_name(player->workload, id), decode_status((uint32_t)status).text,
             (unsigned long long)player->request.needed,
             (unsigned long long)player->request.available);
         if (finding) {

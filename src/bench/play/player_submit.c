@@ -3,6 +3,7 @@
  * there player_pump() takes it on.
  */
 #include "bench/play/player_private.h"
+#include "check/report/decode.h"
 
 /* GpuMmu: a mapping for every reference, made now where a process sees the allocation first. */
 static bool map_references(struct player *player, uint32_t op_index, uint32_t process)
@@ -32,8 +33,8 @@ static bool map_references(struct player *player, uint32_t op_index, uint32_t pr
         bytes = vidmm_allocation_size(entry->handle);
         if (!player_map(player, id, process, 0, bytes, player_choose_va(player, bytes), 0, 0,
                         &status)) {
-            player_report(player, op_index, "'%s' cannot be mapped: status 0x%08x", name,
-                          (unsigned)status);
+            player_report(player, op_index, "'%s' cannot be mapped: status %s", name,
+                          decode_status((uint32_t)status).text);
             return false;
         }
     }

@@ -8,6 +8,7 @@
 #include "bench/config/profile.h"
 #include "bench/drivers/driver_image.h"
 #include "bench/run/run_stack.h"
+#include "check/report/decode.h"
 #include "layers/deny.h"
 #include "miniport/raw.h"
 #include "nt/machine/trap.h"
@@ -243,7 +244,8 @@ static bool add_device(struct run_assembly *run)
     NTSTATUS status = run->top->ops->add_device(run->top);
 
     if (!NT_SUCCESS(status))
-        return run_refuse(run, "DxgkDdiAddDevice failed with status 0x%08x", (unsigned)status);
+        return run_refuse(run, "DxgkDdiAddDevice failed with status %s",
+                          decode_status((uint32_t)status).text);
     run->is_added = true;
     vidmm_query_early(run->top, &run->early);
     if (run->early.highest_visible_address &&
@@ -289,8 +291,8 @@ static bool start_adapter(struct run_assembly *run)
             return false;
         status = start_device(run);
     }
-    return NT_SUCCESS(status) ||
-           run_refuse(run, "DxgkDdiStartDevice failed with status 0x%08x", (unsigned)status);
+    return NT_SUCCESS(status) || run_refuse(run, "DxgkDdiStartDevice failed with status %s",
+                                            decode_status((uint32_t)status).text);
 }
 
 bool run_restart_device(struct run_assembly *run)
@@ -305,8 +307,8 @@ bool run_restart_device(struct run_assembly *run)
     vidmm_query_early(run->top, &run->early);
     status = start_device(run);
     return NT_SUCCESS(status) ||
-           run_refuse(run, "DxgkDdiStartDevice failed with status 0x%08x behind DxgkDdiStopDevice",
-                      (unsigned)status);
+           run_refuse(run, "DxgkDdiStartDevice failed with status %s behind DxgkDdiStopDevice",
+                      decode_status((uint32_t)status).text);
 }
 
 bool run_raise_driver(struct run_assembly *run)
@@ -315,5 +317,5 @@ bool run_raise_driver(struct run_assembly *run)
         !run_raise_stack(run))
         return false;
     host_set_miniport(&run->host, run->top);
-    return start_adapter(run);
+    return run_can_start(run) && start_adapter(run);
 }

@@ -5,6 +5,7 @@
 #include "bench/run/run_private.h"
 
 #include "bench/board/policy_file.h"
+#include "check/report/decode.h"
 #include "vidmm/policy.h"
 
 #include "base/bits.h"
@@ -200,6 +201,7 @@ bool run_raise_manager(struct run_assembly *run)
 {
     const struct run_config *config = run->config;
     struct vidmm_failure failure = {0};
+    const char *status_name = NULL;
     struct vidmm_config vidmm_config = manager_config(run);
     char why[POLICY_FILE_ERROR_BYTES];
     NTSTATUS status;
@@ -232,10 +234,13 @@ bool run_raise_manager(struct run_assembly *run)
     host_set_manager(&run->host, run->vidmm);
     run->managers.fail_at = config->fail_allocation;
     status = vidmm_start(run->vidmm, &failure);
+    if (strstr(failure.text, "with status 0x"))
+        status_name = decode_status_name((uint32_t)status);
     if (!NT_SUCCESS(status))
-        return run_refuse(run, "the adapter did not start: %s%s%s%s", failure.rule,
+        return run_refuse(run, "the adapter did not start: %s%s%s%s%s%s", failure.rule,
                           failure.rule[0] ? ": " : "",
                           failure.text[0] ? failure.text : "no reason was given",
+                          status_name ? " " : "", status_name ? status_name : "",
                           status == STATUS_NO_MEMORY                  ? " (no memory)"
                           : status == STATUS_GRAPHICS_NO_VIDEO_MEMORY ? " (too little local memory)"
                                                                       : "");

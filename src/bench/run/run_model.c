@@ -11,47 +11,90 @@
 #include "base/bits.h"
 #include "miniport/raw.h"
 
+#include <stdio.h>
+
 #define IN_PHYSICAL (1u << RUN_PHYSICAL)
 #define IN_GPUMMU   (1u << RUN_GPUMMU)
 #define IN_IOMMU    (1u << RUN_IOMMU)
 #define IN_VIRTUAL  (IN_GPUMMU | IN_IOMMU)
 #define IN_ALL      (IN_PHYSICAL | IN_VIRTUAL)
 
-static bool has_functions(struct run_assembly *run)
+/* With which a driver begins, before it says of which model it is. */
+static const enum miniport_ddi needed_to_start[] = {
+    MINIPORT_DDI_AddDevice,    MINIPORT_DDI_StartDevice,      MINIPORT_DDI_StopDevice,
+    MINIPORT_DDI_RemoveDevice, MINIPORT_DDI_QueryAdapterInfo,
+};
+
+static const struct {
+    enum miniport_ddi ddi;
+    unsigned models;
+} needed_to_play[] = {
+    {MINIPORT_DDI_CreateDevice, IN_ALL},        {MINIPORT_DDI_DestroyDevice, IN_ALL},
+    {MINIPORT_DDI_CreateAllocation, IN_ALL},    {MINIPORT_DDI_DestroyAllocation, IN_ALL},
+    {MINIPORT_DDI_OpenAllocation, IN_ALL},      {MINIPORT_DDI_CloseAllocation, IN_ALL},
+    {MINIPORT_DDI_BuildPagingBuffer, IN_ALL},   {MINIPORT_DDI_SubmitCommand, IN_PHYSICAL},
+    {MINIPORT_DDI_Render, IN_PHYSICAL},         {MINIPORT_DDI_CreateProcess, IN_VIRTUAL},
+    {MINIPORT_DDI_DestroyProcess, IN_VIRTUAL},  {MINIPORT_DDI_CreateContext, IN_VIRTUAL},
+    {MINIPORT_DDI_DestroyContext, IN_VIRTUAL},  {MINIPORT_DDI_SubmitCommandVirtual, IN_VIRTUAL},
+    {MINIPORT_DDI_SetRootPageTable, IN_GPUMMU},
+};
+
+struct lacking {
+    struct run_assembly *run;
+    char names[360];
+    size_t used;
+    bool to_start;
+};
+
+static bool ask_for(struct lacking *lacking, enum miniport_ddi ddi)
 {
-    static const struct {
-        enum miniport_ddi ddi;
-        unsigned models;
-    } needed[] = {
-        {MINIPORT_DDI_QueryAdapterInfo, IN_ALL},
-        {MINIPORT_DDI_CreateDevice, IN_ALL},
-        {MINIPORT_DDI_DestroyDevice, IN_ALL},
-        {MINIPORT_DDI_CreateAllocation, IN_ALL},
-        {MINIPORT_DDI_DestroyAllocation, IN_ALL},
-        {MINIPORT_DDI_OpenAllocation, IN_ALL},
-        {MINIPORT_DDI_CloseAllocation, IN_ALL},
-        {MINIPORT_DDI_BuildPagingBuffer, IN_ALL},
-        {MINIPORT_DDI_SubmitCommand, IN_PHYSICAL},
-        {MINIPORT_DDI_Render, IN_PHYSICAL},
-        {MINIPORT_DDI_CreateProcess, IN_VIRTUAL},
-        {MINIPORT_DDI_DestroyProcess, IN_VIRTUAL},
-        {MINIPORT_DDI_CreateContext, IN_VIRTUAL},
-        {MINIPORT_DDI_DestroyContext, IN_VIRTUAL},
-        {MINIPORT_DDI_SubmitCommandVirtual, IN_VIRTUAL},
-        {MINIPORT_DDI_SetRootPageTable, IN_GPUMMU},
-    };
+    if (miniport_has(lacking->run->top, ddi))
+        return true;
+    if (lacking->used < sizeof lacking->names)
+        lacking->used +=
+            (size_t)snprintf(lacking->names + lacking->used, sizeof lacking->names - lacking->used,
+                             "%s%s", lacking->used ? ", " : "", miniport_ddi_name(ddi));
+    return false;
+}
+
+/* All that are missing are told at once. */
+static struct lacking ask_for_functions(struct run_assembly *run)
+{
+    struct lacking lacking = {.run = run};
+
+    for (size_t i = 0; i < ARRAY_COUNT(needed_to_start); i++)
+        lacking.to_start |= !ask_for(&lacking, needed_to_start[i]);
+    for (size_t i = 0; i < ARRAY_COUNT(needed_to_play); i++) {
+        if (needed_to_play[i].models & 1u << run->config->model)
+            ask_for(&lacking, needed_to_play[i].ddi);
+    }
+    return lacking;
+}
+
+static bool refuse_lacking(const struct lacking *lacking)
+{
+    struct run_assembly *run = lacking->run;
     unsigned wddm = miniport_raw_wddm(miniport_interface_version(run->top));
 
-    for (size_t i = 0; i < ARRAY_COUNT(needed); i++) {
-        if ((needed[i].models & 1u << run->config->model) && !miniport_has(run->top, needed[i].ddi))
-            return run_refuse(
-                run,
-                "driver '%s' registers no %s, without which no driver of WDDM %u.%u and the %s "
-                "model can be played",
-                run->config->driver, miniport_ddi_name(needed[i].ddi), wddm / 10, wddm % 10,
-                run_model_name(run->config->model));
-    }
-    return true;
+    return run_refuse(run,
+                      "driver '%s' registers no %s, without which no driver of WDDM %u.%u and the "
+                      "%s model can be played",
+                      run->config->driver, lacking->names, wddm / 10, wddm % 10,
+                      run_model_name(run->config->model));
+}
+
+bool run_can_start(struct run_assembly *run)
+{
+    struct lacking lacking = ask_for_functions(run);
+
+    return !lacking.to_start || refuse_lacking(&lacking);
+}
+
+static bool has_functions(struct run_assembly *run)
+{
+    struct lacking lacking = ask_for_functions(run);
+
+    return !lacking.used || refuse_lacking(&lacking);
 }
 
 static bool is_of_model(struct run_assembly *run)

@@ -135,6 +135,10 @@ bool run_raise_driver(struct run_assembly *run);
 /* The device is stopped, with nothing left of its work, and started again. */
 bool run_restart_device(struct run_assembly *run);
 
+/* The driver has the functions with which a device begins; false: refused, with all that it lacks.
+ */
+bool run_can_start(struct run_assembly *run);
+
 /* The driver, started, is of the run's model and has every function that it needs. */
 bool run_is_of_model(struct run_assembly *run);
 

@@ -27,6 +27,15 @@ static NTSTATUS create_context(struct miniport *layer, HANDLE object, DXGKARG_CR
     return miniport_create_context(layer->next, object, args);
 }
 
+static bool lacks_functions;
+
+static bool has(struct miniport *layer, enum miniport_ddi ddi)
+{
+    return miniport_has(layer->next, ddi) &&
+           !(lacks_functions && (ddi == MINIPORT_DDI_StopDevice || ddi == MINIPORT_DDI_Render ||
+                                 ddi == MINIPORT_DDI_CreateDevice));
+}
+
 static NTSTATUS wrap(const struct run_driver *driver, const struct base_services *services,
                      struct miniport *next, struct miniport **out_layer)
 {
@@ -34,6 +43,7 @@ static NTSTATUS wrap(const struct run_driver *driver, const struct base_services
 
     ops->create_allocation = create;
     ops->create_context = create_context;
+    ops->has = has;
     return STATUS_SUCCESS;
 }
 
@@ -76,21 +86,27 @@ static void expect(NTSTATUS status, bool has_no_priority, const char *size, cons
 static void the_driver_may_refuse(void **state)
 {
     expect(STATUS_GRAPHICS_INVALID_ALLOCATION_USAGE, false, "1M",
-           "alloc a of 1048576 bytes failed with status 0xc01e0110: DxgkDdiCreateAllocation has "
+           "alloc a of 1048576 bytes failed with status 0xc01e0110 "
+           "STATUS_GRAPHICS_INVALID_ALLOCATION_USAGE: "
+           "DxgkDdiCreateAllocation has "
            "answered so");
 }
 
 static void the_manager_may_refuse_the_answer(void **state)
 {
     expect(STATUS_SUCCESS, true, "1M",
-           "alloc a of 1048576 bytes failed with status 0xc000000d: the memory manager refuses it "
+           "alloc a of 1048576 bytes failed with status 0xc000000d STATUS_INVALID_PARAMETER: the "
+           "memory "
+           "manager refuses it "
            "(ALLOC-008: DxgkDdiCreateAllocation.pAllocationInfo[0].AllocationPriority is 0)");
 }
 
 static void the_manager_may_have_a_limit(void **state)
 {
     expect(STATUS_SUCCESS, false, "5G",
-           "alloc a of 5368709120 bytes failed with status 0xc00000bb: the memory manager refuses "
+           "alloc a of 5368709120 bytes failed with status 0xc00000bb STATUS_NOT_SUPPORTED: the "
+           "memory "
+           "manager refuses "
            "it (U3: 5368709120 bytes: neither an MDL nor TransferOffset can say where the end is)");
 }
 
@@ -102,7 +118,8 @@ static void the_manager_may_have_no_room(void **state)
         const char *line, *text;
     } rows[] = {
         {RUN_GPUMMU, "resident a\n",
-         "resident a failed with status 0xc01e0100: needs 8388608 bytes, "},
+         "resident a failed with status 0xc01e0100 STATUS_GRAPHICS_NO_VIDEO_MEMORY: needs "
+         "8388608 bytes, "},
         {RUN_GPUMMU, "submit c0 b:w\nsubmit c0 a:w\nalloc c size=4K\nwait all\n",
          "submission on context 'c0' does not fit: its 1 allocations need 8388608 bytes, "},
         {RUN_PHYSICAL, "submit c0 b:w\nsubmit c0 a:w\nalloc c size=4K\nwait all\n",
@@ -178,6 +195,26 @@ static void what_runs_when_a_context_is_refused_ends_in_order(void **state)
     }
 }
 
+/* Before the device is added, and all of them at once. */
+static void functions_that_are_missing_are_named_together(void **state)
+{
+    struct workload *workload = test_parse("drydock-case 1\nalloc a size=1M\n");
+    struct run_config config = test_config(workload);
+    struct run_result *result;
+
+    config.model = RUN_PHYSICAL;
+    config.driver = "test:refuses";
+    lacks_functions = true;
+    result = test_execute(&config, workload);
+    lacks_functions = false;
+    assert_int_equal(result->outcome, RUN_REFUSED);
+    assert_string_equal(result->error,
+                        "driver 'test:refuses' registers no DxgkDdiStopDevice, "
+                        "DxgkDdiCreateDevice, DxgkDdiRender, without which no driver of WDDM 1.3 "
+                        "and the physical model can be played");
+    test_finish(result);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -186,6 +223,7 @@ int main(void)
         cmocka_unit_test(the_manager_may_refuse_the_answer),
         cmocka_unit_test(the_manager_may_have_a_limit),
         cmocka_unit_test(the_manager_may_have_no_room),
+        cmocka_unit_test(functions_that_are_missing_are_named_together),
     };
 
     run_add_drivers(find);

@@ -45,6 +45,16 @@ const char *decode_status_name(uint32_t status)
     return find_enumerator("NTSTATUS", status);
 }
 
+struct decode_status decode_status(uint32_t status)
+{
+    const char *name = decode_status_name(status);
+    struct decode_status decoded;
+
+    snprintf(decoded.text, sizeof decoded.text, "0x%08x%s%s", (unsigned)status, name ? " " : "",
+             name ? name : "");
+    return decoded;
+}
+
 unsigned decode_wddm_of(uint32_t interface_version)
 {
     static const struct {
@@ -138,9 +148,7 @@ static void write_value(const struct decode_request *request, const struct decod
                  name ? name : "");
         return;
     case DECODE_STATUS:
-        name = decode_status_name((uint32_t)value);
-        snprintf(out, VALUE_BYTES, "0x%08x%s%s", (unsigned)value, name ? " " : "",
-                 name ? name : "");
+        snprintf(out, VALUE_BYTES, "%s", decode_status((uint32_t)value).text);
         return;
     case DECODE_FLAGS:
         write_flags(request, field, value, out);

@@ -47,6 +47,13 @@ const char *decode_member_at(const struct decode_request *request, size_t offset
 /* "STATUS_NO_MEMORY"; NULL: no name is known. */
 const char *decode_status_name(uint32_t status);
 
+/* "0xc0000017 STATUS_NO_MEMORY", or the number alone; for the argument list of a printf(). */
+struct decode_status {
+    char text[96];
+};
+
+struct decode_status decode_status(uint32_t status);
+
 /* The WDDM version of an interface version: 20 of DXGKDDI_INTERFACE_VERSION_WDDM2_0. */
 unsigned decode_wddm_of(uint32_t interface_version);
 

@@ -702,7 +702,7 @@ END
     unregistered 'd && p ? STATUS_SUCCESS : 1' 'it returned success and did not call DxgkInitialize'
     unregistered 'WdfVersionBind(d, p, 0, 0)' 'it returned .*0xc0000002; .*WdfVersionBind.*KMDF'
     unregistered 'DxgkInitializeDisplayOnlyDriver(d, p, 0)' '.*DxgkInitializeDisplayOnlyDriver.*display-only'
-    unregistered 'd && p ? STATUS_NO_MEMORY : 1' 'it returned the status 0xc0000017$'
+    unregistered 'd && p ? STATUS_NO_MEMORY : 1' 'it returned the status 0xc0000017 STATUS_NO_MEMORY$'
 
     # A configuration of WPP without the word FUNC, its message in parentheses of its own.
     cat >source/parts/nested.h <<'END'
