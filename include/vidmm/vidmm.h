@@ -684,6 +684,18 @@ bool vidmm_allocation_is_resident(const struct vidmm_allocation *allocation);
 /* DxgkCbGetHandleData: what the driver called the object of this handle; NULL: no such handle. */
 HANDLE vidmm_handle_data(struct vidmm *vidmm, D3DKMT_HANDLE handle);
 
+/* The same of a resource (DXGK_HANDLE_RESOURCE): its hResource. */
+HANDLE vidmm_resource_data(struct vidmm *vidmm, D3DKMT_HANDLE handle);
+
+/* DxgkCbGetHandleParent: the resource of an allocation; 0: no such allocation, or it has none. */
+D3DKMT_HANDLE vidmm_handle_parent(struct vidmm *vidmm, D3DKMT_HANDLE allocation);
+
+/*
+ * DxgkCbEnumHandleChildren: the allocation of an index, from 0 on, of those of a resource; 0: no
+ * such resource, or it has no more.
+ */
+D3DKMT_HANDLE vidmm_handle_child(struct vidmm *vidmm, D3DKMT_HANDLE resource, unsigned index);
+
 /* ---- CPU access ------------------------------------------------------------------------------ */
 
 /*

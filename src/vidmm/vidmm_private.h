@@ -32,12 +32,6 @@
 struct null_context;
 struct pump_step;
 
-struct handle_slot {
-    struct vidmm_allocation *allocation;
-    struct resource *resource; /* of which it is a part (resource.h); NULL: none */
-    struct told_uses *uses;    /* that the client has told (forecast.h); NULL: none */
-};
-
 struct vidmm {
     struct miniport *miniport;
     struct vidmm_config config;

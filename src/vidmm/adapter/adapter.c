@@ -25,6 +25,7 @@
 #include "vidmm/tables/paging_process.h"
 #include "vidmm/vidmm.h"
 #include "vidmm/vidmm_private.h"
+#include "vidmm/memory/handles.h"
 
 #include "base/assert.h"
 #include "base/bits.h"
@@ -145,10 +146,7 @@ static void tear_down(struct vidmm *vidmm)
     vidmm->entry_capacity = 0;
     forecast_fini(vidmm);
     node_pool_fini(&vidmm->allocation_pool);
-    base_free_array(vidmm->services, vidmm->handles, vidmm->handle_capacity,
-                    sizeof *vidmm->handles);
-    vidmm->handles = NULL;
-    vidmm->handle_capacity = vidmm->handle_free = 0;
+    handles_fini(vidmm);
     if (vidmm->dummy_page)
         platform->release_pages(platform->context, 1, &vidmm->dummy_page);
     vidmm->dummy_page = 0;
@@ -372,11 +370,4 @@ void vidmm_segment_info(const struct vidmm *vidmm, unsigned id, struct vidmm_seg
 const struct vidmm_statistics *vidmm_statistics(const struct vidmm *vidmm)
 {
     return &vidmm->statistics;
-}
-
-HANDLE vidmm_handle_data(struct vidmm *vidmm, D3DKMT_HANDLE handle)
-{
-    const struct vidmm_allocation *allocation = allocation_by_handle(vidmm, handle);
-
-    return allocation ? allocation->driver_handle : NULL;
 }

@@ -31,6 +31,7 @@
 #include "vidmm/vidmm_private.h"
 #include "vidmm/work/client.h"
 #include "vidmm/work/device.h"
+#include "vidmm/memory/handles.h"
 
 #include "base/bits.h"
 #include "base/list.h"
@@ -40,56 +41,18 @@
 
 /* ---- Handles --------------------------------------------------------------------------------- */
 
-/* Handle h is slot h - 1; a free slot holds the next free handle, shifted, with bit 0 set. */
-static NTSTATUS take_handle(struct vidmm *vidmm, struct vidmm_allocation *allocation)
+static NTSTATUS take_handle(struct vidmm_allocation *allocation, struct resource *resource)
 {
-    uint32_t slot;
-
-    if (!vidmm->handle_free) {
-        uint32_t capacity = vidmm->handle_capacity ? vidmm->handle_capacity * 2 : 256;
-        struct handle_slot *handles = base_alloc_array(vidmm->services, capacity, sizeof *handles);
-        uint32_t i;
-
-        if (!handles)
-            return STATUS_NO_MEMORY;
-        if (vidmm->handle_capacity)
-            memcpy(handles, vidmm->handles, vidmm->handle_capacity * sizeof *handles);
-        for (i = capacity; i > vidmm->handle_capacity; i--) {
-            handles[i - 1].allocation = (void *)(((uintptr_t)vidmm->handle_free << 1) | 1);
-            vidmm->handle_free = i;
-        }
-        base_free_array(vidmm->services, vidmm->handles, vidmm->handle_capacity, sizeof *handles);
-        vidmm->handles = handles;
-        vidmm->handle_capacity = capacity;
-    }
-    slot = vidmm->handle_free - 1;
-    vidmm->handle_free = (uint32_t)((uintptr_t)vidmm->handles[slot].allocation >> 1);
-    vidmm->handles[slot] = (struct handle_slot){.allocation = allocation};
-    allocation->handle = slot + 1;
-    return STATUS_SUCCESS;
+    allocation->handle = handle_take(allocation->vidmm, allocation, resource);
+    return allocation->handle ? STATUS_SUCCESS : STATUS_NO_MEMORY;
 }
 
 static void release_handle(struct vidmm_allocation *allocation)
 {
-    struct vidmm *vidmm = allocation->vidmm;
-
-    if (!allocation->handle)
-        return;
-    forecast_forget(allocation);
-    vidmm->handles[allocation->handle - 1].allocation =
-        (void *)(((uintptr_t)vidmm->handle_free << 1) | 1);
-    vidmm->handle_free = allocation->handle;
+    if (allocation->handle)
+        forecast_forget(allocation);
+    handle_release(allocation->vidmm, allocation->handle);
     allocation->handle = 0;
-}
-
-struct vidmm_allocation *allocation_by_handle(const struct vidmm *vidmm, D3DKMT_HANDLE handle)
-{
-    struct vidmm_allocation *allocation;
-
-    if (handle == 0 || handle > vidmm->handle_capacity)
-        return NULL;
-    allocation = vidmm->handles[handle - 1].allocation;
-    return (uintptr_t)allocation & 1 ? NULL : allocation;
 }
 
 /* ---- Creation -------------------------------------------------------------------------------- */
@@ -103,7 +66,8 @@ static void close_driver_handles(struct vidmm_allocation *allocation)
 
     openings_close_of_allocation(allocation);
     if (resource) {
-        resource_lose(resource, allocation->driver_handle, allocation->device_handle);
+        resource_lose(resource, allocation->handle, allocation->driver_handle,
+                      allocation->device_handle);
         return;
     }
     if (allocation->device_handle) {
@@ -238,11 +202,9 @@ static NTSTATUS add_to_creation(struct creation *creation, struct vidmm_device *
             return STATUS_NO_MEMORY;
         memcpy(creation->copies[i], wanted->private_data, wanted->private_data_bytes);
     }
-    status = take_handle(vidmm, allocation);
-    if (NT_SUCCESS(status) && creation->resource) {
-        vidmm->handles[allocation->handle - 1].resource = creation->resource;
-        resource_join(creation->resource);
-    }
+    status = take_handle(allocation, creation->resource);
+    if (NT_SUCCESS(status) && creation->resource)
+        resource_join(creation->resource, allocation->handle);
     return status;
 }
 
@@ -436,7 +398,7 @@ NTSTATUS allocation_create_for_context(struct vidmm_device *device, const DXGK_A
         goto fail;
     allocation->context->allocation = allocation;
     list_init(&allocation->context->link);
-    status = take_handle(vidmm, allocation);
+    status = take_handle(allocation, NULL);
     if (!NT_SUCCESS(status))
         goto fail;
     if (!allocation_accept_info(allocation, info)) {

@@ -240,7 +240,6 @@ static inline uint64_t *allocation_backing_pages(const struct vidmm_allocation *
 {
     return (uint64_t *)(allocation->mdl + 1);
 }
-struct vidmm_allocation *allocation_by_handle(const struct vidmm *vidmm, D3DKMT_HANDLE handle);
 
 /* Memory that no client has made: of the driver's own, or a DMA buffer. */
 static inline bool allocation_is_internal(const struct vidmm_allocation *allocation)

@@ -14,6 +14,7 @@
 #include "vidmm/policy.h"
 #include "vidmm/vidmm.h"
 #include "vidmm/vidmm_private.h"
+#include "vidmm/memory/handles.h"
 
 #include "base/bits.h"
 #include "base/list.h"

@@ -1,7 +1,7 @@
 /*
  * Resource: allocations that the driver has made by one call, and what it has of them together.
  *
- * Place      vidmm. Found by the D3DKMT handles of its allocations (struct handle_slot).
+ * Place      vidmm. Found by the D3DKMT handles of its allocations (handles.h), and by its own.
  * Model      Each of its allocations has a share in it, and its creator has one while it is being
  *            made. An allocation that is gone loses its share; with the last one the driver
  *            destroys the resource, too (DestroyResource). A resource that ends whole keeps the
@@ -13,7 +13,7 @@
 #ifndef VIDMM_RESOURCE_H
 #define VIDMM_RESOURCE_H
 
-#include <ntddk.h>
+#include <d3dkmddi.h>
 
 #include <stdbool.h>
 
@@ -22,7 +22,7 @@ struct vidmm_device;
 
 /* Gives one of which the creator has the only share; NULL: no memory. */
 struct resource *resource_alloc(struct vidmm_device *device, unsigned capacity);
-void resource_join(struct resource *resource);
+void resource_join(struct resource *resource, D3DKMT_HANDLE member);
 
 /* The driver has made it, and its allocations. */
 void resource_made(struct resource *resource, HANDLE driver_handle);
@@ -31,6 +31,16 @@ void resource_made(struct resource *resource, HANDLE driver_handle);
 void resource_let_go(struct resource *resource, bool ends_whole);
 
 /* The end of an allocation's share; a handle that the driver has not given is NULL. */
-void resource_lose(struct resource *resource, HANDLE driver_handle, HANDLE device_handle);
+void resource_lose(struct resource *resource, D3DKMT_HANDLE member, HANDLE driver_handle,
+                   HANDLE device_handle);
+
+/* hResource, as the driver has set it. */
+HANDLE resource_data(const struct resource *resource);
+
+/* Its own handle, made when it is first asked for; 0: no memory. */
+D3DKMT_HANDLE resource_handle(struct resource *resource);
+
+/* The allocation of an index, of those that are there, in the order of their creation; 0: none. */
+D3DKMT_HANDLE resource_member(const struct resource *resource, unsigned index);
 
 #endif

@@ -26,6 +26,7 @@
 #include "vidmm/vidmm_private.h"
 #include "vidmm/work/client.h"
 #include "vidmm/work/device.h"
+#include "vidmm/memory/handles.h"
 
 #include "base/bits.h"
 #include "base/list.h"

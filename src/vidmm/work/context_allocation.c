@@ -34,6 +34,7 @@
 #include "vidmm/vidmm_private.h"
 #include "vidmm/work/client.h"
 #include "vidmm/work/space_contexts.h"
+#include "vidmm/memory/handles.h"
 
 #include "base/bits.h"
 #include "base/list.h"
