@@ -24,6 +24,15 @@ if(DRYDOCK_BENCH AND TARGET drydock_check)
         DEPENDS ${CMAKE_SOURCE_DIR}/scripts/rule-areas.awk ${CMAKE_SOURCE_DIR}/data/ddi/contract.md
                 ${rule_table}
         VERBATIM)
+    # ... and that of rules for clients, of src/report/client_catalogue.c.
+    set(client_rule_table ${CMAKE_BINARY_DIR}/generated/client_rule_table.inc)
+    add_custom_command(OUTPUT ${client_rule_table}
+        COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/generated
+        COMMAND ${DRYDOCK_AWK} -f ${CMAKE_SOURCE_DIR}/scripts/client-rule-table.awk
+                ${CMAKE_SOURCE_DIR}/data/d3dkmt/contract.md > ${client_rule_table}
+        DEPENDS ${CMAKE_SOURCE_DIR}/scripts/client-rule-table.awk ${CMAKE_SOURCE_DIR}/data/d3dkmt/contract.md
+        VERBATIM)
+    target_sources(drydock_report PRIVATE ${client_rule_table})
     target_sources(drydock_check PRIVATE ${rule_table} ${rule_tests} ${rule_areas})
     target_include_directories(drydock_check PUBLIC ${CMAKE_BINARY_DIR}/generated)
 endif()

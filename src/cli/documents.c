@@ -4,6 +4,7 @@
 
 #include "bench/config/profile.h"
 #include "check/rules/rules.h"
+#include "report/client_catalogue.h"
 #include "report/document.h"
 #include "version.inc"
 
@@ -237,12 +238,15 @@ static char *words_of(const struct cli_verb *verb)
     size_t size = 0;
     FILE *out = open_memstream(&words, &size);
     const struct report_document_kind *kind;
+    const struct client_rule_row *row;
 
     if (!out)
         return NULL;
     if (strcmp(verb->name, "explain") == 0 || strcmp(verb->name, "rules") == 0) {
         for (unsigned i = RULE_NONE + 1; i < RULE_COUNT; i++)
             fprintf(out, "%s%s", i > 1 ? " " : "", rule_get((enum rule_id)i)->id);
+        for (unsigned i = 0; (row = client_catalogue_at(i)) != NULL; i++)
+            fprintf(out, " %s", row->id);
     } else if (strcmp(verb->name, "schema") == 0) {
         for (size_t i = 0; (kind = report_document_kind(i)) != NULL; i++)
             fprintf(out, "%s%s", i ? " " : "", kind->name);

@@ -62,15 +62,18 @@ static void show(FILE *out, const char *name, const char *lines)
     }
 }
 
-/* "nc-dxgkddi_buildpagingbuffer": what kind of page that is. */
-static void tell_sources(FILE *out, const struct rule *rule)
+/* "nc-dxgkddi_buildpagingbuffer": what kind of page that is; with addresses where names tell them.
+ */
+static void tell_sources(FILE *out, const char *source, bool has_links)
 {
-    const char *at = rule->source, *name = "Source";
+    const char *at = source, *name = "Source";
+    char link[256];
 
     while (*at) {
         size_t length = strcspn(at, ",");
         const char *kind = strncmp(at, "ns-", 3) == 0         ? "structure, in the DDI reference"
                            : strncmp(at, "nc-", 3) == 0       ? "function, in the DDI reference"
+                           : strncmp(at, "nf-", 3) == 0       ? "function, in the DDI reference"
                            : strncmp(at, "ne-", 3) == 0       ? "enumeration, in the DDI reference"
                            : strncmp(at, "bug-check", 9) == 0 ? "bug-check reference"
                                                               : "design guide";
@@ -78,6 +81,11 @@ static void tell_sources(FILE *out, const struct rule *rule)
         label(out, name);
         fprintf(out, "%.*s (%s)\n", (int)length, at, kind);
         name = "";
+        if (has_links) {
+            client_catalogue_link(at, length, link);
+            label(out, name);
+            fprintf(out, "%s\n", link);
+        }
         at += length;
         at += strspn(at, ", ");
     }
@@ -222,7 +230,7 @@ void report_explain(FILE *out, enum rule_id id, const struct rule_counts *counts
     tell(out, "Basis",
          rule->basis == RULE_BASIS_DOC ? "documented: the pages below say it"
                                        : "inferred: it follows from the pages below, none says it");
-    tell_sources(out, rule);
+    tell_sources(out, rule->source, false);
     if (rule_is_carried_out(id))
         windows.side = RULE_SIDE_DRIVER;
     tell(out, "Windows", report_violation(&windows, violation));
@@ -236,4 +244,36 @@ void report_explain(FILE *out, enum rule_id id, const struct rule_counts *counts
     } else {
         show_generic(out, rule);
     }
+}
+
+void report_explain_client(FILE *out, const struct client_rule_row *row)
+{
+    const char *needs = client_catalogue_needs(row);
+    char text[REPORT_SENTENCE_BYTES];
+
+    fprintf(out, "%s   What a user-mode driver owes D3DKMT\n\n", row->id);
+    tell(out, "Rule", row->sentence);
+    fputc('\n', out);
+    tell(out, "Obeyed by", "the client: an application's user-mode driver, which calls D3DKMT");
+    tell(out, "Basis",
+         row->is_documented ? "documented: the pages below say it"
+                            : "inferred: it follows from the pages below, none says it");
+    tell_sources(out, row->source, true);
+    if (row->judged == CLIENT_JUDGED_NO) {
+        snprintf(text, sizeof text, "no run judges it: %s", needs);
+        tell(out, "Checked", text);
+        return;
+    }
+    snprintf(text, sizeof text, "in every run of drydock exec%s%s%s",
+             row->judged == CLIENT_JUDGED_ADVICE ? ", as advice: no finding, and no exit status"
+                                                 : "",
+             needs[0] ? ": " : "", needs);
+    tell(out, "Checked", text);
+    tell(out, "",
+         "Two clients show it in tests: one breaks it, and it alone is told; one keeps it.");
+    snprintf(text, sizeof text,
+             "finding: %s D3DKMT...: what the call names, the process, and where in the client it "
+             "came from (--stacks: the callers, too)",
+             row->id);
+    tell(out, "Told as", text);
 }

@@ -12,10 +12,13 @@
 #define DRYDOCK_REPORT_EXPLAIN_H
 
 #include "check/rules/rules.h"
+#include "report/client_catalogue.h"
 
 #include <stdio.h>
 
 /* counts of a campaign, NULL: none were given. */
 void report_explain(FILE *out, enum rule_id rule, const struct rule_counts *counts);
+/* A rule for those who call D3DKMT. */
+void report_explain_client(FILE *out, const struct client_rule_row *row);
 
 #endif

@@ -4,6 +4,7 @@
 #include "report/rules_report.h"
 #include "report/alternatives.h"
 
+#include "report/client_catalogue.h"
 #include "report/document.h"
 
 #include "check/rules/rule_needs.h"
@@ -372,6 +373,7 @@ char *report_rules_json(const char *prefix, const struct rule_counts *counts, ui
             json_array_append_new(rules, report_rule_json((enum rule_id)i, counts));
     }
     json_object_set_new(json, "rules", rules);
+    json_object_set_new(json, "client_rules", client_catalogue_json(prefix));
     json_object_set_new(json, "runs", counts ? json_integer((json_int_t)runs) : json_null());
     text = json_dumps(json, JSON_INDENT(2) | JSON_SORT_KEYS);
     json_decref(json);

@@ -194,6 +194,25 @@ expect 2 rules P
 says "there is no rule 'P'"
 expect 0 rules --json
 prints '"id": "XFER-003"'
+expect 0 rules KMT
+prints '^KMT-004   client judged '
+prints '^clients *[1-9][0-9]* rules: '
+expect 0 rules
+prints '^clients *[1-9][0-9]* rules: '
+expect 0 rules PB
+[ "$(grep -c KMT out)" = 0 ] || fail "rules PB lists those for clients"
+expect 0 explain kmt-004 PB-004
+prints '^KMT-004 '
+prints 'https://learn.microsoft.com/windows-hardware/drivers/display/allocation-usage-tracking$'
+prints '^PB-004 '
+expect 0 explain KMT-005
+prints 'drivers/ddi/d3dukmdt/ns-d3dukmdt-d3dddi_makeresident_flags$'
+expect 2 explain KMT-4
+says 'did you mean KMT-0'
+printf '{"rule": "KMT-052"}' > told.json
+expect 0 explain told.json
+prints '^KMT-052 '
+rm told.json
 expect 2 rules --from no/such/folder
 says "'no/such/folder' is no folder of drydock check or run"
 expect 1 check --driver zoo:D10-pointer-stays --model physical --seeds 3 --jobs 1 --repeat 0 --out c.in

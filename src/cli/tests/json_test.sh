@@ -72,7 +72,8 @@ json 0 defects zoo --list
 json 0 defects zoo --list --lawful
 json 0 rules rules
 json 0 rules rules --from c FILL
-json 0 explain explain PB-004 XFER content
+json 0 rules rules KMT
+json 0 explain explain PB-004 XFER content KMT
 json 0 explain explain r/run.json --from c
 json 0 bench bench --quick residency
 json 0 new new my-gpu

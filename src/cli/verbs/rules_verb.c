@@ -23,6 +23,9 @@
     ROW(JSON, CLI_JSON)
 CLI_OPTIONS(OPTIONS)
 
+/* More than there are, for names that a wrong word may have meant. */
+#define MOST_CLIENT_RULES 256u
+
 /* counts stays as it is when no folder was named. */
 static bool load_counts(const char *path, struct rule_counts **counts, uint64_t *runs)
 {
@@ -43,7 +46,8 @@ static bool load_counts(const char *path, struct rule_counts **counts, uint64_t 
 
 static void unknown_rule(const char *word)
 {
-    const char *names[RULE_COUNT + 1] = {0}, *nearest;
+    const char *names[RULE_COUNT + MOST_CLIENT_RULES + 1] = {0}, *nearest;
+    const struct client_rule_row *row;
     char upper[32];
     size_t i;
 
@@ -52,6 +56,8 @@ static void unknown_rule(const char *word)
     upper[i] = '\0';
     for (unsigned id = RULE_NONE + 1; id < RULE_COUNT; id++)
         names[id - 1] = rule_get((enum rule_id)id)->id;
+    for (i = 0; i < MOST_CLIENT_RULES && (row = client_catalogue_at((unsigned)i)); i++)
+        names[RULE_COUNT - 1 + i] = row->id;
     nearest = cli_nearest(upper, names);
     if (nearest)
         cli_error("there is no rule '%s' (did you mean %s?)", word, nearest);
@@ -71,7 +77,7 @@ static enum cli_status list_rules(const struct cli_arguments *arguments)
         cli_error("rules takes one area or rule (drydock rules --help)");
         return CLI_USAGE;
     }
-    if (!report_has_rules(prefix)) {
+    if (!report_has_rules(prefix) && !client_catalogue_has(prefix)) {
         unknown_rule(prefix);
         return CLI_USAGE;
     }
@@ -83,7 +89,12 @@ static enum cli_status list_rules(const struct cli_arguments *arguments)
         puts(json ? json : "{}");
         free(json);
     } else {
-        report_rules_text(stdout, prefix, counts, runs);
+        if (report_has_rules(prefix))
+            report_rules_text(stdout, prefix, counts, runs);
+        if (report_has_rules(prefix) && client_catalogue_has(prefix))
+            printf("\n");
+        if (client_catalogue_has(prefix))
+            client_catalogue_text(stdout, prefix);
     }
     free(counts);
     return CLI_FINE;
@@ -98,7 +109,8 @@ const struct cli_verb cli_rules = {
         "whether\n"
         "two tests show that it is found when broken and silent when kept, and with --from how "
         "often\n"
-        "a campaign evaluated it and found it broken. What was never evaluated was not checked.",
+        "a campaign evaluated it and found it broken. What was never evaluated was not checked.\n"
+        "The area KMT has the rules for clients, which drydock exec judges.",
     .options = options,
     .repeated_option = -1,
     .run = list_rules,
@@ -146,7 +158,7 @@ static void show_zoo(enum rule_id rule)
 /* Where what is explained goes. */
 struct lesson {
     const struct rule_counts *counts;
-    json_t *rules, *kinds; /* NULL: to standard output, as text */
+    json_t *rules, *clients, *kinds; /* NULL: to standard output, as text */
     bool is_begun;
 };
 
@@ -194,6 +206,44 @@ static void explain_rule(struct lesson *lesson, enum rule_id rule)
     show_zoo(rule);
 }
 
+static void explain_client(struct lesson *lesson, const struct client_rule_row *row)
+{
+    json_t *json;
+    char *text = NULL;
+    size_t length;
+    FILE *stream;
+
+    if (!lesson->clients) {
+        if (lesson->is_begun)
+            printf("\n");
+        lesson->is_begun = true;
+        report_explain_client(stdout, row);
+        return;
+    }
+    json = client_catalogue_row_json(row);
+    stream = open_memstream(&text, &length);
+    if (stream) {
+        report_explain_client(stream, row);
+        fclose(stream);
+    }
+    json_object_set_new(json, "lesson", json_string(text ? text : ""));
+    json_array_append_new(lesson->clients, json);
+    free(text);
+}
+
+/* As explain_area() does. */
+static void explain_clients(struct lesson *lesson)
+{
+    const struct client_rule_row *row;
+
+    if (!lesson->clients) {
+        client_catalogue_text(stdout, "");
+        return;
+    }
+    for (unsigned i = 0; (row = client_catalogue_at(i)) != NULL; i++)
+        explain_client(lesson, row);
+}
+
 static void explain_kind(struct lesson *lesson, const char *kind)
 {
     if (lesson->kinds)
@@ -219,29 +269,44 @@ static void explain_area(struct lesson *lesson, const char *area, uint64_t runs)
     }
 }
 
-/* The rules of what a finding's, a run's or a campaign's JSON tells, each once. */
-static void collect_rules(const json_t *json, bool found[RULE_COUNT])
+/* Each once, by its place. */
+struct told_rules {
+    bool drivers[RULE_COUNT], clients[MOST_CLIENT_RULES];
+};
+
+static void note_rule(struct told_rules *told, const char *id)
+{
+    const struct client_rule_row *row = client_catalogue_find(id);
+
+    told->drivers[rule_find(id)] = true;
+    if (row && row - client_catalogue_at(0) < MOST_CLIENT_RULES)
+        told->clients[row - client_catalogue_at(0)] = true;
+}
+
+/* The rules of what a finding's, a run's or a campaign's JSON tells. */
+static void collect_rules(const json_t *json, struct told_rules *told)
 {
     const char *key;
     json_t *value;
     size_t i;
 
     if (json_is_array(json)) {
-        json_array_foreach((json_t *)json, i, value) collect_rules(value, found);
+        json_array_foreach((json_t *)json, i, value) collect_rules(value, told);
         return;
     }
     json_object_foreach((json_t *)json, key, value)
     {
         if (strcmp(key, "rule") == 0 && json_is_string(value))
-            found[rule_find(json_string_value(value))] = true;
+            note_rule(told, json_string_value(value));
         else if (strcmp(key, "rules") != 0)
-            collect_rules(value, found);
+            collect_rules(value, told);
     }
 }
 
 static enum cli_status explain_file(struct lesson *lesson, const char *path)
 {
-    bool found[RULE_COUNT] = {0}, is_any = false;
+    struct told_rules told = {.drivers = {false}};
+    bool is_any = false;
     json_error_t where;
     json_t *json = json_load_file(path, 0, &where);
 
@@ -249,12 +314,18 @@ static enum cli_status explain_file(struct lesson *lesson, const char *path)
         cli_error("%s:%d: %s", path, where.line, where.text);
         return CLI_USAGE;
     }
-    collect_rules(json, found);
+    collect_rules(json, &told);
     json_decref(json);
     for (unsigned id = RULE_NONE + 1; id < RULE_COUNT; id++) {
-        if (!found[id])
+        if (!told.drivers[id])
             continue;
         explain_rule(lesson, (enum rule_id)id);
+        is_any = true;
+    }
+    for (unsigned i = 0; i < MOST_CLIENT_RULES; i++) {
+        if (!told.clients[i])
+            continue;
+        explain_client(lesson, client_catalogue_at(i));
         is_any = true;
     }
     if (!is_any)
@@ -278,14 +349,20 @@ static enum cli_status explain(const struct cli_arguments *arguments)
     lesson.counts = counts;
     if (arguments->values[OPTION_JSON]) {
         lesson.rules = json_array();
+        lesson.clients = json_array();
         lesson.kinds = json_array();
     }
     for (size_t i = 0; i < arguments->rest_count && status == CLI_FINE; i++) {
         const char *word = arguments->rest[i];
         enum rule_id rule = rule_find(word);
+        const struct client_rule_row *row = client_catalogue_find(word);
 
         if (rule != RULE_NONE) {
             explain_rule(&lesson, rule);
+        } else if (row) {
+            explain_client(&lesson, row);
+        } else if (strcasecmp(word, "KMT") == 0) {
+            explain_clients(&lesson);
         } else if (strchr(word, '.') || strchr(word, '/')) {
             status = explain_file(&lesson, word);
         } else if (report_is_kind(word)) {
@@ -301,10 +378,12 @@ static enum cli_status explain(const struct cli_arguments *arguments)
         json_t *json = report_document("explain");
 
         json_object_set(json, "rules", lesson.rules);
+        json_object_set(json, "client_rules", lesson.clients);
         json_object_set(json, "kinds", lesson.kinds);
         status = cli_print_json(json) ? CLI_FINE : CLI_INTERNAL;
     }
     json_decref(lesson.rules);
+    json_decref(lesson.clients);
     json_decref(lesson.kinds);
     free(counts);
     return status;
@@ -315,9 +394,9 @@ const struct cli_verb cli_explain = {
     .usage = "RULE... | FILE.json [options]",
     .summary =
         "Teaches a rule: what holds, why, what Windows does, a lawful and an unlawful example",
-    .details =
-        "RULE is an id as findings show it (PB-004); an area (PB) lists its rules. A FILE is a\n"
-        "finding or a run.json: each of the rules that it tells of is explained.",
+    .details = "RULE is an id as findings show it (PB-004, KMT-004); an area (PB) lists its rules. "
+               "A FILE is a\n"
+               "finding or a run.json: each of the rules that it tells of is explained.",
     .options = options,
     .repeated_option = -1,
     .run = explain,
