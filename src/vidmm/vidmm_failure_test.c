@@ -7,6 +7,7 @@
  * step is asked for again and succeeds, all content is what it was, and nothing has leaked when all
  * is destroyed.
  */
+#include "vidmm/memory/allocation.h"
 #include "vidmm/memory/page_units.h"
 #include "vidmm/rig/test_rig.h"
 #include "vidmm/rig/test_rig_driver.h"
@@ -239,6 +240,19 @@ static NTSTATUS primary(struct rig *rig, struct rig_object *object)
     return status;
 }
 
+/* The parent has a handle, but without memory for one; it leads back to the parts. */
+static NTSTATUS ask_for_parent(struct rig *rig, struct vidmm_allocation *const parts[2])
+{
+    D3DKMT_HANDLE parent = vidmm_handle_parent(rig->vidmm, parts[0]->handle);
+
+    EXPECT(parent == vidmm_handle_parent(rig->vidmm, parts[1]->handle) || !parent);
+    for (unsigned i = 0; i < 3; i++)
+        EXPECT(vidmm_handle_child(rig->vidmm, parent, i) ==
+               (parent && i < 2 ? parts[i]->handle : 0));
+    EXPECT(!vidmm_resource_data(rig->vidmm, parent)); /* the driver has set none */
+    return parent ? STATUS_SUCCESS : STATUS_NO_MEMORY;
+}
+
 /* Two allocations by one call, which end by one, too. */
 static NTSTATUS resource(struct rig *rig)
 {
@@ -248,8 +262,11 @@ static NTSTATUS resource(struct rig *rig)
     struct vidmm_allocation *parts[2];
     NTSTATUS status = vidmm_resource_create(rig->device, true, 2, wanted, parts);
 
-    for (unsigned i = 0; i < 2; i++) {
+    for (unsigned i = 0; i < 2; i++)
         EXPECT(NT_SUCCESS(status) == (parts[i] != NULL));
+    if (NT_SUCCESS(status))
+        status = ask_for_parent(rig, parts);
+    for (unsigned i = 0; i < 2; i++) {
         if (parts[i])
             vidmm_allocation_destroy(parts[i]);
     }
