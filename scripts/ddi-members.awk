@@ -60,6 +60,8 @@ END {
                  name[s, i] ".", 0)
     }
     emit_structure("COVERAGE_RENDER", "DXGKARG_RENDER")
+    emit_structure("COVERAGE_RENDER_KM", "DXGKARG_RENDER")
+    emit_structure("COVERAGE_DRAWING", "DXGK_RENDERKM_COMMAND")
     emit_structure("COVERAGE_PATCH", "DXGKARG_PATCH")
     emit_structure("COVERAGE_ALLOCATION_LIST", "DXGK_ALLOCATIONLIST")
     emit_structure("COVERAGE_PATCH_LOCATION_LIST", "D3DDDI_PATCHLOCATIONLIST")

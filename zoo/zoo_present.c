@@ -129,16 +129,135 @@ static void plant_render_km_draws_one(struct zoo_layer *layer)
     layer->ops.render_km = render_km_draws_one;
 }
 
+/* The command behind this one; NULL: none. */
+static DXGK_RENDERKM_COMMAND *next_command(const DXGKARG_RENDER *arg,
+                                           const DXGK_RENDERKM_COMMAND *command)
+{
+    char *next = (char *)command + command->CommandSize;
+
+    return next < (char *)arg->pCommand + arg->CommandLength ? (void *)next : NULL;
+}
+
+/* Which of the two surfaces are the source and the destination of all copies. */
+static void turn_copies(DXGKARG_RENDER *arg, UINT destination)
+{
+    DXGK_RENDERKM_COMMAND *command = (void *)arg->pCommand;
+
+    for (; command; command = next_command(arg, command)) {
+        command->Command.BitBlt.SrcAllocationIndex = !destination;
+        command->Command.BitBlt.DstAllocationIndex = destination;
+    }
+    arg->pAllocationList[destination].WriteOperation = 1;
+    arg->pAllocationList[!destination].WriteOperation = 0;
+}
+
+/* As if the source were always the first of the list, as it is in presents. */
+static NTSTATUS render_km_places(struct miniport *self, HANDLE object, DXGKARG_RENDER *arg)
+{
+    NTSTATUS status;
+
+    if (arg->AllocationListSize != 2 || !arg->pAllocationList[0].WriteOperation)
+        return miniport_forward_render_km(self, object, arg);
+    turn_copies(arg, 1);
+    status = miniport_forward_render_km(self, object, arg);
+    turn_copies(arg, 0);
+    return status;
+}
+
+static void plant_render_km_places(struct zoo_layer *layer)
+{
+    layer->ops.render_km = render_km_places;
+}
+
+/* The array of commands is taken for one. */
+static NTSTATUS render_km_draws_first(struct miniport *self, HANDLE object, DXGKARG_RENDER *arg)
+{
+    UINT bytes = arg->CommandLength;
+    NTSTATUS status;
+
+    *(UINT *)&arg->CommandLength = ((const DXGK_RENDERKM_COMMAND *)arg->pCommand)->CommandSize;
+    status = miniport_forward_render_km(self, object, arg);
+    *(UINT *)&arg->CommandLength = bytes;
+    return status;
+}
+
+static void plant_render_km_draws_first(struct zoo_layer *layer)
+{
+    layer->ops.render_km = render_km_draws_first;
+}
+
+/* Color is 32 bits; the driver fills with the lowest byte of it. */
+static NTSTATUS render_km_fills_bytes(struct miniport *self, HANDLE object, DXGKARG_RENDER *arg)
+{
+    DXGK_RENDERKM_COMMAND *command = (void *)arg->pCommand;
+    UINT color = command->Command.ColorFill.Color;
+    NTSTATUS status;
+
+    if (command->OpCode != DXGK_GDIOP_COLORFILL)
+        return miniport_forward_render_km(self, object, arg);
+    command->Command.ColorFill.Color = (color & 0xff) * 0x01010101u;
+    status = miniport_forward_render_km(self, object, arg);
+    command->Command.ColorFill.Color = color;
+    return status;
+}
+
+static void plant_render_km_fills_bytes(struct zoo_layer *layer)
+{
+    layer->ops.render_km = render_km_fills_bytes;
+}
+
+/* In another DMA buffer it begins with the first sub-rectangle again. */
+static NTSTATUS render_km_begins_anew(struct miniport *self, HANDLE object, DXGKARG_RENDER *arg)
+{
+    arg->MultipassOffset = 0;
+    return miniport_forward_render_km(self, object, arg);
+}
+
+static void plant_render_km_begins_anew(struct zoo_layer *layer)
+{
+    layer->ops.render_km = render_km_begins_anew;
+}
+
+static NTSTATUS render_km_lists_less(struct miniport *self, HANDLE object, DXGKARG_RENDER *arg)
+{
+    const D3DDDI_PATCHLOCATIONLIST *first = arg->pPatchLocationListOut;
+    NTSTATUS status = miniport_forward_render_km(self, object, arg);
+
+    if (arg->pPatchLocationListOut > first)
+        arg->pPatchLocationListOut--;
+    return status;
+}
+
+static void plant_render_km_lists_less(struct zoo_layer *layer)
+{
+    layer->ops.render_km = render_km_lists_less;
+}
+
+#define DRAWN_BY_KERNEL "presents=yes present-by=render-km coherent-aperture=yes"
+
 /* clang-format off */
 const struct zoo_defect zoo_present_defects[] = {
     PLANT("PRESENT-status", ZOO_ALL, "PATCH-021", plant_present_fails,
           "fails Present by a status that it does not have", .focus = "presents=yes"),
     PLANT("RENDERKM-status", ZOO_PHYSICAL, "PATCH-026", plant_render_km_fails,
           "fails RenderKm by a status that it does not have",
-          .focus = "presents=yes present-by=render-km coherent-aperture=yes"),
+          .focus = DRAWN_BY_KERNEL),
     PLANT("RENDERKM-one-rectangle", ZOO_PHYSICAL, "content", plant_render_km_draws_one,
           "takes the first sub-rectangle of a command for the second one, too",
-          .focus = "presents=yes present-by=render-km coherent-aperture=yes"),
+          .focus = DRAWN_BY_KERNEL),
+    PLANT("RENDERKM-places", ZOO_PHYSICAL, "content", plant_render_km_places,
+          "takes the first surface of the list for the source, as in presents",
+          .focus = DRAWN_BY_KERNEL),
+    PLANT("RENDERKM-first-command", ZOO_PHYSICAL, "content", plant_render_km_draws_first,
+          "draws the first command of the array alone", .focus = DRAWN_BY_KERNEL),
+    PLANT("RENDERKM-fill-byte", ZOO_PHYSICAL, "content", plant_render_km_fills_bytes,
+          "fills with the lowest byte of the color", .focus = DRAWN_BY_KERNEL),
+    PLANT("RENDERKM-begins-anew", ZOO_PHYSICAL, "PATCH-014", plant_render_km_begins_anew,
+          "begins with the first sub-rectangle again in another DMA buffer",
+          .focus = DRAWN_BY_KERNEL " dma-buffer=512"),
+    PLANT("RENDERKM-location-left", ZOO_PHYSICAL, "PATCH-011", plant_render_km_lists_less,
+          "leaves a reference of what the kernel draws out of the patch list",
+          .focus = DRAWN_BY_KERNEL),
     PLANT("PRESENT-location-left", ZOO_PHYSICAL, "PATCH-011", plant_present_lists_less,
           "leaves a reference of a present out of the patch list", .focus = "presents=yes"),
     PLANT("PRESENT-no-progress", ZOO_ALL, "PATCH-014", plant_present_without_progress,

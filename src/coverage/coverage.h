@@ -5,10 +5,11 @@
  * Place      coverage. A run records into it when its configuration names one; `drydock ops` prints
  *            it.
  * Model      The members of one structure are a group: each paging operation's part
- *            of the union of DXGKARG_BUILDPAGINGBUFFER, what all of them share, DXGKARG_RENDER,
- * DXGKARG_PATCH, the elements of the arrays that these point at, and the three segment descriptors.
- * The members come from the fact tables in data/ddi when the program is built
- *            (scripts/ddi-members.awk).
+ *            of the union of DXGKARG_BUILDPAGINGBUFFER, what all of them share, DXGKARG_RENDER of
+ *            Render and of RenderKm, DXGKARG_PATCH, the elements of the arrays that these point at
+ *            (those of the kernel's commands have lengths of their own), and the three segment
+ *            descriptors. The members come from the fact tables in data/ddi when the program is
+ *            built (scripts/ddi-members.awk).
  *
  *            | set    | a call had a value in it that is not zero                              |
  *            | varied | two calls had different values in it; an address: it is set            |
@@ -47,6 +48,8 @@ enum coverage_group {
     COVERAGE_COPY_RANGE,
     COVERAGE_FENCE_RESIDENCY,
     COVERAGE_RENDER,
+    COVERAGE_RENDER_KM,
+    COVERAGE_DRAWING, /* of the kernel's, in the command buffer of RenderKm */
     COVERAGE_PATCH,
     COVERAGE_ALLOCATION_LIST,
     COVERAGE_PATCH_LOCATION_LIST,
@@ -56,7 +59,7 @@ enum coverage_group {
     COVERAGE_GROUP_COUNT
 };
 
-/* "TRANSFER", "DXGKARG_PATCH", "DXGK_SEGMENTDESCRIPTOR4" */
+/* "TRANSFER", "DXGKARG_PATCH", "RenderKm(DXGKARG_RENDER)", "DXGK_SEGMENTDESCRIPTOR4" */
 const char *coverage_group_name(unsigned group);
 /* The group of a structure that is no operation's: COVERAGE_PTE for "DXGK_PTE". It must have one.
  */

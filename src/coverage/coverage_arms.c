@@ -34,6 +34,13 @@ static const struct {
     {"UPDATE_CONTEXT_ALLOCATION", "without private data",
      "the operation names no allocation: without the driver's record nobody knows what is to "
      "change"},
+    {"DXGK_RENDERKM_COMMAND", "another raster operation of a copy", COVERAGE_NO_RASTER},
+    {"DXGK_RENDERKM_COMMAND", "another raster operation of a fill", COVERAGE_NO_RASTER},
+    {"DXGK_RENDERKM_COMMAND", "an alpha blend", COVERAGE_NO_RASTER},
+    {"DXGK_RENDERKM_COMMAND", "a stretched copy", COVERAGE_NO_RASTER},
+    {"DXGK_RENDERKM_COMMAND", "a private command", COVERAGE_NO_RASTER},
+    {"DXGK_RENDERKM_COMMAND", "a transparent copy", COVERAGE_NO_RASTER},
+    {"DXGK_RENDERKM_COMMAND", "a ClearType blend", COVERAGE_NO_RASTER},
     {"DXGKARG_PATCH", "of a device",
      "shares its place with hContext: it is the device where a driver has no contexts, which the "
      "structure does not tell"},

@@ -30,7 +30,8 @@ struct coverage_layer {
 struct array {
     unsigned group;
     const void **pointer; /* in the caller's structure */
-    size_t count, element_bytes;
+    size_t count, bytes;
+    size_t (*element_bytes)(const struct array *array, const void *element);
     size_t place; /* in the shadow; 0: not there */
 };
 
@@ -50,11 +51,38 @@ static struct coverage_layer *layer_of(struct miniport *miniport)
 
 /* ---- The driver's side ----------------------------------------------------------------------- */
 
+static size_t bytes_of_any(const struct array *array, const void *element)
+{
+    return array->bytes / array->count;
+}
+
+static size_t bytes_of_drawing(const struct array *array, const void *element)
+{
+    return ((const DXGK_RENDERKM_COMMAND *)element)->CommandSize;
+}
+
 static void add_array(struct call *call, unsigned group, const void **pointer, size_t count,
                       size_t element_bytes)
 {
     if (*pointer && count)
-        call->arrays[call->array_count++] = (struct array){group, pointer, count, element_bytes, 0};
+        call->arrays[call->array_count++] =
+            (struct array){group, pointer, count, count * element_bytes, bytes_of_any, 0};
+}
+
+/* Commands of the kernel's, each as long as it says; those before one that is none. */
+static void add_drawings(struct call *call, const void **pointer, size_t bytes)
+{
+    struct array array = {COVERAGE_DRAWING, pointer, 0, 0, bytes_of_drawing, 0};
+    const DXGK_RENDERKM_COMMAND *command;
+
+    for (; bytes - array.bytes >= sizeof *command; array.bytes += command->CommandSize) {
+        command = (const void *)((const uint8_t *)*pointer + array.bytes);
+        if (command->CommandSize < sizeof *command || command->CommandSize > bytes - array.bytes)
+            break;
+        array.count++;
+    }
+    if (array.count)
+        call->arrays[call->array_count++] = array;
 }
 
 static void find_build_arrays(struct call *call, DXGKARG_BUILDPAGINGBUFFER *args)
@@ -75,9 +103,10 @@ static void note_array_values(const struct call *call)
         const struct array *array = &call->arrays[i];
         const uint8_t *elements = *array->pointer;
 
-        for (size_t j = 0; j < min_u64(array->count, MAX_NOTED); j++)
-            coverage_note_values(call->layer->coverage, array->group,
-                                 elements + j * array->element_bytes, call->around);
+        for (size_t j = 0; j < min_u64(array->count, MAX_NOTED); j++) {
+            coverage_note_values(call->layer->coverage, array->group, elements, call->around);
+            elements += array->element_bytes(array, elements);
+        }
     }
 }
 
@@ -90,16 +119,15 @@ static size_t fill_shadow(struct call *call)
     memcpy(shadow, call->arguments, call->bytes);
     for (unsigned i = 0; i < call->array_count; i++) {
         struct array *array = &call->arrays[i];
-        size_t bytes = array->count * array->element_bytes;
         size_t pointer_place = (size_t)((uint8_t *)array->pointer - (uint8_t *)call->arguments);
         const void *copy = shadow + used;
 
-        if (array->count > MAX_WATCHED || bytes > SHADOW_BYTES - used)
+        if (array->count > MAX_WATCHED || array->bytes > SHADOW_BYTES - used)
             continue;
-        memcpy(shadow + used, *array->pointer, bytes);
+        memcpy(shadow + used, *array->pointer, array->bytes);
         memcpy(shadow + pointer_place, &copy, sizeof copy);
         array->place = used;
-        used = align_up(used + bytes, 16);
+        used = align_up(used + array->bytes, 16);
     }
     return used;
 }
@@ -114,11 +142,14 @@ static void note_reads(const struct call *call, unsigned group)
         coverage_note_reads(coverage, COVERAGE_BUILD, call->arguments, 0, call->around);
     for (unsigned i = 0; i < call->array_count; i++) {
         const struct array *array = &call->arrays[i];
+        const uint8_t *elements = *array->pointer;
+        size_t at = 0;
 
-        for (size_t j = 0; array->place && j < array->count; j++)
-            coverage_note_reads(coverage, array->group,
-                                (const uint8_t *)*array->pointer + j * array->element_bytes,
-                                array->place + j * array->element_bytes, call->around);
+        for (size_t j = 0; array->place && j < array->count; j++) {
+            coverage_note_reads(coverage, array->group, elements + at, array->place + at,
+                                call->around);
+            at += array->element_bytes(array, elements + at);
+        }
     }
 }
 
@@ -162,28 +193,40 @@ static NTSTATUS watch_build_paging_buffer(struct miniport *self, HANDLE object,
     return status;
 }
 
-static NTSTATUS watch_render(struct miniport *self, HANDLE object, DXGKARG_RENDER *args)
+typedef NTSTATUS render_call(struct miniport *self, HANDLE object, DXGKARG_RENDER *args);
+
+static NTSTATUS watch(struct call *call, unsigned group, HANDLE object, render_call *forward)
 {
-    struct coverage_layer *layer = layer_of(self);
-    struct call call = {layer, args, sizeof *args, .around = NULL};
+    struct coverage_layer *layer = call->layer;
+    struct miniport *self = &layer->miniport;
+    DXGKARG_RENDER *args = call->arguments;
     NTSTATUS status;
 
-    coverage_note_values(layer->coverage, COVERAGE_RENDER, args, NULL);
-    if (!coverage_takes_call(layer->coverage, COVERAGE_RENDER) ||
-        !access_watch_begin(layer->shadow, fill_shadow(&call)))
-        return miniport_forward_render(self, object, args);
-    status = miniport_forward_render(self, object, (DXGKARG_RENDER *)layer->shadow);
+    coverage_note_values(layer->coverage, group, args, NULL);
+    note_array_values(call);
+    if (!coverage_takes_call(layer->coverage, group) ||
+        !access_watch_begin(layer->shadow, fill_shadow(call)))
+        return forward(self, object, args);
+    status = forward(self, object, (DXGKARG_RENDER *)layer->shadow);
     access_watch_end();
-    note_reads(&call, COVERAGE_RENDER);
-    copy_back(&call);
+    note_reads(call, group);
+    copy_back(call);
     return status;
 }
 
-/* The same structure; which of its members count is seen where Render reads them. */
+static NTSTATUS watch_render(struct miniport *self, HANDLE object, DXGKARG_RENDER *args)
+{
+    struct call call = {layer_of(self), args, sizeof *args, .around = NULL};
+
+    return watch(&call, COVERAGE_RENDER, object, miniport_forward_render);
+}
+
 static NTSTATUS watch_render_km(struct miniport *self, HANDLE object, DXGKARG_RENDER *args)
 {
-    coverage_note_values(layer_of(self)->coverage, COVERAGE_RENDER, args, NULL);
-    return miniport_forward_render_km(self, object, args);
+    struct call call = {layer_of(self), args, sizeof *args, .around = NULL};
+
+    add_drawings(&call, (const void **)&args->pCommand, args->CommandLength);
+    return watch(&call, COVERAGE_RENDER_KM, object, miniport_forward_render_km);
 }
 
 static NTSTATUS watch_patch(struct miniport *self, HANDLE object, const DXGKARG_PATCH *args)

@@ -7,6 +7,10 @@
 
 #include "coverage/coverage.h"
 
+/* Why most of what the kernel can ask for is not drawn. */
+#define COVERAGE_NO_RASTER                                                                         \
+    "the GPU copies and fills: it has no raster operations, blends, stretching or color keys"
+
 extern const struct coverage_member coverage_members[];
 extern const unsigned coverage_members_count;
 

@@ -97,6 +97,9 @@ bool coverage_member_is_meant(const struct coverage_member *member, const void *
 
 /* ---- Reasons --------------------------------------------------------------------------------- */
 
+#define WHOLE_ROWS                                                                                 \
+    "the same in all commands: surfaces are as wide as a page, and rows are drawn whole"
+
 static const struct reason {
     unsigned group;
     const char *name;
@@ -129,6 +132,24 @@ static const struct reason {
      "the client's commands hold all that the driver's own list is made of"},
     {COVERAGE_RENDER, "PatchLocationListInSize",
      "the client's commands hold all that the driver's own list is made of"},
+    {COVERAGE_DRAWING, "Command.BitBlt.SrcRect.left", WHOLE_ROWS},
+    {COVERAGE_DRAWING, "Command.BitBlt.SrcRect.right", WHOLE_ROWS},
+    {COVERAGE_DRAWING, "Command.BitBlt.DstRect.left", WHOLE_ROWS},
+    {COVERAGE_DRAWING, "Command.BitBlt.DstRect.right", WHOLE_ROWS},
+    {COVERAGE_DRAWING, "Command.BitBlt.SrcPitch", WHOLE_ROWS},
+    {COVERAGE_DRAWING, "Command.BitBlt.DstPitch", WHOLE_ROWS},
+    {COVERAGE_DRAWING, "Command.BitBlt.Rop", COVERAGE_NO_RASTER},
+    {COVERAGE_DRAWING, "Command.BitBlt.Rop3", COVERAGE_NO_RASTER},
+    {COVERAGE_DRAWING, "Command.ColorFill.DstRect.left", WHOLE_ROWS},
+    {COVERAGE_DRAWING, "Command.ColorFill.DstRect.right", WHOLE_ROWS},
+    {COVERAGE_DRAWING, "Command.ColorFill.DstAllocationIndex",
+     "0: a fill has one surface, and the list has what the commands refer to"},
+    {COVERAGE_DRAWING, "Command.ColorFill.Rop", COVERAGE_NO_RASTER},
+    {COVERAGE_DRAWING, "Command.ColorFill.Rop3", COVERAGE_NO_RASTER},
+    {COVERAGE_DRAWING, "Command.AlphaBlend.", COVERAGE_NO_RASTER},
+    {COVERAGE_DRAWING, "Command.StretchBlt.", COVERAGE_NO_RASTER},
+    {COVERAGE_DRAWING, "Command.TransparentBlt.", COVERAGE_NO_RASTER},
+    {COVERAGE_DRAWING, "Command.ClearTypeBlend.", COVERAGE_NO_RASTER},
     {COVERAGE_PATCH, "EngineOrdinal", "0: its page reserves it (CALL-001)"},
     {COVERAGE_PATCH_LOCATION_LIST, "SlotId",
      "the driver's commands name allocations by their place in the list and have no slots"},
@@ -159,6 +180,9 @@ static bool is_newer_flag(const struct coverage_member *member)
 
 const char *coverage_member_reason(const struct coverage_member *member)
 {
+    /* The same structure, from the same buffers. */
+    unsigned group = member->group == COVERAGE_RENDER_KM ? COVERAGE_RENDER : member->group;
+
     if (is_reserved(member->name))
         return "reserved: zero in every call (CALL-001, CALL-002)";
     if (is_newer_flag(member))
@@ -166,7 +190,7 @@ const char *coverage_member_reason(const struct coverage_member *member)
                "not "
                "start (SEG-014)";
     for (size_t i = 0; i < ARRAY_COUNT(reasons); i++) {
-        if (reasons[i].group == member->group && name_is_under(member->name, reasons[i].name))
+        if (reasons[i].group == group && name_is_under(member->name, reasons[i].name))
             return reasons[i].text;
     }
     return NULL;

@@ -36,6 +36,22 @@ static NTSTATUS fake_patch(struct miniport *self, HANDLE object, const DXGKARG_P
     return STATUS_SUCCESS;
 }
 
+/* Where the second command begins; a size of none: there is no second one. */
+static const DXGK_RENDERKM_COMMAND *second_command(const DXGKARG_RENDER *args)
+{
+    const DXGK_RENDERKM_COMMAND *first = args->pCommand;
+
+    return (const void *)((const uint8_t *)first + first->CommandSize);
+}
+
+static NTSTATUS fake_render_km(struct miniport *self, HANDLE object, DXGKARG_RENDER *args)
+{
+    rig.sink = second_command(args)->Command.ColorFill.Color;
+    args->pDmaBuffer = (uint8_t *)args->pDmaBuffer + 8;
+    args->MultipassOffset = 3;
+    return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
+}
+
 static NTSTATUS fake_query(struct miniport *self, HANDLE object,
                            const DXGKARG_QUERYADAPTERINFO *query)
 {
@@ -55,6 +71,7 @@ static int raise_rig(void **state)
     rig.ops = miniport_forward_ops;
     rig.ops.build_paging_buffer = fake_build;
     rig.ops.patch = fake_patch;
+    rig.ops.render_km = fake_render_km;
     rig.ops.query_adapter_info = fake_query;
     rig.driver.ops = &rig.ops;
     rig.coverage = coverage_create();
@@ -94,6 +111,23 @@ static void assert_tally(unsigned group, const char *name, bool is_set, bool is_
         (access_watch_is_available() && tally->is_read != is_read))
         fail_msg("%s.%s: set %d, read %d, varied %d", coverage_group_name(group), name,
                  tally->is_set, tally->is_read, tally->is_varied);
+}
+
+static unsigned find_arm(unsigned group, const char *name)
+{
+    for (unsigned i = 0; i < coverage_arm_count(); i++) {
+        const struct coverage_arm *arm = coverage_arm(rig.coverage, i);
+
+        if (arm->group == group && strcmp(arm->name, name) == 0)
+            return i;
+    }
+    fail_msg("no arm '%s' of %s", name, coverage_group_name(group));
+    return 0;
+}
+
+static void assert_arm(unsigned group, const char *name, uint64_t calls)
+{
+    assert_int_equal(coverage_arm_calls(rig.coverage, find_arm(group, name)), calls);
 }
 
 static void a_call_goes_through_unchanged(void **state)
@@ -176,6 +210,52 @@ static void patching_is_watched_with_its_lists(void **state)
     assert_tally(COVERAGE_ALLOCATION_LIST, "PhysicalAddress", false, false, false);
 }
 
+/* A copy with two sub-rectangles behind it, a fill with one, and what is no whole command. */
+static void commands_of_the_kernel_are_as_long_as_they_say(void **state)
+{
+    struct {
+        DXGK_RENDERKM_COMMAND copy;
+        RECT copied[2];
+        DXGK_RENDERKM_COMMAND fill;
+        RECT filled[1];
+        DXGK_RENDERKM_COMMAND cut;
+    } commands = {
+        .copy = {.OpCode = DXGK_GDIOP_BITBLT,
+                 .CommandSize = sizeof commands.copy + 2 * sizeof(RECT)},
+        .fill = {.OpCode = DXGK_GDIOP_COLORFILL,
+                 .CommandSize = sizeof commands.fill + sizeof(RECT)},
+        .cut = {.OpCode = DXGK_GDIOP_ESCAPE, .CommandSize = sizeof commands.cut + 1},
+    };
+    char buffer[16];
+    DXGKARG_RENDER args = {.pCommand = &commands, .CommandLength = sizeof commands};
+
+    args.pDmaBuffer = buffer;
+    commands.copy.Command.BitBlt.NumSubRects = 2;
+    commands.copy.Command.BitBlt.DstAllocationIndex = 1;
+    commands.copy.Command.BitBlt.Rop = DXGK_GDIROP_SRCCOPY;
+    commands.fill.Command.ColorFill.NumSubRects = 1;
+    commands.fill.Command.ColorFill.Color = 0x204060;
+    assert_int_equal(miniport_render_km(rig.top, NULL, &args),
+                     STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER);
+    assert_int_equal(rig.sink, 0x204060);
+    assert_ptr_equal(args.pCommand, &commands);
+    assert_ptr_equal(args.pDmaBuffer, buffer + 8);
+    assert_int_equal(args.MultipassOffset, 3);
+    assert_int_equal(coverage_calls(rig.coverage, COVERAGE_RENDER_KM), 1);
+    assert_int_equal(coverage_calls(rig.coverage, COVERAGE_RENDER), 0);
+    assert_int_equal(coverage_calls(rig.coverage, COVERAGE_DRAWING), 2);
+    assert_tally(COVERAGE_DRAWING, "OpCode", true, false, true);
+    assert_tally(COVERAGE_DRAWING, "CommandSize", true, true, true); /* of the first */
+    assert_tally(COVERAGE_DRAWING, "Command.ColorFill.Color", true, true, false);
+    assert_tally(COVERAGE_DRAWING, "Command.BitBlt.NumSubRects", true, false, false);
+    assert_tally(COVERAGE_DRAWING, "Command.AlphaBlend.NumSubRects", false, false, false);
+    assert_arm(COVERAGE_DRAWING, "a copy", 1);
+    assert_arm(COVERAGE_DRAWING, "a copy of several sub-rectangles", 1);
+    assert_arm(COVERAGE_DRAWING, "a fill of one sub-rectangle", 1);
+    assert_arm(COVERAGE_DRAWING, "a fill", 0); /* Rop is none of its operations */
+    assert_arm(COVERAGE_DRAWING, "a private command", 0);
+}
+
 static void descriptors_are_read_by_the_manager(void **state)
 {
     DXGK_SEGMENTDESCRIPTOR3 *descriptors = access_watch_alloc(2 * sizeof *descriptors);
@@ -210,18 +290,6 @@ static void reserved_members_have_a_reason_and_others_must_be_covered(void **sta
             members += coverage_member(i)->group == group;
         assert_true(members > 0);
     }
-}
-
-static unsigned find_arm(unsigned group, const char *name)
-{
-    for (unsigned i = 0; i < coverage_arm_count(); i++) {
-        const struct coverage_arm *arm = coverage_arm(rig.coverage, i);
-
-        if (arm->group == group && strcmp(arm->name, name) == 0)
-            return i;
-    }
-    fail_msg("no arm '%s' of %s", name, coverage_group_name(group));
-    return 0;
 }
 
 static uint64_t calls_of(const char *name)
@@ -335,6 +403,7 @@ int main(void)
         T(of_alternatives_the_one_that_is_meant_counts),
         T(elements_of_arrays_are_watched_where_they_lie),
         T(patching_is_watched_with_its_lists),
+        T(commands_of_the_kernel_are_as_long_as_they_say),
         T(descriptors_are_read_by_the_manager),
         T(counting_alone_sees_the_same_arms),
         T(reserved_members_have_a_reason_and_others_must_be_covered),

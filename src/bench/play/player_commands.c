@@ -442,15 +442,21 @@ static NTSTATUS submit_present(struct player *player, struct submission *submiss
 
 #define DRAWING_RECTANGLES 3u /* of a command at most, so that a present has several */
 
-/*
- * The rectangles of a present as commands of the kernel's, each with its rectangles behind it.
- * Of the list, element 0 is the source of a copy, and the last one the destination.
- */
-static uint32_t write_drawings(const struct player *player, const struct workload_op *op,
-                               const struct workload_ref *refs, uint8_t *at)
+/* The place of the destination in the list: in front of the source for an even number of parts. */
+static uint32_t destination_index(const struct workload_op *op)
 {
+    return op->ref_count == 2 && op->rectangles % 2;
+}
+
+/* The rectangles of a present as commands of the kernel's, each with its rectangles behind it. */
+static uint32_t write_drawings(const struct player *player, const struct submission *submission,
+                               uint8_t *at)
+{
+    const struct workload_op *op = player_op(player, submission->op_index);
+    const struct workload_ref *refs = refs_of(player, submission);
     const struct workload_ref *written = &refs[op->ref_count - 1];
     uint32_t count = rectangles_of(player, op), bytes = 0;
+    uint32_t destination = destination_index(op);
 
     for (uint32_t first = 0, taken; first < count; first += taken) {
         DXGK_RENDERKM_COMMAND *command = (void *)(at + bytes);
@@ -467,7 +473,8 @@ static uint32_t write_drawings(const struct player *player, const struct workloa
             command->OpCode = DXGK_GDIOP_BITBLT;
             command->Command.BitBlt = (DXGK_GDIARG_BITBLT){.SrcRect = rows_of(&refs[0]),
                                                            .DstRect = rows_of(written),
-                                                           .DstAllocationIndex = 1,
+                                                           .SrcAllocationIndex = !destination,
+                                                           .DstAllocationIndex = destination,
                                                            .NumSubRects = taken,
                                                            .pSubRects = rectangles,
                                                            .Rop = DXGK_GDIROP_SRCCOPY,
@@ -493,6 +500,7 @@ static NTSTATUS submit_drawings(struct player *player, struct submission *submis
     const struct workload_ref *refs = refs_of(player, submission);
     struct player_context *context = submission->context;
     uint64_t room = rectangles_of(player, op) * (sizeof(DXGK_RENDERKM_COMMAND) + sizeof(RECT));
+    uint32_t destination = destination_index(op);
     struct vidmm_reference list[2] = {{0}};
     uint8_t *commands;
     NTSTATUS status = STATUS_SUCCESS;
@@ -506,17 +514,21 @@ static NTSTATUS submit_drawings(struct player *player, struct submission *submis
     commands = command_buffer(player, room);
     if (!commands)
         return STATUS_NO_MEMORY;
-    for (uint32_t i = 0; i < op->ref_count; i++)
-        list[i] =
-            (struct vidmm_reference){.allocation = player->allocations[refs[i].allocation].handle,
-                                     .is_written = i + 1 == op->ref_count};
+    for (uint32_t i = 0; i < op->ref_count; i++) {
+        bool is_written = i + 1 == op->ref_count;
+        struct vidmm_reference *entry = &list[is_written ? destination : !destination];
+
+        entry->allocation = player->allocations[refs[i].allocation].handle;
+        entry->is_written = is_written;
+    }
     status = inform_oracle(player, submission);
     if (!NT_SUCCESS(status))
         return status;
     if (player->oracle)
         oracle_kernel_renders(player->oracle, submission->token);
-    status = vidmm_render_km(context->kernels, commands, write_drawings(player, op, refs, commands),
-                             op->ref_count, list, player_submission_done, submission);
+    status =
+        vidmm_render_km(context->kernels, commands, write_drawings(player, submission, commands),
+                        op->ref_count, list, player_submission_done, submission);
     if (player->oracle)
         oracle_kernel_renders(player->oracle, 0);
     return status;
