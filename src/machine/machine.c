@@ -61,6 +61,10 @@ struct machine *machine_create(const struct base_services *services,
         return NULL;
     machine->services = services;
     machine->config = *config;
+    if (!machine_bars_are_lawful(machine)) {
+        base_free(services, machine, sizeof *machine);
+        return NULL;
+    }
     if (config->pcie_bytes_per_second == 0)
         machine->config.pcie_bytes_per_second = DEFAULT_PCIE_BYTES_PER_SECOND;
     if (config->local_bytes_per_second == 0)

@@ -54,6 +54,11 @@ struct machine_config {
     uint64_t local_latency_ns;
     uint64_t interrupt_latency_ns; /* from the line to the handler */
     uint64_t jitter_ns;            /* machine_jitter() draws from [0, jitter_ns]; 0: none */
+    /*
+     * Physical addresses of BAR 0 (the registers) and of BAR 1 (the window on local memory), above
+     * RAM, multiples of 128 MiB and of the window's size; 0: the machine chooses.
+     */
+    uint64_t registers_pa, window_pa;
 };
 
 /* 16 GiB of RAM, 4 GiB local, 256 MiB visible, 4 GiB aperture, scattered, no jitter. */

@@ -10,7 +10,9 @@
 #include <sys/mman.h>
 
 /* BARs lie above RAM, each at a multiple of this, and of its own size. */
-#define BAR_ALIGNMENT (4 * GiB)
+#define BAR_ALIGNMENT  (4 * GiB)
+#define MOST_REGISTERS (128 * MiB)
+#define MOST_ADDRESS   (1ull << 52)
 
 /* Mappings of more pages than this, 16 MiB, make bytes of a page only when it is touched. */
 #define WINDOW_PAGES 4096u
@@ -24,20 +26,35 @@ uint64_t machine_bar1_bytes(const struct machine *machine)
 
 uint64_t machine_bar0_pa(const struct machine *machine)
 {
-    return align_up(machine->config.ram_bytes, BAR_ALIGNMENT);
+    return machine->config.registers_pa ? machine->config.registers_pa
+                                        : align_up(machine->config.ram_bytes, BAR_ALIGNMENT);
 }
 
 uint64_t machine_bar1_pa(const struct machine *machine)
 {
     const uint64_t bytes = machine_bar1_bytes(machine);
+    const uint64_t lowest = max_u64(machine_bar0_pa(machine), machine->config.ram_bytes);
     const uint64_t size = bytes > BAR_ALIGNMENT ? machine_pci_bar_size(bytes) : BAR_ALIGNMENT;
 
-    return align_up(machine_bar0_pa(machine) + BAR_ALIGNMENT, size);
+    return machine->config.window_pa ? machine->config.window_pa
+                                     : align_up(lowest + BAR_ALIGNMENT, size);
 }
 
 static bool is_inside(uint64_t pa, uint64_t bytes, uint64_t base, uint64_t size)
 {
     return pa >= base && pa - base < size && bytes <= size - (pa - base);
+}
+
+bool machine_bars_are_lawful(const struct machine *machine)
+{
+    const struct machine_config *config = &machine->config;
+    const uint64_t registers = machine_bar0_pa(machine), window = machine_bar1_pa(machine);
+    const uint64_t size = machine_pci_bar_size(max_u64(machine_bar1_bytes(machine), PAGE_BYTES));
+
+    return registers >= config->ram_bytes && window >= config->ram_bytes &&
+           is_aligned(registers, MOST_REGISTERS) && is_aligned(window, size) &&
+           window < MOST_ADDRESS - size && registers < MOST_ADDRESS &&
+           (registers + MOST_REGISTERS <= window || window + size <= registers);
 }
 
 void machine_set_window_pages(struct machine *machine, const uint64_t *pages)

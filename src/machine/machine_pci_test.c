@@ -177,6 +177,54 @@ static void what_does_not_fit_is_refused(void **state)
     machine_destroy(machine);
 }
 
+static enum machine_target_kind answerer(struct machine *machine, uint64_t pa)
+{
+    struct machine_target target = {.kind = MACHINE_NOTHING};
+
+    machine_bus_find(machine, pa, 4, &target);
+    return target.kind;
+}
+
+/* Where it is asked to; not over RAM, over each other, or beside a multiple of their size. */
+static void base_addresses_may_be_chosen(void **state)
+{
+    static const struct {
+        uint64_t registers, window;
+        bool is_lawful;
+    } cases[] = {
+        {0xe0000000, 0, true},           {0, 0xe0000000, true},
+        {0xe0000000, 0x80000000, true},  {0xe0000000, 0xe0000000, false},
+        {0xe8000000, 0xe0000000, false}, {0xf0000000, 0xe0000000, true},
+        {0x40000000, 0, false},          {0, 0x70000000, false},
+        {0xe1000000, 0, false},          {0, 0xe8000000, false},
+        {1ull << 52, 0, false},          {0, UINT64_MAX - 256 * MiB + 1, false},
+    };
+
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
+        struct machine_config config;
+        struct machine *machine;
+
+        machine_config_defaults(&config, 1);
+        config.ram_bytes = 2 * GiB;
+        config.local_bytes = config.visible_bytes = 256 * MiB;
+        config.registers_pa = cases[i].registers;
+        config.window_pa = cases[i].window;
+        machine = machine_create(base_services_libc(), &config);
+        assert_int_equal(machine != NULL, cases[i].is_lawful);
+        if (!machine)
+            continue;
+        assert_true(machine_set_registers(machine, &registers, NULL));
+        if (cases[i].registers)
+            assert_int_equal(bar(machine, 0), cases[i].registers | 0x4);
+        if (cases[i].window)
+            assert_int_equal(bar(machine, 2), cases[i].window | 0xc);
+        assert_int_equal(answerer(machine, machine_bar1_pa(machine)), MACHINE_LOCAL);
+        assert_int_equal(answerer(machine, machine_bar0_pa(machine)), MACHINE_REGISTERS);
+        assert_int_equal(answerer(machine, 0), MACHINE_RAM);
+        machine_destroy(machine);
+    }
+}
+
 /* A base address says a power of two, at a multiple of itself. */
 static void a_window_of_gigabytes_lies_at_a_multiple_of_its_size(void **state)
 {
@@ -202,6 +250,7 @@ int main(void)
         cmocka_unit_test(there_are_4096_bytes_and_no_more),
         cmocka_unit_test(a_board_of_its_own_shows_its_capabilities),
         cmocka_unit_test(what_does_not_fit_is_refused),
+        cmocka_unit_test(base_addresses_may_be_chosen),
         cmocka_unit_test(a_window_of_gigabytes_lies_at_a_multiple_of_its_size),
     };
 

@@ -117,6 +117,8 @@ void machine_pages_fini(struct machine *machine);
 void machine_bus_fini(struct machine *machine);
 /* What a base address register can say that is so long: a power of two. */
 uint64_t machine_pci_bar_size(uint64_t bytes);
+/* Where the BARs were asked for: apart, above RAM, each at a multiple of its size. */
+bool machine_bars_are_lawful(const struct machine *machine);
 void machine_pci_make_default(struct machine *machine);
 
 #endif

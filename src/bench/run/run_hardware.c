@@ -13,6 +13,7 @@
 #include "bench/board/sgpu_walk.h"
 #include "bench/config/run_mmu.h"
 #include "machine/page_window.h"
+#include "workload/case/surroundings.h"
 #include "workload/summary.h"
 
 #include <string.h>
@@ -121,6 +122,18 @@ static bool has_room(struct run_assembly *run)
                       (unsigned long long)RUN_MAX_BYTES);
 }
 
+/* Where the case wants the BARs; those of base address 4 lie behind those of 0. */
+static void place_bars(const struct run_config *config, struct machine_config *out)
+{
+    const char *surroundings = config->surroundings;
+    struct workload_surrounding word;
+
+    while (workload_surroundings_next(&surroundings, &word)) {
+        if (word.kind == WORKLOAD_SURROUNDING_ADDRESS)
+            *(word.place ? &out->window_pa : &out->registers_pa) = word.address;
+    }
+}
+
 static bool raise_machine(struct run_assembly *run)
 {
     const struct run_config *config = run->config;
@@ -140,17 +153,22 @@ static bool raise_machine(struct run_assembly *run)
         machine_config.pcie_bytes_per_second = config->link_bytes_per_second;
     if (config->local_bytes_per_second)
         machine_config.local_bytes_per_second = config->local_bytes_per_second;
+    place_bars(config, &machine_config);
     run->machine = machine_create(&run->own.services, &machine_config);
     if (run->machine)
         switch_memory_on(run->machine, config);
     return run->machine ||
            run_refuse(run,
                       "no machine with %llu bytes of system memory, %llu bytes of local memory "
-                      "(%llu visible) and an aperture of %llu bytes",
+                      "(%llu visible) and an aperture of %llu bytes%s",
                       (unsigned long long)config->ram_bytes,
                       (unsigned long long)config->local_bytes,
                       (unsigned long long)config->visible_bytes,
-                      (unsigned long long)config->aperture_bytes);
+                      (unsigned long long)config->aperture_bytes,
+                      machine_config.registers_pa || machine_config.window_pa
+                          ? ", at the addresses of its base addresses (expected: above system "
+                            "memory, apart, at multiples of 128M and of the window's size)"
+                          : "");
 }
 
 /* Those that the case asks for, and those of the board that the driver is for. */

@@ -43,7 +43,7 @@
 
 static NTSTATUS take_handle(struct vidmm_allocation *allocation, struct resource *resource)
 {
-    allocation->handle = handle_take(allocation->vidmm, allocation, resource);
+    allocation->handle = handles_take(allocation->vidmm, allocation, resource);
     return allocation->handle ? STATUS_SUCCESS : STATUS_NO_MEMORY;
 }
 
@@ -51,7 +51,7 @@ static void release_handle(struct vidmm_allocation *allocation)
 {
     if (allocation->handle)
         forecast_forget(allocation);
-    handle_release(allocation->vidmm, allocation->handle);
+    handles_release(allocation->vidmm, allocation->handle);
     allocation->handle = 0;
 }
 

@@ -33,7 +33,7 @@ static bool grow(struct vidmm *vidmm)
     return true;
 }
 
-D3DKMT_HANDLE handle_take(struct vidmm *vidmm, struct vidmm_allocation *allocation,
+D3DKMT_HANDLE handles_take(struct vidmm *vidmm, struct vidmm_allocation *allocation,
                           struct resource *resource)
 {
     D3DKMT_HANDLE handle;
@@ -48,7 +48,7 @@ D3DKMT_HANDLE handle_take(struct vidmm *vidmm, struct vidmm_allocation *allocati
     return handle;
 }
 
-void handle_release(struct vidmm *vidmm, D3DKMT_HANDLE handle)
+void handles_release(struct vidmm *vidmm, D3DKMT_HANDLE handle)
 {
     if (!handle)
         return;

@@ -23,9 +23,9 @@ struct handle_slot {
 };
 
 /* A handle that stands for this; 0: no memory. */
-D3DKMT_HANDLE handle_take(struct vidmm *vidmm, struct vidmm_allocation *allocation,
+D3DKMT_HANDLE handles_take(struct vidmm *vidmm, struct vidmm_allocation *allocation,
                           struct resource *resource);
-void handle_release(struct vidmm *vidmm, D3DKMT_HANDLE handle);
+void handles_release(struct vidmm *vidmm, D3DKMT_HANDLE handle);
 void handles_fini(struct vidmm *vidmm);
 
 struct vidmm_allocation *allocation_by_handle(const struct vidmm *vidmm, D3DKMT_HANDLE handle);

@@ -98,7 +98,7 @@ static void drop_share(struct resource *resource)
     end_in_driver(resource);
     if (resource->shares)
         return;
-    handle_release(resource->device->vidmm, resource->own_handle);
+    handles_release(resource->device->vidmm, resource->own_handle);
     base_free(resource->device->vidmm->services, resource, bytes_of(resource->capacity));
 }
 
@@ -127,7 +127,7 @@ HANDLE resource_data(const struct resource *resource)
 D3DKMT_HANDLE resource_handle(struct resource *resource)
 {
     if (!resource->own_handle)
-        resource->own_handle = handle_take(resource->device->vidmm, NULL, resource);
+        resource->own_handle = handles_take(resource->device->vidmm, NULL, resource);
     return resource->own_handle;
 }
 

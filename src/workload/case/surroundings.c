@@ -199,6 +199,18 @@ static const char *read_bar(const char *text, size_t length, struct workload_sur
     return NULL;
 }
 
+static const char *read_address(const char *text, size_t length, struct workload_surrounding *out)
+{
+    const char *rest, *end = text + length;
+    size_t name;
+
+    if (!split(text, length, &name, &rest) || !read_number(text, name, &out->place) ||
+        (out->place != 0 && out->place != 2) ||
+        !workload_parse_number(rest, (size_t)(end - rest), &out->address) || !out->address)
+        return "address:0=ADDRESS of the registers or address:2=ADDRESS of the window";
+    return NULL;
+}
+
 static const char *read_registers(const char *text, size_t length, struct workload_surrounding *out)
 {
     out->number = length == 6 && memcmp(text, "memory", 6) == 0;
@@ -232,11 +244,13 @@ static const struct form {
     {"device:", WORKLOAD_SURROUNDING_DEVICE, read_device},
     {"pci:", WORKLOAD_SURROUNDING_PCI, read_pci},
     {"bar:", WORKLOAD_SURROUNDING_BAR, read_bar},
+    {"address:", WORKLOAD_SURROUNDING_ADDRESS, read_address},
     {"registers=", WORKLOAD_SURROUNDING_REGISTERS, read_registers},
     {"register:", WORKLOAD_SURROUNDING_REGISTER, read_register},
 };
 
-#define FORMS_EXPECTED "id=, value:, text:, bytes:, device:, pci:, bar:, registers= or register:"
+#define FORMS_EXPECTED                                                                             \
+    "id=, value:, text:, bytes:, device:, pci:, bar:, address:, registers= or register:"
 
 /* The word that was expected; NULL: the word is right. */
 static const char *read_word(const char *text, size_t length, struct workload_surrounding *out)

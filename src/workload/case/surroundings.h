@@ -14,6 +14,7 @@
  *                device:\Device\X@4=0x80000000   the same, but for the u32 at byte 4 of the answer
  *                pci:vendor=0x8086               a number of the PCI function's header
  *                bar:0=4M                        the size of a base address; 0: there is none
+ *                address:0=0xf0000000            where it lies; of 0 and 2
  *                registers=ones                  registers keep nothing; or memory: they do
  *                register:0x40=7                 what the u32 at byte 0x40 of them says at first
  *
@@ -45,6 +46,7 @@ enum workload_surrounding_kind {
     WORKLOAD_SURROUNDING_DEVICE,
     WORKLOAD_SURROUNDING_PCI,
     WORKLOAD_SURROUNDING_BAR,
+    WORKLOAD_SURROUNDING_ADDRESS,
     WORKLOAD_SURROUNDING_REGISTERS,
     WORKLOAD_SURROUNDING_REGISTER,
 };
@@ -66,11 +68,12 @@ struct workload_surrounding {
     bool has_answer;                              /* DEVICE: a part of the answer is not what was
                                                      sent */
     /*
-     * Of that part; PCI: enum workload_pci_member; BAR: 0 to 5; REGISTER: in bytes, a multiple of
-     * 4.
+     * Of that part; PCI: enum workload_pci_member; BAR, ADDRESS: 0 to 5; REGISTER: in bytes, a
+     * multiple of 4.
      */
     uint32_t place;
-    uint32_t number; /* the answer, the value, the size; REGISTERS: 1: they are memory */
+    uint32_t number;  /* the answer, the value, the size; REGISTERS: 1: they are memory */
+    uint64_t address; /* ADDRESS */
     uint32_t byte_count;
     uint8_t bytes[WORKLOAD_MAX_SURROUNDING_BYTES]; /* TEXT: without a zero behind it */
 };
