@@ -1,7 +1,6 @@
-#include "bench/exec/client_rules.h"
+#include "bench/exec/client_rules_own.h"
 
 #include "base/bits.h"
-#include "base/hash.h"
 
 #include <drydock/sgpu.h>
 
@@ -11,10 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_BATCHES     32u
-#define MOST_BATCH_BYTES 65536u
-#define MOST_WAITS       256u
-
 _Static_assert(CLIENT_RULE_COUNT <= 64, "seen_process.told has a bit for each rule");
 
 static const struct {
@@ -23,34 +18,6 @@ static const struct {
 #define RULE(name, id, text) [CLIENT_RULE_##name] = {id, text},
 #include "bench/exec/client_rules.inc"
 #undef RULE
-};
-
-/* A wait that has not ended, or that the GPU has been given. */
-struct wait {
-    const struct seen_process *process; /* NULL: free */
-    const struct d3dkmt_call *call;     /* of the CPU's; NULL: the GPU's */
-    struct seen_object *fence;
-    uint64_t value;
-};
-
-/* Commands that the GPU may not have fetched yet. */
-struct batch {
-    const struct seen_process *process; /* NULL: free */
-    struct seen_use use;
-    uint64_t address, bytes, hash;
-};
-
-struct client_rules {
-    struct seen *seen;
-    void (*told)(void *context, const struct client_breach *breach);
-    void *context;
-    uint64_t broken[CLIENT_RULE_COUNT];
-    struct wait waits[MOST_WAITS];
-    struct batch batches[MOST_BATCHES];
-    unsigned next_batch;
-    /* Of the call that is looked at. */
-    struct seen_process *process;
-    const struct d3dkmt_call *call;
 };
 
 const char *client_rule_id(enum client_rule rule)
@@ -65,7 +32,7 @@ const char *client_rule_text(enum client_rule rule)
 
 bool client_rule_is_advice(enum client_rule rule)
 {
-    return rule == CLIENT_RULE_LOCK_LEFT;
+    return rule == CLIENT_RULE_LOCK_LEFT || rule == CLIENT_RULE_ASKED_AGAIN;
 }
 
 struct client_rules *
@@ -92,10 +59,7 @@ uint64_t client_rules_broken(const struct client_rules *rules, enum client_rule 
     return rules->broken[rule];
 }
 
-static void breaks(struct client_rules *rules, enum client_rule rule, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-static void breaks(struct client_rules *rules, enum client_rule rule, const char *format, ...)
+void client_rules_break(struct client_rules *rules, enum client_rule rule, const char *format, ...)
 {
     const uint64_t bit = UINT64_C(1) << rule;
     const char *name = rules->call ? d3dkmt_function_name(rules->call->function) : NULL;
@@ -126,8 +90,7 @@ static void breaks(struct client_rules *rules, enum client_rule rule, const char
 
 /* ---- Time ------------------------------------------------------------------------------------ */
 
-/* What the fence has now, as the client sees it; 0 where that cannot be read. */
-static uint64_t value_of(const struct seen_object *fence)
+uint64_t client_rules_value(const struct seen_object *fence)
 {
     uint64_t value = 0;
 
@@ -136,11 +99,7 @@ static uint64_t value_of(const struct seen_object *fence)
                : 0;
 }
 
-/*
- * True: work of the context up to there has not ended, as a fence shows that is signalled behind
- * it. Without such a fence nobody knows.
- */
-static bool is_running(const struct seen_use *use)
+bool client_rules_is_running(const struct seen_use *use)
 {
     bool is_awaited = false;
 
@@ -151,7 +110,7 @@ static bool is_running(const struct seen_use *use)
 
         if (!signal->fence || signal->fence->is_destroyed || signal->sequence < use->sequence)
             continue;
-        if (value_of(signal->fence) >= signal->value)
+        if (client_rules_value(signal->fence) >= signal->value)
             return false;
         is_awaited = true;
     }
@@ -162,7 +121,7 @@ static bool is_running(const struct seen_use *use)
 static bool is_behind(const struct seen_object *context, const struct seen_object *queue,
                       uint64_t value)
 {
-    if (!queue || !value || value_of(queue->fence) >= value)
+    if (!queue || !value || client_rules_value(queue->fence) >= value)
         return true;
     for (unsigned i = 0; context && i < SEEN_AWAITED; i++) {
         if (context->awaited[i].fence == queue->fence && context->awaited[i].value >= value)
@@ -173,13 +132,12 @@ static bool is_behind(const struct seen_object *context, const struct seen_objec
 
 /* ---- Handles --------------------------------------------------------------------------------- */
 
-/* NULL: there is none; a handle of something that was destroyed is a breach. */
-static struct seen_object *find_allocation(struct client_rules *rules, D3DKMT_HANDLE handle)
+struct seen_object *client_rules_find(struct client_rules *rules, D3DKMT_HANDLE handle)
 {
     struct seen_object *found = seen_find(rules->process, handle, SEEN_ALLOCATION);
 
     if (!found && seen_was_destroyed(rules->process, handle))
-        breaks(rules, CLIENT_RULE_OLD_HANDLE, "0x%x was destroyed before", handle);
+        client_rules_break(rules, CLIENT_RULE_OLD_HANDLE, "0x%x was destroyed before", handle);
     return found;
 }
 
@@ -187,12 +145,28 @@ static void check_device(struct client_rules *rules, const struct seen_object *a
                          D3DKMT_HANDLE device)
 {
     if (allocation && allocation->device && allocation->device->handle != device)
-        breaks(rules, CLIENT_RULE_OTHER_DEVICE,
-               "a%u belongs to device {=0x%x}, not {0x%x}{@~hDevice~}", allocation->number,
-               allocation->device->handle, device);
+        client_rules_break(rules, CLIENT_RULE_OTHER_DEVICE,
+                           "a%u belongs to device {=0x%x}, not {0x%x}{@~hDevice~}",
+                           allocation->number, allocation->device->handle, device);
 }
 
 /* ---- Residency ------------------------------------------------------------------------------- */
+
+/* The same list as a request that was refused, of a client that has given up nothing since. */
+static bool is_asked_again(const struct client_rules *rules, const D3DDDI_MAKERESIDENT *arguments)
+{
+    const struct seen_process *process = rules->process;
+
+    for (UINT i = 0; i < arguments->NumAllocations; i++) {
+        const struct seen_object *allocation =
+            seen_find(process, arguments->AllocationList[i], SEEN_ALLOCATION);
+
+        if (!allocation || !allocation->is_refused ||
+            allocation->refused_after != process->given_up)
+            return false;
+    }
+    return arguments->NumAllocations && !arguments->Flags.CantTrimFurther;
+}
 
 static void make_resident(struct client_rules *rules, const D3DDDI_MAKERESIDENT *arguments)
 {
@@ -200,28 +174,47 @@ static void make_resident(struct client_rules *rules, const D3DDDI_MAKERESIDENT 
         seen_find(rules->process, arguments->hPagingQueue, SEEN_QUEUE);
 
     if (!arguments->NumAllocations)
-        breaks(rules, CLIENT_RULE_EMPTY_LIST, "{@NumAllocations} is {0}{=~at least 1~}");
+        client_rules_break(rules, CLIENT_RULE_EMPTY_LIST,
+                           "{@NumAllocations} is {0}{=~at least 1~}");
     if (arguments->Flags.MustSucceed && !arguments->Flags.CantTrimFurther)
-        breaks(rules, CLIENT_RULE_MUST_SUCCEED,
-               "{@~Flags~}{MustSucceed without CantTrimFurther}{=~both, or neither~}");
+        client_rules_break(rules, CLIENT_RULE_MUST_SUCCEED,
+                           "{@~Flags~}{MustSucceed without CantTrimFurther}{=~both, or neither~}");
     if (arguments->Flags.Reserved)
-        breaks(rules, CLIENT_RULE_RESERVED_FLAGS, "{@Flags} are {0x%x}{=~reserved bits 0~}",
-               arguments->Flags.Value);
+        client_rules_break(rules, CLIENT_RULE_RESERVED_FLAGS,
+                           "{@Flags} are {0x%x}{=~reserved bits 0~}", arguments->Flags.Value);
+    if (arguments->AllocationList && is_asked_again(rules, arguments))
+        client_rules_break(rules, CLIENT_RULE_ASKED_AGAIN,
+                           "nothing was given up since the refusal");
     for (UINT i = 0; arguments->AllocationList && i < arguments->NumAllocations; i++) {
-        const struct seen_object *allocation = find_allocation(rules, arguments->AllocationList[i]);
+        const struct seen_object *allocation =
+            client_rules_find(rules, arguments->AllocationList[i]);
 
         if (allocation && queue && allocation->device != queue->device)
-            breaks(rules, CLIENT_RULE_OTHER_QUEUE, "a%u is not of the queue's device",
-                   allocation->number);
+            client_rules_break(rules, CLIENT_RULE_OTHER_QUEUE, "a%u is not of the queue's device",
+                               allocation->number);
+    }
+}
+
+static void refuse(struct client_rules *rules, const D3DDDI_MAKERESIDENT *arguments)
+{
+    for (UINT i = 0; arguments->AllocationList && i < arguments->NumAllocations; i++) {
+        struct seen_object *allocation =
+            seen_find(rules->process, arguments->AllocationList[i], SEEN_ALLOCATION);
+
+        if (!allocation)
+            continue;
+        allocation->is_refused = true;
+        allocation->refused_after = rules->process->given_up;
     }
 }
 
 static void evict(struct client_rules *rules, const D3DKMT_EVICT *arguments)
 {
     if (!arguments->NumAllocations)
-        breaks(rules, CLIENT_RULE_EMPTY_LIST, "{@NumAllocations} is {0}{=~at least 1~}");
+        client_rules_break(rules, CLIENT_RULE_EMPTY_LIST,
+                           "{@NumAllocations} is {0}{=~at least 1~}");
     for (UINT i = 0; arguments->AllocationList && i < arguments->NumAllocations; i++) {
-        struct seen_object *allocation = find_allocation(rules, arguments->AllocationList[i]);
+        struct seen_object *allocation = client_rules_find(rules, arguments->AllocationList[i]);
         unsigned named = 0;
 
         check_device(rules, allocation, arguments->hDevice);
@@ -230,53 +223,15 @@ static void evict(struct client_rules *rules, const D3DKMT_EVICT *arguments)
         if (!allocation)
             continue;
         if (named > allocation->references)
-            breaks(rules, CLIENT_RULE_EVICT_COUNT, "a%u has %u references, and gives up %u",
-                   allocation->number, allocation->references, named);
-        else if (named == allocation->references && is_running(&allocation->used))
-            breaks(rules, CLIENT_RULE_EVICT_IN_USE, "a%u is used by work of c%u that has not ended",
-                   allocation->number, allocation->used.context->number);
-    }
-}
-
-/* ---- Addresses ------------------------------------------------------------------------------- */
-
-static void map(struct client_rules *rules, const D3DDDI_MAPGPUVIRTUALADDRESS *arguments)
-{
-    const struct seen_object *allocation = find_allocation(rules, arguments->hAllocation);
-    const uint64_t pages = allocation ? allocation->bytes / 4096 : 0;
-
-    if (arguments->BaseAddress % 4096 ||
-        (!arguments->BaseAddress && arguments->MinimumAddress % 4096))
-        breaks(rules, CLIENT_RULE_MAP_ALIGNMENT,
-               "{@BaseAddress} {0x%" PRIx64 "}, MinimumAddress 0x%" PRIx64
-               "{=~multiples of 0x1000~}",
-               (uint64_t)arguments->BaseAddress, (uint64_t)arguments->MinimumAddress);
-    if (pages && (arguments->OffsetInPages > pages ||
-                  arguments->SizeInPages > pages - arguments->OffsetInPages))
-        breaks(rules, CLIENT_RULE_MAP_RANGE,
-               "{@~SizeInPages~}pages {%" PRIu64 " + %" PRIu64
-               "} of a%u, which has {=~at most ~%" PRIu64 "}",
-               (uint64_t)arguments->OffsetInPages, (uint64_t)arguments->SizeInPages,
-               allocation->number, pages);
-}
-
-static void free_addresses(struct client_rules *rules,
-                           const D3DKMT_FREEGPUVIRTUALADDRESS *arguments)
-{
-    const uint64_t end = arguments->BaseAddress + arguments->Size;
-
-    if ((arguments->BaseAddress | arguments->Size) % 4096)
-        breaks(rules, CLIENT_RULE_FREE_ALIGNMENT,
-               "{@BaseAddress} {0x%" PRIx64 "}, Size 0x%" PRIx64 "{=~multiples of 0x1000~}",
-               (uint64_t)arguments->BaseAddress, (uint64_t)arguments->Size);
-    for (size_t i = 0; i < rules->process->mapping_count; i++) {
-        const struct seen_mapping *mapping = &rules->process->mappings[i];
-
-        if (mapping->start < end && mapping->end > arguments->BaseAddress &&
-            is_running(&mapping->used))
-            breaks(rules, CLIENT_RULE_FREE_IN_USE,
-                   "0x%" PRIx64 " is used by work of c%u that has not ended", mapping->start,
-                   mapping->used.context->number);
+            client_rules_break(rules,
+                               allocation->is_refused ? CLIENT_RULE_REFUSED_EVICTED
+                                                      : CLIENT_RULE_EVICT_COUNT,
+                               "a%u has %u references, and gives up %u", allocation->number,
+                               allocation->references, named);
+        else if (named == allocation->references && client_rules_is_running(&allocation->used))
+            client_rules_break(rules, CLIENT_RULE_EVICT_IN_USE,
+                               "a%u is used by work of c%u that has not ended", allocation->number,
+                               allocation->used.context->number);
     }
 }
 
@@ -297,29 +252,32 @@ static void check_access(struct judged_batch *batch, uint64_t va, uint64_t bytes
     if (!bytes)
         return;
     if (!allocation || bytes > mapping->end - va) {
-        breaks(rules, CLIENT_RULE_UNMAPPED, "0x%" PRIx64 " + 0x%" PRIx64 " is %s, and not mapped",
-               va, bytes, how);
+        client_rules_break(rules, CLIENT_RULE_UNMAPPED,
+                           "0x%" PRIx64 " + 0x%" PRIx64 " is %s, and not mapped", va, bytes, how);
         return;
     }
     if (is_write && !mapping->is_writable)
-        breaks(rules, CLIENT_RULE_READ_ONLY, "0x%" PRIx64 " is written, and mapped to be read", va);
+        client_rules_break(rules, CLIENT_RULE_READ_ONLY,
+                           "0x%" PRIx64 " is written, and mapped to be read", va);
     if (!is_behind(batch->context, mapping->queue, mapping->value))
-        breaks(rules, CLIENT_RULE_BEFORE_MAPPED,
-               "0x%" PRIx64 " is %s before paging fence value %" PRIu64, va, how, mapping->value);
+        client_rules_break(rules, CLIENT_RULE_BEFORE_MAPPED,
+                           "0x%" PRIx64 " is %s before paging fence value %" PRIu64, va, how,
+                           mapping->value);
     if (allocation->is_offered)
-        breaks(rules, CLIENT_RULE_OFFERED_USED, "a%u is %s, and offered", allocation->number, how);
+        client_rules_break(rules, CLIENT_RULE_OFFERED_USED, "a%u is %s, and offered",
+                           allocation->number, how);
     else if (!allocation->references)
-        breaks(rules, CLIENT_RULE_NOT_RESIDENT, "a%u is %s, and not resident", allocation->number,
-               how);
+        client_rules_break(rules, CLIENT_RULE_NOT_RESIDENT, "a%u is %s, and not resident",
+                           allocation->number, how);
     if (!is_behind(batch->context, allocation->resident_queue, allocation->resident_value))
-        breaks(rules,
-               allocation->is_reclaimed ? CLIENT_RULE_BEFORE_RECLAIMED
-                                        : CLIENT_RULE_BEFORE_RESIDENT,
-               "a%u is %s before paging fence value %" PRIu64, allocation->number, how,
-               allocation->resident_value);
+        client_rules_break(rules,
+                           allocation->is_reclaimed ? CLIENT_RULE_BEFORE_RECLAIMED
+                                                    : CLIENT_RULE_BEFORE_RESIDENT,
+                           "a%u is %s before paging fence value %" PRIu64, allocation->number, how,
+                           allocation->resident_value);
     if (allocation->is_discarded && !is_write)
-        breaks(rules, CLIENT_RULE_DISCARDED_READ, "a%u has lost its content, and is read",
-               allocation->number);
+        client_rules_break(rules, CLIENT_RULE_DISCARDED_READ,
+                           "a%u has lost its content, and is read", allocation->number);
     if (is_write)
         allocation->is_discarded = false;
 }
@@ -336,93 +294,41 @@ static void judge_access(void *context, const struct seen_access *access)
         if (!fence)
             check_access(batch, access->destination, access->bytes, true);
         else if (access->value < fence->last_signal)
-            breaks(batch->rules, CLIENT_RULE_FENCE_FALLS,
-                   "fence %u is signalled with %" PRIu64 " behind %" PRIu64, fence->number,
-                   access->value, fence->last_signal);
+            client_rules_break(batch->rules, CLIENT_RULE_FENCE_FALLS,
+                               "fence %u is signalled with %" PRIu64 " behind %" PRIu64,
+                               fence->number, access->value, fence->last_signal);
         return;
     }
     if (access->source)
         check_access(batch, access->source, access->bytes, false);
     if (access->destination)
         check_access(batch, access->destination, access->bytes, true);
-}
-
-static uint64_t hash_commands(const struct seen_process *process, uint64_t address, uint64_t bytes)
-{
-    uint8_t *copy = malloc(bytes);
-    uint64_t hash = 0;
-
-    if (copy && seen_read(process, address, copy, bytes))
-        hash = max_u64(hash_bytes(copy, bytes, 0), 1);
-    free(copy);
-    return hash;
-}
-
-/* Before a call is made: has the client written over commands that have not run? */
-static void look_at_batches(struct client_rules *rules)
-{
-    for (unsigned i = 0; i < MOST_BATCHES; i++) {
-        struct batch *batch = &rules->batches[i];
-        uint64_t hash;
-
-        if (batch->process != rules->process)
-            continue;
-        hash = hash_commands(batch->process, batch->address, batch->bytes);
-        if (!is_running(&batch->use)) {
-            batch->process = NULL; /* it may be written from here on */
-        } else if (hash && hash != batch->hash) {
-            breaks(rules, CLIENT_RULE_COMMANDS_CHANGED,
-                   "commands of c%u at 0x%" PRIx64 " have changed, and have not run",
-                   batch->use.context->number, batch->address);
-            batch->process = NULL;
-        }
-    }
+    client_rules_keep_source(batch->rules, access);
 }
 
 static void submit(struct client_rules *rules, const D3DKMT_SUBMITCOMMAND *arguments)
 {
-    const uint64_t va = arguments->Commands & ((UINT64_C(1) << 48) - 1);
+    const uint64_t va = PLAIN_ADDRESS(arguments->Commands);
     const struct seen_mapping *mapping = seen_mapping_at(rules->process, va);
     struct judged_batch batch = {.rules = rules};
 
     if (!arguments->BroadcastContextCount)
-        breaks(rules, CLIENT_RULE_NO_CONTEXT, "{@BroadcastContextCount} is {0}{=~at least 1~}");
+        client_rules_break(rules, CLIENT_RULE_NO_CONTEXT,
+                           "{@BroadcastContextCount} is {0}{=~at least 1~}");
     else
         batch.context = seen_find(rules->process, arguments->BroadcastContext[0], SEEN_CONTEXT);
     /* A shipped driver of another GPU rounds CommandLength up, beyond what it has written. */
     if (!mapping || !mapping->allocation ||
         (mapping->allocation->bytes && arguments->CommandLength > mapping->end - va)) {
-        breaks(rules, CLIENT_RULE_COMMANDS_UNMAPPED, "0x%" PRIx64 " + 0x%x is not mapped", va,
-               arguments->CommandLength);
+        client_rules_break(rules, CLIENT_RULE_COMMANDS_UNMAPPED,
+                           "0x%" PRIx64 " + 0x%x is not mapped", va, arguments->CommandLength);
         return;
     }
     if (!seen_is_readable(mapping->allocation))
         return;
     if (!seen_walk_batch(rules->process, va, arguments->CommandLength, judge_access, &batch))
-        breaks(rules, CLIENT_RULE_BROKEN_BATCH, "the commands at 0x%" PRIx64 " are not whole", va);
-}
-
-/* Behind the call, when what has been seen knows it. */
-static void keep_batch(struct client_rules *rules, const D3DKMT_SUBMITCOMMAND *arguments)
-{
-    const uint64_t va = arguments->Commands & ((UINT64_C(1) << 48) - 1);
-    const struct seen_mapping *mapping = seen_mapping_at(rules->process, va);
-    struct seen_object *context =
-        seen_find(rules->process, arguments->BroadcastContext[0], SEEN_CONTEXT);
-    struct batch *batch = &rules->batches[rules->next_batch++ % MOST_BATCHES];
-
-    batch->process = NULL;
-    if (!context || !mapping || !mapping->allocation || !seen_is_readable(mapping->allocation) ||
-        arguments->CommandLength > MOST_BATCH_BYTES)
-        return;
-    *batch = (struct batch){.process = rules->process,
-                            .use = {context, context->submitted},
-                            .address = seen_cpu_address(mapping->allocation) + mapping->offset +
-                                       (va - mapping->start),
-                            .bytes = arguments->CommandLength};
-    batch->hash = hash_commands(batch->process, batch->address, batch->bytes);
-    if (!batch->hash)
-        batch->process = NULL;
+        client_rules_break(rules, CLIENT_RULE_BROKEN_BATCH,
+                           "the commands at 0x%" PRIx64 " are not whole", va);
 }
 
 /* ---- Fences ---------------------------------------------------------------------------------- */
@@ -430,7 +336,8 @@ static void keep_batch(struct client_rules *rules, const D3DKMT_SUBMITCOMMAND *a
 static void check_count(struct client_rules *rules, UINT count)
 {
     if (!count || count > D3DDDI_MAX_OBJECT_WAITED_ON)
-        breaks(rules, CLIENT_RULE_OBJECT_COUNT, "{@ObjectCount} is {%u}{=~1 to 32~}", count);
+        client_rules_break(rules, CLIENT_RULE_OBJECT_COUNT, "{@ObjectCount} is {%u}{=~1 to 32~}",
+                           count);
 }
 
 static void signal_all(struct client_rules *rules, UINT count, const D3DKMT_HANDLE *handles,
@@ -443,12 +350,12 @@ static void signal_all(struct client_rules *rules, UINT count, const D3DKMT_HAND
         if (!fence)
             continue;
         if (fence->queue)
-            breaks(rules, CLIENT_RULE_SIGNALS_PAGING, "fence %u is of a paging queue",
-                   fence->number);
+            client_rules_break(rules, CLIENT_RULE_SIGNALS_PAGING, "fence %u is of a paging queue",
+                               fence->number);
         else if (values[i] < fence->last_signal)
-            breaks(rules, CLIENT_RULE_FENCE_FALLS,
-                   "fence %u is signalled with %" PRIu64 " behind %" PRIu64, fence->number,
-                   (uint64_t)values[i], fence->last_signal);
+            client_rules_break(rules, CLIENT_RULE_FENCE_FALLS,
+                               "fence %u is signalled with %" PRIu64 " behind %" PRIu64,
+                               fence->number, (uint64_t)values[i], fence->last_signal);
     }
 }
 
@@ -458,11 +365,12 @@ static void add_waits(struct client_rules *rules, const struct d3dkmt_call *call
     for (UINT i = 0; handles && values && i < count; i++) {
         struct seen_object *fence = seen_find(rules->process, handles[i], SEEN_FENCE);
 
+        client_rules_look_at_fence(rules, fence);
         for (unsigned k = 0; fence && k < MOST_WAITS; k++) {
             struct wait *wait = &rules->waits[k];
 
             /* A wait of the GPU's that is over makes room. */
-            if (wait->process && !wait->call && value_of(wait->fence) >= wait->value)
+            if (wait->process && !wait->call && client_rules_value(wait->fence) >= wait->value)
                 wait->process = NULL;
             if (wait->process)
                 continue;
@@ -478,17 +386,19 @@ static void destroy_fence(struct client_rules *rules, D3DKMT_HANDLE handle)
 
     if (!fence)
         return;
+    client_rules_look_at_fence(rules, fence);
     if (fence->queue)
-        breaks(rules, CLIENT_RULE_PAGING_FENCE_GOES, "fence %u is of a paging queue",
-               fence->number);
+        client_rules_break(rules, CLIENT_RULE_PAGING_FENCE_GOES, "fence %u is of a paging queue",
+                           fence->number);
     for (unsigned i = 0; i < MOST_WAITS; i++) {
         struct wait *wait = &rules->waits[i];
 
         if (wait->process != rules->process || wait->fence != fence)
             continue;
-        if (wait->call || value_of(fence) < wait->value)
-            breaks(rules, CLIENT_RULE_FENCE_AWAITED, "fence %u is awaited with value %" PRIu64,
-                   fence->number, wait->value);
+        if (wait->call || client_rules_value(fence) < wait->value)
+            client_rules_break(rules, CLIENT_RULE_FENCE_AWAITED,
+                               "fence %u is awaited with value %" PRIu64, fence->number,
+                               wait->value);
         wait->process = NULL;
     }
 }
@@ -498,16 +408,17 @@ static void destroy_fence(struct client_rules *rules, D3DKMT_HANDLE handle)
 static void check_lock_left(struct client_rules *rules, const struct seen_object *allocation)
 {
     if (allocation->locks)
-        breaks(rules, CLIENT_RULE_LOCK_LEFT, "a%u is locked", allocation->number);
+        client_rules_break(rules, CLIENT_RULE_LOCK_LEFT, "a%u is locked", allocation->number);
 }
 
 static void destroy_one(struct client_rules *rules, const struct seen_object *allocation,
                         bool assumes_unused)
 {
     check_lock_left(rules, allocation);
-    if (assumes_unused && is_running(&allocation->used))
-        breaks(rules, CLIENT_RULE_DESTROY_IN_USE, "a%u is used by work of c%u that has not ended",
-               allocation->number, allocation->used.context->number);
+    if (assumes_unused && client_rules_is_running(&allocation->used))
+        client_rules_break(rules, CLIENT_RULE_DESTROY_IN_USE,
+                           "a%u is used by work of c%u that has not ended", allocation->number,
+                           allocation->used.context->number);
 }
 
 static void destroy_allocations(struct client_rules *rules,
@@ -519,15 +430,16 @@ static void destroy_allocations(struct client_rules *rules,
     struct seen_object *object;
 
     if (arguments->hResource && arguments->phAllocationList)
-        breaks(rules, CLIENT_RULE_LIST_AND_RESOURCE,
-               "{@hResource} {0x%x} and a list{=~0, or no list~}", arguments->hResource);
+        client_rules_break(rules, CLIENT_RULE_LIST_AND_RESOURCE,
+                           "{@hResource} {0x%x} and a list{=~0, or no list~}",
+                           arguments->hResource);
     list_for_each (object, &rules->process->objects, struct seen_object, link) {
         if (resource && object->kind == SEEN_ALLOCATION && object->resource == resource &&
             !object->is_destroyed)
             destroy_one(rules, object, assumes_unused);
     }
     for (UINT i = 0; arguments->phAllocationList && i < arguments->AllocationCount; i++) {
-        object = find_allocation(rules, arguments->phAllocationList[i]);
+        object = client_rules_find(rules, arguments->phAllocationList[i]);
         check_device(rules, object, arguments->hDevice);
         if (object)
             destroy_one(rules, object, assumes_unused);
@@ -538,14 +450,15 @@ static void check_lists(struct client_rules *rules, UINT count, const D3DKMT_HAN
                         const D3DKMT_HANDLE *resources)
 {
     if (!handles == !resources)
-        breaks(rules, CLIENT_RULE_TWO_LISTS, "%s",
-               handles ? "HandleList and pResources" : "no list has a member");
+        client_rules_break(rules, CLIENT_RULE_TWO_LISTS, "%s",
+                           handles ? "HandleList and pResources" : "no list has a member");
     for (UINT i = 0; handles && i < count && i < 256; i++) {
         for (UINT k = 0; k < i; k++) {
             if (handles[k] == handles[i])
-                breaks(rules, CLIENT_RULE_NAMED_TWICE, "0x%x is named twice", handles[i]);
+                client_rules_break(rules, CLIENT_RULE_NAMED_TWICE, "0x%x is named twice",
+                                   handles[i]);
         }
-        find_allocation(rules, handles[i]);
+        client_rules_find(rules, handles[i]);
     }
 }
 
@@ -554,8 +467,9 @@ static void offer(struct client_rules *rules, const D3DKMT_OFFERALLOCATIONS *arg
     check_lists(rules, arguments->NumAllocations, arguments->HandleList, arguments->pResources);
     if (arguments->Priority < D3DKMT_OFFER_PRIORITY_LOW ||
         arguments->Priority > D3DKMT_OFFER_PRIORITY_AUTO)
-        breaks(rules, CLIENT_RULE_OFFER_PRIORITY,
-               "{@Priority} is {%u}{=~LOW, NORMAL, HIGH or AUTO~}", (unsigned)arguments->Priority);
+        client_rules_break(rules, CLIENT_RULE_OFFER_PRIORITY,
+                           "{@Priority} is {%u}{=~LOW, NORMAL, HIGH or AUTO~}",
+                           (unsigned)arguments->Priority);
 }
 
 static void reclaim(struct client_rules *rules, const D3DKMT_RECLAIMALLOCATIONS2 *arguments)
@@ -566,19 +480,20 @@ static void reclaim(struct client_rules *rules, const D3DKMT_RECLAIMALLOCATIONS2
             seen_find(rules->process, arguments->HandleList[i], SEEN_ALLOCATION);
 
         if (allocation && !allocation->is_offered)
-            breaks(rules, CLIENT_RULE_NOT_OFFERED, "a%u is not offered", allocation->number);
+            client_rules_break(rules, CLIENT_RULE_NOT_OFFERED, "a%u is not offered",
+                               allocation->number);
     }
 }
 
 static void set_priority(struct client_rules *rules, const D3DKMT_SETALLOCATIONPRIORITY *arguments)
 {
     for (UINT i = 0; arguments->phAllocationList && i < arguments->AllocationCount; i++) {
-        check_device(rules, find_allocation(rules, arguments->phAllocationList[i]),
+        check_device(rules, client_rules_find(rules, arguments->phAllocationList[i]),
                      arguments->hDevice);
         if (arguments->pPriorities && !arguments->pPriorities[i])
-            breaks(rules, CLIENT_RULE_PRIORITY_ZERO,
-                   "priority of 0x%x{@~pPriorities~}{~0~}{=~not 0~}",
-                   arguments->phAllocationList[i]);
+            client_rules_break(rules, CLIENT_RULE_PRIORITY_ZERO,
+                               "priority of 0x%x{@~pPriorities~}{~0~}{=~not 0~}",
+                               arguments->phAllocationList[i]);
     }
 }
 
@@ -590,7 +505,7 @@ static void destroy_device(struct client_rules *rules, D3DKMT_HANDLE handle)
     if (!device)
         return;
     if (device->registrations)
-        breaks(rules, CLIENT_RULE_TRIM_LEFT, "device 0x%x has registrations", handle);
+        client_rules_break(rules, CLIENT_RULE_TRIM_LEFT, "device 0x%x has registrations", handle);
     list_for_each (object, &rules->process->objects, struct seen_object, link) {
         if (object->kind == SEEN_ALLOCATION && !object->is_destroyed && object->device == device)
             check_lock_left(rules, object);
@@ -605,7 +520,8 @@ static void close_adapter(struct client_rules *rules, D3DKMT_HANDLE handle)
     list_for_each (object, &rules->process->objects, struct seen_object, link) {
         if (adapter && object->kind == SEEN_DEVICE && !object->is_destroyed &&
             object->device == adapter) {
-            breaks(rules, CLIENT_RULE_DEVICES_LEFT, "device 0x%x is there", object->handle);
+            client_rules_break(rules, CLIENT_RULE_DEVICES_LEFT, "device 0x%x is there",
+                               object->handle);
             return;
         }
     }
@@ -624,7 +540,7 @@ void client_rules_called(struct client_rules *rules, void *client, const struct 
 {
     if (!begin(rules, client, call))
         return;
-    look_at_batches(rules);
+    client_rules_look_at_memory(rules);
     switch (call->function) {
     case D3DKMT_FN_MakeResident:
         make_resident(rules, call->arguments);
@@ -633,10 +549,21 @@ void client_rules_called(struct client_rules *rules, void *client, const struct 
         evict(rules, call->arguments);
         break;
     case D3DKMT_FN_MapGpuVirtualAddress:
-        map(rules, call->arguments);
+        client_rules_map(rules, call->arguments);
         break;
     case D3DKMT_FN_FreeGpuVirtualAddress:
-        free_addresses(rules, call->arguments);
+        client_rules_free_addresses(rules, call->arguments);
+        break;
+    case D3DKMT_FN_ReserveGpuVirtualAddress:
+        client_rules_reserve(rules, call->arguments);
+        break;
+    case D3DKMT_FN_UpdateGpuVirtualAddress:
+        client_rules_tiles(rules, call->arguments);
+        break;
+    case D3DKMT_FN_QueryVideoMemoryInfo:
+        if (((const D3DKMT_QUERYVIDEOMEMORYINFO *)call->arguments)->hProcess)
+            client_rules_break(rules, CLIENT_RULE_OTHER_PROCESS,
+                               "{@hProcess} is {no process here}{=~NULL~}");
         break;
     case D3DKMT_FN_SubmitCommand:
         submit(rules, call->arguments);
@@ -653,6 +580,14 @@ void client_rules_called(struct client_rules *rules, void *client, const struct 
 
         signal_all(rules, arguments->ObjectCount, arguments->ObjectHandleArray,
                    arguments->MonitoredFenceValueArray);
+        break;
+    }
+    case D3DKMT_FN_SignalSynchronizationObjectFromGpu2: {
+        const D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMGPU2 *arguments = call->arguments;
+
+        if (!arguments->Flags.EnqueueCpuEvent)
+            signal_all(rules, arguments->ObjectCount, arguments->ObjectHandleArray,
+                       arguments->MonitoredFenceValueArray);
         break;
     }
     case D3DKMT_FN_WaitForSynchronizationObjectFromCpu: {
@@ -677,22 +612,23 @@ void client_rules_called(struct client_rules *rules, void *client, const struct 
         break;
     case D3DKMT_FN_Lock2: {
         const D3DKMT_LOCK2 *arguments = call->arguments;
-        const struct seen_object *allocation = find_allocation(rules, arguments->hAllocation);
+        const struct seen_object *allocation = client_rules_find(rules, arguments->hAllocation);
 
         check_device(rules, allocation, arguments->hDevice);
         if (allocation && allocation->bytes && !allocation->client_address &&
             !(allocation->flags & SGPU_UMD_CPU_VISIBLE))
-            breaks(rules, CLIENT_RULE_NOT_VISIBLE, "a%u was made without SGPU_UMD_CPU_VISIBLE",
-                   allocation->number);
+            client_rules_break(rules, CLIENT_RULE_NOT_VISIBLE,
+                               "a%u was made without SGPU_UMD_CPU_VISIBLE", allocation->number);
         break;
     }
     case D3DKMT_FN_Unlock2: {
         const D3DKMT_UNLOCK2 *arguments = call->arguments;
-        const struct seen_object *allocation = find_allocation(rules, arguments->hAllocation);
+        const struct seen_object *allocation = client_rules_find(rules, arguments->hAllocation);
 
         check_device(rules, allocation, arguments->hDevice);
         if (allocation && !allocation->locks)
-            breaks(rules, CLIENT_RULE_NOT_LOCKED, "a%u is not locked", allocation->number);
+            client_rules_break(rules, CLIENT_RULE_NOT_LOCKED, "a%u is not locked",
+                               allocation->number);
         break;
     }
     case D3DKMT_FN_DestroyAllocation2:
@@ -734,6 +670,10 @@ void client_rules_ended(struct client_rules *rules, void *client, const struct d
     if (!begin(rules, client, call))
         return;
     switch (call->function) {
+    case D3DKMT_FN_MakeResident:
+        if (call->status == STATUS_GRAPHICS_NO_VIDEO_MEMORY)
+            refuse(rules, call->arguments);
+        break;
     case D3DKMT_FN_WaitForSynchronizationObjectFromCpu:
         end_waits(rules, call);
         break;
@@ -743,17 +683,18 @@ void client_rules_ended(struct client_rules *rules, void *client, const struct d
             seen_find(rules->process,
                       ((const D3DKMT_CHANGEVIDEOMEMORYRESERVATION *)call->arguments)->hAdapter,
                       SEEN_ADAPTER))
-            breaks(rules, CLIENT_RULE_RESERVATION, "more than is available");
+            client_rules_break(rules, CLIENT_RULE_RESERVATION, "more than is available");
         break;
     case D3DKMT_FN_SubmitCommand:
         if (NT_SUCCESS(call->status)) {
-            keep_batch(rules, arguments);
+            client_rules_keep_batch(rules, arguments);
             break;
         }
+        client_rules_drop_sources(rules);
         context = seen_find(rules->process, arguments->BroadcastContext[0], SEEN_CONTEXT);
         if (call->status == STATUS_DEVICE_REMOVED && context && context->refused++)
-            breaks(rules, CLIENT_RULE_LOST_DEVICE, "c%u has been refused work before",
-                   context->number);
+            client_rules_break(rules, CLIENT_RULE_LOST_DEVICE, "c%u has been refused work before",
+                               context->number);
         break;
     default:
         break;
@@ -769,15 +710,13 @@ void client_rules_closed(struct client_rules *rules, void *client)
 
         if (wait->process != rules->process)
             continue;
-        if (value_of(wait->fence) < wait->value && wait->fence->promised < wait->value &&
+        if (client_rules_value(wait->fence) < wait->value && wait->fence->promised < wait->value &&
             !wait->fence->queue)
-            breaks(rules, CLIENT_RULE_NEVER_SIGNALLED,
-                   "fence %u is awaited with %" PRIu64 ", and %" PRIu64 " is all that is signalled",
-                   wait->fence->number, wait->value, wait->fence->promised);
+            client_rules_break(rules, CLIENT_RULE_NEVER_SIGNALLED,
+                               "fence %u is awaited with %" PRIu64 ", and %" PRIu64
+                               " is all that is signalled",
+                               wait->fence->number, wait->value, wait->fence->promised);
         wait->process = NULL;
     }
-    for (unsigned i = 0; i < MOST_BATCHES; i++) {
-        if (rules->batches[i].process == rules->process)
-            rules->batches[i].process = NULL;
-    }
+    client_rules_forget_memory(rules);
 }

@@ -4,9 +4,11 @@
  */
 #include "bench/exec/test_client.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-#define MIB (UINT64_C(1) << 20)
+#define MIB     (UINT64_C(1) << 20)
+#define FREE_VA UINT64_C(0x200000000000) /* nobody chooses addresses there */
 
 /* ---- The client ------------------------------------------------------------------------------ */
 
@@ -17,9 +19,14 @@ struct world {
     bool breaks;
 };
 
+static void make_of(struct world *world, uint32_t flags, uint64_t bytes, struct test_buffer *out)
+{
+    test_resident_buffer(&world->client, flags, bytes, out);
+}
+
 static void make(struct world *world, uint32_t flags, struct test_buffer *out)
 {
-    test_resident_buffer(&world->client, flags, MIB, out);
+    make_of(world, flags, MIB, out);
 }
 
 /* A copy, and the fence behind it; gives the fence's value. Nothing runs before time passes. */
@@ -186,6 +193,37 @@ static void OTHER_QUEUE(struct world *world)
     TEST_CALL(&world->client, MakeResident, &resident);
 }
 
+/* Of 16 MiB so much is held that another buffer's 4 MiB are refused. */
+static void be_refused(struct world *world, struct test_buffer *large, struct test_buffer *buffer)
+{
+    UINT64 value;
+
+    make_of(world, SGPU_UMD_NO_APERTURE, 14 * MIB, large);
+    assert_int_equal(test_create(&world->client, SGPU_UMD_NO_APERTURE, 4 * MIB, NULL, buffer),
+                     STATUS_SUCCESS);
+    assert_int_equal(ask(world, buffer, 0, 1, &value), STATUS_GRAPHICS_NO_VIDEO_MEMORY);
+}
+
+static void REFUSED_EVICTED(struct world *world)
+{
+    struct test_buffer large, buffer;
+
+    be_refused(world, &large, &buffer);
+    test_evict(&world->client, world->breaks ? &buffer : &large);
+}
+
+static void ASKED_AGAIN(struct world *world)
+{
+    struct test_buffer large, buffer;
+    UINT64 value;
+
+    be_refused(world, &large, &buffer);
+    if (!world->breaks)
+        assert_int_equal(test_evict(&world->client, &large), STATUS_SUCCESS);
+    ask(world, &buffer, 0, 1, &value);
+    test_let_run(world->session);
+}
+
 static void EMPTY_LIST(struct world *world)
 {
     ask(world, &world->a, 0, world->breaks ? 0 : 1, NULL);
@@ -215,6 +253,15 @@ static void RESERVATION(struct world *world)
                   .hAdapter = world->client.adapter,
                   .MemorySegmentGroup = D3DKMT_MEMORY_SEGMENT_GROUP_LOCAL,
                   .Reservation = world->breaks ? 1024 * MIB : MIB}));
+}
+
+static void OTHER_PROCESS(struct world *world)
+{
+    TEST_CALL(
+        &world->client, QueryVideoMemoryInfo,
+        &((D3DKMT_QUERYVIDEOMEMORYINFO){.hProcess = world->breaks ? (HANDLE)(uintptr_t)1 : NULL,
+                                        .hAdapter = world->client.adapter,
+                                        .MemorySegmentGroup = D3DKMT_MEMORY_SEGMENT_GROUP_LOCAL}));
 }
 
 /* ---- Addresses ------------------------------------------------------------------------------- */
@@ -294,6 +341,88 @@ static void READ_ONLY(struct world *world)
     test_let_run(world->session);
 }
 
+static NTSTATUS map_at(struct world *world, uint64_t va, D3DKMT_HANDLE allocation, bool is_zero)
+{
+    D3DDDI_MAPGPUVIRTUALADDRESS map = {
+        .hPagingQueue = world->client.queue,
+        .BaseAddress = va,
+        .hAllocation = allocation,
+        .SizeInPages = MIB / 4096,
+        .Protection = {.Write = !is_zero, .Zero = is_zero},
+    };
+
+    return TEST_CALL(&world->client, MapGpuVirtualAddress, &map);
+}
+
+static NTSTATUS reserve(struct world *world, uint64_t va, uint64_t minimum, uint64_t maximum)
+{
+    D3DDDI_RESERVEGPUVIRTUALADDRESS arguments = {.hAdapter = world->client.adapter,
+                                                 .BaseAddress = va,
+                                                 .MinimumAddress = minimum,
+                                                 .MaximumAddress = maximum,
+                                                 .Size = MIB};
+
+    return TEST_CALL(&world->client, ReserveGpuVirtualAddress, &arguments);
+}
+
+static void MAP_OVER_SYSTEM(struct world *world)
+{
+    map_at(world, world->breaks ? world->client.fence_va & ~UINT64_C(4095) : FREE_VA,
+           world->b.handle, false);
+    test_let_run(world->session);
+}
+
+static void RESERVE_TWICE(struct world *world)
+{
+    assert_int_equal(reserve(world, FREE_VA, 0, 0), STATUS_SUCCESS);
+    reserve(world, world->breaks ? FREE_VA + MIB / 2 : FREE_VA + MIB, 0, 0);
+}
+
+static void ZERO_OVER_ALLOCATION(struct world *world)
+{
+    map_at(world, world->breaks ? world->a.va : FREE_VA, 0, true);
+}
+
+static void FREE_NOTHING(struct world *world)
+{
+    assert_int_equal(reserve(world, FREE_VA, 0, 0), STATUS_SUCCESS);
+    TEST_CALL(
+        &world->client, FreeGpuVirtualAddress,
+        &((D3DKMT_FREEGPUVIRTUALADDRESS){.hAdapter = world->client.adapter,
+                                         .BaseAddress = world->breaks ? FREE_VA + MIB : FREE_VA,
+                                         .Size = MIB}));
+}
+
+static void NO_ROOM_BETWEEN(struct world *world)
+{
+    reserve(world, 0, FREE_VA, FREE_VA + (world->breaks ? MIB / 2 : 4 * MIB));
+}
+
+static void TILES_NOT_RESERVED(struct world *world)
+{
+    D3DDDI_UPDATEGPUVIRTUALADDRESS_OPERATION operation = {
+        .OperationType = D3DDDI_UPDATEGPUVIRTUALADDRESS_UNMAP,
+        .Unmap = {.BaseAddress = world->breaks ? FREE_VA + MIB / 2 : FREE_VA, .SizeInBytes = MIB}};
+
+    assert_int_equal(reserve(world, FREE_VA, 0, 0), STATUS_SUCCESS);
+    TEST_CALL(&world->client, UpdateGpuVirtualAddress,
+              &((D3DKMT_UPDATEGPUVIRTUALADDRESS){.hDevice = world->client.device,
+                                                 .hContext = world->client.context,
+                                                 .NumOperations = 1,
+                                                 .Operations = &operation}));
+    test_let_run(world->session);
+}
+
+static void ADDRESS_IN_USE(struct world *world)
+{
+    const uint64_t value = copy(world);
+
+    if (!world->breaks)
+        finish(world, value);
+    map_at(world, world->a.va, world->b.handle, false);
+    finish(world, value);
+}
+
 /* ---- Submissions ----------------------------------------------------------------------------- */
 
 static NTSTATUS submit(struct world *world, UINT contexts, uint64_t va, UINT bytes)
@@ -346,6 +475,30 @@ static void COMMANDS_CHANGED(struct world *world)
     finish(world, value);
 }
 
+static void MEMORY_CHANGED(struct world *world)
+{
+    uint8_t *memory = aligned_alloc(65536, MIB);
+    struct test_buffer host;
+    uint64_t value;
+
+    assert_non_null(memory);
+    memset(memory, 1, MIB);
+    assert_int_equal(
+        test_create(&world->client, SGPU_UMD_EXISTING | SGPU_UMD_APERTURE_ONLY, MIB, memory, &host),
+        STATUS_SUCCESS);
+    test_map(&world->client, &host, 0);
+    assert_true(NT_SUCCESS(test_make_resident(&world->client, &host)));
+    value = test_copy(&world->client, world->b.va, host.va, MIB);
+    if (!world->breaks)
+        finish(world, value);
+    memory[100] = 2;
+    test_evict(&world->client, &world->a);
+    finish(world, value);
+    test_destroy(&world->client, &host);
+    test_let_run(world->session);
+    free(memory);
+}
+
 static void LOST_DEVICE(struct world *world)
 {
     const uint64_t nothing_known = SGPU_PACKET_HEADER(0x7f, 4);
@@ -379,6 +532,21 @@ static void FENCE_FALLS(struct world *world)
 static void SIGNALS_PAGING(struct world *world)
 {
     signal_by_cpu(world, world->breaks ? world->client.queue_fence : make_fence(world), 1000, 1);
+}
+
+static void FENCE_BY_CPU(struct world *world)
+{
+    D3DKMT_CREATESYNCHRONIZATIONOBJECT2 create = {.Info.Type = D3DDDI_MONITORED_FENCE};
+
+    create.hDevice = world->client.device;
+    assert_int_equal(TEST_CALL(&world->client, CreateSynchronizationObject2, &create),
+                     STATUS_SUCCESS);
+    if (world->breaks)
+        *(UINT64 *)create.Info.MonitoredFence.FenceValueCPUVirtualAddress = 7;
+    else
+        assert_int_equal(signal_by_cpu(world, create.hSyncObject, 7, 1), STATUS_SUCCESS);
+    TEST_CALL(&world->client, DestroySynchronizationObject,
+              &((D3DKMT_DESTROYSYNCHRONIZATIONOBJECT){create.hSyncObject}));
 }
 
 static void FENCE_AWAITED(struct world *world)

@@ -36,6 +36,8 @@ static void free_process(struct seen_process *process)
     list_remove(&process->link);
     free(process->slots);
     free(process->mappings);
+    seen_ranges_fini(&process->reserved);
+    seen_ranges_fini(&process->given);
     free(process);
 }
 
@@ -318,6 +320,8 @@ static void mapped(struct seen *seen, struct seen_process *process,
 
     if (!allocation)
         return;
+    seen->is_lost |= !seen_ranges_add(&process->given, arguments->VirtualAddress,
+                                      arguments->VirtualAddress + arguments->SizeInPages * 4096);
     map(seen, process,
         &(struct seen_mapping){.start = arguments->VirtualAddress,
                                .end = arguments->VirtualAddress + arguments->SizeInPages * 4096,
@@ -326,6 +330,14 @@ static void mapped(struct seen *seen, struct seen_process *process,
                                .is_writable = arguments->Protection.Write,
                                .value = arguments->PagingFenceValue,
                                .queue = queue});
+}
+
+static void freed_addresses(struct seen *seen, struct seen_process *process, uint64_t start,
+                            uint64_t end)
+{
+    unmap(process, start, end);
+    seen->is_lost |= !seen_ranges_remove(&process->reserved, start, end) ||
+                     !seen_ranges_remove(&process->given, start, end);
 }
 
 static void made_resident(struct seen_process *process, const D3DDDI_MAKERESIDENT *arguments)
@@ -338,6 +350,7 @@ static void made_resident(struct seen_process *process, const D3DDDI_MAKERESIDEN
 
         if (!allocation)
             continue;
+        allocation->is_refused = false;
         if (!allocation->references++) {
             allocation->is_reclaimed = false;
             allocation->resident_value = arguments->PagingFenceValue;
@@ -386,6 +399,8 @@ static void note_access(void *context, const struct seen_access *access)
 {
     const struct signals *signals = context;
 
+    if (access->kind == SEEN_UNKNOWN)
+        signals->context->process->has_opaque_work = true;
     if (access->kind == SEEN_SIGNAL) {
         promise(seen_fence_at(signals->process, access->destination), access->value,
                 signals->context);
@@ -421,12 +436,15 @@ static void submitted(struct seen *seen, struct seen_process *process,
     if (!signals.context)
         return;
     signals.context->submitted = seen->submissions;
-    seen_walk_batch(process, arguments->Commands, arguments->CommandLength, note_access, &signals);
+    if (!seen_walk_batch(process, arguments->Commands, arguments->CommandLength, note_access,
+                         &signals))
+        process->has_opaque_work = true;
 }
 
 static void destroyed_allocations(struct seen_process *process,
                                   const D3DKMT_DESTROYALLOCATION2 *arguments)
 {
+    process->given_up++;
     if (arguments->hResource && !arguments->AllocationCount)
         destroy(seen_find(process, arguments->hResource, SEEN_RESOURCE));
     for (UINT i = 0; arguments->phAllocationList && i < arguments->AllocationCount; i++)
@@ -548,7 +566,17 @@ static void ended(struct seen *seen, struct seen_process *process, const struct 
     case D3DKMT_FN_FreeGpuVirtualAddress: {
         const D3DKMT_FREEGPUVIRTUALADDRESS *arguments = call->arguments;
 
-        unmap(process, arguments->BaseAddress, arguments->BaseAddress + arguments->Size);
+        const uint64_t start = arguments->BaseAddress & ((UINT64_C(1) << 48) - 1);
+
+        freed_addresses(seen, process, start, start + arguments->Size);
+        break;
+    }
+    case D3DKMT_FN_ReserveGpuVirtualAddress: {
+        const D3DDDI_RESERVEGPUVIRTUALADDRESS *arguments = call->arguments;
+        const uint64_t start = arguments->VirtualAddress, end = start + arguments->Size;
+
+        seen->is_lost |= !seen_ranges_add(&process->reserved, start, end) ||
+                         !seen_ranges_add(&process->given, start, end);
         break;
     }
     case D3DKMT_FN_MakeResident:
@@ -557,6 +585,7 @@ static void ended(struct seen *seen, struct seen_process *process, const struct 
     case D3DKMT_FN_Evict: {
         const D3DKMT_EVICT *arguments = call->arguments;
 
+        process->given_up++;
         for (UINT i = 0; i < arguments->NumAllocations; i++) {
             object = seen_find(process, arguments->AllocationList[i], SEEN_ALLOCATION);
             if (object && object->references)
@@ -585,6 +614,7 @@ static void ended(struct seen *seen, struct seen_process *process, const struct 
     case D3DKMT_FN_OfferAllocations: {
         const D3DKMT_OFFERALLOCATIONS *arguments = call->arguments;
 
+        process->given_up++;
         seen_each_named(process, arguments->NumAllocations, arguments->HandleList,
                         arguments->pResources, offered, NULL);
         break;
@@ -609,6 +639,21 @@ static void ended(struct seen *seen, struct seen_process *process, const struct 
         promise_all(process, arguments->ObjectCount, arguments->ObjectHandleArray,
                     arguments->MonitoredFenceValueArray,
                     seen_find(process, arguments->hContext, SEEN_CONTEXT));
+        break;
+    }
+    case D3DKMT_FN_SignalSynchronizationObjectFromGpu2: {
+        const D3DKMT_SIGNALSYNCHRONIZATIONOBJECTFROMGPU2 *arguments = call->arguments;
+
+        promise_all(process, arguments->ObjectCount, arguments->ObjectHandleArray,
+                    arguments->MonitoredFenceValueArray,
+                    seen_find(process, arguments->BroadcastContextArray[0], SEEN_CONTEXT));
+        break;
+    }
+    case D3DKMT_FN_UpdateGpuVirtualAddress: {
+        const D3DKMT_UPDATEGPUVIRTUALADDRESS *arguments = call->arguments;
+
+        promise(seen_find(process, arguments->hFenceObject, SEEN_FENCE), arguments->FenceValue + 1,
+                seen_find(process, arguments->hContext, SEEN_CONTEXT));
         break;
     }
     case D3DKMT_FN_SubmitCommand:

@@ -15,6 +15,7 @@
 
 #include "base/list.h"
 #include "bench/board/client_memory.h"
+#include "bench/exec/seen_ranges.h"
 #include "d3dkmt/d3dkmt.h"
 
 #include <stdbool.h>
@@ -101,8 +102,10 @@ struct seen_object {
     uint64_t resident_value; /* paging fence value behind which it may be used */
     struct seen_object *resident_queue;
     bool is_offered, is_reclaimed, is_discarded;
-    struct seen_use used; /* by work, in whichever way */
-    unsigned held;        /* references that the manager has: fewer, while others have the memory */
+    bool is_refused;        /* client rules: the newest request for its residency was */
+    uint64_t refused_after; /* ... when the process had given up so often */
+    struct seen_use used;   /* by work, in whichever way */
+    unsigned held; /* references that the manager has: fewer, while others have the memory */
     struct seen_use read, written;
     unsigned held_names; /* recorder: times that work names it which is not handed over */
     bool is_freed_later; /* ... and it is destroyed */
@@ -130,6 +133,10 @@ struct seen_process {
     struct seen_object *registered[D3DKMT_MOST_TRIM_NOTICES]; /* devices, by registration */
     struct seen_mapping *mappings;                            /* ascending */
     size_t mapping_count, mapping_room;
+    struct seen_ranges reserved; /* addresses by ReserveGpuVirtualAddress */
+    struct seen_ranges given; /* these, and what was mapped, until it is freed by its addresses */
+    uint64_t given_up;        /* references, offers and allocations, so far */
+    bool has_opaque_work;     /* some batch could not be read: who signals what is not known */
 };
 
 struct seen {
