@@ -507,20 +507,6 @@ static void plant_create_each(struct zoo_layer *layer)
     layer->ops.create_allocation = create_each;
 }
 
-/* Memory for the next fence is asked for where the last one is reported, at DISPATCH_LEVEL. */
-static void ask_in_dpc(struct miniport *self)
-{
-    struct miniport_host *host = zoo_layer_of(self)->host.upper;
-
-    host->ops->unsupported(host, "DxgkCbAllocateContiguousMemory");
-    miniport_dpc(self->next);
-}
-
-static void plant_ask_in_dpc(struct zoo_layer *layer)
-{
-    layer->ops.dpc = ask_in_dpc;
-}
-
 /* ---- Memory that may be paged out ------------------------------------------------------------ */
 
 #define NOTE_TAG 0x65746f4e /* "Note" */
@@ -804,8 +790,6 @@ const struct zoo_defect zoo_drawn_defects[] = {
           .focus = "client=hostile"),
     PLANT("PAGED-note-in-dpc", ZOO_ALL, "MEM-005", plant_paged_note,
           "counts its DPCs in paged pool"),
-    PLANT("IOMMU-memory-in-dpc", ZOO_ALL, "IOMMU-005", plant_ask_in_dpc,
-          "calls DxgkCbAllocateContiguousMemory in its DPC"),
     {0},
 };
 /* clang-format on */

@@ -444,6 +444,20 @@ static void watch_unsupported(struct miniport_host *host, const char *name)
     layer->host.upper->ops->unsupported(layer->host.upper, name);
 }
 
+static NTSTATUS watch_memory(struct miniport_host *host,
+                             const struct miniport_memory_request *request)
+{
+    struct check_layer *layer = layer_of_host(host);
+    const uint64_t event = next_event(layer->check);
+    NTSTATUS status = layer->host.upper->ops->memory(layer->host.upper, request);
+
+    show_callback(layer->check, &(struct check_callback){.event = event,
+                                                         .callback = TRACE_CALLBACK_memory,
+                                                         .data = request,
+                                                         .status = status});
+    return status;
+}
+
 static PVOID watch_get_handle_data(struct miniport_host *host, const DXGKARGCB_GETHANDLEDATA *data)
 {
     struct check_layer *layer = layer_of_host(host);
@@ -640,6 +654,7 @@ NTSTATUS check_layer_create(struct check *check, struct miniport *next, struct m
     layer->host_ops.notify_dpc = watch_notify_dpc;
     layer->host_ops.queue_dpc = watch_queue_dpc;
     layer->host_ops.unsupported = watch_unsupported;
+    layer->host_ops.memory = watch_memory;
     layer->host_ops.get_handle_data = watch_get_handle_data;
     layer->host_ops.reserve_gpu_virtual_address_range = watch_reserve;
     layer->host_ops.create_context_allocation = watch_create_context_allocation;

@@ -71,6 +71,15 @@ struct check_callback {
     const struct check_call *outer; /* the DDI in whose middle it was made, NULL: none */
 };
 
+/* "DxgkCbNotifyInterrupt" */
+static inline const char *check_callback_name(const struct check_callback *callback)
+{
+    const struct miniport_memory_request *request = callback->data;
+
+    return callback->callback == TRACE_CALLBACK_memory ? miniport_memory_name(request->kind)
+                                                       : trace_callback_name(callback->callback);
+}
+
 #define CHECK_CALLS(...) ((const enum miniport_ddi[]){__VA_ARGS__, MINIPORT_DDI_COUNT})
 
 struct check_watcher {
@@ -131,6 +140,7 @@ struct check_watcher {
     X(check_context_watcher)                                                                       \
     X(check_escape_watcher)                                                                        \
     X(check_loan_watcher)                                                                          \
+    X(check_device_memory_watcher)                                                                 \
     X(check_reserved_watcher)
 /* clang-format on */
 

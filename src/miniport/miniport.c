@@ -253,6 +253,12 @@ static NTSTATUS up_update_context_allocation(struct miniport_host *host,
     return host->ops->update_context_allocation(host, update);
 }
 
+static NTSTATUS up_memory(struct miniport_host *host, const struct miniport_memory_request *request)
+{
+    host = upper_of(host);
+    return host->ops->memory(host, request);
+}
+
 static void up_log(struct miniport_host *host, const char *text)
 {
     host = upper_of(host);
@@ -281,6 +287,7 @@ const struct miniport_host_ops miniport_host_forward_ops = {
     .destroy_context_allocation = up_destroy_context_allocation,
     .map_context_allocation = up_map_context_allocation,
     .update_context_allocation = up_update_context_allocation,
+    .memory = up_memory,
     .log = up_log,
     .unsupported = up_unsupported,
 };

@@ -17,6 +17,7 @@
 #define MINIPORT_MINIPORT_H
 
 #include "base/api.h"
+#include "miniport/memory_request.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -157,6 +158,8 @@ struct miniport_host_ops {
     /* Returns when the update has run. */
     NTSTATUS (*update_context_allocation)(struct miniport_host *host,
                                           const DXGKARGCB_UPDATECONTEXTALLOCATION *update);
+    /* System memory for the device: 14 callbacks (memory_request.h). */
+    NTSTATUS (*memory)(struct miniport_host *host, const struct miniport_memory_request *request);
     void (*log)(struct miniport_host *host, const char *text);
     /* A callback of DXGKRNL_INTERFACE that has no function here was called. */
     void (*unsupported)(struct miniport_host *host, const char *callback);

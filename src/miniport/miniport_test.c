@@ -336,6 +336,12 @@ static NTSTATUS top_update_context_allocation(struct miniport_host *host,
     return note_up(host, __func__, update);
 }
 
+static NTSTATUS top_memory(struct miniport_host *host,
+                           const struct miniport_memory_request *request)
+{
+    return note_up(host, __func__, request);
+}
+
 static void top_log(struct miniport_host *host, const char *text)
 {
     note_up(host, __func__, text);
@@ -362,6 +368,7 @@ static const struct miniport_host_ops top_ops = {
     .destroy_context_allocation = top_destroy_context_allocation,
     .map_context_allocation = top_map_context_allocation,
     .update_context_allocation = top_update_context_allocation,
+    .memory = top_memory,
     .log = top_log,
     .unsupported = top_unsupported,
 };
@@ -401,6 +408,7 @@ static void every_callback_reaches_the_top_unchanged(void **state)
     REACHES(destroy_context_allocation(host, &thing), "top_destroy_context_allocation", &thing);
     REACHES(update_context_allocation(host, (void *)&thing), "top_update_context_allocation",
             &thing);
+    REACHES(memory(host, (void *)&thing), "top_memory", &thing);
     assert_int_equal(ops->map_context_allocation(host, (void *)&thing), 0x5000);
     WAS("top_map_context_allocation", &thing);
     ops->notify_interrupt(host, (void *)&thing);
@@ -421,6 +429,20 @@ static void every_callback_reaches_the_top_unchanged(void **state)
 
 /* ---- Names ---- */
 
+static void memory_callbacks_have_the_names_of_their_slots(void **state)
+{
+    assert_string_equal(miniport_memory_name(MINIPORT_MEMORY_allocate_adl), "DxgkCbAllocateAdl");
+    assert_string_equal(miniport_memory_type(MINIPORT_MEMORY_free_adl),
+                        "const DXGKARGCB_FREE_ADL *");
+    assert_int_equal(miniport_memory_bytes(MINIPORT_MEMORY_free_adl), sizeof(DXGKARGCB_FREE_ADL));
+    assert_string_equal(miniport_memory_name(MINIPORT_MEMORY_COUNT), "?");
+    assert_int_equal(miniport_memory_bytes(MINIPORT_MEMORY_COUNT), 0);
+    for (unsigned kind = 0; kind < MINIPORT_MEMORY_COUNT; kind++)
+        assert_memory_equal(miniport_memory_name(kind), "DxgkCb", 6);
+    assert_true(miniport_memory_is_old(MINIPORT_MEMORY_unmap_mdl));
+    assert_false(miniport_memory_is_old(MINIPORT_MEMORY_create_object));
+}
+
 static void ddis_have_the_names_of_their_slots(void **state)
 {
     assert_string_equal(miniport_ddi_name(MINIPORT_DDI_BuildPagingBuffer),
@@ -440,6 +462,7 @@ int main(void)
         cmocka_unit_test(the_life_of_a_device_reaches_the_bottom),
         cmocka_unit_test(destroy_goes_down_the_stack_once),
         cmocka_unit_test(every_callback_reaches_the_top_unchanged),
+        cmocka_unit_test(memory_callbacks_have_the_names_of_their_slots),
         cmocka_unit_test(ddis_have_the_names_of_their_slots),
     };
 

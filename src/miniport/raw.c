@@ -305,19 +305,66 @@ static NTSTATUS NTAPI update_context_allocation(const HANDLE handle,
     return host ? host->ops->update_context_allocation(host, update) : STATUS_INVALID_PARAMETER;
 }
 
+/* Of a callback that names no adapter; NULL: there is none. */
+static struct raw *unnamed_adapter(void)
+{
+    return running.raw || list_is_empty(&adapters) ? running.raw
+                                                   : list_first_entry(&adapters, struct raw, link);
+}
+
 static VOID NTAPI log_etw_event(LPCGUID guid, UCHAR type, USHORT size, PVOID buffer)
 {
-    struct raw *raw = running.raw;
+    struct raw *raw = unnamed_adapter();
     char text[96];
 
-    if (!raw && !list_is_empty(&adapters))
-        raw = list_first_entry(&adapters, struct raw, link);
     if (!raw || !raw->host)
         return;
     snprintf(text, sizeof text, "ETW event %08x of type %u, %u bytes",
              (unsigned)(guid ? guid->Data1 : 0), type, size);
     raw->host->ops->log(raw->host, text);
 }
+
+/* ---- Up: memory for the device ---- */
+
+static NTSTATUS ask_for_memory(struct miniport_host *host,
+                               const struct miniport_memory_request *request)
+{
+    return host && request->any ? host->ops->memory(host, request) : STATUS_INVALID_PARAMETER;
+}
+
+/* The structures of two callbacks name the adapter, which creating an object may leave out. */
+static struct miniport_host *host_of_argument(const struct miniport_memory_request *request)
+{
+    struct raw *raw = unnamed_adapter();
+
+    if (request->any && request->kind == MINIPORT_MEMORY_open_object)
+        return host_of(request->open_object->hAdapter);
+    if (request->any && request->kind == MINIPORT_MEMORY_create_object &&
+        request->create_object->hAdapter)
+        return host_of(request->create_object->hAdapter);
+    return raw ? raw->host : NULL;
+}
+
+/* What functions return, and how they return a status; also for callbacks that are not here. */
+#define RETURNS_STATUS   NTSTATUS
+#define RETURNS_ZERO     ULONG_PTR
+#define RETURNS_NOTHING  VOID
+#define GIVES_STATUS(s)  return s
+#define GIVES_NOTHING(s) (void)(s)
+#define FIRST_ADAPTER    const HANDLE handle,
+#define FIRST_ARGUMENT
+#define HOST_ADAPTER(r)  host_of(handle)
+#define HOST_ARGUMENT(r) host_of_argument(r)
+#define X(slot, member, argument, place, returns)                                                  \
+    static RETURNS_##returns NTAPI memory_##member(FIRST_##place argument arg)                     \
+    {                                                                                              \
+        const struct miniport_memory_request request = {MINIPORT_MEMORY_##member,                  \
+                                                        {.member = arg}};                          \
+                                                                                                   \
+        GIVES_##returns(ask_for_memory(HOST_##place(&request), &request));                         \
+    }
+MINIPORT_MEMORY_LIST(X)
+#undef X
 
 /* ---- Up: what nobody has implemented ---- */
 
@@ -326,9 +373,7 @@ static void tell_unsupported(const void *first, const char *callback)
     struct raw *raw = find_adapter(first);
 
     if (!raw)
-        raw = running.raw;
-    if (!raw && !list_is_empty(&adapters))
-        raw = list_first_entry(&adapters, struct raw, link);
+        raw = unnamed_adapter();
     if (raw && raw->host)
         raw->host->ops->unsupported(raw->host, callback);
 }
@@ -361,30 +406,16 @@ static void tell_unsupported(const void *first, const char *callback)
     X(UnblockUEFIFrameBufferRanges, STATUS)                                                        \
     X(AcquirePostDisplayOwnership2, STATUS)                                                        \
     X(SetProtectedSessionStatus, STATUS)                                                           \
-    X(AllocateContiguousMemory, STATUS)                                                            \
-    X(FreeContiguousMemory, STATUS)                                                                \
-    X(AllocatePagesForMdl, STATUS)                                                                 \
-    X(FreePagesFromMdl, STATUS)                                                                    \
     X(PinFrameBufferForSave, STATUS)                                                               \
     X(UnpinFrameBufferForSave, STATUS)                                                             \
     X(MapFrameBufferPointer, STATUS)                                                               \
     X(UnmapFrameBufferPointer, STATUS)                                                             \
-    X(MapMdlToIoMmu, STATUS)                                                                       \
-    X(UnmapMdlFromIoMmu, NOTHING)                                                                  \
     X(ReportDiagnostic, STATUS)                                                                    \
     X(SignalEvent, STATUS)                                                                         \
     X(IsFeatureEnabled, STATUS)                                                                    \
     X(SaveMemoryForHotUpdate, STATUS)                                                              \
     X(NotifyCursorSupportChange, STATUS)                                                           \
     X(QueryFeatureSupport, STATUS)                                                                 \
-    X(CreatePhysicalMemoryObject, STATUS)                                                          \
-    X(DestroyPhysicalMemoryObject, NOTHING)                                                        \
-    X(MapPhysicalMemory, STATUS)                                                                   \
-    X(UnmapPhysicalMemory, NOTHING)                                                                \
-    X(AllocateAdl, STATUS)                                                                         \
-    X(FreeAdl, NOTHING)                                                                            \
-    X(OpenPhysicalMemoryObject, STATUS)                                                            \
-    X(ClosePhysicalMemoryObject, NOTHING)                                                          \
     X(PinFrameBufferForSave2, STATUS)                                                              \
     X(DisconnectDoorbell, STATUS)
 
@@ -393,11 +424,8 @@ static void tell_unsupported(const void *first, const char *callback)
  * caller owns the stack, so a function may leave the rest where it is. Zero is returned in full
  * width, which serves handles, addresses and pointers.
  */
-#define RETURNS_STATUS  NTSTATUS
-#define RETURNS_ZERO    ULONG_PTR
-#define RETURNS_NOTHING VOID
-#define VALUE_STATUS    STATUS_NOT_SUPPORTED
-#define VALUE_ZERO      0
+#define VALUE_STATUS STATUS_NOT_SUPPORTED
+#define VALUE_ZERO   0
 #define VALUE_NOTHING
 #define X(slot, kind)                                                                              \
     static RETURNS_##kind NTAPI unsupported_##slot(PVOID first)                                    \
@@ -420,6 +448,9 @@ static void fill_interface(struct raw *raw, const struct version *version)
 
 #define X(slot, kind) set_slot(&kernel->DxgkCb##slot, (void (*)(void))unsupported_##slot);
     UNSUPPORTED_LIST(X)
+#undef X
+#define X(slot, member, argument, place, returns) kernel->DxgkCb##slot = memory_##member;
+    MINIPORT_MEMORY_LIST(X)
 #undef X
     kernel->Size = (ULONG)version->interface_size;
     kernel->Version = raw->table.Version;

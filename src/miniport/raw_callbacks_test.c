@@ -131,6 +131,13 @@ static NTSTATUS host_update_context_allocation(struct miniport_host *base,
     return STATUS_PENDING;
 }
 
+static NTSTATUS host_memory(struct miniport_host *base,
+                            const struct miniport_memory_request *request)
+{
+    note_up(base, miniport_memory_name(request->kind), request->any);
+    return STATUS_PENDING;
+}
+
 static void host_log(struct miniport_host *base, const char *text)
 {
     note_up(base, text, NULL);
@@ -157,6 +164,7 @@ static const struct miniport_host_ops host_ops = {
     .destroy_context_allocation = host_destroy_context_allocation,
     .map_context_allocation = host_map_context_allocation,
     .update_context_allocation = host_update_context_allocation,
+    .memory = host_memory,
     .log = host_log,
     .unsupported = host_unsupported,
 };
@@ -240,6 +248,54 @@ static void callbacks_reach_the_host(void **state)
     kernel->DxgkCbLogEtwEvent(&guid, 3, 16, &thing);
     assert_string_equal(host.last, "ETW event 0000abcd of type 3, 16 bytes");
     assert_int_equal(host.unsupported_count, 0);
+    miniport_destroy(raw);
+}
+
+/* Each slot hands its structure to the one function of the host. */
+static void memory_callbacks_reach_the_host(void **state)
+{
+    struct miniport *raw = test_raw_create(DXGKDDI_INTERFACE_VERSION_WDDM3_2);
+    const DXGKRNL_INTERFACE *kernel = &driver.kernel;
+    union {
+#define X(slot, member, argument, place, returns) __typeof__(*(argument)0) member;
+        MINIPORT_MEMORY_LIST(X)
+#undef X
+        char bytes[256];
+    } arg = {0};
+    HANDLE handle;
+
+    hosts_init();
+    miniport_set_host(raw, &host.host);
+    test_raw_start(raw);
+    handle = kernel->DeviceHandle;
+    arg.open_object.hAdapter = handle;
+#define HANDLE_ADAPTER handle,
+#define HANDLE_ARGUMENT
+#define ANSWER_STATUS(call)   assert_int_equal(call, STATUS_PENDING)
+#define ANSWER_NOTHING(call)  call
+#define REFUSAL_STATUS(call)  assert_int_equal(call, STATUS_INVALID_PARAMETER)
+#define REFUSAL_NOTHING(call) call
+#define X(slot, member, type, place, returns)                                                      \
+    ANSWER_##returns(kernel->DxgkCb##slot(HANDLE_##place(type)(void *) & arg));                    \
+    assert_string_equal(host.last, "DxgkCb" #slot);                                                \
+    assert_ptr_equal(host.argument, &arg);                                                         \
+    REFUSAL_##returns(kernel->DxgkCb##slot(HANDLE_##place NULL));
+    MINIPORT_MEMORY_LIST(X)
+#undef X
+    assert_int_equal(host.count, MINIPORT_MEMORY_COUNT);
+
+    /* An object needs no adapter when it is created, and no other one than those that live. */
+    arg.create_object.hAdapter = NULL;
+    assert_int_equal(kernel->DxgkCbCreatePhysicalMemoryObject(&arg.create_object), STATUS_PENDING);
+    arg.create_object.hAdapter = &host;
+    assert_int_equal(kernel->DxgkCbCreatePhysicalMemoryObject(&arg.create_object),
+                     STATUS_INVALID_PARAMETER);
+    arg.open_object.hAdapter = NULL;
+    assert_int_equal(kernel->DxgkCbOpenPhysicalMemoryObject(&arg.open_object),
+                     STATUS_INVALID_PARAMETER);
+    assert_int_equal(kernel->DxgkCbAllocatePagesForMdl(NULL, &arg.allocate_pages),
+                     STATUS_INVALID_PARAMETER);
+    assert_int_equal(host.count, MINIPORT_MEMORY_COUNT + 1);
     miniport_destroy(raw);
 }
 
@@ -340,6 +396,12 @@ static void call_unsupported_slot(char **columns, void *context)
             return;
         }
     }
+    for (unsigned kind = 0; kind < MINIPORT_MEMORY_COUNT; kind++) {
+        if (strcmp(columns[1], miniport_memory_name(kind)) == 0) {
+            count->supported++;
+            return;
+        }
+    }
     host.last[0] = '\0';
     status = (NTSTATUS)function(driver.kernel.DeviceHandle, NULL, NULL, NULL, NULL, NULL, NULL);
     assert_string_equal(host.last, columns[1]);
@@ -359,14 +421,13 @@ static void every_other_callback_tells_its_name(void **state)
     miniport_set_host(raw, &host.host);
     test_raw_start(raw);
     test_read_layout("DXGKRNL_INTERFACE", call_unsupported_slot, &count);
-    assert_int_equal(count.supported, 18);
-    assert_int_equal(count.unsupported, 52);
+    assert_int_equal(count.supported, 18 + MINIPORT_MEMORY_COUNT);
+    assert_int_equal(count.unsupported, 52 - MINIPORT_MEMORY_COUNT);
     assert_int_equal(count.supported + count.unsupported,
                      (sizeof *kernel - offsetof(DXGKRNL_INTERFACE, DxgkCbEvalAcpiMethod)) /
                          sizeof(void *));
 
-    assert_int_equal(kernel->DxgkCbAllocatePagesForMdl(kernel->DeviceHandle, NULL),
-                     STATUS_NOT_SUPPORTED);
+    assert_int_equal(kernel->DxgkCbSignalEvent(NULL), STATUS_NOT_SUPPORTED);
     assert_int_equal(kernel->DxgkCbGetHandleParent(7), 0);
     assert_int_equal(kernel->DxgkCbEnumHandleChildren(&children), 0);
     miniport_destroy(raw);
@@ -377,7 +438,7 @@ static void call_without_a_handle(void)
 {
     DXGKARGCB_GETHANDLEDATA first = {.hObject = 1}, second = {.hObject = 2};
 
-    assert_int_equal(driver.kernel.DxgkCbMapPhysicalMemory(NULL), STATUS_NOT_SUPPORTED);
+    assert_int_equal(driver.kernel.DxgkCbSignalEvent(NULL), STATUS_NOT_SUPPORTED);
     driver.kernel.DxgkCbLogEtwEvent(NULL, 1, 2, NULL);
     assert_ptr_equal(driver.kernel.DxgkCbGetHandleData(&second), &second_host.host);
     assert_ptr_equal(driver.kernel.DxgkCbGetHandleData(&first), &host.host);
@@ -542,6 +603,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(callbacks_reach_the_host),
+        cmocka_unit_test(memory_callbacks_reach_the_host),
         cmocka_unit_test(a_wrong_device_handle_is_refused),
         cmocka_unit_test(every_other_callback_tells_its_name),
         cmocka_unit_test(a_callback_without_a_handle_finds_the_running_adapter),

@@ -42,6 +42,7 @@
     X(wait)                                                                                        \
     X(reserved_mapping)                                                                            \
     X(mapping)                                                                                     \
+    X(device_memory)                                                                               \
     X(device_interface)                                                                            \
     X(device_property)                                                                             \
     X(registry)                                                                                    \

@@ -263,6 +263,14 @@ static void top_log(struct miniport_host *host, const char *text)
 {
 }
 
+static NTSTATUS top_memory(struct miniport_host *host,
+                           const struct miniport_memory_request *request)
+{
+    if (request->kind == MINIPORT_MEMORY_map_object)
+        request->map_object->Offset = 16;
+    return request->kind == MINIPORT_MEMORY_free_adl ? STATUS_INVALID_HANDLE : STATUS_SUCCESS;
+}
+
 static void top_unsupported(struct miniport_host *host, const char *callback)
 {
 }

@@ -42,6 +42,7 @@
     X(destroy_context_allocation, "DxgkCbDestroyContextAllocation")                                \
     X(map_context_allocation, "DxgkCbMapContextAllocation")                                        \
     X(update_context_allocation, "DxgkCbUpdateContextAllocation")                                  \
+    X(memory, "memory") /* of a request: trace_event_name() */                                     \
     X(log, "DxgkCbLogEtwEvent")                                                                    \
     X(unsupported, "unsupported")
 
@@ -80,8 +81,8 @@ struct trace_event {
     HANDLE object;                /* as it was passed: NULL is the adapter */
     unsigned operation;           /* of BuildPagingBuffer, as it was before the call */
     /*
-     * The DDI's or the callback's argument structure; for log and unsupported the text; NULL if
-     * there is none.
+     * The DDI's or the callback's argument structure; for log and unsupported the text, for memory
+     * the request; NULL if there is none.
      */
     const void *argument;
     NTSTATUS status; /* after; success for what returns none */

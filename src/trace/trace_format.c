@@ -784,6 +784,9 @@ static void put_callback(struct trace_line *line, const struct trace_event *even
         if (is_before)
             put_update_context_allocation(line, event->argument);
         break;
+    case TRACE_CALLBACK_memory:
+        trace_put_memory(line, event);
+        break;
     case TRACE_CALLBACK_log:
     case TRACE_CALLBACK_unsupported:
         if (is_before)
@@ -814,8 +817,12 @@ static enum trace_handle_kind object_kind(enum miniport_ddi ddi)
 
 const char *trace_event_name(const struct trace_event *event)
 {
-    return event->is_callback ? trace_callback_name(event->callback)
-                              : miniport_ddi_name(event->ddi);
+    if (!event->is_callback)
+        return miniport_ddi_name(event->ddi);
+    if (event->callback == TRACE_CALLBACK_memory)
+        return miniport_memory_name(
+            ((const struct miniport_memory_request *)event->argument)->kind);
+    return trace_callback_name(event->callback);
 }
 
 char trace_event_object_kind(const struct trace_event *event)

@@ -83,4 +83,7 @@ void trace_put_gpu_physical(struct trace_line *line, const char *name,
 /* The fields of BuildPagingBuffer before and after the call (trace_paging.c). */
 void trace_put_build_paging_buffer(struct trace_line *line, const struct trace_event *event);
 
+/* The fields of a request for memory of the device, before and after (trace_memory.c). */
+void trace_put_memory(struct trace_line *line, const struct trace_event *event);
+
 #endif

@@ -158,6 +158,55 @@ static void the_life_of_a_device_has_its_lines(void **state)
     stage_fini(&stage);
 }
 
+static void memory_callbacks_have_their_lines(void **state)
+{
+    DXGK_PAGE_NUMBER pages[2] = {0x33, 0x44};
+    DXGK_ADL adl = {.PageCount = 2, .Pages = pages};
+    DXGKARGCB_ALLOCATECONTIGUOUSMEMORY allocate = {.NumberOfBytes = 8192,
+                                                   .HighestAcceptableAddress.QuadPart = 0xffffffff,
+                                                   .BoundaryAddressMultiple.QuadPart = 0x10000,
+                                                   .CacheType = 1,
+                                                   .hMemoryHandle = (HANDLE)0x10,
+                                                   .pMemory = &adl};
+    DXGKARGCB_MAP_PHYSICAL_MEMORY map = {
+        .hPhysicalMemoryObject = (HANDLE)0x20, .Offset = 4112, .Size = 100};
+    DXGKARGCB_ALLOCATE_ADL list = {.hAdapterMemoryObject = (HANDLE)0x30,
+                                   .Offset = 4096,
+                                   .Size = 8192,
+                                   .Flags.PreferContiguous = 1,
+                                   .pAdl = &adl};
+    const DXGKARGCB_FREE_ADL free = {.hAdapterMemoryObject = (HANDLE)0x30, .pAdl = &adl};
+    struct miniport_memory_request request = {MINIPORT_MEMORY_allocate_contiguous,
+                                              {.allocate_contiguous = &allocate}};
+    struct miniport_host *host;
+    struct stage stage;
+
+    stage_init(&stage, true);
+    host = bottom_state.host;
+    host->ops->memory(host, &request);
+    request = (struct miniport_memory_request){MINIPORT_MEMORY_map_object, {.map_object = &map}};
+    host->ops->memory(host, &request);
+    request =
+        (struct miniport_memory_request){MINIPORT_MEMORY_allocate_adl, {.allocate_adl = &list}};
+    host->ops->memory(host, &request);
+    request = (struct miniport_memory_request){MINIPORT_MEMORY_free_adl, {.free_adl = &free}};
+    host->ops->memory(host, &request);
+    assert_lines(&stage,
+                 "> DxgkCbAllocateContiguousMemory lowest=0x0 highest=0xffffffff "
+                 "BoundaryAddressMultiple=0x10000 NumberOfBytes=8192 CacheType=1\n"
+                 "< DxgkCbAllocateContiguousMemory 0x00000000 hMemoryHandle=0x10 pMemory=cpu\n"
+                 "> DxgkCbMapPhysicalMemory hPhysicalMemoryObject=0x20 AccessMode=0 Offset=0x1010 "
+                 "Size=100\n"
+                 "< DxgkCbMapPhysicalMemory 0x00000000 Offset=0x10 Size=100\n"
+                 "> DxgkCbAllocateAdl hAdapterMemoryObject=0x30 Offset=0x1000 Size=8192 "
+                 "Flags=0x2\n"
+                 "< DxgkCbAllocateAdl 0x00000000 pAdl={pages=2 first=0x33}\n"
+                 "> DxgkCbFreeAdl hAdapterMemoryObject=0x30\n"
+                 "< DxgkCbFreeAdl 0xC0000008\n");
+    assert_int_equal(miniport_trace_counters(stage.trace)->callbacks[TRACE_CALLBACK_memory], 4);
+    stage_fini(&stage);
+}
+
 static void callbacks_have_their_lines(void **state)
 {
     struct stage stage;
@@ -419,6 +468,7 @@ int main(void)
         cmocka_unit_test(operations_and_bytes_are_counted),
         cmocka_unit_test(callbacks_nest_inside_the_calls),
         cmocka_unit_test(the_life_of_a_device_has_its_lines),
+        cmocka_unit_test(memory_callbacks_have_their_lines),
         cmocka_unit_test(callbacks_have_their_lines),
         cmocka_unit_test(submissions_have_their_lines),
         cmocka_unit_test(a_long_line_is_cut_and_its_length_told),

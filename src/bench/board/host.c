@@ -2,6 +2,7 @@
 #include "check/report/decode.h"
 
 #include "miniport/raw.h"
+#include "nt/memory/device_memory.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -465,6 +466,24 @@ static NTSTATUS update_context_allocation(struct miniport_host *base,
     return wait.is_over ? wait.status : STATUS_UNSUCCESSFUL;
 }
 
+/* Each member of the request has a function of its name. */
+static NTSTATUS give_memory(struct miniport_host *base,
+                            const struct miniport_memory_request *request)
+{
+    struct bench_host *host = host_from(base);
+
+    switch (request->kind) {
+#define X(slot, member, argument, place, returns)                                                  \
+    case MINIPORT_MEMORY_##member:                                                                 \
+        return nt_device_##member(host->nt, request->member);
+        MINIPORT_MEMORY_LIST(X)
+#undef X
+    case MINIPORT_MEMORY_COUNT:
+        break;
+    }
+    return STATUS_INVALID_PARAMETER;
+}
+
 static void write_log(struct miniport_host *base, const char *text)
 {
     struct bench_host *host = host_from(base);
@@ -489,6 +508,7 @@ static const struct miniport_host_ops host_ops = {
     .destroy_context_allocation = destroy_context_allocation,
     .map_context_allocation = map_context_allocation,
     .update_context_allocation = update_context_allocation,
+    .memory = give_memory,
     .log = write_log,
     .unsupported = note_unsupported,
 };

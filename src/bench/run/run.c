@@ -27,6 +27,7 @@
 #include "miniport/raw.h"
 #include "trace/trace.h"
 #include "nt/machine/trap.h"
+#include "nt/memory/device_memory.h"
 #include "workload/summary.h"
 
 #include <fcntl.h>
@@ -336,6 +337,7 @@ static bool lower_manager(struct run_assembly *run)
     }
     if (run->has_platform) {
         run_report_leak(run, "mappings of the memory manager", run->platform.mapping_count, 0);
+        nt_set_device_pages(run->nt, NULL);
         platform_fini(&run->platform);
         run->has_platform = false;
         run_report_leak(run, "blocks of the memory manager", run->managers.live_blocks,

@@ -6,6 +6,7 @@
 
 #include "bench/board/policy_file.h"
 #include "check/report/decode.h"
+#include "nt/memory/device_memory.h"
 #include "vidmm/policy.h"
 
 #include "base/bits.h"
@@ -197,6 +198,20 @@ static struct vidmm_config manager_config(struct run_assembly *run)
     };
 }
 
+/* Pages that the driver has for its device have logical addresses as all others do. */
+static bool show_pages(void *context, const uint64_t *pfns, uint64_t count, uint64_t *out_first)
+{
+    if (!platform_remap_show(context, pfns, count))
+        return false;
+    *out_first = platform_remap_logical(context, pfns[0]);
+    return true;
+}
+
+static void hide_pages(void *context, const uint64_t *pfns, uint64_t count)
+{
+    platform_remap_hide(context, pfns, count);
+}
+
 bool run_raise_manager(struct run_assembly *run)
 {
     const struct run_config *config = run->config;
@@ -224,8 +239,12 @@ bool run_raise_manager(struct run_assembly *run)
     run->has_platform = true;
     run->platform.has_slack = !run_is_lent_for_call(run);
     run->platform.agp_bytes = config->model == RUN_PHYSICAL ? config->agp_bytes : 0;
-    if (config->remaps_dma && !platform_remap_init(&run->platform.remap, run->machine))
-        return run_refuse(run, "no memory for the IOMMU's logical addresses");
+    if (config->remaps_dma) {
+        if (!platform_remap_init(&run->platform.remap, run->machine))
+            return run_refuse(run, "no memory for the IOMMU's logical addresses");
+        nt_set_device_pages(
+            run->nt, &(struct nt_device_pages){&run->platform.remap, show_pages, hide_pages});
+    }
     run->vidmm_platform = vidmm_config.platform = platform_get(&run->platform);
     run_record_manager_init(&run->managers_record, &run->record, run->workload);
     status = vidmm_create(run->top, &vidmm_config, &run->vidmm);

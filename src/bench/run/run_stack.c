@@ -16,6 +16,7 @@
 #include "layers/irql.h"
 #include "layers/late_end.h"
 #include "layers/lend.h"
+#include "layers/device_memory.h"
 #include "layers/lowered_size.h"
 #include "layers/private_data.h"
 #include "layers/probe.h"
@@ -69,6 +70,17 @@ static NTSTATUS create_driver_coverage(struct run_assembly *run, struct miniport
 }
 
 /* ---- Other drivers than the one that is there ------------------------------------------------ */
+
+static bool asks_memory(const struct run_assembly *run)
+{
+    return run->config->asks_memory;
+}
+
+static NTSTATUS create_device_memory(struct run_assembly *run, struct miniport *next,
+                                     struct miniport **out_layer)
+{
+    return device_memory_layer_create(services_of(run), next, out_layer);
+}
 
 static bool lowers_size(const struct run_assembly *run)
 {
@@ -436,6 +448,11 @@ static const struct run_layer layers[] = {
      .sentence = "watches which members of an operation the driver reads",
      .is_in = has_coverage,
      .create = create_driver_coverage},
+    {.name = "device memory",
+     .when = "option `device-memory`",
+     .sentence = "plays a driver that asks the graphics kernel for memory for its device",
+     .is_in = asks_memory,
+     .create = create_device_memory},
     {.name = "lowered size",
      .when = "option `lowers-dma-size`",
      .sentence = "plays a driver that lowers DmaSize by what it has written",

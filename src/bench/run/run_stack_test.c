@@ -84,8 +84,11 @@ static void the_stack_stands_as_the_table_says(void **state)
         {"private-data", "64"},     {"rename", "yes"},
     };
 
+    const char *memory[][2] = {{"device-memory", "yes"}};
+
     /* guard, lend, check, irql, oracle, trace */
     assert_int_equal(count_layers("gpummu", NULL, 0), 6);
+    assert_int_equal(count_layers("gpummu", memory, 1), 7);
     assert_int_equal(count_layers("physical", options, ARRAY_COUNT(options)), 13);
 }
 

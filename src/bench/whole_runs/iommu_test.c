@@ -64,6 +64,35 @@ static void what_is_accessed_physically_is_in_the_aperture_and_nothing_else(void
     }
 }
 
+/* Each callback for memory that a level has is made, and what it gives is given back. */
+static void a_driver_has_memory_of_its_own(void **state)
+{
+    static const struct {
+        const char *wddm, *remapping;
+        enum rule_id asked, not_asked;
+    } rows[] = {
+        {"2.6", "no", RULE_IOMMU_012, RULE_IOMMU_018},
+        {"3.0", "no", RULE_IOMMU_018, RULE_IOMMU_012},
+        {"3.2", "yes", RULE_IOMMU_018, RULE_IOMMU_012},
+    };
+
+    for (size_t i = 0; i < ARRAY_COUNT(rows); i++) {
+        struct workload *workload = test_load("sequences/S-21-adl-mapping.case");
+        struct run_result *result;
+
+        test_option(workload, "model", "gpummu");
+        test_option(workload, "wddm", rows[i].wddm);
+        test_option(workload, "dma-remapping", rows[i].remapping);
+        test_option(workload, "device-memory", "yes");
+        result = test_play(workload);
+        test_assert_clean(result);
+        assert_true(result->rules.evaluated[rows[i].asked] > 0);
+        assert_true(result->rules.evaluated[RULE_IOMMU_013] > 0);
+        assert_int_equal(result->rules.evaluated[rows[i].not_asked], 0);
+        test_finish(result);
+    }
+}
+
 static void each_process_has_addresses_of_its_own(void **state)
 {
     struct run_result *result =
@@ -134,6 +163,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_case_plays_cleanly_and_pages_nothing),
         cmocka_unit_test(what_is_accessed_physically_is_in_the_aperture_and_nothing_else),
+        cmocka_unit_test(a_driver_has_memory_of_its_own),
         cmocka_unit_test(each_process_has_addresses_of_its_own),
         cmocka_unit_test(lack_of_memory_is_survived_at_every_allocation),
         cmocka_unit_test(a_domain_switch_leaves_everything_where_it_is),

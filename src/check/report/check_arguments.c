@@ -25,6 +25,14 @@ static const char *name_handle(void *context, uint64_t handle, char *text, size_
     return NULL;
 }
 
+/* "const DXGKARG_PATCH *": the name without qualifiers. */
+static void name_structure(const char *type, char name[64])
+{
+    if (strncmp(type, "const ", 6) == 0)
+        type += 6;
+    snprintf(name, 64, "%.*s", (int)strcspn(type, " *"), type);
+}
+
 /* The structure of a call: its name without qualifiers, and its size. */
 static bool find_structure(enum miniport_ddi ddi, char name[64], size_t *out_bytes)
 {
@@ -43,9 +51,7 @@ static bool find_structure(enum miniport_ddi ddi, char name[64], size_t *out_byt
 
     if (!type)
         return false;
-    if (strncmp(type, "const ", 6) == 0)
-        type += 6;
-    snprintf(name, 64, "%.*s", (int)strcspn(type, " *"), type);
+    name_structure(type, name);
     *out_bytes = structures[ddi].bytes;
     return true;
 }
@@ -206,6 +212,15 @@ void check_write_arguments(const struct check *check, const char *field, char *t
     }
     if (check->blamed.is_set)
         return;
+    if (check->callback && check->callback->callback == TRACE_CALLBACK_memory) {
+        const struct miniport_memory_request *memory = check->callback->data;
+
+        name_structure(miniport_memory_type(memory->kind), name);
+        request.before = memory->any;
+        request.bytes = miniport_memory_bytes(memory->kind);
+        decode_structure(&request, text, size);
+        return;
+    }
     if (check->callback) {
         request.before = check->callback->data;
         if (request.before &&

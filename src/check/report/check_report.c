@@ -90,7 +90,7 @@ static void write_where(const struct check *check, const char *field, char *out,
     else if (check->gpu_event)
         snprintf(out, size, "GPU, node %u%s%s", check->gpu_event->node, dot, field);
     else if (check->callback)
-        snprintf(out, size, "%s%s%s", trace_callback_name(check->callback->callback), dot, field);
+        snprintf(out, size, "%s%s%s", check_callback_name(check->callback), dot, field);
     else if (!call)
         snprintf(out, size, "%s", field);
     else if (call->ddi == MINIPORT_DDI_BuildPagingBuffer)

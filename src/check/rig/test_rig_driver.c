@@ -318,6 +318,12 @@ static NTSTATUS rig_host_update(struct miniport_host *host,
 {
     return STATUS_SUCCESS;
 }
+/* As it is; a test that wants handles puts a function of its own in place. */
+static NTSTATUS rig_host_memory(struct miniport_host *host,
+                                const struct miniport_memory_request *request)
+{
+    return STATUS_SUCCESS;
+}
 static void rig_host_unsupported(struct miniport_host *host, const char *callback)
 {
 }
@@ -331,5 +337,6 @@ const struct miniport_host_ops rig_host_ops = {
     .create_context_allocation = rig_host_create,
     .destroy_context_allocation = rig_host_destroy,
     .update_context_allocation = rig_host_update,
+    .memory = rig_host_memory,
     .unsupported = rig_host_unsupported,
 };

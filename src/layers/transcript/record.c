@@ -816,6 +816,55 @@ static NTSTATUS up_update_context_allocation(struct miniport_host *host,
     return status;
 }
 
+/* Behind the structure stands the MDL that it leads to. */
+static const void *copy_request(struct recorder *recorder,
+                                const struct miniport_memory_request *request, size_t *out_bytes)
+{
+    const size_t bytes = miniport_memory_bytes(request->kind);
+    const MDL *mdl = request->kind == MINIPORT_MEMORY_map_mdl ? request->map_mdl->pMdl : NULL;
+    const size_t list =
+        mdl ? sizeof *mdl + sizeof(PFN_NUMBER) *
+                                ADDRESS_AND_SIZE_TO_SPAN_PAGES(mdl->ByteOffset, mdl->ByteCount)
+            : 0;
+    uint8_t *copy = base_alloc(recorder->services, bytes + list);
+
+    *out_bytes = bytes + list;
+    if (!copy) {
+        give_up(recorder, "there is no memory to follow what it asks for");
+        return NULL;
+    }
+    memcpy(copy, request->any, bytes);
+    if (mdl)
+        memcpy(copy + bytes, mdl, list);
+    return copy;
+}
+
+/* What the driver gets and names again later; its handles are the same in each run. */
+static const void *given_address(const struct miniport_memory_request *request, NTSTATUS status)
+{
+    if (!NT_SUCCESS(status))
+        return NULL;
+    if (request->kind == MINIPORT_MEMORY_map_object)
+        return request->map_object->pMappedAddress;
+    return request->kind == MINIPORT_MEMORY_allocate_adl ? request->allocate_adl->pAdl : NULL;
+}
+
+static NTSTATUS up_memory(struct miniport_host *host, const struct miniport_memory_request *request)
+{
+    struct recorder *recorder = recorder_of_host(host);
+    size_t bytes;
+    const void *copy = copy_request(recorder, request, &bytes);
+    NTSTATUS status;
+
+    BEGIN_UP(recorder, memory, copy, bytes, request->kind);
+    base_free(recorder->services, (void *)(uintptr_t)copy, bytes);
+    status = UP(recorder)->ops->memory(UP(recorder), request);
+    if (status == STATUS_MEMORY_NOT_ALLOCATED || status == STATUS_CONFLICTING_ADDRESSES)
+        give_up(recorder, "it has freed or changed an MDL that the device is shown");
+    end_up(recorder, (uint32_t)status, given_address(request, status));
+    return status;
+}
+
 static void up_log(struct miniport_host *host, const char *text)
 {
     struct recorder *recorder = recorder_of_host(host);
@@ -850,6 +899,7 @@ static const struct miniport_host_ops up_ops = {
     .destroy_context_allocation = up_destroy_context_allocation,
     .map_context_allocation = up_map_context_allocation,
     .update_context_allocation = up_update_context_allocation,
+    .memory = up_memory,
     .log = up_log,
     .unsupported = up_unsupported,
 };

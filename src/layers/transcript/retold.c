@@ -21,7 +21,7 @@ struct handle {
     uint64_t theirs, ours;
 };
 
-/* Memory of the driver that the manager reads. */
+/* Memory of the driver that manager or kernel reads. */
 struct given {
     struct given *next;
     size_t bytes;
@@ -147,6 +147,19 @@ static void take_structure(struct retold *retold, const struct transcript_item *
 {
     need(retold, item->tail_bytes >= bytes, "the structure of a callback");
     memcpy(structure, item->tail, bytes);
+}
+
+/* A copy that lives as long as this run. */
+static void *keep_bytes(struct retold *retold, const uint8_t *bytes, uint64_t count)
+{
+    struct given *given = base_alloc(retold->config.services, sizeof *given + count);
+
+    need(retold, given != NULL, "so much memory of the driver's own");
+    given->next = retold->given;
+    given->bytes = count;
+    memcpy(given->memory, bytes, count);
+    retold->given = given;
+    return given->memory;
 }
 
 static void replace_handle(const struct retold *retold, HANDLE *handle)
@@ -381,6 +394,49 @@ static uint64_t call_reserve(struct retold *retold, const struct transcript_item
         retold->host, handle_of(retold, process), &range);
 }
 
+/* The driver's MDL, as it was, lives as long as this run. */
+static PMDL keep_mdl(struct retold *retold, const uint8_t *bytes, uint64_t size)
+{
+    PMDL mdl;
+
+    need(retold, size >= sizeof *mdl, "an MDL");
+    mdl = keep_bytes(retold, bytes, size);
+    need(retold,
+         size == sizeof *mdl + sizeof(PFN_NUMBER) *
+                                   ADDRESS_AND_SIZE_TO_SPAN_PAGES(mdl->ByteOffset, mdl->ByteCount),
+         "the pages of an MDL");
+    return mdl;
+}
+
+/* The pointers of a request are those of this run. */
+static uint64_t call_memory(struct retold *retold, const struct transcript_item *item,
+                            uint64_t kind, void **out_address)
+{
+    struct miniport_memory_request request = {.kind = (enum miniport_memory_kind)kind};
+    _Alignas(max_align_t) uint8_t structure[sizeof(DXGKARGCB_CREATE_PHYSICAL_MEMORY_OBJECT)];
+    const size_t bytes = kind < MINIPORT_MEMORY_COUNT ? miniport_memory_bytes(request.kind) : 0;
+    DXGKARGCB_UNMAP_PHYSICAL_MEMORY *unmap = (void *)structure;
+    DXGKARGCB_MAPMDLTOIOMMU *map = (void *)structure;
+    DXGKARGCB_FREE_ADL *adl = (void *)structure;
+    NTSTATUS status;
+
+    need(retold, bytes && bytes <= sizeof structure, "a request for memory");
+    take_structure(retold, item, structure, bytes);
+    request.any = structure;
+    if (request.kind == MINIPORT_MEMORY_map_mdl && map->pMdl)
+        map->pMdl = keep_mdl(retold, item->tail + bytes, item->tail_bytes - bytes);
+    if (request.kind == MINIPORT_MEMORY_unmap_object)
+        unmap->pBaseAddress = handle_of(retold, (uintptr_t)unmap->pBaseAddress);
+    if (request.kind == MINIPORT_MEMORY_free_adl)
+        adl->pAdl = handle_of(retold, (uintptr_t)adl->pAdl);
+    status = retold->host->ops->memory(retold->host, &request);
+    if (NT_SUCCESS(status) && request.kind == MINIPORT_MEMORY_map_object)
+        *out_address = request.map_object->pMappedAddress;
+    if (NT_SUCCESS(status) && request.kind == MINIPORT_MEMORY_allocate_adl)
+        *out_address = request.allocate_adl->pAdl;
+    return (uint32_t)status;
+}
+
 static const char *take_text(struct retold *retold, const struct transcript_item *item)
 {
     snprintf(retold->text, sizeof retold->text, "%.*s",
@@ -439,6 +495,8 @@ static uint64_t call_up(struct retold *retold, const struct transcript_callback 
         return host->ops->map_context_allocation(host, &map);
     case TRANSCRIPT_update_context_allocation:
         return call_update(retold, item);
+    case TRANSCRIPT_memory:
+        return call_memory(retold, item, arguments[0], out_handle);
     case TRANSCRIPT_log:
         host->ops->log(host, take_text(retold, item));
         return 0;
@@ -602,20 +660,13 @@ static void put_pointers(struct call *call)
 static void give(struct retold *retold, struct call *call, const struct transcript_item *item)
 {
     const struct transcript_patch *at = item->structure;
-    struct given *given;
     void *memory;
 
     need(retold,
          at->piece < call->count && call->pieces[at->piece].bytes >= sizeof memory &&
              at->offset <= call->pieces[at->piece].bytes - sizeof memory,
          "an answer");
-    given = base_alloc(retold->config.services, sizeof *given + item->tail_bytes);
-    need(retold, given != NULL, "so much memory of the driver's own");
-    given->next = retold->given;
-    given->bytes = item->tail_bytes;
-    memcpy(given->memory, item->tail, item->tail_bytes);
-    retold->given = given;
-    memory = given->memory;
+    memory = keep_bytes(retold, item->tail, item->tail_bytes);
     memcpy((char *)call->pieces[at->piece].memory + at->offset, &memory, sizeof memory);
     for (unsigned i = 0; i < call->count; i++) {
         if (call->pieces[i].cell == (char *)call->pieces[at->piece].memory + at->offset)

@@ -148,6 +148,7 @@ struct transcript_configure {
     X(destroy_context_allocation)                                                                  \
     X(map_context_allocation)                                                                      \
     X(update_context_allocation)                                                                   \
+    X(memory)                                                                                      \
     X(log)                                                                                         \
     X(unsupported)
 

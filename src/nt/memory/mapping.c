@@ -92,7 +92,7 @@ struct nt_mapping *nt_map_at(struct nt *nt, uint8_t *address, enum nt_mapping_ki
 {
     struct nt_mapping *mapping;
 
-    if (nt->host.maps && kind != NT_MAPPING_CONTIGUOUS)
+    if (nt->host.maps && (kind == NT_MAPPING_MDL || kind == NT_MAPPING_IO))
         nt->host.maps(nt->host.context, pfns, count);
     if (!nt->machine || !count)
         return NULL;
@@ -112,7 +112,8 @@ struct nt_mapping *nt_map_at(struct nt *nt, uint8_t *address, enum nt_mapping_ki
     mapping->owner = owner;
     mapping->offset = offset;
     mapping->bytes = bytes;
-    if (!(kind == NT_MAPPING_IO && show_registers(nt, mapping)) && !show(nt, mapping)) {
+    if (!((kind == NT_MAPPING_IO || kind == NT_MAPPING_DEVICE) && show_registers(nt, mapping)) &&
+        !show(nt, mapping)) {
         free_mapping(nt, mapping);
         return NULL;
     }
@@ -132,6 +133,18 @@ void nt_unmap(struct nt *nt, struct nt_mapping *mapping)
     else
         machine_unmap_physical(nt->machine, mapping->address, mapping->offset + mapping->bytes);
     free_mapping(nt, mapping);
+}
+
+void nt_unmap_list(struct nt *nt, const void *mdl)
+{
+    struct nt_mapping *mapping;
+
+    list_for_each (mapping, &nt->mappings, struct nt_mapping, link) {
+        if (mapping->kind == NT_MAPPING_MDL && mapping->owner == mdl) {
+            nt_unmap(nt, mapping);
+            return;
+        }
+    }
 }
 
 static void fini(struct nt *nt)

@@ -19,7 +19,13 @@
 #include "machine/page_window.h"
 #include "nt/nt.h"
 
-enum nt_mapping_kind { NT_MAPPING_MDL, NT_MAPPING_IO, NT_MAPPING_CONTIGUOUS };
+/* DEVICE: of memory that the graphics kernel keeps for the driver (device_memory.h). */
+enum nt_mapping_kind {
+    NT_MAPPING_MDL,
+    NT_MAPPING_IO,
+    NT_MAPPING_CONTIGUOUS,
+    NT_MAPPING_DEVICE,
+};
 
 struct nt_mapping {
     struct list link; /* in nt->mappings */
@@ -30,7 +36,7 @@ struct nt_mapping {
     struct page_store *store; /* NULL: registers */
     struct page_mapping view; /* one of these two */
     struct page_window *window;
-    const void *owner;          /* the MDL */
+    const void *owner;          /* the MDL; of DEVICE, its object */
     uint64_t bytes;             /* of the request that made it */
     uint64_t offset;            /* in the first page, where that begins */
     struct nt_mapping **holder; /* is NULL when this ends; NULL: nobody holds it */
@@ -43,6 +49,8 @@ struct nt_mapping *nt_map_at(struct nt *nt, uint8_t *address, enum nt_mapping_ki
                              const uint64_t *pfns, uint64_t count, uint64_t offset, uint64_t bytes,
                              const void *owner);
 void nt_unmap(struct nt *nt, struct nt_mapping *mapping);
+/* The mapping of this MDL, if there is one. */
+void nt_unmap_list(struct nt *nt, const void *mdl);
 
 /* The one that begins there, or that the address lies in. */
 struct nt_mapping *nt_mapping_at(const struct nt *nt, const void *address);

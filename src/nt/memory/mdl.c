@@ -7,8 +7,10 @@
  * may have written over its bytes.
  */
 #include "nt/machine/bug_check.h"
+#include "nt/memory/device_memory.h"
 #include "nt/memory/mapping.h"
 #include "nt/memory/pool.h"
+#include "nt/memory/take.h"
 #include "nt/nt_private.h"
 
 #include "base/bits.h"
@@ -62,10 +64,8 @@ static struct nt_held_pages *hold(struct nt *nt, const MDL *mdl, uint64_t count)
 static void let_go(struct nt *nt, struct nt_held_pages *held)
 {
     list_remove(&held->link);
-    if (held->pfns) {
-        machine_free_pages(nt->machine, held->pfns, held->count);
-        base_free_array(nt->services, held->pfns, held->count, sizeof *held->pfns);
-    }
+    if (held->pfns)
+        nt_free_taken(nt, held->pfns, held->count);
     base_free(nt->services, held, sizeof *held);
 }
 
@@ -139,24 +139,12 @@ PMDL NTAPI IoAllocateMdl(PVOID Address, ULONG Length, BOOLEAN IsSecondary, BOOLE
     return create((uintptr_t)Address, Length);
 }
 
-static void unmap_mdl(struct nt *nt, PMDL mdl)
-{
-    struct nt_mapping *mapping;
-
-    list_for_each (mapping, &nt->mappings, struct nt_mapping, link) {
-        if (mapping->kind == NT_MAPPING_MDL && mapping->owner == mdl) {
-            nt_unmap(nt, mapping);
-            return;
-        }
-    }
-}
-
 /* A partial list's own mapping ends with it. */
 VOID NTAPI IoFreeMdl(PMDL Mdl)
 {
     nt_require_irql(nt_current(), "IoFreeMdl", DISPATCH_LEVEL);
     if (Mdl->MdlFlags & MDL_PARTIAL_HAS_BEEN_MAPPED)
-        unmap_mdl(nt_current(), Mdl);
+        nt_unmap_list(nt_current(), Mdl);
     ExFreePoolWithTag(Mdl, NT_POOL_MDL_TAG);
 }
 
@@ -280,57 +268,8 @@ VOID NTAPI MmUnlockPages(PMDL Mdl)
 
 /* ---- Pages of the machine -------------------------------------------------------------------- */
 
-static bool is_in_range(uint64_t pfn, uint64_t lowest, uint64_t highest)
-{
-    return pfn * PAGE_SIZE >= lowest && pfn * PAGE_SIZE + PAGE_SIZE - 1 <= highest;
-}
-
-/*
- * As many of count pages as lie in the range: pages are taken, and those elsewhere put aside until
- * it is done, so that the free pages in the range are found. Returns how many; they stand first.
- */
-static uint64_t take_in_range(struct nt *nt, uint64_t lowest, uint64_t highest, uint64_t count,
-                              uint64_t *pfns, uint64_t room)
-{
-    uint64_t kept = 0, taken = 0;
-
-    while (kept < count) {
-        uint64_t wanted = min_u64(count - kept, room - taken);
-
-        if (!wanted || !machine_alloc_pages(nt->machine, wanted, pfns + taken))
-            break;
-        for (uint64_t end = taken + wanted; taken < end; taken++) {
-            uint64_t pfn = pfns[taken];
-
-            if (is_in_range(pfn, lowest, highest)) {
-                pfns[taken] = pfns[kept];
-                pfns[kept++] = pfn;
-            }
-        }
-    }
-    if (taken > kept)
-        machine_free_pages(nt->machine, pfns + kept, taken - kept);
-    return kept;
-}
-
-static uint64_t take_contiguous(struct nt *nt, uint64_t lowest, uint64_t highest, uint64_t count,
-                                uint64_t *pfns)
-{
-    uint64_t first;
-
-    if (!machine_alloc_contiguous(nt->machine, count, 1, &first))
-        return 0;
-    if (!is_in_range(first, lowest, highest) || !is_in_range(first + count - 1, lowest, highest)) {
-        machine_free_contiguous(nt->machine, first, count);
-        return 0;
-    }
-    for (uint64_t i = 0; i < count; i++)
-        pfns[i] = first + i;
-    return count;
-}
-
-/* The list of these pages, which are then its own. */
-static PMDL list_pages(struct nt *nt, const uint64_t *pfns, uint64_t count)
+/* The list of these pages, which are then its own, with their array. */
+static PMDL list_pages(struct nt *nt, uint64_t *pfns, uint64_t count)
 {
     PMDL mdl = create(0, count * PAGE_SIZE);
     struct nt_held_pages *held;
@@ -342,43 +281,23 @@ static PMDL list_pages(struct nt *nt, const uint64_t *pfns, uint64_t count)
         IoFreeMdl(mdl);
         return NULL;
     }
-    held->pfns = base_alloc_array(nt->services, count, sizeof *held->pfns);
-    if (!held->pfns) {
-        let_go(nt, held);
-        IoFreeMdl(mdl);
-        return NULL;
-    }
-    memcpy(held->pfns, pfns, count * sizeof *pfns);
+    held->pfns = pfns;
     memcpy(MmGetMdlPfnArray(mdl), pfns, count * sizeof *pfns);
     mdl->MdlFlags |= MDL_PAGES_LOCKED;
     return mdl;
 }
 
-/* SkipBytes says only where to go on looking, and here everything is looked at. */
-static PMDL allocate_pages(uint64_t lowest, uint64_t highest, uint64_t bytes, ULONG flags)
+static PMDL allocate_pages(PHYSICAL_ADDRESS lowest, PHYSICAL_ADDRESS highest, PHYSICAL_ADDRESS skip,
+                           uint64_t bytes, ULONG flags)
 {
+    const struct nt_page_range range = {(uint64_t)lowest.QuadPart, (uint64_t)highest.QuadPart,
+                                        (uint64_t)skip.QuadPart};
     struct nt *nt = nt_current();
-    uint64_t count = div_round_up(bytes, PAGE_SIZE), room = count, kept;
-    bool is_contiguous = (flags & MM_ALLOCATE_REQUIRE_CONTIGUOUS_CHUNKS) != 0;
-    uint64_t *pfns;
-    PMDL mdl = NULL;
+    uint64_t count, *pfns = nt_take_pages(nt, &range, bytes, flags, &count);
+    PMDL mdl = pfns ? list_pages(nt, pfns, count) : NULL;
 
-    if (!nt->machine || !count || count > (UINT32_MAX - PAGE_SIZE) / PAGE_SIZE)
-        return NULL;
-    if (lowest || highest < machine_get_config(nt->machine)->ram_bytes - 1)
-        room = max_u64(count, machine_free_page_count(nt->machine));
-    pfns = base_alloc_array(nt->services, room, sizeof *pfns);
-    if (!pfns)
-        return NULL;
-    kept = is_contiguous ? take_contiguous(nt, lowest, highest, count, pfns)
-                         : take_in_range(nt, lowest, highest, count, pfns, room);
-    if (kept && (kept == count || !(flags & MM_ALLOCATE_FULLY_REQUIRED)))
-        mdl = list_pages(nt, pfns, kept);
-    if (kept && !mdl)
-        machine_free_pages(nt->machine, pfns, kept);
-    for (uint64_t i = 0; mdl && !(flags & MM_DONT_ZERO_ALLOCATION) && i < kept; i++)
-        page_store_fill(machine_ram(nt->machine), pfns[i] * PAGE_SIZE, PAGE_SIZE, 0);
-    base_free_array(nt->services, pfns, room, sizeof *pfns);
+    if (pfns && !mdl)
+        nt_free_taken(nt, pfns, count);
     return mdl;
 }
 
@@ -387,14 +306,14 @@ PMDL NTAPI MmAllocatePagesForMdlEx(PHYSICAL_ADDRESS Low, PHYSICAL_ADDRESS High,
                                    MEMORY_CACHING_TYPE CacheType, ULONG Flags)
 {
     nt_require_irql(nt_current(), "MmAllocatePagesForMdlEx", DISPATCH_LEVEL);
-    return allocate_pages((uint64_t)Low.QuadPart, (uint64_t)High.QuadPart, Bytes, Flags);
+    return allocate_pages(Low, High, Skip, Bytes, Flags);
 }
 
 PMDL NTAPI MmAllocatePagesForMdl(PHYSICAL_ADDRESS Low, PHYSICAL_ADDRESS High, PHYSICAL_ADDRESS Skip,
                                  SIZE_T Bytes)
 {
     nt_require_irql(nt_current(), "MmAllocatePagesForMdl", DISPATCH_LEVEL);
-    return allocate_pages((uint64_t)Low.QuadPart, (uint64_t)High.QuadPart, Bytes, 0);
+    return allocate_pages(Low, High, Skip, Bytes, 0);
 }
 
 PMDL NTAPI MmAllocateNodePagesForMdlEx(PHYSICAL_ADDRESS Low, PHYSICAL_ADDRESS High,
@@ -402,7 +321,7 @@ PMDL NTAPI MmAllocateNodePagesForMdlEx(PHYSICAL_ADDRESS Low, PHYSICAL_ADDRESS Hi
                                        MEMORY_CACHING_TYPE CacheType, ULONG Node, ULONG Flags)
 {
     nt_require_irql(nt_current(), "MmAllocateNodePagesForMdlEx", DISPATCH_LEVEL);
-    return allocate_pages((uint64_t)Low.QuadPart, (uint64_t)High.QuadPart, Bytes, Flags);
+    return allocate_pages(Low, High, Skip, Bytes, Flags);
 }
 
 /*
@@ -488,6 +407,8 @@ uint64_t nt_mapping_count(const struct nt *nt, uint64_t *out_bytes)
 
     *out_bytes = 0;
     list_for_each (mapping, &nt->mappings, struct nt_mapping, link) {
+        if (mapping->kind == NT_MAPPING_DEVICE)
+            continue;
         count++;
         *out_bytes += mapping->bytes;
     }
@@ -509,7 +430,7 @@ uint64_t nt_held_list_count(const struct nt *nt, uint64_t *out_bytes)
 
 uint64_t nt_system_bytes(const struct nt *nt)
 {
-    uint64_t bytes = nt_pool_live_bytes(nt);
+    uint64_t device, bytes = nt_pool_live_bytes(nt);
     const struct nt_mapping *mapping;
     const struct nt_held_pages *held;
 
@@ -521,7 +442,8 @@ uint64_t nt_system_bytes(const struct nt *nt)
         if (held->pfns) /* else they are only locked */
             bytes += held->count * PAGE_SIZE;
     }
-    return bytes;
+    nt_device_memory_count(nt, &device);
+    return bytes + device;
 }
 
 static void init(struct nt *nt)

@@ -5,6 +5,7 @@
 #include "nt/machine/bug_check.h"
 #include "nt/memory/mapping.h"
 #include "nt/memory/pool.h"
+#include "nt/memory/take.h"
 #include "nt/nt_private.h"
 
 #include "base/bits.h"
@@ -16,41 +17,22 @@
 
 /* ---- Contiguous memory ----------------------------------------------------------------------- */
 
-static uint64_t power_of_two_for(uint64_t pages)
-{
-    uint64_t power = 1;
-
-    while (power < pages)
-        power *= 2;
-    return power;
-}
-
-/* Not across a multiple of boundary, when that is not 0. */
 static void *allocate_contiguous(uint64_t bytes, uint64_t lowest, uint64_t highest,
                                  uint64_t boundary)
 {
+    const struct nt_page_range range = {lowest, highest, 0};
     struct nt *nt = nt_current();
-    uint64_t count = div_round_up(bytes, PAGE_SIZE), first, i;
-    struct nt_mapping *mapping = NULL;
-    uint64_t *pfns;
+    uint64_t count, *pfns = nt_take_contiguous(nt, &range, bytes, boundary, &count);
+    struct nt_mapping *mapping;
 
-    if (!nt->machine || !count || (boundary && bytes > boundary))
+    if (!pfns)
         return NULL;
-    if (!machine_alloc_contiguous(nt->machine, count, boundary ? power_of_two_for(count) : 1,
-                                  &first))
-        return NULL;
-    pfns = base_alloc_array(nt->services, count, sizeof *pfns);
-    if (pfns && first * PAGE_SIZE >= lowest && (first + count) * PAGE_SIZE - 1 <= highest) {
-        for (i = 0; i < count; i++)
-            pfns[i] = first + i;
-        mapping = nt_map(nt, NT_MAPPING_CONTIGUOUS, pfns, count, 0, bytes, NULL);
-    }
-    if (pfns)
-        base_free_array(nt->services, pfns, count, sizeof *pfns);
+    mapping = nt_map(nt, NT_MAPPING_CONTIGUOUS, pfns, count, 0, bytes, NULL);
     if (!mapping) {
-        machine_free_contiguous(nt->machine, first, count);
+        nt_free_taken(nt, pfns, count);
         return NULL;
     }
+    base_free_array(nt->services, pfns, count, sizeof *pfns);
     return mapping->address;
 }
 

@@ -13,7 +13,6 @@
 struct threading_watch {
     bool is_silent; /* the GPU hangs or has gone: nobody ends its packets */
     bool has_iommu_caps, is_started;
-    bool used_old_lists; /* callbacks that a remapped device has no use for */
     DXGK_IOMMU_CAPS iommu;
     bool is_exclusive;            /* between BeginExclusiveAccess and EndExclusiveAccess */
     bool was_called, has_reached; /* in that window, already */
@@ -246,69 +245,6 @@ static void before_map(struct check *check, const DXGKARG_BUILDPAGINGBUFFER *arg
     }
 }
 
-/* ---- Callbacks ------------------------------------------------------------------------------- */
-
-enum memory_callback { NOT_OF_MEMORY, OF_MEMORY, OF_OLD_LISTS };
-
-static enum memory_callback kind_of(const char *name)
-{
-    static const struct {
-        const char *name;
-        enum memory_callback kind;
-    } kinds[] = {
-        {"DxgkCbAllocateContiguousMemory", OF_MEMORY},
-        {"DxgkCbFreeContiguousMemory", OF_MEMORY},
-        {"DxgkCbAllocatePagesForMdl", OF_OLD_LISTS},
-        {"DxgkCbFreePagesFromMdl", OF_OLD_LISTS},
-        {"DxgkCbMapMdlToIoMmu", OF_OLD_LISTS},
-        {"DxgkCbUnmapMdlFromIoMmu", OF_OLD_LISTS},
-        {"DxgkCbCreatePhysicalMemoryObject", OF_MEMORY},
-        {"DxgkCbDestroyPhysicalMemoryObject", OF_MEMORY},
-        {"DxgkCbMapPhysicalMemory", OF_MEMORY},
-        {"DxgkCbUnmapPhysicalMemory", OF_MEMORY},
-        {"DxgkCbAllocateAdl", OF_MEMORY},
-        {"DxgkCbFreeAdl", OF_MEMORY},
-        {"DxgkCbOpenPhysicalMemoryObject", OF_MEMORY},
-        {"DxgkCbClosePhysicalMemoryObject", OF_MEMORY},
-    };
-
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        if (strcmp(name, kinds[i].name) == 0)
-            return kinds[i].kind;
-    }
-    return NOT_OF_MEMORY;
-}
-
-/* The bench has none of these callbacks, but sees their calls, and from where they come. */
-static void callback(struct check *check, void *state, const struct check_callback *event)
-{
-    struct threading_watch *watch = state;
-    enum memory_callback kind;
-    bool is_remapped = watch->has_iommu_caps && watch->iommu.DmaRemappingSupported;
-    bool is_level;
-
-    if (event->callback != TRACE_CALLBACK_unsupported || !event->data)
-        return;
-    kind = kind_of(event->data);
-    if (kind == NOT_OF_MEMORY)
-        return;
-    is_level = check_irql(check) <= APC_LEVEL;
-    watch->used_old_lists |= kind == OF_OLD_LISTS;
-    CHECK_RULE(check, RULE_IOMMU_005, is_level && !(kind == OF_OLD_LISTS && is_remapped), NULL,
-               event->data,
-               is_level ? "is not for a device behind a remapping IOMMU (IRQL %u)"
-                        : "is called at IRQL {%u} (expected {=APC_LEVEL at most})",
-               check_irql(check));
-}
-
-/* The rule is kept by a driver of a remapped device that never used the old callbacks. */
-static void check_lists_unused(struct check *check, const struct threading_watch *watch)
-{
-    if (check_configuration(check)->remaps_dma && watch->iommu.DmaRemappingSupported &&
-        !watch->used_old_lists)
-        check_looked_at(check, RULE_IOMMU_005);
-}
-
 /* ---- The watcher ----------------------------------------------------------------------------- */
 
 static void before(struct check *check, void *state, const struct check_call *call)
@@ -316,8 +252,6 @@ static void before(struct check *check, void *state, const struct check_call *ca
     check_scheduler(check, call);
     check_level_three(check, state, call);
     check_window(check, state, call);
-    if (call->ddi == MINIPORT_DDI_StopDevice)
-        check_lists_unused(check, state);
     if (call->ddi == MINIPORT_DDI_BuildPagingBuffer &&
         call->arg.build_paging_buffer->Operation == DXGK_OPERATION_MAP_APERTURE_SEGMENT2)
         before_map(check, call->arg.build_paging_buffer);
@@ -372,5 +306,4 @@ const struct check_watcher check_threading_watcher = {
                                MINIPORT_DDI_NotifySurpriseRemoval, MINIPORT_DDI_ResetFromTimeout,
                                MINIPORT_DDI_ResetEngine),
     .gpu = gpu,
-    .callback = callback,
 };

@@ -241,40 +241,6 @@ static void isolation_is_said_alike(void **state)
     free(rig);
 }
 
-static void call_back(struct rig *rig, const char *name, unsigned irql)
-{
-    rig->irql = irql;
-    rig->drivers_host->ops->unsupported(rig->drivers_host, name);
-    rig->irql = PASSIVE_LEVEL;
-}
-
-RULE_BROKEN(IOMMU_005)
-{
-    call_back(rig, "DxgkCbAllocateAdl", DISPATCH_LEVEL);
-}
-
-RULE_KEPT(IOMMU_005)
-{
-    call_back(rig, "DxgkCbAllocateAdl", APC_LEVEL);
-    call_back(rig, "DxgkCbMapMdlToIoMmu", PASSIVE_LEVEL);
-    call_back(rig, "DxgkCbIsFeatureEnabled", DISPATCH_LEVEL); /* not of memory */
-}
-
-static void old_lists_are_not_for_remapping(void **state)
-{
-    struct rig *rig = malloc(sizeof *rig);
-
-    assert_non_null(rig);
-    rig_init(rig, RIG_GPUMMU);
-    query_iommu(rig, (DXGK_IOMMU_CAPS){.DmaRemappingSupported = 1});
-    call_back(rig, "DxgkCbAllocateAdl", PASSIVE_LEVEL);
-    rig_expect_only(rig, RULE_NONE);
-    call_back(rig, "DxgkCbMapMdlToIoMmu", PASSIVE_LEVEL);
-    rig_expect_only(rig, RULE_IOMMU_005);
-    rig_fini(rig);
-    free(rig);
-}
-
 static void map_pages(struct rig *rig, uint64_t page)
 {
     DXGK_PAGE_NUMBER pages[4] = {0, 1, page, 2};
@@ -327,7 +293,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(isolation_is_said_alike),
-        cmocka_unit_test(old_lists_are_not_for_remapping),
         cmocka_unit_test(no_window_opens_while_a_packet_is_under_way),
         cmocka_unit_test(asking_for_a_group_is_the_scheduler_s_too),
         cmocka_unit_test(nothing_is_in_flight_when_the_device_stops),
