@@ -127,6 +127,27 @@ static void shorter_turns_move_more(void **state)
     assert_true(moved_in("300000") > moved_in("2500000"));
 }
 
+/* The same in 16 layers: what submissions in flight use is a part of the set only. */
+static const char *const layers[] = {"decode=8",  "decode-set=4M", "layers=16",
+                                     "busy-ms=5", "bandwidth=16",  "local-memory=11M"};
+
+/* Five turns each: all loops end near the end, and the GPU has work nearly all the time. */
+static void with_several_turns_each_nobody_starves(void **state)
+{
+    for (int model = RUN_PHYSICAL; model <= RUN_GPUMMU; model++) {
+        struct run_result *result =
+            play(layers, ARRAY_COUNT(layers), (enum run_model)model, "1000000");
+
+        test_assert_clean(result);
+        assert_int_equal(result->process_count, 8);
+        for (unsigned i = 0; i < 8; i++)
+            assert_true(result->processes[i].ended_ns > result->virtual_time_ns * 3 / 4);
+        assert_true(run_result_fairness(result) > 0.99);
+        assert_true(run_result_ideal_ns(result) > result->virtual_time_ns * 87 / 100);
+        test_finish(result);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -134,6 +155,7 @@ int main(void)
         cmocka_unit_test(the_fairness_index_is_jains),
         cmocka_unit_test(with_a_backlog_no_context_waits_for_another),
         cmocka_unit_test(shorter_turns_move_more),
+        cmocka_unit_test(with_several_turns_each_nobody_starves),
     };
 
     return cmocka_run_group_tests_name("bench/clients", tests, NULL, NULL);

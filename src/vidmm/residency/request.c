@@ -6,6 +6,7 @@
 #include "vidmm/residency/request.h"
 
 #include "vidmm/memory/allocation_use.h"
+#include "vidmm/residency/turns.h"
 #include "vidmm/vidmm.h"
 #include "vidmm/vidmm_private.h"
 #include "vidmm/work/client.h"
@@ -71,8 +72,10 @@ static void begin_waiting(struct request *request)
 
     for (i = 0; i < request->count; i++)
         allocation_use(request->allocations[i]);
-    if (request->device)
-        request->device->pending_requests++;
+    if (!request->device)
+        return;
+    request->device->pending_requests++;
+    turns_note_request(request->device);
 }
 
 static const struct request *last_in_line(const struct vidmm *vidmm)

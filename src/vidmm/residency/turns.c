@@ -6,9 +6,10 @@
  *     in          | rest of P0, set of P1   | rest of P1, set of P2   | ...
  *     out         | what P7 has, farthest   | what P0 has             | ...
  *
- * The set of a process is what it used in its last turn and has lost since. As much of it as fits
- * beside that of the process in front comes in ahead; the rest when the turn has changed, while the
- * work already runs. The time of a turn counts from when the last of it came in.
+ * The set of a process is what it used in its last turn, or since the one before, and has lost
+ * since. As much of it as fits beside that of the process in front comes in ahead; the rest when
+ * the turn has changed, while the work already runs. The time of a turn counts from when the last
+ * of it came in.
  *
  * A turn ends when its time is over, when its process has had no work for a while (between an
  * answer and what a client does with it there is none), or when the embedder says that nothing else
@@ -55,17 +56,6 @@ void turns_forget(struct vidmm_process *process)
 
 /* ---- Whose turn it is ------------------------------------------------------------------------ */
 
-static bool has_request(const struct vidmm_process *process)
-{
-    const struct vidmm_device *device;
-
-    list_for_each (device, &process->devices, struct vidmm_device, link) {
-        if (device->pending_requests)
-            return true;
-    }
-    return false;
-}
-
 static bool has_work(const struct vidmm_process *process)
 {
     const struct vidmm_device *device;
@@ -88,26 +78,42 @@ static struct vidmm_process *process_behind(const struct vidmm *vidmm,
     return container_of(link, struct vidmm_process, link);
 }
 
-static void begin_turn(struct vidmm *vidmm, struct vidmm_process *holder)
+/* Numbers the turns that are to come, from the holder's on. */
+static void number_turns(struct vidmm *vidmm)
 {
-    struct vidmm_process *process = holder;
+    struct vidmm_process *process = vidmm->turns.holder;
     unsigned order = 0;
 
-    vidmm->turns.holder = holder;
-    vidmm->turns.since_ns = vidmm->turns.worked_ns = now(vidmm);
-    holder->turn.from = vidmm->submitted;
     do {
-        process->turn.order = process == holder || has_work(process) ? order++ : VIDMM_NO_TURN;
+        process->turn.order =
+            process == vidmm->turns.holder || has_work(process) ? order++ : VIDMM_NO_TURN;
         process = process_behind(vidmm, process);
-    } while (process != holder);
+    } while (process != vidmm->turns.holder);
 }
 
-/* To the next process that waits; if none does, it has another one. */
+static void begin_turn(struct vidmm *vidmm, struct vidmm_process *holder)
+{
+    struct vidmm_process *former = vidmm->turns.holder;
+
+    if (former != holder) {
+        if (former)
+            former->turn.ended = vidmm->submitted + 1;
+        holder->turn.from = holder->turn.ended;
+    }
+    vidmm->turns.holder = holder;
+    vidmm->turns.since_ns = vidmm->turns.worked_ns = now(vidmm);
+    number_turns(vidmm);
+}
+
+/*
+ * To the next process that has work; if none has, the holder has another turn. That a request of
+ * the process waits would be too much to ask for: with its set in, it is between two of them.
+ */
 static void pass_turn(struct vidmm *vidmm)
 {
     struct vidmm_process *process = process_behind(vidmm, vidmm->turns.holder);
 
-    while (process != vidmm->turns.holder && !has_request(process))
+    while (process != vidmm->turns.holder && !has_work(process))
         process = process_behind(vidmm, process);
     begin_turn(vidmm, process);
 }
@@ -158,13 +164,27 @@ static bool is_behind_own(const struct vidmm *vidmm, const struct request *reque
     return false;
 }
 
+/*
+ * Whether a request is served though its process does not have the turn. A process of whose set
+ * some is away waits while the holder works: it would have used up what has come in when its turn
+ * begins, and nothing would run while the rest comes in.
+ */
+static bool may_go_ahead(const struct vidmm *vidmm, const struct request *request)
+{
+    const struct vidmm_process *process = request->device->process;
+
+    if (!list_is_empty(&process->turn.away) && has_work(vidmm->turns.holder))
+        return false;
+    return fits(vidmm, request) && !is_behind_own(vidmm, request);
+}
+
 static struct request *find_served(const struct vidmm *vidmm)
 {
     struct request *request;
 
     list_for_each (request, &vidmm->requests, struct request, link) {
         if (!request->device || request->device->process == vidmm->turns.holder ||
-            (fits(vidmm, request) && !is_behind_own(vidmm, request)))
+            may_go_ahead(vidmm, request))
             return request;
     }
     return NULL;
@@ -188,6 +208,14 @@ struct request *turns_choose(struct vidmm *vidmm)
         list_push_front(&vidmm->requests, &request->link);
     }
     return request;
+}
+
+void turns_note_request(struct vidmm_device *device)
+{
+    struct vidmm *vidmm = device->vidmm;
+
+    if (vidmm->turns.holder && device->process->turn.order == VIDMM_NO_TURN)
+        number_turns(vidmm);
 }
 
 void turns_note_work(struct vidmm_device *device)

@@ -5,9 +5,10 @@
  *            candidate's process is, ahead.c what is to come in for a turn.
  * Model      One process has the turn, for turn_ns of the policy as long as it has work and others
  *            wait; the order is that of the manager's list of processes. What leaves a process that
- *            does not have the turn, and was used in its last one, is away: it stands in a list of
- *            its process, in the order in which it left, until it comes in again or goes. While
- *            nothing is away and a request fits into what is free, nobody waits for a turn.
+ *            does not have the turn, and was used in its last one or since the one before, is away:
+ *            it stands in a list of its process, in the order in which it left, until it comes in
+ *            again or goes. While nothing is away and a request fits into what is free, nobody
+ *            waits for a turn.
  * Errors     None.
  * Units      Nanoseconds of the platform's clock; bytes.
  */
@@ -28,7 +29,8 @@ struct vidmm_process;
 /* Of one process. */
 struct process_turn {
     struct list away; /* allocations (LISTED_AWAY), the first that left first */
-    uint64_t from;    /* vidmm->submitted when its last turn began */
+    uint64_t ended;   /* vidmm->submitted + 1 when its last turn ended; 0: none has */
+    uint64_t from;    /* the same of the turn in front of its last one: its set begins there */
     unsigned order;   /* 0: it has the turn; VIDMM_NO_TURN: it waits for none */
 };
 
@@ -52,6 +54,8 @@ bool turns_are_taken(const struct vidmm *vidmm);
  */
 struct request *turns_choose(struct vidmm *vidmm);
 
+/* The device has a request that waits: its process gets a place in the order, if it has none. */
+void turns_note_request(struct vidmm_device *device);
 /* A request or a submission of the device has ended: its process is not idle before now. */
 void turns_note_work(struct vidmm_device *device);
 

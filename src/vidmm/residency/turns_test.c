@@ -273,6 +273,53 @@ static void who_waits_for_nothing_gets_no_turn(void **state)
     }
 }
 
+/* Its submission runs, and no request of it waits now: the third would take its memory. */
+static void who_has_work_gets_its_turn_though_no_request_waits(void **state)
+{
+    struct client clients[2];
+    struct rig *rig = create(2, clients);
+    struct client third = open_third(rig, 200);
+    struct rig_object *working = &clients[1].objects[0];
+
+    use(rig, &clients[0], &clients[0].objects[0]);
+    act_as(rig, &clients[1]);
+    rig_make_resident(rig, working);
+    assert_int_equal(rig_gpu_in(rig, rig->context, &working, 1, 4, rig_done, &clients[1].ran),
+                     STATUS_SUCCESS);
+    ask(rig, &third, &third.objects[0]);
+    clock_ns += 10 * MS;
+    vidmm_forecast_time(rig->vidmm, 0, 0);
+    assert_ptr_equal(rig->vidmm->turns.holder, clients[1].process);
+    assert_int_equal(third.process->turn.order, 1);
+    act_as(rig, &clients[1]);
+    rig_evict(rig, working);
+    settle(rig);
+    clock_ns += 10 * MS;
+    settle(rig);
+    assert_true(is_answered(&third));
+    close_second(rig, &third);
+    end(rig, clients);
+}
+
+/* In the midst of a turn of another one. */
+static void who_begins_to_wait_gets_its_place_in_the_order(void **state)
+{
+    for (unsigned model = 0; model < RIG_MODELS; model++) {
+        struct client clients[2];
+        struct rig *rig = create(model, clients);
+
+        use(rig, &clients[0], &clients[0].objects[0]);
+        use(rig, &clients[0], &clients[0].objects[1]);
+        assert_int_equal(clients[1].process->turn.order, VIDMM_NO_TURN);
+        ask(rig, &clients[1], &clients[1].objects[0]);
+        assert_ptr_equal(rig->vidmm->turns.holder, clients[0].process);
+        assert_int_equal(clients[1].process->turn.order, 1);
+        clock_ns += 10 * MS;
+        settle(rig);
+        end(rig, clients);
+    }
+}
+
 static void the_embedder_passes_a_turn_on_when_nothing_else_will_happen(void **state)
 {
     for (unsigned model = 0; model < RIG_MODELS; model++) {
@@ -409,6 +456,37 @@ static void what_left_for_spare_room_does_not_come_and_go(void **state)
         rig_destroy_object(rig, &small);
         end(rig, clients);
     }
+}
+
+/*
+ * The first client has lost both of its objects, and the older one comes in ahead. It would run dry
+ * before the other one comes in, so it waits; but when the holder has no work, somebody had better
+ * run.
+ */
+static void who_has_lost_some_of_its_set_waits_while_the_holder_works(void **state)
+{
+    struct client clients[2];
+    struct rig *rig = create_away(2, clients);
+    struct rig_object *working = &clients[1].objects[0];
+
+    ask(rig, &clients[1], &clients[1].objects[1]);
+    settle(rig);
+    act_as(rig, &clients[1]);
+    rig_destroy_object(rig, &clients[1].objects[1]);
+    settle(rig);
+    assert_int_equal(rig_gpu_in(rig, rig->context, &working, 1, 4, rig_done, &clients[1].ran),
+                     STATUS_SUCCESS);
+    ask(rig, &clients[0], &clients[0].objects[0]);
+    vidmm_forecast_time(rig->vidmm, 0, 0);
+    assert_int_equal(clients[0].objects[0].allocation->state, ALLOCATION_ENTERING);
+    assert_int_equal(clients[0].objects[1].allocation->listed, LISTED_AWAY);
+    assert_false(list_is_empty(&rig->vidmm->requests));
+    while (!clients[1].ran.calls)
+        assert_true(rig_step_machine(rig));
+    settle(rig);
+    assert_true(is_answered(&clients[0]));
+    assert_ptr_equal(rig->vidmm->turns.holder, clients[1].process);
+    end(rig, clients);
 }
 
 /* 56 pages are free, and 100 are away. */
@@ -548,6 +626,28 @@ static void what_was_not_used_in_the_last_turn_is_not_away(void **state)
     }
 }
 
+/* The second client used its older object before its first turn, for which it fitted. */
+static void what_was_used_before_the_first_turn_is_away(void **state)
+{
+    for (unsigned model = 0; model < RIG_MODELS; model++) {
+        struct client clients[2];
+        struct rig *rig = create(model, clients);
+
+        use(rig, &clients[0], &clients[0].objects[0]);
+        use(rig, &clients[1], &clients[1].objects[0]);
+        assert_ptr_equal(rig->vidmm->turns.holder, clients[0].process);
+        clock_ns += 10 * MS;
+        use(rig, &clients[1], &clients[1].objects[1]);
+        assert_ptr_equal(rig->vidmm->turns.holder, clients[1].process);
+        assert_ptr_equal(rig->last_evicted, clients[0].objects[0].allocation);
+        clock_ns += 10 * MS;
+        use(rig, &clients[0], &clients[0].objects[1]);
+        assert_false(vidmm_allocation_is_resident(clients[1].objects[0].allocation));
+        assert_int_equal(clients[1].objects[0].allocation->listed, LISTED_AWAY);
+        end(rig, clients);
+    }
+}
+
 static void what_is_offered_or_destroyed_is_not_away(void **state)
 {
     for (unsigned i = 0; i < 2; i++) {
@@ -659,18 +759,22 @@ int main(void)
         cmocka_unit_test(a_process_is_idle_from_the_end_of_its_work_on),
         cmocka_unit_test(a_request_that_is_being_served_is_served_to_its_end),
         cmocka_unit_test(who_waits_for_nothing_gets_no_turn),
+        cmocka_unit_test(who_has_work_gets_its_turn_though_no_request_waits),
+        cmocka_unit_test(who_begins_to_wait_gets_its_place_in_the_order),
         cmocka_unit_test(the_embedder_passes_a_turn_on_when_nothing_else_will_happen),
         cmocka_unit_test(without_a_clock_or_turns_requests_are_served_in_their_order),
         cmocka_unit_test(what_fits_is_served_out_of_turn),
         cmocka_unit_test(what_fits_is_not_served_before_an_older_request_of_its_device),
         cmocka_unit_test(what_has_left_comes_in_for_the_next_turn),
         cmocka_unit_test(what_left_for_spare_room_does_not_come_and_go),
+        cmocka_unit_test(who_has_lost_some_of_its_set_waits_while_the_holder_works),
         cmocka_unit_test(what_fits_beside_what_is_away_only_waits_for_its_turn),
         cmocka_unit_test(nothing_comes_in_for_a_turn_while_a_request_is_served),
         cmocka_unit_test(what_is_farther_leaves_for_the_next_turn),
         cmocka_unit_test(priorities_and_budgets_come_before_turns),
         cmocka_unit_test(a_turn_begins_when_its_memory_is_there),
         cmocka_unit_test(what_was_not_used_in_the_last_turn_is_not_away),
+        cmocka_unit_test(what_was_used_before_the_first_turn_is_away),
         cmocka_unit_test(what_is_offered_or_destroyed_is_not_away),
         cmocka_unit_test(what_leaves_for_the_cpu_is_not_away),
         cmocka_unit_test(what_has_left_for_what_is_created_does_not_come_back_for_a_turn),
