@@ -476,6 +476,34 @@ static PVOID watch_get_handle_data(struct miniport_host *host, const DXGKARGCB_G
     return result;
 }
 
+static D3DKMT_HANDLE watch_get_handle_parent(struct miniport_host *host, D3DKMT_HANDLE allocation)
+{
+    struct check_layer *layer = layer_of_host(host);
+    const uint64_t event = next_event(layer->check);
+    D3DKMT_HANDLE found = layer->host.upper->ops->get_handle_parent(layer->host.upper, allocation);
+
+    show_callback(layer->check, &(struct check_callback){
+                                    .event = event,
+                                    .callback = TRACE_CALLBACK_get_handle_parent,
+                                    .status = found ? STATUS_SUCCESS : STATUS_INVALID_PARAMETER});
+    return found;
+}
+
+static D3DKMT_HANDLE watch_enum_handle_children(struct miniport_host *host,
+                                                const DXGKARGCB_ENUMHANDLECHILDREN *children)
+{
+    struct check_layer *layer = layer_of_host(host);
+    const uint64_t event = next_event(layer->check);
+    D3DKMT_HANDLE found = layer->host.upper->ops->enum_handle_children(layer->host.upper, children);
+
+    show_callback(layer->check, &(struct check_callback){
+                                    .event = event,
+                                    .callback = TRACE_CALLBACK_enum_handle_children,
+                                    .data = children,
+                                    .status = found ? STATUS_SUCCESS : STATUS_INVALID_PARAMETER});
+    return found;
+}
+
 static NTSTATUS watch_reserve(struct miniport_host *host, HANDLE process,
                               DXGKARGCB_RESERVEGPUVIRTUALADDRESSRANGE *range)
 {
@@ -656,6 +684,8 @@ NTSTATUS check_layer_create(struct check *check, struct miniport *next, struct m
     layer->host_ops.unsupported = watch_unsupported;
     layer->host_ops.memory = watch_memory;
     layer->host_ops.get_handle_data = watch_get_handle_data;
+    layer->host_ops.get_handle_parent = watch_get_handle_parent;
+    layer->host_ops.enum_handle_children = watch_enum_handle_children;
     layer->host_ops.reserve_gpu_virtual_address_range = watch_reserve;
     layer->host_ops.create_context_allocation = watch_create_context_allocation;
     layer->host_ops.destroy_context_allocation = watch_destroy_context_allocation;

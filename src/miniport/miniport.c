@@ -219,6 +219,19 @@ static PVOID up_get_handle_data(struct miniport_host *host, const DXGKARGCB_GETH
     return host->ops->get_handle_data(host, data);
 }
 
+static D3DKMT_HANDLE up_get_handle_parent(struct miniport_host *host, D3DKMT_HANDLE allocation)
+{
+    host = upper_of(host);
+    return host->ops->get_handle_parent(host, allocation);
+}
+
+static D3DKMT_HANDLE up_enum_handle_children(struct miniport_host *host,
+                                             const DXGKARGCB_ENUMHANDLECHILDREN *children)
+{
+    host = upper_of(host);
+    return host->ops->enum_handle_children(host, children);
+}
+
 static NTSTATUS up_reserve_gpu_virtual_address_range(struct miniport_host *host, HANDLE process,
                                                      DXGKARGCB_RESERVEGPUVIRTUALADDRESSRANGE *range)
 {
@@ -282,6 +295,8 @@ const struct miniport_host_ops miniport_host_forward_ops = {
     .queue_dpc = up_queue_dpc,
     .synchronize_execution = up_synchronize_execution,
     .get_handle_data = up_get_handle_data,
+    .get_handle_parent = up_get_handle_parent,
+    .enum_handle_children = up_enum_handle_children,
     .reserve_gpu_virtual_address_range = up_reserve_gpu_virtual_address_range,
     .create_context_allocation = up_create_context_allocation,
     .destroy_context_allocation = up_destroy_context_allocation,

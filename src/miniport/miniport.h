@@ -147,6 +147,10 @@ struct miniport_host_ops {
     NTSTATUS (*synchronize_execution)(struct miniport_host *host, PKSYNCHRONIZE_ROUTINE routine,
                                       PVOID context, ULONG message, BOOLEAN *return_value);
     PVOID (*get_handle_data)(struct miniport_host *host, const DXGKARGCB_GETHANDLEDATA *data);
+    /* The resource of an allocation, and the allocations of a resource; 0: there is none. */
+    D3DKMT_HANDLE (*get_handle_parent)(struct miniport_host *host, D3DKMT_HANDLE allocation);
+    D3DKMT_HANDLE (*enum_handle_children)(struct miniport_host *host,
+                                          const DXGKARGCB_ENUMHANDLECHILDREN *children);
     NTSTATUS (*reserve_gpu_virtual_address_range)(struct miniport_host *host, HANDLE process,
                                                   DXGKARGCB_RESERVEGPUVIRTUALADDRESSRANGE *range);
     NTSTATUS (*create_context_allocation)(struct miniport_host *host,

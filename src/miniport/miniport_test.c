@@ -304,6 +304,19 @@ static PVOID top_get_handle_data(struct miniport_host *host, const DXGKARGCB_GET
     return host;
 }
 
+static D3DKMT_HANDLE top_get_handle_parent(struct miniport_host *host, D3DKMT_HANDLE allocation)
+{
+    note_up(host, __func__, NULL);
+    return allocation + 1;
+}
+
+static D3DKMT_HANDLE top_enum_handle_children(struct miniport_host *host,
+                                              const DXGKARGCB_ENUMHANDLECHILDREN *children)
+{
+    note_up(host, __func__, children);
+    return 9;
+}
+
 static NTSTATUS
 top_reserve_gpu_virtual_address_range(struct miniport_host *host, HANDLE process,
                                       DXGKARGCB_RESERVEGPUVIRTUALADDRESSRANGE *range)
@@ -363,6 +376,8 @@ static const struct miniport_host_ops top_ops = {
     .queue_dpc = top_queue_dpc,
     .synchronize_execution = top_synchronize_execution,
     .get_handle_data = top_get_handle_data,
+    .get_handle_parent = top_get_handle_parent,
+    .enum_handle_children = top_enum_handle_children,
     .reserve_gpu_virtual_address_range = top_reserve_gpu_virtual_address_range,
     .create_context_allocation = top_create_context_allocation,
     .destroy_context_allocation = top_destroy_context_allocation,
@@ -419,6 +434,10 @@ static void every_callback_reaches_the_top_unchanged(void **state)
     WAS("top_queue_dpc", NULL);
     assert_ptr_equal(ops->get_handle_data(host, (void *)&thing), &top);
     WAS("top_get_handle_data", &thing);
+    assert_int_equal(ops->get_handle_parent(host, 4), 5);
+    WAS("top_get_handle_parent", NULL);
+    assert_int_equal(ops->enum_handle_children(host, (void *)&thing), 9);
+    WAS("top_enum_handle_children", &thing);
     ops->log(host, &thing);
     WAS("top_log", &thing);
     ops->unsupported(host, &thing);

@@ -233,21 +233,55 @@ static NTSTATUS NTAPI synchronize_execution(HANDLE handle, PKSYNCHRONIZE_ROUTINE
     return host->ops->synchronize_execution(host, routine, context, message, return_value);
 }
 
-/* Names no adapter: every host is asked for the handle, the running one first. */
-static PVOID NTAPI get_handle_data(const DXGKARGCB_GETHANDLEDATA *data)
+/*
+ * Handles name no adapter: every host is asked for one, the running one first. ask() gives 0 where
+ * the host does not know it.
+ */
+static uint64_t ask_hosts(uint64_t (*ask)(struct miniport_host *host, const void *about),
+                          const void *about)
 {
-    PVOID found = NULL;
+    uint64_t found = 0;
     struct raw *raw;
 
     if (running.raw && running.raw->host)
-        found = running.raw->host->ops->get_handle_data(running.raw->host, data);
+        found = ask(running.raw->host, about);
     list_for_each (raw, &adapters, struct raw, link) {
         if (found)
             break;
         if (raw != running.raw && raw->host)
-            found = raw->host->ops->get_handle_data(raw->host, data);
+            found = ask(raw->host, about);
     }
     return found;
+}
+
+static uint64_t ask_for_data(struct miniport_host *host, const void *about)
+{
+    return (uintptr_t)host->ops->get_handle_data(host, about);
+}
+
+static uint64_t ask_for_parent(struct miniport_host *host, const void *about)
+{
+    return host->ops->get_handle_parent(host, *(const D3DKMT_HANDLE *)about);
+}
+
+static uint64_t ask_for_child(struct miniport_host *host, const void *about)
+{
+    return host->ops->enum_handle_children(host, about);
+}
+
+static PVOID NTAPI get_handle_data(const DXGKARGCB_GETHANDLEDATA *data)
+{
+    return (PVOID)(uintptr_t)ask_hosts(ask_for_data, data);
+}
+
+static D3DKMT_HANDLE NTAPI get_handle_parent(D3DKMT_HANDLE allocation)
+{
+    return (D3DKMT_HANDLE)ask_hosts(ask_for_parent, &allocation);
+}
+
+static D3DKMT_HANDLE NTAPI enum_handle_children(const DXGKARGCB_ENUMHANDLECHILDREN *children)
+{
+    return (D3DKMT_HANDLE)ask_hosts(ask_for_child, children);
 }
 
 /* The same for drivers of WDDM 2, which say when they are done; nothing here depends on that. */
@@ -347,7 +381,6 @@ static struct miniport_host *host_of_argument(const struct miniport_memory_reque
 
 /* What functions return, and how they return a status; also for callbacks that are not here. */
 #define RETURNS_STATUS   NTSTATUS
-#define RETURNS_ZERO     ULONG_PTR
 #define RETURNS_NOTHING  VOID
 #define GIVES_STATUS(s)  return s
 #define GIVES_NOTHING(s) (void)(s)
@@ -384,8 +417,6 @@ static void tell_unsupported(const void *first, const char *callback)
     X(IndicateChildStatus, STATUS)                                                                 \
     X(QueryServices, STATUS)                                                                       \
     X(IsDevicePresent, STATUS)                                                                     \
-    X(GetHandleParent, ZERO)                                                                       \
-    X(EnumHandleChildren, ZERO)                                                                    \
     X(QueryVidPnInterface, STATUS)                                                                 \
     X(QueryMonitorInterface, STATUS)                                                               \
     X(GetCaptureAddress, STATUS)                                                                   \
@@ -421,11 +452,9 @@ static void tell_unsupported(const void *first, const char *callback)
 
 /*
  * One function for each, which looks at the first argument alone: in the x64 convention the
- * caller owns the stack, so a function may leave the rest where it is. Zero is returned in full
- * width, which serves handles, addresses and pointers.
+ * caller owns the stack, so a function may leave the rest where it is.
  */
 #define VALUE_STATUS STATUS_NOT_SUPPORTED
-#define VALUE_ZERO   0
 #define VALUE_NOTHING
 #define X(slot, kind)                                                                              \
     static RETURNS_##kind NTAPI unsupported_##slot(PVOID first)                                    \
@@ -463,6 +492,8 @@ static void fill_interface(struct raw *raw, const struct version *version)
     kernel->DxgkCbReadDeviceSpace = read_device_space;
     kernel->DxgkCbWriteDeviceSpace = write_device_space;
     kernel->DxgkCbGetHandleData = get_handle_data;
+    kernel->DxgkCbGetHandleParent = get_handle_parent;
+    kernel->DxgkCbEnumHandleChildren = enum_handle_children;
     kernel->DxgkCbNotifyInterrupt = notify_interrupt;
     kernel->DxgkCbNotifyDpc = notify_dpc;
     kernel->DxgkCbLogEtwEvent = log_etw_event;

@@ -95,6 +95,20 @@ static PVOID host_get_handle_data(struct miniport_host *base, const DXGKARGCB_GE
     return data->hObject == (base == &host.host ? 1u : 2u) ? base : NULL;
 }
 
+/* Knows the same handle, as a parent of 10 and a child of 20 more. */
+static D3DKMT_HANDLE host_get_handle_parent(struct miniport_host *base, D3DKMT_HANDLE allocation)
+{
+    note_up(base, "DxgkCbGetHandleParent", NULL);
+    return allocation == (base == &host.host ? 1u : 2u) ? allocation + 10 : 0;
+}
+
+static D3DKMT_HANDLE host_enum_handle_children(struct miniport_host *base,
+                                               const DXGKARGCB_ENUMHANDLECHILDREN *children)
+{
+    note_up(base, "DxgkCbEnumHandleChildren", children);
+    return children->hObject == (base == &host.host ? 1u : 2u) ? children->Index + 20 : 0;
+}
+
 static NTSTATUS
 host_reserve_gpu_virtual_address_range(struct miniport_host *base, HANDLE process,
                                        DXGKARGCB_RESERVEGPUVIRTUALADDRESSRANGE *range)
@@ -159,6 +173,8 @@ static const struct miniport_host_ops host_ops = {
     .queue_dpc = host_queue_dpc,
     .synchronize_execution = host_synchronize_execution,
     .get_handle_data = host_get_handle_data,
+    .get_handle_parent = host_get_handle_parent,
+    .enum_handle_children = host_enum_handle_children,
     .reserve_gpu_virtual_address_range = host_reserve_gpu_virtual_address_range,
     .create_context_allocation = host_create_context_allocation,
     .destroy_context_allocation = host_destroy_context_allocation,
@@ -370,6 +386,8 @@ static void call_unsupported_slot(char **columns, void *context)
         "DxgkCbSynchronizeExecution",
         "DxgkCbUnmapMemory",
         "DxgkCbGetHandleData",
+        "DxgkCbGetHandleParent",
+        "DxgkCbEnumHandleChildren",
         "DxgkCbNotifyInterrupt",
         "DxgkCbNotifyDpc",
         "DxgkCbLogEtwEvent",
@@ -414,22 +432,19 @@ static void every_other_callback_tells_its_name(void **state)
 {
     struct miniport *raw = test_raw_create(DXGKDDI_INTERFACE_VERSION_WDDM3_2);
     const DXGKRNL_INTERFACE *kernel = &driver.kernel;
-    DXGKARGCB_ENUMHANDLECHILDREN children = {0};
     struct slot_count count = {0};
 
     hosts_init();
     miniport_set_host(raw, &host.host);
     test_raw_start(raw);
     test_read_layout("DXGKRNL_INTERFACE", call_unsupported_slot, &count);
-    assert_int_equal(count.supported, 18 + MINIPORT_MEMORY_COUNT);
-    assert_int_equal(count.unsupported, 52 - MINIPORT_MEMORY_COUNT);
+    assert_int_equal(count.supported, 20 + MINIPORT_MEMORY_COUNT);
+    assert_int_equal(count.unsupported, 50 - MINIPORT_MEMORY_COUNT);
     assert_int_equal(count.supported + count.unsupported,
                      (sizeof *kernel - offsetof(DXGKRNL_INTERFACE, DxgkCbEvalAcpiMethod)) /
                          sizeof(void *));
 
     assert_int_equal(kernel->DxgkCbSignalEvent(NULL), STATUS_NOT_SUPPORTED);
-    assert_int_equal(kernel->DxgkCbGetHandleParent(7), 0);
-    assert_int_equal(kernel->DxgkCbEnumHandleChildren(&children), 0);
     miniport_destroy(raw);
 }
 
@@ -437,11 +452,15 @@ static void every_other_callback_tells_its_name(void **state)
 static void call_without_a_handle(void)
 {
     DXGKARGCB_GETHANDLEDATA first = {.hObject = 1}, second = {.hObject = 2};
+    DXGKARGCB_ENUMHANDLECHILDREN children = {.hObject = 2, .Index = 5};
 
     assert_int_equal(driver.kernel.DxgkCbSignalEvent(NULL), STATUS_NOT_SUPPORTED);
     driver.kernel.DxgkCbLogEtwEvent(NULL, 1, 2, NULL);
     assert_ptr_equal(driver.kernel.DxgkCbGetHandleData(&second), &second_host.host);
     assert_ptr_equal(driver.kernel.DxgkCbGetHandleData(&first), &host.host);
+    assert_int_equal(driver.kernel.DxgkCbGetHandleParent(1), 11);
+    assert_int_equal(driver.kernel.DxgkCbGetHandleParent(7), 0);
+    assert_int_equal(driver.kernel.DxgkCbEnumHandleChildren(&children), 25);
 }
 
 static void a_callback_without_a_handle_finds_the_running_adapter(void **state)
@@ -461,13 +480,13 @@ static void a_callback_without_a_handle_finds_the_running_adapter(void **state)
     driver.when_called = call_without_a_handle;
     miniport_build_paging_buffer(second, NULL, &build);
     assert_int_equal(host.unsupported_count, 0);
-    assert_int_equal(host.count, 1); /* GetHandleData of a handle that the second lacks */
+    assert_int_equal(host.count, 3); /* about handles that the second lacks */
     assert_int_equal(second_host.unsupported_count, 1);
-    assert_int_equal(second_host.count, 4);
+    assert_int_equal(second_host.count, 7);
 
     /* Outside of any call it is the first. */
     driver.kernel.DxgkCbLogEtwEvent(NULL, 1, 2, NULL);
-    assert_int_equal(host.count, 2);
+    assert_int_equal(host.count, 4);
     miniport_destroy(second);
     miniport_destroy(first);
 }

@@ -658,6 +658,10 @@ static void creating_and_opening_are_all_or_nothing(void **state)
                          STATUS_SUCCESS);
         destroy_allocation(infos[i].hAllocation);
     }
+    kernel.children = COUNT - 1; /* what is opened is not what the resource has */
+    assert_int_equal(kernel.ddi.DxgkDdiOpenAllocation(device.hDevice, &open_args),
+                     STATUS_INVALID_HANDLE);
+    kernel.children = 0;
     opens[0].hAllocation = TEST_HANDLES; /* no such handle */
     assert_int_equal(kernel.ddi.DxgkDdiOpenAllocation(device.hDevice, &open_args),
                      STATUS_INVALID_HANDLE);

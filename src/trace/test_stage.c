@@ -227,6 +227,17 @@ static PVOID top_get_handle_data(struct miniport_host *host, const DXGKARGCB_GET
     return data->hObject == 0x40 ? host : NULL;
 }
 
+static D3DKMT_HANDLE top_get_handle_parent(struct miniport_host *host, D3DKMT_HANDLE allocation)
+{
+    return allocation + 1;
+}
+
+static D3DKMT_HANDLE top_enum_handle_children(struct miniport_host *host,
+                                              const DXGKARGCB_ENUMHANDLECHILDREN *children)
+{
+    return children->hObject + children->Index;
+}
+
 static NTSTATUS
 top_reserve_gpu_virtual_address_range(struct miniport_host *host, HANDLE process,
                                       DXGKARGCB_RESERVEGPUVIRTUALADDRESSRANGE *range)

@@ -538,6 +538,31 @@ static PVOID up_get_handle_data(struct miniport_host *host, const DXGKARGCB_GETH
     return found;
 }
 
+static D3DKMT_HANDLE up_get_handle_parent(struct miniport_host *host, D3DKMT_HANDLE allocation)
+{
+    struct trace *trace = trace_of_host(host);
+    struct trace_event event;
+    D3DKMT_HANDLE found;
+
+    begin_up(trace, TRACE_CALLBACK_get_handle_parent, NULL, allocation, 0, &event);
+    found = miniport_host_forward_ops.get_handle_parent(host, allocation);
+    end_up(trace, STATUS_SUCCESS, found, &event);
+    return found;
+}
+
+static D3DKMT_HANDLE up_enum_handle_children(struct miniport_host *host,
+                                             const DXGKARGCB_ENUMHANDLECHILDREN *children)
+{
+    struct trace *trace = trace_of_host(host);
+    struct trace_event event;
+    D3DKMT_HANDLE found;
+
+    begin_up(trace, TRACE_CALLBACK_enum_handle_children, children, 0, 0, &event);
+    found = miniport_host_forward_ops.enum_handle_children(host, children);
+    end_up(trace, STATUS_SUCCESS, found, &event);
+    return found;
+}
+
 static NTSTATUS up_reserve_gpu_virtual_address_range(struct miniport_host *host, HANDLE process,
                                                      DXGKARGCB_RESERVEGPUVIRTUALADDRESSRANGE *range)
 {

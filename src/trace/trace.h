@@ -37,6 +37,8 @@
     X(queue_dpc, "DxgkCbQueueDpc")                                                                 \
     X(synchronize_execution, "DxgkCbSynchronizeExecution")                                         \
     X(get_handle_data, "DxgkCbGetHandleData")                                                      \
+    X(get_handle_parent, "DxgkCbGetHandleParent")                                                  \
+    X(enum_handle_children, "DxgkCbEnumHandleChildren")                                            \
     X(reserve_gpu_virtual_address_range, "DxgkCbReserveGpuVirtualAddressRange")                    \
     X(create_context_allocation, "DxgkCbCreateContextAllocation")                                  \
     X(destroy_context_allocation, "DxgkCbDestroyContextAllocation")                                \

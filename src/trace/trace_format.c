@@ -767,6 +767,18 @@ static void put_callback(struct trace_line *line, const struct trace_event *even
             trace_put_text(line, event->object ? " found" : " unknown");
         break;
     }
+    case TRACE_CALLBACK_get_handle_parent:
+        trace_put_hex(line, is_before ? "hAllocation" : "hResource", event->values[0]);
+        break;
+    case TRACE_CALLBACK_enum_handle_children: {
+        const DXGKARGCB_ENUMHANDLECHILDREN *children = event->argument;
+
+        trace_put_hex(line, "hObject", children->hObject);
+        trace_put_number(line, "Index", children->Index);
+        if (!is_before)
+            trace_put_hex(line, "hAllocation", event->values[0]);
+        break;
+    }
     case TRACE_CALLBACK_reserve_gpu_virtual_address_range:
         put_reserve_range(line, event);
         break;

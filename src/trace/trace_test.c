@@ -235,6 +235,10 @@ static void callbacks_have_their_lines(void **state)
     assert_ptr_equal(host->ops->get_handle_data(host, &data), &top);
     data.hObject = 0x80;
     assert_null(host->ops->get_handle_data(host, &data));
+    assert_int_equal(host->ops->get_handle_parent(host, 0x40), 0x41);
+    assert_int_equal(host->ops->enum_handle_children(
+                         host, &(DXGKARGCB_ENUMHANDLECHILDREN){.hObject = 0x41, .Index = 2}),
+                     0x43);
     assert_lines(&stage,
                  "> DxgkCbGetDeviceInformation\n"
                  "< DxgkCbGetDeviceInformation 0x00000000\n"
@@ -251,7 +255,11 @@ static void callbacks_have_their_lines(void **state)
                  "> DxgkCbGetHandleData hObject=0x40 Type=1 Flags=0x0\n"
                  "< DxgkCbGetHandleData 0x00000000 hObject=0x40 Type=1 Flags=0x0 found\n"
                  "> DxgkCbGetHandleData hObject=0x80 Type=1 Flags=0x0\n"
-                 "< DxgkCbGetHandleData 0x00000000 hObject=0x80 Type=1 Flags=0x0 unknown\n");
+                 "< DxgkCbGetHandleData 0x00000000 hObject=0x80 Type=1 Flags=0x0 unknown\n"
+                 "> DxgkCbGetHandleParent hAllocation=0x40\n"
+                 "< DxgkCbGetHandleParent 0x00000000 hResource=0x41\n"
+                 "> DxgkCbEnumHandleChildren hObject=0x41 Index=2\n"
+                 "< DxgkCbEnumHandleChildren 0x00000000 hObject=0x41 Index=2 hAllocation=0x43\n");
 
     host->ops->reserve_gpu_virtual_address_range(host, range.hDxgkProcess, &range);
     host->ops->create_context_allocation(host, &allocation);

@@ -366,9 +366,26 @@ static PVOID get_handle_data(struct miniport_host *base, const DXGKARGCB_GETHAND
 {
     struct bench_host *host = host_from(base);
 
-    if (!host->vidmm || data->Type != DXGK_HANDLE_ALLOCATION || data->Flags.DeviceSpecific)
+    if (!host->vidmm || data->Flags.DeviceSpecific)
         return NULL;
-    return vidmm_handle_data(host->vidmm, data->hObject);
+    return data->Type == DXGK_HANDLE_ALLOCATION ? vidmm_handle_data(host->vidmm, data->hObject)
+           : data->Type == DXGK_HANDLE_RESOURCE ? vidmm_resource_data(host->vidmm, data->hObject)
+                                                : NULL;
+}
+
+static D3DKMT_HANDLE get_handle_parent(struct miniport_host *base, D3DKMT_HANDLE allocation)
+{
+    struct bench_host *host = host_from(base);
+
+    return host->vidmm ? vidmm_handle_parent(host->vidmm, allocation) : 0;
+}
+
+static D3DKMT_HANDLE enum_handle_children(struct miniport_host *base,
+                                          const DXGKARGCB_ENUMHANDLECHILDREN *children)
+{
+    struct bench_host *host = host_from(base);
+
+    return host->vidmm ? vidmm_handle_child(host->vidmm, children->hObject, children->Index) : 0;
 }
 
 static void note_unsupported(struct miniport_host *base, const char *callback)
@@ -503,6 +520,8 @@ static const struct miniport_host_ops host_ops = {
     .queue_dpc = queue_dpc,
     .synchronize_execution = synchronize_execution,
     .get_handle_data = get_handle_data,
+    .get_handle_parent = get_handle_parent,
+    .enum_handle_children = enum_handle_children,
     .reserve_gpu_virtual_address_range = reserve_range,
     .create_context_allocation = create_context_allocation,
     .destroy_context_allocation = destroy_context_allocation,

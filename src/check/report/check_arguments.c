@@ -76,6 +76,10 @@ static bool find_callback_structure(enum trace_callback callback, const char **o
         *out_name = "DXGKARGCB_RESERVEGPUVIRTUALADDRESSRANGE";
         *out_bytes = sizeof(DXGKARGCB_RESERVEGPUVIRTUALADDRESSRANGE);
         return true;
+    case TRACE_CALLBACK_enum_handle_children:
+        *out_name = "DXGKARGCB_ENUMHANDLECHILDREN";
+        *out_bytes = sizeof(DXGKARGCB_ENUMHANDLECHILDREN);
+        return true;
     case TRACE_CALLBACK_get_handle_data:
         *out_name = "DXGKARGCB_GETHANDLEDATA";
         *out_bytes = sizeof(DXGKARGCB_GETHANDLEDATA);

@@ -299,6 +299,15 @@ static PVOID rig_host_handle_data(struct miniport_host *host, const DXGKARGCB_GE
 {
     return (PVOID)(uintptr_t)data->hObject;
 }
+static D3DKMT_HANDLE rig_host_parent(struct miniport_host *host, D3DKMT_HANDLE allocation)
+{
+    return 0;
+}
+static D3DKMT_HANDLE rig_host_child(struct miniport_host *host,
+                                    const DXGKARGCB_ENUMHANDLECHILDREN *children)
+{
+    return 0;
+}
 static NTSTATUS rig_host_reserve(struct miniport_host *host, HANDLE process,
                                  DXGKARGCB_RESERVEGPUVIRTUALADDRESSRANGE *range)
 {
@@ -333,6 +342,8 @@ const struct miniport_host_ops rig_host_ops = {
     .notify_dpc = rig_host_dpc,
     .queue_dpc = rig_host_queue_dpc,
     .get_handle_data = rig_host_handle_data,
+    .get_handle_parent = rig_host_parent,
+    .enum_handle_children = rig_host_child,
     .reserve_gpu_virtual_address_range = rig_host_reserve,
     .create_context_allocation = rig_host_create,
     .destroy_context_allocation = rig_host_destroy,

@@ -747,6 +747,29 @@ static PVOID up_get_handle_data(struct miniport_host *host, const DXGKARGCB_GETH
     return found;
 }
 
+static D3DKMT_HANDLE up_get_handle_parent(struct miniport_host *host, D3DKMT_HANDLE allocation)
+{
+    struct recorder *recorder = recorder_of_host(host);
+    D3DKMT_HANDLE found;
+
+    BEGIN_UP(recorder, get_handle_parent, NULL, 0, allocation);
+    found = UP(recorder)->ops->get_handle_parent(UP(recorder), allocation);
+    end_up(recorder, found, NULL);
+    return found;
+}
+
+static D3DKMT_HANDLE up_enum_handle_children(struct miniport_host *host,
+                                             const DXGKARGCB_ENUMHANDLECHILDREN *children)
+{
+    struct recorder *recorder = recorder_of_host(host);
+    D3DKMT_HANDLE found;
+
+    BEGIN_UP(recorder, enum_handle_children, children, sizeof *children, 0);
+    found = UP(recorder)->ops->enum_handle_children(UP(recorder), children);
+    end_up(recorder, found, NULL);
+    return found;
+}
+
 static NTSTATUS up_reserve(struct miniport_host *host, HANDLE process,
                            DXGKARGCB_RESERVEGPUVIRTUALADDRESSRANGE *range)
 {
@@ -894,6 +917,8 @@ static const struct miniport_host_ops up_ops = {
     .queue_dpc = up_queue_dpc,
     .synchronize_execution = up_synchronize_execution,
     .get_handle_data = up_get_handle_data,
+    .get_handle_parent = up_get_handle_parent,
+    .enum_handle_children = up_enum_handle_children,
     .reserve_gpu_virtual_address_range = up_reserve,
     .create_context_allocation = up_create_context_allocation,
     .destroy_context_allocation = up_destroy_context_allocation,

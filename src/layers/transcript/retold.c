@@ -452,6 +452,7 @@ static uint64_t call_up(struct retold *retold, const struct transcript_callback 
     const uint64_t *arguments = up->arguments;
     DXGKARGCB_NOTIFY_INTERRUPT_DATA interrupt;
     DXGKARGCB_GETHANDLEDATA question;
+    DXGKARGCB_ENUMHANDLECHILDREN children;
     DXGKARGCB_MAPCONTEXTALLOCATION map;
     DXGK_DEVICE_INFO info;
 
@@ -482,6 +483,11 @@ static uint64_t call_up(struct retold *retold, const struct transcript_callback 
         take_structure(retold, item, &question, sizeof question);
         host->ops->get_handle_data(host, &question);
         return 0;
+    case TRANSCRIPT_get_handle_parent:
+        return host->ops->get_handle_parent(host, (D3DKMT_HANDLE)arguments[0]);
+    case TRANSCRIPT_enum_handle_children:
+        take_structure(retold, item, &children, sizeof children);
+        return host->ops->enum_handle_children(host, &children);
     case TRANSCRIPT_reserve_gpu_virtual_address_range:
         return call_reserve(retold, item, arguments[0]);
     case TRANSCRIPT_create_context_allocation:

@@ -143,6 +143,8 @@ struct transcript_configure {
     X(queue_dpc)                                                                                   \
     X(synchronize_execution)                                                                       \
     X(get_handle_data)                                                                             \
+    X(get_handle_parent)                                                                           \
+    X(enum_handle_children)                                                                        \
     X(reserve_gpu_virtual_address_range)                                                           \
     X(create_context_allocation)                                                                   \
     X(destroy_context_allocation)                                                                  \

@@ -359,14 +359,32 @@ static NTSTATUS open_one(const struct refkmd_adapter *adapter, DXGK_OPENALLOCATI
     return STATUS_SUCCESS;
 }
 
+/* Several that are opened together are those of one resource, in their order. */
+static NTSTATUS find_resource(const struct refkmd_adapter *adapter,
+                              const DXGKARG_OPENALLOCATION *args)
+{
+    const DXGKRNL_INTERFACE *kernel = &adapter->dxgkrnl;
+    DXGKARGCB_ENUMHANDLECHILDREN children = {0, 0};
+
+    if (args->NumAllocations < 2)
+        return STATUS_SUCCESS;
+    children.hObject = kernel->DxgkCbGetHandleParent(args->pOpenAllocation[0].hAllocation);
+    for (; children.hObject && children.Index < args->NumAllocations; children.Index++) {
+        if (kernel->DxgkCbEnumHandleChildren(&children) !=
+            args->pOpenAllocation[children.Index].hAllocation)
+            return STATUS_INVALID_HANDLE;
+    }
+    return children.hObject ? STATUS_SUCCESS : STATUS_INVALID_HANDLE;
+}
+
 /* All of them or none. Private data is not written to (ALLOC-019). Keeps ALLOC-018. */
 NTSTATUS NTAPI RefKmdOpenAllocation(IN_CONST_HANDLE hDevice, IN_CONST_PDXGKARG_OPENALLOCATION args)
 {
     const struct refkmd_device *device = hDevice;
-    NTSTATUS status = STATUS_SUCCESS;
+    NTSTATUS status = find_resource(device->adapter, args);
     UINT opened;
 
-    for (opened = 0; opened < args->NumAllocations; opened++) {
+    for (opened = 0; NT_SUCCESS(status) && opened < args->NumAllocations; opened++) {
         status = open_one(device->adapter, &args->pOpenAllocation[opened]);
         if (!NT_SUCCESS(status))
             break;

@@ -109,6 +109,18 @@ static PVOID NTAPI test_get_handle_data(const DXGKARGCB_GETHANDLEDATA *query)
     return query->hObject < TEST_HANDLES ? current->handles[query->hObject] : NULL;
 }
 
+/* All allocations are of one resource, whose handle is none of theirs. */
+static D3DKMT_HANDLE NTAPI test_get_handle_parent(D3DKMT_HANDLE allocation)
+{
+    return allocation < TEST_HANDLES ? TEST_HANDLES : 0;
+}
+
+static D3DKMT_HANDLE NTAPI test_enum_handle_children(const DXGKARGCB_ENUMHANDLECHILDREN *query)
+{
+    assert_int_equal(query->hObject, TEST_HANDLES);
+    return !current->children || query->Index < current->children ? query->Index + 1 : 0;
+}
+
 void test_on_interrupt(void *context)
 {
     struct test_kernel *kernel = context;
@@ -200,6 +212,8 @@ void test_create(struct test_kernel *kernel, PDRIVER_INITIALIZE driver_entry,
     kernel->dxgkrnl.DxgkCbNotifyDpc = test_notify_dpc;
     kernel->dxgkrnl.DxgkCbSynchronizeExecution = test_synchronize;
     kernel->dxgkrnl.DxgkCbGetHandleData = test_get_handle_data;
+    kernel->dxgkrnl.DxgkCbGetHandleParent = test_get_handle_parent;
+    kernel->dxgkrnl.DxgkCbEnumHandleChildren = test_enum_handle_children;
 
     assert_int_equal(driver_entry(NULL, NULL), STATUS_SUCCESS);
     kernel->dxgkrnl.Version = kernel->ddi.Version;

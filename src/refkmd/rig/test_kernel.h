@@ -57,6 +57,7 @@ struct test_kernel {
     } resources;
     BOOLEAN is_started;
     HANDLE handles[TEST_HANDLES]; /* what DxgkCbGetHandleData answers, by handle */
+    UINT children;                /* handles from 1 on that one resource has; all where it is 0 */
 
     DXGKARGCB_NOTIFY_INTERRUPT_DATA log[TEST_LOG_ENTRIES];
     int log_count;
