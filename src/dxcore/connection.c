@@ -26,6 +26,7 @@ static struct {
     struct protocol_joined joined;
     bool has_failed;
     void *lanes; /* NULL: calls go by sockets */
+    bool can_spin;
     bool has_stacks;
     _Atomic uint64_t used_lanes; /* a bit for each that a thread has */
 } self = {.lock = PTHREAD_MUTEX_INITIALIZER, .socket = -1};
@@ -34,6 +35,7 @@ static pthread_once_t key_once = PTHREAD_ONCE_INIT;
 static pthread_key_t key;
 static __thread int thread_socket = -1, thread_lane = -1;
 static __thread bool is_in_lane;
+static __thread struct lane_patience thread_patience;
 static __thread pid_t thread_process; /* of which socket and lane are */
 
 /* ---- Sockets --------------------------------------------------------------------------------- */
@@ -173,6 +175,7 @@ static void open_lanes(void)
     close(file);
     if (memory != MAP_FAILED)
         self.lanes = memory;
+    self.can_spin = lane_can_spin();
 }
 
 static bool join(void)
@@ -375,13 +378,34 @@ static bool has_server(void)
     return got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR));
 }
 
+static bool is_answered(const void *lane)
+{
+    return atomic_load(&((const struct lane *)lane)->state) != LANE_CALL;
+}
+
+/* False: the server is gone. */
+static bool await_answer(struct lane *lane)
+{
+    static const struct timespec second = {.tv_sec = 1};
+    bool is_there = true;
+
+    if (self.can_spin && lane_spin(&thread_patience, is_answered, lane))
+        return true;
+    atomic_store(&lane->sleeps, 1);
+    while (is_there && !is_answered(lane)) {
+        lane_wait(&lane->state, LANE_CALL, &second);
+        is_there = is_answered(lane) || has_server();
+    }
+    atomic_store(&lane->sleeps, 0);
+    return is_there;
+}
+
 /*
  * The call is in the buffer, whose size is bytes, and the answer takes its place, at most room of
  * it. Nothing of the program's is touched here. 0: the server is gone.
  */
 static size_t cross_lane(unsigned number, void *buffer, size_t bytes, size_t room)
 {
-    static const struct timespec second = {.tv_sec = 1};
     struct lane_board *board = self.lanes;
     struct lane *lane = lane_at(self.lanes, number);
     struct thunk_header header;
@@ -389,13 +413,9 @@ static size_t cross_lane(unsigned number, void *buffer, size_t bytes, size_t roo
     memcpy(lane->message, buffer, bytes);
     atomic_store(&lane->state, LANE_CALL);
     atomic_fetch_or(&board->pending, UINT64_C(1) << number);
-    atomic_fetch_add(&board->bell, 1);
-    lane_wake(&board->bell);
-    while (atomic_load(&lane->state) == LANE_CALL) {
-        lane_wait(&lane->state, LANE_CALL, &second);
-        if (atomic_load(&lane->state) == LANE_CALL && !has_server())
-            return 0;
-    }
+    lane_ring(&board->bell);
+    if (!await_answer(lane))
+        return 0;
     memcpy(&header, lane->message, sizeof header);
     if (header.magic != THUNK_MAGIC || header.bytes < sizeof header || header.bytes > room)
         return 0;

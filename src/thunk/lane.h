@@ -9,14 +9,16 @@
  *                client                                  server
  *                message, state = LANE_CALL
  *                sets the lane's bit in pending
- *                bell + 1, wakes the bell      --->      waits for bells of all clients
+ *                bell + 1, wakes who sleeps    --->      waits for bells of all clients
  *                waits for the state                     takes pending, copies the message, calls
  *                                              <---      message, state = LANE_ANSWER, wakes it
  *                takes the answer, state = LANE_FREE
  *
- *            Both sides wait in the kernel (futex); nobody spins. A message that is larger than a
- *            lane, a thread that finds no lane free, and a call from a signal handler amid another
- *            one go by a socket.
+ *            Both sides wait in the kernel (futex), and say so: who is not asleep is not woken.
+ *            Before they sleep they look at the word for LANE_SPIN_NS, because two wakes cost more
+ *            than most calls. Where that is in vain they look less often (lane_spin()), and never
+ *            where there is one processor. A message that is larger than a lane, a thread that
+ *            finds no lane free, and a call from a signal handler amid another one go by a socket.
  * Errors     The server believes nothing of this memory: it copies before it looks, and a state or
  *            a bit that makes no sense costs the client its own answer.
  */
@@ -25,7 +27,9 @@
 
 #include <limits.h>
 #include <linux/futex.h>
+#include <sched.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/syscall.h>
@@ -41,6 +45,11 @@
 #define LANE_NOTICES    64u
 #define LANE_FILE_BYTES (LANE_BOARD + LANE_COUNT * LANE_BYTES)
 
+/* As long as a call and two wakes take where nothing else runs. */
+#define LANE_SPIN_NS 20000u
+/* One look in so many, where looking was in vain again and again. */
+#define LANE_MOST_SKIPPED 255u
+
 enum lane_state { LANE_FREE, LANE_CALL, LANE_ANSWER };
 
 /* By the server, for a registration of the client's for notices to trim: the newest one. */
@@ -50,16 +59,21 @@ struct lane_notice {
     uint64_t bytes;
 };
 
+struct lane_bell {
+    _Atomic uint32_t count;  /* grows with each ring */
+    _Atomic uint32_t sleeps; /* the server does, or is about to, until the count is another */
+};
+
 struct lane_board {
-    _Atomic uint32_t bell;        /* grows with each call */
+    struct lane_bell bell;        /* rung with each call */
     _Atomic uint32_t notice_bell; /* grows with each notice; the client waits for it */
     _Atomic uint64_t pending;     /* a bit for each lane whose call nobody has taken */
     struct lane_notice notices[LANE_NOTICES];
 };
 
 struct lane {
-    _Atomic uint32_t state; /* enum lane_state */
-    uint32_t reserved;
+    _Atomic uint32_t state;     /* enum lane_state */
+    _Atomic uint32_t sleeps;    /* the client does, or is about to, until the state is another */
     uint64_t stack[LANE_STACK]; /* where the call came from, innermost first; 0 behind the last */
     uint8_t message[LANE_ROOM]; /* at a multiple of 64 */
 };
@@ -81,6 +95,64 @@ static inline void lane_wait(_Atomic uint32_t *word, uint32_t value, const struc
 static inline void lane_wake(_Atomic uint32_t *word)
 {
     syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+/* The count is written before the sleeper is looked at: one of the two sees the other. */
+static inline void lane_ring(struct lane_bell *bell)
+{
+    atomic_fetch_add(&bell->count, 1);
+    if (atomic_load(&bell->sleeps))
+        lane_wake(&bell->count);
+}
+
+/* How a thread has fared with looking before it sleeps. */
+struct lane_patience {
+    unsigned skipped, left; /* looks that are left out after one in vain; of these: still to come */
+};
+
+/* False: there is one processor for this thread, and whom it waits for cannot run beside it. */
+static inline bool lane_can_spin(void)
+{
+    cpu_set_t processors;
+
+    return !sched_getaffinity(0, sizeof processors, &processors) && CPU_COUNT(&processors) > 1;
+}
+
+static inline uint64_t lane_now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* Looks until is_over() says so, for a while or not at all. True: it has said so. */
+static inline bool lane_spin(struct lane_patience *patience, bool (*is_over)(const void *context),
+                             const void *context)
+{
+    uint64_t until;
+
+    if (patience->left) {
+        patience->left--;
+        return false;
+    }
+    until = lane_now_ns() + LANE_SPIN_NS;
+    do {
+        for (unsigned i = 0; i < 32; i++) {
+            if (is_over(context)) {
+                patience->skipped = 0;
+                return true;
+            }
+#if defined(__x86_64__)
+            __builtin_ia32_pause();
+#endif
+        }
+    } while (lane_now_ns() < until);
+    patience->skipped = patience->skipped * 2 + 1;
+    if (patience->skipped > LANE_MOST_SKIPPED)
+        patience->skipped = LANE_MOST_SKIPPED;
+    patience->left = patience->skipped;
+    return false;
 }
 
 #endif

@@ -5,6 +5,8 @@
  *     client copy BUFFERS MIB ROUNDS [THREADS]   writes, copies by the GPU, evicts, reads, compares
  *     client keep BUFFERS MIB ROUNDS [FOLDER]    the same with buffers that stay resident; with a
  *                                                folder: begins when two of them have theirs
+ *     client locks COUNT THREADS ROUNDS          threads write records through locks, some of which
+ *                                                are held for long, while the GPU copies others
  *     client die BUFFERS MIB                     the same, killed by itself in the midst of a copy
  *     client wait                                waits for a fence that nobody signals
  *     client calls                               measures what a call costs, beside a socket
@@ -22,13 +24,16 @@
 #include <ntstatus.h>
 
 #include <dirent.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -632,6 +637,154 @@ static int point_wildly(void)
     return 3;
 }
 
+/* ---- Locks ----------------------------------------------------------------------------------- */
+
+#define RECORD_BYTES 65536u
+#define RECORD_WORDS (RECORD_BYTES / 8)
+#define HELD_LOCKS   8u /* of each thread, at any time */
+
+struct record {
+    struct buffer buffer;
+    uint64_t seed;    /* of what it holds; 0: nothing yet */
+    uint64_t *memory; /* while it is locked */
+};
+
+struct locker {
+    unsigned number, count, rounds;
+    uint64_t wrong, written, copied, random;
+};
+
+static uint64_t next_random(struct locker *locker)
+{
+    locker->random = locker->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return locker->random >> 24;
+}
+
+/* The last word is a sum of those in front of it. */
+static void write_record(struct record *record, uint64_t seed)
+{
+    uint64_t sum = 0;
+
+    for (unsigned i = 0; i + 1 < RECORD_WORDS; i++) {
+        record->memory[i] = (i + seed) * UINT64_C(0x9e3779b97f4a7c15);
+        sum += record->memory[i];
+    }
+    record->memory[RECORD_WORDS - 1] = sum;
+    record->seed = seed;
+}
+
+static uint64_t wrong_words(const struct record *record)
+{
+    uint64_t sum = 0, wrong = 0;
+
+    for (unsigned i = 0; record->seed && i + 1 < RECORD_WORDS; i++) {
+        wrong += record->memory[i] != (i + record->seed) * UINT64_C(0x9e3779b97f4a7c15);
+        sum += record->memory[i];
+    }
+    return wrong + (record->seed && sum != record->memory[RECORD_WORDS - 1]);
+}
+
+static void lock_record(struct locker *locker, struct driver *driver, struct record *record)
+{
+    D3DKMT_LOCK2 lock = {.hDevice = driver->device, .hAllocation = record->buffer.handle};
+
+    must("Lock2", D3DKMTLock2(&lock));
+    record->memory = lock.pData;
+    locker->wrong += wrong_words(record);
+}
+
+static void unlock_record(struct driver *driver, struct record *record)
+{
+    must("Unlock2", D3DKMTUnlock2(&(D3DKMT_UNLOCK2){.hDevice = driver->device,
+                                                    .hAllocation = record->buffer.handle}));
+    record->memory = NULL;
+}
+
+/* The GPU copies one that is not locked to another one. */
+static void copy_record(struct locker *locker, struct driver *driver, struct record *to,
+                        const struct record *from)
+{
+    if (to == from || to->memory || from->memory)
+        return;
+    make_resident(driver, &from->buffer);
+    make_resident(driver, &to->buffer);
+    wait_until(driver, driver->fence, copy(driver, to->buffer.va, from->buffer.va, RECORD_BYTES));
+    evict(driver, &from->buffer);
+    evict(driver, &to->buffer);
+    to->seed = from->seed;
+    locker->copied++;
+}
+
+static void *play_locks(void *context)
+{
+    struct locker *locker = context;
+    struct record *records = calloc(locker->count, sizeof *records);
+    struct driver driver;
+
+    start(&driver);
+    for (unsigned i = 0; i < locker->count; i++) {
+        records[i].buffer = create(&driver, SGPU_UMD_CPU_VISIBLE, RECORD_BYTES, NULL);
+        map(&driver, &records[i].buffer, 0);
+    }
+    for (unsigned round = 0; round < locker->rounds; round++) {
+        struct record *oldest = &records[(round + locker->count - HELD_LOCKS) % locker->count];
+        struct record *one = &records[round % locker->count];
+
+        if (oldest->memory) {
+            locker->wrong += wrong_words(oldest);
+            unlock_record(&driver, oldest);
+        }
+        lock_record(locker, &driver, one);
+        for (unsigned i = 0; i < 4; i++) { /* into those that are locked, whichever they are */
+            one = &records[next_random(locker) % locker->count];
+            if (one->memory) {
+                locker->wrong += wrong_words(one);
+                write_record(one, next_random(locker) | 1);
+                locker->written++;
+            }
+        }
+        for (unsigned i = 0; i < 4; i++)
+            copy_record(locker, &driver, &records[next_random(locker) % locker->count],
+                        &records[next_random(locker) % locker->count]);
+    }
+    for (unsigned i = 0; i < locker->count; i++) {
+        if (!records[i].memory)
+            lock_record(locker, &driver, &records[i]);
+        locker->wrong += wrong_words(&records[i]);
+        unlock_record(&driver, &records[i]);
+    }
+    must("DestroyDevice", D3DKMTDestroyDevice(&(D3DKMT_DESTROYDEVICE){driver.device}));
+    free(records);
+    return NULL;
+}
+
+static int locks(unsigned count, unsigned threads, unsigned rounds)
+{
+    struct locker lockers[64] = {{0}};
+    pthread_t handles[64];
+    uint64_t wrong = 0, written = 0, copied = 0;
+
+    for (unsigned i = 0; i < threads; i++) {
+        lockers[i] = (struct locker){
+            .number = i, .count = count / threads, .rounds = rounds, .random = i + 1};
+        pthread_create(&handles[i], NULL, play_locks, &lockers[i]);
+    }
+    for (unsigned i = 0; i < threads; i++) {
+        pthread_join(handles[i], NULL);
+        wrong += lockers[i].wrong;
+        written += lockers[i].written;
+        copied += lockers[i].copied;
+    }
+    printf("%llu wrong words in %u records, of which %llu times one was written through a lock and "
+           "%llu times copied by the GPU\n",
+           (unsigned long long)wrong, count, (unsigned long long)written,
+           (unsigned long long)copied);
+    must("CloseAdapter", D3DKMTCloseAdapter(&(D3DKMT_CLOSEADAPTER){adapter}));
+    return wrong != 0;
+}
+
+/* ---- What a call costs ----------------------------------------------------------------------- */
+
 #define BATCH   250u
 #define BATCHES 400u
 
@@ -678,10 +831,55 @@ static void one_round_trip(void *context)
         fail("a socket", 0);
 }
 
-/* The call, and a round trip of such a message to a process that answers at once. */
+static void futex(_Atomic uint32_t *word, int operation, uint32_t value)
+{
+    syscall(SYS_futex, word, operation, value, NULL, NULL, 0);
+}
+
+/* Two wakes by futex, to another process and back, with nothing between. */
+static void one_pair_of_wakes(void *context)
+{
+    _Atomic uint32_t *word = context;
+
+    atomic_store(word, 1);
+    futex(word, FUTEX_WAKE, 1);
+    while (atomic_load(word) == 1)
+        futex(word, FUTEX_WAIT, 1);
+}
+
+static void measure_wakes(double *median, double *fastest)
+{
+    _Atomic uint32_t *word =
+        mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    pid_t child;
+
+    if (word == MAP_FAILED)
+        fail("a page", 0);
+    child = fork();
+    while (child == 0 && atomic_load(word) != 2) {
+        if (atomic_load(word) == 0) {
+            futex(word, FUTEX_WAIT, 0);
+            continue;
+        }
+        atomic_store(word, 0);
+        futex(word, FUTEX_WAKE, 1);
+    }
+    if (child == 0)
+        _exit(0);
+    measure(one_pair_of_wakes, word, median, fastest);
+    atomic_store(word, 2);
+    futex(word, FUTEX_WAKE, 1);
+    waitpid(child, NULL, 0);
+    munmap(word, 4096);
+}
+
+/*
+ * The call; a round trip of such a message to a process that answers at once; and what two wakes
+ * alone take there.
+ */
 static int calls(void)
 {
-    double median, fastest, socket_median, socket_fastest;
+    double median, fastest, socket_median, socket_fastest, wakes_median, wakes_fastest;
     struct driver driver;
     D3DKMT_GETDEVICESTATE state = {.StateType = D3DKMT_DEVICESTATE_EXECUTION};
     char message[80] = "";
@@ -704,9 +902,11 @@ static int calls(void)
     measure(one_round_trip, &files[0], &socket_median, &socket_fastest);
     close(files[0]);
     waitpid(child, NULL, 0);
+    measure_wakes(&wakes_median, &wakes_fastest);
     printf("a call: %.2f us (fastest batch %.2f); a round trip of such a message through a socket: "
-           "%.2f us (%.2f)\n",
-           median, fastest, socket_median, socket_fastest);
+           "%.2f us (%.2f); two bare wakes: %.2f us (%.2f), a call is %.2f of them (%.2f)\n",
+           median, fastest, socket_median, socket_fastest, wakes_median, wakes_fastest,
+           median / wakes_median, fastest / wakes_fastest);
     return 0;
 }
 
@@ -727,6 +927,9 @@ int main(int argc, char **argv)
         return keep(buffers, bytes, rounds, argc > 5 ? argv[5] : NULL);
     if (!strcmp(what, "die") && buffers && bytes)
         return die(buffers, bytes);
+    if (!strcmp(what, "locks") && argc > 4 && atoi(argv[3]) > 0 && atoi(argv[3]) <= 64 &&
+        atoi(argv[2]) / atoi(argv[3]) > (int)HELD_LOCKS)
+        return locks((unsigned)atoi(argv[2]), (unsigned)atoi(argv[3]), (unsigned)atoi(argv[4]));
     if (!strcmp(what, "calls"))
         return calls();
     if (!strcmp(what, "wait"))
@@ -737,6 +940,6 @@ int main(int argc, char **argv)
         return careless();
     if (!strcmp(what, "lie"))
         return lie();
-    fprintf(stderr, "usage: client copy|keep|die|wait|calls|share|careless|wild|lie ...\n");
+    fprintf(stderr, "usage: client copy|keep|locks|die|wait|calls|share|careless|wild|lie ...\n");
     return 2;
 }

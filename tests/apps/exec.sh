@@ -57,6 +57,11 @@ expect 0 '^0 wrong words' --local-memory 16M --socket "$folder/socket" -- sh "$f
 grep -q ' demotions' "$folder/out" || complain "nobody gave way"
 expect 0 '^asked to trim: [1-9]' --local-memory 32M -- "$client" share 6 4
 
+# Eight threads write records through locks: 64 of 256 are locked at any time, the others move.
+expect 0 '^0 wrong words in 256 records' --local-memory 8M -- "$client" locks 256 8 40
+grep -q ' 0 evictions' "$folder/out" && complain "nothing moved beside the locks"
+grep -q ' 0 findings$' "$folder/out" || complain "locks: findings"
+
 # A record plays without the client: the same twice, every byte right, and shrinks to a defect.
 digest_of() {
     "$drydock" run "$1" --out "$folder/run" > "$folder/out" 2>&1 ||

@@ -416,8 +416,7 @@ static void use_lanes_badly(void)
         memcpy(lane->message, words, sizeof words);
         atomic_store(&lane->state, (uint32_t)(i % 3 ? LANE_CALL : (unsigned)(seed >> 50)));
         atomic_store(&board->pending, i % 4 ? UINT64_MAX : seed);
-        atomic_fetch_add(&board->bell, 1);
-        lane_wake(&board->bell);
+        lane_ring(&board->bell);
         if (i % 1000 == 0)
             usleep(1000);
         answers += atomic_load(&lane->state) == LANE_ANSWER;

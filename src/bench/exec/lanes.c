@@ -69,7 +69,7 @@ int lanes_file(const struct lanes *lanes)
     return lanes->file;
 }
 
-_Atomic uint32_t *lanes_bell(const struct lanes *lanes)
+struct lane_bell *lanes_bell(const struct lanes *lanes)
 {
     return &((struct lane_board *)lanes->memory)->bell;
 }
@@ -82,7 +82,8 @@ static void answer(struct lane_call *call, const void *message, size_t bytes)
 
     memcpy(lane->message, message, bytes);
     atomic_store(&lane->state, LANE_ANSWER);
-    lane_wake(&lane->state);
+    if (atomic_load(&lane->sleeps))
+        lane_wake(&lane->state);
 }
 
 static void answer_bare(struct lane_call *call, NTSTATUS status)

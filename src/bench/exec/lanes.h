@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 struct lanes;
+struct lane_bell;
 
 struct lanes_counts {
     uint64_t messages, refused;
@@ -30,7 +31,7 @@ struct lanes *lanes_create(struct d3dkmt_process *process);
 void lanes_destroy(struct lanes *lanes); /* NULL is fine */
 /* For the client to map; and what it rings. */
 int lanes_file(const struct lanes *lanes);
-_Atomic uint32_t *lanes_bell(const struct lanes *lanes);
+struct lane_bell *lanes_bell(const struct lanes *lanes);
 /* A notice to trim, of a registration below D3DKMT_MOST_TRIM_NOTICES. */
 void lanes_notify(struct lanes *lanes, unsigned number, uint32_t flags, uint64_t bytes);
 /* True: there was a call. */

@@ -35,8 +35,7 @@ static void *help(void *context)
         if (epoll_wait(waiting->epoll, &event, 1, -1) <= 0)
             continue;
         atomic_store(&waiting->ready, 1);
-        atomic_fetch_add(&waiting->bell, 1);
-        lane_wake(&waiting->bell);
+        lane_ring(&waiting->bell);
     }
     return NULL;
 }
@@ -74,6 +73,7 @@ bool waiting_open(struct waiting *waiting)
     waiting->epoll = epoll_create1(EPOLL_CLOEXEC);
     if (waiting->epoll < 0)
         return false;
+    waiting->can_spin = lane_can_spin();
     waiting->has_helper = system_waits_for_many() && start_helper(waiting);
     return true;
 }
@@ -129,16 +129,16 @@ bool waiting_has_bells(const struct waiting *waiting)
     return waiting->has_helper;
 }
 
-bool waiting_add_bell(struct waiting *waiting, _Atomic uint32_t *bell)
+bool waiting_add_bell(struct waiting *waiting, struct lane_bell *bell)
 {
     if (waiting->bell_count == WAITING_MOST_BELLS)
         return false;
-    waiting->seen[waiting->bell_count] = atomic_load(bell);
+    waiting->seen[waiting->bell_count] = atomic_load(&bell->count);
     waiting->bells[waiting->bell_count++] = bell;
     return true;
 }
 
-void waiting_remove_bell(struct waiting *waiting, _Atomic uint32_t *bell)
+void waiting_remove_bell(struct waiting *waiting, struct lane_bell *bell)
 {
     for (unsigned i = 0; i < waiting->bell_count; i++) {
         if (waiting->bells[i] != bell)
@@ -153,9 +153,9 @@ void waiting_remove_bell(struct waiting *waiting, _Atomic uint32_t *bell)
 
 void waiting_look(struct waiting *waiting)
 {
-    waiting->seen_own = atomic_load(&waiting->bell);
+    waiting->seen_own = atomic_load(&waiting->bell.count);
     for (unsigned i = 0; i < waiting->bell_count; i++)
-        waiting->seen[i] = atomic_load(waiting->bells[i]);
+        waiting->seen[i] = atomic_load(&waiting->bells[i]->count);
 }
 
 static unsigned take_events(struct waiting *waiting, struct waiting_ready ready[WAITING_MOST_READY])
@@ -185,19 +185,40 @@ unsigned waiting_take(struct waiting *waiting, struct waiting_ready ready[WAITIN
     return taken;
 }
 
+static bool has_rung(const void *context)
+{
+    const struct waiting *waiting = context;
+
+    for (unsigned i = 0; i < waiting->bell_count; i++) {
+        if (atomic_load(&waiting->bells[i]->count) != waiting->seen[i])
+            return true;
+    }
+    return atomic_load(&waiting->bell.count) != waiting->seen_own;
+}
+
+static void set_sleeps(struct waiting *waiting, uint32_t sleeps)
+{
+    for (unsigned i = 0; i < waiting->bell_count; i++)
+        atomic_store(&waiting->bells[i]->sleeps, sleeps);
+    atomic_store(&waiting->bell.sleeps, sleeps);
+}
+
 void waiting_sleep(struct waiting *waiting, uint64_t most_ns)
 {
     struct waited_word words[WAITING_MOST_BELLS + 1] = {
-        {waiting->seen_own, (uintptr_t)&waiting->bell, WORD_OF_32_BITS, 0}};
+        {waiting->seen_own, (uintptr_t)&waiting->bell.count, WORD_OF_32_BITS, 0}};
     struct timespec until = {0};
     struct epoll_event event;
 
+    if (waiting->bell_count && waiting->can_spin &&
+        lane_spin(&waiting->patience, has_rung, waiting))
+        return;
     if (!waiting->bell_count) {
         epoll_wait(waiting->epoll, &event, 1, most_ns ? (int)(most_ns / 1000000) + 1 : -1);
         return;
     }
     for (unsigned i = 0; i < waiting->bell_count; i++)
-        words[i + 1] = (struct waited_word){waiting->seen[i], (uintptr_t)waiting->bells[i],
+        words[i + 1] = (struct waited_word){waiting->seen[i], (uintptr_t)&waiting->bells[i]->count,
                                             WORD_OF_32_BITS, 0};
     if (most_ns) {
         clock_gettime(CLOCK_MONOTONIC, &until);
@@ -208,6 +229,8 @@ void waiting_sleep(struct waiting *waiting, uint64_t most_ns)
             until.tv_sec++;
         }
     }
+    set_sleeps(waiting, 1);
     syscall(SYS_futex_waitv, words, waiting->bell_count + 1, 0, most_ns ? &until : NULL,
             CLOCK_MONOTONIC);
+    set_sleeps(waiting, 0);
 }

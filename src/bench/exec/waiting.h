@@ -13,6 +13,8 @@
 #ifndef DRYDOCK_BENCH_EXEC_WAITING_H
 #define DRYDOCK_BENCH_EXEC_WAITING_H
 
+#include "thunk/lane.h"
+
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -34,13 +36,15 @@ struct waiting {
     int epoll, stop; /* stop: an event that ends the helper */
     bool has_helper;
     pthread_t helper;
-    _Atomic uint32_t bell;  /* the helper's */
+    struct lane_bell bell;  /* the helper's */
     _Atomic uint32_t ready; /* 1: sockets have something, and the helper waits for the server */
     _Atomic bool stops;
     /* Bells of clients, each with what it showed when the server looked last. */
-    _Atomic uint32_t *bells[WAITING_MOST_BELLS];
+    struct lane_bell *bells[WAITING_MOST_BELLS];
     uint32_t seen[WAITING_MOST_BELLS], seen_own;
     unsigned bell_count;
+    bool can_spin;
+    struct lane_patience patience;
 };
 
 struct waiting_ready {
@@ -59,8 +63,8 @@ void waiting_remove(struct waiting *waiting, struct waiting_source *source);
 /* True: clients may have bells. */
 bool waiting_has_bells(const struct waiting *waiting);
 /* False: there are too many. */
-bool waiting_add_bell(struct waiting *waiting, _Atomic uint32_t *bell);
-void waiting_remove_bell(struct waiting *waiting, _Atomic uint32_t *bell);
+bool waiting_add_bell(struct waiting *waiting, struct lane_bell *bell);
+void waiting_remove_bell(struct waiting *waiting, struct lane_bell *bell);
 
 /*
  * What is said from here on ends the next sleep: call it, then look at lanes and sockets, then
