@@ -5,6 +5,7 @@
 #include "cli/cli.h"
 #include "cli/terminal.h"
 
+#include "bench/measure/client_bench.h"
 #include "bench/measure/image_bench.h"
 #include "bench/measure/page_bench.h"
 #include "bench/measure/range_bench.h"
@@ -366,6 +367,45 @@ static enum cli_status bench_scaling(struct bench_output *out)
     return CLI_FINE;
 }
 
+static void print_clients(struct bench_output *out, const struct client_subject *subject,
+                          const struct client_bench *r)
+{
+    struct row_name row;
+
+    name_row(&row, "clients", "%s", subject->name);
+    bench_figure(out, row.key, row.name, (double)r->virtual_ns / (double)r->ideal_ns, "times");
+    name_row(&row, "clients", "%s/loops alone", subject->name);
+    bench_figure(out, row.key, row.name, (double)r->loops_ns / (double)r->loops_work_ns, "times");
+    name_row(&row, "clients", "%s/unfairness", subject->name);
+    bench_figure(out, row.key, row.name, 1 - r->fairness, "");
+    if (!out->as_json)
+        printf("    throughput %.3f of the ideal, fairness %.3f, %.2f GiB moved in\n",
+               (double)r->ideal_ns / (double)r->virtual_ns, r->fairness,
+               (double)r->moved_in_bytes / (double)GiB);
+}
+
+/* Processes whose memory does not fit together. */
+static enum cli_status bench_clients(struct bench_output *out)
+{
+    bench_begin(out, "clients",
+                "clients: eight decode loops whose sets exceed memory four times, beside the ideal "
+                "schedule\n  (virtual time, so there is no spread; unfairness is 1 less Jain's "
+                "index)");
+    for (size_t i = 0; i < client_subject_count; i++) {
+        struct client_bench result;
+
+        if (client_subjects[i].is_long && out->is_quick)
+            continue;
+        if (!client_bench_run(&client_subjects[i], &result)) {
+            cli_error("bench clients: the run with %s is not clean", client_subjects[i].name);
+            return CLI_INTERNAL;
+        }
+        print_clients(out, &client_subjects[i], &result);
+    }
+    bench_end(out);
+    return CLI_FINE;
+}
+
 /*
  * The reference driver as an image, made by the verb cc of this program; false: it cannot be made
  * here.
@@ -445,7 +485,8 @@ static const struct {
     {"page-tables", bench_page_tables}, {"transfers", bench_transfers},
     {"ranges", bench_ranges},           {"pages", bench_pages},
     {"residency", bench_residency},     {"replay", bench_replay},
-    {"scaling", bench_scaling},         {"images", bench_images},
+    {"scaling", bench_scaling},         {"clients", bench_clients},
+    {"images", bench_images},
 };
 #define BENCH_COUNT (sizeof benches / sizeof benches[0])
 
@@ -470,7 +511,7 @@ static bool names_are_known(const struct cli_arguments *arguments)
         if (j == BENCH_COUNT) {
             cli_error(
                 "unknown bench '%s' (expected page-tables, transfers, ranges, pages, residency, "
-                "replay, scaling or images)",
+                "replay, scaling, clients or images)",
                 arguments->rest[i]);
             return false;
         }
@@ -522,7 +563,8 @@ static enum cli_status bench(const struct cli_arguments *arguments)
 
 const struct cli_verb cli_bench = {
     .name = "bench",
-    .usage = "[page-tables] [transfers] [ranges] [pages] [residency] [replay] [scaling] [images]",
+    .usage = "[page-tables] [transfers] [ranges] [pages] [residency] [replay] [scaling] [clients] "
+             "[images]",
     .summary = "Measures this build, each figure beside a floor or a peer from the same run",
     .details = "Figures depend on the machine; ratios much less. Without names, all of them; with "
                "--bounds\n"
