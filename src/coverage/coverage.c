@@ -21,13 +21,15 @@ struct seen_case {
 
 struct coverage {
     struct coverage_tally *tallies;
-    struct coverage_arm *arms;
+    const struct coverage_arm *arms;
     uint64_t *arm_calls;
     uint64_t calls[COVERAGE_GROUP_COUNT];
     uint64_t run_calls[COVERAGE_GROUP_COUNT]; /* of this run */
     unsigned first_member[COVERAGE_GROUP_COUNT];
     unsigned *next_member; /* of the same group; the table's length: none */
     unsigned first_arm[COVERAGE_GROUP_COUNT], end_arm[COVERAGE_GROUP_COUNT];
+    /* counts_only: the arms of a group that no call has shown are unseen[first_arm..unseen_end). */
+    unsigned *unseen, unseen_end[COVERAGE_GROUP_COUNT];
     struct seen_case *cases;
     unsigned case_count;
     bool is_frugal, counts_only;
@@ -67,19 +69,16 @@ unsigned coverage_group_of(const char *structure)
 /* ---- Life ------------------------------------------------------------------------------------ */
 
 /* The arms of a group stand side by side in their table. */
-static bool read_arms(struct coverage *coverage)
+static void find_arms(struct coverage *coverage)
 {
     for (unsigned i = 0; i < coverage_arm_count(); i++) {
-        unsigned group;
+        unsigned group = coverage->arms[i].group;
 
-        if (!coverage_arm_read(i, &coverage->arms[i]))
-            return false;
-        group = coverage->arms[i].group;
         if (coverage->end_arm[group] == 0)
             coverage->first_arm[group] = i;
-        coverage->end_arm[group] = i + 1;
+        coverage->end_arm[group] = coverage->unseen_end[group] = i + 1;
+        coverage->unseen[i] = i;
     }
-    return true;
 }
 
 struct coverage *coverage_create(void)
@@ -91,13 +90,15 @@ struct coverage *coverage_create(void)
     coverage->tallies = calloc(coverage_members_count, sizeof *coverage->tallies);
     coverage->next_member = calloc(coverage_members_count, sizeof *coverage->next_member);
     coverage->cases = calloc(MAX_CASES, sizeof *coverage->cases);
-    coverage->arms = calloc(coverage_arm_count(), sizeof *coverage->arms);
+    coverage->arms = coverage_arms_read();
     coverage->arm_calls = calloc(coverage_arm_count(), sizeof *coverage->arm_calls);
+    coverage->unseen = calloc(coverage_arm_count(), sizeof *coverage->unseen);
     if (!coverage->tallies || !coverage->next_member || !coverage->cases || !coverage->arms ||
-        !coverage->arm_calls || !read_arms(coverage)) {
+        !coverage->arm_calls || !coverage->unseen) {
         coverage_destroy(coverage);
         return NULL;
     }
+    find_arms(coverage);
     for (unsigned group = 0; group < COVERAGE_GROUP_COUNT; group++)
         coverage->first_member[group] = coverage_members_count;
     for (unsigned i = coverage_members_count; i-- > 0;) {
@@ -124,8 +125,8 @@ void coverage_destroy(struct coverage *coverage)
         free(coverage->cases[i].name);
     free(coverage->cases);
     free(coverage->next_member);
+    free(coverage->unseen);
     free(coverage->arm_calls);
-    free(coverage->arms);
     free(coverage->tallies);
     free(coverage);
 }
@@ -149,12 +150,24 @@ void coverage_begin_run(struct coverage *coverage)
 
 /* ---- Recording ------------------------------------------------------------------------------- */
 
-uint64_t coverage_member_value(const struct coverage_member *member, const void *structure)
+/* Of the sizes that numbers have, without a call. */
+static uint64_t first_word(const uint8_t *bytes, uint64_t count)
 {
     uint64_t value = 0;
 
-    memcpy(&value, (const uint8_t *)structure + member->offset,
-           min_u64(member->bytes, sizeof value));
+    if (count >= 8)
+        memcpy(&value, bytes, 8);
+    else if (count == 4)
+        memcpy(&value, bytes, 4);
+    else
+        memcpy(&value, bytes, count);
+    return value;
+}
+
+uint64_t coverage_member_value(const struct coverage_member *member, const void *structure)
+{
+    uint64_t value = first_word((const uint8_t *)structure + member->offset, member->bytes);
+
     if (member->first_bit >= 0)
         value = (value >> member->first_bit) & (UINT64_MAX >> (64 - member->bits));
     return value;
@@ -210,16 +223,30 @@ bool coverage_takes_call(struct coverage *coverage, unsigned group)
     return !coverage->is_frugal || !has_shown_all(coverage, group);
 }
 
+/* One call that shows an arm is enough. */
+static void look_for_unseen(struct coverage *coverage, unsigned group, const void *structure,
+                            const DXGKARG_BUILDPAGINGBUFFER *around)
+{
+    unsigned i = coverage->first_arm[group];
+
+    while (i < coverage->unseen_end[group]) {
+        unsigned arm = coverage->unseen[i];
+
+        if (coverage_arm_is_shown(&coverage->arms[arm], structure, around)) {
+            coverage->arm_calls[arm] = 1;
+            coverage->unseen[i] = coverage->unseen[--coverage->unseen_end[group]];
+        } else {
+            i++;
+        }
+    }
+}
+
 void coverage_note_values(struct coverage *coverage, unsigned group, const void *structure,
                           const DXGKARG_BUILDPAGINGBUFFER *around)
 {
     coverage->calls[group]++;
     if (coverage->counts_only) {
-        for (unsigned i = coverage->first_arm[group]; i < coverage->end_arm[group]; i++) {
-            if (!coverage->arm_calls[i]) /* one call is enough */
-                coverage->arm_calls[i] =
-                    coverage_arm_is_shown(&coverage->arms[i], structure, around);
-        }
+        look_for_unseen(coverage, group, structure, around);
         return;
     }
     if (coverage->case_count)

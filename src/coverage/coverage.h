@@ -85,6 +85,7 @@ struct coverage_member {
 struct coverage_term {
     const struct coverage_member *member;
     bool is_equal;
+    bool is_always_meant; /* the member is no alternative of another one */
     uint64_t value;
 };
 

@@ -81,7 +81,10 @@ static const char *read_term(unsigned group, const char *text, struct coverage_t
     out_term->member = member_named(group, text, length);
     out_term->is_equal = text[length] == '=';
     out_term->value = strtoull(text + length + (out_term->is_equal ? 1 : 2), &end, 10);
-    return out_term->member ? end + strspn(end, " ") : NULL;
+    if (!out_term->member)
+        return NULL;
+    out_term->is_always_meant = coverage_member_is_always_meant(out_term->member);
+    return end + strspn(end, " ");
 }
 
 unsigned coverage_arm_count(void)
@@ -89,7 +92,7 @@ unsigned coverage_arm_count(void)
     return ARRAY_COUNT(rows);
 }
 
-bool coverage_arm_read(unsigned index, struct coverage_arm *out_arm)
+static bool read_arm(unsigned index, struct coverage_arm *out_arm)
 {
     const struct row *row = &rows[index];
     const char *text = row->condition;
@@ -113,6 +116,19 @@ bool coverage_arm_read(unsigned index, struct coverage_arm *out_arm)
     return true;
 }
 
+const struct coverage_arm *coverage_arms_read(void)
+{
+    static struct coverage_arm arms[ARRAY_COUNT(rows)];
+    static bool are_read;
+
+    for (unsigned i = 0; i < ARRAY_COUNT(rows) && !are_read; i++) {
+        if (!read_arm(i, &arms[i]))
+            return NULL;
+    }
+    are_read = true;
+    return arms;
+}
+
 bool coverage_arm_is_shown(const struct coverage_arm *arm, const void *structure,
                            const DXGKARG_BUILDPAGINGBUFFER *around)
 {
@@ -120,7 +136,7 @@ bool coverage_arm_is_shown(const struct coverage_arm *arm, const void *structure
         const struct coverage_term *term = &arm->terms[i];
 
         if ((coverage_member_value(term->member, structure) == term->value) != term->is_equal ||
-            !coverage_member_is_meant(term->member, structure, around))
+            (!term->is_always_meant && !coverage_member_is_meant(term->member, structure, around)))
             return false;
     }
     return true;

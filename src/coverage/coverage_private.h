@@ -17,11 +17,16 @@ extern const unsigned coverage_members_count;
 /* structure is the member's; around is the call that it belongs to (NULL: none). */
 bool coverage_member_is_meant(const struct coverage_member *member, const void *structure,
                               const DXGKARG_BUILDPAGINGBUFFER *around);
+/* Whatever the structure. */
+bool coverage_member_is_always_meant(const struct coverage_member *member);
 uint64_t coverage_member_value(const struct coverage_member *member, const void *structure);
 const char *coverage_member_reason(const struct coverage_member *member);
 
-/* False: the row of data/ddi/arms.tsv names a member that there is not, or too many. */
-bool coverage_arm_read(unsigned index, struct coverage_arm *out_arm);
+/*
+ * All arms, which are read once and stay; NULL: a row of data/ddi/arms.tsv names a member that
+ * there is not, or too many. Not for several threads at once.
+ */
+const struct coverage_arm *coverage_arms_read(void);
 bool coverage_arm_is_shown(const struct coverage_arm *arm, const void *structure,
                            const DXGKARG_BUILDPAGINGBUFFER *around);
 

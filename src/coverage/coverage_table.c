@@ -81,18 +81,31 @@ static uint64_t word_at(const void *structure, uint32_t offset, uint32_t bytes)
     return word;
 }
 
-bool coverage_member_is_meant(const struct coverage_member *member, const void *structure,
-                              const DXGKARG_BUILDPAGINGBUFFER *around)
+static const struct alternative *find_alternative(const struct coverage_member *member)
 {
-    if (member->when_bytes)
-        return (word_at(structure, member->when, member->when_bytes) == member->when_value) ==
-               member->is_equal;
     for (size_t i = 0; i < ARRAY_COUNT(alternatives); i++) {
         if (alternatives[i].group == member->group &&
             name_is_under(member->name, alternatives[i].name))
-            return alternatives[i].is_meant(structure, around);
+            return &alternatives[i];
     }
-    return true;
+    return NULL;
+}
+
+bool coverage_member_is_meant(const struct coverage_member *member, const void *structure,
+                              const DXGKARG_BUILDPAGINGBUFFER *around)
+{
+    const struct alternative *alternative;
+
+    if (member->when_bytes)
+        return (word_at(structure, member->when, member->when_bytes) == member->when_value) ==
+               member->is_equal;
+    alternative = find_alternative(member);
+    return !alternative || alternative->is_meant(structure, around);
+}
+
+bool coverage_member_is_always_meant(const struct coverage_member *member)
+{
+    return !member->when_bytes && !find_alternative(member);
 }
 
 /* ---- Reasons --------------------------------------------------------------------------------- */
