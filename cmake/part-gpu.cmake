@@ -30,4 +30,22 @@ if(DRYDOCK_BENCH AND DRYDOCK_TESTS)
                                                     LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/policy)
     add_dependencies(bench_tests policy_largest)
     target_compile_definitions(bench_tests PRIVATE POLICY_FOLDER="${CMAKE_BINARY_DIR}/policy")
+
+    # Clients: the example of docs/clients.md, and some that are refused, or that a run has to survive.
+    add_library(client_sdma MODULE ${CMAKE_SOURCE_DIR}/examples/client/sdma_client.c)
+    target_include_directories(client_sdma PRIVATE ${CMAKE_SOURCE_DIR}/include)
+    set_target_properties(client_sdma PROPERTIES PREFIX "" OUTPUT_NAME sdma_client
+                                                 LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/client)
+    add_dependencies(bench_tests client_sdma)
+    foreach(kind OLD NAMELESS POOR NONE LYING CRASHING HANGING TAKEN TALKING)
+        string(TOLOWER ${kind} name)
+        add_library(client_odd_${name} MODULE ${CMAKE_SOURCE_DIR}/tests/client/odd.c)
+        target_include_directories(client_odd_${name} PRIVATE ${CMAKE_SOURCE_DIR}/include)
+        target_compile_definitions(client_odd_${name} PRIVATE ODD_${kind})
+        target_compile_options(client_odd_${name} PRIVATE -Wno-unused-function -Wno-unused-parameter)
+        set_target_properties(client_odd_${name} PROPERTIES PREFIX "" OUTPUT_NAME odd-${name}
+                                                            LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/client)
+        add_dependencies(bench_tests client_odd_${name})
+    endforeach()
+    target_compile_definitions(bench_tests PRIVATE CLIENT_FOLDER="${CMAKE_BINARY_DIR}/client")
 endif()

@@ -209,8 +209,11 @@ bool crash_recorder_blames_model(const struct crash_recorder *recorder, const ch
 {
     if (!recorder->model)
         return false;
-    snprintf(text, size, "GPU model '%.150s', in %s: %.200s; this tells nothing of the driver",
-             gpu ? gpu : "", recorder->model, how);
+    if (strncmp(recorder->model, "the client's ", strlen("the client's ")) == 0)
+        snprintf(text, size, "%s: %.200s; this tells nothing of the driver", recorder->model, how);
+    else
+        snprintf(text, size, "GPU model '%.150s', in %s: %.200s; this tells nothing of the driver",
+                 gpu ? gpu : "", recorder->model, how);
     return true;
 }
 

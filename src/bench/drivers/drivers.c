@@ -134,7 +134,7 @@ const struct workload_option *run_next_code_option(const struct workload *worklo
 
         if ((strcmp(key, "driver") == 0 && driver_file_is_path(value)) ||
             (strcmp(key, "gpu") == 0 && gpu_plugin_is_path(value)) ||
-            strcmp(key, "policy-file") == 0)
+            strcmp(key, "policy-file") == 0 || strcmp(key, "client-file") == 0)
             return option;
     }
     return NULL;

@@ -64,8 +64,9 @@ DRIVER_INITIALIZE *run_driver_entry(enum run_model model, unsigned *wddm);
 void run_config_choose_model(struct run_config *config);
 
 /*
- * The first option of the case, from *index on, by which a run loads code: a driver, a GPU model
- * or a policy that the case names by a path. NULL: there is none. *index is then behind it.
+ * The first option of the case, from *index on, by which a run loads code: a driver, a GPU model,
+ * a policy or a client that the case names by a path. NULL: there is none. *index is then behind
+ * it.
  */
 const struct workload_option *run_next_code_option(const struct workload *workload,
                                                    uint32_t *index);

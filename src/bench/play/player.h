@@ -46,9 +46,10 @@ struct player_config {
     const struct run_config *run;
     const struct workload *workload;
     struct machine *machine;
-    struct sgpu *gpu;          /* NULL: another one, or none */
-    struct gpu_plugin *plugin; /* that other one */
-    struct nt *nt;             /* the driver's kernel; NULL: nobody asks */
+    struct sgpu *gpu;           /* NULL: another one, or none */
+    struct gpu_plugin *plugin;  /* that other one */
+    struct client_file *client; /* the driver's user-mode half; NULL: the bench's own */
+    struct nt *nt;              /* the driver's kernel; NULL: nobody asks */
     struct vidmm *vidmm;
     const struct vidmm_platform *platform; /* the manager's: system pages for clients, too */
     struct oracle *oracle;                 /* NULL: content is not checked */
@@ -67,6 +68,7 @@ struct player;
 enum player_stop {
     PLAYER_NOT_STOPPED,
     PLAYER_OBJECT,  /* a process, device or context could not be created */
+    PLAYER_CLIENT,  /* the client's file did what drydock/client.h does not allow */
     PLAYER_FAULTED, /* the GPU stopped on a fault, and everything waits for it */
     PLAYER_STUCK,   /* something is pending and nothing will happen: an error of ours */
     PLAYER_ENDED,   /* the adapter was stopped or removed, as the workload says, or given up */

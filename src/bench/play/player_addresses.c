@@ -13,6 +13,8 @@
  */
 #include "bench/play/player_private.h"
 
+#include "bench/board/client_file.h"
+
 #include <stdlib.h>
 
 #define LOWEST_VA (4 * GiB)
@@ -109,10 +111,32 @@ bool player_survey_addresses(struct player *player)
     return true;
 }
 
+/* 0: it has none, or said one that is not free; then the run ends, and not as the driver's. */
+static uint64_t ask_client(struct player *player, uint64_t bytes)
+{
+    const struct drydock_client_range range = {
+        .bytes = bytes, .lowest = player->va_next, .end = player->va_end, .alignment = VA_UNIT};
+    const uint64_t va = client_file_choose_address(player->config.client, &range);
+
+    if (va && (va % VA_UNIT || va < range.lowest || va > range.end || range.end - va < bytes)) {
+        player_stop_with(player, PLAYER_CLIENT,
+                         "client '%.100s': choose_address() gives 0x%llx, which is not aligned or "
+                         "not inside of [0x%llx, 0x%llx); this tells nothing of the driver",
+                         client_file_table(player->config.client)->name, (unsigned long long)va,
+                         (unsigned long long)range.lowest, (unsigned long long)range.end);
+        return 0;
+    }
+    return va;
+}
+
 uint64_t player_choose_va(struct player *player, uint64_t bytes)
 {
+    const struct drydock_client *client = client_file_table(player->config.client);
     uint64_t va = player->va_next;
     uint64_t size = align_up(bytes, VA_UNIT);
+
+    if (client && client->choose_address)
+        return ask_client(player, size);
 
     if (player->va_end < va || player->va_end - va < size)
         return 0;

@@ -2,13 +2,15 @@
  * The user-mode half of a foreign driver: a driver of another GPU than the Drydock GPU.
  *
  * The bench does not speak that driver's language. Private data and commands are what the templates
- * of the run lay out, or what the GPU's model makes when it has a user-mode half of its own.
+ * of the run lay out, what the GPU's model makes when it has a user-mode half of its own, or what
+ * the client's file makes (docs/clients.md).
  * Without such a model no submission does what its line says of the content: the CPU writes it
  * instead, before the submission is made (player_write_for_gpu()). What a line has the GPU read is
  * resident while the work runs, and its content is compared whenever it moves.
  */
 #include "bench/play/player_private.h"
 
+#include "bench/board/client_file.h"
 #include "bench/board/gpu_plugin.h"
 #include "workload/case/template.h"
 
@@ -17,9 +19,24 @@ static const struct drydock_gpu_model *model_of(const struct player *player)
     return player->config.plugin ? gpu_plugin_model(player->config.plugin) : NULL;
 }
 
+static const struct drydock_client *client_of(const struct player *player)
+{
+    return client_file_table(player->config.client);
+}
+
 bool player_follows_work(const struct player *player)
 {
     return model_of(player) && model_of(player)->commands;
+}
+
+/* A client that has said another length before ends the run, which says nothing of the driver. */
+static bool is_as_said(struct player *player, const char *function, uint32_t bytes, uint32_t said)
+{
+    return bytes == said ||
+           player_stop_with(player, PLAYER_CLIENT,
+                            "client '%.100s': %s() gives %u bytes, and has said %u; this tells "
+                            "nothing of the driver",
+                            client_of(player)->name, function, (unsigned)bytes, (unsigned)said);
 }
 
 /* ---- Private data ---------------------------------------------------------------------------- */
@@ -31,6 +48,15 @@ static bool take_room(struct player *player, uint32_t bytes, uint8_t **out_data,
     *out_data = bytes ? base_alloc(player->services, bytes) : NULL;
     *out_bytes = *out_data ? bytes : 0;
     return *out_data != NULL;
+}
+
+/* Gives false. */
+static bool drop(struct player *player, uint8_t **data, uint32_t *bytes)
+{
+    base_free(player->services, *data, *bytes);
+    *data = NULL;
+    *bytes = 0;
+    return false;
 }
 
 static bool fill(struct player *player, const char *template,
@@ -49,10 +75,21 @@ bool player_foreign_allocation_data(struct player *player, uint64_t size, uint32
     const struct drydock_gpu_model *model = model_of(player);
     const char *template = player->config.run->allocation_data;
     struct workload_template_values values = workload_template_values_of(size);
+    const struct drydock_gpu_allocation allocation = {
+        .bytes = size, .flags = flags, .index = index};
 
+    if (client_of(player) && client_of(player)->allocation_data) {
+        const struct client_file *client = player->config.client;
+        const uint32_t said = client_file_allocation_data(client, &allocation, NULL, 0);
+
+        if (!take_room(player, said, out_data, out_bytes))
+            return !said;
+        return is_as_said(player, "allocation_data",
+                          client_file_allocation_data(client, &allocation, *out_data, said),
+                          said) ||
+               drop(player, out_data, out_bytes);
+    }
     if (model && model->allocation_data) {
-        const struct drydock_gpu_allocation allocation = {
-            .bytes = size, .flags = flags, .index = index};
         const struct gpu_plugin *gpu = player->config.plugin;
 
         if (!take_room(player, gpu_plugin_allocation_data(gpu, &allocation, NULL, 0), out_data,
@@ -71,9 +108,19 @@ bool player_foreign_context_data(struct player *player, uint32_t index, uint8_t 
 {
     const struct drydock_gpu_model *model = model_of(player);
     struct workload_template_values values = workload_template_values_of(0);
+    const uint32_t node = player_node(player, player->workload->contexts[index].node);
 
+    if (client_of(player) && client_of(player)->context_data) {
+        const struct client_file *client = player->config.client;
+        const uint32_t said = client_file_context_data(client, node, NULL, 0);
+
+        if (!take_room(player, said, out_data, out_bytes))
+            return !said;
+        return is_as_said(player, "context_data",
+                          client_file_context_data(client, node, *out_data, said), said) ||
+               drop(player, out_data, out_bytes);
+    }
     if (model && model->context_data) {
-        uint32_t node = player_node(player, player->workload->contexts[index].node);
         const struct gpu_plugin *gpu = player->config.plugin;
 
         if (!take_room(player, gpu_plugin_context_data(gpu, node, NULL, 0), out_data, out_bytes))
@@ -120,7 +167,13 @@ static struct drydock_gpu_reference *references_of(struct player *player,
     return list;
 }
 
-/* The model's commands, into at most room bytes; their length, 0 without memory. */
+/* Commands are made by the client or the model, and not laid out by a template. */
+static bool makes_commands(const struct player *player)
+{
+    return player_follows_work(player) || (client_of(player) && client_of(player)->commands);
+}
+
+/* The client's or the model's, into at most room bytes; their length, 0 without memory. */
 static uint32_t make_commands(struct player *player, const struct workload_op *op,
                               const struct submission *submission, void *out, uint32_t room)
 {
@@ -133,7 +186,9 @@ static uint32_t make_commands(struct player *player, const struct workload_op *o
     };
     uint32_t bytes = 0;
 
-    if (references)
+    if (references && client_of(player) && client_of(player)->commands)
+        bytes = client_file_commands(player->config.client, &work, out, room);
+    else if (references)
         bytes = gpu_plugin_commands(player->config.plugin, &work, out, room);
     base_free_array(player->services, references, op->ref_count + 1, sizeof *references);
     return bytes;
@@ -141,7 +196,7 @@ static uint32_t make_commands(struct player *player, const struct workload_op *o
 
 uint64_t player_foreign_command_bytes(const struct player *player, const struct workload_op *op)
 {
-    if (player_follows_work(player))
+    if (makes_commands(player))
         return make_commands((struct player *)player, op, NULL, NULL, 0);
     return workload_template_bytes(player->config.run->command_data);
 }
@@ -153,8 +208,13 @@ bool player_foreign_command(struct player *player, const struct submission *subm
     struct workload_template_values values;
     uint64_t size = 0;
 
-    if (player_follows_work(player))
-        return make_commands(player, op, submission, out, (uint32_t)bytes) == bytes;
+    if (makes_commands(player)) {
+        const uint32_t made = make_commands(player, op, submission, out, (uint32_t)bytes);
+
+        if (client_of(player) && client_of(player)->commands && made)
+            return is_as_said(player, "commands", made, (uint32_t)bytes);
+        return made == bytes;
+    }
     for (uint32_t i = 0; i < op->ref_count; i++)
         size += player->workload->refs[op->first_ref + i].size;
     values = workload_template_values_of(size);

@@ -19,6 +19,7 @@
 #include "bench/run/run.h"
 #include "bench/run/run_private.h"
 
+#include "bench/board/client_file.h"
 #include "bench/board/foreign_registers.h"
 
 #include "base/hash.h"
@@ -129,6 +130,26 @@ static void on_paging_wait(void *context, const struct vidmm_device *device, uin
     run_record_manager_paging_wait(&run->managers_record, device, value, is_over);
 }
 
+/* Data and commands for the Drydock GPU are in a language that the bench itself speaks. */
+static bool raise_client(struct run_assembly *run)
+{
+    char why[CLIENT_FILE_ERROR_BYTES];
+    const struct drydock_client *client;
+
+    if (!run->config->client_file)
+        return true;
+    if (!client_file_load(&run->own.services, run->config->client_file, run->config->seed,
+                          &run->client, why))
+        return run_refuse(run, "%s", why);
+    client = client_file_table(run->client);
+    if (run->gpu && (client->allocation_data || client->context_data || client->commands))
+        return run_refuse(run,
+                          "client '%s' makes private data or commands, which the Drydock GPU's own "
+                          "client does; --gpu names another GPU",
+                          client->name);
+    return true;
+}
+
 static bool raise_player(struct run_assembly *run)
 {
     const struct player_config player_config = {
@@ -138,6 +159,7 @@ static bool raise_player(struct run_assembly *run)
         .gpu = run->gpu,
         .nt = run->nt,
         .plugin = run->plugin,
+        .client = run->client,
         .vidmm = run->vidmm,
         .platform = &run->vidmm_platform,
         .oracle = run->oracle,
@@ -187,6 +209,7 @@ static void note_stop(struct run_assembly *run)
     case PLAYER_NOT_STOPPED:
         break;
     case PLAYER_OBJECT:
+    case PLAYER_CLIENT:
         run_refuse(run, "%s", text);
         break;
     case PLAYER_FAULTED:
@@ -444,6 +467,7 @@ static void lower_hardware(struct run_assembly *run)
     oracle_destroy(run->oracle);
     if (run->gpu)
         sgpu_destroy(run->gpu);
+    client_file_unload(run->client);
     gpu_plugin_unload(run->plugin);
     foreign_registers_close(run->registers);
     if (run->machine) {
@@ -485,7 +509,7 @@ static bool assemble(struct run_assembly *run)
     run->writers = run_writers_create(run->config->watched);
     run_writers_set_machine(run->writers, run->machine);
     return raise_oracle(run) && run_raise_driver(run) && run_is_of_model(run) &&
-           run_raise_manager(run) && (run->guest || raise_player(run));
+           run_raise_manager(run) && (run->guest || (raise_client(run) && raise_player(run)));
 }
 
 static void execute_once(const struct run_config *config, const struct workload *workload,

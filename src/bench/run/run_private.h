@@ -66,6 +66,7 @@ struct run_assembly {
     struct machine *machine;
     struct sgpu *gpu;                    /* NULL: the run has another GPU, or none */
     struct gpu_plugin *plugin;           /* that other one */
+    struct client_file *client;          /* the driver's user-mode half; NULL: the bench's */
     struct foreign_registers *registers; /* of a board without a model */
 
     /* The driver, and its surroundings. */

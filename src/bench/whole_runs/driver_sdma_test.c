@@ -166,27 +166,34 @@ static void a_fence_that_is_not_written_is_found(void **state)
 
 /* ---- Models that end badly ------------------------------------------------------------------- */
 
-/* In a process of its own; what is said names the model and what of it ran. */
-static void expect_blame(const char *model, double seconds, const char *text)
+/* In a process of its own; what is said names the plug-in, or says what of it ran. */
+static void expect_blame_of(const char *option, const char *path, double seconds, const char *text)
 {
     struct workload *workload = test_load("../examples/driver-sdma/sdma.case");
     struct run_result *result = calloc(1, sizeof *result);
+    const char *name = strcmp(option, "gpu") == 0 ? path : "client";
     struct run_config config;
-    char path[256];
 
     assert_non_null(result);
-    snprintf(path, sizeof path, GPU_FOLDER "/odd-%s.so", model);
     test_option(workload, "driver", "test:sdma");
-    test_option(workload, "gpu", path);
+    test_option(workload, option, path);
     config = test_config(workload);
     assert_true(child_run_execute(&config, workload, seconds, result));
-    if (result->outcome != RUN_REFUSED || !strstr(result->error, path) ||
+    if (result->outcome != RUN_REFUSED || !strstr(result->error, name) ||
         !strstr(result->error, text) || !strstr(result->error, "tells nothing of the driver"))
-        fail_msg("%s: %s, '%s'", model, run_outcome_name(result->outcome), result->error);
+        fail_msg("%s: %s, '%s'", path, run_outcome_name(result->outcome), result->error);
     assert_int_equal(result->finding_totals[RUN_FINDING_CRASHED], 0);
     assert_int_equal(result->finding_totals[RUN_FINDING_HUNG], 0);
     test_finish(result);
     workload_free(workload);
+}
+
+static void expect_blame(const char *model, double seconds, const char *text)
+{
+    char path[256];
+
+    snprintf(path, sizeof path, GPU_FOLDER "/odd-%s.so", model);
+    expect_blame_of("gpu", path, seconds, text);
 }
 
 static void a_model_that_crashes_is_to_blame(void **state)
@@ -206,6 +213,52 @@ static void a_model_that_never_rests_is_to_blame(void **state)
     expect_blame("busy", 300, "goes on without end: 0 interrupts and 500001 events");
 }
 
+/* ---- A client of its own --------------------------------------------------------------------- */
+
+static struct run_result *play_with_client(const char *name)
+{
+    struct workload *workload = test_load(name);
+
+    test_option(workload, "client-file", CLIENT_FOLDER "/sdma_client.so");
+    return play(workload);
+}
+
+/* Its words are taken for the model's, work at its addresses is followed, mistakes are found. */
+static void a_client_speaks_for_the_application(void **state)
+{
+    static const char *const cases[] = {"../examples/driver-sdma/sdma.case", "two-processes.case",
+                                        "partial-writes.case"};
+    struct run_result *result;
+
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
+        struct run_result *plain = play(test_load(cases[i]));
+
+        result = play_with_client(cases[i]);
+        test_assert_clean(result);
+        assert_int_equal(result->submissions, plain->submissions);
+        assert_true(result->pages_checked >= plain->pages_checked);
+        test_finish(plain);
+        test_finish(result);
+    }
+    mistake = 2;
+    result = play_with_client("../examples/driver-sdma/sdma.case");
+    mistake = 0;
+    assert_true(has_rule(result, "VX-003"));
+    test_finish(result);
+}
+
+static void a_client_that_ends_badly_is_to_blame(void **state)
+{
+    expect_blame_of("client-file", CLIENT_FOLDER "/odd-crashing.so", 20,
+                    "the client's allocation_data(): ended by signal 11");
+    expect_blame_of("client-file", CLIENT_FOLDER "/odd-hanging.so", 1,
+                    "the client's allocation_data(): no end within 1 s");
+    expect_blame_of("client-file", CLIENT_FOLDER "/odd-lying.so", 20,
+                    "client 'odd': allocation_data() gives 24 bytes, and has said 16");
+    expect_blame_of("client-file", CLIENT_FOLDER "/odd-taken.so", 20,
+                    "client 'odd': choose_address() gives");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -217,6 +270,8 @@ int main(void)
         cmocka_unit_test(a_wrong_length_is_found),
         cmocka_unit_test(a_flush_that_is_missing_is_found),
         cmocka_unit_test(a_fence_that_is_not_written_is_found),
+        cmocka_unit_test(a_client_speaks_for_the_application),
+        cmocka_unit_test(a_client_that_ends_badly_is_to_blame),
         cmocka_unit_test(a_model_that_crashes_is_to_blame),
         cmocka_unit_test(a_model_that_hangs_is_to_blame),
         cmocka_unit_test(a_model_that_never_rests_is_to_blame),

@@ -49,6 +49,40 @@ static struct run_result *play(const char *model, const char *lines)
     return test_execute(&config, workload);
 }
 
+/* A client says other bytes than the line, which the driver does not know. */
+static void a_client_says_bytes_of_its_own(void **state)
+{
+    struct workload *workload =
+        test_parse("drydock-case 1\ncontext c0\nalloc a size=1M\nsubmit c0 a:w\nwait all\n"
+                   "escape c0 expect=failure \"1:u32 1:u32 0:u64*2\"\n");
+    struct run_config config;
+    struct run_result *result;
+
+    memset(&seen, 0, sizeof seen);
+    test_option(workload, "client-file", CLIENT_FOLDER "/odd-talking.so");
+    config = test_config(workload);
+    config.add_layer = put_on_top;
+    result = test_execute(&config, workload);
+    test_assert_clean(result);
+    assert_int_equal(seen.count, 1);
+    assert_int_equal(seen.arg.PrivateDriverDataSize, 8);
+    assert_false(NT_SUCCESS(seen.status));
+    test_finish(result);
+}
+
+/* The Drydock GPU's client is the bench. */
+static void a_client_that_makes_data_is_for_other_boards(void **state)
+{
+    struct workload *workload = test_parse("drydock-case 1\nalloc a size=1M\n");
+    struct run_result *result;
+
+    test_option(workload, "client-file", CLIENT_FOLDER "/sdma_client.so");
+    result = test_play(workload);
+    assert_int_equal(result->outcome, RUN_REFUSED);
+    assert_non_null(strstr(result->error, "client 'sdma' makes private data or commands"));
+    test_finish(result);
+}
+
 static const char *const models[] = {"physical", "gpummu", "iommu"};
 
 static void the_driver_answers_in_every_model(void **state)
@@ -121,6 +155,8 @@ static void an_answer_that_is_not_the_expected_one_is_found(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_client_says_bytes_of_its_own),
+        cmocka_unit_test(a_client_that_makes_data_is_for_other_boards),
         cmocka_unit_test(the_driver_answers_in_every_model),
         cmocka_unit_test(by_says_whose_handles_go_along),
         cmocka_unit_test(an_escape_for_the_hardware_finds_it_idle),

@@ -23,8 +23,8 @@ static const struct cli_verb *const verbs[] = {
 };
 
 /* Options whose values are paths, or become paths by a slash in them. */
-static const char *const paths[] = {"baseline", "db",          "findings", "junit",
-                                    "out",      "policy-file", "sarif"};
+static const char *const paths[] = {"baseline", "client-file", "db",          "findings",
+                                    "junit",    "out",         "policy-file", "sarif"};
 static const char *const maybe_paths[] = {"driver", "gpu"};
 
 static const struct cli_verb *verb_of(const char *name)

@@ -429,13 +429,18 @@ for verb in "run --no-out" replay shrink "check --seeds 1 --no-shrink" ops; do
     says 'gpu.in:3: option gpu ./model.so: the case would have this file loaded as code \(expected --trust-case'
 done
 printf 'drydock-case 1\noption policy-file policy.so\nalloc a size=64K\n' >policy.in
+printf 'drydock-case 1\noption client-file client.so\nalloc a size=64K\n' >client.in
 for verb in "run --no-out" replay shrink "check --seeds 1 --no-shrink" ops; do
-    # shellcheck disable=SC2086
-    expect 2 $verb policy.in
-    says 'policy.in:2: option policy-file policy.so: the case would have this file loaded as code'
+    for file in policy client; do
+        # shellcheck disable=SC2086
+        expect 2 $verb $file.in
+        says "$file.in:2: option $file-file $file.so: the case would have this file loaded as code"
+    done
 done
 expect 2 run --no-out policy.in --trust-case
 says "policy 'policy.so': "
+expect 2 run --no-out client.in --trust-case
+says "client 'client.so': "
 expect 2 run --no-out gpu.in --trust-case
 says './model.so: No such file'
 expect 1 replay gpu.in --trust-case
