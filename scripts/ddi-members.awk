@@ -61,6 +61,7 @@ END {
     }
     emit_structure("COVERAGE_RENDER", "DXGKARG_RENDER")
     emit_structure("COVERAGE_RENDER_KM", "DXGKARG_RENDER")
+    emit_structure("COVERAGE_RENDER_GDI", "DXGKARG_RENDERGDI")
     emit_structure("COVERAGE_DRAWING", "DXGK_RENDERKM_COMMAND")
     emit_structure("COVERAGE_PATCH", "DXGKARG_PATCH")
     emit_structure("COVERAGE_ALLOCATION_LIST", "DXGK_ALLOCATIONLIST")

@@ -233,6 +233,53 @@ static void plant_render_km_lists_less(struct zoo_layer *layer)
     layer->ops.render_km = render_km_lists_less;
 }
 
+/* ---- The same by virtual addresses ---- */
+
+static NTSTATUS render_gdi_fails(struct miniport *self, HANDLE object, DXGKARG_RENDERGDI *arg)
+{
+    return EVERY(zoo_layer_of(self), 3) ? STATUS_INVALID_PARAMETER
+                                        : miniport_forward_render_gdi(self, object, arg);
+}
+
+static void plant_render_gdi_fails(struct zoo_layer *layer)
+{
+    layer->ops.render_gdi = render_gdi_fails;
+}
+
+/* As from a list that is good for as long as the context lives. */
+static NTSTATUS render_gdi_to_the_first(struct miniport *self, HANDLE object,
+                                        DXGKARG_RENDERGDI *arg)
+{
+    struct zoo_layer *layer = zoo_layer_of(self);
+    DXGK_ALLOCATIONLIST *last = &arg->pAllocationList[arg->AllocationListSize - 1];
+    D3DGPU_VIRTUAL_ADDRESS given = last->VirtualAddress;
+    NTSTATUS status;
+
+    if (!layer->state[0])
+        layer->state[0] = given;
+    last->VirtualAddress = layer->state[0];
+    status = miniport_forward_render_gdi(self, object, arg);
+    last->VirtualAddress = given;
+    return status;
+}
+
+static void plant_render_gdi_to_the_first(struct zoo_layer *layer)
+{
+    layer->ops.render_gdi = render_gdi_to_the_first;
+}
+
+/* In another DMA buffer it begins with the first sub-rectangle again. */
+static NTSTATUS render_gdi_begins_anew(struct miniport *self, HANDLE object, DXGKARG_RENDERGDI *arg)
+{
+    arg->MultipassOffset = 0;
+    return miniport_forward_render_gdi(self, object, arg);
+}
+
+static void plant_render_gdi_begins_anew(struct zoo_layer *layer)
+{
+    layer->ops.render_gdi = render_gdi_begins_anew;
+}
+
 #define DRAWN_BY_KERNEL "presents=yes present-by=render-km coherent-aperture=yes"
 
 /* clang-format off */
@@ -258,6 +305,16 @@ const struct zoo_defect zoo_present_defects[] = {
     PLANT("RENDERKM-location-left", ZOO_PHYSICAL, "PATCH-011", plant_render_km_lists_less,
           "leaves a reference of what the kernel draws out of the patch list",
           .focus = DRAWN_BY_KERNEL),
+    PLANT("RENDERGDI-status", ZOO_GPUMMU | ZOO_IOMMU, "PATCH-026", plant_render_gdi_fails,
+          "fails RenderGdi by a status that it does not have", .focus = DRAWN_BY_KERNEL),
+    PLANT("RENDERGDI-address-kept", ZOO_GPUMMU | ZOO_IOMMU, "content",
+          plant_render_gdi_to_the_first,
+          "draws to the virtual address of the last surface of the first list",
+          .focus = DRAWN_BY_KERNEL),
+    PLANT("RENDERGDI-begins-anew", ZOO_GPUMMU | ZOO_IOMMU, "PATCH-014",
+          plant_render_gdi_begins_anew,
+          "begins with the first sub-rectangle again in another DMA buffer",
+          .focus = DRAWN_BY_KERNEL " dma-buffer=512"),
     PLANT("PRESENT-location-left", ZOO_PHYSICAL, "PATCH-011", plant_present_lists_less,
           "leaves a reference of a present out of the patch list", .focus = "presents=yes"),
     PLANT("PRESENT-no-progress", ZOO_ALL, "PATCH-014", plant_present_without_progress,

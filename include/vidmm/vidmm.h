@@ -557,9 +557,9 @@ void vidmm_device_clear_error(struct vidmm_device *device);
 NTSTATUS vidmm_context_create(struct vidmm_device *device, unsigned node, const void *private_data,
                               uint32_t private_data_bytes, struct vidmm_context **out_context);
 /*
- * A context of the kernel's own (GdiContext, WDDM 1.1), for vidmm_render_km() alone. Physical.
- * STATUS_NOT_SUPPORTED: the driver does not report SupportKernelModeCommandBuffer, or has no
- * DxgkDdiRenderKm.
+ * A context of the kernel's own (GdiContext, WDDM 1.1), for vidmm_render_km() alone, and where
+ * addresses are virtual, for vidmm_render_gdi(). STATUS_NOT_SUPPORTED: the driver does not report
+ * SupportKernelModeCommandBuffer, or has no DxgkDdiRenderKm (DxgkDdiRenderGdi).
  */
 NTSTATUS vidmm_gdi_context_create(struct vidmm_device *device, unsigned node,
                                   struct vidmm_context **out_context);
@@ -1258,6 +1258,16 @@ NTSTATUS vidmm_render_km(struct vidmm_context *context, const void *commands,
                          uint32_t command_bytes, unsigned reference_count,
                          const struct vidmm_reference *references, vidmm_done done,
                          void *done_context);
+
+/*
+ * The same where addresses are virtual: addresses has where the context's process sees the first
+ * byte of each reference, and DxgkDdiRenderGdi translates the commands. As for all work by address,
+ * what it refers to is on the device's residency list.
+ */
+NTSTATUS vidmm_render_gdi(struct vidmm_context *context, const void *commands,
+                          uint32_t command_bytes, unsigned reference_count,
+                          const struct vidmm_reference *references, const uint64_t *addresses,
+                          vidmm_done done, void *done_context);
 
 /*
  * A present, which DxgkDdiPresent makes commands of. The rectangles are those of the source and the

@@ -48,6 +48,7 @@
 #define miniport_forward_query_engine_status       vidmm_miniport_forward_query_engine_status
 #define miniport_forward_release_swizzling_range   vidmm_miniport_forward_release_swizzling_range
 #define miniport_forward_render                    vidmm_miniport_forward_render
+#define miniport_forward_render_gdi                vidmm_miniport_forward_render_gdi
 #define miniport_forward_render_km                 vidmm_miniport_forward_render_km
 #define miniport_forward_reset_engine              vidmm_miniport_forward_reset_engine
 #define miniport_forward_reset_from_timeout        vidmm_miniport_forward_reset_from_timeout

@@ -42,6 +42,7 @@ static const char *const structure_names[COVERAGE_GROUP_COUNT] = {
     [COVERAGE_FENCE_RESIDENCY] = "DXGK_FENCE_RESIDENCY_INFO",
     [COVERAGE_RENDER] = "DXGKARG_RENDER",
     [COVERAGE_RENDER_KM] = "RenderKm(DXGKARG_RENDER)",
+    [COVERAGE_RENDER_GDI] = "DXGKARG_RENDERGDI",
     [COVERAGE_DRAWING] = "DXGK_RENDERKM_COMMAND",
     [COVERAGE_PATCH] = "DXGKARG_PATCH",
     [COVERAGE_ALLOCATION_LIST] = "DXGK_ALLOCATIONLIST",
@@ -198,7 +199,7 @@ static bool has_shown_all(const struct coverage *coverage, unsigned group)
                is_read(coverage, COVERAGE_PATCH_LOCATION_LIST);
     if (group == COVERAGE_RENDER)
         return true;
-    if (group == COVERAGE_RENDER_KM)
+    if (group == COVERAGE_RENDER_KM || group == COVERAGE_RENDER_GDI)
         return is_read(coverage, COVERAGE_DRAWING);
     for (unsigned i = 0; i < MINIPORT_OPERATION_ARRAYS; i++) {
         const char *type = miniport_operation(group)->arrays[i].type;

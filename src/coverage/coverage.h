@@ -6,10 +6,10 @@
  *            it.
  * Model      The members of one structure are a group: each paging operation's part
  *            of the union of DXGKARG_BUILDPAGINGBUFFER, what all of them share, DXGKARG_RENDER of
- *            Render and of RenderKm, DXGKARG_PATCH, the elements of the arrays that these point at
- *            (those of the kernel's commands have lengths of their own), and the three segment
- *            descriptors. The members come from the fact tables in data/ddi when the program is
- *            built (scripts/ddi-members.awk).
+ *            Render and of RenderKm, DXGKARG_RENDERGDI, DXGKARG_PATCH, the elements of the arrays
+ *            that these point at (those of the kernel's commands have lengths of their own), and
+ *            the three segment descriptors. The members come from the fact tables in data/ddi when
+ *            the program is built (scripts/ddi-members.awk).
  *
  *            | set    | a call had a value in it that is not zero                              |
  *            | varied | two calls had different values in it; an address: it is set            |
@@ -49,7 +49,8 @@ enum coverage_group {
     COVERAGE_FENCE_RESIDENCY,
     COVERAGE_RENDER,
     COVERAGE_RENDER_KM,
-    COVERAGE_DRAWING, /* of the kernel's, in the command buffer of RenderKm */
+    COVERAGE_RENDER_GDI,
+    COVERAGE_DRAWING, /* of the kernel's, in the command buffer of RenderKm or RenderGdi */
     COVERAGE_PATCH,
     COVERAGE_ALLOCATION_LIST,
     COVERAGE_PATCH_LOCATION_LIST,

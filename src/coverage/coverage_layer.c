@@ -229,6 +229,25 @@ static NTSTATUS watch_render_km(struct miniport *self, HANDLE object, DXGKARG_RE
     return watch(&call, COVERAGE_RENDER_KM, object, miniport_forward_render_km);
 }
 
+static NTSTATUS watch_render_gdi(struct miniport *self, HANDLE object, DXGKARG_RENDERGDI *args)
+{
+    struct coverage_layer *layer = layer_of(self);
+    struct call call = {layer, args, sizeof *args, .around = NULL};
+    NTSTATUS status;
+
+    add_drawings(&call, (const void **)&args->pCommand, args->CommandLength);
+    coverage_note_values(layer->coverage, COVERAGE_RENDER_GDI, args, NULL);
+    note_array_values(&call);
+    if (!coverage_takes_call(layer->coverage, COVERAGE_RENDER_GDI) ||
+        !access_watch_begin(layer->shadow, fill_shadow(&call)))
+        return miniport_forward_render_gdi(self, object, args);
+    status = miniport_forward_render_gdi(self, object, (DXGKARG_RENDERGDI *)layer->shadow);
+    access_watch_end();
+    note_reads(&call, COVERAGE_RENDER_GDI);
+    copy_back(&call);
+    return status;
+}
+
 static NTSTATUS watch_patch(struct miniport *self, HANDLE object, const DXGKARG_PATCH *args)
 {
     struct coverage_layer *layer = layer_of(self);
@@ -389,6 +408,7 @@ NTSTATUS coverage_driver_layer_create(struct coverage *coverage,
     layer->ops.build_paging_buffer = watch_build_paging_buffer;
     layer->ops.render = watch_render;
     layer->ops.render_km = watch_render_km;
+    layer->ops.render_gdi = watch_render_gdi;
     layer->ops.patch = watch_patch;
     *out_layer = &layer->miniport;
     return STATUS_SUCCESS;

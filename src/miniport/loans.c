@@ -393,6 +393,17 @@ static const struct loan_member render_km[] = {
     ARRAY(OUT, DXGKARG_RENDER, pPatchLocationListOut, PatchLocationListOutSize,
           D3DDDI_PATCHLOCATIONLIST, .moves = true),
 };
+/* As RenderKm's, with virtual addresses in the place of patch locations. */
+static const struct loan_member render_gdi[] = {
+    BYTES(IN, DXGKARG_RENDERGDI, pCommand, CommandLength),
+    VALUE(IN, DXGKARG_RENDERGDI, CommandLength),
+    BYTES(OUT, DXGKARG_RENDERGDI, pDmaBuffer, DmaSize, .moves = true, .is_lasting = true),
+    BYTES(IN_OUT, DXGKARG_RENDERGDI, pDmaBufferPrivateData, DmaBufferPrivateDataSize, .moves = true,
+          .is_lasting = true),
+    VALUE(IN, DXGKARG_RENDERGDI, DmaBufferPrivateDataSize),
+    ARRAY(IN, DXGKARG_RENDERGDI, pAllocationList, AllocationListSize, DXGK_ALLOCATIONLIST),
+    VALUE(IN, DXGKARG_RENDERGDI, AllocationListSize),
+};
 /* The two pointers beside pAllocationList share its place and are not used. */
 static const struct loan_member present[] = {
     BYTES(OUT, DXGKARG_PRESENT, pDmaBuffer, DmaSize, .moves = true, .is_lasting = true),
@@ -530,6 +541,7 @@ static const struct loan_structure arguments[MINIPORT_DDI_COUNT] = {
     NOTHING(SetVidPnSourceAddress, SETVIDPNSOURCEADDRESS),
     NOTHING(SetVidPnSourceVisibility, SETVIDPNSOURCEVISIBILITY),
     OF(RenderKm, RENDER, render_km),
+    OF(RenderGdi, RENDERGDI, render_gdi),
     OF(Escape, ESCAPE, escape),
     NOTHING(DestroyNativeFence, DESTROYNATIVEFENCE),
     OF(UpdateMonitoredValues, UPDATEMONITOREDVALUES, update_monitored_values),

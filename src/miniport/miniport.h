@@ -71,6 +71,7 @@ VIDMM_API_BEGIN
     X(set_vid_pn_source_visibility, SetVidPnSourceVisibility,                                      \
       const DXGKARG_SETVIDPNSOURCEVISIBILITY *)                                                    \
     X(render_km, RenderKm, DXGKARG_RENDER *)                                                       \
+    X(render_gdi, RenderGdi, DXGKARG_RENDERGDI *)                                                  \
     X(escape, Escape, const DXGKARG_ESCAPE *)
 
 /* Elements of DXGKARG_PRESENT.pAllocationList: nothing, the source, the destination. */

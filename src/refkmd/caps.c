@@ -35,8 +35,7 @@ static NTSTATUS query_driver_caps(struct refkmd_adapter *adapter,
     caps.SchedulingCaps.PreemptionAware = 1;
     caps.FlipCaps.FlipOnVSyncMmIo = refkmd_has_display(adapter);
     /* The page wants an aperture that snoops the caches for it. */
-    if (adapter->model == REFKMD_PHYSICAL &&
-        refkmd_is_at_least(adapter, DXGKDDI_INTERFACE_VERSION_WIN7) &&
+    if (refkmd_is_at_least(adapter, DXGKDDI_INTERFACE_VERSION_WIN7) &&
         (adapter->straps & SGPU_STRAP_COHERENT_APERTURE)) {
         caps.PresentationCaps.SupportKernelModeCommandBuffer = 1;
         caps.PresentationCaps.AlignmentShift = 2; /* the least there is: 4 bytes */

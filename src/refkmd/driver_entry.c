@@ -84,7 +84,9 @@ static NTSTATUS enter_physical(DRIVER_OBJECT *driver, UNICODE_STRING *registry_p
     return DxgkInitialize(driver, registry_path, &table);
 }
 
-/* Commands hold virtual addresses and, but for presents, come from the user-mode half as they are.
+/*
+ * Commands hold virtual addresses and, but for presents and what the kernel draws, come from the
+ * user-mode half as they are.
  */
 static NTSTATUS enter_virtual(DRIVER_OBJECT *driver, UNICODE_STRING *registry_path, ULONG version,
                               DXGKDDI_ADD_DEVICE *add_device)
@@ -95,6 +97,7 @@ static NTSTATUS enter_virtual(DRIVER_OBJECT *driver, UNICODE_STRING *registry_pa
     table.Version = version;
     table.DxgkDdiAddDevice = add_device;
     table.DxgkDdiSubmitCommandVirtual = RefKmdSubmitCommandVirtual;
+    table.DxgkDdiRenderGdi = RefKmdRenderGdi;
     table.DxgkDdiCreateProcess = RefKmdCreateProcess;
     table.DxgkDdiDestroyProcess = RefKmdDestroyProcess;
     table.DxgkDdiSetRootPageTable = RefKmdSetRootPageTable;

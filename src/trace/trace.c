@@ -171,6 +171,8 @@ static const char *dma_buffer_of(enum miniport_ddi ddi, const void *argument)
         return ((const DXGKARG_BUILDPAGINGBUFFER *)argument)->pDmaBuffer;
     if (ddi == MINIPORT_DDI_Render || ddi == MINIPORT_DDI_RenderKm)
         return ((const DXGKARG_RENDER *)argument)->pDmaBuffer;
+    if (ddi == MINIPORT_DDI_RenderGdi)
+        return ((const DXGKARG_RENDERGDI *)argument)->pDmaBuffer;
     if (ddi == MINIPORT_DDI_Present)
         return ((const DXGKARG_PRESENT *)argument)->pDmaBuffer;
     return NULL;
@@ -182,6 +184,8 @@ static uint32_t dma_size_of(enum miniport_ddi ddi, const void *argument)
         return ((const DXGKARG_BUILDPAGINGBUFFER *)argument)->DmaSize;
     if (ddi == MINIPORT_DDI_Render || ddi == MINIPORT_DDI_RenderKm)
         return ((const DXGKARG_RENDER *)argument)->DmaSize;
+    if (ddi == MINIPORT_DDI_RenderGdi)
+        return ((const DXGKARG_RENDERGDI *)argument)->DmaSize;
     if (ddi == MINIPORT_DDI_Present)
         return ((const DXGKARG_PRESENT *)argument)->DmaSize;
     return 0;

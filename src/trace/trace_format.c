@@ -169,6 +169,23 @@ static void put_render(struct trace_line *line, const struct trace_event *event)
     put_allocation_list(line, arg->pAllocationList, arg->AllocationListSize);
 }
 
+static void put_render_gdi(struct trace_line *line, const struct trace_event *event)
+{
+    const DXGKARG_RENDERGDI *arg = event->argument;
+
+    if (event->phase == TRACE_AFTER) {
+        trace_put(line, " written=%" PRId64, event->written);
+        trace_put_number(line, "MultipassOffset", arg->MultipassOffset);
+        return;
+    }
+    trace_put_number(line, "CommandLength", arg->CommandLength);
+    trace_put_number(line, "DmaSize", arg->DmaSize);
+    trace_put_number(line, "DmaBufferPrivateDataSize", arg->DmaBufferPrivateDataSize);
+    trace_put_number(line, "MultipassOffset", arg->MultipassOffset);
+    trace_put_hex(line, "DmaBufferGpuVirtualAddress", arg->DmaBufferGpuVirtualAddress);
+    put_allocation_list(line, arg->pAllocationList, arg->AllocationListSize);
+}
+
 static void put_present(struct trace_line *line, const struct trace_event *event)
 {
     const DXGKARG_PRESENT *arg = event->argument;
@@ -557,6 +574,9 @@ static void put_ddi(struct trace_line *line, const struct trace_event *event)
     case MINIPORT_DDI_RenderKm:
         put_render(line, event);
         break;
+    case MINIPORT_DDI_RenderGdi:
+        put_render_gdi(line, event);
+        break;
     case MINIPORT_DDI_Present:
         put_present(line, event);
         break;
@@ -818,6 +838,7 @@ static enum trace_handle_kind object_kind(enum miniport_ddi ddi)
     case MINIPORT_DDI_DestroyContext:
     case MINIPORT_DDI_Render:
     case MINIPORT_DDI_RenderKm:
+    case MINIPORT_DDI_RenderGdi:
     case MINIPORT_DDI_Present:
         return TRACE_HANDLE_CONTEXT;
     case MINIPORT_DDI_DestroyProcess:

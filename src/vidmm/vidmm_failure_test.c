@@ -824,6 +824,7 @@ static const char *const covered_in_runs[] = {
     "vidmm_present",
     "vidmm_gdi_context_create",
     "vidmm_render_km",
+    "vidmm_render_gdi",
     "vidmm_show",
     "vidmm_hide",
     "vidmm_shared_primary_create",

@@ -500,8 +500,10 @@ static NTSTATUS submit_drawings(struct player *player, struct submission *submis
     const struct workload_ref *refs = refs_of(player, submission);
     struct player_context *context = submission->context;
     uint64_t room = rectangles_of(player, op) * (sizeof(DXGK_RENDERKM_COMMAND) + sizeof(RECT));
+    uint64_t addresses[2] = {0};
     uint32_t destination = destination_index(op);
     struct vidmm_reference list[2] = {{0}};
+    uint32_t bytes;
     uint8_t *commands;
     NTSTATUS status = STATUS_SUCCESS;
 
@@ -520,15 +522,20 @@ static NTSTATUS submit_drawings(struct player *player, struct submission *submis
 
         entry->allocation = player->allocations[refs[i].allocation].handle;
         entry->is_written = is_written;
+        if (player->is_virtual)
+            addresses[entry - list] = whole_va(player, submission, &refs[i]);
     }
     status = inform_oracle(player, submission);
     if (!NT_SUCCESS(status))
         return status;
     if (player->oracle)
         oracle_kernel_renders(player->oracle, submission->token);
-    status =
-        vidmm_render_km(context->kernels, commands, write_drawings(player, submission, commands),
-                        op->ref_count, list, player_submission_done, submission);
+    bytes = write_drawings(player, submission, commands);
+    status = player->is_virtual
+                 ? vidmm_render_gdi(context->kernels, commands, bytes, op->ref_count, list,
+                                    addresses, player_submission_done, submission)
+                 : vidmm_render_km(context->kernels, commands, bytes, op->ref_count, list,
+                                   player_submission_done, submission);
     if (player->oracle)
         oracle_kernel_renders(player->oracle, 0);
     return status;
@@ -617,7 +624,7 @@ NTSTATUS player_hand_over(struct player *player, struct submission *submission)
         return submit_virtual_foreign(player, submission);
     if (rectangles_of(player, player_op(player, submission->op_index)) &&
         is_seen_whole(player, submission)) {
-        NTSTATUS status = submit_present(player, submission);
+        NTSTATUS status = submit_present_somehow(player, submission);
 
         if (status != STATUS_NOT_SUPPORTED)
             return status;

@@ -64,6 +64,11 @@ static bool has_presents(const struct run_result *result)
     return calls(result, "DxgkDdiPresent") > 0;
 }
 
+static bool has_drawn_by_address(const struct run_result *result)
+{
+    return calls(result, "DxgkDdiRenderGdi") > 0;
+}
+
 static bool has_drawn(const struct run_result *result)
 {
     return calls(result, "DxgkDdiRenderKm") > 0;
@@ -200,6 +205,8 @@ static void what_the_kernel_draws(void **state)
 {
     fail_each(&(struct failing_case){
         .name = "drawn-by-the-kernel.case", .is_used = has_drawn, .is_physical = true});
+    fail_each(
+        &(struct failing_case){.name = "drawn-by-address.case", .is_used = has_drawn_by_address});
 }
 
 static void presents(void **state)

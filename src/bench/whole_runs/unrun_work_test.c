@@ -44,7 +44,7 @@ struct observer {
     struct miniport layer; /* first: the layer's functions find the observer by it */
     struct miniport_ops ops;
     bool hides_present;
-    unsigned presents, drawings, short_buffers, patched, submitted;
+    unsigned presents, drawings, drawings_by_address, short_buffers, patched, submitted;
 };
 
 static NTSTATUS observe_present(struct miniport *layer, HANDLE context, DXGKARG_PRESENT *args)
@@ -69,6 +69,16 @@ static NTSTATUS observe_render_km(struct miniport *layer, HANDLE context, DXGKAR
     NTSTATUS status = miniport_forward_render_km(layer, context, args);
 
     observer->drawings++;
+    observer->short_buffers += status == STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
+    return status;
+}
+
+static NTSTATUS observe_render_gdi(struct miniport *layer, HANDLE context, DXGKARG_RENDERGDI *args)
+{
+    struct observer *observer = (struct observer *)layer;
+    NTSTATUS status = miniport_forward_render_gdi(layer, context, args);
+
+    observer->drawings_by_address++;
     observer->short_buffers += status == STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
     return status;
 }
@@ -105,6 +115,7 @@ static struct miniport *add_observer(void *context, struct miniport *next)
     observer->ops = miniport_forward_ops;
     observer->ops.present = observe_present;
     observer->ops.render_km = observe_render_km;
+    observer->ops.render_gdi = observe_render_gdi;
     observer->ops.patch = observe_patch;
     observer->ops.submit_command = observe_submit;
     observer->ops.submit_command_virtual = observe_submit_virtual;
@@ -231,6 +242,34 @@ static void what_the_kernel_draws_is_made_by_render_km(void **state)
     }
 }
 
+/* PATCH-023, PATCH-025, PATCH-026, where the commands get virtual addresses. */
+static void what_the_kernel_draws_by_address_is_made_by_render_gdi(void **state)
+{
+    for (size_t i = 0; i < 4; i++) {
+        bool has_support = i % 2;
+        struct workload *workload = test_load("drawn-by-address.case");
+        struct observer observer = {.presents = 0};
+        struct run_config config;
+        struct run_result *result;
+
+        test_option(workload, "model", models[1 + i / 2]);
+        test_option(workload, "coherent-aperture", has_support ? "yes" : "no");
+        config = test_config(workload);
+        config.add_layer = add_observer;
+        config.layer_context = &observer;
+        result = test_execute(&config, workload);
+        test_assert_clean(result);
+        assert_int_equal(result->submissions, 9);
+        assert_int_equal(observer.drawings, 0);
+        assert_int_equal(observer.drawings_by_address > 5, has_support);
+        assert_int_equal(observer.presents > 5, !has_support);
+        assert_true(observer.short_buffers > 0);
+        assert_int_equal(observer.submitted > 0, !has_support);
+        assert_int_equal(result->rules.evaluated[RULE_PATCH_026] > 5, has_support);
+        test_finish(result);
+    }
+}
+
 static void nodes_leave_a_context_before_its_allocations_go(void **state)
 {
     for (size_t i = 0; i < ARRAY_COUNT(models); i++) {
@@ -294,6 +333,7 @@ int main(void)
         cmocka_unit_test(presents_keep_their_place_among_submissions),
         cmocka_unit_test(presents_are_cut_between_rectangles),
         cmocka_unit_test(what_the_kernel_draws_is_made_by_render_km),
+        cmocka_unit_test(what_the_kernel_draws_by_address_is_made_by_render_gdi),
         cmocka_unit_test(nodes_leave_a_context_before_its_allocations_go),
         cmocka_unit_test(nodes_are_not_told_unless_wanted),
         cmocka_unit_test(drivers_below_1_2_have_no_flag_for_it),

@@ -3,7 +3,7 @@
  * of a user-mode half that could name the submission, so packets of the GPU have no token. Whose a
  * packet is follows from the calls: the player says for which submission it calls the manager, the
  * driver fills DMA buffers in that call, Patch gives a buffer its fence, and the fence is what the
- * GPU runs.
+ * GPU runs. Where addresses are virtual (DxgkDdiRenderGdi) the submission names the buffer.
  */
 #include "check/oracle/oracle_private.h"
 
@@ -20,6 +20,12 @@ static void set(struct oracle *oracle, struct id_map *map, uint64_t key, uint64_
         oracle->is_blind = true;
 }
 
+/* A virtual address is one of the process's, and a context is of one process. */
+static uint64_t key_of_va(HANDLE context, uint64_t va)
+{
+    return (uint64_t)(uintptr_t)context * UINT64_C(0x9e3779b97f4a7c15) ^ va;
+}
+
 void oracle_kernel_renders(struct oracle *oracle, uint64_t token)
 {
     oracle->kernel.token = token;
@@ -29,6 +35,19 @@ void oracle_buffer_made(struct oracle *oracle, const void *buffer, bool is_kerne
 {
     set(oracle, &oracle->kernel.buffers, (uint64_t)(uintptr_t)buffer,
         is_kernels ? oracle->kernel.token : 0);
+}
+
+void oracle_buffer_drawn(struct oracle *oracle, HANDLE context, uint64_t va)
+{
+    set(oracle, &oracle->kernel.buffers, key_of_va(context, va), oracle->kernel.token);
+}
+
+void oracle_buffer_submitted_virtual(struct oracle *oracle, const DXGKARG_SUBMITCOMMANDVIRTUAL *arg)
+{
+    uint64_t key = key_of_va(arg->hContext, arg->DmaBufferVirtualAddress);
+
+    set(oracle, &oracle->kernel.packets, key_of_packet(arg->NodeOrdinal, arg->SubmissionFenceId),
+        (uint64_t)(uintptr_t)id_map_find(&oracle->kernel.buffers, key));
 }
 
 void oracle_buffer_patched(struct oracle *oracle, const DXGKARG_PATCH *arg)

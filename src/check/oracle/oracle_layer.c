@@ -198,6 +198,12 @@ static NTSTATUS watch_render_km(struct miniport *self, HANDLE object, DXGKARG_RE
     return miniport_forward_render_km(self, object, arg);
 }
 
+static NTSTATUS watch_render_gdi(struct miniport *self, HANDLE object, DXGKARG_RENDERGDI *arg)
+{
+    oracle_buffer_drawn(oracle_of(self), object, arg->DmaBufferGpuVirtualAddress);
+    return miniport_forward_render_gdi(self, object, arg);
+}
+
 static NTSTATUS watch_present(struct miniport *self, HANDLE object, DXGKARG_PRESENT *arg)
 {
     oracle_buffer_made(oracle_of(self), arg->pDmaBuffer, false);
@@ -233,6 +239,8 @@ static NTSTATUS watch_submit_command_virtual(struct miniport *self, HANDLE objec
     oracle->event_count++;
     if (arg->Flags.Paging)
         oracle_submitted(oracle, arg->DmaBufferSize, arg->SubmissionFenceId, arg->NodeOrdinal);
+    else
+        oracle_buffer_submitted_virtual(oracle, arg);
     return miniport_forward_submit_command_virtual(self, object, arg);
 }
 
@@ -322,6 +330,7 @@ NTSTATUS oracle_layer_create(struct oracle *oracle, struct miniport *next,
     layer->ops.build_paging_buffer = watch_build_paging_buffer;
     layer->ops.render = watch_render;
     layer->ops.render_km = watch_render_km;
+    layer->ops.render_gdi = watch_render_gdi;
     layer->ops.present = watch_present;
     layer->ops.patch = watch_patch;
     layer->ops.submit_command = watch_submit_command;

@@ -106,7 +106,7 @@ struct submission {
 /* Whose packets without a token are (oracle_kernel.c). */
 struct oracle_kernel {
     uint64_t token;        /* that the manager is called for; 0: none of the kernel's */
-    struct id_map buffers; /* tokens, by the address of the DMA buffer */
+    struct id_map buffers; /* tokens, by the address of the DMA buffer (virtual: see key_of_va()) */
     struct id_map packets; /* tokens, by node and fence */
     uint64_t patched_token;
     uint32_t patched_fence; /* of the buffer that was patched last */
@@ -452,6 +452,10 @@ void check_noticed_move(struct oracle *oracle, const struct paging_operation *op
 
 /* The driver fills a DMA buffer, for the kernel's drawing or for other commands. */
 void oracle_buffer_made(struct oracle *oracle, const void *buffer, bool is_kernels);
+/* One with a virtual address, for the kernel's drawing; then one goes to the node. */
+void oracle_buffer_drawn(struct oracle *oracle, HANDLE context, uint64_t va);
+void oracle_buffer_submitted_virtual(struct oracle *oracle,
+                                     const DXGKARG_SUBMITCOMMANDVIRTUAL *arg);
 /* It has got its fence, and goes to the node with it, unless it is a paging buffer. */
 void oracle_buffer_patched(struct oracle *oracle, const DXGKARG_PATCH *arg);
 void oracle_buffer_submitted(struct oracle *oracle, const DXGKARG_SUBMITCOMMAND *arg);

@@ -142,6 +142,11 @@ static struct array find_array(const struct check_call *call, const char *field)
             ARRAY("pAllocationList", DXGK_ALLOCATIONLIST, call->before.render->pAllocationList,
                   call->before.render->AllocationListSize);
         break;
+    case MINIPORT_DDI_RenderGdi:
+        found[0] =
+            ARRAY("pAllocationList", DXGK_ALLOCATIONLIST, call->before.render_gdi->pAllocationList,
+                  call->before.render_gdi->AllocationListSize);
+        break;
     case MINIPORT_DDI_Present:
         found[0] = ARRAY("pPatchLocationListOut", D3DDDI_PATCHLOCATIONLIST,
                          call->before.present->pPatchLocationListOut,

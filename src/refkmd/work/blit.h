@@ -1,6 +1,6 @@
 /*
  * Blits: a RENDER packet that copies rows of one surface to another, or fills them with a color,
- * for DxgkDdiPresent and DxgkDdiRenderKm.
+ * for DxgkDdiPresent, DxgkDdiRenderKm and DxgkDdiRenderGdi.
  *
  * Place      refkmd. Uses packets and segments.
  * Model      Surfaces are as wide as the blitter: a row is a page, and a rectangle has whole rows.

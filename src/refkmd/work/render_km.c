@@ -1,5 +1,6 @@
 /*
- * DxgkDdiRenderKm: what the kernel draws, in the physical model.
+ * DxgkDdiRenderKm: what the kernel draws, in the physical model; DxgkDdiRenderGdi: the same where
+ * addresses are virtual.
  *
  * The command buffer is the kernel's: an array of commands, each as long as its CommandSize says,
  * that name surfaces by their place in the allocation list. Sub-rectangles are parts of the
@@ -59,18 +60,26 @@ static NTSTATUS read_command(const DXGK_RENDERKM_COMMAND *command, struct drawin
     return STATUS_INVALID_PARAMETER;
 }
 
-static const struct refkmd_opening *opening_of(const DXGKARG_RENDER *args, UINT index)
+/* What the kernel wants drawn, and the surfaces that its commands name. */
+struct command_buffer {
+    const UCHAR *first;
+    UINT bytes;
+    const DXGK_ALLOCATIONLIST *list;
+    UINT list_size;
+};
+
+static const struct refkmd_opening *opening_of(const struct command_buffer *commands, UINT index)
 {
-    return index < args->AllocationListSize ? args->pAllocationList[index].hDeviceSpecificAllocation
-                                            : NULL;
+    return index < commands->list_size ? commands->list[index].hDeviceSpecificAllocation : NULL;
 }
 
 /* The sub-rectangles of a command that are not done yet; more says that commands follow. */
-static NTSTATUS draw(const struct blit *blit, const DXGKARG_RENDER *args,
+static NTSTATUS draw(const struct blit *blit, const struct command_buffer *commands,
                      const struct drawing *drawing, BOOLEAN more, struct progress *progress)
 {
-    const struct refkmd_opening *to = opening_of(args, drawing->destination);
-    const struct refkmd_opening *from = drawing->is_copy ? opening_of(args, drawing->source) : NULL;
+    const struct refkmd_opening *to = opening_of(commands, drawing->destination);
+    const struct refkmd_opening *from =
+        drawing->is_copy ? opening_of(commands, drawing->source) : NULL;
     struct blit_part part = {.is_copy = drawing->is_copy,
                              .source = drawing->source,
                              .destination = drawing->destination,
@@ -78,8 +87,7 @@ static NTSTATUS draw(const struct blit *blit, const DXGKARG_RENDER *args,
     UINT count = blit_reference_count(&part);
     UINT index;
 
-    if (!to || (drawing->is_copy && !from) ||
-        !args->pAllocationList[drawing->destination].WriteOperation)
+    if (!to || (drawing->is_copy && !from) || !commands->list[drawing->destination].WriteOperation)
         return STATUS_INVALID_HANDLE;
     for (index = 0; index < drawing->rectangle_count; index++, progress->first_reference += count) {
         const RECT *rectangle = &drawing->rectangles[index];
@@ -98,33 +106,25 @@ static NTSTATUS draw(const struct blit *blit, const DXGKARG_RENDER *args,
         if (!blit_write(blit, &part, &progress->writer, progress->next_location,
                         progress->locations_left))
             return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
-        progress->next_location += count;
-        progress->locations_left -= count;
+        if (progress->next_location) {
+            progress->next_location += count;
+            progress->locations_left -= count;
+        }
         progress->done++;
     }
     return STATUS_SUCCESS;
 }
 
-NTSTATUS NTAPI RefKmdRenderKm(IN_CONST_HANDLE hContext, INOUT_PDXGKARG_RENDER args)
+/* STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER: what is in the buffer is whole, and more is to come. */
+static NTSTATUS draw_all(const struct blit *blit, const struct command_buffer *commands,
+                         struct progress *progress)
 {
-    const struct refkmd_context *context = refkmd_context_of(hContext);
-    const struct blit blit = {.adapter = context->device->adapter,
-                              .list = args->pAllocationList,
-                              .dma_buffer = args->pDmaBuffer};
-    struct progress progress = {.next_location = args->pPatchLocationListOut,
-                                .locations_left = args->PatchLocationListOutSize,
-                                .left_out = args->MultipassOffset,
-                                .done = args->MultipassOffset};
     NTSTATUS status = STATUS_SUCCESS;
-    UINT offset, bytes;
+    UINT offset;
 
-    PAGED_CODE();
-
-    packet_writer_begin(&progress.writer, args->pDmaBuffer, args->DmaSize);
-    for (offset = 0; status == STATUS_SUCCESS && offset < args->CommandLength;) {
-        const DXGK_RENDERKM_COMMAND *command =
-            (const void *)((const UCHAR *)args->pCommand + offset);
-        UINT left = args->CommandLength - offset;
+    for (offset = 0; status == STATUS_SUCCESS && offset < commands->bytes;) {
+        const DXGK_RENDERKM_COMMAND *command = (const void *)(commands->first + offset);
+        UINT left = commands->bytes - offset;
         struct drawing drawing;
 
         if (left < sizeof *command || command->CommandSize < sizeof *command ||
@@ -134,13 +134,59 @@ NTSTATUS NTAPI RefKmdRenderKm(IN_CONST_HANDLE hContext, INOUT_PDXGKARG_RENDER ar
         offset += command->CommandSize;
         if (!NT_SUCCESS(status))
             return status;
-        status = draw(&blit, args, &drawing, offset < args->CommandLength, &progress);
+        status = draw(blit, commands, &drawing, offset < commands->bytes, progress);
     }
-    if (!NT_SUCCESS(status) && status != STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER)
+    return status;
+}
+
+static BOOLEAN has_drawn(NTSTATUS status)
+{
+    return NT_SUCCESS(status) || status == STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
+}
+
+NTSTATUS NTAPI RefKmdRenderKm(IN_CONST_HANDLE hContext, INOUT_PDXGKARG_RENDER args)
+{
+    const struct command_buffer commands = {args->pCommand, args->CommandLength,
+                                            args->pAllocationList, args->AllocationListSize};
+    const struct blit blit = {.adapter = refkmd_context_of(hContext)->device->adapter,
+                              .list = args->pAllocationList,
+                              .dma_buffer = args->pDmaBuffer};
+    struct progress progress = {.next_location = args->pPatchLocationListOut,
+                                .locations_left = args->PatchLocationListOutSize,
+                                .left_out = args->MultipassOffset,
+                                .done = args->MultipassOffset};
+    NTSTATUS status;
+
+    PAGED_CODE();
+
+    packet_writer_begin(&progress.writer, args->pDmaBuffer, args->DmaSize);
+    status = draw_all(&blit, &commands, &progress);
+    if (!has_drawn(status))
         return status;
-    bytes = packet_writer_end(&progress.writer);
-    args->pDmaBuffer = (UCHAR *)args->pDmaBuffer + bytes;
+    args->pDmaBuffer = (UCHAR *)args->pDmaBuffer + packet_writer_end(&progress.writer);
     args->pPatchLocationListOut = progress.next_location;
+    args->MultipassOffset = progress.done;
+    return status;
+}
+
+/* The list has virtual addresses, which stay as they are: there are no places to patch. */
+NTSTATUS NTAPI RefKmdRenderGdi(IN_CONST_HANDLE hContext, INOUT_PDXGKARG_RENDERGDI args)
+{
+    const struct command_buffer commands = {args->pCommand, args->CommandLength,
+                                            args->pAllocationList, args->AllocationListSize};
+    const struct blit blit = {.adapter = refkmd_context_of(hContext)->device->adapter,
+                              .list = args->pAllocationList,
+                              .dma_buffer = args->pDmaBuffer};
+    struct progress progress = {.left_out = args->MultipassOffset, .done = args->MultipassOffset};
+    NTSTATUS status;
+
+    PAGED_CODE();
+
+    packet_writer_begin(&progress.writer, args->pDmaBuffer, args->DmaSize);
+    status = draw_all(&blit, &commands, &progress);
+    if (!has_drawn(status))
+        return status;
+    args->pDmaBuffer = (UCHAR *)args->pDmaBuffer + packet_writer_end(&progress.writer);
     args->MultipassOffset = progress.done;
     return status;
 }

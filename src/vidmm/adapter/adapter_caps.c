@@ -119,10 +119,11 @@ static NTSTATUS query_driver(struct caps_query *query)
         miniport_has(query->miniport, MINIPORT_DDI_CreateNativeFence) &&
         miniport_has(query->miniport, MINIPORT_DDI_DestroyNativeFence) &&
         miniport_has(query->miniport, MINIPORT_DDI_UpdateMonitoredValues);
-    query->caps->renders_for_kernel = caps_is_at_least(query, DXGKDDI_INTERFACE_VERSION_WIN7) &&
-                                      !query->caps->is_virtual &&
-                                      driver.PresentationCaps.SupportKernelModeCommandBuffer &&
-                                      miniport_has(query->miniport, MINIPORT_DDI_RenderKm);
+    query->caps->renders_for_kernel =
+        caps_is_at_least(query, DXGKDDI_INTERFACE_VERSION_WIN7) &&
+        driver.PresentationCaps.SupportKernelModeCommandBuffer &&
+        miniport_has(query->miniport,
+                     query->caps->is_virtual ? MINIPORT_DDI_RenderGdi : MINIPORT_DDI_RenderKm);
     query->caps->flips_by_registers =
         driver.FlipCaps.FlipOnVSyncMmIo &&
         miniport_has(query->miniport, MINIPORT_DDI_SetVidPnSourceAddress) &&

@@ -74,7 +74,7 @@ struct vidmm_caps {
     uint32_t swizzling_range_count; /* below WDDM 2.0 (SWZ-010) */
     bool maps_aperture2;            /* MapAperture2Supported: address descriptor lists */
     bool has_native_fences;         /* NativeGpuFence, and the DDIs for it */
-    bool renders_for_kernel;        /* SupportKernelModeCommandBuffer, DxgkDdiRenderKm; physical */
+    bool renders_for_kernel;        /* SupportKernelModeCommandBuffer, and the DDI for it */
     bool flips_by_registers;        /* FlipOnVSyncMmIo, and the DDIs for it */
 
     uint32_t segment_count;

@@ -704,7 +704,8 @@ static void what_a_driver_has_no_function_for_is_not_used(void **state)
 {
     static const struct {
         enum miniport_ddi ddi;
-        bool contexts, ranges, fences, kernel, flips;
+        bool contexts, ranges, fences, km, flips;
+        bool lacks_gdi;
     } cases[] = {
         {MINIPORT_DDI_COUNT, true, true, true, true, true}, /* it lacks none */
         {MINIPORT_DDI_CreateContext, false, true, true, true, true},
@@ -714,6 +715,7 @@ static void what_a_driver_has_no_function_for_is_not_used(void **state)
         {MINIPORT_DDI_DestroyNativeFence, true, true, false, true, true},
         {MINIPORT_DDI_UpdateMonitoredValues, true, true, false, true, true},
         {MINIPORT_DDI_RenderKm, true, true, true, false, true},
+        {MINIPORT_DDI_RenderGdi, true, true, true, true, true, .lacks_gdi = true},
         {MINIPORT_DDI_SetVidPnSourceAddress, true, true, true, true, false},
         {MINIPORT_DDI_SetVidPnSourceVisibility, true, true, true, true, false},
     };
@@ -738,7 +740,8 @@ static void what_a_driver_has_no_function_for_is_not_used(void **state)
         assert_int_equal(query(&fake, &caps, &failure), STATUS_SUCCESS);
         assert_int_equal(caps.has_contexts, cases[i / 2].contexts);
         assert_int_equal(caps.has_native_fences, is_virtual && cases[i / 2].fences);
-        assert_int_equal(caps.renders_for_kernel, !is_virtual && cases[i / 2].kernel);
+        assert_int_equal(caps.renders_for_kernel,
+                         is_virtual ? !cases[i / 2].lacks_gdi : cases[i / 2].km);
         assert_int_equal(caps.flips_by_registers, cases[i / 2].flips);
         if (!is_virtual)
             assert_int_equal(caps.swizzling_range_count, cases[i / 2].ranges ? 3 : 0);

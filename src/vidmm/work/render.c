@@ -473,9 +473,10 @@ static void references_resident(void *context, NTSTATUS status, uint64_t needed,
 
 static const char *ddi_of(const struct submission *submission)
 {
-    return submission->is_present        ? "DxgkDdiPresent"
-           : submission->context->is_gdi ? "DxgkDdiRenderKm"
-                                         : "DxgkDdiRender";
+    return submission->is_present            ? "DxgkDdiPresent"
+           : !submission->context->is_gdi    ? "DxgkDdiRender"
+           : is_virtual(submission->context) ? "DxgkDdiRenderGdi"
+                                             : "DxgkDdiRenderKm";
 }
 
 /* Locations must be of allocations in the list, inside the buffer, behind split points that rise.
@@ -530,6 +531,34 @@ struct answer {
     ((struct answer){(args)->pDmaBuffer, (args)->pDmaBufferPrivateData,                            \
                      (args)->pPatchLocationListOut, (args)->MultipassOffset != (multipass)})
 
+/* The call's DXGKARG_RENDER with an address in the place of patch locations. */
+static NTSTATUS render_gdi(const struct submission *submission, struct making *making,
+                           struct answer *out_answer)
+{
+    const struct vidmm_context *context = submission->context;
+    const struct dma_buffer *buffer = submission->buffer;
+    const UINT multipass = making->render.MultipassOffset;
+    DXGKARG_RENDERGDI args = {
+        .pCommand = making->render.pCommand,
+        .CommandLength = making->render.CommandLength,
+        .pDmaBuffer = buffer->cpu,
+        .DmaBufferGpuVirtualAddress = buffer->va,
+        .DmaSize = context->info.DmaBufferSize,
+        .pDmaBufferPrivateData = buffer->private_data,
+        .DmaBufferPrivateDataSize = context->info.DmaBufferPrivateDataSize,
+        .pAllocationList = buffer->allocation_list,
+        .AllocationListSize = making->reference_count,
+        .MultipassOffset = multipass,
+    };
+    NTSTATUS status =
+        miniport_render_gdi(context->device->vidmm->miniport, context->driver_context, &args);
+
+    making->render.MultipassOffset = args.MultipassOffset;
+    *out_answer = (struct answer){args.pDmaBuffer, args.pDmaBufferPrivateData, buffer->patch_list,
+                                  args.MultipassOffset != multipass};
+    return status;
+}
+
 static NTSTATUS ask_driver(const struct submission *submission, struct making *making,
                            struct answer *out_answer)
 {
@@ -539,6 +568,8 @@ static NTSTATUS ask_driver(const struct submission *submission, struct making *m
     UINT multipass;
     NTSTATUS status;
 
+    if (context->is_gdi && is_virtual(context))
+        return render_gdi(submission, making, out_answer);
     if (making->is_present) {
         multipass = making->present.MultipassOffset;
         OFFER_BUFFER(&making->present, context, buffer);
@@ -886,6 +917,28 @@ NTSTATUS vidmm_render_km(struct vidmm_context *context, const void *commands,
     return context->is_gdi ? render(context, commands, command_bytes, reference_count, references,
                                     done, done_context)
                            : STATUS_INVALID_PARAMETER;
+}
+
+NTSTATUS vidmm_render_gdi(struct vidmm_context *context, const void *commands,
+                          uint32_t command_bytes, unsigned reference_count,
+                          const struct vidmm_reference *references, const uint64_t *addresses,
+                          vidmm_done done, void *done_context)
+{
+    struct making making = {
+        .render = {.pCommand = (VOID *)commands, .CommandLength = command_bytes},
+        .reference_count = reference_count,
+        .references = references,
+        .addresses = addresses};
+    NTSTATUS status;
+
+    if (!context->is_gdi)
+        return STATUS_INVALID_PARAMETER;
+    if (!is_virtual(context))
+        return STATUS_NOT_SUPPORTED;
+    status = check_references(context, reference_count, references);
+    if (NT_SUCCESS(status) && !context->root_is_set)
+        status = context_set_root(context);
+    return NT_SUCCESS(status) ? make_and_queue(context, &making, done, done_context) : status;
 }
 
 NTSTATUS vidmm_present(struct vidmm_context *context, const struct vidmm_present *present,

@@ -1,5 +1,5 @@
 /*
- * Watcher: what Render, RenderKm and Present make, and what Patch makes of it (PATCH).
+ * Watcher: what Render, RenderKm, RenderGdi and Present make, and what Patch makes of it (PATCH).
  *
  * The bits that a GPU takes for an address are told by the bench
  * (check_config.patched_address), so that the bytes of a patched buffer are compared and not only
@@ -25,11 +25,12 @@ struct pending_patch {
     bool is_pending;
 };
 
-/* A DMA buffer with a virtual address, as Present filled it last. */
+/* A DMA buffer with a virtual address, as Present or RenderGdi filled it last. */
 struct shown_buffer {
     HANDLE context; /* NULL: it has gone */
     uint64_t va;
     uint32_t bytes;
+    bool is_present;
 };
 
 struct patch_watch {
@@ -141,7 +142,7 @@ struct making {
     uint32_t most_buffers; /* that it can fill: each takes a word of the commands, or a rectangle */
     uint32_t segment;
     uint64_t address;
-    uint64_t va; /* of a Present's, where commands hold virtual addresses; 0: a Render's has none */
+    uint64_t va; /* where commands hold virtual addresses; 0: a Render's has none */
     bool is_present;
 };
 
@@ -316,14 +317,15 @@ static bool is_status_of_render_km(NTSTATUS status)
     return false;
 }
 
-static void note_shown(struct check *check, struct patch_watch *watch, HANDLE context, uint64_t va,
-                       uint32_t bytes)
+static void note_shown(struct check *check, struct patch_watch *watch, HANDLE context,
+                       const struct making *making, uint32_t bytes)
 {
     struct shown_buffer *shown =
-        find_or_make(check, &watch->shown, key_of_shown(context, va), sizeof *shown);
+        find_or_make(check, &watch->shown, key_of_shown(context, making->va), sizeof *shown);
 
     if (shown)
-        *shown = (struct shown_buffer){.context = context, .va = va, .bytes = bytes};
+        *shown = (struct shown_buffer){
+            .context = context, .va = making->va, .bytes = bytes, .is_present = making->is_present};
 }
 
 /* The command buffer of a Render may be guaranteed to fit, the rectangles of a Present never. */
@@ -367,8 +369,8 @@ static void check_making(struct check *check, struct patch_watch *watch,
             "what is to be translated does not fill so many DMA buffers",
             watch->wanted);
     if (is_by_address(check, call->object)) {
-        if (making->is_present)
-            note_shown(check, watch, call->object, making->va, (uint32_t)moved);
+        if (making->va)
+            note_shown(check, watch, call->object, making, (uint32_t)moved);
         return;
     }
     check_all_listed(check, context, making->buffer, (uint64_t)moved, (uint64_t)listed);
@@ -402,6 +404,29 @@ static void after_render(struct check *check, struct patch_watch *watch,
     check_making(check, watch, call, &making);
 }
 
+/* The page knows success alone; docs/contract-choices.md has the reading of the other one. */
+static void after_render_gdi(struct check *check, struct patch_watch *watch,
+                             const struct check_call *call)
+{
+    const DXGKARG_RENDERGDI *before = call->before.render_gdi, *arg = call->arg.render_gdi;
+    const struct making making = {
+        .buffer = before->pDmaBuffer,
+        .buffer_end = arg->pDmaBuffer,
+        .buffer_bytes = before->DmaSize,
+        .multipass = before->MultipassOffset,
+        .multipass_end = arg->MultipassOffset,
+        .most_buffers = MOST_EMPTY_BUFFERS + before->CommandLength / (uint32_t)sizeof(ULONG),
+        .va = before->DmaBufferGpuVirtualAddress,
+    };
+
+    CHECK_RULE(
+        check, RULE_PATCH_026,
+        call->status == STATUS_SUCCESS || call->status == STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER,
+        check_find(check_ledger(check), CHECK_CONTEXT, call->object), "status",
+        "{0x%08x} is no status of this call{=~a status of this call~}", (unsigned)call->status);
+    check_making(check, watch, call, &making);
+}
+
 static void after_present(struct check *check, struct patch_watch *watch,
                           const struct check_call *call)
 {
@@ -418,6 +443,24 @@ static void after_present(struct check *check, struct patch_watch *watch,
         check_making(check, watch, call, &making);
 }
 
+/* An element has where the process sees its allocation, and no place. */
+static void check_seen(struct check *check, const struct check_object *context,
+                       const DXGK_ALLOCATIONLIST *list, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        const DXGK_ALLOCATIONLIST *entry = &list[i];
+        bool has_address = entry->VirtualAddress && entry->VirtualAddress % PAGE_SIZE == 0;
+
+        CHECK_RULE(check, RULE_PATCH_023,
+                   entry->hDeviceSpecificAllocation ? has_address && !entry->SegmentId
+                                                    : !entry->VirtualAddress && !entry->SegmentId,
+                   context, check_field(check, "pAllocationList[%u].VirtualAddress", i),
+                   "is {0x%llx}, in segment %u (expected {=%s, in segment 0})",
+                   (unsigned long long)entry->VirtualAddress, entry->SegmentId,
+                   entry->hDeviceSpecificAllocation ? "the address of a page" : "0");
+    }
+}
+
 /* What the driver is told where its commands name virtual addresses. */
 static void check_addresses(struct check *check, const struct check_object *context,
                             const DXGKARG_PRESENT *arg)
@@ -429,18 +472,7 @@ static void check_addresses(struct check *check, const struct check_object *cont
                "is 0x%llx, DmaBufferSegmentId %u, and there is a list of %u patch locations",
                (unsigned long long)arg->DmaBufferGpuVirtualAddress, arg->DmaBufferSegmentId,
                arg->PatchLocationListOutSize);
-    for (uint32_t i = 0; i < MINIPORT_PRESENT_ALLOCATIONS; i++) {
-        const DXGK_ALLOCATIONLIST *entry = &arg->pAllocationList[i];
-        bool has_address = entry->VirtualAddress && entry->VirtualAddress % PAGE_SIZE == 0;
-
-        CHECK_RULE(check, RULE_PATCH_023,
-                   entry->hDeviceSpecificAllocation ? has_address && !entry->SegmentId
-                                                    : !entry->VirtualAddress && !entry->SegmentId,
-                   context, check_field(check, "pAllocationList[%u].VirtualAddress", i),
-                   "is {0x%llx}, in segment %u (expected {=%s, in segment 0})",
-                   (unsigned long long)entry->VirtualAddress, entry->SegmentId,
-                   entry->hDeviceSpecificAllocation ? "the address of a page" : "0");
-    }
+    check_seen(check, context, arg->pAllocationList, MINIPORT_PRESENT_ALLOCATIONS);
 }
 
 /* ---- What the kernel draws ---- */
@@ -478,13 +510,13 @@ static bool is_in(const RECT *part, const RECT *all)
 
 /* The commands fill the buffer, name elements of the list, and draw where they say. */
 static void check_drawings(struct check *check, const struct check_object *context,
-                           const DXGKARG_RENDER *arg)
+                           const void *commands, UINT bytes, UINT surface_count)
 {
     UINT offset = 0;
 
-    while (offset < arg->CommandLength) {
-        const DXGK_RENDERKM_COMMAND *command = (const void *)((const char *)arg->pCommand + offset);
-        UINT left = arg->CommandLength - offset;
+    while (offset < bytes) {
+        const DXGK_RENDERKM_COMMAND *command = (const void *)((const char *)commands + offset);
+        UINT left = bytes - offset;
         struct drawing drawing = {0};
         bool is_drawn = true;
 
@@ -497,16 +529,27 @@ static void check_drawings(struct check *check, const struct check_object *conte
         if (drawing_of(command, &drawing)) {
             for (UINT i = 0; is_drawn && i < drawing.count; i++)
                 is_drawn = is_in(&drawing.rectangles[i], &drawing.destination);
-            CHECK_RULE(check, RULE_PATCH_025,
-                       is_drawn && drawing.highest_index < arg->AllocationListSize, context,
-                       "pCommand",
+            CHECK_RULE(check, RULE_PATCH_025, is_drawn && drawing.highest_index < surface_count,
+                       context, "pCommand",
                        is_drawn ? "the command at 0x%x names allocation %u of %u"
                                 : "a sub-rectangle of the command at 0x%x is outside of DstRect "
                                   "(allocation %u of %u)",
-                       offset, drawing.highest_index, arg->AllocationListSize);
+                       offset, drawing.highest_index, surface_count);
         }
         offset += command->CommandSize;
     }
+}
+
+static void check_asked_to_draw(struct check *check, const struct check_context *context,
+                                const void *commands, UINT bytes, UINT surface_count)
+{
+    const struct check_object *object = context ? &context->object : NULL;
+
+    CHECK_RULE(check, RULE_PATCH_025,
+               check_ledger(check)->caps.driver.PresentationCaps.SupportKernelModeCommandBuffer,
+               object, "",
+               "is called, and the driver does not report SupportKernelModeCommandBuffer");
+    check_drawings(check, object, commands, bytes, surface_count);
 }
 
 static void before_render(struct check *check, const struct check_call *call)
@@ -520,13 +563,26 @@ static void before_render(struct check *check, const struct check_call *call)
     if (context)
         CHECK_RULE(check, RULE_PATCH_025, context->flags.GdiContext == is_kernels, &context->object,
                    "hContext", "was made with GdiContext %u", (unsigned)context->flags.GdiContext);
-    if (!is_kernels)
-        return;
-    CHECK_RULE(check, RULE_PATCH_025,
-               ledger->caps.driver.PresentationCaps.SupportKernelModeCommandBuffer,
-               context ? &context->object : NULL, "",
-               "is called, and the driver does not report SupportKernelModeCommandBuffer");
-    check_drawings(check, context ? &context->object : NULL, call->arg.render);
+    if (is_kernels)
+        check_asked_to_draw(check, context, call->arg.render->pCommand,
+                            call->arg.render->CommandLength, call->arg.render->AllocationListSize);
+}
+
+static void before_render_gdi(struct check *check, const struct check_call *call)
+{
+    const DXGKARG_RENDERGDI *arg = call->arg.render_gdi;
+    const struct check_context *context = check_find_context(check_ledger(check), call->object);
+    const struct check_object *object = context ? &context->object : NULL;
+
+    if (context)
+        CHECK_RULE(check, RULE_PATCH_025,
+                   context->flags.GdiContext && context->flags.VirtualAddressing, object,
+                   "hContext", "was made with GdiContext %u, VirtualAddressing %u",
+                   (unsigned)context->flags.GdiContext, (unsigned)context->flags.VirtualAddressing);
+    CHECK_RULE(check, RULE_PATCH_023, arg->DmaBufferGpuVirtualAddress != 0, object,
+               "DmaBufferGpuVirtualAddress", "is 0: the DMA buffer is not paged in");
+    check_seen(check, object, arg->pAllocationList, arg->AllocationListSize);
+    check_asked_to_draw(check, context, arg->pCommand, arg->CommandLength, arg->AllocationListSize);
 }
 
 /* A copy has both, a fill no source; what is written lies in the rectangle of the destination. */
@@ -757,17 +813,18 @@ static void before_submit_virtual(struct check *check, struct patch_watch *watch
         check_find(check_ledger(check), CHECK_CONTEXT, arg->hContext);
     const struct shown_buffer *shown =
         id_map_find(&watch->shown, key_of_shown(arg->hContext, arg->DmaBufferVirtualAddress));
-    bool is_present = shown && shown->context == arg->hContext;
+    bool is_made = shown && shown->context == arg->hContext;
+    bool is_present = is_made && shown->is_present;
 
     if (arg->Flags.Paging)
         return;
     CHECK_RULE(check, RULE_PATCH_020, is_present == arg->Flags.Present, context, "Flags",
                "0x%x; DxgkDdiPresent has made %s buffer at 0x%llx", arg->Flags.Value,
                is_present ? "the" : "no", (unsigned long long)arg->DmaBufferVirtualAddress);
-    if (is_present)
+    if (is_made)
         CHECK_RULE(check, RULE_PATCH_023, arg->DmaBufferSize == shown->bytes, context,
-                   "DmaBufferSize", "is {%u}; DxgkDdiPresent has made {=%u} bytes",
-                   arg->DmaBufferSize, shown->bytes);
+                   "DmaBufferSize", "is {%u}; DxgkDdi%s has made {=%u} bytes", arg->DmaBufferSize,
+                   is_present ? "Present" : "RenderGdi", shown->bytes);
 }
 
 /* Its addresses may be those of other buffers now. */
@@ -788,6 +845,8 @@ static void before(struct check *check, void *state, const struct check_call *ca
 {
     if (call->ddi == MINIPORT_DDI_Render || call->ddi == MINIPORT_DDI_RenderKm)
         before_render(check, call);
+    else if (call->ddi == MINIPORT_DDI_RenderGdi)
+        before_render_gdi(check, call);
     else if (call->ddi == MINIPORT_DDI_Present)
         before_present(check, call);
     else if (call->ddi == MINIPORT_DDI_Patch)
@@ -804,6 +863,8 @@ static void after(struct check *check, void *state, const struct check_call *cal
 {
     if (call->ddi == MINIPORT_DDI_Render || call->ddi == MINIPORT_DDI_RenderKm)
         after_render(check, state, call);
+    else if (call->ddi == MINIPORT_DDI_RenderGdi)
+        after_render_gdi(check, state, call);
     else if (call->ddi == MINIPORT_DDI_Present)
         after_present(check, state, call);
     else if (call->ddi == MINIPORT_DDI_Patch)
@@ -867,11 +928,12 @@ const struct check_watcher check_patch_watcher = {
     .init = init,
     .fini = fini,
     .before = before,
-    .before_calls = CHECK_CALLS(MINIPORT_DDI_Render, MINIPORT_DDI_RenderKm, MINIPORT_DDI_Present,
-                                MINIPORT_DDI_Patch, MINIPORT_DDI_SubmitCommand,
-                                MINIPORT_DDI_SubmitCommandVirtual, MINIPORT_DDI_DestroyContext),
+    .before_calls =
+        CHECK_CALLS(MINIPORT_DDI_Render, MINIPORT_DDI_RenderKm, MINIPORT_DDI_RenderGdi,
+                    MINIPORT_DDI_Present, MINIPORT_DDI_Patch, MINIPORT_DDI_SubmitCommand,
+                    MINIPORT_DDI_SubmitCommandVirtual, MINIPORT_DDI_DestroyContext),
     .after = after,
-    .after_calls = CHECK_CALLS(MINIPORT_DDI_Render, MINIPORT_DDI_RenderKm, MINIPORT_DDI_Present,
-                               MINIPORT_DDI_Patch),
+    .after_calls = CHECK_CALLS(MINIPORT_DDI_Render, MINIPORT_DDI_RenderKm, MINIPORT_DDI_RenderGdi,
+                               MINIPORT_DDI_Present, MINIPORT_DDI_Patch),
     .gpu = gpu,
 };

@@ -787,6 +787,146 @@ KEPT(PATCH_026)
     draw(rig, (struct drawing){.index = 1, .bottom = 4, .status = STATUS_INVALID_HANDLE});
 }
 
+/* ---- What the kernel draws by virtual addresses ---- */
+
+/* A fill of one surface, of which the driver writes 64 bytes, and what is wrong with it. */
+struct gdi {
+    bool is_clients, is_unasked, is_nowhere; /* the context; no support; no address of the buffer */
+    UINT index, segment;
+    uint32_t wrong_bytes;
+    unsigned says_present;
+    uint64_t destination;
+    NTSTATUS status;
+};
+
+static const struct gdi lawful_gdi = {.destination = RIG_VA + 0x10000};
+
+static NTSTATUS answer_gdi(struct rig *rig, enum miniport_ddi ddi, HANDLE object, void *arg)
+{
+    DXGKARG_RENDERGDI *gdi = arg;
+
+    if (ddi != MINIPORT_DDI_RenderGdi)
+        return rig_answer(rig, ddi, object, arg);
+    gdi->pDmaBuffer = (char *)gdi->pDmaBuffer + 64;
+    return ((const struct gdi *)rig->told)->status;
+}
+
+static void draw_by_address(struct rig *rig, struct gdi gdi)
+{
+    RECT rectangle = {0, 0, 1024, 4};
+    DXGK_RENDERKM_COMMAND command = {
+        .OpCode = DXGK_GDIOP_COLORFILL,
+        .CommandSize = sizeof command,
+        .Command.ColorFill = {.DstRect = {0, 0, 1024, 4},
+                              .DstAllocationIndex = gdi.index,
+                              .NumSubRects = 1,
+                              .pSubRects = &rectangle,
+                              .Rop = DXGK_GDIROPCF_PATCOPY},
+    };
+    DXGK_ALLOCATIONLIST list[] = {{.hDeviceSpecificAllocation = (HANDLE)0x500}};
+    DXGKARG_CREATECONTEXT create = {.NodeOrdinal = 1, .EngineAffinity = 1};
+    DXGKARG_SUBMITCOMMANDVIRTUAL packet;
+    DXGK_DRIVERCAPS caps;
+    DXGKARG_RENDERGDI arg = {
+        .pCommand = &command,
+        .CommandLength = sizeof command,
+        .pDmaBuffer = rig->buffer,
+        .DmaBufferGpuVirtualAddress = gdi.is_nowhere ? 0 : RIG_VA,
+        .DmaSize = BUFFER_BYTES,
+        .pAllocationList = list,
+        .AllocationListSize = 1,
+    };
+
+    list[0].VirtualAddress = gdi.destination;
+    list[0].SegmentId = gdi.segment;
+    rig->answer = answer_gdi;
+    rig->told = &gdi;
+    rig->caps.PresentationCaps.SupportKernelModeCommandBuffer = !gdi.is_unasked;
+    rig_query(rig, DXGKQAITYPE_DRIVERCAPS, NULL, 0, &caps, sizeof caps);
+    create.Flags.GdiContext = !gdi.is_clients;
+    create.Flags.VirtualAddressing = 1;
+    assert_int_equal(miniport_create_context(rig->top, rig->device, &create), STATUS_SUCCESS);
+    rig_set_root(rig, create.hContext);
+    miniport_render_gdi(rig->top, create.hContext, &arg);
+    if (gdi.is_nowhere || !NT_SUCCESS(gdi.status))
+        return;
+    packet = rig_packet_virtual(rig);
+    packet.hContext = create.hContext;
+    packet.DmaBufferVirtualAddress = RIG_VA;
+    packet.DmaBufferSize = 64 + gdi.wrong_bytes;
+    packet.Flags.Present = gdi.says_present;
+    rig_submit_virtual(rig, &packet);
+}
+
+static void each_wrong_drawing_by_address_breaks_its_rule(void **state)
+{
+    static const struct {
+        enum rule_id rule;
+        struct gdi wrong;
+    } cases[] = {
+        {RULE_NONE, {0}},
+        {RULE_PATCH_025, {.is_clients = true}},
+        {RULE_PATCH_025, {.is_unasked = true}},
+        {RULE_PATCH_025, {.index = 1}},
+        {RULE_PATCH_023, {.is_nowhere = true}},
+        {RULE_PATCH_023, {.segment = 1}},
+        {RULE_PATCH_023, {.destination = 8}},
+        {RULE_PATCH_023, {.wrong_bytes = 8}},
+        {RULE_PATCH_020, {.says_present = 1}},
+        {RULE_PATCH_026, {.status = STATUS_NOT_SUPPORTED}},
+        {RULE_PATCH_026, {.status = STATUS_INVALID_HANDLE}}, /* RenderKm has it */
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct rig *rig = malloc(sizeof *rig);
+        struct gdi gdi = cases[i].wrong;
+
+        assert_non_null(rig);
+        gdi.destination += lawful_gdi.destination;
+        rig_init(rig, RIG_GPUMMU);
+        draw_by_address(rig, gdi);
+        rig_expect_only(rig, cases[i].rule);
+        assert_true(rig->counts.evaluated[RULE_PATCH_023] > 0);
+        assert_int_equal(rig->counts.evaluated[RULE_PATCH_026], 1);
+        rig_fini(rig);
+        free(rig);
+    }
+}
+
+/* In a fresh DMA buffer each time, and MultipassOffset stays: 64 and one for each word of it. */
+static void a_drawing_by_address_does_not_fill_dma_buffers_for_ever(void **state)
+{
+    struct gdi gdi = lawful_gdi;
+    const unsigned most = 64 + sizeof(DXGK_RENDERKM_COMMAND) / sizeof(ULONG);
+    struct rig *rig = malloc(sizeof *rig);
+    DXGK_RENDERKM_COMMAND command = {.OpCode = DXGK_GDIOP_ESCAPE, .CommandSize = sizeof command};
+    DXGKARG_CREATECONTEXT create = {.NodeOrdinal = 1, .EngineAffinity = 1};
+    DXGK_DRIVERCAPS caps;
+
+    assert_non_null(rig);
+    rig_init(rig, RIG_GPUMMU);
+    gdi.status = STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
+    rig->answer = answer_gdi;
+    rig->told = &gdi;
+    rig->caps.PresentationCaps.SupportKernelModeCommandBuffer = 1;
+    rig_query(rig, DXGKQAITYPE_DRIVERCAPS, NULL, 0, &caps, sizeof caps);
+    create.Flags.GdiContext = 1;
+    create.Flags.VirtualAddressing = 1;
+    assert_int_equal(miniport_create_context(rig->top, rig->device, &create), STATUS_SUCCESS);
+    for (unsigned times = 1; times <= most; times++) {
+        DXGKARG_RENDERGDI arg = {.pCommand = &command,
+                                 .CommandLength = sizeof command,
+                                 .pDmaBuffer = rig->buffer,
+                                 .DmaBufferGpuVirtualAddress = RIG_VA,
+                                 .DmaSize = BUFFER_BYTES};
+
+        miniport_render_gdi(rig->top, create.hContext, &arg);
+        rig_expect_only(rig, times < most ? RULE_NONE : RULE_PATCH_014);
+    }
+    rig_fini(rig);
+    free(rig);
+}
+
 BROKEN(PATCH_008)
 {
     uint32_t fence = run_commands(rig, new_commands(rig));
@@ -1085,6 +1225,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_wrong_drawing_breaks_PATCH_025),
+        cmocka_unit_test(each_wrong_drawing_by_address_breaks_its_rule),
+        cmocka_unit_test(a_drawing_by_address_does_not_fill_dma_buffers_for_ever),
         cmocka_unit_test(what_is_patched_is_resident),
         cmocka_unit_test(what_patch_adds_to_a_paging_buffer_is_advice),
         cmocka_unit_test(a_fault_is_a_wrong_address),
